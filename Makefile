@@ -1,0 +1,59 @@
+# Everything here works on a fresh machine: the first target that needs it makes .venv.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+# Independent judges whose pinned requirements (an older numpy and ml_dtypes) contradict those of onnx,
+# although they work with the newer ones: installed without their dependencies, which are in `test`.
+JUDGES := tosa-tools==2026.8.0
+JUDGES_NEED := jsonschema semver
+
+.PHONY: help venv demo test test-fast lint types docs bench clean
+
+help:
+	@sed -n 's/^## //p' $(MAKEFILE_LIST)
+
+## make venv       .venv with everything the tests and benchmarks use
+venv: $(STAMP)
+
+$(STAMP): pyproject.toml Makefile
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install -q -e '.[test,bench,docs]' $(JUDGES_NEED)
+	$(BIN)/python -m pip install -q --no-deps $(JUDGES)
+	touch $(STAMP)
+
+## make demo       convert the example model for an Ethos-U85 and to TOSA, verify it, print the report
+demo: $(STAMP)
+	$(BIN)/transload convert examples/digits/digits_int8.tflite --target ethos-u85-256 -o build/demo/ethos-u85
+	$(BIN)/transload convert examples/digits/digits_int8.tflite --target tosa -o build/demo/tosa
+
+## make test       lint, types, import contracts and the whole test suite
+test: $(STAMP) lint types
+	$(BIN)/python -m pytest -n 2 --dist loadfile --cov --cov-report=term:skip-covered
+
+## make test-fast  the tests that need no real models, without coverage
+test-fast: $(STAMP)
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m 'not slow and not models'
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/lint-imports
+
+types: $(STAMP)
+	$(BIN)/mypy
+
+## make docs       the documentation site, in build/site
+docs: $(STAMP)
+	$(BIN)/python docs/generate.py
+	$(BIN)/mkdocs build --strict -q
+
+## make bench      what DESIGN promises of speed and memory, measured
+bench: $(STAMP)
+	$(BIN)/python benchmarks/core_ir.py --json build/bench/core_ir.json
+	$(BIN)/python benchmarks/startup.py --json build/bench/startup.json
+	$(BIN)/python benchmarks/tflite_vs_peer.py --json build/bench/tflite_vs_peer.json
+	$(BIN)/python benchmarks/onnx_vs_runtime.py --json build/bench/onnx_vs_runtime.json
+
+clean:
+	rm -rf build $(VENV)

@@ -1,0 +1,44 @@
+"""Transload: takes a trained model from any framework onto any chip.
+
+    import transload
+
+    module = transload.load("model.tflite")          # framework dialect, one op for one op
+    hub = transload.legalize(module, to="top")
+    tosa = transload.lower(hub, to="tosa")
+    outputs = transload.run(tosa, {"input": x})      # dict name -> ndarray, in order
+    artifact = transload.convert("model.onnx", target="ethos-u85-256", out="build/")
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+__version__ = "0.1.0"
+
+# Public names and where they live. They are imported when first used, so that a plugin which imports
+# `transload` for `hookimpl` alone, or `transload --help`, does not pay for numpy.
+_PUBLIC = {
+    "hookimpl": "hookspecs",
+    **dict.fromkeys(("load", "legalize", "lower", "run", "convert", "compare", "save", "coverage"), "api"),
+    **dict.fromkeys(("TransloadError", "Finding", "Unsupported"), "errors"),
+    **dict.fromkeys(
+        ("Conversion", "DialectSpec", "Emitted", "Engine", "KernelTable", "Metric", "Pass", "Quantizer", "Reader", "Runtime",
+         "Source", "Target", "Writer"), "plugin"),
+    **dict.fromkeys(("RewriteTable", "Rewriter", "CHANGED"), "rewrite"),
+    **dict.fromkeys(("Module", "Op", "Value"), "ir"),
+    **dict.fromkeys(("host", "Host"), "host"),
+}
+
+__all__ = [*_PUBLIC, "__version__"]
+
+
+def __getattr__(name: str) -> Any:
+    where = _PUBLIC.get(name)
+    if where is None:
+        raise AttributeError(f"module 'transload' has no attribute {name!r}")
+    return getattr(importlib.import_module(f".{where}", __name__), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,60 @@
+"""The `func` dialect: functions, calls and returns (MLIR func dialect)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..ir.declare import (
+    ANY, FUNCTION_TYPE, LIST, STRING, SYMBOL, Dialect, attribute, constraint, region, variadic, variadic_result,
+)
+from ..plugin import KernelTable
+
+FUNC = Dialect("func", "Functions, calls and returns.")
+KERNELS = KernelTable()
+
+
+@FUNC.op("func")
+class Func:
+    """A function of one block; its arguments are the block's, its results the operands of `func.return`."""
+
+    body = region("one block, ending in func.return")
+    sym_name = attribute(STRING, "the function's name")
+    function_type = attribute(FUNCTION_TYPE, "types of arguments and results")
+    sym_visibility = attribute(STRING, "private or public", optional=True)
+    arg_attrs = attribute(LIST, "a dictionary per argument; `ml_program.identifier` is its name", optional=True)
+    res_attrs = attribute(LIST, "a dictionary per result; `ml_program.identifier` is its name", optional=True)
+    traits = ("effects",)
+
+    @constraint
+    def type_says_what_the_body_does(op: Any) -> bool | str:
+        """the function's type is that of its block's arguments and of its return"""
+        if op.body.is_empty:
+            return True
+        block = op.body.blocks[0]
+        inputs = tuple(argument.type for argument in block.arguments)
+        if inputs != op.function_type.inputs:
+            return f"arguments are ({', '.join(map(str, inputs))}), the type says {op.function_type}"
+        last = block.last
+        if last is None or last.name != "func.return":
+            return "the block does not end in func.return" if last is None or last.declaration is not None else True
+        results = tuple(value.type for value in last.operands)
+        return True if results == op.function_type.results else (
+            f"returns ({', '.join(map(str, results))}), the type says {op.function_type}")
+
+
+@FUNC.op("return")
+class Return:
+    """Ends a function; its operands are the function's results."""
+
+    values = variadic(type=ANY)
+    traits = ("terminator",)
+
+
+@FUNC.op("call")
+class Call:
+    """Calls a function of the same module."""
+
+    arguments = variadic(type=ANY)
+    outputs = variadic_result(type=ANY)
+    callee = attribute(SYMBOL, "the function's name")
+    traits = ("effects",)

@@ -1,0 +1,90 @@
+"""Computing ops whose operands are all constant."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..ir import NoneType, Op, QuantType, TensorType, dtype_of
+from ..ir.build import constant_of, set_folder
+from ..plugin_host import host
+from .quantized import quantized_kernel
+
+__all__ = ["fold_op", "install"]
+
+GROWTH_LIMIT = 1 << 20
+"""Bytes by which a folded result may exceed what it is made of: expanding a scalar is not worth storing."""
+
+
+def fold_op(op: Op) -> list[np.ndarray] | None:
+    """The results of an op whose operands are all constant, or None where it should stay.
+
+    It stays where it has effects, regions, dynamic results or no kernel, or where the result is much
+    larger than the operands.
+    """
+    declaration = op.declaration
+    if op.regions or declaration is None or declaration.traits & {"constant", "effects", "terminator", "random"}:
+        return None
+    if not op.operands and "foldable" not in declaration.traits and declaration.operands:
+        return None
+    inputs: list[np.ndarray | None] = []
+    size = 0
+    for operand in op.operands:
+        if isinstance(operand.type, NoneType):
+            inputs.append(None)
+            continue
+        dense = constant_of(operand)
+        if dense is None:
+            return _fold_shape(op)
+        inputs.append(dense.numpy())
+        size += dense.nbytes
+    made = 0
+    for result in op.results:
+        type_ = result.type
+        if not isinstance(type_, TensorType) or not type_.is_static:
+            return None
+        try:
+            made += math.prod(type_.shape) * dtype_of(type_.element).itemsize  # type: ignore[arg-type]
+        except ValueError:
+            return None
+    if made > 4 * size + GROWTH_LIMIT:
+        return None
+    found = host().kernel(op.name)
+    if found is None:
+        return None
+    return _results(op, quantized_kernel(op, *found), inputs)
+
+
+def _fold_shape(op: Op) -> list[np.ndarray] | None:
+    """An op that asks only for its operand's type (trait "shape_only") folds where that is static."""
+    if "shape_only" not in op.declaration.traits:
+        return None
+    if not all(isinstance(v.type, TensorType) and v.type.is_static for v in op.operands):
+        return None
+    found = host().kernel(op.name)
+    if found is None:
+        return None
+    # The kernel reads shapes alone, so arrays that occupy no memory will do.
+    stand_ins = [np.broadcast_to(np.zeros((), np.int8), v.type.shape) for v in op.operands]
+    return _results(op, found[0], stand_ins)
+
+
+def _results(op: Op, kernel: Callable[..., Any], inputs: list[Any]) -> list[np.ndarray]:
+    with np.errstate(all="ignore"):
+        computed = kernel(op, *inputs)
+    outputs = computed if isinstance(computed, tuple | list) else (computed,)
+    return [
+        np.asarray(array).astype(dtype_of(_stored(result.type)), copy=False) for array, result in zip(outputs, op.results, strict=True)
+    ]
+
+
+def _stored(type_: Any) -> Any:
+    return type_.element.storage if isinstance(type_.element, QuantType) else type_.element
+
+
+def install() -> None:
+    """Let builders fold by these kernels."""
+    set_folder(fold_op)

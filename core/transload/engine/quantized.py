@@ -1,0 +1,78 @@
+"""Numbers of quantized types: from stored integers to reals and back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..ir import QuantType, TensorType, Type, dtype_of
+
+__all__ = ["dequantize", "quantize", "quantized_kernel", "round_half_away"]
+
+
+def round_half_away(x: np.ndarray) -> np.ndarray:
+    """Round to the nearest integer, halves away from zero (C's `round`, TFLite's rule)."""
+    return np.trunc(x + np.copysign(0.5, x))
+
+
+def _along_axis(values: tuple[float, ...] | tuple[int, ...], type_: QuantType, rank: int, dtype: Any) -> np.ndarray:
+    array = np.array(values, dtype)
+    if type_.axis is None:
+        return array.reshape(())
+    shape = [1] * rank
+    shape[type_.axis] = len(values)
+    return array.reshape(shape)
+
+
+def dequantize(stored: np.ndarray, type_: QuantType, dtype: Any = np.float32) -> np.ndarray:
+    """`scale * (stored - zero_point)` as an array of the float `dtype`."""
+    scale = _along_axis(type_.scales, type_, stored.ndim, dtype)
+    zero_point = _along_axis(type_.zero_points, type_, stored.ndim, np.int64)
+    return ((stored.astype(np.int64) - zero_point).astype(dtype) * scale).astype(dtype, copy=False)
+
+
+def quantize(
+    real: np.ndarray, type_: QuantType, rounding: Callable[[np.ndarray], np.ndarray] = round_half_away,
+) -> np.ndarray:
+    """`real / scale + zero_point`, rounded and saturated to the storage range; NaN becomes the zero point."""
+    real = np.asarray(real)
+    scale = _along_axis(type_.scales, type_, real.ndim, np.float64)
+    zero_point = _along_axis(type_.zero_points, type_, real.ndim, np.float64)
+    with np.errstate(invalid="ignore", over="ignore"):
+        scaled = rounding(np.nan_to_num(real.astype(np.float64) / scale, posinf=np.inf, neginf=-np.inf)) + zero_point
+    return np.clip(scaled, type_.storage_min, type_.storage_max).astype(dtype_of(type_.storage))
+
+
+def _element(type_: Type) -> Type | None:
+    return type_.element if isinstance(type_, TensorType) else None
+
+
+def quantized_kernel(op: Any, kernel: Callable[..., Any], mode: str) -> Callable[..., Any]:
+    """The kernel as it is to be called for `op`, whose operands or results may be quantized.
+
+    See `transload.plugin.KernelTable` for the modes.
+    """
+    if mode == "native":
+        return kernel
+    operands = [_element(value.type) for value in op.operands]
+    results = [_element(value.type) for value in op.results]
+    quantized = [element for element in (*operands, *results) if isinstance(element, QuantType)]
+    if not quantized or (mode == "storage" and all(element == quantized[0] for element in quantized)):
+        return kernel
+
+    def through_reals(op: Any, *arrays: Any, **more: Any) -> Any:
+        reals = [
+            dequantize(array, element) if isinstance(element, QuantType) and array is not None else array
+            for array, element in zip(arrays, operands, strict=True)
+        ]
+        computed = kernel(op, *reals, **more)
+        outputs = computed if isinstance(computed, tuple | list) else (computed,)
+        stored = tuple(
+            quantize(array, element) if isinstance(element, QuantType) else array
+            for array, element in zip(outputs, results, strict=True)
+        )
+        return stored if isinstance(computed, tuple | list) else stored[0]
+
+    return through_reals

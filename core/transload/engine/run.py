@@ -1,0 +1,188 @@
+"""Running a function of a module: one kernel an op, in order, each value dropped after its last use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import Finding, RunError, merge_findings
+from ..ir import (
+    Module, NoneType, Op, QuantType, Region, TensorType, Value, dtype_of, input_names, output_names,
+)
+from ..ir.build import constant_of
+from ..plugin_host import host
+from .quantized import quantized_kernel
+
+__all__ = ["Plan", "check_inputs", "run_function"]
+
+
+class Plan:
+    """A block made ready to run: for each op its kernel, where its operands lie, and what dies after it.
+
+    Constants are placed once; values of blocks around this one are read from the enclosing run.
+    """
+
+    def __init__(self, region: Region, module: Op, outer: Mapping[Value, int] | None = None) -> None:
+        block = region.block
+        self.module = module
+        self.arguments = list(block.arguments)
+        self.slots: dict[Value, int] = dict(outer or {})
+        self.n_outer = len(self.slots)
+        self.constants: list[tuple[int, np.ndarray]] = []
+        self.steps: list[tuple[Op, Callable[..., Any], list[int], list[int], list[int]]] = []
+        self.results: list[int] = []
+        self.missing: list[Finding] = []
+        self._plan(block)
+
+    def _slot(self, value: Value) -> int:
+        return self.slots.setdefault(value, len(self.slots))
+
+    def _plan(self, block: Any) -> None:
+        for argument in block.arguments:
+            self._slot(argument)
+        last_use: dict[int, int] = {}
+        for op in block:
+            declaration = op.declaration
+            if declaration is not None and "terminator" in declaration.traits:
+                self.results = [self.slots[value] for value in op.operands]
+                break
+            outputs = [self._slot(result) for result in op.results]
+            dense = constant_of(op.results[0]) if op.results else None
+            if dense is not None:
+                self.constants.append((outputs[0], dense.numpy()))
+                continue
+            if all(isinstance(result.type, NoneType) for result in op.results) and op.results:
+                continue  # an absent operand: its slot stays None
+            kernel = self._kernel(op)
+            inputs = [self.slots[value] for value in op.operands]
+            for slot in [*inputs, *(self.slots[v] for v in _captured(op) if v in self.slots), *outputs]:
+                last_use[slot] = len(self.steps)
+            self.steps.append((op, kernel, inputs, outputs, []))
+        kept = {*self.results, *range(self.n_outer), *(slot for slot, _ in self.constants)}
+        for slot, step in last_use.items():
+            if slot not in kept:
+                self.steps[step][4].append(slot)
+
+    def _kernel(self, op: Op) -> Callable[..., Any]:
+        if op.name == "func.call":
+            return self._call(op)
+        found = host().kernel(op.name)
+        if found is None:
+            self.missing.append(Finding(
+                op.name, "no kernel executes this op", (op.origin,) if op.origin else (),
+                "a plugin adds one to the KernelTable of the dialect (hook register_dialects)"))
+            return lambda op, *arrays: None
+        kernel = quantized_kernel(op, *found)
+        if not op.regions:
+            return kernel
+        plans = {id(region): Plan(region, self.module, self.slots) for region in op.regions if region.blocks}
+        for plan in plans.values():
+            self.missing.extend(plan.missing)
+
+        def with_regions(op: Op, *arrays: Any, values: list[Any]) -> Any:
+            def run(region: Region, *inputs: Any) -> list[np.ndarray]:
+                return plans[id(region)].execute(inputs, values)
+
+            return kernel(op, *arrays, run=run)
+
+        with_regions.wants_values = True  # type: ignore[attr-defined]
+        return with_regions
+
+    def _call(self, op: Op) -> Callable[..., Any]:
+        callee = next((f for f in self.module.regions[0].block if f.attributes.get("sym_name") == op.callee), None)
+        if callee is None:
+            self.missing.append(Finding(op.name, f"calls @{op.callee}, which the module does not have"))
+            return lambda op, *arrays: None
+        plan = Plan(callee.regions[0], self.module)
+        self.missing.extend(plan.missing)
+        return lambda op, *arrays: tuple(plan.execute(arrays))
+
+    def execute(
+        self, inputs: Sequence[np.ndarray], outer: list[Any] | None = None, keep: Callable[[Value, np.ndarray], None] | None = None,
+    ) -> list[np.ndarray]:
+        """Run with these arguments; `keep` is given every result as it is computed."""
+        values: list[Any] = [None] * len(self.slots)
+        if outer is not None:
+            values[: self.n_outer] = outer[: self.n_outer]
+        for slot, array in self.constants:
+            values[slot] = array
+        for argument, array in zip(self.arguments, inputs, strict=True):
+            values[self.slots[argument]] = array
+        with np.errstate(all="ignore"):
+            for op, kernel, ins, outs, dead in self.steps:
+                arrays = [values[slot] for slot in ins]
+                if hasattr(kernel, "wants_values"):
+                    computed = kernel(op, *arrays, values=values)
+                else:
+                    computed = kernel(op, *arrays)
+                outputs = computed if isinstance(computed, tuple | list) else (computed,)
+                for slot, array, result in zip(outs, outputs, op.results, strict=True):
+                    values[slot] = array
+                    if keep is not None:
+                        keep(result, array)
+                for slot in dead:
+                    values[slot] = None
+        return [values[slot] for slot in self.results]
+
+
+def _captured(op: Op) -> list[Value]:
+    """Values from outside that the regions of an op use."""
+    return [value for inner in op.walk() if inner is not op for value in inner.operands] if op.regions else []
+
+
+def run_function(
+    module: Module, inputs: Mapping[str, Any], function: str = "main", keep: bool = False,
+) -> dict[str, np.ndarray]:
+    """Run a function of a module by its ops' kernels; see `transload.run`."""
+    from .reference import prepare
+
+    return prepare(module, function)(inputs, keep)
+
+
+def check_inputs(function: Op, inputs: Mapping[str, Any]) -> list[np.ndarray]:
+    """The arrays for a function's arguments, in order, each of its type; `RunError` lists all that do not fit."""
+    names = input_names(function)
+    findings = [Finding(f"input {name!r}", "is not an input of the function", hint=f"inputs: {', '.join(names) or 'none'}")
+                for name in inputs if name not in names]
+    arrays: list[np.ndarray] = []
+    for name, argument in zip(names, function.regions[0].block.arguments, strict=True):
+        if name not in inputs:
+            findings.append(Finding(f"input {name!r}", f"is missing; it is {argument.type}"))
+            continue
+        array, why = _fit(np.asarray(inputs[name]), argument.type)
+        if why:
+            findings.append(Finding(f"input {name!r}", why))
+        arrays.append(array)
+    if findings:
+        raise RunError("the inputs do not fit the function", merge_findings(findings))
+    return arrays
+
+
+def _fit(array: np.ndarray, type_: Any) -> tuple[np.ndarray, str]:
+    """An array as a value of `type_`: unsigned bits may be given for signed ones and the reverse."""
+    if not isinstance(type_, TensorType):
+        return array, ""
+    if type_.shape is not None and (
+        array.ndim != len(type_.shape) or any(want not in (None, have) for want, have in zip(type_.shape, array.shape, strict=True))
+    ):
+        return array, f"has shape {array.shape}, and must be {type_}"
+    wanted = dtype_of(type_.element)
+    if array.dtype == wanted:
+        return array, ""
+    if isinstance(type_.element, QuantType) and array.dtype.kind == "f":
+        return array, f"is {array.dtype}; give the stored {wanted} of {type_.element}"
+    if array.dtype.kind in "iu" and wanted.kind in "iu" and array.dtype.itemsize == wanted.itemsize:
+        return array.view(wanted), ""  # same bits: a uint8 image for TOSA's signless i8
+    if np.can_cast(array.dtype, wanted, "same_kind") or (array.dtype.kind in "iub" and wanted.kind in "iuf"):
+        cast = array.astype(wanted)
+        if array.dtype.kind in "iu" and not np.array_equal(cast.astype(array.dtype), array):
+            return array, f"holds numbers that {wanted} cannot"
+        return cast, ""
+    return array, f"is {array.dtype}, and must be {wanted}"
+
+
+def named_outputs(function: Op, outputs: Sequence[np.ndarray]) -> dict[str, np.ndarray]:
+    """Results keyed by output name, in order."""
+    return dict(zip(output_names(function), outputs, strict=True))

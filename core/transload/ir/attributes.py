@@ -1,0 +1,103 @@
+"""Attributes: compile-time data of operations.
+
+An attribute is a plain Python value where one says it all, and otherwise one of the small classes
+here:
+
+| Python                    | MLIR text                      |
+|---------------------------|--------------------------------|
+| `True`                    | `true`                         |
+| `3`                       | `3 : i64`                      |
+| `1.5`                     | `1.5 : f64`                    |
+| `"NHWC"`                  | `"NHWC"`                       |
+| `[a, b]`                  | `[a, b]`                       |
+| `{"k": v}`                | `{k = v}`                      |
+| a `Type`                  | the type                       |
+| `None`                    | `unit`                         |
+| `(1, 2)`                  | `array<i64: 1, 2>`             |
+| `IntAttr(3, I32)`         | `3 : i32`                      |
+| `FloatAttr(1.5, F32)`     | `1.5 : f32`                    |
+| `DenseArray((1,), I32)`   | `array<i32: 1>`                |
+| `Dense(...)`              | `dense<...> : tensor<...>`     |
+| `Symbol("f")`             | `@f`                           |
+| `OpaqueAttr("#d.x<y>")`   | `#d.x<y>`                      |
+
+Where an op declares its attributes, the declaration gives the text type, so that `op.group` is a
+plain `1` and still prints as `1 : i32`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from .types import F64, I64, Type
+
+__all__ = ["Attribute", "DenseArray", "FloatAttr", "IntAttr", "OpaqueAttr", "Symbol"]
+
+Attribute = Any
+"""An attribute value, see the table above."""
+
+
+class IntAttr(int):
+    """An integer with a type other than `i64`."""
+
+    type: Type
+
+    def __new__(cls, value: int, type: Type = I64) -> IntAttr:  # noqa: A002
+        self = super().__new__(cls, value)
+        self.type = type
+        return self
+
+    def __eq__(self, other: object) -> bool:
+        return int.__eq__(self, other) is True and getattr(other, "type", I64) == self.type
+
+    __hash__ = int.__hash__
+
+
+class FloatAttr(float):
+    """A float with a type other than `f64`."""
+
+    type: Type
+
+    def __new__(cls, value: float, type: Type = F64) -> FloatAttr:  # noqa: A002
+        self = super().__new__(cls, value)
+        self.type = type
+        return self
+
+
+class DenseArray(tuple):
+    """MLIR's `array<i32: ...>` of an element type other than `i64` (a plain tuple is `array<i64: ...>`)."""
+
+    element: Type
+
+    def __new__(cls, values: Iterable[Any], element: Type = I64) -> DenseArray:
+        self = super().__new__(cls, values)
+        self.element = element
+        return self
+
+
+class Symbol(str):
+    """A reference to a symbol: `@main`; nested ones are joined with `::@`."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"@{self}"
+
+
+class OpaqueAttr:
+    """An attribute that is kept as its text: enums and structures of other dialects, affine maps."""
+
+    __slots__ = ("text",)
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, OpaqueAttr) and other.text == self.text
+
+    def __hash__(self) -> int:
+        return hash(self.text)
+
+    def __repr__(self) -> str:
+        return self.text

@@ -1,0 +1,149 @@
+"""Building ops: at an insertion point, with inferred result types, folding what is constant."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import InternalError
+from . import registry
+from .attributes import Attribute
+from .constants import Dense, LazyData, dtype_of
+from .core import Block, FusedLocation, Location, Op, Region, Value
+from .types import NONE, TensorType, Type
+
+__all__ = ["Builder", "constant_of", "is_constant", "set_folder"]
+
+_fold: Callable[[Op], Sequence[np.ndarray] | None] | None = None
+
+
+def set_folder(fold: Callable[[Op], Sequence[np.ndarray] | None]) -> None:
+    """Set how an op whose operands are all constant is computed (the engine sets it; None: not foldable)."""
+    global _fold
+    _fold = fold
+
+
+def constant_of(value: Value | None) -> Dense | None:
+    """The constant that a value holds, or None where it is computed, an argument or absent."""
+    if value is None or not isinstance(value.owner, Op):
+        return None
+    owner = value.owner
+    declaration = registry.lookup(owner.name)
+    if declaration is None or "constant" not in declaration.traits:
+        return None
+    for attribute in owner.attributes.values():
+        if isinstance(attribute, Dense):
+            return attribute
+    return None
+
+
+def is_constant(value: Value | None) -> bool:
+    return constant_of(value) is not None
+
+
+class Builder:
+    """Creates ops before `before` in `block` (at its end where `before` is None).
+
+    `location` is given to every op created. With `fold=True`, `emit` computes an op whose operands
+    are all constant at once and returns a constant in its place.
+    """
+
+    def __init__(self, block: Block, before: Op | None = None, location: Location = None, fold: bool = False) -> None:
+        self.block = block
+        self.before = before
+        self.location = location
+        self.fold = fold
+
+    def create(
+        self, name: str, operands: Sequence[Value] = (), result_types: Sequence[Type] = (),
+        attributes: dict[str, Attribute] | None = None, regions: Sequence[Region] = (), location: Location = None,
+    ) -> Op:
+        """Create an op from its parts, nothing inferred, nothing folded."""
+        op = Op(name, operands, result_types, attributes, regions, self.location if location is None else location)
+        return self.block.insert(op, self.before)
+
+    def emit(
+        self, name: str, *operands: Value | None, element: Type | None = None,
+        types: Sequence[Type] | None = None, location: Location = None, **attributes: Attribute,
+    ) -> Any:
+        """Create an op and return its result, or a tuple where it is not exactly one.
+
+        The result types are inferred by the op's declaration unless `types` gives them; `element`
+        then replaces the inferred element type of every result (a quantized type, which inference
+        cannot know). An operand of None is an absent optional one. Attributes of None are left out.
+        """
+        declaration = registry.lookup(name)
+        given = list(operands)
+        while given and given[-1] is None:
+            given.pop()
+        present = [self.none(name.partition(".")[0]) if operand is None else operand for operand in given]
+        kept = {key: value for key, value in attributes.items() if value is not None}
+        op = Op(name, present, (), kept, (), self.location if location is None else location)
+        if types is None:
+            if declaration is None or declaration.infer is None:
+                op.drop_references()
+                raise InternalError(f"{name} declares no inference: give its result types")
+            try:
+                types = declaration.infer(op)
+            except Exception:
+                op.drop_references()
+                raise
+            if isinstance(types, Type):
+                types = [types]
+            if element is not None:
+                types = [type_.with_element(element) if isinstance(type_, TensorType) else type_ for type_ in types]
+        op.results = [Value(type_, op, index) for index, type_ in enumerate(types)]
+        if self.fold and _fold is not None and op.results and "constant" not in (declaration.traits if declaration else ()):
+            folded = _fold(op)
+            if folded is not None:
+                constants = tuple(
+                    self.constant(array, result.type.element, dialect=op.dialect, location=op.location)
+                    for array, result in zip(folded, op.results, strict=True))
+                op.drop_references()
+                return constants[0] if len(constants) == 1 else constants
+        self.block.insert(op, self.before)
+        return op.results[0] if len(op.results) == 1 else tuple(op.results)
+
+    def constant(
+        self, data: Any, element: Type | None = None, dialect: str = "top", location: Location = None,
+    ) -> Value:
+        """A constant op of `dialect` holding `data` (array, number, `TensorData` or `Dense`).
+
+        `element` is the value's element type where it differs from the array's own: a quantized
+        type over its storage, or `i4`/`i48` over a wider numpy integer.
+        """
+        dense = data if isinstance(data, Dense) else Dense(data)
+        type_ = dense.type
+        if element is not None and element != type_.element:
+            stored = getattr(element, "storage", element)
+            if dense.type.element != stored:
+                dense = Dense(_with_dtype(dense.data, dtype_of(stored)), TensorType(type_.shape, stored))
+            type_ = TensorType(type_.shape, element)
+        owner = registry.dialect(dialect)
+        if owner is None or owner.constant is None:
+            raise InternalError(f"dialect {dialect!r} declares no op for constants")
+        declaration = owner.ops[owner.constant]
+        key = next(key for key, declared in declaration.attributes.items() if declared.kind.name == "constant")
+        return self.create(owner.constant, (), (type_,), {key: dense}, (), location).results[0]
+
+    def none(self, dialect: str) -> Value:
+        """A value that stands for an absent operand."""
+        owner = registry.dialect(dialect)
+        if owner is None or owner.none is None:
+            raise InternalError(f"dialect {dialect!r} declares no op for absent operands")
+        return self.create(owner.none, (), (NONE,)).results[0]
+
+
+def _with_dtype(data: Any, dtype: np.dtype) -> Any:
+    if data.dtype == dtype:
+        return data
+    return LazyData(lambda: data.numpy().astype(dtype), tuple(data.shape), dtype)
+
+
+def part_location(location: Location, part: str) -> Location:
+    """The location of a helper op inside what an op at `location` becomes; it claims no tensor name."""
+    if isinstance(location, FusedLocation) and location.metadata is not None:
+        return location
+    return FusedLocation((location,), part) if location is not None else None

@@ -1,0 +1,288 @@
+"""Constant data: what stands behind a `dense` attribute.
+
+A constant is anything with the members of `TensorData`; it need not be an array in memory. The
+classes here are an array, a memory-mapped part of a file, data made when first asked for, packed
+4-bit numbers, and one value repeated. They are compared by identity or digest, and are never copied
+by clone, parse or rewrite: adding 500 MB of weights to a module adds no memory.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+import ml_dtypes
+import numpy as np
+
+from .types import (
+    BF16, BOOL, ComplexType, F16, F32, F64, FloatType, I64, IndexType, IntegerType, QuantType, TensorType, Type,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = [
+    "ArrayData", "Dense", "LazyData", "MmapData", "Packed4Data", "SplatData", "TensorData", "dtype_of", "element_type_of",
+]
+
+
+@runtime_checkable
+class TensorData(Protocol):
+    """What a constant must offer. A protocol, so that plugins need not derive from our classes."""
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+
+    @property
+    def dtype(self) -> np.dtype: ...
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held or mapped for it, which is less than the array's where it is packed or a splat."""
+        ...
+
+    def numpy(self) -> NDArray[Any]:
+        """The values as a read-only array of `shape` and `dtype`."""
+        ...
+
+
+class ArrayData:
+    """An array in memory, shared, not copied."""
+
+    __slots__ = ("_array",)
+
+    def __init__(self, array: NDArray[Any]) -> None:
+        view = np.asarray(array).view()
+        view.flags.writeable = False
+        self._array = view
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self._array.shape
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self._array.dtype
+
+    @property
+    def nbytes(self) -> int:
+        return self._array.nbytes
+
+    def numpy(self) -> NDArray[Any]:
+        return self._array
+
+
+class MmapData:
+    """Part of a file, mapped when first read, little-endian and row-major."""
+
+    __slots__ = ("_array", "dtype", "offset", "path", "shape")
+
+    def __init__(self, path: str | Path, offset: int, shape: tuple[int, ...], dtype: Any) -> None:
+        self.path = Path(path)
+        self.offset = offset
+        self.shape = shape
+        self.dtype = np.dtype(dtype)
+        self._array: NDArray[Any] | None = None
+
+    @property
+    def nbytes(self) -> int:
+        return math.prod(self.shape) * self.dtype.itemsize
+
+    def numpy(self) -> NDArray[Any]:
+        if self._array is None:
+            raw = np.memmap(self.path, mode="r", offset=self.offset, shape=(self.nbytes,), dtype=np.uint8)
+            self._array = raw.view(self.dtype).reshape(self.shape)
+        return self._array
+
+
+class LazyData:
+    """Data that `make()` gives when first asked for: a transposed or converted view of another constant."""
+
+    __slots__ = ("_array", "_make", "dtype", "shape")
+
+    def __init__(self, make: Callable[[], NDArray[Any]], shape: tuple[int, ...], dtype: Any) -> None:
+        self._make = make
+        self._array: NDArray[Any] | None = None
+        self.shape = shape
+        self.dtype = np.dtype(dtype)
+
+    @property
+    def nbytes(self) -> int:
+        return math.prod(self.shape) * self.dtype.itemsize
+
+    def numpy(self) -> NDArray[Any]:
+        if self._array is None:
+            array = self._make()
+            if array.shape != self.shape or array.dtype != self.dtype:
+                raise ValueError(f"lazy constant made {array.dtype}{array.shape}, promised {self.dtype}{self.shape}")
+            self._array = ArrayData(array).numpy()
+        return self._array
+
+
+class Packed4Data:
+    """Two 4-bit integers a byte, the even index in the low half (TFLite's and MLIR's order)."""
+
+    __slots__ = ("_array", "packed", "shape", "signed")
+
+    def __init__(self, packed: NDArray[np.uint8], shape: tuple[int, ...], signed: bool = True) -> None:
+        self.packed = packed
+        self.shape = shape
+        self.signed = signed
+        self._array: NDArray[Any] | None = None
+
+    @property
+    def dtype(self) -> np.dtype:
+        return np.dtype(ml_dtypes.int4 if self.signed else ml_dtypes.uint4)
+
+    @property
+    def nbytes(self) -> int:
+        return self.packed.nbytes
+
+    def numpy(self) -> NDArray[Any]:
+        if self._array is None:
+            flat = np.empty(2 * self.packed.size, dtype=np.uint8)
+            flat[0::2] = self.packed & 0xF
+            flat[1::2] = self.packed >> 4
+            numbers = flat[: math.prod(self.shape)]
+            if self.signed:
+                numbers = ((numbers ^ 8).astype(np.int8) - 8).astype(ml_dtypes.int4)
+            else:
+                numbers = numbers.astype(ml_dtypes.uint4)
+            self._array = ArrayData(numbers.reshape(self.shape)).numpy()
+        return self._array
+
+
+class SplatData:
+    """One value in every place of a tensor."""
+
+    __slots__ = ("shape", "value")
+
+    def __init__(self, value: Any, shape: tuple[int, ...], dtype: Any = None) -> None:
+        self.value = np.asarray(value, dtype=dtype)
+        self.shape = shape
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self.value.dtype
+
+    @property
+    def nbytes(self) -> int:
+        return self.value.nbytes
+
+    def numpy(self) -> NDArray[Any]:
+        return np.broadcast_to(self.value, self.shape)
+
+
+class Dense:
+    """A constant with its tensor type: MLIR's `dense<...> : tensor<...>`.
+
+    The type's element says how the numbers are read (an `i4`, an `f32`); for quantized tensors it is
+    the *storage* type, the quantized type being that of the value which holds the constant.
+    """
+
+    __slots__ = ("_digest", "data", "type")
+
+    def __init__(self, data: Any, type: TensorType | None = None) -> None:  # noqa: A002
+        if not isinstance(data, ArrayData | MmapData | LazyData | Packed4Data | SplatData) and (
+            isinstance(data, np.ndarray | np.generic | int | float | list | tuple) or not isinstance(data, TensorData)
+        ):
+            data = ArrayData(np.asarray(data))
+        self.data: TensorData = data
+        self.type = type if type is not None else TensorType(tuple(data.shape), element_type_of(data.dtype))
+        self._digest: bytes | None = None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.data.shape
+
+    @property
+    def nbytes(self) -> int:
+        return self.data.nbytes
+
+    def numpy(self) -> NDArray[Any]:
+        """The values, read-only."""
+        return self.data.numpy()
+
+    def tobytes(self) -> bytes:
+        """The values in row-major order, little-endian, as MLIR's resource blobs hold them."""
+        return np.ascontiguousarray(self.numpy()).tobytes()
+
+    def digest(self) -> bytes:
+        """A hash of type and bytes; computed once."""
+        if self._digest is None:
+            array = self.numpy()
+            state = hashlib.blake2b(str(self.type).encode(), digest_size=16)
+            if isinstance(self.data, SplatData):
+                state.update(b"splat" + self.data.value.tobytes())
+            elif array.size and array.strides and not any(array.strides):
+                state.update(b"splat" + array.flat[0].tobytes())
+            else:
+                state.update(np.ascontiguousarray(array).view(np.uint8).data if array.ndim else array.tobytes())
+            self._digest = state.digest()
+        return self._digest
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if not isinstance(other, Dense) or self.type != other.type:
+            return False
+        return self.data is other.data or self.digest() == other.digest()
+
+    def __hash__(self) -> int:
+        return hash(self.type)
+
+    def __repr__(self) -> str:
+        return f"Dense({type(self.data).__name__}, {self.type})"
+
+
+_FLOATS = {
+    "f16": np.float16, "f32": np.float32, "f64": np.float64, "bf16": ml_dtypes.bfloat16,
+    "f8E4M3FN": ml_dtypes.float8_e4m3fn, "f8E5M2": ml_dtypes.float8_e5m2, "f8E4M3": ml_dtypes.float8_e4m3,
+    "f8E4M3FNUZ": ml_dtypes.float8_e4m3fnuz, "f8E5M2FNUZ": ml_dtypes.float8_e5m2fnuz,
+    "f8E4M3B11FNUZ": ml_dtypes.float8_e4m3b11fnuz, "f8E3M4": ml_dtypes.float8_e3m4,
+    "f8E8M0FNU": ml_dtypes.float8_e8m0fnu, "f6E2M3FN": ml_dtypes.float6_e2m3fn,
+    "f6E3M2FN": ml_dtypes.float6_e3m2fn, "f4E2M1FN": ml_dtypes.float4_e2m1fn,
+}
+_INTEGERS: dict[tuple[int, str], Any] = {
+    (1, ""): np.bool_, (2, ""): ml_dtypes.int2, (4, ""): ml_dtypes.int4, (2, "u"): ml_dtypes.uint2,
+    (4, "u"): ml_dtypes.uint4, (48, ""): np.int64,
+}
+for _width in (8, 16, 32, 64):
+    _INTEGERS[_width, ""] = _INTEGERS[_width, "s"] = np.dtype(f"int{_width}").type
+    _INTEGERS[_width, "u"] = np.dtype(f"uint{_width}").type
+_DTYPES: dict[Type, np.dtype] = {
+    **{FloatType(name): np.dtype(dtype) for name, dtype in _FLOATS.items()},
+    **{IntegerType(width, sign): np.dtype(dtype) for (width, sign), dtype in _INTEGERS.items()},
+    IndexType(): np.dtype(np.int64),
+    ComplexType(F32): np.dtype(np.complex64), ComplexType(F64): np.dtype(np.complex128),
+}
+_ELEMENTS = {dtype: element for element, dtype in _DTYPES.items()}
+_ELEMENTS.update({np.dtype(np.int64): I64, np.dtype(np.bool_): BOOL, np.dtype(np.float16): F16,
+                  np.dtype(ml_dtypes.bfloat16): BF16})
+for _width in (8, 16, 32, 64):
+    _ELEMENTS[np.dtype(f"int{_width}")] = IntegerType(_width)
+
+
+def dtype_of(element: Type) -> np.dtype:
+    """The numpy dtype that holds an element type (of a quantized one: its storage).
+
+    `i48`, TOSA's wide accumulator, is held in int64; `i1` in bool; `index` in int64. Raises
+    `ValueError` for a type that numpy cannot hold.
+    """
+    if isinstance(element, QuantType):
+        element = element.storage
+    try:
+        return _DTYPES[element]
+    except KeyError:
+        raise ValueError(f"no numpy dtype holds {element}") from None
+
+
+def element_type_of(dtype: Any) -> Type:
+    """The signless element type of a numpy dtype: int8 is `i8`, uint8 is `ui8`, bool is `i1`."""
+    try:
+        return _ELEMENTS[np.dtype(dtype)]
+    except KeyError:
+        raise ValueError(f"no element type for numpy dtype {dtype}") from None

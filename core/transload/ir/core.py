@@ -1,0 +1,473 @@
+"""Operations, values, blocks and regions.
+
+The structure is MLIR's, restricted to structured control flow: an operation has operands, results,
+attributes and regions; a region has blocks; a block has arguments and a linked list of operations.
+Every value knows its uses, so that replacing it costs what its uses cost.
+
+Which operations exist, and what they mean, is the business of dialects (`transload.ir.declare`).
+An operation whose name no dialect declares is legal here, in text and in rewrites.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from . import registry
+from .attributes import Attribute
+from .types import NoneType, TensorType, Type
+
+__all__ = [
+    "Block", "FileLocation", "FusedLocation", "Location", "OpaqueLocation", "Op", "Region", "Value", "location_names",
+]
+
+
+class FusedLocation:
+    """Several locations as one: `loc(fused["a", "b"])`, with optional metadata `loc(fused<"m">["a"])`.
+
+    Without metadata the names belong to the results, one each. With metadata the op is a *part* of
+    what the framework's op of that name became, and its results carry no name of their own.
+    """
+
+    __slots__ = ("locations", "metadata")
+
+    def __init__(self, locations: tuple[Location, ...], metadata: str | None = None) -> None:
+        self.locations = locations
+        self.metadata = metadata
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, FusedLocation) and (self.locations, self.metadata) == (other.locations, other.metadata)
+
+    def __hash__(self) -> int:
+        return hash((self.locations, self.metadata))
+
+    def __repr__(self) -> str:
+        return f"FusedLocation({self.locations!r}, {self.metadata!r})"
+
+
+class FileLocation:
+    """A place in a text file, `loc("file":line:column)`."""
+
+    __slots__ = ("column", "file", "line")
+
+    def __init__(self, file: str, line: int, column: int) -> None:
+        self.file = file
+        self.line = line
+        self.column = column
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, FileLocation) and (self.file, self.line, self.column) == (other.file, other.line, other.column)
+
+    def __hash__(self) -> int:
+        return hash((self.file, self.line, self.column))
+
+    def __repr__(self) -> str:
+        return f"FileLocation({self.file!r}, {self.line}, {self.column})"
+
+
+class OpaqueLocation:
+    """A location of another form (call site, ...), kept as the text between `loc(` and `)`."""
+
+    __slots__ = ("text",)
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, OpaqueLocation) and self.text == other.text
+
+    def __hash__(self) -> int:
+        return hash(self.text)
+
+    def __repr__(self) -> str:
+        return f"OpaqueLocation({self.text!r})"
+
+
+Location = str | FusedLocation | FileLocation | OpaqueLocation | None
+"""Where an op comes from; a plain `str` is the original tensor name (MLIR's NameLoc)."""
+
+
+def location_names(location: Location) -> list[str]:
+    """The tensor names in a location, in order."""
+    if isinstance(location, str):
+        return [location]
+    if isinstance(location, FusedLocation):
+        return [name for part in location.locations for name in location_names(part)]
+    return []
+
+
+class Value:
+    """The result of an op, or the argument of a block.
+
+    `owner` is the `Op` or `Block` that defines it, `index` its place among that owner's results or
+    arguments. `uses` maps each using op to how many of its operands are this value.
+    """
+
+    __slots__ = ("index", "location", "owner", "type", "uses")
+
+    def __init__(self, type: Type, owner: Op | Block, index: int, location: Location = None) -> None:  # noqa: A002
+        self.type = type
+        self.owner = owner
+        self.index = index
+        self.location = location  # of block arguments; results take theirs from the op
+        self.uses: dict[Op, int] = {}
+
+    @property
+    def op(self) -> Op | None:
+        """The defining op; None for a block argument."""
+        return self.owner if isinstance(self.owner, Op) else None
+
+    @property
+    def name(self) -> str | None:
+        """The original tensor name, where there is one."""
+        owner = self.owner
+        if not isinstance(owner, Op):
+            return self.location if isinstance(self.location, str) else None
+        location = owner.location
+        if isinstance(location, str):
+            return location if len(owner.results) == 1 else f"{location}:{self.index}"
+        if isinstance(location, FusedLocation) and location.metadata is None and len(location.locations) == len(owner.results):
+            part = location.locations[self.index]
+            return part if isinstance(part, str) else None
+        return None
+
+    # Shorthands for tensors, the type of nearly every value.
+
+    @property
+    def shape(self) -> tuple[int | None, ...]:
+        """The tensor's shape; raises `TypeError` where the rank is unknown or it is no tensor."""
+        if isinstance(self.type, TensorType) and self.type.shape is not None:
+            return self.type.shape
+        raise TypeError(f"a value of type {self.type} has no shape of known rank")
+
+    @property
+    def rank(self) -> int:
+        return len(self.shape)
+
+    @property
+    def element(self) -> Type:
+        """The tensor's element type."""
+        if isinstance(self.type, TensorType):
+            return self.type.element
+        raise TypeError(f"a value of type {self.type} has no elements")
+
+    def replace_all_uses_with(self, other: Value) -> None:
+        """Make every user of this value use `other` instead."""
+        if other is self:
+            return
+        for user, count in self.uses.items():
+            user._operands = tuple(other if operand is self else operand for operand in user._operands)
+            other.uses[user] = other.uses.get(user, 0) + count
+        self.uses = {}
+
+    def __repr__(self) -> str:
+        return f"<value {self.name or self.index}: {self.type}>"
+
+
+class Op:
+    """One operation.
+
+    Declared operands, attributes and regions are read by name: `op.filter`, `op.strides` (its
+    default where absent), `op.bias` (None where absent). Where a declared name is also a member of
+    this class (`name`, `results`, ...), use `op.operand("name")` and `op.attribute("name")`.
+    """
+
+    __slots__ = ("_operands", "attributes", "location", "name", "next", "parent", "prev", "regions", "results")
+
+    def __init__(
+        self, name: str, operands: Sequence[Value] = (), result_types: Iterable[Type] = (),
+        attributes: dict[str, Attribute] | None = None, regions: Iterable[Region] = (), location: Location = None,
+    ) -> None:
+        self.name = name
+        self._operands = tuple(operands)
+        for operand in self._operands:
+            uses = operand.uses
+            uses[self] = uses.get(self, 0) + 1
+        self.results = [Value(type_, self, index) for index, type_ in enumerate(result_types)]
+        self.attributes = {} if attributes is None else attributes
+        self.regions: list[Region] = []
+        self.location = location
+        self.parent: Block | None = None
+        self.prev: Op | None = None
+        self.next: Op | None = None
+        for region in regions:
+            self.add_region(region)
+
+    # --- operands and results
+
+    @property
+    def operands(self) -> tuple[Value, ...]:
+        return self._operands
+
+    @operands.setter
+    def operands(self, operands: Sequence[Value]) -> None:
+        self._drop_uses()
+        self._operands = tuple(operands)
+        for operand in self._operands:
+            operand.uses[self] = operand.uses.get(self, 0) + 1
+
+    def set_operand(self, index: int, value: Value) -> None:
+        """Replace one operand."""
+        operands = list(self._operands)
+        operands[index] = value
+        self.operands = operands
+
+    def _drop_uses(self) -> None:
+        for operand in self._operands:
+            count = operand.uses.get(self, 0)
+            if count <= 1:
+                operand.uses.pop(self, None)
+            else:
+                operand.uses[self] = count - 1
+        self._operands = ()
+
+    @property
+    def result(self) -> Value:
+        """The only result."""
+        if len(self.results) != 1:
+            raise TypeError(f"{self.name} has {len(self.results)} results, not one")
+        return self.results[0]
+
+    # --- what the declaration gives names to
+
+    @property
+    def declaration(self) -> Any:
+        """The op's declaration (`transload.ir.declare.OpDeclaration`), or None where no dialect declares it."""
+        return registry.lookup(self.name)
+
+    def operand(self, name: str) -> Any:
+        """A declared operand by name: a `Value`, None where an optional one is absent, a tuple where variadic."""
+        return self.declaration.get_operand(self, name)
+
+    def attribute(self, name: str, default: Attribute = None) -> Attribute:
+        """An attribute by name, or its declared default, or `default`."""
+        if name in self.attributes:
+            return self.attributes[name]
+        declaration = self.declaration
+        if declaration is not None and name in declaration.attributes:
+            return declaration.attributes[name].default
+        return default
+
+    def __getattr__(self, name: str) -> Any:
+        declaration = registry.lookup(self.name) if not name.startswith("__") else None
+        getter = declaration.getters.get(name) if declaration is not None else None
+        if getter is None:
+            raise AttributeError(f"{self.name} declares no operand, result, attribute or region {name!r}")
+        return getter(self)
+
+    # --- place
+
+    @property
+    def parent_op(self) -> Op | None:
+        """The op in whose region this one lies."""
+        return self.parent.parent.parent if self.parent is not None and self.parent.parent is not None else None
+
+    @property
+    def dialect(self) -> str:
+        """The dialect's name: `tosa` of `tosa.add`."""
+        return self.name.partition(".")[0]
+
+    @property
+    def origin(self) -> str | None:
+        """The original tensor name to report this op by: its own, or that of the op it is a part of."""
+        names = location_names(self.location)
+        return names[0] if names else None
+
+    def add_region(self, region: Region | None = None) -> Region:
+        """Append a region (a new one with no block if none is given)."""
+        region = Region() if region is None else region
+        region.parent = self
+        self.regions.append(region)
+        return region
+
+    def walk(self) -> Iterator[Op]:
+        """This op and all inside it, outer before inner, in order.
+
+        The op that was just yielded may be erased or moved; others may not while the walk runs.
+        """
+        yield self
+        for region in self.regions:
+            for block in region.blocks:
+                op = block.first
+                while op is not None:
+                    following = op.next
+                    if op.regions:
+                        yield from op.walk()
+                    else:
+                        yield op
+                    op = following
+
+    def erase(self) -> None:
+        """Remove the op from its block and drop what it uses. Its results must have no uses."""
+        for result in self.results:
+            if result.uses:
+                users = ", ".join(sorted({user.name for user in result.uses}))
+                raise ValueError(f"cannot erase {self.name}: its result {result.name or result.index} is used by {users}")
+        self.drop_references()
+        if self.parent is not None:
+            self.parent.remove(self)
+
+    def drop_references(self) -> None:
+        """Stop using any value, here and in the regions."""
+        self._drop_uses()
+        for region in self.regions:
+            for block in region.blocks:
+                for op in block:
+                    op.drop_references()
+
+    def replace_with(self, values: Sequence[Value]) -> None:
+        """Make users of the results use `values`, then erase the op."""
+        if len(values) != len(self.results):
+            raise ValueError(f"{self.name} has {len(self.results)} results; {len(values)} replacements were given")
+        for result, value in zip(self.results, values, strict=True):
+            result.replace_all_uses_with(value)
+        self.erase()
+
+    def clone(self, mapping: dict[Value, Value] | None = None) -> Op:
+        """A copy, regions included; constants are shared.
+
+        Operands found in `mapping` are replaced by what it maps them to; the copied results and
+        block arguments are entered into it.
+        """
+        mapping = {} if mapping is None else mapping
+        get = mapping.get
+        copy = Op(
+            self.name, [get(operand, operand) for operand in self._operands],
+            [result.type for result in self.results], self.attributes.copy(), (), self.location,
+        )
+        for old, new in zip(self.results, copy.results, strict=True):
+            mapping[old] = new
+        for region in self.regions:
+            region.clone_into(copy.add_region(), mapping)
+        return copy
+
+    def __repr__(self) -> str:
+        name = f" {self.origin!r}" if self.origin else ""
+        return f"<{self.name}{name}>"
+
+
+class Block:
+    """Arguments and a linked list of ops. Iterating allows erasing the op just yielded."""
+
+    __slots__ = ("arguments", "first", "last", "parent")
+
+    def __init__(self, argument_types: Iterable[Type] = (), locations: Sequence[Location] = ()) -> None:
+        self.arguments: list[Value] = []
+        self.first: Op | None = None
+        self.last: Op | None = None
+        self.parent: Region | None = None
+        for index, type_ in enumerate(argument_types):
+            self.add_argument(type_, locations[index] if index < len(locations) else None)
+
+    def add_argument(self, type: Type, location: Location = None) -> Value:  # noqa: A002
+        value = Value(type, self, len(self.arguments), location)
+        self.arguments.append(value)
+        return value
+
+    def erase_argument(self, index: int) -> None:
+        """Remove an argument that has no uses."""
+        if self.arguments[index].uses:
+            raise ValueError(f"cannot erase argument {index}: it is used")
+        del self.arguments[index]
+        for place, argument in enumerate(self.arguments):
+            argument.index = place
+
+    def __iter__(self) -> Iterator[Op]:
+        op = self.first
+        while op is not None:
+            following = op.next
+            yield op
+            op = following
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def append(self, op: Op) -> Op:
+        return self.insert(op, None)
+
+    def insert(self, op: Op, before: Op | None) -> Op:
+        """Put a detached op before another one of this block, or at the end where `before` is None."""
+        if op.parent is not None:
+            raise ValueError(f"{op.name} is already in a block; remove it first")
+        op.parent = self
+        op.next = before
+        prev = op.prev = self.last if before is None else before.prev
+        if prev is None:
+            self.first = op
+        else:
+            prev.next = op
+        if before is None:
+            self.last = op
+        else:
+            before.prev = op
+        return op
+
+    def remove(self, op: Op) -> Op:
+        """Take an op out, keeping what it uses."""
+        prev, following = op.prev, op.next
+        if prev is None:
+            self.first = following
+        else:
+            prev.next = following
+        if following is None:
+            self.last = prev
+        else:
+            following.prev = prev
+        op.parent = op.prev = op.next = None
+        return op
+
+    @property
+    def terminator(self) -> Op:
+        """The last op."""
+        if self.last is None:
+            raise ValueError("the block is empty: it has no terminator")
+        return self.last
+
+    @property
+    def parent_op(self) -> Op | None:
+        return self.parent.parent if self.parent is not None else None
+
+
+class Region:
+    """A list of blocks inside an op; structured control flow has one block each."""
+
+    __slots__ = ("blocks", "parent")
+
+    def __init__(self, blocks: Iterable[Block] = ()) -> None:
+        self.blocks: list[Block] = []
+        self.parent: Op | None = None
+        for block in blocks:
+            self.add_block(block)
+
+    def add_block(self, block: Block | None = None) -> Block:
+        block = Block() if block is None else block
+        block.parent = self
+        self.blocks.append(block)
+        return block
+
+    @property
+    def block(self) -> Block:
+        """The only block."""
+        if len(self.blocks) != 1:
+            raise TypeError(f"the region has {len(self.blocks)} blocks, not one")
+        return self.blocks[0]
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.blocks
+
+    def clone_into(self, target: Region, mapping: dict[Value, Value]) -> None:
+        """Append copies of the blocks to `target`, see `Op.clone`."""
+        for block in self.blocks:
+            copy = target.add_block()
+            for argument in block.arguments:
+                mapping[argument] = copy.add_argument(argument.type, argument.location)
+            op = block.first
+            while op is not None:
+                copy.insert(op.clone(mapping), None)
+                op = op.next
+
+
+def is_absent(value: Value | None) -> bool:
+    """Whether a value stands for an operand that is not there."""
+    return value is None or isinstance(value.type, NoneType)

@@ -1,0 +1,346 @@
+"""Declaring operations.
+
+An op is one readable class: its operands, results, attributes with types and defaults, constraints,
+shape inference, and a docstring with its meaning and source.
+
+    TOP = Dialect("top", "Hardware-independent operations, the hub.")
+
+    @TOP.op("LeakyRelu")
+    class LeakyRelu:
+        \"\"\"`x` where it is positive, `alpha * x` elsewhere (TPU-MLIR manual 13.1, LeakyReluOp).\"\"\"
+
+        input = operand("the tensor")
+        output = result("of the same shape")
+        alpha = attribute(FLOAT, "slope for negative values", default=0.01)
+
+        @constraint
+        def float_or_quantized(op):
+            \"\"\"the input is a float or quantized tensor\"\"\"
+            return is_float_or_quantized(op.input.type)
+
+        def infer(op):
+            return op.input.type
+
+The verifier, the accessors (`op.alpha`) and the reference page are generated from it. A
+constraint's docstring is the message a user sees when it is broken; it returns whether it holds, or
+a string with the detail of how it does not.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from .attributes import Attribute, DenseArray, FloatAttr, IntAttr, OpaqueAttr, Symbol
+from .constants import Dense
+from .types import (
+    BOOL, F32, F64, FloatType, FunctionType, I32, I64, IntegerType, NoneType, QuantType, TensorType, Type,
+)
+
+__all__ = [
+    "ANY", "BOOLEAN", "BOOL_TENSOR", "CONSTANT", "DICT", "FLOAT", "FLOAT32", "FLOATS", "FLOAT_TENSOR", "FUNCTION_TYPE",
+    "INT", "INT32", "INTS", "INTS32", "INT_TENSOR", "LIST", "OPAQUE", "QUANT_TENSOR", "STRING", "SYMBOL", "TENSOR",
+    "TYPE", "UNIT", "AttributeKind", "Dialect", "OpDeclaration", "Required", "TypeConstraint", "attribute", "constraint",
+    "enum", "operand", "region", "result", "variadic", "variadic_result",
+]
+
+
+class Required:
+    """The default of an attribute that has none."""
+
+    def __repr__(self) -> str:
+        return "required"
+
+
+REQUIRED = Required()
+
+
+class TypeConstraint:
+    """A named set of types, for operands and results."""
+
+    __slots__ = ("accepts", "name")
+
+    def __init__(self, name: str, accepts: Callable[[Type], bool]) -> None:
+        self.name = name
+        self.accepts = accepts
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+def _element(type_: Type) -> Type | None:
+    return type_.element if isinstance(type_, TensorType) else None
+
+
+ANY = TypeConstraint("any type", lambda type_: True)
+TENSOR = TypeConstraint("a tensor", lambda type_: isinstance(type_, TensorType))
+FLOAT_TENSOR = TypeConstraint("a tensor of floats", lambda type_: isinstance(_element(type_), FloatType))
+INT_TENSOR = TypeConstraint(
+    "a tensor of integers", lambda type_: isinstance(element := _element(type_), IntegerType) and element != BOOL)
+BOOL_TENSOR = TypeConstraint("a tensor of i1", lambda type_: _element(type_) == BOOL)
+QUANT_TENSOR = TypeConstraint("a quantized tensor", lambda type_: isinstance(_element(type_), QuantType))
+
+
+class AttributeKind:
+    """What an attribute holds: a name for the reference page, a check, and the text type of its numbers.
+
+    `text_type` is the MLIR type printed after a number (`3 : i32`); `wrap` makes of the plain Python
+    value the typed one that the printer prints, `unwrap` the reverse.
+    """
+
+    __slots__ = ("accepts", "name", "unwrap", "wrap")
+
+    def __init__(
+        self, name: str, accepts: Callable[[Attribute], bool],
+        wrap: Callable[[Attribute], Attribute] | None = None, unwrap: Callable[[Attribute], Attribute] | None = None,
+    ) -> None:
+        self.name = name
+        self.accepts = accepts
+        self.wrap = wrap
+        self.unwrap = unwrap
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+def _is_int(value: Attribute) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_float(value: Attribute) -> bool:
+    return isinstance(value, float) or _is_int(value)
+
+
+def _int_kind(type_: Type) -> AttributeKind:
+    return AttributeKind(f"integer ({type_})", _is_int, None if type_ == I64 else lambda v: IntAttr(v, type_), int)
+
+
+def _float_kind(type_: Type) -> AttributeKind:
+    return AttributeKind(f"float ({type_})", _is_float, lambda v: FloatAttr(v, type_), float)
+
+
+def _ints_kind(type_: Type) -> AttributeKind:
+    return AttributeKind(
+        f"integers ({type_})", lambda v: isinstance(v, tuple) and all(map(_is_int, v)),
+        None if type_ == I64 else lambda v: DenseArray(v, type_), lambda v: tuple(map(int, v)))
+
+
+INT, INT32 = _int_kind(I64), _int_kind(I32)
+FLOAT, FLOAT32 = _float_kind(F64), _float_kind(F32)
+INTS, INTS32 = _ints_kind(I64), _ints_kind(I32)
+FLOATS = AttributeKind(
+    "floats (f64)", lambda v: isinstance(v, tuple) and all(map(_is_float, v)),
+    lambda v: DenseArray(v, F64), lambda v: tuple(map(float, v)))
+BOOLEAN = AttributeKind("true or false", lambda v: isinstance(v, bool))
+STRING = AttributeKind("string", lambda v: isinstance(v, str))
+SYMBOL = AttributeKind("symbol", lambda v: isinstance(v, Symbol))
+TYPE = AttributeKind("type", lambda v: isinstance(v, Type))
+FUNCTION_TYPE = AttributeKind("function type", lambda v: isinstance(v, FunctionType))
+CONSTANT = AttributeKind("constant", lambda v: isinstance(v, Dense))
+LIST = AttributeKind("list", lambda v: isinstance(v, list))
+DICT = AttributeKind("dictionary", lambda v: isinstance(v, dict))
+UNIT = AttributeKind("present or not", lambda v: v is None)
+OPAQUE = AttributeKind("text of another dialect", lambda v: isinstance(v, OpaqueAttr))
+
+
+def enum(*names: str, text: Callable[[str], str] | None = None) -> AttributeKind:
+    """One of some names, held as `str`.
+
+    Printed as a string, or, where MLIR has an enum of its own, as what `text(name)` gives:
+    `enum("MAX", "MIN", text="#d.mode<{}>".format)`.
+    """
+    if text is None:
+        return AttributeKind(" or ".join(map(repr, names)), lambda v: v in names)
+    back = {text(name): name for name in names}
+    return AttributeKind(
+        " or ".join(names), lambda v: v in names, lambda v: OpaqueAttr(text(v)),
+        lambda v: back.get(v.text, v) if isinstance(v, OpaqueAttr) else v)
+
+
+class _Member:
+    """Something a declaration class lists: kept in the order it was written."""
+
+    name = ""
+
+    def __init__(self, doc: str) -> None:
+        self.doc = doc
+
+
+class _Slot(_Member):
+    """An operand or result."""
+
+    def __init__(self, doc: str, type_: TypeConstraint, optional: bool, variadic: bool, is_result: bool) -> None:
+        super().__init__(doc)
+        self.type = type_
+        self.optional = optional
+        self.variadic = variadic
+        self.is_result = is_result
+
+
+class _Attribute(_Member):
+    def __init__(self, kind: AttributeKind, doc: str, default: Attribute, optional: bool) -> None:
+        super().__init__(doc)
+        self.kind = kind
+        self.default = default
+        self.optional = optional
+
+
+class _Region(_Member):
+    pass
+
+
+class _Constraint(_Member):
+    def __init__(self, check: Callable[[Any], bool | str]) -> None:
+        if not check.__doc__:
+            raise TypeError(f"constraint {check.__name__} needs a docstring: it is the message a user sees")
+        super().__init__(inspect.cleandoc(check.__doc__))
+        self.check = check
+
+
+def operand(doc: str = "", type: TypeConstraint = TENSOR, optional: bool = False) -> Any:  # noqa: A002
+    """Declare an operand. An optional one is absent where it is left out at the end, or of type `none`."""
+    return _Slot(doc, type, optional, False, False)
+
+
+def variadic(doc: str = "", type: TypeConstraint = TENSOR) -> Any:  # noqa: A002
+    """Declare any number of operands; at most one such member an op, read as a tuple."""
+    return _Slot(doc, type, False, True, False)
+
+
+def result(doc: str = "", type: TypeConstraint = TENSOR) -> Any:  # noqa: A002
+    """Declare a result."""
+    return _Slot(doc, type, False, False, True)
+
+
+def variadic_result(doc: str = "", type: TypeConstraint = TENSOR) -> Any:  # noqa: A002
+    """Declare any number of results; at most one such member an op."""
+    return _Slot(doc, type, False, True, True)
+
+
+def attribute(kind: AttributeKind, doc: str = "", default: Attribute = REQUIRED, optional: bool = False) -> Any:
+    """Declare an attribute; `optional=True` means that it may be absent and then reads as None."""
+    return _Attribute(kind, doc, None if optional and default is REQUIRED else default, optional)
+
+
+def region(doc: str = "") -> Any:
+    """Declare a region."""
+    return _Region(doc)
+
+
+def constraint(check: Callable[[Any], bool | str]) -> Any:
+    """Declare a condition on an op, see the module's docstring."""
+    return _Constraint(check)
+
+
+class OpDeclaration:
+    """What is known of an op; made by `Dialect.op` from a class.
+
+    `infer(op)` returns the result type, or a list of them, from operands and attributes. `traits` are
+    free words that passes ask for: "commutative", "constant", "terminator", "effects" (not
+    removable), "elementwise", "layout".
+    """
+
+    def __init__(self, name: str, definition: type) -> None:
+        self.name = name
+        self.doc = inspect.cleandoc(definition.__doc__ or "")
+        members: dict[str, _Member] = {
+            key: value for base in reversed(definition.__mro__) for key, value in vars(base).items() if isinstance(value, _Member)
+        }
+        for key, member in members.items():
+            member.name = key
+        slots = [member for member in members.values() if isinstance(member, _Slot)]
+        self.operands = [slot for slot in slots if not slot.is_result]
+        self.results = [slot for slot in slots if slot.is_result]
+        self.attributes: dict[str, _Attribute] = {k: m for k, m in members.items() if isinstance(m, _Attribute)}
+        self.regions = [member for member in members.values() if isinstance(member, _Region)]
+        self.constraints = [member for member in members.values() if isinstance(member, _Constraint)]
+        self.traits: frozenset[str] = frozenset(getattr(definition, "traits", ()))
+        self.infer: Callable[[Any], Any] | None = getattr(definition, "infer", None)
+        self.definition = definition
+        for group in (self.operands, self.results):
+            if sum(slot.variadic for slot in group) > 1:
+                raise TypeError(f"{name}: at most one variadic operand and one variadic result")
+        self.getters = self._make_getters()
+        self.required = [key for key, a in self.attributes.items() if a.default is REQUIRED]
+
+    @property
+    def pure(self) -> bool:
+        """Whether the op may be removed where its results are unused."""
+        return not self.traits & {"effects", "terminator"}
+
+    def _make_getters(self) -> dict[str, Callable[[Any], Any]]:
+        getters: dict[str, Callable[[Any], Any]] = {}
+        for is_result, group in ((False, self.operands), (True, self.results)):
+            after = len(group)
+            for index, slot in enumerate(group):
+                after -= 1
+                getters[slot.name] = _slot_getter(index, after, slot, any(s.variadic for s in group[:index]), is_result)
+        for key, declared in self.attributes.items():
+            default = None if declared.default is REQUIRED else declared.default
+            getters[key] = lambda op, key=key, default=default: op.attributes.get(key, default)
+        for index, member in enumerate(self.regions):
+            getters[member.name] = lambda op, index=index: op.regions[index]
+        return getters
+
+    def get_operand(self, op: Any, name: str) -> Any:
+        return self.getters[name](op)
+
+    def __repr__(self) -> str:
+        return f"<declaration of {self.name}>"
+
+
+def _slot_getter(index: int, after: int, slot: _Slot, past_variadic: bool, is_result: bool) -> Callable[[Any], Any]:
+    """How to read operand or result number `index`, with `after` more declared behind it."""
+
+    def values_of(op: Any) -> Any:
+        return op.results if is_result else op.operands
+
+    if slot.variadic:
+        return lambda op: tuple(values_of(op)[index : len(values_of(op)) - after])
+    if past_variadic:
+        return lambda op: values_of(op)[-1 - after]
+
+    def get(op: Any) -> Any:
+        values = values_of(op)
+        if index >= len(values):
+            return None
+        value = values[index]
+        return None if isinstance(value.type, NoneType) else value
+
+    return get
+
+
+class Dialect:
+    """A namespace of op declarations; MLIR's names throughout.
+
+    `types` and `doc` are for the reference page. `constant` names the op that holds a constant
+    (attribute `value`), `none` the op whose result stands for an absent operand.
+    """
+
+    def __init__(self, name: str, doc: str = "", constant: str | None = None, none: str | None = None) -> None:
+        self.name = name
+        self.doc = inspect.cleandoc(doc)
+        self.ops: dict[str, OpDeclaration] = {}
+        self.constant = constant
+        self.none = none
+
+    def op(self, name: str) -> Callable[[type], OpDeclaration]:
+        """Declare op `<dialect>.<name>` from the decorated class."""
+
+        def declare(definition: type) -> OpDeclaration:
+            full = f"{self.name}.{name}"
+            if full in self.ops:
+                raise TypeError(f"{full} is declared twice")
+            declaration = self.ops[full] = OpDeclaration(full, definition)
+            return declaration
+
+        return declare
+
+    def extend(self, declarations: Iterable[OpDeclaration]) -> None:
+        """Add declarations made elsewhere."""
+        for declaration in declarations:
+            self.ops[declaration.name] = declaration
+
+    def __repr__(self) -> str:
+        return f"<dialect {self.name}: {len(self.ops)} ops>"

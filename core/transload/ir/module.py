@@ -1,0 +1,121 @@
+"""The module: the outermost op, with functions in it, and what is known of the model as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from ..errors import UsageError
+from .core import Block, Location, Op, Region, Value
+from .types import FunctionType, Type
+
+__all__ = ["Module", "input_names", "new_module", "output_names", "set_results", "update_function_type"]
+
+
+class Module(Op):
+    """A `builtin.module`: functions by name, and where the model came from.
+
+    `source` is the file it was read from (for messages and verification) or None; it is not part of
+    the IR and does not appear in text.
+    """
+
+    __slots__ = ("source", "source_format")
+
+    def __init__(self, attributes: dict | None = None, location: Location = None) -> None:
+        super().__init__("builtin.module", (), (), attributes, (Region([Block()]),), location)
+        self.source: Path | None = None
+        self.source_format: str | None = None
+
+    @property
+    def body(self) -> Block:
+        """The block that holds the functions."""
+        return self.regions[0].blocks[0]
+
+    @property
+    def functions(self) -> dict[str, Op]:
+        """All `func.func` ops by name, in order."""
+        return {op.attributes["sym_name"]: op for op in self.body if op.name == "func.func"}
+
+    def function(self, name: str = "main") -> Op:
+        """The function called `name`; `UsageError` lists what there is where it is not there."""
+        functions = self.functions
+        if name not in functions:
+            there = ", ".join(functions) or "none"
+            raise UsageError(f"the module has no function {name!r}", hint=f"functions: {there}")
+        return functions[name]
+
+    @property
+    def main(self) -> Op:
+        return self.function("main")
+
+    @property
+    def body_of_main(self) -> Block:
+        return self.main.regions[0].block
+
+    def add_function(
+        self, name: str, inputs: Sequence[Type], input_names: Sequence[str | None] = (), location: Location = None,
+    ) -> Op:
+        """Append a function with one empty block; finish it with `set_results`."""
+        block = Block(inputs, input_names)
+        function = Op(
+            "func.func", (), (), {"sym_name": name, "function_type": FunctionType(tuple(inputs), ())}, (Region([block]),), location)
+        if any(input_names):
+            function.attributes["arg_attrs"] = [{_NAME: n} if n else {} for n in input_names]
+        self.body.append(function)
+        return function
+
+    def clone(self, mapping: dict[Value, Value] | None = None) -> Module:
+        """A copy that shares the constants."""
+        mapping = {} if mapping is None else mapping
+        copy = Module(self.attributes.copy(), self.location)
+        copy.source, copy.source_format = self.source, self.source_format
+        for op in self.body:
+            copy.body.append(op.clone(mapping))
+        return copy
+
+    def ops(self) -> Iterator[Op]:
+        """Every op in every function, the functions themselves left out."""
+        return (op for op in self.walk() if op.name not in ("builtin.module", "func.func"))
+
+
+_NAME = "ml_program.identifier"  # the attribute by which MLIR's TOSA serializer, too, names inputs and outputs
+
+
+def new_module() -> Module:
+    """A module with nothing in it."""
+    return Module()
+
+
+def set_results(function: Op, values: Sequence[Value], names: Sequence[str | None] = ()) -> Op:
+    """End a function: append `func.return`, name the results, and complete the function's type."""
+    block = function.regions[0].block
+    terminator = block.append(Op("func.return", values))
+    if any(names):
+        function.attributes["res_attrs"] = [{_NAME: name} if name else {} for name in names]
+    update_function_type(function)
+    return terminator
+
+
+def update_function_type(function: Op) -> None:
+    """Make a function's type say what its arguments and its return are, after they changed."""
+    block = function.regions[0].block
+    function.attributes["function_type"] = FunctionType(
+        tuple(argument.type for argument in block.arguments), tuple(value.type for value in block.terminator.operands))
+
+
+def input_names(function: Op) -> list[str]:
+    """The names of a function's inputs, in order; `arg0`, ... where the model has none."""
+    block = function.regions[0].block
+    attributes = function.attributes.get("arg_attrs") or [{}] * len(block.arguments)
+    return [a.get(_NAME) or v.name or f"arg{i}" for i, (a, v) in enumerate(zip(attributes, block.arguments, strict=True))]
+
+
+def output_names(function: Op) -> list[str]:
+    """The names of a function's outputs, in order; made unique where the model repeats one."""
+    values = function.regions[0].block.terminator.operands
+    attributes = function.attributes.get("res_attrs") or [{}] * len(values)
+    names: list[str] = []
+    for index, (attrs, value) in enumerate(zip(attributes, values, strict=True)):
+        name = attrs.get(_NAME) or value.name or f"result{index}"
+        names.append(name if name not in names else f"{name}_{index}")
+    return names

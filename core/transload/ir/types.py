@@ -1,0 +1,308 @@
+"""Types of values: tensors, their element types, functions.
+
+Every type is immutable, hashable and compared by value. Names, text and meaning follow MLIR's
+builtin and `quant` dialects, so that text interchange with MLIR tools is lossless.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+__all__ = [
+    "DYNAMIC", "BF16", "BOOL", "F16", "F32", "F64", "I4", "I8", "I16", "I32", "I48", "I64", "INDEX", "NONE",
+    "UI8", "UI16", "UI32", "UI64",
+    "ComplexType", "DialectType", "FloatType", "FunctionType", "IndexType", "IntegerType", "NoneType",
+    "QuantType", "TensorType", "TupleType", "Type", "format_shape",
+]
+
+DYNAMIC: None = None
+"""A dimension that is not known until run time (`?` in text)."""
+
+
+class Type:
+    """Base of all types. `str(type)` is its MLIR text."""
+
+    __slots__ = ("_hash", "_text")
+
+    def _key(self) -> tuple:
+        return ()
+
+    def _format(self) -> str:
+        raise TypeError(f"{type(self).__name__} has no text form")
+
+    def __str__(self) -> str:
+        try:
+            return self._text
+        except AttributeError:
+            text = self._format()
+            object.__setattr__(self, "_text", text)
+            return text
+
+    def __repr__(self) -> str:
+        return f"<{self}>"
+
+    def __hash__(self) -> int:
+        try:
+            return self._hash
+        except AttributeError:
+            value = hash((type(self), self._key()))
+            object.__setattr__(self, "_hash", value)
+            return value
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        return type(self) is type(other) and hash(self) == hash(other) and self._key() == other._key()  # type: ignore[attr-defined]
+
+
+class IntegerType(Type):
+    """An integer of `width` bits: signless (`i8`, the usual one), signed (`si8`) or unsigned (`ui8`)."""
+
+    __slots__ = ("signedness", "width")
+
+    def __init__(self, width: int, signedness: str = "") -> None:
+        self.width = width
+        self.signedness = signedness  # "" | "s" | "u"
+
+    def _key(self) -> tuple:
+        return (self.width, self.signedness)
+
+    def _format(self) -> str:
+        return f"{self.signedness}i{self.width}"
+
+    @property
+    def unsigned(self) -> bool:
+        return self.signedness == "u"
+
+    @property
+    def range(self) -> tuple[int, int]:
+        """Least and greatest value (`i1` is 0 to 1)."""
+        if self.unsigned or self.width == 1:
+            return 0, (1 << self.width) - 1
+        return -(1 << (self.width - 1)), (1 << (self.width - 1)) - 1
+
+
+class FloatType(Type):
+    """A floating-point format by its MLIR name: `f32`, `bf16`, `f8E4M3FN`, ..."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def _key(self) -> tuple:
+        return (self.name,)
+
+    def _format(self) -> str:
+        return self.name
+
+
+class ComplexType(Type):
+    """A complex number of two elements of a floating-point type."""
+
+    __slots__ = ("element",)
+
+    def __init__(self, element: Type) -> None:
+        self.element = element
+
+    def _key(self) -> tuple:
+        return (self.element,)
+
+    def _format(self) -> str:
+        return f"complex<{self.element}>"
+
+
+class IndexType(Type):
+    """An integer of the machine's size, for sizes and subscripts."""
+
+    __slots__ = ()
+
+    def _format(self) -> str:
+        return "index"
+
+
+class NoneType(Type):
+    """The type of an absent optional operand."""
+
+    __slots__ = ()
+
+    def _format(self) -> str:
+        return "none"
+
+
+class DialectType(Type):
+    """A type of another dialect, kept as its text: `!tosa.shape<4>` is `DialectType("tosa.shape<4>")`."""
+
+    __slots__ = ("text",)
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def _key(self) -> tuple:
+        return (self.text,)
+
+    def _format(self) -> str:
+        return f"!{self.text}"
+
+
+class QuantType(Type):
+    """A quantized element: `real = scale * (stored - zero_point)` (MLIR's `!quant.uniform`).
+
+    `scales` and `zero_points` have one entry per tensor (`axis` is None), or one per index of
+    dimension `axis`. `storage` is the integer type of the stored number, `expressed` the float it
+    stands for; `storage_min`/`storage_max` narrow the stored range (TFLite's symmetric int8 weights
+    use -127 to 127).
+
+    Source: MLIR quant dialect, UniformQuantizedType and UniformQuantizedPerAxisType.
+    """
+
+    __slots__ = ("axis", "expressed", "scales", "storage", "storage_max", "storage_min", "zero_points")
+
+    def __init__(
+        self, storage: IntegerType, expressed: Type, scales: tuple[float, ...], zero_points: tuple[int, ...],
+        axis: int | None = None, storage_min: int | None = None, storage_max: int | None = None,
+    ) -> None:
+        low, high = storage.range
+        self.storage = storage
+        self.expressed = expressed
+        self.scales = scales
+        self.zero_points = zero_points if len(zero_points) == len(scales) else zero_points * len(scales)
+        self.axis = axis
+        self.storage_min = low if storage_min is None else storage_min
+        self.storage_max = high if storage_max is None else storage_max
+
+    def _key(self) -> tuple:
+        return (self.storage, self.expressed, self.scales, self.zero_points, self.axis, self.storage_min, self.storage_max)
+
+    @property
+    def scale(self) -> float:
+        """The scale of a per-tensor type."""
+        return self.scales[0]
+
+    @property
+    def zero_point(self) -> int:
+        """The zero point of a per-tensor type."""
+        return self.zero_points[0]
+
+    @property
+    def per_axis(self) -> bool:
+        return self.axis is not None
+
+    def _format(self) -> str:
+        storage = ("u" if self.storage.unsigned else "") + f"i{self.storage.width}"
+        if (self.storage_min, self.storage_max) != self.storage.range:
+            storage += f"<{self.storage_min}:{self.storage_max}>"
+
+        def one(scale: float, zero_point: int) -> str:
+            return format_float(scale) + (f":{zero_point}" if zero_point else "")
+
+        if self.axis is None:
+            return f"!quant.uniform<{storage}:{self.expressed}, {one(self.scale, self.zero_point)}>"
+        entries = ",".join(map(one, self.scales, self.zero_points))
+        return f"!quant.uniform<{storage}:{self.expressed}:{self.axis}, {{{entries}}}>"
+
+
+class TensorType(Type):
+    """A tensor: `shape` is a tuple of sizes with None for a dynamic one, or None where the rank is unknown."""
+
+    __slots__ = ("element", "encoding", "shape")
+
+    def __init__(self, shape: tuple[int | None, ...] | None, element: Type, encoding: str | None = None) -> None:
+        self.shape = shape
+        self.element = element
+        self.encoding = encoding
+
+    def _key(self) -> tuple:
+        return (self.shape, self.element, self.encoding)
+
+    def _format(self) -> str:
+        encoding = f", {self.encoding}" if self.encoding else ""
+        if self.shape is None:
+            return f"tensor<*x{self.element}{encoding}>"
+        return f"tensor<{format_shape(self.shape)}{self.element}{encoding}>"
+
+    @property
+    def rank(self) -> int | None:
+        return None if self.shape is None else len(self.shape)
+
+    @property
+    def is_static(self) -> bool:
+        """Whether every dimension is known."""
+        return self.shape is not None and None not in self.shape
+
+    @property
+    def num_elements(self) -> int:
+        """How many elements; only of a static shape."""
+        if self.shape is None:
+            raise ValueError(f"{self} has no known number of elements")
+        return math.prod(self.shape)  # type: ignore[arg-type]
+
+    def with_shape(self, shape: tuple[int | None, ...] | None) -> TensorType:
+        return TensorType(shape, self.element, self.encoding)
+
+    def with_element(self, element: Type) -> TensorType:
+        return TensorType(self.shape, element, self.encoding)
+
+
+class TupleType(Type):
+    """A tuple of types."""
+
+    __slots__ = ("types",)
+
+    def __init__(self, types: tuple[Type, ...]) -> None:
+        self.types = types
+
+    def _key(self) -> tuple:
+        return self.types
+
+    def _format(self) -> str:
+        return f"tuple<{', '.join(map(str, self.types))}>"
+
+    def __iter__(self) -> Iterator[Type]:
+        return iter(self.types)
+
+
+class FunctionType(Type):
+    """Argument and result types of a function."""
+
+    __slots__ = ("inputs", "results")
+
+    def __init__(self, inputs: tuple[Type, ...], results: tuple[Type, ...]) -> None:
+        self.inputs = inputs
+        self.results = results
+
+    def _key(self) -> tuple:
+        return (self.inputs, self.results)
+
+    def _format(self) -> str:
+        results = self.results
+        inputs = f"({', '.join(map(str, self.inputs))})"
+        if len(results) == 1 and not isinstance(results[0], FunctionType):
+            return f"{inputs} -> {results[0]}"
+        return f"{inputs} -> ({', '.join(map(str, results))})"
+
+
+def format_shape(shape: tuple[int | None, ...]) -> str:
+    """`(1, None, 3)` is `1x?x3x`."""
+    return "".join("?x" if size is None else f"{size}x" for size in shape)
+
+
+def format_float(value: float) -> str:
+    """Shortest decimal text that reads back to the same float64, in a form that MLIR accepts.
+
+    MLIR wants a fraction (`1.0e10`, not `1e10`). Infinities and NaN have no decimal form and are
+    printed by whoever knows the type's width.
+    """
+    text = repr(float(value))
+    mantissa, mark, exponent = text.partition("e")
+    if mark and "." not in mantissa:
+        return f"{mantissa}.0e{exponent}"
+    return text
+
+
+BOOL = IntegerType(1)
+I4, I8, I16, I32, I48, I64 = (IntegerType(width) for width in (4, 8, 16, 32, 48, 64))
+UI8, UI16, UI32, UI64 = (IntegerType(width, "u") for width in (8, 16, 32, 64))
+F16, BF16, F32, F64 = FloatType("f16"), FloatType("bf16"), FloatType("f32"), FloatType("f64")
+INDEX, NONE = IndexType(), NoneType()

@@ -1,0 +1,264 @@
+"""What a plugin registers.
+
+Each hook of `transload.hookspecs` is given a function `register`; the plugin calls it with objects of
+these classes. They are cheap to make: where a member is code that needs imports, give it as text,
+`"package.module:name"`, and it is imported when first used.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .errors import Finding, InternalError, UsageError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from .ir import Module, TensorType
+
+__all__ = [
+    "Conversion", "DialectSpec", "Emitted", "Engine", "KernelTable", "Metric", "Pass", "Quantizer", "Reader", "Runtime",
+    "Source", "Target", "Writer", "resolve",
+]
+
+
+def resolve(reference: Any) -> Any:
+    """The object behind `"package.module:name"`; anything else is returned as it is."""
+    if not isinstance(reference, str):
+        return reference
+    module_name, _, name = reference.partition(":")
+    try:
+        return getattr(importlib.import_module(module_name), name)
+    except AttributeError:
+        raise InternalError(f"{module_name} has no {name!r}, which a plugin registered") from None
+
+
+@dataclass(frozen=True)
+class DialectSpec:
+    """A dialect: `load` gives the `transload.ir.declare.Dialect`, `kernels` its `KernelTable` (or None)."""
+
+    name: str
+    load: Any
+    kernels: Any = None
+    doc: str = ""
+
+
+@dataclass
+class Source:
+    """What a reader reads: a file, or bytes that the caller has.
+
+    `data` is mapped from the file where possible; treat it as read-only and hostile.
+    """
+
+    path: Path | None = None
+    _data: Any = None
+    name: str = "<data>"
+
+    @property
+    def data(self) -> memoryview:
+        if self._data is None:
+            import mmap
+
+            with open(self.path, "rb") as file:  # type: ignore[arg-type]
+                try:
+                    self._data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+                except ValueError:  # an empty file cannot be mapped
+                    self._data = b""
+        return memoryview(self._data)
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Imports a file format, one op for one op.
+
+    `read(source, inputs)` returns a `Module`; `inputs` maps input names to the `TensorType` that the
+    user wants (static shape; the element may be `NONE` where only the shape is given). It raises
+    `ReadError` for anything that is wrong with the file. `detect(head, path)` says from the first
+    4 KiB whether a file is of this format, where the suffix does not decide.
+    """
+
+    name: str
+    dialect: str
+    suffixes: tuple[str, ...]
+    read: Any
+    detect: Any = None
+    doc: str = ""
+
+    def __call__(self, source: Source, inputs: Mapping[str, TensorType] | None = None) -> Module:
+        return resolve(self.read)(source, dict(inputs or {}))
+
+
+@dataclass(frozen=True)
+class Writer:
+    """Writes a module to a file format: `write(module, path)`, which must be atomic."""
+
+    name: str
+    dialect: str
+    suffixes: tuple[str, ...]
+    write: Any
+    doc: str = ""
+
+
+@dataclass(frozen=True)
+class Conversion:
+    """Turns a module of one dialect into another's.
+
+    `run(module, **options)` changes the module in place, and raises `ConversionError` listing every
+    op it could not convert. `source` and `target` are dialect names; `cost` weighs it when a route
+    is looked for. `table` (optional) is the `RewriteTable` it is made of, by which `coverage` knows
+    the ops it covers, and which other plugins extend with `extends`.
+    """
+
+    name: str
+    source: str
+    target: str
+    run: Any = None
+    table: Any = None
+    cost: float = 1.0
+    doc: str = ""
+    extends: str | None = None
+    """Name of the conversion whose table this one's is added to, instead of being one of its own."""
+
+
+@dataclass(frozen=True)
+class Pass:
+    """A named pass: `run(module, **options)` changes the module in place and returns whether it did.
+
+    Options are the keyword parameters of `run`, typed by their annotations (bool, int, float, str).
+    `requires` and `produces` are dialect or state names, checked and listed by `transload passes`.
+    """
+
+    name: str
+    run: Any
+    doc: str = ""
+    requires: tuple[str, ...] = ()
+    produces: tuple[str, ...] = ()
+
+    def options(self) -> dict[str, inspect.Parameter]:
+        parameters = list(inspect.signature(resolve(self.run), eval_str=True).parameters.values())
+        return {p.name: p for p in parameters[1:]}
+
+
+class KernelTable:
+    """Functions that execute ops: `kernel(op, *arrays) -> array or tuple of arrays`.
+
+    The arrays are read-only to the kernel, of the operands' storage dtype; absent operands are None.
+    How quantized operands are treated is said when a kernel is added:
+
+    - `"float"` (the default): the engine dequantizes the inputs, and quantizes the result;
+    - `"storage"`: the op only moves numbers, so it works on the stored integers where all quantized
+      types of the op are the same, and as `"float"` where not;
+    - `"native"`: the kernel reads the types itself.
+
+    A kernel of an op with regions takes a keyword argument `run(region, *arrays) -> list of arrays`.
+    """
+
+    def __init__(self) -> None:
+        self.kernels: dict[str, tuple[Callable[..., Any], str]] = {}
+
+    def __call__(self, *names: str, quantized: str = "float") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        if quantized not in ("float", "storage", "native"):
+            raise UsageError(f"a kernel's quantized= must be 'float', 'storage' or 'native', not {quantized!r}")
+
+        def add(kernel: Callable[..., Any]) -> Callable[..., Any]:
+            for name in names:
+                self.kernels[name] = (kernel, quantized)
+            return kernel
+
+        return add
+
+
+@dataclass(frozen=True)
+class Engine:
+    """Executes modules: `prepare(module, function)` gives `execute(inputs, keep) -> dict of arrays`.
+
+    `keep` is True where every named intermediate is wanted too.
+    """
+
+    name: str
+    prepare: Any
+    doc: str = ""
+    available: Any = None
+    """`available()` gives None, or the reason why the engine cannot be used here."""
+
+
+@dataclass(frozen=True)
+class Runtime:
+    """A framework's own runtime, the judge of a conversion.
+
+    `open(path)` gives `run(inputs: dict) -> dict of outputs`, in the model's own order and dtypes;
+    with `keep=True`, every intermediate tensor it can give, by name.
+    """
+
+    name: str
+    format: str
+    """Name of the reader whose files it runs."""
+    open: Any
+    available: Any
+    """`available()` gives None, or the reason why it cannot be used here (what to install)."""
+    doc: str = ""
+
+
+@dataclass
+class Emitted:
+    """What a target wrote: files (inside the directory it was given) and what it reports."""
+
+    files: list[Path]
+    report: dict[str, Any] = field(default_factory=dict)
+
+
+class Target:
+    """Something a model can be converted for. Derive from it, or write a class with the same members.
+
+    A target is made once, when it is registered; keep its constructor cheap.
+    """
+
+    name: str = ""
+    doc: str = ""
+    accepts: tuple[str, ...] = ("tosa",)
+    """Dialects it takes, the preferred first."""
+    pipeline: str = ""
+    """Passes to run on the module before `emit`."""
+
+    def options(self) -> dict[str, tuple[type, Any, str]]:
+        """Options that `--option key=value` can set: name -> (type, default, what it does)."""
+        return {}
+
+    def check(self, module: Module, options: Mapping[str, Any]) -> Sequence[Finding]:
+        """Everything in the module (in an accepted dialect, after the pipeline) that the target cannot take."""
+        return ()
+
+    def emit(self, module: Module, directory: Path, stem: str, options: Mapping[str, Any]) -> Emitted:
+        """Write the artifacts into `directory`, an empty one, which is moved into place when all is well."""
+        raise NotImplementedError(f"target {self.name} does not say how to emit")
+
+    def available(self) -> str | None:
+        """None, or the reason why the target cannot be used here (what to install)."""
+        return None
+
+    run: Callable[[Emitted, Mapping[str, np.ndarray]], dict[str, np.ndarray]] | None = None
+    """Runs the artifact on a runtime or simulator, where there is one."""
+
+
+@dataclass(frozen=True)
+class Quantizer:
+    """Turns a float `top` module into a quantized one: `run(module, data, **options)`."""
+
+    name: str
+    run: Any
+    doc: str = ""
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A number that says how near two arrays are: `measure(reference, actual) -> float`."""
+
+    name: str
+    measure: Any
+    doc: str = ""
+    better: str = "lower"

@@ -1,0 +1,247 @@
+"""Rewriting: tables of functions by op name, and the two drivers that apply them.
+
+A rewrite function takes an op and a `Rewriter` and returns what replaces the op:
+
+    TABLE = RewriteTable()
+
+    @TABLE("tfl.relu6")
+    def relu6(op, rw):
+        return rw.emit("top.Relu", op.operands[0], relu_limit=6.0)
+
+- a `Value`, or a sequence of them, one a result: the op's uses go to them and it is erased;
+- `KEPT` (None): it does not match, nothing changed;
+- `CHANGED`: the op stays and was changed in place.
+
+It may raise `Unsupported(why, hint)`, which a conversion collects. Tables compose with `+`; several
+functions for one name are tried in order. A function for `"top.*"` is tried on every op of `top`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from .errors import ConversionError, Finding, PassError, TransloadError, Unsupported, merge_findings
+from .ir.build import Builder, constant_of, part_location
+from .ir.core import FusedLocation, Op, Value, location_names
+
+__all__ = ["CHANGED", "KEPT", "RewriteTable", "Rewriter", "apply_greedily", "convert_ops"]
+
+KEPT = None
+
+
+class _Changed:
+    def __repr__(self) -> str:
+        return "CHANGED"
+
+
+CHANGED = _Changed()
+
+RewriteFunction = Callable[[Op, "Rewriter"], Any]
+
+
+class RewriteTable:
+    """Rewrite functions by op name."""
+
+    def __init__(self) -> None:
+        self.functions: dict[str, list[RewriteFunction]] = {}
+
+    def __call__(self, *names: str) -> Callable[[RewriteFunction], RewriteFunction]:
+        """Decorator: use the function for the ops of these names."""
+
+        def add(function: RewriteFunction) -> RewriteFunction:
+            for name in names:
+                self.functions.setdefault(name, []).append(function)
+            return function
+
+        return add
+
+    def __add__(self, other: RewriteTable) -> RewriteTable:
+        joined = RewriteTable()
+        for table in (self, other):
+            for name, functions in table.functions.items():
+                joined.functions.setdefault(name, []).extend(functions)
+        return joined
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.functions or f"{name.partition('.')[0]}.*" in self.functions
+
+    def get(self, name: str) -> list[RewriteFunction]:
+        exact = self.functions.get(name, [])
+        wild = self.functions.get(f"{name.partition('.')[0]}.*")
+        return exact + wild if wild else exact
+
+
+class Rewriter(Builder):
+    """A builder placed before the op being rewritten.
+
+    New ops are parts of that op: they carry its name for messages. The op that computes a
+    replacement value gets the name itself when the rewrite is done.
+    """
+
+    def __init__(self, op: Op, fold: bool = False) -> None:
+        super().__init__(op.parent, op, part_location(op.location, op.name), fold)
+        self.op = op
+
+    def constant_of(self, value: Value | None) -> Any:
+        """The array a value holds if it is a constant, else None."""
+        dense = constant_of(value)
+        return None if dense is None else dense.numpy()
+
+    def need_constant(self, value: Value | None, what: str) -> Any:
+        """The array a value holds; `Unsupported` where it is computed at run time."""
+        array = self.constant_of(value)
+        if array is None:
+            raise Unsupported(f"{what} must be a constant, and is computed at run time")
+        return array
+
+    def replace(self, values: Any) -> None:
+        """Replace the op by what its rewrite function returned."""
+        op = self.op
+        replacements: Sequence[Value] = (values,) if isinstance(values, Value) else tuple(values)
+        if len(replacements) != len(op.results):
+            raise TransloadError(f"the rewrite of {op.name} gave {len(replacements)} values for {len(op.results)} results")
+        _hand_on_names(op, replacements)
+        op.replace_with(replacements)
+
+
+def _hand_on_names(op: Op, replacements: Sequence[Value]) -> None:
+    """Give the names of `op`'s results to the ops that now compute them, where those are parts of `op`."""
+    for result, value in zip(op.results, replacements, strict=True):
+        maker = value.owner
+        if not isinstance(maker, Op) or not isinstance(maker.location, FusedLocation) or maker.location.metadata is None:
+            continue
+        if location_names(maker.location)[:1] != location_names(op.location)[:1]:
+            continue
+        if len(maker.results) == 1:
+            name = result.name
+            if name is not None:
+                maker.location = name
+        elif all(v.owner is maker and v.index == i for i, v in enumerate(replacements)) and len(maker.results) == len(replacements):
+            maker.location = op.location
+
+
+def convert_ops(
+    root: Op, table: RewriteTable, source: str, *, fold: bool = True, hint: Callable[[str], str] | None = None,
+) -> None:
+    """Rewrite every op of dialect `source` inside `root` by `table`, each once, in order.
+
+    New ops are not visited again unless they are of `source` themselves. At the end, raises
+    `ConversionError` with every op that could not be converted: name, count, tensor names, reason
+    and hint (`hint(op_name)` says how a plugin could add the missing rewrite).
+    """
+    findings: list[Finding] = []
+    prefix = source + "."
+
+    def visit(block: Any) -> None:
+        op = block.first
+        while op is not None:
+            if op.name.startswith(prefix):
+                before = op.prev
+                finding = _convert_one(op, table, fold, hint)
+                if finding is not None:
+                    findings.append(finding)
+                    _visit_regions(op)
+                    op = op.next
+                else:
+                    # Go on behind what was there before: new ops of the source dialect are visited too.
+                    op = before.next if before is not None else block.first
+                    while op is not None and not op.name.startswith(prefix):
+                        _visit_regions(op)
+                        op = op.next
+                continue
+            _visit_regions(op)
+            op = op.next
+
+    def _visit_regions(op: Op) -> None:
+        for region in op.regions:
+            for block in region.blocks:
+                visit(block)
+
+    _visit_regions(root)
+    if findings:
+        merged = merge_findings(findings)
+        total = sum(finding.count for finding in merged)
+        kinds = len({finding.what for finding in merged})
+        raise ConversionError(f"{total} op(s) of {kinds} kind(s) cannot be converted from {source!r}", merged)
+
+
+def _convert_one(op: Op, table: RewriteTable, fold: bool, hint: Callable[[str], str] | None) -> Finding | None:
+    functions = table.get(op.name)
+    why, advice = f"no conversion of {op.name} is registered", hint(op.name) if hint else ""
+    for function in functions:
+        rewriter = Rewriter(op, fold)
+        before = op.prev
+        try:
+            outcome = function(op, rewriter)
+            if outcome is None:
+                why = f"no conversion of {op.name} matches this form of it"
+                _erase_since(op, before)
+                continue
+            if outcome is not CHANGED:
+                rewriter.replace(outcome)
+            return None
+        except Unsupported as reason:
+            why, advice = reason.why, reason.hint or advice
+        except ConversionError as error:
+            why = str(error)
+        _erase_since(op, before)
+        break
+    return Finding(op.name, why, tuple(location_names(op.location)[:1]), advice)
+
+
+def _erase_since(op: Op, before: Op | None) -> None:
+    """Erase what a rewrite function created before it gave up."""
+    while op.prev is not before and op.prev is not None:
+        op.prev.erase()
+
+
+def apply_greedily(root: Op, table: RewriteTable, *, fold: bool = True, limit: int = 10) -> bool:
+    """Apply `table` until nothing changes; returns whether anything did.
+
+    Ops are visited in order, and again with the ops around them when one changed. `limit` bounds how
+    often, on average, an op is visited; a table that goes on for ever is a `PassError`.
+    """
+    pending = [op for op in root.walk() if op.name in table]
+    pending.reverse()
+    queued = set(pending)
+    budget = limit * max(1000, len(pending))
+    modified = False
+    while pending:
+        op = pending.pop()
+        queued.discard(op)
+        if op.parent is None:
+            continue
+        for function in table.get(op.name):
+            rewriter = Rewriter(op, fold)
+            before, block = op.prev, op.parent
+            neighbours = [v.owner for v in op.operands if isinstance(v.owner, Op)]
+            users = [user for result in op.results for user in result.uses]
+            outcome = function(op, rewriter)
+            if outcome is None:
+                _erase_since(op, before)
+                continue
+            modified = True
+            if outcome is not CHANGED:
+                rewriter.replace(outcome)
+            created = []
+            new = before.next if before is not None else block.first
+            while new is not None and new is not op and len(created) < 64 and new not in queued and new.parent is block:
+                if new in users:
+                    break
+                created.append(new)
+                new = new.next
+            for other in [*users, *neighbours, *created, op]:
+                if other.parent is not None and other.name in table and other not in queued:
+                    queued.add(other)
+                    pending.append(other)
+            break
+        budget -= 1
+        if budget < 0:
+            raise PassError(f"rewriting does not come to an end (last at {op.name} {op.origin!r})")
+    return modified
+
+
+def names_of(ops: Iterable[Op]) -> tuple[str, ...]:
+    """The original tensor names of some ops, for findings."""
+    return tuple(op.origin for op in ops if op.origin)
