@@ -27,7 +27,7 @@ _PUBLIC = {
          "Source", "Target", "Writer"), "plugin"),
     **dict.fromkeys(("RewriteTable", "Rewriter", "CHANGED"), "rewrite"),
     **dict.fromkeys(("Module", "Op", "Value"), "ir"),
-    **dict.fromkeys(("host", "Host"), "host"),
+    **dict.fromkeys(("host", "Host"), "plugin_host"),
 }
 
 __all__ = [*_PUBLIC, "__version__"]

@@ -184,7 +184,7 @@ def _convert_one(op: Op, table: RewriteTable, fold: bool, hint: Callable[[str], 
         except Unsupported as reason:
             why, advice = reason.why, reason.hint or advice
         except ConversionError as error:
-            why = str(error)
+            why = "; ".join(f"{finding.what}: {finding.why}" for finding in error.findings) or str(error)
         _erase_since(op, before)
         break
     return Finding(op.name, why, tuple(location_names(op.location)[:1]), advice)

@@ -65,7 +65,7 @@ class Builder:
         return self.block.insert(op, self.before)
 
     def emit(
-        self, name: str, *operands: Value | None, element: Type | None = None,
+        self, name: str, /, *operands: Value | None, element: Type | None = None,
         types: Sequence[Type] | None = None, location: Location = None, **attributes: Attribute,
     ) -> Any:
         """Create an op and return its result, or a tuple where it is not exactly one.

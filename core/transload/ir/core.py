@@ -245,7 +245,7 @@ class Op:
             return self.attributes[name]
         declaration = self.declaration
         if declaration is not None and name in declaration.attributes:
-            return declaration.attributes[name].default
+            return declaration.getters[name](self)
         return default
 
     def __getattr__(self, name: str) -> Any:

@@ -219,7 +219,10 @@ def variadic_result(doc: str = "", type: TypeConstraint = TENSOR) -> Any:  # noq
 
 
 def attribute(kind: AttributeKind, doc: str = "", default: Attribute = REQUIRED, optional: bool = False) -> Any:
-    """Declare an attribute; `optional=True` means that it may be absent and then reads as None."""
+    """Declare an attribute; `optional=True` means that it may be absent and then reads as None.
+
+    A default that depends on the rest of the op (ones, as many as `kernel_shape` has) is a function of the op.
+    """
     return _Attribute(kind, doc, None if optional and default is REQUIRED else default, optional)
 
 
@@ -278,7 +281,10 @@ class OpDeclaration:
                 getters[slot.name] = _slot_getter(index, after, slot, any(s.variadic for s in group[:index]), is_result)
         for key, declared in self.attributes.items():
             default = None if declared.default is REQUIRED else declared.default
-            getters[key] = lambda op, key=key, default=default: op.attributes.get(key, default)
+            if callable(default):
+                getters[key] = lambda op, key=key, default=default: op.attributes[key] if key in op.attributes else default(op)
+            else:
+                getters[key] = lambda op, key=key, default=default: op.attributes.get(key, default)
         for index, member in enumerate(self.regions):
             getters[member.name] = lambda op, index=index: op.regions[index]
         return getters

@@ -1,0 +1,171 @@
+"""The library: load, legalize, lower, run, save, compare; `convert` does all of it.
+
+Every function takes and returns ordinary objects, raises `TransloadError`, and changes no argument.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .errors import ReadError, UsageError
+from .ir import Module, NONE, TensorType
+from .ir.verify import verify
+from .plugin import Reader, Source
+from .plugin_host import host
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from .convert import Artifact
+    from .verification.compare import Comparison
+
+__all__ = ["compare", "convert", "coverage", "legalize", "load", "lower", "run", "save"]
+
+InputSpec = TensorType | Sequence[int]
+HEAD = 4096
+
+
+def load(
+    path: str | Path | None = None, *, text: str | bytes | None = None, format: str | None = None,  # noqa: A002
+    inputs: Mapping[str, InputSpec] | None = None,
+) -> Module:
+    """Read a model into its framework's dialect, one op for one op.
+
+    Give a `path` (format by suffix, then by content), or `text` with a `format`. `inputs` fixes the
+    shape of inputs by name: a tuple of sizes, or a `TensorType` to set the element type too; dynamic
+    sizes that are not given become 1 where they are a batch. Raises `ReadError`.
+    """
+    if (path is None) == (text is None):
+        raise UsageError("give load() either a path or text=")
+    if path is not None:
+        file = Path(path)
+        if not file.exists():
+            raise ReadError(f"{file}: there is no such file")
+        if file.is_dir():
+            raise ReadError(f"{file}: is a directory, not a model file")
+        source = Source(path=file, name=str(file))
+    else:
+        if format is None:
+            raise UsageError("load(text=...) needs a format=", hint=f"formats: {', '.join(sorted(host().readers))}")
+        data = text.encode() if isinstance(text, str) else text
+        source = Source(_data=data, name=f"<{format} text>")
+    reader = host().get("readers", format) if format is not None else _reader_for(source)
+    wanted = {
+        name: spec if isinstance(spec, TensorType) else TensorType(tuple(int(size) for size in spec), NONE)
+        for name, spec in (inputs or {}).items()
+    }
+    try:
+        module = reader(source, wanted)
+    except MemoryError:
+        raise ReadError(f"{source.name}: the file claims more data than memory can hold") from None
+    except OSError as error:
+        raise ReadError(f"{source.name}: cannot be read: {error.strerror or error}") from None
+    module.source, module.source_format = source.path, reader.name
+    return module
+
+
+def _reader_for(source: Source) -> Reader:
+    """The reader for a file, by its suffix, else by its first bytes."""
+    path = source.path
+    if path is None:
+        raise UsageError("a source without a path needs a format")
+    readers = host().readers.values()
+    by_suffix = [reader for reader in readers if path.name.lower().endswith(reader.suffixes)]
+    if len(by_suffix) == 1:
+        return by_suffix[0]
+    from .plugin import resolve
+
+    try:
+        head = bytes(source.data[:HEAD])
+    except OSError as error:
+        raise ReadError(f"{path}: cannot be read: {error.strerror or error}") from None
+    for reader in by_suffix or readers:
+        if reader.detect is not None and resolve(reader.detect)(head, path):
+            return reader
+    known = ", ".join(f"{reader.name} ({' '.join(reader.suffixes)})" for reader in readers)
+    raise ReadError(f"{path}: no reader knows this format", hint=f"readers: {known}; or say which with --format")
+
+
+def save(module: Module, path: str | Path, format: str | None = None) -> Path:  # noqa: A002
+    """Write a module to a file, by the writer of its suffix (or `format`); the file is complete or not there."""
+    file = Path(path)
+    if format is not None:
+        writer = host().get("writers", format)
+    else:
+        writer = next((w for w in host().writers.values() if file.name.lower().endswith(w.suffixes)), None)
+        if writer is None:
+            suffixes = ", ".join(s for w in host().writers.values() for s in w.suffixes)
+            raise UsageError(f"no writer for {file.suffix or file.name!r}", hint=f"suffixes: {suffixes}")
+    from .plugin import resolve
+
+    resolve(writer.write)(module, file)
+    return file
+
+
+def legalize(module: Module, to: str = "top", **options: Any) -> Module:
+    """A module's meaning in the hub dialect, by the shortest route of conversions. The argument is unchanged."""
+    return lower(module, to, **options)
+
+
+def lower(module: Module, to: str = "tosa", **options: Any) -> Module:
+    """A module converted to dialect `to`. Raises `ConversionError` that lists every op in the way."""
+    from .conversion import convert_to
+
+    copy = module.clone()
+    convert_to(copy, (to,), **options)
+    verify(copy)
+    return copy
+
+
+def run(
+    module: Module | str | Path, inputs: Mapping[str, Any], *, function: str = "main", engine: str = "reference",
+    keep: bool = False,
+) -> dict[str, np.ndarray]:
+    """Execute a module: input arrays by name to output arrays by name, in order.
+
+    A module in a framework's dialect is legalized to `top` first. With `keep=True` every named
+    intermediate is in the result too, before the outputs. Raises `RunError`.
+    """
+    from .plugin import resolve
+
+    loaded = module if isinstance(module, Module) else load(module)
+    chosen = host().get("engines", engine)
+    why = resolve(chosen.available)() if chosen.available is not None else None
+    if why:
+        raise UsageError(f"engine {engine!r} cannot be used: {why}")
+    return resolve(chosen.prepare)(runnable(loaded), function)(inputs, keep)
+
+
+def runnable(module: Module) -> Module:
+    """The module, or its legalization to `top` where a dialect in it has no kernels."""
+    from .conversion import STRUCTURE, dialects_in
+
+    specs = host().dialects
+    without = [d for d in dialects_in(module) if d not in STRUCTURE and d in specs and specs[d].kernels is None]
+    return legalize(module, "top") if without else module
+
+
+def convert(
+    model: str | Path | Module, target: str = "tosa", out: str | Path = "build", *, options: Mapping[str, Any] | None = None,
+    inputs: Mapping[str, InputSpec] | None = None, verify: bool = True, **more: Any,
+) -> Artifact:
+    """Convert a model for a target: load, legalize, lower, check, verify, write. See `transload.convert.convert`."""
+    from .convert import convert as run_conversion
+
+    return run_conversion(model, target, out, options=options, inputs=inputs, verification=verify, **more)
+
+
+def compare(model: str | Path, artifact: str | Path | Module, inputs: Mapping[str, Any] | None = None, **more: Any) -> Comparison:
+    """How near an artifact computes to the model's own runtime. See `transload.verification.compare.compare`."""
+    from .verification.compare import compare as run_comparison
+
+    return run_comparison(model, artifact, inputs, **more)
+
+
+def coverage(source: str, target: str) -> list[dict[str, Any]]:
+    """For each op of dialect `source`: whether the route to `target` has a rewrite for it. See `transload.coverage`."""
+    from .coverage_report import coverage as report
+
+    return report(source, target)

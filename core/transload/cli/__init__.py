@@ -1,0 +1,61 @@
+"""The command line. `main` is the entry point: it turns every error into one clear message and an exit code."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+__all__ = ["main"]
+
+DEBUG = "TRANSLOAD_DEBUG"
+"""Environment variable that shows tracebacks."""
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line and exit.
+
+    Exit codes: 0 done and verified, 1 a defect in our code, 2 usage, 3 the model cannot be converted,
+    4 converted but verification failed.
+    """
+    sys.exit(run(sys.argv[1:] if arguments is None else arguments))
+
+
+def run(arguments: list[str]) -> int:
+    """Run the command line and return the exit code."""
+    from ..errors import TransloadError
+
+    try:
+        from .app import build
+
+        app = build(arguments)
+        outcome = app(args=arguments, prog_name="transload", standalone_mode=False)
+        return outcome if isinstance(outcome, int) else 0
+    except TransloadError as error:
+        if os.environ.get(DEBUG):
+            raise
+        from .show import show_error
+
+        show_error(error)
+        return error.exit_code
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        # The reader of our output (`| head`) went away: that is no error of ours.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except Exception as error:  # what typer raises for bad arguments, and defects of ours
+        code = getattr(error, "exit_code", None)
+        if code is not None and hasattr(error, "format_message"):
+            from .show import show_usage
+
+            show_usage(error)
+            return 2
+        if code is not None:
+            return int(code)
+        if os.environ.get(DEBUG):
+            raise
+        from .show import show_defect
+
+        show_defect(error)
+        return 1

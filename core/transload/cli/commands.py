@@ -1,0 +1,260 @@
+"""The commands that work on models: convert, run, compare, inspect, opt."""
+
+from __future__ import annotations
+
+import json as json_module
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from ..api import load, run, runnable
+from ..convert import Artifact, convert, target_options
+from ..errors import TransloadError, merge_findings
+from ..ir import Module, QuantType, TensorType, input_names, output_names
+from .arguments import parse_inputs, parse_options, read_arrays, write_arrays
+from .show import bytes_text, console, number, seconds_text, show_finding, table
+
+__all__ = ["compare_command", "convert_command", "inspect_command", "opt_command", "run_command"]
+
+METRIC_COLUMNS = ("tensor", "dtype", "shape", "cos", "euclid", "max abs", "SQNR dB")
+METRIC_RIGHT = ("cos", "euclid", "max abs", "SQNR dB")
+
+
+def convert_command(
+    model: Path, target: str, out: Path, option: Sequence[str], input: Sequence[str], verify: bool, input_data: Path | None,  # noqa: A002
+    tolerance: Sequence[str], engine: str, seed: int, format: str | None, json: bool, quiet: bool,  # noqa: A002
+) -> int:
+    from ..verification.tolerance import Tolerance
+
+    limits = Tolerance.parse(tolerance)
+    data = read_arrays(input_data) if input_data is not None else None
+    with _progress(quiet or json) as tell:
+        artifact = convert(
+            model, target, out, options=parse_options(option), inputs=parse_inputs(input), verification=verify, tolerance=limits,
+            input_data=data, engine=engine, tell=tell, seed=seed, format=format)
+    if json:
+        print(json_module.dumps(artifact.report, indent=2, default=str))
+    elif not quiet:
+        _show_artifact(artifact)
+    if artifact.verification is not None and artifact.verification.failed:
+        from .show import error_console
+
+        out_ = error_console()
+        out_.print(f"[bold red]error:[/] converted, but the result does not compute what {artifact.verification.runtime} computes")
+        for reason in artifact.verification.broken:
+            out_.print(f"  • {reason}", markup=False)
+        out_.print("  → `transload compare MODEL ARTIFACT --per-layer` shows where it starts; --tolerance sets what is enough", style="cyan")
+        return 4
+    return 0
+
+
+@contextmanager
+def _progress(silent: bool) -> Iterator[Any]:
+    """Tells on a terminal which stage runs; says nothing where the output goes to a file."""
+    if silent or not sys.stderr.isatty():
+        yield None
+        return
+    from .show import error_console
+
+    with error_console().status("converting") as status:
+        yield lambda stage: status.update(f"{stage} …")
+
+
+def _show_artifact(artifact: Artifact) -> None:
+    report, out = artifact.report, console()
+    out.print(f"[bold]{report['model']}[/] → [bold]{report['target']}[/]")
+    n_in, n_out = sum(report["ops_in"].values()), sum(report["ops_out"].values())
+    rows = [
+        ("inputs", _interface_text(report["inputs"])),
+        ("outputs", _interface_text(report["outputs"])),
+        ("ops", f"{n_in} in, {n_out} {report['dialect']} ops out ({_most_frequent(report['ops_out'])})"),
+        ("constants", bytes_text(report["constant_bytes"])),
+        ("time", ", ".join(f"{name} {seconds_text(s)}" for name, s in report["seconds"].items())),
+        *((key, _report_value(value)) for key, value in report.get("target_report", {}).items() if _is_summary(value)),
+        ("files", ", ".join(f"{file} ({bytes_text(file.stat().st_size)})" for file in artifact.files)),
+    ]
+    out.print(table(("", ""), rows))
+    checked = artifact.verification
+    if checked is None:
+        out.print("verification: not asked for")
+    elif checked.status == "skipped":
+        out.print(f"verification: [yellow]skipped[/]: {checked.why}")
+    else:
+        word = "[green]passed[/]" if checked.passed else "[red]failed[/]"
+        out.print(f"verification against {checked.runtime}: {word}")
+        out.print(table(METRIC_COLUMNS, _metric_rows(checked.tensors), right=METRIC_RIGHT))
+
+
+def _interface_text(entries: Sequence[dict[str, str]]) -> str:
+    shown = "; ".join(f"{entry['name']} {entry['type']}" for entry in entries[:6])
+    return shown + (f"; and {len(entries) - 6} more" if len(entries) > 6 else "")
+
+
+def _most_frequent(counts: dict[str, int]) -> str:
+    names = [f"{count} {name.partition('.')[2]}" for name, count in list(counts.items())[:5]]
+    return ", ".join(names) + (", …" if len(counts) > 5 else "")
+
+
+def _is_summary(value: Any) -> bool:
+    return isinstance(value, str | int | float | bool) or (isinstance(value, list) and all(isinstance(v, str | int) for v in value))
+
+
+def _report_value(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(str, value)) or "none"
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else number(value) if isinstance(value, float) else str(value)
+
+
+def _metric_rows(tensors: Sequence[Any]) -> list[tuple[str, ...]]:
+    return [
+        (t.name, t.dtype, "x".join(map(str, t.shape)) or "scalar", number(t.metrics["cos"]), number(t.metrics["euclid"]),
+         number(t.metrics["max_abs"]), number(t.metrics["sqnr"])) if not t.note else (t.name, t.dtype, t.note, "", "", "", "")
+        for t in tensors
+    ]
+
+
+def run_command(
+    artifact: Path, input: Path | None, out: Path | None, engine: str, all: bool, function: str, seed: int,  # noqa: A002
+    format: str | None,  # noqa: A002
+) -> int:
+    from ..verification.inputs import random_inputs
+
+    module = load(artifact, format=format)
+    ready = runnable(module)
+    given = read_arrays(input) if input is not None else random_inputs(module, ready, seed, function)
+    outputs = run(ready, given, function=function, engine=engine, keep=all)
+    if out is not None:
+        write_arrays(out, outputs)
+    rows = [
+        (name, array.dtype, "x".join(map(str, array.shape)) or "scalar",
+         *(number(float(value)) for value in ((array.min(), array.max(), array.mean()) if array.size else (0, 0, 0))))
+        for name, array in outputs.items()
+    ]
+    shown = console()
+    shown.print(table(("tensor", "dtype", "shape", "min", "max", "mean"), rows, right=("min", "max", "mean")))
+    if out is not None:
+        shown.print(f"written to {out}", markup=False)
+    return 0
+
+
+def compare_command(model: Path, artifact: Path, input: Path | None, per_layer: bool, seed: int, json: bool) -> int:  # noqa: A002
+    from ..verification.compare import compare
+
+    comparison = compare(model, artifact, read_arrays(input) if input is not None else None, per_layer=per_layer, seed=seed)
+    if json:
+        print(json_module.dumps(comparison.as_dict(), indent=2))
+        return 0
+    out = console()
+    out.print(table(
+        METRIC_COLUMNS, _metric_rows(comparison.tensors), f"{comparison.reference} and {artifact}", right=METRIC_RIGHT))
+    if comparison.only_in_reference:
+        out.print(f"{len(comparison.only_in_reference)} intermediates of the model have no counterpart of their name (fused away)")
+    return 0
+
+
+def inspect_command(model: Path, target: str | None, input: Sequence[str], format: str | None, json: bool) -> int:  # noqa: A002
+    from ..conversion import constant_bytes, main_dialect, op_counts
+
+    module = load(model, inputs=parse_inputs(input), format=format)
+    description: dict[str, Any] = {
+        "model": str(model), "format": module.source_format, "dialect": main_dialect(module),
+        "inputs": _values(module, 0), "outputs": _values(module, 1), "ops": op_counts(module), "constant_bytes": constant_bytes(module),
+        "functions": list(module.functions),
+    }
+    error = _what_target_says(module, target) if target is not None else None
+    if target is not None:
+        description["target"] = target
+        description["findings"] = [
+            {"what": f.what, "why": f.why, "names": list(f.names), "count": f.count, "hint": f.hint} for f in (error.findings if error else ())]
+    if json:
+        print(json_module.dumps(description, indent=2))
+        return error.exit_code if error else 0
+    out = console()
+    out.print(f"[bold]{model}[/]: {description['format']}, {sum(description['ops'].values())} ops, "
+              f"{bytes_text(description['constant_bytes'])} of constants")
+    out.print(table(("", "name", "type", "quantization"), [
+        *(("input", *row.values()) for row in description["inputs"]), *(("output", *row.values()) for row in description["outputs"])]))
+    out.print(table(("op", "count"), description["ops"].items(), right=("count",)))
+    if target is not None:
+        if error is None:
+            out.print(f"[green]{target} takes all of it[/]")
+        else:
+            out.print(f"[red]{target} cannot take it:[/] {error.message}")
+            for finding in error.findings:
+                show_finding(out, finding)
+            return error.exit_code
+    return 0
+
+
+def _values(module: Module, side: int) -> list[dict[str, str]]:
+    main = module.main
+    block = main.regions[0].block
+    values = block.terminator.operands if side else block.arguments
+    names = output_names(main) if side else input_names(main)
+    rows = []
+    for name, value in zip(names, values, strict=True):
+        type_ = value.type
+        quantization = ""
+        if isinstance(type_, TensorType) and isinstance(element := type_.element, QuantType):
+            quantization = (f"scale {element.scale:.7g}, zero point {element.zero_point}" if element.axis is None
+                            else f"{len(element.scales)} scales along axis {element.axis}")
+            type_ = type_.with_element(element.storage)
+        rows.append({"name": name, "type": str(type_), "quantization": quantization})
+    return rows
+
+
+def _what_target_says(module: Module, target: str) -> TransloadError | None:
+    """All that stands between a module and a target, as one error, or None."""
+    from ..conversion import convert_to
+    from ..errors import ConversionError, TargetError
+    from ..passes.manager import Pipeline
+    from ..plugin_host import host
+
+    chosen = host().get("targets", target)
+    copy = module.clone()
+    try:
+        convert_to(copy, chosen.accepts)
+        if chosen.pipeline:
+            Pipeline.parse(chosen.pipeline).run(copy)
+    except ConversionError as error:
+        return error
+    findings = merge_findings(list(chosen.check(copy, target_options(chosen, {}))))
+    return TargetError(f"{len(findings)} finding(s)", findings) if findings else None
+
+
+def opt_command(
+    file: str, passes: str, out: Path | None, timing: bool, print_after: bool, verify_each: bool, constants: str, locations: bool,
+) -> int:
+    from ..errors import ReadError, UsageError
+    from ..passes.manager import Pipeline
+    from ..text import parse_module, print_module
+
+    if constants not in ("inline", "elided", "resource"):
+        raise UsageError(f"--constants must be inline, elided or resource, not {constants!r}")
+    try:
+        text = sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
+    except OSError as error:
+        raise ReadError(f"{file}: {error.strerror or error}") from None
+    except UnicodeDecodeError:
+        raise ReadError(f"{file}: is not text") from None
+    module = parse_module(text, name=file)
+    pipeline = Pipeline.parse(passes)
+    records = pipeline.run(module, verify_each=verify_each, print_after=(
+        (lambda name, current: print(f"// ----- after {name}\n{print_module(current, constants='elided')}", file=sys.stderr))
+        if print_after else None))
+    if timing:
+        from .show import error_console
+
+        error_console().print(table(
+            ("pass", "time", "changed"), [(r.name, seconds_text(r.seconds), "yes" if r.modified else "no") for r in records], right=("time",)))
+    printed = print_module(module, constants=constants, locations=locations)
+    if out is None:
+        sys.stdout.write(printed if printed.endswith("\n") else printed + "\n")
+    else:
+        from ..files import atomic_path
+
+        with atomic_path(out) as temporary:
+            temporary.write_text(printed, encoding="utf-8")
+    return 0

@@ -1,0 +1,151 @@
+"""The commands that list what there is: plugins, targets, passes, ops, coverage."""
+
+from __future__ import annotations
+
+import json as json_module
+from dataclasses import asdict
+from typing import Any
+
+from rich.text import Text
+
+from ..errors import UsageError
+from ..ir import registry
+from ..ir.declare import Required
+from ..plugin import resolve
+from ..plugin_host import host
+from ..suggest import nearest
+from .show import console, table
+
+__all__ = ["coverage_command", "ops_command", "passes_command", "plugins_command", "targets_command"]
+
+
+def plugins_command(json: bool) -> int:
+    there = host()
+    there.everything()
+    if json:
+        print(json_module.dumps([asdict(info) for info in there.plugins], indent=2))
+        return 0
+    rows = []
+    for info in there.plugins:
+        state: Any = Text("ok", "green")
+        if info.error:
+            state = Text(info.error, "red")
+        elif info.skipped:
+            state = Text("left out by TRANSLOAD_PLUGINS", "yellow")
+        brings = "; ".join(f"{kind}: {', '.join(names)}" for kind, names in info.registered.items())
+        rows.append((info.name, f"{info.distribution} {info.version}".strip(), brings, state))
+    console().print(table(("plugin", "distribution", "brings", "state"), rows))
+    return 0
+
+
+def targets_command(json: bool) -> int:
+    rows = []
+    for name, target in host().targets.items():
+        options = {key: {"type": kind.__name__, "default": default, "doc": doc} for key, (kind, default, doc) in target.options().items()}
+        rows.append({"name": name, "doc": target.doc, "accepts": list(target.accepts), "options": options, "unavailable": target.available()})
+    if json:
+        print(json_module.dumps(rows, indent=2, default=str))
+        return 0
+    console().print(table(("target", "takes", "what it is", "options", "here"), [
+        (row["name"], ", ".join(row["accepts"]), row["doc"], ", ".join(f"{k}={v['default']}" for k, v in row["options"].items()),
+         Text(row["unavailable"], "yellow") if row["unavailable"] else Text("ready", "green"))
+        for row in rows]))
+    return 0
+
+
+def passes_command(json: bool) -> int:
+    passes = [
+        {"name": p.name, "doc": p.doc, "options": {
+            key: {"type": getattr(option.annotation, "__name__", str(option.annotation)), "default": option.default}
+            for key, option in p.options().items()}}
+        for p in host().passes.values()
+    ]
+    conversions = [
+        {"name": c.name, "from": c.source, "to": c.target, "doc": c.doc} for c in host().conversions.values() if c.extends is None]
+    if json:
+        print(json_module.dumps({"passes": passes, "conversions": conversions}, indent=2, default=str))
+        return 0
+    out = console()
+    out.print(table(("pass", "options", "what it does"), [
+        (p["name"], ", ".join(f"{k}={v['default']}" for k, v in p["options"].items()), p["doc"]) for p in passes]))
+    out.print()
+    out.print(table(("conversion", "from", "to", "what it does"), [tuple(c.values()) for c in conversions]))
+    return 0
+
+
+def ops_command(name: str, json: bool) -> int:
+    owner_name = name.partition(".")[0]
+    owner = registry.dialect(owner_name)
+    if owner is None:
+        names = registry.dialect_names()
+        guess = nearest(owner_name, names)
+        raise UsageError(f"no dialect is called {owner_name!r}", hint=f"dialects: {', '.join(names)}" + (
+            f"; did you mean {guess!r}?" if guess else ""))
+    if "." in name:
+        declaration = owner.ops.get(name)
+        if declaration is None:
+            guess = nearest(name, owner.ops)
+            raise UsageError(f"{name} is not declared", hint=f"did you mean {guess}?" if guess else f"`transload ops {owner_name}` lists all")
+        chosen = [declaration]
+    else:
+        chosen = list(owner.ops.values())
+    if json:
+        print(json_module.dumps([describe(declaration) for declaration in chosen], indent=2))
+        return 0
+    if "." in name:
+        _show_op(describe(chosen[0]))
+        return 0
+    console().print(table(("op", "operands", "attributes", "what it is"), [
+        (d.name, ", ".join(s.name + ("…" if s.variadic else "?" if s.optional else "") for s in d.operands),
+         ", ".join(d.attributes), d.doc.split("\n\n")[0].replace("\n", " ")) for d in chosen]))
+    return 0
+
+
+def describe(declaration: Any) -> dict[str, Any]:
+    """A declaration as plain data: what the reference page and `--json` show."""
+    def slot(s: Any) -> dict[str, Any]:
+        kind = "variadic" if s.variadic else "optional" if s.optional else "required"
+        return {"name": s.name, "type": s.type.name, "kind": kind, "doc": s.doc}
+
+    kernel = host().kernel(declaration.name)
+    return {
+        "name": declaration.name, "doc": declaration.doc, "traits": sorted(declaration.traits),
+        "operands": [slot(s) for s in declaration.operands], "results": [slot(s) for s in declaration.results],
+        "attributes": [
+            {"name": key, "type": a.kind.name, "default": "required" if isinstance(a.default, Required) else a.default, "doc": a.doc}
+            for key, a in declaration.attributes.items()],
+        "regions": [{"name": r.name, "doc": r.doc} for r in declaration.regions],
+        "constraints": [c.doc for c in declaration.constraints],
+        "infers_types": declaration.infer is not None, "has_kernel": kernel is not None,
+    }
+
+
+def _show_op(op: dict[str, Any]) -> None:
+    out = console()
+    out.print(Text(op["name"], "bold"))
+    out.print(Text(op["doc"]))
+    for part in ("operands", "results"):
+        if op[part]:
+            out.print()
+            out.print(table((part[:-1], "", "type", ""), [(s["name"], s["kind"], s["type"], s["doc"]) for s in op[part]]))
+    if op["attributes"]:
+        out.print()
+        out.print(table(("attribute", "type", "default", ""), [tuple(a.values()) for a in op["attributes"]]))
+    if op["constraints"]:
+        out.print()
+        out.print(table(("constraints",), [(c,) for c in op["constraints"]]))
+
+
+def coverage_command(source: str, target: str, json: bool) -> int:
+    from ..coverage_report import coverage
+
+    rows = coverage(source, target)
+    if json:
+        print(json_module.dumps(rows, indent=2))
+        return 0
+    out = console()
+    out.print(table(("op", "covered", "by"), [
+        (row["op"], Text("yes", "green") if row["covered"] else Text("no", "red"), row["by"]) for row in rows]))
+    done = sum(row["covered"] for row in rows)
+    out.print(f"{done} of {len(rows)} ops of {source} have a way to {target}")
+    return 0

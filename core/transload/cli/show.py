@@ -1,0 +1,95 @@
+"""What the terminal shows: tables and errors."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from ..errors import Finding, TransloadError
+
+__all__ = ["bytes_text", "console", "error_console", "number", "seconds_text", "show_defect", "show_error", "show_usage", "table"]
+
+
+def console() -> Console:
+    return Console(highlight=False, soft_wrap=False)
+
+
+def error_console() -> Console:
+    return Console(stderr=True, highlight=False, soft_wrap=True)
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], title: str | None = None, right: Sequence[str] = ()) -> Table:
+    """A table whose cells are plain text; `right` names the columns to align right."""
+    made = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold", title_style="bold")
+    for column in columns:
+        made.add_column(column, justify="right" if column in right else "left", overflow="fold")
+    for row in rows:
+        made.add_row(*[cell if isinstance(cell, Text) else Text(str(cell)) for cell in row])
+    return made
+
+
+def bytes_text(size: float) -> str:
+    """1536 is `1.5 KiB`."""
+    for unit in ("B", "KiB", "MiB"):
+        if size < 1024:
+            return f"{size:.0f} B" if unit == "B" else f"{size:.1f} {unit}"
+        size /= 1024
+    return f"{size:.1f} GiB"
+
+
+def seconds_text(seconds: float) -> str:
+    return f"{seconds * 1000:.1f} ms" if seconds < 1 else f"{seconds:.2f} s"
+
+
+def number(value: float) -> str:
+    """A metric for a table: enough digits to tell 0.99999 from 1."""
+    if value != value or value in (float("inf"), float("-inf")) or value == int(value):
+        return f"{value:g}"
+    return f"{value:.7g}"
+
+
+def show_error(error: TransloadError) -> None:
+    """An error with all its findings, to standard error."""
+    out = error_console()
+    out.print(Text.assemble(("error: ", "bold red"), error.message))
+    for finding in error.findings:
+        show_finding(out, finding)
+    if error.hint:
+        out.print(Text(f"  → {error.hint}", "cyan"))
+
+
+def show_finding(out: Console, finding: Finding) -> None:
+    text, _, hint = str(finding).partition("\n")
+    out.print(Text(f"  • {text}"))
+    if hint:
+        out.print(Text(hint, "cyan"))
+
+
+def show_usage(error: Any) -> None:
+    """A mistake in the command line, as the command-line library found it."""
+    out = error_console()
+    context = getattr(error, "ctx", None)
+    if context is not None:
+        out.print(Text(context.get_usage()))
+    out.print(Text.assemble(("error: ", "bold red"), error.format_message()))
+
+
+def show_defect(error: Exception) -> None:
+    """An exception that should not have come this far."""
+    from . import DEBUG
+
+    out = error_console()
+    out.print(Text.assemble(("error: ", "bold red"), f"a defect in Transload or a plugin: {type(error).__name__}: {error}"))
+    frame = error.__traceback__
+    while frame is not None and frame.tb_next is not None:
+        frame = frame.tb_next
+    if frame is not None:
+        place = os.path.relpath(frame.tb_frame.f_code.co_filename, sys.prefix)
+        out.print(Text(f"  at {place}:{frame.tb_lineno}"))
+    out.print(Text(f"  → please report it with the model; {DEBUG}=1 shows the whole traceback", "cyan"))

@@ -1,0 +1,108 @@
+"""From one dialect to another: applying a registered conversion, and following a route of them."""
+
+from __future__ import annotations
+
+import inspect
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from .engine import fold
+from .errors import UsageError
+from .ir import Module, update_function_type
+from .plugin import Conversion, resolve
+from .plugin_host import host
+from .rewrite import convert_ops
+
+__all__ = ["apply_conversion", "convert_to", "dialects_in", "main_dialect", "op_counts"]
+
+STRUCTURE = ("builtin", "func")
+"""Dialects that only hold a module together and are part of every other."""
+
+
+def dialects_in(module: Module) -> Counter[str]:
+    """How many ops of each dialect a module has; module and functions themselves left out."""
+    return Counter(op.dialect for op in module.walk() if op.dialect not in STRUCTURE)
+
+
+def op_counts(module: Module) -> dict[str, int]:
+    """How many ops of each name, the most frequent first; constants and structure left out."""
+    counts = Counter(
+        op.name for op in module.walk()
+        if op.dialect not in STRUCTURE and not (op.declaration is not None and op.declaration.traits & {"constant", "terminator"})
+        and not (op.results and str(op.results[0].type) == "none")
+    )
+    return dict(counts.most_common())
+
+
+def constant_bytes(module: Module) -> int:
+    """Bytes of all constants, each counted once."""
+    from .ir import Dense
+
+    seen = {id(a.data): a.nbytes for op in module.walk() for a in op.attributes.values() if isinstance(a, Dense)}
+    return sum(seen.values())
+
+
+def main_dialect(module: Module) -> str:
+    """The dialect a module is written in: the one most of its ops are of (`builtin` of an empty one)."""
+    counts = dialects_in(module)
+    return counts.most_common(1)[0][0] if counts else "builtin"
+
+
+def apply_conversion(conversion: Conversion, module: Module, **options: Any) -> None:
+    """Run a conversion in place. Raises `ConversionError` with every op it could not convert."""
+    fold.install()
+    if conversion.run is not None:
+        run = resolve(conversion.run)
+        run(module, **accepted_options(run, options, conversion.name))
+    else:
+        convert_ops(module, host().table(conversion.name), conversion.source, hint=_hint(conversion))
+    for function in module.functions.values():
+        if function.regions[0].blocks:
+            update_function_type(function)
+
+
+def _hint(conversion: Conversion) -> Callable[[str], str]:
+    def hint(op_name: str) -> str:
+        return (f"a plugin can add it: hook register_conversions with Conversion(extends={conversion.name!r}, "
+                f"table=<a RewriteTable with {op_name!r}>)")
+
+    return hint
+
+
+def accepted_options(function: Callable[..., Any], options: Mapping[str, Any], what: str) -> dict[str, Any]:
+    """The options, if `function` takes them all by name; `UsageError` lists those it takes where not."""
+    parameters = list(inspect.signature(function).parameters.values())[1:]
+    if any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters):
+        return dict(options)
+    known = {p.name for p in parameters}
+    unknown = sorted(set(options) - known)
+    if unknown:
+        raise UsageError(f"{what} takes no option {', '.join(unknown)}", hint=f"options: {', '.join(sorted(known)) or 'none'}")
+    return dict(options)
+
+
+def convert_to(
+    module: Module, accepted: Iterable[str], *, stage: Callable[[str], Any] | None = None, **options: Any,
+) -> str:
+    """Convert a module in place to the nearest of the `accepted` dialects, by the shortest route.
+
+    `stage(name)` is called before each conversion, and may return a function to call after it with the
+    module. Options go to the conversions that take them. Returns the dialect reached. Raises
+    `ConversionError` where no route exists, or an op cannot be converted.
+    """
+    from .routes import find_route
+
+    accepted = tuple(accepted)
+    present = dialects_in(module)
+    if not present or all(dialect in accepted for dialect in present):
+        return next((dialect for dialect in present), accepted[0])
+    source = next(dialect for dialect, _ in present.most_common() if dialect not in accepted)
+    route = find_route(source, accepted, host().conversions)
+    for conversion in route:
+        done = stage(conversion.name) if stage is not None else None
+        takes = inspect.signature(resolve(conversion.run)).parameters if conversion.run is not None else {}
+        apply_conversion(conversion, module, **{key: value for key, value in options.items() if key in takes})
+        if done is not None:
+            done(module)
+    return route[-1].target if route else source

@@ -1,0 +1,213 @@
+"""Conversion as a whole: from a model's file to a target's artifact, with a report.
+
+Stages: read, one per conversion on the route, pipeline, check, verify, emit. Nothing is written to the
+output directory before all of it is there: artifacts are made in a temporary directory beside it and
+renamed into place.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from .api import InputSpec, load
+from .conversion import constant_bytes, convert_to, op_counts
+from .errors import TargetError, TransloadError, UsageError, merge_findings
+from .ir import Module, input_names, output_names
+from .ir.verify import verify as verify_module
+from .passes.manager import Pipeline
+from .plugin import Emitted, Target
+from .plugin_host import host
+from .verification.tolerance import Tolerance
+from .verification.verify import Verification, verify_conversion
+
+__all__ = ["Artifact", "convert"]
+
+
+@dataclass
+class Artifact:
+    """What a conversion made."""
+
+    target: str
+    directory: Path
+    files: list[Path]
+    report: dict[str, Any]
+    module: Module
+    verification: Verification | None = None
+
+    @property
+    def verified(self) -> bool:
+        """Whether it was compared with the source's runtime, and is near enough."""
+        return self.verification is not None and self.verification.passed
+
+
+@dataclass
+class Stages:
+    """Times of the stages, and whoever wants to be told of them (a progress bar)."""
+
+    tell: Callable[[str], None] | None = None
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def __call__(self, name: str) -> Iterator[None]:
+        if self.tell is not None:
+            self.tell(name)
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
+
+
+def convert(
+    model: str | Path | Module, target: str = "tosa", out: str | Path = "build", *, options: Mapping[str, Any] | None = None,
+    inputs: Mapping[str, InputSpec] | None = None, verification: bool = True, tolerance: Tolerance | None = None,
+    input_data: Mapping[str, Any] | None = None, engine: str = "reference", tell: Callable[[str], None] | None = None,
+    seed: int = 0, format: str | None = None,  # noqa: A002
+) -> Artifact:
+    """Convert `model` for `target` and write its artifacts and `report.json` into directory `out`.
+
+    `inputs` fixes shapes by input name; `options` are the target's; with `verification` the result is
+    compared with the source framework's runtime on `input_data`, or on random inputs from the model's
+    own ranges. A result that is not near enough is written, too, and says so in `verification`.
+
+    Raises `UsageError` (unknown target or option), `ReadError`, `ConversionError` or `TargetError`
+    with every finding; then nothing is written.
+    """
+    stages = Stages(tell)
+    chosen: Target = host().get("targets", target)
+    why = chosen.available()
+    if why:
+        raise UsageError(f"target {target!r} cannot be used: {why}")
+    settings = target_options(chosen, options or {})
+    directory = Path(out)
+    if directory.exists() and not directory.is_dir():
+        raise UsageError(f"{directory} is a file; give a directory to write to")
+
+    with stages("read"):
+        source = model if isinstance(model, Module) else load(model, inputs=inputs, format=format)
+    module = source.clone()
+    hub: Module | None = None
+
+    def stage(name: str) -> Callable[[Module], None]:
+        context = stages(name)
+        context.__enter__()
+
+        def done(current: Module) -> None:
+            nonlocal hub
+            context.__exit__(None, None, None)
+            if hub is None:
+                hub = current.clone()
+
+        return done
+
+    dialect = convert_to(module, chosen.accepts, stage=stage)
+    if chosen.pipeline:
+        with stages("pipeline"):
+            Pipeline.parse(chosen.pipeline).run(module)
+    with stages("check"):
+        verify_module(module)
+        findings = merge_findings(list(chosen.check(module, settings)))
+        if findings:
+            raise TargetError(f"target {target!r} cannot take this model: {len(findings)} finding(s)", findings)
+
+    checked: Verification | None = None
+    if verification:
+        with stages("verify"):
+            checked = verify_conversion(
+                source, module, hub=hub, tolerance=tolerance or Tolerance(), inputs=input_data, engine=engine, seed=seed)
+
+    stem = source.source.stem if source.source is not None else "model"
+    report: dict[str, Any] = {
+        "model": str(source.source) if source.source is not None else None,
+        "format": source.source_format,
+        "target": target,
+        "dialect": dialect,
+        "options": settings,
+        "inputs": _interface(module, input_names(module.main), 0),
+        "outputs": _interface(module, output_names(module.main), 1),
+        "ops_in": op_counts(source),
+        "ops_out": op_counts(module),
+        "constant_bytes": constant_bytes(module),
+        "verification": checked.as_dict() if checked is not None else {"status": "not asked for"},
+    }
+    files, emitted = _emit(chosen, module, directory, stem, settings, report, stages)
+    report["target_report"] = emitted.report
+    return Artifact(target, directory, files, report, module, checked)
+
+
+def _interface(module: Module, names: list[str], side: int) -> list[dict[str, str]]:
+    block = module.body_of_main
+    values = block.terminator.operands if side else block.arguments
+    return [{"name": name, "type": str(value.type)} for name, value in zip(names, values, strict=True)]
+
+
+def _emit(
+    target: Target, module: Module, directory: Path, stem: str, settings: dict[str, Any], report: dict[str, Any], stages: Stages,
+) -> tuple[list[Path], Emitted]:
+    """Have the target write into a temporary directory, add the report, and move all of it into place."""
+    made = not directory.exists()
+    temporary: Path | None = None
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        temporary = Path(tempfile.mkdtemp(prefix=".transload-", dir=directory))
+        with stages("emit"):
+            emitted = target.emit(module, temporary, stem, settings)
+        report["seconds"] = {name: round(seconds, 6) for name, seconds in stages.seconds.items()}
+        report["files"] = {str(f.relative_to(temporary)): f.stat().st_size for f in emitted.files}
+        report["target_report"] = emitted.report
+        path = temporary / "report.json"
+        path.write_text(json.dumps(report, indent=2, default=str) + "\n", encoding="utf-8")
+        final: list[Path] = []
+        for file in [*emitted.files, path]:
+            place = directory / file.relative_to(temporary)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            os.replace(file, place)
+            final.append(place)
+    except OSError as error:
+        raise TransloadError(
+            f"cannot write to {directory}: {error.strerror or error}", hint="nothing was left half-written; free space or choose another -o"
+        ) from None
+    finally:
+        if temporary is not None:
+            shutil.rmtree(temporary, ignore_errors=True)
+        if made and directory.is_dir() and not any(directory.iterdir()):
+            directory.rmdir()
+    return final, emitted
+
+
+def target_options(target: Target, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The target's options with their defaults, and those given, as text or values, in place of them."""
+    declared = target.options()
+    unknown = sorted(set(given) - set(declared))
+    if unknown:
+        raise UsageError(
+            f"target {target.name!r} has no option {', '.join(unknown)}",
+            hint=f"options: {', '.join(declared) or 'none'}")
+    settings = {name: default for name, (_, default, _) in declared.items()}
+    for name, value in given.items():
+        settings[name] = _typed(name, value, declared[name][0])
+    return settings
+
+
+def _typed(name: str, value: Any, wanted: type) -> Any:
+    if not isinstance(value, str) or wanted is str:
+        return value
+    if wanted is bool:
+        if value.lower() in ("true", "1", "yes", "on"):
+            return True
+        if value.lower() in ("false", "0", "no", "off"):
+            return False
+        raise UsageError(f"option {name} must be true or false, not {value!r}")
+    try:
+        return wanted(value)
+    except ValueError:
+        raise UsageError(f"option {name} must be {wanted.__name__}, not {value!r}") from None

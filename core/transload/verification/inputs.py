@@ -1,0 +1,97 @@
+"""Inputs to verify with: random numbers from the model's own ranges."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..ir import BOOL, FloatType, IntegerType, Module, Op, QuantType, TensorType, Value, dtype_of, input_names
+
+__all__ = ["RANGE", "random_inputs"]
+
+RANGE = "transload.range"
+"""Argument attribute `[low, high]`: the values an input takes, where the model's file says so."""
+
+_INDEXING = {"top.Gather": 1, "top.GatherND": 1, "top.GatherElements": 1, "top.OneHot": 0}
+_DEFAULT_INDEX_BOUND = 2
+
+
+def random_inputs(source: Module, hub: Module | None = None, seed: int = 0, function: str = "main") -> dict[str, np.ndarray]:
+    """One array per input of the source module, reproducible from `seed`.
+
+    Quantized inputs take their whole stored range; floats the range the file gives, or a normal
+    distribution around zero; booleans both values; integers that index a tensor (found in the hub
+    form of the model, where it is given) only what that tensor has.
+    """
+    generator = np.random.default_rng(seed)
+    main = source.function(function)
+    attributes = main.attributes.get("arg_attrs") or [{}] * len(main.regions[0].block.arguments)
+    inputs: dict[str, np.ndarray] = {}
+    for index, (name, argument) in enumerate(zip(input_names(main), main.regions[0].block.arguments, strict=True)):
+        type_ = argument.type
+        if not isinstance(type_, TensorType) or not type_.is_static:
+            raise ValueError(f"input {name!r} has no static shape: {type_}")
+        bound = _index_bound(hub, index, function) if hub is not None else None
+        inputs[name] = _random(generator, type_, attributes[index].get(RANGE), bound)
+    return inputs
+
+
+def _random(generator: np.random.Generator, type_: TensorType, limits: Any, index_bound: int | None) -> np.ndarray:
+    shape: tuple[int, ...] = type_.shape  # type: ignore[assignment]
+    element = type_.element
+    dtype = dtype_of(element)
+    if isinstance(element, QuantType):
+        return generator.integers(element.storage_min, element.storage_max, shape, dtype=np.int64, endpoint=True).astype(dtype)
+    if element == BOOL:
+        return generator.integers(0, 2, shape).astype(dtype)
+    if isinstance(element, IntegerType):
+        low, high = element.range
+        if limits is not None:
+            low, high = max(low, int(limits[0])), min(high, int(limits[1]))
+        elif index_bound is not None:
+            low, high = 0, index_bound - 1
+        elif element.width > 16:
+            low, high = 0, _DEFAULT_INDEX_BOUND - 1
+        return generator.integers(low, high, shape, dtype=np.int64, endpoint=True).astype(dtype)
+    if isinstance(element, FloatType):
+        if limits is not None:
+            return generator.uniform(float(limits[0]), float(limits[1]), shape).astype(dtype)
+        return generator.standard_normal(shape).astype(dtype)
+    raise ValueError(f"no random numbers of type {element}")
+
+
+def _index_bound(hub: Module, index: int, function: str) -> int | None:
+    """How large the tensor is that argument `index` indexes, following it through ops that only move or cast it."""
+    if function not in hub.functions:
+        return None
+    arguments = hub.function(function).regions[0].block.arguments
+    if index >= len(arguments):
+        return None
+    bounds: list[int] = []
+    pending, seen = [arguments[index]], set()
+    while pending:
+        value = pending.pop()
+        if value in seen:
+            continue
+        seen.add(value)
+        for user in value.uses:
+            size = _indexed_size(user, value)
+            if size is not None:
+                bounds.append(size)
+            elif user.dialect == "top" and isinstance(user.results[0].type if user.results else None, TensorType) and (
+                isinstance(user.results[0].element, IntegerType)
+            ):
+                pending.extend(user.results)
+    return min(bounds) if bounds else None
+
+
+def _indexed_size(user: Op, value: Value) -> int | None:
+    place = _INDEXING.get(user.name)
+    if place is None or place >= len(user.operands) or user.operands[place] is not value:
+        return None
+    if user.name == "top.OneHot":
+        return user.attribute("depth")
+    shape = user.operands[0].shape
+    axis = user.attribute("axis", 0) or 0
+    return shape[axis]

@@ -1,0 +1,40 @@
+"""How near is near enough."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, fields, replace
+
+from ..errors import UsageError
+
+__all__ = ["Tolerance"]
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """Limits that every output must keep.
+
+    `integer` is the greatest difference of integer outputs, in steps. Float outputs need a cosine of
+    at least `cos`, a euclidean similarity of at least `euclid`, and, where `max_abs` is set, no
+    element that differs by more.
+    """
+
+    integer: int = 1
+    cos: float = 0.9999
+    euclid: float = 0.98
+    max_abs: float = float("inf")
+
+    @classmethod
+    def parse(cls, settings: Iterable[str]) -> Tolerance:
+        """From texts like `"cos=0.999"`; `UsageError` for unknown names and impossible numbers."""
+        kinds = {field.name: int if field.name == "integer" else float for field in fields(cls)}
+        tolerance = cls()
+        for setting in settings:
+            name, _, value = setting.partition("=")
+            if name not in kinds:
+                raise UsageError(f"no tolerance is called {name!r}", hint=f"tolerances: {', '.join(kinds)} (as cos=0.999)")
+            try:
+                tolerance = replace(tolerance, **{name: kinds[name](value)})
+            except ValueError:
+                raise UsageError(f"tolerance {name} must be a number, not {value!r}") from None
+        return tolerance

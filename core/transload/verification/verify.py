@@ -1,0 +1,91 @@
+"""Verifying a conversion: the source in its own runtime, the result in ours, and how near they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..errors import RunError, UsageError
+from ..ir import Module, input_names
+from ..plugin import resolve
+from ..plugin_host import host
+from .compare import TensorDifference, compare_outputs, runtime_for
+from .inputs import random_inputs
+from .tolerance import Tolerance
+
+__all__ = ["Verification", "verify_conversion"]
+
+
+@dataclass
+class Verification:
+    """The outcome. `status` is "passed", "failed", or "skipped" with the reason in `why`."""
+
+    status: str
+    why: str = ""
+    runtime: str = ""
+    engine: str = ""
+    tensors: list[TensorDifference] = field(default_factory=list)
+    broken: list[str] = field(default_factory=list)
+
+    @property
+    def passed(self) -> bool:
+        return self.status == "passed"
+
+    @property
+    def failed(self) -> bool:
+        return self.status == "failed"
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "status": self.status, "why": self.why, "runtime": self.runtime, "engine": self.engine, "broken": self.broken,
+            "outputs": [{"name": t.name, "dtype": t.dtype, "shape": list(t.shape), **t.metrics} for t in self.tensors],
+        }
+
+
+def verify_conversion(
+    source: Module, result: Module, *, hub: Module | None = None, tolerance: Tolerance | None = None,
+    inputs: Mapping[str, Any] | None = None, engine: str = "reference", seed: int = 0,
+) -> Verification:
+    """Compare `result` with the file `source` was read from.
+
+    Skipped, with the reason, where the source's runtime is not installed or itself refuses the
+    model. Raises `UsageError` where `inputs` do not fit the model.
+    """
+    tolerance = tolerance or Tolerance()
+    if source.source is None:
+        return Verification("skipped", "the model was not read from a file")
+    runtime, why = runtime_for(source.source_format)
+    if runtime is None:
+        return Verification("skipped", why)
+    names = input_names(source.main)
+    if inputs is not None and set(inputs) != set(names):
+        raise UsageError(f"the input data has {', '.join(inputs) or 'nothing'}", hint=f"the model's inputs: {', '.join(names)}")
+    given = {name: np.asarray(inputs[name]) for name in names} if inputs is not None else random_inputs(source, hub, seed)
+    try:
+        reference = resolve(runtime.open)(source.source)(given)
+    except RunError as error:
+        return Verification("skipped", f"{runtime.name} cannot run the model: {error}", runtime.name, engine)
+    execute = resolve(host().get("engines", engine).prepare)(result, "main")
+    actual = execute(dict(zip(input_names(result.main), given.values(), strict=True)), False)
+    tensors = compare_outputs(reference, actual)
+    broken = [reason for tensor in tensors for reason in _broken(tensor, tolerance)]
+    return Verification("failed" if broken else "passed", "", runtime.name, engine, tensors, broken)
+
+
+def _broken(tensor: TensorDifference, tolerance: Tolerance) -> list[str]:
+    """Which limits a tensor breaks, in words."""
+    if tensor.note:
+        return [f"{tensor.name}: {tensor.note}, and the source gives {tensor.shape}"]
+    if tensor.is_integer:
+        worst = tensor.metrics["max_abs"]
+        return [] if worst <= tolerance.integer else [f"{tensor.name}: differs by {worst:g} steps, allowed {tolerance.integer}"]
+    limits = (("cos", tolerance.cos, True), ("euclid", tolerance.euclid, True), ("max_abs", tolerance.max_abs, False))
+    broken = []
+    for name, limit, higher in limits:
+        value = tensor.metrics[name]
+        if not (value >= limit if higher else value <= limit):  # NaN breaks every limit
+            broken.append(f"{tensor.name}: {name} {value:g}, allowed {limit:g}")
+    return broken

@@ -1,0 +1,1 @@
+"""Dialects and passes that belong to no single framework or chip, each a plugin of its own."""

@@ -1,0 +1,483 @@
+"""Tensor operators (0.30 section 2.3): argmax, pooling, convolutions, matrix products, Fourier transforms."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from transload.errors import ShapeError
+from transload.ir import F16, F32, I32, I48, TensorType
+from transload.ir.declare import BOOLEAN, INT32, INTS, TYPE, attribute, constraint, operand, result
+
+from .base import (
+    ACCUMULATORS, FLOATS, NAN_MODE, SCALAR, SHAPE, TOSA, F8E4M3, F8E5M2, SameElements, accumulator_result, axis_fits, dims_of, equal_sizes,
+    merge_dims, rank, same, shape_of, storage_of, typed_rows,
+)
+
+FP8 = "f8E4M3FN f8E5M2"
+POOLED = typed_rows(
+    "input input_zp output_zp acc_type output", "i8 i8 i8 i32 i8", "i16 i16 i16 i32 i16", "f16 f16 f16 f16 f16", "f16 f16 f16 f32 f16",
+    "bf16 bf16 bf16 f32 bf16", "f32 f32 f32 f32 f32", "f8E4M3FN f8E4M3FN f8E4M3FN f16 f8E4M3FN", "f8E5M2 f8E5M2 f8E5M2 f16 f8E5M2")
+CONVOLVED = typed_rows(
+    "input weight bias input_zp weight_zp acc_type output", "i8 i8 i32 i8 i8 i32 i32", "i8 i4 i32 i8 i4 i32 i32",
+    "i16 i8 i48 i16 i8 i48 i48", "f16 f16 f16 f16 f16 f16 f16", "f16 f16 f16 f16 f16 f32 f16", "bf16 bf16 bf16 bf16 bf16 f32 bf16",
+    "f32 f32 f32 f32 f32 f32 f32", "f8E4M3FN f8E4M3FN f16 f8E4M3FN f8E4M3FN f16 f16", "f8E5M2 f8E5M2 f16 f8E5M2 f8E5M2 f16 f16",
+    later=("i16 i8 i64 i16 i8 i64 i64",))
+
+
+@TOSA.op("argmax")
+class ArgMax:
+    """The index of the largest value along an axis, the first one of equals (2.3.1). That axis is removed.
+
+    1.0: any rank from 1, `nan_mode` says whether a NaN is the largest or is passed over.
+    """
+
+    input = operand("the values")
+    output = result("i32 indices; of the input's shape without the axis")
+    axis = attribute(INT32, "the dimension searched")
+    nan_mode = attribute(NAN_MODE, "PROPAGATE: a NaN wins; IGNORE: it is passed over", default="PROPAGATE")
+    axis_in_range = axis_fits
+    datatypes = typed_rows(
+        "input output", "i8 i32", "i16 i32", "f16 i32", "bf16 i32", "f32 i32", "f8E4M3FN i32", "f8E5M2 i32",
+        later=("i8 i64", "i16 i64", "f16 i64", "bf16 i64", "f32 i64", "f8E4M3FN i64", "f8E5M2 i64"))
+
+    def infer(op: Any) -> TensorType:
+        shape = shape_of(op.input)
+        return TensorType(None if shape is None else shape[: op.axis] + shape[op.axis + 1 :], I32)
+
+
+def window(op: Any, what: str, size: int | None, before: int, after: int, extent: int, stride: int) -> int | None:
+    """How many windows of `extent` fit in `size` elements padded; the specification wants a whole number of strides."""
+    if size is None:
+        return None
+    room = size + before + after - extent
+    if room < 0 or room % stride:
+        raise ShapeError(
+            f"{op.name} at {op.origin!r}: {what} {size} padded by {before} and {after}, less a window of {extent}, is {room}: "
+            f"not a multiple of stride {stride}",
+            hint="TOSA wants windows to end where the padded input ends: reduce the padding at the end, or slice the input")
+    return room // stride + 1
+
+
+def _pooled(op: Any) -> TensorType:
+    shape = shape_of(op.input)
+    if shape is None:
+        return op.input.type
+    (top, bottom, left, right), (ky, kx), (sy, sx) = op.pad, op.kernel, op.stride
+    return TensorType((
+        shape[0], window(op, "height", shape[1], top, bottom, ky, sy), window(op, "width", shape[2], left, right, kx, sx), shape[3],
+    ), op.input.type.element)
+
+
+class _Pool(SameElements):
+    """The parts of both 2-D poolings."""
+
+    kernel = attribute(INTS, "window (height, width)")
+    stride = attribute(INTS, "step (vertical, horizontal)")
+    pad = attribute(INTS, "padding (top, bottom, left, right)")
+
+    @constraint
+    def window_is_positive(op: Any) -> bool:
+        """kernel and stride are two numbers of at least 1 (ERROR_IF kernel < 1, stride < 1)"""
+        return len(op.kernel) == 2 and len(op.stride) == 2 and min(op.kernel) >= 1 and min(op.stride) >= 1
+
+    @constraint
+    def padding_is_less_than_kernel(op: Any) -> bool | str:
+        """the four paddings are not negative, and less than the kernel (ERROR_IF pad < 0, pad >= kernel)"""
+        pad, kernel = op.pad, op.kernel
+        fits = len(pad) == 4 and min(pad) >= 0 and max(pad[:2]) < kernel[0] and max(pad[2:]) < kernel[1]
+        return fits or f"pad {pad}, kernel {kernel}"
+
+    @constraint
+    def output_shape(op: Any) -> bool | str:
+        """the result has (size + padding - kernel) / stride + 1 places, divided without rest (idiv_check)"""
+        return _agrees(op, _pooled)
+
+    infer = _pooled
+
+
+def _agrees(op: Any, infer: Any) -> bool | str:
+    """Whether the result types of `op` have the shapes that inference gives."""
+    try:
+        inferred = infer(op)
+    except ShapeError as error:
+        return error.message
+    for type_, value in zip(inferred if isinstance(inferred, list) else [inferred], op.results, strict=True):
+        if not equal_sizes(type_.shape, shape_of(value)):
+            return f"{value.type}, where {type_} is expected"
+    return True
+
+
+@TOSA.op("avg_pool2d")
+class AvgPool2d(_Pool):
+    """The mean over a window; padding counts neither in the sum nor in the divisor (2.3.2).
+
+    1.0: the zero points are operands of one element, zero for other types than i8.
+    """
+
+    input = operand("the tensor, NHWC", rank(4))
+    input_zp = operand("zero point of the input", SCALAR)
+    output_zp = operand("zero point of the result", SCALAR)
+    output = result("the means, NHWC", rank(4))
+    acc_type = attribute(TYPE, "type of the sum: i32, f16 or f32")
+    datatypes = POOLED
+
+
+@TOSA.op("max_pool2d")
+class MaxPool2d(_Pool):
+    """The greatest value in a window; padding does not take part (2.3.9)."""
+
+    input = operand("the tensor, NHWC", rank(4))
+    output = result("the maxima, NHWC", rank(4))
+    nan_mode = attribute(NAN_MODE, "PROPAGATE: a NaN wins; IGNORE: it is passed over", default="PROPAGATE")
+    datatypes = same("input output", f"i8 i16 {FLOATS} {FP8}")
+
+
+def _adaptive(op: Any) -> TensorType:
+    shape = shape_of(op.input)
+    kernel, stride, pad = dims_of(op.kernel), dims_of(op.stride), dims_of(op.pad)
+    if shape is None or kernel is None or stride is None or pad is None:
+        return TensorType(None if shape is None else (shape[0], None, None, shape[3]), op.input.type.element)
+    return TensorType((
+        shape[0], window(op, "height", shape[1], pad[0], pad[1], kernel[0], stride[0]),
+        window(op, "width", shape[2], pad[2], pad[3], kernel[1], stride[1]), shape[3]), op.input.type.element)
+
+
+@TOSA.op("avg_pool2d_adaptive")
+class AvgPool2dAdaptive(SameElements):
+    """`avg_pool2d` with window, step and padding computed by shape operators (since 1.1)."""
+
+    input = operand("the tensor, NHWC", rank(4))
+    input_zp = operand("zero point of the input", SCALAR)
+    output_zp = operand("zero point of the result", SCALAR)
+    kernel = operand("window (height, width)", SHAPE)
+    stride = operand("step (vertical, horizontal)", SHAPE)
+    pad = operand("padding (top, bottom, left, right)", SHAPE)
+    output = result("the means, NHWC", rank(4))
+    acc_type = attribute(TYPE, "type of the sum: i32, f16 or f32")
+    datatypes = POOLED
+    since = "1.1"
+    infer = _adaptive
+
+
+@TOSA.op("max_pool2d_adaptive")
+class MaxPool2dAdaptive(SameElements):
+    """`max_pool2d` with window, step and padding computed by shape operators (since 1.1)."""
+
+    input = operand("the tensor, NHWC", rank(4))
+    kernel = operand("window (height, width)", SHAPE)
+    stride = operand("step (vertical, horizontal)", SHAPE)
+    pad = operand("padding (top, bottom, left, right)", SHAPE)
+    output = result("the maxima, NHWC", rank(4))
+    nan_mode = attribute(NAN_MODE, "PROPAGATE: a NaN wins; IGNORE: it is passed over", default="PROPAGATE")
+    datatypes = same("input output", f"i8 i16 {FLOATS} {FP8}")
+    since = "1.1"
+    infer = _adaptive
+
+
+def _windows(op: Any, sizes: Sequence[int | None], kernel: Sequence[int | None]) -> tuple[int | None, ...]:
+    """The spatial sizes a convolution gives."""
+    out: list[int | None] = []
+    for index, (size, extent) in enumerate(zip(sizes, kernel, strict=True)):
+        before, after = op.pad[2 * index], op.pad[2 * index + 1]
+        reach = None if extent is None else (extent - 1) * op.dilation[index] + 1
+        what = ("depth", "height", "width")[index + 3 - len(sizes)]
+        out.append(None if reach is None else window(op, what, size, before, after, reach, op.stride[index]))
+    return tuple(out)
+
+
+def _channels(op: Any, channels: int | None) -> int | None:
+    """Output channels, from the weights or, where those are of unknown shape, a bias of more than one element."""
+    bias = shape_of(op.bias)
+    if channels is None and bias and bias[0] != 1:
+        return bias[0]
+    return channels
+
+
+def _convolved(op: Any) -> TensorType:
+    shape, weight = shape_of(op.input), shape_of(op.weight)
+    element = accumulator_result(op.input.type.element)
+    if shape is None or weight is None:
+        return TensorType(None, element)
+    return TensorType((shape[0], *_windows(op, shape[1:-1], weight[1:-1]), _channels(op, weight[0])), element)
+
+
+def _convolved_depthwise(op: Any) -> TensorType:
+    shape, weight = shape_of(op.input), shape_of(op.weight)
+    element = accumulator_result(op.input.type.element)
+    if shape is None or weight is None:
+        return TensorType(None, element)
+    channels = None if weight[2] is None or weight[3] is None else weight[2] * weight[3]
+    return TensorType((shape[0], *_windows(op, shape[1:-1], weight[:2]), _channels(op, channels)), element)
+
+
+def _convolved_transposed(op: Any) -> TensorType:
+    shape, weight = shape_of(op.input), shape_of(op.weight)
+    element = accumulator_result(op.input.type.element)
+    if shape is None or weight is None:
+        return TensorType(None, element)
+    sizes: list[int | None] = []
+    for index in (0, 1):
+        size, extent = shape[1 + index], weight[1 + index]
+        before, after = op.out_pad[2 * index : 2 * index + 2]
+        sizes.append(None if size is None or extent is None else (size - 1) * op.stride[index] + before + after + extent)
+    return TensorType((shape[0], *sizes, _channels(op, weight[0])), element)
+
+
+class _Convolution:
+    """The parts of all convolutions.
+
+    1.0: the zero points are operands of one element, zero for other types than i8 (i4 weights); a bias of
+    one element is added to all channels; `acc_type` is the type in which products are summed; `local_bound`
+    asks for an error bound by the elements that take part.
+    """
+
+    input_zp = operand("zero point of the input", SCALAR)
+    weight_zp = operand("zero point of the weights", SCALAR)
+    stride = attribute(INTS, "step, a number for each spatial dimension")
+    acc_type = attribute(TYPE, "type of the sum: i32, i48, f16 or f32")
+    local_bound = attribute(BOOLEAN, "whether the error bound depends on nearby elements only", default=False)
+    datatypes = CONVOLVED
+
+    @constraint
+    def accumulator(op: Any) -> bool | str:
+        """the accumulator is i32, i48, f16 or f32"""
+        return op.acc_type in ACCUMULATORS or str(op.acc_type)
+
+    @constraint
+    def bias_fits(op: Any) -> bool | str:
+        """the bias has one element for each output channel, or one for all"""
+        bias, output = shape_of(op.bias), shape_of(op.output)
+        if not bias or output is None or None in (bias[0], output[-1]):
+            return True
+        return bias[0] in (1, output[-1]) or f"{bias[0]} for {output[-1]} channels"
+
+
+class _Forward(_Convolution):
+    """A convolution that gathers: with padding and dilation of the input."""
+
+    pad = attribute(INTS, "padding: before and after for each spatial dimension (top, bottom, left, right)")
+    dilation = attribute(INTS, "distance of the kernel's elements, a number for each spatial dimension")
+
+    @constraint
+    def attributes_are_positive(op: Any) -> bool | str:
+        """stride and dilation are at least 1, padding at least 0, each for every spatial dimension"""
+        n = (shape_rank := len(op.stride)) and shape_rank
+        fits = len(op.dilation) == n and len(op.pad) == 2 * n and min(op.stride) >= 1 and min(op.dilation) >= 1 and min(op.pad) >= 0
+        return fits or f"stride {op.stride}, dilation {op.dilation}, pad {op.pad}"
+
+    @constraint
+    def output_shape(op: Any) -> bool | str:
+        """the result has (size - 1 + padding - (kernel - 1) * dilation) / stride + 1 places, divided without rest"""
+        return _agrees(op, op.declaration.infer)
+
+
+@TOSA.op("conv2d")
+class Conv2d(_Forward):
+    """2-D convolution (2.3.3)."""
+
+    input = operand("the tensor, N,IH,IW,IC", rank(4))
+    weight = operand("the weights, OC,KH,KW,IC", rank(4))
+    bias = operand("OC numbers of the result's type, or one", rank(1))
+    output = result("N,OH,OW,OC", rank(4))
+    infer = _convolved
+
+    # operands in MLIR's order
+    input_zp = operand("zero point of the input", SCALAR)
+    weight_zp = operand("zero point of the weights", SCALAR)
+
+    @constraint
+    def channels_agree(op: Any) -> bool | str:
+        """the weights have as many input channels as the input"""
+        return _same_channels(op)
+
+
+def _same_channels(op: Any) -> bool | str:
+    shape, weight = shape_of(op.input), shape_of(op.weight)
+    if shape is None or weight is None or None in (shape[-1], weight[-1]):
+        return True
+    return shape[-1] == weight[-1] or f"{weight[-1]} and {shape[-1]}"
+
+
+@TOSA.op("conv3d")
+class Conv3d(_Forward):
+    """3-D convolution (2.3.4)."""
+
+    input = operand("the tensor, N,ID,IH,IW,IC", rank(5))
+    weight = operand("the weights, OC,KD,KH,KW,IC", rank(5))
+    bias = operand("OC numbers of the result's type, or one", rank(1))
+    input_zp = operand("zero point of the input", SCALAR)
+    weight_zp = operand("zero point of the weights", SCALAR)
+    output = result("N,OD,OH,OW,OC", rank(5))
+    infer = _convolved
+
+    @constraint
+    def channels_agree(op: Any) -> bool | str:
+        """the weights have as many input channels as the input"""
+        return _same_channels(op)
+
+
+@TOSA.op("depthwise_conv2d")
+class DepthwiseConv2d(_Forward):
+    """A 2-D convolution of each channel by itself (2.3.5): output channel `c * M + m` is channel `c` with kernel `m`."""
+
+    input = operand("the tensor, N,IH,IW,C", rank(4))
+    weight = operand("the weights, KH,KW,C,M", rank(4))
+    bias = operand("C*M numbers of the result's type, or one", rank(1))
+    input_zp = operand("zero point of the input", SCALAR)
+    weight_zp = operand("zero point of the weights", SCALAR)
+    output = result("N,OH,OW,C*M", rank(4))
+    infer = _convolved_depthwise
+
+    @constraint
+    def channels_agree(op: Any) -> bool | str:
+        """the weights have as many channels as the input"""
+        shape, weight = shape_of(op.input), shape_of(op.weight)
+        if shape is None or weight is None or None in (shape[-1], weight[2]):
+            return True
+        return shape[-1] == weight[2] or f"{weight[2]} and {shape[-1]}"
+
+
+@TOSA.op("transpose_conv2d")
+class TransposeConv2d(_Convolution):
+    """A convolution that scatters: the gradient of `conv2d` (2.3.11).
+
+    1.0: no `out_shape`; the result has `(IH - 1) * stride + out_pad + KH` rows, and `out_pad` may be negative,
+    down to 1 - KH.
+    """
+
+    input = operand("the tensor, N,IH,IW,IC", rank(4))
+    weight = operand("the weights, OC,KH,KW,IC", rank(4))
+    bias = operand("OC numbers of the result's type, or one", rank(1))
+    input_zp = operand("zero point of the input", SCALAR)
+    weight_zp = operand("zero point of the weights", SCALAR)
+    output = result("N,OH,OW,OC", rank(4))
+    out_pad = attribute(INTS, "what is added to the result: (top, bottom, left, right); negative takes away")
+    infer = _convolved_transposed
+
+    @constraint
+    def attributes_fit(op: Any) -> bool | str:
+        """stride is two numbers of at least 1, out_pad four that are greater than minus the kernel"""
+        weight = shape_of(op.weight)
+        fits = len(op.stride) == 2 and min(op.stride) >= 1 and len(op.out_pad) == 4
+        if fits and weight is not None and None not in weight[1:3]:
+            fits = min(op.out_pad[:2]) > -weight[1] and min(op.out_pad[2:]) > -weight[2]  # type: ignore[operator]
+        return fits or f"stride {op.stride}, out_pad {op.out_pad}"
+
+    @constraint
+    def channels_agree(op: Any) -> bool | str:
+        """the weights have as many input channels as the input"""
+        return _same_channels(op)
+
+    @constraint
+    def output_shape(op: Any) -> bool | str:
+        """the result has (size - 1) * stride + out_pad + kernel places"""
+        return _agrees(op, _convolved_transposed)
+
+
+def _product(op: Any, columns: int, inner: int) -> TensorType:
+    a, b = shape_of(op.a), shape_of(op.b)
+    stored = storage_of(op.a)
+    element = F32 if str(stored) == "bf16" else I48 if str(stored) == "i16" else accumulator_result(stored)
+    if a is None or b is None:
+        return TensorType(None, element)
+    if a[2] is not None and b[inner] is not None and a[2] != b[inner]:
+        raise ShapeError(f"{op.name} at {op.origin!r}: rows of {a[2]} times columns of {b[inner]}", hint="they must be of equal length")
+    return TensorType((merge_dims(op, a[0], b[0]), a[1], b[columns]), element)
+
+
+MULTIPLIED = typed_rows(
+    "a b a_zp b_zp output", "i8 i8 i8 i8 i32", "i16 i16 i16 i16 i48", "f16 f16 f16 f16 f16", "f16 f16 f16 f16 f32",
+    "bf16 bf16 bf16 bf16 f32", "f32 f32 f32 f32 f32",
+    *(f"{a} {b} {a} {b} {o}" for a in FP8.split() for b in FP8.split() for o in ("f16", "f32")),
+    later=("i16 i16 i16 i16 i64",))
+
+
+@TOSA.op("matmul")
+class MatMul:
+    """Products of N matrices (2.3.8): sums over C of `(a - a_zp) * (b - b_zp)`.
+
+    1.0: the zero points are operands of one element, zero for other types than i8. Give `element` F32 to
+    accumulate f16 in f32.
+    """
+
+    a = operand("N,H,C", rank(3))
+    b = operand("N,C,W", rank(3))
+    a_zp = operand("zero point of a", SCALAR)
+    b_zp = operand("zero point of b", SCALAR)
+    output = result("N,H,W: i32 for i8, i48 for i16, f32 for bf16", rank(3))
+    datatypes = MULTIPLIED
+
+    @constraint
+    def output_shape(op: Any) -> bool | str:
+        """the sizes of N and C agree, and the result is N,H,W"""
+        return _agrees(op, op.declaration.infer)
+
+    def infer(op: Any) -> TensorType:
+        return _product(op, 2, 1)
+
+
+@TOSA.op("matmul_t")
+class MatMulT:
+    """`matmul` with the second matrix transposed, its batch 1 or N (since 1.1)."""
+
+    a = operand("N,H,C", rank(3))
+    b = operand("D,W,C where D is 1 or N", rank(3))
+    a_zp = operand("zero point of a", SCALAR)
+    b_zp = operand("zero point of b", SCALAR)
+    output = result("N,H,W", rank(3))
+    datatypes = MULTIPLIED
+    since = "1.1"
+
+    @constraint
+    def output_shape(op: Any) -> bool | str:
+        """the sizes of N and C agree, and the result is N,H,W"""
+        return _agrees(op, op.declaration.infer)
+
+    def infer(op: Any) -> TensorType:
+        return _product(op, 1, 2)
+
+
+def _power_of_two(size: int | None) -> bool:
+    return size is None or (size > 0 and size & (size - 1) == 0)
+
+
+class _Fourier:
+    local_bound = attribute(BOOLEAN, "whether the error bound depends on nearby elements only", default=False)
+
+    @constraint
+    def powers_of_two(op: Any) -> bool | str:
+        """height and width are powers of two (ERROR_IF !power_of_two)"""
+        shape = shape_of(op.operands[0])
+        return shape is None or all(map(_power_of_two, shape[1:])) or f"{op.operands[0].type}"
+
+
+@TOSA.op("fft2d")
+class Fft2d(_Fourier):
+    """A batch of complex 2-D Fourier transforms, not normalised in either direction (2.3.6)."""
+
+    input_real = operand("real part, N,H,W", rank(3))
+    input_imag = operand("imaginary part, N,H,W", rank(3))
+    output_real = result("real part, N,H,W", rank(3))
+    output_imag = result("imaginary part, N,H,W", rank(3))
+    inverse = attribute(BOOLEAN, "whether to transform back")
+    datatypes = same("input_real input_imag output_real output_imag", "f32")
+
+    def infer(op: Any) -> list[TensorType]:
+        return [op.input_real.type, op.input_real.type]
+
+
+@TOSA.op("rfft2d")
+class Rfft2d(_Fourier):
+    """A batch of 2-D Fourier transforms of real numbers (2.3.10); 1.0: the result is N,H,W/2+1."""
+
+    input_real = operand("N,H,W", rank(3))
+    output_real = result("real part, N,H,W/2+1", rank(3))
+    output_imag = result("imaginary part, N,H,W/2+1", rank(3))
+    datatypes = same("input_real output_real output_imag", "f32")
+
+    def infer(op: Any) -> list[TensorType]:
+        shape = shape_of(op.input_real)
+        if shape is not None:
+            shape = (shape[0], shape[1], None if shape[2] is None else shape[2] // 2 + 1)
+        return [TensorType(shape, op.input_real.type.element)] * 2
