@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .errors import UsageError
-from .ir import registry
+from . import registry
 from .plugin_host import host
 from .routes import find_route
 

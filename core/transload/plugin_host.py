@@ -19,7 +19,7 @@ import pluggy
 
 from . import hookspecs
 from .errors import PluginError, UsageError
-from .ir import registry
+from . import registry
 from .plugin import Conversion, DialectSpec, KernelTable, resolve
 from .suggest import nearest
 

@@ -126,17 +126,22 @@ def convert_ops(
 ) -> None:
     """Rewrite every op of dialect `source` inside `root` by `table`, each once, in order.
 
-    New ops are not visited again unless they are of `source` themselves. At the end, raises
+    Ops of other dialects that the table names are rewritten too: that is how a plugin's own op joins a
+    conversion. New ops are not visited again unless they are such ops themselves. At the end, raises
     `ConversionError` with every op that could not be converted: name, count, tensor names, reason
     and hint (`hint(op_name)` says how a plugin could add the missing rewrite).
     """
     findings: list[Finding] = []
     prefix = source + "."
+    named = frozenset(table.functions)
+
+    def concerns(op: Op) -> bool:
+        return op.name.startswith(prefix) or op.name in named
 
     def visit(block: Any) -> None:
         op = block.first
         while op is not None:
-            if op.name.startswith(prefix):
+            if concerns(op):
                 before = op.prev
                 finding = _convert_one(op, table, fold, hint)
                 if finding is not None:
@@ -146,7 +151,7 @@ def convert_ops(
                 else:
                     # Go on behind what was there before: new ops of the source dialect are visited too.
                     op = before.next if before is not None else block.first
-                    while op is not None and not op.name.startswith(prefix):
+                    while op is not None and not concerns(op):
                         _visit_regions(op)
                         op = op.next
                 continue

@@ -9,7 +9,7 @@ from typing import Any
 from rich.text import Text
 
 from ..errors import UsageError
-from ..ir import registry
+from .. import registry
 from ..ir.declare import Required
 from ..plugin import resolve
 from ..plugin_host import host

@@ -1,5 +1,6 @@
 """Core IR: types, constants, attributes, operations and their declarations."""
 
+from .. import registry
 from .attributes import Attribute, DenseArray, FloatAttr, IntAttr, OpaqueAttr, Symbol
 from .constants import (
     ArrayData, Dense, LazyData, MmapData, Packed4Data, SplatData, TensorData, dtype_of, element_type_of,
@@ -19,5 +20,5 @@ __all__ = [
     "FloatType", "FunctionType", "FusedLocation", "IndexType", "IntAttr", "IntegerType", "LazyData", "Location",
     "MmapData", "Module", "NoneType", "Op", "OpaqueAttr", "OpaqueLocation", "Packed4Data", "QuantType", "Region",
     "SplatData", "Symbol", "TensorData", "TensorType", "TupleType", "Type", "Value", "dtype_of", "element_type_of", "input_names", "output_names", "set_results", "update_function_type",
-    "is_absent", "location_names", "new_module", "verify",
+    "is_absent", "location_names", "new_module", "registry", "verify",
 ]

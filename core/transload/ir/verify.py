@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..errors import Finding, VerifyError, merge_findings
-from . import registry
+from .. import registry
 from .core import Op, Value
 from .declare import OpDeclaration
 from .types import NoneType

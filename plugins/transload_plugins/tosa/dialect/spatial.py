@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from transload.errors import ShapeError
-from transload.ir import F16, F32, I32, I48, TensorType
+from transload.ir import F32, I32, I48, TensorType
 from transload.ir.declare import BOOLEAN, INT32, INTS, TYPE, attribute, constraint, operand, result
 
 from .base import (
-    ACCUMULATORS, FLOATS, NAN_MODE, SCALAR, SHAPE, TOSA, F8E4M3, F8E5M2, SameElements, accumulator_result, axis_fits, dims_of, equal_sizes,
+    ACCUMULATORS, FLOATS, NAN_MODE, SCALAR, SHAPE, TOSA, SameElements, accumulator_result, axis_fits, dims_of, equal_sizes,
     merge_dims, rank, same, shape_of, storage_of, typed_rows,
 )
 
@@ -232,8 +232,6 @@ class _Convolution:
     asks for an error bound by the elements that take part.
     """
 
-    input_zp = operand("zero point of the input", SCALAR)
-    weight_zp = operand("zero point of the weights", SCALAR)
     stride = attribute(INTS, "step, a number for each spatial dimension")
     acc_type = attribute(TYPE, "type of the sum: i32, i48, f16 or f32")
     local_bound = attribute(BOOLEAN, "whether the error bound depends on nearby elements only", default=False)
@@ -262,7 +260,7 @@ class _Forward(_Convolution):
     @constraint
     def attributes_are_positive(op: Any) -> bool | str:
         """stride and dilation are at least 1, padding at least 0, each for every spatial dimension"""
-        n = (shape_rank := len(op.stride)) and shape_rank
+        n = len(op.stride)
         fits = len(op.dilation) == n and len(op.pad) == 2 * n and min(op.stride) >= 1 and min(op.dilation) >= 1 and min(op.pad) >= 0
         return fits or f"stride {op.stride}, dilation {op.dilation}, pad {op.pad}"
 
@@ -279,12 +277,10 @@ class Conv2d(_Forward):
     input = operand("the tensor, N,IH,IW,IC", rank(4))
     weight = operand("the weights, OC,KH,KW,IC", rank(4))
     bias = operand("OC numbers of the result's type, or one", rank(1))
-    output = result("N,OH,OW,OC", rank(4))
-    infer = _convolved
-
-    # operands in MLIR's order
     input_zp = operand("zero point of the input", SCALAR)
     weight_zp = operand("zero point of the weights", SCALAR)
+    output = result("N,OH,OW,OC", rank(4))
+    infer = _convolved
 
     @constraint
     def channels_agree(op: Any) -> bool | str:

@@ -1,0 +1,67 @@
+"""ONNX's element types and value types as Transload's.
+
+Numbers are `TensorProto.DataType` of onnx.proto; they are written out so that a type which the
+installed `onnx` package does not know yet is still named in a message.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from transload.ir import (
+    BF16, BOOL, F16, F32, F64, I4, I8, I16, I32, I64, UI8, UI16, UI32, UI64, ComplexType, DialectType, FloatType,
+    IntegerType, TensorType, Type,
+)
+
+__all__ = ["ELEMENTS", "STRING", "UNKNOWN", "element_code", "element_of", "value_type"]
+
+STRING = DialectType("onnx.string")
+"""The element type of tensors of text."""
+
+UNKNOWN = DialectType("onnx.unknown")
+"""The type of a value that neither the file nor shape inference knows (an operator of another domain)."""
+
+ELEMENTS: dict[int, Type] = {
+    1: F32, 2: UI8, 3: I8, 4: UI16, 5: I16, 6: I32, 7: I64, 8: STRING, 9: BOOL, 10: F16, 11: F64, 12: UI32, 13: UI64,
+    14: ComplexType(F32), 15: ComplexType(F64), 16: BF16, 17: FloatType("f8E4M3FN"), 18: FloatType("f8E4M3FNUZ"),
+    19: FloatType("f8E5M2"), 20: FloatType("f8E5M2FNUZ"), 21: IntegerType(4, "u"), 22: I4, 23: FloatType("f4E2M1FN"),
+    24: FloatType("f8E8M0FNU"), 25: IntegerType(2, "u"), 26: IntegerType(2), 27: FloatType("f6E2M3FN"), 28: FloatType("f6E3M2FN"),
+}
+_CODES = {element: code for code, element in ELEMENTS.items()}
+
+
+def element_of(code: int) -> Type | None:
+    """The element type of a `TensorProto.DataType` number; None for one that does not exist."""
+    return ELEMENTS.get(code)
+
+
+def element_code(element: Type) -> int | None:
+    """The `TensorProto.DataType` number of an element type, the reverse of `element_of`."""
+    return _CODES.get(element)
+
+
+def value_type(proto: Any) -> Type:
+    """The type of a value by its `TypeProto`: sizes that are not numbers are dynamic."""
+    kind = proto.WhichOneof("value")
+    if kind == "tensor_type":
+        element = element_of(proto.tensor_type.elem_type)
+        if element is None:
+            return UNKNOWN
+        return TensorType(_shape(proto.tensor_type), element)
+    if kind == "sequence_type":
+        return DialectType(f"onnx.seq<{value_type(proto.sequence_type.elem_type)}>")
+    if kind == "optional_type":
+        return DialectType(f"onnx.optional<{value_type(proto.optional_type.elem_type)}>")
+    if kind == "map_type":
+        key = element_of(proto.map_type.key_type)
+        return DialectType(f"onnx.map<{key or UNKNOWN}, {value_type(proto.map_type.value_type)}>")
+    if kind == "sparse_tensor_type":
+        return DialectType("onnx.sparse_tensor")
+    return UNKNOWN
+
+
+def _shape(tensor_type: Any) -> tuple[int | None, ...] | None:
+    if not tensor_type.HasField("shape"):
+        return None
+    return tuple(
+        dim.dim_value if dim.HasField("dim_value") and dim.dim_value >= 0 else None for dim in tensor_type.shape.dim)

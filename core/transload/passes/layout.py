@@ -1,0 +1,450 @@
+"""The pass `layout`: turn a function to NHWC or NCHW, with as few transposes as it takes.
+
+Every layout-sensitive op (attribute `layout`) must run in the wanted layout; arguments and results of
+the function keep theirs. Between these, most ops can run in any order of the dimensions (*form*, see
+`layout_forms`), and which is best depends on what is around them. So nothing is inserted and pushed
+about; instead each op's form is chosen:
+
+1. forwards, list the options of every op, from the forms that its operands may have (`layout_rules`).
+   A Permute is no op here: its result is its operand, seen through an order;
+2. backwards, price every form of every value: the elements that would have to be moved behind it;
+3. forwards, take for each op the cheapest option, given the forms its operands exist in by now, and
+   rewrite it in place. A Permute is made only where a value is needed in a form it does not exist in,
+   once for all who need it; constants are permuted at once;
+4. let constant weights of a MatMul absorb a Permute in front of a flatten (`layout_weights`).
+
+On a tree the choice is optimal; where values have several users, prices count what they share twice
+and the choice may be off. Time is linear in the number of ops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ..dialects.top.infer import permuted_element, quantized_along
+from ..errors import UsageError
+from ..ir import Block, FusedLocation, Module, Op, QuantType, TensorType, Value, output_names
+from ..ir.build import Builder, constant_of, part_location
+from ..ir.constants import Dense, LazyData, SplatData
+from .layout_forms import (
+    Form, Shape, after_permute, channels_first, channels_last, compose, is_plain, order_between, plain, same_memory, stored_shape,
+    volume,
+)
+from .layout_options import Option, fixed
+from .layout_rules import options_of
+from .layout_weights import absorb_permutes
+
+__all__ = ["change_layout"]
+
+CANDIDATES = 6
+"""How many forms of one value are considered."""
+
+
+def change_layout(module: Module, to: str = "NHWC") -> bool:
+    """Turn every layout-sensitive `top` op to layout `to` ("NHWC" or "NCHW"); whether anything changed.
+
+    Functions keep the types of their arguments and results, and the names of their results. An
+    intermediate value that is now stored in another order keeps its name.
+    """
+    if to not in ("NHWC", "NCHW"):
+        raise UsageError(f"layout {to!r} is not known", hint="to= is NHWC (channels last) or NCHW (channels first)")
+    changed = False
+    for function in module.functions.values():
+        names = output_names(function)
+        changed |= _FunctionLayout(function, to).run()
+        if output_names(function) != names:
+            _keep_output_names(function, names)
+    changed |= absorb_permutes(module)
+    return changed
+
+
+def _keep_output_names(function: Op, names: list[str]) -> None:
+    given = function.attributes.get("res_attrs") or [{} for _ in names]
+    function.attributes["res_attrs"] = [
+        {**attributes, "ml_program.identifier": name} for attributes, name in zip(given, names, strict=True)]
+
+
+class _Need:
+    """A value in a form: that of a base value, and for a broadcast operand the form at a higher rank."""
+
+    __slots__ = ("base", "form", "key", "tail")
+
+    def __init__(self, base: Value, form: Form, tail: Form | None = None) -> None:
+        self.base = base
+        self.form = form
+        self.tail = tail
+        self.key = (base, form, tail)
+
+
+class _FunctionLayout:
+    """One function's values, options and prices; implements `layout_options.Facts`."""
+
+    def __init__(self, function: Op, to: str) -> None:
+        self.function = function
+        self.to = to
+        self.shapes: dict[Value, Shape] = {}
+        self.elements: dict[Value, Any] = {}
+        self.constants: dict[Value, Dense] = {}
+        self.aliases: dict[Value, tuple[Value, Form]] = {}
+        self.permutes: dict[tuple[Value, Form], Op] = {}
+        self.candidates: dict[Value, list[Form]] = {}
+        self.options: dict[Op, list[Option]] = {}
+        self.order: list[Op] = []
+        self.moved_behind: dict[Value, dict[Form, int]] = {}
+        self.asked: dict[Value, dict[Form, set[tuple[Form, Form | None]]]] = {}
+        self.certain: dict[Value, set[Form]] = {}
+        self.scopes: list[dict[tuple[Value, Form, Form | None], Value]] = []
+        self.made: dict[Value, Form] = {}
+        self.changed = False
+        self.turns = False
+        self._target = channels_last if to == "NHWC" else channels_first
+        self._wishes: dict[int, list[Form]] = {}
+
+    def run(self) -> bool:
+        block = self.function.regions[0].block
+        self.turns = any(_turns(op, self.to) for op in self.function.walk())
+        if not self.turns and not any(op.name == "top.Permute" for op in self.function.walk()):
+            for op in self.function.walk():
+                self._set_layout(op)
+            return self.changed
+        self._collect(block)
+        self._price()
+        self._rewrite(block)
+        for permute in reversed(self.permutes_in_order):
+            if not permute.result.uses:
+                permute.erase()
+                self.changed = True
+        for value in self.constants:
+            if not value.uses and value.op is not None and value.op.parent is not None:
+                value.op.erase()
+        return self.changed
+
+    def _set_layout(self, op: Op) -> None:
+        """Give a layout-sensitive op of too low a rank to have a layout the wanted attribute all the same."""
+        if op.declaration is not None and "layout" in op.declaration.attributes and op.layout != self.to:
+            op.attributes["layout"] = self.to
+            self.changed = True
+
+    # --- facts
+
+    def shape(self, value: Value) -> Shape | None:
+        return self.shapes.get(value)
+
+    def target(self, rank: int) -> Form:
+        return self._target(rank)
+
+    def wishes(self, rank: int) -> list[Form]:
+        known = self._wishes.get(rank)
+        if known is None:
+            known = [plain(rank)]
+            if self.turns and rank > 2:
+                known.append(self.target(rank))
+            self._wishes[rank] = known
+        return known
+
+    def forms(self, value: Value) -> list[Form]:
+        shape = self.shapes[value]
+        base, order = self._resolve(value)
+        own = dict.fromkeys(self.wishes(len(shape))[:1])
+        own.update(dict.fromkeys(after_permute(form, order) for form in self.candidates.get(base, ())))
+        own.update(dict.fromkeys(self.wishes(len(shape))))
+        return list(own)[:CANDIDATES]
+
+    def _resolve(self, value: Value) -> tuple[Value, Form]:
+        """The value of which `value` is a Permute, and the order; itself and the identity if it is none."""
+        found = self.aliases.get(value)
+        return found if found is not None else (value, plain(len(self.shapes[value])))
+
+    # --- 1. options
+
+    def _note(self, value: Value) -> None:
+        if isinstance(value.type, TensorType) and value.type.shape is not None:
+            self.shapes[value] = value.type.shape
+            self.elements[value] = value.element
+
+    def _collect(self, block: Block) -> None:
+        self.permutes_in_order: list[Op] = getattr(self, "permutes_in_order", [])
+        for argument in block.arguments:
+            self._note(argument)
+            if argument in self.shapes:
+                self.candidates[argument] = [plain(len(self.shapes[argument]))]
+        for op in block:
+            for result in op.results:
+                self._note(result)
+            dense = constant_of(op.results[0]) if len(op.results) == 1 else None
+            if dense is not None and op.results[0] in self.shapes:
+                self.constants[op.results[0]] = dense
+                continue
+            if op.name == "top.Permute" and op.operands[0] in self.shapes:
+                self._collect_permute(op)
+                continue
+            options = options_of(op, self)
+            self.options[op] = options
+            self.order.append(op)
+            for index, result in enumerate(op.results):
+                if result in self.shapes:
+                    self.candidates[result] = list(dict.fromkeys(o.results[index] for o in options if o.results[index] is not None))
+            if len(options) == 1:
+                for operand, form in zip(op.operands, options[0].operands, strict=True):
+                    if form is not None:
+                        need = self._need(operand, form)
+                        self.certain.setdefault(need.base, set()).add(need.form)
+            for region in op.regions:
+                for inner in region.blocks:
+                    self._collect(inner)
+
+    def _collect_permute(self, op: Op) -> None:
+        base, order = self._resolve(op.operands[0])
+        order = compose(order, tuple(axis % len(op.order) for axis in op.order))
+        self.aliases[op.result] = (base, order)
+        self.permutes.setdefault((base, order), op)
+        self.permutes_in_order.append(op)
+
+    def _need(self, value: Value, form: Form) -> _Need:
+        base, order = self._resolve(value)
+        if len(form) > len(order):
+            return _Need(base, order, form)
+        return _Need(base, compose(order, form))
+
+    # --- 2. prices
+
+    def _price(self) -> None:
+        for op in reversed(self.order):
+            options = self.options[op]
+            behind = [self._price_of_results(op, option) for option in options]
+            needs = [self._needs(op, option) for option in options]
+            bases = dict.fromkeys(need.base for some in needs for need in some if need.base not in self.constants)
+            for base in bases:
+                moved = self.moved_behind.setdefault(base, {})
+                asked = self.asked.setdefault(base, {})
+                for form in self.candidates.get(base, ()):
+                    best: tuple[int, int, list[_Need]] | None = None
+                    for price, some in zip(behind, needs, strict=True):
+                        mine = [need for need in some if need.base is base]
+                        total = price + sum(self._conversion(form, need) for need in mine)
+                        if best is None or total < best[0]:
+                            best = total, price, mine
+                    if best is not None:
+                        moved[form] = moved.get(form, 0) + best[1]
+                        asked.setdefault(form, set()).update((need.form, need.tail) for need in best[2])
+
+    def _needs(self, op: Op, option: Option) -> list[_Need]:
+        return [
+            self._need(operand, form)
+            for operand, form in zip(op.operands, option.operands, strict=True) if form is not None and operand in self.shapes
+        ]
+
+    def _price_of_results(self, op: Op, option: Option) -> int:
+        return sum(
+            self._price_of(result, form) for result, form in zip(op.results, option.results, strict=True) if form is not None)
+
+    def _price_of(self, value: Value, form: Form) -> int:
+        """Elements to be moved behind `value` if it is made in `form`: each conversion once, however many ask for it."""
+        price = self.moved_behind.get(value, {}).get(form, 0)
+        for wanted, tail in self.asked.get(value, {}).get(form, ()):
+            price += self._conversion(form, _Need(value, wanted, tail))
+        return price
+
+    def _conversion(self, form: Form, need: _Need) -> int:
+        """Elements to be moved to meet a need from the base value in `form`."""
+        if need.base in self.constants:
+            return 0
+        shape = self.shapes[need.base]
+        price = 0 if same_memory(shape, form, need.form) else volume(shape)
+        if need.tail is not None:
+            own = _padded(stored_shape(shape, need.form), len(need.tail))
+            price += 0 if same_memory(own, plain(len(own)), need.tail) else volume(shape)
+        return price
+
+    # --- 3. choice
+
+    def _rewrite(self, block: Block) -> None:
+        scope: dict[tuple[Value, Form, Form | None], Value] = {}
+        self.scopes.append(scope)
+        for argument in block.arguments:
+            if argument in self.shapes:
+                self._make(argument, plain(len(self.shapes[argument])))
+        for op in block:
+            options = self.options.get(op)
+            if options is None:
+                continue  # a constant or a Permute
+            option = options[0] if len(options) == 1 else min(options, key=lambda o, op=op: self._price_now(op, o))
+            self._apply(op, option)
+            for region in op.regions:
+                for inner in region.blocks:
+                    self._rewrite(inner)
+        self.scopes.pop()
+
+    def _price_now(self, op: Op, option: Option) -> int:
+        price = self._price_of_results(op, option)
+        paid: set[Any] = set()
+        for need in self._needs(op, option):
+            if need.base in self.constants or need.key in paid or self._find(need.key) is not None:
+                continue
+            paid.add(need.key)
+            if need.tail is None and need.form in self.certain.get(need.base, ()):
+                continue
+            price += min(self._conversion(form, need) for form in self._existing(need.base))
+        return price
+
+    def _find(self, key: tuple[Value, Form, Form | None]) -> Value | None:
+        return next((scope[key] for scope in reversed(self.scopes) if key in scope), None)
+
+    def _existing(self, base: Value) -> Iterator[Form]:
+        for scope in self.scopes:
+            for value, form, tail in scope:
+                if value is base and tail is None:
+                    yield form
+
+    def _make(self, value: Value, form: Form) -> None:
+        """Note that `value` now exists, in `form`."""
+        self.made[value] = form
+        self.scopes[-1][value, form, None] = value
+
+    def _apply(self, op: Op, option: Option) -> None:
+        operands = [
+            operand if form is None or operand not in self.shapes else self._obtain(self._need(operand, form), op)
+            for operand, form in zip(op.operands, option.operands, strict=True)
+        ]
+        if any(new is not old for new, old in zip(operands, op.operands, strict=True)):
+            op.operands = operands
+            self.changed = True
+        if not option.keeps:
+            self.changed = True
+            if option.name is not None and option.name != op.name:
+                op.name = option.name
+                op.attributes = dict(option.attributes)
+            else:
+                op.attributes.update(option.attributes)
+        for result, form in zip(op.results, option.results, strict=True):
+            if form is not None and result in self.shapes:
+                result.type = self._stored_type(result, form)
+                self._make(result, form)
+
+    def _stored_type(self, value: Value, form: Form) -> TensorType:
+        return TensorType(stored_shape(self.shapes[value], form), permuted_element(self.elements[value], form))
+
+    def _obtain(self, need: _Need, before: Op) -> Value:
+        """The value that a need asks for, made in front of `before` where it does not exist yet."""
+        found = self._find(need.key)
+        if found is not None:
+            return found
+        if need.base in self.constants:
+            value = self._constant(need, before)
+        elif need.tail is not None:
+            value = self._extend(need, before)
+        else:
+            value = self._convert(need, before)
+        self.scopes[-1][need.key] = value
+        return value
+
+    def _constant(self, need: _Need, before: Op) -> Value:
+        base = need.base
+        if need.tail is None and is_plain(need.form) and self._same_block(base, before):
+            return base
+        dense, op = self.constants[base], base.op
+        shape = _padded(stored_shape(self.shapes[base], need.form), len(need.tail or need.form))
+        element = permuted_element(self.elements[base], need.form)
+        if need.tail is not None:
+            element = _permuted_padded(element, len(shape) - len(need.form), need.tail)
+            made = stored_shape(shape, need.tail)
+        else:
+            made = shape
+        assert_static: tuple[int, ...] = tuple(size or 0 for size in made)
+        if isinstance(dense.data, SplatData):
+            data: Any = SplatData(dense.data.value, assert_static)
+        else:
+            def permuted() -> np.ndarray:
+                array = dense.numpy().transpose(need.form).reshape(shape)  # type: ignore[arg-type]
+                return np.ascontiguousarray(array if need.tail is None else array.transpose(need.tail))
+
+            data = LazyData(permuted, assert_static, dense.data.dtype)
+        new = Dense(data, TensorType(assert_static, dense.type.element))
+        builder = Builder(before.parent, before, op.location)  # type: ignore[union-attr, arg-type]
+        return builder.create(op.name, (), (TensorType(assert_static, element),), {"value": new}).result  # type: ignore[union-attr]
+
+    def _same_block(self, value: Value, op: Op) -> bool:
+        """Constants are copied into no region: a region may read those around it."""
+        return True
+
+    def _extend(self, need: _Need, before: Op) -> Value:
+        """A broadcast operand, reshaped to the rank of the result and put into its form."""
+        value = self._obtain(_Need(need.base, need.form), before)
+        tail: Form = need.tail  # type: ignore[assignment]
+        shape = _padded(stored_shape(self.shapes[need.base], need.form), len(tail))
+        builder = self._builder(need.base, before)
+        self.changed = True
+        if same_memory(shape, plain(len(shape)), tail):
+            return builder.emit("top.Reshape", value, shape=_for_reshape(stored_shape(shape, tail)))
+        return builder.emit("top.Permute", builder.emit("top.Reshape", value, shape=_for_reshape(shape)), order=tail)
+
+    def _convert(self, need: _Need, before: Op) -> Value:
+        """A Permute of the base value (a Reshape where only dimensions of size 1 move)."""
+        base = need.base
+        shape = self.shapes[base]
+        form = min(self._existing(base), key=lambda have: self._conversion(have, need))
+        source: Value = self._find((base, form, None))  # type: ignore[assignment]
+        order = order_between(form, need.form)
+        old = self.permutes.get((base, need.form))
+        if old is not None and source is base and old.parent is before.parent:
+            # The model has this very Permute. Its place is behind the base value, and before whoever needs it.
+            if old.operands != (source,) or tuple(old.order) != order:
+                old.operands = (source,)
+                old.attributes["order"] = order
+                self.changed = True
+            return old.result
+        builder = self._builder(base, before)
+        self.changed = True
+        if same_memory(shape, form, need.form) and None not in shape:
+            value = builder.emit("top.Reshape", source, shape=stored_shape(shape, need.form))
+            value.type = self._stored_type(base, need.form)
+        else:
+            value = builder.emit("top.Permute", source, order=order)
+        if old is not None:
+            value.op.location = old.location
+        elif is_plain(need.form):
+            _hand_on_name(base, value)
+        return value
+
+    def _builder(self, base: Value, before: Op) -> Builder:
+        named = base.op.location if base.op is not None else base.location
+        return Builder(before.parent, before, part_location(named, "layout"))  # type: ignore[arg-type]
+
+
+def _turns(op: Op, to: str) -> bool:
+    """Whether a layout-sensitive op has the other layout than the wanted one."""
+    declaration = op.declaration
+    if declaration is None or "layout" not in declaration.attributes or op.layout == to:
+        return False
+    type_ = op.operands[0].type if op.operands else None
+    return isinstance(type_, TensorType) and type_.shape is not None and len(type_.shape) > 2
+
+
+def _padded(shape: Shape, rank: int) -> Shape:
+    """`shape` with leading dimensions of size 1 up to `rank`."""
+    return (1,) * (rank - len(shape)) + tuple(shape)
+
+
+def _permuted_padded(element: Any, added: int, form: Form) -> Any:
+    """The element type of a tensor that got `added` leading dimensions and was then put into `form`."""
+    if isinstance(element, QuantType) and element.axis is not None:
+        return permuted_element(quantized_along(element, element.axis + added), form)
+    return element
+
+
+def _for_reshape(shape: Shape) -> tuple[int, ...]:
+    """A shape as a Reshape's attribute; one unknown size is -1."""
+    return tuple(-1 if size is None else size for size in shape)
+
+
+def _hand_on_name(base: Value, value: Value) -> None:
+    """A value that exists in the plain form, too, gives its name to that: it is the tensor the user knows."""
+    name = base.name
+    maker = base.op
+    if name is None or maker is None or value.op is None or len(maker.results) != 1 or isinstance(maker.location, FusedLocation):
+        return
+    value.op.location = name
+    maker.location = part_location(name, "layout")

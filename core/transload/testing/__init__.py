@@ -1,0 +1,19 @@
+"""The plugin kit: checks for a third party's ops, readers and targets.
+
+    from transload.testing import check_op
+
+    def test_hard_mish():
+        check_op("acme.HardMish", x, reference=lambda x: x * np.clip(...), lowers_to=("tosa",))
+
+`check_op` verifies the op, takes it through text and back, compares its shape inference with what its
+kernel makes, its kernel with a reference, and every lowering with the kernel. `check_reader` feeds a
+reader damaged files. `check_target` converts a model and looks at what comes out. All raise
+`AssertionError` with what is wrong.
+"""
+
+from .models import build_op, build_module
+from .ops import check_op
+from .readers import check_reader, mutations
+from .targets import check_target
+
+__all__ = ["build_module", "build_op", "check_op", "check_reader", "check_target", "mutations"]

@@ -1,0 +1,186 @@
+"""Type conversion and data nodes (0.30 sections 2.13 and 2.14)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from transload.ir import BOOL, I8, I16, I32, I48, TensorType
+from transload.ir.declare import ANY, BOOLEAN, CONSTANT, attribute, constraint, operand, result
+
+from .base import (
+    FLOATS, ROUNDING_MODE, SCALAR, TOSA, DataTypes, SameElements, equal_sizes, rank, same, shape_of, shape_rank, shape_type, storage_of,
+    typed_rows,
+)
+
+FP8 = "f8E4M3FN f8E5M2"
+_INTS = "i8 i16 i32".split()
+_CASTS = [
+    *(f"i1 {t}" for t in _INTS), *(f"{t} i1" for t in _INTS), *(f"{a} {b}" for a in _INTS for b in _INTS if a != b),
+    *(f"{a} {b}" for a in _INTS for b in FLOATS.split()), *(f"{a} {b}" for a in FLOATS.split() for b in _INTS),
+    *(f"{a} {b}" for a in f"{FLOATS} {FP8}".split() for b in f"{FLOATS} {FP8}".split() if a != b and not (a[1] == "8" == b[1])),
+]
+
+
+@TOSA.op("cast")
+class Cast:
+    """The same number in another type (2.13.1).
+
+    Integers wrap; anything but zero is true; a float becomes the nearest integer, ties to even, saturated
+    (0.30: ties away from zero); integers become the nearest float. Inference cannot know the type: give `element`.
+    """
+
+    input = operand("the tensor")
+    output = result("of the same shape")
+    datatypes = typed_rows(
+        "input output", *_CASTS, later=("i64 i1", "i1 i64", *(f"{t} i64" for t in _INTS), *(f"i64 {t}" for t in _INTS)))
+
+    @constraint
+    def same_shape(op: Any) -> bool | str:
+        """the result has the operand's shape"""
+        return equal_sizes(shape_of(op.input), shape_of(op.output)) or f"{op.output.type} of {op.input.type}"
+
+    def infer(op: Any) -> TensorType:
+        return op.input.type
+
+
+@TOSA.op("rescale")
+class Rescale:
+    """`apply_scale(x - input_zp, multiplier, shift) + output_zp`, saturated (2.13.2): a scale of multiplier * 2^-shift.
+
+    1.0: multiplier, shift and zero points are operands; multipliers are i32 (`scale32`) or i16; one number,
+    or with `per_channel` one an index of the last dimension. Zero points are zero but for i8 and, where
+    unsigned, i16. `input_unsigned` and `output_unsigned` read and write i8 and i16 as unsigned numbers.
+    Inference cannot know the type: give `element`.
+    """
+
+    input = operand("the tensor: i8, i16, i32 or i48")
+    multiplier = operand("i32 or i16 numbers, not negative", rank(1))
+    shift = operand("i8 numbers from 2 to 62", rank(1))
+    input_zp = operand("zero point of the input", SCALAR)
+    output_zp = operand("zero point of the result", SCALAR)
+    output = result("i8, i16 or i32, of the same shape")
+    scale32 = attribute(BOOLEAN, "whether multipliers have 32 bits; 16 otherwise, the only ones for i48")
+    rounding_mode = attribute(
+        ROUNDING_MODE, "SINGLE_ROUND: half up once; DOUBLE_ROUND: twice, as gemmlowp; INEXACT_ROUND: either way")
+    per_channel = attribute(BOOLEAN, "whether there is a multiplier and shift for each index of the last dimension")
+    input_unsigned = attribute(BOOLEAN, "whether the input's i8 or i16 is read as unsigned")
+    output_unsigned = attribute(BOOLEAN, "whether the result's i8 or i16 is written as unsigned")
+    datatypes = DataTypes(
+        "input input_zp output_zp output",
+        [f"{a} {a} {b} {b}" for a in ("i8", "i16", "i32", "i48") for b in ("i8", "i16", "i32")],
+        [f"i64 i64 {b} {b}" for b in ("i8", "i16", "i32")])
+    traits = ("elementwise",)
+
+    @constraint
+    def scales_fit(op: Any) -> bool | str:
+        """multiplier and shift have one number, or per channel one for each index of the last dimension"""
+        shape = shape_of(op.input)
+        expected = 1
+        if op.per_channel:
+            if shape is None or not shape or shape[-1] is None:
+                return True if shape is None or shape else "per channel needs a tensor of rank 1 or more"
+            expected = shape[-1]
+        sizes = [(shape_of(v) or (None,))[0] for v in (op.multiplier, op.shift)]
+        return all(size in (None, expected) for size in sizes) or f"{sizes} where {expected} are expected"
+
+    @constraint
+    def multiplier_type(op: Any) -> bool | str:
+        """multipliers are i32 with scale32 and i16 without; i48 takes no scale32; shifts are i8"""
+        expected = I32 if op.scale32 else I16
+        if storage_of(op.multiplier) != expected:
+            return f"{storage_of(op.multiplier)} with scale32 = {op.scale32}"
+        if storage_of(op.shift) != I8:
+            return f"shift is {storage_of(op.shift)}"
+        return not (op.scale32 and storage_of(op.input) == I48) or "i48 with scale32"
+
+    @constraint
+    def rounding(op: Any) -> bool:
+        """DOUBLE_ROUND takes 32-bit multipliers only"""
+        return op.rounding_mode != "DOUBLE_ROUND" or op.scale32
+
+    @constraint
+    def unsigned_sides(op: Any) -> bool | str:
+        """not both sides are unsigned; i32 and i48 are not; nor does an unsigned side face i32 (i48 either)"""
+        source, target = storage_of(op.input), storage_of(op.output)
+        if op.input_unsigned and op.output_unsigned:
+            return "both sides are unsigned"
+        wide = I32 in (source, target) or I48 in (source, target)
+        if op.input_unsigned and (source not in (I8, I16) or wide and target == I32):
+            return f"input_unsigned from {source} to {target}"
+        if op.output_unsigned and (target not in (I8, I16) or wide and source == I32):
+            return f"output_unsigned from {source} to {target}"
+        return True
+
+    @constraint
+    def same_shape(op: Any) -> bool | str:
+        """the result has the operand's shape"""
+        return equal_sizes(shape_of(op.input), shape_of(op.output)) or f"{op.output.type} of {op.input.type}"
+
+    def infer(op: Any) -> TensorType:
+        return op.input.type
+
+
+@TOSA.op("const")
+class Const:
+    """A tensor known at compile time (2.14.1)."""
+
+    output = result("the tensor")
+    values = attribute(CONSTANT, "its elements")
+    datatypes = same("output", f"i1 i4 i8 i16 i32 i48 {FLOATS} {FP8}", later="i64")
+    traits = ("constant",)
+
+    @constraint
+    def values_fit(op: Any) -> bool | str:
+        """the values have the result's shape and stored element type"""
+        dense = op.values.type
+        fits = dense.element == storage_of(op.output) and equal_sizes(dense.shape, shape_of(op.output))
+        return fits or f"{dense} for {op.output.type}"
+
+    def infer(op: Any) -> TensorType:
+        return op.values.type
+
+
+@TOSA.op("const_shape")
+class ConstShape:
+    """A list of sizes known at compile time (since 1.0): a `!tosa.shape<N>` with its N numbers."""
+
+    output = result("the sizes", ANY)
+    values = attribute(CONSTANT, "`dense<...> : tensor<Nxindex>`")
+    traits = ("constant",)
+
+    @constraint
+    def length_fits(op: Any) -> bool | str:
+        """the shape's length is the number of values"""
+        count = op.values.type.num_elements
+        return shape_rank(op.output.type) == count or f"{op.output.type} of {count} values"
+
+    def infer(op: Any) -> Any:
+        return shape_type(op.values.type.num_elements)
+
+
+@TOSA.op("identity")
+class Identity(SameElements):
+    """The tensor as it is (2.14.2)."""
+
+    input1 = operand("the tensor")
+    output = result("the same")
+    datatypes = same("input1 output", f"i1 i4 i8 i16 i32 i48 {FLOATS} {FP8}", later="i64")
+
+    def infer(op: Any) -> TensorType:
+        return op.input1.type
+
+
+@TOSA.op("apply_scale")
+class ApplyScale:
+    """`(value * multiplier + round) >> shift` of numbers (1.9.2); not an operator of the specification: MLIR's code
+    generation brings it forth, and text that holds it is read here."""
+
+    value = operand("the number or tensor", ANY)
+    multiplier = operand("i32 or i16", ANY)
+    shift = operand("i8", ANY)
+    output = result("i32", ANY)
+    rounding_mode = attribute(ROUNDING_MODE, "see rescale")
+
+    def infer(op: Any) -> Any:
+        type_ = op.value.type
+        return type_.with_element(I32) if isinstance(type_, TensorType) else I32
