@@ -3,22 +3,22 @@
 from .. import registry
 from .attributes import Attribute, DenseArray, FloatAttr, IntAttr, OpaqueAttr, Symbol
 from .constants import (
-    ArrayData, Dense, LazyData, MmapData, Packed4Data, SplatData, TensorData, dtype_of, element_type_of,
+    ArrayData, Dense, ElidedData, LazyData, MmapData, Packed4Data, SplatData, TensorData, dtype_of, element_type_of,
 )
-from .core import Block, FileLocation, FusedLocation, Location, OpaqueLocation, Op, Region, Value, is_absent, location_names
+from .core import Block, FileLocation, FusedLocation, Location, NamedLocation, OpaqueLocation, Op, Region, Value, is_absent, location_names
 from .module import Module, input_names, new_module, output_names, set_results, update_function_type
 from .types import (
     BF16, BOOL, DYNAMIC, F16, F32, F64, I4, I8, I16, I32, I48, I64, INDEX, NONE, UI8, UI16, UI32, UI64,
-    ComplexType, DialectType, FloatType, FunctionType, IndexType, IntegerType, NoneType, QuantType, TensorType, TupleType, Type,
+    BuiltinType, ComplexType, DialectType, FloatType, FunctionType, IndexType, IntegerType, NoneType, QuantType, TensorType, TupleType, Type,
 )
 from .verify import verify
 
 __all__ = [
     "BF16", "BOOL", "DYNAMIC", "F16", "F32", "F64", "I4", "I8", "I16", "I32", "I48", "I64", "INDEX", "NONE",
     "UI8", "UI16", "UI32", "UI64",
-    "ArrayData", "Attribute", "Block", "ComplexType", "Dense", "DenseArray", "DialectType", "FileLocation", "FloatAttr",
+    "ArrayData", "Attribute", "Block", "BuiltinType", "ComplexType", "Dense", "DenseArray", "DialectType", "ElidedData", "FileLocation", "FloatAttr",
     "FloatType", "FunctionType", "FusedLocation", "IndexType", "IntAttr", "IntegerType", "LazyData", "Location",
-    "MmapData", "Module", "NoneType", "Op", "OpaqueAttr", "OpaqueLocation", "Packed4Data", "QuantType", "Region",
+    "MmapData", "Module", "NamedLocation", "NoneType", "Op", "OpaqueAttr", "OpaqueLocation", "Packed4Data", "QuantType", "Region",
     "SplatData", "Symbol", "TensorData", "TensorType", "TupleType", "Type", "Value", "dtype_of", "element_type_of", "input_names", "output_names", "set_results", "update_function_type",
     "is_absent", "location_names", "new_module", "registry", "verify",
 ]

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import ml_dtypes
 import numpy as np
 
+from ..errors import ReadError
 from .types import (
     BF16, BOOL, ComplexType, F16, F32, F64, FloatType, I64, IndexType, IntegerType, QuantType, TensorType, Type,
 )
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
-    "ArrayData", "Dense", "LazyData", "MmapData", "Packed4Data", "SplatData", "TensorData", "dtype_of", "element_type_of",
+    "ArrayData", "Dense", "ElidedData", "LazyData", "MmapData", "Packed4Data", "SplatData", "TensorData", "dtype_of", "element_type_of",
 ]
 
 
@@ -176,6 +177,27 @@ class SplatData:
         return np.broadcast_to(self.value, self.shape)
 
 
+class ElidedData:
+    """The place of data that was left out of a text (`dense_resource<__elided__>`)."""
+
+    __slots__ = ("dtype", "shape")
+
+    nbytes = 0
+
+    def __init__(self, shape: tuple[int, ...], dtype: Any) -> None:
+        self.shape = shape
+        self.dtype = np.dtype(dtype)
+
+    def numpy(self) -> NDArray[Any]:
+        raise ReadError(
+            "the data of this constant was left out of the text that it was read from",
+            hint="print the module with its constants: in place, as resources, or in a file beside it")
+
+
+_OURS = (ArrayData, MmapData, LazyData, Packed4Data, SplatData, ElidedData)
+_PLAIN = (np.ndarray, np.generic, int, float, list, tuple)
+
+
 class Dense:
     """A constant with its tensor type: MLIR's `dense<...> : tensor<...>`.
 
@@ -186,9 +208,7 @@ class Dense:
     __slots__ = ("_digest", "data", "type")
 
     def __init__(self, data: Any, type: TensorType | None = None) -> None:  # noqa: A002
-        if not isinstance(data, ArrayData | MmapData | LazyData | Packed4Data | SplatData) and (
-            isinstance(data, np.ndarray | np.generic | int | float | list | tuple) or not isinstance(data, TensorData)
-        ):
+        if not isinstance(data, _OURS) and (isinstance(data, _PLAIN) or not isinstance(data, TensorData)):
             data = ArrayData(np.asarray(data))
         self.data: TensorData = data
         self.type = type if type is not None else TensorType(tuple(data.shape), element_type_of(data.dtype))
@@ -211,18 +231,35 @@ class Dense:
         return np.ascontiguousarray(self.numpy()).tobytes()
 
     def digest(self) -> bytes:
-        """A hash of type and bytes; computed once."""
+        """A hash of type and bytes, the same however the data is held; computed once."""
         if self._digest is None:
-            array = self.numpy()
             state = hashlib.blake2b(str(self.type).encode(), digest_size=16)
-            if isinstance(self.data, SplatData):
-                state.update(b"splat" + self.data.value.tobytes())
-            elif array.size and array.strides and not any(array.strides):
-                state.update(b"splat" + array.flat[0].tobytes())
+            if isinstance(self.data, ElidedData):
+                state.update(b"elided%d" % id(self.data))  # unknown data equals only itself
+            elif (one := self.splat_value()) is not None:
+                state.update(b"splat" + one.tobytes())
             else:
-                state.update(np.ascontiguousarray(array).view(np.uint8).data if array.ndim else array.tobytes())
+                state.update(np.ascontiguousarray(self.numpy()).reshape(-1).view(np.uint8).data)
             self._digest = state.digest()
         return self._digest
+
+    def splat_value(self) -> NDArray[Any] | None:
+        """The value (an array of rank 0) that is in every place, bit for bit; None where they differ or there is none."""
+        if isinstance(self.data, SplatData):
+            return self.data.value
+        if isinstance(self.data, ElidedData) or not math.prod(self.shape):
+            return None
+        array = self.numpy()
+        one = array[(0,) * array.ndim]
+        last = array[(-1,) * array.ndim]
+        if array.size > 1 and any(array.strides):
+            if one.tobytes() != last.tobytes():  # most often, this ends it
+                return None
+            flat = np.ascontiguousarray(array).reshape(-1)
+            words = flat.view(f"V{flat.dtype.itemsize}" if flat.dtype.itemsize not in (1, 2, 4, 8) else f"u{flat.dtype.itemsize}")
+            if not bool((words == words[0]).all()):
+                return None
+        return np.asarray(one)
 
     def __eq__(self, other: object) -> bool:
         if self is other:

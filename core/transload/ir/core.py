@@ -18,7 +18,7 @@ from .attributes import Attribute
 from .types import NoneType, TensorType, Type
 
 __all__ = [
-    "Block", "FileLocation", "FusedLocation", "Location", "OpaqueLocation", "Op", "Region", "Value", "location_names",
+    "Block", "FileLocation", "FusedLocation", "Location", "NamedLocation", "OpaqueLocation", "Op", "Region", "Value", "location_names",
 ]
 
 
@@ -63,6 +63,22 @@ class FileLocation:
 
     def __repr__(self) -> str:
         return f"FileLocation({self.file!r}, {self.line}, {self.column})"
+
+
+class NamedLocation(str):
+    """A name with a location of its own below it, `loc("name"(child))`.
+
+    It is a `str` like any plain name, and compares as its name alone.
+    """
+
+    __slots__ = ("child",)
+
+    child: Location
+
+    def __new__(cls, name: str, child: Location) -> NamedLocation:
+        self = super().__new__(cls, name)
+        self.child = child
+        return self
 
 
 class OpaqueLocation:

@@ -7,12 +7,13 @@ builtin and `quant` dialects, so that text interchange with MLIR tools is lossle
 from __future__ import annotations
 
 import math
+import struct
 from collections.abc import Iterator
 
 __all__ = [
     "DYNAMIC", "BF16", "BOOL", "F16", "F32", "F64", "I4", "I8", "I16", "I32", "I48", "I64", "INDEX", "NONE",
     "UI8", "UI16", "UI32", "UI64",
-    "ComplexType", "DialectType", "FloatType", "FunctionType", "IndexType", "IntegerType", "NoneType",
+    "BuiltinType", "ComplexType", "DialectType", "FloatType", "FunctionType", "IndexType", "IntegerType", "NoneType",
     "QuantType", "TensorType", "TupleType", "Type", "format_shape",
 ]
 
@@ -146,6 +147,21 @@ class DialectType(Type):
         return f"!{self.text}"
 
 
+class BuiltinType(Type):
+    """A builtin type that this IR gives no meaning (`vector<4xf32>`, `memref<...>`), kept as its text."""
+
+    __slots__ = ("text",)
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def _key(self) -> tuple:
+        return (self.text,)
+
+    def _format(self) -> str:
+        return self.text
+
+
 class QuantType(Type):
     """A quantized element: `real = scale * (stored - zero_point)` (MLIR's `!quant.uniform`).
 
@@ -190,12 +206,13 @@ class QuantType(Type):
         return self.axis is not None
 
     def _format(self) -> str:
-        storage = ("u" if self.storage.unsigned else "") + f"i{self.storage.width}"
+        storage = f"{'u' if self.storage.unsigned else 'i'}{self.storage.width}"
         if (self.storage_min, self.storage_max) != self.storage.range:
             storage += f"<{self.storage_min}:{self.storage_max}>"
 
         def one(scale: float, zero_point: int) -> str:
-            return format_float(scale) + (f":{zero_point}" if zero_point else "")
+            number = format_float(scale) if math.isfinite(scale) else f"0x{struct.pack('>d', scale).hex().upper()}"
+            return number + (f":{zero_point}" if zero_point else "")
 
         if self.axis is None:
             return f"!quant.uniform<{storage}:{self.expressed}, {one(self.scale, self.zero_point)}>"

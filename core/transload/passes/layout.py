@@ -20,7 +20,7 @@ and the choice may be off. Time is linear in the number of ops.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -67,16 +67,16 @@ def _keep_output_names(function: Op, names: list[str]) -> None:
         {**attributes, "ml_program.identifier": name} for attributes, name in zip(given, names, strict=True)]
 
 
-class _Need:
-    """A value in a form: that of a base value, and for a broadcast operand the form at a higher rank."""
+_Wanted = tuple[Form, Form | None]
+"""A form of a base value, and for a broadcast operand the form that it then has at the result's rank."""
 
-    __slots__ = ("base", "form", "key", "tail")
 
-    def __init__(self, base: Value, form: Form, tail: Form | None = None) -> None:
-        self.base = base
-        self.form = form
-        self.tail = tail
-        self.key = (base, form, tail)
+class _Need(NamedTuple):
+    """A base value in a form that an op needs it in, see `_Wanted`."""
+
+    base: Value
+    form: Form
+    tail: Form | None = None
 
 
 class _FunctionLayout:
@@ -94,10 +94,10 @@ class _FunctionLayout:
         self.options: dict[Op, list[Option]] = {}
         self.order: list[Op] = []
         self.moved_behind: dict[Value, dict[Form, int]] = {}
-        self.asked: dict[Value, dict[Form, set[tuple[Form, Form | None]]]] = {}
+        self.asked: dict[Value, dict[Form, set[_Wanted]]] = {}
         self.certain: dict[Value, set[Form]] = {}
-        self.scopes: list[dict[tuple[Value, Form, Form | None], Value]] = []
-        self.made: dict[Value, Form] = {}
+        self.scopes: list[dict[Value, dict[_Wanted, Value]]] = []
+        self.permutes_in_order: list[Op] = []
         self.changed = False
         self.turns = False
         self._target = channels_last if to == "NHWC" else channels_first
@@ -124,7 +124,7 @@ class _FunctionLayout:
 
     def _set_layout(self, op: Op) -> None:
         """Give a layout-sensitive op of too low a rank to have a layout the wanted attribute all the same."""
-        if op.declaration is not None and "layout" in op.declaration.attributes and op.layout != self.to:
+        if _has_other_layout(op, self.to):
             op.attributes["layout"] = self.to
             self.changed = True
 
@@ -166,7 +166,6 @@ class _FunctionLayout:
             self.elements[value] = value.element
 
     def _collect(self, block: Block) -> None:
-        self.permutes_in_order: list[Op] = getattr(self, "permutes_in_order", [])
         for argument in block.arguments:
             self._note(argument)
             if argument in self.shapes:
@@ -262,11 +261,10 @@ class _FunctionLayout:
     # --- 3. choice
 
     def _rewrite(self, block: Block) -> None:
-        scope: dict[tuple[Value, Form, Form | None], Value] = {}
-        self.scopes.append(scope)
+        self.scopes.append({})
         for argument in block.arguments:
             if argument in self.shapes:
-                self._make(argument, plain(len(self.shapes[argument])))
+                self._keep(_Need(argument, plain(len(self.shapes[argument]))), argument)
         for op in block:
             options = self.options.get(op)
             if options is None:
@@ -282,27 +280,28 @@ class _FunctionLayout:
         price = self._price_of_results(op, option)
         paid: set[Any] = set()
         for need in self._needs(op, option):
-            if need.base in self.constants or need.key in paid or self._find(need.key) is not None:
+            if need.base in self.constants or need in paid or self._find(need) is not None:
                 continue
-            paid.add(need.key)
+            paid.add(need)
             if need.tail is None and need.form in self.certain.get(need.base, ()):
                 continue
             price += min(self._conversion(form, need) for form in self._existing(need.base))
         return price
 
-    def _find(self, key: tuple[Value, Form, Form | None]) -> Value | None:
-        return next((scope[key] for scope in reversed(self.scopes) if key in scope), None)
+    def _find(self, need: _Need) -> Value | None:
+        """What meets the need already, in this block or one around it."""
+        for scope in reversed(self.scopes):
+            found = scope.get(need.base, _NOTHING).get((need.form, need.tail))
+            if found is not None:
+                return found
+        return None
 
     def _existing(self, base: Value) -> Iterator[Form]:
-        for scope in self.scopes:
-            for value, form, tail in scope:
-                if value is base and tail is None:
-                    yield form
+        """The forms in which `base` exists by now."""
+        return (form for scope in self.scopes for form, tail in scope.get(base, _NOTHING) if tail is None)
 
-    def _make(self, value: Value, form: Form) -> None:
-        """Note that `value` now exists, in `form`."""
-        self.made[value] = form
-        self.scopes[-1][value, form, None] = value
+    def _keep(self, need: _Need, value: Value) -> None:
+        self.scopes[-1].setdefault(need.base, {})[need.form, need.tail] = value
 
     def _apply(self, op: Op, option: Option) -> None:
         operands = [
@@ -322,14 +321,14 @@ class _FunctionLayout:
         for result, form in zip(op.results, option.results, strict=True):
             if form is not None and result in self.shapes:
                 result.type = self._stored_type(result, form)
-                self._make(result, form)
+                self._keep(_Need(result, form), result)
 
     def _stored_type(self, value: Value, form: Form) -> TensorType:
         return TensorType(stored_shape(self.shapes[value], form), permuted_element(self.elements[value], form))
 
     def _obtain(self, need: _Need, before: Op) -> Value:
         """The value that a need asks for, made in front of `before` where it does not exist yet."""
-        found = self._find(need.key)
+        found = self._find(need)
         if found is not None:
             return found
         if need.base in self.constants:
@@ -338,37 +337,29 @@ class _FunctionLayout:
             value = self._extend(need, before)
         else:
             value = self._convert(need, before)
-        self.scopes[-1][need.key] = value
+        self._keep(need, value)
         return value
 
     def _constant(self, need: _Need, before: Op) -> Value:
         base = need.base
-        if need.tail is None and is_plain(need.form) and self._same_block(base, before):
+        if need.tail is None and is_plain(need.form):
             return base
-        dense, op = self.constants[base], base.op
-        shape = _padded(stored_shape(self.shapes[base], need.form), len(need.tail or need.form))
-        element = permuted_element(self.elements[base], need.form)
-        if need.tail is not None:
-            element = _permuted_padded(element, len(shape) - len(need.form), need.tail)
-            made = stored_shape(shape, need.tail)
-        else:
-            made = shape
-        assert_static: tuple[int, ...] = tuple(size or 0 for size in made)
+        dense = self.constants[base]
+        tail = need.tail or plain(len(need.form))
+        padded = _padded(stored_shape(dense.shape, need.form), len(tail))
+        shape: tuple[int, ...] = stored_shape(padded, tail)  # type: ignore[assignment]
+        element = _permuted_padded(permuted_element(self.elements[base], need.form), len(tail) - len(need.form), tail)
         if isinstance(dense.data, SplatData):
-            data: Any = SplatData(dense.data.value, assert_static)
+            data: Any = SplatData(dense.data.value, shape)
         else:
             def permuted() -> np.ndarray:
-                array = dense.numpy().transpose(need.form).reshape(shape)  # type: ignore[arg-type]
-                return np.ascontiguousarray(array if need.tail is None else array.transpose(need.tail))
+                return np.ascontiguousarray(dense.numpy().transpose(need.form).reshape(padded).transpose(tail))
 
-            data = LazyData(permuted, assert_static, dense.data.dtype)
-        new = Dense(data, TensorType(assert_static, dense.type.element))
-        builder = Builder(before.parent, before, op.location)  # type: ignore[union-attr, arg-type]
-        return builder.create(op.name, (), (TensorType(assert_static, element),), {"value": new}).result  # type: ignore[union-attr]
-
-    def _same_block(self, value: Value, op: Op) -> bool:
-        """Constants are copied into no region: a region may read those around it."""
-        return True
+            data = LazyData(permuted, shape, dense.data.dtype)
+        maker: Op = base.op  # type: ignore[assignment]
+        new = Dense(data, TensorType(shape, dense.type.element))
+        builder = Builder(before.parent, before, maker.location)  # type: ignore[arg-type]
+        return builder.create(maker.name, (), (TensorType(shape, element),), {"value": new}).result
 
     def _extend(self, need: _Need, before: Op) -> Value:
         """A broadcast operand, reshaped to the rank of the result and put into its form."""
@@ -386,7 +377,7 @@ class _FunctionLayout:
         base = need.base
         shape = self.shapes[base]
         form = min(self._existing(base), key=lambda have: self._conversion(have, need))
-        source: Value = self._find((base, form, None))  # type: ignore[assignment]
+        source: Value = self._find(_Need(base, form))  # type: ignore[assignment]
         order = order_between(form, need.form)
         old = self.permutes.get((base, need.form))
         if old is not None and source is base and old.parent is before.parent:
@@ -414,13 +405,19 @@ class _FunctionLayout:
         return Builder(before.parent, before, part_location(named, "layout"))  # type: ignore[arg-type]
 
 
+_NOTHING: dict[_Wanted, Value] = {}
+
+
 def _turns(op: Op, to: str) -> bool:
     """Whether a layout-sensitive op has the other layout than the wanted one."""
-    declaration = op.declaration
-    if declaration is None or "layout" not in declaration.attributes or op.layout == to:
-        return False
     type_ = op.operands[0].type if op.operands else None
-    return isinstance(type_, TensorType) and type_.shape is not None and len(type_.shape) > 2
+    return isinstance(type_, TensorType) and type_.shape is not None and len(type_.shape) > 2 and _has_other_layout(op, to)
+
+
+def _has_other_layout(op: Op, to: str) -> bool:
+    """Whether an op has another layout than the wanted one, which it could have."""
+    declared = op.declaration.attributes.get("layout") if op.declaration is not None else None
+    return declared is not None and op.layout != to and declared.kind.accepts(to)
 
 
 def _padded(shape: Shape, rank: int) -> Shape:

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 from ...errors import Finding, ShapeError
 from ...ir.core import Op, Value, location_names
-from ...ir.types import QuantType, TensorType, Type, format_shape
+from ...ir.types import QuantType, TensorType, Type
 
 __all__ = [
     "Shape", "broadcast_shapes", "channel_axis", "element_of", "fail", "infer_broadcast", "join_sizes", "need_rank",
@@ -31,10 +31,8 @@ def fail(op: Op, why: str, hint: str = "") -> NoReturn:
 
 
 def show(shape: Shape | None) -> str:
-    """A shape for messages: `1x?x3`, `a scalar`, `of unknown rank`."""
-    if shape is None:
-        return "of unknown rank"
-    return format_shape(shape)[:-1] if shape else "a scalar"
+    """A shape for messages: `[1, ?, 3]`."""
+    return "of unknown rank" if shape is None else f"[{', '.join('?' if size is None else str(size) for size in shape)}]"
 
 
 def shape_of(value: Value) -> Shape | None:
@@ -60,7 +58,7 @@ def need_rank(op: Op, value: Value, what: str, ranks: Iterable[int] | None = Non
         return None
     if len(shape) < least or (ranks is not None and len(shape) not in ranks):
         allowed = " or ".join(map(str, ranks)) if ranks is not None else f"{least} or more"
-        fail(op, f"{what} must have rank {allowed}, and is {show(shape)}")
+        fail(op, f"{what} must have rank {allowed}, and has shape {show(shape)}")
     return shape
 
 

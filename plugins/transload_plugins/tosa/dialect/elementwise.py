@@ -18,11 +18,9 @@ ARITHMETIC = same("input1 input2 output", f"i32 {FLOATS}", later="i64")
 COMPARED = typed_rows("input1 input2 output", *(f"{t} {t} i1" for t in f"i32 {FLOATS}".split()), later=("i64 i64 i1",))
 
 
-class _Unary(SameElements):
-    """One operand, a result of the same type."""
+class _SameType(SameElements):
+    """One tensor (and perhaps parameters), a result of the same type."""
 
-    input1 = operand("the tensor")
-    output = result("of the same type")
     traits = ("elementwise",)
 
     @constraint
@@ -35,10 +33,12 @@ class _Unary(SameElements):
         return op.operands[0].type
 
 
-class _Activation(_Unary):
-    """A unary operator whose operand MLIR calls `input`."""
+class _Unary(_SameType):
+    input1 = operand("the tensor")
+    output = result("of the same type")
 
-    input1 = None  # not a member: replaces that of _Unary
+
+class _Activation(_SameType):
     input = operand("the tensor")
     output = result("of the same type")
 
@@ -365,7 +365,7 @@ class LogicalNot(_Unary):
 
 
 @TOSA.op("negate")
-class Negate(_Unary):
+class Negate(_SameType):
     """`output_zp - (x - input1_zp)`, saturated (2.6.9); 1.0: the zero points are operands, zero for other types than i8."""
 
     input1 = operand("the tensor")

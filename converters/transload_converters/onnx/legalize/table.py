@@ -1,0 +1,233 @@
+"""What the rewrite functions of all families share: their table, and how they read an ONNX op.
+
+ONNX's quantized tensors are plain integers beside a scale and a zero point. In `top` they are values of
+a quantized type. An operator that meets such a value may mean its integers (Cast, Add), may only move
+or compare them (Reshape, MaxPool), or may know of quantization (DequantizeLinear): `stored=` says which
+when a function is entered into the table.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from transload.errors import Unsupported
+from transload.ir import (
+    BOOL, Dense, FloatType, IntegerType, NoneType, Op, QuantType, SplatData, TensorType, Type, Value, dtype_of,
+)
+from transload.rewrite import Rewriter, RewriteTable
+
+__all__ = [
+    "OnnxTable", "as_integers", "attr", "axes_of", "axis_of", "cast", "constant_ints", "constant_scalar", "first_of", "is_float",
+    "is_integer", "need", "need_attr", "operand", "opset", "permute", "reshape", "scalar_like", "shape_of", "splat", "unused_results",
+]
+
+MAX_CONSTANT = 1 << 28
+"""Elements that a constant computed here may have."""
+
+_HAND_ON = ("integers", "carried", "native")
+
+
+class OnnxTable(RewriteTable):
+    """A rewrite table whose functions say how they take quantized operands.
+
+    `stored="integers"` (the default): they are first turned into the plain integers they hold;
+    `"carried"`: the op moves or compares numbers, so values of one quantized type, per tensor, stay as
+    they are; `"native"`: the function sees to it.
+    """
+
+    def __call__(self, *names: str, stored: str = "integers") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        if stored not in _HAND_ON:
+            raise ValueError(f"stored= must be one of {_HAND_ON}")
+        enter = super().__call__(*names)
+
+        def add(function: Callable[..., Any]) -> Callable[..., Any]:
+            enter(function if stored == "native" else _guarded(function, stored))
+            return function
+
+        return add
+
+
+def _guarded(function: Callable[..., Any], stored: str) -> Callable[..., Any]:
+    def rewrite(op: Op, rw: Rewriter) -> Any:
+        kinds = [v.type.element for v in op.operands if isinstance(v.type, TensorType) and isinstance(v.type.element, QuantType)]
+        if not kinds or (stored == "carried" and not kinds[0].per_axis and _only(op, kinds[0])):
+            return function(op, rw)
+        before = op.operands
+        op.operands = [as_integers(rw, value) for value in before]
+        try:
+            outcome = function(op, rw)
+        except Exception:
+            op.operands = before
+            raise
+        if outcome is None:
+            op.operands = before
+        return outcome
+
+    rewrite.__doc__ = function.__doc__
+    rewrite.__wrapped__ = function  # type: ignore[attr-defined]
+    return rewrite
+
+
+def _only(op: Op, kind: QuantType) -> bool:
+    """Whether every operand of `kind`'s storage type is of `kind` itself: no plain integers among them."""
+    return all(v.type.element == kind for v in op.operands
+               if isinstance(v.type, TensorType) and (v.type.element == kind.storage or isinstance(v.type.element, QuantType)))
+
+
+def as_integers(rw: Rewriter, value: Value) -> Value:
+    """The integers that a quantized value holds, as a plain tensor; any other value as it is."""
+    element = value.type.element if isinstance(value.type, TensorType) else None
+    if not isinstance(element, QuantType):
+        return value
+    dense = rw.constant_of(value)
+    if dense is not None:
+        return rw.constant(dense, element=element.storage)
+    if element.per_axis:
+        raise Unsupported("uses the integers of a tensor that is quantized per axis")
+    real = rw.emit("top.Cast", value, element=element.expressed)
+    steps = rw.emit("top.Div", real, scalar_like(rw, real, element.scale))
+    shifted = rw.emit("top.AddConst", steps, const_val=float(element.zero_point)) if element.zero_point else steps
+    return rw.emit("top.Cast", shifted, element=element.storage, round_mode="HalfToEven", saturate=True)
+
+
+# --- reading an op
+
+
+def opset(op: Op, domain: str = "ai.onnx") -> int:
+    """The opset version by which an op is meant: its own, where it comes from an operator's definition, or the model's."""
+    version = op.attributes.get("onnx.opset")
+    if version is not None:
+        return version
+    outer: Op | None = op
+    while outer.parent_op is not None:
+        outer = outer.parent_op
+    return outer.attributes.get("onnx.opset", {}).get(domain, 1 << 30)
+
+
+def operand(op: Op, index: int) -> Value | None:
+    """Operand number `index`; None where it is left out."""
+    values = op.operands
+    if index >= len(values) or isinstance(values[index].type, NoneType):
+        return None
+    return values[index]
+
+
+def need(op: Op, index: int, what: str = "") -> Value:
+    """Operand number `index`, which must be there."""
+    value = operand(op, index)
+    if value is None:
+        raise Unsupported(f"operand {what or index} is missing")
+    return value
+
+
+def attr(op: Op, name: str, default: Any = None) -> Any:
+    """An attribute's value in the file, or `default`."""
+    return op.attributes.get(name, default)
+
+
+def need_attr(op: Op, name: str) -> Any:
+    """An attribute that must be there."""
+    if name not in op.attributes:
+        raise Unsupported(f"attribute {name!r} is missing")
+    return op.attributes[name]
+
+
+def shape_of(value: Value) -> tuple[int, ...]:
+    """The static shape of a value."""
+    type_ = value.type
+    if not isinstance(type_, TensorType):
+        raise Unsupported(f"works on a value of type {type_}, and only tensors can be converted")
+    if not type_.is_static:
+        raise Unsupported(f"the shape of {value.name or 'an operand'!r} is not known: {type_}",
+                          "it depends on values computed at run time")
+    return type_.shape  # type: ignore[return-value]
+
+
+def axis_of(axis: int, rank: int, what: str = "axis") -> int:
+    """An axis counted from the front."""
+    if not -rank <= axis < max(rank, 1):
+        raise Unsupported(f"{what} {axis} is outside a tensor of rank {rank}")
+    return axis + rank if axis < 0 else axis
+
+
+def axes_of(axes: Sequence[int], rank: int) -> tuple[int, ...]:
+    """Axes counted from the front, in order of occurrence."""
+    return tuple(axis_of(int(axis), rank) for axis in axes)
+
+
+def constant_ints(rw: Rewriter, value: Value | None, what: str) -> tuple[int, ...]:
+    """The integers of a constant operand of rank 0 or 1."""
+    array = np.asarray(rw.need_constant(value, what))
+    if array.ndim > 1:
+        raise Unsupported(f"{what} has {array.ndim} dimensions")
+    return tuple(int(n) for n in array.reshape(-1))
+
+
+def constant_scalar(rw: Rewriter, value: Value | None, what: str) -> Any:
+    """The one number of a constant operand, as a Python number."""
+    array = np.asarray(rw.need_constant(value, what))
+    if array.size != 1:
+        raise Unsupported(f"{what} must be one number, and has shape {array.shape}")
+    return array.reshape(()).item()
+
+
+def is_float(value: Value) -> bool:
+    return isinstance(value.type, TensorType) and isinstance(value.type.element, FloatType)
+
+
+def is_integer(value: Value) -> bool:
+    return isinstance(value.type, TensorType) and isinstance(value.type.element, IntegerType) and value.type.element != BOOL
+
+
+# --- making values
+
+
+def cast(rw: Rewriter, value: Value, element: Type, round_mode: str = "Trunc") -> Value:
+    """`value` with elements of another type; itself where it has them."""
+    if value.type.element == element:  # type: ignore[attr-defined]
+        return value
+    return rw.emit("top.Cast", value, element=element, round_mode=round_mode)
+
+
+def reshape(rw: Rewriter, value: Value, shape: Sequence[int]) -> Value:
+    """`value` in another static shape; itself where it has it."""
+    if value.shape == tuple(shape):
+        return value
+    return rw.emit("top.Reshape", value, shape=tuple(int(n) for n in shape))
+
+
+def permute(rw: Rewriter, value: Value, order: Sequence[int]) -> Value:
+    """`value` with its dimensions in another order; itself where that is the order they have."""
+    if list(order) == list(range(len(order))):
+        return value
+    return rw.emit("top.Permute", value, order=tuple(int(n) for n in order))
+
+
+def splat(rw: Rewriter, number: Any, shape: Sequence[int], element: Type) -> Value:
+    """A constant with one number in every place; it takes no memory."""
+    if math.prod(shape) > MAX_CONSTANT:
+        raise Unsupported(f"makes a constant of shape {tuple(shape)}, more than {MAX_CONSTANT:,} elements")
+    return rw.constant(Dense(SplatData(number, tuple(shape), dtype_of(element)), TensorType(tuple(shape), element)))
+
+
+def scalar_like(rw: Rewriter, value: Value, number: float) -> Value:
+    """A constant of rank 0 with the element type of `value`."""
+    element = value.element
+    return rw.constant(np.array(number, dtype_of(element)), element=element)
+
+
+def unused_results(op: Op, value: Value, first: int = 1) -> list[Value]:
+    """What replaces the results of an op of which only the first is computed: the others must have no use."""
+    for index, result in enumerate(op.results[first:], first):
+        if result.uses:
+            raise Unsupported(f"its output number {index} ({result.name!r}) is used, and cannot be computed")
+    return [value] * (len(op.results) - first)
+
+
+def first_of(op: Op, value: Value) -> list[Value]:
+    """Replacements for all results where only the first is computed."""
+    return [value, *unused_results(op, value)]

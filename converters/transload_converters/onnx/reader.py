@@ -1,0 +1,185 @@
+"""Reading `.onnx` files: one node, one op of dialect `onnx`; nothing is decided here but the inputs' static shapes.
+
+Functions of the model are inlined (by `onnx.inliner`) and the shapes of values are inferred (by
+`onnx.shape_inference`; where that fails, values have the types that the file gives them). Initializers
+become `onnx.Constant` and look into the file, or into files of external data, without copying.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from transload.errors import ReadError
+from transload.ir import Module, Op, TensorType, Type, new_module, set_results
+from transload.plugin import Source
+
+from .dialect import FIRST_OPSET
+from .graph import GraphImporter, Scope, types_of
+from .shapes import fix_input_shapes
+from .tensors import TensorReader
+from .types import value_type
+from .wire import RawData, cut_out_raw_data
+
+__all__ = ["OPSET", "read"]
+
+OPSET = "onnx.opset"
+"""Module attribute: the opset version of each domain, ONNX's own under `ai.onnx`."""
+
+_DAMAGED = "the file is damaged, was cut short, or is no ONNX model"
+
+
+def read(source: Source, inputs: Mapping[str, TensorType] | None = None) -> Module:
+    """Import an ONNX model. `inputs` gives shapes of inputs that the file leaves open.
+
+    Raises `ReadError` for anything that is wrong with the file, `UsageError` where `inputs` does not fit it.
+    """
+    _need_onnx()
+    where = source.name
+    model, raw = _parse(source)
+    if model.functions:
+        model = _inline_functions(model, where)
+    opsets = _opsets(model, where)
+    if opsets["ai.onnx"] < FIRST_OPSET:
+        model, raw = _upgrade(model, opsets["ai.onnx"], source), {}
+        opsets = _opsets(model, where)
+    graph = model.graph
+    constants = {tensor.name for tensor in graph.initializer} | {sparse.values.name for sparse in graph.sparse_initializer}
+    arguments = [info for info in graph.input if info.name not in constants]
+    if fix_input_shapes(arguments, inputs or {}, where):
+        _forget_shapes(graph)
+    types = _infer_types(model)
+    return _build(graph, arguments, types, opsets, TensorReader(where, source.path.parent if source.path else None), raw)
+
+
+def _need_onnx() -> None:
+    try:
+        import onnx  # noqa: F401
+    except ImportError:
+        raise ReadError("reading ONNX models needs the package 'onnx'", hint="pip install 'transload[onnx]'") from None
+
+
+def _parse(source: Source) -> tuple[Any, RawData]:
+    """The model without its large weights, and those weights."""
+    from google.protobuf.message import DecodeError
+    from onnx import ModelProto
+
+    text, raw = cut_out_raw_data(source.data)
+    model = ModelProto()
+    try:
+        model.ParseFromString(bytes(text))
+    except (DecodeError, RuntimeError, ValueError) as error:
+        raise ReadError(f"{source.name}: is not a protobuf message of an ONNX model: {error}", hint=_DAMAGED) from None
+    if not model.HasField("graph") or not (model.graph.node or model.graph.output):
+        raise ReadError(f"{source.name}: has no graph", hint=_DAMAGED)
+    if len(raw) and len(model.graph.initializer) <= max(raw):
+        raise ReadError(f"{source.name}: its weights are not where its index says", hint=_DAMAGED)
+    return model, raw
+
+
+def _opsets(model: Any, where: str) -> dict[str, int]:
+    """Opset version by domain; ONNX's own domain is `ai.onnx` here."""
+    from onnx import defs
+
+    opsets = {entry.domain or "ai.onnx": entry.version for entry in model.opset_import}
+    if "ai.onnx" not in opsets:
+        # A model of other domains alone; files before IR version 3 have no opset at all and mean 1.
+        opsets["ai.onnx"] = defs.onnx_opset_version() if model.opset_import else 1
+    newest = defs.onnx_opset_version()
+    if not 1 <= opsets["ai.onnx"] <= newest:
+        raise ReadError(
+            f"{where}: uses ONNX opset {opsets['ai.onnx']}; the installed package 'onnx' knows 1 to {newest}",
+            hint="install a newer one: pip install -U onnx")
+    return opsets
+
+
+def _upgrade(model: Any, opset: int, source: Source) -> Any:
+    """A model older than what is read, brought up by ONNX's own converter (which needs all its weights)."""
+    from onnx import ModelProto, version_converter
+
+    try:
+        whole = ModelProto()
+        whole.ParseFromString(bytes(source.data))
+        return version_converter.convert_version(whole, FIRST_OPSET + 1)
+    except Exception as error:  # noqa: BLE001 - what ONNX's converter raises is not documented
+        raise ReadError(
+            f"{source.name}: uses ONNX opset {opset}, older than {FIRST_OPSET}, and ONNX's converter cannot bring it up: "
+            f"{str(error).strip().splitlines()[-1:] or error}",
+            hint="export the model anew with a newer opset") from None
+
+
+def _inline_functions(model: Any, where: str) -> Any:
+    from onnx import inliner
+
+    _refuse_recursion(model, where)
+    try:
+        inlined = inliner.inline_local_functions(model, convert_version=True)
+    except Exception as error:  # noqa: BLE001 - C++ errors of several kinds
+        raise ReadError(f"{where}: the model's functions cannot be inlined: {str(error)[:300]}") from None
+    return inlined
+
+
+def _refuse_recursion(model: Any, where: str) -> None:
+    """Functions that call themselves would be inlined without end."""
+    calls = {
+        (f.domain, f.name): {(n.domain, n.op_type) for n in _all_nodes(f.node)} for f in model.functions}
+    done: set[tuple[str, str]] = set()
+
+    def visit(key: tuple[str, str], path: tuple[tuple[str, str], ...]) -> None:
+        if key in path or len(path) > 100:
+            raise ReadError(f"{where}: function {key[1]!r} calls itself")
+        for callee in calls[key] & calls.keys():
+            if callee not in done:
+                visit(callee, (*path, key))
+        done.add(key)
+
+    for key in calls:
+        if key not in done:
+            visit(key, ())
+
+
+def _all_nodes(nodes: Any) -> Any:
+    for node in nodes:
+        yield node
+        for attribute in node.attribute:
+            for graph in [attribute.g] if attribute.type == 5 else attribute.graphs:
+                yield from _all_nodes(graph.node)
+
+
+def _forget_shapes(graph: Any) -> None:
+    """Drop the shapes of values that were noted for other sizes of the inputs; inference finds them anew."""
+    del graph.value_info[:]
+    for info in graph.output:
+        if info.type.WhichOneof("value") == "tensor_type":
+            info.type.tensor_type.ClearField("shape")
+
+
+def _infer_types(model: Any) -> dict[str, Type]:
+    from onnx import shape_inference
+
+    try:
+        model = shape_inference.infer_shapes(model, data_prop=True)
+    except Exception:  # noqa: BLE001 - inference is a help, not a condition; legalization infers for itself
+        pass
+    return types_of(model.graph)
+
+
+def _build(
+    graph: Any, arguments: list[Any], types: dict[str, Type], opsets: dict[str, int], tensors: TensorReader, raw: RawData,
+) -> Module:
+    module = new_module()
+    module.attributes[OPSET] = opsets
+    importer = GraphImporter(tensors, {"" if domain == "ai.onnx" else domain: version for domain, version in opsets.items()})
+    names = [info.name for info in arguments]
+    function: Op = module.add_function("main", [value_type(info.type) for info in arguments], names)
+    block = function.regions[0].block
+    scope = Scope(types=types)
+    for name, argument in zip(names, block.arguments, strict=True):
+        importer.define(name, argument, scope, "input")
+    importer.initializers(graph, block, scope, raw)
+    importer.nodes(graph.node, block, scope)
+    outputs = [info.name for info in graph.output]
+    values = importer.outputs(outputs, scope, "graph")
+    importer.finish()
+    set_results(function, values, outputs)
+    return module

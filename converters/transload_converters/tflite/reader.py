@@ -1,0 +1,353 @@
+"""The reader: a `.tflite` file as a module of the dialect `tfl`, one op for one operator.
+
+It decides nothing. Subgraphs become functions, the first of them `main`; tensors become values with their
+names, constants views of the mapped file. Dynamic dimensions get the sizes that the user asks for, or else
+those that the file was planned with, so that a function's arguments are always static.
+
+Source: the TFLite schema; which models are valid follows `tensorflow/lite/core/subgraph.cc`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from transload.errors import Finding, ReadError, UsageError
+from transload.ir import (
+    NONE, Dense, DialectType, FusedLocation, Module, NoneType, Op, QuantType, TensorType, Type, Value, new_module, set_results,
+)
+from transload.ir.verify import check
+from transload.plugin import Source
+from transload.suggest import nearest
+
+from .dialect import LSTM_INTERMEDIATES
+from .flatbuffer import FlatFile, Table
+from .operators import OperatorCode, read_attributes, read_operator_code
+from .tensors import Tensor, constant_data, read_tensor, zero_state
+
+__all__ = ["detect", "open_model", "read", "tensor_names"]
+
+_IDENTIFIER = b"TFL3"
+
+# Vtable slots of the schema's tables.
+_VERSION, _CODES, _SUBGRAPHS, _DESCRIPTION, _BUFFERS, _SIGNATURES = 4, 6, 8, 10, 12, 18
+_TENSORS, _INPUTS, _OUTPUTS, _OPERATORS, _NAME = 4, 6, 8, 10, 12
+_OPCODE_INDEX, _OP_INPUTS, _OP_OUTPUTS, _INTERMEDIATES = 4, 6, 8, 20
+_SIGNATURE_INPUTS, _SIGNATURE_OUTPUTS, _SIGNATURE_KEY, _SIGNATURE_SUBGRAPH = 4, 6, 8, 12
+_MAP_NAME, _MAP_TENSOR = 4, 6
+
+
+def detect(head: bytes, path: Path | None = None) -> bool:
+    """Whether a file that starts with these bytes is a TFLite model."""
+    return head[4:8] == _IDENTIFIER
+
+
+def read(source: Source, inputs: Mapping[str, TensorType] | None = None) -> Module:
+    """Read a model. `inputs` gives the types, or only the shapes, of inputs by name.
+
+    Raises `ReadError` for anything wrong with the file, `UsageError` for inputs that do not fit the model.
+    """
+    file, model = open_model(source)
+    module = _ModelReader(file, model, dict(inputs or {})).module()
+    module.source = source.path
+    module.source_format = "tflite"
+    findings = check(module)
+    if findings:
+        raise ReadError(f"{file.name} is not a valid TFLite model", findings)
+    return module
+
+
+def open_model(source: Source) -> tuple[FlatFile, Table]:
+    """The file and its root table, after a look at the identifier and the version."""
+    name = str(source.path) if source.path is not None else source.name
+    try:
+        file = FlatFile(source.data, name)
+    except OSError as error:
+        raise ReadError(f"{name} cannot be read: {error.strerror or error}") from None
+    if not detect(bytes(file.data[:8])):
+        file.fail(f"this is no TFLite model: bytes 4 to 8 are {bytes(file.data[4:8])!r}, not {_IDENTIFIER!r}")
+    model = file.root()
+    version = model.scalar(_VERSION, "I")
+    if version != 3:
+        file.fail(f"the schema version is {version}; only version 3 exists in files of today")
+    return file, model
+
+
+def tensor_names(source: Source) -> tuple[list[str], list[str]]:
+    """The names of the inputs and of the outputs of the main subgraph, as `read` gives them."""
+    file, model = open_model(source)
+    subgraphs = model.tables(_SUBGRAPHS)
+    if not subgraphs:
+        file.fail("the model has no subgraph")
+    names = _unique([table.text(10) for table in subgraphs[0].tables(_TENSORS)])
+
+    def pick(slot: int) -> list[str]:
+        indices = subgraphs[0].numbers(slot, "i")
+        if not all(0 <= index < len(names) for index in indices):
+            file.fail(f"a tensor number among {list(indices)} does not exist; there are {len(names)}")
+        return [names[index] for index in indices]
+
+    return pick(_INPUTS), pick(_OUTPUTS)
+
+
+def _unique(names: Sequence[str], stem: str = "tensor") -> list[str]:
+    """The names, made distinct by a number behind those that are there already; none is empty."""
+    taken: set[str] = set()
+    unique = []
+    for index, name in enumerate(names):
+        candidate = name or f"{stem}{index}"
+        if candidate in taken:
+            candidate = f"{candidate}_{index}"
+            while candidate in taken:
+                candidate += "_"
+        taken.add(candidate)
+        unique.append(candidate)
+    return unique
+
+
+class _ModelReader:
+    """Reads the parts that the subgraphs share, then each subgraph."""
+
+    def __init__(self, file: FlatFile, model: Table, inputs: dict[str, TensorType]) -> None:
+        self.file = file
+        self.model = model
+        self.wanted = inputs
+        self.findings: list[Finding] = []
+        self.codes: list[OperatorCode] = []
+        for index, table in enumerate(model.tables(_CODES)):
+            file.place = f"operator code {index}"
+            self.codes.append(read_operator_code(table))
+        file.place = "the list of buffers"
+        self.buffers = model.tables(_BUFFERS)
+        self.subgraphs = model.tables(_SUBGRAPHS)
+        names = [table.text(_NAME) for table in self.subgraphs[1:]]
+        self.functions = _unique(["main", *names], "subgraph")
+
+    def module(self) -> Module:
+        """The whole model."""
+        file = self.file
+        if not self.subgraphs:
+            file.fail("the model has no subgraph")
+        module = new_module()
+        module.attributes["tfl.schema_version"] = 3
+        description = self.model.text(_DESCRIPTION)
+        if description:
+            module.attributes["tfl.description"] = description
+        readers = []
+        for index, table in enumerate(self.subgraphs):
+            reader = _SubgraphReader(self, table, index)
+            readers.append(reader)
+            reader.function(module)
+        if self.findings:
+            raise ReadError(f"{file.name} cannot be read", self.findings)
+        self._signatures(readers)
+        return module
+
+    def _signatures(self, readers: list[_SubgraphReader]) -> None:
+        """Note on the functions by which names a signature calls its tensors."""
+        file = self.file
+        for number, table in enumerate(self.model.tables(_SIGNATURES)):
+            file.place = f"signature {number}"
+            subgraph = table.scalar(_SIGNATURE_SUBGRAPH, "I")
+            if subgraph >= len(readers):
+                file.fail(f"it belongs to subgraph {subgraph}; the model has {len(readers)}")
+            reader = readers[subgraph]
+            reader.op.attributes.setdefault("tfl.signatures", []).append({
+                "key": table.text(_SIGNATURE_KEY),
+                "inputs": self._tensor_map(table.tables(_SIGNATURE_INPUTS), reader),
+                "outputs": self._tensor_map(table.tables(_SIGNATURE_OUTPUTS), reader),
+            })
+
+    def _tensor_map(self, entries: list[Table], reader: _SubgraphReader) -> dict[str, str]:
+        named = {}
+        for entry in entries:
+            tensor = entry.scalar(_MAP_TENSOR, "I")
+            if tensor >= len(reader.names):
+                self.file.fail(f"it names tensor {tensor}; there are {len(reader.names)}")
+            named[entry.text(_MAP_NAME)] = reader.names[tensor]
+        return named
+
+
+class _SubgraphReader:
+    """Reads one subgraph into a function."""
+
+    def __init__(self, model: _ModelReader, table: Table, index: int) -> None:
+        self.model = model
+        self.file = model.file
+        self.table = table
+        self.index = index
+        self.where = f"subgraph {index}, " if len(model.subgraphs) > 1 else ""
+        self.tensors: list[Tensor] = []
+        for number, tensor in enumerate(table.tables(_TENSORS)):
+            self.file.place = f"{self.where}tensor {number}"
+            self.tensors.append(read_tensor(tensor))
+        self.names = _unique([tensor.name for tensor in self.tensors])
+        self.values: dict[int, Value] = {}
+        self.stale = False
+        self.op: Any = None
+        self._none: Value | None = None
+
+    def function(self, module: Module) -> Op:
+        """Append the function for this subgraph to `module`."""
+        file, tensors = self.file, self.tensors
+        file.place = f"{self.where}inputs"
+        inputs = self.table.numbers(_INPUTS, "i")
+        self._check_indices(inputs)
+        if len(set(inputs)) != len(inputs):
+            file.fail(f"a tensor is an input twice: {list(inputs)}")
+        types = self._input_types(inputs)
+        self.stale = any(type_.shape != tensors[i].shape for i, type_ in zip(inputs, types, strict=True))
+        self.op = module.add_function(self.model.functions[self.index], types, [self.names[i] for i in inputs])
+        self.block = self.op.regions[0].block
+        for i, argument in zip(inputs, self.block.arguments, strict=True):
+            self.values[i] = argument
+        for number, operator in enumerate(self.table.tables(_OPERATORS)):
+            file.place = f"{self.where}operator {number}"
+            self._operator(operator, number)
+        file.place = f"{self.where}outputs"
+        outputs = self.table.numbers(_OUTPUTS, "i")
+        self._check_indices(outputs)
+        set_results(self.op, [self._value(i) for i in outputs], _unique([self.names[i] for i in outputs]))
+        if self.index:
+            self.op.attributes["sym_visibility"] = "private"
+        return self.op
+
+    def _check_indices(self, indices: Sequence[int]) -> None:
+        for index in indices:
+            if not 0 <= index < len(self.tensors):
+                self.file.fail(f"tensor {index} does not exist; there are {len(self.tensors)}")
+
+    # --- types
+
+    def _input_types(self, inputs: Sequence[int]) -> list[TensorType]:
+        """The types of the arguments, as wanted by the user where the subgraph is the main one."""
+        wanted = self.model.wanted if self.index == 0 else {}
+        names = [self.names[i] for i in inputs]
+        for name in wanted:
+            if name not in names:
+                guess = nearest(name, names)
+                meant = f"did you mean {guess!r}? " if guess else ""
+                raise UsageError(
+                    f"{self.file.name} has no input {name!r}", hint=f"{meant}its inputs are {', '.join(map(repr, names)) or 'none'}")
+        return [self._input_type(self.tensors[i], name, wanted.get(name)) for i, name in zip(inputs, names, strict=True)]
+
+    def _input_type(self, tensor: Tensor, name: str, wanted: TensorType | None) -> TensorType:
+        own = tensor.type
+        if wanted is None or wanted.shape is None:
+            return own
+        if tensor.known_rank and len(wanted.shape) != len(tensor.shape):
+            raise UsageError(
+                f"input {name!r} has {len(tensor.shape)} dimensions; the shape {list(wanted.shape)} has {len(wanted.shape)}",
+                hint=f"the model's own shape is {_shape_text(tensor.signature)}")
+        if None in wanted.shape or min(wanted.shape, default=1) < 0:  # type: ignore[type-var]
+            raise UsageError(f"the shape {_shape_text(wanted.shape)} wanted for input {name!r} is not static")
+        plain = own.element.storage if isinstance(own.element, QuantType) else own.element
+        if not isinstance(wanted.element, NoneType) and wanted.element not in (own.element, plain):
+            raise UsageError(f"input {name!r} has elements of type {own.element}, not {wanted.element}")
+        return own.with_shape(tuple(wanted.shape))
+
+    def _result_type(self, tensor: Tensor) -> Type:
+        """The type of a computed tensor; its dimensions are unknown where an input's shape was changed."""
+        if not tensor.known_rank:
+            return TensorType(None, tensor.element)
+        if self.stale:
+            return TensorType((None,) * len(tensor.shape), tensor.element)
+        return tensor.type
+
+    # --- values
+
+    def _value(self, index: int) -> Value:
+        """The value of a tensor that is read: computed before, or a constant."""
+        value = self.values.get(index)
+        if value is None:
+            if index == -1:
+                return self._absent()
+            self._check_indices((index,))
+            value = self.values[index] = self._constant(index)
+        return value
+
+    def _absent(self) -> Value:
+        if self._none is None:
+            self._none = self.block.append(Op("tfl.no_value", (), (NONE,), {"value": None})).results[0]
+        return self._none
+
+    def _constant(self, index: int) -> Value:
+        """The op that holds a constant, or the first state of a variable."""
+        tensor, name, file = self.tensors[index], self.names[index], self.file
+        reason = _no_numbers(tensor)
+        if reason:  # go on, to find all such constants; `read` raises in the end
+            self.model.findings.append(Finding(f"{self.where}tensor {index}", reason, (name,)))
+            return self.block.append(Op("tfl.pseudo_const", (), (tensor.type,), {}, (), name)).results[0]
+        if tensor.is_variable:
+            dense = zero_state(tensor)
+        else:
+            if tensor.buffer >= len(self.model.buffers):
+                file.fail(f"tensor {name!r} is in buffer {tensor.buffer}; there are {len(self.model.buffers)}")
+            data = constant_data(tensor, self.model.buffers[tensor.buffer])
+            if data is None:
+                if 0 not in tensor.shape:
+                    file.fail(f"tensor {name!r} is used before anything computes it, and it is no constant, input or variable")
+                dense = zero_state(tensor)
+            else:
+                storage = tensor.element.storage if isinstance(tensor.element, QuantType) else tensor.element
+                dense = Dense(data, TensorType(tensor.shape, storage))
+        attributes: dict[str, Any] = {"value": dense}
+        op_name = "tfl.pseudo_const"
+        if isinstance(tensor.element, QuantType):
+            op_name = "tfl.pseudo_qconst"
+            attributes["qtype"] = tensor.type
+        if tensor.is_variable:
+            attributes["is_variable"] = True
+        return self.block.append(Op(op_name, (), (tensor.type,), attributes, (), name)).results[0]
+
+    # --- operators
+
+    def _operator(self, table: Table, number: int) -> None:
+        """Append one operator."""
+        file, codes = self.file, self.model.codes
+        code_index = table.scalar(_OPCODE_INDEX, "I")
+        if code_index >= len(codes):
+            file.fail(f"operator code {code_index} does not exist; there are {len(codes)}")
+        code = codes[code_index]
+        file.place = f"{self.where}operator {number} ({code.custom_code or code.operator})"
+        name, attributes = read_attributes(code, table, self.model.functions)
+        operands = [self._value(i) for i in table.numbers(_OP_INPUTS, "i")]
+        outputs = table.numbers(_OP_OUTPUTS, "i")
+        types: list[Type] = []
+        for i in outputs:
+            if i == -1:
+                types.append(NONE)
+                continue
+            self._check_indices((i,))
+            if i in self.values:
+                file.fail(f"it writes tensor {self.names[i]!r}, which already has a value")
+            types.append(self._result_type(self.tensors[i]))
+        intermediates = table.numbers(_INTERMEDIATES, "i")
+        if intermediates and "LSTM" in code.operator:
+            self._check_indices(intermediates)
+            for key, i in zip(LSTM_INTERMEDIATES, intermediates, strict=False):
+                attributes[key] = self.tensors[i].type
+        names = tuple([self.names[i] if i >= 0 else None for i in outputs])
+        location = names[0] if len(names) == 1 else FusedLocation(names) if names else None
+        op = self.block.append(Op(name, operands, types, attributes, (), location))
+        for i, result in zip(outputs, op.results, strict=True):
+            if i in self.values:
+                file.fail(f"it writes tensor {self.names[i]!r} twice")
+            if i >= 0:
+                self.values[i] = result
+
+
+def _no_numbers(tensor: Tensor) -> str:
+    """Why a constant cannot be represented, or nothing."""
+    if tensor.external:
+        return "the constant lies in another file (an external buffer), which is not supported"
+    if tensor.sparse:
+        return "the constant is sparse; convert the model without sparsity, or densify it first"
+    if isinstance(tensor.element, DialectType):
+        return f"a constant of {tensor.element} holds no numbers; only numbers can be compiled"
+    return ""
+
+
+def _shape_text(shape: Sequence[int | None]) -> str:
+    return "[" + ", ".join("?" if size is None else str(size) for size in shape) + "]"

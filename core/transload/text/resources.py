@@ -1,0 +1,211 @@
+"""Where the data of `dense_resource<key>` lies: in the text's resource section, or in a `.npz` beside it."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import zipfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes  # noqa: F401 - registers bf16 and its like with numpy
+import numpy as np
+
+from ..errors import ReadError, UsageError
+from ..ir.constants import ArrayData, Dense, LazyData, MmapData, TensorData, dtype_of
+from ..ir.core import Op
+from ..ir.types import IntegerType, TensorType
+from .dense_text import from_bytes, to_bytes
+
+__all__ = ["ELIDED", "Blob", "Constants", "ResourceKeys", "save_constants"]
+
+ELIDED = "__elided__"
+"""The key that MLIR tools print in place of data that they leave out."""
+_MAX_HEADER = 10_000
+
+
+class Blob:
+    """Bytes that are written in hexadecimal somewhere in a text; decoded once, when first asked for."""
+
+    __slots__ = ("_bytes", "end", "key", "start", "text", "wanted")
+
+    def __init__(self, key: str) -> None:
+        self.key = key
+        self.text: str | None = None
+        self.start = self.end = 0
+        self._bytes: np.ndarray[Any, np.dtype[np.uint8]] | None = None
+        self.wanted: list[tuple[Dense, int]] = []
+        """Constants that wait for this data, and where they stand in the text."""
+
+    def set_text(self, text: str, start: int, end: int) -> None:
+        """Say where the digits are."""
+        self.text, self.start, self.end = text, start, end
+
+    @property
+    def is_set(self) -> bool:
+        return self.text is not None or self._bytes is not None
+
+    @property
+    def n_bytes(self) -> int:
+        return (self.end - self.start) // 2
+
+    def bytes(self) -> np.ndarray[Any, np.dtype[np.uint8]]:
+        """The bytes, read-only; the text is let go."""
+        if self._bytes is None:
+            text: str = self.text  # type: ignore[assignment]
+            self._bytes = np.frombuffer(bytes.fromhex(text[self.start : self.end]), np.uint8)
+            self.text = None
+        return self._bytes
+
+
+# --- reading
+
+
+class Constants:
+    """Data by key that is given beside a text: a mapping of arrays, or the path of a `.npz` file.
+
+    Members of a `.npz` that are not compressed are mapped, not read.
+    """
+
+    def __init__(self, source: Mapping[str, Any] | str | Path | None) -> None:
+        self._data: dict[str, Any] = {}
+        if source is None:
+            return
+        if isinstance(source, Mapping):
+            self._data = dict(source)
+        else:
+            self._data = dict(_npz_members(Path(source)))
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._data
+
+    def dense(self, key: str, type_: TensorType) -> Dense:
+        """The constant called `key`; `ValueError` where its shape or dtype is not that of the type."""
+        data = self._data[key]
+        if isinstance(data, Dense):
+            data = data.data
+        if isinstance(data, (np.ndarray, np.generic)) or not isinstance(data, TensorData):
+            data = ArrayData(np.asarray(data))
+        dtype = dtype_of(type_.element)
+        if tuple(data.shape) != type_.shape:
+            raise ValueError(f"constant {key!r} is of shape {tuple(data.shape)}, the type is {type_}")
+        if data.dtype == dtype:
+            return Dense(data, type_)
+        sub_byte = isinstance(type_.element, IntegerType) and type_.element.width < 8
+        if data.dtype.itemsize != dtype.itemsize or data.dtype.kind not in "iuV" or (data.dtype.kind == "V" and data.dtype.names):
+            raise ValueError(f"constant {key!r} holds {data.dtype}, the type is {type_}")
+
+        def view() -> np.ndarray[Any, Any]:  # dtypes that .npz does not know are saved as integers of their size
+            array = np.ascontiguousarray(data.numpy())
+            if sub_byte:
+                return from_bytes(array.reshape(-1).view(np.uint8), type_)  # type: ignore[return-value]
+            return array.reshape(-1).view(dtype).reshape(type_.shape)  # type: ignore[arg-type]
+
+        return Dense(LazyData(view, type_.shape, dtype), type_)  # type: ignore[arg-type]
+
+
+def _npz_members(path: Path) -> Iterator[tuple[str, TensorData]]:
+    """The arrays of a `.npz` file by name, none of them read yet."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            for info in archive.infolist():
+                name = info.filename.removesuffix(".npy")
+                with archive.open(info) as member:
+                    shape, fortran, dtype = _npy_header(member, path, name)
+                    header_size = member.tell()
+                if dtype.hasobject:
+                    raise ReadError(f"{path}: member {name!r} holds Python objects, which are never read")
+                if info.compress_type == zipfile.ZIP_STORED and not fortran:
+                    offset = _data_offset(path, info) + header_size
+                    if offset + int(np.prod(shape, dtype=object)) * dtype.itemsize > path.stat().st_size:
+                        raise ReadError(f"{path}: member {name!r} is cut short")
+                    yield name, MmapData(path, offset, shape, dtype)
+                else:
+                    yield name, LazyData(lambda name=name: _load_member(path, name), shape, dtype)  # type: ignore[misc]
+    except (OSError, zipfile.BadZipFile, ValueError, EOFError, NotImplementedError, RuntimeError) as error:
+        raise ReadError(f"cannot read the constants in {path}: {error}") from None
+
+
+def _npy_header(member: Any, path: Path, name: str) -> tuple[tuple[int, ...], bool, np.dtype]:
+    version = np.lib.format.read_magic(member)
+    if version == (1, 0):
+        return np.lib.format.read_array_header_1_0(member, _MAX_HEADER)
+    if version == (2, 0):
+        return np.lib.format.read_array_header_2_0(member, _MAX_HEADER)
+    raise ReadError(f"{path}: member {name!r} is of .npy version {version}, which is not known")
+
+
+def _data_offset(path: Path, info: zipfile.ZipInfo) -> int:
+    """Where a member's bytes begin: behind its local header, whose name and extra field may differ from the directory's."""
+    with open(path, "rb") as file:
+        file.seek(info.header_offset)
+        header = file.read(30)
+    if len(header) < 30 or header[:4] != b"PK\x03\x04":
+        raise ReadError(f"{path}: the archive is damaged at member {info.filename!r}")
+    return info.header_offset + 30 + int.from_bytes(header[26:28], "little") + int.from_bytes(header[28:30], "little")
+
+
+def _load_member(path: Path, name: str) -> np.ndarray[Any, Any]:
+    with np.load(path, allow_pickle=False) as archive:
+        return archive[name]
+
+
+# --- writing
+
+
+class ResourceKeys:
+    """Gives every constant a key: made of the name of the first op that holds it, once for shared data."""
+
+    def __init__(self) -> None:
+        self.constants: dict[str, Dense] = {}
+        self._keys: dict[tuple[int, str], str] = {}
+
+    def key(self, dense: Dense, op: Op | None) -> str:
+        same = (id(dense.data), str(dense.type.element))
+        key = self._keys.get(same)
+        if key is None:
+            name = (op.origin or op.name.partition(".")[2]) if op is not None else "constant"
+            base = "".join(c if c.isascii() and (c.isalnum() or c in "_$.") else "_" for c in name[:120]).strip(".") or "constant"
+            if not (base[0].isalpha() or base[0] == "_"):
+                base = "_" + base
+            key, number = base, 0
+            while key in self.constants or key == ELIDED:
+                number += 1
+                key = f"{base}_{number}"
+            self._keys[same] = key
+            self.constants[key] = dense
+        return key
+
+
+def save_constants(path: str | Path, constants: Mapping[str, Dense]) -> None:
+    """Write constants to a `.npz`, not compressed so that it can be mapped; the file appears when it is whole."""
+    path = Path(path)
+    try:
+        handle, temporary = tempfile.mkstemp(prefix=path.name, suffix=".part", dir=path.parent)
+    except OSError as error:
+        raise UsageError(f"cannot write {path}: {error}") from None
+    try:
+        with os.fdopen(handle, "wb") as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
+            for key, dense in constants.items():
+                with archive.open(f"{key}.npy", "w", force_zip64=True) as member:
+                    _write_npy(member, dense)
+        os.chmod(temporary, 0o666 & ~_umask())
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _write_npy(member: Any, dense: Dense) -> None:
+    array = dense.numpy()
+    if array.dtype.kind not in "biufc" or array.dtype.isbuiltin != 1:  # bf16, f8, i4: as integers of their size
+        width = array.dtype.itemsize
+        array = to_bytes(dense).view(f"u{width}").reshape(array.shape)
+    np.lib.format.write_array(member, array, allow_pickle=False)

@@ -1,0 +1,190 @@
+"""Helpers to build TOSA ops, for lowerings and passes.
+
+Each takes a `Builder` (a rewrite's `rw`) and returns the value. Shapes, zero points and scales, which are
+operands since TOSA 1.0, are given here as plain numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from transload.ir import Dense, F32, I8, I16, I32, I48, TensorType, Type, Value, dtype_of
+from transload.ir.attributes import FloatAttr, IntAttr
+from transload.ir.build import Builder, constant_of
+from transload.ir.types import INDEX, FloatType
+
+from .dialect.base import shape_type, storage, storage_of
+
+__all__ = [
+    "cast", "clamp", "concat", "const", "equal_rank", "float_scalar_like", "identity", "is_splat", "mul", "negate", "pad", "reshape", "rescale", "scalar",
+    "shape_const", "slice_", "table", "tile", "transpose", "zero_point",
+]
+
+
+def const(rw: Builder, array: Any, element: Type | None = None) -> Value:
+    """A `tosa.const` holding an array (or a `Dense`), of element type `element` where that is not the array's own."""
+    return rw.constant(array, element, dialect="tosa")
+
+
+def shape_const(rw: Builder, sizes: Sequence[int]) -> Value:
+    """A `tosa.const_shape`: a value of type `!tosa.shape<N>`."""
+    values = Dense(np.asarray(tuple(sizes), np.int64), TensorType((len(sizes),), INDEX))
+    return rw.create("tosa.const_shape", (), (shape_type(len(sizes)),), {"values": values}).results[0]
+
+
+def scalar(rw: Builder, value: float, element: Type, rank: int = 1) -> Value:
+    """A constant of one element and `rank` dimensions of size 1; of a quantized element, the stored number."""
+    return const(rw, np.full((1,) * rank, value, dtype_of(element)), element)
+
+
+def zero_point(rw: Builder, value: int, element: Type) -> Value:
+    """A zero-point operand: one number of the stored type of `element` (an unsigned number keeps its bits)."""
+    stored = storage(element)
+    dtype = dtype_of(stored)
+    if isinstance(stored, FloatType):
+        return const(rw, np.full((1,), value, dtype), stored)
+    return const(rw, _wrapped([value], stored), stored)
+
+
+def _wrapped(values: Sequence[int], stored: Type) -> np.ndarray:
+    """Numbers in a stored type, unsigned ones (200 in i8) as the same bits."""
+    dtype = dtype_of(stored)
+    low, high = stored.range  # type: ignore[attr-defined]
+    span = high - low + 1
+    return np.array([value - span if value > high else value for value in values], np.int64).astype(dtype)
+
+
+def equal_rank(rw: Builder, *values: Value) -> tuple[Value, ...]:
+    """The values with sizes of 1 put in front, so that all have the rank of the greatest: TOSA broadcasts no ranks."""
+    rank = max(value.rank for value in values)
+    return tuple(
+        value if value.rank == rank else reshape(rw, value, (1,) * (rank - value.rank) + _static(value.shape)) for value in values)
+
+
+def _static(shape: tuple[int | None, ...]) -> tuple[int, ...]:
+    """A shape for `reshape`: one unknown size becomes -1."""
+    return tuple(-1 if size is None else size for size in shape)
+
+
+def reshape(rw: Builder, x: Value, shape: Sequence[int | None]) -> Value:
+    """`x` in another shape; a constant is reshaped at once, and nothing is made where it has that shape already."""
+    shape = tuple(shape)
+    if x.type.shape == shape:  # type: ignore[attr-defined]
+        return x
+    return rw.emit("tosa.reshape", x, shape_const(rw, _static(shape)))
+
+
+def transpose(rw: Builder, x: Value, perms: Sequence[int]) -> Value:
+    """`x` with its dimensions permuted; `x` itself where they stay as they are."""
+    perms = tuple(map(int, perms))
+    if perms == tuple(range(len(perms))):
+        return x
+    return rw.emit("tosa.transpose", x, perms=perms)
+
+
+def slice_(rw: Builder, x: Value, start: Sequence[int], size: Sequence[int]) -> Value:
+    """A box of `x`; `x` itself where it is all of it."""
+    if x.type.shape == tuple(size):  # type: ignore[attr-defined]
+        return x
+    return rw.emit("tosa.slice", x, shape_const(rw, start), shape_const(rw, size))
+
+
+def pad(rw: Builder, x: Value, padding: Sequence[int], value: float) -> Value:
+    """`x` padded with the stored number `value`: `padding` is (before, after) of each dimension, one after another."""
+    if not any(padding):
+        return x
+    stored = storage_of(x)
+    constant = zero_point(rw, int(value), stored) if not isinstance(stored, FloatType) else scalar(rw, value, stored)
+    return rw.emit("tosa.pad", x, shape_const(rw, padding), constant)
+
+
+def tile(rw: Builder, x: Value, multiples: Sequence[int]) -> Value:
+    """`x` repeated; `x` itself where all multiples are 1."""
+    if all(n == 1 for n in multiples):
+        return x
+    return rw.emit("tosa.tile", x, shape_const(rw, multiples))
+
+
+def concat(rw: Builder, values: Sequence[Value], axis: int, element: Type | None = None) -> Value:
+    """Values joined along an axis; the value itself where there is one."""
+    if len(values) == 1:
+        return values[0]
+    return rw.emit("tosa.concat", *values, axis=axis, element=element)
+
+
+def identity(rw: Builder, x: Value) -> Value:
+    """A `tosa.identity` of `x`."""
+    return rw.emit("tosa.identity", x)
+
+
+def cast(rw: Builder, x: Value, element: Type) -> Value:
+    """`x` as another type by `tosa.cast`; `x` itself where it has that type."""
+    return x if x.element == element else rw.emit("tosa.cast", x, element=element)
+
+
+def mul(rw: Builder, a: Value, b: Value, shift: int = 0, element: Type | None = None) -> Value:
+    """The product of two values, broadcast; ranks are made equal. `shift` is for i32 only."""
+    a, b = equal_rank(rw, a, b)
+    return rw.emit("tosa.mul", a, b, scalar(rw, shift, I8), element=element)
+
+
+def negate(rw: Builder, x: Value, input_zp: int = 0, output_zp: int = 0, element: Type | None = None) -> Value:
+    """`output_zp - (x - input_zp)`."""
+    target = x.element if element is None else element
+    return rw.emit("tosa.negate", x, zero_point(rw, input_zp, x.element), zero_point(rw, output_zp, target), element=element)
+
+
+def table(rw: Builder, x: Value, entries: Any, element: Type | None = None) -> Value:
+    """`x` looked up in 256 int8 numbers (i8) or 513 int16 numbers (i16, interpolated to i32)."""
+    stored = I8 if storage_of(x) == I8 else I16
+    return rw.emit("tosa.table", x, const(rw, np.asarray(entries, dtype_of(stored))), element=element)
+
+
+def clamp(rw: Builder, x: Value, low: float, high: float, element: Type | None = None) -> Value:
+    """`x` between two stored numbers; i32, which `tosa.clamp` does not take, by maximum and minimum."""
+    stored = storage_of(x)
+    if isinstance(stored, FloatType):
+        limits: dict[str, Any] = {"min_val": FloatAttr(low, stored), "max_val": FloatAttr(high, stored)}
+    elif stored in (I8, I16):
+        least, greatest = stored.range  # type: ignore[attr-defined]
+        limits = {"min_val": IntAttr(max(int(low), least), stored), "max_val": IntAttr(min(int(high), greatest), stored)}
+    else:
+        bound = x
+        for name, value in (("tosa.maximum", low), ("tosa.minimum", high)):
+            bound = rw.emit(name, bound, scalar(rw, int(value), stored, max(x.rank, 0)), element=element)
+        return bound
+    return rw.emit("tosa.clamp", x, element=element, **limits)
+
+
+def rescale(
+    rw: Builder, x: Value, multipliers: Sequence[int], shifts: Sequence[int], input_zp: int, output_zp: int, element: Type, *,
+    per_channel: bool = False, input_unsigned: bool = False, output_unsigned: bool = False, rounding: str = "SINGLE_ROUND",
+    scale32: bool | None = None,
+) -> Value:
+    """A `tosa.rescale` to `element` (its storage decides the type; a quantized element stays on the result).
+
+    `scale32` is by default True, and False for i48 inputs, whose multipliers have 16 bits.
+    """
+    if scale32 is None:
+        scale32 = storage_of(x) != I48
+    multiplier_type = I32 if scale32 else I16
+    return rw.emit(
+        "tosa.rescale", x, const(rw, np.asarray(multipliers, dtype_of(multiplier_type)).reshape(-1)),
+        const(rw, np.asarray(shifts, np.int8).reshape(-1)), zero_point(rw, input_zp, x.element), zero_point(rw, output_zp, element),
+        element=element, scale32=scale32, rounding_mode=rounding, per_channel=per_channel, input_unsigned=input_unsigned,
+        output_unsigned=output_unsigned)
+
+
+def is_splat(value: Value, number: float) -> bool:
+    """Whether a value is a constant that holds `number` everywhere."""
+    dense = constant_of(value)
+    return dense is not None and bool(np.all(dense.numpy() == number))
+
+
+def float_scalar_like(rw: Builder, x: Value, value: float) -> Value:
+    """A float constant that broadcasts against `x`: of its element type and rank."""
+    element = x.element if isinstance(x.element, FloatType) else F32
+    return scalar(rw, value, element, x.rank)

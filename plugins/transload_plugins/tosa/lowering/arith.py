@@ -1,0 +1,171 @@
+"""The arithmetic of quantized operators, as numbers: scales as multiplier and shift, rounding, ranges, fixed point.
+
+Nothing here builds ops. A real factor becomes a `Scale`: `value * multiplier >> shift`, rounded, which is what
+`tosa.rescale` computes and what LiteRT's kernels compute. The rules of rounding are theirs:
+
+- most of LiteRT's 8-bit kernels multiply with doubling and rounding and then divide with rounding, which is
+  exactly TOSA's DOUBLE_ROUND;
+- its kernels with 64-bit sums use 16-bit multipliers and round once: `scale16`;
+- its fully connected kernels multiply in float64 and round halves away from zero: `scale_exact`, SINGLE_ROUND.
+
+Source: TOSA 1.0 section 2.2 (`apply_scale_32`); behaviour of the reference kernels of LiteRT 2.3.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from transload.engine.quantized import round_half_away
+from transload.ir import QuantType
+from transload.rewrite import Unsupported
+
+__all__ = [
+    "Scale", "activation_bounds", "apply_scale", "divide_by_power_of_two", "exp_on_negative_values", "float_product",
+    "high_multiply", "quantize_float32", "scale16", "scale32", "scale_exact", "softmax_input_scale",
+]
+
+INT32_MAX = (1 << 31) - 1
+
+
+class Scale(NamedTuple):
+    """A factor `multiplier / 2**shift`, with 2 <= shift <= 62 as TOSA wants it."""
+
+    multiplier: int
+    shift: int
+
+    @property
+    def real(self) -> float:
+        return self.multiplier / 2.0**self.shift
+
+
+def scale32(real: float) -> Scale:
+    """The factor with a multiplier of 31 bits: TFLite's `QuantizeMultiplier`, its shift counted the other way."""
+    if not math.isfinite(real) or real < 0:
+        raise Unsupported(f"a scale of {real} cannot be applied to integers", "scales must be positive and finite")
+    mantissa, exponent = math.frexp(real)
+    multiplier = math.floor(mantissa * (1 << 31) + 0.5)
+    if multiplier == 1 << 31:
+        multiplier //= 2
+        exponent += 1
+    shift = 31 - exponent
+    if shift > 62:  # less than 2**-32: nothing of a 32-bit number is left
+        return Scale(0, 62)
+    if shift < 2:
+        raise Unsupported(f"a scale of {real} is too large for 32-bit arithmetic", "the ratio of input to output scale must be less than 2**29")
+    return Scale(multiplier, shift)
+
+
+def scale16(real: float) -> Scale:
+    """The factor with a multiplier of 15 bits, for sums of 48 bits; LiteRT's for 64-bit sums."""
+    multiplier, shift = scale32(real)
+    reduced = (multiplier + (1 << 15)) >> 16 if multiplier < 0x7FFF0000 else 0x7FFF
+    if shift < 18:
+        raise Unsupported(f"a scale of {real} is too large for 16-bit multipliers", "the ratio of input to output scale must be less than 2**13")
+    return Scale(reduced, shift - 16)
+
+
+def scale_exact(real: float) -> Scale:
+    """The factor for SINGLE_ROUND that rounds as `round(real * value)` does: halves away from zero.
+
+    SINGLE_ROUND takes halves upwards. Halves occur only where the multiplier ends in many zeros; one added
+    to such a multiplier moves every half away from zero, and nothing else over a boundary.
+    """
+    multiplier, shift = scale32(real)
+    return Scale(multiplier | 1, shift) if multiplier and multiplier % (1 << 12) == 0 else Scale(multiplier, shift)
+
+
+def float_product(a: float, b: float) -> float:
+    """The product as LiteRT's 8-bit kernels take it in places: in float32."""
+    return float(np.float32(a) * np.float32(b))
+
+
+def apply_scale(values: Any, scale: Scale, double_round: bool = True) -> np.ndarray:
+    """`value * multiplier >> shift` with TOSA's rounding, of integers that fit in 32 bits, as int64."""
+    values = np.asarray(values, np.int64)
+    half = np.int64(1) << np.int64(scale.shift - 1)
+    if double_round and scale.shift > 31:
+        half = half + np.where(values >= 0, np.int64(1 << 30), np.int64(-(1 << 30)))
+    return (values * np.int64(scale.multiplier) + half) >> np.int64(scale.shift)
+
+
+def quantize_float32(real: float, type_: QuantType) -> int:
+    """A real number in a per-tensor type, not saturated; divided in float32 as LiteRT does."""
+    scaled = np.float32(real) / np.float32(type_.scale)
+    return type_.zero_point + int(round_half_away(np.asarray(scaled)))
+
+
+def activation_bounds(type_: QuantType, low: float = -math.inf, high: float = math.inf) -> tuple[int, int] | None:
+    """The stored range of a result that is clamped to reals `low` to `high`; None where that is all of the storage."""
+    least = type_.storage_min if math.isinf(low) else max(type_.storage_min, quantize_float32(low, type_))
+    most = type_.storage_max if math.isinf(high) else min(type_.storage_max, quantize_float32(high, type_))
+    return None if (least, most) == type_.storage.range else (min(least, most), most)
+
+
+# --- fixed point, as gemmlowp defines it: 32-bit numbers with some integer bits, here int64 arrays
+
+
+def high_multiply(a: Any, b: Any) -> np.ndarray:
+    """The upper half of `2 * a * b`, rounded, halves up; saturated where both are the least number."""
+    product = np.asarray(a, np.int64) * np.asarray(b, np.int64)
+    return np.minimum((product + (1 << 30)) >> 31, INT32_MAX)
+
+
+def divide_by_power_of_two(x: Any, exponent: int) -> np.ndarray:
+    """`x / 2**exponent`, rounded, halves away from zero."""
+    x = np.asarray(x, np.int64)
+    if exponent == 0:
+        return x
+    rest = x & ((1 << exponent) - 1)
+    threshold = (((1 << exponent) - 1) >> 1) + (x < 0)
+    return (x >> exponent) + (rest > threshold)
+
+
+def exp_on_negative_values(x: Any, integer_bits: int) -> np.ndarray:
+    """`exp(x)` of fixed-point numbers `x <= 0` with `integer_bits`, as fixed point with none (Q0.31).
+
+    A polynomial on [-1/4, 0) around -1/8, then a factor for each further bit of `x`.
+    """
+    x = np.asarray(x, np.int64)
+    fraction_bits = 31 - integer_bits
+    quarter = 1 << (fraction_bits - 2)
+    part = (x & (quarter - 1)) - quarter
+    y = (part << integer_bits) + (1 << 28)  # moved to around 0
+    squared = high_multiply(y, y)
+    cubed = high_multiply(squared, y)
+    fourth = divide_by_power_of_two(high_multiply(squared, squared), 2)
+    series = divide_by_power_of_two(high_multiply(fourth + cubed, 715827883) + squared, 1)  # x^4/24 + x^3/6 + x^2/2
+    at_eighth = 1895147668  # exp(-1/8)
+    result = at_eighth + high_multiply(at_eighth, y + series)
+    remainder = part - x
+    for exponent, factor in zip(range(-2, 5), _EXP_FACTORS, strict=True):
+        if integer_bits > exponent:
+            bit = remainder & (1 << (fraction_bits + exponent))
+            result = np.where(bit != 0, high_multiply(result, factor), result)
+    return np.where(x == 0, INT32_MAX, result)
+
+
+_EXP_FACTORS = (1672461947, 1302514674, 790015084, 290630308, 39332535, 720401, 242)
+"""exp(-2**e) for e = -2 to 4, in Q0.31."""
+
+
+def softmax_input_scale(beta: float, scale: float, integer_bits: int = 5) -> tuple[Scale, int]:
+    """How LiteRT's softmax scales differences to fixed point, and the least difference that it does not take as zero.
+
+    The scale is for `(difference << left)` with the left shift already in it; returned as multiplier and left
+    shift in the form `Scale(multiplier, 31 - left)`.
+    """
+    real = min(float(np.float32(beta)) * float(np.float32(scale)) * (1 << (31 - integer_bits)), float(INT32_MAX))
+    mantissa, left = math.frexp(real)
+    multiplier = math.floor(mantissa * (1 << 31) + 0.5)
+    if multiplier == 1 << 31:
+        multiplier, left = multiplier // 2, left + 1
+    if left < 0:
+        raise Unsupported(f"softmax of numbers with scale {scale} cannot be computed in fixed point", "the scale is too small")
+    radius = math.floor(((1 << integer_bits) - 1) * (1 << (31 - integer_bits)) / (1 << left))
+    return Scale(multiplier, 31 - left), -radius
+
+

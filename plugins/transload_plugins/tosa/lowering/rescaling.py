@@ -1,0 +1,253 @@
+"""Building blocks of quantized lowerings: to 32-bit sums, back to a quantized type, and through floats.
+
+`widen` takes a quantized value to i32 without its zero point, `narrow` takes an i32 or i48 sum back to a
+quantized type with a real factor, zero point and activation. Both are one `tosa.rescale`, with `clamp`
+behind it where an activation narrows the range, which is the form that NPU compilers fuse.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from transload.engine.quantized import dequantize as dequantize_array
+from transload.ir import F32, FloatType, I8, I16, I32, I48, IntegerType, Op, QuantType, Type, Value
+from transload.ir.build import constant_of
+from transload.ir.constants import LazyData
+from transload.rewrite import Rewriter, Unsupported
+
+from .. import build
+from ..dialect.base import storage_of
+from .arith import Scale, activation_bounds, apply_scale, scale16, scale32, scale_exact
+
+__all__ = [
+    "DOUBLE", "EXACT", "UNSIGNED", "WIDE", "activation_range", "along", "any_quantized", "dequantize", "fused_activation", "i32",
+    "is_unsigned", "narrow", "quant", "requantize", "shift_right", "widen",
+]
+
+UNSIGNED = "tosa.unsigned"
+"""Attribute of an op whose operands were unsigned in the source: some kernels round differently for them."""
+
+DOUBLE, EXACT, WIDE = "DOUBLE_ROUND", "EXACT", "WIDE"
+"""How `narrow` rounds: as gemmlowp (most 8-bit kernels), as float64 does, or once with 16-bit multipliers (64-bit sums)."""
+
+
+def quant(value: Value | None) -> QuantType | None:
+    """The quantized element type of a value, None where it has another or is absent."""
+    if value is None:
+        return None
+    element = getattr(value.type, "element", None)
+    return element if isinstance(element, QuantType) else None
+
+
+def any_quantized(op: Op) -> bool:
+    """Whether an operand or result is quantized."""
+    return any(quant(value) is not None for value in (*op.operands, *op.results))
+
+
+def is_unsigned(op: Op) -> bool:
+    """Whether the op worked on unsigned numbers before they were made signed."""
+    return UNSIGNED in op.attributes
+
+
+def per_tensor(value: Value) -> QuantType:
+    """The type of a value that is quantized with one scale; `Unsupported` where it is not."""
+    type_ = quant(value)
+    if type_ is None or type_.per_axis:
+        raise Unsupported(f"{value.type} is not quantized per tensor", "quantize with one scale for the whole tensor")
+    return type_
+
+
+def i32(rw: Rewriter, number: int, like: Value) -> Value:
+    """A constant i32 that broadcasts against `like`."""
+    return build.scalar(rw, number, I32, like.rank)
+
+
+def widen(rw: Rewriter, x: Value, left_shift: int = 0) -> Value:
+    """`(x - zero_point) << left_shift` in i32, of a value that is quantized per tensor or a plain integer."""
+    type_ = x.element
+    zero_point = per_tensor(x).zero_point if isinstance(type_, QuantType) else 0
+    stored = storage_of(x)
+    if stored == I8 or (stored == I16 and zero_point == 0):
+        return build.rescale(rw, x, [1 << 30], [30 - left_shift], zero_point, 0, I32)
+    if stored == I16:
+        x = build.cast(rw, x, I32)
+    elif stored != I32:
+        raise Unsupported(f"TOSA has no arithmetic on {stored}")
+    if zero_point:
+        x = rw.emit("tosa.sub", x, i32(rw, zero_point, x), element=I32)
+    if left_shift:
+        x = rw.emit("tosa.logical_left_shift", x, i32(rw, left_shift, x), element=I32)
+    return x
+
+
+def shift_right(rw: Rewriter, x: Value, bits: int, rounded: bool = True) -> Value:
+    """`x / 2**bits` of i32, halves up where rounded, else down."""
+    return rw.emit("tosa.arithmetic_right_shift", x, i32(rw, bits, x), round=rounded, element=I32) if bits else x
+
+
+def scaled(rw: Rewriter, x: Value, factor: Scale, rounding: str = DOUBLE) -> Value:
+    """`x` of i32 times a factor, rounded, in i32; `x` itself where the factor is one."""
+    if factor.multiplier == 1 << factor.shift:
+        return x
+    return build.rescale(rw, x, [factor.multiplier], [factor.shift], 0, 0, I32, rounding=rounding)
+
+
+def activation_range(op: Op) -> tuple[float, float]:
+    """The reals between which an op with `do_relu` clamps its result."""
+    if not op.attribute("do_relu", False):
+        return -math.inf, math.inf
+    limit = op.attribute("relu_limit", -1.0)
+    return 0.0, limit if limit >= 0 else math.inf
+
+
+def clamp_to(rw: Rewriter, x: Value, bounds: tuple[int, int] | None, element: Type) -> Value:
+    """A stored value between stored bounds, where there are any."""
+    return x if bounds is None else build.clamp(rw, x, *bounds, element=element)
+
+
+def fused_activation(rw: Rewriter, x: Value, op: Op) -> Value:
+    """The activation that `op` asks for with `do_relu`, applied to its float or plain integer result."""
+    low, high = activation_range(op)
+    if math.isinf(low):
+        return x
+    element = storage_of(x)
+    if isinstance(element, IntegerType):
+        least, most = element.range
+        return build.clamp(rw, x, max(least, int(low)), most if math.isinf(high) else min(most, int(high)), x.element)
+    return build.clamp(rw, x, low, high if math.isfinite(high) else float(np.finfo(np.float32).max), x.element)
+
+
+def narrow(
+    rw: Rewriter, x: Value, factors: Sequence[float] | float, element: Type, rounding: str = DOUBLE,
+    activation: tuple[float, float] = (-math.inf, math.inf),
+) -> Value:
+    """A sum `x` of i32 or i48 times real factors (one, or one for each index of the last dimension) in type `element`.
+
+    To a quantized type: rescaled, rounded as `rounding` says, with zero point and saturation, and clamped
+    to the reals of `activation`. To a float type: multiplied in float.
+    """
+    reals = [factors] if isinstance(factors, int | float) else list(factors)
+    if len(set(reals)) == 1:
+        reals = reals[:1]
+    if not isinstance(element, QuantType):
+        return _narrow_to_float(rw, x, reals, element, activation)
+    if element.per_axis:
+        raise Unsupported("the result is quantized per axis", "quantize activations with one scale for the whole tensor")
+    bounds = activation_bounds(element, *activation)
+    per_channel = len(reals) > 1
+    if storage_of(x) == I48 and rounding != WIDE:
+        x, shift = _to_i32(rw, x)
+        reals = [real * 2.0**shift for real in reals]
+    if rounding == WIDE:
+        scales = [scale16(real) for real in reals]
+    else:
+        scales = [scale_exact(real) if rounding == EXACT else scale32(real) for real in reals]
+    mode = DOUBLE if rounding == DOUBLE else "SINGLE_ROUND"
+    target = element.storage
+    zero_point = element.zero_point
+    if target not in (I8, I16, I32):
+        raise Unsupported(f"TOSA cannot rescale to {target}")
+    direct = target == I8 or zero_point == 0
+    made = build.rescale(
+        rw, x, [s.multiplier for s in scales], [s.shift for s in scales], 0, zero_point if direct else 0, element if direct else I32,
+        per_channel=per_channel, rounding=mode, scale32=rounding != WIDE)
+    if not direct:  # only i8 has zero points
+        made = rw.emit("tosa.add", made, i32(rw, zero_point, made), element=I32)
+        least, most = bounds or target.range
+        made = build.clamp(rw, made, least, most)
+        return made if target == I32 else rw.emit("tosa.cast", made, element=element)
+    return clamp_to(rw, made, bounds, element)
+
+
+def _to_i32(rw: Rewriter, x: Value, shift: int = 0) -> tuple[Value, int]:
+    """A sum of 48 bits that fits in 32 after a shift to the right; how far it was shifted."""
+    return build.rescale(rw, x, [1 << 14], [14 + shift], 0, 0, I32, scale32=False), shift
+
+
+def _narrow_to_float(rw: Rewriter, x: Value, reals: Sequence[float], element: Type, activation: tuple[float, float]) -> Value:
+    if not isinstance(element, FloatType):
+        raise Unsupported(f"a quantized sum cannot become {element}")
+    shift = 0
+    if storage_of(x) == I48:
+        x, shift = _to_i32(rw, x)
+    real = build.cast(rw, x, F32)
+    factor = np.asarray(reals, np.float64) * 2.0**shift
+    constant = build.const(rw, factor.astype(np.float32).reshape((1,) * max(x.rank - 1, 0) + (-1,)) if x.rank else factor[0])
+    made = build.mul(rw, real, constant)
+    low, high = activation
+    if not (math.isinf(low) and math.isinf(high)):
+        limit = float(np.finfo(np.float32).max)
+        made = build.clamp(rw, made, max(low, -limit), min(high, limit))
+    return build.cast(rw, made, element)
+
+
+def same_numbers(a: QuantType, b: QuantType) -> bool:
+    """Whether a stored number means the same in both types."""
+    return (a.storage, a.scales, a.zero_points, a.axis) == (b.storage, b.scales, b.zero_points, b.axis)
+
+
+def retyped(rw: Rewriter, x: Value, element: Type) -> Value:
+    """The same stored numbers under another quantized type."""
+    return x if x.element == element else rw.emit("tosa.identity", x, element=element)
+
+
+def requantize(
+    rw: Rewriter, x: Value, element: QuantType, activation: tuple[float, float] = (-math.inf, math.inf), rounding: str = DOUBLE,
+) -> Value:
+    """A quantized value in another quantized type (TFLite's QUANTIZE of a quantized tensor), clamped to reals."""
+    source = per_tensor(x)
+    if element.per_axis:
+        raise Unsupported("the result is quantized per axis", "quantize activations with one scale for the whole tensor")
+    if same_numbers(source, element):
+        bounds = activation_bounds(element, *activation)
+        return retyped(rw, x, element) if bounds is None else clamp_to(rw, x, bounds, element)
+    factor = float(np.float64(np.float32(source.scale)) / np.float64(np.float32(element.scale)))
+    stored, target = source.storage, element.storage
+    direct = all(zero_point == 0 or t == I8 for zero_point, t in ((source.zero_point, stored), (element.zero_point, target)))
+    if not direct or stored == I32 or target == I32:
+        return narrow(rw, widen(rw, x), factor, element, rounding, activation)
+    scale = scale_exact(factor) if rounding == EXACT else scale32(factor)
+    made = build.rescale(
+        rw, x, [scale.multiplier], [scale.shift], source.zero_point, element.zero_point, element,
+        rounding=DOUBLE if rounding == DOUBLE else "SINGLE_ROUND")
+    return clamp_to(rw, made, activation_bounds(element, *activation), element)
+
+
+def along(values: Sequence[float], axis: int | None, rank: int) -> np.ndarray:
+    """Numbers per tensor or per axis as a float32 array that broadcasts against a tensor of `rank`."""
+    array = np.asarray(values, np.float32)
+    shape = [1] * rank
+    if axis is not None and rank:
+        shape[axis] = len(values)
+    return array.reshape(shape)
+
+
+def dequantize(rw: Rewriter, x: Value, element: Type = F32) -> Value:
+    """The real numbers of a quantized value; of a constant, computed at once. A float is taken as it is."""
+    type_ = quant(x)
+    if type_ is None:
+        return build.cast(rw, x, element)
+    dense = constant_of(x)
+    if dense is not None:
+        data: Any = LazyData(lambda: dequantize_array(dense.numpy(), type_), tuple(dense.shape), np.float32)
+        return build.cast(rw, build.const(rw, data), element)
+    if type_.storage not in (I8, I16, I32):
+        raise Unsupported(f"TOSA cannot convert {type_.storage} to float")
+    real = rw.emit("tosa.cast", x, element=F32)
+    if any(type_.zero_points):
+        real = rw.emit("tosa.sub", real, build.const(rw, along(type_.zero_points, type_.axis, x.rank)), element=F32)
+    return build.cast(rw, build.mul(rw, real, build.const(rw, along(type_.scales, type_.axis, x.rank))), element)
+
+
+def single_rescale_agrees(source: QuantType, first: Scale, then: Scale) -> bool:
+    """Whether one rescale by both factors, rounded once, gives what two do for every stored number."""
+    numbers = np.arange(source.storage_min, source.storage_max + 1, dtype=np.int64) - source.zero_point
+    shift = first.shift + then.shift - 30
+    if first.multiplier != 1 << 30 or not 2 <= shift <= 62:
+        return False
+    twice = apply_scale(apply_scale(numbers, first), then)
+    return bool(np.array_equal(twice, apply_scale(numbers, Scale(then.multiplier, shift), double_round=False)))

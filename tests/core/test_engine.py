@@ -1,0 +1,121 @@
+"""The engine: inputs that fit, quantized kernels, intermediates, memory."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+
+import numpy as np
+import pytest
+
+import transload
+from transload.engine.quantized import dequantize, quantize
+from transload.errors import RunError
+from transload.ir import F32, I8, I32, QuantType, TensorType
+from transload.testing import build_module
+
+Q = QuantType(I8, F32, (0.5,), (3,))
+PER_AXIS = QuantType(I8, F32, (0.5, 2.0), (0, 1), axis=0)
+
+
+def test_dequantize_and_quantize_are_inverse_on_the_storage_range():
+    stored = np.arange(-128, 128).astype(np.int8)
+    np.testing.assert_array_equal(quantize(dequantize(stored, Q), Q), stored)
+    per_axis = np.stack([stored, stored])
+    np.testing.assert_array_equal(quantize(dequantize(per_axis, PER_AXIS), PER_AXIS), per_axis)
+
+
+def test_quantize_rounds_halves_away_from_zero_and_saturates():
+    one = QuantType(I8, F32, (1.0,), (0,))
+    np.testing.assert_array_equal(quantize(np.array([0.5, -0.5, 1.5, 1000, -1000, np.inf]), one), [1, -1, 2, 127, -128, 127])
+
+
+def relu_module(element=F32, size=4):
+    return build_module([TensorType((size,), element)], lambda b, x: b.emit("top.Relu", x), ["x"])
+
+
+def test_quantized_ops_run_through_their_float_kernels():
+    x = np.array([-10, 0, 3, 20], np.int8)
+    outputs = transload.run(relu_module(Q), {"x": x})
+    np.testing.assert_array_equal(outputs["y"], np.maximum(x, 3))
+
+
+@pytest.mark.parametrize(("inputs", "message"), [
+    ({}, "is missing"),
+    ({"x": np.zeros(4, np.float32), "z": 1}, "is not an input"),
+    ({"x": np.zeros(5, np.float32)}, "has shape"),
+    ({"x": np.zeros(4, np.complex64)}, "must be float32"),
+])
+def test_inputs_that_do_not_fit_are_all_listed(inputs, message):
+    with pytest.raises(RunError, match=message):
+        transload.run(relu_module(), inputs)
+
+
+def test_floats_are_not_taken_for_stored_integers():
+    with pytest.raises(RunError, match="stored"):
+        transload.run(relu_module(Q), {"x": np.zeros(4, np.float32)})
+
+
+def test_unsigned_bits_are_taken_for_signless_ones():
+    x = np.array([0, 127, 128, 255], np.uint8)
+    outputs = transload.run(relu_module(I8), {"x": x})
+    np.testing.assert_array_equal(outputs["y"], np.maximum(x.view(np.int8), 0))
+
+
+def test_intermediates_are_kept_by_name():
+    def build(b, x):
+        b.location = "inner"
+        hidden = b.emit("top.Relu", x)
+        b.location = "y"
+        return b.emit("top.Neg", hidden)
+
+    module = build_module([TensorType((3,), F32)], build, ["x"])
+    outputs = transload.run(module, {"x": np.array([-1, 2, 3], np.float32)}, keep=True)
+    assert list(outputs) == ["inner", "y"]
+    np.testing.assert_array_equal(outputs["inner"], [0, 2, 3])
+
+
+def test_ops_without_kernels_are_all_listed():
+    from transload.ir import Op
+
+    def build(b, x):
+        for name in ("nobody.one", "nobody.two"):
+            x = b.block.append(Op(name, [x], [x.type], location=name)).result
+        return x
+
+    module = build_module([TensorType((3,), F32)], build)
+    with pytest.raises(RunError) as caught:
+        transload.run(module, {"x0": np.zeros(3, np.float32)})
+    assert [finding.what for finding in caught.value.findings] == ["nobody.one", "nobody.two"]
+
+
+def test_a_value_is_dropped_after_its_last_use():
+    alive: list[weakref.ref] = []
+    most = 0
+
+    class Watched(np.ndarray):
+        pass
+
+    def watch(op, x):
+        nonlocal most
+        y = (np.asarray(x) + 1).view(Watched)
+        alive.append(weakref.ref(y))
+        gc.collect()
+        most = max(most, sum(ref() is not None for ref in alive))
+        return y
+
+    from transload.plugin_host import host
+
+    host()._kernels["watch.op"] = (watch, "native")
+    try:
+        from transload.ir import Op
+
+        def build(b, x):
+            for _ in range(8):
+                x = b.block.append(Op("watch.op", [x], [x.type])).result
+            return x
+
+        transload.run(build_module([TensorType((3,), I32)], build), {"x0": np.zeros(3, np.int32)})
+    finally:
+        del host()._kernels["watch.op"]
+    assert most <= 2, f"{most} values were alive at once"

@@ -1,0 +1,41 @@
+"""Measures of nearness."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from transload.metrics import cosine, euclid, max_abs, sqnr
+
+
+def test_equal_tensors_are_as_near_as_can_be():
+    x = np.arange(6, dtype=np.float32)
+    assert cosine(x, x) == pytest.approx(1)
+    assert euclid(x, x) == 1
+    assert max_abs(x, x) == 0
+    assert sqnr(x, x) == math.inf
+
+
+def test_known_distances():
+    a, b = np.array([3.0, 4.0]), np.array([3.0, 0.0])
+    assert cosine(a, b) == pytest.approx(0.6)
+    assert euclid(a, b) == pytest.approx(1 - 4 / 5)
+    assert max_abs(a, b) == 4
+    assert sqnr(a, b) == pytest.approx(10 * math.log10(25 / 16))
+
+
+def test_zeros_infinities_and_nan():
+    zero = np.zeros(3)
+    assert cosine(zero, zero) == 1
+    assert cosine(zero, np.ones(3)) == 0
+    assert euclid(zero, zero) == 1
+    infinite = np.array([np.inf, 1.0, np.nan])
+    assert max_abs(infinite, infinite) == 0
+    assert math.isnan(cosine(np.ones(3), np.array([np.nan, 1, 1])))
+
+
+def test_large_integers_do_not_overflow():
+    a, b = np.array([127], np.int8), np.array([-128], np.int8)
+    assert max_abs(a, b) == 255

@@ -1,0 +1,41 @@
+"""The template: each kind installs beside us, and its own tests pass."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from transload.errors import UsageError
+from transload.new_plugin import KINDS, make_plugin
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_a_made_plugin_passes_its_own_tests(kind, tmp_path):
+    directory = make_plugin(f"made-{kind}", kind, tmp_path)
+    site = tmp_path / "site"
+    # Installed as pip would, into a folder of its own, so that its entry point is found.
+    subprocess.run(
+        [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--no-build-isolation", "--target", str(site), str(directory)],
+        check=True, capture_output=True, text=True, timeout=300)
+    ran = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(directory / "tests")],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(site), os.environ.get("PYTHONPATH", "")])},
+        capture_output=True, text=True, timeout=300)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+
+
+@pytest.mark.parametrize("name", ["My Chip", "", "-x", "a_b", "../up"])
+def test_names_that_no_package_can_have_are_refused(name, tmp_path):
+    with pytest.raises(UsageError):
+        make_plugin(name, "op", tmp_path)
+
+
+def test_unknown_kinds_and_existing_directories_are_refused(tmp_path):
+    with pytest.raises(UsageError, match="kind"):
+        make_plugin("x", "compiler", tmp_path)
+    (tmp_path / "there").mkdir()
+    with pytest.raises(UsageError, match="exists"):
+        make_plugin("there", "op", tmp_path)

@@ -1,0 +1,123 @@
+"""Rewriting: tables, the conversion driver and the greedy driver."""
+
+from __future__ import annotations
+
+import pytest
+
+from transload.errors import ConversionError, PassError, Unsupported
+from transload.ir import F32, FusedLocation, Op, TensorType, new_module, set_results, verify
+from transload.rewrite import CHANGED, RewriteTable, apply_greedily, convert_ops
+
+T = TensorType((2,), F32)
+
+
+def chain(*names: str):
+    """A module with one unregistered op after another, named after their place."""
+    module = new_module()
+    main = module.add_function("main", [T], ["x"])
+    value = main.regions[0].block.arguments[0]
+    for index, name in enumerate(names):
+        value = main.regions[0].block.append(Op(name, [value], [T], location=f"t{index}")).result
+    set_results(main, [value], ["y"])
+    return module
+
+
+def names(module):
+    return [op.name for op in module.ops()]
+
+
+def test_conversion_lists_every_op_it_could_not_convert():
+    table = RewriteTable()
+
+    @table("old.known")
+    def known(op, rw):
+        return rw.create("new.known", op.operands, [T]).result
+
+    @table("old.sometimes")
+    def sometimes(op, rw):
+        rw.create("new.left_over", op.operands, [T])
+        raise Unsupported("only on Sundays", "wait")
+
+    module = chain("old.known", "old.sometimes", "old.unknown", "old.unknown", "old.known")
+    with pytest.raises(ConversionError) as caught:
+        convert_ops(module, table, "old", hint=lambda name: f"add {name}")
+    findings = {finding.what: finding for finding in caught.value.findings}
+    assert findings["old.sometimes"].why == "only on Sundays"
+    assert findings["old.sometimes"].hint == "wait"
+    assert findings["old.sometimes"].names == ("t1",)
+    assert findings["old.unknown"].count == 2
+    assert findings["old.unknown"].names == ("t2", "t3")
+    assert findings["old.unknown"].hint == "add old.unknown"
+    assert "new.left_over" not in names(module), "what a rewrite made before it gave up is taken back"
+
+
+def test_the_op_that_computes_the_result_gets_the_original_name():
+    table = RewriteTable()
+
+    @table("old.two")
+    def two(op, rw):
+        first = rw.create("new.first", op.operands, [T]).result
+        return rw.create("new.second", [first], [T]).result
+
+    module = chain("old.two")
+    convert_ops(module, table, "old")
+    first, second = list(module.ops())[:2]
+    assert second.location == "t0"
+    assert isinstance(first.location, FusedLocation)
+    assert first.origin == "t0"
+    assert first.result.name is None
+    verify(module)
+
+
+def test_ops_of_the_source_dialect_that_a_rewrite_makes_are_converted_too():
+    table = RewriteTable()
+    table("old.outer")(lambda op, rw: rw.create("old.inner", op.operands, [T]).result)
+    table("old.inner")(lambda op, rw: rw.create("new.inner", op.operands, [T]).result)
+    module = chain("old.outer")
+    convert_ops(module, table, "old")
+    assert names(module) == ["new.inner", "func.return"]
+
+
+def test_ops_of_other_dialects_that_the_table_names_are_converted():
+    table = RewriteTable()
+    table("mine.op")(lambda op, rw: rw.create("new.op", op.operands, [T]).result)
+    module = chain("mine.op", "yours.op")
+    convert_ops(module, table, "old")
+    assert names(module) == ["new.op", "yours.op", "func.return"]
+
+
+def test_tables_compose_and_are_tried_in_order():
+    first, second = RewriteTable(), RewriteTable()
+    first("a.x")(lambda op, rw: None)
+    second("a.x")(lambda op, rw: rw.create("b.x", op.operands, [T]).result)
+    module = chain("a.x")
+    convert_ops(module, first + second, "a")
+    assert names(module) == ["b.x", "func.return"]
+
+
+def test_greedy_rewriting_goes_on_until_nothing_changes():
+    table = RewriteTable()
+
+    @table("a.twice")
+    def cancel(op, rw):
+        inner = op.operands[0].op
+        return inner.operands[0] if inner is not None and inner.name == "a.twice" else None
+
+    module = chain(*["a.twice"] * 6)
+    assert apply_greedily(module, table)
+    from transload.passes.dce import eliminate_dead_code
+
+    eliminate_dead_code(module)
+    assert not apply_greedily(module, table)
+    verify(module)
+
+
+def test_a_table_that_never_ends_is_an_error():
+    table = RewriteTable()
+
+    @table("a.x")
+    def forever(op, rw):
+        return CHANGED
+
+    with pytest.raises(PassError, match="does not come to an end"):
+        apply_greedily(chain("a.x"), table)
