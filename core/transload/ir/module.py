@@ -19,7 +19,7 @@ class Module(Op):
     the IR and does not appear in text.
     """
 
-    __slots__ = ("source", "source_format")
+    __slots__ = ("__weakref__", "source", "source_format")
 
     def __init__(self, attributes: dict | None = None, location: Location = None) -> None:
         super().__init__("builtin.module", (), (), attributes, (Region([Block()]),), location)

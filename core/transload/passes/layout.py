@@ -10,8 +10,7 @@ about; instead each op's form is chosen:
 2. backwards, price every form of every value: the elements that would have to be moved behind it;
 3. forwards, take for each op the cheapest option, given the forms its operands exist in by now, and
    rewrite it in place. A Permute is made only where a value is needed in a form it does not exist in,
-   once for all who need it; constants are permuted at once;
-4. let constant weights of a MatMul absorb a Permute in front of a flatten (`layout_weights`).
+   once for all who need it; constants are permuted at once.
 
 On a tree the choice is optimal; where values have several users, prices count what they share twice
 and the choice may be off. Time is linear in the number of ops.
@@ -33,9 +32,8 @@ from .layout_forms import (
     Form, Shape, after_permute, channels_first, channels_last, compose, is_plain, order_between, plain, same_memory, stored_shape,
     volume,
 )
-from .layout_options import Option, fixed
+from .layout_options import Option
 from .layout_rules import options_of
-from .layout_weights import absorb_permutes
 
 __all__ = ["change_layout"]
 
@@ -57,7 +55,6 @@ def change_layout(module: Module, to: str = "NHWC") -> bool:
         changed |= _FunctionLayout(function, to).run()
         if output_names(function) != names:
             _keep_output_names(function, names)
-    changed |= absorb_permutes(module)
     return changed
 
 
@@ -185,7 +182,8 @@ class _FunctionLayout:
             self.order.append(op)
             for index, result in enumerate(op.results):
                 if result in self.shapes:
-                    self.candidates[result] = list(dict.fromkeys(o.results[index] for o in options if o.results[index] is not None))
+                    forms = (option.results[index] for option in options)
+                    self.candidates[result] = list(dict.fromkeys(form for form in forms if form is not None))
             if len(options) == 1:
                 for operand, form in zip(op.operands, options[0].operands, strict=True):
                     if form is not None:
@@ -269,12 +267,14 @@ class _FunctionLayout:
             options = self.options.get(op)
             if options is None:
                 continue  # a constant or a Permute
-            option = options[0] if len(options) == 1 else min(options, key=lambda o, op=op: self._price_now(op, o))
-            self._apply(op, option)
+            self._apply(op, self._cheapest(op, options))
             for region in op.regions:
                 for inner in region.blocks:
                     self._rewrite(inner)
         self.scopes.pop()
+
+    def _cheapest(self, op: Op, options: list[Option]) -> Option:
+        return options[0] if len(options) == 1 else min(options, key=lambda option: self._price_now(op, option))
 
     def _price_now(self, op: Op, option: Option) -> int:
         price = self._price_of_results(op, option)
@@ -318,6 +318,8 @@ class _FunctionLayout:
                 op.attributes = dict(option.attributes)
             else:
                 op.attributes.update(option.attributes)
+        if option.then is not None:
+            option.then()
         for result, form in zip(op.results, option.results, strict=True):
             if form is not None and result in self.shapes:
                 result.type = self._stored_type(result, form)
@@ -346,7 +348,7 @@ class _FunctionLayout:
             return base
         dense = self.constants[base]
         tail = need.tail or plain(len(need.form))
-        padded = _padded(stored_shape(dense.shape, need.form), len(tail))
+        padded: tuple[int, ...] = _padded(stored_shape(dense.shape, need.form), len(tail))  # type: ignore[assignment]
         shape: tuple[int, ...] = stored_shape(padded, tail)  # type: ignore[assignment]
         element = _permuted_padded(permuted_element(self.elements[base], need.form), len(tail) - len(need.form), tail)
         if isinstance(dense.data, SplatData):

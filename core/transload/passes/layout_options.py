@@ -24,13 +24,14 @@ class Option:
 
     A form longer than its operand's rank asks for the operand reshaped to that rank by leading
     dimensions of size 1. A form of None takes the operand as it is. `name` is that of the op it
-    becomes, where that is another one.
+    becomes, where that is another one. `then` is called when the option is taken, and may change ops behind.
     """
 
     operands: tuple[Form | None, ...]
     results: tuple[Form | None, ...]
     attributes: dict[str, Any] = field(default_factory=dict)
     name: str | None = None
+    then: Callable[[], None] | None = None
 
     @property
     def keeps(self) -> bool:

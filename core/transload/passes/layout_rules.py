@@ -9,6 +9,7 @@ from ..ir import Op, QuantType, TensorType, Value
 from ..ir.build import constant_of
 from .layout_forms import Form, Shape, dropping, inserting, is_plain, plain, reshaped_form, stored_shape
 from .layout_options import Facts, Option, Rule, broadcast_form, fixed, joined_forms
+from .layout_weights import absorber
 
 __all__ = ["RULES", "options_of"]
 
@@ -28,7 +29,7 @@ def rule(*names: str) -> Callable[[Rule], Rule]:
 def options_of(op: Op, facts: Facts) -> list[Option]:
     """All the ways in which `op` can run, at least one."""
     declaration = op.declaration
-    if declaration is None or op.regions or "terminator" in declaration.traits or _per_axis_float(op):
+    if declaration is None or op.regions or "terminator" in declaration.traits or _moves_quantized_axis(op):
         return [fixed(op, facts)]
     known = RULES.get(op.name)
     tensors = [value for value in op.operands if isinstance(value.type, TensorType)]
@@ -43,9 +44,13 @@ def options_of(op: Op, facts: Facts) -> list[Option]:
     return known(op, facts) or [fixed(op, facts)]
 
 
-def _per_axis_float(op: Op) -> bool:
-    """Whether an op that must be declared for it has a result quantized per axis, whose axis no rule would follow."""
-    return op.name in ("top.Reshape", "top.Squeeze", "top.Unsqueeze", "top.Split", "top.Slice", "top.Concat", "top.Gather") and any(
+_RESHAPING = frozenset(
+    f"top.{name}" for name in ("Reshape", "Squeeze", "Unsqueeze", "Split", "Slice", "Concat", "Gather", "Pack", "Unpack"))
+
+
+def _moves_quantized_axis(op: Op) -> bool:
+    """Whether the op joins, cuts or moves a dimension that quantization goes along: no rule here follows that."""
+    return op.name in _RESHAPING and any(
         isinstance(value.type, TensorType) and isinstance(value.element, QuantType) and value.element.per_axis
         for value in (*op.operands, *op.results))
 
@@ -142,7 +147,7 @@ def concat(op: Op, facts: Facts) -> list[Option]:
     rank = _rank(op.results[0], facts)
     axis = _axis(op.axis, rank)
     return [
-        Option((form,) * len(op.operands), (form,), _changed(op, axis=form.index(axis)) if not is_plain(form) else {})
+        Option((form,) * len(op.operands), (form,), {} if is_plain(form) else {"axis": form.index(axis)})
         for form in joined_forms(op.operands, rank, facts)
     ]
 
@@ -152,7 +157,7 @@ def along_axis(op: Op, facts: Facts) -> list[Option]:
     rank = _rank(op.operands[0], facts)
     axis = _axis(op.axis, rank)
     return [
-        Option(_others(op, facts, form), (form,) * len(op.results), _changed(op, axis=form.index(axis)) if not is_plain(form) else {})
+        Option(_others(op, facts, form), (form,) * len(op.results), {} if is_plain(form) else {"axis": form.index(axis)})
         for form in joined_forms(op.operands[:1], rank, facts)
     ]
 
@@ -239,7 +244,9 @@ rule("Tile")(_per_dimension("tile"))
 
 # --- ops that remove or add dimensions
 
-def _dropping(op: Op, facts: Facts, axes: Iterable[int], keepdims: bool, changes: Callable[[Form], dict[str, Any]]) -> list[Option]:
+def _dropping(
+    op: Op, facts: Facts, axes: Iterable[int], keepdims: bool, changes: Callable[[Form], dict[str, Any]],
+) -> list[Option]:
     rank = _rank(op.operands[0], facts)
     gone = sorted({_axis(axis, rank) for axis in axes})
     return [
@@ -312,13 +319,15 @@ def reshape(op: Op, facts: Facts) -> list[Option]:
         form = reshaped_form(wish, after, before, facts.forms(op.operands[0]))  # type: ignore[arg-type, assignment]
         if form is not None:
             pairs[form, wish] = None
-    return [
+    options = [
         Option((form,), (made,)) if is_plain(made) and is_plain(form)
         else Option((form,), (made,), {"shape": stored_shape(after, made)}, "top.Reshape")
         for form, made in pairs
     ]
+    absorb = absorber(op) if op.name == "top.Reshape" else None
+    for form in facts.forms(op.operands[0]) if absorb is not None else ():
+        action = None if is_plain(form) else absorb(form)  # type: ignore[misc]
+        if action is not None:
+            options.append(Option((form,), (plain(len(after)),), {"shape": tuple(after)}, then=action))
+    return options
 
-
-def _changed(op: Op, **attributes: Any) -> dict[str, Any]:
-    """The attributes that are not what they were."""
-    return {name: value for name, value in attributes.items() if op.attribute(name) != value}

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import math
 import os
-import tempfile
 import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -116,9 +116,10 @@ def _npz_members(path: Path) -> Iterator[tuple[str, TensorData]]:
                     header_size = member.tell()
                 if dtype.hasobject:
                     raise ReadError(f"{path}: member {name!r} holds Python objects, which are never read")
-                if info.compress_type == zipfile.ZIP_STORED and not fortran:
+                n_bytes = math.prod(shape) * dtype.itemsize
+                if info.compress_type == zipfile.ZIP_STORED and not fortran and n_bytes:
                     offset = _data_offset(path, info) + header_size
-                    if offset + int(np.prod(shape, dtype=object)) * dtype.itemsize > path.stat().st_size:
+                    if offset + n_bytes > path.stat().st_size:
                         raise ReadError(f"{path}: member {name!r} is cut short")
                     yield name, MmapData(path, offset, shape, dtype)
                 else:
@@ -181,26 +182,20 @@ class ResourceKeys:
 def save_constants(path: str | Path, constants: Mapping[str, Dense]) -> None:
     """Write constants to a `.npz`, not compressed so that it can be mapped; the file appears when it is whole."""
     path = Path(path)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        handle, temporary = tempfile.mkstemp(prefix=path.name, suffix=".part", dir=path.parent)
+        file = open(temporary, "wb")  # noqa: SIM115 - closed by the with below
     except OSError as error:
         raise UsageError(f"cannot write {path}: {error}") from None
     try:
-        with os.fdopen(handle, "wb") as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
+        with file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
             for key, dense in constants.items():
                 with archive.open(f"{key}.npy", "w", force_zip64=True) as member:
                     _write_npy(member, dense)
-        os.chmod(temporary, 0o666 & ~_umask())
         os.replace(temporary, path)
     except BaseException:
-        os.unlink(temporary)
+        temporary.unlink(missing_ok=True)
         raise
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def _write_npy(member: Any, dense: Dense) -> None:

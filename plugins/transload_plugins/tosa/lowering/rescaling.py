@@ -71,9 +71,9 @@ def widen(rw: Rewriter, x: Value, left_shift: int = 0) -> Value:
     type_ = x.element
     zero_point = per_tensor(x).zero_point if isinstance(type_, QuantType) else 0
     stored = storage_of(x)
-    if stored == I8 or (stored == I16 and zero_point == 0):
+    if stored == I8:
         return build.rescale(rw, x, [1 << 30], [30 - left_shift], zero_point, 0, I32)
-    if stored == I16:
+    if stored == I16:  # a rescale would not take such large numbers with so small a shift
         x = build.cast(rw, x, I32)
     elif stored != I32:
         raise Unsupported(f"TOSA has no arithmetic on {stored}")
@@ -123,9 +123,11 @@ def fused_activation(rw: Rewriter, x: Value, op: Op) -> Value:
 
 def narrow(
     rw: Rewriter, x: Value, factors: Sequence[float] | float, element: Type, rounding: str = DOUBLE,
-    activation: tuple[float, float] = (-math.inf, math.inf),
+    activation: tuple[float, float] = (-math.inf, math.inf), sum_bits: int = 32,
 ) -> Value:
     """A sum `x` of i32 or i48 times real factors (one, or one for each index of the last dimension) in type `element`.
+
+    `sum_bits` is how many bits the sum may take, where that is more than 32.
 
     To a quantized type: rescaled, rounded as `rounding` says, with zero point and saturation, and clamped
     to the reals of `activation`. To a float type: multiplied in float.
@@ -134,13 +136,14 @@ def narrow(
     if len(set(reals)) == 1:
         reals = reals[:1]
     if not isinstance(element, QuantType):
-        return _narrow_to_float(rw, x, reals, element, activation)
+        return _narrow_to_float(rw, x, reals, element, activation, sum_bits)
     if element.per_axis:
         raise Unsupported("the result is quantized per axis", "quantize activations with one scale for the whole tensor")
     bounds = activation_bounds(element, *activation)
     per_channel = len(reals) > 1
     if storage_of(x) == I48 and rounding != WIDE:
-        x, shift = _to_i32(rw, x)
+        shift = max(0, sum_bits - 32)
+        x = _to_i32(rw, x, shift)
         reals = [real * 2.0**shift for real in reals]
     if rounding == WIDE:
         scales = [scale16(real) for real in reals]
@@ -163,17 +166,20 @@ def narrow(
     return clamp_to(rw, made, bounds, element)
 
 
-def _to_i32(rw: Rewriter, x: Value, shift: int = 0) -> tuple[Value, int]:
-    """A sum of 48 bits that fits in 32 after a shift to the right; how far it was shifted."""
-    return build.rescale(rw, x, [1 << 14], [14 + shift], 0, 0, I32, scale32=False), shift
+def _to_i32(rw: Rewriter, x: Value, shift: int) -> Value:
+    """A sum of 48 bits shifted to the right, so that it fits in 32."""
+    return build.rescale(rw, x, [1 << 14], [14 + shift], 0, 0, I32, scale32=False)
 
 
-def _narrow_to_float(rw: Rewriter, x: Value, reals: Sequence[float], element: Type, activation: tuple[float, float]) -> Value:
+def _narrow_to_float(
+    rw: Rewriter, x: Value, reals: Sequence[float], element: Type, activation: tuple[float, float], sum_bits: int,
+) -> Value:
     if not isinstance(element, FloatType):
         raise Unsupported(f"a quantized sum cannot become {element}")
     shift = 0
     if storage_of(x) == I48:
-        x, shift = _to_i32(rw, x)
+        shift = max(0, sum_bits - 32)
+        x = _to_i32(rw, x, shift)
     real = build.cast(rw, x, F32)
     factor = np.asarray(reals, np.float64) * 2.0**shift
     constant = build.const(rw, factor.astype(np.float32).reshape((1,) * max(x.rank - 1, 0) + (-1,)) if x.rank else factor[0])
@@ -247,7 +253,7 @@ def single_rescale_agrees(source: QuantType, first: Scale, then: Scale) -> bool:
     """Whether one rescale by both factors, rounded once, gives what two do for every stored number."""
     numbers = np.arange(source.storage_min, source.storage_max + 1, dtype=np.int64) - source.zero_point
     shift = first.shift + then.shift - 30
-    if first.multiplier != 1 << 30 or not 2 <= shift <= 62:
+    if first.multiplier != 1 << 30 or not 2 <= shift <= 62 or np.abs(numbers).max() >> (shift - 1):
         return False
     twice = apply_scale(apply_scale(numbers, first), then)
     return bool(np.array_equal(twice, apply_scale(numbers, Scale(then.multiplier, shift), double_round=False)))

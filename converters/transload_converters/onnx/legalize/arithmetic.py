@@ -1,0 +1,199 @@
+"""Arithmetic, comparison and logic, element by element, and casts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from transload.errors import Unsupported
+from transload.ir import BOOL, F32, FloatType, IntegerType, Op, TensorType, Value
+from transload.rewrite import Rewriter
+
+from ..types import element_of
+from .table import OnnxTable, attr, cast, first_of, is_float, is_integer, need, need_attr, operand, opset, scalar_like, splat
+
+TABLE = OnnxTable()
+
+# --- functions of one operand
+
+_UNARY = {
+    "Abs": "Abs", "Neg": "Neg", "Exp": "Exp", "Log": "Log", "Sqrt": "Sqrt", "Reciprocal": "Reciprocal", "Floor": "Floor",
+    "Ceil": "Ceil", "Round": "Round", "Sign": "Sign", "Sin": "Sin", "Cos": "Cos", "Tan": "Tan", "Asin": "Asin", "Acos": "Acos",
+    "Atan": "Atan", "Sinh": "Sinh", "Cosh": "Cosh", "Tanh": "Tanh", "Asinh": "Asinh", "Acosh": "Acosh", "Atanh": "Atanh",
+    "Erf": "Erf", "Not": "LogicalNot", "BitwiseNot": "BitwiseNot", "IsNaN": "IsNaN",
+}
+_FLOAT_ONLY = {"Erf", "Sign"}
+"""Functions that ONNX defines for integers too, and the hub where it says so."""
+
+
+def _unary(name: str) -> None:
+    @TABLE(f"onnx.{name}")
+    def rewrite(op: Op, rw: Rewriter) -> Value:
+        value = need(op, 0)
+        if name == "Erf" and is_integer(value):
+            return cast(rw, rw.emit("top.Erf", cast(rw, value, F32)), value.element)
+        return rw.emit(f"top.{_UNARY[name]}", value)
+
+    rewrite.__doc__ = f"{name}: the function of the same meaning."
+
+
+for _name in _UNARY:
+    _unary(_name)
+
+
+@TABLE("onnx.IsInf")
+def is_inf(op: Op, rw: Rewriter) -> Value:
+    """IsInf, of one sign where an attribute leaves the other out."""
+    value = need(op, 0)
+    negative, positive = attr(op, "detect_negative", 1), attr(op, "detect_positive", 1)
+    infinite = rw.emit("top.IsInf", value)
+    if negative and positive:
+        return infinite
+    if not negative and not positive:
+        return splat(rw, False, value.shape, BOOL)
+    mode = "Greater" if positive else "Less"
+    signed = rw.emit("top.Compare", value, scalar_like(rw, value, 0.0), mode=mode)
+    return rw.emit("top.LogicalAnd", infinite, signed)
+
+
+# --- arithmetic of several operands
+
+
+def _binary(name: str, target: str) -> None:
+    @TABLE(f"onnx.{name}")
+    def rewrite(op: Op, rw: Rewriter) -> Value:
+        return rw.emit(target, need(op, 0), need(op, 1))
+
+    rewrite.__doc__ = f"{name}, broadcast by numpy's rule."
+
+
+for _name in ("Add", "Sub", "Mul", "Div"):
+    _binary(_name, f"top.{_name}")
+for _name, _target in {"And": "LogicalAnd", "Or": "LogicalOr", "Xor": "LogicalXor", "BitwiseAnd": "BitwiseAnd",
+                       "BitwiseOr": "BitwiseOr", "BitwiseXor": "BitwiseXor"}.items():
+    _binary(_name, f"top.{_target}")
+
+
+@TABLE("onnx.Sum")
+def sum_(op: Op, rw: Rewriter) -> Value:
+    """Sum of one or more tensors."""
+    return op.operands[0] if len(op.operands) == 1 else rw.emit("top.Add", *op.operands)
+
+
+@TABLE("onnx.Mean")
+def mean(op: Op, rw: Rewriter) -> Value:
+    """Mean of one or more tensors: their sum over their number."""
+    if len(op.operands) == 1:
+        return op.operands[0]
+    total = rw.emit("top.Add", *op.operands)
+    return rw.emit("top.MulConst", total, const_val=1.0 / len(op.operands))
+
+
+@TABLE("onnx.Max", "onnx.Min", stored="carried")
+def extreme(op: Op, rw: Rewriter) -> Value:
+    """The greatest or least of one or more tensors."""
+    return op.operands[0] if len(op.operands) == 1 else rw.emit(f"top.{op.name.rpartition('.')[2]}", *op.operands)
+
+
+@TABLE("onnx.Pow")
+def power(op: Op, rw: Rewriter) -> Value:
+    """Pow; base and exponent may have different types, the result has the base's."""
+    base, exponent = need(op, 0), need(op, 1)
+    if base.element == exponent.element:
+        return rw.emit("top.Pow", base, exponent)
+    if isinstance(base.element, FloatType):
+        return rw.emit("top.Pow", base, cast(rw, exponent, base.element))
+    if isinstance(exponent.element, FloatType):  # an integer base: in the reals, then back
+        real = rw.emit("top.Pow", cast(rw, base, exponent.element), exponent)
+        return cast(rw, real, base.element)
+    return rw.emit("top.Pow", base, cast(rw, exponent, base.element))
+
+
+@TABLE("onnx.Mod")
+def modulo(op: Op, rw: Rewriter) -> Value:
+    """Mod: the sign of the divisor, or (fmod=1) of the dividend."""
+    return rw.emit("top.TruncMod" if attr(op, "fmod", 0) else "top.FloorMod", need(op, 0), need(op, 1))
+
+
+@TABLE("onnx.BitShift")
+def bit_shift(op: Op, rw: Rewriter) -> Value:
+    """BitShift by its direction."""
+    direction = need_attr(op, "direction")
+    if direction not in ("LEFT", "RIGHT"):
+        raise Unsupported(f"direction is {direction!r}, and must be LEFT or RIGHT")
+    return rw.emit(f"top.Shift{direction.capitalize()}", need(op, 0), need(op, 1))
+
+
+# --- comparison and choice
+
+_COMPARE = {"Equal": "Equal", "Greater": "Greater", "GreaterOrEqual": "GreaterOrEqual", "Less": "Less", "LessOrEqual": "LessOrEqual"}
+
+
+@TABLE(*(f"onnx.{name}" for name in _COMPARE), stored="carried")
+def compare(op: Op, rw: Rewriter) -> Value:
+    """Equal, Greater, Less, ... to a tensor of i1."""
+    return rw.emit("top.Compare", need(op, 0), need(op, 1), mode=_COMPARE[op.name.rpartition(".")[2]])
+
+
+@TABLE("onnx.Where", stored="carried")
+def where(op: Op, rw: Rewriter) -> Value:
+    """Where."""
+    return rw.emit("top.Where", need(op, 0), need(op, 1), need(op, 2))
+
+
+# --- casts and copies
+
+
+@TABLE("onnx.Cast")
+def cast_(op: Op, rw: Rewriter) -> Value:
+    """Cast: floats to integers truncate; saturation matters to 8-bit floats only."""
+    element = element_of(need_attr(op, "to"))
+    return _cast_to(op, rw, element)
+
+
+@TABLE("onnx.CastLike")
+def cast_like(op: Op, rw: Rewriter) -> Value:
+    """CastLike: to the element type of another tensor."""
+    like = need(op, 1)
+    return _cast_to(op, rw, like.element)
+
+
+def _cast_to(op: Op, rw: Rewriter, element: Any) -> Value:
+    value = need(op, 0)
+    if not isinstance(element, FloatType | IntegerType) or not isinstance(value.element, FloatType | IntegerType):
+        raise Unsupported(f"casts {value.type} to {element}; only numbers and truth values can be cast")
+    if value.element == element:
+        return value
+    saturate = bool(attr(op, "saturate", 1)) if isinstance(element, FloatType) and element.name.startswith("f8") else None
+    return rw.emit("top.Cast", value, element=element, saturate=saturate)
+
+
+@TABLE("onnx.Identity", stored="native")
+def identity(op: Op, rw: Rewriter) -> Value:
+    """Identity: the operand itself."""
+    return need(op, 0)
+
+
+@TABLE("onnx.Dropout", stored="native")
+def dropout(op: Op, rw: Rewriter) -> list[Value]:
+    """Dropout at inference: the operand itself, and a mask that is true everywhere."""
+    value = need(op, 0)
+    if opset(op) >= 12 and operand(op, 2) is not None:
+        training = np.asarray(rw.need_constant(operand(op, 2), "training_mode")).any()
+        ratio = float(np.asarray(rw.need_constant(operand(op, 1), "ratio"))) if operand(op, 1) is not None else 0.5
+        if training and ratio:
+            raise Unsupported("drops elements at random: it is in training mode", "export the model for inference")
+    if len(op.results) < 2:
+        return [value]
+    if not isinstance(value.type, TensorType) or not value.type.is_static:
+        return first_of(op, value)
+    mask = BOOL if opset(op) >= 10 else value.element
+    return [value, splat(rw, 1, value.shape, mask)] if op.results[1].uses else [value, value]
+
+
+def floats_only(value: Value, what: str) -> Value:
+    """`value`, which must have floats."""
+    if not is_float(value):
+        raise Unsupported(f"{what} has elements {value.element}, and must have floats")
+    return value

@@ -1,0 +1,158 @@
+"""Pooling over windows and over everything."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from transload.errors import Unsupported
+from transload.ir import Op, Value, dtype_of
+from transload.rewrite import Rewriter
+
+from .convolution import Window, ones_filter, read_window, spatial_sizes
+from .table import OnnxTable, attr, first_of, need, need_attr, shape_of
+
+__all__ = ["TABLE", "average", "global_average", "pooling_window"]
+
+TABLE = OnnxTable()
+
+
+def pooling_window(op: Op, value: Value) -> tuple[Window, tuple[int, ...]]:
+    """The window of a pooling op, and by how much it goes beyond the padding at each end (`ceil_mode`)."""
+    sizes = spatial_sizes(value, "pooling")
+    window = read_window(op, sizes, need_attr(op, "kernel_shape"))
+    n = len(sizes)
+    beyond = []
+    for i, size in enumerate(sizes):
+        begin, end = window.pads[i], window.pads[n + i]
+        free = size + begin + end - window.extent(i)
+        if free < 0 and not attr(op, "ceil_mode", 0):
+            raise Unsupported(f"a window of {window.extent(i)} does not fit into {size} padded by {begin} and {end}")
+        count = free // window.strides[i] + 1
+        if attr(op, "ceil_mode", 0) and attr(op, "auto_pad", "NOTSET") in ("NOTSET", ""):
+            count = -(-free // window.strides[i]) + 1
+            if (count - 1) * window.strides[i] >= size + begin:  # a window that would begin in the padding at the end
+                count -= 1
+        beyond.append(max((count - 1) * window.strides[i] - free, 0))
+    return window, tuple(beyond)
+
+
+def _wider(window: Window, beyond: Sequence[int]) -> tuple[int, ...]:
+    """The window's padding with what `ceil_mode` adds at the ends."""
+    n = len(beyond)
+    return (*window.pads[:n], *(end + more for end, more in zip(window.pads[n:], beyond, strict=True)))
+
+
+@TABLE("onnx.MaxPool", stored="carried")
+def max_pool(op: Op, rw: Rewriter) -> list[Value]:
+    """MaxPool; the indices of the greatest elements cannot be computed."""
+    value = need(op, 0)
+    window, beyond = pooling_window(op, value)
+    pooled = rw.emit("top.MaxPool", value, kernel_shape=window.kernel, strides=window.strides, pads=_wider(window, beyond),
+                     dilations=window.dilations, layout="NCHW")
+    return first_of(op, pooled)
+
+
+@TABLE("onnx.AveragePool")
+def average_pool(op: Op, rw: Rewriter) -> Value:
+    """AveragePool, with dilations too."""
+    value = need(op, 0)
+    window, beyond = pooling_window(op, value)
+    return average(rw, value, window, beyond, bool(attr(op, "count_include_pad", 0)))
+
+
+def average(rw: Rewriter, value: Value, window: Window, beyond: Sequence[int], include_pad: bool) -> Value:
+    """The mean of each window. What `ceil_mode` adds beyond the padding never counts."""
+    if max(window.dilations) > 1:
+        return _dilated_average(rw, value, window, beyond, include_pad)
+    pads: Sequence[int] = _wider(window, beyond)
+    if include_pad and any(beyond):  # real padding counts, so it is made part of the tensor
+        n = len(beyond)
+        value = rw.emit("top.Pad", value, paddings=(0, 0, *window.pads[:n], 0, 0, *window.pads[n:]), mode="constant")
+        pads, include_pad = (*(0,) * n, *beyond), False
+    return rw.emit("top.AvgPool", value, kernel_shape=window.kernel, strides=window.strides, pads=tuple(pads),
+                   count_include_pad=include_pad or None, layout="NCHW")
+
+
+def _dilated_average(rw: Rewriter, value: Value, window: Window, beyond: Sequence[int], include_pad: bool) -> Value:
+    """The hub's pooling has no holes; a depthwise convolution by ones has, and the numbers of elements are known."""
+    shape = shape_of(value)
+    total = _window_sums(rw, value, window, _wider(window, beyond))
+    counts = np.ones(shape_of(total)[2:])
+    n = len(beyond)
+    for i, count in enumerate(shape_of(total)[2:]):
+        begin, end = window.pads[i], window.pads[n + i]
+        low, high = (-begin, shape[2 + i] + end) if include_pad else (0, shape[2 + i])
+        places = (np.arange(count)[:, None] * window.strides[i] - begin) + np.arange(window.kernel[i]) * window.dilations[i]
+        inside = ((places >= low) & (places < high)).sum(axis=1)
+        counts = counts * inside.reshape([-1 if axis == i else 1 for axis in range(n)])
+    factors = (1.0 / np.maximum(counts, 1)).astype(dtype_of(value.element))
+    return rw.emit("top.Mul", total, rw.constant(factors[None, None]))
+
+
+def _window_sums(rw: Rewriter, value: Value, window: Window, pads: Sequence[int]) -> Value:
+    channels = shape_of(value)[1]
+    ones = rw.constant(ones_filter(channels, window.kernel).astype(dtype_of(value.element)))
+    return rw.emit("top.Conv", value, ones, kernel_shape=window.kernel, strides=window.strides, pads=tuple(pads),
+                   dilations=window.dilations, group=channels, layout="NCHW")
+
+
+@TABLE("onnx.LpPool")
+def lp_pool(op: Op, rw: Rewriter) -> Value:
+    """LpPool: the p-norm of each window, by sums of powers."""
+    value, p = need(op, 0), float(attr(op, "p", 2))
+    window, beyond = pooling_window(op, value)
+    powers = rw.emit("top.Pow", rw.emit("top.Abs", value), _scalar(rw, value, p))
+    sums = _window_sums(rw, powers, window, _wider(window, beyond))
+    return rw.emit("top.Pow", sums, _scalar(rw, value, 1.0 / p))
+
+
+def _scalar(rw: Rewriter, value: Value, number: float) -> Value:
+    return rw.constant(np.array(number, dtype_of(value.element)))
+
+
+# --- over everything
+
+
+@TABLE("onnx.GlobalAveragePool")
+def global_average_pool(op: Op, rw: Rewriter) -> Value:
+    """GlobalAveragePool."""
+    return global_average(rw, need(op, 0))
+
+
+def global_average(rw: Rewriter, value: Value, element: object = None) -> Value:
+    """The mean over all spatial dimensions, which stay with size 1: a pooling in two dimensions, else a reduction."""
+    sizes = shape_of(value)[2:]
+    if len(sizes) == 2:
+        return rw.emit("top.AvgPool", value, kernel_shape=sizes, layout="NCHW", element=element)
+    return rw.emit("top.Reduce", value, axes=_spatial(value), mode="ReduceMean", element=element)
+
+
+@TABLE("onnx.GlobalMaxPool", stored="carried")
+def global_max_pool(op: Op, rw: Rewriter) -> Value:
+    """GlobalMaxPool."""
+    value = need(op, 0)
+    sizes = shape_of(value)[2:]
+    if len(sizes) == 2:
+        return rw.emit("top.MaxPool", value, kernel_shape=sizes, layout="NCHW")
+    return rw.emit("top.Reduce", value, axes=_spatial(value), mode="ReduceMax")
+
+
+@TABLE("onnx.GlobalLpPool")
+def global_lp_pool(op: Op, rw: Rewriter) -> Value:
+    """GlobalLpPool: the p-norm over all spatial dimensions."""
+    value, p = need(op, 0), float(attr(op, "p", 2))
+    if p in (1, 2):
+        return rw.emit("top.Reduce", value, axes=_spatial(value), mode=f"ReduceL{int(p)}")
+    powers = rw.emit("top.Pow", rw.emit("top.Abs", value), _scalar(rw, value, p))
+    sums = rw.emit("top.Reduce", powers, axes=_spatial(value), mode="ReduceSum")
+    return rw.emit("top.Pow", sums, _scalar(rw, value, 1.0 / p))
+
+
+def _spatial(value: Value) -> tuple[int, ...]:
+    rank = len(shape_of(value))
+    if rank < 3 or not math.prod(shape_of(value)):
+        raise Unsupported(f"pools a tensor of type {value.type}, which has no spatial dimensions")
+    return tuple(range(2, rank))

@@ -1,0 +1,5 @@
+"""`python -m transload`."""
+
+from .cli import main
+
+main()

@@ -1,0 +1,1 @@
+"""Acme's op and chip for Transload."""

@@ -1,0 +1,201 @@
+"""Elementwise operators of several quantized operands, as LiteRT's reference kernels compute them.
+
+Sums are taken in 32 bits, the operands first scaled to a common scale with 20 bits of fraction (15 for
+int16); products exactly, and scaled once. What has no integer form here is computed in float between a
+dequantization and a quantization: the last rule of the table.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from transload.ir import F32, I8, I16, I32, Op, QuantType, Value
+from transload.rewrite import Rewriter, RewriteTable
+
+from .. import build
+from ..dialect.base import storage_of
+from .arith import Scale, scale32
+from .cast import quantize
+from .rescaling import (
+    UNSIGNED, activation_range, any_quantized, dequantize, narrow, quant, requantize, same_numbers, scaled,
+    single_rescale_agrees, widen,
+)
+
+__all__ = ["FALLBACK", "TABLE"]
+
+TABLE = RewriteTable()
+FALLBACK = RewriteTable()
+"""For every op of `top` that nothing else converts in its quantized form."""
+
+
+def _integers(values: Sequence[Value], storages: Sequence[Any] = (I8, I16)) -> list[QuantType] | None:
+    """The types of values that are all quantized per tensor in small integers; None where one is not."""
+    types = [quant(value) for value in values]
+    fits = all(t is not None and not t.per_axis and t.storage in storages for t in types)
+    return types if fits else None  # type: ignore[return-value]
+
+
+def _term(rw: Rewriter, x: Value, real: float, bits: int) -> Value:
+    """`(x - zero_point) * 2**bits`, then times `real`, as two roundings; in one `rescale` where that gives the same."""
+    factor = scale32(real)
+    source: QuantType = quant(x)  # type: ignore[assignment]
+    if single_rescale_agrees(source, Scale(1 << 30, 30 - bits), factor) and (storage_of(x) == I8 or source.zero_point == 0):
+        return build.rescale(rw, x, [factor.multiplier], [factor.shift - bits], source.zero_point, 0, I32)
+    return scaled(rw, widen(rw, x, bits), factor)
+
+
+def _weighted_sum(op: Op, rw: Rewriter, values: Sequence[Value], coefficients: Sequence[float]) -> Value | None:
+    types = _integers([*values, op.result])
+    if types is None or 0.0 in coefficients:
+        return None
+    *sources, target = types
+    bits = 20 if all(type_.storage == I8 for type_ in types) else 15
+    reals = [type_.scale * abs(c) for type_, c in zip(sources, coefficients, strict=True)]
+    headroom = 2.0 ** max(1, math.ceil(math.log2(len(reals)))) * max(reals)
+    terms = build.equal_rank(rw, *(_term(rw, value, real / headroom, bits) for value, real in zip(values, reals, strict=True)))
+    total = terms[0]
+    if coefficients[0] < 0:
+        total = build.negate(rw, total)
+    for term, c in zip(terms[1:], coefficients[1:], strict=True):
+        total = rw.emit("tosa.add" if c > 0 else "tosa.sub", total, term, element=I32)
+    return narrow(rw, total, headroom / ((1 << bits) * target.scale), op.result.element, activation=activation_range(op))
+
+
+@TABLE("top.Add")
+def add(op: Op, rw: Rewriter) -> Value | None:
+    return _weighted_sum(op, rw, op.inputs, op.coeff or (1.0,) * len(op.inputs))
+
+
+@TABLE("top.Sub")
+def sub(op: Op, rw: Rewriter) -> Value | None:
+    return _weighted_sum(op, rw, op.inputs, (1.0, -1.0))
+
+
+@TABLE("top.Mul")
+def mul(op: Op, rw: Rewriter) -> Value | None:
+    types = _integers([*op.inputs, op.result])
+    if types is None or len(op.inputs) != 2:
+        return None
+    a, b, target = types
+    plain = a.storage == b.storage and a.zero_point == b.zero_point == 0  # which `mul` takes as they are
+    x, y = op.inputs if plain else (widen(rw, value) for value in op.inputs)
+    product = build.mul(rw, x, y, element=I32)
+    real = np.float32(a.scale) * np.float32(b.scale) / np.float32(target.scale)
+    return narrow(rw, product, float(real), op.result.element, activation=activation_range(op))
+
+
+@TABLE("top.SquaredDifference")
+def squared_difference(op: Op, rw: Rewriter) -> Value | None:
+    types = _integers([op.a, op.b, op.result], (I8,))
+    if types is None:
+        return None
+    a, b, target = types
+    bits = 7
+    twice = 2.0 * max(a.scale, b.scale)
+    x, y = build.equal_rank(rw, _term(rw, op.a, a.scale / twice, bits), _term(rw, op.b, b.scale / twice, bits))
+    difference = rw.emit("tosa.sub", x, y, element=I32)
+    squared = build.mul(rw, difference, difference, element=I32)
+    return narrow(rw, squared, twice * twice / ((1 << 2 * bits) * target.scale), op.result.element)
+
+
+@TABLE("top.Max", "top.Min")
+def extreme(op: Op, rw: Rewriter) -> Value | None:
+    """In the result's type, where a constant bound is a clamp; else in i32, which is what TOSA compares."""
+    types = _integers([*op.inputs, op.result])
+    if types is None:
+        return None
+    target = types[-1]
+    largest = op.name == "top.Max"
+    values = [requantize(rw, value, target) for value in op.inputs]
+    low, high = target.storage.range
+    moving: list[Value] = []
+    for value in values:
+        bound = rw.constant_of(value)
+        if bound is not None and bound.size == 1 and value.rank <= op.result.rank and len(values) > 1:
+            low, high = (max(low, int(bound.item())), high) if largest else (low, min(high, int(bound.item())))
+        else:
+            moving.append(value)
+    if not moving:
+        return None
+    result = moving[0]
+    if len(moving) > 1:
+        result, *others = build.equal_rank(rw, *(build.cast(rw, value, I32) for value in moving))
+        for other in others:
+            result = rw.emit("tosa.maximum" if largest else "tosa.minimum", result, other, element=I32)
+        result = rw.emit("tosa.cast", result, element=target)
+    if result.type.shape != op.result.type.shape:  # type: ignore[attr-defined]
+        return None
+    return result if (low, high) == target.storage.range else build.clamp(rw, result, low, high, target)
+
+
+@TABLE("top.Compare")
+def compare(op: Op, rw: Rewriter) -> Value | None:
+    """LiteRT compares with 8 bits of fraction, each operand times its own scale; operands of one type as they are."""
+    types = _integers([op.lhs, op.rhs], (I8, I16))
+    if types is None:
+        return None
+    a, b = op.lhs, op.rhs
+    if same_numbers(*types):
+        a, b = (build.cast(rw, value, I32) for value in (a, b))
+    else:
+        headroom = 2.0 * max(type_.scale for type_ in types)
+        bits = 20 if all(type_.storage == I8 for type_ in types) else 15
+        a, b = (_term(rw, value, type_.scale / headroom, bits) for value, type_ in zip((a, b), types, strict=True))
+    a, b = build.equal_rank(rw, a, b)
+    mode = op.mode
+    if mode in ("Less", "LessOrEqual"):
+        a, b, mode = b, a, mode.replace("Less", "Greater")
+    name = {"Equal": "tosa.equal", "NotEqual": "tosa.equal", "Greater": "tosa.greater", "GreaterOrEqual": "tosa.greater_equal"}[mode]
+    found = rw.emit(name, a, b)
+    return rw.emit("tosa.logical_not", found) if mode == "NotEqual" else found
+
+
+@TABLE("top.Where")
+def where(op: Op, rw: Rewriter) -> Value | None:
+    target = quant(op.result)
+    if target is None or _integers([op.tbrn, op.fbrn, op.result], (I8, I16, I32)) is None:
+        return None
+    values = (requantize(rw, value, target) for value in (op.tbrn, op.fbrn))
+    condition, a, b = build.equal_rank(rw, op.condition, *values)
+    return rw.emit("tosa.select", condition, a, b, element=target)
+
+
+@TABLE("top.Div")
+def divide(op: Op, rw: Rewriter) -> Value | None:
+    """By one constant number: a table, or one rescale."""
+    types = _integers([*op.inputs, op.result])
+    if types is None:
+        return None
+    divisor = rw.constant_of(op.inputs[1])
+    if divisor is None or divisor.size != 1 or op.inputs[1].rank > op.inputs[0].rank:
+        return None
+    a, b, target = types
+    number = int(divisor.item()) - b.zero_point
+    if number == 0:
+        return None
+    real = a.scale / (abs(number) * b.scale * target.scale)
+    x = widen(rw, op.inputs[0])
+    return narrow(rw, build.negate(rw, x) if number < 0 else x, real, op.result.element, activation=activation_range(op))
+
+
+@FALLBACK("top.*")
+def through_floats(op: Op, rw: Rewriter) -> Any:
+    """The op on real numbers, between dequantization and quantization."""
+    if not any_quantized(op) or op.regions or op.name in ("top.Cast", "top.Weight"):
+        return None
+    operands = [dequantize(rw, value) if quant(value) is not None else value for value in op.operands]
+    attributes = {key: value for key, value in op.attributes.items() if key != UNSIGNED}
+    types = [
+        result.type.with_element(F32) if quant(result) is not None else result.type  # type: ignore[attr-defined]
+        for result in op.results
+    ]
+    made = rw.create(op.name, operands, types, attributes)
+    results = [
+        quantize(rw, new, quant(old)) if quant(old) is not None else new  # type: ignore[arg-type]
+        for old, new in zip(op.results, made.results, strict=True)
+    ]
+    return results if len(results) != 1 else results[0]
