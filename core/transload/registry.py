@@ -7,6 +7,7 @@ first op of that dialect is looked up. Who registers them is the plugin host; co
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from typing import Any
 
@@ -34,6 +35,7 @@ def set_discovery(discover: Callable[[], None] | None) -> None:
 
 def _ready() -> None:
     global _discover
+    importlib.import_module(".plugin_host", __package__)  # sets the discovery, where nothing imported it so far
     if _discover is not None:
         discover, _discover = _discover, None
         discover()

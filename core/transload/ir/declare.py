@@ -86,7 +86,8 @@ class AttributeKind:
     """What an attribute holds: a name for the reference page, a check, and the text type of its numbers.
 
     `text_type` is the MLIR type printed after a number (`3 : i32`); `wrap` makes of the plain Python
-    value the typed one that the printer prints, `unwrap` the reverse.
+    value the typed one that the printer prints, `unwrap` the reverse (and gives back what it is given
+    where that is of another kind).
     """
 
     __slots__ = ("accepts", "name", "unwrap", "wrap")
@@ -113,17 +114,19 @@ def _is_float(value: Attribute) -> bool:
 
 
 def _int_kind(type_: Type) -> AttributeKind:
-    return AttributeKind(f"integer ({type_})", _is_int, None if type_ == I64 else lambda v: IntAttr(v, type_), int)
+    return AttributeKind(f"integer ({type_})", _is_int, None if type_ == I64 else lambda v: IntAttr(v, type_),
+        lambda v: int(v) if _is_int(v) else v)
 
 
 def _float_kind(type_: Type) -> AttributeKind:
-    return AttributeKind(f"float ({type_})", _is_float, lambda v: FloatAttr(v, type_), float)
+    return AttributeKind(f"float ({type_})", _is_float, lambda v: FloatAttr(v, type_), lambda v: float(v) if _is_float(v) else v)
 
 
 def _ints_kind(type_: Type) -> AttributeKind:
     return AttributeKind(
         f"integers ({type_})", lambda v: isinstance(v, tuple) and all(map(_is_int, v)),
-        None if type_ == I64 else lambda v: DenseArray(v, type_), lambda v: tuple(map(int, v)))
+        None if type_ == I64 else lambda v: DenseArray(v, type_),
+        lambda v: tuple(map(int, v)) if isinstance(v, tuple) and all(map(_is_int, v)) else v)
 
 
 INT, INT32 = _int_kind(I64), _int_kind(I32)
@@ -131,7 +134,7 @@ FLOAT, FLOAT32 = _float_kind(F64), _float_kind(F32)
 INTS, INTS32 = _ints_kind(I64), _ints_kind(I32)
 FLOATS = AttributeKind(
     "floats (f64)", lambda v: isinstance(v, tuple) and all(map(_is_float, v)),
-    lambda v: DenseArray(v, F64), lambda v: tuple(map(float, v)))
+    lambda v: DenseArray(v, F64), lambda v: tuple(map(float, v)) if isinstance(v, tuple) else v)
 BOOLEAN = AttributeKind("true or false", lambda v: isinstance(v, bool))
 STRING = AttributeKind("string", lambda v: isinstance(v, str))
 SYMBOL = AttributeKind("symbol", lambda v: isinstance(v, Symbol))

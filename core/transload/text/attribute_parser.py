@@ -14,23 +14,21 @@ from ..ir.types import BOOL, F64, I64, FloatType, IndexType, IntegerType, Tensor
 from .attribute_text import attribute_text
 from .dense_text import LiteralError, byte_width, from_bytes, parse_literal
 from .resources import ELIDED, Blob, Constants
-from .strings import BARE_NAME, STRING, SUFFIX_NAME, unquote
+from .strings import BARE_NAME, BLANK, STRING, SUFFIX_NAME, unquote
 from .type_parser import TypeParser
 
 __all__ = ["AttributeParser"]
 
 MAX_ELEMENTS = 1 << 40
 """Elements that a constant may claim to have (a splat claims any number in a few characters)."""
-MAX_EXPANSION = 1 << 28
-"""Characters that all uses of aliases together may stand for."""
 _LAZY_ABOVE = 1 << 16  # hexadecimal digits; longer constants are decoded when first asked for
 
 _start = re.compile(
-    r"(?:[ \t\r\n]+|//[^\n]*)*(?:(?P<float>[-+]?\d+\.\d*(?:[eE][-+]?\d+)?)|(?P<hex>0x[0-9A-Fa-f]+)|(?P<int>-?\d+)"
+    rf"{BLANK}(?:(?P<float>[-+]?\d+\.\d*(?:[eE][-+]?\d+)?)|(?P<hex>0x[0-9A-Fa-f]+)|(?P<int>-?\d+)"
     rf"|(?P<string>{STRING})|(?P<word>[A-Za-z_][\w$.]*)|(?P<other>[\[{{(@#!]))").match
 _colon_type = re.compile(r"\s*:\s*(i\d+|[bt]?f\d+|index|[su]i\d+)(?![\w.$<])").match
 _array = re.compile(r"\s*<\s*(i\d+|[su]i\d+|[bt]?f\d+\w*|index)\s*(?::([^<>]*))?>").match
-_key = re.compile(rf"(?:[ \t\r\n]+|//[^\n]*)*(?:(?P<bare>{BARE_NAME})|(?P<string>{STRING}))\s*(?P<equals>=)?").match
+_key = re.compile(rf"{BLANK}(?:(?P<bare>{BARE_NAME})|(?P<string>{STRING}))\s*(?P<equals>=)?").match
 _symbol_name = re.compile(rf"@(?:(?P<bare>{BARE_NAME})|(?P<string>{STRING}))").match
 _dialect_symbol = re.compile(rf"#{SUFFIX_NAME}")
 _resource_key = re.compile(rf"{BARE_NAME}|{STRING}")
@@ -45,8 +43,7 @@ class AttributeParser(TypeParser):
     def __init__(self, text: str, name: str, constants: Constants) -> None:
         super().__init__(text, name)
         self.constants = constants
-        self.alias_sizes: dict[str, int] = {}
-        self.expansion = 0
+        self.location_aliases: dict[str, Any] = {}
         self.blobs: dict[str, Blob] = {}
         self.immutable = True  # False once something was read that must not be shared between ops
         self._words = {
@@ -64,6 +61,9 @@ class AttributeParser(TypeParser):
         }
 
     def take_location_text(self) -> str:
+        raise TypeError("a parser of locations derives from this class")
+
+    def location_alias_text(self, name: str, at: int) -> str:
         raise TypeError("a parser of locations derives from this class")
 
     # --- entry
@@ -237,20 +237,17 @@ class AttributeParser(TypeParser):
     def use_alias(self, symbol: str, start: int) -> Any:
         """The attribute that `#name` was defined to be."""
         name = symbol[1:]
+        if name in self.location_aliases:
+            self.immutable = False
+            return OpaqueAttr(f"loc({self.location_alias_text(name, start)})")
         if name not in self.attribute_aliases:
             self.error(f"attribute alias {symbol!r} is not defined", start)
-        self.count_expansion(symbol)
+        self.count_expansion(self.alias_sizes.get(symbol, 0))
         value = self.attribute_aliases[name]
         if isinstance(value, (list, dict)):
             self.immutable = False
             return _copy(value)
         return value
-
-    def count_expansion(self, symbol: str) -> None:
-        """Take note that an alias was used; text whose aliases stand for too much is refused."""
-        self.expansion += self.alias_sizes.get(symbol, 0)
-        if self.expansion > MAX_EXPANSION:
-            self.error(f"the aliases of this text stand for more than {MAX_EXPANSION} characters")
 
     def _take_distinct(self) -> OpaqueAttr:
         self.take("[", "after 'distinct'")
@@ -377,6 +374,8 @@ class AttributeParser(TypeParser):
         return type_
 
     def _hex_constant(self, type_: TensorType, start: int, end: int) -> Dense:
+        if (end - start) % 2:
+            self.error("a hexadecimal string has two digits a byte", start)
         blob = Blob("")
         blob.set_text(self.text, start, end)
         return self._blob_constant(blob, type_, start)

@@ -12,9 +12,9 @@ from .strings import STRING, SUFFIX_NAME
 
 __all__ = ["LocationParser"]
 
-MAX_LOCATION_DEPTH = 250
-MAX_LOCATION_SIZE = 100_000
-"""Parts that a location may have once its aliases are put in."""
+MAX_LOCATION_DEPTH = 100
+MAX_LOCATION_SIZE = 1 << 22
+"""Characters that a location may have once its aliases are put in."""
 
 _alias = re.compile(rf"#{SUFFIX_NAME}")
 _file = re.compile(rf"({STRING})\s*:\s*(\d{{1,10}})\s*:\s*(\d{{1,10}})").match
@@ -38,7 +38,6 @@ class LocationParser(AttributeParser):
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
-        self.location_aliases: dict[str, Any] = {}
         self._waiting: list[tuple[Any, Any]] = []
         self._pending = False
         self._resolved: dict[str, tuple[Location, int, int]] = {}
@@ -70,6 +69,9 @@ class LocationParser(AttributeParser):
         location = self._take_location()
         return location_text(self._resolve(location, [])[0])
 
+    def location_alias_text(self, name: str, at: int) -> str:
+        return location_text(self._resolve(_Alias(name, at), [])[0])
+
     def _take_location(self) -> Any:
         """A location; an `_Alias` may be anywhere in it."""
         first = self.peek()
@@ -87,6 +89,7 @@ class LocationParser(AttributeParser):
             return None
         self.enter()
         if self.try_take("callsite"):
+            self._pending = True
             self.take("(")
             callee = self._take_location()
             self.take("at", "between callee and caller")
@@ -129,6 +132,7 @@ class LocationParser(AttributeParser):
                 metadata = self.unquote_at(match, 1)
                 self.pos = match.end()
             else:
+                self._pending = True
                 self.take("<")
                 opaque = attribute_text(self.take_attribute())
                 self.take(">")
@@ -149,13 +153,11 @@ class LocationParser(AttributeParser):
     # --- aliases
 
     def _resolve(self, location: Any, path: list[str]) -> tuple[Location, int, int]:
-        """A location with its aliases put in, how many parts it has, and how deep they lie."""
+        """A location with its aliases put in, how many characters it has, and how deep its parts lie."""
         if isinstance(location, _Alias):
             known = self._resolved.get(location.name)
             if known is None:
                 if location.name not in self.location_aliases:
-                    if isinstance(self.attribute_aliases.get(location.name), str):
-                        return self.attribute_aliases[location.name], 1, 1
                     self.error(f"location alias '#{location.name}' is not defined", location.at)
                 if location.name in path:
                     self.error(f"location alias '#{location.name}' is defined by itself", location.at)
@@ -168,24 +170,27 @@ class LocationParser(AttributeParser):
             return known
         if isinstance(location, FusedLocation):
             resolved = [self._resolve(part, path) for part in location.locations]
-            size = 1 + sum(part[1] for part in resolved)
+            size = 10 + len(location.metadata or "") + sum(part[1] for part in resolved)
             depth = 1 + max((part[2] for part in resolved), default=0)
             parts = tuple(part[0] for part in resolved)
             joined: Location = FusedLocation(parts, location.metadata)
             self._check_size((None, size, depth), self.pos)
-            if location.metadata is _CALLSITE:
-                joined = OpaqueLocation(f"callsite({location_text(parts[0])} at {location_text(parts[1])})")
-            elif isinstance(location.metadata, _Metadata):
-                joined = OpaqueLocation(f"fused<{location.metadata}>[{', '.join(map(location_text, parts))}]")
+            if isinstance(location.metadata, _Metadata):
+                self.count_expansion(size)
+                if location.metadata is _CALLSITE:
+                    joined = OpaqueLocation(f"callsite({location_text(parts[0])} at {location_text(parts[1])})")
+                else:
+                    joined = OpaqueLocation(f"fused<{location.metadata}>[{', '.join(map(location_text, parts))}]")
+                depth = 1
             return joined, size, depth
         if isinstance(location, NamedLocation):
             child, size, depth = self._resolve(location.child, path)
-            return (str(location) if child is None else NamedLocation(str(location), child)), size + 1, depth + 1
-        return location, 1, 1
+            return (str(location) if child is None else NamedLocation(str(location), child)), size + len(location), depth + 1
+        return location, len(location) if isinstance(location, str) else len(location_text(location)), 1
 
     def _check_size(self, resolved: tuple[Location, int, int], at: int) -> None:
         if resolved[1] > MAX_LOCATION_SIZE or resolved[2] > MAX_LOCATION_DEPTH:
-            self.error("the location's aliases stand for too many parts", at)
+            self.error("the location's aliases stand for too long or too deep a text", at)
 
 
 class _Metadata(str):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -13,6 +12,7 @@ import ml_dtypes  # noqa: F401 - registers bf16 and its like with numpy
 import numpy as np
 
 from ..errors import ReadError, UsageError
+from ..files import atomic_path
 from ..ir.constants import ArrayData, Dense, LazyData, MmapData, TensorData, dtype_of
 from ..ir.core import Op
 from ..ir.types import IntegerType, TensorType
@@ -181,21 +181,13 @@ class ResourceKeys:
 
 def save_constants(path: str | Path, constants: Mapping[str, Dense]) -> None:
     """Write constants to a `.npz`, not compressed so that it can be mapped; the file appears when it is whole."""
-    path = Path(path)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        file = open(temporary, "wb")  # noqa: SIM115 - closed by the with below
-    except OSError as error:
-        raise UsageError(f"cannot write {path}: {error}") from None
-    try:
-        with file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+        with atomic_path(path) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_STORED) as archive:
             for key, dense in constants.items():
                 with archive.open(f"{key}.npy", "w", force_zip64=True) as member:
                     _write_npy(member, dense)
-        os.replace(temporary, path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    except OSError as error:
+        raise UsageError(f"cannot write {path}: {error}") from None
 
 
 def _write_npy(member: Any, dense: Dense) -> None:

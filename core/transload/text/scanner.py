@@ -6,14 +6,14 @@ import re
 from typing import NoReturn
 
 from ..errors import TextError
-from .strings import STRING, unquote
+from .strings import BLANK, STRING, unquote
 
 __all__ = ["MAX_NESTING", "Scanner"]
 
 MAX_NESTING = 100
 """How deep types, attributes and regions may lie in each other; text beyond it is refused, not recursed into."""
 
-_blank = re.compile(r"(?:[ \t\r\n]+|//[^\n]*)*").match
+_blank = re.compile(BLANK).match
 _string = re.compile(STRING).match
 _word = re.compile(r"[A-Za-z0-9_$.%#@!^-]+|.", re.DOTALL).match
 

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["BARE_NAME", "STRING", "SUFFIX_NAME", "quote", "symbol_text", "unquote", "word_or_string"]
+__all__ = ["BARE_NAME", "BLANK", "STRING", "SUFFIX_NAME", "quote", "symbol_text", "unquote", "word_or_string"]
 
+BLANK = r"[ \t\r\n]*(?://[^\n]*(?:\n[ \t\r\n]*|\Z))*"
+"""Blanks and comments. There is one way only to match it, so that patterns which begin with it never backtrack far."""
 STRING = r'"(?:[^"\\\n]|\\.)*"'
 """A string literal, quotes included."""
 BARE_NAME = r"[A-Za-z_][A-Za-z0-9_$.]*"

@@ -13,11 +13,11 @@ from ..ir.types import (
 from .scanner import Scanner
 from .strings import STRING, SUFFIX_NAME
 
-__all__ = ["MAX_ALIAS_TEXT", "TypeParser"]
+__all__ = ["MAX_EXPANSION", "TypeParser"]
 
-MAX_ALIAS_TEXT = 1 << 20
-"""Characters that an alias may stand for, aliases within it written out. Without a limit, forty lines
-of aliases that each name the one before twice stand for more text than there is memory."""
+MAX_EXPANSION = 1 << 28
+"""Characters that all uses of aliases together may stand for. Without a limit, forty lines of aliases
+that each name the one before twice stand for more text than there is memory."""
 _MAX_WIDTH = (1 << 24) - 1  # MLIR's own limit of an integer type's bits
 _MAX_STORAGE = 64
 _MAX_SIZE = (1 << 63) - 1
@@ -49,6 +49,8 @@ class TypeParser(Scanner):
         self.types: dict[str, Type] = {}
         self.type_aliases: dict[str, Type] = {}
         self.attribute_aliases: dict[str, Any] = {}
+        self.alias_sizes: dict[str, int] = {}
+        self.expansion = 0
 
     def take_attribute(self) -> Any:
         raise TypeError("a parser of attributes derives from this class")
@@ -64,9 +66,8 @@ class TypeParser(Scanner):
             if known is not None:
                 self.pos = match.end()
                 return known
-            start_aliases = len(self.type_aliases)
             type_ = self._take_type()
-            if self.pos == match.end() and (not start_aliases or "!" not in text):
+            if self.pos == match.end():
                 self.types[text] = type_
             return type_
         return self._take_type()
@@ -170,6 +171,7 @@ class TypeParser(Scanner):
             alias = self.type_aliases.get(name)
             if alias is None:
                 self.error(f"type alias {symbol!r} is not defined", start)
+            self.count_expansion(self.alias_sizes[symbol])
             return alias
         if name == "quant.uniform" and has_body and not _sub_channel(self.text, start + 1):
             return self._take_quant()
@@ -226,6 +228,12 @@ class TypeParser(Scanner):
 
     # --- help
 
+    def count_expansion(self, size: int) -> None:
+        """Take note that an alias was put in; text whose aliases stand for too much is refused."""
+        self.expansion += size
+        if self.expansion > MAX_EXPANSION:
+            self.error(f"the aliases of this text stand for more than {MAX_EXPANSION} characters")
+
     def to_int(self, digits: str, at: int | None = None) -> int:
         """A decimal integer; one longer than any type holds is refused."""
         if len(digits) > 40:
@@ -263,6 +271,7 @@ class TypeParser(Scanner):
         return "".join(parts)
 
     def _alias_as_text(self, symbol: str) -> str:
+        self.count_expansion(self.alias_sizes.get(symbol, 0))
         if symbol[0] == "!":
             alias = self.type_aliases.get(symbol[1:])
             return symbol if alias is None else str(alias)

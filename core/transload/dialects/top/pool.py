@@ -6,7 +6,7 @@ from typing import Any
 
 from ...ir.declare import BOOLEAN, INTS, attribute, constraint, operand, result
 from ...ir.types import TensorType, Type
-from .base import LAYOUT, NUMBER_TENSOR, TOP, Activated, PerDimension
+from .base import LAYOUT, NUMBER_TENSOR, REAL_TENSOR, TOP, Activated, PerDimension
 from .infer import fail, need_rank, spatial_axes, window_size
 
 
@@ -60,6 +60,7 @@ class AvgPool(Pooling):
     wholly in the padding gives 0.
     """
 
+    input = operand("[N, C, spatial..] (NCHW) or [N, spatial.., C] (NHWC)", type=REAL_TENSOR)
     count_include_pad = attribute(BOOLEAN, "whether to divide by the window's size, padding included", default=False)
 
 

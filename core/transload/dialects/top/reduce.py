@@ -24,6 +24,7 @@ class Reduce:
 
     L1 is the sum of absolute values, L2 the root of the sum of squares, LogSum the logarithm of the sum, LogSumExp that of
     the sum of exponentials. All and Any are of i1. No axes: nothing is summed, the function is applied to each element.
+    Over no elements, Max is the least value of the type and Min the greatest. Results of integers are truncated.
     """
 
     input = operand("the tensor")
@@ -39,8 +40,6 @@ class Reduce:
         if shape is None:
             return TensorType(None, op.input.element)
         axes = normalise_axes(op, op.axes, len(shape))
-        if op.mode in ("ReduceMax", "ReduceMin") and any(shape[axis] == 0 for axis in axes):
-            fail(op, f"{show(shape)} has no elements along {list(axes)}, so there is no extreme")
         element = op.input.element
         if isinstance(element, QuantType) and element.axis is not None and not op.keepdims and element.axis not in axes:
             element = permuted_element(element, [axis for axis in range(len(shape)) if axis not in axes])

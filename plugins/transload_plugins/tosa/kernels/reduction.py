@@ -44,5 +44,9 @@ def argmax(op: Op, x: np.ndarray) -> np.ndarray:
     if is_float(op.operands[0]):
         x = float_of(x)
         if op.attribute("nan_mode") == "IGNORE":
-            x = np.where(np.isnan(x), -np.inf, x)
+            missing = np.isnan(x)
+            least = np.where(missing, -np.inf, x)
+            # Where nothing exceeds -inf, the first place that is no NaN.
+            bottom = np.isneginf(least.max(axis=axis))
+            return to_result(op, np.where(bottom, np.argmin(missing, axis=axis), np.argmax(least, axis=axis)))
     return to_result(op, np.argmax(x, axis=axis))

@@ -1,0 +1,85 @@
+"""Reading and writing elements by subscripts."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from transload.errors import Unsupported
+from transload.ir import Op, Value
+from transload.rewrite import Rewriter
+
+from .table import OnnxTable, attr, axis_of, need, operand, reshape, shape_of
+
+TABLE = OnnxTable()
+
+
+@TABLE("onnx.Gather", stored="carried")
+def gather(op: Op, rw: Rewriter) -> Value:
+    """Gather; constant negative indices are counted from the front, which every target can."""
+    value, indices = need(op, 0), need(op, 1)
+    axis = axis_of(attr(op, "axis", 0), len(shape_of(value)))
+    constant = rw.constant_of(indices)
+    if constant is not None and constant.size and constant.min() < 0:
+        indices = rw.constant(np.where(constant < 0, constant + shape_of(value)[axis], constant).astype(constant.dtype))
+    return rw.emit("top.Gather", value, indices, axis=axis)
+
+
+@TABLE("onnx.GatherElements", stored="carried")
+def gather_elements(op: Op, rw: Rewriter) -> Value:
+    """GatherElements."""
+    value = need(op, 0)
+    return rw.emit("top.GatherElements", value, need(op, 1), axis=axis_of(attr(op, "axis", 0), len(shape_of(value))))
+
+
+@TABLE("onnx.GatherND", stored="carried")
+def gather_nd(op: Op, rw: Rewriter) -> Value:
+    """GatherND."""
+    return rw.emit("top.GatherND", need(op, 0), need(op, 1), batch_dims=attr(op, "batch_dims", 0) or None)
+
+
+@TABLE("onnx.ScatterElements", "onnx.Scatter", stored="carried")
+def scatter_elements(op: Op, rw: Rewriter) -> Value:
+    """ScatterElements, and Scatter as it was called before opset 11."""
+    value = need(op, 0)
+    reduction = attr(op, "reduction", "none")
+    return rw.emit("top.ScatterElements", value, need(op, 1), need(op, 2), axis=axis_of(attr(op, "axis", 0), len(shape_of(value))),
+                   reduction=None if reduction == "none" else reduction)
+
+
+@TABLE("onnx.ScatterND", stored="carried")
+def scatter_nd(op: Op, rw: Rewriter) -> Value:
+    """ScatterND."""
+    reduction = attr(op, "reduction", "none")
+    return rw.emit("top.ScatterND", need(op, 0), need(op, 1), need(op, 2), reduction=None if reduction == "none" else reduction)
+
+
+@TABLE("onnx.Compress", stored="carried")
+def compress(op: Op, rw: Rewriter) -> Value:
+    """Compress by a constant condition: a Gather."""
+    value = need(op, 0)
+    condition = np.asarray(rw.need_constant(need(op, 1), "the condition (it makes the result's shape)")).reshape(-1).astype(bool)
+    axis = attr(op, "axis")
+    if axis is None:
+        value, axis = reshape(rw, value, (math.prod(shape_of(value)),)), 0
+    places = np.flatnonzero(condition).astype(np.int64)
+    return rw.emit("top.Gather", value, rw.constant(places), axis=axis_of(axis, len(shape_of(value))))
+
+
+@TABLE("onnx.TensorScatter", stored="carried")
+def tensor_scatter(op: Op, rw: Rewriter) -> Value:
+    """TensorScatter: a cache with new entries written at a place per batch (linear, or wrapping round)."""
+    cache, update = need(op, 0), need(op, 1)
+    sizes, new = shape_of(cache), shape_of(update)
+    axis = axis_of(attr(op, "axis", -2), len(sizes))
+    batch, length, count = sizes[0], sizes[axis], new[axis]
+    starts = operand(op, 2)
+    first = np.zeros(batch, np.int64) if starts is None else np.asarray(rw.need_constant(starts, "write_indices")).reshape(-1)
+    places = first[:, None] + np.arange(count)
+    places = places % length if attr(op, "mode", "linear") == "circular" else places
+    if places.size and places.max() >= length:
+        raise Unsupported("writes beyond the end of the cache")
+    table = places.reshape([batch, *(count if i == axis else 1 for i in range(1, len(sizes)))])
+    indices = np.ascontiguousarray(np.broadcast_to(table, new)).astype(np.int64)
+    return rw.emit("top.ScatterElements", cache, rw.constant(indices), update, axis=axis)

@@ -1,0 +1,161 @@
+"""Reductions, the place of the extreme, running sums and order."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from transload.errors import Unsupported
+from transload.ir import BOOL, I64, IntegerType, Op, Value
+from transload.rewrite import Rewriter
+
+from .table import (
+    OnnxTable, attr, axes_of, axis_of, cast, constant_ints, constant_scalar, first_of, is_float, need, operand, opset, reshape, shape_of,
+    splat,
+)
+
+TABLE = OnnxTable()
+
+_MODES = ("ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp",
+          "ReduceSumSquare")
+_AXES_OPERAND_SINCE = {"ReduceSum": 13}
+"""Opset from which `axes` is an operand; of the others it is since 18."""
+
+
+def _reduction(mode: str, stored: str) -> None:
+    @TABLE(f"onnx.{mode}", stored=stored)
+    def rewrite(op: Op, rw: Rewriter) -> Value:
+        value = need(op, 0)
+        rank = len(shape_of(value))
+        if opset(op) >= _AXES_OPERAND_SINCE.get(mode, 18):
+            given = operand(op, 1)
+            axes = constant_ints(rw, given, "axes") if given is not None else ()
+        else:
+            axes = attr(op, "axes", ())
+        keepdims = bool(attr(op, "keepdims", 1))
+        if not axes and attr(op, "noop_with_empty_axes", 0):
+            # Nothing is summed up; some reductions still apply their function to each element.
+            return rw.emit("top.Reduce", value, axes=(), keepdims=True, mode=mode) if mode in _NOT_IDENTITY else value
+        return reduce(rw, value, axes_of(axes, rank) if axes else tuple(range(rank)), keepdims, mode)
+
+    rewrite.__doc__ = f"{mode}, over all dimensions where no axes are given."
+
+
+_NOT_IDENTITY = ("ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceSumSquare")
+
+
+def reduce(rw: Rewriter, value: Value, axes: tuple[int, ...], keepdims: bool, mode: str) -> Value:
+    """A reduction; of truth values the greatest is "any", the least "all"; of nothing the neutral number."""
+    shape = shape_of(value)
+    if value.element == BOOL and mode in ("ReduceMax", "ReduceMin"):
+        mode = "ReduceAny" if mode == "ReduceMax" else "ReduceAll"
+    elif mode in ("ReduceMax", "ReduceMin") and any(shape[axis] == 0 for axis in axes):
+        kept = tuple(1 if axis in axes else n for axis, n in enumerate(shape) if keepdims or axis not in axes)
+        return splat(rw, _extreme(value, mode == "ReduceMin"), kept, value.element)
+    return rw.emit("top.Reduce", value, axes=axes, keepdims=keepdims, mode=mode)
+
+
+def _extreme(value: Value, greatest: bool) -> float | int:
+    """The greatest or least number of an element type: what an empty minimum or maximum is."""
+    if isinstance(value.element, IntegerType):
+        return value.element.range[1 if greatest else 0]
+    return float("inf") if greatest else float("-inf")
+
+
+for _mode in _MODES:
+    _reduction(_mode, "carried" if _mode in ("ReduceMax", "ReduceMin") else "integers")
+
+
+@TABLE("onnx.ArgMax", "onnx.ArgMin", stored="carried")
+def arg_extreme(op: Op, rw: Rewriter) -> Value:
+    """ArgMax and ArgMin."""
+    value = need(op, 0)
+    return rw.emit(
+        "top.Arg", value, axis=axis_of(attr(op, "axis", 0), len(shape_of(value))), keepdims=bool(attr(op, "keepdims", 1)),
+        mode=op.name.rpartition(".")[2], select_last_index=bool(attr(op, "select_last_index", 0)) or None, element=I64)
+
+
+@TABLE("onnx.CumSum")
+def cumsum(op: Op, rw: Rewriter) -> Value:
+    """CumSum."""
+    value = need(op, 0)
+    axis = constant_scalar(rw, need(op, 1), "the axis")
+    return rw.emit("top.CumSum", value, axis=axis_of(axis, len(shape_of(value))), exclusive=bool(attr(op, "exclusive", 0)) or None,
+                   reverse=bool(attr(op, "reverse", 0)) or None)
+
+
+@TABLE("onnx.TopK", stored="carried")
+def top_k(op: Op, rw: Rewriter) -> list[Value]:
+    """TopK; the number comes as an attribute up to opset 9."""
+    value = need(op, 0)
+    k = attr(op, "k") if opset(op) < 10 else constant_scalar(rw, need(op, 1), "k")
+    if k is None:
+        raise Unsupported("attribute 'k' is missing")
+    axis = axis_of(attr(op, "axis", -1), len(shape_of(value)))
+    values, indices = rw.emit(
+        "top.TopK", value, axis=axis, k=int(k), largest=bool(attr(op, "largest", 1)), sorted=bool(attr(op, "sorted", 1)))
+    return [values, cast(rw, indices, I64)]
+
+
+@TABLE("onnx.OneHot")
+def one_hot(op: Op, rw: Rewriter) -> Value:
+    """OneHot; `values` are [off, on]."""
+    indices, values = need(op, 0), need(op, 2)
+    depth = int(constant_scalar(rw, need(op, 1), "depth"))
+    if is_float(indices):
+        indices = cast(rw, indices, I64)
+    off, on = (
+        reshape(rw, rw.emit("top.Slice", values, offset=(i,), ends=(i + 1,), steps=(1,)), ()) for i in (0, 1))
+    return rw.emit("top.OneHot", indices, on, off, depth=depth, axis=attr(op, "axis", -1))
+
+
+@TABLE("onnx.NonZero")
+def non_zero(op: Op, rw: Rewriter) -> Value:
+    """NonZero of a constant: how many there are must be known."""
+    array = np.asarray(rw.need_constant(need(op, 0), "the input (its number of nonzero elements makes the result's shape)"))
+    return rw.constant(np.stack(np.nonzero(array if array.ndim else array.reshape(1))).astype(np.int64))
+
+
+@TABLE("onnx.Trilu", stored="integers")
+def trilu(op: Op, rw: Rewriter) -> Value:
+    """Trilu."""
+    k = operand(op, 1)
+    return rw.emit("top.Trilu", need(op, 0), upper=bool(attr(op, "upper", 1)),
+                   k=0 if k is None else int(constant_scalar(rw, k, "k")))
+
+
+@TABLE("onnx.Unique")
+def unique(op: Op, rw: Rewriter) -> list[Value]:
+    """Unique of a constant: how many there are must be known."""
+    array = np.asarray(rw.need_constant(need(op, 0), "the input (its number of different elements makes the result's shape)"))
+    axis = attr(op, "axis")
+    values, first, inverse, counts = np.unique(array, True, True, True, axis=axis)
+    if not attr(op, "sorted", 1):
+        order = np.argsort(first)
+        rank = np.empty_like(order)
+        rank[order] = np.arange(order.size)
+        values, first, inverse, counts = np.take(values, order, axis or 0), first[order], rank[inverse], counts[order]
+    made = [rw.constant(values), *(rw.constant(part.reshape(-1).astype(np.int64)) for part in (first, inverse, counts))]
+    return made[: len(op.results)]
+
+
+@TABLE("onnx.Det")
+def det(op: Op, rw: Rewriter) -> Value:
+    """Det of a constant matrix."""
+    array = np.asarray(rw.need_constant(need(op, 0), "the matrix"))
+    return rw.constant(np.linalg.det(array).astype(array.dtype))
+
+
+@TABLE("onnx.CumProd")
+def cumprod(op: Op, rw: Rewriter) -> list[Value]:
+    """CumProd of a constant."""
+    array = np.asarray(rw.need_constant(need(op, 0), "the input"))
+    axis = axis_of(int(constant_scalar(rw, need(op, 1), "the axis")), array.ndim)
+    backward = bool(attr(op, "reverse", 0))
+    work = np.flip(array, axis) if backward else array
+    product = np.cumprod(work, axis, dtype=array.dtype)
+    if attr(op, "exclusive", 0):
+        product = np.roll(product, 1, axis)
+        product[(slice(None),) * axis + (0,)] = 1
+    return first_of(op, rw.constant(np.ascontiguousarray(np.flip(product, axis) if backward else product)))
+
+

@@ -1,0 +1,180 @@
+"""Resize and Upsample, in all their versions, along any axes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from transload.errors import Unsupported
+from transload.ir import Op, Value
+from transload.rewrite import Rewriter
+
+from .table import OnnxTable, attr, axes_of, constant_ints, need, operand, opset, permute, reshape, shape_of
+
+TABLE = OnnxTable()
+
+_COORDINATES = ("half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric", "tf_half_pixel_for_nn")
+_NEAREST = ("floor", "ceil", "round_prefer_floor", "round_prefer_ceil")
+
+
+@TABLE("onnx.Upsample", stored="carried")
+def upsample(op: Op, rw: Rewriter) -> Value:
+    """Upsample (opset 7 to 9): coordinates are divided by the scale."""
+    value = need(op, 0)
+    if opset(op) < 9:
+        scales: Sequence[float] = attr(op, "scales", ())
+    else:
+        scales = np.asarray(rw.need_constant(operand(op, 1), "scales")).reshape(-1).tolist()
+    return _resize_by_scales(op, rw, value, scales, attr(op, "mode", "nearest"))
+
+
+def _resize_by_scales(op: Op, rw: Rewriter, value: Value, scales: Sequence[float], mode: str) -> Value:
+    """What Upsample, and Resize of opset 10, mean."""
+    shape = shape_of(value)
+    if len(scales) != len(shape) or min(scales, default=1) <= 0:
+        raise Unsupported(f"scales {tuple(scales)} do not fit a tensor of shape {shape}")
+    sizes = [math.floor(size * scale) for size, scale in zip(shape, scales, strict=True)]
+    attributes = {"mode": {"bilinear": "linear"}.get(mode, mode), "coord_mode": "asymmetric", "nearest_mode": "floor"}
+    return _interpolate(rw, value, sizes, scales, attributes)
+
+
+@TABLE("onnx.Resize", stored="carried")
+def resize(op: Op, rw: Rewriter) -> Value:
+    """Resize by scales or to sizes."""
+    value = need(op, 0)
+    shape = shape_of(value)
+    mode = attr(op, "mode", "nearest")
+    if opset(op) < 11:
+        return _resize_by_scales(op, rw, value, np.asarray(rw.need_constant(need(op, 1), "scales")).reshape(-1).tolist(), mode)
+    coord_mode = attr(op, "coordinate_transformation_mode", "half_pixel")
+    if coord_mode not in _COORDINATES:
+        raise Unsupported(f"resizes with coordinates {coord_mode!r}", f"these can be converted: {', '.join(_COORDINATES)}")
+    if mode not in ("nearest", "linear", "cubic"):
+        raise Unsupported(f"resizes by {mode!r}, and must by nearest, linear or cubic")
+    nearest_mode = attr(op, "nearest_mode", "round_prefer_floor")
+    if nearest_mode not in _NEAREST:
+        raise Unsupported(f"nearest_mode is {nearest_mode!r}, and must be one of {', '.join(_NEAREST)}")
+    axes = axes_of(attr(op, "axes") or tuple(range(len(shape))), len(shape))
+    sizes, scales = _sizes_and_scales(op, rw, shape, axes)
+    attributes: dict[str, object] = {"mode": mode, "coord_mode": coord_mode}
+    if mode == "nearest":
+        attributes["nearest_mode"] = nearest_mode
+    if mode == "cubic":
+        attributes["cubic_coeff"] = float(attr(op, "cubic_coeff_a", -0.75))
+    if attr(op, "exclude_outside", 0):
+        attributes["exclude_outside"] = True
+    if attr(op, "antialias", 0):
+        attributes["antialias"] = True
+    return _interpolate(rw, value, sizes, scales, attributes)
+
+
+def _sizes_and_scales(
+    op: Op, rw: Rewriter, shape: tuple[int, ...], axes: tuple[int, ...],
+) -> tuple[list[int], list[float] | None]:
+    """The result's shape, and the scales where the file gives them."""
+    given = operand(op, 3)
+    sizes = constant_ints(rw, given, "sizes") if given is not None else ()
+    if sizes:
+        if len(sizes) != len(axes) or min(sizes) < 1:
+            raise Unsupported(f"sizes {sizes} do not fit axes {axes} of a tensor of shape {shape}")
+        return _to_sizes(attr(op, "keep_aspect_ratio_policy", "stretch"), shape, axes, sizes)
+    scales = np.asarray(rw.need_constant(need(op, 2, "scales or sizes"), "scales")).reshape(-1).astype(np.float32)
+    if len(scales) != len(axes) or not (scales > 0).all():
+        raise Unsupported(f"scales {scales.tolist()} do not fit axes {axes} of a tensor of shape {shape}")
+    full = [1.0] * len(shape)
+    for axis, scale in zip(axes, scales, strict=True):
+        full[axis] = float(scale)
+    return [math.floor(np.float32(size) * np.float32(scale)) for size, scale in zip(shape, full, strict=True)], full
+
+
+def _to_sizes(
+    policy: str, shape: tuple[int, ...], axes: tuple[int, ...], sizes: Sequence[int],
+) -> tuple[list[int], list[float] | None]:
+    wanted = list(shape)
+    if policy == "stretch":
+        for axis, size in zip(axes, sizes, strict=True):
+            wanted[axis] = size
+        return wanted, None
+    ratios = [size / shape[axis] for axis, size in zip(axes, sizes, strict=True)]
+    if policy not in ("not_larger", "not_smaller"):
+        raise Unsupported(f"keep_aspect_ratio_policy is {policy!r}")
+    ratio = min(ratios) if policy == "not_larger" else max(ratios)
+    scales = [1.0] * len(shape)
+    for axis in axes:
+        wanted[axis] = math.floor(ratio * shape[axis] + 0.5)
+        scales[axis] = ratio
+    return wanted, scales
+
+
+def _interpolate(
+    rw: Rewriter, value: Value, sizes: Sequence[int], scales: Sequence[float] | None, attributes: dict[str, object],
+) -> Value:
+    """`top.Interp` over the dimensions that change, brought behind the others where they are not."""
+    shape = shape_of(value)
+    if min(sizes, default=1) < 1 or 0 in shape:
+        raise Unsupported(f"resizes shape {shape} to {tuple(sizes)}")
+    changed = [axis for axis in range(len(shape)) if sizes[axis] != shape[axis] or (scales is not None and scales[axis] != 1)]
+    if not changed:
+        return value
+    repeated = _repeats(value, sizes, scales, attributes)
+    if repeated is not None:
+        return rw.emit("top.Upsample", value, scale_h=repeated[0], scale_w=repeated[1], layout="NCHW")
+    if len(shape) >= 3 and changed[0] >= 2:
+        spatial, order = list(range(2, len(shape))), None
+        if len(shape) == 3:
+            spatial = [2]
+        work = value
+    else:
+        rest = [axis for axis in range(len(shape)) if axis not in changed]
+        order, spatial = [*rest, *changed], changed
+        work = permute(rw, value, order)
+        work = reshape(rw, work, (1, math.prod(shape[axis] for axis in rest), *(shape[axis] for axis in changed)))
+    if scales is not None:
+        attributes["scales"] = tuple(float(scales[axis]) for axis in spatial)
+    result = rw.emit("top.Interp", work, sizes=tuple(sizes[axis] for axis in spatial), layout="NCHW", **attributes)
+    if order is None:
+        return result
+    result = reshape(rw, result, [sizes[axis] for axis in order])
+    return permute(rw, result, [order.index(axis) for axis in range(len(order))])
+
+
+def _repeats(
+    value: Value, sizes: Sequence[int], scales: Sequence[float] | None, attributes: dict[str, object],
+) -> tuple[int, int] | None:
+    """How often rows and columns of [N, C, H, W] are repeated, where that is all that is done."""
+    shape = shape_of(value)
+    if attributes["mode"] != "nearest" or len(shape) != 4 or tuple(sizes[:2]) != shape[:2] or attributes.get("antialias"):
+        return None
+    factors = []
+    for axis in (2, 3):
+        factor, rest = divmod(sizes[axis], shape[axis])
+        scale = sizes[axis] / shape[axis] if scales is None else scales[axis]
+        if rest or scale != factor:
+            return None
+        places = np.arange(sizes[axis])
+        x = _coordinates(str(attributes["coord_mode"]), places, shape[axis], sizes[axis], scale)
+        if x is None or (np.clip(_nearest(str(attributes["nearest_mode"]), x), 0, shape[axis] - 1) != places // factor).any():
+            return None
+        factors.append(factor)
+    return factors[0], factors[1]
+
+
+def _coordinates(mode: str, places: np.ndarray, size: int, result: int, scale: float) -> np.ndarray | None:
+    """Where output places lie in the input, for the modes by which repeating can be meant."""
+    if mode == "asymmetric":
+        return places / scale
+    if mode in ("half_pixel", "half_pixel_symmetric") or (mode == "pytorch_half_pixel" and result > 1):
+        return (places + 0.5) / scale - 0.5
+    if mode == "tf_half_pixel_for_nn":
+        return (places + 0.5) / scale
+    return None
+
+
+def _nearest(mode: str, x: np.ndarray) -> np.ndarray:
+    if mode == "floor":
+        return np.floor(x)
+    if mode == "ceil":
+        return np.ceil(x)
+    return np.ceil(x - 0.5) if mode == "round_prefer_floor" else np.floor(x + 0.5)

@@ -1,0 +1,166 @@
+"""What the rewrites of several families share: activations, padding, constants, quantized types.
+
+Every rewrite lets the hub infer shapes from its operands, which are static by then; from the operator's
+results in the file it takes only the element type, because only the file knows how they are quantized.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from transload.errors import Unsupported
+from transload.ir import F32, FloatType, IntegerType, Op, QuantType, Type, Value
+from transload.ir.constants import Dense
+from transload.ir.registry import lookup
+from transload.rewrite import Rewriter
+
+__all__ = [
+    "activate", "axes_of", "axis_of", "constant_ints", "emit_activated", "emit_like", "is_float", "is_hybrid", "layout",
+    "pads_for", "quant_per_tensor", "same_padding", "scalar", "static_shape", "typed_bias",
+]
+
+layout = "NHWC"
+"""TFLite's layout: channels last."""
+
+
+def emit_like(rw: Rewriter, op: Op, name: str, *operands: Value | None, **attributes: Any) -> Value:
+    """Emit a hub op whose result has the element type of the operator's first result."""
+    return rw.emit(name, *operands, element=op.results[0].element, **attributes)
+
+
+def emit_activated(
+    rw: Rewriter, op: Op, name: str, *operands: Value | None, activation: str | None = None, **attributes: Any,
+) -> Value:
+    """`emit_like`, with the operator's fused activation.
+
+    ReLU and ReLU6 become attributes of the hub op where it has them. Others follow as an op of their own, on
+    the same element type: TFLite, too, clamps the quantized result.
+    """
+    activation = op.attribute("fused_activation_function", "NONE") if activation is None else activation
+    declaration = lookup(name)
+    limit = {"RELU": -1.0, "RELU6": 6.0}.get(activation)
+    if limit is not None and declaration is not None and "do_relu" in declaration.attributes:
+        return emit_like(rw, op, name, *operands, do_relu=True, relu_limit=limit if limit >= 0 else None, **attributes)
+    return activate(rw, op, emit_like(rw, op, name, *operands, **attributes), activation)
+
+
+def activate(rw: Rewriter, op: Op, value: Value, activation: str) -> Value:
+    """Apply a fused activation as an op of its own, keeping the element type."""
+    element = value.element
+    if activation == "NONE":
+        return value
+    if activation == "RELU":
+        return rw.emit("top.Relu", value, element=element)
+    if activation == "RELU6":
+        return rw.emit("top.Relu", value, relu_limit=6.0, element=element)
+    if activation == "RELU_N1_TO_1":
+        return rw.emit("top.Clip", value, min=-1.0, max=1.0, element=element)
+    if activation == "TANH" and is_float(value):
+        return rw.emit("top.Tanh", value, element=element)
+    raise Unsupported(f"the fused activation {activation} of {op.name} on {element} is not supported")
+
+
+# --- shapes and constants
+
+def static_shape(value: Value, what: str) -> tuple[int, ...]:
+    """The shape of a value; `Unsupported` where a dimension is known only at run time."""
+    shape = getattr(value.type, "shape", None)
+    if shape is None or None in shape:
+        raise Unsupported(
+            f"the shape of {what} is known only at run time: {value.type}",
+            "give all inputs fixed shapes; sizes that depend on the data cannot be compiled")
+    return shape
+
+
+def constant_ints(rw: Rewriter, value: Value | None, what: str) -> tuple[int, ...]:
+    """The integers of a constant tensor, flattened."""
+    return tuple(int(number) for number in np.asarray(rw.need_constant(value, what)).reshape(-1))
+
+
+def axis_of(rw: Rewriter, value: Value | None, what: str = "the axis") -> int:
+    """The one integer of a constant."""
+    numbers = constant_ints(rw, value, what)
+    if len(numbers) != 1:
+        raise Unsupported(f"{what} must be one number, and is {list(numbers)}")
+    return numbers[0]
+
+
+def axes_of(rw: Rewriter, value: Value | None, rank: int, what: str = "the axes") -> tuple[int, ...]:
+    """Constant axes of a tensor of `rank`, counted from the front, each once, in order."""
+    axes = set()
+    for axis in constant_ints(rw, value, what):
+        if not -rank <= axis < rank:
+            raise Unsupported(f"{what} name dimension {axis} of a tensor of rank {rank}")
+        axes.add(axis % rank)
+    return tuple(sorted(axes))
+
+
+def scalar(rw: Rewriter, number: float, element: Type = F32) -> Value:
+    """A constant scalar of a plain type."""
+    from transload.ir import dtype_of
+
+    return rw.constant(np.asarray(number, dtype_of(element)), element=element)
+
+
+# --- windows
+
+def same_padding(size: int, kernel: int, stride: int, dilation: int = 1) -> tuple[int, int]:
+    """Padding before and after so that there are `ceil(size / stride)` windows; the odd one goes behind.
+
+    Source: `tensorflow/lite/kernels/padding.h`.
+    """
+    windows = -(-size // stride)
+    total = max((windows - 1) * stride + (kernel - 1) * dilation + 1 - size, 0)
+    return total // 2, total - total // 2
+
+
+def pads_for(
+    padding: str, sizes: Sequence[int], kernels: Sequence[int], strides: Sequence[int], dilations: Sequence[int],
+) -> tuple[int, ...]:
+    """The explicit padding for SAME or VALID: all begins, then all ends."""
+    if padding == "VALID":
+        return (0,) * (2 * len(sizes))
+    pairs = [same_padding(*each) for each in zip(sizes, kernels, strides, dilations, strict=True)]
+    return (*(begin for begin, _ in pairs), *(end for _, end in pairs))
+
+
+# --- element types
+
+def is_float(value: Value) -> bool:
+    """Whether a tensor holds floating-point numbers."""
+    return isinstance(value.element, FloatType)
+
+
+def is_hybrid(value: Value, weights: Value) -> bool:
+    """Whether an operator is hybrid: float activations with quantized weights."""
+    return is_float(value) and isinstance(weights.element, QuantType)
+
+
+def quant_per_tensor(value: Value, what: str) -> QuantType:
+    """The quantized element type of a value, which must be per tensor."""
+    element = value.element
+    if not isinstance(element, QuantType) or element.per_axis:
+        raise Unsupported(f"{what} must be quantized per tensor, and is {element}")
+    return element
+
+
+def typed_bias(rw: Rewriter, bias: Value | None, value: Value, weights: Value) -> Value | None:
+    """The bias of a quantized layer with the scale that TFLite gives it: input scale times weight scale.
+
+    The kernels add the stored integers to the accumulator, whatever scale the file notes for them; some files
+    note a rounded one, or none.
+    """
+    if bias is None or not isinstance(value.element, QuantType) or not isinstance(weights.element, QuantType):
+        return bias
+    stored = bias.element.storage if isinstance(bias.element, QuantType) else bias.element
+    array = rw.constant_of(bias)
+    if array is None or not isinstance(stored, IntegerType):
+        return bias
+    scales = tuple(value.element.scales[0] * scale for scale in weights.element.scales)
+    element = QuantType(stored, F32, scales, (0,), 0 if len(scales) > 1 else None)
+    if element == bias.element:
+        return bias
+    return rw.constant(Dense(array, bias.type.with_element(stored)), element=element)  # type: ignore[attr-defined]

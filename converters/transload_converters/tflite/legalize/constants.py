@@ -1,0 +1,122 @@
+"""Constants, shapes, and ops that make tensors from little."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from transload.errors import Unsupported
+from transload.ir import BOOL, I32, Op, QuantType, Value, dtype_of
+from transload.rewrite import RewriteTable, Rewriter
+
+from .common import axis_of, constant_ints, emit_like, static_shape
+
+TABLE = RewriteTable()
+
+
+@TABLE("tfl.pseudo_const", "tfl.pseudo_qconst")
+def constant(op: Op, rw: Rewriter) -> Value:
+    """A constant; the state of a variable is its first one, zeros, for every run."""
+    return rw.constant(op.attribute("value"), element=op.results[0].element, location=op.location)
+
+
+@TABLE("tfl.no_value")
+def no_value(op: Op, rw: Rewriter) -> Value:
+    """An absent operand."""
+    return rw.none("top")
+
+
+@TABLE("tfl.shape")
+def shape(op: Op, rw: Rewriter) -> Value:
+    """SHAPE."""
+    return emit_like(rw, op, "top.Shape", op.operands[0])
+
+
+@TABLE("tfl.rank")
+def rank(op: Op, rw: Rewriter) -> Value:
+    """RANK."""
+    return rw.constant(np.asarray(op.operands[0].rank, np.int32), element=I32)
+
+
+@TABLE("tfl.fill")
+def fill(op: Op, rw: Rewriter) -> Value:
+    """FILL."""
+    return emit_like(rw, op, "top.Fill", op.operands[1], shape=constant_ints(rw, op.operands[0], "the shape to fill"))
+
+
+@TABLE("tfl.zeros_like")
+def zeros_like(op: Op, rw: Rewriter) -> Value:
+    """ZEROS_LIKE: zeros as real numbers."""
+    element = op.results[0].element
+    stored = element.zero_points[0] if isinstance(element, QuantType) else 0
+    zero = rw.constant(np.asarray(stored, dtype_of(element)), element=element)
+    return rw.emit("top.Fill", zero, shape=static_shape(op.operands[0], "the input"))
+
+
+@TABLE("tfl.range")
+def range_(op: Op, rw: Rewriter) -> Value:
+    """RANGE."""
+    return emit_like(rw, op, "top.Range", *op.operands)
+
+
+@TABLE("tfl.broadcast_args")
+def broadcast_args(op: Op, rw: Rewriter) -> Value:
+    """BROADCAST_ARGS: the shape that two constant shapes broadcast to."""
+    first, second = (constant_ints(rw, operand, "the shapes to broadcast") for operand in op.operands)
+    try:
+        joined = np.broadcast_shapes(first, second)
+    except ValueError:
+        raise Unsupported(f"the shapes {list(first)} and {list(second)} do not broadcast") from None
+    return rw.constant(np.asarray(joined, dtype_of(op.results[0].element)))
+
+
+@TABLE("tfl.one_hot")
+def one_hot(op: Op, rw: Rewriter) -> Value:
+    """ONE_HOT as a comparison with 0 .. depth-1: an index outside, negative ones too, is nowhere on."""
+    indices, depth, on_value, off_value = op.operands
+    sizes = static_shape(indices, "the indices")
+    axis = op.attribute("axis")
+    axis = len(sizes) if axis == -1 else axis
+    if not 0 <= axis <= len(sizes):
+        raise Unsupported(f"axis {axis} does not fit indices of shape {list(sizes)}")
+    places = np.arange(max(axis_of(rw, depth, "the depth"), 0)).astype(dtype_of(indices.element))
+    grid = rw.constant(places.reshape((-1,) + (1,) * (len(sizes) - axis)))
+    found = rw.emit("top.Compare", rw.emit("top.Unsqueeze", indices, axes=(axis,)), grid, mode="Equal")
+    return emit_like(rw, op, "top.Where", found, on_value, off_value)
+
+
+@TABLE("tfl.matrix_diag")
+def matrix_diag(op: Op, rw: Rewriter) -> Value:
+    """MATRIX_DIAG: each vector on the diagonal of a matrix of zeros."""
+    value = op.operands[0]
+    size = static_shape(value, "the diagonals")[-1]
+    mask = rw.constant(np.eye(size, dtype=np.bool_), element=BOOL)
+    rows = rw.emit("top.Unsqueeze", value, axes=(-1,))
+    zero = rw.constant(np.zeros((), dtype_of(value.element)), element=value.element)
+    return emit_like(rw, op, "top.Where", mask, rows, zero)
+
+
+@TABLE("tfl.matrix_set_diag")
+def matrix_set_diag(op: Op, rw: Rewriter) -> Value:
+    """MATRIX_SET_DIAG: the main diagonal, which has as many elements as the shorter side."""
+    value, diagonal = op.operands
+    n_rows, n_columns = static_shape(value, "the matrices")[-2:]
+    mask = rw.constant(np.eye(n_rows, n_columns, dtype=np.bool_), element=BOOL)
+    along = rw.emit("top.Unsqueeze", diagonal, axes=(-1,) if n_rows <= n_columns else (-2,))
+    return emit_like(rw, op, "top.Where", mask, along, value)
+
+
+@TABLE("tfl.where")
+def where(op: Op, rw: Rewriter) -> Value:
+    """WHERE: the subscripts of what is true; only of constants, because their number must be known."""
+    condition = rw.need_constant(op.operands[0], "the condition, on which the size of the result depends,")
+    return rw.constant(np.argwhere(condition).astype(dtype_of(op.results[0].element)))
+
+
+@TABLE("tfl.bucketize")
+def bucketize(op: Op, rw: Rewriter) -> Value:
+    """BUCKETIZE: how many boundaries are not greater than each element."""
+    boundaries = np.asarray(op.attribute("boundaries"), dtype_of(op.operands[0].element))
+    apart = rw.emit("top.Unsqueeze", op.operands[0], axes=(-1,))
+    reached = rw.emit("top.Compare", apart, rw.constant(boundaries), mode="GreaterOrEqual")
+    ones = rw.emit("top.Cast", reached, element=I32)
+    return rw.emit("top.Reduce", ones, axes=(-1,), keepdims=False, mode="ReduceSum")

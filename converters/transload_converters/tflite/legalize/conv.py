@@ -1,0 +1,124 @@
+"""Convolutions. Activations are NHWC; the hub's filters in that layout are O, kernel.., I / group."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from transload.errors import Unsupported
+from transload.ir import Op, Value
+from transload.rewrite import RewriteTable, Rewriter
+
+from .common import constant_ints, emit_activated, is_hybrid, layout, pads_for, same_padding, static_shape, typed_bias
+from .hybrid import hybrid_conv
+
+TABLE = RewriteTable()
+
+
+def _strides(op: Op, axes: str = "hw") -> tuple[int, ...]:
+    strides = tuple(op.attribute(f"stride_{axis}") for axis in axes)
+    if min(strides) < 1:
+        raise Unsupported(f"the strides {list(strides)} must be positive")
+    return strides
+
+
+def _dilations(op: Op, axes: str = "hw") -> tuple[int, ...]:
+    dilations = tuple(op.attribute(f"dilation_{axis}_factor") for axis in axes)
+    if min(dilations) < 1:
+        raise Unsupported(f"the dilations {list(dilations)} must be positive")
+    return dilations
+
+
+def _convolution(
+    op: Op, rw: Rewriter, value: Value, weights: Value, bias: Value | None, strides: tuple[int, ...], dilations: tuple[int, ...],
+    group: int,
+) -> Value:
+    """A convolution with weights already in the hub's order; hybrid ones by LiteRT's hybrid kernel."""
+    kernels = static_shape(weights, "the filter")[1:-1]
+    sizes = static_shape(value, "the input")[1:-1]
+    geometry: dict[str, Any] = {
+        "kernel_shape": kernels, "strides": strides, "dilations": dilations, "group": group, "layout": layout,
+        "pads": pads_for(op.attribute("padding"), sizes, kernels, strides, dilations),
+    }
+    if is_hybrid(value, weights):
+        return hybrid_conv(op, rw, value, weights, bias, geometry)
+    return emit_activated(rw, op, "top.Conv", value, weights, typed_bias(rw, bias, value, weights), **geometry)
+
+
+@TABLE("tfl.conv_2d")
+def conv_2d(op: Op, rw: Rewriter) -> Value:
+    """CONV_2D: the filter is O, height, width, I; with I less than the input's channels the convolution is grouped."""
+    value, weights = op.operands[:2]
+    channels, per_group = static_shape(value, "the input")[-1], static_shape(weights, "the filter")[-1]
+    if per_group == 0 or channels % per_group:
+        raise Unsupported(f"{channels} input channels do not fit a filter of {per_group}")
+    return _convolution(op, rw, value, weights, op.bias, _strides(op), _dilations(op), channels // per_group)
+
+
+@TABLE("tfl.depthwise_conv_2d")
+def depthwise_conv_2d(op: Op, rw: Rewriter) -> Value:
+    """DEPTHWISE_CONV_2D: the filter is 1, height, width, channels times multiplier; one group a channel."""
+    value, weights = op.operands[:2]
+    turned = rw.emit("top.Permute", weights, order=(3, 1, 2, 0))
+    channels = static_shape(value, "the input")[-1]
+    return _convolution(op, rw, value, turned, op.bias, _strides(op), _dilations(op), channels)
+
+
+@TABLE("tfl.conv_3d")
+def conv_3d(op: Op, rw: Rewriter) -> Value:
+    """CONV_3D: the filter is depth, height, width, I, O."""
+    value, weights = op.operands[:2]
+    turned = rw.emit("top.Permute", weights, order=(4, 0, 1, 2, 3))
+    channels, per_group = static_shape(value, "the input")[-1], static_shape(turned, "the filter")[-1]
+    if per_group == 0 or channels % per_group:
+        raise Unsupported(f"{channels} input channels do not fit a filter of {per_group}")
+    return _convolution(op, rw, value, turned, op.bias, _strides(op, "dhw"), _dilations(op, "dhw"), channels // per_group)
+
+
+def transposed(
+    op: Op, rw: Rewriter, value: Value, weights: Value, bias: Value | None, wanted: tuple[int, ...], strides: tuple[int, ...],
+    padding: str, activation: str = "NONE",
+) -> Value:
+    """A transposed convolution with a result of the spatial sizes `wanted`, weights in O, kernel.., I.
+
+    TFLite derives the padding from the result's size, as that of the convolution whose gradient this is; what
+    then is still missing or too much is at the end of each dimension.
+    """
+    if is_hybrid(value, weights):
+        raise Unsupported("a transposed convolution of floats with quantized weights does not run in LiteRT either")
+    kernels = static_shape(weights, "the filter")[1:-1]
+    sizes = static_shape(value, "the input")[1:-1]
+    begins, ends, extras = [], [], []
+    for size, kernel, stride, out in zip(sizes, kernels, strides, wanted, strict=True):
+        begin = same_padding(out, kernel, stride)[0] if padding == "SAME" else 0
+        end = (size - 1) * stride + kernel - begin - out
+        begins.append(begin)
+        ends.append(max(end, 0))
+        extras.append(max(-end, 0))
+    return emit_activated(
+        rw, op, "top.Deconv", value, weights, typed_bias(rw, bias, value, weights), activation=activation,
+        kernel_shape=kernels, strides=strides, pads=(*begins, *ends), output_padding=tuple(extras), layout=layout)
+
+
+@TABLE("tfl.transpose_conv")
+def transpose_conv(op: Op, rw: Rewriter) -> Value:
+    """TRANSPOSE_CONV: the weights are O, height, width, I; the result's shape is an operand."""
+    shape, weights, value = op.operands[:3]
+    wanted = constant_ints(rw, shape, "the shape of the result")
+    if len(wanted) != 4:
+        raise Unsupported(f"the shape of the result must have 4 dimensions, and is {list(wanted)}")
+    return transposed(
+        op, rw, value, weights, op.bias, wanted[1:-1], _strides(op), op.attribute("padding"),
+        op.attribute("fused_activation_function"))
+
+
+@TABLE("tfl.conv_3d_transpose")
+def conv_3d_transpose(op: Op, rw: Rewriter) -> Value:
+    """CONV_3D_TRANSPOSE: the filter is depth, height, width, O, I."""
+    shape, weights, value = op.operands[:3]
+    wanted = constant_ints(rw, shape, "the shape of the result")
+    if len(wanted) != 5 or max(_dilations(op, "dhw")) > 1:
+        raise Unsupported(f"only results of 5 dimensions, without dilation, are supported; this one is {list(wanted)}")
+    turned = rw.emit("top.Permute", weights, order=(3, 0, 1, 2, 4))
+    return transposed(
+        op, rw, value, turned, op.bias, wanted[1:-1], _strides(op, "dhw"), op.attribute("padding"),
+        op.attribute("fused_activation_function"))

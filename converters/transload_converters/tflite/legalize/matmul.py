@@ -1,0 +1,46 @@
+"""Matrix products."""
+
+from __future__ import annotations
+
+import math
+
+from transload.errors import Unsupported
+from transload.ir import Op, Value
+from transload.rewrite import RewriteTable, Rewriter
+
+from .common import emit_activated, emit_like, is_hybrid, static_shape, typed_bias
+from .hybrid import hybrid_matmul
+
+TABLE = RewriteTable()
+
+
+@TABLE("tfl.fully_connected")
+def fully_connected(op: Op, rw: Rewriter) -> Value:
+    """FULLY_CONNECTED: the filter is O, I. All but the last dimension of the input are one, unless keep_num_dims."""
+    value, weights = op.operands[:2]
+    if op.attribute("weights_format") != "DEFAULT":
+        raise Unsupported(f"the weights are stored in the order {op.attribute('weights_format')}, which is not supported")
+    outputs, inputs = static_shape(weights, "the weights")
+    sizes = static_shape(value, "the input")
+    keep = op.attribute("keep_num_dims") and bool(sizes) and sizes[-1] == inputs
+    if not keep and (len(sizes) != 2 or sizes[-1] != inputs):
+        if not inputs or math.prod(sizes) % inputs:
+            raise Unsupported(f"an input of shape {list(sizes)} does not fit weights of {inputs} columns")
+        value = rw.emit("top.Reshape", value, shape=(-1, inputs))
+    if is_hybrid(value, weights):
+        return hybrid_matmul(op, rw, value, weights, op.bias, right_transpose=True)
+    bias = typed_bias(rw, op.bias, value, weights)
+    return emit_activated(rw, op, "top.MatMul", value, weights, bias, right_transpose=True)
+
+
+@TABLE("tfl.batch_matmul")
+def batch_matmul(op: Op, rw: Rewriter) -> Value:
+    """BATCH_MATMUL: batch dimensions broadcast; adj_x and adj_y transpose the matrices."""
+    left, right = op.operands
+    if is_hybrid(left, right):
+        if op.attribute("adj_x"):
+            order = (*range(left.rank - 2), left.rank - 1, left.rank - 2)
+            left = rw.emit("top.Permute", left, order=order)
+        return hybrid_matmul(op, rw, left, right, None, right_transpose=op.attribute("adj_y"))
+    return emit_like(
+        rw, op, "top.MatMul", left, right, left_transpose=op.attribute("adj_x"), right_transpose=op.attribute("adj_y"))

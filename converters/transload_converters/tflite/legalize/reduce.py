@@ -1,0 +1,52 @@
+"""Reductions, running sums, and the places of extremes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from transload.ir import I32, I64, Op, Value
+from transload.rewrite import RewriteTable, Rewriter
+
+from .common import axes_of, axis_of, emit_like
+
+TABLE = RewriteTable()
+
+_MODES = {
+    "tfl.mean": "ReduceMean", "tfl.sum": "ReduceSum", "tfl.reduce_max": "ReduceMax", "tfl.reduce_min": "ReduceMin",
+    "tfl.reduce_prod": "ReduceProd", "tfl.reduce_all": "ReduceAll", "tfl.reduce_any": "ReduceAny",
+}
+
+
+@TABLE(*_MODES)
+def reduce(op: Op, rw: Rewriter) -> Value:
+    """MEAN, SUM, REDUCE_MAX, REDUCE_MIN, REDUCE_PROD, REDUCE_ALL, REDUCE_ANY: over constant axes."""
+    value, axes = op.operands
+    over = axes_of(rw, axes, value.rank)
+    if not over:
+        return emit_like(rw, op, "top.Cast", value) if value.element != op.results[0].element else value
+    return emit_like(rw, op, "top.Reduce", value, axes=over, keepdims=op.attribute("keep_dims"), mode=_MODES[op.name])
+
+
+@TABLE("tfl.arg_max", "tfl.arg_min")
+def arg(op: Op, rw: Rewriter) -> Value:
+    """ARG_MAX, ARG_MIN: the first of equal elements."""
+    mode = "ArgMax" if op.name == "tfl.arg_max" else "ArgMin"
+    return emit_like(rw, op, "top.Arg", op.operands[0], axis=axis_of(rw, op.operands[1]), keepdims=False, mode=mode)
+
+
+@TABLE("tfl.cumsum")
+def cumsum(op: Op, rw: Rewriter) -> Value:
+    """CUMSUM along a constant axis."""
+    return emit_like(
+        rw, op, "top.CumSum", op.operands[0], axis=axis_of(rw, op.operands[1]), exclusive=op.attribute("exclusive"),
+        reverse=op.attribute("reverse"))
+
+
+@TABLE("tfl.topk_v2")
+def topk_v2(op: Op, rw: Rewriter) -> Any:
+    """TOPK_V2: the k greatest of the last dimension, in order."""
+    values, indices = rw.emit("top.TopK", op.operands[0], axis=-1, k=axis_of(rw, op.operands[1], "k"))
+    wanted = op.results[1].element
+    if wanted != indices.element and wanted in (I32, I64):
+        indices = rw.emit("top.Cast", indices, element=wanted)
+    return values, indices

@@ -1,0 +1,104 @@
+"""Kernel: resampling. Each dimension by itself: a few taps (subscript and weight) per output place."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ....plugin import KernelTable
+from ..infer import spatial_axes
+from .common import Array, finish, is_integer, wide
+
+__all__ = ["KERNELS"]
+
+KERNELS = KernelTable()
+
+
+def coordinates(op: Any, i: int, size: int) -> Array:
+    """Where the output places of spatial dimension `i` lie in an input of `size` elements."""
+    count = op.sizes[i]
+    place = np.arange(count, dtype=np.float64)
+    mode = op.coord_mode
+    if mode == "align_corners":
+        return place * (size - 1) / (count - 1) if count > 1 else place
+    # size / count is kept as a fraction where there is no scale, so that whole coordinates come out whole
+    numerator, denominator = (size, count) if op.scales is None else (1.0, op.scales[i])
+    if mode == "asymmetric":
+        return place * numerator / denominator
+    if mode == "tf_half_pixel_for_nn":
+        return (place + 0.5) * numerator / denominator
+    if mode == "pytorch_half_pixel" and count == 1:
+        return np.zeros(1)
+    centre = (place + 0.5) * numerator / denominator - 0.5
+    if mode == "half_pixel_symmetric":
+        exact = size * denominator / numerator
+        return centre + size / 2 * (1 - count / exact)
+    return centre
+
+
+_ROUND = {
+    "floor": np.floor,
+    "ceil": np.ceil,
+    "round_prefer_floor": lambda x: np.ceil(x - 0.5),
+    "round_prefer_ceil": lambda x: np.floor(x + 0.5),
+}
+
+
+def _triangle(distance: Array) -> Array:
+    return np.maximum(1 - np.abs(distance), 0)
+
+
+def _cubic(distance: Array, a: float) -> Array:
+    """Keys's cubic convolution kernel with coefficient `a`."""
+    d = np.abs(distance)
+    near = ((a + 2) * d - (a + 3)) * d * d + 1
+    far = ((a * d - 5 * a) * d + 8 * a) * d - 4 * a
+    return np.where(d <= 1, near, np.where(d < 2, far, 0))
+
+
+def taps(op: Any, i: int, size: int) -> tuple[Array, Array]:
+    """Subscripts and weights, [out, taps] each, of spatial dimension `i` of an input of `size` elements."""
+    x = coordinates(op, i, size)
+    if op.mode == "nearest":
+        return np.clip(_ROUND[op.nearest_mode](x), 0, size - 1).astype(np.int64)[:, None], np.ones((len(x), 1))
+    shrink = 1.0
+    if op.antialias:
+        scale = op.sizes[i] / size if op.scales is None else op.scales[i]
+        shrink = min(scale, 1.0)
+    radius = (1 if op.mode == "linear" else 2) / shrink
+    first = np.floor(x) - math.ceil(radius) + 1
+    where = first[:, None] + np.arange(2 * math.ceil(radius))
+    distance = (where - x[:, None]) * shrink
+    weights = _triangle(distance) if op.mode == "linear" else _cubic(distance, op.cubic_coeff)
+    if op.exclude_outside:
+        weights = np.where((where < 0) | (where > size - 1), 0, weights)
+    if op.exclude_outside or shrink < 1:
+        weights = weights / weights.sum(axis=1, keepdims=True)
+    return np.clip(where, 0, size - 1).astype(np.int64), weights
+
+
+@KERNELS("top.Interp")
+def interp(op: Any, x: Array) -> Array:
+    y = wide(x)
+    integers = is_integer(y)
+    for i, axis in enumerate(spatial_axes(op.layout, x.ndim)):
+        where, weights = taps(op, i, x.shape[axis])
+        if op.mode == "nearest":
+            y = y.take(where[:, 0], axis=axis)
+            continue
+        if where.shape[0] == x.shape[axis] and np.array_equal(weights.max(axis=1), np.ones(len(weights))) and np.array_equal(
+                where[np.arange(len(where)), weights.argmax(axis=1)], np.arange(len(where))):
+            continue  # every place falls on its own element
+        shape = [-1 if place == axis else 1 for place in range(x.ndim)]
+        real = y.astype(np.float64) if integers else y
+        total = np.zeros((*y.shape[:axis], len(where), *y.shape[axis + 1 :]), real.dtype)
+        for tap in range(where.shape[1]):
+            if weights[:, tap].any():
+                total += real.take(where[:, tap], axis=axis) * weights[:, tap].astype(real.dtype).reshape(shape)
+        y = total
+    if integers and op.mode != "nearest":
+        limits = np.iinfo(wide(x).dtype)
+        y = np.clip(np.rint(y), limits.min, limits.max)
+    return finish(op, y)

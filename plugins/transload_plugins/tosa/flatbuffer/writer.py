@@ -1,0 +1,403 @@
+"""Writing a module of the `tosa` dialect to a `.tosa` file."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from transload.errors import ConversionError, Finding, UsageError, merge_findings
+from transload.ir import Dense, Module, Op, TensorType, Type, Value, input_names, output_names
+from transload.ir.build import constant_of
+from transload.ir.types import DialectType
+
+from ..dialect.base import bound_type, shape_rank, storage, storage_of
+from .build import FlatBuilder
+from .schema import ENUMS, IDENTIFIER, OPERATORS, Operator, dtype_number
+from .values import encode, encode_number, encode_shape
+
+__all__ = ["serialize", "write"]
+
+_NUMBERS = {operator.op_name: number for number, operator in enumerate(OPERATORS)}
+_ENUM_NUMBERS = {kind: {name: number for number, name in enumerate(names)} for kind, names in ENUMS.items()}
+_FIELD_KINDS = {"int": "i", "bool": "B", "ints": "O", "dtype": "I", "number": "O", "text": "O", "bytes": "O", "graph": "O"}
+SIZE_LIMIT = (1 << 31) - 1
+"""Bytes that a flatbuffer's offsets can span."""
+
+# Fields of the schema's tables: (number, kind) for `FlatBuilder.table`.
+_TENSOR = ((0, "O"), (1, "O"), (2, "I"))
+_CONSTANT = (*_TENSOR, (3, "O"))
+_VARIABLE = (*_TENSOR, (4, "B"), (6, "O"))
+_VARIABLE_WITH_DATA = (*_TENSOR, (3, "O"), (4, "B"), (6, "O"))
+_SHAPE = ((0, "O"), (1, "I"))
+_CONSTANT_SHAPE = (*_SHAPE, (2, "O"))
+_OPERATOR = ((0, "I"), (1, "B"), (2, "O"), (3, "O"), (4, "O"))
+_BLOCK = tuple((slot, "O") for slot in range(6))
+_REGION = ((0, "O"), (1, "O"))
+_GRAPH = ((0, "O"), (1, "O"))
+_VERSION = ((0, "i"), (1, "i"), (2, "i"), (3, "B"))
+
+
+def write(module: Module, path: str | os.PathLike, tosa_version: str = "1.0") -> None:
+    """Write `module` to `path`: all of it, or nothing where it cannot be written."""
+    pieces = serialize_pieces(module, tosa_version)
+    path = Path(path)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.writelines(pieces)
+        os.chmod(temporary, 0o666 & ~_umask())
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def serialize(module: Module, tosa_version: str = "1.0") -> bytes:
+    """The bytes of the `.tosa` file."""
+    return b"".join(serialize_pieces(module, tosa_version))
+
+
+def serialize_pieces(module: Module, tosa_version: str = "1.0") -> list[Any]:
+    """The file in pieces, constants as views of their arrays.
+
+    `tosa_version` is "1.0" or "1.1" (marked as a draft, as which 1.1 stands). Raises `ConversionError` with
+    everything that a `.tosa` file cannot hold: ops of other dialects, dynamic shapes, element types.
+    """
+    versions = {"1.0": (1, 0, 0, 0), "1.1": (1, 1, 0, 1)}
+    if tosa_version not in versions:
+        raise UsageError(f"tosa_version={tosa_version} cannot be written", hint=f"versions: {', '.join(versions)}")
+    return _Writer(module, versions[tosa_version]).write()
+
+
+class _Writer:
+    """One module being written: the buffer, its regions and what is wrong so far."""
+
+    def __init__(self, module: Module, version: tuple[int, int, int, int]) -> None:
+        self.module = module
+        self.version = version
+        self.buffer = FlatBuilder()
+        self.findings: list[Finding] = []
+        self.regions: list[int] = []
+        self.names: set[str] = set()
+        self.data: dict[int, tuple[Any, int]] = {}
+        self.variables = {
+            op.attributes["sym_name"]: op for op in module.body if op.name == "tosa.variable"}
+
+    def write(self) -> list[Any]:
+        buffer = self.buffer
+        main = self.module.main
+        _GraphWriter(self, "main").write_function(main)
+        if self.findings:
+            merged = merge_findings(self.findings)
+            raise ConversionError(f"{sum(f.count for f in merged)} thing(s) cannot be written to a .tosa file", merged)
+        # The first region is the main graph; those of control flow, which were finished earlier, follow.
+        regions = buffer.offsets([self.regions[-1], *self.regions[:-1]])
+        root = buffer.table(_GRAPH, (buffer.table(_VERSION, self.version), regions))
+        pieces = buffer.finish(root, IDENTIFIER)
+        if buffer.size > SIZE_LIMIT:
+            raise ConversionError(
+                f"the .tosa file would have {buffer.size:,} bytes, and flatbuffers end at {SIZE_LIMIT:,}",
+                hint="quantize the weights, or write MLIR text with its constants beside it")
+        return pieces
+
+    def refuse(self, op: Op | None, what: str, why: str, hint: str = "") -> None:
+        origin = op.origin if op is not None else None
+        self.findings.append(Finding(what, why, (origin,) if origin else (), hint))
+
+    def unique(self, name: str) -> str:
+        """`name`, or it with a number behind where it is taken."""
+        if name not in self.names:
+            self.names.add(name)
+            return name
+        number = 1
+        while f"{name}_{number}" in self.names:
+            number += 1
+        return self.unique(f"{name}_{number}")
+
+    def constant(self, dense: Dense) -> int:
+        """The place of a constant's bytes; the same constant is stored once."""
+        held = self.data.get(id(dense))
+        if held is None:
+            held = self.data[id(dense)] = (dense, self.buffer.bytes(encode(dense)))
+        return held[1]
+
+
+class _GraphWriter:
+    """One graph being written: the main one, or one of control flow.
+
+    `captured` are the values from outside that the graph uses; they become inputs of its own.
+    """
+
+    def __init__(self, whole: _Writer, name: str) -> None:
+        self.whole = whole
+        self.buffer = whole.buffer
+        self.name = name
+        self.known: dict[Value, str] = {}
+        self.inputs: list[str] = []
+        self.tensors: list[int] = []
+        self.shapes: list[int] = []
+        self.operators: list[int] = []
+        for variable, op in whole.variables.items():
+            self._variable(variable, op)
+
+    # --- graphs
+
+    def write_function(self, function: Op) -> None:
+        """The main graph, whose inputs and outputs keep their names."""
+        block = function.regions[0].block
+        for value, name in zip(block.arguments, input_names(function), strict=True):
+            self._argument(value, self.whole.unique(name))
+        terminator = block.terminator
+        taken: dict[Value, str] = {}
+        outputs: list[tuple[Value, str, bool]] = []
+        for value, name in zip(terminator.operands, output_names(function), strict=True):
+            name = self.whole.unique(name)
+            # An output that is an input, a constant or another output as well needs an op of its own.
+            direct = isinstance(value.owner, Op) and value not in taken and constant_of(value) is None
+            if direct:
+                taken[value] = name
+            outputs.append((value, name, direct))
+        self.known.update(taken)
+        for value, name in taken.items():
+            self._tensor(value.owner if isinstance(value.owner, Op) else None, name, value.type)
+        self._block(block)
+        for value, name, direct in outputs:
+            if not direct:
+                self._identity(value, name)
+        self._finish([name for _, name, _ in outputs])
+
+    def write_graph(self, block: Any, captured: list[Value], carried: bool) -> None:
+        """A graph of control flow; with `carried`, it gives what it captured back behind its results."""
+        for value in (*block.arguments, *captured):
+            self._argument(value, self.whole.unique(f"{self.name}/{value.name or 'input'}"))
+        self._block(block)
+        outputs: list[str] = []
+        given = list(block.terminator.operands) + (captured if carried else [])
+        for value in given:
+            name = self.known.get(value)
+            if name is None or name in outputs or name in self.inputs:
+                name = self.whole.unique(f"{self.name}/output")
+                self._identity(value, name)
+            outputs.append(name)
+        self._finish(outputs)
+
+    def _finish(self, outputs: list[str]) -> None:
+        buffer = self.buffer
+        block = buffer.table(_BLOCK, (
+            buffer.string(self.name), buffer.offsets(self.operators), buffer.offsets(self.tensors), buffer.strings(self.inputs),
+            buffer.strings(outputs), buffer.offsets(self.shapes)))
+        self.whole.regions.append(buffer.table(_REGION, (buffer.string(self.name), buffer.offsets([block]))))
+
+    def _block(self, block: Any) -> None:
+        for op in block:
+            if op.name in ("func.return", "tosa.yield"):
+                break
+            self._op(op)
+
+    # --- tensors and shapes
+
+    def _argument(self, value: Value, name: str) -> None:
+        self.known[value] = name
+        self.inputs.append(name)
+        self._tensor(value.op, name, value.type)
+
+    def _type(self, op: Op | None, name: str, type_: Type) -> tuple[int, int] | None:
+        """The places of a tensor's shape and the number of its element type."""
+        whole = self.whole
+        if not isinstance(type_, TensorType):
+            whole.refuse(op, f"value {name!r}", f"is of type {type_}, which a .tosa file does not hold")
+            return None
+        number = dtype_number(storage(type_))
+        if type_.shape is None or None in type_.shape:
+            whole.refuse(op, "dynamic shape", f"{type_} has sizes that are not known",
+                         "give the model's inputs static shapes, which make all others known")
+            return None
+        if number is None:
+            whole.refuse(op, f"element type {storage(type_)}", "is none of TOSA's", "unsigned tensors are rescaled to signed ones")
+            return None
+        return self.buffer.ints(type_.shape), number  # type: ignore[arg-type]
+
+    def _tensor(self, op: Op | None, name: str, type_: Type, dense: Dense | None = None) -> None:
+        buffer = self.buffer
+        if isinstance(type_, DialectType) and type_.text.startswith("tosa.shape<"):
+            fields = (buffer.string(name), shape_rank(type_))
+            if dense is None:
+                self.shapes.append(buffer.table(_SHAPE, fields))
+            else:
+                self.shapes.append(buffer.table(_CONSTANT_SHAPE, (*fields, buffer.bytes(encode_shape(dense)))))
+            return
+        described = self._type(op, name, type_)
+        if described is None:
+            return
+        if dense is None:
+            self.tensors.append(buffer.table(_TENSOR, (buffer.string(name), *described)))
+        else:
+            self.tensors.append(buffer.table(_CONSTANT, (buffer.string(name), *described, self.whole.constant(dense))))
+
+    def _variable(self, name: str, op: Op) -> None:
+        buffer = self.buffer
+        type_ = TensorType(tuple(int(n) for n in op.attributes["var_shape"].numpy().reshape(-1)), op.attributes["type"])
+        described = self._type(op, name, type_)
+        if described is None:
+            return
+        fields = [buffer.string(_variable_tensor(name)), *described]
+        initial = op.attributes.get("initial_value")
+        slots = _VARIABLE
+        if isinstance(initial, Dense):
+            slots = _VARIABLE_WITH_DATA
+            fields.append(self.whole.constant(initial))
+        self.tensors.append(buffer.table(slots, (*fields, 1, buffer.string(name))))
+
+    def _name(self, value: Value) -> str:
+        """The name of a value in this graph; a constant from outside is made again inside."""
+        name = self.known.get(value)
+        if name is None:
+            dense = constant_of(value)
+            if dense is None or not isinstance(value.owner, Op):
+                raise ConversionError(f"{value!r} is used outside the graph that computes it")
+            name = self._constant(value.owner)
+        return name
+
+    def _result_name(self, op: Op, value: Value) -> str:
+        own = value.name
+        if own is None:
+            origin = op.origin
+            own = f"{origin}/{op.name[5:]}" if origin else op.name[5:]
+        return self.whole.unique(own)
+
+    # --- ops
+
+    def _constant(self, op: Op) -> str:
+        value = op.results[0]
+        name = self.known[value] = self._result_name(op, value)
+        self._tensor(op, name, value.type, op.attributes["values"])
+        self._operator(op.name, (), (name,))
+        return name
+
+    def _identity(self, value: Value, name: str) -> None:
+        self._tensor(None, name, value.type)
+        self._operator("tosa.identity", (self._name(value),), (name,))
+
+    def _op(self, op: Op) -> None:
+        whole = self.whole
+        number = _NUMBERS.get(op.name)
+        if number is None:
+            whole.refuse(op, op.name, "is no operator of TOSA", "lower the module to the tosa dialect first")
+            return
+        if getattr(op.declaration.definition, "since", "1.0") == "1.1" and whole.version[:2] < (1, 1):
+            whole.refuse(op, op.name, "came with TOSA 1.1", "write tosa_version=1.1")
+        if op.name in ("tosa.const", "tosa.const_shape"):
+            # Where it is used, and only there: constants that nothing uses are left out.
+            if op.results[0].uses:
+                self._constant(op)
+            return
+        graphs: list[str] = []
+        captured: list[Value] = []
+        if op.regions:
+            captured, graphs = self._graphs(op)
+        inputs = [self._name(operand) for operand in (*op.operands, *captured)]
+        outputs: list[str] = []
+        for value in op.results:
+            name = self.known.get(value)
+            if name is None:
+                name = self.known[value] = self._result_name(op, value)
+                self._tensor(op, name, value.type)
+            outputs.append(name)
+        if op.name == "tosa.while_loop":
+            for value in captured:  # carried round the loop unchanged
+                name = whole.unique(f"{self._name(value)}/after")
+                self._tensor(op, name, value.type)
+                outputs.append(name)
+        elif op.name == "tosa.variable_read":
+            inputs = [_variable_tensor(op.attributes["name"])]
+        elif op.name == "tosa.variable_write":
+            outputs = [_variable_tensor(op.attributes["name"])]
+        self._operator(op.name, inputs, outputs, op, graphs)
+
+    def _graphs(self, op: Op) -> tuple[list[Value], list[str]]:
+        """Write the graphs of control flow; returns what they use from outside, and their names."""
+        captured: list[Value] = []
+        for region in op.regions:
+            inside = {value for inner in op.walk() for r in inner.regions for b in r.blocks for value in b.arguments}
+            inside.update(value for block in region.blocks for o in block for inner in o.walk() for value in inner.results)
+            for block in region.blocks:
+                for outer in block:
+                    for inner in outer.walk():
+                        captured += [
+                            v for v in inner.operands if v not in inside and v not in captured and constant_of(v) is None]
+        names = []
+        for region, member in zip(op.regions, op.declaration.regions, strict=True):
+            name = self.whole.unique(f"{op.origin or op.name[5:]}/{member.name}")
+            block = region.block
+            carried = op.name == "tosa.while_loop" and member.name == "body_graph"
+            explicit = list(op.operands[1:] if op.name == "tosa.cond_if" else op.operands)
+            graph = _GraphWriter(self.whole, name)
+            if not block.arguments and explicit:
+                # MLIR lets a graph of cond_if leave its arguments out; the file's graphs take all inputs.
+                for value in explicit:
+                    place = self.whole.unique(f"{name}/input")
+                    graph.inputs.append(place)
+                    graph._tensor(op, place, value.type)
+            graph.write_graph(block, captured, carried)
+            names.append(name)
+        return captured, names
+
+    def _operator(
+        self, op_name: str, inputs: Iterable[str], outputs: Iterable[str], op: Op | None = None, graphs: Iterable[str] = (),
+    ) -> None:
+        buffer = self.buffer
+        number = _NUMBERS[op_name]
+        operator = OPERATORS[number]
+        attributes = self._attributes(operator, op, iter(graphs))
+        self.operators.append(buffer.table(
+            _OPERATOR, (number, number, attributes, buffer.strings(inputs), buffer.strings(outputs))))
+
+    def _attributes(self, operator: Operator, op: Op | None, graphs: Any) -> int:
+        """The place of an operator's attribute table."""
+        buffer = self.buffer
+        slots: list[tuple[int, str]] = []
+        values: list[int] = []
+        for slot, field in enumerate(operator.fields if op is not None else ()):
+            kind = field.kind
+            held = next(graphs) if kind == "graph" else op.attribute(field.name)  # type: ignore[union-attr]
+            if kind in ("int", "bool"):
+                number = int(held)
+            elif kind == "ints":
+                number = buffer.ints(held)
+            elif kind == "dtype":
+                number = dtype_number(held) or 0
+                if not number:
+                    self.whole.refuse(op, operator.op_name, f"{field.name} {held} is none of TOSA's types")
+            elif kind == "number":
+                number = self._bound(op, held)  # type: ignore[arg-type]
+            elif kind in ("text", "graph"):
+                number = buffer.string(held)
+            elif kind == "bytes":
+                number = buffer.bytes(held.encode())
+            else:
+                number = _ENUM_NUMBERS[kind][held]
+            slots.append((slot, _FIELD_KINDS.get(kind, "I")))
+            values.append(number)
+        return buffer.table(tuple(slots), values)
+
+    def _bound(self, op: Op, value: Any) -> int:
+        element = storage_of(op.operands[0])
+        if dtype_number(element) is None:
+            return self.buffer.bytes(bytes(8))  # the operand's type is refused elsewhere
+        if bound_type(value) != element:
+            self.whole.refuse(op, op.name, f"a bound is {bound_type(value)}, the elements are {element}")
+        return self.buffer.bytes(encode_number(value, element))
+
+
+def _variable_tensor(name: str) -> str:
+    """The name of the tensor that stands for a variable in each graph."""
+    return f"variable/{name}"

@@ -1,0 +1,260 @@
+"""Convolutions and transposed convolutions: float, and quantized with the exact sums of LiteRT's kernels.
+
+A quantized convolution is a TOSA convolution that sums in i32 (int8) or i48 (int16), a rescale per channel
+and a clamp where an activation is fused. Groups become slices and a concatenation, one-dimensional
+windows two-dimensional ones; what TOSA's transposed convolution lacks is made of a forward one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from transload.ir import BF16, F16, F32, FloatType, I8, I16, I32, I48, Op, QuantType, Type, Value
+from transload.rewrite import Rewriter, RewriteTable, Unsupported
+
+from .. import build
+from ..dialect.base import storage_of
+from .arith import float_product
+from .rescaling import DOUBLE, WIDE, activation_range, fused_activation, is_unsigned, narrow, quant
+from .windows import Window, fit, need_channels_last, squeeze_height, unsqueeze_height, window_of
+
+__all__ = ["TABLE", "Sum", "bias_value", "product_factors", "sum_of"]
+
+TABLE = RewriteTable()
+
+
+class Sum(NamedTuple):
+    """How products of two operands are summed: element types of sum and accumulator, the zero points."""
+
+    element: Type
+    accumulator: Type
+    input_zp: int = 0
+    weight_zp: int = 0
+
+
+def sum_of(x: Value, w: Value) -> Sum | None:
+    """How TOSA sums products of `x` and `w`; None where it does not (one is quantized and the other is not, ...)."""
+    a, b = quant(x), quant(w)
+    if a is None and b is None:
+        element = x.element
+        if element != w.element or element not in (F16, BF16, F32, I8):
+            return None
+        return Sum(I32, I32) if element == I8 else Sum(element, F32)
+    if a is None or b is None or a.per_axis or len(set(b.zero_points)) != 1:
+        return None
+    zero_points = (a.zero_point, b.zero_points[0])
+    if a.storage == I8 and b.storage == I8:
+        return Sum(I32, I32, *zero_points)
+    if a.storage == I16 and b.storage == I8 and zero_points[0] == 0:
+        return Sum(I48, I48, *zero_points)
+    return None
+
+
+def product_factors(x: QuantType, w: QuantType, target: Type, unsigned: bool) -> list[float]:
+    """What sums of products are multiplied by, for each scale of `w`: in float64, or the product in float32 as for uint8."""
+    divisor = float(np.float32(target.scale)) if isinstance(target, QuantType) else 1.0
+    if unsigned and not w.per_axis:
+        return [float_product(x.scale, w.scale) / divisor]
+    return [float(np.float64(np.float32(x.scale)) * np.float64(np.float32(scale)) / divisor) for scale in w.scales]
+
+
+def bias_value(rw: Rewriter, bias: Value | None, total: Sum, x: Value, w: Value, channels: int) -> Value:
+    """The bias as a value of the sum's type: zeros where there is none, quantized where it is given in other numbers."""
+    element = total.element
+    if bias is None:
+        return build.const(rw, np.zeros(channels, np.int64 if element == I48 else np.float32).astype(_dtype(element)), element)
+    a, b, held = quant(x), quant(w), quant(bias)
+    if a is None or b is None:
+        return build.cast(rw, bias, element)
+    array = rw.constant_of(bias)
+    scales = np.float64(a.scale) * np.asarray(b.scales, np.float64)
+    same_scale = held is not None and len(held.scales) in (1, len(b.scales)) and np.allclose(held.scales, scales, rtol=1e-3, atol=0)
+    if held is not None and same_scale and not any(held.zero_points) and array is None:
+        if storage_of(bias) == element:
+            return bias
+        raise Unsupported(f"a bias of {held.storage} computed at run time cannot be added to a sum of {element}")
+    if array is None:
+        raise Unsupported("a bias in another scale than input scale times weight scale must be a constant")
+    if held is not None and not (same_scale and not any(held.zero_points)):
+        array = (array.astype(np.float64) - np.asarray(held.zero_points)) * np.asarray(held.scales)
+    if array.dtype.kind != "i":
+        array = np.rint(array.astype(np.float64) / scales)
+    low, high = element.range  # type: ignore[attr-defined]
+    array = np.clip(array.astype(np.int64), low, high).astype(_dtype(element))
+    return build.const(rw, np.broadcast_to(array.reshape(-1), (channels,)), element)
+
+
+def _dtype(element: Type) -> Any:
+    from transload.ir import dtype_of
+
+    return dtype_of(element)
+
+
+def finish(op: Op, rw: Rewriter, made: Value, x: Value, w: Value, repeat: int = 1) -> Value:
+    """A sum of products in the type of `op`'s result, with its activation. `repeat` is how often `w`'s scales recur."""
+    a, b = quant(x), quant(w)
+    target = op.result.element
+    if a is None or b is None:
+        return fused_activation(rw, build.cast(rw, made, target) if isinstance(target, FloatType) else made, op)
+    factors = product_factors(a, b, target, is_unsigned(op)) * (repeat if b.per_axis else 1)
+    bias = quant(op.bias)
+    rounding = WIDE if storage_of(made) == I48 and (bias is None or bias.storage != I32) else DOUBLE
+    return narrow(rw, made, factors, target, rounding, activation_range(op))
+
+
+@TABLE("top.Conv")
+def conv(op: Op, rw: Rewriter) -> Value | None:
+    need_channels_last(op)
+    x, w = op.input, op.filter
+    total = sum_of(x, w)
+    if total is None or _scale_axis(w) not in (None, 0):
+        return None
+    channels = w.shape[0]
+    bias = bias_value(rw, op.bias, total, x, w, channels)
+    window = window_of(op)
+    flat = window.rank == 1
+    plain_x, plain_w = x, w
+    if flat:
+        x, w, window = unsqueeze_height(rw, x), unsqueeze_height(rw, w), window.with_height()
+    x, window = fit(rw, x, window)
+    zero_points = build.zero_point(rw, total.input_zp, x.element), build.zero_point(rw, total.weight_zp, w.element)
+    geometry: dict[str, Any] = {
+        "pad": window.flat_pads, "stride": window.strides, "dilation": window.dilations, "acc_type": total.accumulator}
+    name = "tosa.conv3d" if window.rank == 3 else "tosa.conv2d"
+
+    def convolve(x: Value, w: Value, bias: Value) -> Value:
+        return rw.emit(name, x, w, bias, *zero_points, element=total.element, **geometry)
+
+    if op.group == 1:
+        made = convolve(x, w, bias)
+    elif op.group == x.shape[-1] and window.rank == 2:
+        kernel_h, kernel_w = window.kernel
+        w = build.transpose(rw, w, (1, 2, 3, 0))
+        w = build.reshape(rw, w, (kernel_h, kernel_w, op.group, channels // op.group))
+        made = rw.emit("tosa.depthwise_conv2d", x, w, bias, *zero_points, element=total.element, **geometry)
+    else:
+        made = in_groups(rw, op.group, convolve, (x, -1), (w, 0), (bias, 0))
+    if flat:
+        made = squeeze_height(rw, made)
+    return finish(op, rw, made, plain_x, plain_w)
+
+
+def _scale_axis(w: Value) -> int | None:
+    type_ = quant(w)
+    return None if type_ is None else type_.axis
+
+
+def in_groups(rw: Rewriter, groups: int, make: Callable[..., Value], *operands: tuple[Value, int]) -> Value:
+    """`make` of each group's slices of the operands (given with the axis to slice), joined along the last dimension."""
+
+    def part(value: Value, axis: int, group: int) -> Value:
+        shape: list[int] = list(value.type.shape)  # type: ignore[attr-defined]
+        start = [0] * len(shape)
+        shape[axis] //= groups
+        start[axis] = group * shape[axis]
+        return build.slice_(rw, value, start, shape)
+
+    made = [make(*(part(value, axis, group) for value, axis in operands)) for group in range(groups)]
+    return build.concat(rw, made, made[0].rank - 1)
+
+
+@TABLE("top.Deconv")
+def deconv(op: Op, rw: Rewriter) -> Value | None:
+    need_channels_last(op)
+    x, w = op.input, op.filter
+    total = sum_of(x, w)
+    if total is None or _scale_axis(w) not in (None, 0):
+        return None
+    window = window_of(op)
+    if window.rank == 3 or (op.group > 1 and op.group == x.shape[-1]):
+        return _as_forward(op, rw, window)
+    channels = w.shape[0] * op.group
+    bias = bias_value(rw, op.bias, total, x, w, channels)
+    extra = tuple(op.output_padding)
+    flat = window.rank == 1
+    plain_x, plain_w = x, w
+    if flat:
+        x, w, window, extra = unsqueeze_height(rw, x), unsqueeze_height(rw, w), window.with_height(), (0, *extra)
+    w = _dilated(rw, w, window.dilations, total.weight_zp)
+    out_pad: list[int] = []
+    start, size = [0, 0, 0, 0], [x.shape[0], 0, 0, channels]
+    for dim, (before, after) in enumerate(window.pads):
+        wanted = (-before, extra[dim] - after)
+        least = 1 - window.extent(dim)
+        taken = [max(pad, least) for pad in wanted]  # what TOSA does not take away is sliced off behind
+        out_pad += taken
+        start[dim + 1] = taken[0] - wanted[0]
+        size[dim + 1] = (x.shape[dim + 1] - 1) * window.strides[dim] + window.extent(dim) + sum(wanted)  # type: ignore[operator]
+    zero_points = build.zero_point(rw, total.input_zp, x.element), build.zero_point(rw, total.weight_zp, w.element)
+
+    def convolve(x: Value, w: Value, bias: Value) -> Value:
+        return rw.emit(
+            "tosa.transpose_conv2d", x, w, bias, *zero_points, element=total.element, out_pad=tuple(out_pad), stride=window.strides,
+            acc_type=total.accumulator)
+
+    made = convolve(x, w, bias) if op.group == 1 else in_groups(rw, op.group, convolve, (x, -1), (w, -1), (bias, 0))
+    made = build.slice_(rw, made, start, size)
+    if flat:
+        made = squeeze_height(rw, made)
+    return finish(op, rw, made, plain_x, plain_w, op.group)
+
+
+def _dilated(rw: Rewriter, w: Value, dilations: tuple[int, ...], zero_point: int) -> Value:
+    """A filter `[O, spatial.., I]` with zeros between its elements."""
+    if all(dilation == 1 for dilation in dilations):
+        return w
+    array = rw.need_constant(w, "the filter of a dilated transposed convolution")
+    spatial = [(size - 1) * dilation + 1 for size, dilation in zip(array.shape[1:-1], dilations, strict=True)]
+    spread = np.full((array.shape[0], *spatial, array.shape[-1]), zero_point, array.dtype)
+    spread[(slice(None), *(slice(None, None, dilation) for dilation in dilations))] = array
+    return build.const(rw, spread, w.element)
+
+
+def _as_forward(op: Op, rw: Rewriter, window: Window) -> Value:
+    """A transposed convolution as a convolution of the input with zeros between its elements, the filter turned round."""
+    array = rw.need_constant(op.filter, "the filter of a three-dimensional or depthwise transposed convolution")
+    group, per_group = op.group, array.shape[-1] // op.group
+    n = window.rank
+    turned = array[(slice(None), *(slice(None, None, -1),) * n)]
+    turned = np.moveaxis(turned.reshape(*turned.shape[:-1], group, per_group), -2, 0)
+    turned = np.ascontiguousarray(turned.reshape(group * array.shape[0], *array.shape[1:-1], per_group))
+    element = op.filter.element
+    if isinstance(element, QuantType) and element.per_axis:
+        element = QuantType(
+            element.storage, element.expressed, element.scales * group, element.zero_points * group, 0, element.storage_min,
+            element.storage_max)
+    pads = [(window.extent(i) - 1 - before, window.extent(i) - 1 - after + op.output_padding[i])
+            for i, (before, after) in enumerate(window.pads)]
+    return rw.emit(
+        "top.Conv", _stuffed(rw, op.input, window.strides), build.const(rw, turned, element), op.bias, element=op.result.element,
+        kernel_shape=window.kernel, dilations=window.dilations, pads=(*(p[0] for p in pads), *(p[1] for p in pads)), group=group,
+        layout="NHWC", do_relu=op.do_relu, relu_limit=op.relu_limit, **_flags(op))
+
+
+def _flags(op: Op) -> dict[str, Any]:
+    from .rescaling import UNSIGNED
+
+    return {UNSIGNED: op.attributes[UNSIGNED]} if is_unsigned(op) else {}
+
+
+def _stuffed(rw: Rewriter, x: Value, strides: tuple[int, ...]) -> Value:
+    """`x` with `stride - 1` zeros (zero points) between its elements along each spatial dimension."""
+    type_ = quant(x)
+    zero = type_.zero_point if type_ is not None else 0
+    for dim, stride in enumerate(strides):
+        shape: list[int] = list(x.type.shape)  # type: ignore[attr-defined]
+        axis = dim + 1
+        if stride == 1 or shape[axis] == 1:
+            continue
+        x = build.reshape(rw, x, (*shape[: axis + 1], 1, *shape[axis + 1 :]))
+        padding = [0] * (2 * len(shape) + 2)
+        padding[2 * (axis + 1) + 1] = stride - 1
+        x = build.pad(rw, x, padding, zero)
+        x = build.reshape(rw, x, (*shape[:axis], shape[axis] * stride, *shape[axis + 1 :]))
+        size = list(shape)
+        size[axis] = (shape[axis] - 1) * stride + 1
+        x = build.slice_(rw, x, [0] * len(shape), size)
+    return x

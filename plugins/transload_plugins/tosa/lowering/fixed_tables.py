@@ -1,0 +1,145 @@
+"""Tables filled by LiteRT's fixed-point formulas, where its reference kernels do not go through floats."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from transload.ir import I16, I32, QuantType, Value
+from transload.rewrite import Rewriter
+
+from .. import build
+from .arith import apply_scale, divide_by_power_of_two, scale32
+from .rescaling import i32, narrow, shift_right
+from .tables import int8_numbers
+
+__all__ = ["absolute", "hard_swish", "leaky_relu", "sigmoid_or_tanh"]
+
+
+def _saturated(numbers: np.ndarray, target: QuantType) -> np.ndarray:
+    return np.clip(numbers + target.zero_point, target.storage_min, target.storage_max).astype(np.int8)
+
+
+def leaky_relu(source: QuantType, target: QuantType, up: float, down: float, negated: bool) -> np.ndarray:
+    """Numbers times `up` where positive, `down` (negated where asked) elsewhere."""
+    x = int8_numbers() - source.zero_point
+    below = apply_scale(x, scale32(down))
+    return _saturated(np.where(x >= 0, apply_scale(x, scale32(up)), -below if negated else below), target)
+
+
+def absolute(source: QuantType, target: QuantType, ratio: float) -> np.ndarray:
+    """Absolute values, scaled where the scales differ."""
+    x = np.abs(int8_numbers() - source.zero_point)
+    return _saturated(x if source.scale == target.scale else apply_scale(x, scale32(ratio)), target)
+
+
+def _int16_factor(real: float) -> tuple[int, int]:
+    """A real factor as a multiplier of 15 bits and an exponent: `multiplier / 2**15 * 2**exponent`."""
+    mantissa, exponent = math.frexp(real)
+    multiplier = math.floor(mantissa * (1 << 31) + 0.5)
+    if multiplier == 1 << 31:
+        multiplier, exponent = multiplier // 2, exponent + 1
+    if multiplier >= (1 << 31) - 1 - (1 << 15):
+        return 32767, exponent
+    return (multiplier + (1 << 15)) >> 16, exponent
+
+
+def _high_multiply16(a: np.ndarray, b: int) -> np.ndarray:
+    """The upper half of `2 * a * b` of int16 numbers, rounded, halves away from zero."""
+    product = a * b
+    nudge = np.where(product >= 0, 1 << 14, 1 - (1 << 14))
+    return np.minimum(np.trunc((product + nudge) / (1 << 15)).astype(np.int64), 32767)
+
+
+def _saturate16(x: np.ndarray) -> np.ndarray:
+    return np.clip(x, -32768, 32767)
+
+
+def hard_swish(source: QuantType, target: QuantType) -> np.ndarray | None:
+    """`x * relu6(x + 3) / 6` in 16-bit fixed point; None where the scales do not fit LiteRT's formula."""
+    x = (int8_numbers() - source.zero_point) * (1 << 7)
+    fine_scale = np.float32(1.0 / 128.0) * np.float32(source.scale)
+    output, output_exponent = _int16_factor(float(fine_scale / np.float32(target.scale)))
+    if output_exponent > 0:
+        return None
+    on_output_scale = _high_multiply16(x, output)
+    factor, exponent = _int16_factor(float(fine_scale / np.float32(3.0 / 32768.0)))
+    gate = x
+    if exponent > 0:
+        gate = _saturate16(gate << (exponent - 1))
+    gate = _high_multiply16(gate, factor)
+    if exponent > 0:
+        gate = _saturate16(gate << 1)
+    elif exponent < 0:
+        gate = divide_by_power_of_two(gate, -exponent)
+    gate = (gate + (1 << 15)) >> 1  # -1 to 1 becomes 0 to 1
+    product = np.trunc(gate * on_output_scale / (1 << 15)).astype(np.int64)
+    return _saturated(divide_by_power_of_two(product, -output_exponent), target)
+
+
+def sigmoid_values() -> np.ndarray:
+    """LiteRT's table: sigmoid(i / 24) with 16 bits of fraction, for i from 0 to 255."""
+    i = np.arange(256)
+    return np.minimum(np.floor(65536.0 / (1.0 + np.exp(-i / 24.0)) + 0.5), 65535).astype(np.int64)
+
+
+def input_multiplier(scale: float, power_shifts: tuple[int, ...]) -> tuple[int, int]:
+    """How LiteRT scales int16 numbers for the table: `(x * multiplier + half) >> shift`, to units of 1 / (3 * 4096).
+
+    Where the scale is 2**-12 (or another power of two in `power_shifts`, relative to it) the multiplier is exact.
+    """
+    exponent = round(math.log2(scale))
+    if abs(math.log2(scale) - exponent) < 1e-3 and exponent + 12 in power_shifts:
+        return 3 << (exponent + 12), 0
+    multiplier, shift = float(np.float32(scale)) * 4096.0 * 3.0, 0
+    while multiplier <= 32767.0 / 2.0 and shift <= 30:
+        shift += 1
+        multiplier *= 2.0
+    return int(multiplier), shift
+
+
+def sigmoid_or_tanh(rw: Rewriter, x: Value, source: QuantType, target: QuantType, tanh: bool) -> Value:
+    """The int16 kernels of sigmoid and tanh, operation for operation: interpolation between 256 values by 8 or 9 bits.
+
+    Both take the absolute value, look up the sigmoid and its slope, and turn the result round where `x` is negative.
+    """
+    multiplier, shift = input_multiplier(source.scale, (0, 1) if tanh else (0,))
+    bits = 8 if tanh else 9  # of the fraction
+    wide = build.cast(rw, x, I32)
+    moved = build.mul(rw, wide, i32(rw, multiplier, wide), element=I32)
+    if shift:
+        moved = rw.emit("tosa.arithmetic_right_shift", moved, i32(rw, shift, moved), round=True)
+    positive = rw.emit("tosa.greater_equal", moved, i32(rw, 0, moved))
+    size = rw.emit("tosa.abs", moved)
+    place = rw.emit("tosa.minimum", shift_right(rw, size, bits, rounded=False), i32(rw, 255, size))
+    fraction = rw.emit("tosa.bitwise_and", size, i32(rw, (1 << bits) - 1, size))
+    values = sigmoid_values()
+    slopes = np.append(np.diff(values), 0)
+    saturated = (0xFFFF << bits) if tanh else (0x7FFF << 10)  # what stands for 1 behind the table's end
+    value = _small_table(rw, place, values - 32768, bits - 7)
+    slope = _small_table(rw, place, slopes, -7)
+    found = rw.emit("tosa.add", value, build.mul(rw, slope, fraction, element=I32))
+    found = rw.emit("tosa.add", found, i32(rw, 32768 << bits, found))
+    inside = rw.emit("tosa.greater", i32(rw, 255, place), place)
+    found = rw.emit("tosa.select", inside, found, i32(rw, saturated, found))
+    if tanh:
+        up = rw.emit("tosa.add", found, i32(rw, (1 << 7) - (1 << 23), found))
+        down = rw.emit("tosa.sub", i32(rw, (1 << 23) + (1 << 7) - 1, found), found)
+    else:
+        up = rw.emit("tosa.add", found, i32(rw, 1 << 9, found))
+        down = rw.emit("tosa.sub", i32(rw, (1 << 25) + (1 << 9) - 1, found), found)
+    turned = rw.emit("tosa.select", positive, up, down)
+    return narrow(rw, shift_right(rw, turned, 8 if tanh else 10, rounded=False), 1.0, target)
+
+
+def _small_table(rw: Rewriter, place: Value, values: np.ndarray, left_shift: int) -> Value:
+    """`values[place]` of 256 int16 numbers, for places 0 to 255 in i32, shifted to the left (from 7 bits less: to the right)."""
+    entries = np.zeros(513, np.int16)
+    entries[256:512] = values.astype(np.int16)
+    entries[512] = entries[511]
+    index = build.rescale(rw, place, [1 << 30], [23], 0, 0, I16)  # a place is 128 numbers of the table's index
+    found = build.table(rw, index, entries)
+    if left_shift < 0:
+        return shift_right(rw, found, -left_shift, rounded=False)
+    return rw.emit("tosa.logical_left_shift", found, i32(rw, left_shift, found)) if left_shift else found

@@ -1,0 +1,161 @@
+"""Mathematical functions that TOSA has no operator for, from those that it has.
+
+Each keeps a relative error of a few float32 units over its whole range: near zero, where the obvious formula
+cancels, and near the ends, where it overflows, another one is selected. The specification of lowerings has
+none of them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from transload.ir import Op, Value
+from transload.rewrite import Rewriter, RewriteTable
+
+from .common import binary, compare, like, negate, plain_into, select, unary
+from .elementwise import square_root
+
+__all__ = ["TABLE", "arc_tangent", "log1p"]
+
+TABLE = RewriteTable()
+
+plain = plain_into(TABLE)
+
+
+def _add(rw: Rewriter, a: Value, b: Value | float) -> Value:
+    return binary(rw, "add", a, b if isinstance(b, Value) else like(rw, a, b))
+
+
+def _mul(rw: Rewriter, a: Value, b: Value | float) -> Value:
+    return binary(rw, "mul", a, b if isinstance(b, Value) else like(rw, a, b))
+
+
+def _polynomial(rw: Rewriter, x: Value, coefficients: Sequence[float]) -> Value:
+    """`c[0] + c[1] x + c[2] x^2 + ...` by Horner's rule."""
+    made = like(rw, x, coefficients[-1])
+    for coefficient in reversed(coefficients[:-1]):
+        made = _add(rw, _mul(rw, made, x), coefficient)
+    return made
+
+
+def _signed(rw: Rewriter, x: Value, size: Value) -> Value:
+    """`size` with the sign of `x`."""
+    return select(rw, compare(rw, "Less", x, like(rw, x, 0)), negate(rw, size), size)
+
+
+def log1p(rw: Rewriter, x: Value) -> Value:
+    """`log(1 + x)`, near zero as `log(u) * x / (u - 1)` with `u = 1 + x` rounded: the error of u cancels."""
+    u = _add(rw, x, 1.0)
+    step = _add(rw, u, -1.0)
+    log = unary(rw, "log", u)
+    near = _mul(rw, _mul(rw, log, x), unary(rw, "reciprocal", step))
+    near = select(rw, compare(rw, "Equal", step, like(rw, x, 0)), x, near)
+    return select(rw, compare(rw, "Less", unary(rw, "abs", x), like(rw, x, 0.5)), near, log)
+
+
+@plain("top.Log1p")
+def log_plus_one(op: Op, rw: Rewriter) -> Value:
+    """See `log1p`."""
+    return log1p(rw, op.input)
+
+
+@plain("top.Tan")
+def tangent(op: Op, rw: Rewriter) -> Value:
+    """`sin(x) / cos(x)`."""
+    return _mul(rw, unary(rw, "sin", op.input), unary(rw, "reciprocal", unary(rw, "cos", op.input)))
+
+
+_ARC_TANGENT = (0.9999999818725115, -0.33332796935195746, 0.19974404785887506, -0.13851478426929065, 0.0798496291160141)
+"""`atan(x) / x` as a polynomial in x^2 for |x| up to tan(pi/8): a Chebyshev fit, 2e-8 off at most."""
+
+
+def arc_tangent(rw: Rewriter, x: Value) -> Value:
+    """`atan(x)` for x >= 0, by `atan(x) = pi/2 - atan(1/x)` and `pi/4 + atan((x - 1) / (x + 1))`."""
+    middle = compare(rw, "Greater", x, like(rw, x, math.tan(math.pi / 8)))
+    far = compare(rw, "Greater", x, like(rw, x, math.tan(3 * math.pi / 8)))
+    turned = _mul(rw, _add(rw, x, -1.0), unary(rw, "reciprocal", _add(rw, x, 1.0)))
+    small = select(rw, far, negate(rw, unary(rw, "reciprocal", x)), select(rw, middle, turned, x))
+    offset = select(rw, far, like(rw, x, math.pi / 2), select(rw, middle, like(rw, x, math.pi / 4), like(rw, x, 0)))
+    return _add(rw, _mul(rw, _polynomial(rw, _mul(rw, small, small), _ARC_TANGENT), small), offset)
+
+
+@plain("top.Atan")
+def atan(op: Op, rw: Rewriter) -> Value:
+    """See `arc_tangent`; odd."""
+    return _signed(rw, op.input, arc_tangent(rw, unary(rw, "abs", op.input)))
+
+
+@plain("top.Asin")
+def asin(op: Op, rw: Rewriter) -> Value:
+    """`atan(x / sqrt((1 - x) (1 + x)))`; at 1 the arc tangent of infinity."""
+    size = unary(rw, "abs", op.input)
+    product = _mul(rw, _add(rw, negate(rw, size), 1.0), _add(rw, size, 1.0))
+    return _signed(rw, op.input, arc_tangent(rw, _mul(rw, size, unary(rw, "rsqrt", product))))
+
+
+@plain("top.Acos")
+def acos(op: Op, rw: Rewriter) -> Value:
+    """`2 atan(sqrt((1 - x) / (1 + x)))`, exact near 1; at -1 twice the arc tangent of infinity."""
+    x = op.input
+    ratio = _mul(rw, _add(rw, negate(rw, x), 1.0), unary(rw, "reciprocal", _add(rw, x, 1.0)))
+    return _mul(rw, arc_tangent(rw, square_root(rw, ratio)), 2.0)
+
+
+@plain("top.Atan2")
+def atan2(op: Op, rw: Rewriter) -> Value:
+    """The arc tangent of the lesser by the greater absolute value, then turned into the quadrant; 0 of (0, 0)."""
+    a, b = op.a, op.b
+    rise, run = unary(rw, "abs", a), unary(rw, "abs", b)
+    greatest = binary(rw, "maximum", rise, run)
+    zero = like(rw, greatest, 0)
+    divisor = select(rw, compare(rw, "Equal", greatest, zero), like(rw, greatest, 1), greatest)
+    angle = arc_tangent(rw, _mul(rw, binary(rw, "minimum", rise, run), unary(rw, "reciprocal", divisor)))
+    angle = select(rw, compare(rw, "Greater", rise, run), _add(rw, negate(rw, angle), math.pi / 2), angle)
+    angle = select(rw, compare(rw, "Less", b, like(rw, b, 0)), _add(rw, negate(rw, angle), math.pi), angle)
+    return select(rw, compare(rw, "Less", a, like(rw, a, 0)), negate(rw, angle), angle)
+
+
+@plain("top.Sinh")
+def sinh(op: Op, rw: Rewriter) -> Value:
+    """`(exp(x) - exp(-x)) / 2`; below 1/2, where that cancels, its Taylor series to x^9."""
+    x = op.input
+    difference = binary(rw, "sub", unary(rw, "exp", x), unary(rw, "exp", negate(rw, x)))
+    series = [1 / math.factorial(2 * n + 1) for n in range(5)]
+    near = _mul(rw, _polynomial(rw, _mul(rw, x, x), series), x)
+    return select(rw, compare(rw, "Less", unary(rw, "abs", x), like(rw, x, 0.5)), near, _mul(rw, difference, 0.5))
+
+
+@plain("top.Cosh")
+def cosh(op: Op, rw: Rewriter) -> Value:
+    """`(exp(x) + exp(-x)) / 2`."""
+    return _mul(rw, _add(rw, unary(rw, "exp", op.input), unary(rw, "exp", negate(rw, op.input))), 0.5)
+
+
+@plain("top.Asinh")
+def asinh(op: Op, rw: Rewriter) -> Value:
+    """`log(1 + (|x| + x^2 / (1 + sqrt(x^2 + 1))))` with the sign of x; `log |x| + log 2` where x^2 would overflow."""
+    size = unary(rw, "abs", op.input)
+    squared = _mul(rw, size, size)
+    beyond = _mul(rw, squared, unary(rw, "reciprocal", _add(rw, square_root(rw, _add(rw, squared, 1.0)), 1.0)))
+    near = log1p(rw, _add(rw, size, beyond))
+    far = _add(rw, unary(rw, "log", size), math.log(2))
+    return _signed(rw, op.input, select(rw, compare(rw, "Greater", size, like(rw, size, 1e9)), far, near))
+
+
+@plain("top.Acosh")
+def acosh(op: Op, rw: Rewriter) -> Value:
+    """`log(1 + (t + sqrt(2t + t^2)))` with `t = x - 1`; `log x + log 2` where t^2 would overflow."""
+    x = op.input
+    t = _add(rw, x, -1.0)
+    near = log1p(rw, _add(rw, t, square_root(rw, _mul(rw, t, _add(rw, t, 2.0)))))
+    far = _add(rw, unary(rw, "log", x), math.log(2))
+    return select(rw, compare(rw, "Greater", x, like(rw, x, 1e9)), far, near)
+
+
+@plain("top.Atanh")
+def atanh(op: Op, rw: Rewriter) -> Value:
+    """`log(1 + 2|x| / (1 - |x|)) / 2` with the sign of x."""
+    size = unary(rw, "abs", op.input)
+    ratio = _mul(rw, _add(rw, size, size), unary(rw, "reciprocal", _add(rw, negate(rw, size), 1.0)))
+    return _signed(rw, op.input, _mul(rw, log1p(rw, ratio), 0.5))

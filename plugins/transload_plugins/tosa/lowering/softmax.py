@@ -1,0 +1,174 @@
+"""Softmax: in float, and in fixed point exactly as LiteRT's reference kernels compute it for int8 and int16.
+
+The greatest number of a row is taken by a pooling where the row is the last dimension, which more hardware
+has than a reduction.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from transload.ir import F32, FloatType, I8, I16, I32, Op, QuantType, Value
+from transload.rewrite import Rewriter, RewriteTable
+
+from .. import build
+from .arith import apply_scale, exp_on_negative_values, scale32, softmax_input_scale
+from .rescaling import i32, narrow, quant, scaled, widen
+from .tables import int16_table
+
+__all__ = ["TABLE"]
+
+TABLE = RewriteTable()
+
+
+@TABLE("top.Softmax")
+def softmax(op: Op, rw: Rewriter) -> Value | None:
+    x = op.input
+    if not isinstance(x.element, FloatType) or not isinstance(op.result.element, FloatType):
+        return None
+    axis = op.axis % x.rank
+    if op.beta != 1.0:
+        x = build.mul(rw, x, build.float_scalar_like(rw, x, op.beta))
+    moved = rw.emit("tosa.sub", x, rw.emit("tosa.reduce_max", x, axis=axis))
+    powers = rw.emit("tosa.exp", moved)
+    total = rw.emit("tosa.reduce_sum", powers, axis=axis)
+    if op.log:
+        return rw.emit("tosa.sub", moved, rw.emit("tosa.log", total))
+    return build.mul(rw, powers, rw.emit("tosa.reciprocal", total))
+
+
+@TABLE("top.Softmax")
+def quantized_softmax(op: Op, rw: Rewriter) -> Value | None:
+    source, target = quant(op.input), quant(op.result)
+    if source is None or target is None or source.per_axis or target.per_axis or op.log or not op.input.type.is_static:
+        return None
+    shape: Any = op.input.type.shape
+    axis = op.axis % len(shape)
+    order = (*(i for i in range(len(shape)) if i != axis), axis)
+    x = build.transpose(rw, op.input, order)
+    rows = build.reshape(rw, x, (math.prod(shape) // shape[axis], shape[axis]))
+    if source.storage == I8 and _is_unit(target, I8, 8) and shape[axis] <= 1 << 12:
+        made = _softmax_int8(rw, rows, source, target, op.beta, 8)
+    elif source.storage == I8 and _is_unit(target, I16, 16) and shape[axis] <= 1 << 12:
+        made = _softmax_int8(rw, rows, source, target, op.beta, 16)
+    elif source.storage == I16 and target.storage == I16 and target.zero_point == 0 and math.isclose(target.scale, 2.0**-15, rel_tol=1e-3):
+        made = _softmax_int16(rw, rows, source, target, op.beta)
+    else:
+        return None
+    made = build.reshape(rw, made, tuple(shape[i] for i in order))
+    return build.transpose(rw, made, tuple(np.argsort(order)))
+
+
+def _is_unit(type_: QuantType, storage: Any, bits: int) -> bool:
+    """Whether a type covers 0 to 1 with all its numbers."""
+    return type_.storage == storage and type_.zero_point == -(1 << (bits - 1)) and math.isclose(type_.scale, 2.0**-bits, rel_tol=1e-3)
+
+
+def _row_maximum(rw: Rewriter, rows: Value) -> Value:
+    """The greatest number of each row of `[rows, n]`, `[rows, 1]`."""
+    n: int = rows.shape[1]  # type: ignore[assignment]
+    if n > 256:
+        return rw.emit("tosa.reduce_max", rows, axis=1)
+    plane = build.reshape(rw, rows, (1, *rows.shape, 1))
+    most = rw.emit("tosa.max_pool2d", plane, element=rows.element, kernel=(1, n), stride=(1, 1), pad=(0, 0, 0, 0))
+    return build.reshape(rw, most, (rows.shape[0], 1))
+
+
+def _difference(rw: Rewriter, rows: Value) -> Value:
+    """Each number less the greatest of its row, in i32."""
+    return rw.emit("tosa.sub", widen(rw, rows), widen(rw, _row_maximum(rw, rows)))
+
+
+def _high_multiply(rw: Rewriter, a: Value, b: Value | int, bits: int = 31) -> Value:
+    """`a * b / 2**bits`, rounded, in 64 bits."""
+    return build.mul(rw, a, i32(rw, b, a) if isinstance(b, int) else b, bits, element=I32)
+
+
+def exponentials(source: QuantType, beta: float) -> np.ndarray:
+    """exp(beta * scale * d) in Q0.31 for differences d from -255 to 0; 0 where LiteRT leaves a number out."""
+    scale, least = softmax_input_scale(beta, source.scale)
+    differences = np.arange(-255, 1, dtype=np.int64)
+    kept = np.where(differences >= least, differences, 0)
+    fixed = apply_scale(kept, scale)
+    return np.where(differences >= least, exp_on_negative_values(fixed, 5), 0)
+
+
+def _softmax_int8(rw: Rewriter, rows: Value, source: QuantType, target: QuantType, beta: float, bits: int) -> Value:
+    """Exponentials in Q0.31 from tables, their sum in Q12.19, its reciprocal by Newton's method, the product rounded."""
+    powers = _lookup_q31(rw, _difference(rw, rows), exponentials(source, beta))
+    # halves up, and the addends are not negative: as gemmlowp's division
+    total = rw.emit("tosa.reduce_sum", rw.emit("tosa.arithmetic_right_shift", powers, i32(rw, 12, powers), round=True), axis=1)
+    zeros = rw.emit("tosa.clz", total)
+    half_sum = rw.emit("tosa.logical_left_shift", total, rw.emit("tosa.sub", zeros, i32(rw, 1, zeros)))
+    reciprocal = _reciprocal(rw, half_sum)
+    product = _high_multiply(rw, powers, reciprocal, 30)
+    shift = rw.emit("tosa.sub", i32(rw, 43 - bits, zeros), zeros)
+    made = rw.emit("tosa.arithmetic_right_shift", product, shift, round=True)
+    return narrow(rw, made, 1.0, target)
+
+
+def _reciprocal(rw: Rewriter, d: Value) -> Value:
+    """`1/2 / d` in Q2.29 of `d` from 1/2 to 1 in Q0.31: gemmlowp's three steps of Newton's method from 48/17 - 32/17 d.
+
+    The result, from 1/2 to 1 in Q0.31 when doubled, is used with one bit less of a shift.
+    """
+    x = rw.emit("tosa.add", _high_multiply(rw, d, -1010580540), i32(rw, 1515870810, d))
+    for _ in range(3):
+        rest = rw.emit("tosa.sub", i32(rw, 1 << 29, d), _high_multiply(rw, d, x))
+        step = rw.emit("tosa.logical_left_shift", _high_multiply(rw, x, rest), i32(rw, 2, d))
+        x = rw.emit("tosa.add", x, step)
+    return x
+
+
+def _lookup_q31(rw: Rewriter, difference: Value, values: np.ndarray) -> Value:
+    """Numbers of 31 bits for differences from -255 to 0: three tables of 11, 10 and 10 bits."""
+    index = build.rescale(rw, difference, [1 << 30], [23], 0, 0, I16)  # 128 numbers of the table's index apart
+    parts: list[Value] = []
+    for low_bit, bits in ((20, 11), (10, 10), (0, 10)):
+        entries = np.zeros(513, np.int16)
+        entries[1:257] = (values >> low_bit) & ((1 << bits) - 1)
+        entries[257:] = entries[256]
+        found = build.table(rw, index, entries)  # with 7 bits of fraction, all zero
+        if low_bit >= 7:
+            parts.append(rw.emit("tosa.logical_left_shift", found, i32(rw, low_bit - 7, found)))
+        else:
+            parts.append(rw.emit("tosa.arithmetic_right_shift", found, i32(rw, 7 - low_bit, found), round=False))
+    total = parts[0]
+    for part in parts[1:]:
+        total = rw.emit("tosa.add", total, part)
+    return total
+
+
+def _softmax_int16(rw: Rewriter, rows: Value, source: QuantType, target: QuantType, beta: float) -> Value:
+    """Exponentials and reciprocal from interpolated tables, all in 16 bits."""
+    unit = _storage16(2.0 / 65535)
+    exp_table = int16_table(_storage16(10.0 / 65535, 32767), unit, np.exp, np.float64)
+    reciprocal_table = int16_table(_storage16(1.0 / 65535, -32768), unit, lambda x: 1.0 / (1.0 + x), np.float64)
+    factor = float(np.float32(source.scale) * np.float32(beta)) / (10.0 / 65535.0)
+    moved = scaled(rw, _difference(rw, rows), scale32(factor))
+    moved = rw.emit("tosa.add", moved, i32(rw, 32767, moved))
+    index = build.rescale(rw, moved, [1 << 30], [30], 0, 0, I16)
+    powers = _interpolated(rw, index, exp_table)
+    total = rw.emit("tosa.reduce_sum", powers, axis=1)
+    zeros = rw.emit("tosa.clz", total)
+    normal = rw.emit("tosa.logical_left_shift", total, rw.emit("tosa.sub", zeros, i32(rw, 1, zeros)))
+    place = rw.emit("tosa.arithmetic_right_shift", normal, i32(rw, 14, normal), round=True)
+    place = rw.emit("tosa.sub", place, i32(rw, (1 << 15) + (1 << 16), place))
+    reciprocal = _interpolated(rw, build.rescale(rw, place, [1 << 30], [30], 0, 0, I16), reciprocal_table)
+    product = build.mul(rw, powers, reciprocal, element=I32)
+    made = rw.emit("tosa.arithmetic_right_shift", product, rw.emit("tosa.sub", i32(rw, 31, zeros), zeros), round=True)
+    made = build.clamp(rw, made, 0, 32767)
+    return rw.emit("tosa.cast", made, element=target)
+
+
+def _storage16(scale: float, zero_point: int = 0) -> QuantType:
+    return QuantType(I16, F32, (scale,), (zero_point,))
+
+
+def _interpolated(rw: Rewriter, index: Value, entries: np.ndarray) -> Value:
+    """A table's result rounded to its own 16 bits, in i32."""
+    wide = build.table(rw, index, entries)
+    return rw.emit("tosa.arithmetic_right_shift", wide, i32(rw, 7, wide), round=True)

@@ -1,0 +1,242 @@
+"""The command line: what a person types, sees and gets as exit code."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+from transload.cli import run
+
+
+@pytest.fixture
+def cli(capsys):
+    """Runs a command and gives (exit code, output, errors)."""
+
+    def call(*arguments):
+        code = run([str(argument) for argument in arguments])
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return call
+
+
+@pytest.fixture(scope="session")
+def digits(examples):
+    return examples / "digits" / "digits_int8.tflite"
+
+
+@pytest.fixture(scope="session")
+def digits_onnx(examples):
+    return examples / "digits" / "digits_float.onnx"
+
+
+def test_help_names_every_command(cli):
+    code, out, _ = cli("--help")
+    assert code == 0
+    for command in ("convert", "run", "compare", "inspect", "opt", "plugins", "targets", "passes", "ops", "coverage", "new-plugin"):
+        assert command in out
+
+
+def test_version(cli):
+    code, out, _ = cli("--version")
+    assert code == 0
+    assert re.fullmatch(r"transload \d+\.\d+\.\d+\S*\n", out)
+
+
+def test_convert_writes_artifacts_and_a_report(cli, digits, tmp_path):
+    code, out, err = cli("convert", digits, "-o", tmp_path)
+    assert code == 0, err
+    assert "verification against litert: passed" in " ".join(out.split())
+    report = json.loads((tmp_path / "report.json").read_text())
+    assert set(report["files"]) == {"digits_int8.mlir", "digits_int8.tosa"}
+    assert {path.name for path in tmp_path.iterdir()} == {*report["files"], "report.json"}
+    assert report["verification"]["status"] == "passed"
+    assert report["inputs"] == [{"name": "image", "type": "tensor<1x8x8x1xi8>"}]
+    assert all(seconds >= 0 for seconds in report["seconds"].values())
+
+
+def test_convert_takes_a_shape_for_a_dynamic_batch(cli, digits_onnx, tmp_path):
+    code, _, err = cli("convert", digits_onnx, "-o", tmp_path, "--input", "image:3x1x8x8")
+    assert code == 0, err
+    report = json.loads((tmp_path / "report.json").read_text())
+    assert report["inputs"][0]["type"] == "tensor<3x1x8x8xf32>"
+    assert report["outputs"][0]["type"].startswith("tensor<3x10x")
+
+
+def test_json_and_quiet(cli, digits, tmp_path):
+    code, out, _ = cli("convert", digits, "-o", tmp_path, "--json", "--no-verify")
+    assert code == 0
+    assert json.loads(out)["verification"]["status"] == "not asked for"
+    code, out, _ = cli("convert", digits, "-o", tmp_path, "--quiet")
+    assert (code, out) == (0, "")
+
+
+def test_a_tolerance_that_cannot_be_kept_is_exit_code_4(cli, digits_onnx, tmp_path):
+    code, _, err = cli("convert", digits_onnx, "-o", tmp_path, "--tolerance", "cos=1.5")
+    assert code == 4
+    assert "allowed 1.5" in err
+    assert (tmp_path / "digits_float.tosa").exists()
+    assert json.loads((tmp_path / "report.json").read_text())["verification"]["status"] == "failed"
+
+
+def test_run_and_compare_an_artifact(cli, digits, tmp_path):
+    assert cli("convert", digits, "-o", tmp_path, "-q")[0] == 0
+    images = np.random.default_rng(0).integers(-128, 127, (1, 8, 8, 1)).astype(np.int8)
+    np.savez(tmp_path / "in.npz", image=images)
+    for artifact in ("digits_int8.tosa", "digits_int8.mlir"):
+        code, out, err = cli("run", tmp_path / artifact, "--input", tmp_path / "in.npz", "-o", tmp_path / "out.npz")
+        assert code == 0, err
+        assert "probabilities" in out
+        with np.load(tmp_path / "out.npz") as arrays:
+            assert arrays["probabilities"].shape == (1, 10)
+        code, out, err = cli("compare", digits, tmp_path / artifact, "--input", tmp_path / "in.npz", "--json")
+        assert code == 0, err
+        assert json.loads(out)["tensors"][-1]["metrics"]["max_abs"] <= 1
+
+
+def test_run_gives_intermediates_by_original_name(cli, digits, tmp_path):
+    assert cli("convert", digits, "-o", tmp_path, "-q")[0] == 0
+    code, _, err = cli("run", tmp_path / "digits_int8.tosa", "--all", "-o", tmp_path / "all.npz")
+    assert code == 0, err
+    with np.load(tmp_path / "all.npz") as arrays:
+        assert "conv1" in arrays.files
+        assert arrays.files[-1] == "probabilities"
+
+
+def test_compare_per_layer(cli, digits, tmp_path):
+    assert cli("convert", digits, "-o", tmp_path, "-q")[0] == 0
+    code, out, err = cli("compare", digits, tmp_path / "digits_int8.tosa", "--per-layer", "--json")
+    assert code == 0, err
+    layers = {tensor["name"]: tensor["metrics"] for tensor in json.loads(out)["tensors"]}
+    assert "conv1" in layers
+    assert all(metrics["max_abs"] <= 1 for metrics in layers.values())
+
+
+def test_inspect(cli, digits):
+    code, out, err = cli("inspect", digits)
+    assert code == 0, err
+    assert "image" in out
+    assert "tfl.conv_2d" in out
+    code, out, _ = cli("inspect", digits, "--json")
+    assert json.loads(out)["inputs"][0]["name"] == "image"
+
+
+def test_inspect_says_what_a_target_cannot_take(cli, digits_onnx):
+    code, out, _ = cli("inspect", digits_onnx, "--target", "ethos-u85-256")
+    if "cannot be used" in out:
+        pytest.skip("Vela is not installed")
+    assert code == 3
+    assert "f32" in out or "float" in out
+
+
+def test_opt_runs_passes_on_text(cli, tmp_path):
+    file = tmp_path / "m.mlir"
+    file.write_text("""
+"builtin.module"() ({
+  "func.func"() <{function_type = (tensor<2x3xf32>) -> tensor<2x3xf32>, sym_name = "main"}> ({
+  ^bb0(%x: tensor<2x3xf32>):
+    %0 = "top.Permute"(%x) {order = array<i64: 1, 0>} : (tensor<2x3xf32>) -> tensor<3x2xf32>
+    %1 = "top.Permute"(%0) {order = array<i64: 1, 0>} : (tensor<3x2xf32>) -> tensor<2x3xf32>
+    "func.return"(%1) : (tensor<2x3xf32>) -> ()
+  }) : () -> ()
+}) : () -> ()
+""")
+    code, out, err = cli("opt", file, "-p", "canonicalize", "--timing")
+    assert code == 0, err
+    assert "top.Permute" not in out
+    assert "canonicalize" in err
+    code, out, err = cli("opt", file, "-p", "canonicalise")
+    assert code == 2
+    assert "canonicalize" in err
+
+
+def test_listings(cli):
+    for arguments in (("plugins",), ("targets",), ("passes",), ("ops", "top"), ("ops", "top.Conv"), ("coverage", "--from", "tfl", "--to", "tosa")):
+        code, out, err = cli(*arguments)
+        assert code == 0, err
+        assert out
+    for arguments in (("plugins",), ("targets",), ("passes",), ("ops", "top"), ("coverage",)):
+        code, out, _ = cli(*arguments, "--json")
+        assert code == 0
+        assert json.loads(out)
+
+
+@pytest.mark.parametrize(("arguments", "code", "says"), [
+    (("convert",), 2, "MODEL"),
+    (("convert", "nosuch.tflite"), 3, "no such file"),
+    (("convert", "{digits}", "--target", "ethos-u99"), 2, "ethos-u"),
+    (("convert", "{digits}", "--option", "no=1"), 2, "has no option no"),
+    (("convert", "{digits}", "--option", "no"), 2, "KEY=VALUE"),
+    (("convert", "{digits}", "--option", "tosa_version=7"), 2, "7"),
+    (("convert", "{digits}", "--input", "image"), 2, "NAME:SHAPE"),
+    (("convert", "{digits}", "--input", "nosuch:1x8x8x1"), 2, "nosuch"),
+    (("convert", "{digits}", "--input", "image:1x8x8x1:complexity"), 2, "element type"),
+    (("convert", "{digits}", "--tolerance", "nearness=1"), 2, "nearness"),
+    (("convert", "{digits}", "--engine", "warp"), 2, "warp"),
+    (("convert", "{digits}", "--no-such-flag"), 2, "no-such-flag"),
+    (("run", "{digits}", "--input", "nosuch.npz"), 3, "no such file"),
+    (("ops", "nosuch"), 2, "dialects"),
+    (("ops", "top.Konv"), 2, "top.Conv"),
+    (("opt", "nosuch.mlir"), 3, "No such file"),
+    (("nosuch",), 2, "nosuch"),
+    (("coverage", "--from", "nosuch"), 2, "nosuch"),
+])
+def test_mistakes_are_answered_in_words(cli, digits, tmp_path, monkeypatch, arguments, code, says):
+    monkeypatch.chdir(tmp_path)
+    got, out, err = cli(*[argument.format(digits=digits) for argument in arguments])
+    assert got == code, out + err
+    assert says in err
+    assert "Traceback" not in out + err
+    assert not (tmp_path / "build").exists(), "a failed conversion leaves nothing behind"
+
+
+@pytest.mark.parametrize("content", [b"", b"\0" * 100, b"not a model", b"\x1c\0\0\0TFL3" + b"\xff" * 64])
+@pytest.mark.parametrize("suffix", [".tflite", ".onnx", ".tosa", ".mlir", ".xyz"])
+def test_files_that_are_no_models(cli, tmp_path, content, suffix):
+    file = tmp_path / f"bad{suffix}"
+    file.write_bytes(content)
+    code, out, err = cli("convert", file, "-o", tmp_path / "out")
+    assert code == 3, out + err
+    assert str(file) in err
+    assert "Traceback" not in out + err
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_directory_is_no_model(cli, tmp_path):
+    assert cli("convert", tmp_path)[0] == 3
+
+
+def test_an_output_directory_that_is_a_file(cli, digits, tmp_path):
+    (tmp_path / "out").write_text("here")
+    code, _, err = cli("convert", digits, "-o", tmp_path / "out")
+    assert code == 2
+    assert "is a file" in err
+
+
+def test_a_full_disk_leaves_nothing_behind(cli, digits, tmp_path, monkeypatch):
+    import os
+
+    def full(*arguments, **more):
+        raise OSError(28, os.strerror(28))
+
+    monkeypatch.setattr(os, "replace", full)
+    code, _, err = cli("convert", digits, "-o", tmp_path / "out", "--no-verify")
+    assert code == 1
+    assert "No space left" in err
+    assert not (tmp_path / "out").exists() or not list((tmp_path / "out").iterdir())
+
+
+def test_input_arguments_are_read_from_the_right():
+    from transload.cli.arguments import parse_inputs
+    from transload.ir import NONE, element_type_of
+
+    parsed = parse_inputs(["a:1x2", "serving:b:0:3x4:uint8", "s:scalar", "x:scalar:int64"])
+    assert parsed["a"].shape == (1, 2)
+    assert parsed["a"].element == NONE
+    assert parsed["serving:b:0"].shape == (3, 4)
+    assert parsed["serving:b:0"].element == element_type_of("uint8")
+    assert parsed["s"].shape == ()
+    assert parsed["x"].element == element_type_of("int64")
