@@ -245,10 +245,10 @@ class Dense:
 
     def splat_value(self) -> NDArray[Any] | None:
         """The value (an array of rank 0) that is in every place, bit for bit; None where they differ or there is none."""
-        if isinstance(self.data, SplatData):
-            return self.data.value
         if isinstance(self.data, ElidedData) or not math.prod(self.shape):
             return None
+        if isinstance(self.data, SplatData):
+            return self.data.value
         array = self.numpy()
         one = array[(0,) * array.ndim]
         last = array[(-1,) * array.ndim]

@@ -14,7 +14,7 @@ from ..ir.types import BOOL, F64, I64, FloatType, IndexType, IntegerType, Tensor
 from .attribute_text import attribute_text
 from .dense_text import LiteralError, byte_width, from_bytes, parse_literal
 from .resources import ELIDED, Blob, Constants
-from .strings import BARE_NAME, BLANK, STRING, SUFFIX_NAME, unquote
+from .strings import BARE_NAME, BLANK, STRING, SUFFIX_NAME
 from .type_parser import TypeParser
 
 __all__ = ["AttributeParser"]
@@ -177,10 +177,7 @@ class AttributeParser(TypeParser):
     # --- strings, symbols, types
 
     def _finish_string(self, match: re.Match[str]) -> Any:
-        try:
-            value = unquote(match["string"])
-        except ValueError as error:
-            self.error(str(error), match.start("string"))
+        value = self.unquoted(match["string"], match.start("string"))
         self.pos = match.end()
         if _alias_type(self.text, self.pos):  # a string of a dialect's type
             return OpaqueAttr(f"{match['string']} : {self._take_colon_type()}")
@@ -198,13 +195,7 @@ class AttributeParser(TypeParser):
         if match is None:
             self.error("expected a name after '@'")
         self.pos = match.end()
-        return match["bare"] or self._unquoted(match, "string")
-
-    def _unquoted(self, match: re.Match[str], group: str) -> str:
-        try:
-            return unquote(match[group])
-        except ValueError as error:
-            self.error(str(error), match.start(group))
+        return match["bare"] or self.unquoted(match["string"], match.start("string"))
 
     def _take_type_attribute(self) -> Type:
         return self.take_type()
@@ -292,7 +283,7 @@ class AttributeParser(TypeParser):
                 self.error(f"expected the name of an attribute, found {self.found()}")
             key = match["bare"]
             if key is None:
-                key = self._unquoted(match, "string")
+                key = self.unquoted(match["string"], match.start("string"))
             if key in values:
                 self.error(f"attribute {key!r} is given twice", match.start())
             self.pos = match.end()
@@ -363,7 +354,7 @@ class AttributeParser(TypeParser):
             return type_
         if type_.shape is None or not type_.is_static:
             self.error(f"a constant's type has a static shape; {type_} has not", start)
-        if type_.num_elements > MAX_ELEMENTS or len(type_.shape) > 64:
+        if len(type_.shape) > 64 or math.prod([max(size, 1) for size in type_.shape]) > MAX_ELEMENTS:  # type: ignore[type-var]
             self.error(f"a constant has at most {MAX_ELEMENTS} elements and 64 dimensions", start)
         try:
             dtype_of(type_.element)
@@ -399,7 +390,7 @@ class AttributeParser(TypeParser):
         self.skip()
         start = self.pos
         literal = self.take_match(_resource_key, "the key of a resource")
-        key = unquote(literal) if literal[0] == '"' else literal
+        key = self.unquoted(literal, start) if literal[0] == '"' else literal
         self.take(">", "after the key")
         type_ = self._take_tensor_type()
         if not isinstance(type_, TensorType):

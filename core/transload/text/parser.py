@@ -24,12 +24,12 @@ from ..ir.types import Type
 from .attribute_parser import text_size
 from .location_parser import LocationParser
 from .resources import Blob, Constants
-from .strings import BARE_NAME, BLANK, STRING, SUFFIX_NAME, unquote
+from .strings import BARE_NAME, BLANK, STRING, SUFFIX_NAME
 
 __all__ = ["parse_attribute", "parse_file", "parse_module", "parse_type"]
 
 _head = re.compile(
-    rf'{BLANK}(?:((?:%[\w$.-]+(?::\d+)?\s*,\s*)*%[\w$.-]+(?::\d+)?)\s*=\s*)?"([^"\\\n]*)"\s*\(([^()"\n]*)\)\s*').match
+    rf'{BLANK}(?:((?:%[\w$.-]+(?::\d+)?\s*,\s*)*%[\w$.-]+(?::\d+)?)\s*=\s*)?"([^"\\\n]*(?:\\.[^"\\\n]*)*)"\s*\(([^()"\n]*)\)\s*').match
 _results = re.compile(r"(?:%[\w$.-]+(?::\d+)?\s*,\s*)*%[\w$.-]+(?::\d+)?\s*=\s*")
 _result = re.compile(rf"(%{SUFFIX_NAME})(?::(\d+))?").fullmatch
 _use = re.compile(rf"%{SUFFIX_NAME}(?:#\d+)?").fullmatch
@@ -219,10 +219,7 @@ class _Parser(LocationParser):
         self.take("}", "after the resources")
 
     def _keep_resource(self, match: re.Match[str]) -> None:
-        try:
-            key = match[1] or unquote(match[2])
-        except ValueError as error:
-            self.error(str(error), match.start(2))
+        key = match[1] or self.unquoted(match[2], match.start(2))
         blob = self.blobs.setdefault(key, Blob(key))
         if blob.is_set:
             self.error(f"resource {key!r} is given twice", match.start())
@@ -244,6 +241,8 @@ class _Parser(LocationParser):
             self._explain_no_op()
         results, name, operand_text = match.groups()
         start = match.start(2) - 1
+        if "\\" in name:
+            name = self.unquoted(f'"{name}"', start)
         if not name:
             self.error("an op has no name", start)
         self.pos = match.end()

@@ -102,12 +102,16 @@ class Scanner:
         match = _string(self.text, self.pos)
         if match is None:
             self.error(f"expected a string, found {self.found()}")
-        try:
-            value = unquote(match[0])
-        except ValueError as error:
-            self.error(str(error))
+        value = self.unquoted(match[0], self.pos)
         self.pos = match.end()
         return value
+
+    def unquoted(self, literal: str, at: int) -> str:
+        """What the string literal at `at` stands for."""
+        try:
+            return unquote(literal)
+        except ValueError as error:
+            self.error(str(error), at)
 
     # --- limits
 

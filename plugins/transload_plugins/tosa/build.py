@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from transload.ir import Dense, F32, I8, I16, I32, I48, TensorType, Type, Value, dtype_of
+from transload.ir import BF16, BOOL, Dense, F16, F32, I8, I16, I32, I48, TensorType, Type, Value, dtype_of
 from transload.ir.attributes import FloatAttr, IntAttr
 from transload.ir.build import Builder, constant_of
 from transload.ir.types import INDEX, FloatType
@@ -121,8 +121,21 @@ def identity(rw: Builder, x: Value) -> Value:
 
 
 def cast(rw: Builder, x: Value, element: Type) -> Value:
-    """`x` as another type by `tosa.cast`; `x` itself where it has that type."""
-    return x if x.element == element else rw.emit("tosa.cast", x, element=element)
+    """`x` as another type; `x` itself where it has that type.
+
+    `tosa.cast` knows no way between booleans and floats, nor between f16 and bf16: the first go through i8
+    or a comparison with zero, the second through f32.
+    """
+    source, target = storage_of(x), storage(element)
+    if x.element == element:
+        return x
+    if isinstance(source, FloatType) and target == BOOL:
+        return rw.emit("tosa.logical_not", rw.emit("tosa.equal", x, scalar(rw, 0, source, x.rank)))
+    if source == BOOL and isinstance(target, FloatType):
+        x = rw.emit("tosa.cast", x, element=I8)
+    elif {source, target} == {F16, BF16}:
+        x = rw.emit("tosa.cast", x, element=F32)
+    return rw.emit("tosa.cast", x, element=element)
 
 
 def mul(rw: Builder, a: Value, b: Value, shift: int = 0, element: Type | None = None) -> Value:

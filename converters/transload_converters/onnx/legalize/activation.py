@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import FloatType, IntegerType, Op, Value
+from transload.ir import F32, FloatType, IntegerType, Op, Value
 from transload.rewrite import Rewriter
 
 from .table import (
-    OnnxTable, attr, axis_of, cast, is_float, need, operand, opset, permute, reshape, scalar_like, shape_of,
+    OnnxTable, attr, axis_of, cast, is_float, need, operand, opset, reshape, scalar_like, shape_of,
 )
 
 TABLE = OnnxTable()
@@ -44,8 +44,6 @@ def with_attributes(op: Op, rw: Rewriter) -> Value:
     if is_float(value):
         return rw.emit(f"top.{target}", value, **attributes)
     if isinstance(value.element, IntegerType) and target == "Shrink":
-        from transload.ir import F32
-
         return cast(rw, rw.emit("top.Shrink", cast(rw, value, F32), **attributes), value.element)
     raise Unsupported(f"works on {value.element}, and must work on floats")
 
@@ -160,14 +158,3 @@ def _over_axis(op: Op, rw: Rewriter, value: Value, apply: Any) -> Value:
         return apply(value, rank - 1)
     flat = reshape(rw, value, (math.prod(shape[:axis]), math.prod(shape[axis:])))
     return reshape(rw, apply(flat, 1), shape)
-
-
-# --- attention's rearrangement is used by com.microsoft's fused operators, see contrib
-
-
-def heads_first(rw: Rewriter, value: Value, heads: int) -> Value:
-    """[N, T, heads*size] as [N, heads, T, size]."""
-    batch, length, width = shape_of(value)
-    if width % heads:
-        raise Unsupported(f"{width} columns cannot be split into {heads} heads")
-    return permute(rw, reshape(rw, value, (batch, length, heads, width // heads)), (0, 2, 1, 3))

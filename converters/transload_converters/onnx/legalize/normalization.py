@@ -74,7 +74,7 @@ def layer_norm(op: Op, rw: Rewriter) -> list[Value]:
     rank = len(shape_of(value))
     axis = axis_of(attr(op, "axis", -1), rank)
     epsilon = float(attr(op, "epsilon", 1e-5))
-    results = [_trailing_norm(rw, "top.LayerNorm", value, (need(op, 1), operand(op, 2)), axis, epsilon)]
+    results = [trailing_norm(rw, "top.LayerNorm", value, (need(op, 1), operand(op, 2)), axis, epsilon)]
     if any(result.uses for result in op.results[1:]):
         mean, variance = _moments(rw, cast(rw, value, F32), tuple(range(axis, rank)))
         inverse = rw.emit("top.Rsqrt", rw.emit("top.AddConst", variance, const_val=epsilon))
@@ -82,7 +82,7 @@ def layer_norm(op: Op, rw: Rewriter) -> list[Value]:
     return results * len(op.results)
 
 
-def _trailing_norm(
+def trailing_norm(
     rw: Rewriter, name: str, value: Value, scales: tuple[Value | None, ...], axis: int, epsilon: float,
 ) -> Value:
     """LayerNorm or RMSNorm. 16-bit floats are normalized as f32 and cast back, as ONNX says (stash_type)."""
@@ -105,7 +105,7 @@ def rms_norm(op: Op, rw: Rewriter) -> Value:
     """RMSNormalization."""
     value = need(op, 0)
     axis = axis_of(attr(op, "axis", -1), len(shape_of(value)))
-    return _trailing_norm(rw, "top.RMSNorm", value, (need(op, 1),), axis, float(attr(op, "epsilon", 1e-5)))
+    return trailing_norm(rw, "top.RMSNorm", value, (need(op, 1),), axis, float(attr(op, "epsilon", 1e-5)))
 
 
 @TABLE("onnx.GroupNormalization")

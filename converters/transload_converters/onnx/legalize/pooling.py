@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import Op, Value, dtype_of
+from transload.ir import Op, Type, Value, dtype_of
 from transload.rewrite import Rewriter
 
 from .convolution import Window, ones_filter, read_window, spatial_sizes
@@ -63,9 +63,11 @@ def average_pool(op: Op, rw: Rewriter) -> Value:
     return average(rw, value, window, beyond, bool(attr(op, "count_include_pad", 0)))
 
 
-def average(rw: Rewriter, value: Value, window: Window, beyond: Sequence[int], include_pad: bool) -> Value:
+def average(rw: Rewriter, value: Value, window: Window, beyond: Sequence[int], include_pad: bool, element: Type | None = None) -> Value:
     """The mean of each window. What `ceil_mode` adds beyond the padding never counts."""
     if max(window.dilations) > 1:
+        if element is not None:
+            raise Unsupported("averages windows with holes of a quantized tensor")
         return _dilated_average(rw, value, window, beyond, include_pad)
     pads: Sequence[int] = _wider(window, beyond)
     if include_pad and any(beyond):  # real padding counts, so it is made part of the tensor
@@ -73,7 +75,7 @@ def average(rw: Rewriter, value: Value, window: Window, beyond: Sequence[int], i
         value = rw.emit("top.Pad", value, paddings=(0, 0, *window.pads[:n], 0, 0, *window.pads[n:]), mode="constant")
         pads, include_pad = (*(0,) * n, *beyond), False
     return rw.emit("top.AvgPool", value, kernel_shape=window.kernel, strides=window.strides, pads=tuple(pads),
-                   count_include_pad=include_pad or None, layout="NCHW")
+                   count_include_pad=include_pad or None, layout="NCHW", element=element)
 
 
 def _dilated_average(rw: Rewriter, value: Value, window: Window, beyond: Sequence[int], include_pad: bool) -> Value:
@@ -122,7 +124,7 @@ def global_average_pool(op: Op, rw: Rewriter) -> Value:
     return global_average(rw, need(op, 0))
 
 
-def global_average(rw: Rewriter, value: Value, element: object = None) -> Value:
+def global_average(rw: Rewriter, value: Value, element: Type | None = None) -> Value:
     """The mean over all spatial dimensions, which stay with size 1: a pooling in two dimensions, else a reduction."""
     sizes = shape_of(value)[2:]
     if len(sizes) == 2:

@@ -22,7 +22,7 @@ from transload.rewrite import Rewriter
 
 from .common import activate, scalar
 
-__all__ = ["hybrid_conv", "hybrid_matmul", "weight_integers"]
+__all__ = ["hybrid_conv", "hybrid_matmul", "hybrid_product", "weight_integers"]
 
 _LEAST_RANGE = 1e-30
 """Stands for a range of 0, where all integers are 0 whatever the scale."""
@@ -41,18 +41,24 @@ def hybrid_conv(
     axes = tuple(range(1, value.rank))
     integers, scale = _quantize(rw, value, axes, asymmetric)
     sums = rw.emit("top.Conv", integers, weight_integers(rw, weights), **geometry)
-    return _rescale(op, rw, sums, scale, element, bias)
+    return _finish(op, rw, _rescale(rw, sums, scale, element), bias)
 
 
 def hybrid_matmul(
-    op: Op, rw: Rewriter, value: Value, weights: Value, bias: Value | None, **transposes: bool,
+    op: Op, rw: Rewriter, value: Value, weights: Value, bias: Value | None, right_transpose: bool = True,
 ) -> Value:
-    """A matrix product; each row of the left operand has a scale of its own."""
+    """A matrix product with bias and activation; each row of the left operand has a scale of its own."""
+    product = hybrid_product(op, rw, value, weights, right_transpose)
+    return _finish(op, rw, product, bias)
+
+
+def hybrid_product(op: Op, rw: Rewriter, value: Value, weights: Value, right_transpose: bool = True) -> Value:
+    """The matrix product alone."""
     element: QuantType = weights.element  # type: ignore[assignment]
     asymmetric = bool(op.attribute("asymmetric_quantize_inputs", False))
     integers, scale = _quantize(rw, value, (value.rank - 1,), asymmetric)
-    sums = rw.emit("top.MatMul", integers, weight_integers(rw, weights), **transposes)
-    return _rescale(op, rw, sums, scale, element, bias)
+    sums = rw.emit("top.MatMul", integers, weight_integers(rw, weights), right_transpose=right_transpose)
+    return _rescale(rw, sums, scale, element)
 
 
 def weight_integers(rw: Rewriter, weights: Value) -> Value:
@@ -68,10 +74,14 @@ def weight_integers(rw: Rewriter, weights: Value) -> Value:
     return rw.constant(integers)
 
 
-def _rescale(op: Op, rw: Rewriter, sums: Value, scale: Value, element: QuantType, bias: Value | None) -> Value:
-    """The real result: sums of products times both scales, plus the bias; then the fused activation."""
+def _rescale(rw: Rewriter, sums: Value, scale: Value, element: QuantType) -> Value:
+    """Real numbers: sums of products times both scales."""
     product = rw.emit("top.Mul", sums, rw.constant(np.asarray(element.scales, np.float32)))
-    product = rw.emit("top.Mul", product, scale)
+    return rw.emit("top.Mul", product, scale)
+
+
+def _finish(op: Op, rw: Rewriter, product: Value, bias: Value | None) -> Value:
+    """The bias and the fused activation."""
     if bias is not None:
         product = rw.emit("top.Add", product, bias)
     return activate(rw, op, product, op.attribute("fused_activation_function", "NONE"))

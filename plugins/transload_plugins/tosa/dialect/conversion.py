@@ -17,7 +17,7 @@ _INTS = "i8 i16 i32".split()
 _CASTS = [
     *(f"i1 {t}" for t in _INTS), *(f"{t} i1" for t in _INTS), *(f"{a} {b}" for a in _INTS for b in _INTS if a != b),
     *(f"{a} {b}" for a in _INTS for b in FLOATS.split()), *(f"{a} {b}" for a in FLOATS.split() for b in _INTS),
-    *(f"{a} {b}" for a in f"{FLOATS} {FP8}".split() for b in f"{FLOATS} {FP8}".split() if a != b and not (a[1] == "8" == b[1])),
+    *(f"{a} {b}" for a in f"{FLOATS} {FP8}".split() for b in f"{FLOATS} {FP8}".split() if a != b and not (a[1] == b[1] == "8") and {a, b} != {"f16", "bf16"}),
 ]
 
 

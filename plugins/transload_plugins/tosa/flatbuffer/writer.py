@@ -358,8 +358,10 @@ class _GraphWriter:
         number = _NUMBERS[op_name]
         operator = OPERATORS[number]
         attributes = self._attributes(operator, op, iter(graphs))
+        # Files hold a read or write of a variable as IDENTITY from or to the variable's tensor.
+        executed = _NUMBERS["tosa.identity"] if op_name in ("tosa.variable_read", "tosa.variable_write") else number
         self.operators.append(buffer.table(
-            _OPERATOR, (number, number, attributes, buffer.strings(inputs), buffer.strings(outputs))))
+            _OPERATOR, (executed, number, attributes, buffer.strings(inputs), buffer.strings(outputs))))
 
     def _attributes(self, operator: Operator, op: Op | None, graphs: Any) -> int:
         """The place of an operator's attribute table."""

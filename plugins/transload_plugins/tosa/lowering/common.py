@@ -23,8 +23,8 @@ from ..dialect.base import storage_of
 from .rescaling import any_quantized
 
 __all__ = [
-    "MAX_RANK", "binary", "broadcast_groups", "cast", "compare", "filled", "flat", "is_constant_splat", "is_float", "like", "negate",
-    "normal_axes", "normal_axis", "plain_into", "reshape", "select", "static_shape", "transpose", "unary", "widened",
+    "MAX_RANK", "along", "binary", "broadcast_groups", "cast", "compare", "concat", "cut", "filled", "flat", "is_constant_splat", "is_float", "like", "negate",
+    "normal_axes", "normal_axis", "pad", "plain_into", "reshape", "select", "static_shape", "transpose", "typed", "unary", "widened",
 ]
 
 MAX_RANK = 6
@@ -132,6 +132,62 @@ def _runs(order: Sequence[int], lying: Sequence[int]) -> list[list[int]]:
     return runs
 
 
+def along(rw: Builder, x: Value, axis: int, make: Callable[[Value, int], Value]) -> Value:
+    """`make(x, axis)` of something that changes dimension `axis` only; above rank 6, of x as three dimensions."""
+    if x.rank <= MAX_RANK:
+        return make(x, axis)
+    shape = static_shape(x)
+    three = reshape(rw, x, (math.prod(shape[:axis]), shape[axis], math.prod(shape[axis + 1 :])))
+    made = make(three, 1)
+    return reshape(rw, made, (*shape[:axis], static_shape(made)[1], *shape[axis + 1 :]))
+
+
+def cut(rw: Builder, x: Value, axis: int, start: int, size: int) -> Value:
+    """`size` places of dimension `axis` from `start` on."""
+
+    def slice_of(x: Value, axis: int) -> Value:
+        shape = static_shape(x)
+        starts, sizes = [0] * len(shape), list(shape)
+        starts[axis], sizes[axis] = start, size
+        return build.slice_(rw, x, starts, sizes)
+
+    return x if static_shape(x)[axis] == size else along(rw, x, axis, slice_of)
+
+
+MAX_LIST = 64
+"""Greatest number of tensors in a list (TOSA 1.0, level 8K)."""
+
+
+def concat(rw: Builder, values: Sequence[Value], axis: int) -> Value:
+    """Values joined along an axis, empty ones left out; more than 64 in groups, above rank 6 as three dimensions."""
+    parts = [value for value in values if static_shape(value)[axis] != 0] or list(values[:1])
+    while len(parts) > 1:
+        parts = [_concat_some(rw, parts[i : i + MAX_LIST], axis) for i in range(0, len(parts), MAX_LIST)]
+    return parts[0]
+
+
+def _concat_some(rw: Builder, values: Sequence[Value], axis: int) -> Value:
+    if len(values) == 1 or values[0].rank <= MAX_RANK:
+        return build.concat(rw, values, axis)
+    shapes = [static_shape(value) for value in values]
+    three = [
+        reshape(rw, value, (math.prod(shape[:axis]), shape[axis], math.prod(shape[axis + 1 :])))
+        for value, shape in zip(values, shapes, strict=True)]
+    made = build.concat(rw, three, 1)
+    return reshape(rw, made, (*shapes[0][:axis], static_shape(made)[1], *shapes[0][axis + 1 :]))
+
+
+def pad(rw: Builder, x: Value, axis: int, before: int, after: int, number: float) -> Value:
+    """`x` with places of the stored `number` around dimension `axis`."""
+
+    def padded(x: Value, axis: int) -> Value:
+        padding = [0] * (2 * x.rank)
+        padding[2 * axis : 2 * axis + 2] = before, after
+        return build.pad(rw, x, padding, number)
+
+    return along(rw, x, axis, padded) if before or after else x
+
+
 # --- elementwise operators of several operands
 
 def broadcast_groups(shapes: Sequence[Sequence[int]]) -> list[list[int]]:
@@ -207,6 +263,16 @@ def negate(rw: Builder, x: Value) -> Value:
 
 
 # --- element types
+
+def typed(rw: Rewriter, x: Value, element: Type) -> Value:
+    """The same stored numbers under another (quantized) element type."""
+    if x.element == element:
+        return x
+    if x.op is not None and not x.uses and x.op is not rw.op and x.op.name.startswith("tosa.") and x.op.name != "tosa.const":
+        x.type = x.type.with_element(element)  # type: ignore[attr-defined]
+        return x
+    return rw.emit("tosa.identity", x, element=element)
+
 
 def cast(rw: Builder, x: Value, element: Type) -> Value:
     """`x` as another element type; `x` itself where it has that type."""

@@ -166,7 +166,7 @@ def shift_left(op: Any, a: Array, b: Array) -> Array:
 @KERNELS("top.ShiftRight")
 def shift_right(op: Any, a: Array, b: Array) -> Array:
     a, b = wide(a), wide(b)
-    return finish(op, _shift(a, b, np.right_shift, np.where(a < 0, a.dtype.type(-1), a.dtype.type(0)) if a.dtype.kind == "i" else a.dtype.type(0)))
+    return finish(op, _shift(a, b, np.right_shift, a >> (8 * a.dtype.itemsize - 1) if a.dtype.kind == "i" else a.dtype.type(0)))
 
 
 @KERNELS("top.Where", quantized="storage")

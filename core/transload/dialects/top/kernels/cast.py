@@ -117,4 +117,6 @@ def _to_plain(x: Array, target: Type, rounding: Callable[[Array], Array], satura
             numbers = np.clip(numbers, max(low, limits.min), min(high, limits.max))
         return _narrowed(numbers, target)
     whole = rounding(wide(x)).astype(np.float64)
-    return _saturated(np.nan_to_num(whole, nan=0.0, posinf=np.inf, neginf=-np.inf), target) if saturate else _wrapped(whole, target)
+    if saturate:
+        return _saturated(np.nan_to_num(whole, nan=0.0, posinf=np.inf, neginf=-np.inf), target)
+    return _wrapped(whole, target)

@@ -15,6 +15,7 @@ __all__ = ["KERNELS", "pad_spatial"]
 
 KERNELS = KernelTable()
 
+_ALL = slice(None)
 BLOCK_BYTES = 32 << 20
 """How large the matrix of windows may be that is multiplied at once."""
 
@@ -70,7 +71,7 @@ def _output_sizes(op: Any, sizes: Sequence[int]) -> tuple[int, ...]:
         for size, kernel, stride, dilation in zip(sizes, op.kernel_shape, op.strides, op.dilations, strict=True))
 
 
-def _shifted(op: Any, outputs: Sequence[int]) -> Iterator[tuple[tuple[int, ...], tuple[slice, ...]]]:
+def _shifted(op: Any, outputs: Sequence[int]) -> Iterator[tuple[Any, Any]]:
     """For each kernel element, its subscripts, and the slices of the input's spatial dimensions that it meets."""
     for place in np.ndindex(*op.kernel_shape):
         yield place, tuple(
@@ -93,13 +94,10 @@ def _depthwise(op: Any, x: Array, weights: Array, last: bool) -> Array:
         kernel = weights[:, 0].reshape(op.group, multiplier, *op.kernel_shape, *(1,) * n)
     product = np.empty_like(y)
     for place, slices in _shifted(op, outputs):
-        if last:
-            np.multiply(x[(slice(None), *slices, slice(None), None)], kernel[(slice(None), slice(None), *place)], out=product)
-        else:
-            np.multiply(x[(slice(None), slice(None), None, *slices)], kernel[(slice(None), slice(None), *place)], out=product)
-        y += product
-    shape = (batch, *outputs, -1) if last else (batch, -1, *outputs)
-    return y.reshape(*(size if size >= 0 else op.group * multiplier for size in shape))
+        seen: Any = (_ALL, *slices, _ALL, None) if last else (_ALL, _ALL, None, *slices)
+        y += np.multiply(x[seen], kernel[(_ALL, _ALL, *place)], out=product)
+    channels = op.group * multiplier
+    return y.reshape((batch, *outputs, channels) if last else (batch, channels, *outputs))
 
 
 def _dense(op: Any, x: Array, weights: Array, last: bool) -> Array:
@@ -108,13 +106,15 @@ def _dense(op: Any, x: Array, weights: Array, last: bool) -> Array:
     batch, out_channels = x.shape[0], weights.shape[0]
     outputs = _output_sizes(op, x.shape[1 : 1 + n] if last else x.shape[2:])
     dtype = np.result_type(x, weights)
-    if math.prod(op.kernel_shape) == 1:
-        x = x[(slice(None), *(slice(None, None, s) for s in op.strides)) if last else (..., *(slice(None, None, s) for s in op.strides))]
-        if last:
-            return np.matmul(x.reshape(-1, x.shape[-1]), weights.reshape(out_channels, -1).T).reshape(batch, *outputs, out_channels)
-        return np.matmul(weights.reshape(out_channels, -1), x.reshape(batch, x.shape[1], -1)).reshape(batch, out_channels, *outputs)
-    windows = _windows(op, x, outputs, last)
     matrix = weights.reshape(out_channels, -1)
+    if math.prod(op.kernel_shape) == 1:
+        steps = [slice(None, None, stride) for stride in op.strides]
+        met: Any = (_ALL, *steps) if last else (_ALL, _ALL, *steps)
+        x = x[met]
+        if last:
+            return np.matmul(x.reshape(-1, x.shape[-1]), matrix.T).reshape(batch, *outputs, out_channels)
+        return np.matmul(matrix, x.reshape(batch, x.shape[1], -1)).reshape(batch, out_channels, *outputs)
+    windows = _windows(op, x, outputs, last)
     depth = matrix.shape[1]
     y = np.empty((batch, *outputs, out_channels) if last else (batch, out_channels, *outputs), dtype)
     row_bytes = depth * math.prod(outputs[1:]) * dtype.itemsize
@@ -123,9 +123,9 @@ def _dense(op: Any, x: Array, weights: Array, last: bool) -> Array:
             part = windows[samples, rows]
             y[samples, rows] = np.matmul(part.reshape(-1, depth), matrix.T).reshape(*part.shape[: 1 + n], out_channels)
         else:
-            part = windows[(samples, *(slice(None),) * (n + 1), rows)]
-            count = part.shape[0]
-            y[samples, :, rows] = np.matmul(matrix, part.reshape(count, depth, -1)).reshape(count, out_channels, *part.shape[2 + n :])
+            part = windows[(samples, *(_ALL,) * (n + 1), rows)]
+            product = np.matmul(matrix, part.reshape(part.shape[0], depth, -1))
+            y[samples, :, rows] = product.reshape(part.shape[0], out_channels, *part.shape[2 + n :])
     return y
 
 
@@ -176,6 +176,6 @@ def deconv(op: Any, x: Array, weights: Array, bias: Array | None = None) -> Arra
         for size, stride, k, dilation, extra in zip(sizes, op.strides, kernel, op.dilations, op.output_padding, strict=True))
     y = np.zeros((batch, group * per_group, *full), added.dtype)
     for place, slices in _shifted(op, sizes):
-        y[(slice(None), slice(None), *slices)] += added[(slice(None), slice(None), *place)]
+        y[(_ALL, _ALL, *slices)] += added[(_ALL, _ALL, *place)]
     y = pad_spatial(y, range(2, 2 + n), [-pad for pad in op.pads])
     return finish(op, _with_bias(np.ascontiguousarray(np.moveaxis(y, 1, -1)) if last else y, bias, last))

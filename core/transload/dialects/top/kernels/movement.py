@@ -100,14 +100,12 @@ def fill_value(op: Any, x: Array, real: float) -> Any:
     return quantize(np.full(shape, real), element)
 
 
-_NUMPY_MODES = {"reflect": "reflect", "symmetric": "symmetric", "edge": "edge"}
-
-
 @KERNELS("top.Pad", quantized="storage")
 def pad(op: Any, x: Array, value: Array | None = None) -> Array:
     n = x.ndim
     if op.mode != "constant":
-        grown = np.pad(x, [(max(op.paddings[i], 0), max(op.paddings[n + i], 0)) for i in range(n)], mode=_NUMPY_MODES[op.mode])
+        width = [(max(op.paddings[i], 0), max(op.paddings[n + i], 0)) for i in range(n)]
+        grown = np.pad(x, width, mode=op.mode)  # numpy has the same names
         return pad_spatial(grown, range(n), [min(p, 0) for p in op.paddings])
     fill = fill_value(op, x, op.val) if value is None else value
     fill = np.asarray(fill, x.dtype)

@@ -16,6 +16,7 @@ __all__ = ["KERNELS"]
 KERNELS = KernelTable()
 
 Function = Callable[[Array], Array]
+Step = Callable[[Array, list[Array]], list[Array]]
 
 _WITHOUT_PARAMETERS: dict[str, Function] = {
     "relu": lambda x: np.maximum(x, 0), "tanh": np.tanh, "sigmoid": sigmoid, "softsign": lambda x: x / (1 + np.abs(x)),
@@ -59,8 +60,8 @@ def _activations(op: Any, defaults: tuple[str, ...], directions: int) -> Iterato
 class _Layer:
     """What the three layers share: layouts, directions, lengths of sequences, the loop over time.
 
-    `step(part, x)` takes the input's part of the gates of one time step, [N, gates*H], and `part`, the
-    operands of one direction, and returns the next states, the hidden one first.
+    A step takes the input's part of the gates at one time, [N, gates*H], and the states, [N, H] each, the
+    hidden one first, and gives the next states.
     """
 
     def __init__(self, op: Any, x: Array, lengths: Array | None) -> None:
@@ -91,7 +92,7 @@ class _Layer:
         where = np.where(time < self.lengths, self.lengths - 1 - time, time)
         return x[where, np.arange(self.batch)]
 
-    def run(self, states: list[list[Array]], gates: list[Array], steps: list[Callable[[Array, list[Array]], list[Array]]]) -> tuple[Array, ...]:
+    def run(self, states: list[list[Array]], gates: list[Array], steps: list[Step]) -> tuple[Array, ...]:
         """Y and the last states. `gates[d]` holds the weights [gates*H, I] of direction d, `steps[d]` its step."""
         op = self.op
         every = np.zeros((self.time, self.directions, self.batch, self.hidden), self.dtype)
@@ -135,7 +136,7 @@ def lstm(
     layer = _Layer(op, x, sequence_lens)
     hidden, clipped = layer.hidden, layer.clipped
 
-    def make_step(direction: int, functions: list[Function]) -> Callable[[Array, list[Array]], list[Array]]:
+    def make_step(direction: int, functions: list[Function]) -> Step:
         squash, candidate, out = functions
         matrix = wide(recurrence)[direction].T
         offset = np.add(*_halves(bias, direction, 4 * hidden, layer.dtype))
@@ -168,7 +169,7 @@ def gru(
     layer = _Layer(op, x, sequence_lens)
     hidden, clipped = layer.hidden, layer.clipped
 
-    def make_step(direction: int, functions: list[Function]) -> Callable[[Array, list[Array]], list[Array]]:
+    def make_step(direction: int, functions: list[Function]) -> Step:
         squash, candidate = functions
         matrix = wide(recurrence)[direction]
         for_gates, for_candidate = matrix[: 2 * hidden].T, matrix[2 * hidden :].T
@@ -203,7 +204,7 @@ def rnn(
 ) -> tuple[Array, ...]:
     layer = _Layer(op, x, sequence_lens)
 
-    def make_step(direction: int, functions: list[Function]) -> Callable[[Array, list[Array]], list[Array]]:
+    def make_step(direction: int, functions: list[Function]) -> Step:
         matrix = wide(recurrence)[direction].T
         offset = np.add(*_halves(bias, direction, layer.hidden, layer.dtype))
 

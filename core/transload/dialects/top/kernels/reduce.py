@@ -21,8 +21,8 @@ def _sum(x: Array, **over: Any) -> Array:
 
 
 def _mean(x: Array, **over: Any) -> Array:
-    count = np.int64(x.size // max(_sum(np.zeros_like(x), **over).size, 1))
     total = _sum(x, **over)
+    count = np.array(x.size // max(total.size, 1))
     return truncated_quotient(total, count) if total.dtype.kind == "i" else total / count
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -38,7 +39,7 @@ def coordinates(op: Any, i: int, size: int) -> Array:
     return centre
 
 
-_ROUND = {
+_ROUND: dict[str, Callable[[Array], Array]] = {
     "floor": np.floor,
     "ceil": np.ceil,
     "round_prefer_floor": lambda x: np.ceil(x - 0.5),
@@ -82,23 +83,23 @@ def taps(op: Any, i: int, size: int) -> tuple[Array, Array]:
 @KERNELS("top.Interp")
 def interp(op: Any, x: Array) -> Array:
     y = wide(x)
-    integers = is_integer(y)
+    if is_integer(y) and op.mode != "nearest":
+        y = y.astype(np.float64)  # what comes between integers is truncated at the end
     for i, axis in enumerate(spatial_axes(op.layout, x.ndim)):
-        where, weights = taps(op, i, x.shape[axis])
+        size = x.shape[axis]
+        if not op.antialias and np.array_equal(coordinates(op, i, size), np.arange(size)):
+            continue  # every place falls on its own element
+        where, weights = taps(op, i, size)
         if op.mode == "nearest":
             y = y.take(where[:, 0], axis=axis)
             continue
-        if where.shape[0] == x.shape[axis] and np.array_equal(weights.max(axis=1), np.ones(len(weights))) and np.array_equal(
-                where[np.arange(len(where)), weights.argmax(axis=1)], np.arange(len(where))):
-            continue  # every place falls on its own element
         shape = [-1 if place == axis else 1 for place in range(x.ndim)]
-        real = y.astype(np.float64) if integers else y
-        total = np.zeros((*y.shape[:axis], len(where), *y.shape[axis + 1 :]), real.dtype)
+        total = np.zeros((*y.shape[:axis], len(where), *y.shape[axis + 1 :]), y.dtype)
         for tap in range(where.shape[1]):
             if weights[:, tap].any():
-                total += real.take(where[:, tap], axis=axis) * weights[:, tap].astype(real.dtype).reshape(shape)
+                total += y.take(where[:, tap], axis=axis) * weights[:, tap].astype(y.dtype).reshape(shape)
         y = total
-    if integers and op.mode != "nearest":
+    if is_integer(wide(x)) and op.mode == "cubic":
         limits = np.iinfo(wide(x).dtype)
-        y = np.clip(np.rint(y), limits.min, limits.max)
+        y = np.clip(y, limits.min, limits.max)  # cubic interpolation overshoots
     return finish(op, y)

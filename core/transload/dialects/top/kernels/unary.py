@@ -77,7 +77,7 @@ def _integers_stay(function: Callable[[Array], Any]) -> Callable[[Array], Any]:
     return lambda x: x if is_integer(x) else function(x)
 
 
-for _name, _numpy in {
+_FUNCTIONS: dict[str, Callable[[Array], Any]] = {
     "Abs": np.abs, "Neg": np.negative, "Sign": np.sign, "Square": np.square,
     "Floor": _integers_stay(np.floor), "Ceil": _integers_stay(np.ceil), "Round": _integers_stay(np.rint),
     "Exp": np.exp, "Log": np.log, "Log1p": np.log1p, "Sqrt": np.sqrt, "Reciprocal": np.reciprocal,
@@ -87,8 +87,9 @@ for _name, _numpy in {
     "IsNaN": np.isnan, "IsInf": np.isinf, "LogicalNot": np.logical_not, "BitwiseNot": np.bitwise_not,
     "SiLU": lambda x: x * sigmoid(x), "Softplus": softplus, "Softsign": lambda x: x / (1 + np.abs(x)),
     "Mish": lambda x: x * np.tanh(softplus(x)), "HardSwish": lambda x: x * np.clip(x + 3, 0, 6) / 6,
-}.items():
-    _function(_name, _numpy)
+}
+for _name, _of_array in _FUNCTIONS.items():
+    _function(_name, _of_array)
 
 
 # --- functions with attributes

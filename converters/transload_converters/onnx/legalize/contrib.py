@@ -1,0 +1,274 @@
+"""Operators of domain `com.microsoft`: what onnxruntime's quantizer and optimizer write into models.
+
+Their definitions: https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from transload.errors import Unsupported
+from transload.ir import F32, Op, QuantType, Value
+from transload.rewrite import Rewriter
+
+from .convolution import conv_attributes
+from .matmul import gemm_product, transpose_last
+from .normalization import trailing_norm
+from .pooling import average, global_average, pooling_window
+from .quantize import bias_of, quantized_operand, result_type
+from .table import (
+    OnnxTable, attr, axes_of, axis_of, cast, first_of, need, need_attr, operand, permute, reshape, shape_of,
+)
+
+TABLE = OnnxTable()
+_MS = "onnx.com.microsoft"
+
+
+def _operand(op: Op, rw: Rewriter, index: int, axis: int = 0) -> Value:
+    """The quantized operand whose scale and zero point follow it."""
+    return quantized_operand(rw, need(op, index), need(op, index + 1), operand(op, index + 2), axis)
+
+
+# --- on quantized tensors
+
+
+@TABLE(f"{_MS}.QLinearAdd", f"{_MS}.QLinearMul", stored="native")
+def qlinear_binary(op: Op, rw: Rewriter) -> Value:
+    """QLinearAdd and QLinearMul."""
+    a, b = _operand(op, rw, 0), _operand(op, rw, 3)
+    name = "top.Add" if op.name.endswith("Add") else "top.Mul"
+    return rw.emit(name, a, b, element=result_type(op, rw, 6, a.element.storage))
+
+
+@TABLE(f"{_MS}.QLinearSigmoid", f"{_MS}.QLinearLeakyRelu", stored="native")
+def qlinear_activation(op: Op, rw: Rewriter) -> Value:
+    """QLinearSigmoid and QLinearLeakyRelu."""
+    value = _operand(op, rw, 0)
+    kind = result_type(op, rw, 3, value.element.storage)
+    if op.name.endswith("Sigmoid"):
+        return rw.emit("top.Sigmoid", value, element=kind)
+    return rw.emit("top.LeakyRelu", value, alpha=float(attr(op, "alpha", 0.01)), element=kind)
+
+
+@TABLE(f"{_MS}.QLinearSoftmax", stored="native")
+def qlinear_softmax(op: Op, rw: Rewriter) -> Value:
+    """QLinearSoftmax; its attribute `opset` says which Softmax is meant."""
+    value = _operand(op, rw, 0)
+    kind = result_type(op, rw, 3, value.element.storage)
+    shape = shape_of(value)
+    axis = axis_of(attr(op, "axis", -1), len(shape))
+    if attr(op, "opset", 13) >= 13 or axis == len(shape) - 1:
+        return rw.emit("top.Softmax", value, axis=axis, element=kind)
+    flat = reshape(rw, value, (int(np.prod(shape[:axis])), int(np.prod(shape[axis:]))))
+    return reshape(rw, rw.emit("top.Softmax", flat, axis=1, element=kind), shape)
+
+
+@TABLE(f"{_MS}.QLinearAveragePool", f"{_MS}.QLinearGlobalAveragePool", stored="native")
+def qlinear_average(op: Op, rw: Rewriter) -> Value:
+    """QLinearAveragePool and QLinearGlobalAveragePool, channels first or last."""
+    value = _operand(op, rw, 0)
+    kind = result_type(op, rw, 3, value.element.storage)
+    rank = len(shape_of(value))
+    last = bool(attr(op, "channels_last", 0))
+    if last:
+        value = permute(rw, value, (0, rank - 1, *range(1, rank - 1)))
+    if "Global" in op.name:
+        pooled = global_average(rw, value, kind)
+    else:
+        window, beyond = pooling_window(op, value)
+        pooled = average(rw, value, window, beyond, bool(attr(op, "count_include_pad", 0)), kind)
+    return permute(rw, pooled, (0, *range(2, rank), 1)) if last else pooled
+
+
+@TABLE(f"{_MS}.QLinearReduceMean", stored="native")
+def qlinear_reduce_mean(op: Op, rw: Rewriter) -> Value:
+    """QLinearReduceMean."""
+    value = _operand(op, rw, 0)
+    rank = len(shape_of(value))
+    axes = axes_of(attr(op, "axes") or tuple(range(rank)), rank)
+    return rw.emit("top.Reduce", value, axes=axes, keepdims=bool(attr(op, "keepdims", 1)), mode="ReduceMean",
+                   element=result_type(op, rw, 3, value.element.storage))
+
+
+@TABLE(f"{_MS}.QLinearConcat", stored="native")
+def qlinear_concat(op: Op, rw: Rewriter) -> Value:
+    """QLinearConcat: operands are the result's scale and zero point, then a triple each."""
+    if len(op.operands) < 5 or (len(op.operands) - 2) % 3:
+        raise Unsupported(f"has {len(op.operands)} operands, not two and three for each tensor")
+    parts = [_operand(op, rw, i) for i in range(2, len(op.operands), 3)]
+    kind = result_type(op, rw, 0, parts[0].element.storage)
+    axis = axis_of(need_attr(op, "axis"), len(shape_of(parts[0])))
+    return rw.emit("top.Concat", *(requantized(rw, part, kind) for part in parts), axis=axis)
+
+
+@TABLE(f"{_MS}.QLinearWhere", stored="native")
+def qlinear_where(op: Op, rw: Rewriter) -> Value:
+    """QLinearWhere."""
+    a, b = _operand(op, rw, 1), _operand(op, rw, 4)
+    kind = result_type(op, rw, 7, a.element.storage)
+    return rw.emit("top.Where", need(op, 0), requantized(rw, a, kind), requantized(rw, b, kind))
+
+
+def requantized(rw: Rewriter, value: Value, kind: QuantType) -> Value:
+    """`value` in another quantized type."""
+    return value if value.element == kind else rw.emit("top.Cast", value, element=kind, round_mode="HalfToEven")
+
+
+@TABLE(f"{_MS}.QGemm", stored="native")
+def qgemm(op: Op, rw: Rewriter) -> Value:
+    """QGemm: a product of quantized matrices and an i32 bias; without a result scale the result is f32."""
+    if attr(op, "alpha", 1.0) != 1.0:
+        raise Unsupported(f"has alpha {attr(op, 'alpha')}, and can be converted with 1")
+    left, right = bool(attr(op, "transA", 0)), bool(attr(op, "transB", 0))
+    a, b = _operand(op, rw, 0), _operand(op, rw, 3, axis=0 if right else 1)
+    if a.element.per_axis:
+        raise Unsupported("its left operand is quantized per axis")
+    bias = bias_of(rw, operand(op, 6), a.element, b.element)
+    if bias is not None:
+        bias = reshape(rw, bias, (shape_of(b)[0 if right else 1],))
+    attributes = {"left_transpose": left or None, "right_transpose": right or None}
+    if operand(op, 7) is not None:
+        return rw.emit("top.MatMul", a, b, bias, element=result_type(op, rw, 7, a.element.storage), **attributes)
+    real = [None if value is None else rw.emit("top.Cast", value, element=F32) for value in (a, b, bias)]
+    return rw.emit("top.MatMul", *real, **attributes)
+
+
+@TABLE(f"{_MS}.MatMulIntegerToFloat")
+def matmul_integer_to_float(op: Op, rw: Rewriter) -> Value:
+    """MatMulIntegerToFloat: `(A - a_zero) * a_scale @ (B - b_zero) * b_scale + bias`."""
+    reals = []
+    for i in (0, 1):
+        value, zero = cast(rw, need(op, i), F32), operand(op, 4 + i)
+        if zero is not None:
+            value = rw.emit("top.Sub", value, cast(rw, zero, F32))
+        reals.append(rw.emit("top.Mul", value, need(op, 2 + i)))
+    product = rw.emit("top.MatMul", *reals)
+    return product if operand(op, 6) is None else rw.emit("top.Add", product, operand(op, 6))
+
+
+@TABLE(f"{_MS}.MatMulNBits")
+def matmul_nbits(op: Op, rw: Rewriter) -> Value:
+    """MatMulNBits: a product with constant weights of 2, 4 or 8 bits, quantized in blocks; they become floats."""
+    value = need(op, 0)
+    bits, block = attr(op, "bits", 4), need_attr(op, "block_size")
+    rows, columns = need_attr(op, "N"), need_attr(op, "K")
+    if bits not in (2, 4, 8) or operand(op, 4) is not None or block < 1:
+        raise Unsupported(f"has {bits} bits in blocks of {block}, or a group index")
+    blocks = -(-columns // block)
+    packed = np.asarray(rw.need_constant(need(op, 1), "the weights"))
+    scales = np.asarray(rw.need_constant(need(op, 2), "the scales"))
+    if packed.size * 8 != rows * blocks * block * bits or scales.size != rows * blocks:
+        raise Unsupported(f"weights {packed.shape} and scales {scales.shape} do not fit N={rows}, K={columns}, block_size={block}")
+    stored = _unpack(packed.reshape(-1), bits).reshape(rows, blocks, block).astype(np.float32)
+    given = operand(op, 3)
+    zeros = np.full((rows, blocks), float(1 << (bits - 1)), np.float32)
+    if given is not None:
+        array = np.asarray(rw.need_constant(given, "the zero points"))
+        if array.dtype == np.uint8:  # packed like the weights, each row by itself
+            array = _unpack(array.reshape(rows, -1), bits)[:, :blocks]
+        zeros = array.astype(np.float32).reshape(rows, blocks)
+    weights = (stored - zeros[..., None]) * scales.astype(np.float32).reshape(rows, blocks, 1)
+    held = rw.constant(np.ascontiguousarray(weights.reshape(rows, -1)[:, :columns]))
+    return rw.emit("top.MatMul", value, cast(rw, held, value.element), operand(op, 5), right_transpose=True)
+
+
+def _unpack(packed: np.ndarray, bits: int) -> np.ndarray:
+    """Numbers of `bits` bits along the last dimension, the first in a byte's lowest bits."""
+    shifts = np.arange(0, 8, bits, dtype=np.uint8)
+    numbers = (packed[..., None] >> shifts) & ((1 << bits) - 1)
+    return numbers.reshape(*packed.shape[:-1], -1)
+
+
+# --- fused floats
+
+
+@TABLE(f"{_MS}.Gelu", f"{_MS}.BiasGelu", f"{_MS}.FastGelu")
+def gelu(op: Op, rw: Rewriter) -> Value:
+    """Gelu of the input, plus a bias where there is one; FastGelu by tanh."""
+    value, bias = need(op, 0), operand(op, 1)
+    if bias is not None:
+        value = rw.emit("top.Add", value, bias)
+    return rw.emit("top.GELU", value, approx=op.name.endswith("FastGelu") or None)
+
+
+@TABLE(f"{_MS}.QuickGelu")
+def quick_gelu(op: Op, rw: Rewriter) -> Value:
+    """QuickGelu: `x * sigmoid(alpha * x)`."""
+    value = need(op, 0)
+    gate = rw.emit("top.Sigmoid", rw.emit("top.MulConst", value, const_val=float(attr(op, "alpha", 1.702))))
+    return rw.emit("top.Mul", value, gate)
+
+
+_ACTIVATIONS = {"Relu": "top.Relu", "Sigmoid": "top.Sigmoid", "Tanh": "top.Tanh", "LeakyRelu": "top.LeakyRelu", "Clip": "top.Clip",
+                "HardSigmoid": "top.HardSigmoid", "Elu": "top.Elu"}
+_PARAMETERS = {"LeakyRelu": ("alpha",), "Clip": ("min", "max"), "HardSigmoid": ("alpha", "beta"), "Elu": ("alpha",)}
+
+
+def _activated(rw: Rewriter, value: Value, name: str | None, parameters: tuple[float, ...]) -> Value:
+    """The activation that a fused operator ends with."""
+    if not name:
+        return value
+    if name not in _ACTIVATIONS:
+        raise Unsupported(f"ends with activation {name!r}")
+    attributes = dict(zip(_PARAMETERS.get(name, ()), map(float, parameters), strict=False))
+    return rw.emit(_ACTIVATIONS[name], value, **attributes)
+
+
+@TABLE(f"{_MS}.FusedConv")
+def fused_conv(op: Op, rw: Rewriter) -> Value:
+    """FusedConv: a convolution, plus another tensor, then an activation."""
+    value, weights = need(op, 0), need(op, 1)
+    result = rw.emit("top.Conv", value, weights, operand(op, 2), **conv_attributes(op, value, weights))
+    if operand(op, 3) is not None:
+        result = rw.emit("top.Add", result, operand(op, 3))
+    return _activated(rw, result, attr(op, "activation"), attr(op, "activation_params", ()))
+
+
+@TABLE(f"{_MS}.FusedGemm")
+def fused_gemm(op: Op, rw: Rewriter) -> Value:
+    """FusedGemm: a Gemm, then an activation."""
+    product = gemm_product(
+        rw, need(op, 0), need(op, 1), operand(op, 2), float(attr(op, "alpha", 1.0)), float(attr(op, "beta", 1.0)),
+        bool(attr(op, "transA", 0)), bool(attr(op, "transB", 0)))
+    name = attr(op, "activation")
+    parameters = tuple(op.attributes[f"activation_{key}"] for key in ("alpha", "beta") if f"activation_{key}" in op.attributes)
+    return _activated(rw, product, name, parameters)
+
+
+@TABLE(f"{_MS}.FusedMatMul", f"{_MS}.TransposeMatMul")
+def fused_matmul(op: Op, rw: Rewriter) -> Value:
+    """FusedMatMul: a product of matrices that may be transposed, times a factor."""
+    if attr(op, "transBatchA", 0) or attr(op, "transBatchB", 0):
+        raise Unsupported("transposes batch dimensions")
+    a, b = (transpose_last(rw, need(op, i)) if attr(op, key, 0) else need(op, i) for i, key in ((0, "transA"), (1, "transB")))
+    product = rw.emit("top.MatMul", a, b)
+    alpha = float(attr(op, "alpha", 1.0))
+    return product if alpha == 1.0 else rw.emit("top.MulConst", product, const_val=alpha)
+
+
+@TABLE(f"{_MS}.SkipLayerNormalization", f"{_MS}.SkipSimplifiedLayerNormalization")
+def skip_layer_norm(op: Op, rw: Rewriter) -> list[Value]:
+    """The sum of two tensors (and a bias), normalized over the last dimension; the sum is the fourth result."""
+    simplified = "Simplified" in op.name
+    total = rw.emit("top.Add", need(op, 0), need(op, 1))
+    bias = operand(op, 3 if simplified else 4)
+    if bias is not None:
+        total = rw.emit("top.Add", total, bias)
+    epsilon = float(attr(op, "epsilon", 1e-12))
+    scales = (need(op, 2),) if simplified else (need(op, 2), operand(op, 3))
+    name = "top.RMSNorm" if simplified else "top.LayerNorm"
+    normal = trailing_norm(rw, name, total, scales, len(shape_of(total)) - 1, epsilon)
+    for result in op.results[1:3]:
+        if result.uses:
+            raise Unsupported(f"its output {result.name!r} is used, and exists in training only")
+    return [normal, normal, normal, total][: len(op.results)]
+
+
+@TABLE("onnx.SimplifiedLayerNormalization", f"{_MS}.SimplifiedLayerNormalization")
+def simplified_layer_norm(op: Op, rw: Rewriter) -> list[Value]:
+    """SimplifiedLayerNormalization: RMS normalization."""
+    value = need(op, 0)
+    axis = axis_of(attr(op, "axis", -1), len(shape_of(value)))
+    return first_of(op, trailing_norm(rw, "top.RMSNorm", value, (need(op, 1),), axis, float(attr(op, "epsilon", 1e-5))))
+
+

@@ -1,0 +1,254 @@
+"""Constants, branches and loops.
+
+A branch whose condition is constant is replaced by what it chooses. A loop whose number of rounds is
+known is unrolled: its op is rewritten into one copy of the body and a loop for the rest, again and
+again, so that each copy is converted (and its shape arithmetic computed) before the next one is made.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from transload.errors import ConversionError, Unsupported
+from transload.ir import I64, Block, NoneType, Op, Region, TensorType, Value
+from transload.ir.build import Builder
+from transload.rewrite import Rewriter, convert_ops
+
+from .movement import slice_along
+from .table import OnnxTable, attr, axis_of, cast, need, operand, opset, reshape, shape_of, splat
+
+TABLE = OnnxTable()
+
+UNROLL_LIMIT = 20_000
+"""Ops that a loop may become; one that would become more is kept as a loop where that can be."""
+
+_ROUND = "onnx.round"
+"""Attribute of a loop that is being unrolled: how many rounds are done."""
+
+
+@TABLE("onnx.Constant")
+def constant(op: Op, rw: Rewriter) -> Value:
+    """A constant tensor of numbers."""
+    if "value" in op.attributes:
+        return rw.constant(op.attributes["value"])
+    if not op.results[0].uses:
+        return rw.none("top")
+    raise Unsupported("holds text, and only numbers can be converted")
+
+
+@TABLE("onnx.NoValue")
+def no_value(op: Op, rw: Rewriter) -> Value:
+    """An operand that is left out."""
+    return rw.none("top")
+
+
+@TABLE("onnx.Yield")
+def yield_(op: Op, rw: Rewriter) -> list[Value]:
+    """The end of a branch or body."""
+    rw.create("top.Yield", op.operands)
+    return []
+
+
+# --- branches
+
+
+@TABLE("onnx.If")
+def if_(op: Op, rw: Rewriter) -> list[Value]:
+    """If: the chosen branch where the condition is constant, else `top.If`."""
+    condition = need(op, 0)
+    known = rw.constant_of(condition)
+    if known is not None:
+        return _take_over(rw, op.regions[0 if np.asarray(known).any() else 1].block)
+    _convert_regions(op)
+    branches = [region.block.terminator.operands for region in op.regions]
+    then, otherwise = ([value.type for value in values] for values in branches)
+    if then != otherwise:
+        raise Unsupported(
+            f"its branches give values of different types: {', '.join(map(str, then))} and {', '.join(map(str, otherwise))}",
+            "give the inputs another shape, or fix the condition")
+    made = rw.create("top.If", (reshape(rw, condition, ()),), then, {}, _released(op))
+    return list(made.results)
+
+
+def _take_over(rw: Rewriter, block: Block) -> list[Value]:
+    """Move the ops of a branch before the op being rewritten; the values it ends with."""
+    values = list(block.terminator.operands)
+    for inner in block:
+        block.remove(inner)
+        if inner.name == "onnx.Yield":
+            inner.drop_references()
+        else:
+            rw.block.insert(inner, rw.before)
+    return values
+
+
+def _convert_regions(op: Op) -> None:
+    """Convert what is in an op's regions, whose types are needed before the op itself can be converted."""
+    from . import TABLE as EVERY
+
+    try:
+        convert_ops(op, EVERY, "onnx")
+    except ConversionError:
+        raise Unsupported("holds ops that cannot be converted") from None  # the driver visits and reports each
+
+
+def _released(op: Op) -> list[Region]:
+    regions = list(op.regions)
+    op.regions.clear()
+    return regions
+
+
+# --- loops
+
+
+@TABLE("onnx.Loop")
+def loop(op: Op, rw: Rewriter) -> list[Value]:
+    """Loop: unrolled where the number of rounds is known, else `top.While`."""
+    body = op.regions[0].block
+    n_carried, n_scanned = len(body.arguments) - 2, 0
+    if body.last is None or n_carried < 0:
+        raise Unsupported("has no body")
+    n_scanned = len(body.terminator.operands) - 1 - n_carried
+    done = attr(op, _ROUND, 0)
+    condition = operand(op, 1)
+    trip = operand(op, 0)
+    rounds = None if trip is None else rw.constant_of(trip)
+    going = True if condition is None else rw.constant_of(condition)
+    carried = op.operands[2 : 2 + n_carried]
+    scanned = op.operands[2 + n_carried :]
+    if n_scanned < 0 or len(carried) != n_carried or (not done and scanned):
+        raise Unsupported("its body does not fit its operands")
+    if (rounds is not None and done >= int(np.asarray(rounds).reshape(()))) or (going is not None and not np.asarray(going).all()):
+        joined = [_stack(op, rw, scanned[i::n_scanned], n_carried + i, 0) for i in range(n_scanned)]
+        return [*carried, *joined][: len(op.results)]
+    total = math.inf if rounds is None else int(np.asarray(rounds).reshape(())) * len(body)
+    steady = _passes_condition_on(body)
+    unrollable = going is not None and (n_scanned or steady) and (total <= UNROLL_LIMIT or (math.isinf(total) and not steady))
+    if not unrollable:
+        if n_scanned:
+            raise Unsupported(
+                "collects values over a number of rounds that is not known" if math.isinf(total) or going is None
+                else f"would become {total:,} ops", f"loops of up to {UNROLL_LIMIT:,} ops are unrolled")
+        return _while(op, rw, trip, condition, carried)
+    if done * len(body) > UNROLL_LIMIT:
+        raise Unsupported(f"does not end within {UNROLL_LIMIT:,} ops")
+    inside = {
+        body.arguments[0]: rw.constant(np.array(done, np.int64)),
+        body.arguments[1]: condition if condition is not None else rw.constant(np.array(True)),
+        **dict(zip(body.arguments[2:], carried, strict=True))}
+    outcome = _copy(rw, body, inside)
+    operands = [op.operands[0], *outcome[: 1 + n_carried], *scanned, *outcome[1 + n_carried :]]
+    return _rest(op, rw, operands, done + 1)
+
+
+def _passes_condition_on(body: Block) -> bool:
+    """Whether a loop's body goes on for ever: it ends with the condition it was given, or a constant."""
+    value = body.terminator.operands[0]
+    while isinstance(value.owner, Op) and value.owner.name in ("onnx.Identity", "onnx.Cast"):
+        value = value.owner.operands[0]
+    return value is body.arguments[1] or (isinstance(value.owner, Op) and value.owner.name in ("onnx.Constant", "top.Weight"))
+
+
+def _copy(rw: Rewriter, body: Block, mapping: dict[Value, Value]) -> list[Value]:
+    """A copy of a body before the op being rewritten; the values it ends with."""
+    for inner in body:
+        if inner.name == "onnx.Yield":
+            return [mapping.get(value, value) for value in inner.operands]
+        rw.block.insert(inner.clone(mapping), rw.before)
+    raise Unsupported("its body does not end")
+
+
+def _rest(op: Op, rw: Rewriter, operands: list[Value], done: int) -> list[Value]:
+    """The loop that remains after one more round."""
+    rest = rw.create(op.name, operands, [result.type for result in op.results], {**op.attributes, _ROUND: done}, _released(op),
+                     op.location)
+    return list(rest.results)
+
+
+def _stack(op: Op, rw: Rewriter, values: tuple[Value, ...], output: int, axis: int) -> Value:
+    """The values that the rounds gave, along a new dimension."""
+    if values:
+        parts = []
+        for value in values:
+            place = axis_of(axis, len(shape_of(value)) + 1)
+            parts.append(rw.emit("top.Unsqueeze", value, axes=(place,)))
+        return parts[0] if len(parts) == 1 else rw.emit("top.Concat", *parts, axis=place)
+    type_ = op.results[output].type if output < len(op.results) else NoneType()
+    if not isinstance(type_, TensorType) or type_.shape is None or any(size is None for size in type_.shape[1:]):
+        raise Unsupported("does no round, and the shape of what a round would give is not known")
+    return splat(rw, 0, (0, *type_.shape[1:]), type_.element)  # type: ignore[arg-type]
+
+
+def _while(op: Op, rw: Rewriter, trip: Value | None, condition: Value | None, carried: tuple[Value, ...]) -> list[Value]:
+    """A loop as `top.While`, whose state is (round, condition, carried values): what the body takes."""
+    if attr(op, _ROUND, 0):
+        first = rw.constant(np.array(op.attributes[_ROUND], np.int64))
+    else:
+        first = rw.constant(np.array(0, np.int64))
+    going = reshape(rw, condition, ()) if condition is not None else rw.constant(np.array(True))
+    state = [first, going, *carried]
+    body = op.regions[0].block
+    for argument, value in zip(body.arguments, state, strict=True):
+        argument.type = value.type
+    _convert_regions(op)
+    end = body.terminator
+    inner = Rewriter(end, True)
+    following = inner.emit("top.Add", body.arguments[0], inner.constant(np.array(1, np.int64)))
+    operands = [following, *end.operands]
+    operands[1] = reshape(inner, operands[1], ())
+    for value, after in zip(state, operands, strict=True):
+        if value.type != after.type:
+            raise Unsupported(f"a value it carries changes its type from {value.type} to {after.type}")
+    end.operands = operands
+    test = Block([value.type for value in state])
+    builder = Builder(test, None, rw.location)
+    more = test.arguments[1]
+    if trip is not None:
+        before_end = builder.emit("top.Compare", test.arguments[0], reshape(rw, cast(rw, trip, I64), ()), mode="Less")
+        more = builder.emit("top.LogicalAnd", before_end, more)
+    test.append(Op("top.Yield", (more,)))
+    made = rw.create("top.While", state, [value.type for value in state], {}, [Region([test]), *_released(op)])
+    return list(made.results[2:])
+
+
+@TABLE("onnx.Scan")
+def scan(op: Op, rw: Rewriter) -> list[Value]:
+    """Scan over dimensions of known size: unrolled."""
+    if opset(op) < 9:
+        raise Unsupported("is the Scan of opset 8", "export the model with opset 9 or newer")
+    body = op.regions[0].block
+    n_inputs = attr(op, "num_scan_inputs", 0)
+    n_states = len(body.arguments) - n_inputs
+    if n_inputs < 1 or n_states < 0 or body.last is None:
+        raise Unsupported("its body does not fit its operands")
+    n_outputs = len(body.terminator.operands) - n_states
+    done = attr(op, _ROUND, 0)
+    states, inputs = op.operands[:n_states], op.operands[n_states : n_states + n_inputs]
+    scanned = op.operands[n_states + n_inputs :]
+    axes = [axis_of(axis, len(shape_of(value))) for axis, value in zip(attr(op, "scan_input_axes") or (0,) * n_inputs, inputs, strict=True)]
+    rounds = {shape_of(value)[axis] for axis, value in zip(axes, inputs, strict=True)}
+    if len(rounds) != 1 or n_outputs < 0:
+        raise Unsupported("the tensors it goes through have different lengths")
+    (total,) = rounds
+    if total * len(body) > UNROLL_LIMIT:
+        raise Unsupported(f"would become {total * len(body):,} ops", f"loops of up to {UNROLL_LIMIT:,} ops are unrolled")
+    if done >= total:
+        joined = []
+        for i in range(n_outputs):
+            values = scanned[i::n_outputs]
+            backward = (attr(op, "scan_output_directions") or (0,) * n_outputs)[i]
+            axis = (attr(op, "scan_output_axes") or (0,) * n_outputs)[i]
+            joined.append(_stack(op, rw, values[::-1] if backward else values, n_states + i, axis))
+        return [*states, *joined][: len(op.results)]
+    directions = attr(op, "scan_input_directions") or (0,) * n_inputs
+    slices = []
+    for value, axis, backward in zip(inputs, axes, directions, strict=True):
+        place = total - 1 - done if backward else done
+        slices.append(rw.emit("top.Squeeze", slice_along(rw, value, axis, place, place + 1), axes=(axis,)))
+    outcome = _copy(rw, body, dict(zip(body.arguments, [*states, *slices], strict=True)))
+    return _rest(op, rw, [*outcome[:n_states], *inputs, *scanned, *outcome[n_states:]], done + 1)
+
+

@@ -1,0 +1,300 @@
+"""Quantization: QuantizeLinear, DequantizeLinear, and operators on quantized tensors (QLinearConv, ...).
+
+A pair of scale and zero point that are constants becomes a quantized type: QuantizeLinear is a cast to
+it, DequantizeLinear one from it, and an operator with such pairs is the hub's op on values of such types.
+What no quantized type can say (scales computed at run time, blocks, 8-bit floats) becomes arithmetic.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from transload.errors import Unsupported
+from transload.ir import F32, I32, UI8, FloatType, IntegerType, Op, QuantType, TensorType, Type, Value
+from transload.ir.build import constant_of
+from transload.rewrite import Rewriter
+
+from ..types import element_of
+from .convolution import conv_attributes
+from .table import OnnxTable, as_integers, attr, axis_of, cast, is_float, need, operand, reshape, scalar_like, shape_of
+
+__all__ = ["TABLE", "adopt_quantized_arguments", "bias_of", "quantized_operand", "quantized_type"]
+
+TABLE = OnnxTable()
+
+STORAGE_WIDTHS = (2, 4, 8, 16, 32)
+
+
+# --- scales and zero points
+
+
+def quantized_type(
+    rw: Rewriter, storage: Type, scale: Value, zero: Value | None, axis: int, rank: int, expressed: Type = F32,
+) -> QuantType | None:
+    """The quantized type of a scale and a zero point; None where they are not constant or no such type says it."""
+    if not isinstance(storage, IntegerType) or storage.width not in STORAGE_WIDTHS:
+        return None
+    scales = rw.constant_of(scale)
+    zeros = np.zeros(1, np.int64) if zero is None else rw.constant_of(zero)
+    if scales is None or zeros is None:
+        return None
+    scales, zeros = np.asarray(scales), np.asarray(zeros)
+    count = max(scales.size, zeros.size)
+    if count > 1 and (max(scales.ndim, zeros.ndim) != 1 or not -rank <= axis < rank):
+        return None
+    if not {scales.size, zeros.size} <= {1, count}:
+        raise Unsupported(f"has {scales.size} scales and {zeros.size} zero points")
+    values = tuple(np.broadcast_to(scales.reshape(-1), count).tolist())
+    if not all(s > 0 and np.isfinite(s) for s in values):
+        raise Unsupported(f"has a scale of {min(values)}; scales must be positive numbers")
+    points = tuple(int(z) for z in zeros.reshape(-1))
+    return QuantType(storage, expressed, values, points, axis_of(axis, rank) if count > 1 else None)
+
+
+def _integers_of(value: Value) -> Type:
+    """The integer type in which a value is stored."""
+    element = value.element
+    return element.storage if isinstance(element, QuantType) else element
+
+
+def kept(rw: Rewriter, name: str, *operands: Value | None, **attributes: Any) -> Value:
+    """`rw.emit` without computing it: a dequantized weight must stay visible as such."""
+    fold, rw.fold = rw.fold, False
+    try:
+        return rw.emit(name, *operands, **attributes)
+    finally:
+        rw.fold = fold
+
+
+def quantized_operand(rw: Rewriter, value: Value, scale: Value, zero: Value | None, axis: int = 0) -> Value:
+    """The integers `value` with scale and zero point as a value of a quantized type."""
+    kind = quantized_type(rw, _integers_of(value), scale, zero, axis, len(shape_of(value)))
+    if kind is None:
+        raise Unsupported("its scales and zero points must be constants, one or one per channel")
+    return _as_quantized(rw, value, kind)
+
+
+def _as_quantized(rw: Rewriter, value: Value, kind: QuantType) -> Value:
+    if value.element == kind:
+        return value
+    if value.element == kind.storage:
+        dense = constant_of(value)
+        if dense is not None:
+            return rw.constant(dense, element=kind)
+    # Integers that come from elsewhere: their real values, quantized again; that is exact.
+    integers = as_integers(rw, value)
+    if kind.per_axis:
+        raise Unsupported("a computed tensor is quantized per axis")
+    real = _real(rw, integers, scalar_like_f32(rw, kind.scale), kind.zero_point)
+    return rw.emit("top.Cast", real, element=kind, round_mode="HalfToEven")
+
+
+def scalar_like_f32(rw: Rewriter, number: float) -> Value:
+    """A constant f32 of rank 0."""
+    return rw.constant(np.array(number, np.float32))
+
+
+def _real(rw: Rewriter, integers: Value, scale: Value, zero_point: int) -> Value:
+    centered = cast(rw, integers, F32)
+    if zero_point:
+        centered = rw.emit("top.AddConst", centered, const_val=-float(zero_point))
+    return rw.emit("top.Mul", centered, scale)
+
+
+# --- arguments that are quantized from the start
+
+_TRIPLES: dict[str, tuple[tuple[int, int, int], ...]] = {
+    "onnx.DequantizeLinear": ((0, 1, 2),), "onnx.com.microsoft.DequantizeLinear": ((0, 1, 2),),
+    "onnx.QLinearConv": ((0, 1, 2),), "onnx.QLinearMatMul": ((0, 1, 2), (3, 4, 5)), "onnx.com.microsoft.QLinearAdd": ((0, 1, 2), (3, 4, 5)),
+    "onnx.com.microsoft.QLinearMul": ((0, 1, 2), (3, 4, 5)), "onnx.com.microsoft.QGemm": ((0, 1, 2),),
+    "onnx.com.microsoft.QLinearAveragePool": ((0, 1, 2),), "onnx.com.microsoft.QLinearGlobalAveragePool": ((0, 1, 2),),
+}
+"""Where an operator has (tensor, scale, zero point) among its operands."""
+
+
+def adopt_quantized_arguments(block: Any) -> None:
+    """Give integer inputs of the model that are only used as quantized numbers, always of one kind, that type."""
+    for argument in block.arguments:
+        element = argument.type.element if isinstance(argument.type, TensorType) else None
+        if not isinstance(element, IntegerType) or element.width not in (8, 16) or not argument.uses:
+            continue
+        kinds = {_kind_at(user, argument, element) for user in argument.uses}
+        kind = kinds.pop() if len(kinds) == 1 else None
+        if kind is not None:
+            argument.type = argument.type.with_element(kind)
+
+
+def _kind_at(user: Op, argument: Value, element: IntegerType) -> QuantType | None:
+    """The quantized type, per tensor, by which an op reads an argument; None where it reads it otherwise."""
+    kinds = []
+    for x, scale, zero in _TRIPLES.get(user.name, ()):
+        if operand(user, x) is not argument:
+            continue
+        scales = constant_of(operand(user, scale))
+        points = constant_of(operand(user, zero)) if operand(user, zero) is not None else None
+        if scales is None or scales.data.numpy().size != 1 or (operand(user, zero) is not None and points is None):
+            return None
+        point = 0 if points is None else int(points.numpy().reshape(-1)[0])
+        kinds.append(QuantType(element, F32, (float(scales.numpy().reshape(-1)[0]),), (point,)))
+    if len(kinds) != user.operands.count(argument) or len(set(kinds)) != 1:
+        return None
+    return kinds[0]
+
+
+# --- QuantizeLinear, DequantizeLinear
+
+
+@TABLE("onnx.QuantizeLinear", "onnx.com.microsoft.QuantizeLinear")
+def quantize_linear(op: Op, rw: Rewriter) -> Value:
+    """QuantizeLinear: a cast to a quantized type, halves to the even number."""
+    value, scale, zero = need(op, 0), need(op, 1), operand(op, 2)
+    storage: Type | None = zero.element if zero is not None else None
+    if storage is None:
+        storage = element_of(attr(op, "output_dtype", 0)) or UI8
+    real = value if is_float(value) else cast(rw, value, F32)
+    axis, rank = attr(op, "axis", 1), len(shape_of(value))
+    if not attr(op, "block_size", 0):
+        kind = quantized_type(rw, storage, scale, zero, axis, rank)
+        if kind is not None:
+            return rw.emit("top.Cast", real, element=kind, round_mode="HalfToEven")
+    scale, zero = (_along(rw, op, part, real, axis) for part in (scale, zero))
+    steps = rw.emit("top.Div", real, cast(rw, scale, real.element))
+    if isinstance(storage, FloatType):
+        return rw.emit("top.Cast", steps, element=storage, saturate=bool(attr(op, "saturate", 1)))
+    steps = rw.emit("top.Round", steps)
+    if zero is not None:
+        steps = rw.emit("top.Add", steps, cast(rw, zero, real.element))
+    return rw.emit("top.Cast", steps, element=storage, round_mode="HalfToEven", saturate=True)
+
+
+@TABLE("onnx.DequantizeLinear", "onnx.com.microsoft.DequantizeLinear", stored="native")
+def dequantize_linear(op: Op, rw: Rewriter) -> Value:
+    """DequantizeLinear: a cast from a quantized type. That of a weight is kept, for what uses it to take the integers."""
+    value, scale, zero = need(op, 0), need(op, 1), operand(op, 2)
+    element = element_of(attr(op, "output_dtype", 0)) or scale.element
+    axis, rank = attr(op, "axis", 1), len(shape_of(value))
+    storage = _integers_of(value)
+    if not attr(op, "block_size", 0):
+        kind = quantized_type(rw, storage, scale, zero, axis, rank, element)
+        dense = constant_of(value)
+        if kind is not None and (dense is not None or value.element == kind or (isinstance(value.element, QuantType) and _same(value.element, kind))):
+            stored = value if dense is None else rw.constant(dense, element=kind)
+            return kept(rw, "top.Cast", stored, element=element)
+    integers = as_integers(rw, value)
+    scale, zero = (_along(rw, op, part, integers, axis) for part in (scale, zero))
+    centered = cast(rw, integers, F32)
+    if zero is not None and not isinstance(zero.element, FloatType):
+        centered = rw.emit("top.Sub", centered, cast(rw, zero, F32))
+    return cast(rw, rw.emit("top.Mul", centered, cast(rw, scale, F32)), element)
+
+
+def _same(a: QuantType, b: QuantType) -> bool:
+    """Whether two quantized types differ at most in the float they stand for."""
+    return (a.storage, a.scales, a.zero_points, a.axis) == (b.storage, b.scales, b.zero_points, b.axis)
+
+
+def _along(rw: Rewriter, op: Op, part: Value | None, value: Value, axis: int) -> Value | None:
+    """A scale or zero point in a shape that broadcasts to `value`: one number, one along an axis, or one per block."""
+    if part is None:
+        return None
+    shape, held = shape_of(value), shape_of(part)
+    block = attr(op, "block_size", 0)
+    if block:
+        place = axis_of(axis, len(shape))
+        if len(held) != len(shape) or -(-shape[place] // block) != held[place]:
+            raise Unsupported(f"scales {held} in blocks of {block} do not fit a tensor of shape {shape}")
+        wide = rw.emit("top.Unsqueeze", part, axes=(place + 1,))
+        wide = rw.emit("top.Tile", wide, tile=tuple(block if i == place + 1 else 1 for i in range(len(shape) + 1)))
+        wide = reshape(rw, wide, (*held[:place], held[place] * block, *held[place + 1 :]))
+        from .movement import slice_along
+
+        return slice_along(rw, wide, place, 0, shape[place])
+    if len(held) == 1 and held[0] > 1:
+        place = axis_of(axis, len(shape))
+        return reshape(rw, part, tuple(held[0] if i == place else 1 for i in range(len(shape))))
+    return reshape(rw, part, ()) if len(held) == 1 and len(shape) != 1 else part
+
+
+@TABLE("onnx.DynamicQuantizeLinear")
+def dynamic_quantize_linear(op: Op, rw: Rewriter) -> list[Value]:
+    """DynamicQuantizeLinear: to unsigned bytes by the range of the values, zero included."""
+    value = need(op, 0)
+    axes = tuple(range(len(shape_of(value))))
+    zero = scalar_like(rw, value, 0.0)
+    high = rw.emit("top.Max", rw.emit("top.Reduce", value, axes=axes, keepdims=False, mode="ReduceMax"), zero)
+    low = rw.emit("top.Min", rw.emit("top.Reduce", value, axes=axes, keepdims=False, mode="ReduceMin"), zero)
+    spread = rw.emit("top.Sub", high, low)
+    flat = rw.emit("top.Compare", spread, zero, mode="Equal")
+    scale = rw.emit("top.Where", flat, scalar_like(rw, value, 1.0), rw.emit("top.Div", spread, scalar_like(rw, value, 255.0)))
+    point = rw.emit("top.Round", rw.emit("top.Clip", rw.emit("top.Neg", rw.emit("top.Div", low, scale)), min=0.0, max=255.0))
+    steps = rw.emit("top.Add", rw.emit("top.Round", rw.emit("top.Div", value, scale)), point)
+    stored = rw.emit("top.Cast", rw.emit("top.Clip", steps, min=0.0, max=255.0), element=UI8)
+    return [stored, scale, cast(rw, point, UI8)][: len(op.results)]
+
+
+# --- operators on quantized tensors
+
+
+def _operand(op: Op, rw: Rewriter, index: int, axis: int = 0) -> Value:
+    """The quantized operand whose scale and zero point follow it."""
+    return quantized_operand(rw, need(op, index), need(op, index + 1), operand(op, index + 2), axis)
+
+
+def result_type(op: Op, rw: Rewriter, scale: int, storage: Type) -> QuantType:
+    """The quantized type of the result, whose scale is operand number `scale` and whose zero point follows."""
+    zero = operand(op, scale + 1)
+    kind = quantized_type(rw, storage if zero is None else zero.element, need(op, scale), zero, 0, 0)
+    if kind is None:
+        raise Unsupported("the scale and zero point of its result must be constants")
+    return kind
+
+
+def bias_of(rw: Rewriter, bias: Value | None, value: QuantType, weights: QuantType) -> Value | None:
+    """An i32 bias, whose scale is the product of the input's and the weights', as a value of that quantized type."""
+    if bias is None:
+        return None
+    scales = tuple(value.scale * scale for scale in weights.scales)
+    kind = QuantType(I32, F32, scales, (0,), 0 if len(scales) > 1 else None)
+    integers = cast(rw, as_integers(rw, bias), I32)
+    dense = constant_of(integers)
+    if dense is None:
+        raise Unsupported("its bias must be a constant")
+    return rw.constant(dense, element=kind)
+
+
+@TABLE("onnx.QLinearConv", stored="native")
+def qlinear_conv(op: Op, rw: Rewriter) -> Value:
+    """QLinearConv: a convolution of quantized tensors, weights per tensor or per output channel."""
+    value, weights = _operand(op, rw, 0), _operand(op, rw, 3)
+    if value.element.per_axis:
+        raise Unsupported("its input is quantized per channel")
+    kind = result_type(op, rw, 6, value.element.storage)
+    bias = bias_of(rw, operand(op, 8), value.element, weights.element)
+    return rw.emit("top.Conv", value, weights, bias, element=kind, **conv_attributes(op, value, weights))
+
+
+@TABLE("onnx.QLinearMatMul", stored="native")
+def qlinear_matmul(op: Op, rw: Rewriter) -> Value:
+    """QLinearMatMul; with a scale per row or column of anything but constant weights, in reals."""
+    a, b = need(op, 0), need(op, 3)
+    left = quantized_type(rw, _integers_of(a), need(op, 1), operand(op, 2), -2, len(shape_of(a)))
+    right = quantized_type(rw, _integers_of(b), need(op, 4), operand(op, 5), -1, len(shape_of(b)))
+    if left is None or right is None:
+        raise Unsupported("its scales and zero points must be constants, one or one per row or column")
+    kind = result_type(op, rw, 6, left.storage)
+    if not left.per_axis and (not right.per_axis or constant_of(b) is not None):
+        return rw.emit("top.MatMul", _as_quantized(rw, a, left), _as_quantized(rw, b, right), element=kind)
+    reals = [_dequantized(rw, value, kind_) for value, kind_ in ((a, left), (b, right))]
+    return rw.emit("top.Cast", rw.emit("top.MatMul", *reals), element=kind, round_mode="HalfToEven")
+
+
+def _dequantized(rw: Rewriter, value: Value, kind: QuantType) -> Value:
+    """The real values of integers, by arithmetic that also knows scales per axis."""
+    shape = [1] * len(shape_of(value))
+    if kind.axis is not None:
+        shape[kind.axis] = len(kind.scales)
+    points = rw.constant(np.array(kind.zero_points, np.float32).reshape(shape if kind.per_axis else ()))
+    scales = rw.constant(np.array(kind.scales, np.float32).reshape(shape if kind.per_axis else ()))
+    return rw.emit("top.Mul", rw.emit("top.Sub", cast(rw, as_integers(rw, value), F32), points), scales)

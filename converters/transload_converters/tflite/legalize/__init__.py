@@ -1,0 +1,36 @@
+"""Legalization: the dialect `tfl` to the hub dialect `top`, one function an operator, one file a family."""
+
+from __future__ import annotations
+
+from transload.ir import Module
+from transload.plugin_host import host
+from transload.rewrite import convert_ops
+
+from . import (
+    activation, constants, control, conv, custom, elementwise, gather, matmul, movement, pool, quantization, recurrent, reduce,
+    resize, slicing, stablehlo, svdf, unsupported, variables,
+)
+
+__all__ = ["TABLE", "legalize"]
+
+TABLE = (
+    constants.TABLE + elementwise.TABLE + activation.TABLE + conv.TABLE + matmul.TABLE + pool.TABLE + reduce.TABLE
+    + movement.TABLE + slicing.TABLE + gather.TABLE + resize.TABLE + quantization.TABLE + recurrent.TABLE + svdf.TABLE
+    + control.TABLE + variables.TABLE + custom.TABLE + stablehlo.TABLE + unsupported.TABLE
+)
+"""The rewrite of each op of `tfl`."""
+
+
+def legalize(module: Module) -> None:
+    """Convert a module in place. Raises `ConversionError` with every op that could not be.
+
+    Subgraphs that only operators run are put where they are run, and are no functions of the module any more.
+    """
+    table = host().table("tfl-to-top")
+    variables.resolve_variables(module)
+    with control.subgraphs_of(module, table):
+        convert_ops(module, table, "tfl", hint=_hint)
+
+
+def _hint(op_name: str) -> str:
+    return f"a plugin can add it: register_conversions with Conversion(extends='tfl-to-top', table=<with {op_name!r}>)"

@@ -1,0 +1,178 @@
+"""Control flow: subgraphs that an operator runs become regions, or are put in its place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+import numpy as np
+
+from transload.errors import ConversionError, Finding, Unsupported
+from transload.ir import Block, Module, Op, Region, Symbol, Value
+from transload.rewrite import RewriteTable, Rewriter, convert_ops
+
+__all__ = ["TABLE", "subgraphs_of"]
+
+TABLE = RewriteTable()
+
+_LIMIT = 1_000_000
+"""How many operators a model may have once every subgraph stands where it is run."""
+
+_context: ContextVar[tuple[Mapping[str, Op], RewriteTable]] = ContextVar("tflite_subgraphs")
+
+
+@contextmanager
+def subgraphs_of(module: Module, table: RewriteTable) -> Iterator[None]:
+    """Take the functions that only operators run out of `module`; inside the context, rewrites find them.
+
+    Raises `ConversionError` where subgraphs run each other in a circle, or grow beyond measure.
+    """
+    private = {
+        name: function for name, function in module.functions.items()
+        if function.attributes.get("sym_visibility") == "private" and "tfl.signatures" not in function.attributes
+    }
+    _check_sizes(module.functions)
+    for function in private.values():
+        module.body.remove(function)
+    token = _context.set((private | module.functions, table))
+    try:
+        yield
+    finally:
+        _context.reset(token)
+
+
+def _callees(function: Op) -> list[str]:
+    """The functions that operators of a function run, as often as they do."""
+    found: list[str] = []
+    for op in function.walk():
+        for attribute in op.attributes.values():
+            entries = attribute if isinstance(attribute, list) else [attribute]
+            found.extend(str(entry) for entry in entries if isinstance(entry, Symbol))
+    return found
+
+
+def _check_sizes(functions: Mapping[str, Op]) -> None:
+    """Raise where putting subgraphs in place would not end, or end in too many operators."""
+    sizes: dict[str, int] = {}
+    callees = {name: _callees(function) for name, function in functions.items()}
+    pending = [(name, False) for name in functions]
+    open_names: set[str] = set()
+    while pending:
+        name, done = pending.pop()
+        if done:
+            open_names.discard(name)
+            own = sum(1 for _ in functions[name].walk())
+            sizes[name] = own + sum(sizes[callee] for callee in callees[name])
+            if sizes[name] > _LIMIT:
+                raise ConversionError(
+                    "the model's subgraphs cannot be put in place",
+                    [Finding(f"subgraph {name}", f"with all that it runs it has {sizes[name]} operators; the limit is {_LIMIT}")])
+        elif name not in sizes:
+            if name in open_names:
+                continue
+            open_names.add(name)
+            pending.append((name, True))
+            for callee in callees[name]:
+                if callee in open_names:
+                    raise ConversionError(
+                        "the model's subgraphs cannot be put in place",
+                        [Finding(f"subgraph {callee}", f"it runs itself, through subgraph {name}")])
+                if callee not in sizes:
+                    pending.append((callee, False))
+
+
+def _function(symbol: str) -> Op:
+    functions, _ = _context.get(({}, TABLE))
+    if symbol not in functions:
+        raise Unsupported(f"the module has no function {symbol!r}")
+    return functions[symbol]
+
+
+def _body(symbol: str, arguments: Sequence[Value]) -> tuple[list[Op], list[Value]]:
+    """Copies of a function's ops with its arguments replaced, and the values that it returns."""
+    block = _function(symbol).regions[0].block
+    if len(block.arguments) != len(arguments):
+        raise Unsupported(f"subgraph {symbol} takes {len(block.arguments)} inputs, and is given {len(arguments)}")
+    mapping: dict[Value, Value] = dict(zip(block.arguments, arguments, strict=True))
+    copies: list[Op] = []
+    for op in block:
+        if op.name == "func.return":
+            return copies, [mapping.get(value, value) for value in op.operands]
+        copies.append(op.clone(mapping))
+    raise Unsupported(f"subgraph {symbol} does not return")
+
+
+def _in_place(rw: Rewriter, symbol: str, arguments: Sequence[Value]) -> list[Value]:
+    """Put a function's ops before the op being rewritten; the driver goes on to convert them."""
+    copies, results = _body(symbol, arguments)
+    for copy in copies:
+        rw.block.insert(copy, rw.before)
+    return results
+
+
+def _region(symbol: str, arguments: Sequence[Value], own_arguments: bool) -> Region:
+    """A converted region that computes a function; its arguments are the block's own, or values around it."""
+    block = Block([value.type for value in arguments] if own_arguments else ())
+    copies, results = _body(symbol, block.arguments if own_arguments else arguments)
+    for copy in copies:
+        block.append(copy)
+    block.append(Op("top.Yield", results))
+    return Region([block])
+
+
+def _converted(regions: list[Region]) -> list[Region]:
+    """The regions after conversion of what is in them."""
+    holder = Op("builtin.module", (), (), None, regions)
+    try:
+        convert_ops(holder, _context.get()[1], "tfl")
+    except BaseException:
+        holder.drop_references()
+        raise
+    holder.regions = []
+    return regions
+
+
+def _yields(region: Region) -> tuple[Value, ...]:
+    return region.block.terminator.operands
+
+
+@TABLE("tfl.call", "tfl.stablehlo_composite")
+def call(op: Op, rw: Rewriter) -> Any:
+    """CALL, STABLEHLO_COMPOSITE: the subgraph stands in the operator's place."""
+    return _in_place(rw, op.attribute("subgraph" if op.name == "tfl.call" else "decomposition"), op.operands)
+
+
+@TABLE("tfl.if")
+def if_(op: Op, rw: Rewriter) -> Any:
+    """IF: one of two regions; where the condition is constant only the chosen subgraph is left, in its place."""
+    condition, arguments = op.operands[0], op.operands[1:]
+    branches = (op.attribute("then_branch"), op.attribute("else_branch"))
+    known = rw.constant_of(condition)
+    if known is not None:
+        return _in_place(rw, branches[0] if np.any(known) else branches[1], arguments)
+    regions = _converted([_region(branch, arguments, own_arguments=False) for branch in branches])
+    then, other = ([value.type for value in _yields(region)] for region in regions)
+    if then != other or len(then) != len(op.results):
+        _drop(regions)
+        raise Unsupported(f"its subgraphs give different types: {', '.join(map(str, then))} and {', '.join(map(str, other))}")
+    return rw.create("top.If", (condition,), then, {}, regions).results
+
+
+@TABLE("tfl.while")
+def while_(op: Op, rw: Rewriter) -> Any:
+    """WHILE: two regions on the state, whose types must stay the same from step to step."""
+    regions = _converted([
+        _region(op.attribute(name), op.operands, own_arguments=True) for name in ("cond", "body")])
+    state = [value.type for value in op.operands]
+    after = [value.type for value in _yields(regions[1])]
+    if after != state or len(_yields(regions[0])) != 1:
+        _drop(regions)
+        changed = [f"{old} becomes {new}" for old, new in zip(state, after, strict=False) if old != new]
+        raise Unsupported(f"the types of its state change from step to step: {'; '.join(changed) or 'their number does'}")
+    return rw.create("top.While", op.operands, state, {}, regions).results
+
+
+def _drop(regions: list[Region]) -> None:
+    Op("builtin.module", (), (), None, regions).drop_references()

@@ -1,0 +1,70 @@
+"""Custom operators: those whose meaning is known, and the others as opaque hub ops.
+
+Sources: `tensorflow/lite/kernels/detection_postprocess.cc`; MediaPipe's
+`mediapipe/util/tflite/operations/transpose_conv_bias.cc`.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from typing import Any
+
+from transload.errors import Unsupported
+from transload.ir import TensorType, Op, Value
+from transload.rewrite import RewriteTable, Rewriter
+
+from ..operators import bytes_of
+from .common import static_shape
+from .conv import transposed
+from .detection import detection_postprocess
+
+TABLE = RewriteTable()
+
+
+@TABLE("tfl.custom")
+def custom(op: Op, rw: Rewriter) -> Any:
+    """CUSTOM: by the operator's name."""
+    known = _KNOWN.get(op.attribute("custom_code"))
+    return known(op, rw) if known is not None else _opaque(op, rw)
+
+
+def _opaque(op: Op, rw: Rewriter) -> Any:
+    """An operator that nobody here knows: a plugin may know it by its name and lower it."""
+    name = op.attribute("custom_code")
+    types = [result.type for result in op.results]
+    if not all(isinstance(type_, TensorType) and type_.is_static for type_ in types):
+        hint = "convert the model without select TensorFlow ops" if name.startswith("Flex") else ""
+        raise Unsupported(f"the custom operator {name!r} is not known, and its results have no static shape", hint)
+    return _all(rw.emit(
+        "top.Custom", *op.operands, types=types, **{"name": name, "options": {"custom_option": op.attribute("custom_option")}}))
+
+
+def _all(outcome: Any) -> tuple[Value, ...]:
+    return (outcome,) if isinstance(outcome, Value) else tuple(outcome)
+
+
+def transpose_conv_bias(op: Op, rw: Rewriter) -> Value:
+    """Convolution2DTransposeBias: a transposed convolution with a bias, its options a C struct of three integers.
+
+    With SAME the result is stride times as large as the input.
+    """
+    data = bytes_of(op.attribute("custom_option"))
+    if len(data) < 12 or len(op.operands) != 3:
+        raise Unsupported(f"it has {len(op.operands)} operands and options of {len(data)} bytes; 3 and 12 are wanted")
+    padding, stride_w, stride_h = struct.unpack_from("<3i", data)
+    value, weights, bias = op.operands
+    if padding not in (1, 2) or min(stride_w, stride_h) < 1:
+        raise Unsupported(f"its padding {padding} and strides {stride_h}, {stride_w} are not possible")
+    strides = (stride_h, stride_w)
+    sizes, kernels = static_shape(value, "the input")[1:-1], static_shape(weights, "the weights")[1:-1]
+    same = padding == 1
+    wanted = tuple(
+        size * stride if same else (size - 1) * stride + kernel for size, stride, kernel in zip(sizes, strides, kernels, strict=True))
+    return transposed(op, rw, value, weights, bias, wanted, strides, "SAME" if same else "VALID")
+
+
+_KNOWN: dict[str, Callable[[Op, Rewriter], Any]] = {
+    "TFLite_Detection_PostProcess": detection_postprocess,
+    "Convolution2DTransposeBias": transpose_conv_bias,
+}

@@ -1,0 +1,209 @@
+"""The custom operator TFLite_Detection_PostProcess: boxes decoded, and the best kept of those that overlap.
+
+Non-maximum suppression chooses, as often as boxes are wanted, the box with the greatest score, and drops those that
+overlap it too much. The number of boxes is an option, so the loop is written out; each step is arithmetic on
+whole tensors, which any target can run. Places for which no box is left hold zeros.
+
+Source: `tensorflow/lite/kernels/detection_postprocess.cc`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from transload.errors import Unsupported
+from transload.ir import F32, I32, Op, Value
+from transload.rewrite import Rewriter
+
+from ..operators import bytes_of
+from .common import is_float, scalar, static_shape
+
+__all__ = ["detection_postprocess"]
+
+_DROPPED = -1e30
+"""Score of a box that is out of the race."""
+_MOST_STEPS = 512
+
+
+@dataclasses.dataclass(frozen=True)
+class _Options:
+    """The operator's options; names are those of its FlexBuffers map."""
+
+    max_detections: int
+    max_classes_per_detection: int
+    num_classes: int
+    nms_score_threshold: float
+    nms_iou_threshold: float
+    y_scale: float
+    x_scale: float
+    h_scale: float
+    w_scale: float
+    detections_per_class: int = 100
+    use_regular_nms: bool = False
+
+
+def _options(op: Op) -> _Options:
+    from flatbuffers import flexbuffers
+
+    data = bytes_of(op.attribute("custom_option"))
+    kinds = {"int": int, "float": float, "bool": bool}
+    try:
+        found = flexbuffers.Loads(bytearray(data))
+        values = {
+            field.name: kinds[str(field.type)](found[field.name]) for field in dataclasses.fields(_Options) if field.name in found}
+        return _Options(**values)
+    except Exception as error:  # FlexBuffers' reader is not made for damaged bytes: anything may come out of it
+        raise Unsupported(f"its options cannot be read: {type(error).__name__}: {error}") from None
+
+
+def detection_postprocess(op: Op, rw: Rewriter) -> tuple[Value, ...]:
+    """Boxes [1, M, 4], classes [1, M], scores [1, M] and their number [1], M the most boxes wanted."""
+    options = _options(op)
+    encodings, predictions, anchors = (
+        value if is_float(value) else rw.emit("top.Cast", value, element=F32) for value in op.operands[:3])
+    batch, count, columns = static_shape(encodings, "the boxes")
+    n_classes = static_shape(predictions, "the scores")[-1]
+    background = n_classes - options.num_classes
+    if batch != 1 or columns < 4 or background not in (0, 1) or options.num_classes < 1:
+        raise Unsupported(f"a batch of {batch}, boxes of {columns} numbers, or {n_classes} scores for {options.num_classes} classes")
+    if not 1 <= options.max_detections <= count:
+        raise Unsupported(f"{options.max_detections} detections are wanted from {count} boxes")
+    boxes = _decode(rw, rw.emit("top.Reshape", encodings, shape=(count, columns)), anchors, columns, options)
+    scores = rw.emit("top.Reshape", predictions, shape=(count, n_classes))
+    if background:
+        scores = rw.emit("top.Slice", scores, offset=(0, 1), ends=(count, n_classes), steps=(1, 1))
+    return _regular(rw, boxes, scores, options) if options.use_regular_nms else _fast(rw, boxes, scores, options)
+
+
+def _decode(rw: Rewriter, encodings: Value, anchors: Value, columns: int, options: _Options) -> Value:
+    """Corners [count, 4] (top, left, bottom, right) of boxes given by centre and size relative to anchors."""
+    sizes = (1,) * 4 + ((columns - 4,) if columns > 4 else ())
+    y, x, h, w = rw.emit("top.Split", encodings, axis=1, split_size=sizes)[:4]
+    anchor_y, anchor_x, anchor_h, anchor_w = rw.emit("top.Split", anchors, axis=1, split_size=(1,) * 4)
+
+    def centre(offset: Value, scale: float, size: Value, middle: Value) -> Value:
+        moved = rw.emit("top.Mul", rw.emit("top.Div", offset, scalar(rw, scale)), size)
+        return rw.emit("top.Add", moved, middle)
+
+    def half(offset: Value, scale: float, size: Value) -> Value:
+        grown = rw.emit("top.Mul", rw.emit("top.Exp", rw.emit("top.Div", offset, scalar(rw, scale))), size)
+        return rw.emit("top.Mul", grown, scalar(rw, 0.5))
+
+    centre_y, centre_x = centre(y, options.y_scale, anchor_h, anchor_y), centre(x, options.x_scale, anchor_w, anchor_x)
+    half_h, half_w = half(h, options.h_scale, anchor_h), half(w, options.w_scale, anchor_w)
+    return rw.emit(
+        "top.Concat", rw.emit("top.Sub", centre_y, half_h), rw.emit("top.Sub", centre_x, half_w),
+        rw.emit("top.Add", centre_y, half_h), rw.emit("top.Add", centre_x, half_w), axis=1)
+
+
+def _fast(rw: Rewriter, boxes: Value, scores: Value, options: _Options) -> tuple[Value, ...]:
+    """One race of all boxes, each with its best class; the classes of a chosen box share its place."""
+    per_box = min(options.max_classes_per_detection, options.num_classes)
+    if per_box < 1 or options.max_classes_per_detection > options.num_classes:
+        raise Unsupported(f"{options.max_classes_per_detection} classes a box are wanted of {options.num_classes}")
+    best, classes = rw.emit("top.TopK", scores, axis=-1, k=per_box)
+    count = static_shape(boxes, "the boxes")[0]
+    first = rw.emit("top.Slice", best, offset=(0, 0), ends=(count, 1), steps=(1, 1))
+    places, alive = _suppress(rw, boxes, rw.emit("top.Permute", first, order=(1, 0)), options, options.max_detections)
+    places = rw.emit("top.Reshape", places, shape=(-1,))
+    mask = rw.emit("top.Reshape", alive, shape=(-1, 1))
+    zero = scalar(rw, 0.0)
+    chosen = rw.emit("top.Where", mask, rw.emit("top.Gather", boxes, places), zero)
+    if per_box > 1:  # the box is repeated for each of its classes
+        chosen = rw.emit("top.Tile", rw.emit("top.Unsqueeze", chosen, axes=(1,)), tile=(1, per_box, 1))
+    kinds = rw.emit("top.Cast", rw.emit("top.Gather", classes, places), element=F32)
+    total = options.max_detections * per_box
+    return (
+        rw.emit("top.Reshape", chosen, shape=(1, total, 4)),
+        rw.emit("top.Reshape", rw.emit("top.Where", mask, kinds, zero), shape=(1, total)),
+        rw.emit("top.Reshape", rw.emit("top.Where", mask, rw.emit("top.Gather", best, places), zero), shape=(1, total)),
+        _count(rw, mask))
+
+
+def _regular(rw: Rewriter, boxes: Value, scores: Value, options: _Options) -> tuple[Value, ...]:
+    """A race for each class, then the best of all classes together."""
+    steps = min(options.detections_per_class, options.max_detections)
+    by_class = rw.emit("top.Permute", scores, order=(1, 0))
+    places, alive = _suppress(rw, boxes, by_class, options, steps)
+    held = rw.emit("top.GatherElements", by_class, places, axis=1)
+    ranked = rw.emit("top.Where", alive, held, scalar(rw, _DROPPED))
+    total = options.num_classes * steps
+    best, where = rw.emit(
+        "top.TopK", rw.emit("top.Reshape", ranked, shape=(total,)), axis=0, k=min(options.max_detections, total))
+    mask = rw.emit("top.Compare", best, scalar(rw, _DROPPED / 2), mode="Greater")
+    zero = scalar(rw, 0.0)
+    chosen = rw.emit("top.Gather", boxes, rw.emit("top.Gather", rw.emit("top.Reshape", places, shape=(total,)), where))
+    names = rw.constant(np.repeat(np.arange(options.num_classes, dtype=np.float32), steps))
+    taken = min(options.max_detections, total)
+    return (
+        _filled(rw, rw.emit("top.Where", rw.emit("top.Unsqueeze", mask, axes=(1,)), chosen, zero), taken, options, (4,)),
+        _filled(rw, rw.emit("top.Where", mask, rw.emit("top.Gather", names, where), zero), taken, options, ()),
+        _filled(rw, rw.emit("top.Where", mask, best, zero), taken, options, ()),
+        _count(rw, rw.emit("top.Unsqueeze", mask, axes=(1,))))
+
+
+def _filled(rw: Rewriter, value: Value, taken: int, options: _Options, rest: tuple[int, ...]) -> Value:
+    """With zeros behind, up to the number of boxes wanted, and the batch dimension in front."""
+    missing = options.max_detections - taken
+    if missing:
+        value = rw.emit("top.Pad", value, paddings=(0,) * (1 + len(rest)) + (missing,) + (0,) * len(rest))
+    return rw.emit("top.Reshape", value, shape=(1, options.max_detections, *rest))
+
+
+def _count(rw: Rewriter, mask: Value) -> Value:
+    """How many places of [M, 1] hold a box, as a float [1]."""
+    ones = rw.emit("top.Cast", mask, element=F32)
+    return rw.emit("top.Reduce", ones, axes=(0,), keepdims=False, mode="ReduceSum")
+
+
+def _suppress(rw: Rewriter, boxes: Value, scores: Value, options: _Options, steps: int) -> tuple[Value, Value]:
+    """Race the boxes [N, 4] in each row of scores [R, N]: which box won each step [R, steps], and whether one did."""
+    n_rows, count = static_shape(scores, "the scores")
+    if steps > _MOST_STEPS:
+        raise Unsupported(f"{steps} detections are wanted; more than {_MOST_STEPS} make a graph that is too large")
+    dropped = scalar(rw, _DROPPED)
+    enough = rw.emit("top.Compare", scores, scalar(rw, options.nms_score_threshold), mode="GreaterOrEqual")
+    running = rw.emit("top.Where", enough, scores, dropped)
+    edges = [rw.emit("top.Reshape", edge, shape=(1, count)) for edge in rw.emit("top.Split", boxes, axis=1, split_size=(1,) * 4)]
+    areas = _area(rw, edges)
+    numbers = rw.constant(np.arange(count, dtype=np.int32)[None])
+    places, alive = [], []
+    for _ in range(steps):
+        place = rw.emit("top.Arg", running, axis=1, keepdims=True, mode="ArgMax", element=I32)
+        best = rw.emit("top.Reduce", running, axes=(1,), mode="ReduceMax")
+        places.append(place)
+        alive.append(rw.emit("top.Compare", best, scalar(rw, _DROPPED / 2), mode="Greater"))
+        box = rw.emit("top.Gather", boxes, rw.emit("top.Reshape", place, shape=(n_rows,)))
+        overlaps = _overlaps(rw, edges, areas, rw.emit("top.Split", box, axis=1, split_size=(1,) * 4))
+        close = rw.emit("top.Compare", overlaps, scalar(rw, options.nms_iou_threshold), mode="Greater")
+        itself = rw.emit("top.Compare", numbers, place, mode="Equal")
+        running = rw.emit("top.Where", rw.emit("top.LogicalOr", close, itself), dropped, running)
+    if steps == 1:
+        return places[0], alive[0]
+    return rw.emit("top.Concat", *places, axis=1), rw.emit("top.Concat", *alive, axis=1)
+
+
+def _area(rw: Rewriter, edges: Any) -> Value:
+    top, left, bottom, right = edges
+    return rw.emit("top.Mul", rw.emit("top.Sub", bottom, top), rw.emit("top.Sub", right, left))
+
+
+def _overlaps(rw: Rewriter, edges: Any, areas: Value, chosen: Any) -> Value:
+    """Intersection over union of the chosen box of each row [R, 1] with every box [1, N]; 0 where one has no area."""
+    zero = scalar(rw, 0.0)
+    top, left = (rw.emit("top.Max", edge, own) for edge, own in zip(edges[:2], chosen[:2], strict=True))
+    bottom, right = (rw.emit("top.Min", edge, own) for edge, own in zip(edges[2:], chosen[2:], strict=True))
+    height = rw.emit("top.Max", rw.emit("top.Sub", bottom, top), zero)
+    width = rw.emit("top.Max", rw.emit("top.Sub", right, left), zero)
+    shared = rw.emit("top.Mul", height, width)
+    own_area = _area(rw, chosen)
+    union = rw.emit("top.Sub", rw.emit("top.Add", areas, own_area), shared)
+    positive = rw.emit(
+        "top.LogicalAnd", rw.emit("top.Compare", areas, zero, mode="Greater"),
+        rw.emit("top.Compare", own_area, zero, mode="Greater"))
+    # Where an area is 0 the union may be, too: divide by 1 there.
+    safe = rw.emit("top.Where", positive, union, scalar(rw, 1.0))
+    return rw.emit("top.Where", positive, rw.emit("top.Div", shared, safe), zero)

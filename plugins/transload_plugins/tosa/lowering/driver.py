@@ -1,0 +1,57 @@
+"""The lowering as a whole: what is done to a module of `top` ops before, during and after the conversion."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from transload.ir import Module, update_function_type
+from transload.ir.verify import verify
+from transload.engine import fold
+from transload.plugin import resolve
+from transload.plugin_host import host
+from transload.rewrite import convert_ops
+
+from .signedness import make_signed, strip_quantized_types
+
+__all__ = ["lower"]
+
+BEFORE: tuple[tuple[str, dict[str, Any]], ...] = (("fold-constants", {}), ("canonicalize", {}), ("layout", {"to": "NHWC"}))
+AFTER: tuple[tuple[str, dict[str, Any]], ...] = (("dce", {}), ("tosa-canonicalize", {}), ("cse", {}), ("dce", {}))
+"""Passes, with options, run before and after the conversion."""
+
+
+def lower(module: Module) -> None:
+    """Convert a module of `top` ops to TOSA, in place.
+
+    The arguments and results of its entry functions keep their bits; quantized types become their storage,
+    unsigned 8- and 16-bit types signless ones, and 64-bit types 32-bit ones. Raises `ConversionError` with
+    every op that cannot be converted.
+    """
+    fold.install()
+    _run(module, BEFORE)
+    make_signed(module)
+    convert_ops(module, host().table("top-to-tosa"), "top", hint=_hint)
+    _drop_absent(module)
+    strip_quantized_types(module)
+    for function in module.functions.values():
+        if function.regions[0].blocks:
+            update_function_type(function)
+    _run(module, AFTER)
+    verify(module)
+
+
+def _run(module: Module, passes: tuple[tuple[str, dict[str, Any]], ...]) -> None:
+    for name, options in passes:
+        resolve(host().get("passes", name).run)(module, **options)
+
+
+def _drop_absent(module: Module) -> None:
+    """Remove what stood for absent operands."""
+    for op in list(module.walk()):
+        if op.name == "top.None" and not op.result.uses:
+            op.erase()
+
+
+def _hint(op_name: str) -> str:
+    return (f"a plugin can add it: hook register_conversions with Conversion(extends='top-to-tosa', "
+            f"table=<a RewriteTable with {op_name!r}>)")

@@ -1,0 +1,192 @@
+"""Matrix products: fully connected layers as 1x1 convolutions, the rest as batches of products.
+
+A right operand of rank 2 whose rows are outputs is a layer's weight: TOSA's convolution multiplies with it as
+it lies, adds the bias, and takes zero points and a scale per row. LiteRT's fully connected kernels multiply
+their sums by a float64 and round once, its batched products round as convolutions do.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from transload.ir import BF16, F16, F32, FloatType, I8, I16, I32, I48, Op, QuantType, Value
+from transload.rewrite import Rewriter, RewriteTable, Unsupported
+
+from .. import build
+from ..dialect.base import storage_of
+from .conv import bias_value, product_factors, sum_of
+from .rescaling import DOUBLE, EXACT, WIDE, activation_range, fused_activation, narrow, quant, retyped
+
+__all__ = ["TABLE"]
+
+TABLE = RewriteTable()
+
+
+@TABLE("top.MatMul")
+def matmul(op: Op, rw: Rewriter) -> Value | None:
+    x, w = op.input, op.right
+    if not (x.type.is_static and w.type.is_static):
+        raise Unsupported(f"the shapes {x.type} and {w.type} are not known", "give the model's input shapes")
+    if quant(x) is not None and quant(w) is not None and quant(op.result) is None and not isinstance(op.result.element, FloatType):
+        return None
+    layer = _layer(op, rw)
+    if layer is not None:
+        return layer
+    return _batched(op, rw)
+
+
+# --- fully connected
+
+
+def _layer(op: Op, rw: Rewriter) -> Value | None:
+    """The op as a 1x1 convolution; None where it is not a layer with a weight of rank 2."""
+    x, w = op.input, op.right
+    type_ = quant(w)
+    if w.rank != 2 or op.left_transpose or rw.constant_of(w) is None or sum_of(x, w) is None:
+        return None
+    if not op.right_transpose:
+        if type_ is not None and type_.axis == 0:
+            return None
+        w = build.transpose(rw, w, (1, 0))
+        if type_ is not None and type_.axis == 1:
+            w = retyped(rw, w, _rows_quantized(type_))
+    elif type_ is not None and type_.axis == 1:
+        return None
+    bias = op.bias
+    outputs, inputs = w.shape
+    if bias is not None and bias.type.num_elements not in (1, outputs):
+        return None
+    if bias is not None and bias.rank != 1:
+        bias = build.reshape(rw, bias, (bias.type.num_elements,))
+    total = sum_of(x, w)
+    count = math.prod(x.type.shape) // inputs if inputs else 0  # type: ignore[attr-defined,arg-type]
+    flat = build.reshape(rw, x, (count, 1, 1, inputs))
+    kernel = build.reshape(rw, w, (outputs, 1, 1, inputs))
+    made = rw.emit(
+        "tosa.conv2d", flat, kernel, bias_value(rw, bias, total, x, w, outputs), build.zero_point(rw, total.input_zp, x.element),  # type: ignore[union-attr,arg-type]
+        build.zero_point(rw, total.weight_zp, w.element), element=total.element, pad=(0, 0, 0, 0), stride=(1, 1), dilation=(1, 1),  # type: ignore[union-attr]
+        acc_type=total.accumulator)  # type: ignore[union-attr]
+    made = _finish(op, rw, made, x, w, EXACT, _sum_bits(rw, w, bias))
+    return build.reshape(rw, made, op.result.type.shape)
+
+
+def _rows_quantized(type_: QuantType) -> QuantType:
+    return QuantType(type_.storage, type_.expressed, type_.scales, type_.zero_points, 0, type_.storage_min, type_.storage_max)
+
+
+def _sum_bits(rw: Rewriter, w: Value, bias: Value | None) -> int:
+    """How many bits a sum of int16 numbers times the constant `w` may take, sign included."""
+    weights = np.abs(rw.need_constant(w, "the weight").astype(np.int64))
+    most = int(weights.sum(axis=-1).max(initial=0)) << 15
+    held = rw.constant_of(bias)
+    if held is not None and held.dtype.kind == "i":
+        most += int(np.abs(held.astype(np.int64)).max(initial=0))
+    return most.bit_length() + 1
+
+
+def _finish(op: Op, rw: Rewriter, made: Value, x: Value, w: Value, rounding: str, sum_bits: int = 32) -> Value:
+    a, b = quant(x), quant(w)
+    target = op.result.element
+    if a is None or b is None:
+        return fused_activation(rw, build.cast(rw, made, target) if isinstance(target, FloatType) else made, op)
+    return narrow(rw, made, product_factors(a, b, target, False), target, rounding, activation_range(op), sum_bits)
+
+
+# --- batches of products
+
+
+class _Kind(NamedTuple):
+    """How a batch of products is summed."""
+
+    element: Any
+    left_zp: int = 0
+    right_zp: int = 0
+
+
+def _kind(x: Value, w: Value) -> _Kind | None:
+    a, b = quant(x), quant(w)
+    if a is None and b is None:
+        if x.element != w.element:
+            return None
+        kinds = {I8: I32, F16: F16, BF16: F32, F32: F32}
+        return _Kind(kinds[x.element]) if x.element in kinds else None
+    if a is None or b is None or a.per_axis or b.per_axis or a.storage != b.storage:
+        return None
+    if a.storage == I8:
+        return _Kind(I32, a.zero_point, b.zero_point)
+    return _Kind(I48) if a.storage == I16 and a.zero_point == b.zero_point == 0 else None
+
+
+def _batched(op: Op, rw: Rewriter) -> Value | None:
+    x, w = op.input, op.right
+    kind = _kind(x, w)
+    if kind is None:
+        if any(quant(value) is not None for value in (x, w)):
+            return None
+        raise Unsupported(f"TOSA has no product of {x.element} and {w.element}")
+    if x.rank == 1:
+        x = build.reshape(rw, x, (1, *x.shape))
+    elif op.left_transpose:
+        x = _swapped(rw, x)
+    if w.rank == 1:
+        w = build.reshape(rw, w, (*w.shape, 1))
+    elif op.right_transpose:
+        w = _swapped(rw, w)
+    rows, inner, columns = x.shape[-2], x.shape[-1], w.shape[-1]
+    batch = np.broadcast_shapes(x.shape[:-2], w.shape[:-2])  # type: ignore[arg-type]
+    if math.prod(w.shape[:-2]) == 1:  # type: ignore[arg-type]  # one matrix on the right: all rows at once
+        left = build.reshape(rw, x, (1, math.prod(x.shape[:-1]), inner))  # type: ignore[arg-type]
+        right = build.reshape(rw, w, (1, inner, columns))
+    else:
+        left, right = (_spread(rw, value, batch) for value in (x, w))
+    made = rw.emit(
+        "tosa.matmul", left, right, build.zero_point(rw, kind.left_zp, x.element), build.zero_point(rw, kind.right_zp, w.element),
+        element=kind.element)
+    made = build.reshape(rw, made, (*batch, rows, columns))
+    shape = op.result.type.shape
+    made = build.reshape(rw, made, shape)
+    if op.bias is not None:
+        made = _with_bias(op, rw, made, kind)
+    rounding = WIDE if storage_of(made) == I48 else DOUBLE
+    return _finish(op, rw, made, op.input, op.right, rounding)
+
+
+def _swapped(rw: Rewriter, x: Value) -> Value:
+    """`x` with its last two dimensions exchanged."""
+    n = x.rank
+    return build.transpose(rw, x, (*range(n - 2), n - 1, n - 2))
+
+
+def _spread(rw: Rewriter, x: Value, batch: tuple[int, ...]) -> Value:
+    """`x` with its batch dimensions broadcast to `batch` and made one."""
+    shape: tuple[int, ...] = x.type.shape  # type: ignore[attr-defined]
+    own = (1,) * (len(batch) - len(shape) + 2) + shape[:-2]
+    x = build.reshape(rw, x, (*own, *shape[-2:]))
+    x = build.tile(rw, x, (*(want // have if have else 1 for want, have in zip(batch, own, strict=True)), 1, 1))
+    return build.reshape(rw, x, (math.prod(batch), *shape[-2:]))
+
+
+def _with_bias(op: Op, rw: Rewriter, made: Value, kind: _Kind) -> Value:
+    """The product plus a bias that broadcasts to it."""
+    bias = op.bias
+    a, b = quant(op.input), quant(op.right)
+    if a is None or b is None:
+        bias = build.cast(rw, bias, made.element)
+    elif storage_of(made) == I48:
+        raise Unsupported("TOSA adds no bias to a sum of i48", "leave the bias to an Add")
+    else:
+        array = rw.constant_of(bias)
+        held = quant(bias)
+        scale = np.float64(a.scale) * np.float64(b.scale)
+        if held is None or held.storage != I32 or any(held.zero_points) or not np.allclose(held.scales, scale, rtol=1e-3, atol=0):
+            if array is None:
+                raise Unsupported("a bias in another scale than the product's must be a constant")
+            if held is not None:
+                array = (array.astype(np.float64) - np.asarray(held.zero_points)) * np.asarray(held.scales)
+            numbers = np.rint(array.astype(np.float64) / scale) if array.dtype.kind != "i" else array
+            bias = build.const(rw, np.clip(numbers, *I32.range).astype(np.int32))
+    made, bias = build.equal_rank(rw, made, bias)
+    return rw.emit("tosa.add", made, bias, element=made.element)

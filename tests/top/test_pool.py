@@ -1,0 +1,76 @@
+"""Pooling against onnxruntime."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from transload.ir import F32, I8, QuantType
+
+GEOMETRIES = [
+    ((9,), (3,), (2,), (1, 1)),
+    ((8, 9), (2, 2), (2, 2), (0, 0, 0, 0)),
+    ((8, 9), (3, 4), (1, 3), (1, 2, 2, 3)),
+    ((7, 7), (7, 7), (1, 1), (0, 0, 0, 0)),
+    ((7, 6), (7, 3), (1, 2), (0, 1, 0, 1)),
+    ((5, 6, 4), (2, 3, 2), (1, 2, 2), (1, 0, 0, 1, 1, 0)),
+]
+
+
+def both_layouts(run_op, name, x, **attributes):
+    first = run_op(name, x, **attributes)
+    last = run_op(name, np.ascontiguousarray(np.moveaxis(x, 1, -1)), layout="NHWC", **attributes)
+    np.testing.assert_array_equal(np.moveaxis(last, -1, 1), first)
+    return first
+
+
+@pytest.mark.parametrize("geometry", GEOMETRIES)
+@pytest.mark.parametrize("include", [False, True])
+def test_avg_pool(run_op, onnx_op, near, rng, geometry, include):
+    sizes, kernel, strides, pads = geometry
+    x = rng.standard_normal((2, 3, *sizes)).astype(np.float32)
+    expected = onnx_op("AveragePool", x, kernel_shape=kernel, strides=strides, pads=pads, count_include_pad=int(include))
+    attributes = dict(kernel_shape=kernel, strides=strides, pads=pads, count_include_pad=include)
+    near(both_layouts(run_op, "AvgPool", x, **attributes), expected)
+
+
+@pytest.mark.parametrize("geometry", GEOMETRIES)
+@pytest.mark.parametrize("dilated", [False, True])
+def test_max_pool(run_op, onnx_op, rng, geometry, dilated):
+    sizes, kernel, strides, pads = geometry
+    if dilated and kernel[0] == sizes[0]:
+        pytest.skip("does not fit")
+    dilations = (2,) + (1,) * (len(sizes) - 1) if dilated else (1,) * len(sizes)
+    x = rng.standard_normal((2, 3, *sizes)).astype(np.float32) - 2
+    expected = onnx_op("MaxPool", x, kernel_shape=kernel, strides=strides, pads=pads, dilations=dilations)
+    attributes = dict(kernel_shape=kernel, strides=strides, pads=pads, dilations=dilations)
+    np.testing.assert_array_equal(both_layouts(run_op, "MaxPool", x, **attributes), expected)
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int32])
+def test_max_pool_of_integers(run_op, rng, dtype):
+    x = rng.integers(0, 100, (1, 2, 6, 6)).astype(dtype)
+    x = x - 120 if dtype == np.int8 else x
+    x = x.astype(dtype)
+    result = run_op("MaxPool", x, kernel_shape=(3, 3), strides=(3, 3))
+    np.testing.assert_array_equal(result, x.reshape(1, 2, 2, 3, 2, 3).max(axis=(3, 5)))
+
+
+def test_quantized(run_op, rng):
+    type_ = QuantType(I8, F32, (0.5,), (-3,))
+    x = rng.integers(-128, 128, (1, 4, 4, 2)).astype(np.int8)
+    attributes = dict(kernel_shape=(2, 2), strides=(2, 2), layout="NHWC")
+    windows = x.reshape(1, 2, 2, 2, 2, 2)
+    np.testing.assert_array_equal(run_op("MaxPool", (x, type_), **attributes), windows.max(axis=(2, 4)))
+    # ReLU of stored integers: nothing below the zero point, nothing above the limit's number
+    clipped = np.clip(windows.max(axis=(2, 4)), -3, 9)
+    np.testing.assert_array_equal(run_op("MaxPool", (x, type_), do_relu=True, relu_limit=6.0, **attributes), clipped)
+    mean = windows.astype(np.float64).mean(axis=(2, 4))
+    result = run_op("AvgPool", (x, type_), **attributes)
+    assert np.abs(result - mean).max() <= 0.5
+
+
+def test_window_in_the_padding_only(run_op):
+    x = np.ones((1, 1, 2), np.float32)
+    result = run_op("AvgPool", x, kernel_shape=(2,), strides=(2,), pads=(2, 0))
+    np.testing.assert_array_equal(result, [[[0.0, 1.0]]])
