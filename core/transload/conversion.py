@@ -14,7 +14,7 @@ from .plugin import Conversion, resolve
 from .plugin_host import host
 from .rewrite import convert_ops
 
-__all__ = ["apply_conversion", "convert_to", "dialects_in", "main_dialect", "op_counts"]
+__all__ = ["apply_conversion", "convert_to", "dialects_in", "hint_for", "main_dialect", "op_counts"]
 
 STRUCTURE = ("builtin", "func")
 """Dialects that only hold a module together and are part of every other."""
@@ -56,13 +56,14 @@ def apply_conversion(conversion: Conversion, module: Module, **options: Any) -> 
         run = resolve(conversion.run)
         run(module, **accepted_options(run, options, conversion.name))
     else:
-        convert_ops(module, host().table(conversion.name), conversion.source, hint=_hint(conversion))
+        convert_ops(module, host().table(conversion.name), conversion.source, hint=hint_for(conversion))
     for function in module.functions.values():
         if function.regions[0].blocks:
             update_function_type(function)
 
 
-def _hint(conversion: Conversion) -> Callable[[str], str]:
+def hint_for(conversion: Conversion) -> Callable[[str], str]:
+    """What to tell a user about an op that a conversion has no rewrite for."""
     def hint(op_name: str) -> str:
         return (f"a plugin can add it: hook register_conversions with Conversion(extends={conversion.name!r}, "
                 f"table=<a RewriteTable with {op_name!r}>)")

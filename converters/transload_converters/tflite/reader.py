@@ -24,7 +24,7 @@ from transload.suggest import nearest
 from .dialect import LSTM_INTERMEDIATES
 from .flatbuffer import FlatFile, Table
 from .operators import OperatorCode, read_attributes, read_operator_code
-from .tensors import Tensor, constant_data, read_tensor, zero_state
+from .tensors import Tensor, constant_data, read_tensor, tensor_name, zero_state
 
 __all__ = ["detect", "open_model", "read", "tensor_names"]
 
@@ -74,13 +74,13 @@ def open_model(source: Source) -> tuple[FlatFile, Table]:
     return file, model
 
 
-def tensor_names(source: Source) -> tuple[list[str], list[str]]:
-    """The names of the inputs and of the outputs of the main subgraph, as `read` gives them."""
+def tensor_names(source: Source) -> tuple[list[str], list[str], list[str]]:
+    """The names of the main subgraph's inputs, outputs and of all its tensors, as `read` gives them."""
     file, model = open_model(source)
     subgraphs = model.tables(_SUBGRAPHS)
     if not subgraphs:
         file.fail("the model has no subgraph")
-    names = _unique([table.text(10) for table in subgraphs[0].tables(_TENSORS)])
+    names = _unique([tensor_name(table) for table in subgraphs[0].tables(_TENSORS)])
 
     def pick(slot: int) -> list[str]:
         indices = subgraphs[0].numbers(slot, "i")
@@ -88,7 +88,7 @@ def tensor_names(source: Source) -> tuple[list[str], list[str]]:
             file.fail(f"a tensor number among {list(indices)} does not exist; there are {len(names)}")
         return [names[index] for index in indices]
 
-    return pick(_INPUTS), pick(_OUTPUTS)
+    return pick(_INPUTS), _unique(pick(_OUTPUTS)), names
 
 
 def _unique(names: Sequence[str], stem: str = "tensor") -> list[str]:

@@ -19,7 +19,7 @@ from transload.ir import (
 from .flatbuffer import FlatFile, Table
 from .schema import enumeration
 
-__all__ = ["Tensor", "constant_data", "element_of", "read_tensor", "zero_state"]
+__all__ = ["Tensor", "constant_data", "element_of", "read_tensor", "tensor_name", "zero_state"]
 
 _ELEMENTS: dict[str, Type] = {
     "FLOAT32": F32, "FLOAT16": F16, "FLOAT64": F64, "BFLOAT16": BF16,
@@ -73,11 +73,16 @@ def element_of(code: int, file: FlatFile) -> Type:
     return _ELEMENTS[name]
 
 
+def tensor_name(table: Table) -> str:
+    """The name that the file gives a tensor; it may be empty, and others may have the same."""
+    return table.text(_NAME)
+
+
 def read_tensor(table: Table) -> Tensor:
     """Read a tensor's description."""
     tensor = Tensor()
     file = table.file
-    tensor.name = table.text(_NAME)
+    tensor.name = tensor_name(table)
     tensor.shape = table.numbers(_SHAPE, "i")
     if tensor.shape and min(tensor.shape) < 0:
         file.fail(f"the shape {list(tensor.shape)} of {tensor.name!r} has a negative dimension")

@@ -9,17 +9,21 @@ from __future__ import annotations
 from functools import reduce as _join
 from operator import add
 
+from transload.conversion import hint_for
 from transload.ir import Module
+from transload.passes.dce import eliminate_dead_code
+from transload.plugin_host import host
 from transload.rewrite import RewriteTable, convert_ops
 
 from . import (
     activation, arithmetic, contrib, control, convolution, creation, functions, indexing, matmul, movement, normalization, pooling,
     quantize, recurrent, reduce, resize,
 )
-from .cleanup import remove_unused
 from .qdq import fold_qdq
 
-__all__ = ["TABLE", "legalize"]
+__all__ = ["NAME", "TABLE", "legalize"]
+
+NAME = "onnx-to-top"
 
 _FAMILIES = (
     activation, arithmetic, contrib, control, convolution, creation, functions, indexing, matmul, movement, normalization, pooling,
@@ -33,11 +37,9 @@ def legalize(module: Module) -> None:
 
     Raises `ConversionError` that lists every op that cannot be converted.
     """
-    from transload.conversion import hint_for
-
     for function in module.functions.values():
         quantize.adopt_quantized_arguments(function.regions[0].block)
-    convert_ops(module, TABLE, "onnx", hint=hint_for("onnx-to-top"))
+    convert_ops(module, host().table(NAME), "onnx", hint=hint_for(host().conversions[NAME]))
     module.attributes.pop("onnx.opset", None)
     fold_qdq(module)
-    remove_unused(module)
+    eliminate_dead_code(module)

@@ -15,6 +15,7 @@ import numpy as np
 from transload.errors import ConversionError, Unsupported
 from transload.ir import I64, Block, NoneType, Op, Region, TensorType, Value
 from transload.ir.build import Builder
+from transload.plugin_host import host
 from transload.rewrite import Rewriter, convert_ops
 
 from .movement import slice_along
@@ -87,10 +88,8 @@ def _take_over(rw: Rewriter, block: Block) -> list[Value]:
 
 def _convert_regions(op: Op) -> None:
     """Convert what is in an op's regions, whose types are needed before the op itself can be converted."""
-    from . import TABLE as EVERY
-
     try:
-        convert_ops(op, EVERY, "onnx")
+        convert_ops(op, host().table("onnx-to-top"), "onnx")
     except ConversionError:
         raise Unsupported("holds ops that cannot be converted") from None  # the driver visits and reports each
 

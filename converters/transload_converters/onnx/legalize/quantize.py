@@ -137,7 +137,7 @@ def _kind_at(user: Op, argument: Value, element: IntegerType) -> QuantType | Non
         if scales is None or scales.data.numpy().size != 1 or (operand(user, zero) is not None and points is None):
             return None
         point = 0 if points is None else int(points.numpy().reshape(-1)[0])
-        kinds.append(QuantType(element, F32, (float(scales.numpy().reshape(-1)[0]),), (point,)))
+        kinds.append(QuantType(element, scales.type.element, (float(scales.numpy().reshape(-1)[0]),), (point,)))
     if len(kinds) != user.operands.count(argument) or len(set(kinds)) != 1:
         return None
     return kinds[0]
@@ -156,7 +156,7 @@ def quantize_linear(op: Op, rw: Rewriter) -> Value:
     real = value if is_float(value) else cast(rw, value, F32)
     axis, rank = attr(op, "axis", 1), len(shape_of(value))
     if not attr(op, "block_size", 0):
-        kind = quantized_type(rw, storage, scale, zero, axis, rank)
+        kind = quantized_type(rw, storage, scale, zero, axis, rank, real.element)
         if kind is not None:
             return rw.emit("top.Cast", real, element=kind, round_mode="HalfToEven")
     scale, zero = (_along(rw, op, part, real, axis) for part in (scale, zero))

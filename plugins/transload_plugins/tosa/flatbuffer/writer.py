@@ -178,7 +178,7 @@ class _GraphWriter:
     def write_graph(self, block: Any, captured: list[Value], carried: bool) -> None:
         """A graph of control flow; with `carried`, it gives what it captured back behind its results."""
         for value in (*block.arguments, *captured):
-            self._argument(value, self.whole.unique(f"{self.name}/{value.name or 'input'}"))
+            self._argument(value, self.whole.unique(value.name or f"{self.name}/input"))
         self._block(block)
         outputs: list[str] = []
         given = list(block.terminator.operands) + (captured if carried else [])
@@ -325,29 +325,19 @@ class _GraphWriter:
 
     def _graphs(self, op: Op) -> tuple[list[Value], list[str]]:
         """Write the graphs of control flow; returns what they use from outside, and their names."""
-        captured: list[Value] = []
-        for region in op.regions:
-            inside = {value for inner in op.walk() for r in inner.regions for b in r.blocks for value in b.arguments}
-            inside.update(value for block in region.blocks for o in block for inner in o.walk() for value in inner.results)
-            for block in region.blocks:
-                for outer in block:
-                    for inner in outer.walk():
-                        captured += [
-                            v for v in inner.operands if v not in inside and v not in captured and constant_of(v) is None]
+        captured = _captured(op)
+        explicit = op.operands[1:] if op.name == "tosa.cond_if" else op.operands
         names = []
         for region, member in zip(op.regions, op.declaration.regions, strict=True):
             name = self.whole.unique(f"{op.origin or op.name[5:]}/{member.name}")
-            block = region.block
-            carried = op.name == "tosa.while_loop" and member.name == "body_graph"
-            explicit = list(op.operands[1:] if op.name == "tosa.cond_if" else op.operands)
             graph = _GraphWriter(self.whole, name)
-            if not block.arguments and explicit:
+            if not region.block.arguments:
                 # MLIR lets a graph of cond_if leave its arguments out; the file's graphs take all inputs.
                 for value in explicit:
                     place = self.whole.unique(f"{name}/input")
                     graph.inputs.append(place)
                     graph._tensor(op, place, value.type)
-            graph.write_graph(block, captured, carried)
+            graph.write_graph(region.block, captured, carried=member.name == "body_graph")
             names.append(name)
         return captured, names
 
@@ -384,7 +374,7 @@ class _GraphWriter:
             elif kind in ("text", "graph"):
                 number = buffer.string(held)
             elif kind == "bytes":
-                number = buffer.bytes(held.encode())
+                number = buffer.bytes(held.encode("latin-1", "replace"))
             else:
                 number = _ENUM_NUMBERS[kind][held]
             slots.append((slot, _FIELD_KINDS.get(kind, "I")))
@@ -398,6 +388,16 @@ class _GraphWriter:
         if bound_type(value) != element:
             self.whole.refuse(op, op.name, f"a bound is {bound_type(value)}, the elements are {element}")
         return self.buffer.bytes(encode_number(value, element))
+
+
+def _captured(op: Op) -> list[Value]:
+    """The values from outside that the regions of an op use, constants left out: those are made again inside."""
+    inside = [inner for region in op.regions for block in region.blocks for top in block for inner in top.walk()]
+    defined = {value for inner in inside for value in inner.results}
+    for holder in (op, *inside):
+        defined.update(value for region in holder.regions for block in region.blocks for value in block.arguments)
+    used = dict.fromkeys(value for inner in inside for value in inner.operands)
+    return [value for value in used if value not in defined and constant_of(value) is None]
 
 
 def _variable_tensor(name: str) -> str:

@@ -79,9 +79,19 @@ def hard_swish(source: QuantType, target: QuantType) -> np.ndarray | None:
 
 
 def sigmoid_values() -> np.ndarray:
-    """LiteRT's table: sigmoid(i / 24) with 16 bits of fraction, for i from 0 to 255."""
+    """LiteRT's table: sigmoid(i / 24) with 16 bits of fraction, for i from 0 to 255.
+
+    Each value is moved by half of what interpolation is off in the middle of its interval; the last one is the end.
+    """
+
+    def exact(place: np.ndarray) -> np.ndarray:
+        return 65536.0 / (1.0 + np.exp(-place / 24.0))
+
     i = np.arange(256)
-    return np.minimum(np.floor(65536.0 / (1.0 + np.exp(-i / 24.0)) + 0.5), 65535).astype(np.int64)
+    error = (exact(i) + exact(i + 1)) / 2 - exact(i + 0.5)
+    values = np.floor(exact(i) - error / 2 + 0.5).astype(np.int64)
+    values[255] = 65535
+    return values
 
 
 def input_multiplier(scale: float, power_shifts: tuple[int, ...]) -> tuple[int, int]:

@@ -1,0 +1,315 @@
+"""QDQ patterns made into quantized ops: DequantizeLinear -> op -> QuantizeLinear becomes the op on quantized values.
+
+After the operators were converted, a quantized model in QDQ form computes in floats between casts from
+and to quantized types. Here an op whose operands are dequantized and whose result is quantized takes and
+gives the quantized values themselves. An op that only moves numbers lets the cast pass below it. What
+has no quantized neighbours on both sides stays in floats, and a weight that is then still dequantized
+becomes a float constant.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from transload.engine.quantized import dequantize
+from transload.ir import I8, I32, FloatType, LazyData, Module, Op, QuantType, TensorType, Value, dtype_of
+from transload.ir.build import constant_of
+from transload.rewrite import CHANGED, RewriteTable, Rewriter, apply_greedily
+
+from .quantize import kept
+
+__all__ = ["fold_qdq"]
+
+QDQ = RewriteTable()
+
+MOVES = (
+    "Reshape", "Squeeze", "Unsqueeze", "Permute", "Slice", "Tile", "Expand", "Reverse", "ReverseSequence", "Roll", "Depth2Space",
+    "Upsample", "Split", "Unpack", "Gather", "GatherND", "GatherElements", "MaxPool")
+"""Ops that move or compare the numbers of their first operand, whose quantized type their results keep."""
+
+KEEP_AXIS = ("Permute", "Squeeze", "Unsqueeze")
+"""Those that also carry a type that is quantized per axis."""
+
+JOINS = ("Concat", "Pack", "Max", "Min")
+"""Ops that move or compare the numbers of all their operands."""
+
+COMPUTE = (
+    "Add", "Sub", "Mul", "Div", "AddConst", "MulConst", "AvgPool", "Reduce", "Softmax", "Interp", "Relu", "LeakyRelu", "PRelu",
+    "Sigmoid", "SiLU", "HardSigmoid", "HardSwish", "GELU", "Elu", "Selu", "Celu", "Softplus", "Softsign", "Mish", "Clip", "Tanh",
+    "Exp", "Log", "Sqrt", "Rsqrt", "Abs", "Neg", "Square", "Pad")
+"""Ops that compute on tensors quantized per tensor."""
+
+PRODUCTS = ("Conv", "Deconv", "MatMul")
+"""Ops with weights, which may be quantized per output channel, and a bias."""
+
+ACTIVATED = ("Add", "Sub", "Mul", "Div", "AddConst", "MulConst", "AvgPool", "MaxPool", *PRODUCTS)
+"""Ops that can apply a ReLU to their result."""
+
+
+def _tops(names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(f"top.{name}" for name in names)
+
+
+def fold_qdq(module: Module) -> bool:
+    """Make quantized ops of QDQ patterns, in place; returns whether anything changed."""
+    if not any(_is_cast(op) for op in module.walk()):
+        return False
+    changed = apply_greedily(module, QDQ)
+    return apply_greedily(module, _LEFT) or changed
+
+
+# --- what is quantized
+
+
+def _quant(value: Value | None) -> QuantType | None:
+    """The quantized element type of a value, if it has one."""
+    type_ = None if value is None else value.type
+    return type_.element if isinstance(type_, TensorType) and isinstance(type_.element, QuantType) else None
+
+
+def _is_cast(op: Op) -> bool:
+    return op.name == "top.Cast" and (_quant(op.operands[0]) is not None or _quant(op.results[0]) is not None)
+
+
+def _dequantized(value: Value | None) -> Value | None:
+    """The quantized value of which `value` are the real numbers, or None."""
+    owner = value.owner if value is not None else None
+    if isinstance(owner, Op) and owner.name == "top.Cast" and isinstance(value.element, FloatType):  # type: ignore[union-attr]
+        source = owner.operands[0]
+        return source if _quant(source) is not None else None
+    return None
+
+
+def _quantizers(value: Value) -> list[Op]:
+    """The casts to one quantized type, per tensor, that are all of a value's uses; empty where it is used otherwise."""
+    users = list(value.uses)
+    kinds = {_quant(user.results[0]) for user in users if user.name == "top.Cast"}
+    if not users or len(kinds) != 1 or any(user.name != "top.Cast" for user in users):
+        return []
+    (kind,) = kinds
+    return users if kind is not None and not kind.per_axis else []
+
+
+def _single_use(value: Value) -> Op | None:
+    """The op that alone uses a value, once."""
+    if len(value.uses) != 1:
+        return None
+    (user, count), = value.uses.items()
+    return user if count == 1 else None
+
+
+# --- casts next to each other, and above ops that move numbers
+
+
+@QDQ("top.Cast")
+def cast_of_cast(op: Op, rw: Rewriter) -> Any:
+    """Quantizing what was dequantized is a requantization, or nothing; quantizing moves above ops that move numbers."""
+    kind = _quant(op.results[0])
+    value = op.operands[0]
+    if kind is None or kind.per_axis or not isinstance(value.element, FloatType):
+        return None
+    source = _dequantized(value)
+    if source is not None and not _quant(source).per_axis:  # type: ignore[union-attr]
+        if source.element == kind:
+            return source
+        return rw.emit("top.Cast", source, element=kind, round_mode=op.attributes.get("round_mode"), location=op.location)
+    maker = value.owner
+    if not isinstance(maker, Op) or _single_use(value) is not op or len(maker.results) != 1:
+        return None
+    rounding = op.attributes.get("round_mode")
+    if maker.name in ("top.Relu", "top.Clip") and _within(kind, *_limits(maker)):
+        return rw.emit("top.Cast", maker.operands[0], element=kind, round_mode=rounding, location=op.location)
+    if maker.name in _tops(MOVES) and maker.name != "top.MaxPool" and constant_of(maker.operands[0]) is None:
+        stored = rw.emit("top.Cast", maker.operands[0], element=kind, round_mode=rounding)
+        return rw.emit(maker.name, stored, *maker.operands[1:], location=op.location, **maker.attributes)
+    return None
+
+
+def _limits(op: Op) -> tuple[float, float]:
+    """Between what numbers a Relu or Clip keeps its operand."""
+    if op.name == "top.Clip":
+        return op.attribute("min"), op.attribute("max")
+    limit = op.attribute("relu_limit")
+    return 0.0, limit if limit >= 0 else float("inf")
+
+
+def _within(kind: QuantType, low: float, high: float) -> bool:
+    """Whether the numbers that a quantized type can hold lie between limits, so that saturation does what clipping would."""
+    least = kind.scale * (kind.storage_min - kind.zero_point)
+    most = kind.scale * (kind.storage_max - kind.zero_point)
+    slack = 1e-6 * (most - least)
+    return low - slack <= least and most <= high + slack
+
+
+# --- ops that move numbers
+
+
+@QDQ(*_tops(MOVES))
+def move(op: Op, rw: Rewriter) -> Any:
+    """Dequantizing passes below an op that moves numbers."""
+    source = _dequantized(op.operands[0]) if op.operands else None
+    kind = _quant(source)
+    if source is None or kind is None or op.attributes.get("do_relu"):
+        return None
+    if kind.per_axis and op.name not in _tops(KEEP_AXIS):
+        return None
+    real = op.operands[0].element
+    moved = rw.emit(op.name, source, *op.operands[1:], **op.attributes)
+    values = moved if isinstance(moved, tuple) else (moved,)
+    return [kept(rw, "top.Cast", value, element=real) for value in values]
+
+
+@QDQ(*_tops(JOINS), "top.Where")
+def join(op: Op, rw: Rewriter) -> Any:
+    """Joining dequantized tensors: of the quantized ones, brought to the type of the result where they differ."""
+    first = 1 if op.name == "top.Where" else 0
+    sources = [_dequantized(value) or _exact(rw, value) for value in op.operands[first:]]
+    kinds = {_quant(source) for source in sources}
+    if None in sources or op.attributes.get("do_relu") or any(kind is None or kind.per_axis for kind in kinds):
+        return None
+    quantizers = _quantizers(op.results[0])
+    if quantizers:
+        kind = _quant(quantizers[0].results[0])
+        parts = [s if s.element == kind else rw.emit("top.Cast", s, element=kind, round_mode="HalfToEven") for s in sources]  # type: ignore[union-attr]
+        joined = rw.emit(op.name, *op.operands[:first], *parts, location=quantizers[0].location, **op.attributes)
+        return _replace(op, quantizers, joined)
+    if len(kinds) != 1:
+        return None
+    joined = rw.emit(op.name, *op.operands[:first], *sources, **op.attributes)
+    return kept(rw, "top.Cast", joined, element=op.results[0].element)
+
+
+# --- ops that compute
+
+
+@QDQ(*_tops(COMPUTE))
+def compute(op: Op, rw: Rewriter) -> Any:
+    """An op between dequantized operands and quantized results, on the quantized values."""
+    if op.name == "top.Reduce" and op.attribute("mode") not in ("ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin"):
+        return None
+    if op.name == "top.Pad" and (len(op.operands) > 1 or (op.attribute("mode") == "constant" and op.attribute("val") != 0.0)):
+        return None
+    ending = _ending(op)
+    if ending is None:
+        return None
+    quantizers, relu = ending
+    sources = [_dequantized(value) or _exact(rw, value) for value in op.operands]
+    if any(source is None or _quant(source).per_axis for source in sources):  # type: ignore[union-attr]
+        return None
+    if all(constant_of(source) is not None for source in sources):
+        return None
+    return _quantized(op, rw, sources, quantizers, relu)
+
+
+@QDQ(*_tops(PRODUCTS))
+def product(op: Op, rw: Rewriter) -> Any:
+    """A convolution or product: weights per tensor or per output channel, and a bias of i32."""
+    ending = _ending(op)
+    value, weights = _dequantized(op.operands[0]), _dequantized(op.operands[1])
+    if ending is None or value is None or weights is None:
+        return None
+    kind, weight_kind = _quant(value), _quant(weights)
+    if kind.per_axis or (weight_kind.per_axis and weight_kind.axis != _output_axis(op, weights)):  # type: ignore[union-attr]
+        return None
+    operands = [value, weights]
+    bias = op.operand("bias")
+    if bias is not None:
+        stored = _stored_bias(rw, bias, kind, weight_kind)  # type: ignore[arg-type]
+        if stored is None:
+            return None
+        operands.append(stored)
+    return _quantized(op, rw, operands, *ending)
+
+
+def _output_axis(op: Op, weights: Value) -> int | None:
+    """The dimension of the weights that is the output channel."""
+    if op.name == "top.Conv":
+        return 0
+    if op.name == "top.Deconv":
+        return 1 if op.attribute("group") == 1 else None
+    return weights.rank - (2 if op.attribute("right_transpose") else 1)
+
+
+def _stored_bias(rw: Rewriter, bias: Value, kind: QuantType, weights: QuantType) -> Value | None:
+    """A constant bias in steps of the product's scale; None where it is computed, or does not fit 32 bits."""
+    source = _dequantized(bias)
+    dense = constant_of(bias if source is None else source)
+    if dense is None or bias.rank != 1:
+        return None
+    array = dense.numpy().astype(np.float64)
+    if source is not None:
+        array = dequantize(dense.numpy(), _quant(source), np.float64)  # type: ignore[arg-type]
+    scales = np.array([kind.scale * scale for scale in weights.scales])
+    steps = np.rint(array / scales)
+    low, high = I32.range
+    if not np.isfinite(steps).all() or steps.min(initial=0) < low or steps.max(initial=0) > high:
+        return None
+    element = QuantType(I32, kind.expressed, tuple(scales.tolist()), (0,), 0 if weights.per_axis else None)
+    return rw.constant(steps.astype(np.int32), element=element)
+
+
+def _ending(op: Op) -> tuple[list[Op], Op | None] | None:
+    """The casts that quantize an op's result, and the Relu between, where the op can apply it."""
+    result = op.results[0]
+    quantizers = _quantizers(result)
+    if quantizers:
+        return quantizers, None
+    relu = _single_use(result)
+    if relu is None or relu.name != "top.Relu" or op.name not in _tops(ACTIVATED) or op.attributes.get("do_relu"):
+        return None
+    quantizers = _quantizers(relu.results[0])
+    return (quantizers, relu) if quantizers else None
+
+
+def _quantized(op: Op, rw: Rewriter, operands: list[Value | None], quantizers: list[Op], relu: Op | None) -> Any:
+    """Put the op on quantized operands in the place of its result's casts."""
+    attributes = dict(op.attributes)
+    if relu is not None:
+        attributes["do_relu"] = True
+        limit = relu.attribute("relu_limit")
+        if limit >= 0:
+            attributes["relu_limit"] = limit
+    kind = _quant(quantizers[0].results[0])
+    made = rw.emit(op.name, *operands, element=kind, location=quantizers[0].location, **attributes)
+    return _replace(op, quantizers, made, relu)
+
+
+def _replace(op: Op, quantizers: list[Op], made: Value, relu: Op | None = None) -> Any:
+    for quantizer in quantizers:
+        quantizer.replace_with([made])
+    if relu is not None:
+        relu.erase()
+    op.erase()
+    return CHANGED
+
+
+def _exact(rw: Rewriter, value: Value) -> Value | None:
+    """A constant with one and the same float everywhere, as a quantized number that is exactly it."""
+    dense = constant_of(value)
+    if dense is None or not isinstance(value.element, FloatType):
+        return None
+    array = dense.numpy()
+    if not array.size or not (array == array.flat[0]).all() or not np.isfinite(array.flat[0]):
+        return None
+    number = float(array.flat[0])
+    kind = QuantType(I8, value.element, (abs(number) or 1.0,), (0,))
+    return rw.constant(np.full(array.shape, np.sign(number), np.int8), element=kind)
+
+
+# --- what is left
+
+_LEFT = RewriteTable()
+
+
+@_LEFT("top.Cast")
+def weight_in_floats(op: Op, rw: Rewriter) -> Any:
+    """A weight that is used in floats becomes a float constant, computed when it is first looked at."""
+    source, element = op.operands[0], op.results[0].type.element  # type: ignore[attr-defined]
+    kind = _quant(source)
+    dense = constant_of(source)
+    if kind is None or dense is None or not isinstance(element, FloatType):
+        return None
+    dtype = dtype_of(element)
+    return rw.constant(LazyData(lambda: dequantize(dense.numpy(), kind, dtype), dense.shape, dtype), element=element)

@@ -1,0 +1,115 @@
+"""LiteRT, the judge of what a TFLite model computes.
+
+Its reference kernels (`BUILTIN_REF`) are used: the optimised ones differ from them by several steps on quantized
+models. Names of tensors are those that our reader gives, so that results can be compared by name.
+
+Source: https://ai.google.dev/edge/litert, package `ai-edge-litert`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from transload.errors import Finding, RunError
+from transload.plugin import Source
+
+__all__ = ["available", "open_model"]
+
+_INSTALL = "pip install ai-edge-litert"
+
+
+def available() -> str | None:
+    """None, or what to install."""
+    from importlib.util import find_spec
+
+    try:
+        found = find_spec("ai_edge_litert.interpreter") is not None
+    except ModuleNotFoundError:
+        found = False
+    return None if found else f"LiteRT is not installed; {_INSTALL}"
+
+
+def open_model(path: str | Path) -> Callable[..., dict[str, np.ndarray]]:
+    """Load a model; returns `run(inputs, keep=False)`, input arrays by name to outputs by name, in the model's order.
+
+    Inputs may have other shapes than the model's own where it can be resized. With `keep`, every intermediate
+    tensor that LiteRT still has after the run comes before the outputs. State starts with zeros in every run.
+    Raises `RunError` where LiteRT refuses the model or the inputs.
+    """
+    return _Session(Path(path)).run
+
+
+class _Session:
+    """A model, and the interpreters made for it: one for speed, one that keeps all tensors, each when first needed."""
+
+    def __init__(self, path: Path) -> None:
+        from .reader import tensor_names
+
+        why = available()
+        if why is not None:
+            raise RunError(f"{path} cannot be run: {why}")
+        self.path = path
+        self.inputs, self.outputs, self.names = tensor_names(Source(path=path, name=str(path)))
+        self._interpreters: dict[bool, Any] = {}
+
+    def run(self, inputs: Mapping[str, Any], keep: bool = False) -> dict[str, np.ndarray]:
+        """Run once."""
+        wrong = [Finding(f"input {name!r}", "is missing") for name in self.inputs if name not in inputs]
+        wrong += [Finding(f"input {name!r}", "is not an input of the model") for name in inputs if name not in self.inputs]
+        if wrong:
+            raise RunError(f"{self.path}: the inputs do not fit", wrong, hint=f"its inputs are {', '.join(map(repr, self.inputs))}")
+        interpreter = self._interpreter(keep)
+        try:
+            return self._invoke(interpreter, inputs, keep)
+        except (RuntimeError, ValueError) as error:
+            self._interpreters.pop(keep, None)
+            raise RunError(f"{self.path}: LiteRT cannot run the model: {_first_line(error)}") from None
+
+    def _interpreter(self, keep: bool) -> Any:
+        if keep not in self._interpreters:
+            from ai_edge_litert.interpreter import Interpreter, OpResolverType
+
+            try:
+                self._interpreters[keep] = Interpreter(
+                    model_path=str(self.path), experimental_op_resolver_type=OpResolverType.BUILTIN_REF,
+                    experimental_preserve_all_tensors=keep)
+            except (RuntimeError, ValueError) as error:
+                raise RunError(f"{self.path}: LiteRT does not load the model: {_first_line(error)}") from None
+        return self._interpreters[keep]
+
+    def _invoke(self, interpreter: Any, inputs: Mapping[str, Any], keep: bool) -> dict[str, np.ndarray]:
+        details = interpreter.get_input_details()
+        arrays = [np.asarray(inputs[name]) for name in self.inputs]
+        for detail, array in zip(details, arrays, strict=True):
+            if tuple(detail["shape"]) != array.shape:
+                interpreter.resize_tensor_input(detail["index"], array.shape)
+        interpreter.allocate_tensors()
+        interpreter.reset_all_variables()
+        for detail, array in zip(details, arrays, strict=True):
+            interpreter.set_tensor(detail["index"], array.astype(detail["dtype"], copy=False))
+        interpreter.invoke()
+        outputs = [interpreter.get_tensor(detail["index"]) for detail in interpreter.get_output_details()]
+        kept = self._intermediates(interpreter) if keep else {}
+        return {**kept, **dict(zip(self.outputs, outputs, strict=True))}
+
+    def _intermediates(self, interpreter: Any) -> dict[str, np.ndarray]:
+        """The tensors of the main subgraph by name; those that LiteRT has no data for are left out."""
+        kept = {}
+        for index, name in enumerate(self.names):
+            if name in self.outputs:
+                continue
+            try:
+                kept[name] = interpreter.get_tensor(index)
+            except (RuntimeError, ValueError):
+                continue  # an inner tensor of a kernel, or one that was never allocated
+        return kept
+
+
+def _first_line(error: Exception) -> str:
+    """What LiteRT says, without the place in its sources."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return "; ".join(lines) or type(error).__name__

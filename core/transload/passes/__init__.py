@@ -1,0 +1,1 @@
+"""Passes: functions with a name and typed options, and pipelines of them."""

@@ -1,0 +1,28 @@
+"""Computing what is constant."""
+
+from __future__ import annotations
+
+from ..engine.fold import fold_op
+from ..ir import Op
+from ..ir.build import Builder
+from .dce import eliminate_dead_code
+
+__all__ = ["fold_constants"]
+
+
+def fold_constants(module: Op) -> bool:
+    """Replace each op whose operands are all constant by its results, except where that would store much more."""
+    modified = False
+    for op in module.walk():
+        if op.parent is None or not op.results or op.declaration is None:
+            continue
+        folded = fold_op(op)
+        if folded is None:
+            continue
+        builder = Builder(op.parent, op, op.location)
+        op.replace_with([
+            builder.constant(array, result.type.element, dialect=op.dialect)  # type: ignore[attr-defined]
+            for array, result in zip(folded, op.results, strict=True)
+        ])
+        modified = True
+    return eliminate_dead_code(module) or modified if modified else False

@@ -1,0 +1,144 @@
+"""Pipelines: passes and conversions in a row, written as text.
+
+    canonicalize,layout{to=NHWC},top-to-tosa
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..errors import InternalError, UsageError
+from ..ir import Module
+from ..ir.verify import check
+from ..plugin import resolve
+from ..plugin_host import host
+from ..suggest import nearest
+
+__all__ = ["PassRecord", "Pipeline"]
+
+
+@dataclass(frozen=True)
+class PassRecord:
+    """What became of one pass: how long it took, and whether it changed anything."""
+
+    name: str
+    seconds: float
+    modified: bool
+
+
+@dataclass
+class Step:
+    """A pass or conversion with its options."""
+
+    name: str
+    run: Callable[..., Any]
+    options: dict[str, Any] = field(default_factory=dict)
+
+
+class Pipeline:
+    """Passes to run one after another."""
+
+    def __init__(self, steps: list[Step]) -> None:
+        self.steps = steps
+
+    @classmethod
+    def parse(cls, text: str) -> Pipeline:
+        """From text: names separated by commas, options in braces: `name{option=value option=value}`.
+
+        Raises `UsageError` for unknown passes and options, with the nearest names, and for values of
+        the wrong type.
+        """
+        return cls([_step(name, options) for name, options in _split(text)])
+
+    def run(
+        self, module: Module, *, verify_each: bool = False, print_after: Callable[[str, Module], None] | None = None,
+    ) -> list[PassRecord]:
+        """Run all passes on `module`, in place.
+
+        With `verify_each`, a pass that leaves invalid IR is an `InternalError` that names it.
+        `print_after(name, module)` is called after each pass.
+        """
+        records = []
+        for step in self.steps:
+            start = time.perf_counter()
+            modified = bool(step.run(module, **step.options))
+            records.append(PassRecord(step.name, time.perf_counter() - start, modified))
+            if print_after is not None:
+                print_after(step.name, module)
+            if verify_each and (findings := check(module)):
+                raise InternalError(f"pass {step.name!r} made invalid IR", findings)
+        return records
+
+
+_ITEM = re.compile(r"\s*([\w.-]+)\s*(?:\{([^{}]*)\})?\s*(?:,|$)")
+
+
+def _split(text: str) -> list[tuple[str, str]]:
+    """`a,b{x=1}` to `[("a", ""), ("b", "x=1")]`."""
+    items: list[tuple[str, str]] = []
+    at = 0
+    while at < len(text) and text[at:].strip():
+        match = _ITEM.match(text, at)
+        if match is None:
+            raise UsageError(f"the pipeline does not read at {text[at:]!r}", hint='as "canonicalize,layout{to=NHWC}"')
+        items.append((match[1], match[2] or ""))
+        at = match.end()
+    return items
+
+
+def _step(name: str, options: str) -> Step:
+    there = host()
+    if name in there.passes:
+        return Step(name, *_bind(name, resolve(there.passes[name].run), options))
+    conversion = there.conversions.get(name)
+    if conversion is not None and conversion.extends is None:
+        from ..conversion import apply_conversion
+
+        given = {key: value for key, _, value in (item.partition("=") for item in re.split(r"[\s,]+", options) if item)}
+
+        def convert(module: Module, **more: Any) -> bool:
+            apply_conversion(conversion, module, **more)
+            return True
+
+        return Step(name, convert, given)
+    names = [*there.passes, *(c.name for c in there.conversions.values() if c.extends is None)]
+    guess = nearest(name, names)
+    raise UsageError(f"no pass is called {name!r}", hint=(f"did you mean {guess!r}? " if guess else "") + f"passes: {', '.join(names)}")
+
+
+def _bind(name: str, run: Callable[..., Any], text: str) -> tuple[Callable[..., Any], dict[str, Any]]:
+    """The function and its options, read from `key=value` texts by the types of its keyword parameters."""
+    parameters = {p.name: p for p in list(inspect.signature(run, eval_str=True).parameters.values())[1:]}
+    options: dict[str, Any] = {}
+    for item in re.split(r"[\s,]+", text.strip()):
+        if not item:
+            continue
+        key, equals, value = item.partition("=")
+        parameter = parameters.get(key)
+        if parameter is None:
+            guess = nearest(key, parameters)
+            raise UsageError(
+                f"pass {name!r} has no option {key!r}",
+                hint=(f"did you mean {guess!r}? " if guess else "") + f"options: {', '.join(parameters) or 'none'}")
+        options[key] = _typed(name, key, value if equals else "true", parameter.annotation)
+    return run, options
+
+
+def _typed(name: str, key: str, value: str, wanted: Any) -> Any:
+    if wanted is bool:
+        if value.lower() in ("true", "1"):
+            return True
+        if value.lower() in ("false", "0"):
+            return False
+        raise UsageError(f"option {key} of pass {name!r} must be true or false, not {value!r}")
+    if wanted in (int, float):
+        try:
+            return wanted(value)
+        except ValueError:
+            raise UsageError(f"option {key} of pass {name!r} must be {wanted.__name__}, not {value!r}") from None
+    return value

@@ -1,0 +1,78 @@
+"""Saying, op by op, why Vela would not take a module."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from transload.errors import Finding, merge_findings
+from transload.ir import FloatType, Module, Op, QuantType, TensorType
+
+from .accelerators import FAMILIES, Accelerator
+from .constraints import constraints_of
+from .facts import ANY_TYPES, accepted, is_known, signature, signatures_of
+
+__all__ = ["check_module", "refusals"]
+
+STRUCTURE = frozenset({"tosa.const", "tosa.const_shape", "tosa.yield", "func.return"})
+"""Ops that run nowhere."""
+HINTS = {
+    "tosa.reduce_max": "find the greatest of the 8- or 16-bit tensor, before it is widened",
+    "tosa.reduce_min": "find the least of the 8- or 16-bit tensor, before it is widened",
+    "tosa.clamp": "clamp 8- or 16-bit tensors; wider ones with maximum and minimum",
+}
+
+
+def check_module(module: Module, accelerator: Accelerator) -> Sequence[Finding]:
+    """Every reason why Vela would refuse the module for this accelerator; findings that differ only in names are joined."""
+    return merge_findings([finding for op in module.ops() if op.name not in STRUCTURE for finding in refusals(op, accelerator.family)])
+
+
+def refusals(op: Op, family: str) -> list[Finding]:
+    """The reasons why one op cannot be taken: its element types, else what the constraints say."""
+    names = (op.origin,) if op.origin else ()
+    found = _wrong_types(op, family)
+    if found is not None:
+        return [Finding(op.name, found[0], names, found[1])]
+    findings = []
+    for constraint in constraints_of(op, family):
+        holds = constraint.holds(op, family)
+        if holds is not True:
+            detail = f", not {holds}" if holds else ""
+            findings.append(Finding(op.name, f"{_who(constraint.families)} needs {constraint.why}{detail}", names, constraint.hint))
+            if constraint.families == tuple(FAMILIES) and constraint.holds.__name__ in ("static_shapes", "no_empty_tensors"):
+                break  # the others compute with the sizes
+    return findings
+
+
+def _who(families: Sequence[str]) -> str:
+    return "Vela" if len(families) == len(FAMILIES) else " and ".join(FAMILIES[family] for family in families)
+
+
+def _wrong_types(op: Op, family: str) -> tuple[str, str] | None:
+    """Why the op's element types are not taken, and what to do; None where they are."""
+    if op.dialect != "tosa":
+        return "Vela takes ops of TOSA only", "convert the model to the tosa dialect"
+    if _has_floats(op):
+        return f"{FAMILIES[family]} computes with integers only, and this works on floats", "quantize the model first (int8, or int16 activations)"
+    if accepted(op, family) != "no":
+        return None
+    if op.declaration is None or not is_known(op.name):
+        return "Vela does not know this operator", ""
+    others = [title for other, title in FAMILIES.items() if other != family and accepted(op, other) != "no"]
+    elsewhere = f"{' and '.join(others)} takes it" if others else ""
+    takes = signatures_of(op.name, family)
+    if not takes:
+        return f"{FAMILIES[family]} has no such operation", elsewhere
+    given = "" if op.name in ANY_TYPES else signature(op)
+    return (f"{FAMILIES[family]} takes {', '.join(takes)} here, not {given}",
+            "; ".join(text for text in (HINTS.get(op.name, ""), elsewhere) if text))
+
+
+def _has_floats(op: Op) -> bool:
+    """Whether data of the op are floats (a quantized type is stored as integers)."""
+    for value in (*op.operands, *op.results):
+        if isinstance(value.type, TensorType):
+            element = value.type.element
+            if isinstance(element.storage if isinstance(element, QuantType) else element, FloatType):
+                return True
+    return False

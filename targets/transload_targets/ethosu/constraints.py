@@ -1,0 +1,249 @@
+"""What Vela asks of an op beyond its element types.
+
+Each constraint is a function whose docstring is what a user reads: it follows the words "needs" or "on
+Ethos-U55, needs". It returns True where the op meets it, else False or the detail of how it does not.
+
+Sources: Vela 5.2.0's report of supported operators, and measurement (`benchmarks/ethosu_probe.py`). Where the
+report names a limit that Vela overcomes by splitting the op, measurement counts. A constraint never refuses
+what Vela takes; what none of them catches, Vela itself refuses.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from transload.ir import I8, I16, I32, Op, QuantType, TensorType, Value
+from transload.ir.build import constant_of, is_constant
+
+from .facts import accepted, operand_slots
+
+__all__ = ["CONSTRAINTS", "Constraint", "constraints_of"]
+
+OLD = ("u55", "u65")
+ALL = ("u55", "u65", "u85")
+LONGEST = 65536
+"""The longest axis that the hardware counts."""
+
+
+@dataclass(frozen=True)
+class Constraint:
+    """`holds(op, family)` returns True, or False or a detail; `why` is its docstring; `families` those that it binds."""
+
+    holds: Callable[[Any, str], bool | str]
+    why: str
+    families: tuple[str, ...]
+    hint: str
+
+
+CONSTRAINTS: dict[str, list[Constraint]] = {}
+"""Constraints by op name; those of `*` bind every op."""
+
+
+def needs(*ops: str, families: tuple[str, ...] = ALL, hint: str = "") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Decorator: these ops (`conv2d`; `*` for all) need what the function checks, on these families."""
+
+    def add(holds: Callable[..., Any]) -> Callable[..., Any]:
+        made = Constraint(holds, inspect.cleandoc(holds.__doc__ or ""), families, hint)
+        for op in ops:
+            CONSTRAINTS.setdefault(op if op == "*" else f"tosa.{op}", []).append(made)
+        return holds
+
+    return add
+
+
+def constraints_of(op: Op, family: str) -> list[Constraint]:
+    """The constraints that bind an op on a family, the general ones first."""
+    return [one for name in ("*", op.name) for one in CONSTRAINTS.get(name, ()) if family in one.families]
+
+
+def _tensors(op: Any) -> list[Value]:
+    return [value for value in (*op.operands, *op.results) if isinstance(value.type, TensorType)]
+
+
+def _stored(value: Value) -> Any:
+    return value.element.storage if isinstance(value.element, QuantType) else value.element
+
+
+def _numbers(value: Value | None) -> tuple[int, ...] | None:
+    """The numbers of a constant, None where it is computed."""
+    dense = constant_of(value)
+    return None if dense is None else tuple(int(number) for number in dense.numpy().reshape(-1))
+
+
+# --- every op
+
+
+@needs("*", hint="give the shape of the model's inputs when converting it")
+def static_shapes(op: Any, family: str) -> bool | str:
+    """tensors whose sizes are all known when compiling"""
+    return next((f"{value.type}" for value in _tensors(op) if not value.type.is_static), True)  # type: ignore[attr-defined]
+
+
+@needs("*", hint="remove the part of the model that works on nothing")
+def no_empty_tensors(op: Any, family: str) -> bool | str:
+    """tensors with at least one element"""
+    return next((f"{value.type}" for value in _tensors(op) if 0 in (value.type.shape or ())), True)  # type: ignore[attr-defined]
+
+
+@needs("*", hint="merge dimensions with a reshape")
+def at_most_six_dimensions(op: Any, family: str) -> bool | str:
+    """tensors of at most 6 dimensions"""
+    return next((f"{value.type}" for value in _tensors(op) if (value.type.rank or 0) > 6), True)  # type: ignore[attr-defined]
+
+
+_FIXED = frozenset({"input_zp", "weight_zp", "output_zp", "input1_zp", "a_zp", "b_zp", "multiplier", "shift", "pad_const"})
+
+
+@needs("*")
+def constant_parameters(op: Any, family: str) -> bool | str:
+    """zero points, multipliers, shifts and padding values that are constants"""
+    computed = [name for name, values, _ in operand_slots(op) if name in _FIXED and not all(map(is_constant, values))]
+    return not computed or f"{', '.join(computed)} computed"
+
+
+@needs("*")
+def constant_sizes(op: Any, family: str) -> bool | str:
+    """shapes, sizes and starts that are constants"""
+    return all(is_constant(value) for value in op.operands if str(value.type).startswith("!tosa.shape")) or "computed"
+
+
+# --- convolutions, pooling, products
+
+
+@needs("conv2d", "depthwise_conv2d", families=OLD, hint="Ethos-U85 takes computed weights")
+@needs("transpose_conv2d", "conv3d")
+def constant_weights(op: Any, family: str) -> bool | str:
+    """weights and bias that are constants"""
+    return is_constant(op.weight) and is_constant(op.bias) or "computed"
+
+
+@needs("conv2d", "depthwise_conv2d", "transpose_conv2d", "max_pool2d", "avg_pool2d")
+def channels(op: Any, family: str) -> bool | str:
+    """at most 65536 channels"""
+    widest = max(op.operands[0].shape[-1], op.results[0].shape[-1])
+    return widest <= LONGEST or f"{widest}"
+
+
+@needs("conv2d", "depthwise_conv2d", "conv3d", families=OLD, hint="rescale the sums to i8, i16 or i32 before anything else")
+def sums_rescaled(op: Any, family: str) -> bool | str:
+    """48-bit sums that go nowhere but into rescales"""
+    if accepted(op, family) != "rescaled":
+        return True
+    users = {user.name for user in op.result.uses}
+    return users == {"tosa.rescale"} or f"used by {', '.join(sorted(users)) or 'nothing'}"
+
+
+@needs("depthwise_conv2d", families=OLD, hint="Ethos-U85 has no such limit")
+def depthwise_stride(op: Any, family: str) -> bool | str:
+    """a stride of at most 3"""
+    return max(op.stride) <= 3 or f"{tuple(op.stride)}"
+
+
+@needs("conv3d", families=OLD, hint="Ethos-U85 has no such limit")
+def flat_kernel(op: Any, family: str) -> bool | str:
+    """a kernel of depth 1"""
+    depth = op.weight.shape[1]
+    return depth == 1 or f"depth {depth}"
+
+
+@needs("transpose_conv2d", families=OLD, hint="Ethos-U85 takes any stride")
+def upsampling_stride(op: Any, family: str) -> bool | str:
+    """stride 1,1 or 2,2, or 1,2 on one row with a kernel of one row, or 2,1 on one column with a kernel of one column"""
+    _, height, width, _ = op.input.shape
+    _, rows, columns, _ = op.weight.shape
+    stride = tuple(op.stride)
+    fits = stride in ((1, 1), (2, 2)) or (stride == (1, 2) and height == rows == 1) or (stride == (2, 1) and width == columns == 1)
+    return fits or f"stride {stride}, input {height}x{width}, kernel {rows}x{columns}"
+
+
+@needs("avg_pool2d", families=OLD, hint="pad first, or average in two steps; Ethos-U85 has no such limit")
+def padded_average(op: Any, family: str) -> bool | str:
+    """a kernel of at most 8x8 where the average pool is padded"""
+    return not any(op.pad) or max(op.kernel) <= 8 or "x".join(map(str, op.kernel))
+
+
+@needs("matmul", families=OLD, hint="Ethos-U85 has no such limit")
+def matrix_sizes(op: Any, family: str) -> bool | str:
+    """matrices with at most 65536 rows and columns on the right"""
+    return max(op.b.shape[1:]) <= LONGEST or f"{op.b.type}"
+
+
+# --- reductions
+
+
+@needs("argmax", families=OLD, hint="Ethos-U85 takes any axis and size")
+def argmax_of_channels(op: Any, family: str) -> bool | str:
+    """the last axis searched, of at most 127 elements, and a batch of 1"""
+    shape = op.input.shape
+    fits = op.axis == len(shape) - 1 and shape[-1] <= 127 and math.prod(shape[:-3]) == 1
+    return fits or f"axis {op.axis} of {op.input.type}"
+
+
+@needs("reduce_sum", families=OLD, hint="reshape, or sum in two steps; Ethos-U85 has no such limit")
+def summed_axis(op: Any, family: str) -> bool | str:
+    """at most 65536 elements before, along and after an axis summed that is not the last"""
+    shape, axis = op.input.shape, op.axis
+    parts = (math.prod(shape[:axis]), shape[axis], math.prod(shape[axis + 1 :]))
+    return axis == len(shape) - 1 or max(parts) <= LONGEST or f"axis {axis} of {op.input.type}"
+
+
+# --- data layout
+
+
+@needs("transpose", families=OLD, hint="Ethos-U85 has no such limit")
+def transposed_axes(op: Any, family: str) -> bool | str:
+    """axes of at most 65536 elements where a transpose moves them"""
+    sizes = [size for size in op.input1.shape if size != 1]
+    order = [axis for axis in op.perms if op.input1.shape[axis] != 1]
+    return order == sorted(order) or max(sizes) <= LONGEST or f"{op.input1.type}"
+
+
+@needs("reverse", families=OLD, hint="transpose, reverse and transpose back; Ethos-U85 reverses any axis")
+def reversed_axis(op: Any, family: str) -> bool | str:
+    """a reversed axis that is not the last one"""
+    return _stored(op.input1) not in (I8, I16, I32) or op.axis < op.input1.rank - 1 or f"axis {op.axis} of {op.input1.type}"
+
+
+@needs("table")
+def constant_wide_table(op: Any, family: str) -> bool | str:
+    """a table for 16-bit values that is a constant"""
+    return _stored(op.input1) != I16 or is_constant(op.table) or "computed"
+
+
+@needs("resize", families=OLD, hint="Ethos-U85 takes any resize")
+def resized(op: Any, family: str) -> bool | str:
+    """a resize to nearest neighbours, 2, 4 or 8 times in both directions with aligned corners or half-pixel centres, batch 1"""
+    scale, offset, border = _numbers(op.scale), _numbers(op.offset), _numbers(op.border)
+    if scale is None or offset is None or border is None:
+        return True  # `constant_sizes` speaks
+    batch, height, width, _ = op.input.shape
+    detail = f"{op.mode.lower()}, scale {scale}, offset {offset}, border {border}, {op.input.type}"
+    if op.mode == "BILINEAR":
+        return scale == (1, 1, 1, 1) and not any(offset + border) or detail
+    factors = (scale[0] // scale[1], scale[2] // scale[3])
+    if height == width == 1 or op.input.shape == op.output.shape:
+        return True
+    whole = scale[0] % scale[1] == 0 and scale[2] % scale[3] == 0
+    same = factors[0] == factors[1] or (factors[0] == 1 and height == 1) or (factors[1] == 1 and width == 1)
+    placed = all(_centred(scale[2 * i : 2 * i + 2], offset[i], border[i]) for i in (0, 1))
+    return whole and same and max(factors) in (2, 4, 8) and placed and batch == 1 or detail
+
+
+def _centred(scale: tuple[int, ...], offset: int, border: int) -> bool:
+    """Whether one direction of a resize aligns the corners, or has half-pixel centres."""
+    numerator, denominator = scale
+    excess = numerator // denominator - 1
+    return (denominator == 1 and offset == border == 0) or (denominator == 2 and (offset, border) == (-excess, excess))
+
+
+# --- elementwise
+
+
+@needs("arithmetic_right_shift", families=OLD, hint="Ethos-U85 takes both kinds")
+def rounding_shift(op: Any, family: str) -> bool | str:
+    """a right shift that rounds"""
+    return bool(op.round) or "round = false"
