@@ -78,14 +78,14 @@ class Graph:
 class Case:
     """`build()` gives the file. `signature` is like `i8 i8 -> i32`; `label` says what is particular about a limit case.
 
-    `rescaled` marks that the op's result goes through a rescale, which some accelerators need to fuse.
+    `rescaled` is the element type that the op's result is rescaled to: some accelerators need to fuse the two.
     """
 
     op: str
     signature: str
     build: Callable[[], bytes]
     label: str = ""
-    rescaled: bool = False
+    rescaled: str = ""
 
 
 def _simple(
@@ -101,7 +101,8 @@ def _simple(
         target = np.broadcast_shapes(*map(tuple, sizes)) if out is None else out
         return graph.finish(graph.op(name, [*inputs, *(more(graph) if more else ())], target, result, attribute, *arguments))
 
-    return Case(f"tosa.{name.lower()}", f"{' '.join(elements)} -> {result}", build, label)
+    given = elements[:1] if name == "CONCAT" else elements  # operands of any number count once
+    return Case(f"tosa.{name.lower()}", f"{' '.join(given)} -> {result}", build, label)
 
 
 EVERY = ("i1", "i4", "i8", "i16", "i32", "i48", "f32", "f16", "bf16")
@@ -218,7 +219,7 @@ def _argmax(element: str, shape: Shape, axis: int, label: str) -> Case:
 
 def convolutions() -> Iterator[Case]:
     types = (("i8", "i8"), ("i8", "i4"), ("i16", "i8"))
-    for name, (element, weight), target in itertools.product(_CONVOLUTIONS, types, (None, "i8", "i16", "i32")):
+    for name, (element, weight), target in itertools.product(_CONVOLUTIONS, types, ("", "i8", "i16", "i32")):
         yield _convolution(name, element, weight, rescaled=target)
     for name in _CONVOLUTIONS:
         for label, options in {
@@ -237,6 +238,8 @@ def convolutions() -> Iterator[Case]:
             yield _convolution(name, "i8", "i8", label=label, **options)
     for depth, (element, weight) in itertools.product((1, 2), types):
         yield _convolution("CONV3D", element, weight, label=f"kernel depth {depth}", rescaled="i8", depth=depth, shape=(1, 4, 8, 8, 4))
+        yield _convolution("CONV3D", element, weight, label=f"dynamic weights, kernel depth {depth}", rescaled="i8", depth=depth,
+                           shape=(1, 4, 8, 8, 4), weights=False)
     for multiplier, channels in ((2, 1), (2, 4), (3, 4)):
         yield _convolution("DEPTHWISE_CONV2D", "i8", "i8", label=f"{multiplier} filters of {channels} channels", multiplier=multiplier,
                            shape=(1, 8, 8, channels))
@@ -246,7 +249,7 @@ _CONVOLUTIONS = {"CONV2D": "Conv2d", "DEPTHWISE_CONV2D": "DepthwiseConv2d", "TRA
 
 
 def _convolution(
-    name: str, element: str, weight: str, *, label: str = "", rescaled: str | None = None, kernel: Shape = (3, 3), stride: Shape = (1, 1),
+    name: str, element: str, weight: str, *, label: str = "", rescaled: str = "", kernel: Shape = (3, 3), stride: Shape = (1, 1),
     dilation: Shape = (1, 1), pad: Shape = (0, 0, 0, 0), shape: Shape = (), weights: bool = True, bias: bool = True, zero_point: int = 0,
     one_bias: bool = False, multiplier: int = 1, depth: int = 1,
 ) -> Case:
@@ -278,12 +281,11 @@ def _convolution(
             graph.value(bias, np.zeros(1 if one_bias else many), accumulator), graph.const([0], element), graph.const([zero_point], weight)]
         result = (sizes[0], *out, many)
         value = graph.op(name, operands, result, accumulator, _CONVOLUTIONS[name], *arguments, False, TYPES[accumulator][0])
-        if rescaled is not None:
+        if rescaled:
             value = graph.rescale(value, result, accumulator, rescaled, per_channel=True)
         return graph.finish(value)
 
-    label = label or (f"rescaled to {rescaled}" if rescaled not in (None, "i8") else "")
-    return Case(f"tosa.{name.lower()}", f"{element} {weight} -> {accumulator}", build, label, rescaled is not None)
+    return Case(f"tosa.{name.lower()}", f"{element} {weight} -> {accumulator}", build, label, rescaled)
 
 
 def pooling() -> Iterator[Case]:
@@ -351,7 +353,7 @@ def _rescale(source: str, target: str, label: str, **options: Any) -> Case:
 
 def resizes() -> Iterator[Case]:
     for element, mode in itertools.product(("i8", "i16"), ("NEAREST", "BILINEAR")):
-        yield _resize(element, mode, (2, 1, 2, 1), label="")  # corners aligned, twice as large
+        yield _resize(element, mode, (1, 1, 1, 1))
     for element, mode, factor, batch in itertools.product(("i8",), ("NEAREST", "BILINEAR"), (1, 2, 3, 4, 8, 16), (1, 2)):
         half, where = factor - 1, f"{mode.lower()} x{factor}, batch {batch}"
         yield _resize(element, mode, (factor, 1) * 2, shape=(batch, 4, 4, 4), label=f"{where}, aligned corners")

@@ -38,8 +38,8 @@ def compile_forked(path: Path, accelerator: str) -> str:
         os.dup2(writer, 2)
         signal.alarm(SECONDS)
         try:
-            vela.main([
-                str(path), "--accelerator-config", accelerator, "--output-format", "raw", "--output-dir", str(path.parent / "out")])
+            out = str(path.parent / "out")
+            vela.main([str(path), "--accelerator-config", accelerator, "--output-format", "raw", "--output-dir", out])
             os.write(1, b"\nok")
         except BaseException as error:
             os.write(1, f"\n{' '.join(str(error).split())}".encode())
@@ -66,21 +66,29 @@ def measure(cases: Iterable[Case], families: Iterable[str]) -> list[tuple[Case, 
 
 
 def write_table(measured: list[tuple[Case, bytes, dict[str, str]]]) -> None:
-    """Record for each op and signature the families that take it; `u55+` means: only where the result is rescaled."""
+    """Record for each op and signature the families that take it.
+
+    `u55+` means: only where the result is rescaled; at a rescale, `+u55`: only right after a convolution.
+    """
     table: dict[str, dict[str, str]] = {}
-    for case, _, answers in measured:
-        row = table.setdefault(case.op, {})
-        if case.label:
-            continue
-        families = dict.fromkeys(row.get(case.signature, "").split())
+
+    def record(op: str, signature: str, family: str, mark: str) -> None:
+        row = table[op]
+        if family not in row.get(signature, "").split():
+            row[signature] = " ".join(dict.fromkeys([*row.get(signature, "").split(), mark]))
+
+    for case, _, _ in measured:
+        table.setdefault(case.op, {})
+    for case, _, answers in sorted(measured, key=lambda item: bool(item[0].rescaled)):
         for family, answer in answers.items():
-            if answer == "ok" and family not in families:
-                families["+".join([family, ""]) if case.rescaled else family] = None
-        row[case.signature] = " ".join(families)
+            if answer == "ok" and not case.label:
+                record(case.op, case.signature, family, f"{family}+" if case.rescaled else family)
+                if case.rescaled:
+                    record("tosa.rescale", f"{case.signature.split()[-1]} -> {case.rescaled}", family, f"+{family}")
     lines = ["{", f' "vela": {json.dumps(version("ethos-u-vela"))},', ' "accepted": {']
     ops = []
     for op, row in sorted(table.items()):
-        entries = ",\n".join(f"   {json.dumps(signature)}: {json.dumps(families)}" for signature, families in row.items() if families)
+        entries = ",\n".join(f'   "{signature}": "{families}"' for signature, families in row.items())
         ops.append(f"  {json.dumps(op)}: {{\n{entries}\n  }}" if entries else f"  {json.dumps(op)}: {{}}")
     lines += [",\n".join(ops), " }", "}"]
     TABLE.write_text("\n".join(lines) + "\n")

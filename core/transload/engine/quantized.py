@@ -63,14 +63,15 @@ def quantized_kernel(op: Any, kernel: Callable[..., Any], mode: str) -> Callable
         return kernel
 
     def through_reals(op: Any, *arrays: Any, **more: Any) -> Any:
+        # In float64 the reals are exact to far below half a step, so that rounding decides as in exact arithmetic.
         reals = [
-            dequantize(array, element) if isinstance(element, QuantType) and array is not None else array
+            dequantize(array, element, np.float64) if isinstance(element, QuantType) and array is not None else array
             for array, element in zip(arrays, operands, strict=True)
         ]
         computed = kernel(op, *reals, **more)
         outputs = computed if isinstance(computed, tuple | list) else (computed,)
         stored = tuple(
-            quantize(array, element) if isinstance(element, QuantType) else array
+            quantize(array, element) if isinstance(element, QuantType) else np.asarray(array).astype(dtype_of(element), copy=False)
             for array, element in zip(outputs, results, strict=True)
         )
         return stored if isinstance(computed, tuple | list) else stored[0]

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..ir.attributes import DenseArray, FloatAttr, IntAttr, OpaqueAttr, Symbol
 from ..ir.constants import ArrayData, Dense, ElidedData, LazyData, SplatData, dtype_of
-from ..ir.types import BOOL, F64, I64, FloatType, IndexType, IntegerType, TensorType, Type
+from ..ir.types import BOOL, F64, I64, BuiltinType, FloatType, IndexType, IntegerType, QuantType, TensorType, Type
 from .attribute_text import attribute_text
 from .dense_text import LiteralError, byte_width, from_bytes, parse_literal
 from .resources import ELIDED, Blob, Constants
@@ -359,10 +359,8 @@ class AttributeParser(TypeParser):
         try:
             dtype_of(type_.element)
         except ValueError:
-            from ..ir.types import BuiltinType
-
             return BuiltinType(str(type_))
-        return type_
+        return BuiltinType(str(type_)) if isinstance(type_.element, QuantType) else type_
 
     def _hex_constant(self, type_: TensorType, start: int, end: int) -> Dense:
         if (end - start) % 2:

@@ -40,7 +40,7 @@ _location = re.compile(r"\s*loc\s*(?=\()").match
 _quoted_word = re.compile(STRING)
 _resource = re.compile(rf'{BLANK}(?:({BARE_NAME})|({STRING}))\s*:\s*"0x([0-9A-Fa-f]*)"').match
 _ISOLATED = {"builtin.module", "func.func"}
-_CACHED_TEXT = 2000  # longest attribute dictionary that is remembered by its text
+_CACHED_TEXT = 2000  # longest signature, and longest dictionary of attributes, that is remembered by its text
 
 _GENERIC_ONLY = "only MLIR's generic form is read, in which an op is written \"dialect.op\"(%operands) ..."
 _HOW_TO_PRINT = "print it so with the tool it comes from: mlir-opt, tosa-opt, stablehlo-opt or iree-opt --mlir-print-op-generic"
@@ -299,16 +299,14 @@ class _Parser(LocationParser):
         """`: (types) -> types loc(...)`; the location is its name, None, or True where it is still to be read."""
         text = self.text
         start = self.pos
-        end = text.find("\n", start)
-        if end < 0:
-            end = len(text)
-        line = text[start:end]
+        end = text.find("\n", start, start + _CACHED_TEXT)
+        line = text[start:end] if end >= 0 else ""
         at = line.find(" loc(")
         known = self.signatures.get(line if at < 0 else line[:at])
         if known is None:
             self.take(":", "before the types of operands and results")
             known = self.take_signature()
-            if text.startswith(" loc(", self.pos) or self.pos == end:
+            if self.pos < start + _CACHED_TEXT and (text.startswith(" loc(", self.pos) or self.pos == end):
                 self.signatures[text[start : self.pos]] = known
         elif at < 0:
             self.pos = end

@@ -15,9 +15,10 @@ from .strings import STRING, SUFFIX_NAME
 
 __all__ = ["MAX_EXPANSION", "TypeParser"]
 
-MAX_EXPANSION = 1 << 28
-"""Characters that all uses of aliases together may stand for. Without a limit, forty lines of aliases
+MAX_EXPANSION = 1 << 24
+"""Characters that all uses of long aliases together may stand for. Without a limit, forty lines of aliases
 that each name the one before twice stand for more text than there is memory."""
+_SHORT_ALIAS = 256
 _MAX_WIDTH = (1 << 24) - 1  # MLIR's own limit of an integer type's bits
 _MAX_STORAGE = 64
 _MAX_SIZE = (1 << 63) - 1
@@ -230,7 +231,8 @@ class TypeParser(Scanner):
 
     def count_expansion(self, size: int) -> None:
         """Take note that an alias was put in; text whose aliases stand for too much is refused."""
-        self.expansion += size
+        if size > _SHORT_ALIAS:
+            self.expansion += size
         if self.expansion > MAX_EXPANSION:
             self.error(f"the aliases of this text stand for more than {MAX_EXPANSION} characters")
 

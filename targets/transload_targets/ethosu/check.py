@@ -24,7 +24,8 @@ HINTS = {
 
 def check_module(module: Module, accelerator: Accelerator) -> Sequence[Finding]:
     """Every reason why Vela would refuse the module for this accelerator; findings that differ only in names are joined."""
-    return merge_findings([finding for op in module.ops() if op.name not in STRUCTURE for finding in refusals(op, accelerator.family)])
+    family = accelerator.family
+    return merge_findings([finding for op in module.ops() if op.name not in STRUCTURE for finding in refusals(op, family)])
 
 
 def refusals(op: Op, family: str) -> list[Finding]:
@@ -37,15 +38,15 @@ def refusals(op: Op, family: str) -> list[Finding]:
     for constraint in constraints_of(op, family):
         holds = constraint.holds(op, family)
         if holds is not True:
-            detail = f", not {holds}" if holds else ""
-            findings.append(Finding(op.name, f"{_who(constraint.families)} needs {constraint.why}{detail}", names, constraint.hint))
-            if constraint.families == tuple(FAMILIES) and constraint.holds.__name__ in ("static_shapes", "no_empty_tensors"):
-                break  # the others compute with the sizes
+            why = f"{_who(constraint.families)} {constraint.why}" + (f", not {holds}" if holds else "")
+            findings.append(Finding(op.name, why, names, constraint.hint))
+            if constraint.first:
+                break
     return findings
 
 
 def _who(families: Sequence[str]) -> str:
-    return "Vela" if len(families) == len(FAMILIES) else " and ".join(FAMILIES[family] for family in families)
+    return "Vela needs" if len(families) == len(FAMILIES) else f"{' and '.join(FAMILIES[family] for family in families)} need"
 
 
 def _wrong_types(op: Op, family: str) -> tuple[str, str] | None:
@@ -53,7 +54,8 @@ def _wrong_types(op: Op, family: str) -> tuple[str, str] | None:
     if op.dialect != "tosa":
         return "Vela takes ops of TOSA only", "convert the model to the tosa dialect"
     if _has_floats(op):
-        return f"{FAMILIES[family]} computes with integers only, and this works on floats", "quantize the model first (int8, or int16 activations)"
+        return (f"{FAMILIES[family]} computes with integers only, and this works on floats",
+                "quantize the model first (int8, or int16 activations)")
     if accepted(op, family) != "no":
         return None
     if op.declaration is None or not is_known(op.name):

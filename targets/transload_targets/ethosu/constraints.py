@@ -1,7 +1,7 @@
 """What Vela asks of an op beyond its element types.
 
-Each constraint is a function whose docstring is what a user reads: it follows the words "needs" or "on
-Ethos-U55, needs". It returns True where the op meets it, else False or the detail of how it does not.
+Each constraint is a function whose docstring is what a user reads, after the words "Vela needs" or "Ethos-U55
+need". It returns True where the op meets it, else False or the detail of how it does not.
 
 Sources: Vela 5.2.0's report of supported operators, and measurement (`benchmarks/ethosu_probe.py`). Where the
 report names a limit that Vela overcomes by splitting the op, measurement counts. A constraint never refuses
@@ -16,8 +16,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from transload.ir import I8, I16, I32, Op, QuantType, TensorType, Value
-from transload.ir.build import constant_of, is_constant
+from transload.ir import I16, I32, Op, QuantType, TensorType, Value
+from transload.ir.build import constant_of
 
 from .facts import accepted, operand_slots
 
@@ -25,6 +25,7 @@ __all__ = ["CONSTRAINTS", "Constraint", "constraints_of"]
 
 OLD = ("u55", "u65")
 ALL = ("u55", "u65", "u85")
+CONVOLUTIONS = ("tosa.conv2d", "tosa.depthwise_conv2d", "tosa.conv3d")
 LONGEST = 65536
 """The longest axis that the hardware counts."""
 
@@ -37,17 +38,21 @@ class Constraint:
     why: str
     families: tuple[str, ...]
     hint: str
+    first: bool = False
+    """Whether the constraints after it make sense only where it holds."""
 
 
 CONSTRAINTS: dict[str, list[Constraint]] = {}
 """Constraints by op name; those of `*` bind every op."""
 
 
-def needs(*ops: str, families: tuple[str, ...] = ALL, hint: str = "") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def needs(
+    *ops: str, families: tuple[str, ...] = ALL, hint: str = "", first: bool = False,
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Decorator: these ops (`conv2d`; `*` for all) need what the function checks, on these families."""
 
     def add(holds: Callable[..., Any]) -> Callable[..., Any]:
-        made = Constraint(holds, inspect.cleandoc(holds.__doc__ or ""), families, hint)
+        made = Constraint(holds, inspect.cleandoc(holds.__doc__ or ""), families, hint, first)
         for op in ops:
             CONSTRAINTS.setdefault(op if op == "*" else f"tosa.{op}", []).append(made)
         return holds
@@ -74,16 +79,30 @@ def _numbers(value: Value | None) -> tuple[int, ...] | None:
     return None if dense is None else tuple(int(number) for number in dense.numpy().reshape(-1))
 
 
+def _is_constant(value: Value) -> bool:
+    """Whether a value is a constant, or computed from constants alone, which Vela does when compiling."""
+    seen: set[Op] = set()
+    pending = [value]
+    while pending:
+        op = pending.pop().op
+        if op is None:
+            return False
+        if op not in seen:
+            seen.add(op)
+            pending += op.operands
+    return True
+
+
 # --- every op
 
 
-@needs("*", hint="give the shape of the model's inputs when converting it")
+@needs("*", hint="give the shape of the model's inputs when converting it", first=True)
 def static_shapes(op: Any, family: str) -> bool | str:
     """tensors whose sizes are all known when compiling"""
     return next((f"{value.type}" for value in _tensors(op) if not value.type.is_static), True)  # type: ignore[attr-defined]
 
 
-@needs("*", hint="remove the part of the model that works on nothing")
+@needs("*", hint="remove the part of the model that works on nothing", first=True)
 def no_empty_tensors(op: Any, family: str) -> bool | str:
     """tensors with at least one element"""
     return next((f"{value.type}" for value in _tensors(op) if 0 in (value.type.shape or ())), True)  # type: ignore[attr-defined]
@@ -101,27 +120,33 @@ _FIXED = frozenset({"input_zp", "weight_zp", "output_zp", "input1_zp", "a_zp", "
 @needs("*")
 def constant_parameters(op: Any, family: str) -> bool | str:
     """zero points, multipliers, shifts and padding values that are constants"""
-    computed = [name for name, values, _ in operand_slots(op) if name in _FIXED and not all(map(is_constant, values))]
+    computed = [name for name, values, _ in operand_slots(op) if name in _FIXED and not all(map(_is_constant, values))]
     return not computed or f"{', '.join(computed)} computed"
 
 
 @needs("*")
 def constant_sizes(op: Any, family: str) -> bool | str:
     """shapes, sizes and starts that are constants"""
-    return all(is_constant(value) for value in op.operands if str(value.type).startswith("!tosa.shape")) or "computed"
+    return all(_is_constant(value) for value in op.operands if str(value.type).startswith("!tosa.shape")) or "computed"
 
 
 # --- convolutions, pooling, products
 
 
 @needs("conv2d", "depthwise_conv2d", families=OLD, hint="Ethos-U85 takes computed weights")
-@needs("transpose_conv2d", "conv3d")
+@needs("transpose_conv2d")
 def constant_weights(op: Any, family: str) -> bool | str:
     """weights and bias that are constants"""
-    return is_constant(op.weight) and is_constant(op.bias) or "computed"
+    return (_is_constant(op.weight) and _is_constant(op.bias)) or "computed"
 
 
-@needs("conv2d", "depthwise_conv2d", "transpose_conv2d", "max_pool2d", "avg_pool2d")
+@needs("conv3d")
+def constant_deep_weights(op: Any, family: str) -> bool | str:
+    """weights and bias of a 3-D convolution that are constants (on Ethos-U85 where the kernel is deeper than 1)"""
+    return (family == "u85" and op.weight.shape[1] == 1) or (_is_constant(op.weight) and _is_constant(op.bias)) or "computed"
+
+
+@needs("conv2d", "conv3d", "depthwise_conv2d", "transpose_conv2d", "max_pool2d", "avg_pool2d")
 def channels(op: Any, family: str) -> bool | str:
     """at most 65536 channels"""
     widest = max(op.operands[0].shape[-1], op.results[0].shape[-1])
@@ -131,10 +156,15 @@ def channels(op: Any, family: str) -> bool | str:
 @needs("conv2d", "depthwise_conv2d", "conv3d", families=OLD, hint="rescale the sums to i8, i16 or i32 before anything else")
 def sums_rescaled(op: Any, family: str) -> bool | str:
     """48-bit sums that go nowhere but into rescales"""
-    if accepted(op, family) != "rescaled":
-        return True
     users = {user.name for user in op.result.uses}
-    return users == {"tosa.rescale"} or f"used by {', '.join(sorted(users)) or 'nothing'}"
+    return accepted(op, family) == "yes" or users == {"tosa.rescale"} or f"used by {', '.join(sorted(users)) or 'nothing'}"
+
+
+@needs("rescale", families=OLD, hint="Ethos-U85 rescales any 48-bit tensor")
+def sums_of_convolution(op: Any, family: str) -> bool | str:
+    """48-bit numbers to rescale that come right from a convolution"""
+    source = op.input.op.name if op.input.op is not None else "an input"
+    return accepted(op, family) == "yes" or source in CONVOLUTIONS or f"from {source}"
 
 
 @needs("depthwise_conv2d", families=OLD, hint="Ethos-U85 has no such limit")
@@ -156,8 +186,8 @@ def upsampling_stride(op: Any, family: str) -> bool | str:
     _, height, width, _ = op.input.shape
     _, rows, columns, _ = op.weight.shape
     stride = tuple(op.stride)
-    fits = stride in ((1, 1), (2, 2)) or (stride == (1, 2) and height == rows == 1) or (stride == (2, 1) and width == columns == 1)
-    return fits or f"stride {stride}, input {height}x{width}, kernel {rows}x{columns}"
+    one_way = (stride == (1, 2) and height == rows == 1) or (stride == (2, 1) and width == columns == 1)
+    return one_way or stride in ((1, 1), (2, 2)) or f"stride {stride}, input {height}x{width}, kernel {rows}x{columns}"
 
 
 @needs("avg_pool2d", families=OLD, hint="pad first, or average in two steps; Ethos-U85 has no such limit")
@@ -196,41 +226,44 @@ def summed_axis(op: Any, family: str) -> bool | str:
 
 @needs("transpose", families=OLD, hint="Ethos-U85 has no such limit")
 def transposed_axes(op: Any, family: str) -> bool | str:
-    """axes of at most 65536 elements where a transpose moves them"""
+    """axes of at most 65536 elements where a transpose moves them (32-bit elements: 16384 in the last of three)"""
     sizes = [size for size in op.input1.shape if size != 1]
     order = [axis for axis in op.perms if op.input1.shape[axis] != 1]
-    return order == sorted(order) or max(sizes) <= LONGEST or f"{op.input1.type}"
+    if order == sorted(order):
+        return True
+    rows_swapped = len(order) == 3 and order[1] < order[0] < order[2] and _stored(op.input1) == I32
+    return (max(sizes) <= LONGEST and not (rows_swapped and sizes[2] > 16384)) or f"{op.input1.type}"
 
 
 @needs("reverse", families=OLD, hint="transpose, reverse and transpose back; Ethos-U85 reverses any axis")
 def reversed_axis(op: Any, family: str) -> bool | str:
-    """a reversed axis that is not the last one"""
-    return _stored(op.input1) not in (I8, I16, I32) or op.axis < op.input1.rank - 1 or f"axis {op.axis} of {op.input1.type}"
+    """a reversed axis that is not the last one, in a batch of 1"""
+    shape = op.input1.shape
+    return op.axis < len(shape) - 1 or math.prod(shape[:-3]) > 1 or f"axis {op.axis} of {op.input1.type}"
 
 
 @needs("table")
 def constant_wide_table(op: Any, family: str) -> bool | str:
     """a table for 16-bit values that is a constant"""
-    return _stored(op.input1) != I16 or is_constant(op.table) or "computed"
+    return _stored(op.input1) != I16 or _is_constant(op.table) or "computed"
 
 
 @needs("resize", families=OLD, hint="Ethos-U85 takes any resize")
 def resized(op: Any, family: str) -> bool | str:
-    """a resize to nearest neighbours, 2, 4 or 8 times in both directions with aligned corners or half-pixel centres, batch 1"""
+    """a resize to nearest neighbours, 2, 4 or 8 times in each direction, with aligned corners or half-pixel centres, batch 1"""
     scale, offset, border = _numbers(op.scale), _numbers(op.offset), _numbers(op.border)
     if scale is None or offset is None or border is None:
         return True  # `constant_sizes` speaks
     batch, height, width, _ = op.input.shape
     detail = f"{op.mode.lower()}, scale {scale}, offset {offset}, border {border}, {op.input.type}"
     if op.mode == "BILINEAR":
-        return scale == (1, 1, 1, 1) and not any(offset + border) or detail
-    factors = (scale[0] // scale[1], scale[2] // scale[3])
+        return (scale == (1, 1, 1, 1) and not any(offset + border)) or detail
     if height == width == 1 or op.input.shape == op.output.shape:
         return True
-    whole = scale[0] % scale[1] == 0 and scale[2] % scale[3] == 0
-    same = factors[0] == factors[1] or (factors[0] == 1 and height == 1) or (factors[1] == 1 and width == 1)
+    factors = [scale[2 * i] / scale[2 * i + 1] for i in (0, 1)]
+    larger = all(factor in (2, 4, 8) or (factor == size == 1) for factor, size in zip(factors, (height, width), strict=True))
     placed = all(_centred(scale[2 * i : 2 * i + 2], offset[i], border[i]) for i in (0, 1))
-    return whole and same and max(factors) in (2, 4, 8) and placed and batch == 1 or detail
+    return (larger and placed and batch == 1) or detail
 
 
 def _centred(scale: tuple[int, ...], offset: int, border: int) -> bool:
@@ -238,12 +271,3 @@ def _centred(scale: tuple[int, ...], offset: int, border: int) -> bool:
     numerator, denominator = scale
     excess = numerator // denominator - 1
     return (denominator == 1 and offset == border == 0) or (denominator == 2 and (offset, border) == (-excess, excess))
-
-
-# --- elementwise
-
-
-@needs("arithmetic_right_shift", families=OLD, hint="Ethos-U85 takes both kinds")
-def rounding_shift(op: Any, family: str) -> bool | str:
-    """a right shift that rounds"""
-    return bool(op.round) or "round = false"

@@ -2,7 +2,8 @@
 
 `accepted.json` is written by `benchmarks/ethosu_probe.py --write`, which compiles a file of one op for each
 combination. An entry `"i16 i8 -> i48": "u55+ u65+ u85"` says that those element types of data operands and
-result pass on all three families, on Ethos-U55 and U65 only where a rescale follows.
+result pass on all three families, on Ethos-U55 and U65 only where a rescale follows; `+u55` at a rescale: only
+right after a convolution.
 """
 
 from __future__ import annotations
@@ -39,20 +40,20 @@ def is_known(op_name: str) -> bool:
 
 
 def signatures_of(op_name: str, family: str) -> list[str]:
-    """The signatures of an op that pass on a family, with or without a rescale after it."""
+    """The signatures of an op that pass on a family, some of them only next to another op."""
     row = _table()["accepted"].get(op_name, {})
-    return [text for text, families in row.items() if {family, f"{family}+"} & set(families.split())]
+    return [text for text, families in row.items() if {family, f"{family}+", f"+{family}"} & set(families.split())]
 
 
 def accepted(op: Op, family: str) -> str:
-    """How a family takes an op with its element types: `yes`, `rescaled` (only where a rescale follows) or `no`."""
+    """How a family takes an op with its element types: `yes`, `no`, or `fused`, which is: next to the right op."""
     row = _table()["accepted"].get(op.name, {})
     if op.name in ANY_TYPES:
         return "yes" if signatures_of(op.name, family) else "no"
     families = row.get(signature(op), "").split()
     if family in families:
         return "yes"
-    return "rescaled" if f"{family}+" in families else "no"
+    return "fused" if f"{family}+" in families or f"+{family}" in families else "no"
 
 
 def element_name(value: Value) -> str:

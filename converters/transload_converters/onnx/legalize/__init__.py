@@ -10,6 +10,7 @@ from functools import reduce as _join
 from operator import add
 
 from transload.conversion import hint_for
+from transload.errors import ConversionError
 from transload.ir import Module
 from transload.passes.dce import eliminate_dead_code
 from transload.plugin_host import host
@@ -20,6 +21,7 @@ from . import (
     quantize, recurrent, reduce, resize,
 )
 from .qdq import fold_qdq
+from .table import DEPENDS
 
 __all__ = ["NAME", "TABLE", "legalize"]
 
@@ -39,7 +41,20 @@ def legalize(module: Module) -> None:
     """
     for function in module.functions.values():
         quantize.adopt_quantized_arguments(function.regions[0].block)
-    convert_ops(module, host().table(NAME), "onnx", hint=hint_for(host().conversions[NAME]))
+    try:
+        convert_ops(module, host().table(NAME), "onnx", hint=hint_for(host().conversions[NAME]))
+    except ConversionError as error:
+        raise _causes_alone(error) from None
     module.attributes.pop("onnx.opset", None)
     fold_qdq(module)
     eliminate_dead_code(module)
+
+
+def _causes_alone(error: ConversionError) -> ConversionError:
+    """The error without the ops that are in it only because they come after another one in it."""
+    causes = [finding for finding in error.findings if finding.why != DEPENDS]
+    if not causes or len(causes) == len(error.findings):
+        return error
+    total = sum(finding.count for finding in causes)
+    kinds = len({finding.what for finding in causes})
+    return ConversionError(f"{total} op(s) of {kinds} kind(s) cannot be converted from 'onnx'", causes, error.hint)

@@ -19,7 +19,7 @@ from transload.plugin_host import host
 from transload.rewrite import Rewriter, convert_ops
 
 from .movement import slice_along
-from .table import OnnxTable, attr, axis_of, cast, need, operand, opset, reshape, shape_of, splat
+from .table import IMPOSSIBLE, OnnxTable, attr, axis_of, cast, need, operand, opset, reshape, shape_of, splat
 
 TABLE = OnnxTable()
 
@@ -58,12 +58,22 @@ def yield_(op: Op, rw: Rewriter) -> list[Value]:
 
 @TABLE("onnx.If")
 def if_(op: Op, rw: Rewriter) -> list[Value]:
-    """If: the chosen branch where the condition is constant, else `top.If`."""
+    """If: the chosen branch where the condition is constant, else `top.If`.
+
+    A branch that cannot be run with the shapes there are (its operands do not fit) is never chosen in a run that
+    succeeds, so then the other one is taken: models for several input sizes have such branches.
+    """
     condition = need(op, 0)
     known = rw.constant_of(condition)
     if known is not None:
         return _take_over(rw, op.regions[0 if np.asarray(known).any() else 1].block)
-    _convert_regions(op)
+    try:
+        _convert_regions(op)
+    except Unsupported:
+        possible = [region for region in op.regions if not any(IMPOSSIBLE in inner.attributes for inner in region.block)]
+        if len(possible) != 1 or any(inner.dialect == "onnx" for inner in possible[0].block):
+            raise
+        return _take_over(rw, possible[0].block)
     branches = [region.block.terminator.operands for region in op.regions]
     then, otherwise = ([value.type for value in values] for values in branches)
     if then != otherwise:
@@ -79,7 +89,7 @@ def _take_over(rw: Rewriter, block: Block) -> list[Value]:
     values = list(block.terminator.operands)
     for inner in block:
         block.remove(inner)
-        if inner.name == "onnx.Yield":
+        if inner.name in ("onnx.Yield", "top.Yield"):
             inner.drop_references()
         else:
             rw.block.insert(inner, rw.before)

@@ -12,7 +12,7 @@ from transload.ir import FloatType, Op, QuantType, Value
 from transload.rewrite import Rewriter
 
 from .table import (
-    MAX_CONSTANT, OnnxTable, attr, axes_of, axis_of, constant_ints, need, need_attr, operand, opset, permute, reshape,
+    Impossible, OnnxTable, attr, axes_of, axis_of, constant_ints, need, need_attr, operand, opset, permute, reshape,
     shape_of,
 )
 
@@ -71,7 +71,7 @@ def squeeze(op: Op, rw: Rewriter) -> Value:
     if not axes:
         return value
     if any(shape[axis] != 1 for axis in axes):
-        raise Unsupported(f"drops dimensions {axes} of a tensor of shape {shape}; they must have size 1")
+        raise Impossible(f"drops dimensions {axes} of a tensor of shape {shape}; they must have size 1")
     return rw.emit("top.Squeeze", value, axes=axes)
 
 

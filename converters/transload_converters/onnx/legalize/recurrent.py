@@ -10,7 +10,7 @@ from transload.errors import Unsupported
 from transload.ir import Op, Value
 from transload.rewrite import Rewriter
 
-from .table import OnnxTable, attr, need, operand, shape_of
+from .table import Impossible, OnnxTable, attr, need, operand, shape_of
 
 TABLE = OnnxTable()
 
@@ -22,8 +22,10 @@ def _common(op: Op, rw: Rewriter, kind: str) -> tuple[Value | None, dict[str, An
     value, recurrence = need(op, 0, "X"), need(op, 2, "R")
     layout = attr(op, "layout", 0)
     shape = shape_of(value)
-    if len(shape) != 3 or layout not in (0, 1):
-        raise Unsupported(f"works on a tensor of shape {shape} with layout {layout}")
+    if len(shape) != 3:
+        raise Impossible(f"works on a tensor of shape {shape}, and needs one of rank 3")
+    if layout not in (0, 1):
+        raise Unsupported(f"layout is {layout}, and must be 0 or 1")
     time = shape[1 if layout else 0]
     lengths = operand(op, 4)
     if lengths is not None:

@@ -14,19 +14,30 @@ from typing import Any
 
 import numpy as np
 
-from transload.errors import Unsupported
+from transload.errors import ShapeError, Unsupported
 from transload.ir import (
     BOOL, Dense, FloatType, IntegerType, NoneType, Op, QuantType, SplatData, TensorType, Type, Value, dtype_of,
 )
 from transload.rewrite import Rewriter, RewriteTable
 
 __all__ = [
-    "OnnxTable", "as_integers", "attr", "axes_of", "axis_of", "cast", "constant_ints", "constant_scalar", "first_of", "is_float",
+    "DEPENDS", "IMPOSSIBLE", "Impossible", "OnnxTable", "as_integers", "attr", "axes_of", "axis_of", "cast", "constant_ints", "constant_scalar", "first_of", "is_float",
     "is_integer", "need", "need_attr", "operand", "opset", "permute", "reshape", "scalar_like", "shape_of", "splat", "unused_results",
 ]
 
 MAX_CONSTANT = 1 << 28
 """Elements that a constant computed here may have."""
+
+DEPENDS = "uses a value whose op cannot be converted"
+"""Why an op is not converted that comes after one which could not be: not worth a finding of its own."""
+
+IMPOSSIBLE = "onnx.impossible"
+"""Attribute of an op that fails whenever it is run: its operands' shapes do not fit. See `control.if_`."""
+
+
+class Impossible(Unsupported):
+    """Raised by a rewrite function for an op that no runtime could compute, shapes being what they are."""
+
 
 _HAND_ON = ("integers", "carried", "native")
 
@@ -45,7 +56,7 @@ class OnnxTable(RewriteTable):
         enter = super().__call__(*names)
 
         def add(function: Callable[..., Any]) -> Callable[..., Any]:
-            enter(function if stored == "native" else _guarded(function, stored))
+            enter(_guarded(function, stored))
             return function
 
         return add
@@ -53,6 +64,17 @@ class OnnxTable(RewriteTable):
 
 def _guarded(function: Callable[..., Any], stored: str) -> Callable[..., Any]:
     def rewrite(op: Op, rw: Rewriter) -> Any:
+        if any(isinstance(v.owner, Op) and v.owner.dialect == op.dialect for v in op.operands):
+            raise Unsupported(DEPENDS)
+        try:
+            return taking(op, rw)
+        except (ShapeError, Impossible):
+            op.attributes[IMPOSSIBLE] = True
+            raise
+
+    def taking(op: Op, rw: Rewriter) -> Any:
+        if stored == "native":
+            return function(op, rw)
         kinds = [v.type.element for v in op.operands if isinstance(v.type, TensorType) and isinstance(v.type.element, QuantType)]
         if not kinds or (stored == "carried" and not kinds[0].per_axis and _only(op, kinds[0])):
             return function(op, rw)
@@ -150,7 +172,7 @@ def shape_of(value: Value) -> tuple[int, ...]:
 def axis_of(axis: int, rank: int, what: str = "axis") -> int:
     """An axis counted from the front."""
     if not -rank <= axis < max(rank, 1):
-        raise Unsupported(f"{what} {axis} is outside a tensor of rank {rank}")
+        raise Impossible(f"{what} {axis} is outside a tensor of rank {rank}")
     return axis + rank if axis < 0 else axis
 
 

@@ -36,12 +36,14 @@ def hybrid_conv(
     Where the weights have several scales (and always where it is depthwise), LiteRT quantizes the image
     asymmetrically, else symmetrically.
     """
-    element: QuantType = weights.element  # type: ignore[assignment]
-    asymmetric = len(set(element.scales)) > 1 or op.name == "tfl.depthwise_conv_2d"
-    axes = tuple(range(1, value.rank))
-    integers, scale = _quantize(rw, value, axes, asymmetric)
+    depthwise = op.name == "tfl.depthwise_conv_2d"
+    per_channel = len(set(weights.element.scales)) > 1  # type: ignore[attr-defined]
+    integers, scale = _quantize(rw, value, tuple(range(1, value.rank)), per_channel or depthwise)
     sums = rw.emit("top.Conv", integers, weight_integers(rw, weights), **geometry)
-    return _finish(op, rw, _rescale(rw, sums, scale, element), bias)
+    if per_channel and not depthwise:
+        # The one kernel that multiplies by one scale after the other, which rounds differently.
+        return _finish(op, rw, rw.emit("top.Mul", rw.emit("top.Mul", sums, _scales(rw, weights)), scale), bias)
+    return _finish(op, rw, _rescale(rw, sums, scale, weights), bias)
 
 
 def hybrid_matmul(
@@ -54,11 +56,10 @@ def hybrid_matmul(
 
 def hybrid_product(op: Op, rw: Rewriter, value: Value, weights: Value, right_transpose: bool = True) -> Value:
     """The matrix product alone."""
-    element: QuantType = weights.element  # type: ignore[assignment]
     asymmetric = bool(op.attribute("asymmetric_quantize_inputs", False))
     integers, scale = _quantize(rw, value, (value.rank - 1,), asymmetric)
     sums = rw.emit("top.MatMul", integers, weight_integers(rw, weights), right_transpose=right_transpose)
-    return _rescale(rw, sums, scale, element)
+    return _rescale(rw, sums, scale, weights)
 
 
 def weight_integers(rw: Rewriter, weights: Value) -> Value:
@@ -74,10 +75,15 @@ def weight_integers(rw: Rewriter, weights: Value) -> Value:
     return rw.constant(integers)
 
 
-def _rescale(rw: Rewriter, sums: Value, scale: Value, element: QuantType) -> Value:
+def _scales(rw: Rewriter, weights: Value) -> Value:
+    """The scales of the weights: a scalar, or one an output channel."""
+    scales = np.asarray(weights.element.scales, np.float32)  # type: ignore[attr-defined]
+    return rw.constant(scales if scales.size > 1 else scales.reshape(()))
+
+
+def _rescale(rw: Rewriter, sums: Value, scale: Value, weights: Value) -> Value:
     """Real numbers: sums of products times both scales."""
-    product = rw.emit("top.Mul", sums, rw.constant(np.asarray(element.scales, np.float32)))
-    return rw.emit("top.Mul", product, scale)
+    return rw.emit("top.Mul", sums, rw.emit("top.Mul", _scales(rw, weights), scale))
 
 
 def _finish(op: Op, rw: Rewriter, product: Value, bias: Value | None) -> Value:

@@ -52,6 +52,7 @@ class Interp:
 
     TFLite: half_pixel_centers is half_pixel for bilinear and tf_half_pixel_for_nn with floor for nearest, align_corners
     rounds halves up (round_prefer_ceil) for nearest, and neither is asymmetric with floor.
+    `out / in` is an exact fraction; scales are taken as the float32 numbers that files hold.
     """
 
     input = operand("[N, C, spatial..] (NCHW) or [N, spatial.., C] (NHWC)", type=NUMBER_TENSOR)

@@ -164,10 +164,12 @@ class Slice(SameElements):
             return TensorType((None,) * shape_rank(op.size.type), element)
         if shape is not None and start is not None:
             fits = len(start) == len(size) == len(shape) and all(
-                a >= 0 and n >= 0 and (whole is None or a + n <= whole) for a, n, whole in zip(start, size, shape, strict=True))
+                a >= 0 and n >= -1 and (whole is None or a + max(n, 0) <= whole) for a, n, whole in zip(start, size, shape, strict=True))
             if not fits:
                 raise ShapeError(f"tosa.slice at {op.origin!r}: {size} from {start} is not inside {op.input1.type}")
-        # A size of -1 means "up to the end", which tosa-opt allows while shapes are not known.
+            # A size of -1 means "up to the end", which MLIR allows while shapes are not known.
+            size = tuple(
+                n if n >= 0 else -1 if whole is None else whole - a for a, n, whole in zip(start, size, shape, strict=True))
         return TensorType(tuple(None if n < 0 else n for n in size), element)
 
 

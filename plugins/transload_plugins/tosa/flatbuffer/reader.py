@@ -11,13 +11,15 @@ import numpy as np
 from transload.errors import Finding, ReadError, UsageError, merge_findings
 from transload.ir import (
     Block, Dense, FusedLocation, Location, Module, NoneType, Op, Region, TensorType, Type, Value, new_module, set_results,
+    update_function_type,
 )
 from transload.registry import lookup
 from transload.ir.types import INDEX
 from transload.ir.verify import check
-from transload.plugin import Source
+from transload.plugin import Source, resolve
+from transload.plugin_host import host
 
-from ..dialect.base import shape_type, storage
+from ..dialect.base import equal_sizes, shape_type, storage
 from .access import FlatBuffer, Table, describe
 from .schema import DTYPES, ENUMS, IDENTIFIER, OPERATORS, Operator
 from .values import decode, decode_number, decode_shape
@@ -45,23 +47,30 @@ def read(source: Source, inputs: Mapping[str, TensorType]) -> Module:
     if len(data) < 12 or not detect(bytes(data[:8])):
         raise ReadError(f"{name} is no TOSA flatbuffer: it does not say TOSA at byte 4")
     module = _Reader(FlatBuffer(data, name)).read()
-    _check_inputs(module, inputs)
+    _fix_inputs(module, inputs)
     findings = check(module)
     if findings:
         raise ReadError(f"{name} breaks rules of TOSA's operators: {len(findings)} finding(s)", findings)
     return module
 
 
-def _check_inputs(module: Module, inputs: Mapping[str, TensorType]) -> None:
-    """The shapes that the user asks for must be those of the file, whose graph is made for them."""
-    there = {argument.name: argument.type for argument in module.body_of_main.arguments}
+def _fix_inputs(module: Module, inputs: Mapping[str, TensorType]) -> None:
+    """Give inputs of unknown sizes those that the user wants, and infer all other shapes anew."""
+    there = {argument.name: argument for argument in module.body_of_main.arguments}
+    changed = False
     for name, wanted in inputs.items():
         if name not in there:
             raise UsageError(f"the file has no input {name!r}", hint=f"inputs: {', '.join(map(str, there)) or 'none'}")
-        given = there[name]
+        given = there[name].type
         element = given.element if isinstance(wanted.element, NoneType) else wanted.element  # type: ignore[attr-defined]
-        if TensorType(wanted.shape, element) != given:
-            raise UsageError(f"input {name!r} is {given}, not {wanted}", hint="a .tosa graph is made for the shapes it has")
+        fixed = TensorType(wanted.shape, element)
+        if element != given.element or not equal_sizes(wanted.shape, given.shape):  # type: ignore[attr-defined]
+            raise UsageError(f"input {name!r} is {given}, not {fixed}", hint="sizes that the file fixes cannot be changed")
+        changed |= fixed != given
+        there[name].type = fixed
+    if changed:
+        resolve(host().get("passes", "infer-shapes").run)(module)
+        update_function_type(module.main)
 
 
 class _Tensor(NamedTuple):

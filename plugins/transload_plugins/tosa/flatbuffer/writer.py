@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from transload.errors import ConversionError, Finding, UsageError, merge_findings
+from transload.files import atomic_path
 from transload.ir import Dense, Module, Op, TensorType, Type, Value, input_names, output_names
 from transload.ir.build import constant_of
 from transload.ir.types import DialectType
@@ -40,25 +39,11 @@ _GRAPH = ((0, "O"), (1, "O"))
 _VERSION = ((0, "i"), (1, "i"), (2, "i"), (3, "B"))
 
 
-def write(module: Module, path: str | os.PathLike, tosa_version: str = "1.0") -> None:
+def write(module: Module, path: str | Path, tosa_version: str = "1.0") -> None:
     """Write `module` to `path`: all of it, or nothing where it cannot be written."""
     pieces = serialize_pieces(module, tosa_version)
-    path = Path(path)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.writelines(pieces)
-        os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+    with atomic_path(path) as temporary, temporary.open("wb") as file:
+        file.writelines(pieces)
 
 
 def serialize(module: Module, tosa_version: str = "1.0") -> bytes:
@@ -218,7 +203,7 @@ class _GraphWriter:
             return None
         number = dtype_number(storage(type_))
         if type_.shape is None or None in type_.shape:
-            whole.refuse(op, "dynamic shape", f"{type_} has sizes that are not known",
+            whole.refuse(op, "dynamic shape", "a .tosa file holds no tensor whose sizes are known only when the model runs",
                          "give the model's inputs static shapes, which make all others known")
             return None
         if number is None:

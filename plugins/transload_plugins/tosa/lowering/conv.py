@@ -12,13 +12,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from transload.ir import BF16, F16, F32, FloatType, I8, I16, I32, I48, Op, QuantType, Type, Value
+from transload.ir import BF16, F16, F32, FloatType, I8, I16, I32, I48, Op, QuantType, Type, Value, dtype_of
 from transload.rewrite import Rewriter, RewriteTable, Unsupported
 
 from .. import build
 from ..dialect.base import storage_of
 from .arith import float_product
-from .rescaling import DOUBLE, WIDE, activation_range, fused_activation, is_unsigned, narrow, quant
+from .rescaling import DOUBLE, UNSIGNED, WIDE, activation_range, fused_activation, is_unsigned, narrow, quant
 from .windows import Window, fit, need_channels_last, squeeze_height, unsqueeze_height, window_of
 
 __all__ = ["TABLE", "Sum", "bias_value", "product_factors", "sum_of"]
@@ -65,7 +65,7 @@ def bias_value(rw: Rewriter, bias: Value | None, total: Sum, x: Value, w: Value,
     """The bias as a value of the sum's type: zeros where there is none, quantized where it is given in other numbers."""
     element = total.element
     if bias is None:
-        return build.const(rw, np.zeros(channels, np.int64 if element == I48 else np.float32).astype(_dtype(element)), element)
+        return build.const(rw, np.zeros(channels, np.int64 if element == I48 else np.float32).astype(dtype_of(element)), element)
     a, b, held = quant(x), quant(w), quant(bias)
     if a is None or b is None:
         return build.cast(rw, bias, element)
@@ -83,23 +83,24 @@ def bias_value(rw: Rewriter, bias: Value | None, total: Sum, x: Value, w: Value,
     if array.dtype.kind != "i":
         array = np.rint(array.astype(np.float64) / scales)
     low, high = element.range  # type: ignore[attr-defined]
-    array = np.clip(array.astype(np.int64), low, high).astype(_dtype(element))
+    array = np.clip(array.astype(np.int64), low, high).astype(dtype_of(element))
     return build.const(rw, np.broadcast_to(array.reshape(-1), (channels,)), element)
 
 
-def _dtype(element: Type) -> Any:
-    from transload.ir import dtype_of
+def finish(op: Op, rw: Rewriter, made: Value, x: Value, w: Value, part: int = 0) -> Value:
+    """A sum of products in the type of `op`'s result, with its activation.
 
-    return dtype_of(element)
-
-
-def finish(op: Op, rw: Rewriter, made: Value, x: Value, w: Value, repeat: int = 1) -> Value:
-    """A sum of products in the type of `op`'s result, with its activation. `repeat` is how often `w`'s scales recur."""
+    It is group number `part`; the scales of `w` are those of all groups, or the same for each. TOSA moves no numbers
+    of 48 bits, so this comes right behind the convolution.
+    """
     a, b = quant(x), quant(w)
     target = op.result.element
     if a is None or b is None:
         return fused_activation(rw, build.cast(rw, made, target) if isinstance(target, FloatType) else made, op)
-    factors = product_factors(a, b, target, is_unsigned(op)) * (repeat if b.per_axis else 1)
+    factors = product_factors(a, b, target, is_unsigned(op))
+    channels: int = made.shape[-1]  # type: ignore[assignment]
+    if len(factors) > channels:
+        factors = factors[part * channels : (part + 1) * channels]
     bias = quant(op.bias)
     rounding = WIDE if storage_of(made) == I48 and (bias is None or bias.storage != I32) else DOUBLE
     return narrow(rw, made, factors, target, rounding, activation_range(op))
@@ -125,21 +126,21 @@ def conv(op: Op, rw: Rewriter) -> Value | None:
         "pad": window.flat_pads, "stride": window.strides, "dilation": window.dilations, "acc_type": total.accumulator}
     name = "tosa.conv3d" if window.rank == 3 else "tosa.conv2d"
 
-    def convolve(x: Value, w: Value, bias: Value) -> Value:
-        return rw.emit(name, x, w, bias, *zero_points, element=total.element, **geometry)
+    def convolve(group: int, x: Value, w: Value, bias: Value) -> Value:
+        made = rw.emit(name, x, w, bias, *zero_points, element=total.element, **geometry)
+        return finish(op, rw, made, plain_x, plain_w, group)
 
     if op.group == 1:
-        made = convolve(x, w, bias)
+        made = convolve(0, x, w, bias)
     elif op.group == x.shape[-1] and window.rank == 2:
         kernel_h, kernel_w = window.kernel
         w = build.transpose(rw, w, (1, 2, 3, 0))
         w = build.reshape(rw, w, (kernel_h, kernel_w, op.group, channels // op.group))
         made = rw.emit("tosa.depthwise_conv2d", x, w, bias, *zero_points, element=total.element, **geometry)
+        made = finish(op, rw, made, plain_x, plain_w)
     else:
         made = in_groups(rw, op.group, convolve, (x, -1), (w, 0), (bias, 0))
-    if flat:
-        made = squeeze_height(rw, made)
-    return finish(op, rw, made, plain_x, plain_w)
+    return squeeze_height(rw, made) if flat else made
 
 
 def _scale_axis(w: Value) -> int | None:
@@ -148,7 +149,7 @@ def _scale_axis(w: Value) -> int | None:
 
 
 def in_groups(rw: Rewriter, groups: int, make: Callable[..., Value], *operands: tuple[Value, int]) -> Value:
-    """`make` of each group's slices of the operands (given with the axis to slice), joined along the last dimension."""
+    """`make(group, ...)` of each group's slices of the operands (given with the axis to slice), joined along the last dimension."""
 
     def part(value: Value, axis: int, group: int) -> Value:
         shape: list[int] = list(value.type.shape)  # type: ignore[attr-defined]
@@ -157,8 +158,8 @@ def in_groups(rw: Rewriter, groups: int, make: Callable[..., Value], *operands: 
         start[axis] = group * shape[axis]
         return build.slice_(rw, value, start, shape)
 
-    made = [make(*(part(value, axis, group) for value, axis in operands)) for group in range(groups)]
-    return build.concat(rw, made, made[0].rank - 1)
+    made = [make(group, *(part(value, axis, group) for value, axis in operands)) for group in range(groups)]
+    return build.concat(rw, made, made[0].rank - 1, made[0].element)
 
 
 @TABLE("top.Deconv")
@@ -190,16 +191,15 @@ def deconv(op: Op, rw: Rewriter) -> Value | None:
         size[dim + 1] = (x.shape[dim + 1] - 1) * window.strides[dim] + window.extent(dim) + sum(wanted)  # type: ignore[operator]
     zero_points = build.zero_point(rw, total.input_zp, x.element), build.zero_point(rw, total.weight_zp, w.element)
 
-    def convolve(x: Value, w: Value, bias: Value) -> Value:
-        return rw.emit(
+    def convolve(group: int, x: Value, w: Value, bias: Value) -> Value:
+        made = rw.emit(
             "tosa.transpose_conv2d", x, w, bias, *zero_points, element=total.element, out_pad=tuple(out_pad), stride=window.strides,
             acc_type=total.accumulator)
+        return finish(op, rw, made, plain_x, plain_w, group)
 
-    made = convolve(x, w, bias) if op.group == 1 else in_groups(rw, op.group, convolve, (x, -1), (w, -1), (bias, 0))
+    made = convolve(0, x, w, bias) if op.group == 1 else in_groups(rw, op.group, convolve, (x, -1), (w, -1), (bias, 0))
     made = build.slice_(rw, made, start, size)
-    if flat:
-        made = squeeze_height(rw, made)
-    return finish(op, rw, made, plain_x, plain_w, op.group)
+    return squeeze_height(rw, made) if flat else made
 
 
 def _dilated(rw: Rewriter, w: Value, dilations: tuple[int, ...], zero_point: int) -> Value:
@@ -231,13 +231,7 @@ def _as_forward(op: Op, rw: Rewriter, window: Window) -> Value:
     return rw.emit(
         "top.Conv", _stuffed(rw, op.input, window.strides), build.const(rw, turned, element), op.bias, element=op.result.element,
         kernel_shape=window.kernel, dilations=window.dilations, pads=(*(p[0] for p in pads), *(p[1] for p in pads)), group=group,
-        layout="NHWC", do_relu=op.do_relu, relu_limit=op.relu_limit, **_flags(op))
-
-
-def _flags(op: Op) -> dict[str, Any]:
-    from .rescaling import UNSIGNED
-
-    return {UNSIGNED: op.attributes[UNSIGNED]} if is_unsigned(op) else {}
+        layout="NHWC", do_relu=op.do_relu, relu_limit=op.relu_limit, **({UNSIGNED: True} if is_unsigned(op) else {}))
 
 
 def _stuffed(rw: Rewriter, x: Value, strides: tuple[int, ...]) -> Value:

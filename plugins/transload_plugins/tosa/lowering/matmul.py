@@ -135,7 +135,7 @@ def _batched(op: Op, rw: Rewriter) -> Value | None:
         w = build.reshape(rw, w, (*w.shape, 1))
     elif op.right_transpose:
         w = _swapped(rw, w)
-    rows, inner, columns = x.shape[-2], x.shape[-1], w.shape[-1]
+    inner, columns = x.shape[-1], w.shape[-1]
     batch = np.broadcast_shapes(x.shape[:-2], w.shape[:-2])  # type: ignore[arg-type]
     if math.prod(w.shape[:-2]) == 1:  # type: ignore[arg-type]  # one matrix on the right: all rows at once
         left = build.reshape(rw, x, (1, math.prod(x.shape[:-1]), inner))  # type: ignore[arg-type]
@@ -145,13 +145,13 @@ def _batched(op: Op, rw: Rewriter) -> Value | None:
     made = rw.emit(
         "tosa.matmul", left, right, build.zero_point(rw, kind.left_zp, x.element), build.zero_point(rw, kind.right_zp, w.element),
         element=kind.element)
-    made = build.reshape(rw, made, (*batch, rows, columns))
     shape = op.result.type.shape
-    made = build.reshape(rw, made, shape)
+    if op.bias is not None and storage_of(made) == I48:
+        return None
     if op.bias is not None:
-        made = _with_bias(op, rw, made, kind)
-    rounding = WIDE if storage_of(made) == I48 else DOUBLE
-    return _finish(op, rw, made, op.input, op.right, rounding)
+        made = _with_bias(op, rw, build.reshape(rw, made, shape))
+    made = _finish(op, rw, made, op.input, op.right, WIDE if storage_of(made) == I48 else DOUBLE)  # TOSA reshapes no i48
+    return build.reshape(rw, made, shape)
 
 
 def _swapped(rw: Rewriter, x: Value) -> Value:
@@ -169,14 +169,12 @@ def _spread(rw: Rewriter, x: Value, batch: tuple[int, ...]) -> Value:
     return build.reshape(rw, x, (math.prod(batch), *shape[-2:]))
 
 
-def _with_bias(op: Op, rw: Rewriter, made: Value, kind: _Kind) -> Value:
+def _with_bias(op: Op, rw: Rewriter, made: Value) -> Value:
     """The product plus a bias that broadcasts to it."""
     bias = op.bias
     a, b = quant(op.input), quant(op.right)
     if a is None or b is None:
         bias = build.cast(rw, bias, made.element)
-    elif storage_of(made) == I48:
-        raise Unsupported("TOSA adds no bias to a sum of i48", "leave the bias to an Add")
     else:
         array = rw.constant_of(bias)
         held = quant(bias)

@@ -20,6 +20,7 @@ from .. import build
 from ..dialect.base import storage_of
 from .arith import Scale, scale32
 from .cast import quantize
+from .common import compare
 from .rescaling import (
     UNSIGNED, activation_range, any_quantized, dequantize, narrow, quant, requantize, same_numbers, scaled,
     single_rescale_agrees, widen,
@@ -133,25 +134,24 @@ def extreme(op: Op, rw: Rewriter) -> Value | None:
 
 
 @TABLE("top.Compare")
-def compare(op: Op, rw: Rewriter) -> Value | None:
-    """LiteRT compares with 8 bits of fraction, each operand times its own scale; operands of one type as they are."""
+def compare_quantized(op: Op, rw: Rewriter) -> Value | None:
+    """LiteRT compares with 8 bits of fraction, each operand times its own scale, which must be less than one.
+
+    With greater scales, operands of one type are compared as they are, others on a common scale.
+    """
     types = _integers([op.lhs, op.rhs], (I8, I16))
     if types is None:
         return None
     a, b = op.lhs, op.rhs
-    if same_numbers(*types):
+    greatest = max(type_.scale for type_ in types)
+    if greatest < 1.0:
+        a, b = (_term(rw, value, type_.scale, 8) for value, type_ in zip((a, b), types, strict=True))
+    elif same_numbers(*types):
         a, b = (build.cast(rw, value, I32) for value in (a, b))
     else:
-        headroom = 2.0 * max(type_.scale for type_ in types)
         bits = 20 if all(type_.storage == I8 for type_ in types) else 15
-        a, b = (_term(rw, value, type_.scale / headroom, bits) for value, type_ in zip((a, b), types, strict=True))
-    a, b = build.equal_rank(rw, a, b)
-    mode = op.mode
-    if mode in ("Less", "LessOrEqual"):
-        a, b, mode = b, a, mode.replace("Less", "Greater")
-    name = {"Equal": "tosa.equal", "NotEqual": "tosa.equal", "Greater": "tosa.greater", "GreaterOrEqual": "tosa.greater_equal"}[mode]
-    found = rw.emit(name, a, b)
-    return rw.emit("tosa.logical_not", found) if mode == "NotEqual" else found
+        a, b = (_term(rw, value, type_.scale / (2.0 * greatest), bits) for value, type_ in zip((a, b), types, strict=True))
+    return compare(rw, op.mode, a, b)
 
 
 @TABLE("top.Where")

@@ -27,7 +27,7 @@ def gather(op: Any, x: Array, indices: Array) -> Array:
     flat = x.reshape(math.prod(batch), math.prod(before), x.shape[axis], math.prod(after))
     rows = places.reshape(flat.shape[0], math.prod(places.shape[batch_dims:]))
     picked = flat[np.arange(flat.shape[0])[:, None], :, rows]  # [batch, indices, before, after]
-    return np.moveaxis(picked, 1, 2).reshape(*batch, *before, *indices.shape[batch_dims:], *after)
+    return np.moveaxis(picked, 1, 2).reshape((*batch, *before, *indices.shape[batch_dims:], *after))
 
 
 def _subscript_tuple(op: Any, indices: Array, sizes: Sequence[int]) -> tuple[Array, ...]:
@@ -46,7 +46,7 @@ def gather_nd(op: Any, x: Array, indices: Array) -> Array:
     picked = flat[(np.arange(count)[:, None], *_subscript_tuple(op, rows, rest))]
     if indices.shape[-1] == 0:
         picked = np.broadcast_to(flat[:, None], (count, math.prod(inner), *rest))
-    return picked.reshape(*batch, *inner, *rest[indices.shape[-1] :])
+    return picked.reshape((*batch, *inner, *rest[indices.shape[-1] :]))
 
 
 def _open_grid(op: Any, x: Array, indices: Array) -> tuple[Array, ...]:

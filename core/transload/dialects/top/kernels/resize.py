@@ -18,24 +18,31 @@ KERNELS = KernelTable()
 
 
 def coordinates(op: Any, i: int, size: int) -> Array:
-    """Where the output places of spatial dimension `i` lie in an input of `size` elements."""
-    count = op.sizes[i]
+    """Where the output places of spatial dimension `i` lie in an input of `size` elements.
+
+    Without scales, in float64 and with size / count kept as a fraction, so that whole coordinates come out whole.
+    A scale is a float32, which already rounds: with float32 quotients, as runtimes have them, most that should be
+    whole are again.
+    """
+    count, mode = op.sizes[i], op.coord_mode
     place = np.arange(count, dtype=np.float64)
-    mode = op.coord_mode
     if mode == "align_corners":
         return place * (size - 1) / (count - 1) if count > 1 else place
-    # size / count is kept as a fraction where there is no scale, so that whole coordinates come out whole
-    numerator, denominator = (size, count) if op.scales is None else (1.0, op.scales[i])
+
+    def scaled(x: Array) -> Array:
+        if op.scales is None:
+            return x * size / count
+        return x.astype(np.float32) / np.float32(op.scales[i])
+
     if mode == "asymmetric":
-        return place * numerator / denominator
+        return scaled(place).astype(np.float64)
     if mode == "tf_half_pixel_for_nn":
-        return (place + 0.5) * numerator / denominator
+        return scaled(place + 0.5).astype(np.float64)
     if mode == "pytorch_half_pixel" and count == 1:
         return np.zeros(1)
-    centre = (place + 0.5) * numerator / denominator - 0.5
-    if mode == "half_pixel_symmetric":
-        exact = size * denominator / numerator
-        return centre + size / 2 * (1 - count / exact)
+    centre = (scaled(place + 0.5) - np.float32(0.5)).astype(np.float64)
+    if mode == "half_pixel_symmetric" and op.scales is not None:
+        return centre + size / 2 * (1 - count / (size * op.scales[i]))
     return centre
 
 

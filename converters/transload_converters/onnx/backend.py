@@ -1,0 +1,109 @@
+"""Transload as an ONNX backend: the interface of `onnx.backend.base`, by which ONNX's own tests run.
+
+    import transload_converters.onnx.backend as backend
+    outputs = backend.prepare(model).run([x])
+
+A model is converted when it is first run, for the shapes of the arrays it is given. An input that must
+be known to convert it (the new shape of a Reshape, the axes of a reduction) becomes a constant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from onnx import ModelProto, numpy_helper
+from onnx.backend.base import Backend, BackendRep
+
+from transload.conversion import apply_conversion
+from transload.errors import ConversionError, ReadError
+from transload.ir import NONE, Module, TensorType
+from transload.plugin import Source, resolve
+from transload.plugin_host import host
+
+from .reader import read
+
+__all__ = ["TransloadBackend", "TransloadRep", "is_compatible", "prepare", "run_model", "supports_device"]
+
+
+class TransloadRep(BackendRep):
+    """A model ready to be run. `made_constant` names the inputs that had to become constants."""
+
+    def __init__(self, model: ModelProto, engine: str = "reference") -> None:
+        constants = {tensor.name for tensor in model.graph.initializer}
+        self.model = model
+        self.engine = engine
+        self.inputs = [info.name for info in model.graph.input if info.name not in constants]
+        self.made_constant: tuple[str, ...] = ()
+        self._compiled: dict[Any, Callable[..., dict[str, np.ndarray]]] = {}
+
+    def run(self, inputs: Any, **kwargs: Any) -> tuple[Any, ...]:
+        """The outputs for inputs given in order, or by name."""
+        given = dict(inputs) if isinstance(inputs, Mapping) else dict(zip(self.inputs, inputs, strict=False))
+        arrays = {name: np.asarray(value) for name, value in given.items()}
+        failure: ConversionError | ReadError | None = None
+        for names in _choices(arrays):
+            try:
+                execute = self._compile(arrays, names)
+            except (ConversionError, ReadError) as error:
+                failure = failure or error
+                continue
+            self.made_constant = names
+            outputs = execute({name: array for name, array in arrays.items() if name not in names}, False)
+            return tuple(outputs.values())
+        raise failure if failure is not None else ReadError("the model has no inputs to be run with")
+
+    def _compile(self, arrays: Mapping[str, np.ndarray], constant: tuple[str, ...]) -> Callable[..., dict[str, np.ndarray]]:
+        shapes = tuple((name, array.shape) for name, array in arrays.items())
+        key = (shapes, tuple((name, arrays[name].tobytes()) for name in constant))
+        if key not in self._compiled:
+            module = self.module({name: array for name, array in arrays.items() if name not in constant},
+                                 {name: arrays[name] for name in constant})
+            self._compiled[key] = resolve(host().get("engines", self.engine).prepare)(module, "main")
+        return self._compiled[key]
+
+    def module(self, arrays: Mapping[str, np.ndarray], constants: Mapping[str, np.ndarray]) -> Module:
+        """The model in dialect `top`, for inputs of these shapes and others of these values."""
+        model = self.model
+        if constants:
+            model = ModelProto()
+            model.CopyFrom(self.model)
+            model.graph.initializer.extend(numpy_helper.from_array(array, name) for name, array in constants.items())
+        module = read(Source(_data=model.SerializeToString(), name=model.graph.name or "<model>"),
+                      {name: TensorType(array.shape, NONE) for name, array in arrays.items()})
+        apply_conversion(host().conversions["onnx-to-top"], module)
+        return module
+
+
+def _choices(arrays: Mapping[str, np.ndarray]) -> list[tuple[str, ...]]:
+    """Which inputs to make constant, the fewest first: none; small ones that are no data; all but the first; all."""
+    names = list(arrays)
+    numbers = tuple(n for n in names[1:] if arrays[n].ndim <= 1 and arrays[n].dtype.kind in "iub")
+    small = tuple(n for n in names[1:] if arrays[n].ndim <= 1)
+    return list(dict.fromkeys([(), numbers, small, tuple(names[1:]), tuple(names)]))
+
+
+class TransloadBackend(Backend):
+    """`onnx.backend.base.Backend` on Transload's reference engine."""
+
+    @classmethod
+    def prepare(cls, model: ModelProto, device: str = "CPU", **kwargs: Any) -> TransloadRep:
+        """A model made ready to be run."""
+        return TransloadRep(model, **kwargs)
+
+    @classmethod
+    def run_model(cls, model: ModelProto, inputs: Sequence[Any], device: str = "CPU", **kwargs: Any) -> tuple[Any, ...]:
+        """The outputs of a model."""
+        return cls.prepare(model, device, **kwargs).run(inputs)
+
+    @classmethod
+    def supports_device(cls, device: str) -> bool:
+        """Whether a device can be asked for: the CPU."""
+        return device == "CPU"
+
+
+prepare = TransloadBackend.prepare
+run_model = TransloadBackend.run_model
+supports_device = TransloadBackend.supports_device
+is_compatible = TransloadBackend.is_compatible

@@ -1,0 +1,220 @@
+"""Simplifying TOSA graphs: ops that do nothing, and pairs that cancel or join."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from transload.ir import Dense, FloatType, IntegerType, LazyData, Module, Op, TensorType, Value
+from transload.ir.build import constant_of
+from transload.rewrite import KEPT, Rewriter, RewriteTable, apply_greedily
+
+from .build import clamp, const, reshape, shape_const
+from .dialect.base import dims_of, storage_of
+
+__all__ = ["TABLE", "canonicalize_tosa"]
+
+TABLE = RewriteTable()
+
+
+def canonicalize_tosa(module: Module) -> bool:
+    """Simplify all of `module` until nothing changes; returns whether anything did."""
+    return apply_greedily(module, TABLE, fold=False)
+
+
+def _maker(value: Value, name: str) -> Op | None:
+    """The op that computes a value, if it is of this name."""
+    op = value.op
+    return op if op is not None and op.name == name else None
+
+
+def _if_unchanged(op: Op) -> Any:
+    """The first operand, where it has the result's type: then it can stand for the result."""
+    source = op.operands[0]
+    return source if source.type == op.result.type else KEPT
+
+
+@TABLE("tosa.identity", "tosa.cast")
+def does_nothing(op: Op, rw: Rewriter) -> Any:
+    """An identity, or a cast to the type the tensor has."""
+    return _if_unchanged(op)
+
+
+@TABLE("tosa.reshape")
+def simplify_reshape(op: Op, rw: Rewriter) -> Any:
+    """A reshape to the same shape goes; of a reshape, it takes the place of both; of a constant, it is done now."""
+    source, result = op.operands[0], op.result
+    shape = result.type.shape if isinstance(result.type, TensorType) else None
+    if source.type == result.type and result.type.is_static:  # type: ignore[attr-defined]
+        return source
+    if shape is None or None in shape:
+        return KEPT
+    inner = _maker(source, "tosa.reshape")
+    if inner is not None:
+        return rw.emit("tosa.reshape", inner.operands[0], op.operands[1], element=result.element)
+    dense = constant_of(source)
+    if dense is not None and dense.type.is_static:
+        return const(rw, _reshaped(dense, shape), result.element)  # type: ignore[arg-type]
+    return KEPT
+
+
+def _reshaped(dense: Dense, shape: tuple[int, ...]) -> Dense:
+    data = dense.data
+    return Dense(LazyData(lambda: data.numpy().reshape(shape), shape, data.dtype), dense.type.with_shape(shape))
+
+
+@TABLE("tosa.transpose")
+def simplify_transpose(op: Op, rw: Rewriter) -> Any:
+    """Transposes of transposes join; one that moves only sizes of 1 is a reshape; of a constant, it is done now."""
+    source, result, perms = op.operands[0], op.result, op.perms
+    if perms == tuple(range(len(perms))):
+        return _if_unchanged(op)
+    inner = _maker(source, "tosa.transpose")
+    if inner is not None:
+        joined = tuple(inner.perms[axis] for axis in perms)
+        if joined == tuple(range(len(joined))):
+            return inner.operands[0] if inner.operands[0].type == result.type else KEPT
+        return rw.emit("tosa.transpose", inner.operands[0], perms=joined, element=result.element)
+    shape = source.type.shape if isinstance(source.type, TensorType) else None
+    if shape is None or None in shape or _per_axis(source) or _per_axis(result):
+        return KEPT
+    dense = constant_of(source)
+    if dense is not None:
+        data, turned = dense.data, tuple(shape[axis] for axis in perms)
+        lazy = LazyData(lambda: np.ascontiguousarray(data.numpy().transpose(perms)), turned, data.dtype)  # type: ignore[arg-type]
+        return const(rw, Dense(lazy, dense.type.with_shape(turned)), result.element)
+    moved = [axis for axis in perms if shape[axis] != 1]
+    if moved == sorted(moved):
+        return reshape(rw, source, tuple(shape[axis] for axis in perms))
+    return KEPT
+
+
+def _per_axis(value: Value) -> bool:
+    return bool(getattr(value.element, "per_axis", False))
+
+
+@TABLE("tosa.reshape")
+def reshape_of_transpose(op: Op, rw: Rewriter) -> Any:
+    """A reshape that undoes a transpose's grouping: transpose, then flatten, where the moved sizes are all 1."""
+    inner = _maker(op.operands[0], "tosa.transpose")
+    if inner is None or not inner.operands[0].type.is_static:  # type: ignore[attr-defined]
+        return KEPT
+    shape = inner.operands[0].shape
+    moved = [axis for axis in inner.perms if shape[axis] != 1]
+    if moved != sorted(moved):
+        return KEPT
+    return rw.emit("tosa.reshape", inner.operands[0], op.operands[1], element=op.result.element)
+
+
+@TABLE("tosa.rescale")
+def rescale_by_one(op: Op, rw: Rewriter) -> Any:
+    """A rescale by exactly 1 between equal types and zero points."""
+    if op.input_unsigned or op.output_unsigned or storage_of(op.input) != storage_of(op.result):
+        return KEPT
+    held = [rw.constant_of(value) for value in op.operands[1:]]
+    if any(array is None for array in held):
+        return KEPT
+    multiplier, shift, input_zp, output_zp = (array.astype(np.int64).reshape(-1) for array in held)
+    if input_zp[0] != output_zp[0] or not np.array_equal(multiplier, np.left_shift(np.int64(1), shift)):
+        return KEPT
+    return _if_unchanged(op)
+
+
+@TABLE("tosa.pad")
+def pad_nothing(op: Op, rw: Rewriter) -> Any:
+    """A pad by zeros."""
+    padding = dims_of(op.padding)
+    return _if_unchanged(op) if padding is not None and not any(padding) else KEPT
+
+
+@TABLE("tosa.slice")
+def slice_all(op: Op, rw: Rewriter) -> Any:
+    """A slice of the whole; a slice of a slice becomes one."""
+    start, size = dims_of(op.start), dims_of(op.size)
+    if start is None or size is None or not op.result.type.is_static:
+        return KEPT
+    if op.input1.type.shape == size:
+        return _if_unchanged(op)
+    inner = _maker(op.input1, "tosa.slice")
+    outer_start = dims_of(inner.operands[1]) if inner is not None else None
+    if inner is None or outer_start is None:
+        return KEPT
+    joined = tuple(a + b for a, b in zip(start, outer_start, strict=True))
+    return rw.emit("tosa.slice", inner.operands[0], shape_const(rw, joined), op.size, element=op.result.element)
+
+
+@TABLE("tosa.tile")
+def tile_once(op: Op, rw: Rewriter) -> Any:
+    """A tile by ones."""
+    multiples = dims_of(op.multiples)
+    return _if_unchanged(op) if multiples is not None and all(n == 1 for n in multiples) else KEPT
+
+
+@TABLE("tosa.concat")
+def concat_one(op: Op, rw: Rewriter) -> Any:
+    """A concat of one tensor; concats along one axis join."""
+    if len(op.operands) == 1:
+        return _if_unchanged(op)
+    parts: list[Value] = []
+    joined = False
+    for value in op.operands:
+        inner = _maker(value, "tosa.concat")
+        if inner is not None and inner.axis == op.axis and len(value.uses) == 1:
+            parts.extend(inner.operands)
+            joined = True
+        else:
+            parts.append(value)
+    return rw.emit("tosa.concat", *parts, axis=op.axis, element=op.result.element) if joined else KEPT
+
+
+@TABLE("tosa.clamp")
+def simplify_clamp(op: Op, rw: Rewriter) -> Any:
+    """A clamp to the type's whole range goes; of a clamp, both become one."""
+    stored = storage_of(op.input)
+    low, high = op.min_val, op.max_val
+    if isinstance(stored, IntegerType) and (low, high) == stored.range:
+        return _if_unchanged(op)
+    if isinstance(stored, FloatType) and math.isinf(low) and math.isinf(high) and low < high and op.nan_mode == "PROPAGATE":
+        return _if_unchanged(op)
+    inner = _maker(op.input, "tosa.clamp")
+    if inner is None or inner.nan_mode != op.nan_mode or op.nan_mode == "IGNORE":
+        return KEPT
+    # max and min in turn: what the inner clamp lets through, clamped again.
+    joined = [min(max(bound, low), high) for bound in (inner.min_val, inner.max_val)]
+    return clamp(rw, inner.operands[0], joined[0], joined[1], element=op.result.element)
+
+
+@TABLE("tosa.reduce_sum", "tosa.reduce_max", "tosa.reduce_min", "tosa.reduce_product", "tosa.reduce_all", "tosa.reduce_any")
+def reduce_one(op: Op, rw: Rewriter) -> Any:
+    """A reduction of an axis of size 1."""
+    shape = op.input.type.shape
+    ignores = op.attributes.get("nan_mode") == "IGNORE"
+    return _if_unchanged(op) if shape is not None and shape[op.axis] == 1 and not ignores else KEPT
+
+
+@TABLE("tosa.max_pool2d")
+def pool_one(op: Op, rw: Rewriter) -> Any:
+    """A pooling over windows of one element, taken everywhere."""
+    if op.kernel != (1, 1) or op.stride != (1, 1) or any(op.pad) or op.nan_mode == "IGNORE":
+        return KEPT
+    return _if_unchanged(op)
+
+
+@TABLE("tosa.reverse")
+def reverse_twice(op: Op, rw: Rewriter) -> Any:
+    """A reverse of a reverse of the same axis, or of an axis of size 1."""
+    inner = _maker(op.input1, "tosa.reverse")
+    if inner is not None and inner.axis == op.axis and inner.operands[0].type == op.result.type:
+        return inner.operands[0]
+    shape = op.input1.type.shape
+    return _if_unchanged(op) if shape is not None and shape[op.axis] == 1 else KEPT
+
+
+@TABLE("tosa.logical_not", "tosa.bitwise_not")
+def not_twice(op: Op, rw: Rewriter) -> Any:
+    """A negation of a negation."""
+    inner = _maker(op.input1, op.name)
+    return inner.operands[0] if inner is not None and inner.operands[0].type == op.result.type else KEPT
+

@@ -1,0 +1,162 @@
+"""Running Vela on a `.tosa` file.
+
+Vela runs in a process of its own, by its command line, which is its public interface. Its compiler core is
+native code that ends the process with a signal on some inputs (SIGFPE on a tensor with no elements, SIGSEGV on
+a zero point that is no constant, both measured with 5.2.0); in this process that would take the user's program
+with it. What that costs: 0.20 s a model, 0.14 s of them Vela's imports, where a call in this process takes 0.02 s
+once Vela is imported.
+"""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from transload.errors import TargetError, UsageError
+
+from .accelerators import MEMORY_MODES, SYSTEM_CONFIGS, Accelerator
+
+__all__ = ["Compiled", "Settings", "VelaRefusal", "compile_file", "vela_version"]
+
+OLDEST = 5
+"""The first major version of Vela that reads TOSA 1.0."""
+
+
+class VelaRefusal(TargetError):
+    """Vela would not compile the file: `complaints` are its messages, each with Vela's name of the kind of op, or ''."""
+
+    def __init__(self, message: str, complaints: Sequence[tuple[str, str]]) -> None:
+        super().__init__(message)
+        self.complaints = tuple(complaints)
+
+
+def vela_version() -> str | None:
+    """The installed Vela's version, None where there is none."""
+    try:
+        return version("ethos-u-vela")
+    except PackageNotFoundError:
+        return None
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to compile: see `EthosU.options`."""
+
+    system_config: str
+    memory_mode: str
+    optimise: str = "Performance"
+    arena_cache_size: int = 0
+    output_format: str = "raw"
+    config: str = ""
+    timeout: int = 600
+
+    @classmethod
+    def of(cls, options: Mapping[str, object], accelerator: Accelerator) -> Settings:
+        """From a target's options; `UsageError` where one cannot be."""
+        given = {name: value for name, value in options.items() if value not in (None, "")}
+        config = str(given.pop("config", ""))
+        system = str(given.pop("system_config", "")) or SYSTEM_CONFIGS[accelerator.family][0]
+        memory = str(given.pop("memory_mode", "")) or _memory_mode(system, accelerator)
+        settings = cls(system, memory, config=config, **given)  # type: ignore[arg-type]
+        _one_of("optimise", settings.optimise, ("Performance", "Size"))
+        _one_of("output_format", settings.output_format, ("raw", "tflite"))
+        if config:
+            if not Path(config).is_file():
+                raise UsageError(f"option config: there is no file {config}")
+        else:
+            _one_of("system_config", system, SYSTEM_CONFIGS[accelerator.family])
+            _one_of("memory_mode", memory, MEMORY_MODES[accelerator.family])
+        if settings.timeout <= 0 or settings.arena_cache_size < 0:
+            raise UsageError("options timeout and arena_cache_size must be positive")
+        return settings
+
+    def arguments(self) -> list[str]:
+        """Vela's command line for these settings."""
+        config = str(Path(self.config).resolve()) if self.config else "Arm/vela.ini"  # the latter is Vela's own
+        arguments = [
+            "--config", config, "--system-config", self.system_config, "--memory-mode", self.memory_mode,
+            "--optimise", self.optimise, "--output-format", self.output_format]
+        if self.arena_cache_size:
+            arguments += ["--arena-cache-size", str(self.arena_cache_size)]
+        return arguments
+
+
+def _memory_mode(system: str, accelerator: Accelerator) -> str:
+    """Vela's default, but on systems with flash: tensors cannot lie there, which the dedicated modes ask for."""
+    flash = "Flash" in system or system == "Ethos_U65_Embedded"
+    return "Shared_Sram" if flash else MEMORY_MODES[accelerator.family][0]
+
+
+def _one_of(name: str, value: str, choices: Sequence[str]) -> None:
+    if value not in choices:
+        raise UsageError(f"option {name} must be one of {', '.join(choices)}, not {value!r}")
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """What Vela made: the compiled model, its summary and its list of ops as csv, and what it printed."""
+
+    model: Path
+    summary: Path
+    layers: Path | None
+    printed: str
+
+
+def compile_file(path: Path, accelerator: Accelerator, settings: Settings, directory: Path) -> Compiled:
+    """Compile a `.tosa` file into `directory`; raises `VelaRefusal`, or `TargetError` where Vela does not end."""
+    command = [
+        sys.executable, "-m", "ethosu.vela", str(path.resolve()), "--accelerator-config", accelerator.name,
+        "--output-dir", str(directory.resolve()), "--verbose-performance", *settings.arguments()]
+    try:
+        # In an empty directory, so that no file of the user's can stand in for one of Vela's modules.
+        run = subprocess.run(
+            command, cwd=directory, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
+            timeout=settings.timeout)
+    except subprocess.TimeoutExpired:
+        raise TargetError(
+            f"Vela did not finish within {settings.timeout} s",
+            hint="give it longer with option timeout (seconds); large batches take it very long") from None
+    except OSError as error:
+        raise TargetError(f"Vela could not be started with {sys.executable}: {error.strerror or error}") from None
+    model = directory / f"{path.stem}_vela{'.npz' if settings.output_format == 'raw' else '.tflite'}"
+    summary = next(iter(directory.glob("*_summary_*.csv")), None)
+    if run.returncode == 0 and model.exists() and summary is not None:
+        layers = directory / f"{path.stem}_per-layer.csv"
+        return Compiled(model, summary, layers if layers.exists() else None, run.stdout)
+    raise _refusal(run.returncode, run.stdout, run.stderr)
+
+
+def _refusal(code: int, printed: str, errors: str) -> VelaRefusal:
+    if code < 0:
+        return VelaRefusal(f"Vela crashed ({_signal_name(-code)})", [])
+    said = _exception_text(errors) or " ".join((errors or printed).strip().splitlines()[-1:]) or f"exit status {code}"
+    return VelaRefusal("Vela refused the model", _complaints(said))
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def _exception_text(errors: str) -> str:
+    """The message of the exception that ended Vela, without its traceback."""
+    starts = [found.end() for found in re.finditer(r"^[\w.]*(?:Error|Exception|Failure): ?", errors, re.MULTILINE)]
+    return errors[starts[-1] :].strip().strip("'\"") if starts else ""
+
+
+def _complaints(said: str) -> list[tuple[str, str]]:
+    """Vela's message taken apart: (kind of op, what is wrong with it)."""
+    refused = re.search(r"operation \((\w+)\) could not run on NPU", said)
+    if refused:
+        return [(refused[1], "Vela could not place it on the NPU")]
+    blocks = re.findall(r"^(\w+):\n((?: - .*(?:\n|$))+)", said, re.MULTILINE)
+    complaints = [(kind, "; ".join(line[3:] for line in lines.splitlines())) for kind, lines in blocks]
+    return list(dict.fromkeys(complaints)) or [("", " ".join(said.split()))]

@@ -1,0 +1,78 @@
+"""The target `tosa`: a module of the `tosa` dialect as a flatbuffer and as text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from transload.errors import Finding
+from transload.ir import Dense, Module
+from transload.plugin import Emitted, Target, resolve
+from transload.plugin_host import host
+
+from .check import findings_of
+from .requirements import requirements_of
+
+__all__ = ["TosaTarget"]
+
+VERSIONS = ("1.0", "1.1")
+
+
+class TosaTarget(Target):
+    """TOSA 1.0: `STEM.tosa`, the flatbuffer that compilers and the reference model read, and `STEM.mlir`, for `tosa-opt` and people."""
+
+    name = "tosa"
+    doc = "TOSA: a .tosa flatbuffer and MLIR text."
+    accepts = ("tosa",)
+
+    def options(self) -> dict[str, tuple[type, Any, str]]:
+        return {
+            "tosa_version": (str, "1.0", "specification version of the files: 1.0 or 1.1"),
+            "constants": (str, "resource", "constants in the .mlir: inline, in a resource section, or elided"),
+            "level": (str, "8k", "limits that the model must keep: 8k (ranks up to 6) or none"),
+        }
+
+    def check(self, module: Module, options: Mapping[str, Any]) -> Sequence[Finding]:
+        return [*_option_findings(options), *findings_of(module, options["tosa_version"], options["level"])]
+
+    def emit(self, module: Module, directory: Path, stem: str, options: Mapping[str, Any]) -> Emitted:
+        from transload.text import write_module
+
+        binary, text = directory / f"{stem}.tosa", directory / f"{stem}.mlir"
+        resolve(host().get("writers", "tosa").write)(module, binary, tosa_version=options["tosa_version"])
+        with text.open("w", encoding="utf-8") as file:
+            write_module(module, file, constants=options["constants"])
+        return Emitted([binary, text], {
+            "tosa_version": options["tosa_version"],
+            **requirements_of(module),
+            "operators": _operators(module),
+            "constant_bytes": _constant_bytes(module),
+            "file_bytes": {file.name: file.stat().st_size for file in (binary, text)},
+        })
+
+
+def _option_findings(options: Mapping[str, Any]) -> list[Finding]:
+    allowed = {"tosa_version": VERSIONS, "constants": ("inline", "resource", "elided"), "level": ("8k", "none")}
+    return [
+        Finding(f"option {name}", f"cannot be {options[name]!r}", hint=f"one of {', '.join(values)}")
+        for name, values in allowed.items() if options[name] not in values]
+
+
+def _operators(module: Module) -> dict[str, int]:
+    """How often each operator is used, the most used first; constants are counted apart."""
+    counts: dict[str, int] = {}
+    for op in module.ops():
+        if op.name.startswith("tosa.") and op.name not in ("tosa.const", "tosa.const_shape", "tosa.yield"):
+            counts[op.name] = counts.get(op.name, 0) + 1
+    return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+
+
+def _constant_bytes(module: Module) -> int:
+    """Bytes of all constants, shared ones once."""
+    seen: dict[int, int] = {}
+    for op in module.ops():
+        for attribute in op.attributes.values():
+            if isinstance(attribute, Dense):
+                seen[id(attribute.data)] = attribute.nbytes
+    return sum(seen.values())
