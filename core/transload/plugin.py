@@ -40,12 +40,16 @@ def resolve(reference: Any) -> Any:
 
 @dataclass(frozen=True)
 class DialectSpec:
-    """A dialect: `load` gives the `transload.ir.declare.Dialect`, `kernels` its `KernelTable` (or None)."""
+    """A dialect: `load` gives the `transload.ir.declare.Dialect`, `kernels` its `KernelTable` (or None).
+
+    `canonicalize` gives a `RewriteTable` of simplifications, which the pass of that name applies.
+    """
 
     name: str
     load: Any
     kernels: Any = None
     doc: str = ""
+    canonicalize: Any = None
 
 
 @dataclass

@@ -31,7 +31,7 @@ def write_operator(
             given.append(None)
             continue
         *parts, last = tensor
-        variable = last == "variable"
+        variable = isinstance(last, str) and last == "variable"
         arguments = parts if variable else tensor
         given.append(model.add_tensor(f"in{number}", *arguments, is_variable=variable))
         if len(arguments) < 3 or (arguments[2] is None and not variable):

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from onnx import ModelProto, numpy_helper
+from onnx import ModelProto, TensorProto, numpy_helper
 from onnx.backend.base import Backend, BackendRep
 
 from transload.conversion import apply_conversion
@@ -41,7 +41,7 @@ class TransloadRep(BackendRep):
     def run(self, inputs: Any, **kwargs: Any) -> tuple[Any, ...]:
         """The outputs for inputs given in order, or by name."""
         given = dict(inputs) if isinstance(inputs, Mapping) else dict(zip(self.inputs, inputs, strict=False))
-        arrays = {name: np.asarray(value) for name, value in given.items()}
+        arrays = {name: _array(name, value) for name, value in given.items()}
         failure: ConversionError | ReadError | None = None
         for names in _choices(arrays):
             try:
@@ -74,6 +74,15 @@ class TransloadRep(BackendRep):
                       {name: TensorType(array.shape, NONE) for name, array in arrays.items()})
         apply_conversion(host().conversions["onnx-to-top"], module)
         return module
+
+
+def _array(name: str, value: Any) -> np.ndarray:
+    """An input as an array. Types that numpy lacks may come as `TensorProto`."""
+    if isinstance(value, TensorProto):
+        return numpy_helper.to_array(value)
+    if value is None or isinstance(value, list | dict):
+        raise ReadError(f"input {name!r} is {type(value).__name__}, and must be a tensor")
+    return np.asarray(value)
 
 
 def _choices(arrays: Mapping[str, np.ndarray]) -> list[tuple[str, ...]]:

@@ -15,7 +15,8 @@ def register_dialects(register: Any) -> None:
     register(DialectSpec("builtin", "transload.dialects.builtin:BUILTIN", doc="The module."))
     register(DialectSpec("func", "transload.dialects.func:FUNC", "transload.dialects.func:KERNELS", "Functions, calls, returns."))
     register(DialectSpec(
-        "top", "transload.dialects.top:TOP", "transload.dialects.top.kernels:KERNELS", "The hub: hardware-independent operations."))
+        "top", "transload.dialects.top:TOP", "transload.dialects.top.kernels:KERNELS", "The hub: hardware-independent operations.",
+        canonicalize="transload.dialects.top.canonicalize:TABLE"))
 
 
 @hookimpl

@@ -122,7 +122,13 @@ def bit_shift(op: Op, rw: Rewriter) -> Value:
     direction = need_attr(op, "direction")
     if direction not in ("LEFT", "RIGHT"):
         raise Unsupported(f"direction is {direction!r}, and must be LEFT or RIGHT")
-    return rw.emit(f"top.Shift{direction.capitalize()}", need(op, 0), need(op, 1))
+    bits, places = need(op, 0), need(op, 1)
+    known = rw.constant_of(places)
+    if not places.element.unsigned and (known is None or (known < 0).any()):
+        # A negative number of places is, as in C's unsigned view of it, more than there are.
+        width = scalar_like(rw, places, places.element.width)
+        places = rw.emit("top.Where", rw.emit("top.Compare", places, scalar_like(rw, places, 0), mode="Less"), width, places)
+    return rw.emit(f"top.Shift{direction.capitalize()}", bits, places)
 
 
 # --- comparison and choice

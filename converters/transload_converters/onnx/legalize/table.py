@@ -16,9 +16,11 @@ import numpy as np
 
 from transload.errors import ShapeError, Unsupported
 from transload.ir import (
-    BOOL, Dense, FloatType, IntegerType, NoneType, Op, QuantType, SplatData, TensorType, Type, Value, dtype_of,
+    BOOL, Dense, DialectType, FloatType, IntegerType, NoneType, Op, QuantType, SplatData, TensorType, Type, Value, dtype_of,
 )
 from transload.rewrite import Rewriter, RewriteTable
+
+from ..types import UNKNOWN
 
 __all__ = [
     "DEPENDS", "IMPOSSIBLE", "Impossible", "OnnxTable", "as_integers", "attr", "axes_of", "axis_of", "cast", "constant_ints", "constant_scalar", "first_of", "is_float",
@@ -64,8 +66,12 @@ class OnnxTable(RewriteTable):
 
 def _guarded(function: Callable[..., Any], stored: str) -> Callable[..., Any]:
     def rewrite(op: Op, rw: Rewriter) -> Any:
-        if any(isinstance(v.owner, Op) and v.owner.dialect == op.dialect for v in op.operands):
-            raise Unsupported(DEPENDS)
+        for value in op.operands:
+            if (isinstance(value.owner, Op) and value.owner.dialect == op.dialect) or value.type == UNKNOWN:
+                raise Unsupported(DEPENDS)
+            if not isinstance(value.type, TensorType | NoneType) or isinstance(value.type.element if isinstance(
+                    value.type, TensorType) else None, DialectType):
+                raise Unsupported(f"works on a value of type {value.type}, and only tensors of numbers can be converted")
         try:
             return taking(op, rw)
         except (ShapeError, Impossible):

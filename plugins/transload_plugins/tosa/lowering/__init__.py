@@ -11,12 +11,12 @@ import importlib
 
 from transload.rewrite import RewriteTable
 
-from . import activation, quantized
+from . import quantized, quantized_functions
 from .driver import lower
 
 __all__ = ["TABLE", "lower"]
 
-_MODULES = ("cast", "conv", "matmul", "pool", "quantized", "activation", "softmax", "elementwise", "functions", "movement", "reduce", "resize",
+_MODULES = ("cast", "conv", "matmul", "pool", "quantized", "quantized_functions", "activation", "softmax", "elementwise", "functions", "movement", "reduce", "resize",
             "gather", "normalization", "recurrent", "control")
 TABLE = RewriteTable()
 for _name in _MODULES:
@@ -24,4 +24,4 @@ for _name in _MODULES:
         TABLE = TABLE + importlib.import_module(f"{__name__}.{_name}").TABLE
     except ImportError as _e:
         print("DEVELOPMENT: missing", _name, _e)
-TABLE = TABLE + activation.FALLBACK + quantized.FALLBACK
+TABLE = TABLE + quantized_functions.FALLBACK + quantized.FALLBACK

@@ -19,6 +19,7 @@ from transload.rewrite import Rewriter, RewriteTable, Unsupported
 
 from .. import build
 from ..dialect.base import storage_of
+from .arith import scale32
 from .cast import cast_value
 from .common import cast, is_float, like, reshape, static_shape, transpose, typed
 from .movement import in_type
@@ -133,11 +134,18 @@ def interp(op: Op, rw: Rewriter) -> Value | None:
         x = in_type(rw, x, target)
     elif not is_float(x):
         x = cast(rw, x, F32)
+    x = _repeated(op, rw, x)
     for dims in _pairs(len(op.sizes)):
         x = _resized(op, rw, x, dims)
     if op.mode != "nearest" and not is_float(op.input):
         return cast_value(rw, x, target, "Trunc", saturate=True)
     return typed(rw, x, target)
+
+
+def _repeated(op: Op, rw: Rewriter, x: Value) -> Value:
+    """TILE of the dimensions of size 1, which hold one element for every place."""
+    shape = static_shape(x)
+    return build.tile(rw, x, (1, *(count if size == 1 else 1 for size, count in zip(shape[1:-1], op.sizes, strict=True)), 1))
 
 
 def _resized(op: Op, rw: Rewriter, x: Value, dims: tuple[int, ...]) -> Value:
@@ -221,35 +229,43 @@ def _fixed_point_grid(op: Op, i: int, size: int) -> Grid | None:
 
 
 def _quantized_bilinear(op: Op, rw: Rewriter) -> Value | None:
-    """RESIZE of stored numbers to i32 (i48 of int16) with 20 bits of fraction, rounded back.
+    """RESIZE of stored numbers to i32 (i48 of int16), and RESCALE back, as LiteRT's kernels for the type compute.
 
-    The kernel rounds halves away from zero, RESCALE takes them up: negative numbers are made less by one first.
-    Of unsigned numbers LiteRT takes the whole part. None, and then in float, where RESIZE has no such grid.
+    Those of int8 and int16 take steps of 10 bits of fraction, that of uint8 exact ones. None, and then in float,
+    where RESIZE has no such grid.
     """
     source, target = quant(op.input), quant(op.result)
     if source is None or target is None or source.per_axis or target.per_axis or op.mode != "linear" or op.antialias:
         return None
-    shape = static_shape(op.input)
     if len(op.sizes) != 2 or source.storage not in (I8, I16):
         return None
-    if all(_stays(op, i, shape[1 + i]) for i in range(2)):
-        return in_type(rw, op.input, target)
-    rows, columns = (_fixed_point_grid(op, i, shape[1 + i]) for i in range(2))
-    if rows is None or columns is None:
-        return None
-    if source.storage == I16:
-        made = build.rescale(rw, _resize(rw, op.input, rows, columns, "BILINEAR", I48), [1 << 14], [34], 0, 0, source)
-    else:
-        sums = _resize(rw, op.input, rows, columns, "BILINEAR", I32)
-        made = _rounded_back(op, rw, sums, source)
-    return requantize(rw, made, target)
+    x = _repeated(op, rw, op.input)
+    shape = static_shape(x)
+    if not all(_stays(op, i, shape[1 + i]) for i in range(2)):
+        plan = interp_grid if is_unsigned(op) else _fixed_point_grid
+        rows, columns = (plan(op, i, shape[1 + i]) for i in range(2))
+        if rows is None or columns is None:
+            return None
+        sums = _resize(rw, x, rows, columns, "BILINEAR", I32 if source.storage == I8 else I48)
+        x = _rounded_back(op, rw, sums, source, rows.n * columns.n)
+    return requantize(rw, x, target)
 
 
-def _rounded_back(op: Op, rw: Rewriter, sums: Value, element: QuantType) -> Value:
-    if is_unsigned(op):
-        return build.rescale(rw, sums, [1 << 30], [50], 0, 0, element)
-    sign = rw.emit("tosa.arithmetic_right_shift", sums, like(rw, sums, 31), round=False)  # -1 of negative numbers, else 0
-    return build.rescale(rw, rw.emit("tosa.add", sums, sign), [1 << 30], [50], 0, 0, element)
+def _rounded_back(op: Op, rw: Rewriter, sums: Value, element: QuantType, unit: int) -> Value:
+    """Sums of `unit` times stored numbers as stored numbers, rounded to the nearest.
+
+    RESCALE takes halves up, LiteRT away from zero. So negative sums of int8 are made less by one first; those of
+    uint8 made positive, and multiplied by a little more than 1 / unit. (Halves of int16 stay where they fall.)
+    """
+    if element.storage == I16:
+        return build.rescale(rw, sums, [1 << 14], [34], 0, 0, element)
+    if not is_unsigned(op):
+        sign = rw.emit("tosa.arithmetic_right_shift", sums, like(rw, sums, 31), round=False)  # -1 of negative numbers, else 0
+        return build.rescale(rw, rw.emit("tosa.add", sums, sign), [1 << 30], [50], 0, 0, element)
+    positive = rw.emit("tosa.add", sums, like(rw, sums, 128 * unit))
+    multiplier, shift = scale32(1.0 / unit)
+    exact = unit & (unit - 1) == 0
+    return build.rescale(rw, positive, [multiplier if exact else multiplier + 1], [shift], 0, -128, element)
 
 
 # --- whole factors
