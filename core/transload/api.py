@@ -18,7 +18,7 @@ from .plugin_host import host
 if TYPE_CHECKING:
     import numpy as np
 
-    from .convert import Artifact
+    from .convert_model import Artifact
     from .verification.compare import Comparison
 
 __all__ = ["compare", "convert", "coverage", "legalize", "load", "lower", "run", "save"]
@@ -151,8 +151,8 @@ def convert(
     model: str | Path | Module, target: str = "tosa", out: str | Path = "build", *, options: Mapping[str, Any] | None = None,
     inputs: Mapping[str, InputSpec] | None = None, verify: bool = True, **more: Any,
 ) -> Artifact:
-    """Convert a model for a target: load, legalize, lower, check, verify, write. See `transload.convert.convert`."""
-    from .convert import convert as run_conversion
+    """Convert a model for a target: load, legalize, lower, check, verify, write. See `transload.convert_model.convert`."""
+    from .convert_model import convert as run_conversion
 
     return run_conversion(model, target, out, options=options, inputs=inputs, verification=verify, **more)
 

@@ -50,11 +50,20 @@ def read_bytes(content: bytes, inputs: Mapping[str, Any] | None = None) -> Modul
     return read(Source(_data=content, name="<test>"), inputs)
 
 
-def run_litert(content: bytes, inputs: Mapping[str, np.ndarray]) -> list[np.ndarray]:
-    """The outputs of LiteRT's reference kernels; inputs by name, resized where they have other shapes."""
+def run_litert(content: bytes, inputs: Mapping[str, np.ndarray], reference: bool = True) -> list[np.ndarray]:
+    """The outputs of LiteRT's reference kernels; inputs by name, resized where they have other shapes.
+
+    A few operators have no reference kernel: there, or with `reference=False`, the usual kernels run.
+    """
     litert = pytest.importorskip("ai_edge_litert.interpreter", reason="LiteRT is not installed")
-    interpreter = litert.Interpreter(
-        model_content=content, experimental_op_resolver_type=litert.OpResolverType.BUILTIN_REF)
+    usual = litert.OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
+    resolver = litert.OpResolverType.BUILTIN_REF if reference else usual
+    try:
+        interpreter = litert.Interpreter(model_content=content, experimental_op_resolver_type=resolver)
+    except ValueError as error:
+        if "Didn't find op" not in str(error):
+            raise
+        interpreter = litert.Interpreter(model_content=content, experimental_op_resolver_type=usual)
     details = interpreter.get_input_details()
     for detail in details:
         if tuple(detail["shape"]) != inputs[detail["name"]].shape:
@@ -91,7 +100,7 @@ def judge(tmp_path: Path) -> Callable[..., Module]:
 
     def compare(
         content: bytes, inputs: Mapping[str, np.ndarray] | None = None, *, steps: int = 0, tolerance: float = 1e-5,
-        low: float = -2.0, high: float = 2.0,
+        low: float = -2.0, high: float = 2.0, reference: bool = True,
     ) -> Module:
         shapes = None
         if inputs is not None:
@@ -104,7 +113,7 @@ def judge(tmp_path: Path) -> Callable[..., Module]:
             value.name: random_like(value.type, seed, low, high) for seed, value in enumerate(arguments)}
         hub = legalize(source)
         ours = list(run(hub, given).values())
-        theirs = run_litert(content, given)
+        theirs = run_litert(content, given, reference)
         assert len(ours) == len(theirs)
         for mine, reference in zip(ours, theirs, strict=True):
             assert mine.shape == reference.shape

@@ -73,7 +73,6 @@ for name in ("LOGICAL_AND", "LOGICAL_OR"):
     case(name, name, [t(2, 4, dtype="bool"), t(4, dtype="bool")], [t(2, 4, dtype="bool")])
 case("LOGICAL_NOT", "LOGICAL_NOT", [t(5, dtype="bool")], [t(5, dtype="bool")])
 case("BITWISE_XOR", "BITWISE_XOR", [t(5, dtype="int32"), t(5, dtype="int32")], [t(5, dtype="int32")])
-case("BITWISE_XOR-bool", "BITWISE_XOR", [t(5, dtype="bool"), t(5, dtype="bool")], [t(5, dtype="bool")])
 case("RIGHT_SHIFT", "RIGHT_SHIFT", [t(5, dtype="int32"), const([0, 1, 2, 1, 0], "int32")], [t(5, dtype="int32")])
 case("SELECT", "SELECT", [t(2, 3, dtype="bool"), t(2, 3), t(2, 3)], [t(2, 3)])
 case("SELECT-rows", "SELECT", [t(4, dtype="bool"), t(4, 3), t(4, 3)], [t(4, 3)])
@@ -120,7 +119,7 @@ case("TRANSPOSE_CONV-SAME", "TRANSPOSE_CONV", [ints(1, 8, 10, 3), const(floats(3
 case("TRANSPOSE_CONV-odd", "TRANSPOSE_CONV", [ints(1, 7, 9, 3), const(floats(3, 3, 4, 2)), t(1, 4, 5, 2)], [t(1, 7, 9, 3)],
      padding="SAME", stride_h=2, stride_w=2)
 case("TRANSPOSE_CONV-VALID", "TRANSPOSE_CONV",
-     [ints(1, 9, 13, 3), const(floats(3, 3, 3, 2)), t(1, 4, 5, 2), const(floats(3))], [t(1, 9, 13, 3)],
+     [ints(1, 9, 15, 3), const(floats(3, 3, 3, 2)), t(1, 4, 5, 2), const(floats(3))], [t(1, 9, 15, 3)],
      padding="VALID", stride_h=2, stride_w=3)
 case("CONV_3D_TRANSPOSE", "CONV_3D_TRANSPOSE", [ints(1, 4, 6, 8, 2), const(floats(2, 2, 2, 2, 3)), t(1, 2, 3, 4, 3)],
      [t(1, 4, 6, 8, 2)], padding="SAME", stride_d=2, stride_h=2, stride_w=2)
@@ -218,5 +217,8 @@ for corners, centres in ((False, False), (True, False), (False, True)):
 def test_operator(label: str, write: Callable[..., bytes], judge: Callable[..., Any]) -> None:
     operator, inputs, outputs, options = CASES[label]
     needs_positive = operator in ("LOG", "SQRT", "RSQRT")
-    version = {"CAST": 1, "GATHER": 5, "STRIDED_SLICE": 8}.get(operator, 1)
-    judge(write(operator, inputs, outputs, options, version=version), tolerance=2e-6, low=0.1 if needs_positive else -2.0)
+    # LiteRT's reference kernel of this operator leaves out the last element of the window, unlike its usual one.
+    reference = operator != "LOCAL_RESPONSE_NORMALIZATION"
+    version = {"GATHER": 5, "STRIDED_SLICE": 6, "BROADCAST_TO": 2}.get(operator, 1)
+    content = write(operator, inputs, outputs, options, version=version)
+    judge(content, tolerance=2e-6, low=0.1 if needs_positive else -2.0, reference=reference)

@@ -38,7 +38,7 @@ def test_conv(run_op, onnx_op, near, rng, geometry, channels):
     b = rng.standard_normal(outputs).astype(np.float32)
     expected = onnx_op(
         "Conv", x, w, b, kernel_shape=kernel, strides=strides, pads=pads, dilations=dilations, group=group)
-    attributes = dict(kernel_shape=kernel, strides=strides, pads=pads, dilations=dilations, group=group)
+    attributes = {"kernel_shape": kernel, "strides": strides, "pads": pads, "dilations": dilations, "group": group}
     near(run_op("Conv", x, w, b, **attributes), expected)
     near(to_second(run_op("Conv", to_last(x), to_last(w), b, layout="NHWC", **attributes)), expected)
     relu = run_op("Conv", x, w, None, do_relu=True, relu_limit=1.5, **attributes)
@@ -60,8 +60,8 @@ def test_deconv(run_op, onnx_op, near, rng, sizes, kernel, strides, pads, dilati
     expected = onnx_op(
         "ConvTranspose", x, w, b, kernel_shape=kernel, strides=strides, pads=pads, dilations=dilations, group=group,
         output_padding=extra)
-    attributes = dict(
-        kernel_shape=kernel, strides=strides, pads=pads, dilations=dilations, group=group, output_padding=extra)
+    attributes = {
+        "kernel_shape": kernel, "strides": strides, "pads": pads, "dilations": dilations, "group": group, "output_padding": extra}
     near(run_op("Deconv", x, w, b, **attributes), expected)
     last = run_op("Deconv", to_last(x), np.ascontiguousarray(np.moveaxis(w, 0, -1)), b, layout="NHWC", **attributes)
     near(to_second(last), expected)

@@ -186,7 +186,7 @@ def test_reverse_sequence_of_other_axes(run_op):
 def test_depth_to_space(run_op, onnx_op, mode):
     x = np.arange(2 * 12 * 3 * 4, dtype=np.float32).reshape(2, 12, 3, 4)
     expected = onnx_op("DepthToSpace", x, blocksize=2, mode=mode)
-    attributes = dict(block_h=2, block_w=2, is_CRD=mode == "CRD")
+    attributes = {"block_h": 2, "block_w": 2, "is_CRD": mode == "CRD"}
     np.testing.assert_array_equal(run_op("Depth2Space", x, **attributes), expected)
     last = run_op("Depth2Space", np.moveaxis(x, 1, -1), layout="NHWC", **attributes)
     np.testing.assert_array_equal(np.moveaxis(last, -1, 1), expected)
@@ -195,7 +195,7 @@ def test_depth_to_space(run_op, onnx_op, mode):
 
 def test_space_to_depth(run_op, onnx_op, make_op):
     x = np.arange(2 * 3 * 4 * 6, dtype=np.float32).reshape(2, 3, 4, 6)
-    attributes = dict(block_h=2, block_w=2, is_inversed=True)
+    attributes = {"block_h": 2, "block_w": 2, "is_inversed": True}
     np.testing.assert_array_equal(run_op("Depth2Space", x, **attributes), onnx_op("SpaceToDepth", x, blocksize=2))
     assert run_op("Depth2Space", x, block_h=2, block_w=3, is_inversed=True).shape == (2, 18, 2, 2)
     with pytest.raises(ShapeError, match="cannot be split by 5"):

@@ -30,7 +30,7 @@ def test_avg_pool(run_op, onnx_op, near, rng, geometry, include):
     sizes, kernel, strides, pads = geometry
     x = rng.standard_normal((2, 3, *sizes)).astype(np.float32)
     expected = onnx_op("AveragePool", x, kernel_shape=kernel, strides=strides, pads=pads, count_include_pad=int(include))
-    attributes = dict(kernel_shape=kernel, strides=strides, pads=pads, count_include_pad=include)
+    attributes = {"kernel_shape": kernel, "strides": strides, "pads": pads, "count_include_pad": include}
     near(both_layouts(run_op, "AvgPool", x, **attributes), expected)
 
 
@@ -43,7 +43,7 @@ def test_max_pool(run_op, onnx_op, rng, geometry, dilated):
     dilations = (2,) + (1,) * (len(sizes) - 1) if dilated else (1,) * len(sizes)
     x = rng.standard_normal((2, 3, *sizes)).astype(np.float32) - 2
     expected = onnx_op("MaxPool", x, kernel_shape=kernel, strides=strides, pads=pads, dilations=dilations)
-    attributes = dict(kernel_shape=kernel, strides=strides, pads=pads, dilations=dilations)
+    attributes = {"kernel_shape": kernel, "strides": strides, "pads": pads, "dilations": dilations}
     np.testing.assert_array_equal(both_layouts(run_op, "MaxPool", x, **attributes), expected)
 
 
@@ -59,7 +59,7 @@ def test_max_pool_of_integers(run_op, rng, dtype):
 def test_quantized(run_op, rng):
     type_ = QuantType(I8, F32, (0.5,), (-3,))
     x = rng.integers(-128, 128, (1, 4, 4, 2)).astype(np.int8)
-    attributes = dict(kernel_shape=(2, 2), strides=(2, 2), layout="NHWC")
+    attributes = {"kernel_shape": (2, 2), "strides": (2, 2), "layout": "NHWC"}
     windows = x.reshape(1, 2, 2, 2, 2, 2)
     np.testing.assert_array_equal(run_op("MaxPool", (x, type_), **attributes), windows.max(axis=(2, 4)))
     # ReLU of stored integers: nothing below the zero point, nothing above the limit's number

@@ -81,6 +81,6 @@ def test_long_sums_are_exact(run_op):
 def test_arg(run_op, onnx_op, rng, mode, axis, keepdims, last):
     x = rng.integers(0, 3, (4, 5, 6)).astype(np.float32)
     expected = onnx_op(mode, x, axis=axis, keepdims=int(keepdims), select_last_index=int(last))
-    attributes = dict(axis=axis, keepdims=keepdims, mode=mode, select_last_index=last)
+    attributes = {"axis": axis, "keepdims": keepdims, "mode": mode, "select_last_index": last}
     np.testing.assert_array_equal(run_op("Arg", x, **attributes), expected)
     assert run_op("Arg", x.astype(np.int8), element=I32, **attributes).dtype == np.int32

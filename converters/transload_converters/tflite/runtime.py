@@ -70,15 +70,19 @@ class _Session:
             raise RunError(f"{self.path}: LiteRT cannot run the model: {_first_line(error)}") from None
 
     def _interpreter(self, keep: bool) -> Any:
+        """An interpreter with reference kernels; with the usual ones for models that use what has no reference kernel."""
         if keep not in self._interpreters:
             from ai_edge_litert.interpreter import Interpreter, OpResolverType
 
-            try:
-                self._interpreters[keep] = Interpreter(
-                    model_path=str(self.path), experimental_op_resolver_type=OpResolverType.BUILTIN_REF,
-                    experimental_preserve_all_tensors=keep)
-            except (RuntimeError, ValueError) as error:
-                raise RunError(f"{self.path}: LiteRT does not load the model: {_first_line(error)}") from None
+            resolvers = (OpResolverType.BUILTIN_REF, OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES)
+            for resolver in resolvers:
+                try:
+                    self._interpreters[keep] = Interpreter(
+                        model_path=str(self.path), experimental_op_resolver_type=resolver, experimental_preserve_all_tensors=keep)
+                    break
+                except (RuntimeError, ValueError) as error:
+                    if resolver is resolvers[-1] or "Didn't find op" not in str(error):
+                        raise RunError(f"{self.path}: LiteRT does not load the model: {_first_line(error)}") from None
         return self._interpreters[keep]
 
     def _invoke(self, interpreter: Any, inputs: Mapping[str, Any], keep: bool) -> dict[str, np.ndarray]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..api import load, run, runnable
-from ..convert import Artifact, convert, target_options
+from ..convert_model import Artifact, convert, target_options
 from ..errors import TransloadError, merge_findings
 from ..ir import Module, QuantType, TensorType, input_names, output_names
 from .arguments import parse_inputs, parse_options, read_arrays, write_arrays

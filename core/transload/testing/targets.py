@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..api import convert
-from ..convert import Artifact
+from ..convert_model import Artifact
 from ..errors import TransloadError
 from ..plugin_host import host
 

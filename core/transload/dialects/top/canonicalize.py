@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ...ir import Op, TensorType, Value
 from ...ir.build import constant_of
-from ...rewrite import RewriteTable, Rewriter
+from ...rewrite import Rewriter, RewriteTable
 
 __all__ = ["TABLE"]
 

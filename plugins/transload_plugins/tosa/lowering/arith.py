@@ -14,7 +14,6 @@ Source: TOSA 1.0 section 2.2 (`apply_scale_32`); behaviour of the reference kern
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -55,7 +54,7 @@ def scale32(real: float) -> Scale:
     if shift > 62:  # less than 2**-32: nothing of a 32-bit number is left
         return Scale(0, 62)
     if shift < 2:
-        raise Unsupported(f"a scale of {real} is too large for 32-bit arithmetic", "the ratio of input to output scale must be less than 2**29")
+        raise Unsupported(f"a scale of {real} is too large for 32-bit arithmetic", "input scale / output scale must be less than 2**29")
     return Scale(multiplier, shift)
 
 
@@ -64,7 +63,7 @@ def scale16(real: float) -> Scale:
     multiplier, shift = scale32(real)
     reduced = (multiplier + (1 << 15)) >> 16 if multiplier < 0x7FFF0000 else 0x7FFF
     if shift < 18:
-        raise Unsupported(f"a scale of {real} is too large for 16-bit multipliers", "the ratio of input to output scale must be less than 2**13")
+        raise Unsupported(f"a scale of {real} is too large for 16-bit multipliers", "input scale / output scale must be less than 2**13")
     return Scale(reduced, shift - 16)
 
 

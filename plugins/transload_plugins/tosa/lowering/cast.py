@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from transload.ir import BOOL, F32, FloatType, I8, I16, I32, IntegerType, Op, QuantType, Type, Value
+from transload.ir import BOOL, F32, I8, I16, I32, FloatType, IntegerType, Op, QuantType, Type, Value
 from transload.rewrite import CHANGED, Rewriter, RewriteTable, Unsupported
 
 from .. import build

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from transload.ir import BF16, F16, F32, FloatType, I8, I16, I32, I48, Op, QuantType, Type, Value, dtype_of
+from transload.ir import BF16, F16, F32, I8, I16, I32, I48, FloatType, Op, QuantType, Type, Value, dtype_of
 from transload.rewrite import Rewriter, RewriteTable, Unsupported
 
 from .. import build
@@ -65,7 +65,7 @@ def bias_value(rw: Rewriter, bias: Value | None, total: Sum, x: Value, w: Value,
     """The bias as a value of the sum's type: zeros where there is none, quantized where it is given in other numbers."""
     element = total.element
     if bias is None:
-        return build.const(rw, np.zeros(channels, np.int64 if element == I48 else np.float32).astype(dtype_of(element)), element)
+        return build.const(rw, np.zeros(channels, dtype_of(element)), element)
     a, b, held = quant(x), quant(w), quant(bias)
     if a is None or b is None:
         return build.cast(rw, bias, element)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from transload.engine import fold
 from transload.ir import Module, update_function_type
 from transload.ir.verify import verify
-from transload.engine import fold
 from transload.plugin import resolve
 from transload.plugin_host import host
 from transload.rewrite import convert_ops

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from transload.ir import BF16, F16, F32, FloatType, I8, I16, I32, I48, Op, QuantType, Value
+from transload.ir import BF16, F16, F32, I8, I16, I32, I48, FloatType, Op, QuantType, Value
 from transload.rewrite import Rewriter, RewriteTable, Unsupported
 
 from .. import build

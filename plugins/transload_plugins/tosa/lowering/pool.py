@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from transload.ir import F32, FloatType, I8, I16, I32, IntegerType, Op, QuantType, Value
+from transload.ir import F32, I8, I16, I32, FloatType, IntegerType, Op, QuantType, Value
 from transload.rewrite import Rewriter, RewriteTable, Unsupported
 
 from .. import build
 from ..dialect.base import storage_of
-from .rescaling import activation_range, clamp_to, fused_activation, is_unsigned, quant, requantize, same_numbers
 from .arith import activation_bounds
+from .rescaling import activation_range, clamp_to, fused_activation, is_unsigned, quant, requantize, same_numbers
 from .windows import Window, fit, need_channels_last, squeeze_height, subsample, unsqueeze_height, window_of
 
 __all__ = ["TABLE"]
@@ -43,8 +43,8 @@ def avg_pool(op: Op, rw: Rewriter) -> Value | None:
             raise Unsupported("padding as wide as the window", "such windows lie wholly in the padding")
         zero_points = (build.zero_point(rw, center, x.element) for _ in range(2))
         return rw.emit(
-            "tosa.avg_pool2d", x, *zero_points, element=x.element, kernel=window.kernel, stride=window.strides, pad=window.flat_pads,
-            acc_type=I32 if type_ is not None else F32)
+            "tosa.avg_pool2d", x, *zero_points, element=x.element, kernel=window.kernel, stride=window.strides,
+            pad=window.flat_pads, acc_type=I32 if type_ is not None else F32)
 
     return _activated(op, rw, _in_planes(rw, x, window, pool))
 

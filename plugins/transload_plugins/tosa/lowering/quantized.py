@@ -22,8 +22,17 @@ from .arith import Scale, scale32
 from .cast import quantize
 from .common import compare
 from .rescaling import (
-    UNSIGNED, activation_range, any_quantized, dequantize, narrow, quant, requantize, same_numbers, scaled,
-    single_rescale_agrees, widen,
+    UNSIGNED,
+    activation_range,
+    any_quantized,
+    dequantize,
+    narrow,
+    quant,
+    requantize,
+    same_numbers,
+    scaled,
+    single_rescale_agrees,
+    widen,
 )
 
 __all__ = ["FALLBACK", "TABLE"]

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from transload.engine.quantized import dequantize as dequantize_array
-from transload.ir import F32, FloatType, I8, I16, I32, I48, IntegerType, Op, QuantType, Type, Value
+from transload.ir import F32, I8, I16, I32, I48, FloatType, IntegerType, Op, QuantType, Type, Value
 from transload.ir.build import constant_of
 from transload.ir.constants import LazyData
 from transload.rewrite import Rewriter, Unsupported

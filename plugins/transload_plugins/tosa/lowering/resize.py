@@ -247,25 +247,31 @@ def _quantized_bilinear(op: Op, rw: Rewriter) -> Value | None:
         if rows is None or columns is None:
             return None
         sums = _resize(rw, x, rows, columns, "BILINEAR", I32 if source.storage == I8 else I48)
-        x = _rounded_back(op, rw, sums, source, rows.n * columns.n)
+        x = _rounded_back(op, rw, sums, source, rows, columns)
     return requantize(rw, x, target)
 
 
-def _rounded_back(op: Op, rw: Rewriter, sums: Value, element: QuantType, unit: int) -> Value:
-    """Sums of `unit` times stored numbers as stored numbers, rounded to the nearest.
+def _rounded_back(op: Op, rw: Rewriter, sums: Value, element: QuantType, rows: Grid, columns: Grid) -> Value:
+    """Sums of `rows.n * columns.n` times stored numbers as stored numbers, rounded to the nearest.
 
-    RESCALE takes halves up, LiteRT away from zero. So negative sums of int8 are made less by one first; those of
-    uint8 made positive, and multiplied by a little more than 1 / unit. (Halves of int16 stay where they fall.)
+    RESCALE takes halves up, LiteRT away from zero. So negative sums of int8 are made less by one first, and those
+    of int16, too, where they are multiples of 256 (as for factors of two) and fit in 32 bits divided by that.
+    Those of uint8 are made positive, and multiplied by a little more than the inverse of the unit.
     """
+    unit = rows.n * columns.n
+    if is_unsigned(op) and element.storage == I8:
+        positive = rw.emit("tosa.add", sums, like(rw, sums, 128 * unit))
+        multiplier, shift = scale32(1.0 / unit)
+        exact = unit & (unit - 1) == 0
+        return build.rescale(rw, positive, [multiplier if exact else multiplier + 1], [shift], 0, -128, element)
+    bits = 20
     if element.storage == I16:
-        return build.rescale(rw, sums, [1 << 14], [34], 0, 0, element)
-    if not is_unsigned(op):
-        sign = rw.emit("tosa.arithmetic_right_shift", sums, like(rw, sums, 31), round=False)  # -1 of negative numbers, else 0
-        return build.rescale(rw, rw.emit("tosa.add", sums, sign), [1 << 30], [50], 0, 0, element)
-    positive = rw.emit("tosa.add", sums, like(rw, sums, 128 * unit))
-    multiplier, shift = scale32(1.0 / unit)
-    exact = unit & (unit - 1) == 0
-    return build.rescale(rw, positive, [multiplier if exact else multiplier + 1], [shift], 0, -128, element)
+        if any(step % 16 or offset % 16 for _, step, offset, _ in (rows, columns)):
+            return build.rescale(rw, sums, [1 << 14], [34], 0, 0, element)
+        sums = build.rescale(rw, sums, [1 << 14], [22], 0, 0, I32)
+        bits = 12
+    sign = rw.emit("tosa.arithmetic_right_shift", sums, like(rw, sums, 31), round=False)  # -1 of negative numbers, else 0
+    return build.rescale(rw, rw.emit("tosa.add", sums, sign), [1 << 30], [30 + bits], 0, 0, element)
 
 
 # --- whole factors

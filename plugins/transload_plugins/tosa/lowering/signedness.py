@@ -19,7 +19,21 @@ from typing import Any
 import numpy as np
 
 from transload.ir import (
-    F32, F64, I8, I16, I32, Block, Dense, IntegerType, Module, Op, QuantType, TensorType, Type, Value, dtype_of,
+    F32,
+    F64,
+    I8,
+    I16,
+    I32,
+    Block,
+    Dense,
+    IntegerType,
+    Module,
+    Op,
+    QuantType,
+    TensorType,
+    Type,
+    Value,
+    dtype_of,
 )
 from transload.ir.build import Builder
 from transload.ir.constants import LazyData
@@ -30,7 +44,8 @@ from .rescaling import UNSIGNED
 
 __all__ = ["make_signed", "signed_element", "strip_quantized_types"]
 
-WRAPPING = frozenset({"top.Add", "top.Sub", "top.Mul", "top.ShiftLeft", "top.BitwiseNot", "top.Neg", "top.Pow", "top.Reduce", "top.CumSum"})
+WRAPPING = frozenset({
+    "top.Add", "top.BitwiseNot", "top.CumSum", "top.Mul", "top.Neg", "top.Pow", "top.Reduce", "top.ShiftLeft", "top.Sub"})
 """Ops whose result may leave the range of a narrow unsigned type, and then wraps round."""
 
 

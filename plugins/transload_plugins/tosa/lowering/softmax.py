@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from transload.ir import F32, FloatType, I8, I16, I32, Op, QuantType, Value
+from transload.ir import F32, I8, I16, I32, FloatType, Op, QuantType, Value
 from transload.rewrite import Rewriter, RewriteTable
 
 from .. import build
@@ -54,7 +54,7 @@ def quantized_softmax(op: Op, rw: Rewriter) -> Value | None:
         made = _softmax_int8(rw, rows, source, target, op.beta, 8)
     elif source.storage == I8 and _is_unit(target, I16, 16) and shape[axis] <= 1 << 12:
         made = _softmax_int8(rw, rows, source, target, op.beta, 16)
-    elif source.storage == I16 and target.storage == I16 and target.zero_point == 0 and math.isclose(target.scale, 2.0**-15, rel_tol=1e-3):
+    elif source.storage == I16 and target.storage == I16 and target.zero_point == 0 and _near(target.scale, 2.0**-15):
         made = _softmax_int16(rw, rows, source, target, op.beta)
     else:
         return None
@@ -62,9 +62,14 @@ def quantized_softmax(op: Op, rw: Rewriter) -> Value | None:
     return build.transpose(rw, made, tuple(np.argsort(order)))
 
 
+def _near(scale: float, wanted: float) -> bool:
+    """Whether LiteRT takes a scale for the one that its kernel produces."""
+    return math.isclose(scale, wanted, rel_tol=1e-3)
+
+
 def _is_unit(type_: QuantType, storage: Any, bits: int) -> bool:
     """Whether a type covers 0 to 1 with all its numbers."""
-    return type_.storage == storage and type_.zero_point == -(1 << (bits - 1)) and math.isclose(type_.scale, 2.0**-bits, rel_tol=1e-3)
+    return type_.storage == storage and type_.zero_point == -(1 << (bits - 1)) and _near(type_.scale, 2.0**-bits)
 
 
 def _row_maximum(rw: Rewriter, rows: Value) -> Value:

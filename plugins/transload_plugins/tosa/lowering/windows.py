@@ -55,9 +55,9 @@ def window_of(op: Op) -> Window:
     """The window of a convolution or pooling of `top`."""
     n = len(op.kernel_shape)
     pads = op.pads
+    dilations = op.dilations if "dilations" in op.declaration.attributes else (1,) * n
     return Window(
-        tuple(op.kernel_shape), tuple(op.strides), tuple(op.attribute("dilations", None) and op.dilations or (1,) * n),
-        tuple((pads[i], pads[n + i]) for i in range(n)))
+        tuple(op.kernel_shape), tuple(op.strides), tuple(dilations), tuple((pads[i], pads[n + i]) for i in range(n)))
 
 
 def need_channels_last(op: Op) -> None:

@@ -1,0 +1,145 @@
+"""Cast: every pair of kinds of element types."""
+
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from transload.ir import (
+    BF16,
+    BOOL,
+    F16,
+    F32,
+    F64,
+    I4,
+    I8,
+    I16,
+    I32,
+    I48,
+    I64,
+    UI8,
+    UI16,
+    UI32,
+    UI64,
+    FloatType,
+    IntegerType,
+    QuantType,
+    dtype_of,
+)
+
+FLOATS = [F16, BF16, F32, F64, FloatType("f8E4M3FN")]
+INTEGERS = [I4, I8, I16, I32, I48, I64, UI8, UI16, UI32, UI64]
+VALUES = np.array([-3.7, -2.5, -1.5, -0.5, 0.0, 0.5, 1.5, 2.5, 3.7])
+
+
+@pytest.mark.parametrize("source", FLOATS)
+@pytest.mark.parametrize("target", INTEGERS)
+def test_float_to_integer(run_op, source, target):
+    x = VALUES.astype(dtype_of(source))
+    real = x.astype(np.float64)
+    rounded = {"Trunc": np.trunc(real), "HalfToEven": np.rint(real), "HalfAwayFromZero": np.sign(real) * np.floor(np.abs(real) + 0.5)}
+    low, high = target.range
+    for mode, whole in rounded.items():
+        result = run_op("Cast", x, element=target, round_mode=mode, saturate=True)
+        np.testing.assert_array_equal(result.astype(np.float64), np.clip(whole, low, high))
+        wrapped = [(int(v) - low) % (1 << target.width) + low for v in whole]
+        result = run_op("Cast", x, element=target, round_mode=mode)
+        np.testing.assert_array_equal(result.astype(np.int64).astype(object) & 0xFFFF, [w & 0xFFFF for w in wrapped])
+
+
+@pytest.mark.parametrize("target", [I8, I32, I64, UI8, UI64])
+def test_out_of_range(run_op, target):
+    low, high = target.range
+    x = np.array([1e30, -1e30, np.inf, -np.inf, np.nan, 300.0, -300.0], np.float32)
+    saturated = run_op("Cast", x, element=target, saturate=True)
+    assert [int(v) for v in saturated] == [high, low, high, low, 0, min(300, high), max(-300, low)]
+    wrapped = run_op("Cast", x, element=target)
+    assert [int(v) for v in wrapped[2:5]] == [0, 0, 0]
+    assert int(wrapped[5]) == (300 - low) % (1 << target.width) + low
+
+
+@pytest.mark.parametrize("source", [I8, UI8, I16, I32, I64, UI64])
+@pytest.mark.parametrize("target", INTEGERS)
+def test_integer_to_integer(run_op, source, target):
+    low, high = source.range
+    numbers = [0, 1, 7, 100, high, low, high - 1]
+    x = np.array(numbers, dtype_of(source))
+    t_low, t_high = target.range
+    wrapped = run_op("Cast", x, element=target)
+    assert [int(v) for v in wrapped] == [(n - t_low) % (1 << target.width) + t_low for n in numbers]
+    saturated = run_op("Cast", x, element=target, saturate=True)
+    assert [int(v) for v in saturated] == [min(max(n, t_low), t_high) for n in numbers]
+
+
+@pytest.mark.parametrize("type_", [*FLOATS, *INTEGERS])
+def test_flags(run_op, type_):
+    x = np.array([0, 1, 2, 3]).astype(dtype_of(type_) if not isinstance(type_, IntegerType) or type_.width > 4 else np.int8)
+    x = x.astype(dtype_of(type_))
+    np.testing.assert_array_equal(run_op("Cast", x, element=BOOL), [False, True, True, True])
+    np.testing.assert_array_equal(run_op("Cast", np.array([True, False]), element=type_).astype(np.float32), [1, 0])
+
+
+def test_small_floats_are_true(run_op):
+    np.testing.assert_array_equal(run_op("Cast", np.array([0.1, -0.0, np.nan], np.float32), element=BOOL), [True, False, True])
+
+
+@pytest.mark.parametrize("source", FLOATS)
+@pytest.mark.parametrize("target", FLOATS)
+def test_float_to_float(run_op, source, target):
+    x = VALUES.astype(dtype_of(source))
+    result = run_op("Cast", x, element=target)
+    np.testing.assert_array_equal(result.astype(np.float64), x.astype(np.float64).astype(dtype_of(target)).astype(np.float64))
+
+
+@pytest.mark.parametrize("storage", [I8, UI8, I16, I32])
+@pytest.mark.parametrize("mode", [None, "HalfToEven", "HalfAwayFromZero"])
+def test_quantize(run_op, storage, mode):
+    type_ = QuantType(storage, F32, (0.5,), (3,))
+    x = np.array([-1e9, -1.75, -0.25, 0, 0.25, 0.75, 1.0, 1e9, np.nan], np.float32)
+    attributes = {} if mode is None else {"round_mode": mode}
+    halves = {"HalfToEven": [-4, 0, 0, 0, 2, 2], None: [-4, -1, 0, 1, 2, 2], "HalfAwayFromZero": [-4, -1, 0, 1, 2, 2]}[mode]
+    low, high = storage.range
+    ends = [max(low, -(2 * 10**9) + 3), min(high, 2 * 10**9 + 3)]
+    expected = [ends[0], *(max(h + 3, low) for h in halves), ends[1], 3]
+    assert [int(v) for v in run_op("Cast", x, element=type_, **attributes)] == expected
+
+
+def test_quantize_per_axis_and_narrow(run_op):
+    type_ = QuantType(I8, F32, (0.5, 0.25), (0, 10), axis=1, storage_min=-127)
+    x = np.array([[1.0, 1.0], [-100.0, 2.0]], np.float32)
+    stored = run_op("Cast", x, element=type_)
+    np.testing.assert_array_equal(stored, [[2, 14], [-127, 18]])
+    np.testing.assert_array_equal(run_op("Cast", (stored, type_), element=F32), [[1, 1], [-63.5, 2]])
+
+
+def test_quantize_rounds_the_float_quotient(run_op, onnx_op, rng):
+    scale = np.float32(0.0173)
+    x = (rng.standard_normal(2000) * 2).astype(np.float32)
+    expected = onnx_op("QuantizeLinear", x, scale.reshape(()), np.array(5, np.int8), opset=19)
+    type_ = QuantType(I8, F32, (float(scale),), (5,))
+    np.testing.assert_array_equal(run_op("Cast", x, element=type_, round_mode="HalfToEven"), expected)
+    back = onnx_op("DequantizeLinear", expected, scale.reshape(()), np.array(5, np.int8), opset=19)
+    np.testing.assert_array_equal(run_op("Cast", (expected, type_), element=F32), back)
+
+
+def test_requantize_rounds_once(run_op):
+    source, target = QuantType(I32, F32, (0.25,), (0,)), QuantType(UI8, F32, (0.5,), (128,))
+    x = np.array([-1000, -3, -1, 0, 1, 3, 1000], np.int32)
+    np.testing.assert_array_equal(run_op("Cast", (x, source), element=target), [0, 126, 127, 128, 129, 130, 255])
+    np.testing.assert_array_equal(
+        run_op("Cast", (x, source), element=target, round_mode="HalfToEven"), [0, 126, 128, 128, 128, 130, 255])
+    assert run_op("Cast", (x, source), element=source) is not None
+    # the same bits, another sign: int8 to uint8 shifts by 128
+    signed, unsigned = QuantType(I8, F32, (0.5,), (-3,)), QuantType(UI8, F32, (0.5,), (125,))
+    y = np.arange(-128, 128).astype(np.int8)
+    np.testing.assert_array_equal(run_op("Cast", (y, signed), element=unsigned), np.arange(256))
+
+
+def test_quantized_to_integer_and_bool(run_op):
+    type_ = QuantType(I8, F32, (0.5,), (0,))
+    x = np.array([-3, 0, 1, 5], np.int8)
+    np.testing.assert_array_equal(run_op("Cast", (x, type_), element=I32), [-1, 0, 0, 2])
+    np.testing.assert_array_equal(run_op("Cast", (x, type_), element=BOOL), [True, False, True, True])
+    np.testing.assert_array_equal(run_op("Cast", np.array([1, 2], np.int32), element=type_), [2, 4])
+    np.testing.assert_array_equal(run_op("Cast", np.array([1, 0], ml_dtypes.bfloat16), element=type_), [2, 0])
