@@ -115,8 +115,8 @@ def elementwise() -> Iterator[Case]:
         yield _simple(name, name.title().replace("_", ""), (element, element), element)
     for element in EVERY:
         yield _simple("INTDIV", "IntDiv", (element, element), element)
-        yield _simple("ARITHMETIC_RIGHT_SHIFT", "ArithmeticRightShift", (element, element), element, (True,))
-        yield _simple("ARITHMETIC_RIGHT_SHIFT", "ArithmeticRightShift", (element, element), element, (False,), label="round=false")
+        for rounds, label in ((True, ""), (False, "round=false")):
+            yield _simple("ARITHMETIC_RIGHT_SHIFT", "ArithmeticRightShift", (element, element), element, (rounds,), label=label)
         yield _simple("MAXIMUM", "Maximum", (element, element), element, (NAN,))
         yield _simple("MINIMUM", "Minimum", (element, element), element, (NAN,))
         for name in ("EQUAL", "GREATER", "GREATER_EQUAL"):
@@ -163,7 +163,8 @@ def movement() -> Iterator[Case]:
     for element in ("i1", "i4", "i8", "i16", "i32", "i48", "f32"):
         yield _simple("CONCAT", "Concat", (element, element), element, (1,), out=(1, 8, 5, 6))
         yield _simple("RESHAPE", "Reshape", (element,), element, out=(120,), more=lambda g: [g.shape((120,))])
-        yield _simple("SLICE", "Slice", (element,), element, out=(1, 3, 4, 5), more=lambda g: [g.shape((0, 1, 1, 1)), g.shape((1, 3, 4, 5))])
+        yield _simple("SLICE", "Slice", (element,), element, out=(1, 3, 4, 5),
+                      more=lambda g: [g.shape((0, 1, 1, 1)), g.shape((1, 3, 4, 5))])
         yield _simple("TILE", "Tile", (element,), element, out=(1, 8, 5, 6), more=lambda g: [g.shape((1, 2, 1, 1))])
         for constant in (True, False):
             yield _simple("PAD", "Pad", (element,), element, out=(1, 6, 7, 8), label="" if constant else "dynamic value",
@@ -179,9 +180,10 @@ def movement() -> Iterator[Case]:
     for element, shape, order in itertools.product(("i8", "i32"), ((2, 3, 4, 5),), itertools.permutations(range(4))):
         yield _transpose(element, shape, order)
     for element, (shape, order) in itertools.product(("i8", "i32"), (
-            ((65537, 3), (1, 0)), ((1, 65537, 3, 3), (0, 3, 2, 1)), ((1, 70000, 2, 2), (1, 0, 2, 3)), ((1, 1, 1, 70000), (0, 1, 2, 3)),
-            ((1, 300, 300, 8), (0, 3, 1, 2)), ((300, 300, 2, 2), (1, 0, 2, 3)), ((2, 3, 4, 5, 6, 2), (5, 4, 3, 2, 1, 0)),
-            ((1, 4, 4, 16384), (0, 2, 1, 3)), ((1, 4, 4, 16385), (0, 2, 1, 3)), ((4, 5, 16385), (1, 0, 2)), ((4, 5, 20000), (0, 2, 1)))):
+            ((65537, 3), (1, 0)), ((1, 65537, 3, 3), (0, 3, 2, 1)), ((1, 70000, 2, 2), (1, 0, 2, 3)),
+            ((1, 1, 1, 70000), (0, 1, 2, 3)), ((1, 300, 300, 8), (0, 3, 1, 2)), ((300, 300, 2, 2), (1, 0, 2, 3)),
+            ((2, 3, 4, 5, 6, 2), (5, 4, 3, 2, 1, 0)), ((1, 4, 4, 16384), (0, 2, 1, 3)), ((1, 4, 4, 16385), (0, 2, 1, 3)),
+            ((4, 5, 16385), (1, 0, 2)), ((4, 5, 20000), (0, 2, 1)))):
         yield _transpose(element, shape, order)
 
 
@@ -195,7 +197,8 @@ def reductions() -> Iterator[Case]:
     for name, element in itertools.product(names, ("i1", "i8", "i16", "i32", "f32")):
         for axis in (3, 1):
             yield _reduce(name, element, NHWC, axis, "" if axis == 3 else f"axis {axis}")
-    for shape, axis in (((7,), 0), ((2, 3, 4, 5, 6), 2), ((65537, 3), 0), ((3, 65537), 0), ((3, 65537), 1), ((1, 3, 65537, 3), 2)):
+    for shape, axis in (((7,), 0), ((2, 3, 4, 5, 6), 2), ((65537, 3), 0), ((3, 65537), 0), ((3, 65537), 1),
+                        ((1, 3, 65537, 3), 2)):
         yield _reduce("REDUCE_SUM", "i32", shape, axis, f"axis {axis} of {shape}")
         yield _reduce("REDUCE_MAX", "i8", shape, axis, f"axis {axis} of {shape}")
     for element in ("i8", "i16", "i32", "f32"):
@@ -221,37 +224,48 @@ def convolutions() -> Iterator[Case]:
     types = (("i8", "i8"), ("i8", "i4"), ("i16", "i8"))
     for name, (element, weight), target in itertools.product(_CONVOLUTIONS, types, ("", "i8", "i16", "i32")):
         yield _convolution(name, element, weight, rescaled=target)
-    for name in _CONVOLUTIONS:
-        for label, options in {
-            "dynamic weights": {"weights": False}, "dynamic bias": {"bias": False}, "weight zero point": {"zero_point": 3},
-            "one bias": {"one_bias": True}, "batch 2": {"shape": (2, 8, 8, 4)}, "65536 channels": {"shape": (1, 2, 2, 65536), "kernel": (1, 1)},
-            "65537 channels": {"shape": (1, 2, 2, 65537), "kernel": (1, 1)}, "kernel 65x65": {"shape": (1, 66, 66, 1), "kernel": (65, 65)},
-            "kernel 1x4097": {"shape": (1, 2, 4098, 1), "kernel": (1, 4097)}, "stride 2,2": {"stride": (2, 2), "shape": (1, 9, 9, 4)},
-            "stride 2,1": {"stride": (2, 1), "shape": (1, 9, 9, 4)}, "stride 3,3": {"stride": (3, 3), "shape": (1, 12, 12, 4)},
-            "stride 4,4": {"stride": (4, 4), "shape": (1, 11, 11, 4)}, "dilation 3,3": {"dilation": (3, 3), "shape": (1, 20, 20, 4)},
-            "stride 1,2 of one row": {"stride": (1, 2), "shape": (1, 1, 9, 4), "kernel": (1, 3)},
-            "stride 2,1 of one column": {"stride": (2, 1), "shape": (1, 9, 1, 4), "kernel": (3, 1)},
-            "stride 1,2 of one row, tall kernel": {"stride": (1, 2), "shape": (1, 1, 9, 4), "kernel": (3, 3), "pad": (1, 1, 0, 0)},
-        }.items():
-            if name == "CONV3D" and "shape" in options:
-                options = {**options, "shape": (options["shape"][0], 1, *options["shape"][1:])}
-            yield _convolution(name, "i8", "i8", label=label, **options)
+    for name, (label, options) in itertools.product(_CONVOLUTIONS, _CONVOLUTION_LIMITS.items()):
+        shape = options.get("shape")
+        if name == "CONV3D" and shape is not None:
+            options = {**options, "shape": (shape[0], 1, *shape[1:])}
+        yield _convolution(name, "i8", "i8", label=label, **options)
     for depth, (element, weight) in itertools.product((1, 2), types):
-        yield _convolution("CONV3D", element, weight, label=f"kernel depth {depth}", rescaled="i8", depth=depth, shape=(1, 4, 8, 8, 4))
+        yield _convolution("CONV3D", element, weight, label=f"kernel depth {depth}", rescaled="i8", depth=depth,
+                           shape=(1, 4, 8, 8, 4))
         yield _convolution("CONV3D", element, weight, label=f"dynamic weights, kernel depth {depth}", rescaled="i8", depth=depth,
                            shape=(1, 4, 8, 8, 4), weights=False)
     for multiplier, channels in ((2, 1), (2, 4), (3, 4)):
-        yield _convolution("DEPTHWISE_CONV2D", "i8", "i8", label=f"{multiplier} filters of {channels} channels", multiplier=multiplier,
-                           shape=(1, 8, 8, channels))
+        yield _convolution("DEPTHWISE_CONV2D", "i8", "i8", label=f"{multiplier} filters of {channels} channels",
+                           multiplier=multiplier, shape=(1, 8, 8, channels))
 
 
-_CONVOLUTIONS = {"CONV2D": "Conv2d", "DEPTHWISE_CONV2D": "DepthwiseConv2d", "TRANSPOSE_CONV2D": "TransposeConv2d", "CONV3D": "Conv3d"}
+_CONVOLUTIONS = {
+    "CONV2D": "Conv2d", "DEPTHWISE_CONV2D": "DepthwiseConv2d", "TRANSPOSE_CONV2D": "TransposeConv2d", "CONV3D": "Conv3d"}
+_CONVOLUTION_LIMITS: dict[str, dict[str, Any]] = {
+    "dynamic weights": {"weights": False},
+    "dynamic bias": {"bias": False},
+    "weight zero point": {"zero_point": 3},
+    "one bias": {"one_bias": True},
+    "batch 2": {"shape": (2, 8, 8, 4)},
+    "65536 channels": {"shape": (1, 2, 2, 65536), "kernel": (1, 1)},
+    "65537 channels": {"shape": (1, 2, 2, 65537), "kernel": (1, 1)},
+    "kernel 65x65": {"shape": (1, 66, 66, 1), "kernel": (65, 65)},
+    "kernel 1x4097": {"shape": (1, 2, 4098, 1), "kernel": (1, 4097)},
+    "stride 2,2": {"stride": (2, 2), "shape": (1, 9, 9, 4)},
+    "stride 2,1": {"stride": (2, 1), "shape": (1, 9, 9, 4)},
+    "stride 3,3": {"stride": (3, 3), "shape": (1, 12, 12, 4)},
+    "stride 4,4": {"stride": (4, 4), "shape": (1, 11, 11, 4)},
+    "dilation 3,3": {"dilation": (3, 3), "shape": (1, 20, 20, 4)},
+    "stride 1,2 of one row": {"stride": (1, 2), "shape": (1, 1, 9, 4), "kernel": (1, 3)},
+    "stride 2,1 of one column": {"stride": (2, 1), "shape": (1, 9, 1, 4), "kernel": (3, 1)},
+    "stride 1,2 of one row, tall kernel": {"stride": (1, 2), "shape": (1, 1, 9, 4), "kernel": (3, 3), "pad": (1, 1, 0, 0)},
+}
 
 
 def _convolution(
-    name: str, element: str, weight: str, *, label: str = "", rescaled: str = "", kernel: Shape = (3, 3), stride: Shape = (1, 1),
-    dilation: Shape = (1, 1), pad: Shape = (0, 0, 0, 0), shape: Shape = (), weights: bool = True, bias: bool = True, zero_point: int = 0,
-    one_bias: bool = False, multiplier: int = 1, depth: int = 1,
+    name: str, element: str, weight: str, *, label: str = "", rescaled: str = "", kernel: Shape = (3, 3),
+    stride: Shape = (1, 1), dilation: Shape = (1, 1), pad: Shape = (0, 0, 0, 0), shape: Shape = (), weights: bool = True,
+    bias: bool = True, zero_point: int = 0, one_bias: bool = False, multiplier: int = 1, depth: int = 1,
 ) -> Case:
     accumulator = "i48" if element == "i16" else "i32"
 
@@ -278,9 +292,11 @@ def _convolution(
             arguments = [list(padding), list(step), list(spread)]
         operands = [
             graph.input(sizes, element), graph.value(weights, np.ones(filters), weight),
-            graph.value(bias, np.zeros(1 if one_bias else many), accumulator), graph.const([0], element), graph.const([zero_point], weight)]
+            graph.value(bias, np.zeros(1 if one_bias else many), accumulator), graph.const([0], element),
+            graph.const([zero_point], weight)]
         result = (sizes[0], *out, many)
-        value = graph.op(name, operands, result, accumulator, _CONVOLUTIONS[name], *arguments, False, TYPES[accumulator][0])
+        value = graph.op(
+            name, operands, result, accumulator, _CONVOLUTIONS[name], *arguments, False, TYPES[accumulator][0])
         if rescaled:
             value = graph.rescale(value, result, accumulator, rescaled, per_channel=True)
         return graph.finish(value)
@@ -292,23 +308,31 @@ def pooling() -> Iterator[Case]:
     for name in ("MAX_POOL2D", "AVG_POOL2D"):
         for element in ("i8", "i16", "i32", "f32"):
             yield _pool(name, element)
-        for label, options in {
-            "kernel 8x8, padded": {"kernel": (8, 8), "pad": (1, 1, 0, 0), "shape": (1, 16, 16, 4)},
-            "kernel 9x1, padded": {"kernel": (9, 1), "pad": (1, 1, 0, 0), "shape": (1, 16, 16, 4)},
-            "kernel 300x300": {"kernel": (300, 300), "shape": (1, 300, 300, 1)}, "stride 4": {"stride": (4, 4), "shape": (1, 10, 10, 4)},
-            "batch 2": {"shape": (2, 8, 8, 4)}, "65536 channels": {"shape": (1, 2, 2, 65536)}, "65537 channels": {"shape": (1, 2, 2, 65537)},
-            "65538 rows": {"shape": (1, 65538, 2, 1)},
-        }.items():
+        for label, options in _POOL_LIMITS.items():
             yield _pool(name, "i8", label, **options)
+
+
+_POOL_LIMITS: dict[str, dict[str, Any]] = {
+    "kernel 8x8, padded": {"kernel": (8, 8), "pad": (1, 1, 0, 0), "stride": (1, 1), "shape": (1, 16, 16, 4)},
+    "kernel 9x1, padded": {"kernel": (9, 1), "pad": (1, 1, 0, 0), "stride": (1, 1), "shape": (1, 16, 16, 4)},
+    "kernel 300x300": {"kernel": (300, 300), "shape": (1, 300, 300, 1)},
+    "stride 4": {"stride": (4, 4), "shape": (1, 10, 10, 4)},
+    "stride 4, padded above": {"stride": (4, 4), "shape": (1, 9, 10, 4), "pad": (1, 0, 0, 0)},
+    "stride 1,4, padded right": {"stride": (1, 4), "shape": (1, 10, 9, 4), "pad": (0, 0, 0, 1)},
+    "stride 4, padded above, one window": {"stride": (4, 4), "shape": (1, 1, 2, 4), "pad": (1, 0, 0, 0)},
+    "batch 2": {"shape": (2, 8, 8, 4)},
+    "65536 channels": {"shape": (1, 2, 2, 65536)},
+    "65537 channels": {"shape": (1, 2, 2, 65537)},
+    "65538 rows": {"shape": (1, 65538, 2, 1), "stride": (1, 1)},
+}
 
 
 def _pool(
     name: str, element: str, label: str = "", kernel: Shape = (2, 2), stride: Shape = (2, 2), pad: Shape = (0, 0, 0, 0),
     shape: Shape = (1, 8, 8, 4),
 ) -> Case:
-    out = [shape[0], *((n + a + b - k) // s + 1 for n, k, s, a, b in zip(shape[1:3], kernel, stride, pad[::2], pad[1::2], strict=True)), shape[3]]
-    if (shape[1] + pad[0] + pad[1] - kernel[0]) % stride[0]:
-        stride, out = (1, 1), [shape[0], *(n + a + b - k + 1 for n, k, a, b in zip(shape[1:3], kernel, pad[::2], pad[1::2], strict=True)), shape[3]]
+    windows = zip(shape[1:3], kernel, stride, pad[::2], pad[1::2], strict=True)
+    out = [shape[0], *((n + a + b - k) // s + 1 for n, k, s, a, b in windows), shape[3]]
     arguments = [list(kernel), list(stride), list(pad)]
     if name == "MAX_POOL2D":
         return _simple(name, "MaxPool2d", (element,), element, (*arguments, NAN), (shape,), out, label=label)
@@ -320,14 +344,17 @@ def _pool(
 def products() -> Iterator[Case]:
     for element in ("i8", "i16", "f32"):
         yield _matmul(element, 4, 5, 6, "")
-    for label, sizes in {"65536 deep": (4, 65536, 2), "65537 deep": (4, 65537, 2), "65537 columns": (4, 2, 65537), "65537 rows": (65537, 2, 4)}.items():
+    for label, sizes in {
+        "65536 deep": (4, 65536, 2), "65537 deep": (4, 65537, 2), "65537 columns": (4, 2, 65537), "65537 rows": (65537, 2, 4),
+    }.items():
         yield _matmul("i8", *sizes, label)
     yield _matmul("i8", 4, 5, 6, "batch 8", batch=8)
 
 
 def _matmul(element: str, rows: int, depth: int, columns: int, label: str, batch: int = 1) -> Case:
     result = {"i8": "i32", "i16": "i48"}.get(element, element)
-    return _simple("MATMUL", "MatMul", (element, element), result, (), ((batch, rows, depth), (batch, depth, columns)), (batch, rows, columns),
+    shapes = ((batch, rows, depth), (batch, depth, columns))
+    return _simple("MATMUL", "MatMul", (element, element), result, (), shapes, (batch, rows, columns),
                    lambda g: [g.const([0], element), g.const([0], element)], label)
 
 
@@ -336,8 +363,9 @@ def rescales() -> Iterator[Case]:
         yield _rescale(source, target, "")
     yield _rescale("i32", "i8", "dynamic multiplier", constant=False)
     for label, options in {
-        "per channel": {"per_channel": True}, "16-bit multipliers": {"scale32": False}, "double rounding": {"rounding": "DOUBLE_ROUND"},
-        "inexact rounding": {"rounding": "INEXACT_ROUND"}, "zero points": {"zero_points": (5, -7)}, "from unsigned": {"unsigned": (True, False)},
+        "per channel": {"per_channel": True}, "16-bit multipliers": {"scale32": False},
+        "double rounding": {"rounding": "DOUBLE_ROUND"}, "inexact rounding": {"rounding": "INEXACT_ROUND"},
+        "zero points": {"zero_points": (5, -7)}, "from unsigned": {"unsigned": (True, False)},
         "to unsigned": {"unsigned": (False, True)},
     }.items():
         yield _rescale("i8", "i8", label, **options)
@@ -368,7 +396,8 @@ def resizes() -> Iterator[Case]:
 
 
 def _resize(
-    element: str, mode: str, scale: Shape, offset: Shape = (0, 0), border: Shape = (0, 0), shape: Shape = (1, 4, 4, 4), label: str = "",
+    element: str, mode: str, scale: Shape, offset: Shape = (0, 0), border: Shape = (0, 0), shape: Shape = (1, 4, 4, 4),
+    label: str = "",
 ) -> Case:
     result = element if mode == "NEAREST" else {"i8": "i32", "i16": "i48"}[element]
     out = [((n - 1) * scale[2 * i] - offset[i] + border[i]) // scale[2 * i + 1] + 1 for i, n in enumerate(shape[1:3])]

@@ -13,9 +13,39 @@ from hypothesis import strategies as st
 
 from transload.errors import TransloadError
 from transload.ir import (
-    BOOL, F32, F64, I8, I32, I64, INDEX, NONE, Block, BuiltinType, ComplexType, Dense, DenseArray, DialectType, FileLocation,
-    FloatAttr, FloatType, FunctionType, FusedLocation, IntAttr, IntegerType, NamedLocation, Op, OpaqueAttr, OpaqueLocation,
-    QuantType, Region, SplatData, Symbol, TensorType, TupleType, dtype_of, new_module,
+    BOOL,
+    F32,
+    F64,
+    I8,
+    I32,
+    I64,
+    INDEX,
+    NONE,
+    Block,
+    BuiltinType,
+    ComplexType,
+    Dense,
+    DenseArray,
+    DialectType,
+    FileLocation,
+    FloatAttr,
+    FloatType,
+    FunctionType,
+    FusedLocation,
+    IntAttr,
+    IntegerType,
+    NamedLocation,
+    Op,
+    OpaqueAttr,
+    OpaqueLocation,
+    QuantType,
+    Region,
+    SplatData,
+    Symbol,
+    TensorType,
+    TupleType,
+    dtype_of,
+    new_module,
 )
 from transload.ir.compare import difference
 from transload.text import parse_module, print_module
@@ -113,7 +143,7 @@ def modules(draw):
                     fill(region.add_block(Block(draw(st.lists(types, max_size=2)), draw(st.lists(locations, max_size=2)))), visible, depth + 1)
                 regions.append(region)
             op = Op(
-                draw(st.sampled_from(["test.a", "other.b", "plain", 'odd "name"'][: 3])), operands, draw(st.lists(types, max_size=3)),
+                draw(st.sampled_from(["test.a", "other.b", "plain", 'odd "name"'])), operands, draw(st.lists(types, max_size=3)),
                 draw(st.dictionaries(names.filter(bool), attributes, max_size=4)), regions, draw(locations))
             block.append(op)
             visible.extend(op.results)
@@ -125,7 +155,7 @@ def modules(draw):
     return module
 
 
-quick = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+quick = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 
 
 @quick
@@ -215,7 +245,7 @@ def test_mutated_text_never_crashes(seed):
             continue
         print_module(module)
         good += 1
-    assert good > 50  # the mutations are not all hopeless
+    assert good > 20  # the mutations are not all hopeless
     assert time.process_time() - started < 60
 
 

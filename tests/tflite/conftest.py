@@ -34,7 +34,7 @@ def write_operator(
         variable = isinstance(last, str) and last == "variable"
         arguments = parts if variable else tensor
         given.append(model.add_tensor(f"in{number}", *arguments, is_variable=variable))
-        if len(arguments) < 3 or (arguments[2] is None and not variable):
+        if not variable and (len(arguments) < 3 or arguments[2] is None):
             model.inputs.append(given[-1])  # type: ignore[arg-type]
     made = [model.add_tensor(f"out{number}", *tensor) for number, tensor in enumerate(outputs)]
     if custom_options is not None:

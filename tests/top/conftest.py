@@ -90,7 +90,7 @@ def make_op() -> Callable[..., Any]:
 
 
 def run_onnx(
-    op_type: str, *inputs: Any, outputs: int = 1, opset: int = 21, judge: str = "onnxruntime", domain: str = "", **attributes: Any,
+    op_type: str, *inputs: Any, outputs: int = 1, opset: int = 21, judge: str = "onnxruntime", **attributes: Any,
 ) -> Any:
     """What one ONNX node gives for arrays (None: absent), by onnxruntime or by ONNX's own reference."""
     onnx = pytest.importorskip("onnx")
@@ -98,7 +98,7 @@ def run_onnx(
 
     names = ["" if x is None else f"i{n}" for n, x in enumerate(inputs)]
     results = [f"o{n}" for n in range(outputs)]
-    node = helper.make_node(op_type, names, results, domain=domain, **attributes)
+    node = helper.make_node(op_type, names, results, **attributes)
     graph = helper.make_graph(
         [node], "g",
         [helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(x.dtype), x.shape)

@@ -38,7 +38,8 @@ VALUES = np.array([-3.7, -2.5, -1.5, -0.5, 0.0, 0.5, 1.5, 2.5, 3.7])
 def test_float_to_integer(run_op, source, target):
     x = VALUES.astype(dtype_of(source))
     real = x.astype(np.float64)
-    rounded = {"Trunc": np.trunc(real), "HalfToEven": np.rint(real), "HalfAwayFromZero": np.sign(real) * np.floor(np.abs(real) + 0.5)}
+    away = np.sign(real) * np.floor(np.abs(real) + 0.5)
+    rounded = {"Trunc": np.trunc(real), "HalfToEven": np.rint(real), "HalfAwayFromZero": away}
     low, high = target.range
     for mode, whole in rounded.items():
         result = run_op("Cast", x, element=target, round_mode=mode, saturate=True)
@@ -121,6 +122,16 @@ def test_quantize_rounds_the_float_quotient(run_op, onnx_op, rng):
     np.testing.assert_array_equal(run_op("Cast", x, element=type_, round_mode="HalfToEven"), expected)
     back = onnx_op("DequantizeLinear", expected, scale.reshape(()), np.array(5, np.int8), opset=19)
     np.testing.assert_array_equal(run_op("Cast", (expected, type_), element=F32), back)
+
+
+def test_rounding_is_exact(run_op):
+    """A half added in single precision would carry these over."""
+    almost = np.nextafter(np.float32(0.5), np.float32(0))
+    odd = np.float32(2**23 + 1)
+    x = np.array([almost, -almost, odd, -odd], np.float32)
+    result = run_op("Cast", x, element=I32, round_mode="HalfAwayFromZero")
+    np.testing.assert_array_equal(result, [0, 0, 2**23 + 1, -(2**23) - 1])
+    np.testing.assert_array_equal(run_op("Cast", x, element=QuantType(I32, F32, (1.0,), (0,))), result)
 
 
 def test_requantize_rounds_once(run_op):

@@ -210,8 +210,8 @@ def test_space_to_batch(run_op, shape, block, pads):
     x = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
     n = len(block)
     padded = np.pad(x, [(0, 0), *((pads[i], pads[n + i]) for i in range(n)), *((0, 0),) * (x.ndim - n - 1)])
-    parts = [padded[(slice(None), *(slice(p, None, b) for p, b in zip(place, block, strict=True)))] for place in np.ndindex(*block)]
-    expected = np.concatenate(parts)
+    steps = [tuple(slice(p, None, b) for p, b in zip(place, block, strict=True)) for place in np.ndindex(*block)]
+    expected = np.concatenate([padded[(slice(None), *step)] for step in steps])
     np.testing.assert_array_equal(run_op("SpaceToBatch", x, block_shape=block, pads=pads), expected)
     np.testing.assert_array_equal(run_op("BatchToSpace", expected, block_shape=block, crops=pads), x)
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import ml_dtypes
 import numpy as np
 import pytest
 
-from transload.ir import F32, I8, QuantType
+from transload.ir import F32, I4, I8, QuantType
 
 GEOMETRIES = [
     ((9,), (3,), (2,), (1, 1)),
@@ -68,6 +69,15 @@ def test_quantized(run_op, rng):
     mean = windows.astype(np.float64).mean(axis=(2, 4))
     result = run_op("AvgPool", (x, type_), **attributes)
     assert np.abs(result - mean).max() <= 0.5
+
+
+def test_quantized_to_four_bits(run_op):
+    type_ = QuantType(I4, F32, (0.5,), (-3,))
+    x = (np.arange(16) - 8).astype(ml_dtypes.int4).reshape(1, 1, 4, 4)
+    result = run_op("MaxPool", (x, type_), kernel_shape=(2, 2), strides=(2, 2), do_relu=True, relu_limit=4.0)
+    np.testing.assert_array_equal(result.astype(np.int8), [[[[-3, -1], [5, 5]]]])
+    both = run_op("Concat", (x, type_), (x, type_), axis=0, do_relu=True)
+    assert both.dtype == ml_dtypes.int4 and both.astype(np.int8).min() == -3
 
 
 def test_window_in_the_padding_only(run_op):

@@ -26,13 +26,14 @@ def operands(rng):
     return make
 
 
-def both(run_op, onnx_op, near, kind, v, lengths=None, onnx_attributes=None, use=("b", "h", "c", "p"), judge="onnxruntime", **attributes):
+def both(run_op, onnx_op, near, kind, v, lengths=None, onnx_attributes=None, use=("b", "h", "c", "p"), **attributes):
     """Compare the op with ONNX's; `use` says which optional operands are there."""
     onnx_attributes = {k: v for k, v in attributes.items() if k != "batch_first"} | (onnx_attributes or {})
     b, h, c, p = (v[name] if name in use else None for name in "bhcp")
     extra = (c, p) if kind == "LSTM" else ()
     n = 3 if kind == "LSTM" else 2
-    expected = onnx_op(kind, v["x"], v["w"], v["r"], b, lengths, h, *extra, outputs=n, hidden_size=HIDDEN, judge=judge, **onnx_attributes)
+    expected = onnx_op(
+        kind, v["x"], v["w"], v["r"], b, lengths, h, *extra, outputs=n, hidden_size=HIDDEN, **onnx_attributes)
     if attributes.get("batch_first"):
         x = np.ascontiguousarray(v["x"].swapaxes(0, 1))
         h, c = (None if s is None else np.ascontiguousarray(s.swapaxes(0, 1)) for s in (h, c))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-SIZES = [((4, 5), (8, 10)), ((4, 5), (3, 3)), ((4, 6), (7, 4)), ((4, 5), (1, 1)), ((1, 1), (3, 4)), ((6, 5), (6, 10)), ((3, 3), (9, 7))]
+SIZES = [((4, 5), (8, 10)), ((4, 5), (3, 3)), ((4, 6), (7, 4)), ((4, 5), (1, 1)), ((1, 1), (3, 4)), ((6, 5), (6, 10)),
+         ((3, 3), (9, 7))]
 COORDINATES = ["half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel", "half_pixel_symmetric"]
 
 
@@ -27,7 +28,8 @@ def test_nearest(run_op, onnx_op, rng, sizes, coord_mode, nearest_mode):
     before, after = sizes
     x = rng.standard_normal((2, 3, *before)).astype(np.float32)
     expected = resize(
-        onnx_op, x, after, mode="nearest", coordinate_transformation_mode=coord_mode, nearest_mode=nearest_mode, judge="reference")
+        onnx_op, x, after, mode="nearest", coordinate_transformation_mode=coord_mode, nearest_mode=nearest_mode,
+        judge="reference")
     result = both_layouts(run_op, x, sizes=after, mode="nearest", coord_mode=coord_mode, nearest_mode=nearest_mode)
     np.testing.assert_array_equal(result, expected)
 

@@ -1,72 +1,82 @@
-"""Modules of one TOSA op, run by our kernels and by the TOSA reference model."""
+"""Graphs of one TOSA op, run by our kernels and by the TOSA reference model."""
 
 from __future__ import annotations
 
+import importlib.util
+import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from transload.engine import run_function
-from transload.ir import I32, I48, Module, TensorType, Type, element_type_of, new_module, set_results, verify
+from transload.ir import I32, I48, Module, TensorType, element_type_of, new_module, set_results, verify
 from transload.ir.build import Builder
 from transload_plugins.tosa.build import const, rescale, shape_const
-from transload_plugins.tosa.flatbuffer.writer import serialize
 
 
-@dataclass
-class Const:
-    """An operand that is a constant; `element` where it is not the array's own type."""
-
-    array: Any
-    element: Type | None = None
-
-
-@dataclass
-class Shape:
-    """An operand that is a constant shape."""
-
-    sizes: Any
+def _load(name: str) -> Any:
+    """A module beside this file; test folders are no packages."""
+    spec = importlib.util.spec_from_file_location(f"tosa_{name}", Path(__file__).with_name(f"{name}.py"))
+    module = importlib.util.module_from_spec(spec)  # type: ignore[arg-type]
+    sys.modules[spec.name] = module  # type: ignore[union-attr]
+    spec.loader.exec_module(module)  # type: ignore[union-attr]
+    return module
 
 
-@dataclass
-class Typed:
-    """An input array whose element type is not its own (i48 in int64)."""
-
-    array: np.ndarray
-    element: Type
+catalogue = _load("catalogue")
 
 
-def module_of(name: str, operands: list[Any], element: Type | None = None, **attributes: Any) -> tuple[Module, list[np.ndarray]]:
-    """A module whose function is one op; arrays among the operands become inputs x0, x1, ..."""
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """A test with an argument `case` runs on each case of the catalogue."""
+    if "case" in metafunc.fixturenames:
+        metafunc.parametrize("case", catalogue.all_cases(), ids=str)
+
+
+def build_case(case: Any) -> tuple[Module, list[np.ndarray]]:
+    """A module whose function is the case's op, and its inputs x0, x1, ..."""
     module = new_module()
-    inputs = [operand for operand in operands if isinstance(operand, np.ndarray | Typed)]
-    arrays = [operand.array if isinstance(operand, Typed) else operand for operand in inputs]
-    types = [
-        TensorType(array.shape, operand.element if isinstance(operand, Typed) else element_type_of(array.dtype))
-        for operand, array in zip(inputs, arrays, strict=True)]
-    function = module.add_function("main", types, [f"x{index}" for index in range(len(inputs))])
+    arrays = [operand for operand in case.operands if isinstance(operand, np.ndarray)]
+    function = module.add_function(
+        "main", [TensorType(array.shape, element_type_of(array.dtype)) for array in arrays], [f"x{i}" for i in range(len(arrays))])
     block = function.regions[0].block
     builder = Builder(block)
     arguments: Iterator[Any] = iter(block.arguments)
     values = []
-    for operand in operands:
-        if isinstance(operand, Const):
+    for operand in case.operands:
+        if isinstance(operand, catalogue.Const):
             values.append(const(builder, operand.array, operand.element))
-        elif isinstance(operand, Shape):
+        elif isinstance(operand, catalogue.Shape):
             values.append(shape_const(builder, operand.sizes))
         else:
             values.append(next(arguments))
-    results = builder.emit(name, *values, element=element, **attributes)
+    results = builder.emit(case.op, *values, element=case.element, **case.attributes)
     results = results if isinstance(results, tuple) else (results,)
     # The reference model cannot hand out i48: such a result goes through a rescale by 1, which keeps i32 numbers.
-    results = [
-        rescale(builder, value, [1 << 14], [14], 0, 0, I32) if value.element == I48 else value for value in results]
-    set_results(function, results, [f"y{index}" for index in range(len(results))])
+    handed = [rescale(builder, value, [1 << 14], [14], 0, 0, I32) if value.element == I48 else value for value in results]
+    set_results(function, handed, [f"y{index}" for index in range(len(handed))])
     verify(module)
     return module, arrays
+
+
+@pytest.fixture(scope="session")
+def built() -> Callable[[Any], tuple[Module, list[np.ndarray]]]:
+    """`built(case) -> (module, inputs)`."""
+    return build_case
+
+
+@pytest.fixture(scope="session")
+def cases() -> list[Any]:
+    """The whole catalogue."""
+    return catalogue.all_cases()
+
+
+def _plain(array: np.ndarray) -> np.ndarray:
+    """Bits of the small floats, which the reference model takes as integers."""
+    array = np.ascontiguousarray(array)
+    builtin = array.dtype in (np.bool_, np.int8, np.int16, np.int32, np.int64, np.float16, np.float32)
+    return array if builtin else array.view(f"uint{8 * array.dtype.itemsize}")
 
 
 @pytest.fixture(scope="session")
@@ -75,20 +85,19 @@ def reference_model() -> Callable[[bytes, list[np.ndarray]], list[np.ndarray]]:
     package = pytest.importorskip("tosa_reference_model", reason="install tosa-tools to judge against the TOSA reference model")
 
     def run(data: bytes, inputs: list[np.ndarray]) -> list[np.ndarray]:
-        outputs, status = package.run(data, [np.ascontiguousarray(array) for array in inputs])
+        outputs, status = package.run(data, [_plain(array) for array in inputs])
         assert status == package.GraphStatus.TOSA_VALID, f"reference model: {status.name}"
         return outputs
 
     return run
 
 
-@pytest.fixture
-def judged(reference_model: Any) -> Callable[..., tuple[list[np.ndarray], list[np.ndarray]]]:
-    """`judged(op, operands, element, **attributes) -> (ours, the reference model's)`, outputs in order."""
+@pytest.fixture(scope="session")
+def tosa_opt() -> str:
+    """Path of `tosa-opt`; the test is skipped where there is none."""
+    import shutil
 
-    def run(name: str, operands: list[Any], element: Type | None = None, version: str = "1.0", **attributes: Any) -> Any:
-        module, arrays = module_of(name, operands, element, **attributes)
-        ours = run_function(module, {f"x{index}": array for index, array in enumerate(arrays)})
-        return list(ours.values()), reference_model(serialize(module, version), arrays)
-
-    return run
+    found = shutil.which("tosa-opt") or shutil.which("tosa-opt", path=str(Path(sys.executable).parent))
+    if found is None:
+        pytest.skip("install tosa-tools for tosa-opt")
+    return found

@@ -11,13 +11,13 @@ left out) and `onnx.Yield` (the end of a branch or loop body).
 
 from __future__ import annotations
 
-from collections.abc import ItemsView, Iterator, KeysView, ValuesView
+from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
 from transload.ir.declare import (
-    ANY, CONSTANT, FLOAT, FLOATS, INT, INTS, LIST, STRING, TYPE, AttributeKind, Dialect, OpDeclaration, attribute, operand, region,
-    result, variadic, variadic_result,
+    ANY, CONSTANT, FLOAT, FLOATS, INT, INTS, LIST, STRING, TYPE, AttributeKind, Dialect, OpDeclaration, attribute, operand,
+    region, result, variadic, variadic_result,
 )
 
 __all__ = ["FIRST_OPSET", "ONNX", "op_name", "region_names", "schema_of"]
@@ -47,6 +47,8 @@ def _schemas() -> dict[str, list[Any]]:
 
     history: dict[str, list[Any]] = {}
     for schema in defs.get_all_schemas_with_history():
+        if any(a.type.name in ("GRAPH", "GRAPHS") and not a.required for a in schema.attributes.values()):
+            continue  # an op with a subgraph or without: a declaration cannot say that
         history.setdefault(op_name(schema.domain, schema.name), []).append(schema)
     for name, schemas in history.items():
         schemas.sort(key=lambda schema: schema.since_version)
@@ -85,15 +87,15 @@ class _SchemaOps(dict[str, OpDeclaration]):
     def __len__(self) -> int:
         return len({*super().keys(), *_schemas()})
 
-    def keys(self) -> KeysView[str]:
+    def keys(self) -> Any:
         self._complete()
         return super().keys()
 
-    def values(self) -> ValuesView[OpDeclaration]:
+    def values(self) -> Any:
         self._complete()
         return super().values()
 
-    def items(self) -> ItemsView[str, OpDeclaration]:
+    def items(self) -> Any:
         self._complete()
         return super().items()
 

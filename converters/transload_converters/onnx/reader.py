@@ -7,11 +7,14 @@ become `onnx.Constant` and look into the file, or into files of external data, w
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from importlib.util import find_spec
 from typing import Any
 
 from transload.errors import ReadError
 from transload.ir import Module, Op, TensorType, Type, new_module, set_results
+from transload.ir.verify import check
 from transload.plugin import Source
 
 from .dialect import FIRST_OPSET
@@ -53,10 +56,8 @@ def read(source: Source, inputs: Mapping[str, TensorType] | None = None) -> Modu
 
 
 def _need_onnx() -> None:
-    try:
-        import onnx  # noqa: F401
-    except ImportError:
-        raise ReadError("reading ONNX models needs the package 'onnx'", hint="pip install 'transload[onnx]'") from None
+    if find_spec("onnx") is None:
+        raise ReadError("reading ONNX models needs the package 'onnx'", hint="pip install 'transload[onnx]'")
 
 
 def _parse(source: Source) -> tuple[Any, RawData]:
@@ -72,9 +73,46 @@ def _parse(source: Source) -> tuple[Any, RawData]:
         raise ReadError(f"{source.name}: is not a protobuf message of an ONNX model: {error}", hint=_DAMAGED) from None
     if not model.HasField("graph") or not (model.graph.node or model.graph.output):
         raise ReadError(f"{source.name}: has no graph", hint=_DAMAGED)
-    if len(raw) and len(model.graph.initializer) <= max(raw):
+    if raw and len(model.graph.initializer) <= max(raw):
         raise ReadError(f"{source.name}: its weights are not where its index says", hint=_DAMAGED)
+    if not all(isinstance(text, str) for text in _texts(model)):
+        raise ReadError(f"{source.name}: holds a name that is not UTF-8 text", hint=_DAMAGED)
     return model, raw
+
+
+def _texts(model: Any) -> Iterator[Any]:
+    """The names in a model that mean something here. The parser gives those that are not UTF-8 as bytes."""
+    for entry in (*model.opset_import, *model.functions):
+        yield entry.domain
+    for function in model.functions:
+        yield from (function.name, *function.input, *function.output)
+        yield from _texts_of_nodes(function.node)
+    for info in model.graph.input:
+        yield from (dim.dim_param for dim in info.type.tensor_type.shape.dim)
+    yield from _texts_of_graph(model.graph)
+
+
+def _texts_of_graph(graph: Any) -> Iterator[Any]:
+    for group in (graph.input, graph.output, graph.value_info, graph.initializer):
+        yield from (item.name for item in group)
+    yield from (sparse.values.name for sparse in graph.sparse_initializer)
+    yield from _texts_of_nodes(graph.node)
+
+
+def _texts_of_nodes(nodes: Any) -> Iterator[Any]:
+    for node in nodes:
+        yield from (node.op_type, node.domain, node.name)
+        yield from node.input
+        yield from node.output
+        for attribute in node.attribute:
+            yield from (attribute.name, attribute.ref_attr_name)
+            for graph in _graphs_of(attribute):
+                yield from _texts_of_graph(graph)
+
+
+def _graphs_of(attribute: Any) -> Any:
+    """The subgraphs that an attribute holds."""
+    return [attribute.g] if attribute.type == 5 else attribute.graphs
 
 
 def _opsets(model: Any, where: str) -> dict[str, int]:
@@ -101,7 +139,7 @@ def _upgrade(model: Any, opset: int, source: Source) -> Any:
         whole = ModelProto()
         whole.ParseFromString(bytes(source.data))
         return version_converter.convert_version(whole, FIRST_OPSET + 1)
-    except Exception as error:  # noqa: BLE001 - what ONNX's converter raises is not documented
+    except Exception as error:
         raise ReadError(
             f"{source.name}: uses ONNX opset {opset}, older than {FIRST_OPSET}, and ONNX's converter cannot bring it up: "
             f"{str(error).strip().splitlines()[-1:] or error}",
@@ -114,7 +152,7 @@ def _inline_functions(model: Any, where: str) -> Any:
     _refuse_recursion(model, where)
     try:
         inlined = inliner.inline_local_functions(model, convert_version=True)
-    except Exception as error:  # noqa: BLE001 - C++ errors of several kinds
+    except Exception as error:
         raise ReadError(f"{where}: the model's functions cannot be inlined: {str(error)[:300]}") from None
     return inlined
 
@@ -142,7 +180,7 @@ def _all_nodes(nodes: Any) -> Any:
     for node in nodes:
         yield node
         for attribute in node.attribute:
-            for graph in [attribute.g] if attribute.type == 5 else attribute.graphs:
+            for graph in _graphs_of(attribute):
                 yield from _all_nodes(graph.node)
 
 
@@ -157,10 +195,8 @@ def _forget_shapes(graph: Any) -> None:
 def _infer_types(model: Any) -> dict[str, Type]:
     from onnx import shape_inference
 
-    try:
+    with suppress(Exception):  # inference is a help, not a condition: legalization infers for itself
         model = shape_inference.infer_shapes(model, data_prop=True)
-    except Exception:  # noqa: BLE001 - inference is a help, not a condition; legalization infers for itself
-        pass
     return types_of(model.graph)
 
 
@@ -182,4 +218,7 @@ def _build(
     values = importer.outputs(outputs, scope, "graph")
     importer.finish()
     set_results(function, values, outputs)
+    findings = check(module)  # operands, attributes and subgraphs against ONNX's own schemas
+    if findings:
+        raise ReadError(f"{tensors.name}: the model's operators are not as ONNX defines them", findings)
     return module

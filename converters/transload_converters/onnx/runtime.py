@@ -8,6 +8,7 @@ file's meaning by single steps, and intermediate values that are asked for are f
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +21,8 @@ __all__ = ["available", "open_model"]
 
 def available() -> str | None:
     """None, or what to install."""
-    try:
-        import onnx  # noqa: F401
-        import onnxruntime  # noqa: F401
-    except ImportError as error:
-        return f"the package {error.name!r} is not installed: pip install 'transload[onnx,verify]'"
-    return None
+    missing = next((name for name in ("onnx", "onnxruntime") if find_spec(name) is None), None)
+    return None if missing is None else f"the package {missing!r} is not installed: pip install 'transload[onnx,verify]'"
 
 
 def open_model(path: str | Path) -> Callable[..., dict[str, np.ndarray]]:
@@ -44,7 +41,7 @@ def open_model(path: str | Path) -> Callable[..., dict[str, np.ndarray]]:
         fed = {entry.name: _as_wanted(entry, inputs) for entry in session.get_inputs() if entry.name in inputs}
         try:
             values = dict(zip(names, session.run(names, fed), strict=True))
-        except Exception as error:  # noqa: BLE001 - onnxruntime's errors have no common base but Exception
+        except Exception as error:
             raise RunError(f"onnxruntime cannot run {file}: {_first_line(error)}") from None
         outputs = [output.name for output in sessions[False].get_outputs()] if False in sessions else _output_names(file)
         return {**{n: v for n, v in values.items() if n not in outputs}, **{n: values[n] for n in outputs}}
@@ -64,7 +61,7 @@ def _session(file: Path, keep: bool) -> Any:
             model = _with_all_outputs(file)
             options.add_session_config_entry("session.model_external_initializers_file_folder_path", str(file.resolve().parent))
         return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-    except Exception as error:  # noqa: BLE001 - see above
+    except Exception as error:
         raise RunError(f"onnxruntime cannot load {file}: {_first_line(error)}") from None
 
 

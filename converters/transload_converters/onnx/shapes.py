@@ -51,7 +51,8 @@ def fix_input_shapes(inputs: list[Any], wanted: Mapping[str, TensorType], where:
         if None in shapes[name]:
             shown = "x".join(dim.dim_param or "?" if size is None else str(size)
                              for dim, size in zip(tensor.shape.dim, shapes[name], strict=True))
-            missing.append(Finding(f"input {name!r}", f"has sizes that only the user knows: {shown}", hint=_flag(name, shapes[name])))
+            why = f"has sizes that only the user knows: {shown}"
+            missing.append(Finding(f"input {name!r}", why, hint=_flag(name, shapes[name])))
     if missing:
         raise ReadError(f"{where}: the model's inputs have no static shape", missing)
     return changed

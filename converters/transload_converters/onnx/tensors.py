@@ -6,7 +6,6 @@ are checked against the shape before anything is made of them: a header can clai
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import Any
 
@@ -67,13 +66,13 @@ class TensorReader:
         from onnx import numpy_helper
 
         n_fields = max(len(getattr(tensor, field)) for field in _TYPED_FIELDS)
-        if not n_fields and math.prod(type_.shape):  # type: ignore[arg-type]
+        if not n_fields and type_.num_elements:
             raise self._error(what, f"is {type_} and holds no data")
-        if n_fields > 2 * math.prod(type_.shape) or type_.num_elements > 16 * n_fields:  # complex: two numbers an element
+        if n_fields > 2 * type_.num_elements or type_.num_elements > 16 * n_fields:  # complex: two numbers an element
             raise self._error(what, f"is {type_}, but holds {n_fields:,} numbers")
         try:
             array = numpy_helper.to_array(tensor)
-            return ArrayData(array.astype(dtype_of(type_.element), copy=False).reshape(type_.shape))
+            return ArrayData(array.astype(dtype_of(type_.element), copy=False).reshape(sizes(type_)))
         except (ValueError, TypeError, OverflowError, RuntimeError) as error:
             raise self._error(what, f"is {type_}, and its data does not fit: {error}") from None
 
@@ -92,13 +91,13 @@ class TensorReader:
                 what, f"lies at bytes {offset:,} to {offset + length:,} of {path.name}, which has {size:,}",
                 "the file is damaged or was cut short")
         if not needed:
-            return ArrayData(np.zeros(type_.shape, dtype_of(type_.element)))
+            return ArrayData(np.zeros(sizes(type_), dtype_of(type_.element)))
         dtype = dtype_of(type_.element)
         if tensor.data_type in _BITS or dtype.kind == "b":
             mapped = MmapData(path, offset, (needed,), np.uint8)
             return LazyData(
-                lambda: _from_bytes(memoryview(mapped.numpy()), type_, tensor.data_type).numpy(), type_.shape, dtype)  # type: ignore[arg-type]
-        return MmapData(path, offset, type_.shape, dtype)  # type: ignore[arg-type]
+                lambda: _from_bytes(memoryview(mapped.numpy()), type_, tensor.data_type).numpy(), sizes(type_), dtype)
+        return MmapData(path, offset, sizes(type_), dtype)
 
     def _number(self, entries: dict[str, str], key: str, default: int, what: str) -> int:
         text = entries.get(key, "")
@@ -142,6 +141,11 @@ class TensorReader:
 _TYPED_FIELDS = ("float_data", "int32_data", "int64_data", "double_data", "uint64_data", "string_data")
 
 
+def sizes(type_: TensorType) -> tuple[int, ...]:
+    """The shape of a static type."""
+    return tuple(size or 0 for size in type_.shape or ())
+
+
 def bytes_needed(type_: TensorType, code: int) -> int:
     """How many bytes a tensor's numbers take in a file."""
     bits = _BITS.get(code) or 8 * dtype_of(type_.element).itemsize
@@ -150,17 +154,17 @@ def bytes_needed(type_: TensorType, code: int) -> int:
 
 def _from_bytes(raw: memoryview, type_: TensorType, code: int) -> Any:
     """The data in `raw`, whose size was checked: a view of it wherever its layout is numpy's."""
-    shape, element = type_.shape, type_.element
+    shape, element = sizes(type_), type_.element
     dtype = dtype_of(element)
     flat = np.frombuffer(raw, np.uint8)
     if code in (21, 22):
-        return Packed4Data(flat, shape, signed=element == IntegerType(4))  # type: ignore[arg-type]
+        return Packed4Data(flat, shape, signed=element == IntegerType(4))
     if code in _BITS:
         return ArrayData(_unpack(flat, _BITS[code], element, type_.num_elements).reshape(shape))
     if dtype.kind == "b":  # any byte but 0 is true
         return ArrayData((flat != 0).reshape(shape))
     if not flat.size:
-        return ArrayData(np.zeros(shape, dtype))  # type: ignore[arg-type]
+        return ArrayData(np.zeros(shape, dtype))
     return ArrayData(flat.view(dtype.newbyteorder("<")).view(dtype).reshape(shape))
 
 

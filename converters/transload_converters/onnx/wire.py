@@ -37,7 +37,7 @@ def cut_out_raw_data(data: memoryview) -> tuple[bytes | memoryview, RawData]:
     Where nothing can be cut out, or the bytes are no plain model, the data comes back as it is.
     """
     try:
-        graphs = [(start, end) for number, wire, _, start, end in _fields(data, 0, len(data)) if number == _GRAPH and wire == _BYTES]
+        graphs = _sized_fields(data, 0, len(data), _GRAPH)
         if len(graphs) != 1:  # none, or several that a parser would merge
             return data, {}
         return _cut_graph(data, *graphs[0])
@@ -45,7 +45,7 @@ def cut_out_raw_data(data: memoryview) -> tuple[bytes | memoryview, RawData]:
         return data, {}
 
 
-def _cut_graph(data: memoryview, graph_start: int, graph_end: int) -> tuple[bytes | memoryview, RawData]:
+def _cut_graph(data: memoryview, tag: int, graph_start: int, graph_end: int) -> tuple[bytes | memoryview, RawData]:
     pieces: list[bytes | memoryview] = []
     found: RawData = {}
     done, place = graph_start, 0
@@ -63,18 +63,20 @@ def _cut_graph(data: memoryview, graph_start: int, graph_end: int) -> tuple[byte
     if not found:
         return data, {}
     graph = b"".join([*pieces, data[done:graph_end]])
-    # Where the graph's own tag and length begin: the outer fields before it are everything up to there.
-    outer = next(tag_at for number, _, tag_at, start, _ in _fields(data, 0, len(data)) if number == _GRAPH and start == graph_start)
-    head, tail = data[:outer], data[graph_end:]
-    return b"".join([head, bytes((_GRAPH << 3 | _BYTES,)), _varint(len(graph)), graph, tail]), found
+    return b"".join([data[:tag], bytes((_GRAPH << 3 | _BYTES,)), _varint(len(graph)), graph, data[graph_end:]]), found
 
 
 def _raw_data_of(data: memoryview, start: int, end: int) -> tuple[int, int, int] | None:
     """Where a tensor's one large `raw_data` lies: (its tag, first byte, end), or None."""
-    fields = [(tag_at, a, b) for number, wire, tag_at, a, b in _fields(data, start, end) if number == _RAW_DATA and wire == _BYTES]
+    fields = _sized_fields(data, start, end, _RAW_DATA)
     if len(fields) != 1 or fields[0][2] - fields[0][1] < LARGE:
         return None
     return fields[0]
+
+
+def _sized_fields(data: memoryview, start: int, end: int, wanted: int) -> list[tuple[int, int, int]]:
+    """The fields with a number and bytes of a message: (their tag, first byte, end)."""
+    return [(tag, a, b) for number, wire, tag, a, b in _fields(data, start, end) if number == wanted and wire == _BYTES]
 
 
 def _fields(data: memoryview, at: int, end: int) -> Iterator[tuple[int, int, int, int, int]]:

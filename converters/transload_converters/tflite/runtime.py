@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from transload.errors import Finding, RunError
+from transload.ir import I16, Module, QuantType
 from transload.plugin import Source
 
 __all__ = ["available", "open_model"]
@@ -47,13 +48,17 @@ class _Session:
     """A model, and the interpreters made for it: one for speed, one that keeps all tensors, each when first needed."""
 
     def __init__(self, path: Path) -> None:
-        from .reader import tensor_names
+        from .reader import read, tensor_names
 
         why = available()
         if why is not None:
             raise RunError(f"{path} cannot be run: {why}")
         self.path = path
-        self.inputs, self.outputs, self.names = tensor_names(Source(path=path, name=str(path)))
+        source = Source(path=path, name=str(path))
+        dangerous = _dangerous(read(source))
+        if dangerous:
+            raise RunError(f"{path}: LiteRT cannot run the model: {dangerous}")
+        self.inputs, self.outputs, self.names = tensor_names(source)
         self._interpreters: dict[bool, Any] = {}
 
     def run(self, inputs: Mapping[str, Any], keep: bool = False) -> dict[str, np.ndarray]:
@@ -111,6 +116,16 @@ class _Session:
             except (RuntimeError, ValueError):
                 continue  # an inner tensor of a kernel, or one that was never allocated
         return kept
+
+
+def _dangerous(module: Module) -> str:
+    """What LiteRT would not refuse, but fall over; nothing where there is no such thing."""
+    for op in module.walk():
+        if op.name == "tfl.svdf" and isinstance(op.operands[0].element, QuantType):
+            state = op.operands[4].element
+            if not isinstance(state, QuantType) or state.storage != I16:
+                return f"the state of SVDF {op.origin!r} is {state}; LiteRT would take it for int16 and write behind it"
+    return ""
 
 
 def _first_line(error: Exception) -> str:

@@ -14,10 +14,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from ..errors import ReadError
 from .. import registry
+from ..errors import ReadError
 from ..ir.attributes import Attribute
-from ..ir.constants import Dense
 from ..ir.core import Block, Op, Region, Value
 from ..ir.module import Module
 from ..ir.types import Type

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TextIO
 
-from ..errors import UsageError
 from .. import registry
+from ..errors import UsageError
 from ..ir.attributes import Attribute
 from ..ir.constants import Dense, ElidedData, SplatData
 from ..ir.core import Block, Op, Region, Value

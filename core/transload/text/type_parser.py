@@ -7,8 +7,23 @@ import struct
 from typing import Any
 
 from ..ir.types import (
-    BF16, F16, F32, F64, INDEX, NONE, BuiltinType, ComplexType, DialectType, FloatType, FunctionType, IntegerType, NoneType,
-    QuantType, TensorType, TupleType, Type,
+    BF16,
+    F16,
+    F32,
+    F64,
+    INDEX,
+    NONE,
+    BuiltinType,
+    ComplexType,
+    DialectType,
+    FloatType,
+    FunctionType,
+    IntegerType,
+    NoneType,
+    QuantType,
+    TensorType,
+    TupleType,
+    Type,
 )
 from .scanner import Scanner
 from .strings import STRING, SUFFIX_NAME

@@ -87,7 +87,7 @@ def transpose(rw: Builder, x: Value, perms: Sequence[int]) -> Value:
 
 def slice_(rw: Builder, x: Value, start: Sequence[int], size: Sequence[int]) -> Value:
     """A box of `x`; `x` itself where it is all of it."""
-    if x.type.shape == tuple(size):  # type: ignore[attr-defined]
+    if x.type.shape == tuple(size) and not any(start):  # type: ignore[attr-defined]
         return x
     return rw.emit("tosa.slice", x, shape_const(rw, start), shape_const(rw, size))
 

@@ -174,7 +174,7 @@ def simplify_clamp(op: Op, rw: Rewriter) -> Any:
     """A clamp to the type's whole range goes; of a clamp, both become one."""
     stored = storage_of(op.input)
     low, high = op.min_val, op.max_val
-    if isinstance(stored, IntegerType) and (low, high) == stored.range:
+    if isinstance(stored, IntegerType) and (int(low), int(high)) == stored.range:
         return _if_unchanged(op)
     if isinstance(stored, FloatType) and math.isinf(low) and math.isinf(high) and low < high and op.nan_mode == "PROPAGATE":
         return _if_unchanged(op)

@@ -196,6 +196,12 @@ def padded_average(op: Any, family: str) -> bool | str:
     return not any(op.pad) or max(op.kernel) <= 8 or "x".join(map(str, op.kernel))
 
 
+@needs("avg_pool2d", "max_pool2d", families=OLD, hint="pad first; Ethos-U85 has no such limit")
+def padded_pool_stride(op: Any, family: str) -> bool | str:
+    """a stride of at most 3 where a pool is padded"""
+    return not any(op.pad) or max(op.stride) <= 3 or f"{tuple(op.stride)}"
+
+
 @needs("matmul", families=OLD, hint="Ethos-U85 has no such limit")
 def matrix_sizes(op: Any, family: str) -> bool | str:
     """matrices with at most 65536 rows and columns on the right"""

@@ -17,8 +17,8 @@ from transload.plugin_host import host
 from transload.rewrite import RewriteTable, convert_ops
 
 from . import (
-    activation, arithmetic, contrib, control, convolution, creation, functions, indexing, matmul, movement, normalization, pooling,
-    quantize, recurrent, reduce, resize,
+    activation, arithmetic, contrib, control, convolution, creation, functions, indexing, matmul, movement, normalization,
+    pooling, quantize, recurrent, reduce, resize,
 )
 from .qdq import fold_qdq
 from .table import DEPENDS
@@ -28,8 +28,8 @@ __all__ = ["NAME", "TABLE", "legalize"]
 NAME = "onnx-to-top"
 
 _FAMILIES = (
-    activation, arithmetic, contrib, control, convolution, creation, functions, indexing, matmul, movement, normalization, pooling,
-    quantize, recurrent, reduce, resize)
+    activation, arithmetic, contrib, control, convolution, creation, functions, indexing, matmul, movement, normalization,
+    pooling, quantize, recurrent, reduce, resize)
 
 TABLE: RewriteTable = _join(add, (family.TABLE for family in _FAMILIES), RewriteTable())
 

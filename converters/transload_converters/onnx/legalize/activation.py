@@ -39,7 +39,7 @@ def plain(op: Op, rw: Rewriter) -> Value:
 def with_attributes(op: Op, rw: Rewriter) -> Value:
     """Activations whose attributes are the hub's; ONNX's defaults are written out."""
     target, defaults = _WITH_ATTRIBUTES[op.name.rpartition(".")[2]]
-    attributes = {key: float(attr(op, key, default)) for key, default in defaults.items()}
+    attributes: dict[str, Any] = {key: float(attr(op, key, default)) for key, default in defaults.items()}
     value = need(op, 0)
     if is_float(value):
         return rw.emit(f"top.{target}", value, **attributes)

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import BOOL, F32, FloatType, IntegerType, Op, TensorType, Value
+from transload.ir import BOOL, F32, FloatType, IntegerType, Op, TensorType, Value, dtype_of
 from transload.rewrite import Rewriter
 
 from ..types import element_of
-from .table import OnnxTable, attr, cast, first_of, is_float, is_integer, need, need_attr, operand, opset, scalar_like, splat
+from .table import OnnxTable, attr, cast, first_of, is_integer, need, need_attr, operand, opset, scalar_like, shape_of, splat
 
 TABLE = OnnxTable()
 
@@ -23,9 +23,6 @@ _UNARY = {
     "Atan": "Atan", "Sinh": "Sinh", "Cosh": "Cosh", "Tanh": "Tanh", "Asinh": "Asinh", "Acosh": "Acosh", "Atanh": "Atanh",
     "Erf": "Erf", "Not": "LogicalNot", "BitwiseNot": "BitwiseNot", "IsNaN": "IsNaN",
 }
-_FLOAT_ONLY = {"Erf", "Sign"}
-"""Functions that ONNX defines for integers too, and the hub where it says so."""
-
 
 def _unary(name: str) -> None:
     @TABLE(f"onnx.{name}")
@@ -51,7 +48,7 @@ def is_inf(op: Op, rw: Rewriter) -> Value:
     if negative and positive:
         return infinite
     if not negative and not positive:
-        return splat(rw, False, value.shape, BOOL)
+        return splat(rw, False, shape_of(value), BOOL)
     mode = "Greater" if positive else "Less"
     signed = rw.emit("top.Compare", value, scalar_like(rw, value, 0.0), mode=mode)
     return rw.emit("top.LogicalAnd", infinite, signed)
@@ -124,22 +121,23 @@ def bit_shift(op: Op, rw: Rewriter) -> Value:
         raise Unsupported(f"direction is {direction!r}, and must be LEFT or RIGHT")
     bits, places = need(op, 0), need(op, 1)
     known = rw.constant_of(places)
-    if not places.element.unsigned and (known is None or (known < 0).any()):
+    element = places.element
+    if isinstance(element, IntegerType) and not element.unsigned and (known is None or (known < 0).any()):
         # A negative number of places is, as in C's unsigned view of it, more than there are.
-        width = scalar_like(rw, places, places.element.width)
+        width = scalar_like(rw, places, element.width)
         places = rw.emit("top.Where", rw.emit("top.Compare", places, scalar_like(rw, places, 0), mode="Less"), width, places)
     return rw.emit(f"top.Shift{direction.capitalize()}", bits, places)
 
 
 # --- comparison and choice
 
-_COMPARE = {"Equal": "Equal", "Greater": "Greater", "GreaterOrEqual": "GreaterOrEqual", "Less": "Less", "LessOrEqual": "LessOrEqual"}
+_COMPARE = ("Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual")
 
 
 @TABLE(*(f"onnx.{name}" for name in _COMPARE), stored="carried")
 def compare(op: Op, rw: Rewriter) -> Value:
     """Equal, Greater, Less, ... to a tensor of i1."""
-    return rw.emit("top.Compare", need(op, 0), need(op, 1), mode=_COMPARE[op.name.rpartition(".")[2]])
+    return rw.emit("top.Compare", need(op, 0), need(op, 1), mode=op.name.rpartition(".")[2])
 
 
 @TABLE("onnx.Where", stored="carried")
@@ -171,8 +169,22 @@ def _cast_to(op: Op, rw: Rewriter, element: Any) -> Value:
         raise Unsupported(f"casts {value.type} to {element}; only numbers and truth values can be cast")
     if value.element == element:
         return value
-    saturate = bool(attr(op, "saturate", 1)) if isinstance(element, FloatType) and element.name.startswith("f8") else None
-    return rw.emit("top.Cast", value, element=element, saturate=saturate)
+    if isinstance(element, FloatType) and element.name.startswith("f8"):
+        return to_float8(rw, value, element, bool(attr(op, "saturate", 1)))
+    return rw.emit("top.Cast", value, element=element)
+
+
+def to_float8(rw: Rewriter, value: Value, element: FloatType, saturate: bool) -> Value:
+    """A cast to an 8-bit float; with `saturate`, what is beyond its range becomes its greatest finite number."""
+    if element.name == "f8E8M0FNU":
+        raise Unsupported("casts to powers of two (float8e8m0), whose rounding is not that of other casts")
+    real = value if isinstance(value.element, FloatType) else cast(rw, value, F32)
+    if saturate:
+        import ml_dtypes
+
+        most = float(ml_dtypes.finfo(dtype_of(element)).max)
+        real = rw.emit("top.Clip", real, min=-most, max=most)
+    return rw.emit("top.Cast", real, element=element)
 
 
 @TABLE("onnx.Identity", stored="native")
@@ -195,11 +207,4 @@ def dropout(op: Op, rw: Rewriter) -> list[Value]:
     if not isinstance(value.type, TensorType) or not value.type.is_static:
         return first_of(op, value)
     mask = BOOL if opset(op) >= 10 else value.element
-    return [value, splat(rw, 1, value.shape, mask)] if op.results[1].uses else [value, value]
-
-
-def floats_only(value: Value, what: str) -> Value:
-    """`value`, which must have floats."""
-    if not is_float(value):
-        raise Unsupported(f"{what} has elements {value.element}, and must have floats")
-    return value
+    return [value, splat(rw, 1, shape_of(value), mask)] if op.results[1].uses else [value, value]

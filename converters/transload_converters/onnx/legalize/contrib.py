@@ -5,6 +5,8 @@ Their definitions: https://github.com/microsoft/onnxruntime/blob/main/docs/Contr
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from transload.errors import Unsupported
@@ -15,7 +17,7 @@ from .convolution import conv_attributes
 from .matmul import gemm_product, transpose_last
 from .normalization import trailing_norm
 from .pooling import average, global_average, pooling_window
-from .quantize import bias_of, quantized_operand, result_type
+from .quantize import bias_of, kind_of, quantized_operand, result_type
 from .table import (
     OnnxTable, attr, axes_of, axis_of, cast, first_of, need, need_attr, operand, permute, reshape, shape_of,
 )
@@ -37,14 +39,14 @@ def qlinear_binary(op: Op, rw: Rewriter) -> Value:
     """QLinearAdd and QLinearMul."""
     a, b = _operand(op, rw, 0), _operand(op, rw, 3)
     name = "top.Add" if op.name.endswith("Add") else "top.Mul"
-    return rw.emit(name, a, b, element=result_type(op, rw, 6, a.element.storage))
+    return rw.emit(name, a, b, element=result_type(op, rw, 6, kind_of(a).storage))
 
 
 @TABLE(f"{_MS}.QLinearSigmoid", f"{_MS}.QLinearLeakyRelu", stored="native")
 def qlinear_activation(op: Op, rw: Rewriter) -> Value:
     """QLinearSigmoid and QLinearLeakyRelu."""
     value = _operand(op, rw, 0)
-    kind = result_type(op, rw, 3, value.element.storage)
+    kind = result_type(op, rw, 3, kind_of(value).storage)
     if op.name.endswith("Sigmoid"):
         return rw.emit("top.Sigmoid", value, element=kind)
     return rw.emit("top.LeakyRelu", value, alpha=float(attr(op, "alpha", 0.01)), element=kind)
@@ -54,7 +56,7 @@ def qlinear_activation(op: Op, rw: Rewriter) -> Value:
 def qlinear_softmax(op: Op, rw: Rewriter) -> Value:
     """QLinearSoftmax; its attribute `opset` says which Softmax is meant."""
     value = _operand(op, rw, 0)
-    kind = result_type(op, rw, 3, value.element.storage)
+    kind = result_type(op, rw, 3, kind_of(value).storage)
     shape = shape_of(value)
     axis = axis_of(attr(op, "axis", -1), len(shape))
     if attr(op, "opset", 13) >= 13 or axis == len(shape) - 1:
@@ -67,7 +69,7 @@ def qlinear_softmax(op: Op, rw: Rewriter) -> Value:
 def qlinear_average(op: Op, rw: Rewriter) -> Value:
     """QLinearAveragePool and QLinearGlobalAveragePool, channels first or last."""
     value = _operand(op, rw, 0)
-    kind = result_type(op, rw, 3, value.element.storage)
+    kind = result_type(op, rw, 3, kind_of(value).storage)
     rank = len(shape_of(value))
     last = bool(attr(op, "channels_last", 0))
     if last:
@@ -87,7 +89,7 @@ def qlinear_reduce_mean(op: Op, rw: Rewriter) -> Value:
     rank = len(shape_of(value))
     axes = axes_of(attr(op, "axes") or tuple(range(rank)), rank)
     return rw.emit("top.Reduce", value, axes=axes, keepdims=bool(attr(op, "keepdims", 1)), mode="ReduceMean",
-                   element=result_type(op, rw, 3, value.element.storage))
+                   element=result_type(op, rw, 3, kind_of(value).storage))
 
 
 @TABLE(f"{_MS}.QLinearConcat", stored="native")
@@ -96,7 +98,7 @@ def qlinear_concat(op: Op, rw: Rewriter) -> Value:
     if len(op.operands) < 5 or (len(op.operands) - 2) % 3:
         raise Unsupported(f"has {len(op.operands)} operands, not two and three for each tensor")
     parts = [_operand(op, rw, i) for i in range(2, len(op.operands), 3)]
-    kind = result_type(op, rw, 0, parts[0].element.storage)
+    kind = result_type(op, rw, 0, kind_of(parts[0]).storage)
     axis = axis_of(need_attr(op, "axis"), len(shape_of(parts[0])))
     return rw.emit("top.Concat", *(requantized(rw, part, kind) for part in parts), axis=axis)
 
@@ -105,7 +107,7 @@ def qlinear_concat(op: Op, rw: Rewriter) -> Value:
 def qlinear_where(op: Op, rw: Rewriter) -> Value:
     """QLinearWhere."""
     a, b = _operand(op, rw, 1), _operand(op, rw, 4)
-    kind = result_type(op, rw, 7, a.element.storage)
+    kind = result_type(op, rw, 7, kind_of(a).storage)
     return rw.emit("top.Where", need(op, 0), requantized(rw, a, kind), requantized(rw, b, kind))
 
 
@@ -121,14 +123,14 @@ def qgemm(op: Op, rw: Rewriter) -> Value:
         raise Unsupported(f"has alpha {attr(op, 'alpha')}, and can be converted with 1")
     left, right = bool(attr(op, "transA", 0)), bool(attr(op, "transB", 0))
     a, b = _operand(op, rw, 0), _operand(op, rw, 3, axis=0 if right else 1)
-    if a.element.per_axis:
+    if kind_of(a).per_axis:
         raise Unsupported("its left operand is quantized per axis")
-    bias = bias_of(rw, operand(op, 6), a.element, b.element)
+    bias = bias_of(rw, operand(op, 6), kind_of(a), kind_of(b))
     if bias is not None:
         bias = reshape(rw, bias, (shape_of(b)[0 if right else 1],))
-    attributes = {"left_transpose": left or None, "right_transpose": right or None}
+    attributes: dict[str, Any] = {"left_transpose": left or None, "right_transpose": right or None}
     if operand(op, 7) is not None:
-        return rw.emit("top.MatMul", a, b, bias, element=result_type(op, rw, 7, a.element.storage), **attributes)
+        return rw.emit("top.MatMul", a, b, bias, element=result_type(op, rw, 7, kind_of(a).storage), **attributes)
     real = [None if value is None else rw.emit("top.Cast", value, element=F32) for value in (a, b, bias)]
     return rw.emit("top.MatMul", *real, **attributes)
 
@@ -158,7 +160,7 @@ def matmul_nbits(op: Op, rw: Rewriter) -> Value:
     packed = np.asarray(rw.need_constant(need(op, 1), "the weights"))
     scales = np.asarray(rw.need_constant(need(op, 2), "the scales"))
     if packed.size * 8 != rows * blocks * block * bits or scales.size != rows * blocks:
-        raise Unsupported(f"weights {packed.shape} and scales {scales.shape} do not fit N={rows}, K={columns}, block_size={block}")
+        raise Unsupported(f"weights {packed.shape} and scales {scales.shape} do not fit N={rows}, K={columns}, blocks of {block}")
     stored = _unpack(packed.reshape(-1), bits).reshape(rows, blocks, block).astype(np.float32)
     given = operand(op, 3)
     zeros = np.full((rows, blocks), float(1 << (bits - 1)), np.float32)
@@ -199,9 +201,10 @@ def quick_gelu(op: Op, rw: Rewriter) -> Value:
     return rw.emit("top.Mul", value, gate)
 
 
-_ACTIVATIONS = {"Relu": "top.Relu", "Sigmoid": "top.Sigmoid", "Tanh": "top.Tanh", "LeakyRelu": "top.LeakyRelu", "Clip": "top.Clip",
-                "HardSigmoid": "top.HardSigmoid", "Elu": "top.Elu"}
-_PARAMETERS = {"LeakyRelu": ("alpha",), "Clip": ("min", "max"), "HardSigmoid": ("alpha", "beta"), "Elu": ("alpha",)}
+_ACTIVATIONS: dict[str, tuple[str, ...]] = {
+    "Relu": (), "Sigmoid": (), "Tanh": (), "LeakyRelu": ("alpha",), "Clip": ("min", "max"), "HardSigmoid": ("alpha", "beta"),
+    "Elu": ("alpha",)}
+"""The hub's activations and the names of their parameters, in ONNX's order."""
 
 
 def _activated(rw: Rewriter, value: Value, name: str | None, parameters: tuple[float, ...]) -> Value:
@@ -210,8 +213,8 @@ def _activated(rw: Rewriter, value: Value, name: str | None, parameters: tuple[f
         return value
     if name not in _ACTIVATIONS:
         raise Unsupported(f"ends with activation {name!r}")
-    attributes = dict(zip(_PARAMETERS.get(name, ()), map(float, parameters), strict=False))
-    return rw.emit(_ACTIVATIONS[name], value, **attributes)
+    attributes: dict[str, Any] = dict(zip(_ACTIVATIONS[name], map(float, parameters), strict=False))
+    return rw.emit(f"top.{name}", value, **attributes)
 
 
 @TABLE(f"{_MS}.FusedConv")

@@ -8,7 +8,6 @@ again, so that each copy is converted (and its shape arithmetic computed) before
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -130,10 +129,11 @@ def loop(op: Op, rw: Rewriter) -> list[Value]:
     scanned = op.operands[2 + n_carried :]
     if n_scanned < 0 or len(carried) != n_carried or (not done and scanned):
         raise Unsupported("its body does not fit its operands")
-    if (rounds is not None and done >= int(np.asarray(rounds).reshape(()))) or (going is not None and not np.asarray(going).all()):
+    limit = math.inf if rounds is None else int(np.asarray(rounds).reshape(()))
+    if done >= limit or (going is not None and not np.asarray(going).all()):
         joined = [_stack(op, rw, scanned[i::n_scanned], n_carried + i, 0) for i in range(n_scanned)]
         return [*carried, *joined][: len(op.results)]
-    total = math.inf if rounds is None else int(np.asarray(rounds).reshape(())) * len(body)
+    total = limit * len(body)
     steady = _passes_condition_on(body)
     unrollable = going is not None and (n_scanned or steady) and (total <= UNROLL_LIMIT or (math.isinf(total) and not steady))
     if not unrollable:
@@ -237,7 +237,8 @@ def scan(op: Op, rw: Rewriter) -> list[Value]:
     done = attr(op, _ROUND, 0)
     states, inputs = op.operands[:n_states], op.operands[n_states : n_states + n_inputs]
     scanned = op.operands[n_states + n_inputs :]
-    axes = [axis_of(axis, len(shape_of(value))) for axis, value in zip(attr(op, "scan_input_axes") or (0,) * n_inputs, inputs, strict=True)]
+    given = attr(op, "scan_input_axes") or (0,) * n_inputs
+    axes = [axis_of(axis, len(shape_of(value))) for axis, value in zip(given, inputs, strict=True)]
     rounds = {shape_of(value)[axis] for axis, value in zip(axes, inputs, strict=True)}
     if len(rounds) != 1 or n_outputs < 0:
         raise Unsupported("the tensors it goes through have different lengths")

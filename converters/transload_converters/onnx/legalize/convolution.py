@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -73,7 +74,7 @@ def spatial_sizes(value: Value, what: str, most: int = 3) -> tuple[int, ...]:
     return sizes
 
 
-def conv_attributes(op: Op, value: Value, weights: Value) -> dict[str, object]:
+def conv_attributes(op: Op, value: Value, weights: Value) -> dict[str, Any]:
     """The attributes of `top.Conv` for an ONNX convolution of `value` [N, C, ..] by `weights` [O, C/group, ..]."""
     sizes = spatial_sizes(value, "a convolution")
     window = read_window(op, sizes, shape_of(weights)[2:])
@@ -86,7 +87,7 @@ def conv(op: Op, rw: Rewriter) -> Value:
     """Conv."""
     value, weights = need(op, 0, "X"), need(op, 1, "W")
     attributes = conv_attributes(op, value, weights)
-    value, attributes["pads"] = crop_negative_pads(rw, value, attributes["pads"])  # type: ignore[arg-type]
+    value, attributes["pads"] = crop_negative_pads(rw, value, attributes["pads"])
     return rw.emit("top.Conv", value, weights, operand(op, 2), **attributes)
 
 
@@ -114,8 +115,8 @@ def conv_transpose(op: Op, rw: Rewriter) -> Value:
     mode = attr(op, "auto_pad", "NOTSET")
     wanted = attr(op, "output_shape")
     if not (len(kernel) == len(strides) == len(dilations) == len(extra) == n and len(pads) == 2 * n):
-        raise Unsupported(f"kernel {kernel}, strides {strides}, dilations {dilations}, pads {pads} and output_padding {extra} do not "
-                          f"fit {n} spatial dimensions")
+        raise Unsupported(f"kernel {kernel}, strides {strides}, dilations {dilations}, pads {pads} and output_padding {extra} "
+                          f"do not fit {n} spatial dimensions")
     if wanted is None and mode in ("SAME_UPPER", "SAME_LOWER"):
         wanted = tuple(size * stride for size, stride in zip(sizes, strides, strict=True))
     if wanted is not None:
@@ -134,8 +135,8 @@ def conv_transpose(op: Op, rw: Rewriter) -> Value:
 
 
 def _pads_for_output(
-    wanted: Sequence[int], mode: str, sizes: Sequence[int], kernel: Sequence[int], strides: Sequence[int], dilations: Sequence[int],
-    extra: Sequence[int],
+    wanted: Sequence[int], mode: str, sizes: Sequence[int], kernel: Sequence[int], strides: Sequence[int],
+    dilations: Sequence[int], extra: Sequence[int],
 ) -> list[int]:
     """The padding that makes a transposed convolution's output as large as wanted."""
     begins, ends = [], []

@@ -43,16 +43,14 @@ def gather_nd(op: Op, rw: Rewriter) -> Value:
 def scatter_elements(op: Op, rw: Rewriter) -> Value:
     """ScatterElements, and Scatter as it was called before opset 11."""
     value = need(op, 0)
-    reduction = attr(op, "reduction", "none")
-    return rw.emit("top.ScatterElements", value, need(op, 1), need(op, 2), axis=axis_of(attr(op, "axis", 0), len(shape_of(value))),
-                   reduction=None if reduction == "none" else reduction)
+    axis = axis_of(attr(op, "axis", 0), len(shape_of(value)))
+    return rw.emit("top.ScatterElements", value, need(op, 1), need(op, 2), axis=axis, reduction=attr(op, "reduction"))
 
 
 @TABLE("onnx.ScatterND", stored="carried")
 def scatter_nd(op: Op, rw: Rewriter) -> Value:
     """ScatterND."""
-    reduction = attr(op, "reduction", "none")
-    return rw.emit("top.ScatterND", need(op, 0), need(op, 1), need(op, 2), reduction=None if reduction == "none" else reduction)
+    return rw.emit("top.ScatterND", need(op, 0), need(op, 1), need(op, 2), reduction=attr(op, "reduction"))
 
 
 @TABLE("onnx.Compress", stored="carried")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from transload.errors import Unsupported
 from transload.ir import F32, I32, Op, Value
 from transload.rewrite import Rewriter
@@ -42,7 +44,7 @@ def gemm_product(
     if c is not None and beta != 1.0:
         c = rw.emit("top.MulConst", c, const_val=beta) if beta else None
     columns = shape_of(b)[0 if right else 1]
-    attributes = {"left_transpose": left or None, "right_transpose": right or None}
+    attributes: dict[str, Any] = {"left_transpose": left or None, "right_transpose": right or None}
     if c is not None and shape_of(c) in ((columns,), (1, columns)):
         return rw.emit("top.MatMul", a, b, reshape(rw, c, (columns,)), **attributes)
     product = rw.emit("top.MatMul", a, b, **attributes)

@@ -57,7 +57,7 @@ def _unused(op: Op, first: int, value: Value) -> list[Value]:
     """Replacements for results that only training uses."""
     for result in op.results[first:]:
         if result.uses:
-            raise Unsupported(f"its output {result.name!r} is used, and exists in training only", "export the model for inference")
+            raise Unsupported(f"its output {result.name!r} is used, and exists in training only", "export it for inference")
     return [value] * (len(op.results) - first)
 
 
@@ -136,8 +136,8 @@ def _repeat(rw: Rewriter, value: Value, times: int) -> Value:
 def lrn(op: Op, rw: Rewriter) -> Value:
     """LRN."""
     return rw.emit(
-        "top.LRN", need(op, 0), size=need_attr(op, "size"), alpha=float(attr(op, "alpha", 1e-4)), beta=float(attr(op, "beta", 0.75)),
-        bias=float(attr(op, "bias", 1.0)), layout="NCHW")
+        "top.LRN", need(op, 0), size=need_attr(op, "size"), alpha=float(attr(op, "alpha", 1e-4)),
+        beta=float(attr(op, "beta", 0.75)), bias=float(attr(op, "bias", 1.0)), layout="NCHW")
 
 
 @TABLE("onnx.LpNormalization")

@@ -63,7 +63,9 @@ def average_pool(op: Op, rw: Rewriter) -> Value:
     return average(rw, value, window, beyond, bool(attr(op, "count_include_pad", 0)))
 
 
-def average(rw: Rewriter, value: Value, window: Window, beyond: Sequence[int], include_pad: bool, element: Type | None = None) -> Value:
+def average(
+    rw: Rewriter, value: Value, window: Window, beyond: Sequence[int], include_pad: bool, element: Type | None = None,
+) -> Value:
     """The mean of each window. What `ceil_mode` adds beyond the padding never counts."""
     if max(window.dilations) > 1:
         if element is not None:

@@ -213,7 +213,7 @@ def product(op: Op, rw: Rewriter) -> Any:
     kind, weight_kind = _quant(value), _quant(weights)
     if kind.per_axis or (weight_kind.per_axis and weight_kind.axis != _output_axis(op, weights)):  # type: ignore[union-attr]
         return None
-    operands = [value, weights]
+    operands: list[Value | None] = [value, weights]
     bias = op.operand("bias")
     if bias is not None:
         stored = _stored_bias(rw, bias, kind, weight_kind)  # type: ignore[arg-type]

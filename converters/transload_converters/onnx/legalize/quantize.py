@@ -17,6 +17,7 @@ from transload.ir.build import constant_of
 from transload.rewrite import Rewriter
 
 from ..types import element_of
+from .arithmetic import to_float8
 from .convolution import conv_attributes
 from .table import OnnxTable, as_integers, attr, axis_of, cast, is_float, need, operand, reshape, scalar_like, shape_of
 
@@ -107,8 +108,9 @@ def _real(rw: Rewriter, integers: Value, scale: Value, zero_point: int) -> Value
 
 _TRIPLES: dict[str, tuple[tuple[int, int, int], ...]] = {
     "onnx.DequantizeLinear": ((0, 1, 2),), "onnx.com.microsoft.DequantizeLinear": ((0, 1, 2),),
-    "onnx.QLinearConv": ((0, 1, 2),), "onnx.QLinearMatMul": ((0, 1, 2), (3, 4, 5)), "onnx.com.microsoft.QLinearAdd": ((0, 1, 2), (3, 4, 5)),
-    "onnx.com.microsoft.QLinearMul": ((0, 1, 2), (3, 4, 5)), "onnx.com.microsoft.QGemm": ((0, 1, 2),),
+    "onnx.QLinearConv": ((0, 1, 2),), "onnx.QLinearMatMul": ((0, 1, 2), (3, 4, 5)),
+    "onnx.com.microsoft.QLinearAdd": ((0, 1, 2), (3, 4, 5)), "onnx.com.microsoft.QLinearMul": ((0, 1, 2), (3, 4, 5)),
+    "onnx.com.microsoft.QGemm": ((0, 1, 2),),
     "onnx.com.microsoft.QLinearAveragePool": ((0, 1, 2),), "onnx.com.microsoft.QLinearGlobalAveragePool": ((0, 1, 2),),
 }
 """Where an operator has (tensor, scale, zero point) among its operands."""
@@ -159,13 +161,12 @@ def quantize_linear(op: Op, rw: Rewriter) -> Value:
         kind = quantized_type(rw, storage, scale, zero, axis, rank, real.element)
         if kind is not None:
             return rw.emit("top.Cast", real, element=kind, round_mode="HalfToEven")
-    scale, zero = (_along(rw, op, part, real, axis) for part in (scale, zero))
-    steps = rw.emit("top.Div", real, cast(rw, scale, real.element))
+    steps = rw.emit("top.Div", real, cast(rw, _along(rw, op, scale, real, axis), real.element))
     if isinstance(storage, FloatType):
-        return rw.emit("top.Cast", steps, element=storage, saturate=bool(attr(op, "saturate", 1)))
+        return to_float8(rw, steps, storage, bool(attr(op, "saturate", 1)))
     steps = rw.emit("top.Round", steps)
     if zero is not None:
-        steps = rw.emit("top.Add", steps, cast(rw, zero, real.element))
+        steps = rw.emit("top.Add", steps, cast(rw, _along(rw, op, zero, real, axis), real.element))
     return rw.emit("top.Cast", steps, element=storage, round_mode="HalfToEven", saturate=True)
 
 
@@ -179,26 +180,23 @@ def dequantize_linear(op: Op, rw: Rewriter) -> Value:
     if not attr(op, "block_size", 0):
         kind = quantized_type(rw, storage, scale, zero, axis, rank, element)
         dense = constant_of(value)
-        if kind is not None and (dense is not None or value.element == kind or (isinstance(value.element, QuantType) and _same(value.element, kind))):
+        if kind is not None and (dense is not None or _same(value.element, kind)):
             stored = value if dense is None else rw.constant(dense, element=kind)
             return kept(rw, "top.Cast", stored, element=element)
     integers = as_integers(rw, value)
-    scale, zero = (_along(rw, op, part, integers, axis) for part in (scale, zero))
     centered = cast(rw, integers, F32)
     if zero is not None and not isinstance(zero.element, FloatType):
-        centered = rw.emit("top.Sub", centered, cast(rw, zero, F32))
-    return cast(rw, rw.emit("top.Mul", centered, cast(rw, scale, F32)), element)
+        centered = rw.emit("top.Sub", centered, cast(rw, _along(rw, op, zero, integers, axis), F32))
+    return cast(rw, rw.emit("top.Mul", centered, cast(rw, _along(rw, op, scale, integers, axis), F32)), element)
 
 
-def _same(a: QuantType, b: QuantType) -> bool:
-    """Whether two quantized types differ at most in the float they stand for."""
-    return (a.storage, a.scales, a.zero_points, a.axis) == (b.storage, b.scales, b.zero_points, b.axis)
+def _same(a: Type, b: QuantType) -> bool:
+    """Whether two types are quantized types that differ at most in the float they stand for."""
+    return isinstance(a, QuantType) and a == QuantType(b.storage, a.expressed, b.scales, b.zero_points, b.axis)
 
 
-def _along(rw: Rewriter, op: Op, part: Value | None, value: Value, axis: int) -> Value | None:
+def _along(rw: Rewriter, op: Op, part: Value, value: Value, axis: int) -> Value:
     """A scale or zero point in a shape that broadcasts to `value`: one number, one along an axis, or one per block."""
-    if part is None:
-        return None
     shape, held = shape_of(value), shape_of(part)
     block = attr(op, "block_size", 0)
     if block:
@@ -242,6 +240,14 @@ def _operand(op: Op, rw: Rewriter, index: int, axis: int = 0) -> Value:
     return quantized_operand(rw, need(op, index), need(op, index + 1), operand(op, index + 2), axis)
 
 
+def kind_of(value: Value) -> QuantType:
+    """The quantized type of a value that has one."""
+    element = value.element
+    if not isinstance(element, QuantType):
+        raise Unsupported(f"works on {value.type}, and needs a quantized tensor")
+    return element
+
+
 def result_type(op: Op, rw: Rewriter, scale: int, storage: Type) -> QuantType:
     """The quantized type of the result, whose scale is operand number `scale` and whose zero point follows."""
     zero = operand(op, scale + 1)
@@ -268,10 +274,10 @@ def bias_of(rw: Rewriter, bias: Value | None, value: QuantType, weights: QuantTy
 def qlinear_conv(op: Op, rw: Rewriter) -> Value:
     """QLinearConv: a convolution of quantized tensors, weights per tensor or per output channel."""
     value, weights = _operand(op, rw, 0), _operand(op, rw, 3)
-    if value.element.per_axis:
+    if kind_of(value).per_axis:
         raise Unsupported("its input is quantized per channel")
-    kind = result_type(op, rw, 6, value.element.storage)
-    bias = bias_of(rw, operand(op, 8), value.element, weights.element)
+    kind = result_type(op, rw, 6, kind_of(value).storage)
+    bias = bias_of(rw, operand(op, 8), kind_of(value), kind_of(weights))
     return rw.emit("top.Conv", value, weights, bias, element=kind, **conv_attributes(op, value, weights))
 
 

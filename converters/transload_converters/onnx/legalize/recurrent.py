@@ -58,8 +58,8 @@ def lstm(op: Op, rw: Rewriter) -> list[Value]:
     """LSTM."""
     lengths, attributes = _common(op, rw, "LSTM")
     values = rw.emit(
-        "top.LSTM", need(op, 0), need(op, 1), need(op, 2), operand(op, 3), operand(op, 5), operand(op, 6), operand(op, 7), lengths,
-        input_forget=bool(attr(op, "input_forget", 0)) or None, **attributes)
+        "top.LSTM", need(op, 0), need(op, 1), need(op, 2), operand(op, 3), operand(op, 5), operand(op, 6), operand(op, 7),
+        lengths, input_forget=bool(attr(op, "input_forget", 0)) or None, **attributes)
     return _results(op, values)
 
 

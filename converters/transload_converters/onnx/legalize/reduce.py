@@ -9,14 +9,14 @@ from transload.ir import BOOL, I64, IntegerType, Op, Value
 from transload.rewrite import Rewriter
 
 from .table import (
-    OnnxTable, attr, axes_of, axis_of, cast, constant_ints, constant_scalar, first_of, is_float, need, operand, opset, reshape, shape_of,
-    splat,
+    OnnxTable, attr, axes_of, axis_of, cast, constant_ints, constant_scalar, first_of, is_float, need, operand, opset,
+    reshape, shape_of, splat,
 )
 
 TABLE = OnnxTable()
 
-_MODES = ("ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp",
-          "ReduceSumSquare")
+_MODES = ("ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceL2", "ReduceLogSum",
+          "ReduceLogSumExp", "ReduceSumSquare")
 _AXES_OPERAND_SINCE = {"ReduceSum": 13}
 """Opset from which `axes` is an operand; of the others it is since 18."""
 
@@ -79,8 +79,8 @@ def cumsum(op: Op, rw: Rewriter) -> Value:
     """CumSum."""
     value = need(op, 0)
     axis = constant_scalar(rw, need(op, 1), "the axis")
-    return rw.emit("top.CumSum", value, axis=axis_of(axis, len(shape_of(value))), exclusive=bool(attr(op, "exclusive", 0)) or None,
-                   reverse=bool(attr(op, "reverse", 0)) or None)
+    return rw.emit("top.CumSum", value, axis=axis_of(axis, len(shape_of(value))),
+                   exclusive=bool(attr(op, "exclusive", 0)) or None, reverse=bool(attr(op, "reverse", 0)) or None)
 
 
 @TABLE("onnx.TopK", stored="carried")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -36,7 +37,8 @@ def _resize_by_scales(op: Op, rw: Rewriter, value: Value, scales: Sequence[float
     if len(scales) != len(shape) or min(scales, default=1) <= 0:
         raise Unsupported(f"scales {tuple(scales)} do not fit a tensor of shape {shape}")
     sizes = [math.floor(size * scale) for size, scale in zip(shape, scales, strict=True)]
-    attributes = {"mode": {"bilinear": "linear"}.get(mode, mode), "coord_mode": "asymmetric", "nearest_mode": "floor"}
+    mode = {"bilinear": "linear"}.get(mode, mode)
+    attributes: dict[str, Any] = {"mode": mode, "coord_mode": "asymmetric", "nearest_mode": "floor"}
     return _interpolate(rw, value, sizes, scales, attributes)
 
 
@@ -58,7 +60,7 @@ def resize(op: Op, rw: Rewriter) -> Value:
         raise Unsupported(f"nearest_mode is {nearest_mode!r}, and must be one of {', '.join(_NEAREST)}")
     axes = axes_of(attr(op, "axes") or tuple(range(len(shape))), len(shape))
     sizes, scales = _sizes_and_scales(op, rw, shape, axes)
-    attributes: dict[str, object] = {"mode": mode, "coord_mode": coord_mode}
+    attributes: dict[str, Any] = {"mode": mode, "coord_mode": coord_mode}
     if mode == "nearest":
         attributes["nearest_mode"] = nearest_mode
     if mode == "cubic":
@@ -109,7 +111,7 @@ def _to_sizes(
 
 
 def _interpolate(
-    rw: Rewriter, value: Value, sizes: Sequence[int], scales: Sequence[float] | None, attributes: dict[str, object],
+    rw: Rewriter, value: Value, sizes: Sequence[int], scales: Sequence[float] | None, attributes: dict[str, Any],
 ) -> Value:
     """`top.Interp` over the dimensions that change, brought behind the others where they are not."""
     shape = shape_of(value)
@@ -141,7 +143,7 @@ def _interpolate(
 
 
 def _repeats(
-    value: Value, sizes: Sequence[int], scales: Sequence[float] | None, attributes: dict[str, object],
+    value: Value, sizes: Sequence[int], scales: Sequence[float] | None, attributes: dict[str, Any],
 ) -> tuple[int, int] | None:
     """How often rows and columns of [N, C, H, W] are repeated, where that is all that is done."""
     shape = shape_of(value)

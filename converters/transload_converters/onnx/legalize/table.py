@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from transload.errors import ShapeError, Unsupported
+from transload.errors import RunError, ShapeError, Unsupported
 from transload.ir import (
     BOOL, Dense, DialectType, FloatType, IntegerType, NoneType, Op, QuantType, SplatData, TensorType, Type, Value, dtype_of,
 )
@@ -23,8 +23,9 @@ from transload.rewrite import Rewriter, RewriteTable
 from ..types import UNKNOWN
 
 __all__ = [
-    "DEPENDS", "IMPOSSIBLE", "Impossible", "OnnxTable", "as_integers", "attr", "axes_of", "axis_of", "cast", "constant_ints", "constant_scalar", "first_of", "is_float",
-    "is_integer", "need", "need_attr", "operand", "opset", "permute", "reshape", "scalar_like", "shape_of", "splat", "unused_results",
+    "DEPENDS", "IMPOSSIBLE", "Impossible", "OnnxTable", "as_integers", "attr", "axes_of", "axis_of", "cast", "constant_ints",
+    "constant_scalar", "first_of", "is_float", "is_integer", "need", "need_attr", "operand", "opset", "permute", "reshape",
+    "scalar_like", "shape_of", "splat", "unused_results",
 ]
 
 MAX_CONSTANT = 1 << 28
@@ -73,10 +74,15 @@ def _guarded(function: Callable[..., Any], stored: str) -> Callable[..., Any]:
                     value.type, TensorType) else None, DialectType):
                 raise Unsupported(f"works on a value of type {value.type}, and only tensors of numbers can be converted")
         try:
-            return taking(op, rw)
+            outcome = taking(op, rw)
+            if isinstance(outcome, list) and len(outcome) != len(op.results):
+                raise Unsupported(f"has {len(op.results)} outputs, of which {len(outcome)} can be computed")
+            return outcome
         except (ShapeError, Impossible):
             op.attributes[IMPOSSIBLE] = True
             raise
+        except RunError as error:  # computing a constant: a subscript out of range, ...
+            raise Unsupported(str(error)) from None
 
     def taking(op: Op, rw: Rewriter) -> Any:
         if stored == "native":
@@ -130,9 +136,9 @@ def opset(op: Op, domain: str = "ai.onnx") -> int:
     version = op.attributes.get("onnx.opset")
     if version is not None:
         return version
-    outer: Op | None = op
-    while outer.parent_op is not None:
-        outer = outer.parent_op
+    outer = op
+    while (parent := outer.parent_op) is not None:
+        outer = parent
     return outer.attributes.get("onnx.opset", {}).get(domain, 1 << 30)
 
 

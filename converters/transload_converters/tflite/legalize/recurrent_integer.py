@@ -1,15 +1,121 @@
-"""Recurrent layers of integers."""
+"""An LSTM of integers, written out step by step as LiteRT's integer kernel computes it.
+
+Activations and weights are int8, the cell state and what is inside a step int16: gates before their function in
+steps of 2^-12, after it in steps of 2^-15, the cell state in steps of a power of two. Each op here stands for one
+rounding of that kernel. State starts with zeros (see `recurrent`).
+
+Source: `tensorflow/lite/kernels/lstm_eval.cc`, LstmStepInteger8x8_16; TFLite's 8-bit quantization specification.
+"""
 
 from __future__ import annotations
 
+import dataclasses
+import math
+
+import numpy as np
+
 from transload.errors import Unsupported
-from transload.ir import Op, Value
+from transload.ir import F32, I16, I32, Op, QuantType, Type, Value, dtype_of
 from transload.rewrite import Rewriter
 
+from .common import quant_per_tensor, static_shape, typed_bias
 from .recurrent_steps import Lstm
 
 __all__ = ["integer_lstm"]
 
+_GATE_SUM = QuantType(I16, F32, (2.0**-12,), (0,))
+_GATE = QuantType(I16, F32, (2.0**-15,), (0,))
+
+
+@dataclasses.dataclass(frozen=True)
+class _Types:
+    """Element types of the state: hidden (before a projection), output, and cell."""
+
+    hidden: QuantType
+    output: QuantType
+    cell: QuantType
+
 
 def integer_lstm(op: Op, rw: Rewriter, lstm: Lstm) -> Value:
-    raise Unsupported("an LSTM of integers is not supported")
+    """The hidden states of all steps, in the layout of the input."""
+    if any(lstm.norms):
+        raise Unsupported("layer normalization in an LSTM of integers is not supported")
+    if lstm.activation not in ("TANH",):
+        raise Unsupported(f"an LSTM of integers has the activation TANH, not {lstm.activation}")
+    types = _types(op, lstm)
+    axis = lstm.time_axis
+    steps = rw.emit("top.Unpack", lstm.value, axis=axis)
+    inputs = [steps] if isinstance(steps, Value) else list(steps)
+    batch = static_shape(inputs[0], "the input")[0]
+    n_cells = static_shape(lstm.weights[3], "the weights")[0]  # type: ignore[arg-type]
+    n_outputs = static_shape(lstm.recurrent[3], "the recurrent weights")[1]  # type: ignore[arg-type]
+    state = lstm.state or _zeros(rw, (batch, n_outputs), types.output)
+    cell = lstm.cell or _zeros(rw, (batch, n_cells), types.cell)
+    outputs = []
+    for value in inputs:
+        state, cell = _step(rw, lstm, types, value, state, cell)
+        outputs.append(state)
+    return rw.emit("top.Pack", *outputs, axis=axis, element=op.results[0].element)
+
+
+def _types(op: Op, lstm: Lstm) -> _Types:
+    """The types of the state, from the operator's operands and what it notes of its inner values."""
+    output = quant_per_tensor(op.results[0], "the output of an LSTM of integers")
+    cell = quant_per_tensor(op.operands[19], "the cell state of an LSTM of integers")
+    if cell.storage != I16 or not math.log2(cell.scale).is_integer():
+        raise Unsupported(f"the cell state is {cell}, and should be int16 with a power of two as scale")
+    hidden: Type = output
+    if lstm.projection is not None:
+        noted = op.attribute("effective_hidden_scale_intermediate")
+        hidden = getattr(noted, "element", None)
+        if not isinstance(hidden, QuantType):
+            raise Unsupported("the file does not note how the hidden state before the projection is quantized")
+    return _Types(hidden, output, cell)  # type: ignore[arg-type]
+
+
+def _zeros(rw: Rewriter, shape: tuple[int, ...], element: QuantType) -> Value:
+    return rw.constant(np.full(shape, element.zero_point, dtype_of(element)), element=element)
+
+
+def _step(rw: Rewriter, lstm: Lstm, types: _Types, value: Value, state: Value, cell: Value) -> tuple[Value, Value]:
+    """One step: the next output state and cell."""
+    def gate(index: int, peephole: Value | None, seen: Value, function: str = "top.Sigmoid") -> Value:
+        weights, recurrent = lstm.weights[index], lstm.recurrent[index]
+        bias = _bias(rw, lstm.biases[index], value, weights)
+        sums = rw.emit("top.MatMul", value, weights, bias, right_transpose=True, element=_GATE_SUM)
+        again = rw.emit("top.MatMul", state, recurrent, right_transpose=True, element=_GATE_SUM)
+        sums = rw.emit("top.Add", sums, again, element=_GATE_SUM)
+        if peephole is not None:
+            sums = rw.emit("top.Add", sums, rw.emit("top.Mul", seen, peephole, element=_GATE_SUM), element=_GATE_SUM)
+        return rw.emit(function, sums, element=_GATE)
+
+    peephole_i, peephole_f, peephole_o = lstm.peepholes
+    forget = gate(1, peephole_f, cell)
+    new = gate(2, None, cell, "top.Tanh")
+    if lstm.weights[0] is None:
+        one = rw.constant(np.asarray(dtype_of(_GATE).type(32767)), element=_GATE)
+        admit = rw.emit("top.Sub", one, forget, element=_GATE)
+    else:
+        admit = gate(0, peephole_i, cell)
+    kept = rw.emit("top.Mul", forget, cell, element=types.cell)
+    cell = rw.emit("top.Add", kept, rw.emit("top.Mul", admit, new, element=types.cell), element=types.cell)
+    if lstm.cell_clip > 0:
+        cell = rw.emit("top.Clip", cell, min=-lstm.cell_clip, max=lstm.cell_clip, element=types.cell)
+    out = gate(3, peephole_o, cell)
+    hidden = rw.emit("top.Mul", out, rw.emit("top.Tanh", cell, element=_GATE), element=types.hidden)
+    if lstm.projection is None:
+        return hidden, cell
+    bias = _bias(rw, lstm.projection_bias, hidden, lstm.projection)
+    projected = rw.emit("top.MatMul", hidden, lstm.projection, bias, right_transpose=True, element=types.output)
+    if lstm.projection_clip > 0:
+        projected = rw.emit("top.Clip", projected, min=-lstm.projection_clip, max=lstm.projection_clip, element=types.output)
+    return projected, cell
+
+
+def _bias(rw: Rewriter, bias: Value | None, value: Value, weights: Value | None) -> Value | None:
+    """A bias as integers in units of the accumulator, whether or not the file says so."""
+    if bias is None or weights is None:
+        return None
+    if not isinstance(bias.element, QuantType) and bias.element != I32:
+        raise Unsupported(f"a bias of {bias.element} does not fit an LSTM of integers")
+    return typed_bias(rw, bias, value, weights)

@@ -11,11 +11,11 @@ from __future__ import annotations
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import F32, Op, QuantType, Value
+from transload.ir import F32, I32, Op, QuantType, Value
 from transload.ir.core import is_absent
 from transload.rewrite import RewriteTable, Rewriter
 
-from .common import activate, is_float, is_hybrid, static_shape
+from .common import activate, is_float, is_hybrid, quant_per_tensor, static_shape
 from .hybrid import hybrid_product
 
 TABLE = RewriteTable()
@@ -60,8 +60,24 @@ def _sum_ranks(op: Op, rw: Rewriter, products: Value) -> Value:
     if rank == 1:
         return products
     apart = rw.emit("top.Reshape", products, shape=(batch, filters // rank, rank))
-    return rw.emit("top.Reduce", apart, axes=(2,), keepdims=False, mode="ReduceSum")
+    return rw.emit("top.Reduce", apart, axes=(2,), keepdims=False, mode="ReduceSum", element=products.element)
 
 
 def _integer_svdf(op: Op, rw: Rewriter, value: Value, features: Value, times: Value, bias: Value | None) -> Value:
-    raise Unsupported("SVDF of integers is not supported")
+    """SVDF of int8 with an int16 state: products with the time weights are summed exactly, and rounded once.
+
+    The kernel demands the activation RELU but does not apply it: what keeps the result from being negative is its
+    zero point, the least stored number.
+
+    Source: `tensorflow/lite/kernels/internal/reference/svdf.h`, EvalIntegerSVDF.
+    """
+    state = quant_per_tensor(op.operands[4], "the state of an SVDF of integers")
+    weights = quant_per_tensor(times, "the time weights of an SVDF of integers")
+    sum_type = QuantType(I32, F32, (state.scale * weights.scale,), (0,))
+    products = rw.emit("top.MatMul", value, features, right_transpose=True, element=state)
+    weighted = rw.emit("top.Mul", products, _newest(rw, times), element=sum_type)
+    sums = _sum_ranks(op, rw, weighted)
+    if bias is not None:
+        stored = rw.need_constant(bias, "the bias")
+        sums = rw.emit("top.Add", sums, rw.constant(stored, element=sum_type), element=sum_type)
+    return rw.emit("top.Cast", sums, element=op.results[0].element)

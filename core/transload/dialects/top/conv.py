@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 from ...ir.declare import INT, INTS, attribute, constraint, operand, result
 from ...ir.types import TensorType, Type
 from .base import LAYOUT, TOP, Activated, PerDimension
 from .infer import (
     Shape,
-    channel_axis,
     fail,
     need_rank,
     shape_of,
-    spatial_axes,
     transposed_window_size,
     unify,
     window_size,
@@ -50,13 +48,45 @@ class Convolution(Activated):
         return min((*op.kernel_shape, *op.strides, *op.dilations, op.group)) > 0
 
 
-def _check_geometry(op: Any) -> None:
-    """What inference relies on before the verifier has seen the op."""
-    n = len(op.kernel_shape)
-    if len(op.strides) != n or len(op.dilations) != n or len(op.pads) != 2 * n:
-        fail(op, f"kernel {op.kernel_shape}, strides {op.strides}, dilations {op.dilations} and pads {op.pads} do not fit")
-    if min((*op.kernel_shape, *op.strides, *op.dilations, op.group), default=1) < 1:
+class _Geometry(NamedTuple):
+    """The attributes of a convolution, read once and checked, and its shapes with the channels second."""
+
+    layout: str
+    kernel: tuple[int, ...]
+    strides: tuple[int, ...]
+    dilations: tuple[int, ...]
+    begins: tuple[int, ...]
+    ends: tuple[int, ...]
+    group: int
+    input: Shape
+    filter: Shape
+
+    def result_type(self, op: Any, channels: int | None, sizes: Sequence[int | None]) -> TensorType:
+        """The type of the result in the op's layout."""
+        batch = self.input[0]
+        return TensorType((batch, channels, *sizes) if self.layout == "NCHW" else (batch, *sizes, channels), op.input.element)
+
+
+def _geometry(op: Any, filter_order: Callable[[Shape], Shape]) -> _Geometry:
+    """The geometry of `op`, after checking what inference relies on before the verifier has seen the op.
+
+    `filter_order` brings the dimensions of an NHWC filter into the order of an NCHW one.
+    """
+    kernel, strides, dilations, pads = op.kernel_shape, op.strides, op.dilations, op.pads
+    layout, group = op.layout, op.group
+    n = len(kernel)
+    if not 1 <= n <= 3 or len(strides) != n or len(dilations) != n or len(pads) != 2 * n:
+        fail(op, f"kernel {kernel}, strides {strides}, dilations {dilations} and pads {pads} do not fit")
+    if min((*kernel, *strides, *dilations, group)) < 1:
         fail(op, "kernel sizes, strides, dilations and group must be positive")
+    unknown: Shape = (None,) * (n + 2)
+    shape = need_rank(op, op.input, "the input", (n + 2,)) or unknown
+    weights = need_rank(op, op.filter, "the filter", (n + 2,)) or unknown
+    if layout == "NHWC":
+        shape, weights = (shape[0], shape[-1], *shape[1:-1]), filter_order(weights)
+    for size, expected in zip(weights[2:], kernel, strict=True):
+        unify(op, size, expected, "the filter's spatial sizes and kernel_shape")
+    return _Geometry(layout, kernel, strides, dilations, pads[:n], pads[n:], group, shape, weights)
 
 
 def _check_bias(op: Any, count: int | None) -> None:
@@ -69,12 +99,6 @@ def _check_bias(op: Any, count: int | None) -> None:
         unify(op, shape[0], count, "elements of the bias and output channels")
 
 
-def _result_type(op: Any, shape: Shape | None, channels: int | None, sizes: Sequence[int | None]) -> TensorType:
-    batch = None if shape is None else shape[0]
-    full = (batch, channels, *sizes) if op.layout == "NCHW" else (batch, *sizes, channels)
-    return TensorType(full, op.input.element)
-
-
 @TOP.op("Conv")
 class Conv(Convolution):
     """Cross-correlation with a filter, plus a bias per output channel (TPU-MLIR manual 13.1, ConvOp; ONNX Conv).
@@ -85,27 +109,17 @@ class Conv(Convolution):
     """
 
     def infer(op: Any) -> Type:
-        _check_geometry(op)
-        spatial_rank = len(op.kernel_shape)
-        rank = spatial_rank + 2
-        shape = need_rank(op, op.input, "the input", (rank,))
-        weights = need_rank(op, op.filter, "the filter", (rank,))
-        outputs = weights[0] if weights else None
-        if weights:
-            held = weights[2:] if op.layout == "NCHW" else weights[1:-1]
-            for size, kernel in zip(held, op.kernel_shape, strict=True):
-                unify(op, size, kernel, "the filter's spatial sizes and kernel_shape")
-            per_group = weights[1] if op.layout == "NCHW" else weights[-1]
-            if shape and per_group is not None:
-                unify(op, shape[channel_axis(op.layout, rank)], per_group * op.group, "input channels and the filter's")
-            if outputs is not None and outputs % op.group:
-                fail(op, f"{outputs} output channels cannot be split into {op.group} groups")
+        geometry = _geometry(op, lambda weights: (weights[0], weights[-1], *weights[1:-1]))
+        group = geometry.group
+        outputs, per_group = geometry.filter[:2]
+        if per_group is not None:
+            unify(op, geometry.input[1], per_group * group, "input channels and the filter's")
+        if outputs is not None and outputs % group:
+            fail(op, f"{outputs} output channels cannot be split into {group} groups")
         _check_bias(op, outputs)
-        pads = list(zip(op.pads[:spatial_rank], op.pads[spatial_rank:], strict=True))
-        sizes = [None] * spatial_rank if shape is None else [
-            window_size(op, shape[axis], op.kernel_shape[i], op.strides[i], op.dilations[i], *pads[i])
-            for i, axis in enumerate(spatial_axes(op.layout, rank))]
-        return _result_type(op, shape, outputs, sizes)
+        windows = zip(*geometry[1:6], geometry.input[2:], strict=True)
+        return geometry.result_type(op, outputs, [
+            window_size(op, size, kernel, stride, dilation, begin, end) for kernel, stride, dilation, begin, end, size in windows])
 
 
 @TOP.op("Deconv")
@@ -125,26 +139,17 @@ class Deconv(Convolution):
         return len(op.output_padding) == len(op.kernel_shape) and min(op.output_padding) >= 0
 
     def infer(op: Any) -> Type:
-        _check_geometry(op)
-        spatial_rank = len(op.kernel_shape)
-        rank = spatial_rank + 2
-        shape = need_rank(op, op.input, "the input", (rank,))
-        weights = need_rank(op, op.filter, "the filter", (rank,))
-        outputs = None
-        if weights:
-            held = weights[2:] if op.layout == "NCHW" else weights[1:-1]
-            for size, kernel in zip(held, op.kernel_shape, strict=True):
-                unify(op, size, kernel, "the filter's spatial sizes and kernel_shape")
-            inputs, per_group = (weights[0], weights[1]) if op.layout == "NCHW" else (weights[-1], weights[0])
-            if shape:
-                inputs = unify(op, shape[channel_axis(op.layout, rank)], inputs, "input channels and the filter's")
-            if inputs is not None and inputs % op.group:
-                fail(op, f"{inputs} input channels cannot be split into {op.group} groups")
-            outputs = None if per_group is None else per_group * op.group
+        geometry = _geometry(op, lambda weights: (weights[-1], *weights[:-1]))
+        group, extras = geometry.group, op.output_padding
+        inputs, per_group = geometry.filter[:2]
+        inputs = unify(op, geometry.input[1], inputs, "input channels and the filter's")
+        if inputs is not None and inputs % group:
+            fail(op, f"{inputs} input channels cannot be split into {group} groups")
+        if len(extras) != len(geometry.kernel):
+            fail(op, f"kernel {geometry.kernel} and output_padding {extras} do not fit")
+        outputs = None if per_group is None else per_group * group
         _check_bias(op, outputs)
-        pads = list(zip(op.pads[:spatial_rank], op.pads[spatial_rank:], strict=True))
-        sizes = [None] * spatial_rank if shape is None else [
-            transposed_window_size(
-                op, shape[axis], op.kernel_shape[i], op.strides[i], op.dilations[i], *pads[i], op.output_padding[i])
-            for i, axis in enumerate(spatial_axes(op.layout, rank))]
-        return _result_type(op, shape, outputs, sizes)
+        windows = zip(*geometry[1:6], geometry.input[2:], extras, strict=True)
+        return geometry.result_type(op, outputs, [
+            transposed_window_size(op, size, kernel, stride, dilation, begin, end, extra)
+            for kernel, stride, dilation, begin, end, size, extra in windows])

@@ -94,6 +94,8 @@ def broadcast_shapes(op: Op, *shapes: Shape | None) -> Shape | None:
     if any(shape is None for shape in shapes):
         return None
     known: list[Shape] = [shape for shape in shapes if shape is not None]
+    if known and all(shape == known[0] for shape in known):
+        return known[0]
     rank = max(map(len, known), default=0)
     sizes: list[int | None] = [1] * rank
     for shape in known:

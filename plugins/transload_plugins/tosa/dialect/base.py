@@ -15,7 +15,7 @@ from transload.ir.types import DialectType
 
 __all__ = [
     "ACCUMULATORS", "BOUND", "DataTypes", "F8E4M3", "F8E5M2", "FLOATS", "NAN_MODE", "RESIZE_MODE", "ROUNDING_MODE", "SCALAR",
-    "SHAPE", "TOSA", "SameElements", "axis_fits", "broadcast", "dims_of", "equal_sizes", "merge_dims", "rank", "same", "shape_of", "shape_rank",
+    "SHAPE", "TOSA", "SameElements", "axis_fits", "axis_of", "broadcast", "dims_of", "equal_sizes", "inferred_shapes_fit", "merge_dims", "need", "rank", "same", "shape_of", "shape_rank",
     "shape_type", "storage", "storage_of", "typed_rows",
 ]
 
@@ -177,6 +177,36 @@ def equal_sizes(a: Sequence[int | None] | None, b: Sequence[int | None] | None) 
     if a is None or b is None:
         return True
     return len(a) == len(b) and all(x is None or y is None or x == y for x, y in zip(a, b, strict=True))
+
+
+def need(op: Op, **counts: int) -> None:
+    """`ShapeError` where an attribute does not hold as many numbers as inference reads, or strides are not positive."""
+    for name, count in counts.items():
+        values = op.attribute(name)
+        if len(values) != count:
+            raise ShapeError(f"{op.name} at {op.origin!r}: {name} has {len(values)} numbers, not {count}")
+        if name in ("stride", "kernel", "dilation") and min(values) < 1:
+            raise ShapeError(f"{op.name} at {op.origin!r}: {name} is {values}", hint="its numbers are at least 1")
+
+
+def axis_of(op: Op, shape: Sequence[Any]) -> int:
+    """The op's axis; `ShapeError` where the tensor has no such dimension (TOSA counts from the front only)."""
+    axis = op.attributes["axis"]
+    if not 0 <= axis < len(shape):
+        raise ShapeError(f"{op.name} at {op.origin!r}: axis {axis} of a tensor of rank {len(shape)}")
+    return axis
+
+
+def inferred_shapes_fit(op: Op) -> bool | str:
+    """Whether the results have the shapes that inference gives, for constraints."""
+    try:
+        inferred = op.declaration.infer(op)
+    except ShapeError as error:
+        return error.message
+    for type_, value in zip(inferred if isinstance(inferred, list) else [inferred], op.results, strict=True):
+        if not equal_sizes(type_.shape, shape_of(value)):
+            return f"{value.type}, where {type_} is expected"
+    return True
 
 
 # --- constraints used by many ops

@@ -8,7 +8,7 @@ from transload.ir import BOOL, I8, I16, I32, TensorType
 from transload.ir.declare import BOOLEAN, INT32, TENSOR, attribute, constraint, operand, result
 
 from .base import (
-    BOUND, FLOATS, NAN_MODE, SCALAR, TOSA, DataTypes, SameElements, axis_fits, bound_type, broadcast, equal_sizes, rank, same,
+    BOUND, FLOATS, NAN_MODE, SCALAR, TOSA, DataTypes, SameElements, axis_fits, axis_of, bound_type, broadcast, equal_sizes, rank, same,
     shape_of, storage_of, typed_rows,
 )
 
@@ -481,7 +481,10 @@ class _Reduction(SameElements):
 
     def infer(op: Any) -> TensorType:
         shape = shape_of(op.input)
-        return TensorType(None if shape is None else (*shape[: op.axis], 1, *shape[op.axis + 1 :]), op.input.type.element)
+        if shape is not None:
+            axis = axis_of(op, shape)
+            shape = (*shape[:axis], 1, *shape[axis + 1 :])
+        return TensorType(shape, op.input.type.element)
 
 
 @TOSA.op("reduce_all")

@@ -12,7 +12,7 @@ from .base import SCALAR, SHAPE, TOSA, axis_fits, dims_of, shape_rank, shape_typ
 
 @TOSA.op("dim")
 class Dim:
-    """The size of one dimension of a tensor."""
+    """The size of one dimension of a tensor (since 1.1)."""
 
     input1 = operand("the tensor")
     output = result("its size, one number", SHAPE)
@@ -56,62 +56,62 @@ class _Unary:
 
 @TOSA.op("add_shape")
 class AddShape(_Elementwise):
-    """Sums."""
+    """Sums, number by number (since 1.1)."""
 
 
 @TOSA.op("sub_shape")
 class SubShape(_Elementwise):
-    """Differences."""
+    """Differences, number by number (since 1.1)."""
 
 
 @TOSA.op("mul_shape")
 class MulShape(_Elementwise):
-    """Products."""
+    """Products, number by number (since 1.1)."""
 
 
 @TOSA.op("div_ceil_shape")
 class DivCeilShape(_Elementwise):
-    """Quotients rounded up; the divisor is positive."""
+    """Quotients rounded up; divisors are positive (since 1.1)."""
 
 
 @TOSA.op("div_floor_shape")
 class DivFloorShape(_Elementwise):
-    """Quotients rounded down; the divisor is positive."""
+    """Quotients rounded down; divisors are positive (since 1.1)."""
 
 
 @TOSA.op("mod_shape")
 class ModShape(_Elementwise):
-    """Remainders; the divisor is positive."""
+    """Remainders; divisors are positive (since 1.1)."""
 
 
 @TOSA.op("max_shape")
 class MaxShape(_Elementwise):
-    """The greater ones."""
+    """The greater ones, number by number (since 1.1)."""
 
 
 @TOSA.op("min_shape")
 class MinShape(_Elementwise):
-    """The lesser ones."""
+    """The lesser ones, number by number (since 1.1)."""
 
 
 @TOSA.op("exp2_shape")
 class Exp2Shape(_Unary):
-    """Powers of two."""
+    """Powers of two (since 1.1)."""
 
 
 @TOSA.op("log2_ceil_shape")
 class Log2CeilShape(_Unary):
-    """Logarithms to base 2, rounded up."""
+    """Logarithms to base 2, rounded up (since 1.1)."""
 
 
 @TOSA.op("log2_floor_shape")
 class Log2FloorShape(_Unary):
-    """Logarithms to base 2, rounded down."""
+    """Logarithms to base 2, rounded down (since 1.1)."""
 
 
 @TOSA.op("concat_shape")
 class ConcatShape:
-    """Shapes one after the other."""
+    """Shapes one after the other (since 1.1)."""
 
     input = variadic("the shapes", SHAPE)
     output = result("all their sizes", SHAPE)
@@ -129,7 +129,7 @@ class ConcatShape:
 
 @TOSA.op("slice_shape")
 class SliceShape:
-    """Some sizes of a shape, one after another."""
+    """Some sizes of a shape, one after another (since 1.1)."""
 
     input = operand("the sizes", SHAPE)
     start = operand("number of the first, one i32", SCALAR)
@@ -146,7 +146,7 @@ class SliceShape:
 
 @TOSA.op("assert_equal_shape")
 class AssertEqualShape:
-    """States that two shapes are equal, or with `allow_broadcast` that they broadcast."""
+    """States that two shapes are equal, or with `allow_broadcast` that they broadcast (since 1.1)."""
 
     input1 = operand("the sizes", SHAPE)
     input2 = operand("the sizes that they must be", SHAPE)

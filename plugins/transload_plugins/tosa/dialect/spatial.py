@@ -10,8 +10,8 @@ from transload.ir import F32, I32, I48, TensorType
 from transload.ir.declare import BOOLEAN, INT32, INTS, TYPE, attribute, constraint, operand, result
 
 from .base import (
-    ACCUMULATORS, FLOATS, NAN_MODE, SCALAR, SHAPE, TOSA, SameElements, accumulator_result, axis_fits, dims_of, equal_sizes,
-    merge_dims, rank, same, shape_of, storage_of, typed_rows,
+    ACCUMULATORS, FLOATS, NAN_MODE, SCALAR, SHAPE, TOSA, SameElements, accumulator_result, axis_fits, axis_of, dims_of,
+    inferred_shapes_fit, merge_dims, need, rank, same, shape_of, storage_of, typed_rows,
 )
 
 FP8 = "f8E4M3FN f8E5M2"
@@ -43,7 +43,10 @@ class ArgMax:
 
     def infer(op: Any) -> TensorType:
         shape = shape_of(op.input)
-        return TensorType(None if shape is None else shape[: op.axis] + shape[op.axis + 1 :], I32)
+        if shape is None:
+            return TensorType(None, I32)
+        axis = axis_of(op, shape)
+        return TensorType(shape[:axis] + shape[axis + 1 :], I32)
 
 
 def window(op: Any, what: str, size: int | None, before: int, after: int, extent: int, stride: int) -> int | None:
@@ -63,6 +66,7 @@ def _pooled(op: Any) -> TensorType:
     shape = shape_of(op.input)
     if shape is None:
         return op.input.type
+    need(op, kernel=2, stride=2, pad=4)
     (top, bottom, left, right), (ky, kx), (sy, sx) = op.pad, op.kernel, op.stride
     return TensorType((
         shape[0], window(op, "height", shape[1], top, bottom, ky, sy), window(op, "width", shape[2], left, right, kx, sx), shape[3],
@@ -85,27 +89,15 @@ class _Pool(SameElements):
     def padding_is_less_than_kernel(op: Any) -> bool | str:
         """the four paddings are not negative, and less than the kernel (ERROR_IF pad < 0, pad >= kernel)"""
         pad, kernel = op.pad, op.kernel
-        fits = len(pad) == 4 and min(pad) >= 0 and max(pad[:2]) < kernel[0] and max(pad[2:]) < kernel[1]
+        fits = len(pad) == 4 and len(kernel) == 2 and min(pad) >= 0 and max(pad[:2]) < kernel[0] and max(pad[2:]) < kernel[1]
         return fits or f"pad {pad}, kernel {kernel}"
 
     @constraint
     def output_shape(op: Any) -> bool | str:
         """the result has (size + padding - kernel) / stride + 1 places, divided without rest (idiv_check)"""
-        return _agrees(op, _pooled)
+        return inferred_shapes_fit(op)
 
     infer = _pooled
-
-
-def _agrees(op: Any, infer: Any) -> bool | str:
-    """Whether the result types of `op` have the shapes that inference gives."""
-    try:
-        inferred = infer(op)
-    except ShapeError as error:
-        return error.message
-    for type_, value in zip(inferred if isinstance(inferred, list) else [inferred], op.results, strict=True):
-        if not equal_sizes(type_.shape, shape_of(value)):
-            return f"{value.type}, where {type_} is expected"
-    return True
 
 
 @TOSA.op("avg_pool2d")
@@ -138,6 +130,8 @@ def _adaptive(op: Any) -> TensorType:
     kernel, stride, pad = dims_of(op.kernel), dims_of(op.stride), dims_of(op.pad)
     if shape is None or kernel is None or stride is None or pad is None:
         return TensorType(None if shape is None else (shape[0], None, None, shape[3]), op.input.type.element)
+    if (len(kernel), len(stride), len(pad)) != (2, 2, 4) or min(*kernel, *stride) < 1:
+        raise ShapeError(f"{op.name} at {op.origin!r}: kernel {kernel}, stride {stride}, pad {pad}")
     return TensorType((
         shape[0], window(op, "height", shape[1], pad[0], pad[1], kernel[0], stride[0]),
         window(op, "width", shape[2], pad[2], pad[3], kernel[1], stride[1]), shape[3]), op.input.type.element)
@@ -177,6 +171,7 @@ class MaxPool2dAdaptive(SameElements):
 
 def _windows(op: Any, sizes: Sequence[int | None], kernel: Sequence[int | None]) -> tuple[int | None, ...]:
     """The spatial sizes a convolution gives."""
+    need(op, stride=len(sizes), dilation=len(sizes), pad=2 * len(sizes))
     out: list[int | None] = []
     for index, (size, extent) in enumerate(zip(sizes, kernel, strict=True)):
         before, after = op.pad[2 * index], op.pad[2 * index + 1]
@@ -216,6 +211,7 @@ def _convolved_transposed(op: Any) -> TensorType:
     element = accumulator_result(op.input.type.element)
     if shape is None or weight is None:
         return TensorType(None, element)
+    need(op, stride=2, out_pad=4)
     sizes: list[int | None] = []
     for index in (0, 1):
         size, extent = shape[1 + index], weight[1 + index]
@@ -261,13 +257,14 @@ class _Forward(_Convolution):
     def attributes_are_positive(op: Any) -> bool | str:
         """stride and dilation are at least 1, padding at least 0, each for every spatial dimension"""
         n = len(op.stride)
-        fits = len(op.dilation) == n and len(op.pad) == 2 * n and min(op.stride) >= 1 and min(op.dilation) >= 1 and min(op.pad) >= 0
+        fits = n > 0 and len(op.dilation) == n and len(op.pad) == 2 * n
+        fits = fits and min(op.stride) >= 1 and min(op.dilation) >= 1 and min(op.pad) >= 0
         return fits or f"stride {op.stride}, dilation {op.dilation}, pad {op.pad}"
 
     @constraint
     def output_shape(op: Any) -> bool | str:
         """the result has (size - 1 + padding - (kernel - 1) * dilation) / stride + 1 places, divided without rest"""
-        return _agrees(op, op.declaration.infer)
+        return inferred_shapes_fit(op)
 
 
 @TOSA.op("conv2d")
@@ -368,7 +365,7 @@ class TransposeConv2d(_Convolution):
     @constraint
     def output_shape(op: Any) -> bool | str:
         """the result has (size - 1) * stride + out_pad + kernel places"""
-        return _agrees(op, _convolved_transposed)
+        return inferred_shapes_fit(op)
 
 
 def _product(op: Any, columns: int, inner: int) -> TensorType:
@@ -407,7 +404,7 @@ class MatMul:
     @constraint
     def output_shape(op: Any) -> bool | str:
         """the sizes of N and C agree, and the result is N,H,W"""
-        return _agrees(op, op.declaration.infer)
+        return inferred_shapes_fit(op)
 
     def infer(op: Any) -> TensorType:
         return _product(op, 2, 1)
@@ -428,7 +425,7 @@ class MatMulT:
     @constraint
     def output_shape(op: Any) -> bool | str:
         """the sizes of N and C agree, and the result is N,H,W"""
-        return _agrees(op, op.declaration.infer)
+        return inferred_shapes_fit(op)
 
     def infer(op: Any) -> TensorType:
         return _product(op, 1, 2)

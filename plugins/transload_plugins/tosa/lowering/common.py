@@ -16,6 +16,7 @@ import numpy as np
 
 from transload.ir import FloatType, I8, I16, I32, Op, Type, Value, dtype_of
 from transload.ir.build import Builder, constant_of
+from transload.ir.constants import SplatData
 from transload.rewrite import Rewriter, RewriteTable, Unsupported
 
 from .. import build
@@ -300,6 +301,6 @@ def is_constant_splat(value: Value) -> float | None:
 
 
 def filled(rw: Builder, shape: Sequence[int], element: Type, number: float = 0) -> Value:
-    """A constant of one number everywhere."""
-    return build.const(rw, np.full(tuple(shape), number, dtype_of(element)), element)
+    """A constant of one number everywhere, which takes the memory of one."""
+    return build.const(rw, SplatData(number, tuple(shape), dtype_of(element)), element)
 

@@ -171,24 +171,32 @@ def power(rw: Rewriter, x: Value, exponent: Value) -> Value:
     """`x ** exponent` of floats.
 
     POW is not defined for negative bases (2.5.15), where frameworks give `(-|x|) ** n` for a whole n and NaN
-    otherwise. So a constant small whole exponent becomes products, 1/2 and -1/2 roots; else
-    `POW(|x|, e)` gets its sign, or NaN, from whether e is whole, and odd.
+    otherwise. So a small whole constant becomes products, 1/2 and -1/2 roots, and for other whole
+    exponents `POW(|x|, e)` gets its sign from whether e is odd. Negative bases of fractional constants stay
+    undefined.
     """
     number = is_constant_splat(exponent)
-    if number is not None and exponent.rank <= x.rank and math.prod(exponent.shape) == 1:  # type: ignore[arg-type]
-        if number == 0:
-            return filled(rw, static_shape(x), x.element, 1)
-        if number == int(number) and abs(number) <= 16:
-            made = _whole_power(rw, x, int(abs(number)))
-            return made if number > 0 else unary(rw, "reciprocal", made)
-        if number in (0.5, -0.5):
-            return square_root(rw, x) if number > 0 else unary(rw, "rsqrt", x)
+    if number is None or math.prod(static_shape(exponent)) != 1 or exponent.rank > x.rank:
+        return _power_of_run_time(rw, x, exponent)
+    if number == 0:
+        return filled(rw, static_shape(x), x.element, 1)
+    if number in (0.5, -0.5):
+        return square_root(rw, x) if number > 0 else unary(rw, "rsqrt", x)
+    if number != int(number):
+        return binary(rw, "pow", x, exponent)
+    if abs(number) <= 16:
+        made = _whole_power(rw, x, int(abs(number)))
+        return made if number > 0 else unary(rw, "reciprocal", made)
+    size = binary(rw, "pow", unary(rw, "abs", x), exponent)
+    return size if number % 2 == 0 else select(rw, compare(rw, "Less", x, like(rw, x, 0)), negate(rw, size), size)
+
+
+def _power_of_run_time(rw: Rewriter, x: Value, exponent: Value) -> Value:
     size = binary(rw, "pow", unary(rw, "abs", x), exponent)
     half = binary(rw, "mul", exponent, like(rw, exponent, 0.5))
     whole = compare(rw, "Equal", unary(rw, "floor", exponent), exponent)
     odd = compare(rw, "NotEqual", unary(rw, "floor", half), half)  # asked of whole ones only
-    nan = like(rw, size, math.nan)
-    below = select(rw, whole, select(rw, odd, negate(rw, size), size), nan)
+    below = select(rw, whole, select(rw, odd, negate(rw, size), size), like(rw, size, math.nan))
     return select(rw, compare(rw, "Less", x, like(rw, x, 0)), below, size)
 
 

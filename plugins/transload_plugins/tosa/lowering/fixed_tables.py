@@ -11,7 +11,7 @@ from transload.rewrite import Rewriter
 
 from .. import build
 from .arith import apply_scale, divide_by_power_of_two, scale32
-from .rescaling import i32, narrow, shift_right
+from .rescaling import i32, narrow, shift_right, widen
 from .tables import int8_numbers
 
 __all__ = ["absolute", "hard_swish", "leaky_relu", "sigmoid_or_tanh"]
@@ -116,30 +116,26 @@ def sigmoid_or_tanh(rw: Rewriter, x: Value, source: QuantType, target: QuantType
     """
     multiplier, shift = input_multiplier(source.scale, (0, 1) if tanh else (0,))
     bits = 8 if tanh else 9  # of the fraction
-    wide = build.cast(rw, x, I32)
+    wide = widen(rw, x)
     moved = build.mul(rw, wide, i32(rw, multiplier, wide), element=I32)
-    if shift:
-        moved = rw.emit("tosa.arithmetic_right_shift", moved, i32(rw, shift, moved), round=True)
-    positive = rw.emit("tosa.greater_equal", moved, i32(rw, 0, moved))
+    moved = shift_right(rw, moved, shift)
     size = rw.emit("tosa.abs", moved)
-    place = rw.emit("tosa.minimum", shift_right(rw, size, bits, rounded=False), i32(rw, 255, size))
-    fraction = rw.emit("tosa.bitwise_and", size, i32(rw, (1 << bits) - 1, size))
+    place = shift_right(rw, size, bits, rounded=False)
+    fraction = rw.emit("tosa.sub", size, rw.emit("tosa.logical_left_shift", place, i32(rw, bits, place)))
+    place = rw.emit("tosa.minimum", place, i32(rw, 255, place))
     values = sigmoid_values()
     slopes = np.append(np.diff(values), 0)
-    saturated = (0xFFFF << bits) if tanh else (0x7FFF << 10)  # what stands for 1 behind the table's end
+    values[255] = 65535 if tanh else 65534  # what stands for 1 from there on
     value = _small_table(rw, place, values - 32768, bits - 7)
     slope = _small_table(rw, place, slopes, -7)
     found = rw.emit("tosa.add", value, build.mul(rw, slope, fraction, element=I32))
     found = rw.emit("tosa.add", found, i32(rw, 32768 << bits, found))
-    inside = rw.emit("tosa.greater", i32(rw, 255, place), place)
-    found = rw.emit("tosa.select", inside, found, i32(rw, saturated, found))
-    if tanh:
-        up = rw.emit("tosa.add", found, i32(rw, (1 << 7) - (1 << 23), found))
-        down = rw.emit("tosa.sub", i32(rw, (1 << 23) + (1 << 7) - 1, found), found)
-    else:
-        up = rw.emit("tosa.add", found, i32(rw, 1 << 9, found))
-        down = rw.emit("tosa.sub", i32(rw, (1 << 25) + (1 << 9) - 1, found), found)
-    turned = rw.emit("tosa.select", positive, up, down)
+    # plus `up` where x is not negative; minus what was found, plus `down`, elsewhere
+    up, down = ((1 << 7) - (1 << 23), (1 << 23) + (1 << 7) - 1) if tanh else (1 << 9, (1 << 25) + (1 << 9) - 1)
+    negative = shift_right(rw, moved, 31, rounded=False)  # -1 or 0
+    sign = rw.emit("tosa.add", build.mul(rw, negative, i32(rw, 2, negative), element=I32), i32(rw, 1, negative))
+    offset = build.mul(rw, negative, i32(rw, up - down, negative), element=I32)
+    turned = rw.emit("tosa.add", build.mul(rw, found, sign, element=I32), rw.emit("tosa.add", offset, i32(rw, up, offset)))
     return narrow(rw, shift_right(rw, turned, 8 if tanh else 10, rounded=False), 1.0, target)
 
 

@@ -18,21 +18,12 @@ from transload.rewrite import Rewriter, RewriteTable
 
 from .. import build
 from ..dialect.base import storage_of
-from .arith import Scale, scale32
+from .arith import Scale, apply_scale, scale32
 from .cast import quantize
 from .common import compare
 from .rescaling import (
-    UNSIGNED,
-    activation_range,
-    any_quantized,
-    dequantize,
-    narrow,
-    quant,
-    requantize,
-    same_numbers,
-    scaled,
-    single_rescale_agrees,
-    widen,
+    UNSIGNED, activation_range, any_quantized, dequantize, fits_shift, narrow, quant, requantize, same_numbers, scaled,
+    single_rescale_agrees, widen,
 )
 
 __all__ = ["FALLBACK", "TABLE"]
@@ -49,13 +40,46 @@ def _integers(values: Sequence[Value], storages: Sequence[Any] = (I8, I16)) -> l
     return types if fits else None  # type: ignore[return-value]
 
 
-def _term(rw: Rewriter, x: Value, real: float, bits: int) -> Value:
-    """`(x - zero_point) * 2**bits`, then times `real`, as two roundings; in one `rescale` where that gives the same."""
+def _term(rw: Rewriter, x: Value, real: float, bits: int, once: Scale | None = None) -> Value:
+    """`(x - zero_point) * 2**bits`, then times `real`, as two roundings; in one `rescale` where that gives the same.
+
+    `once` is the scale of a single rescale that is known to do.
+    """
     factor = scale32(real)
     source: QuantType = quant(x)  # type: ignore[assignment]
-    if single_rescale_agrees(source, Scale(1 << 30, 30 - bits), factor) and (storage_of(x) == I8 or source.zero_point == 0):
-        return build.rescale(rw, x, [factor.multiplier], [factor.shift - bits], source.zero_point, 0, I32)
+    if once is None and single_rescale_agrees(source, Scale(1 << 30, 30 - bits), factor):
+        once = Scale(factor.multiplier, factor.shift - bits)
+    if once is not None and (storage_of(x) == I8 or source.zero_point == 0):
+        return build.rescale(rw, x, [once.multiplier], [once.shift], source.zero_point, 0, I32)
     return scaled(rw, widen(rw, x, bits), factor)
+
+
+def _single_rescales(
+    sources: Sequence[QuantType], reals: Sequence[float], output: float, bits: int, join: np.ufunc = np.add,
+) -> list[Scale] | None:
+    """Scales by which one rescale of each of two int8 operands does for their sum (or what `join` says), or None.
+
+    LiteRT rounds twice, which is off by one in the last of 20 bits now and then. Compilers for NPUs fuse a
+    single rescale into the addition, and 65,536 sums are soon tried: nearly always all results are the same.
+    """
+    numbers = [np.arange(t.storage_min, t.storage_max + 1, dtype=np.int64) - t.zero_point for t in sources]
+    factors = [scale32(real) for real in reals]
+    last = scale32(output)
+    wanted = apply_scale(join.outer(*(apply_scale(x << bits, f) for x, f in zip(numbers, factors, strict=True))), last)
+    singles = [Scale(f.multiplier, f.shift - bits) for f in factors]
+    lesser = int(reals[1] < reals[0])  # the other factor is a half, and exact
+    for delta in _NUDGES:
+        nudged = singles[lesser]._replace(multiplier=singles[lesser].multiplier + delta)
+        tried = [nudged if index == lesser else scale for index, scale in enumerate(singles)]
+        if any(not fits_shift(x, scale.shift) or scale.multiplier >> 31 for x, scale in zip(numbers, tried, strict=True)):
+            return None
+        terms = (apply_scale(x, scale, double_round=False) for x, scale in zip(numbers, tried, strict=True))
+        if np.array_equal(apply_scale(join.outer(*terms), last), wanted):
+            return tried
+    return None
+
+
+_NUDGES = (0, *(sign * size for size in (1, 2, 3, 4, 6, 8, 12, 16, 24, 32) for sign in (1, -1)))
 
 
 def _weighted_sum(op: Op, rw: Rewriter, values: Sequence[Value], coefficients: Sequence[float]) -> Value | None:
@@ -63,16 +87,24 @@ def _weighted_sum(op: Op, rw: Rewriter, values: Sequence[Value], coefficients: S
     if types is None or 0.0 in coefficients:
         return None
     *sources, target = types
-    bits = 20 if all(type_.storage == I8 for type_ in types) else 15
+    narrow_sum = all(type_.storage == I8 for type_ in types)
+    bits = 20 if narrow_sum else 15
     reals = [type_.scale * abs(c) for type_, c in zip(sources, coefficients, strict=True)]
     headroom = 2.0 ** max(1, math.ceil(math.log2(len(reals)))) * max(reals)
-    terms = build.equal_rank(rw, *(_term(rw, value, real / headroom, bits) for value, real in zip(values, reals, strict=True)))
+    output = headroom / ((1 << bits) * target.scale)
+    factors = [real / headroom for real in reals]
+    pair = narrow_sum and len(values) == 2 and coefficients[0] > 0
+    join = np.add if coefficients[-1] > 0 else np.subtract
+    singles = _single_rescales(sources, factors, output, bits, join) if pair else None
+    terms = build.equal_rank(rw, *(
+        _term(rw, value, factor, bits, once)
+        for value, factor, once in zip(values, factors, singles or (None,) * len(values), strict=True)))
     total = terms[0]
     if coefficients[0] < 0:
         total = build.negate(rw, total)
     for term, c in zip(terms[1:], coefficients[1:], strict=True):
         total = rw.emit("tosa.add" if c > 0 else "tosa.sub", total, term, element=I32)
-    return narrow(rw, total, headroom / ((1 << bits) * target.scale), op.result.element, activation=activation_range(op))
+    return narrow(rw, total, output, op.result.element, activation=activation_range(op))
 
 
 @TABLE("top.Add")
@@ -133,10 +165,10 @@ def extreme(op: Op, rw: Rewriter) -> Value | None:
         return None
     result = moving[0]
     if len(moving) > 1:
-        result, *others = build.equal_rank(rw, *(build.cast(rw, value, I32) for value in moving))
+        result, *others = build.equal_rank(rw, *(widen(rw, value) for value in moving))
         for other in others:
             result = rw.emit("tosa.maximum" if largest else "tosa.minimum", result, other, element=I32)
-        result = rw.emit("tosa.cast", result, element=target)
+        result = narrow(rw, result, 1.0, target)
     if result.type.shape != op.result.type.shape:  # type: ignore[attr-defined]
         return None
     return result if (low, high) == target.storage.range else build.clamp(rw, result, low, high, target)

@@ -12,9 +12,9 @@ from transload.rewrite import Rewriter, RewriteTable
 
 from .. import build
 from . import fixed_tables
-from .activation import by_sign, clip_limits
+from .activation import clip_limits
 from .arith import scale32
-from .rescaling import narrow, quant, requantize, scaled, widen
+from .rescaling import i32, narrow, quant, requantize, scaled, widen
 from .tables import Function, fits, int8_table, int16_table, lookup, steep
 
 __all__ = ["FALLBACK", "TABLE"]
@@ -148,11 +148,16 @@ def leaky_relu_quantized(op: Op, rw: Rewriter) -> Value | None:
     up, down = _ratio(source, target), _ratio(source, target, abs(op.alpha))  # type: ignore[arg-type]
     if source.storage == I8:  # type: ignore[union-attr]
         return lookup(rw, op.input, fixed_tables.leaky_relu(source, target, up, down, op.alpha < 0), target)  # type: ignore[arg-type]
-    x = widen(rw, op.input)
-    negative = scaled(rw, x, scale32(down))
-    if op.alpha < 0:
-        negative = build.negate(rw, negative)
-    return narrow(rw, by_sign(rw, x, scaled(rw, x, scale32(up)), negative), 1.0, target)  # type: ignore[arg-type]
+    above, below = _halves(rw, widen(rw, op.input))
+    positive, negative = scaled(rw, above, scale32(up)), scaled(rw, below, scale32(down))
+    total = rw.emit("tosa.sub" if op.alpha < 0 else "tosa.add", positive, negative, element=I32)
+    return narrow(rw, total, 1.0, target)  # type: ignore[arg-type]
+
+
+def _halves(rw: Rewriter, x: Value) -> tuple[Value, Value]:
+    """`x` where it is positive, and where it is negative, zero elsewhere: what is computed of both apart can be added."""
+    zero = i32(rw, 0, x)
+    return rw.emit("tosa.maximum", x, zero, element=I32), rw.emit("tosa.minimum", x, zero, element=I32)
 
 
 @TABLE("top.PRelu")
@@ -163,10 +168,11 @@ def prelu_quantized(op: Op, rw: Rewriter) -> Value | None:
     if any(type_.per_axis or type_.storage not in (I8, I16) for type_ in (source, slope, target)):
         return None
     x, factor = build.equal_rank(rw, widen(rw, op.input), widen(rw, op.slope))
-    positive = scaled(rw, x, scale32(_ratio(source, target)))
+    above, below = _halves(rw, x)
+    positive = scaled(rw, above, scale32(_ratio(source, target)))
     real = np.float32(source.scale) * np.float32(slope.scale) / np.float32(target.scale)
-    negative = scaled(rw, build.mul(rw, x, factor, element=I32), scale32(float(real)))
-    return narrow(rw, by_sign(rw, x, positive, negative), 1.0, target)
+    negative = scaled(rw, build.mul(rw, below, factor, element=I32), scale32(float(real)))
+    return narrow(rw, rw.emit("tosa.add", positive, negative, element=I32), 1.0, target)
 
 
 @TABLE("top.HardSwish")

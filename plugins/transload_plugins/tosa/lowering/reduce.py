@@ -26,7 +26,7 @@ from .common import (
 from .elementwise import square_root
 from .rescaling import any_quantized, quant, requantize, widen
 
-__all__ = ["TABLE", "reduce_axes"]
+__all__ = ["TABLE", "mean", "product_by_halves", "reduce_axes", "total"]
 
 TABLE = RewriteTable()
 
@@ -65,21 +65,16 @@ def _by(rw: Rewriter, name: str) -> Callable[[Value, int], Value]:
     return lambda x, axis: rw.emit(f"tosa.reduce_{name}", x, axis=axis)
 
 
-def _by_halves(rw: Rewriter) -> Callable[[Value, int], Value]:
-    """A product by MUL of the two halves, again and again: REDUCE_PRODUCT takes floats only."""
-
-    def product(x: Value, axis: int) -> Value:
-        size = static_shape(x)[axis]
-        while size > 1:
-            half = size // 2
-            joined = binary(rw, "mul", cut(rw, x, axis, 0, half), cut(rw, x, axis, half, half))
-            if size % 2:
-                rest = cut(rw, x, axis, size - 1, 1)
-                joined = build.concat(rw, [joined, rest], axis)
-            x, size = joined, half + size % 2
-        return x
-
-    return product
+def product_by_halves(rw: Rewriter, x: Value, axis: int) -> Value:
+    """The product along an axis by MUL of the two halves, again and again: REDUCE_PRODUCT takes floats only."""
+    size = static_shape(x)[axis]
+    while size > 1:
+        half = size // 2
+        joined = binary(rw, "mul", cut(rw, x, axis, 0, half), cut(rw, x, axis, half, half))
+        if size % 2:
+            joined = build.concat(rw, [joined, cut(rw, x, axis, size - 1, 1)], axis)
+        x, size = joined, half + size % 2
+    return x
 
 
 # --- floats, integers and truth values
@@ -97,21 +92,22 @@ def _mode(name: str) -> Callable[[_Mode], _Mode]:
 
 
 @_mode("ReduceSum")
-def _sum(rw: Rewriter, x: Value, axes: Sequence[int]) -> Value:
+def total(rw: Rewriter, x: Value, axes: Sequence[int]) -> Value:
+    """The sum over `axes`, which stay with size 1."""
     return reduce_axes(rw, x, axes, _by(rw, "sum"))
 
 
 @_mode("ReduceMean")
-def _mean(rw: Rewriter, x: Value, axes: Sequence[int]) -> Value:
+def mean(rw: Rewriter, x: Value, axes: Sequence[int]) -> Value:
     """The sum times the reciprocal of the count; of integers divided by it, truncated."""
     shape = static_shape(x)
     count = math.prod(shape[axis] for axis in axes)
-    total = _sum(rw, x, axes)
+    summed = total(rw, x, axes)
     if count == 1:
-        return total
+        return summed
     if is_float(x):
-        return binary(rw, "mul", total, like(rw, total, 1.0 / count))
-    return binary(rw, "intdiv", total, like(rw, total, count))
+        return binary(rw, "mul", summed, like(rw, summed, 1.0 / count))
+    return binary(rw, "intdiv", summed, like(rw, summed, count))
 
 
 @_mode("ReduceMax")
@@ -136,17 +132,18 @@ def _any(rw: Rewriter, x: Value, axes: Sequence[int]) -> Value:
 
 @_mode("ReduceProd")
 def _product(rw: Rewriter, x: Value, axes: Sequence[int]) -> Value:
-    return reduce_axes(rw, x, axes, _by(rw, "product") if is_float(x) else _by_halves(rw))
+    make = _by(rw, "product") if is_float(x) else lambda x, axis: product_by_halves(rw, x, axis)
+    return reduce_axes(rw, x, axes, make)
 
 
 @_mode("ReduceL1")
 def _l1(rw: Rewriter, x: Value, axes: Sequence[int]) -> Value:
-    return _sum(rw, unary(rw, "abs", x), axes)
+    return total(rw, unary(rw, "abs", x), axes)
 
 
 @_mode("ReduceSumSquare")
 def _sum_of_squares(rw: Rewriter, x: Value, axes: Sequence[int]) -> Value:
-    return _sum(rw, binary(rw, "mul", x, x), axes)
+    return total(rw, binary(rw, "mul", x, x), axes)
 
 
 @_mode("ReduceL2")
@@ -156,7 +153,7 @@ def _l2(rw: Rewriter, x: Value, axes: Sequence[int]) -> Value:
 
 @_mode("ReduceLogSum")
 def _log_sum(rw: Rewriter, x: Value, axes: Sequence[int]) -> Value:
-    return unary(rw, "log", _sum(rw, x, axes))
+    return unary(rw, "log", total(rw, x, axes))
 
 
 @_mode("ReduceLogSumExp")
@@ -165,8 +162,8 @@ def _log_sum_exp(rw: Rewriter, x: Value, axes: Sequence[int]) -> Value:
     greatest = _max(rw, x, axes)
     finite = compare(rw, "Less", unary(rw, "abs", greatest), like(rw, greatest, math.inf))
     moved = select(rw, finite, greatest, like(rw, greatest, 0))
-    total = _sum(rw, unary(rw, "exp", binary(rw, "sub", x, moved)), axes)
-    return binary(rw, "add", unary(rw, "log", total), moved)
+    summed = total(rw, unary(rw, "exp", binary(rw, "sub", x, moved)), axes)
+    return binary(rw, "add", unary(rw, "log", summed), moved)
 
 
 _IN_FLOAT = frozenset({"ReduceL2", "ReduceLogSum", "ReduceLogSumExp"})
@@ -209,12 +206,12 @@ def reduce_quantized(op: Op, rw: Rewriter) -> Value | None:
     if op.mode in ("ReduceSum", "ReduceMean"):
         if target.storage != I8 and target.zero_point != 0:
             return None
-        total = reduce_axes(rw, widen(rw, op.input), axes, _by(rw, "sum"))
+        summed = reduce_axes(rw, widen(rw, op.input), axes, _by(rw, "sum"))
         scale = scale32(float(np.float32(source.scale)) / float(np.float32(target.scale)))
         if op.mode == "ReduceMean":
             scale = _divided(scale, math.prod(static_shape(op.input)[axis] for axis in axes))
-        total = reshape(rw, total, static_shape(op.result))
-        return flat(rw, total, lambda x: _rescaled(rw, x, scale, target))
+        summed = reshape(rw, summed, static_shape(op.result))
+        return flat(rw, summed, lambda x: _rescaled(rw, x, scale, target))
     if op.mode == "ReduceProd":
         return _quantized_product(op, rw, axes, source, target)
     return None
@@ -261,11 +258,11 @@ def _quantized_product(op: Op, rw: Rewriter, axes: Sequence[int], source: QuantT
     kept = [axis for axis in range(len(shape)) if axis not in axes]
     first = transpose(rw, widen(rw, op.input), [*sorted(axes), *kept])
     factors = reshape(rw, first, (count, math.prod(shape[axis] for axis in kept)))
-    total = cut(rw, factors, 0, 0, 1)
+    made = cut(rw, factors, 0, 0, 1)
     for index in range(1, count):
-        product = binary(rw, "mul", total, cut(rw, factors, 0, index, 1))
-        total = build.rescale(rw, product, [scale.multiplier], [scale.shift], 0, 0, I32, scale32=False)
-    return _rescaled(rw, reshape(rw, total, static_shape(op.result)), scale, target, once=True)
+        product = binary(rw, "mul", made, cut(rw, factors, 0, index, 1))
+        made = build.rescale(rw, product, [scale.multiplier], [scale.shift], 0, 0, I32, scale32=False)
+    return _rescaled(rw, reshape(rw, made, static_shape(op.result)), scale, target, once=True)
 
 
 # --- the index of the extreme

@@ -71,7 +71,7 @@ def widen(rw: Rewriter, x: Value, left_shift: int = 0) -> Value:
     type_ = x.element
     zero_point = per_tensor(x).zero_point if isinstance(type_, QuantType) else 0
     stored = storage_of(x)
-    if stored == I8:
+    if stored == I8 or (stored == I16 and zero_point == left_shift == 0):
         return build.rescale(rw, x, [1 << 30], [30 - left_shift], zero_point, 0, I32)
     if stored == I16:  # a rescale would not take such large numbers with so small a shift
         x = build.cast(rw, x, I32)
@@ -249,11 +249,16 @@ def dequantize(rw: Rewriter, x: Value, element: Type = F32) -> Value:
     return build.cast(rw, build.mul(rw, real, build.const(rw, along(type_.scales, type_.axis, x.rank))), element)
 
 
+def fits_shift(numbers: np.ndarray, shift: int) -> bool:
+    """Whether TOSA allows a rescale of these numbers with this shift: it takes `shift` bits, sign included."""
+    return 2 <= shift <= 62 and int(numbers.min()) >= -(1 << (shift - 1)) and int(numbers.max()) < 1 << (shift - 1)
+
+
 def single_rescale_agrees(source: QuantType, first: Scale, then: Scale) -> bool:
     """Whether one rescale by both factors, rounded once, gives what two do for every stored number."""
     numbers = np.arange(source.storage_min, source.storage_max + 1, dtype=np.int64) - source.zero_point
     shift = first.shift + then.shift - 30
-    if first.multiplier != 1 << 30 or not 2 <= shift <= 62 or np.abs(numbers).max() >> (shift - 1):
+    if first.multiplier != 1 << 30 or not fits_shift(numbers, shift):
         return False
     twice = apply_scale(apply_scale(numbers, first), then)
     return bool(np.array_equal(twice, apply_scale(numbers, Scale(then.multiplier, shift), double_round=False)))

@@ -41,8 +41,18 @@ def dequantized(x: Array, type_: QuantType) -> Array:
 def _quantized(real: Array, type_: QuantType, rounding: Callable[[Array], Array]) -> Array:
     """Stored integers of real numbers. The quotient is taken in the numbers' own precision, as runtimes do."""
     quotient = real / _along(type_.scales, type_, real.ndim, real.dtype)
-    stored = rounding(np.nan_to_num(quotient, nan=0.0, posinf=np.inf, neginf=-np.inf)).astype(np.float64)
-    return _saturated(stored + _along(type_.zero_points, type_, real.ndim, np.float64), type_)
+    stored = rounding(_as_float64(quotient))
+    stored += _along(type_.zero_points, type_, real.ndim, np.float64)
+    return _saturated(stored, type_)
+
+
+def _as_float64(x: Array) -> Array:
+    """`x` where adding a half is exact, with 0 for NaN."""
+    y = np.array(x, np.float64)
+    missing = np.isnan(y)
+    if missing.any():
+        y[missing] = 0
+    return y
 
 
 def _saturated(whole: Array, type_: Type) -> Array:
@@ -57,8 +67,8 @@ def _saturated(whole: Array, type_: Type) -> Array:
 
 
 def _wrapped(whole: Array, type_: IntegerType) -> Array:
-    """Whole numbers, in floats, as integers of `type_`, modulo its range; NaN and infinities as 0."""
-    finite = np.nan_to_num(whole, nan=0.0, posinf=0.0, neginf=0.0)
+    """Whole numbers, in floats, as integers of `type_`, modulo its range; infinities as 0."""
+    finite = np.where(np.isinf(whole), 0.0, whole)
     inside = np.abs(finite) < 2.0**63
     modulus = 2.0 ** type_.width if type_.width > 1 else 2.0
     small = np.where(inside, finite, np.fmod(finite, modulus))
@@ -116,7 +126,5 @@ def _to_plain(x: Array, target: Type, rounding: Callable[[Array], Array], satura
             limits = np.iinfo(numbers.dtype)
             numbers = np.clip(numbers, max(low, limits.min), min(high, limits.max))
         return _narrowed(numbers, target)
-    whole = rounding(wide(x)).astype(np.float64)
-    if saturate:
-        return _saturated(np.nan_to_num(whole, nan=0.0, posinf=np.inf, neginf=-np.inf), target)
-    return _wrapped(whole, target)
+    whole = rounding(_as_float64(wide(x)))
+    return _saturated(whole, target) if saturate else _wrapped(whole, target)

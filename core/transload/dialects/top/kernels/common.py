@@ -34,21 +34,20 @@ def wide(x: Array) -> Array:
 def finish(op: Any, y: Any, index: int = 0) -> Array:
     """The result `y` after the op's ReLU, where it has one, in the dtype that the result's type asks for.
 
-    Where the result is quantized, what is float stays so (the engine quantizes it), and what is integer
-    is already in the storage type.
+    Where the result is quantized, what is float stays so: the engine quantizes it.
     """
     array = activate(op, np.asarray(y))
     type_ = op.results[index].type
-    if not isinstance(type_, TensorType) or isinstance(type_.element, QuantType):
+    if not isinstance(type_, TensorType) or (isinstance(type_.element, QuantType) and array.dtype.kind == "f"):
         return array
-    dtype = dtype_of(type_.element)
-    return array if array.dtype == dtype else array.astype(dtype)
+    return array.astype(dtype_of(type_.element), copy=False)
 
 
 def activate(op: Any, y: Array) -> Array:
     """`y` after the ReLU that the op's attributes do_relu and relu_limit ask for; of stored integers, too."""
     if not op.attributes.get("do_relu", False):
         return y
+    y = wide(y)
     low: Any = 0
     limit = op.attributes.get("relu_limit", -1.0)
     high: Any = limit if limit >= 0 else None

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from ....ir.types import QuantType
 from ....plugin import KernelTable
 from ..infer import spatial_axes
 from .common import Array, finish, is_integer, wide
@@ -43,7 +42,7 @@ def max_pool(op: Any, x: Array) -> Array:
     y = pad_spatial(x, axes, op.pads, least)
     for i, axis in enumerate(axes):
         y = _along(y, axis, op.kernel_shape[i], op.strides[i], op.dilations[i], np.maximum)
-    return finish(op, y.astype(x.dtype, copy=False) if not isinstance(op.result.element, QuantType) else y)
+    return finish(op, y)
 
 
 @KERNELS("top.AvgPool")

@@ -87,6 +87,19 @@ def taps(op: Any, i: int, size: int) -> tuple[Array, Array]:
     return np.clip(where, 0, size - 1).astype(np.int64), weights
 
 
+def _weighted(x: Array, axis: int, where: Array, weights: Array) -> Array:
+    """The sum over taps of the elements at `where` along a dimension, times their weights."""
+    shape = [-1 if place == axis else 1 for place in range(x.ndim)]
+    total: Array | None = None
+    for tap in range(where.shape[1]):
+        if not weights[:, tap].any():
+            continue
+        part = x.take(where[:, tap], axis=axis)
+        part *= weights[:, tap].reshape(shape)
+        total = part if total is None else np.add(total, part, out=total)
+    return np.zeros((*x.shape[:axis], len(where), *x.shape[axis + 1 :]), x.dtype) if total is None else total
+
+
 @KERNELS("top.Interp")
 def interp(op: Any, x: Array) -> Array:
     y = wide(x)
@@ -100,12 +113,7 @@ def interp(op: Any, x: Array) -> Array:
         if op.mode == "nearest":
             y = y.take(where[:, 0], axis=axis)
             continue
-        shape = [-1 if place == axis else 1 for place in range(x.ndim)]
-        total = np.zeros((*y.shape[:axis], len(where), *y.shape[axis + 1 :]), y.dtype)
-        for tap in range(where.shape[1]):
-            if weights[:, tap].any():
-                total += y.take(where[:, tap], axis=axis) * weights[:, tap].astype(y.dtype).reshape(shape)
-        y = total
+        y = _weighted(y, axis, where, weights.astype(y.dtype))
     if is_integer(wide(x)) and op.mode == "cubic":
         limits = np.iinfo(wide(x).dtype)
         y = np.clip(y, limits.min, limits.max)  # cubic interpolation overshoots

@@ -18,31 +18,42 @@ KERNELS = KernelTable()
 
 # --- functions that numpy lacks
 
-_GRID = 1.0 / 16
-"""Distance between the points around which `erf` is expanded."""
-_POINTS = np.arange(-97, 98) * _GRID
-_ERF_AT_POINTS = np.array([math.erf(point) for point in _POINTS])
+_STEPS = 16
+"""Grid points per unit around which `erf` is expanded."""
+_END = 6
+"""Beyond it `erf` is 1 in double precision."""
+
+
+def _erf_coefficients(order: int) -> Array:
+    """Taylor coefficients of the error function at the grid points from -_END to _END: [order + 1, points].
+
+    The derivative number n at p is `2/sqrt(pi) * exp(-p*p) * (-1)^(n-1) * H[n-1](p)`, with Hermite polynomials
+    `H[n+1] = 2 p H[n] - 2 n H[n-1]`.
+    """
+    points = np.arange(-_END * _STEPS, _END * _STEPS + 1) / _STEPS
+    slope = 2 / math.sqrt(math.pi) * np.exp(-points * points)
+    rows = [np.array([math.erf(point) for point in points])]
+    older, newer = np.zeros_like(points), np.ones_like(points)
+    for n in range(1, order + 1):
+        rows.append(slope * (-1) ** (n - 1) * newer / math.factorial(n))
+        older, newer = newer, 2 * points * newer - 2 * (n - 1) * older
+    return np.stack(rows)
+
+
+_ERF = _erf_coefficients(9)
 
 
 def erf(x: Array) -> Array:
-    """The error function, to about 1e-16, in the type of `x`.
-
-    A Taylor series around the nearest of a grid of points, where the value is known. With
-    `g = 2/sqrt(pi) * exp(-p*p)`, the derivatives are g times (signed) Hermite polynomials of p, whose recurrence
-    `H[n+1] = 2 p H[n] - 2 n H[n-1]` gives the terms.
-    """
-    real = np.clip(np.asarray(x, np.float64), -6.0, 6.0)
-    where = np.nan_to_num(np.rint(real / _GRID)).astype(np.int64)
-    point = where * _GRID
-    step = point - real  # the series in -h has Hermite polynomials without alternating signs
-    older, newer = np.zeros_like(point), np.ones_like(point)
-    power = step.copy()
-    series = power.copy()
-    for n in range(1, 10):
-        older, newer = newer, 2 * point * newer - 2 * (n - 1) * older
-        power = power * step / (n + 1)
-        series += newer * power
-    value = _ERF_AT_POINTS[where + 97] - 2 / math.sqrt(math.pi) * np.exp(-point * point) * series
+    """The error function, in the type of `x` and to its precision: a Taylor series around the nearest grid point."""
+    real = np.clip(np.asarray(x, np.float64), -_END, _END)
+    point = np.rint(real * _STEPS)
+    step = real - point / _STEPS
+    where = np.nan_to_num(point).astype(np.int64) + _END * _STEPS
+    coefficients = _ERF if x.dtype.itemsize > 4 else _ERF[:6]
+    value = coefficients[-1].take(where)
+    for row in coefficients[-2::-1]:
+        value *= step
+        value += row.take(where)
     return value.astype(x.dtype, copy=False)
 
 
