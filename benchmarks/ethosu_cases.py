@@ -255,6 +255,8 @@ _CONVOLUTION_LIMITS: dict[str, dict[str, Any]] = {
     "stride 2,1": {"stride": (2, 1), "shape": (1, 9, 9, 4)},
     "stride 3,3": {"stride": (3, 3), "shape": (1, 12, 12, 4)},
     "stride 4,4": {"stride": (4, 4), "shape": (1, 11, 11, 4)},
+    "stride 4,4, one window": {"stride": (4, 4), "shape": (1, 3, 3, 4)},
+    "stride 4,1, one row": {"stride": (4, 1), "shape": (1, 3, 8, 4)},
     "dilation 3,3": {"dilation": (3, 3), "shape": (1, 20, 20, 4)},
     "stride 1,2 of one row": {"stride": (1, 2), "shape": (1, 1, 9, 4), "kernel": (1, 3)},
     "stride 2,1 of one column": {"stride": (2, 1), "shape": (1, 9, 1, 4), "kernel": (3, 1)},

@@ -8,6 +8,8 @@ from ..ir import Block, Dense, Op
 
 __all__ = ["eliminate_common_subexpressions"]
 
+_SMALL = 1 << 12
+
 
 def eliminate_common_subexpressions(module: Op) -> bool:
     """Let ops of the same name, operands, attributes and result types share one result, block by block.
@@ -51,5 +53,7 @@ def _hashable(value: Any) -> Any:
     if isinstance(value, dict):
         return ("dict", *sorted((key, _hashable(item)) for key, item in value.items()))
     if isinstance(value, Dense):
-        return value  # hashed by type, compared by identity or digest
+        # Small constants by digest, so that the many of one type do not meet in one bucket; large ones are
+        # hashed by type, and compared by identity or digest only where another of that type turns up.
+        return value.digest() if value.nbytes <= _SMALL else value
     return (type(value).__name__, getattr(value, "type", None), repr(value) if isinstance(value, float) else value)

@@ -170,7 +170,12 @@ def sums_of_convolution(op: Any, family: str) -> bool | str:
 @needs("depthwise_conv2d", families=OLD, hint="Ethos-U85 has no such limit")
 def depthwise_stride(op: Any, family: str) -> bool | str:
     """a stride of at most 3"""
-    return max(op.stride) <= 3 or f"{tuple(op.stride)}"
+    return _steps(op) <= 3 or f"{tuple(op.stride)}"
+
+
+def _steps(op: Any) -> int:
+    """The greatest stride that is used: in a direction with one window, none is."""
+    return max(step if size > 1 else 1 for step, size in zip(op.stride, op.output.shape[1:3], strict=True))
 
 
 @needs("conv3d", families=OLD, hint="Ethos-U85 has no such limit")
@@ -199,7 +204,7 @@ def padded_average(op: Any, family: str) -> bool | str:
 @needs("avg_pool2d", "max_pool2d", families=OLD, hint="pad first; Ethos-U85 has no such limit")
 def padded_pool_stride(op: Any, family: str) -> bool | str:
     """a stride of at most 3 where a pool is padded"""
-    return not any(op.pad) or max(op.stride) <= 3 or f"{tuple(op.stride)}"
+    return not any(op.pad) or _steps(op) <= 3 or f"{tuple(op.stride)}"
 
 
 @needs("matmul", families=OLD, hint="Ethos-U85 has no such limit")

@@ -8,15 +8,7 @@ from typing import Any, NamedTuple
 from ...ir.declare import INT, INTS, attribute, constraint, operand, result
 from ...ir.types import TensorType, Type
 from .base import LAYOUT, TOP, Activated, PerDimension
-from .infer import (
-    Shape,
-    fail,
-    need_rank,
-    shape_of,
-    transposed_window_size,
-    unify,
-    window_size,
-)
+from .infer import Shape, fail, need_rank, shape_of, transposed_window_size, unify, window_size
 
 
 class Convolution(Activated):
@@ -119,7 +111,8 @@ class Conv(Convolution):
         _check_bias(op, outputs)
         windows = zip(*geometry[1:6], geometry.input[2:], strict=True)
         return geometry.result_type(op, outputs, [
-            window_size(op, size, kernel, stride, dilation, begin, end) for kernel, stride, dilation, begin, end, size in windows])
+            window_size(op, size, kernel, stride, dilation, begin, end)
+            for kernel, stride, dilation, begin, end, size in windows])
 
 
 @TOP.op("Deconv")
