@@ -63,29 +63,30 @@ def models(folder: Path, only: str) -> list[dict[str, Any]]:
     """A row for every model in a folder, printed as a table."""
     rows = [measure(path) for path in sorted(folder.rglob("*.onnx")) if only in str(path)]
     table = Table(title=f"ONNX models against onnxruntime ({folder})")
-    for column in ("model", "ops", "load ms", "top ops", "to top ms", "top: cos", "max", "tosa ops", "to tosa ms", "tosa: cos", "max",
-                   "reference model: cos", "max", "onnxruntime ms"):
+    for column in ("model", "ops", "load\nms", "top\nops", "to top\nms", "top\ncos", "\nmax", "tosa\nops", "to tosa\nms", "tosa\ncos",
+                   "\nmax", "reference\nmodel cos", "\nmax", "onnxruntime\nms"):
         table.add_column(column, justify="left" if column == "model" else "right")
     for row in rows:
         table.add_row(row["model"], *(_show(row.get(key)) for key in (
             "ops", "load_ms", "top_ops", "top_ms", "top_cos", "top_max", "tosa_ops", "tosa_ms", "tosa_cos", "tosa_max",
             "model_cos", "model_max", "runtime_ms")))
-        if row.get("why"):
-            table.add_row("  " + row["why"])
-    Console(width=200).print(table)
+    console = Console(width=200)
+    console.print(table)
+    for row in rows:
+        if "why" in row:
+            console.print(f"{row['model']}: {row['why']}", markup=False)
     return rows
 
 
 def _show(value: Any) -> str:
     if value is None:
         return "-"
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    return f"{value:.4g}" if isinstance(value, float) and abs(value) < 0.9 else f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def measure(path: Path) -> dict[str, Any]:
     """Load, convert and run one model; where a step fails, `why` says so and the later ones are missing."""
-    name = path.parent.name if path.stem in ("model", path.parent.name) or path.parent.name in SHAPES else path.stem
-    row: dict[str, Any] = {"model": name}
+    row: dict[str, Any] = {"model": path.parent.name if len(list(path.parent.glob("*.onnx"))) == 1 else path.stem}
     try:
         source, row["load_ms"] = timed(lambda: transload.load(path, inputs=SHAPES.get(path.parent.name)))
         row["ops"] = count(source)
@@ -105,7 +106,7 @@ def measure(path: Path) -> dict[str, Any]:
         if judged is not None:
             row["model_cos"], row["model_max"] = distance(wanted, judged)
     except TransloadError as error:
-        row["why"] = f"{type(error).__name__}: {str(error).splitlines()[0]}"
+        row["why"] = f"{type(error).__name__}: {" ".join(str(error).split("→")[0].split())}"
     return row
 
 

@@ -220,13 +220,13 @@ def apply_greedily(root: Op, table: RewriteTable, *, fold: bool = True, limit: i
         for function in table.get(op.name):
             rewriter = Rewriter(op, fold)
             before, block = op.prev, op.parent
-            neighbours = [v.owner for v in op.operands if isinstance(v.owner, Op)]
-            users = [user for result in op.results for user in result.uses]
             outcome = function(op, rewriter)
             if outcome is None:
                 _erase_since(op, before)
                 continue
             modified = True
+            makers = [v.owner for v in op.operands if isinstance(v.owner, Op)]
+            users = [user for result in op.results for user in result.uses]
             if outcome is not CHANGED:
                 rewriter.replace(outcome)
             created = []
@@ -236,7 +236,9 @@ def apply_greedily(root: Op, table: RewriteTable, *, fold: bool = True, limit: i
                     break
                 created.append(new)
                 new = new.next
-            for other in [*users, *neighbours, *created, op]:
+            for maker in makers:
+                _erase_unused(maker)  # so that what it used is seen to have one user less
+            for other in [*users, *makers, *created, op]:
                 if other.parent is not None and other.name in table and other not in queued:
                     queued.add(other)
                     pending.append(other)
@@ -245,6 +247,18 @@ def apply_greedily(root: Op, table: RewriteTable, *, fold: bool = True, limit: i
         if budget < 0:
             raise PassError(f"rewriting does not come to an end (last at {op.name} {op.origin!r})")
     return modified
+
+
+def _erase_unused(op: Op) -> None:
+    """Erase an op without effects whose results nobody uses any more, and then those that only it used."""
+    pending = [op]
+    while pending:
+        op = pending.pop()
+        declaration = op.declaration
+        if op.parent is None or op.regions or declaration is None or not declaration.pure or any(r.uses for r in op.results):
+            continue
+        pending.extend(v.owner for v in op.operands if isinstance(v.owner, Op))
+        op.erase()
 
 
 def names_of(ops: Iterable[Op]) -> tuple[str, ...]:

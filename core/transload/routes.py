@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from .errors import ConversionError
 from .plugin import Conversion
@@ -20,7 +20,7 @@ def find_route(source: str, accepted: Iterable[str], conversions: Mapping[str, C
     wanted = list(accepted)
     if source in wanted:
         return []
-    steps = [conversion for conversion in conversions.values() if conversion.extends is None]
+    steps = list(_steps(conversions))
     best: dict[str, tuple[float, list[Conversion]]] = {}
     queue: list[tuple[float, int, str, list[Conversion]]] = [(0.0, 0, source, [])]
     order = 0
@@ -29,8 +29,8 @@ def find_route(source: str, accepted: Iterable[str], conversions: Mapping[str, C
         if dialect in best:
             continue
         best[dialect] = cost, route
-        for step in steps:
-            if step.source == dialect and step.target not in best:
+        for start, step in steps:
+            if start == dialect and step.target not in best:
                 order += 1
                 heapq.heappush(queue, (cost + step.cost, order, step.target, [*route, step]))
     reached = [(best[dialect][0], place, best[dialect][1]) for place, dialect in enumerate(wanted) if dialect in best]
@@ -40,3 +40,12 @@ def find_route(source: str, accepted: Iterable[str], conversions: Mapping[str, C
             f"no conversions lead from {source!r} to {' or '.join(map(repr, wanted))}",
             hint=f"from {source!r} one can reach: {', '.join(there) or 'nothing'}; a plugin adds a step with hook register_conversions")
     return min(reached, key=lambda found: found[:2])[2]
+
+
+def _steps(conversions: Mapping[str, Conversion]) -> Iterator[tuple[str, Conversion]]:
+    """Each conversion with the dialects it starts from: its own, and those of ops that plugins add to its table."""
+    for conversion in conversions.values():
+        if conversion.extends is None:
+            yield conversion.source, conversion
+        elif conversion.extends in conversions:
+            yield conversion.source, conversions[conversion.extends]

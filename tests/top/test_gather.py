@@ -137,3 +137,8 @@ def test_cum_sum(run_op, onnx_op, near, rng, axis, exclusive, reverse, dtype):
     x = (rng.standard_normal((3, 4)) * 9).astype(dtype)
     expected = onnx_op("CumSum", x, np.array(axis), exclusive=int(exclusive), reverse=int(reverse))
     near(run_op("CumSum", x, axis=axis, exclusive=exclusive, reverse=reverse), expected)
+
+
+def test_scatter_without_subscripts_replaces_the_whole(run_op, x):
+    updates = np.stack([x + 1, x + 2])
+    np.testing.assert_array_equal(run_op("ScatterND", x, np.zeros((2, 0), np.int64), updates), x + 2)

@@ -136,3 +136,13 @@ def test_integers(run_op):
     x = np.array([[[0, 10, 255]]], np.uint8)
     np.testing.assert_array_equal(run_op("Interp", x, sizes=(6,)), [[[0, 0, 10, 10, 255, 255]]])
     assert run_op("Interp", x, sizes=(6,), mode="cubic").max() == 255  # no wrapping round
+
+
+@pytest.mark.parametrize("coord_mode", COORDINATES)
+@pytest.mark.parametrize("mode", ["linear", "cubic"])
+def test_interpolation_with_scales(run_op, onnx_op, near, rng, coord_mode, mode):
+    x = rng.standard_normal((1, 2, 5, 6)).astype(np.float32)
+    scales = np.array([1, 1, 1.3, 0.7], np.float32)
+    expected = onnx_op("Resize", x, None, scales, mode=mode, opset=19, coordinate_transformation_mode=coord_mode)
+    result = run_op("Interp", x, sizes=expected.shape[2:], mode=mode, coord_mode=coord_mode, scales=tuple(map(float, scales[2:])))
+    near(result, expected)

@@ -4,37 +4,41 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..ir import Block, Dense, Op
+from ..ir import Block, Dense, DenseArray, Op
 
 __all__ = ["eliminate_common_subexpressions"]
 
-_SMALL = 1 << 12
-
 
 def eliminate_common_subexpressions(module: Op) -> bool:
-    """Let ops of the same name, operands, attributes and result types share one result, block by block.
+    """Let ops of the same name, operands, attributes and result types share one result.
 
-    Ops with effects or regions are left alone. Constants are compared by digest, and only those of the
-    same type and size. The first op stays; where only the later one carries a tensor's name, it gets it.
+    An op shares with an earlier one of its block, or of a block around it. Ops with effects or regions
+    are left alone. Constants are compared by digest, and only those of the same type. The first op
+    stays; where only the later one carries a tensor's name, it gets it.
     """
-    modified = False
-    for op in module.walk():
-        for region in op.regions:
-            for block in region.blocks:
-                modified |= _join_in(block)
-    return modified
+    return any([_join_in(block, []) for region in module.regions for block in region.blocks])
 
 
-def _join_in(block: Block) -> bool:
-    seen: dict[Any, Op] = {}
+Seen = dict[Any, Op]
+
+
+def _join_in(block: Block, outer: list[Seen]) -> bool:
+    seen: Seen = {}
+    scopes = [seen, *outer]
     modified = False
     for op in block:
         declaration = op.declaration
+        for region in op.regions:
+            # A function knows nothing of what is around it.
+            visible = [] if op.name == "func.func" else scopes
+            for inner in region.blocks:
+                modified |= _join_in(inner, visible)
         if declaration is None or not declaration.pure or "random" in declaration.traits or op.regions or not op.results:
             continue
-        key = (op.name, op.operands, tuple(result.type for result in op.results), _attributes(op))
-        first = seen.setdefault(key, op)
-        if first is op:
+        key = (op.name, _operands(op, declaration), tuple([result.type for result in op.results]), _attributes(op))
+        first = next((scope[key] for scope in scopes if key in scope), None)
+        if first is None:
+            seen[key] = op
             continue
         if isinstance(op.location, str) and not isinstance(first.location, str):
             first.location = op.location
@@ -43,17 +47,24 @@ def _join_in(block: Block) -> bool:
     return modified
 
 
+def _operands(op: Op, declaration: Any) -> Any:
+    if "commutative" in declaration.traits and "coeff" not in op.attributes:
+        return tuple(sorted(map(id, op.operands)))
+    return tuple(map(id, op.operands))
+
+
 def _attributes(op: Op) -> tuple[Any, ...]:
     return tuple(sorted(((key, _hashable(value)) for key, value in op.attributes.items()), key=lambda item: item[0]))
 
 
 def _hashable(value: Any) -> Any:
+    """Something that is equal for equal attributes only: `True` is not `1`, `0.0` not `-0.0`."""
+    if isinstance(value, Dense):
+        return value  # hashed by type, compared by identity or digest
     if isinstance(value, list):
         return ("list", *map(_hashable, value))
     if isinstance(value, dict):
-        return ("dict", *sorted((key, _hashable(item)) for key, item in value.items()))
-    if isinstance(value, Dense):
-        # Small constants by digest, so that the many of one type do not meet in one bucket; large ones are
-        # hashed by type, and compared by identity or digest only where another of that type turns up.
-        return value.digest() if value.nbytes <= _SMALL else value
-    return (type(value).__name__, getattr(value, "type", None), repr(value) if isinstance(value, float) else value)
+        return ("dict", *sorted(((key, _hashable(item)) for key, item in value.items()), key=lambda item: item[0]))
+    if isinstance(value, (tuple, float)):
+        return (type(value).__name__, value.element if isinstance(value, DenseArray) else getattr(value, "type", None), repr(value))
+    return (type(value).__name__, getattr(value, "type", None), value)

@@ -19,9 +19,9 @@ def fold_constants(module: Op) -> bool:
         folded = fold_op(op)
         if folded is None:
             continue
-        builder = Builder(op.parent, op, op.location)
+        builder = Builder(op.parent, op)
         op.replace_with([
-            builder.constant(array, result.type.element, dialect=op.dialect)  # type: ignore[attr-defined]
+            builder.constant(array, result.element, dialect=op.dialect, location=result.name or op.location)
             for array, result in zip(folded, op.results, strict=True)
         ])
         modified = True

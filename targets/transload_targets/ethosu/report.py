@@ -21,6 +21,7 @@ def make_report(compiled: Compiled, accelerator: Accelerator, settings: Settings
     summary = _rows(compiled.summary)[0]
     ops = [_op(row) for row in _rows(compiled.layers)] if compiled.layers is not None else []
     placed = [op for op in ops if op["on"] == "NPU"]
+    memory = {name: _number(summary[f"{name}_memory_used"]) for name in MEMORIES}
     return {
         "accelerator": accelerator.name,
         "family": accelerator.title,
@@ -30,12 +31,16 @@ def make_report(compiled: Compiled, accelerator: Accelerator, settings: Settings
         "memory_mode": summary["memory_mode"],
         "optimise": settings.optimise,
         "clock_mhz": _number(summary["core_clock"]) / 1e6,
+        "total_cycles": _whole(summary["cycles_total"]),
         "cycles": {name: _whole(summary[f"cycles_{name}"]) for name in CYCLES},
         "cycles_are": CYCLES_ARE,
         "inference_ms": _number(summary["inference_time"]) * 1e3,
         "inferences_per_second": _number(summary["inferences_per_second"]),
         "macs": _whole(summary["nn_macs"]),
-        "memory_kib": {memory: _number(summary[f"{memory}_memory_used"]) for memory in MEMORIES},
+        "sram_kib": memory["sram"],
+        "flash_kib": memory["on_chip_flash"] + memory["off_chip_flash"],
+        "dram_kib": memory["dram"],
+        "memory_kib": memory,
         "arena_cache_kib": _number(summary["arena_cache_size"]),
         "weights_in": summary["weights_storage_area"],
         "feature_maps_in": summary["feature_map_storage_area"],

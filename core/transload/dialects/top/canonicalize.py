@@ -1,10 +1,15 @@
-"""Simplifications of `top` ops that hold for every type: what does nothing goes, what undoes itself cancels."""
+"""Simplifications of `top` ops.
+
+Those here hold for every type: what does nothing goes, what undoes itself cancels. Those that need real
+numbers are in `canonicalize_affine` (constants into weights) and `canonicalize_activation`.
+"""
 
 from __future__ import annotations
 
 from ...ir import Op, TensorType, Value
 from ...ir.build import constant_of
 from ...rewrite import Rewriter, RewriteTable
+from . import canonicalize_activation, canonicalize_affine
 
 __all__ = ["TABLE"]
 
@@ -31,6 +36,8 @@ def identity(op: Op, rw: Rewriter) -> Value | None:
         return None
     if op.name == "top.Reverse" and any(op.input.shape[axis] != 1 for axis in op.axes):
         return None
+    if op.name == "top.Pad" and any(op.paddings):
+        return None  # a crop at one end and padding at the other move everything
     if op.name == "top.Slice" and any(step < 0 and size != 1 for step, size in zip(op.steps, op.input.shape, strict=True)):
         return None
     return op.operands[0]
@@ -74,3 +81,6 @@ def permute_that_moves_only_ones(op: Op, rw: Rewriter) -> Value | None:
     if moved != sorted(moved) or op.output.type == op.input.type:
         return None
     return rw.emit("top.Reshape", op.input, shape=tuple(op.output.shape), element=op.output.element)
+
+
+TABLE = TABLE + canonicalize_activation.TABLE + canonicalize_affine.TABLE

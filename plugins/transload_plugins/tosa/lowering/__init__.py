@@ -17,7 +17,7 @@ from .driver import lower
 __all__ = ["TABLE", "lower"]
 
 _MODULES = ("cast", "conv", "matmul", "pool", "quantized", "quantized_functions", "activation", "softmax", "elementwise", "functions", "movement", "reduce", "resize",
-            "gather", "normalization", "recurrent", "control")
+            "gather", "ordering", "normalization", "recurrent", "control")
 TABLE = RewriteTable()
 for _name in _MODULES:
     try:

@@ -12,7 +12,7 @@ from transload.rewrite import Rewriter
 from .. import build
 from .arith import apply_scale, divide_by_power_of_two, scale32
 from .rescaling import i32, narrow, shift_right, widen
-from .tables import int8_numbers
+from .tables import int8_numbers, wide_entries, wide_index
 
 __all__ = ["absolute", "hard_swish", "leaky_relu", "sigmoid_or_tanh"]
 
@@ -126,10 +126,11 @@ def sigmoid_or_tanh(rw: Rewriter, x: Value, source: QuantType, target: QuantType
     values = sigmoid_values()
     slopes = np.append(np.diff(values), 0)
     values[255] = 65535 if tanh else 65534  # what stands for 1 from there on
-    value = _small_table(rw, place, values - 32768, bits - 7)
-    slope = _small_table(rw, place, slopes, -7)
+    index = rw.emit("tosa.add", build.mul(rw, place, i32(rw, 256, place), element=I32), i32(rw, wide_index(0), place))
+    index = build.rescale(rw, index, [1 << 30], [30], 0, 0, I16)
+    value, slope = (build.table(rw, index, wide_entries(numbers)) for numbers in (values, slopes))
+    value = rw.emit("tosa.logical_left_shift", value, i32(rw, bits, value))
     found = rw.emit("tosa.add", value, build.mul(rw, slope, fraction, element=I32))
-    found = rw.emit("tosa.add", found, i32(rw, 32768 << bits, found))
     # plus `up` where x is not negative; minus what was found, plus `down`, elsewhere
     up, down = ((1 << 7) - (1 << 23), (1 << 23) + (1 << 7) - 1) if tanh else (1 << 9, (1 << 25) + (1 << 9) - 1)
     negative = shift_right(rw, moved, 31, rounded=False)  # -1 or 0
@@ -137,15 +138,3 @@ def sigmoid_or_tanh(rw: Rewriter, x: Value, source: QuantType, target: QuantType
     offset = build.mul(rw, negative, i32(rw, up - down, negative), element=I32)
     turned = rw.emit("tosa.add", build.mul(rw, found, sign, element=I32), rw.emit("tosa.add", offset, i32(rw, up, offset)))
     return narrow(rw, shift_right(rw, turned, 8 if tanh else 10, rounded=False), 1.0, target)
-
-
-def _small_table(rw: Rewriter, place: Value, values: np.ndarray, left_shift: int) -> Value:
-    """`values[place]` of 256 int16 numbers, for places 0 to 255 in i32, shifted to the left (from 7 bits less: to the right)."""
-    entries = np.zeros(513, np.int16)
-    entries[256:512] = values.astype(np.int16)
-    entries[512] = entries[511]
-    index = build.rescale(rw, place, [1 << 30], [23], 0, 0, I16)  # a place is 128 numbers of the table's index
-    found = build.table(rw, index, entries)
-    if left_shift < 0:
-        return shift_right(rw, found, -left_shift, rounded=False)
-    return rw.emit("tosa.logical_left_shift", found, i32(rw, left_shift, found)) if left_shift else found

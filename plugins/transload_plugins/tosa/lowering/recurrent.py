@@ -53,7 +53,7 @@ class _Layer:
         return self.rw.emit(f"top.{name}", *operands, **attributes)
 
     def constant(self, array: Any) -> Value:
-        return self.rw.constant(np.asarray(array, np.float32), self.x.element if hasattr(self, "x") else None)
+        return self.rw.constant(np.asarray(array, np.float32), self.op.input.element)
 
     def part(self, value: Value | None, direction: int, axis: int = 0) -> Value | None:
         """`value` without its dimension of directions."""

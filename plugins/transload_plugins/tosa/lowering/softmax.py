@@ -17,7 +17,7 @@ from transload.rewrite import Rewriter, RewriteTable
 from .. import build
 from .arith import apply_scale, exp_on_negative_values, scale32, softmax_input_scale
 from .rescaling import i32, narrow, quant, scaled, widen
-from .tables import int16_table
+from .tables import int16_table, wide_entries, wide_index
 
 __all__ = ["TABLE"]
 
@@ -82,9 +82,12 @@ def _row_maximum(rw: Rewriter, rows: Value) -> Value:
     return build.reshape(rw, most, (rows.shape[0], 1))
 
 
-def _difference(rw: Rewriter, rows: Value) -> Value:
-    """Each number less the greatest of its row, in i32."""
-    return rw.emit("tosa.sub", widen(rw, rows), widen(rw, _row_maximum(rw, rows)))
+def _difference(rw: Rewriter, rows: Value, factor_bits: int = 0, offset: int = 0) -> Value:
+    """Each number less the greatest of its row, times `2**factor_bits`, plus an offset, in i32."""
+    most = widen(rw, _row_maximum(rw, rows), factor_bits)
+    if offset:
+        most = rw.emit("tosa.sub", most, i32(rw, offset, most))
+    return rw.emit("tosa.sub", widen(rw, rows, factor_bits), most)
 
 
 def _high_multiply(rw: Rewriter, a: Value, b: Value | int, bits: int = 31) -> Value:
@@ -103,7 +106,7 @@ def exponentials(source: QuantType, beta: float) -> np.ndarray:
 
 def _softmax_int8(rw: Rewriter, rows: Value, source: QuantType, target: QuantType, beta: float, bits: int) -> Value:
     """Exponentials in Q0.31 from tables, their sum in Q12.19, its reciprocal by Newton's method, the product rounded."""
-    powers = _lookup_q31(rw, _difference(rw, rows), exponentials(source, beta))
+    powers = _lookup_q31(rw, _difference(rw, rows, 8, wide_index(255)), exponentials(source, beta))
     # halves up, and the addends are not negative: as gemmlowp's division
     total = rw.emit("tosa.reduce_sum", rw.emit("tosa.arithmetic_right_shift", powers, i32(rw, 12, powers), round=True), axis=1)
     zeros = rw.emit("tosa.clz", total)
@@ -128,23 +131,12 @@ def _reciprocal(rw: Rewriter, d: Value) -> Value:
     return x
 
 
-def _lookup_q31(rw: Rewriter, difference: Value, values: np.ndarray) -> Value:
-    """Numbers of 31 bits for differences from -255 to 0: three tables of 11, 10 and 10 bits."""
-    index = build.rescale(rw, difference, [1 << 30], [23], 0, 0, I16)  # 128 numbers of the table's index apart
-    parts: list[Value] = []
-    for low_bit, bits in ((20, 11), (10, 10), (0, 10)):
-        entries = np.zeros(513, np.int16)
-        entries[1:257] = (values >> low_bit) & ((1 << bits) - 1)
-        entries[257:] = entries[256]
-        found = build.table(rw, index, entries)  # with 7 bits of fraction, all zero
-        if low_bit >= 7:
-            parts.append(rw.emit("tosa.logical_left_shift", found, i32(rw, low_bit - 7, found)))
-        else:
-            parts.append(rw.emit("tosa.arithmetic_right_shift", found, i32(rw, 7 - low_bit, found), round=False))
-    total = parts[0]
-    for part in parts[1:]:
-        total = rw.emit("tosa.add", total, part)
-    return total
+def _lookup_q31(rw: Rewriter, index: Value, values: np.ndarray) -> Value:
+    """256 numbers of 31 bits, looked up in two tables: the upper 21 bits and the lower 10."""
+    index = build.rescale(rw, index, [1 << 30], [30], 0, 0, I16)
+    upper = build.table(rw, index, wide_entries(values >> 10))
+    lower = build.table(rw, index, wide_entries(values & 1023))
+    return rw.emit("tosa.add", rw.emit("tosa.logical_left_shift", upper, i32(rw, 10, upper)), lower)
 
 
 def _softmax_int16(rw: Rewriter, rows: Value, source: QuantType, target: QuantType, beta: float) -> Value:

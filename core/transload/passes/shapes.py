@@ -1,0 +1,89 @@
+"""Inferring shapes anew, after inputs changed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..errors import Finding, ShapeError, merge_findings
+from ..ir import Block, Module, Op, TensorType, Type, location_names, update_function_type
+
+__all__ = ["infer_shapes"]
+
+
+def infer_shapes(module: Module) -> bool:
+    """Infer the result types of all ops from their operands, in order, and complete the functions' types.
+
+    Element types stay as they are (inference does not know quantization). A size that inference cannot
+    tell stays too, as long as the op's operands are what they were. Ops without inference keep their
+    types. Raises `ShapeError` with every op whose operands do not fit together.
+    """
+    findings: list[Finding] = []
+    modified = False
+    for function in module.functions.values():
+        if not function.regions or function.regions[0].is_empty:
+            continue
+        changed: set[Any] = set()
+        for block in function.regions[0].blocks:
+            modified |= _infer_block(block, changed, findings)
+        before = function.attributes["function_type"]
+        update_function_type(function)
+        modified |= function.attributes["function_type"] != before
+    if findings:
+        merged = merge_findings(findings)
+        raise ShapeError(f"shapes do not fit together in {sum(finding.count for finding in merged)} op(s)", merged)
+    return modified
+
+
+def _infer_block(block: Block, changed: set[Any], findings: list[Finding]) -> bool:
+    modified = False
+    for op in block:
+        modified |= _infer_regions(op, changed, findings)
+        declaration = op.declaration
+        if declaration is None or declaration.infer is None or not op.results:
+            continue
+        try:
+            inferred = declaration.infer(op)
+        except ShapeError as error:
+            findings.extend(error.findings or [Finding(op.name, error.message, tuple(location_names(op.location)[:1]))])
+            continue
+        types = [inferred] if isinstance(inferred, Type) else list(inferred)
+        if len(types) != len(op.results):
+            findings.append(Finding(
+                op.name, f"has {len(op.results)} results, and its inference gives {len(types)}", tuple(location_names(op.location)[:1])))
+            continue
+        known = any(operand in changed for operand in op.operands)
+        for result, type_ in zip(op.results, types, strict=True):
+            new = _merged(result.type, type_, known)
+            if new != result.type:
+                result.type = new
+                changed.add(result)
+                modified = True
+    return modified
+
+
+def _infer_regions(op: Op, changed: set[Any], findings: list[Finding]) -> bool:
+    """Inside the regions; those that take the op's operands as arguments get their types."""
+    modified = False
+    for region in op.regions:
+        for block in region.blocks:
+            if block.arguments and len(block.arguments) == len(op.operands):
+                for argument, operand in zip(block.arguments, op.operands, strict=True):
+                    if argument.type != operand.type:
+                        argument.type = operand.type
+                        changed.add(argument)
+                        modified = True
+            modified |= _infer_block(block, changed, findings)
+    return modified
+
+
+def _merged(old: Type, new: Type, operands_changed: bool) -> Type:
+    """The inferred type with the element type that was there."""
+    if not isinstance(old, TensorType) or not isinstance(new, TensorType):
+        return new
+    shape = new.shape
+    if not operands_changed and old.shape is not None:
+        if shape is None:
+            shape = old.shape
+        elif len(shape) == len(old.shape):
+            shape = tuple(was if size is None else size for size, was in zip(shape, old.shape, strict=True))
+    return TensorType(shape, old.element, old.encoding)

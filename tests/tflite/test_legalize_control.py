@@ -1,0 +1,218 @@
+"""Control flow, variables, custom operators, and what is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from transload.api import legalize, run
+from transload.errors import ConversionError
+from transload.ir import Module
+from transload_converters.tflite.writer import ModelWriter
+
+F = "float32"
+
+
+def branches(constant_condition: bool | None) -> ModelWriter:
+    """`c ? x + y : x * y`, each in a subgraph of its own."""
+    model = ModelWriter()
+    condition = model.add_tensor("c", (), "bool", None if constant_condition is None else np.array(constant_condition))
+    x, y, out = (model.add_tensor(name, (3,), F) for name in ("x", "y", "out"))
+    for name, operator in (("plus", "ADD"), ("times", "MUL")):
+        graph = model.add_subgraph(name)
+        a, b, result = (graph.add_tensor(tensor, (3,), F) for tensor in ("a", "b", "r"))
+        graph.add_operator(operator, [a, b], [result])
+        graph.inputs, graph.outputs = [a, b], [result]
+    model.add_operator("IF", [condition, x, y], [out], {"then_subgraph_index": 1, "else_subgraph_index": 2})
+    model.inputs = [x, y] if constant_condition is not None else [condition, x, y]
+    model.outputs = [out]
+    return model
+
+
+@pytest.mark.parametrize("condition", [True, False])
+def test_if(condition: bool, judge: Callable[..., Module]) -> None:
+    x, y = np.array([1, 2, 3], np.float32), np.array([4, 5, 6], np.float32)
+    hub = judge(branches(None).finish(), {"c": np.array(condition), "x": x, "y": y})
+    assert [op.name for op in hub.ops() if op.name == "top.If"]
+    assert list(hub.functions) == ["main"], "subgraphs are no functions any more"
+    hub = judge(branches(condition).finish(), {"x": x, "y": y})
+    assert [op.name for op in hub.ops() if op.name not in ("func.return", "top.Weight")] == ["top.Add" if condition else "top.Mul"]
+
+
+def counting() -> ModelWriter:
+    """`while i < 5: i, x = i + 1, x * 2`."""
+    model = ModelWriter()
+    i, x = model.add_tensor("i", (), "int32"), model.add_tensor("x", (2,), F)
+    i_out, x_out = model.add_tensor("i_out", (), "int32"), model.add_tensor("x_out", (2,), F)
+    cond = model.add_subgraph("cond")
+    a, b = cond.add_tensor("a", (), "int32"), cond.add_tensor("b", (2,), F)
+    five, flag = cond.add_tensor("five", (), "int32", np.array(5, np.int32)), cond.add_tensor("flag", (), "bool")
+    cond.add_operator("LESS", [a, five], [flag])
+    cond.inputs, cond.outputs = [a, b], [flag]
+    body = model.add_subgraph("body")
+    a, b = body.add_tensor("a", (), "int32"), body.add_tensor("b", (2,), F)
+    one, two = body.add_tensor("one", (), "int32", np.array(1, np.int32)), body.add_tensor("two", (), F, np.array(2, np.float32))
+    a2, b2 = body.add_tensor("a2", (), "int32"), body.add_tensor("b2", (2,), F)
+    body.add_operator("ADD", [a, one], [a2])
+    body.add_operator("MUL", [b, two], [b2])
+    body.inputs, body.outputs = [a, b], [a2, b2]
+    model.add_operator("WHILE", [i, x], [i_out, x_out], {"cond_subgraph_index": 1, "body_subgraph_index": 2})
+    model.inputs, model.outputs = [i, x], [i_out, x_out]
+    return model
+
+
+def test_while(judge: Callable[..., Module]) -> None:
+    hub = judge(counting().finish(), {"i": np.array(1, np.int32), "x": np.array([1, -2], np.float32)})
+    [loop] = [op for op in hub.ops() if op.name == "top.While"]
+    assert [str(value.type) for value in loop.results] == ["tensor<i32>", "tensor<2xf32>"]
+
+
+def test_loop_whose_state_grows(load: Callable[..., Module]) -> None:
+    model = ModelWriter()
+    x, out = model.add_tensor("x", (2,), F), model.add_tensor("out", (2,), F)
+    for name, operator in (("cond", "LESS"), ("body", "CONCATENATION")):
+        graph = model.add_subgraph(name)
+        a = graph.add_tensor("a", (2,), F)
+        result = graph.add_tensor("r", (4,), F if name == "body" else "bool")
+        graph.add_operator(operator, [a, a], [result], {"axis": 0} if name == "body" else None)
+        graph.inputs, graph.outputs = [a], [result]
+    model.add_operator("WHILE", [x], [out], {"cond_subgraph_index": 1, "body_subgraph_index": 2})
+    model.inputs, model.outputs = [x], [out]
+    with pytest.raises(ConversionError, match="types of its state change"):
+        legalize(load(model.finish()))
+
+
+def test_subgraph_that_runs_itself(load: Callable[..., Module]) -> None:
+    model = branches(None)
+    graph = model.add_subgraph("endless")
+    a, b, flag = graph.add_tensor("a", (3,), F), graph.add_tensor("b", (3,), F), graph.add_tensor("f", (), "bool", np.array(True))
+    result = graph.add_tensor("r", (3,), F)
+    graph.add_operator("IF", [flag, a, b], [result], {"then_subgraph_index": 3, "else_subgraph_index": 1})
+    graph.inputs, graph.outputs = [a, b], [result]
+    with pytest.raises(ConversionError, match="runs itself"):
+        legalize(load(model.finish()))
+
+
+def test_variables(load: Callable[..., Module]) -> None:
+    """A variable that CALL_ONCE sets, that is read, assigned, and read again."""
+    model = ModelWriter()
+    x, out = model.add_tensor("x", (2,), F), model.add_tensor("out", (2,), F)
+    handle = model.add_tensor("handle", (), "resource")
+    first, total = model.add_tensor("first", (2,), F), model.add_tensor("total", (2,), F)
+    second = model.add_tensor("second", (2,), F)
+    start = model.add_subgraph("start")
+    own, ten = start.add_tensor("own", (), "resource"), start.add_tensor("ten", (2,), F, np.array([10, 20], np.float32))
+    start.add_operator("VAR_HANDLE", [], [own], {"shared_name": "v"})
+    start.add_operator("ASSIGN_VARIABLE", [own, ten], [])
+    model.add_operator("CALL_ONCE", [], [], {"init_subgraph_index": 1})
+    model.add_operator("VAR_HANDLE", [], [handle], {"shared_name": "v"})
+    model.add_operator("READ_VARIABLE", [handle], [first])
+    model.add_operator("ADD", [x, first], [total])
+    model.add_operator("ASSIGN_VARIABLE", [handle, total], [])
+    model.add_operator("READ_VARIABLE", [handle], [second])
+    model.add_operator("MUL", [second, second], [out])
+    model.inputs, model.outputs = [x], [out]
+    hub = legalize(load(model.finish()))
+    np.testing.assert_array_equal(run(hub, {"x": np.array([1, 2], np.float32)})["out"], [121, 484])
+
+
+# --- custom operators
+
+def detection_options(**options: Any) -> bytes:
+    from flatbuffers import flexbuffers
+
+    builder = flexbuffers.Builder()
+    with builder.Map():
+        for key, value in options.items():
+            builder.Key(key)
+            builder.Bool(value) if isinstance(value, bool) else builder.Int(value) if isinstance(value, int) else builder.Float(value)
+    return bytes(builder.Finish())
+
+
+@pytest.mark.parametrize("regular", [False, True])
+@pytest.mark.parametrize("classes_per_box", [1, 2])
+def test_detection_postprocess(regular: bool, classes_per_box: int, write: Callable[..., bytes], judge: Callable[..., Module]) -> None:
+    if regular and classes_per_box > 1:
+        pytest.skip("an option of the fast form alone")
+    generator = np.random.default_rng(1)
+    count, classes, wanted = 40, 3, 6
+    anchors = np.concatenate([generator.uniform(0, 1, (count, 2)), generator.uniform(0.1, 0.4, (count, 2))], 1).astype(np.float32)
+    options = detection_options(
+        max_detections=wanted, max_classes_per_detection=classes_per_box, detections_per_class=4, use_regular_nms=regular,
+        nms_score_threshold=0.2, nms_iou_threshold=0.4, num_classes=classes, y_scale=10.0, x_scale=10.0, h_scale=5.0, w_scale=5.0)
+    total = wanted * classes_per_box
+    content = write(
+        "TFLite_Detection_PostProcess", [((1, count, 4), F), ((1, count, classes + 1), F), ((count, 4), F, anchors)],
+        [((1, total, 4), F), ((1, total), F), ((1, total), F), ((1,), F)], custom_options=options)
+    boxes = generator.uniform(-1, 1, (1, count, 4)).astype(np.float32)
+    scores = generator.permutation(count * (classes + 1)).reshape(1, count, classes + 1).astype(np.float32) / (count * (classes + 1))
+    judge(content, {"in0": boxes, "in1": scores}, tolerance=1e-6)
+
+
+def test_detection_of_fewer_boxes_than_wanted(write: Callable[..., bytes], load: Callable[..., Module]) -> None:
+    """Places without a box hold zeros, and are not counted."""
+    options = detection_options(
+        max_detections=3, max_classes_per_detection=1, nms_score_threshold=0.5, nms_iou_threshold=0.5, num_classes=1,
+        y_scale=1.0, x_scale=1.0, h_scale=1.0, w_scale=1.0)
+    anchors = np.array([[0.5, 0.5, 1, 1]] * 4, np.float32)
+    content = write(
+        "TFLite_Detection_PostProcess", [((1, 4, 4), F), ((1, 4, 2), F), ((4, 4), F, anchors)],
+        [((1, 3, 4), F), ((1, 3), F), ((1, 3), F), ((1,), F)], custom_options=options)
+    scores = np.array([[[0, 0.1], [0, 0.9], [0, 0.8], [0, 0.2]]], np.float32)
+    outputs = run(legalize(load(content)), {"in0": np.zeros((1, 4, 4), np.float32), "in1": scores})
+    boxes, classes, held, number = outputs.values()
+    np.testing.assert_allclose(boxes[0], [[0, 0, 1, 1], [0, 0, 0, 0], [0, 0, 0, 0]], atol=1e-6)
+    assert (held.tolist(), number.tolist(), classes.tolist()) == ([[np.float32(0.9), 0, 0]], [1], [[0, 0, 0]])
+
+
+@pytest.mark.parametrize("padding", [1, 2])
+def test_transpose_convolution_with_bias(padding: int, write: Callable[..., bytes], load: Callable[..., Module]) -> None:
+    """MediaPipe's Convolution2DTransposeBias is TRANSPOSE_CONV with a bias."""
+    generator = np.random.default_rng(2)
+    weights, bias = generator.normal(size=(3, 2, 2, 4)).astype(np.float32), generator.normal(size=3).astype(np.float32)
+    shape = (1, 8, 10, 3)
+    content = write(
+        "Convolution2DTransposeBias", [((1, 4, 5, 4), F), (weights.shape, F, weights), (bias.shape, F, bias)], [(shape, F)],
+        custom_options=np.array([padding, 2, 2], "<i4").tobytes())
+    same = write(
+        "TRANSPOSE_CONV", [((4,), "int32", np.array(shape, np.int32)), (weights.shape, F, weights), ((1, 4, 5, 4), F), (bias.shape, F, bias)],
+        [(shape, F)], {"padding": "SAME" if padding == 1 else "VALID", "stride_h": 2, "stride_w": 2}, version=3)
+    x = generator.normal(size=(1, 4, 5, 4)).astype(np.float32)
+    np.testing.assert_allclose(
+        run(legalize(load(content)), {"in0": x})["out0"], run(legalize(load(same)), {"in2": x})["out0"], atol=1e-6)
+
+
+def test_unknown_custom_operator(write: Callable[..., bytes], load: Callable[..., Module]) -> None:
+    content = write("Mystery", [((2,), F)], [((3,), F)], custom_options=b"\x01\x02")
+    [op] = [op for op in legalize(load(content)).ops() if op.name == "top.Custom"]
+    assert op.attribute("name") == "Mystery"
+    assert str(op.attribute("options")["custom_option"]) == '#tfl<const_bytes : "0x0102">'
+
+
+# --- refusals: all at once, each with a reason and a hint
+
+def test_all_that_cannot_be_converted(load: Callable[..., Module]) -> None:
+    model = ModelWriter()
+    x = model.add_tensor("x", (4,), F)
+    unique, places = model.add_tensor("unique", (4,), F), model.add_tensor("places", (4,), "int32")
+    shape, random = model.add_tensor("shape", (1,), "int32", [4]), model.add_tensor("random", (4,), F)
+    act = model.add_tensor("act", (4,), F)
+    model.add_operator("UNIQUE", [x], [unique, places], {"idx_out_type": "INT32"})
+    model.add_operator("RANDOM_UNIFORM", [shape], [random])
+    model.add_operator("ADD", [x, random], [act], {"fused_activation_function": "SIGN_BIT"})
+    model.inputs, model.outputs = [x], [unique, act]
+    with pytest.raises(ConversionError) as caught:
+        legalize(load(model.finish()))
+    found = {finding.what: finding for finding in caught.value.findings}
+    assert set(found) == {"tfl.unique", "tfl.random_uniform", "tfl.add"}
+    assert "depends on the data" in found["tfl.unique"].why and found["tfl.unique"].names == ("unique",)
+    assert "SIGN_BIT" in found["tfl.add"].why and found["tfl.random_uniform"].hint
+
+
+def test_shape_known_only_at_run_time(write: Callable[..., bytes], load: Callable[..., Module]) -> None:
+    content = write("RESHAPE", [((4,), F), ((2,), "int32")], [((2, 2), F)])
+    with pytest.raises(ConversionError, match="the new shape must be a constant"):
+        legalize(load(content))
