@@ -63,8 +63,8 @@ def models(folder: Path, only: str) -> list[dict[str, Any]]:
     """A row for every model in a folder, printed as a table."""
     rows = [measure(path) for path in sorted(folder.rglob("*.onnx")) if only in str(path)]
     table = Table(title=f"ONNX models against onnxruntime ({folder})")
-    for column in ("model", "ops", "load\nms", "top\nops", "to top\nms", "top\ncos", "\nmax", "tosa\nops", "to tosa\nms", "tosa\ncos",
-                   "\nmax", "reference\nmodel cos", "\nmax", "onnxruntime\nms"):
+    for column in ("model", "ops", "load\nms", "top\nops", "to top\nms", "top\ncos", "\nmax", "tosa\nops", "to tosa\nms",
+                   "tosa\ncos", "\nmax", "reference\nmodel cos", "\nmax", "onnxruntime\nms"):
         table.add_column(column, justify="left" if column == "model" else "right")
     for row in rows:
         table.add_row(row["model"], *(_show(row.get(key)) for key in (
@@ -81,7 +81,9 @@ def models(folder: Path, only: str) -> list[dict[str, Any]]:
 def _show(value: Any) -> str:
     if value is None:
         return "-"
-    return f"{value:.4g}" if isinstance(value, float) and abs(value) < 0.9 else f"{value:.6g}" if isinstance(value, float) else str(value)
+    if not isinstance(value, float):
+        return str(value)
+    return f"{value:.3g}" if abs(value) < 0.9 else f"{value:.6g}"
 
 
 def measure(path: Path) -> dict[str, Any]:
@@ -106,7 +108,8 @@ def measure(path: Path) -> dict[str, Any]:
         if judged is not None:
             row["model_cos"], row["model_max"] = distance(wanted, judged)
     except TransloadError as error:
-        row["why"] = f"{type(error).__name__}: {" ".join(str(error).split("→")[0].split())}"
+        said = " ".join(str(error).split("→")[0].split())
+        row["why"] = f"{type(error).__name__}: {said}"
     return row
 
 

@@ -53,7 +53,8 @@ class Case:
 
     def __str__(self) -> str:
         types = [str(element_type_of(o.dtype)) for o in self.operands if isinstance(o, np.ndarray)]
-        return "-".join([self.op[5:], *types[:2], *([str(self.element)] if self.element else []), *([self.note] if self.note else [])])
+        return "-".join([
+            self.op[5:], *types[:2], *([str(self.element)] if self.element else []), *([self.note] if self.note else [])])
 
 
 def rng_of(*key: Any) -> np.random.Generator:
@@ -70,7 +71,8 @@ def numbers(dtype: Any, *shape: int, low: int | None = None, high: int | None = 
     if kind.kind not in "iu":
         return rng.standard_normal(shape).astype(np.float32).astype(dtype)
     info = np.iinfo(kind)
-    return rng.integers(info.min if low is None else low, (info.max if high is None else high) + 1, shape, dtype=np.int64).astype(kind)
+    return rng.integers(
+        info.min if low is None else low, (info.max if high is None else high) + 1, shape, dtype=np.int64).astype(kind)
 
 
 def special(dtype: Any) -> np.ndarray:
@@ -90,7 +92,9 @@ def elementwise_floats() -> Iterator[Case]:
     for dtype in FLOATS:
         for name in ("erf", "sigmoid", "tanh", "ceil", "cos", "exp", "floor", "reciprocal", "sin", "abs"):
             # The reference model's own tanh is good to about five digits.
-            yield Case(f"tosa.{name}", [numbers(dtype, 3, 40) * dtype(3)], tolerance=5e-5 if name == "tanh" and dtype == np.float32 else None)
+            yield Case(
+                f"tosa.{name}", [numbers(dtype, 3, 40) * dtype(3)],
+                tolerance=5e-5 if name == "tanh" and dtype == np.float32 else None)
             if name != "tanh":
                 yield Case(f"tosa.{name}", [special(dtype)], note="special")
         for name in ("log", "rsqrt"):
@@ -124,7 +128,8 @@ def elementwise_integers() -> Iterator[Case]:
         for name in ("logical_left_shift", "logical_right_shift"):
             yield Case(f"tosa.{name}", [numbers(dtype, 100), counts])
         for rounds in (True, False):
-            yield Case("tosa.arithmetic_right_shift", [numbers(dtype, 100), counts], None, {"round": rounds}, note=f"round={rounds}")
+            yield Case(
+                "tosa.arithmetic_right_shift", [numbers(dtype, 100), counts], None, {"round": rounds}, note=f"round={rounds}")
         yield Case("tosa.select", [numbers(bool, 3, 4), numbers(dtype, 3, 4), numbers(dtype, 1, 4)])
         yield Case("tosa.negate", [numbers(dtype, 50, low=-100), zero(dtype), zero(dtype)])
     every = np.arange(-128, 128).astype(np.int8)
@@ -139,7 +144,8 @@ def elementwise_integers() -> Iterator[Case]:
     yield Case("tosa.mul", [numbers(wide, 30, low=-40000, high=40000), numbers(wide, 1, low=-40000, high=40000), zero(np.int8)])
     for shift in (1, 2, 20, 31, 40):
         other = numbers(wide, 100, low=-(1 << 20), high=1 << 20) if shift > 14 else numbers(wide, 100, low=-30, high=30)
-        yield Case("tosa.mul", [numbers(wide, 100, low=-(1 << 25), high=1 << 25), other, zero(np.int8, shift)], note=f"shift={shift}")
+        yield Case(
+            "tosa.mul", [numbers(wide, 100, low=-(1 << 25), high=1 << 25), other, zero(np.int8, shift)], note=f"shift={shift}")
     for name in ("add", "sub", "maximum", "minimum", "equal", "greater", "greater_equal"):
         yield Case(f"tosa.{name}", [numbers(wide, 3, 4, low=-9, high=9), numbers(wide, 1, 4, low=-9, high=9)])
     divisor = numbers(wide, 100, low=1, high=100) * np.where(numbers(bool, 100), 1, -1).astype(wide)
@@ -150,6 +156,41 @@ def elementwise_integers() -> Iterator[Case]:
         yield Case(f"tosa.{name}", [numbers(bool, 3, 4), numbers(bool, 1, 4)])
     yield Case("tosa.logical_not", [numbers(bool, 3, 4)])
     yield Case("tosa.select", [numbers(bool, 3, 1), numbers(bool, 1, 4), numbers(bool, 3, 4)])
+
+
+def scalars() -> Iterator[Case]:
+    """Tensors of rank 0, which numpy likes to turn into numbers."""
+    for dtype in FLOATS:
+        x = np.array(0.75, np.float32).astype(dtype)
+        for name in ("erf", "sigmoid", "ceil", "cos", "exp", "floor", "reciprocal", "sin", "abs", "log", "rsqrt"):
+            yield Case(f"tosa.{name}", [x], note="rank 0", tolerance=1e-3 if dtype == np.float32 else None)
+        for name in ("add", "sub", "maximum", "minimum", "equal", "greater", "greater_equal", "pow"):
+            yield Case(f"tosa.{name}", [x, x], note="rank 0")
+        yield Case("tosa.mul", [x, x, zero(np.int8)], note="rank 0")
+        yield Case("tosa.cast", [x], I32, note="rank 0")
+        element = element_type_of(dtype)
+        yield Case(
+            "tosa.clamp", [x], None, {"min_val": FloatAttr(-0.5, element), "max_val": FloatAttr(0.5, element)}, note="rank 0")
+    for dtype in INTS:
+        x = np.array(5, dtype)
+        yield Case("tosa.negate", [x, zero(dtype), zero(dtype)], note="rank 0")
+        for name in ("bitwise_and", "bitwise_or", "bitwise_xor", "logical_left_shift", "logical_right_shift"):
+            yield Case(f"tosa.{name}", [x, x], note="rank 0")
+        yield Case("tosa.arithmetic_right_shift", [x, np.array(1, dtype)], None, {"round": True}, note="rank 0")
+        yield Case("tosa.select", [np.array(True), x, x], note="rank 0")
+        yield Case("tosa.reverse", [x.reshape(1)], None, {"axis": 0}, note="rank 1")
+        yield Case("tosa.concat", [x.reshape(1), x.reshape(1)], None, {"axis": 0}, note="rank 1")
+        yield Case("tosa.argmax", [x.reshape(1)], None, {"axis": 0}, note="rank 1") if dtype != np.int32 else Case(
+            "tosa.clz", [x], note="rank 0")
+        yield _rescale(x, I8, [1 << 30], [31], 0, 0, "rank 0")
+    wide = np.array(1000, np.int32)
+    for name in ("add", "sub", "maximum", "minimum", "equal", "greater", "intdiv"):
+        yield Case(f"tosa.{name}", [wide, wide], note="rank 0")
+    yield Case("tosa.abs", [wide], note="rank 0")
+    yield Case("tosa.mul", [wide, wide, zero(np.int8, 3)], note="rank 0")
+    yield Case("tosa.table", [np.array(5, np.int8), Const(numbers(np.int8, 256))], note="rank 0")
+    yield Case("tosa.table", [np.array(500, np.int16), Const(np.sort(numbers(np.int16, 513)))], note="rank 0")
+    yield Case("tosa.logical_not", [np.array(True)], note="rank 0")
 
 
 def reductions() -> Iterator[Case]:
@@ -163,7 +204,8 @@ def reductions() -> Iterator[Case]:
                 yield Case("tosa.reduce_sum", [x], None, {"axis": axis}, to_greatest=True, note=f"axis={axis}", tolerance=2e-2 if
                            dtype == BFLOAT16 else None)
             if floats:
-                yield Case("tosa.reduce_product", [x], None, {"axis": axis}, to_greatest=True, note=f"axis={axis}", tolerance=2e-2 if
+                yield Case(
+                    "tosa.reduce_product", [x], None, {"axis": axis}, to_greatest=True, note=f"axis={axis}", tolerance=2e-2 if
                            dtype == BFLOAT16 else None)
             if dtype != np.int32:
                 yield Case("tosa.argmax", [x], None, {"axis": axis}, note=f"axis={axis}")
@@ -203,8 +245,11 @@ def convolutions() -> Iterator[Case]:
                 attributes = {"stride": stride, "dilation": dilation, "pad": pad}
                 yield _convolution(op, types, (2, 9, 8, 5), w_shape, channels, attributes, f"{stride}{dilation}{pad}")
             yield _convolution(op, types, (2, 9, 8, 5), w_shape, 1, attributes, "one bias")
-        for stride, out_pad in (((1, 1), (0, 0, 0, 0)), ((2, 3), (-1, 0, -1, 2)), ((3, 2), (1, 2, -2, -1)), ((4, 4), (1, 1, 0, 0))):
-            yield _convolution("tosa.transpose_conv2d", types, (2, 4, 3, 5), (6, 3, 4, 5), 6, {"stride": stride, "out_pad": out_pad},
+        for stride, out_pad in (
+            ((1, 1), (0, 0, 0, 0)), ((2, 3), (-1, 0, -1, 2)), ((3, 2), (1, 2, -2, -1)), ((4, 4), (1, 1, 0, 0)),
+        ):
+            yield _convolution(
+                "tosa.transpose_conv2d", types, (2, 4, 3, 5), (6, 3, 4, 5), 6, {"stride": stride, "out_pad": out_pad},
                                f"{stride}{out_pad}")
         for stride, dilation, pad in (((1, 1, 1), (1, 1, 1), (1, 1, 0, 1, 1, 0)), ((2, 1, 2), (1, 2, 1), (1, 1, 0, 0, 1, 0))):
             attributes = {"stride": stride, "dilation": dilation, "pad": pad}
@@ -225,9 +270,12 @@ def products_and_pools() -> Iterator[Case]:
         a, b = numbers(dtype, 3, 4, 5, **limit), numbers(dtype, 3, 5, 6, **limit)
         yield Case("tosa.matmul", [a, b, *points], out, to_greatest=True, tolerance=3e-3 if dtype == np.float16 else None)
         turned = np.ascontiguousarray(b[:1].transpose(0, 2, 1))
-        yield Case("tosa.matmul_t", [a, turned, *points], out, version="1.1", to_greatest=True, tolerance=3e-3 if dtype == np.float16 else None)
+        yield Case(
+            "tosa.matmul_t", [a, turned, *points], out, version="1.1", to_greatest=True,
+            tolerance=3e-3 if dtype == np.float16 else None)
     for kernel, stride, pad in (
-        ((2, 2), (1, 1), (0, 0, 0, 0)), ((3, 3), (2, 2), (1, 1, 1, 1)), ((3, 2), (2, 1), (2, 0, 1, 0)), ((7, 9), (1, 1), (0, 0, 0, 0)),
+        ((2, 2), (1, 1), (0, 0, 0, 0)), ((3, 3), (2, 2), (1, 1, 1, 1)), ((3, 2), (2, 1), (2, 0, 1, 0)),
+        ((7, 9), (1, 1), (0, 0, 0, 0)),
         ((5, 5), (1, 1), (4, 4, 4, 4)), ((1, 1), (3, 2), (0, 0, 0, 0)),
     ):
         window = {"kernel": kernel, "stride": stride, "pad": pad}
@@ -243,8 +291,10 @@ def products_and_pools() -> Iterator[Case]:
             if accumulator != F16:
                 shapes = [Shape(kernel), Shape(stride), Shape(pad)]
                 yield Case("tosa.max_pool2d_adaptive", [x, *shapes], version="1.1", note=note)
-    yield Case("tosa.fft2d", [numbers(np.float32, 2, 8, 4), numbers(np.float32, 2, 8, 4)], None, {"inverse": False}, to_greatest=True)
-    yield Case("tosa.fft2d", [numbers(np.float32, 2, 8, 4), numbers(np.float32, 2, 8, 4)], None, {"inverse": True}, to_greatest=True)
+    yield Case(
+        "tosa.fft2d", [numbers(np.float32, 2, 8, 4), numbers(np.float32, 2, 8, 4)], None, {"inverse": False}, to_greatest=True)
+    yield Case(
+        "tosa.fft2d", [numbers(np.float32, 2, 8, 4), numbers(np.float32, 2, 8, 4)], None, {"inverse": True}, to_greatest=True)
     yield Case("tosa.rfft2d", [numbers(np.float32, 2, 8, 16)], to_greatest=True)
 
 
@@ -289,7 +339,8 @@ def _cast_input(element: Type) -> np.ndarray:
 def casts() -> Iterator[Case]:
     integers, floats = (I8, I16, I32), (F16, BF16, F32)
     tiny = (FloatType("f8E4M3FN"), FloatType("f8E5M2"))
-    ways = [*((BOOL, t) for t in integers), *((t, BOOL) for t in integers), *((a, b) for a in integers for b in integers if a != b),
+    ways = [
+        *((BOOL, t) for t in integers), *((t, BOOL) for t in integers), *((a, b) for a in integers for b in integers if a != b),
             *((a, b) for a in integers for b in floats), *((a, b) for a in floats for b in integers),
             *((a, b) for a in floats for b in floats if a != b and {a, b} != {F16, BF16}),
             *((a, b) for a in floats for b in tiny), *((a, b) for a in tiny for b in floats)]
@@ -301,7 +352,8 @@ def _rescale(
     x: np.ndarray, target: Type, multipliers: list[int], shifts: list[int], input_zp: int, output_zp: int, note: str, **more: Any,
 ) -> Case:
     attributes = {
-        "scale32": True, "rounding_mode": "SINGLE_ROUND", "per_channel": False, "input_unsigned": False, "output_unsigned": False, **more}
+        "scale32": True, "rounding_mode": "SINGLE_ROUND", "per_channel": False, "input_unsigned": False,
+        "output_unsigned": False, **more}
 
     def point(value: int, dtype: Any) -> Const:
         bits = 8 * np.dtype(dtype).itemsize
@@ -332,20 +384,24 @@ def rescales() -> Iterator[Case]:
                                    note + "-channels", rounding_mode=mode, per_channel=True)
                     if mode == "SINGLE_ROUND":
                         small = np.clip(x, -(1 << 20), 1 << 20).astype(dtype)
-                        yield _rescale(small, target, [int(rng.integers(1, 32767))], [min(shift, 31)], *points, note + "-16", scale32=False)
+                        yield _rescale(
+                            small, target, [int(rng.integers(1, 32767))], [min(shift, 31)], *points, note + "-16", scale32=False)
     for source, target in ((I8, I8), (I16, I8), (I8, I16), (I16, I16)):
         for side in ("input_unsigned", "output_unsigned"):
             points = [(200 if t == I8 else 32768) if side == s else (-5 if t == I8 else 0)
                       for t, s in ((source, "input_unsigned"), (target, "output_unsigned"))]
             for shift in (30, 31):
-                yield _rescale(numbers(dtype_of(source), 50), target, [1 << 30], [shift], *points, f"{side}-{shift}", **{side: True})
+                yield _rescale(
+                    numbers(dtype_of(source), 50), target, [1 << 30], [shift], *points, f"{side}-{shift}", **{side: True})
 
 
 def resizes() -> Iterator[Case]:
     for mode in ("NEAREST_NEIGHBOR", "BILINEAR"):
         for scale, offset, border, (height, width) in (
-            ((2, 1, 2, 1), (0, 0), (0, 0), (4, 5)), ((4, 2, 4, 2), (-1, -1), (1, 1), (4, 5)), ((1, 2, 1, 2), (0, 0), (-1, 0), (6, 5)),
-            ((16, 3, 16, 1), (-4, 0), (1, 0), (5, 3)), ((6, 4, 10, 2), (1, -3), (-1, 5), (5, 3)), ((1, 1, 1, 1), (0, 0), (0, 0), (1, 1)),
+            ((2, 1, 2, 1), (0, 0), (0, 0), (4, 5)), ((4, 2, 4, 2), (-1, -1), (1, 1), (4, 5)),
+            ((1, 2, 1, 2), (0, 0), (-1, 0), (6, 5)),
+            ((16, 3, 16, 1), (-4, 0), (1, 0), (5, 3)), ((6, 4, 10, 2), (1, -3), (-1, 5), (5, 3)),
+            ((1, 1, 1, 1), (0, 0), (0, 0), (1, 1)),
             ((5, 1, 7, 1), (0, 0), (4, 6), (1, 1)),
         ):
             ends = list(border)
@@ -362,5 +418,7 @@ def resizes() -> Iterator[Case]:
 
 def all_cases() -> list[Case]:
     """The whole catalogue."""
-    makers = (elementwise_floats, elementwise_integers, reductions, convolutions, products_and_pools, movements, casts, rescales, resizes)
+    makers = (
+        elementwise_floats, elementwise_integers, scalars, reductions, convolutions, products_and_pools, movements, casts,
+        rescales, resizes)
     return [case for maker in makers for case in maker()]

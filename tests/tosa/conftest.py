@@ -39,7 +39,8 @@ def build_case(case: Any) -> tuple[Module, list[np.ndarray]]:
     module = new_module()
     arrays = [operand for operand in case.operands if isinstance(operand, np.ndarray)]
     function = module.add_function(
-        "main", [TensorType(array.shape, element_type_of(array.dtype)) for array in arrays], [f"x{i}" for i in range(len(arrays))])
+        "main", [TensorType(array.shape, element_type_of(array.dtype)) for array in arrays],
+        [f"x{i}" for i in range(len(arrays))])
     block = function.regions[0].block
     builder = Builder(block)
     arguments: Iterator[Any] = iter(block.arguments)

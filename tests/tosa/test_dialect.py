@@ -11,7 +11,21 @@ import pytest
 
 from transload.errors import ShapeError, VerifyError
 from transload.ir import (
-    BF16, F16, F32, I8, I16, I32, I48, Module, Op, QuantType, TensorType, Value, new_module, set_results, verify,
+    BF16,
+    F16,
+    F32,
+    I8,
+    I16,
+    I32,
+    I48,
+    Module,
+    Op,
+    QuantType,
+    TensorType,
+    Value,
+    new_module,
+    set_results,
+    verify,
 )
 from transload.ir.attributes import FloatAttr, IntAttr
 from transload.ir.build import Builder
@@ -39,7 +53,8 @@ def test_tosa_opt_takes_every_op_we_print(cases: list[Any], built: Any, tosa_opt
     """The generic text of each case of the catalogue, in one run of MLIR's own parser and verifier."""
     texts = [print_module(built(case)[0]) for case in cases]
     ran = subprocess.run(
-        [tosa_opt, "--split-input-file", "-", "-o", "-", "--mlir-print-op-generic"], input="\n// -----\n".join(texts), capture_output=True,
+        [tosa_opt, "--split-input-file", "-", "-o", "-", "--mlir-print-op-generic"], input="\n// -----\n".join(texts),
+        capture_output=True,
         text=True, timeout=120)
     assert ran.returncode == 0, ran.stderr[:4000]
     assert ran.stdout.count('"func.func"') == len(cases)
@@ -47,7 +62,8 @@ def test_tosa_opt_takes_every_op_we_print(cases: list[Any], built: Any, tosa_opt
 
 def test_every_op_has_a_case_or_a_test_of_its_own(cases: list[Any]) -> None:
     elsewhere = {
-        "custom", "cond_if", "while_loop", "yield", "variable", "variable_read", "variable_write", "const", "const_shape", "apply_scale",
+        "custom", "cond_if", "while_loop", "yield", "variable", "variable_read", "variable_write", "const", "const_shape",
+        "apply_scale",
         "avg_pool2d_adaptive", "dim", "assert_equal_shape", *(name[5:] for name in TOSA.ops if name.endswith("_shape"))}
     assert set(TOSA.ops) - {f"tosa.{name}" for name in elsewhere} == {case.op for case in cases}
 
@@ -67,7 +83,9 @@ def emit(builder: Builder, name: str, *operands: Value, **attributes: Any) -> Va
 def test_convolutions_give_the_accumulator(graph: Any, element: Any, expected: Any) -> None:
     builder, value = graph
     zero = value(1, element=element)
-    out = emit(builder, "conv2d", value(1, 8, 9, 3, element=element), value(5, 3, 3, 3, element=element), value(5, element=expected), zero,
+    out = emit(
+        builder, "conv2d", value(1, 8, 9, 3, element=element), value(5, 3, 3, 3, element=element), value(5, element=expected),
+        zero,
                zero, pad=(1, 1, 1, 1), stride=(1, 2), dilation=(1, 1), acc_type=I32)
     assert out.type == TensorType((1, 8, 5, 5), expected)
 
@@ -82,7 +100,8 @@ def test_unknown_sizes_pass_through(graph: Any) -> None:
     builder, value = graph
     assert emit(builder, "add", value(None, 3), value(1, 3)).shape == (None, 3)
     assert emit(builder, "add", value(None, 3), value(4, 3)).shape == (4, 3)
-    assert emit(builder, "max_pool2d", value(None, 8, None, 3), kernel=(2, 2), stride=(2, 2), pad=(0,) * 4).shape == (None, 4, None, 3)
+    assert emit(builder, "max_pool2d", value(None, 8, None, 3), kernel=(2, 2), stride=(2, 2), pad=(0,) * 4).shape == (
+        None, 4, None, 3)
     assert emit(builder, "concat", value(2, None), value(2, 3), axis=1).shape == (2, None)
     assert emit(builder, "transpose", value(None, 2, 3), perms=(2, 0, 1)).shape == (3, None, 2)
     assert build.reshape(builder, value(None, 4), (None, 2, 2)).shape == (None, 2, 2)
@@ -199,7 +218,9 @@ def test_casts_without_a_way_of_their_own() -> None:
     block = function.regions[0].block
     builder = Builder(block)
     c, x = block.arguments
-    set_results(function, [build.cast(builder, c, F32), build.cast(builder, x, BOOL), build.cast(builder, x, BF16)], ["a", "b", "d"])
+    set_results(
+        function, [build.cast(builder, c, F32), build.cast(builder, x, BOOL), build.cast(builder, x, BF16)], ["a", "b", "d"])
     assert all(_refusal(op) is None for op in block if op.dialect == "tosa")
     out = run_function(module, {"c": np.array([True, False, True]), "x": np.array([0, 1.5, -2], np.float16)})
-    assert out["a"].tolist() == [1, 0, 1] and out["b"].tolist() == [False, True, True] and out["d"].astype(float).tolist() == [0, 1.5, -2]
+    assert out["a"].tolist() == [1, 0, 1] and out["b"].tolist() == [False, True, True] and out["d"].astype(float).tolist() == [
+        0, 1.5, -2]

@@ -14,7 +14,22 @@ import pytest
 from transload.engine import run_function
 from transload.errors import ConversionError, ReadError, TransloadError, UsageError
 from transload.ir import (
-    BOOL, F16, F32, I4, I8, I32, I48, Dense, Module, Packed4Data, SplatData, TensorType, Type, new_module, output_names, set_results,
+    BOOL,
+    F16,
+    F32,
+    I4,
+    I8,
+    I32,
+    I48,
+    Dense,
+    Module,
+    Packed4Data,
+    SplatData,
+    TensorType,
+    Type,
+    new_module,
+    output_names,
+    set_results,
 )
 from transload.ir.build import Builder
 from transload.ir.types import NONE, UI8, FloatType
@@ -117,7 +132,8 @@ def test_data_is_not_copied() -> None:
     module = convolution()
     data = serialize(module)
     again = read_bytes(data)
-    weight = next(op.attributes["values"] for op in again.ops() if op.name == "tosa.const" and op.attributes["values"].shape == (4, 3, 3, 3))
+    constants = [op.attributes["values"] for op in again.ops() if op.name == "tosa.const"]
+    weight = next(dense for dense in constants if dense.shape == (4, 3, 3, 3))
     assert not weight.numpy().flags.owndata and not weight.numpy().flags.writeable
 
 
@@ -134,7 +150,8 @@ def test_everything_that_cannot_be_written_is_named() -> None:
 
 def test_versions(tmp_path: Path) -> None:
     module = function_of({"x": TensorType((1, 2, 3), F32), "y": TensorType((1, 4, 3), F32)}, lambda builder, x, y: {
-        "z": builder.emit("tosa.matmul_t", x, y, const(builder, np.zeros(1, np.float32)), const(builder, np.zeros(1, np.float32)))})
+        "z": builder.emit(
+            "tosa.matmul_t", x, y, const(builder, np.zeros(1, np.float32)), const(builder, np.zeros(1, np.float32)))})
     with pytest.raises(ConversionError, match=r"came with TOSA 1\.1"):
         write(module, tmp_path / "m.tosa")
     assert not list(tmp_path.iterdir())

@@ -24,10 +24,12 @@ def network(element: Any = I8) -> Module:
     rng = np.random.default_rng(0)
     floats = element in (F32, BF16)
     accumulator = F32 if floats else I32
-    weight = build.const(builder, rng.integers(-127, 127, (4, 3, 3, 3)).astype(np.float32 if floats else np.int8), element if floats else None)
+    weight = build.const(
+        builder, rng.integers(-127, 127, (4, 3, 3, 3)).astype(np.float32 if floats else np.int8), element if floats else None)
     bias = build.const(builder, np.arange(4).astype(np.float32 if floats else np.int32), element if floats else None)
     value = builder.emit(
-        "tosa.conv2d", block.arguments[0], weight, bias, build.zero_point(builder, 0, element), build.zero_point(builder, 0, element),
+        "tosa.conv2d", block.arguments[0], weight, bias, build.zero_point(builder, 0, element),
+        build.zero_point(builder, 0, element),
         pad=(1, 1, 1, 1), stride=(1, 1), dilation=(1, 1), acc_type=accumulator, location="conv")
     if not floats:
         value = build.rescale(builder, value, [1 << 30] * 4, [36] * 4, 0, 0, I8, per_channel=True, rounding="DOUBLE_ROUND")
@@ -49,7 +51,8 @@ def settings(target: Any, **given: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(("element", "profiles", "extensions"), [
     (I8, ["pro_int"], ["doubleround"]), (F32, ["pro_fp"], []), (BF16, [], ["bf16"])])
 def test_files_are_taken_by_the_tools(
-    element: Any, profiles: list[str], extensions: list[str], constants: str, target: Any, tmp_path: Path, tosa_opt: str, reference_model: Any,
+    element: Any, profiles: list[str], extensions: list[str], constants: str, target: Any, tmp_path: Path, tosa_opt: str,
+    reference_model: Any,
 ) -> None:
     module = network(element)
     options = settings(target, constants=constants)
@@ -89,7 +92,8 @@ def test_everything_that_is_not_tosa_is_named(target: Any) -> None:
     quantized = QuantType(I8, F32, (0.5,), (0,))
     module = new_module()
     function = module.add_function(
-        "main", [TensorType((2,), UI8), TensorType((None,), F32), TensorType((2,), quantized), TensorType((1,) * 7, F32)], list("abcd"))
+        "main", [TensorType((2,), UI8), TensorType((None,), F32), TensorType((2,), quantized), TensorType((1,) * 7, F32)],
+        list("abcd"))
     block = function.regions[0].block
     builder = Builder(block)
     a, b, c, d = block.arguments

@@ -127,12 +127,13 @@ class TensorReader:
                               "external data must lie beside the model or in a folder below it")
         try:
             resolved = (folder / path).resolve()
+            there = resolved.is_file()
         except (OSError, RuntimeError) as error:  # a loop of links, a name that is too long
             raise self._error(what, f"names external data at {location[:80]!r}, which cannot be reached: {error}") from None
         if not resolved.is_relative_to(folder):
             raise self._error(what, f"names external data at {location!r}, a link that leads out of the model's folder",
                               f"copy {resolved.name} into {self.folder}")
-        if not resolved.is_file():
+        if not there:
             raise self._error(what, f"is in {location[:80]!r}, and there is no such file in {self.folder}",
                               "external data must be kept beside the model")
         return resolved, resolved.stat().st_size

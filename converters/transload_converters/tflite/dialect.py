@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from transload.ir.declare import (
-    ANY, BOOLEAN, CONSTANT, FLOAT32, FLOATS, INT, INT32, INTS, INTS32, LIST, OPAQUE, STRING, SYMBOL, TYPE, UNIT, AttributeKind,
+    ANY, BOOLEAN, CONSTANT, FLOAT32, FLOATS, INT, INT32, INTS, INTS32, LIST, OPAQUE, STRING, SYMBOL, TENSOR, TYPE, UNIT, AttributeKind,
     Dialect, OpDeclaration, TypeConstraint, attribute, enum, operand, result, variadic, variadic_result,
 )
 from transload.ir.types import NoneType
@@ -84,17 +84,18 @@ def _default(name: str, field: OptionField) -> Any:
 
 
 def _slots(words: str, is_result: bool) -> dict[str, Any]:
-    """The members for `input bias? values*`."""
+    """The members for `input bias? values*`; of `operands*` some may be absent in between."""
     members: dict[str, Any] = {}
     for word in words.split():
         name = word.rstrip("?*")
         if word.endswith("*"):
-            members[name] = (variadic_result if is_result else variadic)(type=ANY)
+            kind = ANY if is_result or name == "operands" else TENSOR
+            members[name] = (variadic_result if is_result else variadic)(type=kind)
         elif is_result:
             # An LSTM's second result is there or not; a result cannot be declared so, and becomes variadic.
             members[name] = variadic_result(type=ANY) if word.endswith("?") else result(type=ANY)
         else:
-            members[name] = operand(type=ANY, optional=word.endswith("?"))
+            members[name] = operand(type=TENSOR, optional=word.endswith("?"))
     return members
 
 
@@ -194,7 +195,7 @@ def _declare_all() -> None:
         if operator == "CUSTOM":
             continue
         name = operator.removeprefix("STABLEHLO_").lower()
-        generic = ("operands* -> outputs*", f"StableHLO's `{name}` as an operator of TFLite.")
+        generic = ("inputs* -> outputs*", f"StableHLO's `{name}` as an operator of TFLite.")
         declaration = _declare(op_name(operator), operator, *signatures.get(operator, generic))
         TFL.ops[declaration.name] = declaration
     basic = _declare(BASIC_LSTM, "LSTM", *signatures["LSTM"])

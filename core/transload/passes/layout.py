@@ -263,7 +263,7 @@ class _FunctionLayout:
         for argument in block.arguments:
             if argument in self.shapes:
                 self._keep(_Need(argument, plain(len(self.shapes[argument]))), argument)
-        for op in block:
+        for op in list(block):
             options = self.options.get(op)
             if options is None:
                 continue  # a constant or a Permute
@@ -274,10 +274,12 @@ class _FunctionLayout:
         self.scopes.pop()
 
     def _cheapest(self, op: Op, options: list[Option]) -> Option:
+        """The option of least price; of equal ones that which puts off new Permutes, then the first."""
         return options[0] if len(options) == 1 else min(options, key=lambda option: self._price_now(op, option))
 
-    def _price_now(self, op: Op, option: Option) -> int:
-        price = self._price_of_results(op, option)
+    def _price_now(self, op: Op, option: Option) -> tuple[int, int]:
+        """Elements to be moved for the operands and behind the results; how many Permutes must be made now."""
+        price, made = self._price_of_results(op, option), 0
         paid: set[Any] = set()
         for need in self._needs(op, option):
             if need.base in self.constants or need in paid or self._find(need) is not None:
@@ -285,8 +287,10 @@ class _FunctionLayout:
             paid.add(need)
             if need.tail is None and need.form in self.certain.get(need.base, ()):
                 continue
-            price += min(self._conversion(form, need) for form in self._existing(need.base))
-        return price
+            moved = min(self._conversion(form, need) for form in self._existing(need.base))
+            price += moved
+            made += moved > 0 and (need.base, need.form) not in self.permutes
+        return price, made
 
     def _find(self, need: _Need) -> Value | None:
         """What meets the need already, in this block or one around it."""
@@ -383,7 +387,8 @@ class _FunctionLayout:
         order = order_between(form, need.form)
         old = self.permutes.get((base, need.form))
         if old is not None and source is base and old.parent is before.parent:
-            # The model has this very Permute. Its place is behind the base value, and before whoever needs it.
+            # The model has this very Permute.
+            before.parent.insert(before.parent.remove(old), before)  # type: ignore[union-attr]
             if old.operands != (source,) or tuple(old.order) != order:
                 old.operands = (source,)
                 old.attributes["order"] = order

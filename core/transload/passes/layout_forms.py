@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 
 __all__ = [
     "Form", "Shape", "after_permute", "channels_first", "channels_last", "compose", "dropping", "extended", "inserting",
@@ -18,12 +19,16 @@ __all__ = [
 Form = tuple[int, ...]
 Shape = tuple[int | None, ...]
 
+_remembered = lru_cache(maxsize=4096)  # a network has few shapes and fewer forms, asked for again and again
 
+
+@_remembered
 def plain(rank: int) -> Form:
     """The identity."""
     return tuple(range(rank))
 
 
+@_remembered
 def is_plain(form: Form) -> bool:
     return all(index == dim for index, dim in enumerate(form))
 
@@ -38,6 +43,7 @@ def channels_first(rank: int) -> Form:
     return (0, rank - 1, *range(1, rank - 1)) if rank > 2 else plain(rank)
 
 
+@_remembered
 def inverse(form: Form) -> Form:
     back = [0] * len(form)
     for index, dim in enumerate(form):
@@ -45,11 +51,13 @@ def inverse(form: Form) -> Form:
     return tuple(back)
 
 
+@_remembered
 def compose(outer: Form, inner: Form) -> Form:
     """`result[j] = outer[inner[j]]`: the form of x that stores `Permute(x, outer)` in the form `inner`."""
     return tuple(outer[dim] for dim in inner)
 
 
+@_remembered
 def after_permute(form: Form, order: Form) -> Form:
     """The form that `Permute(x, order)` has where x is stored in `form` and nothing is moved."""
     return compose(inverse(order), form)
@@ -60,15 +68,18 @@ def order_between(source: Form, target: Form) -> Form:
     return compose(inverse(source), target)
 
 
+@_remembered
 def stored_shape(shape: Shape, form: Form) -> Shape:
     return tuple(shape[dim] for dim in form)
 
 
+@_remembered
 def same_memory(shape: Shape, a: Form, b: Form) -> bool:
     """Whether two forms lie alike in memory: they differ only in where dimensions of size 1 stand."""
     return a == b or [dim for dim in a if shape[dim] != 1] == [dim for dim in b if shape[dim] != 1]
 
 
+@_remembered
 def volume(shape: Shape) -> int:
     """How many elements, an unknown dimension counted as 1: a weight for costs, not a size."""
     return math.prod(1 if size is None else size for size in shape)

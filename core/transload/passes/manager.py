@@ -10,9 +10,11 @@ import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin
 
-from ..errors import InternalError, UsageError
+from ..conversion import dialects_in
+from ..errors import InternalError, PassError, UsageError
 from ..ir import Module
 from ..ir.verify import check
 from ..plugin import resolve
@@ -38,6 +40,8 @@ class Step:
     name: str
     run: Callable[..., Any]
     options: dict[str, Any] = field(default_factory=dict)
+    requires: tuple[str, ...] = ()
+    produces: tuple[str, ...] = ()
 
 
 class Pipeline:
@@ -64,7 +68,10 @@ class Pipeline:
         `print_after(name, module)` is called after each pass.
         """
         records = []
+        produced: set[str] = set()
         for step in self.steps:
+            _check_requirements(step, module, produced)
+            produced.update(step.produces)
             start = time.perf_counter()
             modified = bool(step.run(module, **step.options))
             records.append(PassRecord(step.name, time.perf_counter() - start, modified))
@@ -73,6 +80,22 @@ class Pipeline:
             if verify_each and (findings := check(module)):
                 raise InternalError(f"pass {step.name!r} made invalid IR", findings)
         return records
+
+
+def _no_options(module: Module) -> None:
+    """The signature of a conversion that is a table alone."""
+
+
+def _check_requirements(step: Step, module: Module, produced: set[str]) -> None:
+    """Raise `PassError` where a module with ops has neither the dialect or state that a pass requires, nor what it produces."""
+    if not step.requires:
+        return
+    present = set(dialects_in(module))
+    missing = [name for name in step.requires if name not in present | produced]
+    if missing and present and not present & set(step.produces):
+        raise PassError(
+            f"pass {step.name!r} requires {', '.join(missing)}; the module is in {', '.join(sorted(present))}",
+            hint="run what produces it first: `transload passes` lists what each pass requires and produces")
 
 
 _ITEM = re.compile(r"\s*([\w.-]+)\s*(?:\{([^{}]*)\})?\s*(?:,|$)")
@@ -94,18 +117,20 @@ def _split(text: str) -> list[tuple[str, str]]:
 def _step(name: str, options: str) -> Step:
     there = host()
     if name in there.passes:
-        return Step(name, *_bind(name, resolve(there.passes[name].run), options))
+        known = there.passes[name]
+        return Step(name, *_bind(name, resolve(known.run), options), known.requires, known.produces)
     conversion = there.conversions.get(name)
     if conversion is not None and conversion.extends is None:
         from ..conversion import apply_conversion
 
-        given = {key: value for key, _, value in (item.partition("=") for item in re.split(r"[\s,]+", options) if item)}
+        takes = resolve(conversion.run) if conversion.run is not None else _no_options
+        _, given = _bind(name, takes, options)
 
         def convert(module: Module, **more: Any) -> bool:
             apply_conversion(conversion, module, **more)
             return True
 
-        return Step(name, convert, given)
+        return Step(name, convert, given, (conversion.source,), (conversion.target,))
     names = [*there.passes, *(c.name for c in there.conversions.values() if c.extends is None)]
     guess = nearest(name, names)
     raise UsageError(f"no pass is called {name!r}", hint=(f"did you mean {guess!r}? " if guess else "") + f"passes: {', '.join(names)}")
@@ -113,7 +138,8 @@ def _step(name: str, options: str) -> Step:
 
 def _bind(name: str, run: Callable[..., Any], text: str) -> tuple[Callable[..., Any], dict[str, Any]]:
     """The function and its options, read from `key=value` texts by the types of its keyword parameters."""
-    parameters = {p.name: p for p in list(inspect.signature(run, eval_str=True).parameters.values())[1:]}
+    parameters = {p.name: p for p in list(inspect.signature(run, eval_str=True).parameters.values())[1:]
+                  if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)}
     options: dict[str, Any] = {}
     for item in re.split(r"[\s,]+", text.strip()):
         if not item:
@@ -125,11 +151,15 @@ def _bind(name: str, run: Callable[..., Any], text: str) -> tuple[Callable[..., 
             raise UsageError(
                 f"pass {name!r} has no option {key!r}",
                 hint=(f"did you mean {guess!r}? " if guess else "") + f"options: {', '.join(parameters) or 'none'}")
+        if key in options:
+            raise UsageError(f"option {key} of pass {name!r} is given twice")
         options[key] = _typed(name, key, value if equals else "true", parameter.annotation)
     return run, options
 
 
 def _typed(name: str, key: str, value: str, wanted: Any) -> Any:
+    if isinstance(wanted, UnionType) or get_origin(wanted) is Union:  # `int | None`: as the first of them
+        wanted = next(part for part in get_args(wanted) if part is not NoneType)
     if wanted is bool:
         if value.lower() in ("true", "1"):
             return True
@@ -141,4 +171,7 @@ def _typed(name: str, key: str, value: str, wanted: Any) -> Any:
             return wanted(value)
         except ValueError:
             raise UsageError(f"option {key} of pass {name!r} must be {wanted.__name__}, not {value!r}") from None
+    choices = get_args(wanted) if get_origin(wanted) is Literal else ()
+    if choices and value not in choices:
+        raise UsageError(f"option {key} of pass {name!r} must be {' or '.join(map(str, choices))}, not {value!r}")
     return value

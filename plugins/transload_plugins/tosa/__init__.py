@@ -24,7 +24,8 @@ def register_readers(register: Any) -> None:
 
 @hookimpl
 def register_writers(register: Any) -> None:
-    register(Writer("tosa", "tosa", (".tosa",), f"{_HERE}.flatbuffer.writer:write", "TOSA flatbuffers, specification 1.0 or 1.1."))
+    register(Writer(
+        "tosa", "tosa", (".tosa",), f"{_HERE}.flatbuffer.writer:write", "TOSA flatbuffers, specification 1.0 or 1.1."))
 
 
 @hookimpl

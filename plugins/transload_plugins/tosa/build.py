@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from transload.ir import BF16, BOOL, Dense, F16, F32, I8, I16, I32, I48, TensorType, Type, Value, dtype_of
+from transload.ir import BF16, BOOL, F16, F32, I8, I16, I32, I48, Dense, TensorType, Type, Value, dtype_of
 from transload.ir.attributes import FloatAttr, IntAttr
 from transload.ir.build import Builder, constant_of
 from transload.ir.types import INDEX, FloatType
@@ -19,7 +19,8 @@ from transload.ir.types import INDEX, FloatType
 from .dialect.base import shape_type, storage, storage_of
 
 __all__ = [
-    "cast", "clamp", "concat", "const", "equal_rank", "float_scalar_like", "identity", "is_splat", "mul", "negate", "pad", "reshape", "rescale", "scalar",
+    "cast", "clamp", "concat", "const", "equal_rank", "float_scalar_like", "identity", "is_splat", "mul", "negate", "pad",
+    "reshape", "rescale", "scalar",
     "shape_const", "slice_", "table", "tile", "transpose", "zero_point",
 ]
 
@@ -61,7 +62,8 @@ def equal_rank(rw: Builder, *values: Value) -> tuple[Value, ...]:
     """The values with sizes of 1 put in front, so that all have the rank of the greatest: TOSA broadcasts no ranks."""
     rank = max(value.rank for value in values)
     return tuple(
-        value if value.rank == rank else reshape(rw, value, (1,) * (rank - value.rank) + _static(value.shape)) for value in values)
+        value if value.rank == rank else reshape(
+            rw, value, (1,) * (rank - value.rank) + _static(value.shape)) for value in values)
 
 
 def _static(shape: tuple[int | None, ...]) -> tuple[int, ...]:
@@ -186,7 +188,8 @@ def rescale(
     multiplier_type = I32 if scale32 else I16
     return rw.emit(
         "tosa.rescale", x, const(rw, np.asarray(multipliers, dtype_of(multiplier_type)).reshape(-1)),
-        const(rw, np.asarray(shifts, np.int8).reshape(-1)), zero_point(rw, input_zp, x.element), zero_point(rw, output_zp, element),
+        const(rw, np.asarray(shifts, np.int8).reshape(-1)), zero_point(rw, input_zp, x.element),
+        zero_point(rw, output_zp, element),
         element=element, scale32=scale32, rounding_mode=rounding, per_channel=per_channel, input_unsigned=input_unsigned,
         output_unsigned=output_unsigned)
 

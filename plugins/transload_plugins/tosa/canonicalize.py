@@ -47,7 +47,7 @@ def simplify_reshape(op: Op, rw: Rewriter) -> Any:
     """A reshape to the same shape goes; of a reshape, it takes the place of both; of a constant, it is done now."""
     source, result = op.operands[0], op.result
     shape = result.type.shape if isinstance(result.type, TensorType) else None
-    if source.type == result.type and result.type.is_static:  # type: ignore[attr-defined]
+    if source.type == result.type and shape is not None and None not in shape:
         return source
     if shape is None or None in shape:
         return KEPT
@@ -133,7 +133,7 @@ def pad_nothing(op: Op, rw: Rewriter) -> Any:
 def slice_all(op: Op, rw: Rewriter) -> Any:
     """A slice of the whole; a slice of a slice becomes one."""
     start, size = dims_of(op.start), dims_of(op.size)
-    if start is None or size is None or not op.result.type.is_static:
+    if start is None or size is None or not isinstance(op.result.type, TensorType) or not op.result.type.is_static:
         return KEPT
     if op.input1.type.shape == size:
         return _if_unchanged(op)

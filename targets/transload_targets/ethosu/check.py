@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from transload.errors import Finding, merge_findings
-from transload.ir import FloatType, Module, Op, QuantType, TensorType
+from transload.ir import Module, Op
 
 from .accelerators import FAMILIES, Accelerator
 from .constraints import constraints_of
 from .facts import ANY_TYPES, accepted, is_known, signature, signatures_of
+from .host_parts import has_floats
 
 __all__ = ["check_module", "refusals"]
 
@@ -25,7 +27,8 @@ HINTS = {
 def check_module(module: Module, accelerator: Accelerator) -> Sequence[Finding]:
     """Every reason why Vela would refuse the module for this accelerator; findings that differ only in names are joined."""
     family = accelerator.family
-    return merge_findings([finding for op in module.ops() if op.name not in STRUCTURE for finding in refusals(op, family)])
+    found = merge_findings([finding for op in module.ops() if op.name not in STRUCTURE for finding in refusals(op, family)])
+    return [replace(finding, names=tuple(dict.fromkeys(finding.names))) for finding in found]
 
 
 def refusals(op: Op, family: str) -> list[Finding]:
@@ -53,7 +56,7 @@ def _wrong_types(op: Op, family: str) -> tuple[str, str] | None:
     """Why the op's element types are not taken, and what to do; None where they are."""
     if op.dialect != "tosa":
         return "Vela takes ops of TOSA only", "convert the model to the tosa dialect"
-    if _has_floats(op):
+    if has_floats(op):
         return (f"{FAMILIES[family]} computes with integers only, and this works on floats",
                 "quantize the model first (int8, or int16 activations)")
     if accepted(op, family) != "no":
@@ -68,13 +71,3 @@ def _wrong_types(op: Op, family: str) -> tuple[str, str] | None:
     given = "" if op.name in ANY_TYPES else signature(op)
     return (f"{FAMILIES[family]} takes {', '.join(takes)} here, not {given}",
             "; ".join(text for text in (HINTS.get(op.name, ""), elsewhere) if text))
-
-
-def _has_floats(op: Op) -> bool:
-    """Whether data of the op are floats (a quantized type is stored as integers)."""
-    for value in (*op.operands, *op.results):
-        if isinstance(value.type, TensorType):
-            element = value.type.element
-            if isinstance(element.storage if isinstance(element, QuantType) else element, FloatType):
-                return True
-    return False

@@ -54,6 +54,7 @@ class Settings:
     arena_cache_size: int = 0
     output_format: str = "raw"
     config: str = ""
+    float_ops: str = "edges"
     timeout: int = 600
 
     @classmethod
@@ -66,6 +67,7 @@ class Settings:
         settings = cls(system, memory, config=config, **given)  # type: ignore[arg-type]
         _one_of("optimise", settings.optimise, ("Performance", "Size"))
         _one_of("output_format", settings.output_format, ("raw", "tflite"))
+        _one_of("float_ops", settings.float_ops, ("edges", "host", "refuse"))
         if config:
             if not Path(config).is_file():
                 raise UsageError(f"option config: there is no file {config}")

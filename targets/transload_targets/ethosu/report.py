@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from transload.ir import Module, Op, Value, input_names, output_names
+
 from .accelerators import Accelerator
 from .compiler import Compiled, Settings, vela_version
+from .host_parts import Parts, affine
 
 __all__ = ["make_report"]
 
@@ -16,11 +20,16 @@ MEMORIES = ("sram", "dram", "on_chip_flash", "off_chip_flash")
 CYCLES_ARE = "Vela's estimates; measure on a model of the chip or on the chip itself"
 
 
-def make_report(compiled: Compiled, accelerator: Accelerator, settings: Settings) -> dict[str, Any]:
-    """What Vela says about the compiled model. Times are of one inference at the clock of the system configuration."""
+def make_report(compiled: Compiled, accelerator: Accelerator, settings: Settings, parts: Parts) -> dict[str, Any]:
+    """What Vela says about the compiled model, and what is left to the host.
+
+    Times are of one inference on the NPU, at the clock of the system configuration.
+    """
     summary = _rows(compiled.summary)[0]
     ops = [_op(row) for row in _rows(compiled.layers)] if compiled.layers is not None else []
-    placed = [op for op in ops if op["on"] == "NPU"]
+    placed = sum(op["on"] == "NPU" for op in ops)
+    left = [{"tensor": op.origin, "op": op.name, "on": "host"} for op in parts.host_ops]
+    main = parts.core.main
     memory = {name: _number(summary[f"{name}_memory_used"]) for name in MEMORIES}
     return {
         "accelerator": accelerator.name,
@@ -46,11 +55,23 @@ def make_report(compiled: Compiled, accelerator: Accelerator, settings: Settings
         "feature_maps_in": summary["feature_map_storage_area"],
         "weight_bytes": {
             "original": _whole(summary["total_original_weights"]), "encoded": _whole(summary["total_npu_encoded_weights"])},
-        "npu_ops": len(placed),
-        "cpu_ops": len(ops) - len(placed),
-        "npu_percent": 100.0 * len(placed) / len(ops) if ops else 100.0,
-        "ops": ops,
+        "npu_ops": placed,
+        "cpu_ops": len(ops) - placed + len(left),
+        "npu_percent": 100.0 * placed / (len(ops) + len(left)) if ops else 0.0,
+        "inputs": [_tensor(name, value, parts.before) for name, value in zip(input_names(main), _values(main, 0), strict=True)],
+        "outputs": [_tensor(name, value, parts.after) for name, value in zip(output_names(main), _values(main, 1), strict=True)],
+        "ops": [*ops, *left],
     }
+
+
+def _values(main: Op, side: int) -> Sequence[Value]:
+    block = main.regions[0].block
+    return block.terminator.operands if side else block.arguments
+
+
+def _tensor(name: str, value: Value, host: Module | None) -> dict[str, Any]:
+    """An input or output of the compiled model, with the quantization that the host does or undoes."""
+    return {"name": name, "type": str(value.type), **(affine(host, name) or {})}
 
 
 def _op(row: dict[str, str]) -> dict[str, Any]:

@@ -15,13 +15,18 @@ if TYPE_CHECKING:
     from transload.errors import Finding
     from transload.ir import Module
 
-    from .compiler import VelaRefusal
+    from .compiler import Settings, VelaRefusal
+    from .host_parts import Parts
 
 __all__ = ["EthosU"]
 
 
 class EthosU(Target):
-    """One Ethos-U configuration. Artifacts: the model compiled by Vela, and the `.tosa` file it was compiled from."""
+    """One Ethos-U configuration.
+
+    Artifacts: the model compiled by Vela, the `.tosa` file it was compiled from, and `.tosa` files of what is
+    left to the host, where anything is.
+    """
 
     accepts = ("tosa",)
 
@@ -41,6 +46,8 @@ class EthosU(Target):
             "arena_cache_size": (int, 0, "bytes of the arena or cache; 0: what the memory mode says"),
             "output_format": (str, "raw", "raw: .npz of command stream, weights and addresses; tflite: a .tflite for TFLM"),
             "config": (str, "", "a Vela configuration file of your own, with the sections that the options above name"),
+            "float_ops": (str, "edges", "edges: leave quantizing of inputs and dequantizing of outputs to the host; host: also all "
+                                        "that follows the first float op; refuse: neither"),
             "timeout": (int, 600, "seconds that Vela may take"),
         }
 
@@ -58,8 +65,8 @@ class EthosU(Target):
         from .check import check_module
         from .compiler import Settings
 
-        Settings.of(options, self.accelerator)  # a wrong option is said before anything runs
-        return check_module(module, self.accelerator)
+        settings = Settings.of(options, self.accelerator)  # a wrong option is said before anything runs
+        return check_module(_parts(module, settings).core, self.accelerator)
 
     def emit(self, module: Module, directory: Path, stem: str, options: Mapping[str, Any]) -> Emitted:
         from transload.plugin import resolve
@@ -69,17 +76,34 @@ class EthosU(Target):
         from .report import make_report
 
         settings = Settings.of(options, self.accelerator)
+        parts = _parts(module, settings)
+        write = resolve(host().get("writers", "tosa").write)
         tosa = directory / f"{stem}.tosa"
-        resolve(host().get("writers", "tosa").write)(module, tosa)
+        write(parts.core, tosa)
         with tempfile.TemporaryDirectory(prefix=".vela-", dir=directory) as workplace:
             try:
                 compiled = compile_file(tosa, self.accelerator, settings, Path(workplace))
             except VelaRefusal as refusal:
-                raise _named(refusal, module, self.name) from None
+                raise _named(refusal, parts.core, self.name) from None
             artifact = directory / f"{stem}_{self.name}{compiled.model.suffix}"
             compiled.model.replace(artifact)
-            report = make_report(compiled, self.accelerator, settings)
-        return Emitted([artifact, tosa], report)
+            report = make_report(compiled, self.accelerator, settings, parts)
+        files = [artifact, tosa]
+        for name, part in (("before", parts.before), ("after", parts.after)):
+            if part is not None:
+                files.append(directory / f"{stem}_host_{name}.tosa")
+                write(part, files[-1])
+        return Emitted(files, report)
+
+
+def _parts(module: Module, settings: Settings) -> Parts:
+    """What goes to the NPU, and what the options leave to the host."""
+    from .host_parts import Parts, cut
+
+    if settings.float_ops == "refuse":
+        return Parts(module)
+    parts = cut(module)
+    return parts if settings.float_ops == "host" or parts.only_conversions else Parts(module)
 
 
 def _named(refusal: VelaRefusal, module: Module, target: str) -> Exception:

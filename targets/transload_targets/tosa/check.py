@@ -29,7 +29,8 @@ def findings_of(module: Module, version: str = "1.0", level: str = "8k") -> list
         block = function.regions[0].block
         for argument in block.arguments:
             findings += [
-                Finding(f"input {argument.name or argument.index}", why, hint=hint) for why, hint in _type_reasons(argument.type, level)]
+                Finding(f"input {argument.name or argument.index}", why, hint=hint)
+                for why, hint in _type_reasons(argument.type, level)]
     if "main" not in functions:
         findings.append(Finding("the module", "has no function main"))
     for op in module.ops():
@@ -69,8 +70,8 @@ def _type_reasons(type_: Type, level: str) -> Iterator[tuple[str, str]]:
         return
     if not type_.is_static:
         yield "has sizes that are known only when the model runs", "give the inputs static shapes: --input name=1x224x224x3"
-    elif level != "none" and len(type_.shape) > MAX_RANK:  # type: ignore[arg-type]
-        yield f"has rank {len(type_.shape)}, and level 8K ends at {MAX_RANK}", "merge dimensions, or ask for level=none"  # type: ignore[arg-type]
+    elif level != "none" and (type_.rank or 0) > MAX_RANK:
+        yield f"has rank {type_.rank}, and level 8K ends at {MAX_RANK}", "merge dimensions, or ask for level=none"
     element = type_.element
     if isinstance(element, QuantType):
         yield f"still has the quantized type {element}", "run strip-quant-types"
@@ -78,4 +79,4 @@ def _type_reasons(type_: Type, level: str) -> Iterator[tuple[str, str]]:
         yield f"has elements of {element}, which TOSA does not have", "unsigned tensors are rescaled to signed ones"
 
 
-_ELEMENTS = frozenset("i1 i4 i8 i16 i32 i48 i64 f16 bf16 f32 f8E4M3FN f8E5M2".split())
+_ELEMENTS = frozenset(["i1", "i4", "i8", "i16", "i32", "i48", "i64", "f16", "bf16", "f32", "f8E4M3FN", "f8E5M2"])

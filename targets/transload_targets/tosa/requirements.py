@@ -15,7 +15,8 @@ _BY_OP = {
 }
 _INT16_OPS = frozenset(
     f"tosa.{name}" for name in (
-        "argmax", "avg_pool2d", "max_pool2d", "conv2d", "conv3d", "depthwise_conv2d", "transpose_conv2d", "matmul", "clamp", "table",
+        "argmax", "avg_pool2d", "max_pool2d", "conv2d", "conv3d", "depthwise_conv2d", "transpose_conv2d", "matmul", "clamp",
+        "table",
         "concat", "resize"))
 """Operators whose int16 modes belong to the extension; those of the rest belong to the integer profile."""
 _ANY_PROFILE = frozenset(
@@ -38,7 +39,7 @@ def requirements_of(module: Module) -> dict[str, Any]:
         rounding = op.attributes.get("rounding_mode")
         if rounding in ("DOUBLE_ROUND", "INEXACT_ROUND"):
             extensions.add(rounding.replace("_", "").lower())
-        if op.declaration is not None and getattr(op.declaration.definition, "since", "1.0") == "1.1" and op.name.endswith(("_shape", "dim")):
+        if op.name == "tosa.dim" or (op.name.endswith("_shape") and op.name != "tosa.const_shape"):
             extensions.add("shape")
         _by_elements(op, profiles, extensions)
     return {"profiles": sorted(profiles), "extensions": sorted(extensions)}
@@ -60,6 +61,12 @@ def _by_elements(op: Op, profiles: set[str], extensions: set[str]) -> None:
             extensions.add("int16")
         elif element in ("f16", "f32"):
             profiles.add("pro_fp")
-        elif not (element in ("i1", "i32") and op.name in _ANY_PROFILE) and not (element == "i1" and op.name in _MOVES):
-            if op.name not in ("tosa.const", "tosa.identity"):
-                profiles.add("pro_int")
+        elif not _in_any_profile(op.name, element):
+            profiles.add("pro_int")
+
+
+def _in_any_profile(name: str, element: str) -> bool:
+    """Whether both profiles have the operator's mode for these integers or booleans."""
+    if name in ("tosa.const", "tosa.identity"):
+        return True
+    return (element in ("i1", "i32") and name in _ANY_PROFILE) or (element == "i1" and name in _MOVES)

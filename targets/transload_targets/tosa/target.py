@@ -20,7 +20,7 @@ VERSIONS = ("1.0", "1.1")
 
 
 class TosaTarget(Target):
-    """TOSA 1.0: `STEM.tosa`, the flatbuffer that compilers and the reference model read, and `STEM.mlir`, for `tosa-opt` and people."""
+    """`STEM.tosa`, the flatbuffer that compilers and the reference model read, and `STEM.mlir`, for `tosa-opt` and people."""
 
     name = "tosa"
     doc = "TOSA: a .tosa flatbuffer and MLIR text."

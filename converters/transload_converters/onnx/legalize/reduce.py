@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import BOOL, I64, IntegerType, Op, Value
+from transload.ir import BOOL, I64, FusedLocation, IntegerType, Op, Value
 from transload.rewrite import Rewriter
 
 from .table import (
@@ -92,7 +92,8 @@ def top_k(op: Op, rw: Rewriter) -> list[Value]:
         raise Unsupported("attribute 'k' is missing")
     axis = axis_of(attr(op, "axis", -1), len(shape_of(value)))
     values, indices = rw.emit(
-        "top.TopK", value, axis=axis, k=int(k), largest=bool(attr(op, "largest", 1)), sorted=bool(attr(op, "sorted", 1)))
+        "top.TopK", value, axis=axis, k=int(k), largest=bool(attr(op, "largest", 1)), sorted=bool(attr(op, "sorted", 1)),
+        location=FusedLocation((op.results[0].name, None)))
     return [values, cast(rw, indices, I64)]
 
 

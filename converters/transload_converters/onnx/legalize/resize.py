@@ -37,9 +37,13 @@ def _resize_by_scales(op: Op, rw: Rewriter, value: Value, scales: Sequence[float
     if len(scales) != len(shape) or min(scales, default=1) <= 0:
         raise Unsupported(f"scales {tuple(scales)} do not fit a tensor of shape {shape}")
     sizes = [math.floor(size * scale) for size, scale in zip(shape, scales, strict=True)]
-    mode = {"bilinear": "linear"}.get(mode, mode)
-    attributes: dict[str, Any] = {"mode": mode, "coord_mode": "asymmetric", "nearest_mode": "floor"}
-    return _interpolate(rw, value, sizes, scales, attributes)
+    attributes: dict[str, Any] = {"mode": {"bilinear": "linear"}.get(mode, mode), "coord_mode": "asymmetric"}
+    if attributes["mode"] != "nearest":
+        return _interpolate(rw, value, sizes, scales, attributes)
+    # onnxruntime takes the element before where a dimension grows, and the one behind where it shrinks.
+    grown = [max(scale, 1.0) for scale in scales]
+    value = _interpolate(rw, value, [max(a, b) for a, b in zip(sizes, shape, strict=True)], grown, {**attributes, "nearest_mode": "floor"})
+    return _interpolate(rw, value, sizes, [min(scale, 1.0) for scale in scales], {**attributes, "nearest_mode": "ceil"})
 
 
 @TABLE("onnx.Resize", stored="carried")

@@ -65,19 +65,25 @@ def activate(rw: Rewriter, op: Op, value: Value, activation: str) -> Value:
 
 # --- shapes and constants
 
-def static_shape(value: Value, what: str) -> tuple[int, ...]:
-    """The shape of a value; `Unsupported` where a dimension is known only at run time."""
+def static_shape(value: Value, what: str, rank: int | None = None, least: int = 0) -> tuple[int, ...]:
+    """The shape of a value, of `rank` or at least `least` dimensions; `Unsupported` where it is not known."""
     shape = getattr(value.type, "shape", None)
     if shape is None or None in shape:
         raise Unsupported(
             f"the shape of {what} is known only at run time: {value.type}",
             "give all inputs fixed shapes; sizes that depend on the data cannot be compiled")
+    if len(shape) < least or rank not in (None, len(shape)):
+        wanted = f"at least {least}" if rank is None else str(rank)
+        raise Unsupported(f"{what} must have {wanted} dimensions, and has the shape {list(shape)}")
     return shape
 
 
 def constant_ints(rw: Rewriter, value: Value | None, what: str) -> tuple[int, ...]:
     """The integers of a constant tensor, flattened."""
-    return tuple(int(number) for number in np.asarray(rw.need_constant(value, what)).reshape(-1))
+    array = np.asarray(rw.need_constant(value, what))
+    if array.dtype.kind not in "iu":
+        raise Unsupported(f"{what} must be integers, and are {array.dtype}")
+    return tuple(array.reshape(-1).tolist())
 
 
 def axis_of(rw: Rewriter, value: Value | None, what: str = "the axis") -> int:

@@ -88,7 +88,7 @@ def one_hot(op: Op, rw: Rewriter) -> Value:
 def matrix_diag(op: Op, rw: Rewriter) -> Value:
     """MATRIX_DIAG: each vector on the diagonal of a matrix of zeros."""
     value = op.operands[0]
-    size = static_shape(value, "the diagonals")[-1]
+    size = static_shape(value, "the diagonals", least=1)[-1]
     mask = rw.constant(np.eye(size, dtype=np.bool_), element=BOOL)
     rows = rw.emit("top.Unsqueeze", value, axes=(-1,))
     zero = rw.constant(np.zeros((), dtype_of(value.element)), element=value.element)
@@ -99,7 +99,7 @@ def matrix_diag(op: Op, rw: Rewriter) -> Value:
 def matrix_set_diag(op: Op, rw: Rewriter) -> Value:
     """MATRIX_SET_DIAG: the main diagonal, which has as many elements as the shorter side."""
     value, diagonal = op.operands
-    n_rows, n_columns = static_shape(value, "the matrices")[-2:]
+    n_rows, n_columns = static_shape(value, "the matrices", least=2)[-2:]
     mask = rw.constant(np.eye(n_rows, n_columns, dtype=np.bool_), element=BOOL)
     along = rw.emit("top.Unsqueeze", diagonal, axes=(-1,) if n_rows <= n_columns else (-2,))
     return emit_like(rw, op, "top.Where", mask, along, value)

@@ -33,8 +33,9 @@ def _convolution(
     group: int,
 ) -> Value:
     """A convolution with weights already in the hub's order; hybrid ones by LiteRT's hybrid kernel."""
-    kernels = static_shape(weights, "the filter")[1:-1]
-    sizes = static_shape(value, "the input")[1:-1]
+    rank = len(strides) + 2
+    kernels = static_shape(weights, "the filter", rank)[1:-1]
+    sizes = static_shape(value, "the input", rank)[1:-1]
     geometry: dict[str, Any] = {
         "kernel_shape": kernels, "strides": strides, "dilations": dilations, "group": group, "layout": layout,
         "pads": pads_for(op.attribute("padding"), sizes, kernels, strides, dilations),
@@ -48,7 +49,7 @@ def _convolution(
 def conv_2d(op: Op, rw: Rewriter) -> Value:
     """CONV_2D: the filter is O, height, width, I; with I less than the input's channels the convolution is grouped."""
     value, weights = op.operands[:2]
-    channels, per_group = static_shape(value, "the input")[-1], static_shape(weights, "the filter")[-1]
+    channels, per_group = static_shape(value, "the input", 4)[-1], static_shape(weights, "the filter", 4)[-1]
     if per_group == 0 or channels % per_group:
         raise Unsupported(f"{channels} input channels do not fit a filter of {per_group}")
     return _convolution(op, rw, value, weights, op.bias, _strides(op), _dilations(op), channels // per_group)
@@ -59,7 +60,7 @@ def depthwise_conv_2d(op: Op, rw: Rewriter) -> Value:
     """DEPTHWISE_CONV_2D: the filter is 1, height, width, channels times multiplier; one group a channel."""
     value, weights = op.operands[:2]
     turned = rw.emit("top.Permute", weights, order=(3, 1, 2, 0))
-    channels = static_shape(value, "the input")[-1]
+    channels = static_shape(value, "the input", 4)[-1]
     return _convolution(op, rw, value, turned, op.bias, _strides(op), _dilations(op), channels)
 
 
@@ -68,7 +69,7 @@ def conv_3d(op: Op, rw: Rewriter) -> Value:
     """CONV_3D: the filter is depth, height, width, I, O."""
     value, weights = op.operands[:2]
     turned = rw.emit("top.Permute", weights, order=(4, 0, 1, 2, 3))
-    channels, per_group = static_shape(value, "the input")[-1], static_shape(turned, "the filter")[-1]
+    channels, per_group = static_shape(value, "the input", 5)[-1], static_shape(turned, "the filter", 5)[-1]
     if per_group == 0 or channels % per_group:
         raise Unsupported(f"{channels} input channels do not fit a filter of {per_group}")
     return _convolution(op, rw, value, turned, op.bias, _strides(op, "dhw"), _dilations(op, "dhw"), channels // per_group)
@@ -85,8 +86,9 @@ def transposed(
     """
     if is_hybrid(value, weights):
         raise Unsupported("a transposed convolution of floats with quantized weights does not run in LiteRT either")
-    kernels = static_shape(weights, "the filter")[1:-1]
-    sizes = static_shape(value, "the input")[1:-1]
+    rank = len(strides) + 2
+    kernels = static_shape(weights, "the filter", rank)[1:-1]
+    sizes = static_shape(value, "the input", rank)[1:-1]
     begins, ends, extras = [], [], []
     for size, kernel, stride, out in zip(sizes, kernels, strides, wanted, strict=True):
         begin = same_padding(out, kernel, stride)[0] if padding == "SAME" else 0

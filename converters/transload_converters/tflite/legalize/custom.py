@@ -57,7 +57,7 @@ def transpose_conv_bias(op: Op, rw: Rewriter) -> Value:
     if padding not in (1, 2) or min(stride_w, stride_h) < 1:
         raise Unsupported(f"its padding {padding} and strides {stride_h}, {stride_w} are not possible")
     strides = (stride_h, stride_w)
-    sizes, kernels = static_shape(value, "the input")[1:-1], static_shape(weights, "the weights")[1:-1]
+    sizes, kernels = static_shape(value, "the input", 4)[1:-1], static_shape(weights, "the weights", 4)[1:-1]
     same = padding == 1
     wanted = tuple(
         size * stride if same else (size - 1) * stride + kernel for size, stride, kernel in zip(sizes, strides, kernels, strict=True))

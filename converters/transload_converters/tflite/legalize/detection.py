@@ -64,8 +64,9 @@ def detection_postprocess(op: Op, rw: Rewriter) -> tuple[Value, ...]:
     options = _options(op)
     encodings, predictions, anchors = (
         value if is_float(value) else rw.emit("top.Cast", value, element=F32) for value in op.operands[:3])
-    batch, count, columns = static_shape(encodings, "the boxes")
-    n_classes = static_shape(predictions, "the scores")[-1]
+    static_shape(anchors, "the anchors", 2)
+    batch, count, columns = static_shape(encodings, "the boxes", 3)
+    n_classes = static_shape(predictions, "the scores", 3)[-1]
     background = n_classes - options.num_classes
     if batch != 1 or columns < 4 or background not in (0, 1) or options.num_classes < 1:
         raise Unsupported(f"a batch of {batch}, boxes of {columns} numbers, or {n_classes} scores for {options.num_classes} classes")

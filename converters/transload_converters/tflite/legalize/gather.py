@@ -61,7 +61,7 @@ def sparse_to_dense(op: Op, rw: Rewriter) -> Value:
     rank = indices.rank
     if rank < 2:  # one subscript, or a list of places in a vector
         indices = rw.emit("top.Reshape", indices, shape=(-1, 1))
-    count = static_shape(indices, "the indices")[0]
+    count = static_shape(indices, "the indices", 2)[0]
     if values.rank == 0:
         values = rw.emit("top.Expand", values, shape=(count,))
     ground = rw.emit("top.Fill", rw.emit("top.Reshape", default, shape=()), shape=wanted)
@@ -103,5 +103,5 @@ def segment_sum(op: Op, rw: Rewriter) -> Value:
     """SEGMENT_SUM: ids are constant, because the number of segments is the last one's plus 1."""
     value, ids = op.operands
     numbers = constant_ints(rw, ids, "the segment ids, on which the size of the result depends,")
-    shape = (max(numbers, default=-1) + 1, *static_shape(value, "the input")[1:])
+    shape = (max(numbers, default=-1) + 1, *static_shape(value, "the input", least=1)[1:])
     return _scatter(op, rw, shape, 0, rw.emit("top.Unsqueeze", ids, axes=(-1,)), value, "add")

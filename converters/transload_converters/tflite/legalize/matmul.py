@@ -20,7 +20,7 @@ def fully_connected(op: Op, rw: Rewriter) -> Value:
     value, weights = op.operands[:2]
     if op.attribute("weights_format") != "DEFAULT":
         raise Unsupported(f"the weights are stored in the order {op.attribute('weights_format')}, which is not supported")
-    outputs, inputs = static_shape(weights, "the weights")
+    outputs, inputs = static_shape(weights, "the weights", 2)
     sizes = static_shape(value, "the input")
     keep = op.attribute("keep_num_dims") and bool(sizes) and sizes[-1] == inputs
     if not keep and (len(sizes) != 2 or sizes[-1] != inputs):
@@ -37,6 +37,8 @@ def fully_connected(op: Op, rw: Rewriter) -> Value:
 def batch_matmul(op: Op, rw: Rewriter) -> Value:
     """BATCH_MATMUL: batch dimensions broadcast; adj_x and adj_y transpose the matrices."""
     left, right = op.operands
+    for value in (left, right):
+        static_shape(value, "a matrix", least=2)
     if is_hybrid(left, right):
         if op.attribute("adj_x"):
             order = (*range(left.rank - 2), left.rank - 1, left.rank - 2)

@@ -125,24 +125,26 @@ def _parts(op: Op, outcome: Any) -> Any:
 
 # --- padding and blocks
 
-def _paddings(rw: Rewriter, value: Value, padding: Value, what: str = "the padding") -> tuple[int, ...]:
+def _paddings(rw: Rewriter, padding: Value, what: str = "the padding") -> tuple[int, ...]:
     """Padding given as `[begin, end]` a dimension: all begins, then all ends."""
-    pairs = np.asarray(rw.need_constant(padding, what)).reshape(-1, 2)
-    return tuple(int(n) for n in (*pairs[:, 0], *pairs[:, 1]))
+    numbers = constant_ints(rw, padding, what)
+    if len(numbers) % 2:
+        raise Unsupported(f"{what} must be pairs of numbers, and is {list(numbers)}")
+    return numbers[0::2] + numbers[1::2]
 
 
 @TABLE("tfl.pad")
 def pad(op: Op, rw: Rewriter) -> Value:
     """PAD: with real zeros."""
     value = op.operands[0]
-    return emit_like(rw, op, "top.Pad", value, paddings=_paddings(rw, value, op.operands[1]))
+    return emit_like(rw, op, "top.Pad", value, paddings=_paddings(rw, op.operands[1]))
 
 
 @TABLE("tfl.padv2")
 def padv2(op: Op, rw: Rewriter) -> Value:
     """PADV2: with a value."""
     value, padding, fill = op.operands
-    paddings = _paddings(rw, value, padding)
+    paddings = _paddings(rw, padding)
     number = rw.constant_of(fill)
     if number is None or not isinstance(fill.element, FloatType | QuantType):
         scalar = rw.emit("top.Reshape", fill, shape=()) if fill.rank else fill
@@ -158,7 +160,7 @@ def mirror_pad(op: Op, rw: Rewriter) -> Value:
     """MIRROR_PAD: REFLECT leaves the outermost element out, SYMMETRIC repeats it."""
     value = op.operands[0]
     return emit_like(
-        rw, op, "top.Pad", value, paddings=_paddings(rw, value, op.operands[1]), mode=op.attribute("mode").lower())
+        rw, op, "top.Pad", value, paddings=_paddings(rw, op.operands[1]), mode=op.attribute("mode").lower())
 
 
 @TABLE("tfl.depth_to_space", "tfl.space_to_depth")
@@ -176,7 +178,7 @@ def space_to_batch_nd(op: Op, rw: Rewriter) -> Value:
     value, block, pads = op.operands
     return emit_like(
         rw, op, "top.SpaceToBatch", value, block_shape=constant_ints(rw, block, "the block's shape"),
-        pads=_paddings(rw, value, pads))
+        pads=_paddings(rw, pads))
 
 
 @TABLE("tfl.batch_to_space_nd")
@@ -185,7 +187,7 @@ def batch_to_space_nd(op: Op, rw: Rewriter) -> Value:
     value, block, crops = op.operands
     return emit_like(
         rw, op, "top.BatchToSpace", value, block_shape=constant_ints(rw, block, "the block's shape"),
-        crops=_paddings(rw, value, crops, "the crops"))
+        crops=_paddings(rw, crops, "the crops"))
 
 
 @TABLE("tfl.dilate")

@@ -18,7 +18,7 @@ def _geometry(op: Op) -> dict[str, Any]:
     strides = (op.attribute("stride_h"), op.attribute("stride_w"))
     if min(*kernels, *strides) < 1:
         raise Unsupported(f"the window {list(kernels)} and the strides {list(strides)} must be positive")
-    sizes = static_shape(op.operands[0], "the input")[1:-1]
+    sizes = static_shape(op.operands[0], "the input", 4)[1:-1]
     pads = pads_for(op.attribute("padding"), sizes, kernels, strides, (1, 1))
     return {"kernel_shape": kernels, "strides": strides, "pads": pads, "layout": layout}
 

@@ -103,7 +103,7 @@ def _sequence(op: Op, rw: Rewriter, lstm: Lstm) -> Value:
         # The input gate is 1 - sigmoid(z), z being the forget gate's sum; and that is sigmoid(-z).
         w_i, r_i, b_i = (rw.emit("top.Neg", part) for part in (w_f, r_f, b_f))  # type: ignore[misc]
         p_i = None if p_f is None else rw.emit("top.Neg", p_f)
-    hidden = static_shape(r_o, "the recurrent weights")[0]  # type: ignore[arg-type]
+    hidden = static_shape(r_o, "the recurrent weights", 2)[0]  # type: ignore[arg-type]
     zeros = rw.constant(np.zeros(hidden, np.float32))
     bias = rw.emit("top.Concat", *(part or zeros for part in (b_i, b_o, b_f, b_c)), *[zeros] * 4, axis=0)
     peephole = None
@@ -151,7 +151,7 @@ def basic_lstm(op: Op, rw: Rewriter) -> Any:
         raise Unsupported("a basic LSTM step of integers is not supported")
     joined = rw.emit("top.Concat", value, activations, axis=-1)
     sums = rw.emit("top.MatMul", joined, weights, bias, right_transpose=True)
-    size = static_shape(state, "the state")[-1]
+    size = static_shape(state, "the state", 2)[-1]
     input_gate, new, forget_gate, output_gate = rw.emit("top.Split", sums, axis=-1, split_size=(size,) * 4)
     kept = rw.emit("top.Mul", rw.emit("top.Sigmoid", forget_gate), state)
     added = rw.emit("top.Mul", rw.emit("top.Sigmoid", input_gate), rw.emit("top.Tanh", new))
@@ -168,7 +168,7 @@ def unidirectional_sequence_rnn(op: Op, rw: Rewriter) -> Value:
     if not is_float(value) or activation not in _ONNX_ACTIVATIONS:
         raise Unsupported(f"a recurrent layer of {value.element} with activation {activation} is not supported")
     weights, recurrent = (part if is_float(part) else rw.emit("top.Cast", part, element=F32) for part in (weights, recurrent))
-    hidden = static_shape(recurrent, "the recurrent weights")[0]
+    hidden = static_shape(recurrent, "the recurrent weights", 2)[0]
     both = rw.emit("top.Concat", bias, rw.constant(np.zeros(hidden, np.float32)), axis=0)
     name = _ONNX_ACTIVATIONS[activation]
     affine = {"activation_alpha": (1.0,), "activation_beta": (0.0,)} if name == "Affine" else {}

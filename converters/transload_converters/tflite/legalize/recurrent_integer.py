@@ -46,9 +46,9 @@ def integer_lstm(op: Op, rw: Rewriter, lstm: Lstm) -> Value:
     axis = lstm.time_axis
     steps = rw.emit("top.Unpack", lstm.value, axis=axis)
     inputs = [steps] if isinstance(steps, Value) else list(steps)
-    batch = static_shape(inputs[0], "the input")[0]
-    n_cells = static_shape(lstm.weights[3], "the weights")[0]  # type: ignore[arg-type]
-    n_outputs = static_shape(lstm.recurrent[3], "the recurrent weights")[1]  # type: ignore[arg-type]
+    batch = static_shape(inputs[0], "the input", 2)[0]
+    n_cells = static_shape(lstm.weights[3], "the weights", 2)[0]  # type: ignore[arg-type]
+    n_outputs = static_shape(lstm.recurrent[3], "the recurrent weights", 2)[1]  # type: ignore[arg-type]
     state = lstm.state or _zeros(rw, (batch, n_outputs), types.output)
     cell = lstm.cell or _zeros(rw, (batch, n_cells), types.cell)
     outputs = []

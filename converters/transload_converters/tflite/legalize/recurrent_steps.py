@@ -54,10 +54,10 @@ def unrolled_lstm(op: Op, rw: Rewriter, lstm: Lstm) -> Value:
     inputs = [steps] if isinstance(steps, Value) else list(steps)
     if lstm.reverse:
         inputs.reverse()
-    batch = static_shape(inputs[0], "the input")[0]
+    batch = static_shape(inputs[0], "the input", 2)[0]
     recurrent = lstm.recurrent[3]
-    cells = static_shape(lstm.weights[3], "the weights")[0]  # type: ignore[arg-type]
-    hidden = static_shape(recurrent, "the recurrent weights")[1]  # type: ignore[arg-type]
+    cells = static_shape(lstm.weights[3], "the weights", 2)[0]  # type: ignore[arg-type]
+    hidden = static_shape(recurrent, "the recurrent weights", 2)[1]  # type: ignore[arg-type]
     state = lstm.state or rw.constant(np.zeros((batch, hidden), np.float32))
     cell = lstm.cell or rw.constant(np.zeros((batch, cells), np.float32))
     outputs = []

@@ -46,7 +46,7 @@ def svdf(op: Op, rw: Rewriter) -> Value:
 
 def _newest(rw: Rewriter, times: Value) -> Value:
     """The last column of the time weights [filters, memory], as a vector."""
-    filters, memory = static_shape(times, "the time weights")
+    filters, memory = static_shape(times, "the time weights", 2)
     column = rw.emit("top.Slice", times, offset=(0, memory - 1), ends=(filters, memory), steps=(1, 1))
     return rw.emit("top.Reshape", column, shape=(filters,))
 
@@ -54,7 +54,7 @@ def _newest(rw: Rewriter, times: Value) -> Value:
 def _sum_ranks(op: Op, rw: Rewriter, products: Value) -> Value:
     """[N, units * rank] to [N, units]."""
     rank = op.attribute("rank")
-    batch, filters = static_shape(products, "the products")
+    batch, filters = static_shape(products, "the products", 2)
     if rank < 1 or filters % rank:
         raise Unsupported(f"{filters} filters do not fit the rank {rank}")
     if rank == 1:

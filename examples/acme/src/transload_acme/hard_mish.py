@@ -10,7 +10,7 @@ import numpy as np
 
 from transload import KernelTable, RewriteTable, Unsupported
 from transload.engine.quantized import dequantize, quantize
-from transload.ir import I8, FloatType, QuantType
+from transload.ir import I8, FloatAttr, FloatType, QuantType
 from transload.ir.declare import FLOAT, Dialect, attribute, constraint, operand, result
 
 ACME = Dialect("acme", "Operations of Acme's networks.")
@@ -75,6 +75,6 @@ def to_tosa(op: Any, rw: Any) -> Any:
 
     no_shift = rw.constant(np.zeros(1, np.int8), dialect="tosa")
     shifted = rw.emit("tosa.add", op.input, scalar(2.0))
-    clipped = rw.emit("tosa.clamp", shifted, min_val=0.0, max_val=2.0)
+    clipped = rw.emit("tosa.clamp", shifted, min_val=FloatAttr(0.0, element), max_val=FloatAttr(2.0, element))
     product = rw.emit("tosa.mul", op.input, clipped, no_shift)
     return rw.emit("tosa.mul", product, scalar(op.gain / 2), no_shift)

@@ -5,10 +5,11 @@ TOSA 0.30 specification; where 1.0 differs (zero points, shapes and scales becam
 docstring says how.
 """
 
-from . import control, conversion, elementwise, movement, shapes, spatial
+from . import control, conversion, elementwise, movement, product, reduction, shapes, spatial
 from .base import SHAPE, TOSA, dims_of, shape_rank, shape_type, storage
 
 __all__ = [
-    "SHAPE", "TOSA", "control", "conversion", "dims_of", "elementwise", "movement", "shape_rank", "shape_type", "shapes",
+    "SHAPE", "TOSA", "control", "conversion", "dims_of", "elementwise", "movement", "product", "reduction", "shape_rank", "shape_type",
+    "shapes",
     "spatial", "storage",
 ]

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from transload.errors import ShapeError
-from transload.ir import BF16, F16, F32, FloatType, I8, I16, I32, I48, I64, IntegerType, QuantType, TensorType, Type
+from transload.ir import BF16, F16, F32, I8, I16, I32, I48, I64, FloatType, IntegerType, QuantType, TensorType, Type
 from transload.ir.attributes import FloatAttr, IntAttr
 from transload.ir.build import constant_of
 from transload.ir.core import Op, Value
@@ -14,9 +14,11 @@ from transload.ir.declare import AttributeKind, Dialect, TypeConstraint, constra
 from transload.ir.types import DialectType
 
 __all__ = [
-    "ACCUMULATORS", "BOUND", "DataTypes", "F8E4M3", "F8E5M2", "FLOATS", "NAN_MODE", "RESIZE_MODE", "ROUNDING_MODE", "SCALAR",
-    "SHAPE", "TOSA", "SameElements", "axis_fits", "axis_of", "broadcast", "dims_of", "equal_sizes", "inferred_shapes_fit", "merge_dims", "need", "rank", "same", "shape_of", "shape_rank",
-    "shape_type", "storage", "storage_of", "typed_rows",
+    "ACCUMULATORS", "BOUND", "DataTypes", "F8E4M3", "F8E5M2", "FLOATS", "INTEGERS", "NAN_MODE", "RESIZE_MODE", "ROUNDING_MODE",
+    "SCALAR",
+    "SHAPE", "TOSA", "SameElements", "axis_fits", "axis_of", "broadcast", "dims_of", "equal_sizes", "inferred_shapes_fit",
+    "merge_dims", "need", "rank", "same", "shape_of", "shape_rank",
+    "shape_type", "storage", "storage_of", "typed_rows", "zero_points_fit",
 ]
 
 TOSA = Dialect(
@@ -78,6 +80,7 @@ def _is_scalar(type_: Type) -> bool:
 
 
 SCALAR = TypeConstraint("a tensor of one element", _is_scalar)
+INTEGERS = TypeConstraint("a tensor of integers", lambda t: isinstance(t, TensorType) and isinstance(storage(t), IntegerType))
 SHAPE = TypeConstraint("a !tosa.shape", lambda t: isinstance(t, DialectType) and t.text.startswith("tosa.shape<"))
 
 # --- supported data types
@@ -151,7 +154,8 @@ def merge_dims(op: Op, a: int | None, b: int | None) -> int | None:
         return b
     if a is None or b is None:
         return b if a is None else a  # the unknown one is 1 or the same
-    raise ShapeError(f"{op.name} at {op.origin!r}: sizes {a} and {b} do not broadcast", hint="they must be equal, or one of them 1")
+    raise ShapeError(
+        f"{op.name} at {op.origin!r}: sizes {a} and {b} do not broadcast", hint="they must be equal, or one of them 1")
 
 
 def broadcast(op: Op, *values: Value) -> tuple[int | None, ...] | None:
@@ -218,6 +222,18 @@ def axis_fits(op: Any) -> bool | str:
     values = op.operands
     shape = shape_of(values[0]) if values else None
     return shape is None or 0 <= op.axis < len(shape) or f"axis {op.axis} of a tensor of rank {len(shape)}"
+
+
+def zero_points_fit(op: Op, *pairs: tuple[str, str]) -> bool | str:
+    """Whether zero points are 0 but for tensors of 8 bits: `pairs` name each tensor and its zero point."""
+    for name, point in pairs:
+        stored = storage_of(op.declaration.getters[name](op))
+        if isinstance(stored, IntegerType) and stored.width == 8:
+            continue
+        dense = constant_of(op.declaration.getters[point](op))
+        if dense is not None and dense.numpy().reshape(-1)[:1].any():
+            return f"{point} is {dense.numpy().reshape(-1)[0]} for {stored}"
+    return True
 
 
 class SameElements:

@@ -6,7 +6,18 @@ from typing import Any
 
 from transload.ir import BOOL, TensorType
 from transload.ir.declare import (
-    ANY, CONSTANT, STRING, TENSOR, TYPE, attribute, constraint, operand, region, result, variadic, variadic_result,
+    ANY,
+    CONSTANT,
+    STRING,
+    TENSOR,
+    TYPE,
+    attribute,
+    constraint,
+    operand,
+    region,
+    result,
+    variadic,
+    variadic_result,
 )
 
 from .base import TOSA, storage_of
@@ -44,7 +55,8 @@ class CondIf:
     @constraint
     def graphs_agree(op: Any) -> bool | str:
         """both graphs take the operands' types, and yield those of the results"""
-        return _graph_fits(op, op.then_graph, op.input_list, op.results) and _graph_fits(op, op.else_graph, op.input_list, op.results)
+        return _graph_fits(op, op.then_graph, op.input_list, op.results) and _graph_fits(
+            op, op.else_graph, op.input_list, op.results)
 
     def infer(op: Any) -> list[Any]:
         return [value.type for value in op.then_graph.block.terminator.operands]
@@ -84,7 +96,7 @@ class WhileLoop:
     def condition_is_one_boolean(op: Any) -> bool | str:
         """cond yields one i1"""
         block = op.cond_graph.blocks[0] if op.cond_graph.blocks else None
-        values = block.last.operands if block is not None and block.last is not None else ()
+        values: tuple[Any, ...] = block.last.operands if block is not None and block.last is not None else ()
         return len(values) == 1 and isinstance(values[0].type, TensorType) and storage_of(values[0]) == BOOL
 
     def infer(op: Any) -> list[Any]:

@@ -4,20 +4,35 @@ from __future__ import annotations
 
 from typing import Any
 
-from transload.ir import BOOL, I8, I16, I32, I48, TensorType
+from transload.ir import I8, I16, I32, I48, TensorType
+from transload.ir.build import constant_of
 from transload.ir.declare import ANY, BOOLEAN, CONSTANT, attribute, constraint, operand, result
 
 from .base import (
-    FLOATS, ROUNDING_MODE, SCALAR, TOSA, DataTypes, SameElements, equal_sizes, rank, same, shape_of, shape_rank, shape_type, storage_of,
+    FLOATS,
+    INTEGERS,
+    ROUNDING_MODE,
+    SCALAR,
+    TOSA,
+    DataTypes,
+    SameElements,
+    equal_sizes,
+    rank,
+    same,
+    shape_of,
+    shape_rank,
+    shape_type,
+    storage_of,
     typed_rows,
 )
 
 FP8 = "f8E4M3FN f8E5M2"
-_INTS = "i8 i16 i32".split()
+_INTS = ["i8", "i16", "i32"]
+_ALL_FLOATS = f"{FLOATS} {FP8}".split()
 _CASTS = [
     *(f"i1 {t}" for t in _INTS), *(f"{t} i1" for t in _INTS), *(f"{a} {b}" for a in _INTS for b in _INTS if a != b),
     *(f"{a} {b}" for a in _INTS for b in FLOATS.split()), *(f"{a} {b}" for a in FLOATS.split() for b in _INTS),
-    *(f"{a} {b}" for a in f"{FLOATS} {FP8}".split() for b in f"{FLOATS} {FP8}".split() if a != b and not (a[1] == b[1] == "8") and {a, b} != {"f16", "bf16"}),
+    *(f"{a} {b}" for a in _ALL_FLOATS for b in _ALL_FLOATS if a != b and not a[1] == b[1] == "8" and {a, b} != {"f16", "bf16"}),
 ]
 
 
@@ -53,12 +68,12 @@ class Rescale:
     Inference cannot know the type: give `element`.
     """
 
-    input = operand("the tensor: i8, i16, i32 or i48")
+    input = operand("the tensor: i8, i16, i32 or i48", INTEGERS)
     multiplier = operand("i32 or i16 numbers, not negative", rank(1))
     shift = operand("i8 numbers from 2 to 62", rank(1))
     input_zp = operand("zero point of the input", SCALAR)
     output_zp = operand("zero point of the result", SCALAR)
-    output = result("i8, i16 or i32, of the same shape")
+    output = result("i8, i16 or i32, of the same shape", INTEGERS)
     scale32 = attribute(BOOLEAN, "whether multipliers have 32 bits; 16 otherwise, the only ones for i48")
     rounding_mode = attribute(
         ROUNDING_MODE, "SINGLE_ROUND: half up once; DOUBLE_ROUND: twice, as gemmlowp; INEXACT_ROUND: either way")
@@ -94,6 +109,19 @@ class Rescale:
         return not (op.scale32 and storage_of(op.input) == I48) or "i48 with scale32"
 
     @constraint
+    def zero_points(op: Any) -> bool | str:
+        """zero points are 0 but for 8 bits, and 0 or 32768 for unsigned 16 bits"""
+        for value, point, unsigned in ((op.input, op.input_zp, op.input_unsigned), (op.output, op.output_zp, op.output_unsigned)):
+            stored: Any = storage_of(value)
+            dense = constant_of(point)
+            if dense is None or not dense.numpy().size or stored.width == 8:
+                continue
+            number = int(dense.numpy().reshape(-1)[0])
+            if number and not (unsigned and stored.width == 16 and abs(number) == 32768):
+                return f"{number} for {stored}"
+        return True
+
+    @constraint
     def rounding(op: Any) -> bool:
         """DOUBLE_ROUND takes 32-bit multipliers only"""
         return op.rounding_mode != "DOUBLE_ROUND" or op.scale32
@@ -105,9 +133,9 @@ class Rescale:
         if op.input_unsigned and op.output_unsigned:
             return "both sides are unsigned"
         wide = I32 in (source, target) or I48 in (source, target)
-        if op.input_unsigned and (source not in (I8, I16) or wide and target == I32):
+        if op.input_unsigned and (source not in (I8, I16) or (wide and target == I32)):
             return f"input_unsigned from {source} to {target}"
-        if op.output_unsigned and (target not in (I8, I16) or wide and source == I32):
+        if op.output_unsigned and (target not in (I8, I16) or (wide and source == I32)):
             return f"output_unsigned from {source} to {target}"
         return True
 

@@ -1,15 +1,29 @@
-"""Activation, elementwise, comparison and reduction operators (0.30 sections 2.4 to 2.9)."""
+"""Activation, elementwise, selection and comparison operators (0.30 sections 2.4 to 2.8)."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from transload.ir import BOOL, I8, I16, I32, TensorType
-from transload.ir.declare import BOOLEAN, INT32, TENSOR, attribute, constraint, operand, result
+from transload.ir.declare import BOOLEAN, attribute, constraint, operand, result
 
 from .base import (
-    BOUND, FLOATS, NAN_MODE, SCALAR, TOSA, DataTypes, SameElements, axis_fits, axis_of, bound_type, broadcast, equal_sizes, rank, same,
-    shape_of, storage_of, typed_rows,
+    BOUND,
+    FLOATS,
+    NAN_MODE,
+    SCALAR,
+    TOSA,
+    DataTypes,
+    SameElements,
+    bound_type,
+    broadcast,
+    equal_sizes,
+    rank,
+    same,
+    shape_of,
+    storage_of,
+    typed_rows,
+    zero_points_fit,
 )
 
 SHIFTED = same("input1 input2 output", "i8 i16 i32", later="i64")
@@ -49,7 +63,7 @@ class _Binary:
     input1 = operand("left tensor")
     input2 = operand("right tensor, of the same rank; sizes of 1 are repeated")
     output = result("of the broadcast shape")
-    traits = ("elementwise",)
+    traits: tuple[str, ...] = ("elementwise",)
 
     @constraint
     def broadcasts(op: Any) -> bool | str:
@@ -59,7 +73,7 @@ class _Binary:
             return True
         a, b, out = shapes
         fits = len(a) == len(b) == len(out) and all(  # type: ignore[arg-type]
-            z is None or (x is None or x in (1, z)) and (y is None or y in (1, z)) and (z in (x, y) or None in (x, y))
+            z is None or ((x is None or x in (1, z)) and (y is None or y in (1, z)) and (z in (x, y) or None in (x, y)))
             for x, y, z in zip(a, b, out, strict=True))  # type: ignore[arg-type]
         return fits or f"{op.operands[0].type} and {op.operands[1].type} give {op.results[0].type}"
 
@@ -249,8 +263,9 @@ class Mul(_Binary):
     input2 = operand("right tensor, of the same rank; sizes of 1 are repeated")
     shift = operand("bits to shift the product of i32 by, 0 to 63", SCALAR)
     output = result("of the broadcast shape")
-    datatypes = DataTypes(
-        "input1 input2 shift output", ["i8 i8 i8 i32", "i16 i16 i8 i32", "i32 i32 i8 i32", *(f"{t} {t} i8 {t}" for t in FLOATS.split())])
+    datatypes = typed_rows(
+        "input1 input2 shift output", "i8 i8 i8 i32", "i16 i16 i8 i32", "i32 i32 i8 i32",
+        *(f"{t} {t} i8 {t}" for t in FLOATS.split()))
     traits = ("elementwise", "commutative")
 
     def infer(op: Any) -> TensorType:
@@ -374,6 +389,11 @@ class Negate(_SameType):
     output = result("of the same type")
     datatypes = same("input1 input1_zp output_zp output", f"i8 i16 i32 {FLOATS}")
 
+    @constraint
+    def zero_points(op: Any) -> bool | str:
+        """zero points are 0 but for i8"""
+        return zero_points_fit(op, ("input1", "input1_zp"), ("output", "output_zp"))
+
 
 @TOSA.op("reciprocal")
 class Reciprocal(_Unary):
@@ -457,75 +477,3 @@ class GreaterEqual(_Comparison):
     """The first one is not less (2.8.3)."""
 
     datatypes = COMPARED
-
-
-# --- reductions (2.9)
-
-
-class _Reduction(SameElements):
-    """Joins the elements along one axis, whose size becomes 1."""
-
-    input = operand("the tensor", TENSOR)
-    output = result("of the same shape but 1 along the axis")
-    axis = attribute(INT32, "the dimension to reduce")
-    axis_in_range = axis_fits
-
-    @constraint
-    def reduced_shape(op: Any) -> bool | str:
-        """the result has size 1 along the axis, and the input's sizes elsewhere"""
-        shape = shape_of(op.input)
-        if shape is None:
-            return True
-        expected = shape[: op.axis] + (1,) + shape[op.axis + 1 :]
-        return equal_sizes(expected, shape_of(op.output)) or f"{op.output.type} of {op.input.type}"
-
-    def infer(op: Any) -> TensorType:
-        shape = shape_of(op.input)
-        if shape is not None:
-            axis = axis_of(op, shape)
-            shape = (*shape[:axis], 1, *shape[axis + 1 :])
-        return TensorType(shape, op.input.type.element)
-
-
-@TOSA.op("reduce_all")
-class ReduceAll(_Reduction):
-    """Whether all are true (2.9.1)."""
-
-    datatypes = same("input output", "i1")
-
-
-@TOSA.op("reduce_any")
-class ReduceAny(_Reduction):
-    """Whether one is true (2.9.2)."""
-
-    datatypes = same("input output", "i1")
-
-
-@TOSA.op("reduce_max")
-class ReduceMax(_Reduction):
-    """The greatest (2.9.3)."""
-
-    nan_mode = attribute(NAN_MODE, "PROPAGATE: a NaN wins; IGNORE: it is passed over", default="PROPAGATE")
-    datatypes = same("input output", f"i8 i16 i32 {FLOATS}")
-
-
-@TOSA.op("reduce_min")
-class ReduceMin(_Reduction):
-    """The least (2.9.4)."""
-
-    nan_mode = attribute(NAN_MODE, "PROPAGATE: a NaN wins; IGNORE: it is passed over", default="PROPAGATE")
-    datatypes = same("input output", f"i8 i16 i32 {FLOATS}")
-
-
-@TOSA.op("reduce_product")
-class ReduceProduct(_Reduction):
-    """The product (2.9.5)."""
-
-    datatypes = same("input output", FLOATS)
-
-
-@TOSA.op("reduce_sum")
-class ReduceSum(_Reduction):
-    """The sum (2.9.6)."""
-
-    datatypes = same("input output", f"i32 {FLOATS}", later="i64")

@@ -6,13 +6,28 @@ import math
 from typing import Any
 
 from transload.errors import ShapeError
-from transload.ir import F16, F32, I8, I16, I32, I48, TensorType
-from transload.ir.declare import INT32, INTS32, attribute, constraint, enum, operand, result, variadic
+from transload.ir import I8, I16, I32, I48, TensorType
+from transload.ir.declare import INT32, INTS32, attribute, constraint, operand, result, variadic
 
 from .base import (
-    FLOATS, RESIZE_MODE, SCALAR, SHAPE, TOSA, DataTypes, SameElements, axis_fits, axis_of, dims_of, equal_sizes,
-    inferred_shapes_fit, merge_dims, rank, same, shape_of,
-    shape_rank, storage_of, typed_rows,
+    FLOATS,
+    RESIZE_MODE,
+    SCALAR,
+    SHAPE,
+    TOSA,
+    DataTypes,
+    SameElements,
+    axis_fits,
+    axis_of,
+    dims_of,
+    equal_sizes,
+    inferred_shapes_fit,
+    rank,
+    same,
+    shape_of,
+    shape_rank,
+    storage_of,
+    typed_rows,
 )
 
 FP8 = "f8E4M3FN f8E5M2"
@@ -39,7 +54,7 @@ class Concat(SameElements):
         element = op.operands[0].type.element
         if None in shapes:
             return TensorType(None, element)
-        out = list(shapes[0])  # type: ignore[arg-type]
+        out: list[Any] = list(shapes[0])  # type: ignore[arg-type]
         axis_of(op, out)
         for shape in shapes[1:]:
             if len(shape) != len(out):  # type: ignore[arg-type]
@@ -159,7 +174,8 @@ class Slice(SameElements):
             return TensorType((None,) * shape_rank(op.size.type), element)
         if shape is not None and start is not None:
             fits = len(start) == len(size) == len(shape) and all(
-                a >= 0 and n >= -1 and (whole is None or a + max(n, 0) <= whole) for a, n, whole in zip(start, size, shape, strict=True))
+                a >= 0 and n >= -1 and (whole is None or a + max(n, 0) <= whole)
+                for a, n, whole in zip(start, size, shape, strict=True))
             if not fits:
                 raise ShapeError(f"tosa.slice at {op.origin!r}: {size} from {start} is not inside {op.input1.type}")
             # A size of -1 means "up to the end", which MLIR allows while shapes are not known.
@@ -332,6 +348,12 @@ class Resize:
         return True
 
     @constraint
+    def sizes_are_supported(op: Any) -> bool | str:
+        """height and width, before and after, are less than 16384"""
+        sizes = [size for value in (op.input, op.output) for size in (shape_of(value) or ())[1:3] if size is not None]
+        return max(sizes, default=0) < 16384 or str(max(sizes))
+
+    @constraint
     def resized_shape(op: Any) -> bool | str:
         """the result has ((size - 1) * scale_n - offset + border) / scale_d + 1 places, divided without rest"""
         return inferred_shapes_fit(op)
@@ -342,7 +364,7 @@ class Resize:
         stored = storage_of(op.input)
         element = op.input.type.element
         if op.mode == "BILINEAR":
-            element = {I8: I32, I16: I48}.get(stored, element)
+            element = I32 if stored == I8 else I48 if stored == I16 else element
         if shape is None or scale is None or offset is None or border is None:
             return TensorType(None if shape is None else (shape[0], None, None, shape[3]), element)
         if (len(scale), len(offset), len(border)) != (4, 2, 2):
@@ -356,7 +378,7 @@ class Resize:
             reach = (size - 1) * n - offset[axis] + border[axis]
             if d <= 0 or reach < 0 or reach % d:
                 raise ShapeError(
-                    f"tosa.resize at {op.origin!r}: size {size} with scale {n}/{d}, offset {offset[axis]} and border {border[axis]} "
+                    f"tosa.resize at {op.origin!r}: size {size} with scale {n}/{d}, offset {offset[axis]}, border {border[axis]} "
                     f"reaches {reach}, not a multiple of {d}", hint="choose the border so that the last sample lies on the grid")
             sizes.append(reach // d + 1)
         return TensorType((shape[0], *sizes, shape[3]), element)

@@ -121,7 +121,7 @@ class ConcatShape:
     def lengths_agree(op: Any) -> bool | str:
         """the result is as long as the operands together, each of them not empty"""
         total = sum(shape_rank(value.type) for value in op.operands)
-        return bool(op.operands) and shape_rank(op.output.type) == total or f"{op.output.type} of {total} sizes"
+        return (bool(op.operands) and shape_rank(op.output.type) == total) or f"{op.output.type} of {total} sizes"
 
     def infer(op: Any) -> Any:
         return shape_type(sum(shape_rank(value.type) for value in op.operands))

@@ -1,4 +1,4 @@
-"""Tensor operators (0.30 section 2.3): argmax, pooling, convolutions, matrix products, Fourier transforms."""
+"""Tensor operators (0.30 section 2.3): argmax, pooling, convolutions."""
 
 from __future__ import annotations
 
@@ -6,21 +6,39 @@ from collections.abc import Sequence
 from typing import Any
 
 from transload.errors import ShapeError
-from transload.ir import F32, I32, I48, TensorType
+from transload.ir import I32, TensorType
 from transload.ir.declare import BOOLEAN, INT32, INTS, TYPE, attribute, constraint, operand, result
 
 from .base import (
-    ACCUMULATORS, FLOATS, NAN_MODE, SCALAR, SHAPE, TOSA, SameElements, accumulator_result, axis_fits, axis_of, dims_of,
-    inferred_shapes_fit, merge_dims, need, rank, same, shape_of, storage_of, typed_rows,
+    ACCUMULATORS,
+    FLOATS,
+    NAN_MODE,
+    SCALAR,
+    SHAPE,
+    TOSA,
+    SameElements,
+    accumulator_result,
+    axis_fits,
+    axis_of,
+    dims_of,
+    inferred_shapes_fit,
+    need,
+    rank,
+    same,
+    shape_of,
+    typed_rows,
+    zero_points_fit,
 )
 
 FP8 = "f8E4M3FN f8E5M2"
 POOLED = typed_rows(
-    "input input_zp output_zp acc_type output", "i8 i8 i8 i32 i8", "i16 i16 i16 i32 i16", "f16 f16 f16 f16 f16", "f16 f16 f16 f32 f16",
-    "bf16 bf16 bf16 f32 bf16", "f32 f32 f32 f32 f32", "f8E4M3FN f8E4M3FN f8E4M3FN f16 f8E4M3FN", "f8E5M2 f8E5M2 f8E5M2 f16 f8E5M2")
+    "input input_zp output_zp acc_type output",
+    "i8 i8 i8 i32 i8", "i16 i16 i16 i32 i16", "f16 f16 f16 f16 f16", "f16 f16 f16 f32 f16", "bf16 bf16 bf16 f32 bf16",
+    "f32 f32 f32 f32 f32", "f8E4M3FN f8E4M3FN f8E4M3FN f16 f8E4M3FN", "f8E5M2 f8E5M2 f8E5M2 f16 f8E5M2")
 CONVOLVED = typed_rows(
-    "input weight bias input_zp weight_zp acc_type output", "i8 i8 i32 i8 i8 i32 i32", "i8 i4 i32 i8 i4 i32 i32",
-    "i16 i8 i48 i16 i8 i48 i48", "f16 f16 f16 f16 f16 f16 f16", "f16 f16 f16 f16 f16 f32 f16", "bf16 bf16 bf16 bf16 bf16 f32 bf16",
+    "input weight bias input_zp weight_zp acc_type output",
+    "i8 i8 i32 i8 i8 i32 i32", "i8 i4 i32 i8 i4 i32 i32", "i16 i8 i48 i16 i8 i48 i48", "f16 f16 f16 f16 f16 f16 f16",
+    "f16 f16 f16 f16 f16 f32 f16", "bf16 bf16 bf16 bf16 bf16 f32 bf16",
     "f32 f32 f32 f32 f32 f32 f32", "f8E4M3FN f8E4M3FN f16 f8E4M3FN f8E4M3FN f16 f16", "f8E5M2 f8E5M2 f16 f8E5M2 f8E5M2 f16 f16",
     later=("i16 i8 i64 i16 i8 i64 i64",))
 
@@ -69,7 +87,8 @@ def _pooled(op: Any) -> TensorType:
     need(op, kernel=2, stride=2, pad=4)
     (top, bottom, left, right), (ky, kx), (sy, sx) = op.pad, op.kernel, op.stride
     return TensorType((
-        shape[0], window(op, "height", shape[1], top, bottom, ky, sy), window(op, "width", shape[2], left, right, kx, sx), shape[3],
+        shape[0], window(op, "height", shape[1], top, bottom, ky, sy),
+        window(op, "width", shape[2], left, right, kx, sx), shape[3],
     ), op.input.type.element)
 
 
@@ -113,6 +132,11 @@ class AvgPool2d(_Pool):
     output = result("the means, NHWC", rank(4))
     acc_type = attribute(TYPE, "type of the sum: i32, f16 or f32")
     datatypes = POOLED
+
+    @constraint
+    def zero_points(op: Any) -> bool | str:
+        """zero points are 0 but for i8"""
+        return zero_points_fit(op, ("input", "input_zp"), ("output", "output_zp"))
 
 
 @TOSA.op("max_pool2d")
@@ -237,6 +261,11 @@ class _Convolution:
     def accumulator(op: Any) -> bool | str:
         """the accumulator is i32, i48, f16 or f32"""
         return op.acc_type in ACCUMULATORS or str(op.acc_type)
+
+    @constraint
+    def zero_points(op: Any) -> bool | str:
+        """zero points are 0 but for i8"""
+        return zero_points_fit(op, ("input", "input_zp"), ("weight", "weight_zp"))
 
     @constraint
     def bias_fits(op: Any) -> bool | str:
@@ -366,111 +395,3 @@ class TransposeConv2d(_Convolution):
     def output_shape(op: Any) -> bool | str:
         """the result has (size - 1) * stride + out_pad + kernel places"""
         return inferred_shapes_fit(op)
-
-
-def _product(op: Any, columns: int, inner: int) -> TensorType:
-    a, b = shape_of(op.a), shape_of(op.b)
-    stored = storage_of(op.a)
-    element = F32 if str(stored) == "bf16" else I48 if str(stored) == "i16" else accumulator_result(stored)
-    if a is None or b is None:
-        return TensorType(None, element)
-    if a[2] is not None and b[inner] is not None and a[2] != b[inner]:
-        raise ShapeError(f"{op.name} at {op.origin!r}: rows of {a[2]} times columns of {b[inner]}", hint="they must be of equal length")
-    return TensorType((merge_dims(op, a[0], b[0]), a[1], b[columns]), element)
-
-
-MULTIPLIED = typed_rows(
-    "a b a_zp b_zp output", "i8 i8 i8 i8 i32", "i16 i16 i16 i16 i48", "f16 f16 f16 f16 f16", "f16 f16 f16 f16 f32",
-    "bf16 bf16 bf16 bf16 f32", "f32 f32 f32 f32 f32",
-    *(f"{a} {b} {a} {b} {o}" for a in FP8.split() for b in FP8.split() for o in ("f16", "f32")),
-    later=("i16 i16 i16 i16 i64",))
-
-
-@TOSA.op("matmul")
-class MatMul:
-    """Products of N matrices (2.3.8): sums over C of `(a - a_zp) * (b - b_zp)`.
-
-    1.0: the zero points are operands of one element, zero for other types than i8. Give `element` F32 to
-    accumulate f16 in f32.
-    """
-
-    a = operand("N,H,C", rank(3))
-    b = operand("N,C,W", rank(3))
-    a_zp = operand("zero point of a", SCALAR)
-    b_zp = operand("zero point of b", SCALAR)
-    output = result("N,H,W: i32 for i8, i48 for i16, f32 for bf16", rank(3))
-    datatypes = MULTIPLIED
-
-    @constraint
-    def output_shape(op: Any) -> bool | str:
-        """the sizes of N and C agree, and the result is N,H,W"""
-        return inferred_shapes_fit(op)
-
-    def infer(op: Any) -> TensorType:
-        return _product(op, 2, 1)
-
-
-@TOSA.op("matmul_t")
-class MatMulT:
-    """`matmul` with the second matrix transposed, its batch 1 or N (since 1.1)."""
-
-    a = operand("N,H,C", rank(3))
-    b = operand("D,W,C where D is 1 or N", rank(3))
-    a_zp = operand("zero point of a", SCALAR)
-    b_zp = operand("zero point of b", SCALAR)
-    output = result("N,H,W", rank(3))
-    datatypes = MULTIPLIED
-    since = "1.1"
-
-    @constraint
-    def output_shape(op: Any) -> bool | str:
-        """the sizes of N and C agree, and the result is N,H,W"""
-        return inferred_shapes_fit(op)
-
-    def infer(op: Any) -> TensorType:
-        return _product(op, 1, 2)
-
-
-def _power_of_two(size: int | None) -> bool:
-    return size is None or (size > 0 and size & (size - 1) == 0)
-
-
-class _Fourier:
-    local_bound = attribute(BOOLEAN, "whether the error bound depends on nearby elements only", default=False)
-
-    @constraint
-    def powers_of_two(op: Any) -> bool | str:
-        """height and width are powers of two (ERROR_IF !power_of_two)"""
-        shape = shape_of(op.operands[0])
-        return shape is None or all(map(_power_of_two, shape[1:])) or f"{op.operands[0].type}"
-
-
-@TOSA.op("fft2d")
-class Fft2d(_Fourier):
-    """A batch of complex 2-D Fourier transforms, not normalised in either direction (2.3.6)."""
-
-    input_real = operand("real part, N,H,W", rank(3))
-    input_imag = operand("imaginary part, N,H,W", rank(3))
-    output_real = result("real part, N,H,W", rank(3))
-    output_imag = result("imaginary part, N,H,W", rank(3))
-    inverse = attribute(BOOLEAN, "whether to transform back")
-    datatypes = same("input_real input_imag output_real output_imag", "f32")
-
-    def infer(op: Any) -> list[TensorType]:
-        return [op.input_real.type, op.input_real.type]
-
-
-@TOSA.op("rfft2d")
-class Rfft2d(_Fourier):
-    """A batch of 2-D Fourier transforms of real numbers (2.3.10); 1.0: the result is N,H,W/2+1."""
-
-    input_real = operand("N,H,W", rank(3))
-    output_real = result("real part, N,H,W/2+1", rank(3))
-    output_imag = result("imaginary part, N,H,W/2+1", rank(3))
-    datatypes = same("input_real output_real output_imag", "f32")
-
-    def infer(op: Any) -> list[TensorType]:
-        shape = shape_of(op.input_real)
-        if shape is not None:
-            shape = (shape[0], shape[1], None if shape[2] is None else shape[2] // 2 + 1)
-        return [TensorType(shape, op.input_real.type.element)] * 2

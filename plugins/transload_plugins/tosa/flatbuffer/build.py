@@ -85,7 +85,7 @@ class FlatBuilder:
             place = self._vectors[key] = self._put(struct.pack(f"<I{len(values)}i", len(values), *values), 4 + 4 * len(values))
         return place
 
-    def bytes(self, data: Any) -> int:
+    def byte_vector(self, data: Any) -> int:
         """A vector of bytes, the first of which is aligned to 8."""
         view = memoryview(data).cast("B") if not isinstance(data, bytes) else data
         length = len(view)
@@ -100,7 +100,8 @@ class FlatBuilder:
         place = self.size + 4 + 4 * count
         first = place - 4
         return self._put(
-            struct.pack(f"<I{count}I", count, *[first - 4 * index - target for index, target in enumerate(places)]), 4 + 4 * count)
+            struct.pack(f"<I{count}I", count, *[first - 4 * index - target for index, target in enumerate(places)]),
+            4 + 4 * count)
 
     def strings(self, texts: Iterable[str]) -> int:
         """A vector of strings."""

@@ -10,14 +10,26 @@ import numpy as np
 
 from transload.errors import Finding, ReadError, UsageError, merge_findings
 from transload.ir import (
-    Block, Dense, FusedLocation, Location, Module, NoneType, Op, Region, TensorType, Type, Value, new_module, set_results,
+    Block,
+    Dense,
+    FusedLocation,
+    Location,
+    Module,
+    NoneType,
+    Op,
+    Region,
+    TensorType,
+    Type,
+    Value,
+    new_module,
+    set_results,
     update_function_type,
 )
-from transload.registry import lookup
 from transload.ir.types import INDEX
 from transload.ir.verify import check
 from transload.plugin import Source, resolve
 from transload.plugin_host import host
+from transload.registry import lookup
 
 from ..dialect.base import equal_sizes, shape_type, storage
 from .access import FlatBuffer, Table, describe
@@ -182,7 +194,7 @@ class _Graph:
         shape = table.ints(1)
         name = table.string(0)
         if element is None:
-            raise ReadError(f"{self.buffer.name}: tensor {describe(name)} is of data type number {number}, which is not supported")
+            raise ReadError(f"{self.buffer.name}: tensor {describe(name)} is of data type number {number}, which is not known")
         if len(shape) > MAX_RANK or any(size > MAX_SIZE for size in shape):
             raise self.buffer.fail(f"tensor {describe(name)} has shape {shape[:MAX_RANK]}")
         data = table.bytes(3)

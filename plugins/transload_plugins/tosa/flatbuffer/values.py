@@ -46,7 +46,7 @@ def encode(dense: Dense) -> Any:
         return _padded(array.reshape(-1).astype("<i8").view(np.uint8).reshape(-1, 8)[:, :6].tobytes())
     if array.nbytes % 8 or not array.ndim:
         return _padded(array.tobytes())
-    return memoryview(array.reshape(-1).view(np.uint8))
+    return array.reshape(-1).view(np.uint8).data
 
 
 def encode_shape(dense: Dense) -> bytes:

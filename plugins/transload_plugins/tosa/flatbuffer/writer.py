@@ -112,7 +112,7 @@ class _Writer:
         """The place of a constant's bytes; the same constant is stored once."""
         held = self.data.get(id(dense))
         if held is None:
-            held = self.data[id(dense)] = (dense, self.buffer.bytes(encode(dense)))
+            held = self.data[id(dense)] = (dense, self.buffer.byte_vector(encode(dense)))
         return held[1]
 
 
@@ -207,7 +207,8 @@ class _GraphWriter:
                          "give the model's inputs static shapes, which make all others known")
             return None
         if number is None:
-            whole.refuse(op, f"element type {storage(type_)}", "is none of TOSA's", "unsigned tensors are rescaled to signed ones")
+            whole.refuse(
+                op, f"element type {storage(type_)}", "is none of TOSA's", "unsigned tensors are rescaled to signed ones")
             return None
         return self.buffer.ints(type_.shape), number  # type: ignore[arg-type]
 
@@ -218,7 +219,7 @@ class _GraphWriter:
             if dense is None:
                 self.shapes.append(buffer.table(_SHAPE, fields))
             else:
-                self.shapes.append(buffer.table(_CONSTANT_SHAPE, (*fields, buffer.bytes(encode_shape(dense)))))
+                self.shapes.append(buffer.table(_CONSTANT_SHAPE, (*fields, buffer.byte_vector(encode_shape(dense)))))
             return
         described = self._type(op, name, type_)
         if described is None:
@@ -236,7 +237,7 @@ class _GraphWriter:
             return
         fields = [buffer.string(_variable_tensor(name)), *described]
         initial = op.attributes.get("initial_value")
-        slots = _VARIABLE
+        slots: tuple[tuple[int, str], ...] = _VARIABLE
         if isinstance(initial, Dense):
             slots = _VARIABLE_WITH_DATA
             fields.append(self.whole.constant(initial))
@@ -359,7 +360,7 @@ class _GraphWriter:
             elif kind in ("text", "graph"):
                 number = buffer.string(held)
             elif kind == "bytes":
-                number = buffer.bytes(held.encode("latin-1", "replace"))
+                number = buffer.byte_vector(held.encode("latin-1", "replace"))
             else:
                 number = _ENUM_NUMBERS[kind][held]
             slots.append((slot, _FIELD_KINDS.get(kind, "I")))
@@ -369,10 +370,10 @@ class _GraphWriter:
     def _bound(self, op: Op, value: Any) -> int:
         element = storage_of(op.operands[0])
         if dtype_number(element) is None:
-            return self.buffer.bytes(bytes(8))  # the operand's type is refused elsewhere
+            return self.buffer.byte_vector(bytes(8))  # the operand's type is refused elsewhere
         if bound_type(value) != element:
             self.whole.refuse(op, op.name, f"a bound is {bound_type(value)}, the elements are {element}")
-        return self.buffer.bytes(encode_number(value, element))
+        return self.buffer.byte_vector(encode_number(value, element))
 
 
 def _captured(op: Op) -> list[Value]:

@@ -14,7 +14,8 @@ from transload.plugin import KernelTable
 from ..dialect.base import storage_of
 
 __all__ = [
-    "KERNELS", "Prepared", "apply_scale", "float_of", "is_float", "kernel", "limits", "prepared", "reciprocal_scale", "result_dtype",
+    "KERNELS", "Prepared", "apply_scale", "float_of", "is_float", "kernel", "limits", "prepared", "reciprocal_scale",
+    "result_dtype",
     "scalar_of", "to_result",
 ]
 
@@ -42,8 +43,8 @@ def float_of(array: np.ndarray) -> np.ndarray:
 
 
 def to_result(op: Op, array: np.ndarray) -> np.ndarray:
-    """An array in the dtype of the op's result."""
-    return array.astype(result_dtype(op), copy=False)
+    """An array in the dtype of the op's result (numpy makes scalars of rank 0 into numbers: back into an array)."""
+    return np.asarray(array).astype(result_dtype(op), copy=False)
 
 
 def scalar_of(array: np.ndarray, unsigned: bool = False) -> int:

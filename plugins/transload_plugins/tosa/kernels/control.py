@@ -76,5 +76,5 @@ def variable_write(op: Op, value: np.ndarray) -> tuple[()]:
 def custom(op: Op, *inputs: np.ndarray) -> Any:
     """Nothing is known of it here: a plugin that knows the domain registers its own engine or replaces the op."""
     raise RunError(
-        f"tosa.custom {op.attributes.get('operator_name')!r} of domain {op.attributes.get('domain_name')!r} at {op.origin!r} cannot be run",
+        f"tosa.custom {op.attribute('operator_name')!r} of domain {op.attribute('domain_name')!r} at {op.origin!r} cannot be run",
         hint="only the implementation that defines this domain can execute it")

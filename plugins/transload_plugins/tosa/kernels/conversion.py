@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from transload.ir import BOOL, FloatType, Op
@@ -53,15 +55,13 @@ def rescale(
     if not x.size:
         return out.view(dtype)
     x = np.ascontiguousarray(x)
-    if attributes["per_channel"]:
-        channels = x.shape[-1]
-        source, target = x.reshape(-1, channels), out.reshape(-1, channels)
-        scales, shifts = multiplier.astype(np.int64), shift.astype(np.int64)
-        step = max(1, CHUNK // channels)
-    else:
-        source, target = x.reshape(-1), out.reshape(-1)
-        scales, shifts = np.int64(multiplier.reshape(-1)[0]), np.int64(shift.reshape(-1)[0])
-        step = CHUNK
+    # Rows of one number each, or of one for each channel: the scales broadcast along them.
+    channels = x.shape[-1] if attributes["per_channel"] else 1
+    rows = (-1, channels) if channels > 1 else (-1,)
+    source, target = x.reshape(rows), out.reshape(rows)
+    scales: Any = multiplier.astype(np.int64) if channels > 1 else np.int64(multiplier.reshape(-1)[0])
+    shifts: Any = shift.astype(np.int64) if channels > 1 else np.int64(shift.reshape(-1)[0])
+    step = max(1, CHUNK // channels)
     buffer = np.empty((min(step, len(source)), *source.shape[1:]), np.int64)
     for start in range(0, len(source), step):
         part = source[start : start + step]

@@ -20,7 +20,9 @@ UNFOLD_LIMIT = 1 << 26
 """Bytes of unfolded windows made at a time; a larger convolution goes by strips of rows."""
 
 
-def _weights(op: Op, x: np.ndarray, weight: np.ndarray, input_zp: int, weight_zp: int, sum_axes: tuple[int, ...]) -> tuple[Any, Any]:
+def _weights(
+    op: Op, x: np.ndarray, weight: np.ndarray, input_zp: int, weight_zp: int, sum_axes: tuple[int, ...],
+) -> tuple[Any, Any]:
     """The weights as floats, in the narrowest type in which all sums with such inputs are exact, and that type."""
     if is_float(op.operands[0]):
         return prepared.get(weight, ("float",), lambda: float_of(weight)), np.float32
@@ -50,7 +52,9 @@ def padded(x: np.ndarray, pad: Sequence[int]) -> np.ndarray:
     return out
 
 
-def windows(x: np.ndarray, kernel_sizes: Sequence[int], strides: Sequence[int], dilations: Sequence[int], out: Sequence[int]) -> np.ndarray:
+def windows(
+    x: np.ndarray, kernel_sizes: Sequence[int], strides: Sequence[int], dilations: Sequence[int], out: Sequence[int],
+) -> np.ndarray:
     """A view (N, out..., kernel..., C) of all windows of a padded tensor."""
     steps = x.strides
     return np.lib.stride_tricks.as_strided(
@@ -89,7 +93,8 @@ def convolution(
         for n in range(x.shape[0]):
             for start in range(0, out[0], rows):
                 strip = view[n, start : start + rows]
-                sums[n, start : start + rows] = (strip.reshape(-1, matrix.shape[0]) @ matrix).reshape(*strip.shape[: len(out)], channels)
+                part = strip.reshape(-1, matrix.shape[0]) @ matrix
+                sums[n, start : start + rows] = part.reshape(*strip.shape[: len(out)], channels)
     return result_of_sums(op, sums.reshape(-1, channels), bias).reshape(x.shape[0], *out, channels)
 
 

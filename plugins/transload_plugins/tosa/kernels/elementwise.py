@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -12,9 +11,11 @@ from transload.ir import I8, Op
 from ..dialect.base import storage_of
 from .base import float_of, is_float, kernel, limits, result_dtype, scalar_of, to_result
 
+
 def _erf(x: np.ndarray) -> np.ndarray:
     """The error function in float64: a Taylor series near 0, and a continued fraction for the complement elsewhere."""
-    x = np.asarray(x, np.float64)
+    shape = x.shape
+    x = x.astype(np.float64).reshape(-1)
     size = np.abs(x)
     out = np.ones_like(size)
     near = size < 2.5
@@ -33,7 +34,7 @@ def _erf(x: np.ndarray) -> np.ndarray:
         fraction = z + (n / 2) / fraction
     out[far] = 1 - np.exp(-z * z) / (fraction * np.sqrt(np.pi))
     out[np.isnan(x)] = np.nan
-    return np.copysign(out, x)
+    return np.copysign(out, x).reshape(shape)
 
 
 def _sigmoid(x: np.ndarray) -> np.ndarray:
@@ -47,7 +48,8 @@ def _unary_float(name: str, function: Callable[[np.ndarray], np.ndarray]) -> Non
 
 
 _FLOAT_FUNCTIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
-    "tosa.erf": _erf, "tosa.sigmoid": _sigmoid, "tosa.tanh": np.tanh, "tosa.ceil": np.ceil, "tosa.cos": np.cos, "tosa.exp": np.exp,
+    "tosa.erf": _erf, "tosa.sigmoid": _sigmoid, "tosa.tanh": np.tanh, "tosa.ceil": np.ceil, "tosa.cos": np.cos,
+    "tosa.exp": np.exp,
     "tosa.floor": np.floor, "tosa.log": np.log, "tosa.reciprocal": np.reciprocal, "tosa.rsqrt": lambda x: 1 / np.sqrt(x),
     "tosa.sin": np.sin,
 }
@@ -106,8 +108,7 @@ def negate(op: Op, x: np.ndarray, input_zp: np.ndarray, output_zp: np.ndarray) -
     """`output_zp - (x - input_zp)`, saturated."""
     if is_float(op.operands[0]):
         return np.negative(x)
-    out = scalar_of(output_zp) + scalar_of(input_zp) - x.astype(np.int64)
-    return to_result(op, np.clip(out, *limits(op), out=out))
+    return to_result(op, np.clip(scalar_of(output_zp) + scalar_of(input_zp) - x.astype(np.int64), *limits(op)))
 
 
 # --- binary
@@ -180,7 +181,7 @@ def multiply(op: Op, a: np.ndarray, b: np.ndarray, shift: np.ndarray) -> np.ndar
     if not bits:
         dtype = result_dtype(op)
         return np.multiply(a.astype(dtype, copy=False), b.astype(dtype, copy=False))
-    product = a.astype(np.int64) * b.astype(np.int64)
+    product = np.asarray(a.astype(np.int64) * b.astype(np.int64))
     product += np.int64(1) << np.int64(bits - 1)
     return to_result(op, np.right_shift(product, bits, out=product))
 

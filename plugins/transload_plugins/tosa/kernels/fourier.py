@@ -13,10 +13,8 @@ from .base import kernel
 def fft2d(op: Op, real: np.ndarray, imaginary: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Both directions unscaled."""
     whole = real.astype(np.float64) + 1j * imaginary.astype(np.float64)
-    if op.attributes["inverse"]:
-        out = np.fft.ifft2(whole, axes=(1, 2), norm="forward")
-    else:
-        out = np.fft.fft2(whole, axes=(1, 2))
+    inverse = op.attributes["inverse"]
+    out = np.fft.ifft2(whole, axes=(1, 2), norm="forward") if inverse else np.fft.fft2(whole, axes=(1, 2))
     return out.real.astype(np.float32), out.imag.astype(np.float32)
 
 

@@ -12,7 +12,9 @@ from transload.ir import Op
 from .base import apply_scale, float_of, is_float, kernel, limits, reciprocal_scale, scalar_of, to_result
 
 
-def _along(x: np.ndarray, axis: int, extent: int, stride: int, before: int, size: int, join: Callable[..., Any], start: Any) -> np.ndarray:
+def _along(
+    x: np.ndarray, axis: int, extent: int, stride: int, before: int, size: int, join: Callable[..., Any], start: Any,
+) -> np.ndarray:
     """Windows of one axis joined: place `o` joins inputs `o * stride - before` and the `extent - 1` after it that exist."""
     shape = list(x.shape)
     shape[axis] = size
@@ -41,7 +43,8 @@ def _window(op: Op, *parameters: np.ndarray) -> tuple[tuple[int, ...], ...]:
 
 
 def _sizes(shape: tuple[int, ...], kernel_: tuple[int, ...], stride: tuple[int, ...], pad: tuple[int, ...]) -> tuple[int, int]:
-    return ((shape[1] + pad[0] + pad[1] - kernel_[0]) // stride[0] + 1, (shape[2] + pad[2] + pad[3] - kernel_[1]) // stride[1] + 1)
+    height = (shape[1] + pad[0] + pad[1] - kernel_[0]) // stride[0] + 1
+    return height, (shape[2] + pad[2] + pad[3] - kernel_[1]) // stride[1] + 1
 
 
 def _count(length: int, extent: int, stride: int, before: int, size: int) -> np.ndarray:

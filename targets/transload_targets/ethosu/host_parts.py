@@ -1,0 +1,209 @@
+"""Leaving what works on floats to the processor beside the NPU.
+
+Models with integer arithmetic often take and give floats: they quantize their inputs and dequantize their
+outputs. Those ops are cut off here, before and after what goes to the NPU, and become modules of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from transload.ir import Block, FloatType, Module, Op, QuantType, TensorType, Value, input_names, new_module, output_names, set_results
+from transload.ir.build import constant_of
+
+__all__ = ["Parts", "affine", "cut", "has_floats"]
+
+CONSTANTS = frozenset({"tosa.const", "tosa.const_shape"})
+CONVERSIONS = frozenset(f"tosa.{name}" for name in (
+    "add", "cast", "ceil", "clamp", "floor", "identity", "maximum", "minimum", "mul", "reciprocal", "rescale", "reshape", "sub"))
+"""Ops that quantizing and dequantizing are made of."""
+
+
+@dataclass(frozen=True)
+class Parts:
+    """A module in up to three: `before` gives the inputs of `core`, `after` takes its outputs, by the tensors' names."""
+
+    core: Module
+    before: Module | None = None
+    after: Module | None = None
+
+    @property
+    def host_ops(self) -> list[Op]:
+        """The ops that are left to the host."""
+        return [op for part in (self.before, self.after) if part is not None for op in part.body_of_main
+                if op.name not in CONSTANTS and op.name != "func.return"]
+
+    @property
+    def only_conversions(self) -> bool:
+        """Whether no more than quantizing and dequantizing is left to the host."""
+        return all(op.name in CONVERSIONS for op in self.host_ops)
+
+
+def has_floats(op: Op) -> bool:
+    """Whether data of the op are floats (a quantized tensor is stored as integers)."""
+    return any(_is_float(value) for value in (*op.operands, *op.results))
+
+
+def _is_float(value: Value) -> bool:
+    if not isinstance(value.type, TensorType):
+        return False
+    element = value.type.element
+    return isinstance(element.storage if isinstance(element, QuantType) else element, FloatType)
+
+
+def cut(module: Module) -> Parts:
+    """Cut off the float ops at the front, and the first float op after them with all that follows from it.
+
+    Ops that came from the same op of the framework stay together. The module is not changed; where there is
+    nothing to cut off, or nothing would be left, it is the core as it is.
+    """
+    ops = [op for op in module.body_of_main if op.name not in CONSTANTS and op.name != "func.return"]
+    before = _front(ops)
+    after = _back(ops, before)
+    core = [op for op in ops if op not in before and op not in after]
+    if not core or not (before or after):
+        return Parts(module)
+    return Parts(
+        _part(module, core, is_core=True), _part(module, [op for op in ops if op in before]) if before else None,
+        _part(module, [op for op in ops if op in after]) if after else None)
+
+
+def _front(ops: Sequence[Op]) -> set[Op]:
+    """Float ops computed from the model's inputs by float ops alone, and the rest of the framework's ops they are part of."""
+    front: set[Op] = set()
+    origins: set[str] = set()
+    for op in ops:
+        sources = [operand.op for operand in op.operands if not _is_constant(operand)]
+        if not all(source is None or source in front for source in sources):
+            continue
+        if has_floats(op) or (op.origin in origins and any(source in front for source in sources)):
+            front.add(op)
+            origins.update([op.origin] if op.origin else [])
+    return front
+
+
+def _back(ops: Sequence[Op], front: set[Op]) -> set[Op]:
+    """The other float ops and all that depends on them, and the rest of the framework's ops they are part of."""
+    back: set[Op] = set()
+    for op in ops:
+        if op not in front and (has_floats(op) or any(operand.op in back for operand in op.operands)):
+            back.add(op)
+    origins = {op.origin for op in back if op.origin}
+    for op in reversed(ops):
+        users = {user for result in op.results for user in result.uses}
+        if op not in front and op not in back and op.origin in origins and users and users <= back:
+            back.add(op)
+    return back
+
+
+def _part(module: Module, ops: Sequence[Op], is_core: bool = False) -> Module:
+    """Some ops of a module as a module: its inputs are what they take from outside, its outputs what others take from them.
+
+    The core keeps the module's own inputs, and outputs that no op makes, unless they are floats.
+    """
+    inside = set(ops)
+    block = module.body_of_main
+    ends = block.terminator
+    names = dict(zip(block.arguments, input_names(module.main), strict=True))
+    inputs = {value: name for value, name in names.items() if is_core and not _is_float(value)}
+    for op in ops:
+        for value in op.operands:
+            if value.op not in inside and not _is_constant(value):
+                inputs.setdefault(value, names.get(value) or value.name or f"cut{len(inputs)}")
+    outputs: dict[Value, str] = {}
+    for value, name in zip(ends.operands, output_names(module.main), strict=True):
+        if value.op in inside or (is_core and (value.op is None or _is_constant(value)) and not _is_float(value)):
+            outputs.setdefault(value, name)
+    for op in ops:
+        for value in op.results:
+            if any(user not in inside and user is not ends for user in value.uses):
+                outputs.setdefault(value, value.name or f"cut{len(outputs)}")
+
+    made = new_module()
+    made.source, made.source_format = module.source, module.source_format
+    function = made.add_function("main", [value.type for value in inputs], list(inputs.values()))
+    target = function.regions[0].block
+    mapping = dict(zip(inputs, target.arguments, strict=True))
+    for op in ops:
+        _copy_constants(op.operands, target, mapping)
+        target.append(op.clone(mapping))
+    _copy_constants(outputs, target, mapping)
+    set_results(function, [mapping[value] for value in outputs], list(outputs.values()))
+    return made
+
+
+def _is_constant(value: Value) -> bool:
+    return value.op is not None and value.op.name in CONSTANTS
+
+
+def _copy_constants(values: Iterable[Value], target: Block, mapping: dict[Value, Value]) -> None:
+    """Copy the constants among the values that are not copied yet."""
+    for value in values:
+        if value not in mapping and value.op is not None and value.op.name in CONSTANTS:
+            target.append(value.op.clone(mapping))
+
+
+def affine(part: Module | None, name: str) -> dict[str, Any] | None:
+    """Scale and zero point by which a host part makes (`before`) or reads (`after`) the tensor of that name.
+
+    Read from the ops that quantizing and dequantizing are lowered to; None where the part is anything else.
+    """
+    if part is None:
+        return None
+    block = part.body_of_main
+    made = dict(zip(output_names(part.main), block.terminator.operands, strict=True))
+    taken = dict(zip(input_names(part.main), block.arguments, strict=True))
+    if name in made:
+        return _quantization(_sources(made[name]))
+    return _dequantization(_users(taken[name])) if name in taken else None
+
+
+def _sources(value: Value) -> list[Op]:
+    """The ops that a value goes through from the part's input, the last one first."""
+    chain = []
+    while value.op is not None:
+        chain.append(value.op)
+        value = value.op.operands[0]
+    return chain
+
+
+def _users(value: Value) -> list[Op]:
+    """The ops that a value goes through up to the part's output, while each has one user."""
+    chain = []
+    while len(value.uses) == 1 and (op := next(iter(value.uses))).name != "func.return":
+        chain.append(op)
+        value = op.results[0]
+    return chain
+
+
+def _quantization(chain: Sequence[Op]) -> dict[str, Any] | None:
+    scale, zero_point = 1.0, 0
+    for op in chain:
+        if op.name == "tosa.mul" and (number := _number(op.operands[1])):
+            scale /= number
+        elif op.name == "tosa.rescale" and _number(op.multiplier) == 2.0 ** (_number(op.shift) or 0):  # type: ignore[attr-defined]
+            zero_point = round(_number(op.output_zp) or 0)  # type: ignore[attr-defined]
+        elif op.name != "tosa.cast":
+            return None
+    return {"scale": scale, "zero_point": zero_point} if chain else None
+
+
+def _dequantization(chain: Sequence[Op]) -> dict[str, Any] | None:
+    scale, zero_point = 1.0, 0.0
+    for op in chain:
+        number = _number(op.operands[1]) if len(op.operands) > 1 else None
+        if op.name == "tosa.mul" and number:
+            scale *= number
+        elif op.name == "tosa.sub" and number is not None:
+            zero_point += number
+        elif op.name != "tosa.cast":
+            return None
+    return {"scale": scale, "zero_point": round(zero_point)} if chain else None
+
+
+def _number(value: Value) -> float | None:
+    """The number of a constant of one element."""
+    dense = constant_of(value)
+    return float(dense.numpy().reshape(-1)[0]) if dense is not None and dense.type.num_elements == 1 else None

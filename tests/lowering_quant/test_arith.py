@@ -1,0 +1,84 @@
+"""Multipliers, rounding and fixed point, as numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from transload.errors import Unsupported
+from transload.ir import F32, I8, I16, QuantType
+from transload_plugins.tosa.lowering.arith import (
+    Scale, activation_bounds, apply_scale, divide_by_power_of_two, exp_on_negative_values, high_multiply, scale16, scale32, scale_exact,
+)
+from transload_plugins.tosa.lowering.fixed_tables import sigmoid_values
+from transload_plugins.tosa.lowering.tables import wide_entries, wide_index
+
+RNG = np.random.default_rng(0)
+
+
+def test_double_round_is_two_roundings() -> None:
+    x = RNG.integers(-(1 << 30), 1 << 30, 100_000)
+    for real in (0.7, 0.31, 0.011, 2.0**-7, 3e-6):
+        scale = scale32(real)
+        shift = scale.shift - 31
+        np.testing.assert_array_equal(apply_scale(x, scale), divide_by_power_of_two(high_multiply(x, scale.multiplier), shift))
+
+
+@pytest.mark.parametrize("real", [1.0, 0.5, 0.75, 1 / 3, 1e-9, 12345.678, 1 - 2**-40])
+def test_scale32_is_near(real: float) -> None:
+    scale = scale32(real)
+    assert 1 << 30 <= scale.multiplier < 1 << 31
+    assert abs(scale.real / real - 1) <= 2**-31
+
+
+def test_scales_that_cannot_be() -> None:
+    assert scale32(0.0).multiplier == 0
+    assert scale32(1e-12).multiplier == 0
+    for real in (-1.0, float("nan"), float("inf"), 2.0**40):
+        with pytest.raises(Unsupported):
+            scale32(real)
+    with pytest.raises(Unsupported):
+        scale16(1e6)
+
+
+@pytest.mark.parametrize("real", [2.0**-7, 3 * 2.0**-9, 0.0123, 0.9999])
+def test_exact_scale_rounds_halves_away_from_zero(real: float) -> None:
+    x = RNG.integers(-60_000, 60_000, 100_000)
+    product = x * real
+    wanted = np.sign(product) * np.floor(np.abs(product) + 0.5)
+    np.testing.assert_array_equal(apply_scale(x, scale_exact(real), double_round=False), wanted)
+
+
+def test_exponential_is_near() -> None:
+    x = -np.sort(RNG.integers(0, 1 << 31, 10_000))
+    exact = np.exp(x / 2.0**26)
+    assert np.abs(exp_on_negative_values(x, 5) / 2.0**31 - exact).max() < 2e-7
+
+
+def test_sigmoid_values_are_near() -> None:
+    exact = 65536 / (1 + np.exp(-np.arange(256) / 24))
+    assert np.abs(sigmoid_values() - exact).max() < 1.2
+
+
+def test_wide_entries_hold_21_bits() -> None:
+    values = np.append(RNG.integers(0, 1 << 21, 254), [0, (1 << 21) - 1])
+    entries = wide_entries(values).astype(np.int64)
+    index = np.array([wide_index(place) for place in range(256)]) + 32768
+    assert index.max() < 65536
+    base, fraction = index >> 7, index & 127
+    np.testing.assert_array_equal((entries[base] << 7) + (entries[base + 1] - entries[base]) * fraction, values)
+    assert np.abs(np.diff(entries)).max() < 1 << 15
+
+
+def test_activation_bounds() -> None:
+    type_ = QuantType(I8, F32, (0.05,), (-10,))
+    assert activation_bounds(type_) is None
+    assert activation_bounds(type_, 0.0) == (-10, 127)
+    assert activation_bounds(type_, 0.0, 6.0) == (-10, 110)
+    assert activation_bounds(QuantType(I16, F32, (0.05,), (0,)), -1.0, 1.0) == (-20, 20)
+    narrow = QuantType(I8, F32, (0.05,), (0,), storage_min=-127)
+    assert activation_bounds(narrow) == (-127, 127)
+
+
+def test_scale_real() -> None:
+    assert Scale(1 << 30, 31).real == 0.5

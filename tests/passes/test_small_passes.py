@@ -1,0 +1,170 @@
+"""cse, dce, constant folding and shape inference."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from transload.errors import ShapeError
+from transload.ir import F32, I8, I32, FusedLocation, Op, QuantType, TensorType, verify
+from transload.passes.cse import eliminate_common_subexpressions
+from transload.passes.dce import eliminate_dead_code
+from transload.passes.fold import fold_constants
+from transload.passes.shapes import infer_shapes
+from transload.text import parse_module, print_module
+
+# --- common subexpressions
+
+
+def test_equal_ops_become_one(kit):
+    g = kit.Graph((2, 3))
+    a = g.emit("MulConst", g.inputs[0], const_val=2.0, location=FusedLocation(("x",), "part"))
+    b = g.emit("MulConst", g.inputs[0], const_val=2.0, location="twice")
+    c = g.emit("Add", a, b)
+    d = g.emit("Add", b, a)
+    module = kit.check(eliminate_common_subexpressions, g.done(c, d), ["MulConst", "Add"])
+    assert module.body_of_main.first.location == "twice"  # the tensor's name is kept
+
+
+def test_constants_are_joined_by_their_data(kit):
+    g = kit.Graph((3,))
+    same = [g.weight(np.arange(3, dtype=np.float32)) for _ in range(3)]
+    other = g.weight(np.arange(3, dtype=np.float32) + 1)
+    integers = g.weight(np.arange(3, dtype=np.int32))
+    g.done(g.emit("Add", g.emit("Add", *same), other), g.emit("Cast", integers, element=F32))
+    assert eliminate_common_subexpressions(g.module)
+    assert sum(op.name == "top.Weight" for op in g.module.ops()) == 3
+
+
+def test_what_differs_stays_apart(kit):
+    g = kit.Graph((2, 3))
+    x = g.inputs[0]
+    values = [g.emit("MulConst", x, const_val=value) for value in (0.0, -0.0, 1.0)]
+    values += [g.emit("Sub", x, values[0]), g.emit("Sub", values[0], x), g.emit("Cast", x, element=I32), g.emit("Cast", x, element=I8)]
+    g.done(*values)
+    assert not eliminate_common_subexpressions(g.module)
+
+
+NESTED = '''"builtin.module"() ({
+  "func.func"() <{sym_name = "main", function_type = (tensor<i1>, tensor<2xf32>) -> tensor<2xf32>}> ({
+  ^bb0(%c: tensor<i1>, %x: tensor<2xf32>):
+    %a = "top.Neg"(%x) : (tensor<2xf32>) -> tensor<2xf32>
+    %r = "top.If"(%c) ({
+      %b = "top.Neg"(%x) : (tensor<2xf32>) -> tensor<2xf32>
+      %d = "top.Abs"(%b) : (tensor<2xf32>) -> tensor<2xf32>
+      "top.Yield"(%d) : (tensor<2xf32>) -> ()
+    }, {
+      %d = "top.Abs"(%a) : (tensor<2xf32>) -> tensor<2xf32>
+      %unused = "top.Exp"(%d) : (tensor<2xf32>) -> tensor<2xf32>
+      "top.Yield"(%d) : (tensor<2xf32>) -> ()
+    }) : (tensor<i1>) -> tensor<2xf32>
+    %s = "top.Abs"(%a) : (tensor<2xf32>) -> tensor<2xf32>
+    %t = "top.Add"(%r, %s) : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+    "func.return"(%t) : (tensor<2xf32>) -> ()
+  }) : () -> ()
+}) : () -> ()
+'''
+
+
+def test_regions_share_with_what_is_around_them_and_not_with_each_other():
+    module = parse_module(NESTED)
+    assert eliminate_common_subexpressions(module)
+    verify(module)
+    names = [op.name for op in module.ops()]
+    assert names.count("top.Neg") == 1 and names.count("top.Abs") == 3
+
+
+# --- dead code
+
+
+def test_unused_ops_go_and_effects_stay():
+    module = parse_module(NESTED)
+    assert eliminate_dead_code(module)
+    assert "top.Exp" not in print_module(module)
+    assert not eliminate_dead_code(module)
+    module = parse_module('"a.unknown"() : () -> ()\n"top.If"(%c) ({"a.unknown"() : () -> ()}, {}) : (tensor<i1>) -> ()\n'
+                          '%c = "top.Weight"() : () -> tensor<i1>\n%d = "top.Neg"(%e) : (tensor<f32>) -> tensor<f32>\n'
+                          '%e = "top.Neg"(%f) : (tensor<f32>) -> tensor<f32>\n%f = "a.unknown"() : () -> tensor<f32>')
+    eliminate_dead_code(module)
+    assert [op.name for op in module.body] == ["a.unknown", "top.If", "top.Weight", "top.Neg", "a.unknown"]  # one needs its user gone first
+
+
+# --- constant folding
+
+
+def test_constants_are_computed_with_their_names(kit):
+    g = kit.Graph((2, 3))
+    a = g.emit("Add", g.random(3), g.random(2, 3), location="sum")
+    parts = g.emit("Split", a, axis=0, split_size=(1, 1), location=FusedLocation(("first", "second")))
+    module = kit.check(fold_constants, g.done(g.emit("Mul", g.inputs[0], parts[1])), ["Mul"])
+    assert module.body_of_main.first.location == "second"
+
+
+def test_shape_arithmetic_folds(kit):
+    g = kit.Graph((2, 3))
+    shape = g.emit("Shape", g.inputs[0])
+    module = kit.check(fold_constants, g.done(g.emit("Neg", g.inputs[0]), g.emit("Mul", shape, shape)), ["Neg"])
+    assert [str(v.type) for v in module.body_of_main.terminator.operands] == ["tensor<2x3xf32>", "tensor<2xi64>"]
+
+
+def test_what_would_take_much_more_room_stays(kit):
+    g = kit.Graph((2,))
+    x = g.emit("Expand", np.ones((1, 1), np.float32), shape=(1000, 1000))
+    g.done(g.emit("Neg", g.inputs[0]), x)
+    assert not fold_constants(g.module)
+
+
+# --- shapes
+
+
+def test_a_new_batch_size_goes_through_the_graph(kit):
+    g = kit.Graph((1, 4, 8, 8))
+    x = g.emit("Conv", g.inputs[0], g.random(6, 4, 3, 3), None, kernel_shape=(3, 3), strides=(2, 2))
+    x = g.emit("Reshape", g.emit("Relu", x), shape=(-1, 6))
+    module = g.done(x)
+    assert not infer_shapes(module)
+    module.body_of_main.arguments[0].type = TensorType((5, 4, 8, 8), F32)
+    assert infer_shapes(module)
+    verify(module)
+    assert str(module.main.attributes["function_type"]) == "(tensor<5x4x8x8xf32>) -> tensor<45x6xf32>"
+
+
+def test_element_types_and_unknown_sizes(kit):
+    quantized = QuantType(I8, F32, (0.5,), (1,))
+    g = kit.Graph((None, 3))
+    x = g.emit("Cast", g.inputs[0], element=quantized)
+    y = g.emit("Cast", g.emit("Reshape", x, shape=(-1,)), element=F32)
+    module = g.done(y)
+    y.type = TensorType((12,), F32)  # somebody knows better
+    module.main.attributes["function_type"] = type(module.main.attributes["function_type"])((g.inputs[0].type,), (y.type,))
+    assert not infer_shapes(module)
+    module.body_of_main.arguments[0].type = TensorType((4, 3), F32)
+    assert infer_shapes(module)
+    assert [str(op.result.type) for op in module.ops() if op.results] == [
+        "tensor<4x3x!quant.uniform<i8:f32, 0.5:1>>", "tensor<12x!quant.uniform<i8:f32, 0.5:1>>", "tensor<12xf32>"]
+
+
+def test_shapes_inside_regions():
+    module = parse_module(NESTED)
+    module.body_of_main.arguments[1].type = TensorType((7,), F32)
+    assert infer_shapes(module)
+    verify(module)
+    assert "2xf32" not in print_module(module)
+
+
+def test_every_misfit_is_reported(kit):
+    g = kit.Graph((2, 3), (2, 3))
+    a, b = g.emit("Add", *g.inputs), g.emit("Mul", *g.inputs)
+    module = g.done(a, b, g.emit("Neg", a))
+    module.body_of_main.arguments[0].type = TensorType((5, 7), F32)
+    with pytest.raises(ShapeError) as caught:
+        infer_shapes(module)
+    assert {finding.what for finding in caught.value.findings} == {"top.Add", "top.Mul"}
+
+
+def test_ops_without_inference_keep_their_types():
+    module = parse_module(
+        '"func.func"() <{sym_name = "main", function_type = () -> ()}> ({%0 = "a.b"() : () -> tensor<2xf32>\n'
+        '"func.return"() : () -> ()}) : () -> ()')
+    assert not infer_shapes(module)
+    assert isinstance(module.body_of_main.first, Op)
