@@ -105,7 +105,8 @@ def judge() -> Callable[..., Module]:
         ours = list(run(module, dict(zip(input_names(module.main), given, strict=True))).values())
         for mine, theirs in zip(ours, run_litert(content, given), strict=True):
             worst = differences(mine, theirs).max(initial=0)
-            assert worst <= (tolerance if theirs.dtype.kind == "f" else steps), f"differs by {worst}"
+            limit = tolerance * max(1.0, np.abs(theirs).max(initial=0)) if theirs.dtype.kind == "f" else steps
+            assert worst <= limit, f"differs by {worst}"
         if official:
             agree(module, given, ours)
         return module

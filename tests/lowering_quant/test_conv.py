@@ -34,10 +34,6 @@ def weights_of(kind: str, shape: tuple[int, ...]) -> np.ndarray:
     return RNG.integers(low, high, shape, endpoint=True).astype("uint8" if kind == "uint8" else "int8")
 
 
-def same_padding(size: int, kernel: int, stride: int, dilation: int) -> int:
-    return -(-size // stride)
-
-
 def case(types: str, x: tuple[int, ...], w: tuple[int, ...], channels_axis: int, made: tuple[int, ...]) -> tuple[list, list, dict[str, Any]]:
     """Inputs and outputs of a convolution, and what its options must say of the types."""
     dtype, weight_dtype, bias_dtype, x_type, per_channel, out_type = TYPES[types]

@@ -16,13 +16,16 @@ class Tolerance:
 
     `integer` is the greatest difference of integer outputs, in steps. Float outputs need a cosine of
     at least `cos`, a euclidean similarity of at least `euclid`, and, where `max_abs` is set, no
-    element that differs by more.
+    element that differs by more. A float output no element of which differs by more than `floor` is near
+    enough whatever its cosine: runtimes compute sigmoid, tanh and softmax, whose range is 1, to about two
+    units in the last place of 1.0, so that a map of scores of 1e-6 has no exact digits to compare.
     """
 
     integer: int = 1
     cos: float = 0.9999
     euclid: float = 0.98
     max_abs: float = float("inf")
+    floor: float = 2.5e-7
 
     @classmethod
     def parse(cls, settings: Iterable[str]) -> Tolerance:

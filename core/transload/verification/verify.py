@@ -82,6 +82,8 @@ def _broken(tensor: TensorDifference, tolerance: Tolerance) -> list[str]:
     if tensor.is_integer:
         worst = tensor.metrics["max_abs"]
         return [] if worst <= tolerance.integer else [f"{tensor.name}: differs by {worst:g} steps, allowed {tolerance.integer}"]
+    if tensor.metrics["max_abs"] <= min(tolerance.floor, tolerance.max_abs):
+        return []
     limits = (("cos", tolerance.cos, True), ("euclid", tolerance.euclid, True), ("max_abs", tolerance.max_abs, False))
     broken = []
     for name, limit, higher in limits:

@@ -17,6 +17,7 @@ __all__ = ["check_module", "refusals"]
 
 STRUCTURE = frozenset({"tosa.const", "tosa.const_shape", "tosa.yield", "func.return"})
 """Ops that run nowhere."""
+QUANTIZE = "quantize the model first (int8, or int16 activations)"
 HINTS = {
     "tosa.reduce_max": "find the greatest of the 8- or 16-bit tensor, before it is widened",
     "tosa.reduce_min": "find the least of the 8- or 16-bit tensor, before it is widened",
@@ -24,11 +25,17 @@ HINTS = {
 }
 
 
-def check_module(module: Module, accelerator: Accelerator) -> Sequence[Finding]:
-    """Every reason why Vela would refuse the module for this accelerator; findings that differ only in names are joined."""
+def check_module(module: Module, accelerator: Accelerator, separable: bool = False) -> Sequence[Finding]:
+    """Every reason why Vela would refuse the module for this accelerator; findings that differ only in names are joined.
+
+    `separable` says that the host could do what works on floats, which then is part of the advice.
+    """
     family = accelerator.family
     found = merge_findings([finding for op in module.ops() if op.name not in STRUCTURE for finding in refusals(op, family)])
-    return [replace(finding, names=tuple(dict.fromkeys(finding.names))) for finding in found]
+    advice = f"{QUANTIZE}, or leave floats to the host with option float_ops=host" if separable else QUANTIZE
+    return [
+        replace(finding, names=tuple(dict.fromkeys(finding.names)), hint=advice if finding.hint == QUANTIZE else finding.hint)
+        for finding in found]
 
 
 def refusals(op: Op, family: str) -> list[Finding]:
@@ -57,8 +64,7 @@ def _wrong_types(op: Op, family: str) -> tuple[str, str] | None:
     if op.dialect != "tosa":
         return "Vela takes ops of TOSA only", "convert the model to the tosa dialect"
     if has_floats(op):
-        return (f"{FAMILIES[family]} computes with integers only, and this works on floats",
-                "quantize the model first (int8, or int16 activations)")
+        return f"{FAMILIES[family]} computes with integers only, and this works on floats", QUANTIZE
     if accepted(op, family) != "no":
         return None
     if op.declaration is None or not is_known(op.name):

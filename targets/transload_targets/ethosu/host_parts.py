@@ -10,8 +10,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from transload.ir import Block, FloatType, Module, Op, QuantType, TensorType, Value, input_names, new_module, output_names, set_results
+from transload.ir import Block, FloatType, Module, Op, QuantType, TensorType, Value
 from transload.ir.build import constant_of
+from transload.ir.module import input_names, new_module, output_names, set_results
 
 __all__ = ["Parts", "affine", "cut", "has_floats"]
 

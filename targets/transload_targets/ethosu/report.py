@@ -17,6 +17,7 @@ __all__ = ["make_report"]
 
 CYCLES = ("npu", "sram_access", "dram_access", "on_chip_flash_access", "off_chip_flash_access", "total")
 MEMORIES = ("sram", "dram", "on_chip_flash", "off_chip_flash")
+UNLIMITED_KIB = 1 << 22  # 4 GiB, all that an Ethos-U55 addresses
 CYCLES_ARE = "Vela's estimates; measure on a model of the chip or on the chip itself"
 
 
@@ -30,6 +31,7 @@ def make_report(compiled: Compiled, accelerator: Accelerator, settings: Settings
     placed = sum(op["on"] == "NPU" for op in ops)
     left = [{"tensor": op.origin, "op": op.name, "on": "host"} for op in parts.host_ops]
     main = parts.core.main
+    arena = _number(summary["arena_cache_size"])
     memory = {name: _number(summary[f"{name}_memory_used"]) for name in MEMORIES}
     return {
         "accelerator": accelerator.name,
@@ -50,7 +52,7 @@ def make_report(compiled: Compiled, accelerator: Accelerator, settings: Settings
         "flash_kib": memory["on_chip_flash"] + memory["off_chip_flash"],
         "dram_kib": memory["dram"],
         "memory_kib": memory,
-        "arena_cache_kib": _number(summary["arena_cache_size"]),
+        "arena_cache_kib": arena if arena < UNLIMITED_KIB else None,
         "weights_in": summary["weights_storage_area"],
         "feature_maps_in": summary["feature_map_storage_area"],
         "weight_bytes": {

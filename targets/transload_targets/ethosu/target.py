@@ -46,8 +46,8 @@ class EthosU(Target):
             "arena_cache_size": (int, 0, "bytes of the arena or cache; 0: what the memory mode says"),
             "output_format": (str, "raw", "raw: .npz of command stream, weights and addresses; tflite: a .tflite for TFLM"),
             "config": (str, "", "a Vela configuration file of your own, with the sections that the options above name"),
-            "float_ops": (str, "edges", "edges: leave quantizing of inputs and dequantizing of outputs to the host; host: also all "
-                                        "that follows the first float op; refuse: neither"),
+            "float_ops": (str, "edges", "edges: quantizing inputs and dequantizing outputs is left to the host; "
+                                        "host: so is the first float op inside with all that follows; refuse: neither"),
             "timeout": (int, 600, "seconds that Vela may take"),
         }
 
@@ -66,7 +66,7 @@ class EthosU(Target):
         from .compiler import Settings
 
         settings = Settings.of(options, self.accelerator)  # a wrong option is said before anything runs
-        return check_module(_parts(module, settings).core, self.accelerator)
+        return check_module(_parts(module, settings).core, self.accelerator, _may_be_cut(module, settings))
 
     def emit(self, module: Module, directory: Path, stem: str, options: Mapping[str, Any]) -> Emitted:
         from transload.plugin import resolve
@@ -104,6 +104,13 @@ def _parts(module: Module, settings: Settings) -> Parts:
         return Parts(module)
     parts = cut(module)
     return parts if settings.float_ops == "host" or parts.only_conversions else Parts(module)
+
+
+def _may_be_cut(module: Module, settings: Settings) -> bool:
+    """Whether leaving more to the host would help."""
+    from .host_parts import cut
+
+    return settings.float_ops != "host" and bool(cut(module).host_ops)
 
 
 def _named(refusal: VelaRefusal, module: Module, target: str) -> Exception:

@@ -9,7 +9,6 @@ from . import control, conversion, elementwise, movement, product, reduction, sh
 from .base import SHAPE, TOSA, dims_of, shape_rank, shape_type, storage
 
 __all__ = [
-    "SHAPE", "TOSA", "control", "conversion", "dims_of", "elementwise", "movement", "product", "reduction", "shape_rank", "shape_type",
-    "shapes",
-    "spatial", "storage",
+    "SHAPE", "TOSA", "control", "conversion", "dims_of", "elementwise", "movement", "product", "reduction", "shape_rank",
+    "shape_type", "shapes", "spatial", "storage",
 ]

@@ -76,10 +76,10 @@ def rank(*ranks: int) -> TypeConstraint:
 
 
 def _is_scalar(type_: Type) -> bool:
-    return isinstance(type_, TensorType) and type_.shape in ((1,), (), (None,), None)
+    return isinstance(type_, TensorType) and type_.shape in ((1,), (None,), None)
 
 
-SCALAR = TypeConstraint("a tensor of one element", _is_scalar)
+SCALAR = TypeConstraint("a tensor of shape 1", _is_scalar)
 INTEGERS = TypeConstraint("a tensor of integers", lambda t: isinstance(t, TensorType) and isinstance(storage(t), IntegerType))
 SHAPE = TypeConstraint("a !tosa.shape", lambda t: isinstance(t, DialectType) and t.text.startswith("tosa.shape<"))
 
@@ -242,6 +242,8 @@ class SameElements:
     @constraint
     def result_elements(op: Any) -> bool | str:
         """the result has the element type of the first operand"""
+        if not op.operands:
+            return True
         a, b = storage_of(op.operands[0]), storage_of(op.results[0])
         return a == b or f"{b}, not {a}"
 

@@ -18,6 +18,7 @@ from .base import (
     bound_type,
     broadcast,
     equal_sizes,
+    inferred_shapes_fit,
     rank,
     same,
     shape_of,
@@ -443,10 +444,9 @@ class Select:
         return a == b == c or f"{a}, {b} and {c}"
 
     @constraint
-    def ranks_agree(op: Any) -> bool | str:
-        """operands and result have the same rank"""
-        ranks = {len(s) for v in (*op.operands, op.output) if (s := shape_of(v)) is not None}
-        return len(ranks) <= 1 or str(sorted(ranks))
+    def broadcasts(op: Any) -> bool | str:
+        """the result has the broadcast shape of operands of equal rank"""
+        return inferred_shapes_fit(op)
 
     def infer(op: Any) -> TensorType:
         return TensorType(broadcast(op, *op.operands), op.input2.type.element)

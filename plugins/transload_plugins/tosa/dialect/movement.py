@@ -50,6 +50,8 @@ class Concat(SameElements):
         return bool(op.operands) and inferred_shapes_fit(op)
 
     def infer(op: Any) -> TensorType:
+        if not op.operands:
+            raise ShapeError(f"tosa.concat at {op.origin!r}: there is nothing to join", hint="give at least one tensor")
         shapes = [shape_of(value) for value in op.operands]
         element = op.operands[0].type.element
         if None in shapes:

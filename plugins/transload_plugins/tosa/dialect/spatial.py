@@ -59,6 +59,11 @@ class ArgMax:
         "input output", "i8 i32", "i16 i32", "f16 i32", "bf16 i32", "f32 i32", "f8E4M3FN i32", "f8E5M2 i32",
         later=("i8 i64", "i16 i64", "f16 i64", "bf16 i64", "f32 i64", "f8E4M3FN i64", "f8E5M2 i64"))
 
+    @constraint
+    def reduced_shape(op: Any) -> bool | str:
+        """the result has the input's shape without the axis"""
+        return inferred_shapes_fit(op)
+
     def infer(op: Any) -> TensorType:
         shape = shape_of(op.input)
         if shape is None:

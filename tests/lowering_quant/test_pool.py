@@ -1,0 +1,73 @@
+"""Poolings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+TYPES = {"int8": ([0.05], [3]), "uint8": ([0.05], [100]), "int16": ([0.0005], [0]), "float32": None}
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("operator", ["AVERAGE_POOL_2D", "MAX_POOL_2D"])
+@pytest.mark.parametrize(("kernel", "stride", "padding", "activation"), [
+    ((2, 2), (2, 2), "VALID", "NONE"), ((3, 3), (2, 2), "SAME", "RELU6"), ((14, 13), (1, 1), "VALID", "NONE"), ((3, 5), (1, 3), "SAME", "NONE"),
+])
+def test_pool(judge: Callable, operator: str, dtype: str, kernel: Any, stride: Any, padding: str, activation: str) -> None:
+    shape = (2, 14, 13, 16)
+    if padding == "SAME":
+        made = [-(-size // step) for size, step in zip(shape[1:3], stride, strict=True)]
+    else:
+        made = [(size - k) // step + 1 for size, k, step in zip(shape[1:3], kernel, stride, strict=True)]
+    options = {"stride_h": stride[0], "stride_w": stride[1], "filter_height": kernel[0], "filter_width": kernel[1],
+               "padding": padding, "fused_activation_function": activation}
+    judge(operator, [(shape, dtype, TYPES[dtype])], [((2, *made, 16), dtype, TYPES[dtype])], options, version=3)
+
+
+def f(*shape: int) -> np.ndarray:
+    return np.random.default_rng(3).normal(size=shape).astype(np.float32)
+
+
+GEOMETRIES: list[tuple[tuple[int, ...], dict[str, Any]]] = [
+    ((2, 20, 6), {"kernel_shape": (3,), "strides": (2,), "pads": (1, 1)}),
+    ((2, 8, 9, 7, 6), {"kernel_shape": (3, 2, 3), "strides": (2, 1, 3), "pads": (1, 0, 1, 1, 1, 0)}),
+    ((2, 10, 11, 6), {"kernel_shape": (3, 2), "strides": (4, 3), "do_relu": True}),
+]
+
+
+@pytest.mark.parametrize("name", ["top.MaxPool", "top.AvgPool"])
+@pytest.mark.parametrize(("shape", "attributes"), GEOMETRIES)
+def test_geometry(lowered: Callable, name: str, shape: Any, attributes: dict[str, Any]) -> None:
+    lowered(lambda rw, x: rw.emit(name, x, layout="NHWC", **attributes), f(*shape))
+
+
+@pytest.mark.parametrize(("shape", "attributes"), [
+    ((2, 10, 11, 6), {"kernel_shape": (3, 2), "strides": (2, 2), "pads": (1, 1, 1, 1)}),
+    ((1, 8, 9, 7, 3), {"kernel_shape": (3, 2, 3), "strides": (2, 1, 3), "pads": (1, 0, 1, 1, 1, 0)}),
+])
+def test_padding_that_counts(lowered: Callable, shape: Any, attributes: dict[str, Any]) -> None:
+    lowered(lambda rw, x: rw.emit("top.AvgPool", x, layout="NHWC", count_include_pad=True, **attributes), f(*shape))
+
+
+@pytest.mark.parametrize(("shape", "attributes"), [
+    ((2, 10, 11, 6), {"kernel_shape": (3, 2), "dilations": (2, 3)}),
+    ((2, 10, 11, 6), {"kernel_shape": (3, 3), "dilations": (2, 3), "strides": (2, 3), "pads": (1, 2, 1, 2)}),
+    ((2, 20, 6), {"kernel_shape": (3,), "strides": (2,), "pads": (1, 1), "dilations": (3,)}),
+    ((1, 8, 9, 7, 3), {"kernel_shape": (3, 2, 3), "dilations": (2, 2, 1)}),
+])
+def test_dilated(lowered: Callable, shape: Any, attributes: dict[str, Any]) -> None:
+    lowered(lambda rw, x: rw.emit("top.MaxPool", x, layout="NHWC", **attributes), f(*shape))
+
+
+def test_quantized_padding_that_counts_and_requantized_result(lowered: Callable) -> None:
+    from transload.ir import F32, I8, QuantType, TensorType
+
+    x = np.random.default_rng(4).integers(-128, 127, (1, 9, 9, 5)).astype(np.int8)
+    lowered(
+        lambda rw, value: rw.emit(
+            "top.AvgPool", value, layout="NHWC", kernel_shape=(3, 3), strides=(2, 2), pads=(1, 1, 1, 1), count_include_pad=True,
+            element=QuantType(I8, F32, (0.04,), (-7,))),
+        x, types=[TensorType(x.shape, QuantType(I8, F32, (0.05,), (3,)))], steps=1)

@@ -1,0 +1,115 @@
+"""Casts, quantization, and types that TOSA does not have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+RNG = np.random.default_rng(10)
+
+
+def q(scale: float, zero_point: int = 0) -> tuple[Any, ...]:
+    return [scale], [zero_point]
+
+
+STORED = [("int8", q(0.02, 3)), ("int8", q(0.02)), ("uint8", q(0.02, 120)), ("int16", q(0.0001))]
+
+
+@pytest.mark.parametrize(("dtype", "type_"), STORED)
+def test_quantize(judge: Callable, dtype: str, type_: Any) -> None:
+    """Halves fall away from zero as in LiteRT: the inputs are on a grid of halves."""
+    x = (np.arange(-300, 300, 0.5) * np.float32(type_[0][0])).astype(np.float32)
+    judge("QUANTIZE", [(x.shape, "float32")], [(x.shape, dtype, type_)], version=3, arrays=[x])
+
+
+@pytest.mark.parametrize(("dtype", "type_"), STORED)
+def test_quantize_anything(judge: Callable, dtype: str, type_: Any) -> None:
+    """Within a float32 step of a half, division and multiplication by the reciprocal may differ."""
+    x = RNG.normal(size=5000).astype(np.float32)
+    judge("QUANTIZE", [(x.shape, "float32")], [(x.shape, dtype, type_)], version=3, arrays=[x], steps=1)
+
+
+@pytest.mark.parametrize(("dtype", "type_"), STORED)
+def test_dequantize(judge: Callable, dtype: str, type_: Any) -> None:
+    judge("DEQUANTIZE", [((5000,), dtype, type_)], [((5000,), "float32")], version=3, tolerance=0.0)
+
+
+@pytest.mark.parametrize(("source", "source_type", "target", "target_type"), [
+    ("int8", q(0.05, 3), "int8", q(0.02, -5)), ("int8", q(0.05, 3), "uint8", q(0.05, 131)), ("uint8", q(0.05, 131), "int8", q(0.05, 3)),
+    ("uint8", q(0.05, 131), "uint8", q(0.07, 100)), ("int8", q(0.05, 3), "int16", q(0.0004)), ("int16", q(0.0004), "int8", q(0.05, 3)),
+    ("int16", q(0.0004), "int16", q(0.0003)), ("int16", q(0.0004), "int32", q(0.00003)), ("int32", q(0.0004), "int8", q(0.3, 3)),
+])
+def test_requantize(judge: Callable, source: str, source_type: Any, target: str, target_type: Any) -> None:
+    arrays = [RNG.integers(-100_000, 100_000, 1000).astype(np.int32)] if source == "int32" else None
+    judge("QUANTIZE", [((1000,), source, source_type)], [((1000,), target, target_type)], version=3, arrays=arrays)
+
+
+@pytest.mark.parametrize(("source", "target", "low", "high"), [
+    ("float32", "int32", -1000, 1000), ("int32", "float32", -100_000, 100_000), ("uint8", "float32", 0, 255), ("float32", "uint8", 0, 255),
+    ("int8", "float32", -128, 127), ("int64", "float32", -100_000, 100_000), ("int16", "int32", -32768, 32767), ("uint8", "int32", 0, 255),
+    ("int32", "uint8", -1000, 1000), ("float32", "bool", -2, 2), ("bool", "float32", 0, 1), ("int32", "int64", -1000, 1000),
+])
+def test_cast(judge: Callable, source: str, target: str, low: int, high: int) -> None:
+    x = RNG.uniform(low, high, 1000) if source == "float32" else RNG.integers(low, high, 1000, endpoint=True)
+    judge("CAST", [((1000,), source)], [((1000,), target)], version=5, arrays=[x.astype(source)])
+
+
+@pytest.mark.parametrize("mode", ["Trunc", "HalfAwayFromZero", "HalfToEven"])
+def test_rounding(lowered: Callable, mode: str) -> None:
+    from transload.ir import I32
+
+    x = np.concatenate([np.arange(-5, 5, 0.25), [0.49999997, -0.49999997, 8388607.5, -1e6]]).astype(np.float32)
+    lowered(lambda rw, value: rw.emit("top.Cast", value, element=I32, round_mode=mode), x)
+
+
+def test_quantize_to_even(lowered: Callable) -> None:
+    from transload.ir import F32, I8, QuantType
+
+    x = np.arange(-140, 140, 0.5).astype(np.float32) / 16
+    lowered(lambda rw, value: rw.emit(
+        "top.Cast", value, element=QuantType(I8, F32, (0.0625,), (10,)), round_mode="HalfToEven"), x)
+
+
+def test_per_axis(lowered: Callable) -> None:
+    from transload.ir import F32, I8, QuantType
+
+    kind = QuantType(I8, F32, (0.1, 0.2, 0.3), (1, -2, 3), 1)
+    x = RNG.normal(size=(4, 3, 5)).astype(np.float32) * 10
+    lowered(lambda rw, value: rw.emit("top.Cast", rw.emit("top.Cast", value, element=kind), element=F32), x, tolerance=0.4)
+
+
+def test_unsigned_bits_at_the_border(lowered: Callable) -> None:
+    """uint8 in, uint8 out: the module takes and gives the same bits."""
+    from transload.ir import F32, I8, QuantType, TensorType, UI8
+
+    kind = QuantType(UI8, F32, (0.05,), (100,))
+    x = RNG.integers(0, 255, (3, 8), endpoint=True).astype(np.uint8)
+    module = lowered(lambda rw, value: rw.emit("top.Relu", value, element=kind), x, types=[TensorType(x.shape, kind)])
+    function = module.main.attributes["function_type"]
+    assert function.inputs[0].element == function.results[0].element == I8
+
+
+def test_quantized_uint16(lowered: Callable) -> None:
+    from transload.ir import F32, QuantType, TensorType, UI16
+
+    kind = QuantType(UI16, F32, (0.0005,), (32768,))
+    x = RNG.integers(0, 65535, (300,), endpoint=True).astype(np.uint16)
+    lowered(lambda rw, value: rw.emit("top.Relu", value, element=kind), x, types=[TensorType(x.shape, kind)])
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
+def test_plain_unsigned_numbers_wrap(lowered: Callable, dtype: Any) -> None:
+    x = RNG.integers(0, np.iinfo(dtype).max, (3, 8), endpoint=True).astype(dtype)
+    lowered(lambda rw, a, b: rw.emit("top.Add", a, b), x, x[:1])
+
+
+def test_wide_numbers_become_narrow(lowered: Callable) -> None:
+    x = RNG.integers(-1000, 1000, (3, 8)).astype(np.int64)
+    y = RNG.normal(size=(3, 8))
+    module = lowered(lambda rw, a: rw.emit("top.Add", a, rw.constant(np.array([[7]], np.int64))), x)
+    assert str(module.main.attributes["function_type"].inputs[0]) == "tensor<3x8xi32>"
+    module = lowered(lambda rw, a: rw.emit("top.Square", a), y)
+    assert str(module.main.attributes["function_type"].inputs[0]) == "tensor<3x8xf32>"
