@@ -8,24 +8,23 @@ from typing import Any
 
 import numpy as np
 import pytest
-from transload.ir import Dense, Module, TensorType, Type, Value, new_module, set_results
+
+from transload.ir import Dense, Module, TensorType, Type, Value, dtype_of, new_module, set_results
 from transload.ir.build import Builder
 from transload.ir.types import INDEX, DialectType
 
-needs_vela = pytest.mark.skipif(find_spec("ethosu") is None, reason="Arm's Vela is not installed (transload[ethosu])")
+
+@pytest.fixture(scope="session")
+def vela() -> None:
+    """The test is skipped where Vela is not installed."""
+    if find_spec("ethosu") is None:
+        pytest.skip("Arm's Vela is not installed (transload[ethosu])")
 
 
 class Maker(Builder):
-    """A builder with short ways to make constants, shapes and names."""
-
-    def number(self, value: float, element: Type, rank: int = 1) -> Value:
-        from transload.ir import dtype_of
-
-        return self.constant(np.full((1,) * rank, value, dtype_of(element)), element, dialect="tosa")
+    """A builder with short ways to make constants and shapes."""
 
     def array(self, values: Any, element: Type) -> Value:
-        from transload.ir import dtype_of
-
         return self.constant(np.asarray(values, dtype_of(element)), element, dialect="tosa")
 
     def shape(self, *sizes: int) -> Value:
@@ -33,12 +32,20 @@ class Maker(Builder):
         return self.create("tosa.const_shape", (), (DialectType(f"tosa.shape<{len(sizes)}>"),), {"values": dense}).results[0]
 
 
-def make_module(inputs: Sequence[TensorType], body: Callable[..., Any]) -> Module:
-    """A module whose main function is `body(maker, *arguments)`; inputs are called `in0`, ..., outputs after their ops."""
-    module = new_module()
-    function = module.add_function("main", list(inputs), [f"in{index}" for index in range(len(inputs))])
-    block = function.regions[0].block
-    results = body(Maker(block), *block.arguments)
-    results = list(results) if isinstance(results, tuple | list) else [results]
-    set_results(function, results, [result.name for result in results])
-    return module
+@pytest.fixture(scope="session")
+def make() -> Callable[..., Module]:
+    """`make(input types, body)`: a module whose main function is `body(maker, *arguments)`.
+
+    Its inputs are called `in0`, `in1`, ..., its outputs after the ops that make them.
+    """
+
+    def make_module(inputs: Sequence[TensorType], body: Callable[..., Any]) -> Module:
+        module = new_module()
+        function = module.add_function("main", list(inputs), [f"in{index}" for index in range(len(inputs))])
+        block = function.regions[0].block
+        results = body(Maker(block), *block.arguments)
+        results = list(results) if isinstance(results, tuple | list) else [results]
+        set_results(function, results, [result.name for result in results])
+        return module
+
+    return make_module

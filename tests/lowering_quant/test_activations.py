@@ -113,7 +113,7 @@ def test_floats(lowered: Callable, name: str, attributes: dict[str, Any]) -> Non
 
 def test_rank_seven(lowered: Callable) -> None:
     x = np.random.default_rng(8).normal(size=(2, 1, 3, 2, 2, 2, 2)).astype(np.float32)
-    lowered(lambda rw, value: rw.emit("top.GELU", value), x)
+    lowered(lambda rw, value: rw.emit("top.GELU", value), x, official=False)  # the level of 8K allows six dimensions
 
 
 def test_clamp_of_integers(lowered: Callable) -> None:

@@ -8,7 +8,15 @@ import pytest
 from transload.errors import Unsupported
 from transload.ir import F32, I8, I16, QuantType
 from transload_plugins.tosa.lowering.arith import (
-    Scale, activation_bounds, apply_scale, divide_by_power_of_two, exp_on_negative_values, high_multiply, scale16, scale32, scale_exact,
+    Scale,
+    activation_bounds,
+    apply_scale,
+    divide_by_power_of_two,
+    exp_on_negative_values,
+    high_multiply,
+    scale16,
+    scale32,
+    scale_exact,
 )
 from transload_plugins.tosa.lowering.fixed_tables import sigmoid_values
 from transload_plugins.tosa.lowering.tables import wide_entries, wide_index

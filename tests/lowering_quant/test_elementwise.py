@@ -77,7 +77,7 @@ def test_squared_difference(judge: Callable) -> None:
 @pytest.mark.parametrize("operator", ["EQUAL", "NOT_EQUAL", "GREATER", "GREATER_EQUAL", "LESS", "LESS_EQUAL"])
 @pytest.mark.parametrize("types", [(q(0.05, 3), q(0.05, 3)), (q(0.05, 3), q(0.031, -9)), (q(0.0015, 3), q(0.0015, 3))])
 def test_comparisons(judge: Callable, operator: str, types: Any) -> None:
-    judge(operator, [((20, 50, 7), "int8", types[0]), ((20, 50, 7), "int8", types[1])], [((20, 50, 7), "bool")], version=3)
+    judge(operator, [((20, 50, 7), "int8", types[0]), ((20, 50, 7), "int8", types[1])], [((20, 50, 7), "bool")], version=2)
 
 
 def test_selection(lowered: Callable) -> None:

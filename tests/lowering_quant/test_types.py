@@ -18,11 +18,18 @@ def q(scale: float, zero_point: int = 0) -> tuple[Any, ...]:
 STORED = [("int8", q(0.02, 3)), ("int8", q(0.02)), ("uint8", q(0.02, 120)), ("int16", q(0.0001))]
 
 
-@pytest.mark.parametrize(("dtype", "type_"), STORED)
-def test_quantize(judge: Callable, dtype: str, type_: Any) -> None:
-    """Halves fall away from zero as in LiteRT: the inputs are on a grid of halves."""
-    x = (np.arange(-300, 300, 0.5) * np.float32(type_[0][0])).astype(np.float32)
+@pytest.mark.parametrize(("dtype", "type_"), [("int8", q(2.0**-6, 3)), ("int8", q(2.0**-6)), ("uint8", q(2.0**-5, 120)), ("int16", q(2.0**-9))])
+def test_quantize_halves(judge: Callable, dtype: str, type_: Any) -> None:
+    """Halves fall away from zero, and numbers next to them to the nearest; what is out of range saturates."""
+    halves = (np.arange(-300, 300, 0.5) * type_[0][0]).astype(np.float32)
+    x = np.concatenate([halves, np.nextafter(halves, np.float32(9)), np.nextafter(halves, np.float32(-9)), np.float32([1e6, -1e6])])
     judge("QUANTIZE", [(x.shape, "float32")], [(x.shape, dtype, type_)], version=3, arrays=[x])
+
+
+def test_quantize_image(judge: Callable) -> None:
+    """Pixels of 0 to 1 in steps of two pixels: half of them lie between two numbers, as near as floats tell."""
+    x = (np.arange(256) / 255).astype(np.float32)
+    judge("QUANTIZE", [(x.shape, "float32")], [(x.shape, "int8", q(2 / 255, -1))], version=3, arrays=[x], steps=1)
 
 
 @pytest.mark.parametrize(("dtype", "type_"), STORED)
@@ -83,7 +90,7 @@ def test_per_axis(lowered: Callable) -> None:
 
 def test_unsigned_bits_at_the_border(lowered: Callable) -> None:
     """uint8 in, uint8 out: the module takes and gives the same bits."""
-    from transload.ir import F32, I8, QuantType, TensorType, UI8
+    from transload.ir import F32, I8, UI8, QuantType, TensorType
 
     kind = QuantType(UI8, F32, (0.05,), (100,))
     x = RNG.integers(0, 255, (3, 8), endpoint=True).astype(np.uint8)
@@ -93,7 +100,7 @@ def test_unsigned_bits_at_the_border(lowered: Callable) -> None:
 
 
 def test_quantized_uint16(lowered: Callable) -> None:
-    from transload.ir import F32, QuantType, TensorType, UI16
+    from transload.ir import F32, UI16, QuantType, TensorType
 
     kind = QuantType(UI16, F32, (0.0005,), (32768,))
     x = RNG.integers(0, 65535, (300,), endpoint=True).astype(np.uint16)

@@ -146,10 +146,11 @@ class _Assembly:
         if quantization is not None:
             info = np.iinfo(dtype)
             low, high = int(info.min) + (tensor.role == "w" and info.min < 0), int(info.max)
-            values = self.generator.integers(low, high, shape, endpoint=True).astype(dtype)
-            if values.size > 3 and tensor.role != "w":
-                values.reshape(-1)[:2] = low, high
-            return values
+            if tensor.role == "w":
+                return self.generator.integers(low, high, shape, endpoint=True).astype(dtype)
+            # Evenly over the whole range, in any order: 256 numbers are all numbers of 8 bits.
+            count = math.prod(shape)
+            return self.generator.permutation(np.linspace(low, high, count)).round().astype(dtype).reshape(shape)
         low, high = max(math.ceil(tensor.low), int(np.iinfo(dtype).min)), int(tensor.high)
         return self.generator.integers(low, high, shape, endpoint=True).astype(dtype)
 

@@ -187,6 +187,23 @@ def test_input_shapes_of_the_file_stay() -> None:
         read(source, {"img": TensorType((1, 8, 8, 3), NONE)})
 
 
+def test_unknown_sizes_become_those_the_user_gives() -> None:
+    """Other tools write files with dynamic shapes (-1)."""
+    def make(builder: Builder, x: Any) -> dict[str, Any]:
+        return {"y": builder.emit("tosa.concat", x, builder.emit("tosa.abs", x), axis=1)}
+
+    data = serialize(function_of({"x": TensorType((7, 4), F32)}, make))
+    for shape in ((7, 4), (7, 8)):
+        written = b"".join(number.to_bytes(4, "little") for number in (2, *shape))
+        assert data.count(written) == 1
+        data = data.replace(written, (2).to_bytes(4, "little") + b"\xff" * 4 + shape[1].to_bytes(4, "little"))
+    module = read_bytes(data)
+    assert module.body_of_main.arguments[0].shape == (None, 4)
+    fixed = read(Source(None, data, "m.tosa"), {"x": TensorType((3, 4), NONE)})
+    assert fixed.body_of_main.terminator.operands[0].shape == (3, 8)
+    assert read_bytes(serialize(fixed)).body_of_main.arguments[0].shape == (3, 4)
+
+
 def test_operators_are_read_in_any_order() -> None:
     """The file lists operators in an order of its own; ours follow what they need."""
     def make(builder: Builder, x: Any) -> dict[str, Any]:

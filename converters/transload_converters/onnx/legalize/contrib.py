@@ -19,7 +19,7 @@ from .normalization import trailing_norm
 from .pooling import average, global_average, pooling_window
 from .quantize import bias_of, kind_of, quantized_operand, result_type
 from .table import (
-    OnnxTable, attr, axes_of, axis_of, cast, first_of, need, need_attr, operand, permute, reshape, shape_of,
+    OnnxTable, attr, axis_of, cast, first_of, need, need_attr, operand, permute, reshape, shape_of,
 )
 
 TABLE = OnnxTable()
@@ -80,16 +80,6 @@ def qlinear_average(op: Op, rw: Rewriter) -> Value:
         window, beyond = pooling_window(op, value)
         pooled = average(rw, value, window, beyond, bool(attr(op, "count_include_pad", 0)), kind)
     return permute(rw, pooled, (0, *range(2, rank), 1)) if last else pooled
-
-
-@TABLE(f"{_MS}.QLinearReduceMean", stored="native")
-def qlinear_reduce_mean(op: Op, rw: Rewriter) -> Value:
-    """QLinearReduceMean."""
-    value = _operand(op, rw, 0)
-    rank = len(shape_of(value))
-    axes = axes_of(attr(op, "axes") or tuple(range(rank)), rank)
-    return rw.emit("top.Reduce", value, axes=axes, keepdims=bool(attr(op, "keepdims", 1)), mode="ReduceMean",
-                   element=result_type(op, rw, 3, kind_of(value).storage))
 
 
 @TABLE(f"{_MS}.QLinearConcat", stored="native")

@@ -56,7 +56,11 @@ def fold_qdq(module: Module) -> bool:
     """Make quantized ops of QDQ patterns, in place; returns whether anything changed."""
     if not any(_is_cast(op) for op in module.walk()):
         return False
-    changed = apply_greedily(module, QDQ)
+    changed = False
+    for _ in range(100):  # a cast that moved may complete the pattern of an op that was looked at before
+        if not apply_greedily(module, QDQ):
+            break
+        changed = True
     return apply_greedily(module, _LEFT) or changed
 
 

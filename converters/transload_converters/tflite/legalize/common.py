@@ -18,7 +18,7 @@ from transload.registry import lookup
 from transload.rewrite import Rewriter
 
 __all__ = [
-    "activate", "axes_of", "axis_of", "constant_ints", "emit_activated", "emit_like", "is_float", "is_hybrid", "layout",
+    "activate", "axes_of", "axis_of", "constant_ints", "emit_activated", "emit_like", "is_float", "is_hybrid", "layout", "limited",
     "pads_for", "quant_per_tensor", "same_padding", "scalar", "static_shape", "typed_bias",
 ]
 
@@ -76,6 +76,13 @@ def static_shape(value: Value, what: str, rank: int | None = None, least: int = 
         wanted = f"at least {least}" if rank is None else str(rank)
         raise Unsupported(f"{what} must have {wanted} dimensions, and has the shape {list(shape)}")
     return shape
+
+
+def limited(count: int, what: str, most: int = 1 << 24) -> int:
+    """`count`, which decides how large something is made; `Unsupported` where that is beyond reason."""
+    if not 0 <= count <= most:
+        raise Unsupported(f"{what} would be {count}; at most {most} is supported")
+    return count
 
 
 def constant_ints(rw: Rewriter, value: Value | None, what: str) -> tuple[int, ...]:

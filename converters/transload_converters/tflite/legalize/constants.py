@@ -8,7 +8,7 @@ from transload.errors import Unsupported
 from transload.ir import BOOL, I32, Op, QuantType, Value, dtype_of
 from transload.rewrite import RewriteTable, Rewriter
 
-from .common import axis_of, constant_ints, emit_like, static_shape
+from .common import axis_of, constant_ints, emit_like, limited, static_shape
 
 TABLE = RewriteTable()
 
@@ -78,7 +78,7 @@ def one_hot(op: Op, rw: Rewriter) -> Value:
     axis = len(sizes) if axis == -1 else axis
     if not 0 <= axis <= len(sizes):
         raise Unsupported(f"axis {axis} does not fit indices of shape {list(sizes)}")
-    places = np.arange(max(axis_of(rw, depth, "the depth"), 0)).astype(dtype_of(indices.element))
+    places = np.arange(limited(axis_of(rw, depth, "the depth"), "the depth")).astype(dtype_of(indices.element))
     grid = rw.constant(places.reshape((-1,) + (1,) * (len(sizes) - axis)))
     found = rw.emit("top.Compare", rw.emit("top.Unsqueeze", indices, axes=(axis,)), grid, mode="Equal")
     return emit_like(rw, op, "top.Where", found, on_value, off_value)
@@ -88,7 +88,7 @@ def one_hot(op: Op, rw: Rewriter) -> Value:
 def matrix_diag(op: Op, rw: Rewriter) -> Value:
     """MATRIX_DIAG: each vector on the diagonal of a matrix of zeros."""
     value = op.operands[0]
-    size = static_shape(value, "the diagonals", least=1)[-1]
+    size = limited(static_shape(value, "the diagonals", least=1)[-1], "the size of a diagonal", 1 << 12)
     mask = rw.constant(np.eye(size, dtype=np.bool_), element=BOOL)
     rows = rw.emit("top.Unsqueeze", value, axes=(-1,))
     zero = rw.constant(np.zeros((), dtype_of(value.element)), element=value.element)
@@ -99,7 +99,7 @@ def matrix_diag(op: Op, rw: Rewriter) -> Value:
 def matrix_set_diag(op: Op, rw: Rewriter) -> Value:
     """MATRIX_SET_DIAG: the main diagonal, which has as many elements as the shorter side."""
     value, diagonal = op.operands
-    n_rows, n_columns = static_shape(value, "the matrices", least=2)[-2:]
+    n_rows, n_columns = (limited(size, "the size of a matrix", 1 << 12) for size in static_shape(value, "the matrices", least=2)[-2:])
     mask = rw.constant(np.eye(n_rows, n_columns, dtype=np.bool_), element=BOOL)
     along = rw.emit("top.Unsqueeze", diagonal, axes=(-1,) if n_rows <= n_columns else (-2,))
     return emit_like(rw, op, "top.Where", mask, along, value)

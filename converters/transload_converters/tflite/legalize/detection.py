@@ -19,7 +19,7 @@ from transload.ir import F32, I32, Op, Value
 from transload.rewrite import Rewriter
 
 from ..operators import bytes_of
-from .common import is_float, scalar, static_shape
+from .common import is_float, limited, scalar, static_shape
 
 __all__ = ["detection_postprocess"]
 
@@ -163,8 +163,7 @@ def _count(rw: Rewriter, mask: Value) -> Value:
 def _suppress(rw: Rewriter, boxes: Value, scores: Value, options: _Options, steps: int) -> tuple[Value, Value]:
     """Race the boxes [N, 4] in each row of scores [R, N]: which box won each step [R, steps], and whether one did."""
     n_rows, count = static_shape(scores, "the scores")
-    if steps > _MOST_STEPS:
-        raise Unsupported(f"{steps} detections are wanted; more than {_MOST_STEPS} make a graph that is too large")
+    limited(steps, "the number of detections", _MOST_STEPS)
     dropped = scalar(rw, _DROPPED)
     enough = rw.emit("top.Compare", scores, scalar(rw, options.nms_score_threshold), mode="GreaterOrEqual")
     running = rw.emit("top.Where", enough, scores, dropped)

@@ -92,7 +92,10 @@ def pack(op: Op, rw: Rewriter) -> Value:
 @TABLE("tfl.unpack")
 def unpack(op: Op, rw: Rewriter) -> Any:
     """UNPACK."""
-    return _parts(op, rw.emit("top.Unpack", op.operands[0], axis=op.attribute("axis"), element=op.results[0].element))
+    sizes, axis = static_shape(op.operands[0], "the input"), op.attribute("axis")
+    if not -len(sizes) <= axis < len(sizes) or sizes[axis] != len(op.results):
+        raise Unsupported(f"dimension {axis} of a tensor of shape {list(sizes)} does not give {len(op.results)} parts")
+    return _parts(op, rw.emit("top.Unpack", op.operands[0], axis=axis, element=op.results[0].element))
 
 
 @TABLE("tfl.split")

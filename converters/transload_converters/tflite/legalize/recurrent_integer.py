@@ -18,8 +18,8 @@ from transload.errors import Unsupported
 from transload.ir import F32, I16, I32, Op, QuantType, Type, Value, dtype_of
 from transload.rewrite import Rewriter
 
-from .common import quant_per_tensor, static_shape, typed_bias
-from .recurrent_steps import Lstm
+from .common import limited, quant_per_tensor, static_shape, typed_bias
+from .recurrent_steps import MOST_STEPS, Lstm
 
 __all__ = ["integer_lstm"]
 
@@ -44,6 +44,7 @@ def integer_lstm(op: Op, rw: Rewriter, lstm: Lstm) -> Value:
         raise Unsupported(f"an LSTM of integers has the activation TANH, not {lstm.activation}")
     types = _types(op, lstm)
     axis = lstm.time_axis
+    limited(static_shape(lstm.value, "the input", 3)[axis], "the number of steps", MOST_STEPS)
     steps = rw.emit("top.Unpack", lstm.value, axis=axis)
     inputs = [steps] if isinstance(steps, Value) else list(steps)
     batch = static_shape(inputs[0], "the input", 2)[0]

@@ -9,10 +9,12 @@ import numpy as np
 from transload.ir import Op, Value
 from transload.rewrite import Rewriter
 
-from .common import activate, scalar, static_shape
+from .common import activate, limited, scalar, static_shape
 
-__all__ = ["Lstm", "unrolled_lstm"]
+__all__ = ["MOST_STEPS", "Lstm", "unrolled_lstm"]
 
+MOST_STEPS = 4096
+"""How many steps are written out one by one."""
 _EPSILON = 1e-8
 """Added to the variance in layer normalization (kNormalizationConstant of `tensor_utils`)."""
 
@@ -50,6 +52,7 @@ class Lstm:
 def unrolled_lstm(op: Op, rw: Rewriter, lstm: Lstm) -> Value:
     """The hidden states of all steps, in the layout of the input."""
     axis = lstm.time_axis
+    limited(static_shape(lstm.value, "the input", 3)[axis], "the number of steps", MOST_STEPS)
     steps = rw.emit("top.Unpack", lstm.value, axis=axis)
     inputs = [steps] if isinstance(steps, Value) else list(steps)
     if lstm.reverse:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from transload.errors import Unsupported
 from transload.ir import Op, Value
 from transload.rewrite import RewriteTable, Rewriter
 
-from .common import constant_ints, emit_like, static_shape
+from .common import constant_ints, emit_like, limited, static_shape
 
 TABLE = RewriteTable()
 
@@ -115,6 +117,7 @@ def dynamic_update_slice(op: Op, rw: Rewriter) -> Value:
     sizes, part = static_shape(value, "the operand"), static_shape(update, "the update")
     if len(sizes) != len(part) or any(small > size for small, size in zip(part, sizes, strict=True)):
         raise Unsupported(f"an update of shape {list(part)} does not fit into {list(sizes)}")
+    limited(math.prod(part), "the size of the update")
     room = np.asarray([size - small for size, small in zip(sizes, part, strict=True)])
     dtype = np.int64 if str(start.element) == "i64" else np.int32
     inside = rw.emit("top.Max", rw.emit("top.Min", start, rw.constant(room.astype(dtype))), rw.constant(np.zeros_like(room, dtype)))

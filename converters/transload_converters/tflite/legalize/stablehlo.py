@@ -10,7 +10,7 @@ from transload.errors import Unsupported
 from transload.ir import BOOL, Op, Value, dtype_of
 from transload.rewrite import RewriteTable, Rewriter
 
-from .common import emit_like, scalar, static_shape
+from .common import emit_like, limited, scalar, static_shape
 
 TABLE = RewriteTable()
 
@@ -119,7 +119,7 @@ def iota(op: Op, rw: Rewriter) -> Value:
     shape, axis = static_shape(op.results[0], "the result"), op.attribute("iota_dimension")
     if not 0 <= axis < len(shape):
         raise Unsupported(f"dimension {axis} is outside the result's shape {list(shape)}")
-    numbers = np.arange(shape[axis]).astype(dtype_of(op.results[0].element))
+    numbers = np.arange(limited(shape[axis], "the size of the dimension")).astype(dtype_of(op.results[0].element))
     column = rw.constant(numbers.reshape([-1 if place == axis else 1 for place in range(len(shape))]), element=op.results[0].element)
     return rw.emit("top.Expand", column, shape=shape)
 

@@ -22,6 +22,7 @@ from .base import (
     shape_of,
     shape_rank,
     shape_type,
+    storage,
     storage_of,
     typed_rows,
 )
@@ -89,32 +90,38 @@ class Rescale:
     @constraint
     def scales_fit(op: Any) -> bool | str:
         """multiplier and shift have one number, or per channel one for each index of the last dimension"""
-        shape = shape_of(op.input)
+        source, multiplier, shift = op.operands[:3]
+        shape = shape_of(source)
         expected = 1
-        if op.per_channel:
+        if op.attributes["per_channel"]:
             if shape is None or not shape or shape[-1] is None:
                 return True if shape is None or shape else "per channel needs a tensor of rank 1 or more"
             expected = shape[-1]
-        sizes = [(shape_of(v) or (None,))[0] for v in (op.multiplier, op.shift)]
+        sizes = [(shape_of(v) or (None,))[0] for v in (multiplier, shift)]
         return all(size in (None, expected) for size in sizes) or f"{sizes} where {expected} are expected"
 
     @constraint
     def multiplier_type(op: Any) -> bool | str:
         """multipliers are i32 with scale32 and i16 without; i48 takes no scale32; shifts are i8"""
-        expected = I32 if op.scale32 else I16
-        if storage_of(op.multiplier) != expected:
-            return f"{storage_of(op.multiplier)} with scale32 = {op.scale32}"
-        if storage_of(op.shift) != I8:
-            return f"shift is {storage_of(op.shift)}"
-        return not (op.scale32 and storage_of(op.input) == I48) or "i48 with scale32"
+        wide = op.attributes["scale32"]
+        source, multiplier, shift = map(storage_of, op.operands[:3])
+        if multiplier != (I32 if wide else I16):
+            return f"{multiplier} with scale32 = {wide}"
+        if shift != I8:
+            return f"shift is {shift}"
+        return not (wide and source == I48) or "i48 with scale32"
 
     @constraint
     def zero_points(op: Any) -> bool | str:
         """zero points are 0 but for 8 bits, and 0 or 32768 for unsigned 16 bits"""
-        for value, point, unsigned in ((op.input, op.input_zp, op.input_unsigned), (op.output, op.output_zp, op.output_unsigned)):
+        source, _, _, input_zp, output_zp = op.operands
+        for value, point, side in ((source, input_zp, "input_unsigned"), (op.results[0], output_zp, "output_unsigned")):
+            unsigned = op.attributes[side]
             stored: Any = storage_of(value)
+            if stored.width == 8:
+                continue
             dense = constant_of(point)
-            if dense is None or not dense.numpy().size or stored.width == 8:
+            if dense is None or not dense.numpy().size:
                 continue
             number = int(dense.numpy().reshape(-1)[0])
             if number and not (unsigned and stored.width == 16 and abs(number) == 32768):
@@ -129,7 +136,9 @@ class Rescale:
     @constraint
     def unsigned_sides(op: Any) -> bool | str:
         """not both sides are unsigned; i32 and i48 are not; nor does an unsigned side face i32 (i48 either)"""
-        source, target = storage_of(op.input), storage_of(op.output)
+        source, target = storage_of(op.operands[0]), storage_of(op.results[0])
+        if not (op.attributes["input_unsigned"] or op.attributes["output_unsigned"]):
+            return True
         if op.input_unsigned and op.output_unsigned:
             return "both sides are unsigned"
         wide = I32 in (source, target) or I48 in (source, target)
@@ -160,9 +169,10 @@ class Const:
     @constraint
     def values_fit(op: Any) -> bool | str:
         """the values have the result's shape and stored element type"""
-        dense = op.values.type
-        fits = dense.element == storage_of(op.output) and equal_sizes(dense.shape, shape_of(op.output))
-        return fits or f"{dense} for {op.output.type}"
+        # By far the most frequent op: read without the accessors.
+        dense, type_ = op.attributes["values"].type, op.results[0].type
+        fits = dense == type_ or (dense.element == storage(type_) and equal_sizes(dense.shape, type_.shape))
+        return fits or f"{dense} for {type_}"
 
     def infer(op: Any) -> TensorType:
         return op.values.type

@@ -41,10 +41,10 @@ def by_sign(rw: Rewriter, x: Value, positive: Value, negative: Value) -> Value:
 
 
 def clip_limits(op: Op) -> tuple[float, float]:
-    """The reals between which Relu and Clip leave a number as it is."""
+    """The reals between which Relu and Clip leave a number as it is; of limits the wrong way round the upper one holds."""
     if op.name == "top.Relu":
         return 0.0, op.relu_limit if op.relu_limit >= 0 else math.inf
-    return op.min, op.max
+    return min(op.min, op.max), op.max
 
 
 @plain("top.Relu", "top.Clip")

@@ -102,32 +102,46 @@ def round_float(rw: Rewriter, x: Value, mode: str) -> Value:
 def quantize(rw: Rewriter, x: Value, element: QuantType, mode: str = "HalfAwayFromZero") -> Value:
     """Floats in a quantized type, rounded by `mode`, saturated.
 
-    TFLite divides by the scale and takes halves away from zero. Here `x` is multiplied by the reciprocal,
-    made greater by one part in 2**23 so that ties fall away from zero, too, and rounded to nearest. The results
-    differ where `x / scale` lies within about one float32 step of a half.
+    TFLite divides by the scale. Here `x` is multiplied by the reciprocal: where that differs by the last bit of a
+    float32, the result may on the edge differ by one.
     """
     stored = element.storage
     if stored not in (I8, I16, I32):
         raise Unsupported(f"TOSA cannot quantize to {stored}")
-    reciprocal = 1.0 / np.asarray(element.scales, np.float64)
-    if mode == "HalfAwayFromZero":
-        reciprocal = reciprocal * (1.0 + 2.0**-23)
-    elif mode != "HalfToEven":
+    if mode not in ("HalfAwayFromZero", "HalfToEven"):
         raise Unsupported(f"quantization cannot round with {mode!r}", "it rounds halves away from zero or to even")
-    if x.element != F32:
-        x = build.cast(rw, x, F32)
-    y = build.mul(rw, x, build.const(rw, along(tuple(reciprocal), element.axis, x.rank)))
-    bounds = activation_bounds(element) if not element.per_axis else None
-    if not any(element.zero_points):
-        return clamp_to(rw, rw.emit("tosa.cast", y, element=element), bounds, element)
-    if stored == I8 and not element.per_axis:  # i16 holds any number that does not saturate, and a zero point fits in the rescale
-        wide = rw.emit("tosa.cast", y, element=I16)
-        made = build.rescale(rw, wide, [1 << 30], [30], 0, element.zero_point, element)
+    x = build.cast(rw, x, F32)
+    factor = along(tuple(1.0 / np.asarray(element.scales, np.float64)), element.axis, x.rank)
+    bounds = None if element.per_axis else activation_bounds(element)
+    if mode == "HalfToEven" and not any(element.zero_points) and stored != I32:
+        return clamp_to(rw, rw.emit("tosa.cast", build.mul(rw, x, build.const(rw, factor)), element=element), bounds, element)
+    # i16 holds twice any number that int8 does not saturate; what is wider is clamped, and stays exact
+    wide = I16 if stored == I8 else I32
+    whole = _whole(rw, x, factor, wide, mode)
+    if wide == I16 and not element.per_axis:
+        made = build.rescale(rw, whole, [1 << 30], [30], 0, element.zero_point, element)
         return clamp_to(rw, made, bounds, element)
-    limit = float(1 << 24)
-    wide = rw.emit("tosa.cast", build.clamp(rw, y, -limit, limit), element=I32)
-    zero_points = np.asarray(element.zero_points, np.int32).reshape(along(element.zero_points, element.axis, x.rank).shape)
-    moved = rw.emit("tosa.add", wide, build.const(rw, zero_points))
-    low, high = stored.range
-    moved = build.clamp(rw, moved, max(low, element.storage_min), min(high, element.storage_max))
-    return moved if stored == I32 else rw.emit("tosa.cast", moved, element=element)
+    whole = build.cast(rw, whole, I32)
+    if any(element.zero_points):
+        points = along(element.zero_points, element.axis, x.rank).astype(np.int32)
+        whole = rw.emit("tosa.add", whole, build.const(rw, points))
+    made = build.clamp(rw, whole, max(stored.range[0], element.storage_min), min(stored.range[1], element.storage_max))
+    return rw.emit("tosa.identity" if stored == I32 else "tosa.cast", made, element=element)
+
+
+LIMIT = float(1 << 25)
+"""Floats are whole numbers from 2**24 on, and 2**25 is more than twice what can be stored in 16 bits."""
+
+
+def _whole(rw: Rewriter, x: Value, factor: np.ndarray, integer: IntegerType, mode: str) -> Value:
+    """`x * factor` as whole numbers. Halves away from zero: of the absolute value, doubled and cut, then halved."""
+    doubled = 1.0 if mode == "HalfToEven" else 2.0
+    y = build.mul(rw, x, build.const(rw, (factor * np.float32(doubled)).astype(np.float32)))
+    if integer == I32:
+        y = build.clamp(rw, y, -LIMIT, LIMIT)
+    if mode == "HalfToEven":
+        return rw.emit("tosa.cast", y, element=integer)
+    cut = rw.emit("tosa.cast", rw.emit("tosa.floor", rw.emit("tosa.abs", y)), element=integer)
+    size = rw.emit("tosa.arithmetic_right_shift", cut, build.scalar(rw, 1, integer, cut.rank), round=True)
+    positive = rw.emit("tosa.greater_equal", x, build.float_scalar_like(rw, x, 0.0))
+    return rw.emit("tosa.select", positive, size, build.negate(rw, size))

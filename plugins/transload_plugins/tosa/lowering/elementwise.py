@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from transload.ir import BOOL, I32, IntegerType, Op, Value
+from transload.ir import BOOL, I32, Op, Value
 from transload.rewrite import Rewriter, RewriteTable, Unsupported
 
 from .. import build
@@ -224,7 +224,7 @@ def sqrt(op: Op, rw: Rewriter) -> Value:
 
 _DIRECT = {
     "top.Exp": "exp", "top.Log": "log", "top.Rsqrt": "rsqrt", "top.Reciprocal": "reciprocal", "top.Sin": "sin", "top.Cos": "cos",
-    "top.Tanh": "tanh", "top.Erf": "erf", "top.LogicalNot": "logical_not", "top.BitwiseNot": "bitwise_not",
+    "top.LogicalNot": "logical_not", "top.BitwiseNot": "bitwise_not",
 }
 
 
@@ -272,21 +272,6 @@ def sign(op: Op, rw: Rewriter) -> Value:
     zero = like(rw, x, 0)
     below = select(rw, compare(rw, "Less", x, zero), like(rw, x, -1), x)
     return _narrowed(rw, select(rw, compare(rw, "Greater", x, zero), like(rw, x, 1), below), op)
-
-
-@plain("top.Clip")
-def clip(op: Op, rw: Rewriter) -> Value:
-    """CLAMP (tf.ClipByValue, tfl.relu_n1_to_1); i32 by MAXIMUM and MINIMUM. No bound is the type's greatest number."""
-    x, low, high = op.input, op.attribute("min"), op.attribute("max")
-    element = storage_of(x)
-    if isinstance(element, IntegerType):
-        least, most = element.range
-        low = least if low <= least else math.ceil(low)
-        high = most if high >= most else math.floor(high)
-        return x if (low, high) == (least, most) else flat(rw, x, lambda x: build.clamp(rw, x, low, high, op.result.element))
-    if low > high:  # min(max(x, low), high) is high everywhere
-        low = high
-    return flat(rw, x, lambda x: build.clamp(rw, x, low, high))
 
 
 @plain("top.IsNaN")

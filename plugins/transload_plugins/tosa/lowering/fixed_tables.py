@@ -9,12 +9,14 @@ import numpy as np
 from transload.ir import I16, I32, QuantType, Value
 from transload.rewrite import Rewriter
 
+from transload.engine.quantized import round_half_away
+
 from .. import build
 from .arith import apply_scale, divide_by_power_of_two, scale32
 from .rescaling import i32, narrow, shift_right, widen
 from .tables import int8_numbers, wide_entries, wide_index
 
-__all__ = ["absolute", "hard_swish", "leaky_relu", "sigmoid_or_tanh"]
+__all__ = ["absolute", "hard_swish", "joined_unsigned", "leaky_relu", "sigmoid_or_tanh"]
 
 
 def _saturated(numbers: np.ndarray, target: QuantType) -> np.ndarray:
@@ -32,6 +34,17 @@ def absolute(source: QuantType, target: QuantType, ratio: float) -> np.ndarray:
     """Absolute values, scaled where the scales differ."""
     x = np.abs(int8_numbers() - source.zero_point)
     return _saturated(x if source.scale == target.scale else apply_scale(x, scale32(ratio)), target)
+
+
+def joined_unsigned(source: QuantType, target: QuantType) -> np.ndarray:
+    """What LiteRT's uint8 concatenation makes of numbers in another type: a float32 factor and offset, rounded.
+
+    The types are those of int8; the arithmetic is that of the unsigned numbers, 128 more.
+    """
+    factor = np.float32(source.scale) * (np.float32(1.0) / np.float32(target.scale))
+    offset = np.float32(-(source.zero_point + 128)) * factor
+    scaled = round_half_away((int8_numbers() + 128).astype(np.float32) * factor + offset).astype(np.int64)
+    return _saturated(scaled, target)
 
 
 def _int16_factor(real: float) -> tuple[int, int]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -21,10 +22,12 @@ from ..dialect.base import storage_of
 from .arith import Scale, apply_scale, scale32
 from .cast import quantize
 from .common import compare
+from .fixed_tables import joined_unsigned
 from .rescaling import (
-    UNSIGNED, activation_range, any_quantized, dequantize, fits_shift, narrow, quant, requantize, same_numbers, scaled,
-    single_rescale_agrees, widen,
+    UNSIGNED, activation_range, any_quantized, dequantize, fits_shift, is_unsigned, narrow, quant, requantize, same_numbers,
+    scaled, single_rescale_agrees, widen,
 )
+from .tables import lookup
 
 __all__ = ["FALLBACK", "TABLE"]
 
@@ -54,23 +57,26 @@ def _term(rw: Rewriter, x: Value, real: float, bits: int, once: Scale | None = N
     return scaled(rw, widen(rw, x, bits), factor)
 
 
+@lru_cache(maxsize=256)
 def _single_rescales(
-    sources: Sequence[QuantType], reals: Sequence[float], output: float, bits: int, join: np.ufunc = np.add,
-) -> list[Scale] | None:
-    """Scales by which one rescale of each of two int8 operands does for their sum (or what `join` says), or None.
+    ranges: tuple[tuple[int, int], ...], reals: tuple[float, ...], output: float, bits: int, subtracted: bool,
+) -> tuple[Scale, ...] | None:
+    """Scales by which one rescale of each of two int8 operands does for their sum or difference, or None.
 
-    LiteRT rounds twice, which is off by one in the last of 20 bits now and then. Compilers for NPUs fuse a
-    single rescale into the addition, and 65,536 sums are soon tried: nearly always all results are the same.
+    `ranges` are the operands' numbers less their zero points. LiteRT rounds twice, which is off by one in the
+    last of 20 bits now and then. Compilers for NPUs fuse a single rescale into the addition, and 65,536 sums
+    are soon tried: nearly always all results are the same, if need be with a multiplier a little greater or less.
     """
-    numbers = [np.arange(t.storage_min, t.storage_max + 1, dtype=np.int64) - t.zero_point for t in sources]
+    numbers = [np.arange(low, high + 1, dtype=np.int64) for low, high in ranges]
     factors = [scale32(real) for real in reals]
     last = scale32(output)
+    join = np.subtract if subtracted else np.add
     wanted = apply_scale(join.outer(*(apply_scale(x << bits, f) for x, f in zip(numbers, factors, strict=True))), last)
     singles = [Scale(f.multiplier, f.shift - bits) for f in factors]
     lesser = int(reals[1] < reals[0])  # the other factor is a half, and exact
     for delta in _NUDGES:
         nudged = singles[lesser]._replace(multiplier=singles[lesser].multiplier + delta)
-        tried = [nudged if index == lesser else scale for index, scale in enumerate(singles)]
+        tried = tuple(nudged if index == lesser else scale for index, scale in enumerate(singles))
         if any(not fits_shift(x, scale.shift) or scale.multiplier >> 31 for x, scale in zip(numbers, tried, strict=True)):
             return None
         terms = (apply_scale(x, scale, double_round=False) for x, scale in zip(numbers, tried, strict=True))
@@ -94,8 +100,8 @@ def _weighted_sum(op: Op, rw: Rewriter, values: Sequence[Value], coefficients: S
     output = headroom / ((1 << bits) * target.scale)
     factors = [real / headroom for real in reals]
     pair = narrow_sum and len(values) == 2 and coefficients[0] > 0
-    join = np.add if coefficients[-1] > 0 else np.subtract
-    singles = _single_rescales(sources, factors, output, bits, join) if pair else None
+    ranges = tuple((type_.storage_min - type_.zero_point, type_.storage_max - type_.zero_point) for type_ in sources)
+    singles = _single_rescales(ranges, tuple(factors), output, bits, coefficients[-1] < 0) if pair else None
     terms = build.equal_rank(rw, *(
         _term(rw, value, factor, bits, once)
         for value, factor, once in zip(values, factors, singles or (None,) * len(values), strict=True)))
@@ -203,6 +209,20 @@ def where(op: Op, rw: Rewriter) -> Value | None:
     values = (requantize(rw, value, target) for value in (op.tbrn, op.fbrn))
     condition, a, b = build.equal_rank(rw, op.condition, *values)
     return rw.emit("tosa.select", condition, a, b, element=target)
+
+
+@TABLE("top.Concat")
+def join_unsigned(op: Op, rw: Rewriter) -> Value | None:
+    """Where uint8 operands of another type than the result's are requantized in float32, as LiteRT has it."""
+    types = _integers([*op.inputs, op.result], (I8,))
+    if types is None or not is_unsigned(op) or all(same_numbers(type_, types[-1]) for type_ in types):
+        return None
+    *sources, target = types
+    values = [
+        value if same_numbers(source, target) else lookup(rw, value, joined_unsigned(source, target), target)
+        for value, source in zip(op.inputs, sources, strict=True)]
+    attributes = {key: value for key, value in op.attributes.items() if key != UNSIGNED}
+    return rw.emit("top.Concat", *values, element=op.result.element, **attributes)
 
 
 @TABLE("top.Div")

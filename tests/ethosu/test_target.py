@@ -1,0 +1,220 @@
+"""From TOSA to a compiled model and its report."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import transload
+from transload.errors import TargetError, UsageError
+from transload.ir import F32, I8, I16, I32, Module, TensorType
+from transload.plugin import Source
+from transload.plugin_host import host
+from transload_targets.ethosu import compiler
+from transload_targets.ethosu.accelerators import ACCELERATORS
+from transload_targets.ethosu.host_parts import cut
+
+RESCALE: dict[str, Any] = {
+    "scale32": True, "rounding_mode": "SINGLE_ROUND", "per_channel": False, "input_unsigned": False, "output_unsigned": False}
+NAMES = [accelerator.name for accelerator in ACCELERATORS]
+
+
+def target(name: str = "ethos-u85-256") -> Any:
+    return host().get("targets", name)
+
+
+def layer(m: Any, x: Any, name: str = "layer") -> Any:
+    """A 1x1 convolution of int8, rescaled to int8."""
+    channels = x.shape[-1]
+    weight = m.array(np.arange(4 * channels).reshape(4, 1, 1, channels) - 8, I8)
+    zeros = m.array([0], I8), m.array([0], I8)
+    sums = m.emit("tosa.conv2d", x, weight, m.array(np.arange(4), I32), *zeros, location=f"{name}/sums", pad=(0, 0, 0, 0),
+                  stride=(1, 1), dilation=(1, 1), acc_type=I32)
+    return m.emit(
+        "tosa.rescale", sums, m.array([1 << 30], I32), m.array([35], I8), m.array([0], I32), m.array([3], I8), location=name,
+        element=I8, **RESCALE)
+
+
+@pytest.fixture
+def network(make: Callable[..., Module]) -> Module:
+    return make([TensorType((1, 6, 5, 3), I8)], layer)
+
+
+def quantized_edges(m: Any, x: Any) -> Any:
+    """Floats quantized to scale 0.5, the layer, and floats again: 0.25 * (q - 3)."""
+    scaled = m.emit("tosa.mul", x, m.array([[[[2.0]]]], F32), m.array([0], I8), location="quantized")
+    wide = m.emit("tosa.cast", scaled, element=I16, location="quantized")
+    q = m.emit(
+        "tosa.rescale", wide, m.array([1 << 30], I32), m.array([30], I8), m.array([0], I16), m.array([7], I8),
+        location="quantized", element=I8, **RESCALE)
+    floats = m.emit("tosa.cast", layer(m, q), element=F32, location="dequantized")
+    moved = m.emit("tosa.sub", floats, m.array([[[[3.0]]]], F32), location="dequantized")
+    return m.emit("tosa.mul", moved, m.array([[[[0.25]]]], F32), m.array([0], I8), location="dequantized")
+
+
+def test_all_configurations_are_registered_and_import_nothing() -> None:
+    code = ("import sys; from transload.plugin_host import host; print(*sorted(n for n in host().targets if 'ethos-u' in n));"
+            "assert not {'ethosu', 'transload_targets.ethosu.check'} & set(sys.modules)")
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.split() == sorted(NAMES)
+
+
+def test_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiler, "vela_version", lambda: None)
+    assert "pip install 'transload[ethosu]'" in target().available()
+    monkeypatch.setattr(compiler, "vela_version", lambda: "4.2.0")
+    assert "TOSA 1.0" in target().available()
+    monkeypatch.setattr(compiler, "vela_version", lambda: "5.2.0")
+    assert target().available() is None
+
+
+@pytest.mark.parametrize(("options", "said"), [
+    ({"system_config": "Ethos_U55_Deep_Embedded"}, "Ethos_U85_SYS_DRAM_Mid"), ({"memory_mode": "Nowhere"}, "Shared_Sram"),
+    ({"optimise": "Speed"}, "Performance, Size"), ({"output_format": "elf"}, "raw, tflite"), ({"float_ops": "all"}, "edges"),
+    ({"timeout": 0}, "positive"), ({"config": "/there/is/no.ini"}, "no file")])
+def test_wrong_options_are_said_before_anything_runs(options: dict[str, Any], said: str, network: Module) -> None:
+    with pytest.raises(UsageError, match=said):
+        target().check(network, options)
+
+
+def test_tensors_do_not_lie_in_flash() -> None:
+    u85 = ACCELERATORS[-1]
+    assert compiler.Settings.of({}, u85).memory_mode == "Dedicated_Sram_384KB"
+    assert compiler.Settings.of({"system_config": "Ethos_U85_SYS_Flash_Low"}, u85).memory_mode == "Shared_Sram"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_compiles_for_every_configuration(vela: None, name: str, network: Module, tmp_path: Path) -> None:
+    assert target(name).check(network, {}) == []
+    emitted = target(name).emit(network, tmp_path, "net", {})
+    assert [file.name for file in emitted.files] == [f"net_{name}.npz", "net.tosa"]
+    assert sorted(emitted.files) == sorted(tmp_path.iterdir())
+    assert "cmd_data.npy" in zipfile.ZipFile(emitted.files[0]).namelist()
+    report = emitted.report
+    assert report["accelerator"] == name
+    assert report["npu_percent"] == 100.0
+    assert report["cpu_ops"] == 0
+    assert report["total_cycles"] == report["cycles"]["total"] >= report["cycles"]["npu"] > 0
+    assert report["inference_ms"] == pytest.approx(report["total_cycles"] / report["clock_mhz"] / 1e3)
+    assert report["inferences_per_second"] == pytest.approx(1e3 / report["inference_ms"])
+    assert report["macs"] >= 6 * 5 * 3 * 4
+    assert sum(report["memory_kib"].values()) > 0
+    assert {op["tensor"] for op in report["ops"]} <= {"layer", "layer/sums"}
+    assert report["vela"] == compiler.vela_version()
+
+
+def test_a_tflite_for_tflm(vela: None, network: Module, tmp_path: Path) -> None:
+    emitted = target("ethos-u55-64").emit(network, tmp_path, "net", {"output_format": "tflite", "optimise": "Size"})
+    assert emitted.files[0].read_bytes()[4:8] == b"TFL3"
+
+
+def test_a_refusal_of_velas_own_names_the_op(vela: None, make: Callable[..., Module], tmp_path: Path) -> None:
+    def body(m: Any, x: Any) -> Any:
+        return m.emit("tosa.reduce_max", x, axis=1, location="the greatest")
+
+    module = make([TensorType((2, 3), I32)], body)
+    with pytest.raises(TargetError) as raised:
+        target("ethos-u55-128").emit(module, tmp_path, "net", {})
+    assert [(f.what, f.names) for f in raised.value.findings] == [("tosa.reduce_max", ("the greatest",))]
+    assert "Traceback" not in str(raised.value)
+    assert raised.value.__cause__ is None
+
+
+def test_a_crash_of_vela_is_an_error_not_the_end(vela: None, make: Callable[..., Module], tmp_path: Path) -> None:
+    module = make([TensorType((0, 3), I32)], lambda m, x: m.emit("tosa.abs", x, location="nothing"))
+    with pytest.raises(TargetError, match="Vela"):
+        target().emit(module, tmp_path, "net", {})
+
+
+def test_vela_may_not_take_forever(vela: None, network: Module, tmp_path: Path) -> None:
+    host().get("writers", "tosa")
+    accelerator = target().accelerator
+    settings = compiler.Settings.of({}, accelerator)
+    slow = compiler.Settings(**{**vars(settings), "timeout": 0.001})
+    with pytest.raises(TargetError, match="did not finish"):
+        compiler.compile_file(tmp_path / "net.tosa", accelerator, slow, tmp_path)
+
+
+@pytest.mark.parametrize(("said", "complaints"), [
+    ("RuntimeError: Non-passthrough operation (SHL) could not run on NPU", [("SHL", "Vela could not place it on the NPU")]),
+    ("RuntimeError: Compilation failed: Validation error:\nSlice:\n - ERROR_IF(size[index] <= 0)\n - Size too small\n"
+     "Slice:\n - ERROR_IF(size[index] <= 0)\n - Size too small\n", [("Slice", "ERROR_IF(size[index] <= 0); Size too small")]),
+    ("ethosu.vela.errors.CliOptionError: 'Error: Incorrect argument'", [("", "Error: Incorrect argument")]),
+    ("", [("", "exit status 1")])])
+def test_velas_messages_are_taken_apart(said: str, complaints: list[tuple[str, str]]) -> None:
+    traceback = f'Traceback (most recent call last):\n  File "x.py", line 1\n{said}' if said else ""
+    assert list(compiler._refusal(1, "", traceback).complaints) == complaints
+
+
+def test_quantizing_at_the_edges_is_left_to_the_host(vela: None, make: Callable[..., Module], tmp_path: Path) -> None:
+    module = make([TensorType((1, 6, 5, 3), F32)], quantized_edges)
+    assert target().check(module, {}) == []
+    emitted = target().emit(module, tmp_path, "net", {})
+    assert [file.name for file in emitted.files] == [
+        "net_ethos-u85-256.npz", "net.tosa", "net_host_before.tosa", "net_host_after.tosa"]
+    assert emitted.report["inputs"] == [{"name": "quantized", "type": "tensor<1x6x5x3xi8>", "scale": 0.5, "zero_point": 7}]
+    assert emitted.report["outputs"] == [{"name": "layer", "type": "tensor<1x6x5x4xi8>", "scale": 0.25, "zero_point": 3}]
+    assert [op["op"] for op in emitted.report["ops"] if op["on"] == "host"] == [
+        "tosa.mul", "tosa.cast", "tosa.rescale", "tosa.cast", "tosa.sub", "tosa.mul"]
+    assert emitted.report["npu_percent"] < 100
+
+    found = target().check(module, {"float_ops": "refuse"})
+    assert {name for finding in found for name in finding.names} == {"quantized", "dequantized"}
+    assert all("float_ops=host" in finding.hint for finding in found)
+
+
+def test_the_parts_compute_what_the_whole_does(make: Callable[..., Module], tmp_path: Path) -> None:
+    module = make([TensorType((1, 6, 5, 3), F32)], quantized_edges)
+    data = np.random.default_rng(0).normal(0, 20, (1, 6, 5, 3)).astype(np.float32)
+    whole = transload.run(module, {"in0": data})
+    parts = cut(module)
+    values: dict[str, Any] = {"in0": data}
+    for part in (parts.before, parts.core, parts.after):
+        values = transload.run(part, values)
+    np.testing.assert_array_equal(values["dequantized"], whole["dequantized"])
+
+
+def test_floats_inside_are_refused_or_left_to_the_host_on_request(make: Callable[..., Module]) -> None:
+    def body(m: Any, x: Any) -> Any:
+        floats = m.emit("tosa.exp", m.emit("tosa.cast", layer(m, x), element=F32, location="wide"), location="power")
+        return m.emit("tosa.cast", floats, element=I8, location="back")
+
+    module = make([TensorType((1, 6, 5, 3), I8)], body)
+    assert {finding.what for finding in target().check(module, {})} == {"tosa.cast", "tosa.exp"}
+    assert target().check(module, {"float_ops": "host"}) == []
+    parts = cut(module)
+    assert [op.origin for op in parts.host_ops] == ["wide", "power", "back"]
+    assert parts.before is None
+
+
+def test_a_float_model_is_told_to_be_quantized(make: Callable[..., Module]) -> None:
+    module = make([TensorType((2, 3), F32)], lambda m, x: m.emit("tosa.exp", x, location="power"))
+    for mode in ("edges", "host", "refuse"):
+        (finding,) = target().check(module, {"float_ops": mode})
+        assert finding.hint == "quantize the model first (int8, or int16 activations)"
+
+
+@pytest.mark.models
+@pytest.mark.parametrize("model", ["mlperf_kws_int8", "mlperf_vww_int8", "mlperf_resnet8_int8", "mlperf_ad_int8"])
+def test_real_models_run_on_the_npu_alone(vela: None, models: Path, model: str, tmp_path: Path) -> None:
+    file = next((models / "tflite" / model).glob("*.tflite"), None)
+    if file is None:
+        pytest.skip(f"{model} is not there")
+    for name in ("ethos-u55-128", "ethos-u65-512", "ethos-u85-256"):
+        artifact = transload.convert(file, name, tmp_path / name, verify=False)
+        assert artifact.report["target_report"]["npu_percent"] == 100.0
+
+
+def test_the_written_tosa_is_what_was_compiled(vela: None, network: Module, tmp_path: Path) -> None:
+    emitted = target().emit(network, tmp_path, "net", {})
+    module = host().get("readers", "tosa")(Source(emitted.files[1]))
+    data = np.random.default_rng(1).integers(-128, 128, (1, 6, 5, 3), np.int8)
+    np.testing.assert_array_equal(transload.run(module, {"in0": data})["layer"], transload.run(network, {"in0": data})["layer"])
