@@ -65,7 +65,8 @@ def run_reference_model(module: Module, arrays: Sequence[np.ndarray]) -> list[np
     given = []
     for argument, array in zip(block.arguments, arrays, strict=True):
         wanted = dtype_of(argument.element)
-        given.append(np.ascontiguousarray(array.view(wanted) if array.dtype.itemsize == wanted.itemsize else array.astype(wanted)))
+        same_bits = array.dtype.itemsize == wanted.itemsize
+        given.append(np.ascontiguousarray(array.view(wanted) if same_bits else array.astype(wanted)))
     outputs, status = arm.run(bytes(serialize(module)), given, tosa_level="EIGHTK")
     assert str(status).endswith("TOSA_VALID"), status
     return [
@@ -100,13 +101,15 @@ def judge() -> Callable[..., Module]:
 
     def compare(
         operator: str, inputs: Sequence[Tensor | None], outputs: Sequence[Tensor], options: Mapping[str, Any] | None = None, *,
-        version: int = 1, arrays: Sequence[np.ndarray] | None = None, steps: int = 0, tolerance: float = 1e-5, official: bool = True,
+        version: int = 1, arrays: Sequence[np.ndarray] | None = None, steps: int = 0, tolerance: float = 1e-5,
+        official: bool = True,
     ) -> Module:
         from transload_converters.tflite.reader import read
 
         content = write_operator(operator, inputs, outputs, options, version)
+        open_inputs = [tensor for tensor in inputs if tensor is not None and len(tensor) < 4]
         given = list(arrays) if arrays is not None else [
-            random_array(tensor[0], tensor[1], seed) for seed, tensor in enumerate(inputs) if tensor is not None and len(tensor) < 4]
+            random_array(tensor[0], tensor[1], seed) for seed, tensor in enumerate(open_inputs)]
         module = lower(read(Source(_data=content, name="<test>"), {}))
         ours = list(run(module, dict(zip(input_names(module.main), given, strict=True))).values())
         for mine, theirs in zip(ours, run_litert(content, given), strict=True):
@@ -137,8 +140,8 @@ def lowered() -> Callable[..., Module]:
     """
 
     def compare(
-        make: Callable[..., Any], *arrays: np.ndarray, types: Sequence[Any] | None = None, steps: int = 0, tolerance: float = 2e-5,
-        official: bool = True,
+        make: Callable[..., Any], *arrays: np.ndarray, types: Sequence[Any] | None = None, steps: int = 0,
+        tolerance: float = 2e-5, official: bool = True,
     ) -> Module:
         from transload.ir import TensorType, element_type_of
 

@@ -64,7 +64,8 @@ def test_int16_tables_of_their_own(judge: Callable, operator: str, scale: float)
     ("LOG", 2, {}, (0.0001, 0.0005)), ("ABS", 3, {}, (0.0005, 0.0004)),
 ])
 def test_int16(judge: Callable, operator: str, version: int, options: dict[str, Any], scales: Any) -> None:
-    judge(operator, [(INT16.shape, "int16", q(scales[0]))], [(INT16.shape, "int16", q(scales[1]))], options, version=version, arrays=[INT16])
+    source, target = ((INT16.shape, "int16", q(scale)) for scale in scales)
+    judge(operator, [source], [target], options, version=version, arrays=[INT16])
 
 
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "float32"])
@@ -78,13 +79,14 @@ def test_prelu(judge: Callable, dtype: str, slope: Any) -> None:
     judge("PRELU", [((2, 9, 9, 16), dtype, types[0]), (slope, dtype, types[1], values)], [((2, 9, 9, 16), dtype, types[2])])
 
 
-@pytest.mark.parametrize("name", ["top.Mish", "top.Softplus", "top.Square", "top.Sqrt", "top.Sin", "top.HardSigmoid", "top.Erf", "top.Neg"])
+@pytest.mark.parametrize("name", [
+    "top.Mish", "top.Softplus", "top.Square", "top.Sqrt", "top.Sin", "top.HardSigmoid", "top.Erf", "top.Neg"])
 def test_any_function_of_int8_is_a_table(lowered: Callable, name: str) -> None:
     from transload.ir import F32, I8, QuantType, TensorType
 
     kind = QuantType(I8, F32, (0.03,), (-128 if name == "top.Sqrt" else -20,))
-    module = lowered(
-        lambda rw, x: rw.emit(name, x, element=QuantType(I8, F32, (0.04,), (-30,))), INT8, types=[TensorType(INT8.shape, kind)], steps=1)
+    target = QuantType(I8, F32, (0.04,), (-30,))
+    module = lowered(lambda rw, x: rw.emit(name, x, element=target), INT8, types=[TensorType(INT8.shape, kind)], steps=1)
     assert [op.name for op in module.ops() if op.name not in ("tosa.const", "func.return")] == ["tosa.table"]
 
 
@@ -99,9 +101,10 @@ def test_function_with_a_constant_is_a_table(lowered: Callable) -> None:
 
 
 @pytest.mark.parametrize(("name", "attributes"), [
-    ("SiLU", {}), ("HardSigmoid", {}), ("HardSwish", {}), ("GELU", {}), ("GELU", {"approx": True}), ("Elu", {"alpha": 0.7}), ("Selu", {}),
-    ("Celu", {"alpha": 0.6}), ("Softplus", {}), ("Softsign", {}), ("Mish", {}), ("ThresholdedRelu", {"alpha": 0.3}),
-    ("Shrink", {"bias": 0.1, "lambd": 0.4}), ("LeakyRelu", {"alpha": -0.3}), ("LeakyRelu", {"alpha": 1.3}), ("LeakyRelu", {"alpha": 0.1}),
+    ("SiLU", {}), ("HardSigmoid", {}), ("HardSwish", {}), ("GELU", {}), ("GELU", {"approx": True}), ("Elu", {"alpha": 0.7}),
+    ("Selu", {}), ("Celu", {"alpha": 0.6}), ("Softplus", {}), ("Softsign", {}), ("Mish", {}), ("ThresholdedRelu", {"alpha": 0.3}),
+    ("Shrink", {"bias": 0.1, "lambd": 0.4}), ("LeakyRelu", {"alpha": -0.3}), ("LeakyRelu", {"alpha": 1.3}),
+    ("LeakyRelu", {"alpha": 0.1}),
     ("Sigmoid", {"log": True}), ("Sigmoid", {"scale": 2.0, "bias": -1.0}), ("Clip", {"min": -0.5, "max": float("inf")}),
     ("Relu", {"relu_limit": 0.5}), ("Tanh", {}), ("Erf", {}),
 ])

@@ -34,7 +34,10 @@ def weights_of(kind: str, shape: tuple[int, ...]) -> np.ndarray:
     return RNG.integers(low, high, shape, endpoint=True).astype("uint8" if kind == "uint8" else "int8")
 
 
-def case(types: str, x: tuple[int, ...], w: tuple[int, ...], channels_axis: int, made: tuple[int, ...]) -> tuple[list, list, dict[str, Any]]:
+Shape = tuple[int, ...]
+
+
+def case(types: str, x: Shape, w: Shape, channels_axis: int, made: Shape) -> tuple[list, list, dict[str, Any]]:
     """Inputs and outputs of a convolution, and what its options must say of the types."""
     dtype, weight_dtype, bias_dtype, x_type, per_channel, out_type = TYPES[types]
     channels = w[channels_axis]
@@ -47,7 +50,8 @@ def case(types: str, x: tuple[int, ...], w: tuple[int, ...], channels_axis: int,
         w_type = q(scales, zero, channels_axis if per_channel is not None else None)
         bias_type = q([x_type[0][0] * s for s in scales], 0, 0 if per_channel is not None else None)
         bias = RNG.integers(-3000, 3000, channels).astype(bias_dtype)
-    inputs = [(x, dtype, x_type), (w, weight_dtype, w_type, weights_of(weight_dtype, w)), ((channels,), bias_dtype, bias_type, bias)]
+    weights = weights_of(weight_dtype, w)
+    inputs = [(x, dtype, x_type), (w, weight_dtype, w_type, weights), ((channels,), bias_dtype, bias_type, bias)]
     more = {"quantized_bias_type": "INT32"} if dtype == "int16" and bias_dtype == "int32" else {}
     return inputs, [(made, dtype, out_type)], more
 
@@ -61,7 +65,9 @@ def case(types: str, x: tuple[int, ...], w: tuple[int, ...], channels_axis: int,
         ((1, 9, 10, 12), (8, 1, 1, 12), (1, 1), (1, 1), "VALID", "NONE"),
         ((1, 9, 10, 12), (8, 3, 3, 3), (1, 2), (1, 1), "SAME", "NONE"),  # four groups
     ])
-def test_convolution(judge: Callable, types: str, x: Any, w: Any, stride: Any, dilation: Any, padding: str, activation: str) -> None:
+def test_convolution(
+    judge: Callable, types: str, x: Any, w: Any, stride: Any, dilation: Any, padding: str, activation: str,
+) -> None:
     if types == "uint8" and w[-1] != x[-1]:
         pytest.skip("LiteRT has no grouped convolution of uint8")
     made = output_sizes(x, w[1:3], stride, dilation, padding)
@@ -143,11 +149,12 @@ def test_quantized_depthwise_transposed(lowered: Callable) -> None:
     weights = RNG.integers(-127, 127, (2, 4, 4, 6)).astype(np.int8)
     bias = RNG.integers(-300, 300, 12).astype(np.int32)
     x = RNG.integers(-128, 127, (1, 5, 6, 6)).astype(np.int8)
+    bias_kind = QuantType(I32, F32, tuple(0.05 * s for s in scales * 6), (0,), 0)
     lowered(
         lambda rw, value: rw.emit(
-            "top.Deconv", value, rw.constant(weights, QuantType(I8, F32, scales, (0,), 0)),
-            rw.constant(bias, QuantType(I32, F32, tuple(0.05 * s for s in scales * 6), (0,), 0)), kernel_shape=(4, 4), strides=(2, 2),
-            pads=(1, 1, 1, 1), group=6, layout="NHWC", element=QuantType(I8, F32, (0.1,), (-3,))),
+            "top.Deconv", value, rw.constant(weights, QuantType(I8, F32, scales, (0,), 0)), rw.constant(bias, bias_kind),
+            kernel_shape=(4, 4), strides=(2, 2), pads=(1, 1, 1, 1), group=6, layout="NHWC",
+            element=QuantType(I8, F32, (0.1,), (-3,))),
         x, types=[TensorType(x.shape, kind)], steps=1)
 
 

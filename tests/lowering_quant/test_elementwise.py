@@ -21,7 +21,8 @@ TYPES = {
     "uint8": (q(0.05, 100), q(0.031, 120), q(0.07, 140)),
     "int16": (q(0.0005), q(0.00031), q(0.0007)),
 }
-SHAPES = [((40, 60, 30), (40, 60, 30), "NONE"), ((2, 5, 7), (7,), "NONE"), ((2, 5, 7), (5, 1), "RELU6"), ((7,), (2, 5, 1), "RELU")]
+SHAPES = [
+    ((40, 60, 30), (40, 60, 30), "NONE"), ((2, 5, 7), (7,), "NONE"), ((2, 5, 7), (5, 1), "RELU6"), ((7,), (2, 5, 1), "RELU")]
 
 
 @pytest.mark.parametrize("kind", TYPES)
@@ -49,8 +50,8 @@ def test_sums_with_any_scales(judge: Callable, seed: int) -> None:
     scales = np.exp(rng.uniform(-5, 0, 2))
     kinds = [q(float(scale), int(rng.integers(-128, 127))) for scale in (*scales, max(scales))]
     arrays = [np.repeat(numbers, 256), np.tile(numbers, 256)]
-    judge("SUB" if seed % 3 else "ADD", [((65536,), "int8", kinds[0]), ((65536,), "int8", kinds[1])], [((65536,), "int8", kinds[2])],
-          {}, version=2, arrays=arrays, official=seed < 2)
+    *operands, result = [((65536,), "int8", kind) for kind in kinds]
+    judge("SUB" if seed % 3 else "ADD", operands, [result], {}, version=2, arrays=arrays, official=seed < 2)
 
 
 def test_sum_is_what_compilers_fuse(judge: Callable) -> None:
@@ -70,8 +71,8 @@ def test_extremes(judge: Callable, operator: str, version: int, kind: str, const
 
 
 def test_squared_difference(judge: Callable) -> None:
-    judge("SQUARED_DIFFERENCE", [((20, 30, 7), "int8", q(0.05, 3)), ((7,), "int8", q(0.031, -9))], [((20, 30, 7), "int8", q(0.3, 5))],
-          version=2)
+    operands = [((20, 30, 7), "int8", q(0.05, 3)), ((7,), "int8", q(0.031, -9))]
+    judge("SQUARED_DIFFERENCE", operands, [((20, 30, 7), "int8", q(0.3, 5))], version=2)
 
 
 @pytest.mark.parametrize("operator", ["EQUAL", "NOT_EQUAL", "GREATER", "GREATER_EQUAL", "LESS", "LESS_EQUAL"])

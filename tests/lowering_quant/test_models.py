@@ -11,9 +11,10 @@ from transload.api import load, lower, run
 from transload.ir import input_names
 
 INTEGER_MODELS = (
-    "arm_kws_basic_lstm_s_int8", "arm_kws_dnn_s_int8", "arm_kws_ds_cnn_int16x8", "arm_kws_ds_cnn_s_int8", "coral_mobilenet_v1_0.25_128_quant",
-    "mlperf_ad_int8", "mlperf_kws_int8", "mlperf_resnet8_int8", "mlperf_vww_int8", "support_mobilenet_v1_0.25_224_quant",
-    "tflm_hello_world_int8", "tflm_micro_speech_int8")
+    "arm_kws_basic_lstm_s_int8", "arm_kws_dnn_s_int8", "arm_kws_ds_cnn_int16x8", "arm_kws_ds_cnn_s_int8",
+    "coral_mobilenet_v1_0.25_128_quant", "coral_mobilenet_v2_1.0_224_quant", "mlperf_ad_int8", "mlperf_kws_int8",
+    "mlperf_resnet8_int8", "mlperf_vww_int8", "support_mobilenet_v1_0.25_224_quant", "tflm_hello_world_int8",
+    "tflm_micro_speech_int8", "tflm_mnist_lstm_int8")
 
 
 @pytest.mark.models

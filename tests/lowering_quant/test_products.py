@@ -59,7 +59,8 @@ def test_fully_connected_of_more_than_32_bits(judge: Callable) -> None:
     judge("FULLY_CONNECTED", inputs, [(*outputs[0][:2], q(0.02))], more, version=6, steps=1)
 
 
-PRODUCTS = {"int8": (q(0.05, 3), q(0.04, -7), q(0.9, -4)), "int16": (q(0.0005), q(0.0004), q(0.009)), "float32": (None, None, None)}
+PRODUCTS = {
+    "int8": (q(0.05, 3), q(0.04, -7), q(0.9, -4)), "int16": (q(0.0005), q(0.0004), q(0.009)), "float32": (None, None, None)}
 
 
 @pytest.mark.parametrize("dtype", PRODUCTS)
@@ -96,8 +97,8 @@ def test_ranks(lowered: Callable, a: Any, b: Any, bias: Any, constant: bool, att
     right, addend = f(*b), f(*bias) if bias else None
 
     def make(rw: Any, x: Any, y: Any = None) -> Any:
-        return rw.emit(
-            "top.MatMul", x, rw.constant(right) if y is None else y, None if addend is None else rw.constant(addend), **attributes)
+        y = rw.constant(right) if y is None else y
+        return rw.emit("top.MatMul", x, y, None if addend is None else rw.constant(addend), **attributes)
 
     lowered(make, f(*a), *([] if constant else [right]))
 

@@ -19,7 +19,8 @@ def q(scale: float, zero_point: int = 0) -> tuple[Any, ...]:
 ])
 def test_int8(judge: Callable, dtype: str, shape: Any, scale: float, beta: float) -> None:
     offset = 128 if dtype == "uint8" else 0
-    judge("SOFTMAX", [(shape, dtype, q(scale, 5 + offset))], [(shape, dtype, q(1 / 256, offset - 128))], {"beta": beta}, version=2)
+    made = (shape, dtype, q(1 / 256, offset - 128))
+    judge("SOFTMAX", [(shape, dtype, q(scale, 5 + offset))], [made], {"beta": beta}, version=2)
 
 
 def test_int8_to_int16(judge: Callable) -> None:
@@ -35,7 +36,8 @@ def test_int16(judge: Callable, shape: Any, scale: float) -> None:
 @pytest.mark.parametrize("dtype", ["int8", "uint8"])
 def test_logarithm(judge: Callable, dtype: str) -> None:
     offset = 128 if dtype == "uint8" else 0
-    judge("LOG_SOFTMAX", [((30, 17), dtype, q(0.07, 5 + offset))], [((30, 17), dtype, q(16 / 256, 127 + offset))], version=2, steps=1)
+    made = ((30, 17), dtype, q(16 / 256, 127 + offset))
+    judge("LOG_SOFTMAX", [((30, 17), dtype, q(0.07, 5 + offset))], [made], version=2, steps=1)
 
 
 @pytest.mark.parametrize(("axis", "attributes"), [(-1, {}), (0, {"log": True}), (1, {"beta": 0.3})])

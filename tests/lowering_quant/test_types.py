@@ -18,11 +18,13 @@ def q(scale: float, zero_point: int = 0) -> tuple[Any, ...]:
 STORED = [("int8", q(0.02, 3)), ("int8", q(0.02)), ("uint8", q(0.02, 120)), ("int16", q(0.0001))]
 
 
-@pytest.mark.parametrize(("dtype", "type_"), [("int8", q(2.0**-6, 3)), ("int8", q(2.0**-6)), ("uint8", q(2.0**-5, 120)), ("int16", q(2.0**-9))])
+@pytest.mark.parametrize(("dtype", "type_"), [
+    ("int8", q(2.0**-6, 3)), ("int8", q(2.0**-6)), ("uint8", q(2.0**-5, 120)), ("int16", q(2.0**-9))])
 def test_quantize_halves(judge: Callable, dtype: str, type_: Any) -> None:
     """Halves fall away from zero, and numbers next to them to the nearest; what is out of range saturates."""
     halves = (np.arange(-300, 300, 0.5) * type_[0][0]).astype(np.float32)
-    x = np.concatenate([halves, np.nextafter(halves, np.float32(9)), np.nextafter(halves, np.float32(-9)), np.float32([1e6, -1e6])])
+    beside = [np.nextafter(halves, np.float32(end)) for end in (9, -9)]
+    x = np.concatenate([halves, *beside, np.float32([1e6, -1e6])])
     judge("QUANTIZE", [(x.shape, "float32")], [(x.shape, dtype, type_)], version=3, arrays=[x])
 
 
@@ -45,8 +47,9 @@ def test_dequantize(judge: Callable, dtype: str, type_: Any) -> None:
 
 
 @pytest.mark.parametrize(("source", "source_type", "target", "target_type"), [
-    ("int8", q(0.05, 3), "int8", q(0.02, -5)), ("int8", q(0.05, 3), "uint8", q(0.05, 131)), ("uint8", q(0.05, 131), "int8", q(0.05, 3)),
-    ("uint8", q(0.05, 131), "uint8", q(0.07, 100)), ("int8", q(0.05, 3), "int16", q(0.0004)), ("int16", q(0.0004), "int8", q(0.05, 3)),
+    ("int8", q(0.05, 3), "int8", q(0.02, -5)), ("int8", q(0.05, 3), "uint8", q(0.05, 131)),
+    ("uint8", q(0.05, 131), "int8", q(0.05, 3)), ("uint8", q(0.05, 131), "uint8", q(0.07, 100)),
+    ("int8", q(0.05, 3), "int16", q(0.0004)), ("int16", q(0.0004), "int8", q(0.05, 3)),
     ("int16", q(0.0004), "int16", q(0.0003)), ("int16", q(0.0004), "int32", q(0.00003)), ("int32", q(0.0004), "int8", q(0.3, 3)),
 ])
 def test_requantize(judge: Callable, source: str, source_type: Any, target: str, target_type: Any) -> None:
@@ -55,13 +58,31 @@ def test_requantize(judge: Callable, source: str, source_type: Any, target: str,
 
 
 @pytest.mark.parametrize(("source", "target", "low", "high"), [
-    ("float32", "int32", -1000, 1000), ("int32", "float32", -100_000, 100_000), ("uint8", "float32", 0, 255), ("float32", "uint8", 0, 255),
-    ("int8", "float32", -128, 127), ("int64", "float32", -100_000, 100_000), ("int16", "int32", -32768, 32767), ("uint8", "int32", 0, 255),
-    ("int32", "uint8", -1000, 1000), ("float32", "bool", -2, 2), ("bool", "float32", 0, 1), ("int32", "int64", -1000, 1000),
+    ("float32", "int32", -1000, 1000), ("int32", "float32", -100_000, 100_000), ("uint8", "float32", 0, 255),
+    ("float32", "uint8", 0, 255), ("int8", "float32", -128, 127), ("int64", "float32", -100_000, 100_000),
+    ("int16", "int32", -32768, 32767), ("uint8", "int32", 0, 255), ("int32", "uint8", -1000, 1000),
+    ("float32", "bool", -2, 2), ("bool", "float32", 0, 1), ("int32", "int64", -1000, 1000),
 ])
 def test_cast(judge: Callable, source: str, target: str, low: int, high: int) -> None:
     x = RNG.uniform(low, high, 1000) if source == "float32" else RNG.integers(low, high, 1000, endpoint=True)
     judge("CAST", [((1000,), source)], [((1000,), target)], version=5, arrays=[x.astype(source)])
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_half_precision(lowered: Callable, dtype: str) -> None:
+    """Convolution, product and pooling of floats of 16 bits, summed in 32."""
+    import ml_dtypes
+
+    kind = np.dtype(dtype if dtype == "float16" else ml_dtypes.bfloat16)
+    x, w, m = (RNG.normal(size=shape).astype(kind) for shape in ((1, 6, 7, 5), (4, 3, 3, 5), (4, 6)))
+
+    def make(rw: Any, value: Any) -> Any:
+        made = rw.emit("top.Conv", value, rw.constant(w), kernel_shape=(3, 3), layout="NHWC", do_relu=True)
+        made = rw.emit("top.AvgPool", made, kernel_shape=(2, 2), layout="NHWC")
+        made = rw.emit("top.MatMul", made, rw.emit("top.Reshape", made, shape=(1, 3, 4, 4)))
+        return rw.emit("top.GELU", rw.emit("top.MatMul", made, rw.constant(m)))
+
+    lowered(make, x, tolerance=2e-2, official=dtype == "float16")
 
 
 @pytest.mark.parametrize("mode", ["Trunc", "HalfAwayFromZero", "HalfToEven"])

@@ -14,11 +14,11 @@ pytest.importorskip("onnx", reason="the package 'onnx' is not installed")
 
 sys.path.insert(0, str(Path(__file__).parent))  # for onnx_models
 
-from onnx_models import make_model  # noqa: E402
+from onnx_models import make_model
 
-import transload  # noqa: E402
-from transload.ir import Module  # noqa: E402
-from transload_converters.onnx.runtime import open_model  # noqa: E402
+import transload
+from transload.ir import Module
+from transload_converters.onnx.runtime import open_model
 
 Compare = Callable[..., Module]
 

@@ -15,7 +15,8 @@ from transload_converters.onnx.reader import read
 
 node = helper.make_node
 
-TYPES = {np.dtype(np.float32): TensorProto.FLOAT, np.dtype(np.float16): TensorProto.FLOAT16, np.dtype(np.float64): TensorProto.DOUBLE,
+TYPES = {np.dtype(np.float32): TensorProto.FLOAT, np.dtype(np.float16): TensorProto.FLOAT16,
+    np.dtype(np.float64): TensorProto.DOUBLE,
          np.dtype(np.int64): TensorProto.INT64, np.dtype(np.int32): TensorProto.INT32, np.dtype(np.int16): TensorProto.INT16,
          np.dtype(np.int8): TensorProto.INT8, np.dtype(np.uint8): TensorProto.UINT8, np.dtype(np.uint16): TensorProto.UINT16,
          np.dtype(np.bool_): TensorProto.BOOL}
@@ -42,7 +43,8 @@ def make_model(
 def read_model(model: Any, inputs: Mapping[str, Sequence[int]] | None = None) -> Module:
     """The module of a model, in dialect `onnx`."""
     data = model if isinstance(model, bytes) else model.SerializeToString()
-    return read(Source(_data=data, name="<test>"), {name: TensorType(tuple(shape), NONE) for name, shape in (inputs or {}).items()})
+    return read(Source(_data=data, name="<test>"), {name: TensorType(tuple(shape), NONE) for name,
+        shape in (inputs or {}).items()})
 
 
 def op_names(module: Module) -> list[str]:

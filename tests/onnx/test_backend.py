@@ -17,8 +17,8 @@ from transload.errors import TransloadError
 from transload_converters.onnx import backend
 
 REFUSED = {
-    r"string|tfidf|regex|label_encoder": "text is no tensor of numbers",
-    r"sequence|_seq\b|optional|split_to_sequence|loop16": "sequences and optional values are no tensors",
+    r"string|strnorm|tfidf|regex|label_encoder": "text is no tensor of numbers",
+    r"sequence|_seq\b|_opt\b|optional|split_to_sequence|loop16": "sequences and optional values are no tensors",
     r"bernoulli|training_dropout": "random numbers are no function of the inputs",
     r"adagrad|adam|momentum": "training",
     r"ai_onnx_ml|image_decoder": "no neural network: trees, encoders, image files",

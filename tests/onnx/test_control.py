@@ -23,7 +23,8 @@ def info(name: str, element: int = TensorProto.FLOAT, shape: Any = None) -> Any:
 
 def graph(nodes: list[Any], inputs: list[Any], outputs: list[Any], constants: dict[str, Any] | None = None) -> Any:
     held = [numpy_helper.from_array(np.asarray(value), name) for name, value in (constants or {}).items()]
-    return helper.make_graph(nodes, "sub", inputs, [output if isinstance(output, onnx.ValueInfoProto) else info(output) for output in outputs], held)
+    return helper.make_graph(nodes, "sub", inputs, [output if isinstance(output,
+        onnx.ValueInfoProto) else info(output) for output in outputs], held)
 
 
 def branch(kind: str, name: str) -> Any:
@@ -54,14 +55,16 @@ def test_a_branch_that_cannot_be_run_is_never_chosen() -> None:
 
 def test_branches_of_different_shapes() -> None:
     other = graph([node("Transpose", ["x"], ["e"])], [], ["e"])
-    model = make_model([node("If", ["c"], ["y"], then_branch=branch("Exp", "t"), else_branch=other)], {"x": X, "c": np.array(True)}, ["y"])
+    model = make_model([node("If", ["c"], ["y"], then_branch=branch("Exp", "t"), else_branch=other)],
+        {"x": X, "c": np.array(True)}, ["y"])
     with pytest.raises(ConversionError, match="different types"):
         transload.legalize(read_model(model))
 
 
 def test_an_operator_without_conversion_in_a_branch_is_reported() -> None:
     other = graph([node("Mystery", ["x"], ["e"], domain="com.example")], [], ["e"])
-    model = make_model([node("If", ["c"], ["y"], then_branch=branch("Exp", "t"), else_branch=other)], {"x": X, "c": np.array(True)}, ["y"])
+    model = make_model([node("If", ["c"], ["y"], then_branch=branch("Exp", "t"), else_branch=other)],
+        {"x": X, "c": np.array(True)}, ["y"])
     with pytest.raises(ConversionError, match=r"onnx\.com\.example\.Mystery"):
         transload.legalize(read_model(model))
 
@@ -72,7 +75,8 @@ def counting(body_nodes: list[Any], outputs: list[Any], constants: dict[str, Any
 
 
 def test_a_loop_of_known_length_is_unrolled(compare: Callable[..., Any]) -> None:
-    body = counting([node("Identity", ["going"], ["on"]), node("Add", ["a", "x"], ["b"]), node("ReduceSum", ["b"], ["s"], keepdims=0)],
+    body = counting([node("Identity", ["going"], ["on"]), node("Add", ["a", "x"], ["b"]),
+        node("ReduceSum", ["b"], ["s"], keepdims=0)],
                     [info("on", TensorProto.BOOL), "b", "s"])
     hub = compare(node("Loop", ["n", "", "x"], ["y", "z"], body=body), {"x": X}, ("y", "z"), {"n": np.array(3)})
     assert op_names(hub).count("Add") == 3 and "While" not in op_names(hub)
@@ -102,21 +106,24 @@ def test_a_loop_of_a_computed_length(compare: Callable[..., Any]) -> None:
 
 
 def test_a_loop_that_collects_for_an_unknown_time() -> None:
-    body = counting([node("Identity", ["going"], ["on"]), node("Add", ["a", "x"], ["b"])], [info("on", TensorProto.BOOL), "b", info("b")])
+    body = counting([node("Identity", ["going"], ["on"]), node("Add", ["a", "x"], ["b"])],
+        [info("on", TensorProto.BOOL), "b", info("b")])
     model = make_model([node("Loop", ["n", "", "x"], ["y", "z"], body=body)], {"x": X, "n": np.array(4)}, ["y", "z"])
     with pytest.raises(ConversionError, match="number of rounds that is not known"):
         transload.legalize(read_model(model))
 
 
 def test_a_loop_without_end() -> None:
-    body = counting([node("Identity", ["going"], ["on"]), node("Add", ["a", "x"], ["b"])], [info("on", TensorProto.BOOL), "b", info("b")])
+    body = counting([node("Identity", ["going"], ["on"]), node("Add", ["a", "x"], ["b"])],
+        [info("on", TensorProto.BOOL), "b", info("b")])
     model = make_model([node("Loop", ["n", "", "x"], ["y", "z"], body=body)], {"x": X}, ["y", "z"], {"n": np.array(1 << 40)})
     with pytest.raises(ConversionError, match="ops"):
         transload.legalize(read_model(model))
 
 
 def test_scan(compare: Callable[..., Any]) -> None:
-    body = graph([node("Add", ["s", "v"], ["t"]), node("Mul", ["t", "v"], ["o"])], [info("s", shape=[2]), info("v", shape=[2])], ["t", "o"])
+    body = graph([node("Add", ["s", "v"], ["t"]), node("Mul", ["t", "v"], ["o"])], [info("s", shape=[2]), info("v", shape=[2])],
+        ["t", "o"])
     scan = node("Scan", ["h", "x"], ["y", "z"], body=body, num_scan_inputs=1, scan_input_axes=[1], scan_input_directions=[1],
                 scan_output_axes=[1], scan_output_directions=[1])
     compare(scan, {"x": X}, ("y", "z"), {"h": np.ones(2, np.float32)})

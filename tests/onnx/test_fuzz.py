@@ -13,6 +13,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 from onnx_models import make_model, node, read_model
 
+import transload
 from transload.errors import ReadError, TransloadError
 from transload.ir import verify
 
@@ -23,11 +24,13 @@ def samples() -> Iterator[Any]:
     """Small models with every kind of field that a reader reads."""
     x = np.zeros((1, 3, 4, 4), np.float32)
     shapes = [node("Conv", ["x", "w", "b"], ["c"], pads=[1, 1, 1, 1]), node("Relu", ["c"], ["r"]), node("Shape", ["r"], ["s"]),
-              node("Gather", ["s", "zero"], ["n"]), node("Unsqueeze", ["n", "axis"], ["n1"]), node("Concat", ["n1", "rest"], ["to"], axis=0),
+              node("Gather", ["s", "zero"], ["n"]), node("Unsqueeze", ["n", "axis"], ["n1"]),
+              node("Concat", ["n1", "rest"], ["to"], axis=0),
               node("Reshape", ["r", "to"], ["f"]), node("MatMul", ["f", "v"], ["m"]), node("Softmax", ["m"], ["y"], axis=-1),
               node("TopK", ["m", "k"], ["best", "places"])]
     yield make_model(shapes, {"x": x}, ["y", "best"], {
-        "w": np.ones((4, 3, 3, 3), np.float32), "b": np.zeros(4, np.float32), "v": np.ones((64, 20), np.float32), "zero": np.array(0),
+        "w": np.ones((4, 3, 3, 3), np.float32), "b": np.zeros(4, np.float32), "v": np.ones((64, 20), np.float32),
+        "zero": np.array(0),
         "axis": np.array([0]), "rest": np.array([-1]), "k": np.array([3])})
     branches = {name: helper.make_graph([node(kind, ["x", "x"], [name])], name, [], [helper.make_empty_tensor_value_info(name)])
                 for name, kind in (("then_branch", "Add"), ("else_branch", "Mul"))}
@@ -40,14 +43,16 @@ def samples() -> Iterator[Any]:
                node("LSTM", ["rows", "w", "w"], ["y"], hidden_size=2)]
     yield make_model(control, {"x": np.zeros((2, 2), np.float32), "c": np.array(True)}, ["y", "l"],
                      {"n": np.array(3), "w": np.ones((1, 8, 2), np.float32)})
-    function = helper.make_function("mine", "F", ["a", "b"], ["c"], [node("Add", ["a", "b"], ["t"]), node("LeakyRelu", ["t"], ["c"], alpha=0.3)],
+    function = helper.make_function("mine", "F", ["a", "b"], ["c"],
+        [node("Add", ["a", "b"], ["t"]), node("LeakyRelu", ["t"], ["c"], alpha=0.3)],
                                     [helper.make_opsetid("", 17)])
     quantized = [node("F", ["x", "x"], ["f"], domain="mine"), node("QuantizeLinear", ["f", "s", "z"], ["q"]),
                  node("DequantizeLinear", ["q", "s", "z"], ["d"]), node("DequantizeLinear", ["w", "ws", "wz"], ["dw"], axis=1),
                  node("MatMul", ["d", "dw"], ["m"]), node("QuantizeLinear", ["m", "s", "z"], ["y"])]
     yield make_model(quantized, {"x": np.zeros((2, 4), np.float32)}, ["y"], {
         "s": np.array(0.1, np.float32), "z": np.array(3, np.int8), "w": np.ones((4, 3), np.int8),
-        "ws": numpy_helper.from_array(np.array([0.1, 0.2, 0.3], np.float32), "ws"), "wz": np.zeros(3, np.int8)}, functions=[function])
+        "ws": numpy_helper.from_array(np.array([0.1, 0.2, 0.3], np.float32), "ws"), "wz": np.zeros(3, np.int8)},
+        functions=[function])
 
 
 def mutate(dice: random.Random, data: bytes) -> bytes:
@@ -83,8 +88,6 @@ def test_mutated_files() -> None:
             module = read_model(data)
             verify(module)
             outcomes["read"] += 1
-            import transload
-
             transload.legalize(module)
             outcomes["converted"] += 1
         except TransloadError as error:

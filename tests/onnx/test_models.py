@@ -21,8 +21,9 @@ SHAPES: dict[str, dict[str, tuple[int, ...]]] = {
     "derived_ppocr_cls_qoperator": {"x": (1, 3, 48, 192)}, "tract_byte_sb_bidi_lstm": {"input": (1, 16)},
 }
 FLOAT = (
-    "derived_kwt1_transformer_f32", "derived_mobilenet_v1_0.25_224_f32", "dtln_1", "fastestdet", "gtcrn", "mnist_8", "ppocr_cls_v2",
-    "silero_vad", "super_resolution", "tract_byte_sb_bidi_lstm", "ultraface_rfb_320", "ultraface_slim_320_simplified", "yunet_n_320")
+    "derived_kwt1_transformer_f32", "derived_mobilenet_v1_0.25_224_f32", "dtln_1", "fastestdet", "gtcrn", "mnist_8",
+    "ppocr_cls_v2", "silero_vad", "super_resolution", "tract_byte_sb_bidi_lstm", "ultraface_rfb_320",
+    "ultraface_slim_320_simplified", "yunet_n_320")
 
 
 def run_both(models: Path, name: str, seed: int = 0) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray], Any]:
@@ -61,7 +62,8 @@ def test_a_model_in_qdq_form(models: Path) -> None:
     (a,), (b,) = wanted.values(), got.values()
     assert np.abs(a - b).max() <= 2.5 / 255
     convs = [op for op in hub.ops() if op.name == "top.Conv"]
-    assert len(convs) == 28 and all(isinstance(op.result.element, QuantType) and op.bias.element.storage.width == 32 for op in convs)
+    assert len(convs) == 28 and all(isinstance(op.result.element,
+        QuantType) and op.bias.element.storage.width == 32 for op in convs)
     assert sum(op.name == "top.Cast" for op in hub.ops()) == 2
 
 

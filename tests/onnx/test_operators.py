@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - the table of cases reads best with one case a line
 """Operators in the forms that opset versions gave them, each against onnxruntime; and what they become in `top`.
 
 ONNX's own tests of the newest form of every operator run in `test_backend.py`.

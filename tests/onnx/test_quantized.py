@@ -56,8 +56,10 @@ def test_quantizing_and_back(compare: Callable[..., Any], dtype: Any, zero: int)
 
 
 def test_a_convolution_in_qdq_form_is_one_op(compare: Callable[..., Any]) -> None:
-    weights = {"w": whole(-127, 128, np.int8, 4, 3, 3, 3), "w_scale": scale([0.01, 0.02, 0.005, 0.03]), "w_zero": np.zeros(4, np.int8)}
-    bias = {"b": whole(-3000, 3000, np.int32, 4), "b_scale": weights["w_scale"] * np.float32(0.02), "b_zero": np.zeros(4, np.int32)}
+    weights = {"w": whole(-127, 128, np.int8, 4, 3, 3, 3), "w_scale": scale([0.01, 0.02, 0.005, 0.03]),
+        "w_zero": np.zeros(4, np.int8)}
+    bias = {"b": whole(-3000, 3000, np.int32, 4), "b_scale": weights["w_scale"] * np.float32(0.02),
+        "b_zero": np.zeros(4, np.int32)}
     nodes = [dq("w", "wd", "w", axis=0), dq("b", "bd", "b", axis=0), node("Conv", ["x_d", "wd", "bd"], ["c"], pads=[1, 1, 1, 1])]
     hub = compare(around(nodes, ["x"], "c"), {"x": real(1, 3, 6, 5)}, ("y",), {**KINDS, **weights, **bias}, atol=0.041)
     assert op_names(hub) == ["Cast", "Conv", "Cast"]
@@ -73,7 +75,8 @@ def test_relu_between_becomes_part_of_it(compare: Callable[..., Any], limit: flo
     kinds = {**KINDS, "o_zero": np.int8(0), "w": whole(-127, 128, np.int8, 5, 4), "w_scale": scale(0.01), "w_zero": np.int8(0),
              "zero": scale(0), "limit": scale(limit or 1)}
     clip = node("Clip", ["m", "zero", "limit"], ["r"]) if limit else node("Relu", ["m"], ["r"])
-    hub = compare(around([dq("w", "wd", "w"), node("MatMul", ["x_d", "wd"], ["m"]), clip], ["x"], "r"), {"x": real(2, 5)}, ("y",), kinds, atol=0.041)
+    hub = compare(around([dq("w", "wd", "w"), node("MatMul", ["x_d", "wd"], ["m"]), clip], ["x"], "r"), {"x": real(2, 5)},
+        ("y",), kinds, atol=0.041)
     (product,) = (op for op in hub.ops() if op.name == "top.MatMul")
     assert product.do_relu and product.relu_limit == (pytest.approx(limit) if limit else -1.0)
 
@@ -96,7 +99,8 @@ def test_relu_that_saturation_does_vanishes(compare: Callable[..., Any]) -> None
     ([node("Transpose", ["x_d"], ["t"], perm=[0, 2, 3, 1]), node("Relu", ["t"], ["r"])], ["Permute", "Relu"]),
     ([node("Reshape", ["x_d", "flat"], ["t"]), node("Softmax", ["t"], ["s"]), node("Reshape", ["s", "wide"], ["r"])],
      ["Reshape", "Softmax", "Reshape"]),
-    ([node("Split", ["x_d"], ["p", "s"], axis=1), node("Concat", ["s", "p"], ["r"], axis=1)], ["Split", "Cast", "Cast", "Concat"]),
+    ([node("Split", ["x_d"], ["p", "s"], axis=1), node("Concat", ["s", "p"], ["r"], axis=1)],
+    ["Split", "Cast", "Cast", "Concat"]),
     ([node("Resize", ["x_d", "", "twice"], ["r"])], ["Upsample", "Cast"]),
 ])
 def test_other_operators_between(compare: Callable[..., Any], nodes: list[Any], names: list[str]) -> None:
@@ -115,14 +119,16 @@ def test_tensors_of_different_kinds_are_joined(compare: Callable[..., Any]) -> N
 
 
 def test_what_has_no_quantized_neighbours_stays_in_floats(compare: Callable[..., Any]) -> None:
-    kinds = {**KINDS, "w": whole(-127, 128, np.int8, 5, 4), "w_scale": scale([0.1, 0.2, 0.3, 0.4]), "w_zero": np.array([1, -2, 3, 4], np.int8)}
+    kinds = {**KINDS, "w": whole(-127, 128, np.int8, 5, 4), "w_scale": scale([0.1, 0.2, 0.3, 0.4]),
+        "w_zero": np.array([1, -2, 3, 4], np.int8)}
     hub = compare([dq("w", "wd", "w", axis=1), node("MatMul", ["x", "wd"], ["y"])], {"x": real(2, 5)}, ("y",), kinds)
     assert op_names(hub) == ["MatMul"]
     assert all(result.element == F32 for op in hub.ops() for result in op.results)
 
 
 def test_weights_with_a_zero_point_and_a_transpose_between(compare: Callable[..., Any]) -> None:
-    kinds = {**KINDS, "w": whole(0, 256, np.uint8, 4, 5), "w_scale": scale([0.01, 0.02, 0.03, 0.01]), "w_zero": np.array([128, 120, 0, 9], np.uint8)}
+    kinds = {**KINDS, "w": whole(0, 256, np.uint8, 4, 5), "w_scale": scale([0.01, 0.02, 0.03, 0.01]),
+        "w_zero": np.array([128, 120, 0, 9], np.uint8)}
     nodes = [dq("w", "wd", "w", axis=0), node("Transpose", ["wd"], ["t"]), node("MatMul", ["x_d", "t"], ["m"])]
     hub = compare(around(nodes, ["x"], "m"), {"x": real(2, 5)}, ("y",), kinds, atol=0.041)
     assert op_names(hub) == ["Cast", "MatMul", "Cast"]
@@ -174,9 +180,11 @@ def test_blocks_and_computed_scales_are_arithmetic(compare: Callable[..., Any]) 
 
 
 def test_qlinear_conv(compare: Callable[..., Any]) -> None:
-    constants = {**UNSIGNED, "w": whole(-128, 128, np.int8, 4, 3, 3, 3), "ws": scale([0.01, 0.02, 0.005, 0.03]), "wz": np.zeros(4, np.int8),
+    constants = {**UNSIGNED, "w": whole(-128, 128, np.int8, 4, 3, 3, 3), "ws": scale([0.01, 0.02, 0.005, 0.03]),
+        "wz": np.zeros(4, np.int8),
                  "b": whole(-3000, 3000, np.int32, 4)}
-    conv = node("QLinearConv", ["h", "a_scale", "a_zero", "w", "ws", "wz", "o_scale", "o_zero", "b"], ["y"], strides=[2, 2], pads=[1, 1, 0, 0])
+    conv = node("QLinearConv", ["h", "a_scale", "a_zero", "w", "ws", "wz", "o_scale", "o_zero", "b"], ["y"], strides=[2, 2],
+        pads=[1, 1, 0, 0])
     hub = compare([q("x", "h"), conv], {"x": real(2, 3, 6, 6)}, ("y",), constants, steps=1)
     assert op_names(hub) == ["Cast", "Conv"]
 
@@ -189,7 +197,7 @@ def test_qlinear_matmul(compare: Callable[..., Any], per_column: bool) -> None:
     compare([q("x", "h"), product], {"x": real(3, 5)}, ("y",), constants, steps=1)
 
 
-A, O = ["a_scale", "a_zero"], ["o_scale", "o_zero"]  # noqa: E741
+A, O = ["a_scale", "a_zero"], ["o_scale", "o_zero"]
 
 
 @pytest.mark.parametrize(("operator", "names"), [
@@ -204,12 +212,13 @@ A, O = ["a_scale", "a_zero"], ["o_scale", "o_zero"]  # noqa: E741
 ])
 def test_operators_of_com_microsoft(compare: Callable[..., Any], operator: Any, names: list[str]) -> None:
     hub = compare([q("x", "h"), q("z", "g"), operator], {"x": real(1, 4, 6, 6), "z": real(1, 4, 6, 6)}, ("y",), UNSIGNED, steps=1)
-    assert [name for name in op_names(hub)[-len(names) :]] == names
+    assert op_names(hub)[-len(names) :] == names
 
 
 @pytest.mark.parametrize("quantized", [False, True])
 def test_qgemm(compare: Callable[..., Any], quantized: bool) -> None:
-    constants = {**UNSIGNED, "w": whole(-128, 128, np.int8, 4, 5), "ws": scale([0.01, 0.02, 0.005, 0.03]), "wz": np.zeros(4, np.int8),
+    constants = {**UNSIGNED, "w": whole(-128, 128, np.int8, 4, 5), "ws": scale([0.01, 0.02, 0.005, 0.03]),
+        "wz": np.zeros(4, np.int8),
                  "b": whole(-3000, 3000, np.int32, 4)}
     gemm = node("QGemm", ["h", *A, "w", "ws", "wz", "b", *(O if quantized else [])], ["y"], transB=1, **MS)
     hub = compare([q("x", "h"), gemm], {"x": real(3, 5)}, ("y",), constants, steps=1)
@@ -218,13 +227,15 @@ def test_qgemm(compare: Callable[..., Any], quantized: bool) -> None:
 
 def test_products_of_integers(compare: Callable[..., Any]) -> None:
     x, w = whole(0, 256, np.uint8, 3, 5), whole(-128, 128, np.int8, 5, 4)
-    compare(node("MatMulInteger", ["x", "w", "xz", "wz"], ["y"]), {"x": x}, ("y",), {"w": w, "xz": np.uint8(100), "wz": np.int8(3)})
+    compare(node("MatMulInteger", ["x", "w", "xz", "wz"], ["y"]), {"x": x}, ("y",),
+        {"w": w, "xz": np.uint8(100), "wz": np.int8(3)})
     x, w = whole(0, 256, np.uint8, 1, 2, 5, 5), whole(0, 256, np.uint8, 3, 2, 3, 3)
     compare(node("ConvInteger", ["x", "w", "xz"], ["y"], pads=[1, 1, 1, 1]), {"x": x}, ("y",), {"w": w, "xz": np.uint8(7)})
 
 
 def test_dynamic_quantization(compare: Callable[..., Any]) -> None:
-    nodes = [node("DynamicQuantizeLinear", ["x"], ["h", "s", "z"]), node("MatMulInteger", ["h", "w", "z"], ["m"]), node("Cast", ["m"], ["f"], to=1),
+    nodes = [node("DynamicQuantizeLinear", ["x"], ["h", "s", "z"]), node("MatMulInteger", ["h", "w", "z"], ["m"]),
+        node("Cast", ["m"], ["f"], to=1),
              node("Mul", ["f", "s"], ["y"])]
     compare(nodes, {"x": real(3, 5)}, ("y", "h", "s", "z"), {"w": whole(-128, 128, np.int8, 5, 4)})
 
@@ -240,7 +251,8 @@ def test_weights_of_few_bits(compare: Callable[..., Any], bits: int) -> None:
     (node("FusedConv", ["x", "w"], ["y"], activation="LeakyRelu", activation_params=[0.1], **MS), {"w": real(2, 3, 2, 2)}),
     (node("FusedMatMul", ["x", "w"], ["y"], alpha=0.5, transB=1, **MS), {"w": real(6, 5)}),
     (node("BiasGelu", ["x", "w"], ["y"], **MS), {"w": real(5)}),
-    (node("FastGelu", ["x"], ["y"], **MS), {}), (node("QuickGelu", ["x"], ["y"], alpha=1.5, **MS), {}), (node("Gelu", ["x"], ["y"], **MS), {}),
+    (node("FastGelu", ["x"], ["y"], **MS), {}), (node("QuickGelu", ["x"], ["y"], alpha=1.5, **MS), {}),
+    (node("Gelu", ["x"], ["y"], **MS), {}),
 ])
 def test_fused_operators_of_com_microsoft(compare: Callable[..., Any], operator: Any, constants: dict[str, Any]) -> None:
     compare(operator, {"x": real(1, 3, 4, 5)}, ("y",), constants, rtol=1e-3, atol=1e-4)

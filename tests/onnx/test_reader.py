@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +26,8 @@ def main_ops(module: Any) -> list[Any]:
 def test_one_op_a_node_with_names_attributes_and_types() -> None:
     weights = np.arange(12, dtype=np.float32).reshape(3, 4)
     module = read_model(make_model(
-        [node("Gemm", ["x", "w"], ["h"], alpha=0.5, transB=0), node("LeakyRelu", ["h"], ["y"], alpha=0.25)], {"x": X}, ["y"], {"w": weights}))
+        [node("Gemm", ["x", "w"], ["h"], alpha=0.5, transB=0), node("LeakyRelu", ["h"], ["y"], alpha=0.25)], {"x": X}, ["y"],
+        {"w": weights}))
     verify(module)
     constant, gemm, leaky, end = main_ops(module)
     assert (constant.name, gemm.name, leaky.name, end.name) == ("onnx.Constant", "onnx.Gemm", "onnx.LeakyRelu", "func.return")
@@ -57,7 +57,8 @@ def test_every_form_of_constant() -> None:
              "value_int": 3, "value_ints": [4, 5]}
     nodes = [node("Constant", [], [key], **{key: value}) for key, value in forms.items()]
     nodes.append(helper.make_node("Constant", [], ["sparse"], sparse_value=helper.make_sparse_tensor(
-        helper.make_tensor("v", TensorProto.FLOAT, [2], [7.0, 8.0]), helper.make_tensor("i", TensorProto.INT64, [2], [1, 5]), [2, 3])))
+        helper.make_tensor("v", TensorProto.FLOAT, [2], [7.0, 8.0]), helper.make_tensor("i", TensorProto.INT64, [2], [1, 5]),
+        [2, 3])))
     nodes.append(node("Constant", [], ["text"], value_string="hello"))
     module = read_model(make_model(nodes, {"x": X}, ["x"]))
     values = {op.location: op.attributes.get("value") for op in module.ops() if op.name == "onnx.Constant"}
@@ -71,7 +72,8 @@ def test_every_form_of_constant() -> None:
 @pytest.mark.parametrize("raw", [True, False])
 @pytest.mark.parametrize(("dtype", "values"), [
     (np.float32, [1.5, -2.0, 3.0]), (np.float16, [1.5, -2.0, 3.0]), (np.float64, [1.5, -2.0, 3.0]), (np.int64, [1, -2, 3]),
-    (np.int8, [1, -2, 3]), (np.uint8, [1, 2, 255]), (np.uint16, [1, 2, 65535]), (np.bool_, [True, False, True]), (np.uint64, [1, 2, 3]),
+    (np.int8, [1, -2, 3]), (np.uint8, [1, 2, 255]), (np.uint16, [1, 2, 65535]), (np.bool_, [True, False, True]),
+    (np.uint64, [1, 2, 3]),
     (ml_dtypes.bfloat16, [1.5, -2.0, 3.0]), (ml_dtypes.float8_e4m3fn, [1.5, -2.0, 3.0]), (ml_dtypes.int4, [1, -8, 7]),
     (ml_dtypes.uint4, [1, 15, 7]), (np.complex64, [1 + 2j, 3, 4]),
 ])
@@ -96,7 +98,8 @@ def test_small_integers_keep_their_types() -> None:
 def test_large_weights_are_views_of_the_file(tmp_path: Path) -> None:
     weights = np.arange(4096, dtype=np.float32).reshape(64, 64)
     file = tmp_path / "m.onnx"
-    file.write_bytes(make_model([node("MatMul", ["x", "w"], ["y"])], {"x": np.zeros((1, 64), np.float32)}, ["y"], {"w": weights}).SerializeToString())
+    file.write_bytes(make_model([node("MatMul", ["x", "w"], ["y"])], {"x": np.zeros((1, 64), np.float32)}, ["y"],
+        {"w": weights}).SerializeToString())
     held = next(op for op in transload.load(file).ops() if op.name == "onnx.Constant").attributes["value"].numpy()
     np.testing.assert_array_equal(held, weights)
     base = held
@@ -177,7 +180,8 @@ def test_functions_are_inlined() -> None:
 
 
 def test_a_function_that_calls_itself_is_refused() -> None:
-    loop = helper.make_function("mine", "F", ["a"], ["b"], [node("F", ["a"], ["b"], domain="mine")], [helper.make_opsetid("mine", 1)])
+    loop = helper.make_function("mine", "F", ["a"], ["b"], [node("F", ["a"], ["b"], domain="mine")],
+        [helper.make_opsetid("mine", 1)])
     with pytest.raises(ReadError, match="calls itself"):
         read_model(make_model([node("F", ["x"], ["y"], domain="mine")], {"x": X}, ["y"], functions=[loop]))
 
@@ -188,7 +192,8 @@ def test_subgraphs_are_regions_that_see_the_values_around() -> None:
     module = read_model(make_model([node("If", ["c"], ["y"], **branches)], {"x": X, "c": np.array(True)}, ["y"]))
     verify(module)
     (chosen,) = (op for op in module.ops() if op.name == "onnx.If")
-    assert [[op.name for op in region.block] for region in chosen.regions] == [["onnx.Relu", "onnx.Yield"], ["onnx.Neg", "onnx.Yield"]]
+    assert [[op.name for op in region.block] for region in chosen.regions] == [["onnx.Relu", "onnx.Yield"],
+        ["onnx.Neg", "onnx.Yield"]]
     assert chosen.then_branch.block.first.operands[0] is module.body_of_main.arguments[0]
     assert chosen.operands[0].type == TensorType((), BOOL)
 
@@ -228,7 +233,8 @@ def test_sizes_that_only_the_user_knows() -> None:
 
 
 @pytest.mark.parametrize(("given", "message"), [
-    ({"b": (1, 2)}, "no input 'b'.*inputs: a"), ({"a": (2,)}, "has 2 dimensions, and 1 sizes"), ({"a": (2, 4)}, "cannot be 4.*fixes it to 3"),
+    ({"b": (1, 2)}, "no input 'b'.*inputs: a"), ({"a": (2,)}, "has 2 dimensions, and 1 sizes"),
+    ({"a": (2, 4)}, "cannot be 4.*fixes it to 3"),
 ])
 def test_shapes_that_do_not_fit(given: dict[str, tuple[int, ...]], message: str) -> None:
     with pytest.raises(UsageError, match=f"(?s){message}"):
@@ -249,7 +255,8 @@ def test_opsets_that_are_too_new_or_none() -> None:
 
 
 def test_old_models_are_brought_up() -> None:
-    module = read_model(make_model([node("Add", ["x", "w"], ["y"], broadcast=1, axis=1)], {"x": X}, ["y"], {"w": np.ones(3, np.float32)}, opset=6))
+    module = read_model(make_model([node("Add", ["x", "w"], ["y"], broadcast=1, axis=1)], {"x": X}, ["y"],
+        {"w": np.ones(3, np.float32)}, opset=6))
     assert module.attributes["onnx.opset"]["ai.onnx"] >= 7
 
 
@@ -279,7 +286,8 @@ def test_external_data_is_mapped(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("entries", "message"), [
     ({"location": "../weights.bin"}, "outside the model's folder"), ({"location": "/etc/passwd"}, "outside the model's folder"),
     ({"location": "..\\weights.bin"}, "outside the model's folder"), ({"location": "nowhere.bin"}, "there is no such file"),
-    ({"location": ""}, "does not say which"), ({"location": None}, "does not say which"), ({"location": "a\0b"}, "does not say which"),
+    ({"location": ""}, "does not say which"), ({"location": None}, "does not say which"),
+    ({"location": "a\0b"}, "does not say which"),
     ({"location": "x" * 5000}, "cannot be reached|no such file"), ({"offset": 8}, "lies at bytes 8 to 32 .* which has 28"),
     ({"length": 20}, "needs 24 bytes"), ({"offset": "-4"}, "no number of bytes"), ({"offset": "1e3"}, "no number of bytes"),
     ({"offset": "9" * 30}, "no number of bytes"), ({"location": "."}, "no such file"),
@@ -293,7 +301,7 @@ def test_external_data_through_a_link_out_of_the_folder(tmp_path: Path) -> None:
     file = external(tmp_path, location="link.bin", offset=4)
     secret = tmp_path / "secret.bin"
     secret.write_bytes(bytes(100))
-    os.symlink(secret, file.parent / "link.bin")
+    (file.parent / "link.bin").symlink_to(secret)
     with pytest.raises(ReadError, match="a link that leads out of the model's folder"):
         transload.load(file)
 

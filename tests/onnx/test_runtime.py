@@ -23,7 +23,8 @@ def write(tmp_path: Path, nodes: list, constants: dict | None = None) -> Path:
     return file
 
 
-NODES = [node("Neg", ["x"], ["n"]), node("Relu", ["n"], ["z"]), node("Exp", ["z"], ["h"]), node("Split", ["h"], ["y", "rest"], axis=0)]
+NODES = [node("Neg", ["x"], ["n"]), node("Relu", ["n"], ["z"]), node("Exp", ["z"], ["h"]),
+    node("Split", ["h"], ["y", "rest"], axis=0)]
 
 
 def test_outputs_in_the_model_s_order(tmp_path: Path) -> None:

@@ -20,8 +20,14 @@ Tensor = tuple[Any, ...]
 
 
 def write_operator(
-    operator: str, inputs: Sequence[Tensor | None], outputs: Sequence[Tensor], options: Mapping[str, Any] | None = None, *,
-    version: int = 1, custom_options: bytes | None = None, **more: Any,
+    operator: str,
+    inputs: Sequence[Tensor | None],
+    outputs: Sequence[Tensor],
+    options: Mapping[str, Any] | None = None,
+    *,
+    version: int = 1,
+    custom_options: bytes | None = None,
+    **more: Any,
 ) -> bytes:
     """A model of one operator. Tensors without data, but variables, are inputs of the model; None is an absent input."""
     model = ModelWriter()
@@ -83,7 +89,9 @@ def random_like(type_: Any, seed: int = 0, low: float = -2.0, high: float = 2.0)
     element = type_.element
     dtype = dtype_of(element)
     if isinstance(element, QuantType):
-        return generator.integers(element.storage_min, element.storage_max, type_.shape, dtype=np.int64, endpoint=True).astype(dtype)
+        return generator.integers(element.storage_min, element.storage_max, type_.shape, dtype=np.int64, endpoint=True).astype(
+            dtype
+        )
     if element == BOOL:
         return generator.integers(0, 2, type_.shape).astype(dtype)
     if isinstance(element, IntegerType):
@@ -99,8 +107,14 @@ def judge(tmp_path: Path) -> Callable[..., Module]:
     """
 
     def compare(
-        content: bytes, inputs: Mapping[str, np.ndarray] | None = None, *, steps: int = 0, tolerance: float = 1e-5,
-        low: float = -2.0, high: float = 2.0, reference: bool = True,
+        content: bytes,
+        inputs: Mapping[str, np.ndarray] | None = None,
+        *,
+        steps: int = 0,
+        tolerance: float = 1e-5,
+        low: float = -2.0,
+        high: float = 2.0,
+        reference: bool = True,
     ) -> Module:
         shapes = None
         if inputs is not None:
@@ -109,8 +123,11 @@ def judge(tmp_path: Path) -> Callable[..., Module]:
             shapes = {name: TensorType(array.shape, NONE) for name, array in inputs.items()}
         source = read_bytes(content, shapes)
         arguments = source.main.regions[0].block.arguments
-        given = dict(inputs) if inputs is not None else {
-            value.name: random_like(value.type, seed, low, high) for seed, value in enumerate(arguments)}
+        given = (
+            dict(inputs)
+            if inputs is not None
+            else {value.name: random_like(value.type, seed, low, high) for seed, value in enumerate(arguments)}
+        )
         hub = legalize(source)
         ours = list(run(hub, given).values())
         theirs = run_litert(content, given, reference)

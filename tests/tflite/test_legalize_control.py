@@ -39,7 +39,9 @@ def test_if(condition: bool, judge: Callable[..., Module]) -> None:
     assert [op.name for op in hub.ops() if op.name == "top.If"]
     assert list(hub.functions) == ["main"], "subgraphs are no functions any more"
     hub = judge(branches(condition).finish(), {"x": x, "y": y})
-    assert [op.name for op in hub.ops() if op.name not in ("func.return", "top.Weight")] == ["top.Add" if condition else "top.Mul"]
+    assert [op.name for op in hub.ops() if op.name not in ("func.return", "top.Weight")] == [
+        "top.Add" if condition else "top.Mul"
+    ]
 
 
 def counting() -> ModelWriter:
@@ -121,6 +123,7 @@ def test_variables(load: Callable[..., Module]) -> None:
 
 # --- custom operators
 
+
 def detection_options(**options: Any) -> bytes:
     from flatbuffers import flexbuffers
 
@@ -128,39 +131,69 @@ def detection_options(**options: Any) -> bytes:
     with builder.Map():
         for key, value in options.items():
             builder.Key(key)
-            builder.Bool(value) if isinstance(value, bool) else builder.Int(value) if isinstance(value, int) else builder.Float(value)
+            builder.Bool(value) if isinstance(value, bool) else builder.Int(value) if isinstance(value, int) else builder.Float(
+                value
+            )
     return bytes(builder.Finish())
 
 
 @pytest.mark.parametrize("regular", [False, True])
 @pytest.mark.parametrize("classes_per_box", [1, 2])
-def test_detection_postprocess(regular: bool, classes_per_box: int, write: Callable[..., bytes], judge: Callable[..., Module]) -> None:
+def test_detection_postprocess(
+    regular: bool, classes_per_box: int, write: Callable[..., bytes], judge: Callable[..., Module]
+) -> None:
     if regular and classes_per_box > 1:
         pytest.skip("an option of the fast form alone")
     generator = np.random.default_rng(1)
     count, classes, wanted = 40, 3, 6
     anchors = np.concatenate([generator.uniform(0, 1, (count, 2)), generator.uniform(0.1, 0.4, (count, 2))], 1).astype(np.float32)
     options = detection_options(
-        max_detections=wanted, max_classes_per_detection=classes_per_box, detections_per_class=4, use_regular_nms=regular,
-        nms_score_threshold=0.2, nms_iou_threshold=0.4, num_classes=classes, y_scale=10.0, x_scale=10.0, h_scale=5.0, w_scale=5.0)
+        max_detections=wanted,
+        max_classes_per_detection=classes_per_box,
+        detections_per_class=4,
+        use_regular_nms=regular,
+        nms_score_threshold=0.2,
+        nms_iou_threshold=0.4,
+        num_classes=classes,
+        y_scale=10.0,
+        x_scale=10.0,
+        h_scale=5.0,
+        w_scale=5.0,
+    )
     total = wanted * classes_per_box
     content = write(
-        "TFLite_Detection_PostProcess", [((1, count, 4), F), ((1, count, classes + 1), F), ((count, 4), F, anchors)],
-        [((1, total, 4), F), ((1, total), F), ((1, total), F), ((1,), F)], custom_options=options)
+        "TFLite_Detection_PostProcess",
+        [((1, count, 4), F), ((1, count, classes + 1), F), ((count, 4), F, anchors)],
+        [((1, total, 4), F), ((1, total), F), ((1, total), F), ((1,), F)],
+        custom_options=options,
+    )
     boxes = generator.uniform(-1, 1, (1, count, 4)).astype(np.float32)
-    scores = generator.permutation(count * (classes + 1)).reshape(1, count, classes + 1).astype(np.float32) / (count * (classes + 1))
+    scores = generator.permutation(count * (classes + 1)).reshape(1, count, classes + 1).astype(np.float32) / (
+        count * (classes + 1)
+    )
     judge(content, {"in0": boxes, "in1": scores}, tolerance=1e-6)
 
 
 def test_detection_of_fewer_boxes_than_wanted(write: Callable[..., bytes], load: Callable[..., Module]) -> None:
     """Places without a box hold zeros, and are not counted."""
     options = detection_options(
-        max_detections=3, max_classes_per_detection=1, nms_score_threshold=0.5, nms_iou_threshold=0.5, num_classes=1,
-        y_scale=1.0, x_scale=1.0, h_scale=1.0, w_scale=1.0)
+        max_detections=3,
+        max_classes_per_detection=1,
+        nms_score_threshold=0.5,
+        nms_iou_threshold=0.5,
+        num_classes=1,
+        y_scale=1.0,
+        x_scale=1.0,
+        h_scale=1.0,
+        w_scale=1.0,
+    )
     anchors = np.array([[0.5, 0.5, 1, 1]] * 4, np.float32)
     content = write(
-        "TFLite_Detection_PostProcess", [((1, 4, 4), F), ((1, 4, 2), F), ((4, 4), F, anchors)],
-        [((1, 3, 4), F), ((1, 3), F), ((1, 3), F), ((1,), F)], custom_options=options)
+        "TFLite_Detection_PostProcess",
+        [((1, 4, 4), F), ((1, 4, 2), F), ((4, 4), F, anchors)],
+        [((1, 3, 4), F), ((1, 3), F), ((1, 3), F), ((1,), F)],
+        custom_options=options,
+    )
     scores = np.array([[[0, 0.1], [0, 0.9], [0, 0.8], [0, 0.2]]], np.float32)
     outputs = run(legalize(load(content)), {"in0": np.zeros((1, 4, 4), np.float32), "in1": scores})
     boxes, classes, held, number = outputs.values()
@@ -175,14 +208,22 @@ def test_transpose_convolution_with_bias(padding: int, write: Callable[..., byte
     weights, bias = generator.normal(size=(3, 2, 2, 4)).astype(np.float32), generator.normal(size=3).astype(np.float32)
     shape = (1, 8, 10, 3)
     content = write(
-        "Convolution2DTransposeBias", [((1, 4, 5, 4), F), (weights.shape, F, weights), (bias.shape, F, bias)], [(shape, F)],
-        custom_options=np.array([padding, 2, 2], "<i4").tobytes())
+        "Convolution2DTransposeBias",
+        [((1, 4, 5, 4), F), (weights.shape, F, weights), (bias.shape, F, bias)],
+        [(shape, F)],
+        custom_options=np.array([padding, 2, 2], "<i4").tobytes(),
+    )
     same = write(
-        "TRANSPOSE_CONV", [((4,), "int32", np.array(shape, np.int32)), (weights.shape, F, weights), ((1, 4, 5, 4), F), (bias.shape, F, bias)],
-        [(shape, F)], {"padding": "SAME" if padding == 1 else "VALID", "stride_h": 2, "stride_w": 2}, version=3)
+        "TRANSPOSE_CONV",
+        [((4,), "int32", np.array(shape, np.int32)), (weights.shape, F, weights), ((1, 4, 5, 4), F), (bias.shape, F, bias)],
+        [(shape, F)],
+        {"padding": "SAME" if padding == 1 else "VALID", "stride_h": 2, "stride_w": 2},
+        version=3,
+    )
     x = generator.normal(size=(1, 4, 5, 4)).astype(np.float32)
     np.testing.assert_allclose(
-        run(legalize(load(content)), {"in0": x})["out0"], run(legalize(load(same)), {"in2": x})["out0"], atol=1e-6)
+        run(legalize(load(content)), {"in0": x})["out0"], run(legalize(load(same)), {"in2": x})["out0"], atol=1e-6
+    )
 
 
 def test_unknown_custom_operator(write: Callable[..., bytes], load: Callable[..., Module]) -> None:
@@ -193,6 +234,7 @@ def test_unknown_custom_operator(write: Callable[..., bytes], load: Callable[...
 
 
 # --- refusals: all at once, each with a reason and a hint
+
 
 def test_all_that_cannot_be_converted(load: Callable[..., Module]) -> None:
     model = ModelWriter()

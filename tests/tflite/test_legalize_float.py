@@ -89,47 +89,170 @@ case("GELU-tanh", "GELU", [t(3, 7)], [t(3, 7)], approximate=True)
 case("PRELU", "PRELU", [t(1, 2, 3, 4), const(floats(1, 1, 4))], [t(1, 2, 3, 4)])
 case("SOFTMAX", "SOFTMAX", [t(2, 3, 7)], [t(2, 3, 7)], beta=1.5)
 case("L2_NORMALIZATION", "L2_NORMALIZATION", [t(2, 3, 3, 7)], [t(2, 3, 3, 7)])
-case("LOCAL_RESPONSE_NORMALIZATION", "LOCAL_RESPONSE_NORMALIZATION", [t(1, 3, 3, 9)], [t(1, 3, 3, 9)],
-     radius=2, bias=1.5, alpha=0.3, beta=0.6)
+case(
+    "LOCAL_RESPONSE_NORMALIZATION",
+    "LOCAL_RESPONSE_NORMALIZATION",
+    [t(1, 3, 3, 9)],
+    [t(1, 3, 3, 9)],
+    radius=2,
+    bias=1.5,
+    alpha=0.3,
+    beta=0.6,
+)
 
 # --- convolution, matrix products, pooling
 
 for padding in ("SAME", "VALID"):
     out = (1, 4, 4, 4) if padding == "SAME" else (1, 3, 2, 4)
-    case(f"CONV_2D-{padding}", "CONV_2D", [t(1, 7, 8, 3), const(floats(4, 3, 4, 3)), const(floats(4))], [t(*out)],
-         padding=padding, stride_h=2, stride_w=2, fused_activation_function="RELU")
-    case(f"DEPTHWISE-{padding}", "DEPTHWISE_CONV_2D", [t(1, 7, 8, 3), const(floats(1, 3, 3, 6)), const(floats(6))], [t(*out[:3], 6)],
-         padding=padding, stride_h=2, stride_w=2, depth_multiplier=2, fused_activation_function="RELU6")
-    case(f"AVERAGE_POOL-{padding}", "AVERAGE_POOL_2D", [t(1, 7, 8, 3)], [t(*out[:3], 3)],
-         padding=padding, stride_h=2, stride_w=2, filter_height=3, filter_width=4)
-    case(f"MAX_POOL-{padding}", "MAX_POOL_2D", [t(1, 7, 8, 3)], [t(*out[:3], 3)],
-         padding=padding, stride_h=2, stride_w=2, filter_height=3, filter_width=4, fused_activation_function="RELU")
-    case(f"L2_POOL-{padding}", "L2_POOL_2D", [t(1, 7, 8, 3)], [t(*out[:3], 3)],
-         padding=padding, stride_h=2, stride_w=2, filter_height=3, filter_width=4)
-    case(f"CONV_3D-{padding}", "CONV_3D", [t(1, 4, 5, 6, 2), const(floats(2, 3, 2, 2, 3)), const(floats(3))], [t(1, 2, 3, 3, 3)],
-         padding=padding, stride_d=2, stride_h=2, stride_w=2)
-case("CONV_2D-dilated", "CONV_2D", [t(1, 9, 9, 2), const(floats(3, 3, 3, 2)), const(floats(3))], [t(1, 9, 9, 3)],
-     padding="SAME", stride_h=1, stride_w=1, dilation_h_factor=2, dilation_w_factor=3)
-case("CONV_2D-grouped", "CONV_2D", [t(1, 5, 5, 4), const(floats(6, 3, 3, 2)), const(floats(6))], [t(1, 5, 5, 6)],
-     padding="SAME", stride_h=1, stride_w=1)
-case("CONV_2D-computed-filter", "CONV_2D", [t(1, 5, 5, 2), t(3, 2, 2, 2), const(floats(3))], [t(1, 5, 5, 3)],
-     padding="SAME", stride_h=1, stride_w=1)
-case("TRANSPOSE_CONV-SAME", "TRANSPOSE_CONV", [ints(1, 8, 10, 3), const(floats(3, 3, 3, 2)), t(1, 4, 5, 2)], [t(1, 8, 10, 3)],
-     padding="SAME", stride_h=2, stride_w=2)
-case("TRANSPOSE_CONV-odd", "TRANSPOSE_CONV", [ints(1, 7, 9, 3), const(floats(3, 3, 4, 2)), t(1, 4, 5, 2)], [t(1, 7, 9, 3)],
-     padding="SAME", stride_h=2, stride_w=2)
-case("TRANSPOSE_CONV-VALID", "TRANSPOSE_CONV",
-     [ints(1, 9, 15, 3), const(floats(3, 3, 3, 2)), t(1, 4, 5, 2), const(floats(3))], [t(1, 9, 15, 3)],
-     padding="VALID", stride_h=2, stride_w=3)
-case("CONV_3D_TRANSPOSE", "CONV_3D_TRANSPOSE", [ints(1, 4, 6, 8, 2), const(floats(2, 2, 2, 2, 3)), t(1, 2, 3, 4, 3)],
-     [t(1, 4, 6, 8, 2)], padding="SAME", stride_d=2, stride_h=2, stride_w=2)
-case("FULLY_CONNECTED", "FULLY_CONNECTED", [t(3, 5), const(floats(4, 5)), const(floats(4))], [t(3, 4)],
-     fused_activation_function="RELU")
+    case(
+        f"CONV_2D-{padding}",
+        "CONV_2D",
+        [t(1, 7, 8, 3), const(floats(4, 3, 4, 3)), const(floats(4))],
+        [t(*out)],
+        padding=padding,
+        stride_h=2,
+        stride_w=2,
+        fused_activation_function="RELU",
+    )
+    case(
+        f"DEPTHWISE-{padding}",
+        "DEPTHWISE_CONV_2D",
+        [t(1, 7, 8, 3), const(floats(1, 3, 3, 6)), const(floats(6))],
+        [t(*out[:3], 6)],
+        padding=padding,
+        stride_h=2,
+        stride_w=2,
+        depth_multiplier=2,
+        fused_activation_function="RELU6",
+    )
+    case(
+        f"AVERAGE_POOL-{padding}",
+        "AVERAGE_POOL_2D",
+        [t(1, 7, 8, 3)],
+        [t(*out[:3], 3)],
+        padding=padding,
+        stride_h=2,
+        stride_w=2,
+        filter_height=3,
+        filter_width=4,
+    )
+    case(
+        f"MAX_POOL-{padding}",
+        "MAX_POOL_2D",
+        [t(1, 7, 8, 3)],
+        [t(*out[:3], 3)],
+        padding=padding,
+        stride_h=2,
+        stride_w=2,
+        filter_height=3,
+        filter_width=4,
+        fused_activation_function="RELU",
+    )
+    case(
+        f"L2_POOL-{padding}",
+        "L2_POOL_2D",
+        [t(1, 7, 8, 3)],
+        [t(*out[:3], 3)],
+        padding=padding,
+        stride_h=2,
+        stride_w=2,
+        filter_height=3,
+        filter_width=4,
+    )
+    case(
+        f"CONV_3D-{padding}",
+        "CONV_3D",
+        [t(1, 4, 5, 6, 2), const(floats(2, 3, 2, 2, 3)), const(floats(3))],
+        [t(1, 2, 3, 3, 3)],
+        padding=padding,
+        stride_d=2,
+        stride_h=2,
+        stride_w=2,
+    )
+case(
+    "CONV_2D-dilated",
+    "CONV_2D",
+    [t(1, 9, 9, 2), const(floats(3, 3, 3, 2)), const(floats(3))],
+    [t(1, 9, 9, 3)],
+    padding="SAME",
+    stride_h=1,
+    stride_w=1,
+    dilation_h_factor=2,
+    dilation_w_factor=3,
+)
+case(
+    "CONV_2D-grouped",
+    "CONV_2D",
+    [t(1, 5, 5, 4), const(floats(6, 3, 3, 2)), const(floats(6))],
+    [t(1, 5, 5, 6)],
+    padding="SAME",
+    stride_h=1,
+    stride_w=1,
+)
+case(
+    "CONV_2D-computed-filter",
+    "CONV_2D",
+    [t(1, 5, 5, 2), t(3, 2, 2, 2), const(floats(3))],
+    [t(1, 5, 5, 3)],
+    padding="SAME",
+    stride_h=1,
+    stride_w=1,
+)
+case(
+    "TRANSPOSE_CONV-SAME",
+    "TRANSPOSE_CONV",
+    [ints(1, 8, 10, 3), const(floats(3, 3, 3, 2)), t(1, 4, 5, 2)],
+    [t(1, 8, 10, 3)],
+    padding="SAME",
+    stride_h=2,
+    stride_w=2,
+)
+case(
+    "TRANSPOSE_CONV-odd",
+    "TRANSPOSE_CONV",
+    [ints(1, 7, 9, 3), const(floats(3, 3, 4, 2)), t(1, 4, 5, 2)],
+    [t(1, 7, 9, 3)],
+    padding="SAME",
+    stride_h=2,
+    stride_w=2,
+)
+case(
+    "TRANSPOSE_CONV-VALID",
+    "TRANSPOSE_CONV",
+    [ints(1, 9, 15, 3), const(floats(3, 3, 3, 2)), t(1, 4, 5, 2), const(floats(3))],
+    [t(1, 9, 15, 3)],
+    padding="VALID",
+    stride_h=2,
+    stride_w=3,
+)
+case(
+    "CONV_3D_TRANSPOSE",
+    "CONV_3D_TRANSPOSE",
+    [ints(1, 4, 6, 8, 2), const(floats(2, 2, 2, 2, 3)), t(1, 2, 3, 4, 3)],
+    [t(1, 4, 6, 8, 2)],
+    padding="SAME",
+    stride_d=2,
+    stride_h=2,
+    stride_w=2,
+)
+case(
+    "FULLY_CONNECTED",
+    "FULLY_CONNECTED",
+    [t(3, 5), const(floats(4, 5)), const(floats(4))],
+    [t(3, 4)],
+    fused_activation_function="RELU",
+)
 case("FULLY_CONNECTED-flattens", "FULLY_CONNECTED", [t(2, 3, 5), const(floats(4, 15)), None], [t(2, 4)])
 case("FULLY_CONNECTED-keeps", "FULLY_CONNECTED", [t(2, 3, 5), const(floats(4, 5)), None], [t(2, 3, 4)], keep_num_dims=True)
 for x, y in ((False, False), (True, False), (False, True), (True, True)):
-    case(f"BATCH_MATMUL-{x}-{y}", "BATCH_MATMUL", [t(2, *((4, 3) if x else (3, 4))), t(2, *((5, 4) if y else (4, 5)))],
-         [t(2, 3, 5)], adj_x=x, adj_y=y)
+    case(
+        f"BATCH_MATMUL-{x}-{y}",
+        "BATCH_MATMUL",
+        [t(2, *((4, 3) if x else (3, 4))), t(2, *((5, 4) if y else (4, 5)))],
+        [t(2, 3, 5)],
+        adj_x=x,
+        adj_y=y,
+    )
 
 # --- shape and movement
 
@@ -163,12 +286,30 @@ case("BATCH_TO_SPACE_ND", "BATCH_TO_SPACE_ND", [t(4, 2, 3, 2), ints(2, 2), ints(
 case("DILATE", "DILATE", [t(2, 3), ints(2, 3), const(0.5)], [t(3, 7)])
 case("SLICE", "SLICE", [t(4, 5), ints(1, 2), ints(2, -1)], [t(2, 3)])
 case("STRIDED_SLICE", "STRIDED_SLICE", [t(4, 5), ints(1, 4), ints(4, 0), ints(2, -2)], [t(2, 2)])
-case("STRIDED_SLICE-masks", "STRIDED_SLICE", [t(4, 5, 6), ints(1, 0, 2), ints(3, 0, 3), ints(1, 1, 1)], [t(2, 5)],
-     begin_mask=2, end_mask=2, shrink_axis_mask=4)
-case("STRIDED_SLICE-ellipsis", "STRIDED_SLICE", [t(2, 3, 4, 5), ints(1, 0, -2), ints(2, 0, -1), ints(1, 1, 1)], [t(3, 4)],
-     ellipsis_mask=2, shrink_axis_mask=5)
-case("STRIDED_SLICE-new-axis", "STRIDED_SLICE", [t(3, 4), ints(0, 0, 1), ints(3, 0, 3), ints(1, 1, 1)], [t(3, 1, 2)],
-     new_axis_mask=2)
+case(
+    "STRIDED_SLICE-masks",
+    "STRIDED_SLICE",
+    [t(4, 5, 6), ints(1, 0, 2), ints(3, 0, 3), ints(1, 1, 1)],
+    [t(2, 5)],
+    begin_mask=2,
+    end_mask=2,
+    shrink_axis_mask=4,
+)
+case(
+    "STRIDED_SLICE-ellipsis",
+    "STRIDED_SLICE",
+    [t(2, 3, 4, 5), ints(1, 0, -2), ints(2, 0, -1), ints(1, 1, 1)],
+    [t(3, 4)],
+    ellipsis_mask=2,
+    shrink_axis_mask=5,
+)
+case(
+    "STRIDED_SLICE-new-axis",
+    "STRIDED_SLICE",
+    [t(3, 4), ints(0, 0, 1), ints(3, 0, 3), ints(1, 1, 1)],
+    [t(3, 1, 2)],
+    new_axis_mask=2,
+)
 case("STRIDED_SLICE-reverse", "STRIDED_SLICE", [t(5), ints(0), ints(0), ints(-1)], [t(5)], begin_mask=1, end_mask=1)
 case("DYNAMIC_UPDATE_SLICE", "DYNAMIC_UPDATE_SLICE", [t(4, 5), t(2, 3), t(2, dtype="int32")], [t(4, 5)])
 
@@ -209,8 +350,14 @@ case("DEQUANTIZE-f16", "DEQUANTIZE", [const(floats(3, 4).astype(np.float16), "fl
 for corners, centres in ((False, False), (True, False), (False, True)):
     for name in ("RESIZE_BILINEAR", "RESIZE_NEAREST_NEIGHBOR"):
         for size in ((7, 9), (3, 2)):
-            case(f"{name}-{corners}-{centres}-{size}", name, [t(1, 4, 5, 2), ints(*size)], [t(1, *size, 2)],
-                 align_corners=corners, half_pixel_centers=centres)
+            case(
+                f"{name}-{corners}-{centres}-{size}",
+                name,
+                [t(1, 4, 5, 2), ints(*size)],
+                [t(1, *size, 2)],
+                align_corners=corners,
+                half_pixel_centers=centres,
+            )
 
 
 @pytest.mark.parametrize("label", CASES)

@@ -15,7 +15,14 @@ import pytest
 from transload.ir import F32, I32, I64, Module, QuantType
 
 RNG = np.random.default_rng(5)
-RANGES = {"int8": (-127, 127), "uint8": (0, 255), "int16": (-32767, 32767), "int32": (-3000, 3000), "int64": (-3000, 3000), "int4": (-7, 7)}
+RANGES = {
+    "int8": (-127, 127),
+    "uint8": (0, 255),
+    "int16": (-32767, 32767),
+    "int32": (-3000, 3000),
+    "int64": (-3000, 3000),
+    "int4": (-7, 7),
+}
 
 
 def q(*shape: int, dtype: str = "int8", scale: float = 0.05, zero: int = 0) -> tuple[Any, ...]:
@@ -27,7 +34,12 @@ def const(*shape: int, dtype: str = "int8", scales: Any = (0.02,), zero: int = 0
     """A random quantized constant."""
     low, high = RANGES[dtype]
     scales = list(scales)
-    return (shape, dtype, RNG.integers(low, high + 1, shape).astype("int8" if dtype == "int4" else dtype), (scales, [zero] * len(scales), axis))
+    return (
+        shape,
+        dtype,
+        RNG.integers(low, high + 1, shape).astype("int8" if dtype == "int4" else dtype),
+        (scales, [zero] * len(scales), axis),
+    )
 
 
 def ints(values: Any) -> tuple[Any, ...]:
@@ -62,19 +74,58 @@ for dtype, zero in (("int8", -3), ("uint8", 120), ("int16", 0)):
         other = q(3, 1, dtype=dtype, scale=0.03, zero=zero)
         result = q(2, 3, 4, dtype=dtype, scale=0.3 if mul else 0.07, zero=zero)
         case(f"{name}-{dtype}", name, [one, other], [result], version, fused_activation_function="RELU")
-    case(f"LOGISTIC-{dtype}", "LOGISTIC", [q(3, 8, dtype=dtype, scale=0.05 if dtype != "int16" else 2**-12, zero=zero)],
-         [q(3, 8, dtype=dtype, scale=2**-8 if dtype != "int16" else 2**-15, zero={"int8": -128}.get(dtype, 0))], version)
-    case(f"TANH-{dtype}", "TANH", [q(3, 8, dtype=dtype, scale=0.05 if dtype != "int16" else 2**-12, zero=zero)],
-         [q(3, 8, dtype=dtype, scale=2**-7 if dtype != "int16" else 2**-15, zero={"uint8": 128}.get(dtype, 0))], version)
-    case(f"AVERAGE_POOL-{dtype}", "AVERAGE_POOL_2D", [q(1, 5, 5, 3, dtype=dtype, zero=zero)], [q(1, 5, 5, 3, dtype=dtype, zero=zero)],
-         version, filter_height=3, filter_width=3, **SAME)
-    case(f"MAX_POOL-{dtype}", "MAX_POOL_2D", [q(1, 5, 5, 3, dtype=dtype, zero=zero)], [q(1, 5, 5, 3, dtype=dtype, zero=zero)],
-         version, filter_height=3, filter_width=3, **SAME)
+    case(
+        f"LOGISTIC-{dtype}",
+        "LOGISTIC",
+        [q(3, 8, dtype=dtype, scale=0.05 if dtype != "int16" else 2**-12, zero=zero)],
+        [q(3, 8, dtype=dtype, scale=2**-8 if dtype != "int16" else 2**-15, zero={"int8": -128}.get(dtype, 0))],
+        version,
+    )
+    case(
+        f"TANH-{dtype}",
+        "TANH",
+        [q(3, 8, dtype=dtype, scale=0.05 if dtype != "int16" else 2**-12, zero=zero)],
+        [q(3, 8, dtype=dtype, scale=2**-7 if dtype != "int16" else 2**-15, zero={"uint8": 128}.get(dtype, 0))],
+        version,
+    )
+    case(
+        f"AVERAGE_POOL-{dtype}",
+        "AVERAGE_POOL_2D",
+        [q(1, 5, 5, 3, dtype=dtype, zero=zero)],
+        [q(1, 5, 5, 3, dtype=dtype, zero=zero)],
+        version,
+        filter_height=3,
+        filter_width=3,
+        **SAME,
+    )
+    case(
+        f"MAX_POOL-{dtype}",
+        "MAX_POOL_2D",
+        [q(1, 5, 5, 3, dtype=dtype, zero=zero)],
+        [q(1, 5, 5, 3, dtype=dtype, zero=zero)],
+        version,
+        filter_height=3,
+        filter_width=3,
+        **SAME,
+    )
     case(f"DEQUANTIZE-{dtype}", "DEQUANTIZE", [one], [((2, 3, 4), "float32")], version)
     case(f"QUANTIZE-{dtype}", "QUANTIZE", [((2, 3, 4), "float32")], [one], version)
-    case(f"PAD-{dtype}", "PAD", [q(2, 3, dtype=dtype, zero=zero), ints([[1, 0], [0, 2]])], [q(3, 5, dtype=dtype, zero=zero)], version)
-    case(f"PACK-{dtype}", "PACK", [q(2, 3, dtype=dtype, zero=zero)] * 2, [q(2, 2, 3, dtype=dtype, zero=zero)], version,
-         axis=0, values_count=2)
+    case(
+        f"PAD-{dtype}",
+        "PAD",
+        [q(2, 3, dtype=dtype, zero=zero), ints([[1, 0], [0, 2]])],
+        [q(3, 5, dtype=dtype, zero=zero)],
+        version,
+    )
+    case(
+        f"PACK-{dtype}",
+        "PACK",
+        [q(2, 3, dtype=dtype, zero=zero)] * 2,
+        [q(2, 2, 3, dtype=dtype, zero=zero)],
+        version,
+        axis=0,
+        values_count=2,
+    )
 case("QUANTIZE-again", "QUANTIZE", [q(2, 9, scale=0.05, zero=4)], [q(2, 9, scale=0.031, zero=-7)], 2)
 case("QUANTIZE-uint8-int8", "QUANTIZE", [q(2, 9, dtype="uint8", zero=128)], [q(2, 9, zero=0)], 2)
 case("QUANTIZE-int16-int8", "QUANTIZE", [q(2, 9, dtype="int16", scale=0.001)], [q(2, 9, zero=5)], 2)
@@ -89,10 +140,23 @@ case("SUM", "SUM", [q(2, 5, zero=2), ints([1])], [q(2, scale=0.3, zero=1)], 2, k
 case("REDUCE_MAX", "REDUCE_MAX", [q(2, 5, zero=2), ints([1])], [q(2, zero=2)], 2, keep_dims=False)
 case("MAXIMUM", "MAXIMUM", [q(2, 5, zero=2), q(5, zero=2)], [q(2, 5, zero=2)], 2)
 case("GREATER", "GREATER", [q(4, 5, zero=2), q(5, scale=0.03, zero=1)], [((4, 5), "bool")], 2)
-case("CONCATENATION-scales", "CONCATENATION", [q(2, 3, dtype="uint8", scale=0.05, zero=10), q(2, 2, dtype="uint8", scale=0.08, zero=120)],
-     [q(2, 5, dtype="uint8", scale=0.06, zero=90)], 1, axis=1)
+case(
+    "CONCATENATION-scales",
+    "CONCATENATION",
+    [q(2, 3, dtype="uint8", scale=0.05, zero=10), q(2, 2, dtype="uint8", scale=0.08, zero=120)],
+    [q(2, 5, dtype="uint8", scale=0.06, zero=90)],
+    1,
+    axis=1,
+)
 case("SPLIT", "SPLIT", [((), "int32", np.int32(1)), q(2, 6, zero=3)], [q(2, 3, zero=3)] * 2, 2, num_splits=2)
-case("RESIZE_BILINEAR", "RESIZE_BILINEAR", [q(1, 3, 4, 2, zero=3), ints([6, 8])], [q(1, 6, 8, 2, zero=3)], 2, half_pixel_centers=True)
+case(
+    "RESIZE_BILINEAR",
+    "RESIZE_BILINEAR",
+    [q(1, 3, 4, 2, zero=3), ints([6, 8])],
+    [q(1, 6, 8, 2, zero=3)],
+    2,
+    half_pixel_centers=True,
+)
 case("RESIZE_NEAREST", "RESIZE_NEAREST_NEIGHBOR", [q(1, 3, 4, 2, zero=3), ints([6, 8])], [q(1, 6, 8, 2, zero=3)], 2)
 case("ARG_MAX", "ARG_MAX", [q(3, 7, zero=3), ints(1)], [((3,), "int64")], 2, output_type="INT64")
 case("GATHER", "GATHER", [q(5, 3, zero=3), ints([4, 1])], [q(2, 3, zero=3)], 2, axis=0)
@@ -101,27 +165,75 @@ case("STRIDED_SLICE", "STRIDED_SLICE", [q(5, 3, zero=3), ints([1, 0]), ints([4, 
 case("BATCH_MATMUL", "BATCH_MATMUL", [q(2, 3, 4, zero=3), q(2, 4, 5, zero=-2)], [q(2, 3, 5, scale=0.1, zero=4)], 2)
 
 per_channel = scales(4)
-case("CONV_2D", "CONV_2D", [q(1, 6, 6, 3, zero=4), const(4, 3, 3, 3, scales=per_channel), bias(4, 0.05, per_channel)],
-     [q(1, 6, 6, 4, scale=0.2, zero=-5)], 3, fused_activation_function="RELU6", **SAME)
-case("CONV_2D-uint8", "CONV_2D", [q(1, 6, 6, 3, dtype="uint8", zero=120), const(4, 3, 3, 3, dtype="uint8", zero=131), bias(4, 0.05, [0.02])],
-     [q(1, 6, 6, 4, dtype="uint8", scale=0.2, zero=100)], 1, **SAME)
-case("CONV_2D-int16x8", "CONV_2D",
-     [q(1, 6, 6, 3, dtype="int16", scale=0.0005), const(4, 3, 3, 3, scales=per_channel), bias(4, 0.0005, per_channel, "int64")],
-     [q(1, 6, 6, 4, dtype="int16", scale=0.002)], 4, **SAME)
-case("CONV_2D-int4", "CONV_2D",
-     [q(1, 6, 6, 3, zero=4), const(4, 3, 3, 3, dtype="int4", scales=per_channel), bias(4, 0.05, per_channel)],
-     [q(1, 6, 6, 4, scale=0.05, zero=-5)], 7, **SAME)
-case("DEPTHWISE", "DEPTHWISE_CONV_2D",
-     [q(1, 6, 6, 2, zero=4), const(1, 3, 3, 4, scales=per_channel, axis=3), bias(4, 0.05, per_channel)],
-     [q(1, 6, 6, 4, scale=0.1, zero=-5)], 3, depth_multiplier=2, **SAME)
-case("TRANSPOSE_CONV", "TRANSPOSE_CONV",
-     [ints([1, 6, 6, 4]), const(4, 3, 3, 2, scales=per_channel), q(1, 3, 3, 2, zero=4), bias(4, 0.05, per_channel)],
-     [q(1, 6, 6, 4, scale=0.1, zero=-5)], 3, padding="SAME", stride_h=2, stride_w=2)
-case("FULLY_CONNECTED", "FULLY_CONNECTED", [q(3, 5, zero=4), const(4, 5), bias(4, 0.05, [0.02])], [q(3, 4, scale=0.1, zero=-5)], 4)
-case("FULLY_CONNECTED-channels", "FULLY_CONNECTED",
-     [q(3, 5, zero=4), const(4, 5, scales=per_channel), bias(4, 0.05, per_channel)], [q(3, 4, scale=0.1, zero=-5)], 12)
-case("FULLY_CONNECTED-int16x8", "FULLY_CONNECTED",
-     [q(3, 5, dtype="int16", scale=0.0005), const(4, 5), bias(4, 0.0005, [0.02], "int64")], [q(3, 4, dtype="int16", scale=0.001)], 7)
+case(
+    "CONV_2D",
+    "CONV_2D",
+    [q(1, 6, 6, 3, zero=4), const(4, 3, 3, 3, scales=per_channel), bias(4, 0.05, per_channel)],
+    [q(1, 6, 6, 4, scale=0.2, zero=-5)],
+    3,
+    fused_activation_function="RELU6",
+    **SAME,
+)
+case(
+    "CONV_2D-uint8",
+    "CONV_2D",
+    [q(1, 6, 6, 3, dtype="uint8", zero=120), const(4, 3, 3, 3, dtype="uint8", zero=131), bias(4, 0.05, [0.02])],
+    [q(1, 6, 6, 4, dtype="uint8", scale=0.2, zero=100)],
+    1,
+    **SAME,
+)
+case(
+    "CONV_2D-int16x8",
+    "CONV_2D",
+    [q(1, 6, 6, 3, dtype="int16", scale=0.0005), const(4, 3, 3, 3, scales=per_channel), bias(4, 0.0005, per_channel, "int64")],
+    [q(1, 6, 6, 4, dtype="int16", scale=0.002)],
+    4,
+    **SAME,
+)
+case(
+    "CONV_2D-int4",
+    "CONV_2D",
+    [q(1, 6, 6, 3, zero=4), const(4, 3, 3, 3, dtype="int4", scales=per_channel), bias(4, 0.05, per_channel)],
+    [q(1, 6, 6, 4, scale=0.05, zero=-5)],
+    7,
+    **SAME,
+)
+case(
+    "DEPTHWISE",
+    "DEPTHWISE_CONV_2D",
+    [q(1, 6, 6, 2, zero=4), const(1, 3, 3, 4, scales=per_channel, axis=3), bias(4, 0.05, per_channel)],
+    [q(1, 6, 6, 4, scale=0.1, zero=-5)],
+    3,
+    depth_multiplier=2,
+    **SAME,
+)
+case(
+    "TRANSPOSE_CONV",
+    "TRANSPOSE_CONV",
+    [ints([1, 6, 6, 4]), const(4, 3, 3, 2, scales=per_channel), q(1, 3, 3, 2, zero=4), bias(4, 0.05, per_channel)],
+    [q(1, 6, 6, 4, scale=0.1, zero=-5)],
+    3,
+    padding="SAME",
+    stride_h=2,
+    stride_w=2,
+)
+case(
+    "FULLY_CONNECTED", "FULLY_CONNECTED", [q(3, 5, zero=4), const(4, 5), bias(4, 0.05, [0.02])], [q(3, 4, scale=0.1, zero=-5)], 4
+)
+case(
+    "FULLY_CONNECTED-channels",
+    "FULLY_CONNECTED",
+    [q(3, 5, zero=4), const(4, 5, scales=per_channel), bias(4, 0.05, per_channel)],
+    [q(3, 4, scale=0.1, zero=-5)],
+    12,
+)
+case(
+    "FULLY_CONNECTED-int16x8",
+    "FULLY_CONNECTED",
+    [q(3, 5, dtype="int16", scale=0.0005), const(4, 5), bias(4, 0.0005, [0.02], "int64")],
+    [q(3, 4, dtype="int16", scale=0.001)],
+    7,
+)
 
 
 @pytest.mark.parametrize("label", CASES)
@@ -138,13 +250,25 @@ def test_operator(label: str, write: Callable[..., bytes], judge: Callable[..., 
 ONES = ((4,), "float32", np.ones(4, np.float32))
 HYBRID = {
     "CONV_2D": ([((2, 6, 6, 3), "float32"), const(4, 3, 3, 3), ONES], (2, 6, 6, 4), SAME, 5),
-    "CONV_2D-channels": ([((2, 6, 6, 3), "float32"), const(4, 3, 3, 3, scales=per_channel), ONES], (2, 6, 6, 4),
-                         {**SAME, "fused_activation_function": "RELU"}, 5),
-    "DEPTHWISE_CONV_2D": ([((2, 6, 6, 2), "float32"), const(1, 3, 3, 4, scales=per_channel, axis=3), ONES],
-                          (2, 6, 6, 4), {**SAME, "depth_multiplier": 2}, 6),
+    "CONV_2D-channels": (
+        [((2, 6, 6, 3), "float32"), const(4, 3, 3, 3, scales=per_channel), ONES],
+        (2, 6, 6, 4),
+        {**SAME, "fused_activation_function": "RELU"},
+        5,
+    ),
+    "DEPTHWISE_CONV_2D": (
+        [((2, 6, 6, 2), "float32"), const(1, 3, 3, 4, scales=per_channel, axis=3), ONES],
+        (2, 6, 6, 4),
+        {**SAME, "depth_multiplier": 2},
+        6,
+    ),
     "FULLY_CONNECTED": ([((3, 40), "float32"), const(4, 40), ONES], (3, 4), {}, 3),
-    "FULLY_CONNECTED-asymmetric": ([((3, 40), "float32"), const(4, 40), None], (3, 4),
-                                   {"asymmetric_quantize_inputs": True, "fused_activation_function": "RELU"}, 9),
+    "FULLY_CONNECTED-asymmetric": (
+        [((3, 40), "float32"), const(4, 40), None],
+        (3, 4),
+        {"asymmetric_quantize_inputs": True, "fused_activation_function": "RELU"},
+        9,
+    ),
     "FULLY_CONNECTED-channels": ([((3, 40), "float32"), const(4, 40, scales=per_channel), None], (3, 4), {}, 12),
     "FULLY_CONNECTED-keeps": ([((2, 3, 40), "float32"), const(4, 40), None], (2, 3, 4), {"keep_num_dims": True}, 5),
     "BATCH_MATMUL": ([((2, 3, 8), "float32"), const(2, 8, 5)], (2, 3, 5), {}, 3),
@@ -171,7 +295,9 @@ def test_types_of_a_quantized_layer(write: Callable[..., bytes], load: Callable[
     from transload.api import legalize
 
     operator, inputs, outputs, options, version = CASES["DEPTHWISE"]
-    [conv] = [op for op in legalize(load(write(operator, inputs, outputs, options, version=version))).ops() if op.name == "top.Conv"]
+    [conv] = [
+        op for op in legalize(load(write(operator, inputs, outputs, options, version=version))).ops() if op.name == "top.Conv"
+    ]
     weights, added = conv.filter.element, conv.bias.element
     assert (conv.filter.shape, weights.axis, conv.group) == ((4, 3, 3, 1), 0, 2)
     assert isinstance(added, QuantType) and added.storage == I32

@@ -23,7 +23,11 @@ def state(*shape: int) -> tuple[Any, ...]:
 
 
 def lstm_operands(
-    cifg: bool = False, peephole: bool = False, projection: bool = False, norm: bool = False, time_major: bool = False,
+    cifg: bool = False,
+    peephole: bool = False,
+    projection: bool = False,
+    norm: bool = False,
+    time_major: bool = False,
 ) -> list[Any]:
     """Operands of UNIDIRECTIONAL_SEQUENCE_LSTM in the schema's order."""
     out = P if projection else H
@@ -37,18 +41,32 @@ def lstm_operands(
     return [value, *gates, *recurrent, *peepholes, *biases, *projections, state(N, out), state(N, H), *norms]
 
 
-@pytest.mark.parametrize("form", [
-    {}, {"time_major": True}, {"cifg": True}, {"peephole": True}, {"cifg": True, "peephole": True}, {"projection": True},
-    {"norm": True}, {"norm": True, "projection": True, "peephole": True, "cifg": True},
-], ids=lambda form: "-".join(form) or "plain")
+@pytest.mark.parametrize(
+    "form",
+    [
+        {},
+        {"time_major": True},
+        {"cifg": True},
+        {"peephole": True},
+        {"cifg": True, "peephole": True},
+        {"projection": True},
+        {"norm": True},
+        {"norm": True, "projection": True, "peephole": True, "cifg": True},
+    ],
+    ids=lambda form: "-".join(form) or "plain",
+)
 @pytest.mark.parametrize("clip", [0.0, 0.4])
 def test_lstm(form: dict[str, bool], clip: float, write: Callable[..., bytes], judge: Callable[..., Module]) -> None:
     time_major = form.get("time_major", False)
     shape = (T, N) if time_major else (N, T)
     options = {"time_major": time_major, "cell_clip": clip, "proj_clip": clip, "fused_activation_function": "TANH"}
     content = write(
-        "UNIDIRECTIONAL_SEQUENCE_LSTM", lstm_operands(**form), [((*shape, P if form.get("projection") else H), "float32")], options,
-        version=3)
+        "UNIDIRECTIONAL_SEQUENCE_LSTM",
+        lstm_operands(**form),
+        [((*shape, P if form.get("projection") else H), "float32")],
+        options,
+        version=3,
+    )
     hub = judge(content, tolerance=1e-5)
     whole = any(op.name == "top.LSTM" for op in hub.ops())
     assert whole == (not clip and "projection" not in form and "norm" not in form)
@@ -59,8 +77,16 @@ def bidirectional(merge: bool) -> tuple[list[Any], list[Any]]:
     shape = (T, N) if merge else (N, T)
 
     def direction() -> list[Any]:
-        return [*(floats(H, I) for _ in range(4)), *(floats(H, H) for _ in range(4)), None, None, None, *(floats(H) for _ in range(4)),
-                None, None]
+        return [
+            *(floats(H, I) for _ in range(4)),
+            *(floats(H, H) for _ in range(4)),
+            None,
+            None,
+            None,
+            *(floats(H) for _ in range(4)),
+            None,
+            None,
+        ]
 
     operands = [((*shape, I), "float32"), *direction(), *direction(), *(state(N, H) for _ in range(4)), *[None] * 9]
     outputs = [((*shape, 2 * H), "float32")] if merge else [((*shape, H), "float32")] * 2
@@ -75,7 +101,7 @@ def test_bidirectional_lstm(merge: bool, write: Callable[..., bytes], judge: Cal
 
 
 def test_single_step_lstm(write: Callable[..., bytes], judge: Callable[..., Module]) -> None:
-    value, *rest = lstm_operands()
+    _, *rest = lstm_operands()
     operands = [((N, I), "float32"), *rest[:17], state(N, H), state(N, H)]
     judge(write("LSTM", operands, [((N, H), "float32")], {"fused_activation_function": "TANH"}, version=2), tolerance=1e-5)
 
@@ -104,8 +130,13 @@ def test_rnn_step(write: Callable[..., bytes], judge: Callable[..., Module]) -> 
 @pytest.mark.parametrize("rank", [1, 2])
 def test_svdf(rank: int, write: Callable[..., bytes], judge: Callable[..., Module]) -> None:
     units, memory = 3, 4
-    operands = [((N, I), "float32"), floats(units * rank, I), floats(units * rank, memory), floats(units),
-                state(N, units * rank * memory)]
+    operands = [
+        ((N, I), "float32"),
+        floats(units * rank, I),
+        floats(units * rank, memory),
+        floats(units),
+        state(N, units * rank * memory),
+    ]
     options = {"rank": rank, "fused_activation_function": "RELU"}
     judge(write("SVDF", operands, [((N, units), "float32")], options), tolerance=1e-5)
 
@@ -119,9 +150,19 @@ def test_svdf_of_integers(write: Callable[..., bytes], judge: Callable[..., Modu
 
     state_type = ((N, filters * memory), "int16", None, ([2.0**-10], [0]), "variable")
     operands = [
-        ((N, I), "int8", None, ([0.02], [3])), weights((filters, I), "int8", 127, 0.01),
-        weights((filters, memory), "int16", 5000, 2.0**-12), weights((units,), "int32", 50000, 2.0**-22), state_type]
-    content = write("SVDF", operands, [((N, units), "int8", None, ([0.03], [-5]))], {"rank": rank, "fused_activation_function": "RELU"}, version=3)
+        ((N, I), "int8", None, ([0.02], [3])),
+        weights((filters, I), "int8", 127, 0.01),
+        weights((filters, memory), "int16", 5000, 2.0**-12),
+        weights((units,), "int32", 50000, 2.0**-22),
+        state_type,
+    ]
+    content = write(
+        "SVDF",
+        operands,
+        [((N, units), "int8", None, ([0.03], [-5]))],
+        {"rank": rank, "fused_activation_function": "RELU"},
+        version=3,
+    )
     judge(content, steps=1)
 
 

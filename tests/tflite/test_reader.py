@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -29,8 +30,11 @@ def ops(module: Module, name: str) -> list[Any]:
 
 def test_names_types_and_attributes(load: Callable[..., Module], write: Callable[..., bytes]) -> None:
     content = write(
-        "CONV_2D", [((1, 5, 5, 2), F), ((3, 3, 3, 2), F, np.zeros((3, 3, 3, 2))), None], [((1, 5, 5, 3), F)],
-        {"padding": "SAME", "stride_h": 1, "stride_w": 2, "fused_activation_function": "RELU6"})
+        "CONV_2D",
+        [((1, 5, 5, 2), F), ((3, 3, 3, 2), F, np.zeros((3, 3, 3, 2))), None],
+        [((1, 5, 5, 3), F)],
+        {"padding": "SAME", "stride_h": 1, "stride_w": 2, "fused_activation_function": "RELU6"},
+    )
     module = load(content)
     [conv] = ops(module, "tfl.conv_2d")
     assert (conv.padding, conv.stride_h, conv.stride_w, conv.fused_activation_function) == ("SAME", 1, 2, "RELU6")
@@ -54,11 +58,25 @@ def test_constants_are_views_of_the_file(tmp_path: Path) -> None:
     assert module.source == path and module.source_format == "tflite"
 
 
-@pytest.mark.parametrize(("dtype", "text"), [
-    ("float16", "f16"), ("bfloat16", "bf16"), ("float64", "f64"), ("int8", "i8"), ("uint8", "ui8"), ("int16", "i16"),
-    ("uint16", "ui16"), ("int64", "i64"), ("uint32", "ui32"), ("uint64", "ui64"), ("bool", "i1"), ("complex64", "complex<f32>"),
-    ("string", "!tf_type.string"), ("resource", "!tf_type.resource"),
-])
+@pytest.mark.parametrize(
+    ("dtype", "text"),
+    [
+        ("float16", "f16"),
+        ("bfloat16", "bf16"),
+        ("float64", "f64"),
+        ("int8", "i8"),
+        ("uint8", "ui8"),
+        ("int16", "i16"),
+        ("uint16", "ui16"),
+        ("int64", "i64"),
+        ("uint32", "ui32"),
+        ("uint64", "ui64"),
+        ("bool", "i1"),
+        ("complex64", "complex<f32>"),
+        ("string", "!tf_type.string"),
+        ("resource", "!tf_type.resource"),
+    ],
+)
 def test_element_types(dtype: str, text: str, load: Callable[..., Module], write: Callable[..., bytes]) -> None:
     module = load(write("ABS", [((2,), dtype)], [((2,), dtype)]))
     assert str(module.main.regions[0].block.arguments[0].type) == f"tensor<2x{text}>"
@@ -67,8 +85,10 @@ def test_element_types(dtype: str, text: str, load: Callable[..., Module], write
 def test_quantized_types(load: Callable[..., Module], write: Callable[..., bytes]) -> None:
     weights = np.arange(-8, 8).reshape(2, 4, 2) % 7
     content = write(
-        "ADD", [((2,), "uint8", None, ([0.5], [128])), ((2, 4, 2), "int4", weights.astype(np.int8), Quantization([0.5] * 4, [0], 1))],
-        [((2, 4, 2), "int8", None, ([0.25], [-3]))])
+        "ADD",
+        [((2,), "uint8", None, ([0.5], [128])), ((2, 4, 2), "int4", weights.astype(np.int8), Quantization([0.5] * 4, [0], 1))],
+        [((2, 4, 2), "int8", None, ([0.25], [-3]))],
+    )
     module = load(content)
     assert str(module.main.regions[0].block.arguments[0].type) == "tensor<2x!quant.uniform<u8:f32, 0.5:128>>"
     [constant] = ops(module, "tfl.pseudo_qconst")
@@ -94,7 +114,7 @@ def test_axis_of_a_vector(load: Callable[..., Module], write: Callable[..., byte
 def test_repeated_and_empty_names(load: Callable[..., Module]) -> None:
     model = ModelWriter()
     tensors = [model.add_tensor(name, (1,), F) for name in ("", "a", "a", "")]
-    for source, target in zip(tensors, tensors[1:], strict=False):
+    for source, target in itertools.pairwise(tensors):
         model.add_operator("ABS", [source], [target])
     model.inputs, model.outputs = tensors[:1], tensors[-1:]
     module = load(model.finish())
@@ -103,6 +123,7 @@ def test_repeated_and_empty_names(load: Callable[..., Module]) -> None:
 
 
 # --- shapes that the user may choose
+
 
 def dynamic_model() -> bytes:
     model = ModelWriter()
@@ -122,16 +143,22 @@ def test_dynamic_batch(load: Callable[..., Module]) -> None:
     assert str(ops(legalize(module), "top.Abs")[0].result.type) == "tensor<3x4xf32>"
 
 
-@pytest.mark.parametrize(("wanted", "message"), [
-    ({"X": TensorType((3, 4), NONE)}, "has no input 'X'"), ({"x": TensorType((3,), NONE)}, "has 2 dimensions"),
-    ({"x": TensorType((None, 4), NONE)}, "not static"), ({"x": TensorType((3, 4), TensorType((), NONE))}, "elements of type"),
-])
+@pytest.mark.parametrize(
+    ("wanted", "message"),
+    [
+        ({"X": TensorType((3, 4), NONE)}, "has no input 'X'"),
+        ({"x": TensorType((3,), NONE)}, "has 2 dimensions"),
+        ({"x": TensorType((None, 4), NONE)}, "not static"),
+        ({"x": TensorType((3, 4), TensorType((), NONE))}, "elements of type"),
+    ],
+)
 def test_shapes_that_do_not_fit(wanted: Any, message: str, load: Callable[..., Module]) -> None:
     with pytest.raises(UsageError, match=message):
         load(dynamic_model(), wanted)
 
 
 # --- subgraphs, variables, signatures, custom operators
+
 
 def test_subgraphs_signatures_and_custom_operators(load: Callable[..., Module]) -> None:
     model = ModelWriter("a description")
@@ -151,7 +178,8 @@ def test_subgraphs_signatures_and_custom_operators(load: Callable[..., Module]) 
     custom = ops(module, "tfl.custom")[0]
     assert (custom.custom_code, str(custom.custom_option)) == ("Foo", '#tfl<const_bytes : "0xABCD">')
     assert module.main.attributes["tfl.signatures"] == [
-        {"key": "serving_default", "inputs": {"condition": "c", "value": "x"}, "outputs": {"result": "y"}}]
+        {"key": "serving_default", "inputs": {"condition": "c", "value": "x"}, "outputs": {"result": "y"}}
+    ]
     assert module.attributes["tfl.description"] == "a description"
 
 
@@ -170,17 +198,21 @@ def test_every_operator_is_declared_and_can_be_read(load: Callable[..., Module],
             continue
         declaration = TFL.ops[f"tfl.{name.lower()}"]
         assert declaration.doc
-        counts = [[slot for slot in slots if not slot.variadic and not slot.optional] for slots in (declaration.operands, declaration.results)]
+        counts = [
+            [slot for slot in slots if not slot.variadic and not slot.optional]
+            for slots in (declaration.operands, declaration.results)
+        ]
         tensor = ((2,), F)
         try:
             module = load(write(name, [tensor] * len(counts[0]), [tensor] * len(counts[1])))
         except ReadError as error:
-            assert "runs subgraph" in str(error), "an operator whose default subgraph takes itself"  # noqa: PT017
+            assert "runs subgraph" in str(error), "an operator whose default subgraph takes itself"
             continue
         assert ops(module, declaration.name), name
 
 
 # --- what is wrong with a file
+
 
 def break_model(change: Callable[[ModelWriter, list[int]], None]) -> bytes:
     model = ModelWriter()
@@ -190,24 +222,42 @@ def break_model(change: Callable[[ModelWriter, list[int]], None]) -> bytes:
     return model.finish()
 
 
-@pytest.mark.parametrize(("change", "message"), [
-    (lambda m, t: m.add_operator("ABS", [t[2]], [t[1]]), "used before anything computes it"),
-    (lambda m, t: m.add_operator("ABS", [77], [t[1]]), "tensor 77 does not exist"),
-    (lambda m, t: m.add_operator("ABS", [-5], [t[1]]), "tensor -5 does not exist"),
-    (lambda m, t: m.add_operator("ABS", [t[0]], [t[0]]), "already has a value"),
-    (lambda m, t: m.add_operator("SPLIT", [t[0], t[0]], [t[1], t[1]]), "twice"),
-    (lambda m, t: m.add_operator("ABS", [t[0], t[0]], [t[1]]), "has 2 operands, not 1"),
-    (lambda m, t: m.add_operator("IF", [t[0]], [t[1]], {"then_subgraph_index": 9}), "runs subgraph 9"),
-    (lambda m, t: m.add_operator("CONCATENATION", [t[0]], [t[1]], {"fused_activation_function": 55}), "is 55, which is none of"),
-    (lambda m, t: m.add_operator("ADD", [t[0], m.add_tensor("w", (3,), F, b"1234")], [t[1]]), "takes 12 bytes; its buffer has 4"),
-    (lambda m, t: m.add_operator("ADD", [t[0], m.add_tensor("w", (-3,), F, b"1234")], [t[1]]), "negative dimension"),
-    (lambda m, t: m.add_operator("ADD", [t[0], m.add_tensor("w", (1,), "string", ["s"])], [t[1]]), "holds no numbers"),
-    (lambda m, t: m.add_operator("ADD", [t[0], m.add_tensor("q", (2,), "int8", [1, 2], ([1.0] * 3, [0] * 3))], [t[1]]), "does not fit"),
-    (lambda m, t: m.add_operator("ADD", [t[0], m.add_tensor("q", (2,), "int8", [1, 2], ([np.nan], [0]))], [t[1]]), "not a number"),
-    (lambda m, t: m.add_operator("ADD", [t[0], m.add_tensor("q", (2,), "int8", [1, 2], ([1.0], [300]))], [t[1]]), "outside the range"),
-    (lambda m, t: m.inputs.append(t[0]), "an input twice"),
-    (lambda m, t: m.outputs.append(44), "tensor 44 does not exist"),
-])
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda m, t: m.add_operator("ABS", [t[2]], [t[1]]), "used before anything computes it"),
+        (lambda m, t: m.add_operator("ABS", [77], [t[1]]), "tensor 77 does not exist"),
+        (lambda m, t: m.add_operator("ABS", [-5], [t[1]]), "tensor -5 does not exist"),
+        (lambda m, t: m.add_operator("ABS", [t[0]], [t[0]]), "already has a value"),
+        (lambda m, t: m.add_operator("SPLIT", [t[0], t[0]], [t[1], t[1]]), "twice"),
+        (lambda m, t: m.add_operator("ABS", [t[0], t[0]], [t[1]]), "has 2 operands, not 1"),
+        (lambda m, t: m.add_operator("IF", [t[0]], [t[1]], {"then_subgraph_index": 9}), "runs subgraph 9"),
+        (
+            lambda m, t: m.add_operator("CONCATENATION", [t[0]], [t[1]], {"fused_activation_function": 55}),
+            "is 55, which is none of",
+        ),
+        (
+            lambda m, t: m.add_operator("ADD", [t[0], m.add_tensor("w", (3,), F, b"1234")], [t[1]]),
+            "takes 12 bytes; its buffer has 4",
+        ),
+        (lambda m, t: m.add_operator("ADD", [t[0], m.add_tensor("w", (-3,), F, b"1234")], [t[1]]), "negative dimension"),
+        (lambda m, t: m.add_operator("ADD", [t[0], m.add_tensor("w", (1,), "string", ["s"])], [t[1]]), "holds no numbers"),
+        (
+            lambda m, t: m.add_operator("ADD", [t[0], m.add_tensor("q", (2,), "int8", [1, 2], ([1.0] * 3, [0] * 3))], [t[1]]),
+            "does not fit",
+        ),
+        (
+            lambda m, t: m.add_operator("ADD", [t[0], m.add_tensor("q", (2,), "int8", [1, 2], ([np.nan], [0]))], [t[1]]),
+            "not a number",
+        ),
+        (
+            lambda m, t: m.add_operator("ADD", [t[0], m.add_tensor("q", (2,), "int8", [1, 2], ([1.0], [300]))], [t[1]]),
+            "outside the range",
+        ),
+        (lambda m, t: m.inputs.append(t[0]), "an input twice"),
+        (lambda m, t: m.outputs.append(44), "tensor 44 does not exist"),
+    ],
+)
 def test_broken_models(change: Any, message: str, load: Callable[..., Module]) -> None:
     with pytest.raises(ReadError, match=message) as caught:
         load(break_model(change))
@@ -247,6 +297,7 @@ def test_detect() -> None:
 
 # --- real models
 
+
 @pytest.mark.models
 def test_real_models_are_read(models: Path) -> None:
     paths = sorted(models.glob("tflite/*/*.tflite"))
@@ -272,13 +323,20 @@ def mutations(content: bytes, count: int) -> Any:
             elif kind == 2:
                 damaged[place] = int(generator.integers(0, 256))
             else:
-                damaged[place : place + 4] = generator.choice([0xFFFFFFFF, 0x7FFFFFFF, 0x80000000, len(damaged), 0, 1]).item().to_bytes(4, "little")
+                damaged[place : place + 4] = (
+                    generator.choice([0xFFFFFFFF, 0x7FFFFFFF, 0x80000000, len(damaged), 0, 1]).item().to_bytes(4, "little")
+                )
         yield bytes(damaged)
 
 
 @pytest.mark.parametrize("which", ["small", "branches", "real"])
-def test_damaged_files(which: str, request: pytest.FixtureRequest, load: Callable[..., Module], write: Callable[..., bytes]) -> None:
-    """2,000 damaged files: each is refused with an error of ours, or gives a module that verifies and can be legalized or refused."""
+def test_damaged_files(
+    which: str, request: pytest.FixtureRequest, load: Callable[..., Module], write: Callable[..., bytes]
+) -> None:
+    """2,000 damaged files: each is refused with an error of ours, or gives a module that verifies.
+
+    Such a module, too, can be legalized, or is refused with an error of ours.
+    """
     if which == "real":
         content = (request.getfixturevalue("models") / "tflite/tflm_hello_world_int8/hello_world_int8.tflite").read_bytes()
     elif which == "branches":
@@ -295,9 +353,15 @@ def test_damaged_files(which: str, request: pytest.FixtureRequest, load: Callabl
     else:
         quantized = ([0.5, 0.25, 1.0], [0, 0, 0], 0)
         content = write(
-            "CONV_2D", [((1, 5, 5, 2), "int8", None, ([0.5], [3])), ((3, 3, 3, 2), "int8", np.ones((3, 3, 3, 2), np.int8), quantized),
-                        ((3,), "int32", [1, 2, 3], quantized)],
-            [((1, 5, 5, 3), "int8", None, ([0.5], [3]))], {"padding": "SAME", "stride_h": 1, "stride_w": 1})
+            "CONV_2D",
+            [
+                ((1, 5, 5, 2), "int8", None, ([0.5], [3])),
+                ((3, 3, 3, 2), "int8", np.ones((3, 3, 3, 2), np.int8), quantized),
+                ((3,), "int32", [1, 2, 3], quantized),
+            ],
+            [((1, 5, 5, 3), "int8", None, ([0.5], [3]))],
+            {"padding": "SAME", "stride_h": 1, "stride_w": 1},
+        )
     refused = 0
     for damaged in mutations(content, 667):
         try:

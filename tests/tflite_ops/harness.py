@@ -21,7 +21,7 @@ from transload.api import load, lower, run, save
 from transload.ir import Module
 from transload_converters.tflite.writer import ModelWriter
 
-from .spec import FORMATS, RANDOM, Case, Format, Tensor
+from .spec import FORMATS, STATE, Case, Format, Tensor
 from .tolerances import float_tolerance, integer_steps
 
 __all__ = ["Built", "Refused", "build", "judge", "run_litert"]
@@ -73,19 +73,18 @@ class _Assembly:
         self.form = form
         self.generator = generator
         self.feeds: dict[str, np.ndarray] = {}
-        self.scales: list[Quantization] = []
-        self.weights_shape: tuple[int, ...] | None = None
+        self.operands: dict[str, tuple[tuple[int, ...], Quantization]] = {}
+        """Shape and quantization of the operands so far, by role."""
 
     def add(self, name: str, tensor: Tensor | None) -> int | None:
         """Add an operand; one without data becomes an input of the model, fed with random numbers."""
         if tensor is None:
-            self.scales.append(None)
             return None
         dtype = self.form.dtype(tensor.role)
         quantization = self._quantization(tensor, dtype)
-        self.scales.append(quantization)
-        if tensor.role == "w":
-            self.weights_shape = tensor.shape
+        self.operands.setdefault(tensor.role, (tensor.shape, quantization))
+        if isinstance(tensor.data, str) and tensor.data == STATE:
+            return self.writer.add_tensor(name, tensor.shape, dtype, quantization=quantization, is_variable=True)
         values = tensor.data if tensor.data is not None and not isinstance(tensor.data, str) else self._random(tensor, dtype, quantization)
         if tensor.data is None:
             index = self.writer.add_tensor(name, tensor.shape, dtype, quantization=quantization, shape_signature=_signature(tensor))
@@ -106,16 +105,15 @@ class _Assembly:
         if tensor.role == "w" and dtype in ("int8", "uint8", "int4"):
             return self._weight_quantization(tensor, dtype)
         if tensor.role == "b" and dtype in ("int32", "int64") and self.form.quantization:
-            (scale,), _, _ = self.scales[0]  # type: ignore[misc]
-            scales = [scale * weight for weight in self.scales[1][0]]  # type: ignore[index]
+            scales = [self._scales("x")[0] * scale for scale in self._scales("w")]
             return scales, [0] * len(scales), 0
         if tensor.scale is not None:
             return [tensor.scale * tensor.by], [tensor.zero or 0], 0
         if tensor.role not in self.form.quantization:
             return None
         scale, zero = self.form.quantization[tensor.role]
-        if tensor.role == "y" and self.weights_shape is not None and self.scales[0] is not None:
-            scale = self._sum_scale(scale)
+        if tensor.role == "y" and "w" in self.operands:
+            scale = self._sum_scale()
         return [scale * tensor.by], [zero if tensor.zero is None else tensor.zero], 0
 
     def _weight_quantization(self, tensor: Tensor, dtype: str) -> Quantization:
@@ -126,11 +124,14 @@ class _Assembly:
         count = tensor.shape[axis]
         return list(self.generator.uniform(step / 2, step * 2, count).astype(np.float32)), [0] * count, axis
 
-    def _sum_scale(self, scale: float) -> float:
-        """A scale for sums of products, so that most of them are in range."""
-        terms = math.prod(self.weights_shape or ()) / max(self.weights_shape or (1,))
-        weight = 127 * float(np.mean(self.scales[1][0])) if self.scales[1] else 1.0
-        return float(self.scales[0][0][0]) * weight * math.sqrt(terms)  # type: ignore[index]
+    def _scales(self, role: str) -> list[float]:
+        return self.operands[role][1][0]  # type: ignore[index]
+
+    def _sum_scale(self) -> float:
+        """A scale for sums of products with the weights, so that most of them are in range."""
+        shape = self.operands["w"][0]
+        terms = math.prod(shape) / max(shape)
+        return self._scales("x")[0] * 127 * float(np.mean(self._scales("w"))) * math.sqrt(terms)
 
     def _random(self, tensor: Tensor, dtype: str, quantization: Quantization) -> np.ndarray:
         shape = tensor.fed or tensor.shape

@@ -19,18 +19,18 @@ from typing import Any
 import numpy as np
 
 __all__ = [
-    "FORMATS", "Case", "Format", "Tensor", "axes", "b", "bools", "cases", "each", "f32", "i8", "i16", "i32", "i64",
+    "FORMATS", "STATE", "Case", "Format", "Tensor", "axes", "b", "bools", "cases", "each", "f32", "i8", "i16", "i32", "i64",
     "number", "p", "t", "u8", "w", "x", "y", "z",
 ]
 
-RANDOM = "random"
+RANDOM, STATE = "random", "state"
 
 
 @dataclass(frozen=True)
 class Tensor:
     """A tensor of a case: its shape, and a role or schema type.
 
-    `data` is None for an input, `RANDOM` or an array for a constant. `scale` and `zero` replace the format's
+    `data` is None for an input, `RANDOM` or an array for a constant, `STATE` for a variable that is zero at first. `scale` and `zero` replace the format's
     quantization, `by` multiplies its scale; `axis` is where weights have a scale each. Random numbers lie between
     `low` and `high` (of quantized tensors, in the whole range). `fed` is the shape the input is resized to: its
     sizes that differ are dynamic in the file.
@@ -51,6 +51,11 @@ class Tensor:
     def const(self) -> Tensor:
         """The same as a constant of random numbers."""
         return replace(self, data=RANDOM)
+
+    @property
+    def state(self) -> Tensor:
+        """The same as a variable, which keeps its numbers from run to run."""
+        return replace(self, data=STATE)
 
     def sized(self, *shape: int) -> Tensor:
         """The same, run with another shape than the file's."""

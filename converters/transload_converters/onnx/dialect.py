@@ -16,8 +16,24 @@ from functools import cache
 from typing import Any
 
 from transload.ir.declare import (
-    ANY, CONSTANT, FLOAT, FLOATS, INT, INTS, LIST, STRING, TYPE, AttributeKind, Dialect, OpDeclaration, attribute, operand,
-    region, result, variadic, variadic_result,
+    ANY,
+    CONSTANT,
+    FLOAT,
+    FLOATS,
+    INT,
+    INTS,
+    LIST,
+    STRING,
+    TYPE,
+    AttributeKind,
+    Dialect,
+    OpDeclaration,
+    attribute,
+    operand,
+    region,
+    result,
+    variadic,
+    variadic_result,
 )
 
 __all__ = ["FIRST_OPSET", "ONNX", "op_name", "region_names", "schema_of"]
@@ -47,7 +63,8 @@ def _schemas() -> dict[str, list[Any]]:
 
     history: dict[str, list[Any]] = {}
     for schema in defs.get_all_schemas_with_history():
-        if any(a.type.name in ("GRAPH", "GRAPHS") and not a.required for a in schema.attributes.values()):
+        graphs = region_names(schema)
+        if any(not schema.attributes[key].required for key in graphs):
             continue  # an op with a subgraph or without: a declaration cannot say that
         history.setdefault(op_name(schema.domain, schema.name), []).append(schema)
     for name, schemas in history.items():

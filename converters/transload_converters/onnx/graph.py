@@ -9,7 +9,17 @@ import numpy as np
 
 from transload.errors import Finding, ReadError, merge_findings
 from transload.ir import (
-    ArrayData, Block, Dense, DenseArray, FusedLocation, NONE, Op, Region, TensorType, Type, Value,
+    NONE,
+    ArrayData,
+    Block,
+    Dense,
+    DenseArray,
+    FusedLocation,
+    Op,
+    Region,
+    TensorType,
+    Type,
+    Value,
 )
 from transload.ir.types import F64
 

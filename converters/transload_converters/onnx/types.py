@@ -9,8 +9,26 @@ from __future__ import annotations
 from typing import Any
 
 from transload.ir import (
-    BF16, BOOL, F16, F32, F64, I4, I8, I16, I32, I64, UI8, UI16, UI32, UI64, ComplexType, DialectType, FloatType,
-    IntegerType, TensorType, Type,
+    BF16,
+    BOOL,
+    F16,
+    F32,
+    F64,
+    I4,
+    I8,
+    I16,
+    I32,
+    I64,
+    UI8,
+    UI16,
+    UI32,
+    UI64,
+    ComplexType,
+    DialectType,
+    FloatType,
+    IntegerType,
+    TensorType,
+    Type,
 )
 
 __all__ = ["ELEMENTS", "STRING", "UNKNOWN", "element_code", "element_of", "value_type"]

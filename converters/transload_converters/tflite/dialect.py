@@ -17,8 +17,32 @@ from typing import Any
 import numpy as np
 
 from transload.ir.declare import (
-    ANY, BOOLEAN, CONSTANT, FLOAT32, FLOATS, INT, INT32, INTS, INTS32, LIST, OPAQUE, STRING, SYMBOL, TENSOR, TYPE, UNIT, AttributeKind,
-    Dialect, OpDeclaration, TypeConstraint, attribute, enum, operand, result, variadic, variadic_result,
+    ANY,
+    BOOLEAN,
+    CONSTANT,
+    FLOAT32,
+    FLOATS,
+    INT,
+    INT32,
+    INTS,
+    INTS32,
+    LIST,
+    OPAQUE,
+    STRING,
+    SYMBOL,
+    TENSOR,
+    TYPE,
+    UNIT,
+    AttributeKind,
+    Dialect,
+    OpDeclaration,
+    TypeConstraint,
+    attribute,
+    enum,
+    operand,
+    result,
+    variadic,
+    variadic_result,
 )
 from transload.ir.types import NoneType
 

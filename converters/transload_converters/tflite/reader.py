@@ -15,7 +15,19 @@ from typing import Any
 
 from transload.errors import Finding, ReadError, UsageError
 from transload.ir import (
-    NONE, Dense, DialectType, FusedLocation, Module, NoneType, Op, QuantType, TensorType, Type, Value, new_module, set_results,
+    NONE,
+    Dense,
+    DialectType,
+    FusedLocation,
+    Module,
+    NoneType,
+    Op,
+    QuantType,
+    TensorType,
+    Type,
+    Value,
+    new_module,
+    set_results,
 )
 from transload.ir.verify import check
 from transload.plugin import Source
@@ -228,8 +240,8 @@ class _SubgraphReader:
             if name not in names:
                 guess = nearest(name, names)
                 meant = f"did you mean {guess!r}? " if guess else ""
-                raise UsageError(
-                    f"{self.file.name} has no input {name!r}", hint=f"{meant}its inputs are {', '.join(map(repr, names)) or 'none'}")
+                there = ", ".join(map(repr, names)) or "none"
+                raise UsageError(f"{self.file.name} has no input {name!r}", hint=f"{meant}its inputs are {there}")
         return [self._input_type(self.tensors[i], name, wanted.get(name)) for i, name in zip(inputs, names, strict=True)]
 
     def _input_type(self, tensor: Tensor, name: str, wanted: TensorType | None) -> TensorType:

@@ -66,7 +66,8 @@ class _Session:
         wrong = [Finding(f"input {name!r}", "is missing") for name in self.inputs if name not in inputs]
         wrong += [Finding(f"input {name!r}", "is not an input of the model") for name in inputs if name not in self.inputs]
         if wrong:
-            raise RunError(f"{self.path}: the inputs do not fit", wrong, hint=f"its inputs are {', '.join(map(repr, self.inputs))}")
+            there = ", ".join(map(repr, self.inputs))
+            raise RunError(f"{self.path}: the inputs do not fit", wrong, hint=f"its inputs are {there}")
         interpreter = self._interpreter(keep)
         try:
             return self._invoke(interpreter, inputs, keep)

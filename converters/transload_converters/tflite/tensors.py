@@ -12,8 +12,33 @@ from typing import Any
 import numpy as np
 
 from transload.ir import (
-    BF16, BOOL, F16, F32, F64, I4, I8, I16, I32, I64, UI8, UI16, UI32, UI64, ArrayData, ComplexType, Dense, DialectType,
-    FloatType, IntegerType, LazyData, Packed4Data, QuantType, SplatData, TensorType, Type, dtype_of,
+    BF16,
+    BOOL,
+    F16,
+    F32,
+    F64,
+    I4,
+    I8,
+    I16,
+    I32,
+    I64,
+    UI8,
+    UI16,
+    UI32,
+    UI64,
+    ArrayData,
+    ComplexType,
+    Dense,
+    DialectType,
+    FloatType,
+    IntegerType,
+    LazyData,
+    Packed4Data,
+    QuantType,
+    SplatData,
+    TensorType,
+    Type,
+    dtype_of,
 )
 
 from .flatbuffer import FlatFile, Table

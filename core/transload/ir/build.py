@@ -96,7 +96,11 @@ class Builder:
                 types = [type_.with_element(element) if isinstance(type_, TensorType) else type_ for type_ in types]
         op.results = [Value(type_, op, index) for index, type_ in enumerate(types)]
         if self.fold and _fold is not None and op.results and "constant" not in (declaration.traits if declaration else ()):
-            folded = _fold(op)
+            try:
+                folded = _fold(op)
+            except Exception:
+                op.drop_references()
+                raise
             if folded is not None:
                 constants = tuple(
                     self.constant(array, result.type.element, dialect=op.dialect, location=op.location)

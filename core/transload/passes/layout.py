@@ -95,6 +95,7 @@ class _FunctionLayout:
         self.certain: dict[Value, set[Form]] = {}
         self.scopes: list[dict[Value, dict[_Wanted, Value]]] = []
         self.permutes_in_order: list[Op] = []
+        self.passed: set[Op] = set()
         self.changed = False
         self.turns = False
         self._target = channels_last if to == "NHWC" else channels_first
@@ -265,8 +266,9 @@ class _FunctionLayout:
                 self._keep(_Need(argument, plain(len(self.shapes[argument]))), argument)
         for op in list(block):
             options = self.options.get(op)
-            if options is None:
-                continue  # a constant or a Permute
+            if options is None:  # a constant or a Permute
+                self.passed.add(op)
+                continue
             self._apply(op, self._cheapest(op, options))
             for region in op.regions:
                 for inner in region.blocks:
@@ -387,8 +389,10 @@ class _FunctionLayout:
         order = order_between(form, need.form)
         old = self.permutes.get((base, need.form))
         if old is not None and source is base and old.parent is before.parent:
-            # The model has this very Permute.
-            before.parent.insert(before.parent.remove(old), before)  # type: ignore[union-attr]
+            # The model has this very Permute, which may stand behind `before`.
+            if old not in self.passed:
+                before.parent.insert(before.parent.remove(old), before)  # type: ignore[union-attr]
+                self.passed.add(old)
             if old.operands != (source,) or tuple(old.order) != order:
                 old.operands = (source,)
                 old.attributes["order"] = order

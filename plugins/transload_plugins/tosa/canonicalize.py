@@ -154,7 +154,7 @@ def tile_once(op: Op, rw: Rewriter) -> Any:
 
 @TABLE("tosa.concat")
 def concat_one(op: Op, rw: Rewriter) -> Any:
-    """A concat of one tensor; concats along one axis join."""
+    """A concat of one tensor; concats along one axis join, up to the 64 tensors that level 8K allows."""
     if len(op.operands) == 1:
         return _if_unchanged(op)
     parts: list[Value] = []
@@ -166,7 +166,7 @@ def concat_one(op: Op, rw: Rewriter) -> Any:
             joined = True
         else:
             parts.append(value)
-    return rw.emit("tosa.concat", *parts, axis=op.axis, element=op.result.element) if joined else KEPT
+    return rw.emit("tosa.concat", *parts, axis=op.axis, element=op.result.element) if joined and len(parts) <= 64 else KEPT
 
 
 @TABLE("tosa.clamp")

@@ -17,8 +17,25 @@ from transload.plugin_host import host
 from transload.rewrite import RewriteTable, convert_ops
 
 from . import (
-    activation, arithmetic, contrib, control, convolution, creation, functions, indexing, matmul, movement, normalization,
-    pooling, quantize, recurrent, reduce, resize,
+    activation,
+    arithmetic,
+    contrib,
+    control,
+    convolution,
+    creation,
+    functions,
+    indexing,
+    matmul,
+    movement,
+    normalization,
+    pooling,
+    quantize,
+    recurrent,
+    reduce,
+    resize,
+    sampling,
+    sequences,
+    signal,
 )
 from .qdq import fold_qdq
 from .table import DEPENDS
@@ -29,7 +46,7 @@ NAME = "onnx-to-top"
 
 _FAMILIES = (
     activation, arithmetic, contrib, control, convolution, creation, functions, indexing, matmul, movement, normalization,
-    pooling, quantize, recurrent, reduce, resize)
+    pooling, quantize, recurrent, reduce, resize, sampling, sequences, signal)
 
 TABLE: RewriteTable = _join(add, (family.TABLE for family in _FAMILIES), RewriteTable())
 
@@ -48,6 +65,7 @@ def legalize(module: Module) -> None:
     module.attributes.pop("onnx.opset", None)
     fold_qdq(module)
     eliminate_dead_code(module)
+    sequences.refuse_sequences(module)
 
 
 def _causes_alone(error: ConversionError) -> ConversionError:

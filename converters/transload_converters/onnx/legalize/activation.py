@@ -12,7 +12,17 @@ from transload.ir import F32, FloatType, IntegerType, Op, Value
 from transload.rewrite import Rewriter
 
 from .table import (
-    OnnxTable, attr, axis_of, cast, is_float, need, operand, opset, reshape, scalar_like, shape_of,
+    OnnxTable,
+    attr,
+    axis_of,
+    cast,
+    is_float,
+    need,
+    operand,
+    opset,
+    reshape,
+    scalar_like,
+    shape_of,
 )
 
 TABLE = OnnxTable()
@@ -56,8 +66,12 @@ def relu(op: Op, rw: Rewriter) -> Value:
 
 @TABLE("onnx.PRelu")
 def prelu(op: Op, rw: Rewriter) -> Value:
-    """PRelu; the slope broadcasts to the input."""
-    return rw.emit("top.PRelu", need(op, 0), need(op, 1))
+    """PRelu; the slope broadcasts to the input, or (before opset 7) is one number per channel."""
+    value, slope = need(op, 0), need(op, 1)
+    shape, held = shape_of(value), shape_of(slope)
+    if len(shape) > 2 and held == (shape[1],) and held[0] not in (1, shape[-1]):
+        slope = reshape(rw, slope, (*held, *(1,) * (len(shape) - 2)))
+    return rw.emit("top.PRelu", value, slope)
 
 
 @TABLE("onnx.Gelu")

@@ -19,7 +19,17 @@ from .normalization import trailing_norm
 from .pooling import average, global_average, pooling_window
 from .quantize import bias_of, kind_of, quantized_operand, result_type
 from .table import (
-    OnnxTable, attr, axis_of, cast, first_of, need, need_attr, operand, permute, reshape, shape_of,
+    OnnxTable,
+    attr,
+    axis_of,
+    cast,
+    first_of,
+    need,
+    need_attr,
+    operand,
+    permute,
+    reshape,
+    shape_of,
 )
 
 TABLE = OnnxTable()

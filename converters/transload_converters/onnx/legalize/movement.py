@@ -12,7 +12,18 @@ from transload.ir import FloatType, Op, QuantType, Value
 from transload.rewrite import Rewriter
 
 from .table import (
-    Impossible, OnnxTable, attr, axes_of, axis_of, constant_ints, need, need_attr, operand, opset, permute, reshape,
+    Impossible,
+    OnnxTable,
+    attr,
+    axes_of,
+    axis_of,
+    constant_ints,
+    need,
+    need_attr,
+    operand,
+    opset,
+    permute,
+    reshape,
     shape_of,
 )
 

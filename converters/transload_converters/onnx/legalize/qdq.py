@@ -16,7 +16,7 @@ import numpy as np
 from transload.engine.quantized import dequantize
 from transload.ir import I8, I32, FloatType, LazyData, Module, Op, QuantType, TensorType, Value, dtype_of
 from transload.ir.build import constant_of
-from transload.rewrite import CHANGED, RewriteTable, Rewriter, apply_greedily
+from transload.rewrite import CHANGED, Rewriter, RewriteTable, apply_greedily
 
 from .quantize import kept
 
@@ -169,14 +169,16 @@ def move(op: Op, rw: Rewriter) -> Any:
 def join(op: Op, rw: Rewriter) -> Any:
     """Joining dequantized tensors: of the quantized ones, brought to the type of the result where they differ."""
     first = 1 if op.name == "top.Where" else 0
-    sources = [_dequantized(value) or _exact(rw, value) for value in op.operands[first:]]
+    found = [_dequantized(value) or _exact(rw, value) for value in op.operands[first:]]
+    sources = [source for source in found if source is not None]
     kinds = {_quant(source) for source in sources}
-    if None in sources or op.attributes.get("do_relu") or any(kind is None or kind.per_axis for kind in kinds):
+    if len(sources) < len(found) or op.attributes.get("do_relu") or any(kind is None or kind.per_axis for kind in kinds):
         return None
     quantizers = _quantizers(op.results[0])
     if quantizers:
         kind = _quant(quantizers[0].results[0])
-        parts = [s if s.element == kind else rw.emit("top.Cast", s, element=kind, round_mode="HalfToEven") for s in sources]  # type: ignore[union-attr]
+        parts = [s if s.element == kind else rw.emit("top.Cast", s, element=kind,
+            round_mode="HalfToEven") for s in sources]
         joined = rw.emit(op.name, *op.operands[:first], *parts, location=quantizers[0].location, **op.attributes)
         return _replace(op, quantizers, joined)
     if len(kinds) != 1:

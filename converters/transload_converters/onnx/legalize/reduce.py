@@ -9,8 +9,21 @@ from transload.ir import BOOL, I64, FusedLocation, IntegerType, Op, Value
 from transload.rewrite import Rewriter
 
 from .table import (
-    OnnxTable, attr, axes_of, axis_of, cast, constant_ints, constant_scalar, first_of, is_float, need, operand, opset,
-    reshape, shape_of, splat,
+    OnnxTable,
+    attr,
+    axes_of,
+    axis_of,
+    cast,
+    constant_ints,
+    constant_scalar,
+    first_of,
+    is_float,
+    need,
+    operand,
+    opset,
+    reshape,
+    shape_of,
+    splat,
 )
 
 TABLE = OnnxTable()

@@ -42,7 +42,8 @@ def _resize_by_scales(op: Op, rw: Rewriter, value: Value, scales: Sequence[float
         return _interpolate(rw, value, sizes, scales, attributes)
     # onnxruntime takes the element before where a dimension grows, and the one behind where it shrinks.
     grown = [max(scale, 1.0) for scale in scales]
-    value = _interpolate(rw, value, [max(a, b) for a, b in zip(sizes, shape, strict=True)], grown, {**attributes, "nearest_mode": "floor"})
+    larger = [max(a, b) for a, b in zip(sizes, shape, strict=True)]
+    value = _interpolate(rw, value, larger, grown, {**attributes, "nearest_mode": "floor"})
     return _interpolate(rw, value, sizes, [min(scale, 1.0) for scale in scales], {**attributes, "nearest_mode": "ceil"})
 
 

@@ -16,7 +16,19 @@ import numpy as np
 
 from transload.errors import RunError, ShapeError, Unsupported
 from transload.ir import (
-    BOOL, Dense, DialectType, FloatType, IntegerType, NoneType, Op, QuantType, SplatData, TensorType, Type, Value, dtype_of,
+    BOOL,
+    Dense,
+    DialectType,
+    FloatType,
+    IntegerType,
+    NoneType,
+    Op,
+    QuantType,
+    SplatData,
+    TensorType,
+    Type,
+    Value,
+    dtype_of,
 )
 from transload.rewrite import Rewriter, RewriteTable
 
@@ -70,8 +82,7 @@ def _guarded(function: Callable[..., Any], stored: str) -> Callable[..., Any]:
         for value in op.operands:
             if (isinstance(value.owner, Op) and value.owner.dialect == op.dialect) or value.type == UNKNOWN:
                 raise Unsupported(DEPENDS)
-            if not isinstance(value.type, TensorType | NoneType) or isinstance(value.type.element if isinstance(
-                    value.type, TensorType) else None, DialectType):
+            if stored != "native" and not _is_numbers(value.type):
                 raise Unsupported(f"works on a value of type {value.type}, and only tensors of numbers can be converted")
         try:
             outcome = taking(op, rw)
@@ -104,6 +115,11 @@ def _guarded(function: Callable[..., Any], stored: str) -> Callable[..., Any]:
     rewrite.__doc__ = function.__doc__
     rewrite.__wrapped__ = function  # type: ignore[attr-defined]
     return rewrite
+
+
+def _is_numbers(type_: Type) -> bool:
+    """Whether a value is absent, or a tensor of numbers: no text, no sequence."""
+    return isinstance(type_, NoneType) or (isinstance(type_, TensorType) and not isinstance(type_.element, DialectType))
 
 
 def _only(op: Op, kind: QuantType) -> bool:

@@ -7,8 +7,25 @@ from transload.plugin_host import host
 from transload.rewrite import convert_ops
 
 from . import (
-    activation, constants, control, conv, custom, elementwise, gather, matmul, movement, pool, quantization, recurrent, reduce,
-    resize, slicing, stablehlo, svdf, unsupported, variables,
+    activation,
+    constants,
+    control,
+    conv,
+    custom,
+    elementwise,
+    gather,
+    matmul,
+    movement,
+    pool,
+    quantization,
+    recurrent,
+    reduce,
+    resize,
+    slicing,
+    stablehlo,
+    svdf,
+    unsupported,
+    variables,
 )
 
 __all__ = ["TABLE", "legalize"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from transload.ir import Op, Value
-from transload.rewrite import RewriteTable, Rewriter
+from transload.rewrite import Rewriter, RewriteTable
 
 from .common import emit_activated, emit_like, layout
 

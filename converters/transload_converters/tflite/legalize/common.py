@@ -18,7 +18,8 @@ from transload.registry import lookup
 from transload.rewrite import Rewriter
 
 __all__ = [
-    "activate", "axes_of", "axis_of", "constant_ints", "emit_activated", "emit_like", "is_float", "is_hybrid", "layout", "limited",
+    "activate", "axes_of", "axis_of", "constant_ints", "emit_activated", "emit_like", "is_float", "is_hybrid",
+    "layout", "limited",
     "pads_for", "quant_per_tensor", "same_padding", "scalar", "static_shape", "typed_bias",
 ]
 

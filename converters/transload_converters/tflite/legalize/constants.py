@@ -6,7 +6,7 @@ import numpy as np
 
 from transload.errors import Unsupported
 from transload.ir import BOOL, I32, Op, QuantType, Value, dtype_of
-from transload.rewrite import RewriteTable, Rewriter
+from transload.rewrite import Rewriter, RewriteTable
 
 from .common import axis_of, constant_ints, emit_like, limited, static_shape
 
@@ -99,7 +99,8 @@ def matrix_diag(op: Op, rw: Rewriter) -> Value:
 def matrix_set_diag(op: Op, rw: Rewriter) -> Value:
     """MATRIX_SET_DIAG: the main diagonal, which has as many elements as the shorter side."""
     value, diagonal = op.operands
-    n_rows, n_columns = (limited(size, "the size of a matrix", 1 << 12) for size in static_shape(value, "the matrices", least=2)[-2:])
+    sizes = static_shape(value, "the matrices", least=2)[-2:]
+    n_rows, n_columns = (limited(size, "the size of a matrix", 1 << 12) for size in sizes)
     mask = rw.constant(np.eye(n_rows, n_columns, dtype=np.bool_), element=BOOL)
     along = rw.emit("top.Unsqueeze", diagonal, axes=(-1,) if n_rows <= n_columns else (-2,))
     return emit_like(rw, op, "top.Where", mask, along, value)

@@ -11,7 +11,7 @@ import numpy as np
 
 from transload.errors import ConversionError, Finding, Unsupported
 from transload.ir import Block, Module, Op, Region, Symbol, Value
-from transload.rewrite import RewriteTable, Rewriter, convert_ops
+from transload.rewrite import Rewriter, RewriteTable, convert_ops
 
 __all__ = ["TABLE", "subgraphs_of"]
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from transload.errors import Unsupported
 from transload.ir import Op, Value
-from transload.rewrite import RewriteTable, Rewriter
+from transload.rewrite import Rewriter, RewriteTable
 
 from .common import constant_ints, emit_activated, is_hybrid, layout, pads_for, same_padding, static_shape, typed_bias
 from .hybrid import hybrid_conv

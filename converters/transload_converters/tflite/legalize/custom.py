@@ -11,8 +11,8 @@ from collections.abc import Callable
 from typing import Any
 
 from transload.errors import Unsupported
-from transload.ir import TensorType, Op, Value
-from transload.rewrite import RewriteTable, Rewriter
+from transload.ir import Op, TensorType, Value
+from transload.rewrite import Rewriter, RewriteTable
 
 from ..operators import bytes_of
 from .common import static_shape
@@ -37,7 +37,7 @@ def _opaque(op: Op, rw: Rewriter) -> Any:
         hint = "convert the model without select TensorFlow ops" if name.startswith("Flex") else ""
         raise Unsupported(f"the custom operator {name!r} is not known, and its results have no static shape", hint)
     return _all(rw.emit(
-        "top.Custom", *op.operands, types=types, **{"name": name, "options": {"custom_option": op.attribute("custom_option")}}))
+        "top.Custom", *op.operands, types=types, name=name, options={"custom_option": op.attribute("custom_option")}))
 
 
 def _all(outcome: Any) -> tuple[Value, ...]:
@@ -60,7 +60,8 @@ def transpose_conv_bias(op: Op, rw: Rewriter) -> Value:
     sizes, kernels = static_shape(value, "the input", 4)[1:-1], static_shape(weights, "the weights", 4)[1:-1]
     same = padding == 1
     wanted = tuple(
-        size * stride if same else (size - 1) * stride + kernel for size, stride, kernel in zip(sizes, strides, kernels, strict=True))
+        size * stride if same else (size - 1) * stride + kernel
+        for size, stride, kernel in zip(sizes, strides, kernels, strict=True))
     return transposed(op, rw, value, weights, bias, wanted, strides, "SAME" if same else "VALID")
 
 

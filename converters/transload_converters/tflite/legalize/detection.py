@@ -53,7 +53,8 @@ def _options(op: Op) -> _Options:
     try:
         found = flexbuffers.Loads(bytearray(data))
         values = {
-            field.name: kinds[str(field.type)](found[field.name]) for field in dataclasses.fields(_Options) if field.name in found}
+            field.name: kinds[str(field.type)](found[field.name])
+            for field in dataclasses.fields(_Options) if field.name in found}
         return _Options(**values)
     except Exception as error:  # FlexBuffers' reader is not made for damaged bytes: anything may come out of it
         raise Unsupported(f"its options cannot be read: {type(error).__name__}: {error}") from None
@@ -69,7 +70,8 @@ def detection_postprocess(op: Op, rw: Rewriter) -> tuple[Value, ...]:
     n_classes = static_shape(predictions, "the scores", 3)[-1]
     background = n_classes - options.num_classes
     if batch != 1 or columns < 4 or background not in (0, 1) or options.num_classes < 1:
-        raise Unsupported(f"a batch of {batch}, boxes of {columns} numbers, or {n_classes} scores for {options.num_classes} classes")
+        raise Unsupported(
+            f"a batch of {batch}, boxes of {columns} numbers, or {n_classes} scores for {options.num_classes} classes")
     if not 1 <= options.max_detections <= count:
         raise Unsupported(f"{options.max_detections} detections are wanted from {count} boxes")
     boxes = _decode(rw, rw.emit("top.Reshape", encodings, shape=(count, columns)), anchors, columns, options)

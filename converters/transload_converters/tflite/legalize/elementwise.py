@@ -6,7 +6,7 @@ from typing import Any
 
 from transload.errors import Unsupported
 from transload.ir import BOOL, Op, Value
-from transload.rewrite import RewriteTable, Rewriter
+from transload.rewrite import Rewriter, RewriteTable
 
 from .common import emit_activated, emit_like, static_shape
 

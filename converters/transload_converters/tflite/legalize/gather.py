@@ -8,7 +8,7 @@ import numpy as np
 
 from transload.errors import Unsupported
 from transload.ir import FloatType, IntegerType, Op, Value, dtype_of
-from transload.rewrite import RewriteTable, Rewriter
+from transload.rewrite import Rewriter, RewriteTable
 
 from .common import axis_of, constant_ints, emit_like, static_shape
 

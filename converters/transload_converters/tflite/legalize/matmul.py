@@ -6,7 +6,7 @@ import math
 
 from transload.errors import Unsupported
 from transload.ir import Op, Value
-from transload.rewrite import RewriteTable, Rewriter
+from transload.rewrite import Rewriter, RewriteTable
 
 from .common import emit_activated, emit_like, is_hybrid, static_shape, typed_bias
 from .hybrid import hybrid_matmul
@@ -20,7 +20,7 @@ def fully_connected(op: Op, rw: Rewriter) -> Value:
     value, weights = op.operands[:2]
     if op.attribute("weights_format") != "DEFAULT":
         raise Unsupported(f"the weights are stored in the order {op.attribute('weights_format')}, which is not supported")
-    outputs, inputs = static_shape(weights, "the weights", 2)
+    inputs = static_shape(weights, "the weights", 2)[1]
     sizes = static_shape(value, "the input")
     keep = op.attribute("keep_num_dims") and bool(sizes) and sizes[-1] == inputs
     if not keep and (len(sizes) != 2 or sizes[-1] != inputs):

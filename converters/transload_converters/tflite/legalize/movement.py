@@ -8,7 +8,7 @@ import numpy as np
 
 from transload.errors import Unsupported
 from transload.ir import FloatType, Op, QuantType, Value
-from transload.rewrite import RewriteTable, Rewriter
+from transload.rewrite import Rewriter, RewriteTable
 
 from .common import axes_of, axis_of, constant_ints, emit_activated, emit_like, layout, static_shape
 

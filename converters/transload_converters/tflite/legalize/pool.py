@@ -6,7 +6,7 @@ from typing import Any
 
 from transload.errors import Unsupported
 from transload.ir import Op, Value
-from transload.rewrite import RewriteTable, Rewriter
+from transload.rewrite import Rewriter, RewriteTable
 
 from .common import activate, emit_activated, layout, pads_for, static_shape
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from transload.errors import Unsupported
 from transload.ir import F32, UI8, UI16, Op, QuantType, Value
-from transload.rewrite import RewriteTable, Rewriter
+from transload.rewrite import Rewriter, RewriteTable
 
 from .common import emit_like
 
@@ -23,7 +23,8 @@ def cast(op: Op, rw: Rewriter) -> Value:
     for element in (op.operands[0].element, op.results[0].element):
         if isinstance(element, QuantType):
             raise Unsupported(
-                f"CAST reads or makes stored integers of {element} as if they were plain ones", "use QUANTIZE or DEQUANTIZE instead")
+                f"CAST reads or makes stored integers of {element} as if they were plain ones",
+                "use QUANTIZE or DEQUANTIZE instead")
     return emit_like(rw, op, "top.Cast", op.operands[0])
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import F32, Op, QuantType, Value
 from transload.ir.core import is_absent
-from transload.rewrite import RewriteTable, Rewriter
+from transload.rewrite import Rewriter, RewriteTable
 
 from .common import activate, is_float, static_shape
 from .recurrent_integer import integer_lstm

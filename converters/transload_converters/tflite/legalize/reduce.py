@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from transload.ir import I32, I64, Op, Value
-from transload.rewrite import RewriteTable, Rewriter
+from transload.rewrite import Rewriter, RewriteTable
 
 from .common import axes_of, axis_of, emit_like
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from transload.errors import Unsupported
 from transload.ir import Op, Value
-from transload.rewrite import RewriteTable, Rewriter
+from transload.rewrite import Rewriter, RewriteTable
 
 from .common import constant_ints, emit_like, layout
 

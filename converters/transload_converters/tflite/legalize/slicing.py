@@ -8,7 +8,7 @@ import numpy as np
 
 from transload.errors import Unsupported
 from transload.ir import Op, Value
-from transload.rewrite import RewriteTable, Rewriter
+from transload.rewrite import Rewriter, RewriteTable
 
 from .common import constant_ints, emit_like, limited, static_shape
 
@@ -89,7 +89,8 @@ def _resolve(
         elif has("new_axis", i):
             shape.append(1)
         else:
-            taken = _taken(sizes[len(ranges)], begins[i], ends[i], strides[i], has("begin", i), has("end", i), has("shrink_axis", i))
+            taken = _taken(
+                sizes[len(ranges)], begins[i], ends[i], strides[i], has("begin", i), has("end", i), has("shrink_axis", i))
             ranges.append(taken)
             if not has("shrink_axis", i):
                 shape.append(len(taken))
@@ -120,7 +121,8 @@ def dynamic_update_slice(op: Op, rw: Rewriter) -> Value:
     limited(math.prod(part), "the size of the update")
     room = np.asarray([size - small for size, small in zip(sizes, part, strict=True)])
     dtype = np.int64 if str(start.element) == "i64" else np.int32
-    inside = rw.emit("top.Max", rw.emit("top.Min", start, rw.constant(room.astype(dtype))), rw.constant(np.zeros_like(room, dtype)))
+    below = rw.emit("top.Min", start, rw.constant(room.astype(dtype)))
+    inside = rw.emit("top.Max", below, rw.constant(np.zeros_like(room, dtype)))
     grid = np.stack(np.meshgrid(*map(np.arange, part), indexing="ij"), axis=-1).astype(dtype)
     places = rw.emit("top.Add", inside, rw.constant(grid))
     return emit_like(rw, op, "top.ScatterND", value, places, update)

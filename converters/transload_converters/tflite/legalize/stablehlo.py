@@ -8,7 +8,7 @@ import numpy as np
 
 from transload.errors import Unsupported
 from transload.ir import BOOL, Op, Value, dtype_of
-from transload.rewrite import RewriteTable, Rewriter
+from transload.rewrite import Rewriter, RewriteTable
 
 from .common import emit_like, limited, scalar, static_shape
 
@@ -99,8 +99,8 @@ def transpose(op: Op, rw: Rewriter) -> Value:
 def slice_(op: Op, rw: Rewriter) -> Value:
     """SLICE."""
     return emit_like(
-        rw, op, "top.Slice", op.operands[0], offset=tuple(op.attribute("start_indices")), ends=tuple(op.attribute("limit_indices")),
-        steps=tuple(op.attribute("strides")))
+        rw, op, "top.Slice", op.operands[0], offset=tuple(op.attribute("start_indices")),
+        ends=tuple(op.attribute("limit_indices")), steps=tuple(op.attribute("strides")))
 
 
 @TABLE("tfl.stablehlo_pad")
@@ -120,8 +120,8 @@ def iota(op: Op, rw: Rewriter) -> Value:
     if not 0 <= axis < len(shape):
         raise Unsupported(f"dimension {axis} is outside the result's shape {list(shape)}")
     numbers = np.arange(limited(shape[axis], "the size of the dimension")).astype(dtype_of(op.results[0].element))
-    column = rw.constant(numbers.reshape([-1 if place == axis else 1 for place in range(len(shape))]), element=op.results[0].element)
-    return rw.emit("top.Expand", column, shape=shape)
+    column = numbers.reshape([-1 if place == axis else 1 for place in range(len(shape))])
+    return rw.emit("top.Expand", rw.constant(column, element=op.results[0].element), shape=shape)
 
 
 @TABLE("tfl.stablehlo_dot_general")

@@ -13,7 +13,7 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import F32, I32, Op, QuantType, Value
 from transload.ir.core import is_absent
-from transload.rewrite import RewriteTable, Rewriter
+from transload.rewrite import Rewriter, RewriteTable
 
 from .common import activate, is_float, is_hybrid, quant_per_tensor, static_shape
 from .hybrid import hybrid_product

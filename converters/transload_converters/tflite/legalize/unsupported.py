@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from transload.errors import Unsupported
 from transload.ir import Op
-from transload.rewrite import RewriteTable, Rewriter
+from transload.rewrite import Rewriter, RewriteTable
 
 TABLE = RewriteTable()
 

@@ -8,10 +8,10 @@ Source: `tensorflow/lite/kernels/read_variable.cc`, `assign_variable.cc`, `call_
 
 from __future__ import annotations
 
+from transload.errors import Unsupported
 from transload.ir import Module, Op, Value
 from transload.ir.build import is_constant
-from transload.rewrite import RewriteTable, Rewriter
-from transload.errors import Unsupported
+from transload.rewrite import Rewriter, RewriteTable
 
 __all__ = ["TABLE", "resolve_variables"]
 

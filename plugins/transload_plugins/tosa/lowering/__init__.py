@@ -35,7 +35,8 @@ from .driver import lower
 __all__ = ["TABLE", "lower"]
 
 FAMILIES = (
-    cast, conv, matmul, pool, quantized, quantized_functions, activation, softmax, elementwise, functions, movement, reduce, resize,
-    gather, ordering, normalization, einsum, recurrent, control)
+    cast, conv, matmul, pool, quantized, quantized_functions, activation, softmax, elementwise, functions, movement, reduce,
+    resize, gather, ordering, normalization, einsum, recurrent, control)
 
-TABLE: RewriteTable = sum((family.TABLE for family in FAMILIES), RewriteTable()) + quantized_functions.FALLBACK + quantized.FALLBACK
+TABLE: RewriteTable = sum((family.TABLE for family in FAMILIES), RewriteTable())
+TABLE += quantized_functions.FALLBACK + quantized.FALLBACK

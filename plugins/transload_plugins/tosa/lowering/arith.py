@@ -54,7 +54,7 @@ def scale32(real: float) -> Scale:
     if shift > 62:  # less than 2**-32: nothing of a 32-bit number is left
         return Scale(0, 62)
     if shift < 2:
-        raise Unsupported(f"a scale of {real} is too large for 32-bit arithmetic", "input scale / output scale must be less than 2**29")
+        raise Unsupported(f"a scale of {real} is too large for 32-bit arithmetic", "input by output scale must be below 2**29")
     return Scale(multiplier, shift)
 
 
@@ -63,7 +63,7 @@ def scale16(real: float) -> Scale:
     multiplier, shift = scale32(real)
     reduced = (multiplier + (1 << 15)) >> 16 if multiplier < 0x7FFF0000 else 0x7FFF
     if shift < 18:
-        raise Unsupported(f"a scale of {real} is too large for 16-bit multipliers", "input scale / output scale must be less than 2**13")
+        raise Unsupported(f"a scale of {real} is too large for 16-bit multipliers", "input by output scale must be below 2**13")
     return Scale(reduced, shift - 16)
 
 
@@ -85,7 +85,7 @@ def float_product(a: float, b: float) -> float:
 def apply_scale(values: Any, scale: Scale, double_round: bool = True) -> np.ndarray:
     """`value * multiplier >> shift` with TOSA's rounding, of integers that fit in 32 bits, as int64."""
     values = np.asarray(values, np.int64)
-    half = np.int64(1) << np.int64(scale.shift - 1)
+    half: Any = np.int64(1) << np.int64(scale.shift - 1)
     if double_round and scale.shift > 31:
         half = half + np.where(values >= 0, np.int64(1 << 30), np.int64(-(1 << 30)))
     return (values * np.int64(scale.multiplier) + half) >> np.int64(scale.shift)

@@ -18,6 +18,7 @@ from transload.rewrite import Rewriter, RewriteTable, Unsupported
 from .. import build
 from ..dialect.base import storage_of
 from .arith import float_product
+from .common import static_shape
 from .rescaling import DOUBLE, UNSIGNED, WIDE, activation_range, fused_activation, is_unsigned, narrow, quant
 from .windows import Window, fit, need_channels_last, squeeze_height, unsqueeze_height, window_of
 
@@ -53,10 +54,13 @@ def sum_of(x: Value, w: Value) -> Sum | None:
     return None
 
 
-def product_factors(x: QuantType, w: QuantType, target: Type, unsigned: bool) -> list[float]:
-    """What sums of products are multiplied by, for each scale of `w`: in float64, or the product in float32 as for uint8."""
+def product_factors(x: QuantType, w: QuantType, target: Type, in_float32: bool) -> list[float]:
+    """What sums of products are multiplied by, for each scale of `w`.
+
+    LiteRT computes it in float64, but the product of two single scales `in_float32` in some kernels.
+    """
     divisor = float(np.float32(target.scale)) if isinstance(target, QuantType) else 1.0
-    if unsigned and not w.per_axis:
+    if in_float32 and not w.per_axis:
         return [float_product(x.scale, w.scale) / divisor]
     return [float(np.float64(np.float32(x.scale)) * np.float64(np.float32(scale)) / divisor) for scale in w.scales]
 
@@ -71,7 +75,7 @@ def bias_value(rw: Rewriter, bias: Value | None, total: Sum, x: Value, w: Value,
         return build.cast(rw, bias, element)
     array = rw.constant_of(bias)
     scales = np.float64(a.scale) * np.asarray(b.scales, np.float64)
-    same_scale = held is not None and len(held.scales) in (1, len(b.scales)) and np.allclose(held.scales, scales, rtol=1e-3, atol=0)
+    same_scale = held is not None and len(held.scales) in (1, len(b.scales)) and np.allclose(held.scales, scales, 1e-3, 0)
     if held is not None and same_scale and not any(held.zero_points) and array is None:
         if storage_of(bias) == element:
             return bias
@@ -98,7 +102,7 @@ def finish(op: Op, rw: Rewriter, made: Value, x: Value, w: Value, part: int = 0)
     if a is None or b is None:
         return fused_activation(rw, build.cast(rw, made, target) if isinstance(target, FloatType) else made, op)
     factors = product_factors(a, b, target, is_unsigned(op))
-    channels: int = made.shape[-1]  # type: ignore[assignment]
+    channels = static_shape(made)[-1]
     if len(factors) > channels:
         factors = factors[part * channels : (part + 1) * channels]
     bias = quant(op.bias)
@@ -149,10 +153,10 @@ def _scale_axis(w: Value) -> int | None:
 
 
 def in_groups(rw: Rewriter, groups: int, make: Callable[..., Value], *operands: tuple[Value, int]) -> Value:
-    """`make(group, ...)` of each group's slices of the operands (given with the axis to slice), joined along the last dimension."""
+    """`make(group, ...)` of each group's slices of the operands (given with their axes), joined along the last dimension."""
 
     def part(value: Value, axis: int, group: int) -> Value:
-        shape: list[int] = list(value.type.shape)  # type: ignore[attr-defined]
+        shape = list(static_shape(value))
         start = [0] * len(shape)
         shape[axis] //= groups
         start[axis] = group * shape[axis]
@@ -188,13 +192,13 @@ def deconv(op: Op, rw: Rewriter) -> Value | None:
         taken = [max(pad, least) for pad in wanted]  # what TOSA does not take away is sliced off behind
         out_pad += taken
         start[dim + 1] = taken[0] - wanted[0]
-        size[dim + 1] = (x.shape[dim + 1] - 1) * window.strides[dim] + window.extent(dim) + sum(wanted)  # type: ignore[operator]
+        size[dim + 1] = (static_shape(x)[dim + 1] - 1) * window.strides[dim] + window.extent(dim) + sum(wanted)
     zero_points = build.zero_point(rw, total.input_zp, x.element), build.zero_point(rw, total.weight_zp, w.element)
 
     def convolve(group: int, x: Value, w: Value, bias: Value) -> Value:
         made = rw.emit(
-            "tosa.transpose_conv2d", x, w, bias, *zero_points, element=total.element, out_pad=tuple(out_pad), stride=window.strides,
-            acc_type=total.accumulator)
+            "tosa.transpose_conv2d", x, w, bias, *zero_points, element=total.element, out_pad=tuple(out_pad),
+            stride=window.strides, acc_type=total.accumulator)
         return finish(op, rw, made, plain_x, plain_w, group)
 
     made = convolve(0, x, w, bias) if op.group == 1 else in_groups(rw, op.group, convolve, (x, -1), (w, -1), (bias, 0))
@@ -228,10 +232,11 @@ def _as_forward(op: Op, rw: Rewriter, window: Window) -> Value:
             element.storage_max)
     pads = [(window.extent(i) - 1 - before, window.extent(i) - 1 - after + op.output_padding[i])
             for i, (before, after) in enumerate(window.pads)]
+    mark: dict[str, Any] = {UNSIGNED: True} if is_unsigned(op) else {}
     return rw.emit(
         "top.Conv", _stuffed(rw, op.input, window.strides), build.const(rw, turned, element), op.bias, element=op.result.element,
         kernel_shape=window.kernel, dilations=window.dilations, pads=(*(p[0] for p in pads), *(p[1] for p in pads)), group=group,
-        layout="NHWC", do_relu=op.do_relu, relu_limit=op.relu_limit, **({UNSIGNED: True} if is_unsigned(op) else {}))
+        layout="NHWC", do_relu=op.do_relu, relu_limit=op.relu_limit, **mark)
 
 
 def _stuffed(rw: Rewriter, x: Value, strides: tuple[int, ...]) -> Value:
@@ -239,7 +244,7 @@ def _stuffed(rw: Rewriter, x: Value, strides: tuple[int, ...]) -> Value:
     type_ = quant(x)
     zero = type_.zero_point if type_ is not None else 0
     for dim, stride in enumerate(strides):
-        shape: list[int] = list(x.type.shape)  # type: ignore[attr-defined]
+        shape = list(static_shape(x))
         axis = dim + 1
         if stride == 1 or shape[axis] == 1:
             continue

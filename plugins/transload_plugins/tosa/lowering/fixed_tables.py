@@ -6,10 +6,9 @@ import math
 
 import numpy as np
 
+from transload.engine.quantized import round_half_away
 from transload.ir import I16, I32, QuantType, Value
 from transload.rewrite import Rewriter
-
-from transload.engine.quantized import round_half_away
 
 from .. import build
 from .arith import apply_scale, divide_by_power_of_two, scale32

@@ -17,6 +17,7 @@ from transload.rewrite import Rewriter, RewriteTable, Unsupported
 
 from .. import build
 from ..dialect.base import storage_of
+from .common import static_shape
 from .conv import bias_value, product_factors, sum_of
 from .rescaling import DOUBLE, EXACT, WIDE, activation_range, fused_activation, narrow, quant, retyped
 
@@ -27,15 +28,10 @@ TABLE = RewriteTable()
 
 @TABLE("top.MatMul")
 def matmul(op: Op, rw: Rewriter) -> Value | None:
-    x, w = op.input, op.right
-    if not (x.type.is_static and w.type.is_static):
-        raise Unsupported(f"the shapes {x.type} and {w.type} are not known", "give the model's input shapes")
-    if quant(x) is not None and quant(w) is not None and quant(op.result) is None and not isinstance(op.result.element, FloatType):
-        return None
+    static_shape(op.input, "the left operand")
+    static_shape(op.right, "the right operand")
     layer = _layer(op, rw)
-    if layer is not None:
-        return layer
-    return _batched(op, rw)
+    return _batched(op, rw) if layer is None else layer
 
 
 # --- fully connected
@@ -44,8 +40,8 @@ def matmul(op: Op, rw: Rewriter) -> Value | None:
 def _layer(op: Op, rw: Rewriter) -> Value | None:
     """The op as a 1x1 convolution; None where it is not a layer with a weight of rank 2."""
     x, w = op.input, op.right
-    type_ = quant(w)
-    if w.rank != 2 or op.left_transpose or rw.constant_of(w) is None or sum_of(x, w) is None:
+    type_, total = quant(w), sum_of(x, w)
+    if w.rank != 2 or op.left_transpose or rw.constant_of(w) is None or total is None:
         return None
     if not op.right_transpose:
         if type_ is not None and type_.axis == 0:
@@ -56,21 +52,20 @@ def _layer(op: Op, rw: Rewriter) -> Value | None:
     elif type_ is not None and type_.axis == 1:
         return None
     bias = op.bias
-    outputs, inputs = w.shape
+    outputs, inputs = static_shape(w)
     if bias is not None and bias.type.num_elements not in (1, outputs):
         return None
     if bias is not None and bias.rank != 1:
         bias = build.reshape(rw, bias, (bias.type.num_elements,))
-    total = sum_of(x, w)
-    count = math.prod(x.type.shape) // inputs if inputs else 0  # type: ignore[attr-defined,arg-type]
-    flat = build.reshape(rw, x, (count, 1, 1, inputs))
-    kernel = build.reshape(rw, w, (outputs, 1, 1, inputs))
+    if inputs == 0:
+        raise Unsupported("a product over no elements")
     made = rw.emit(
-        "tosa.conv2d", flat, kernel, bias_value(rw, bias, total, x, w, outputs), build.zero_point(rw, total.input_zp, x.element),  # type: ignore[union-attr,arg-type]
-        build.zero_point(rw, total.weight_zp, w.element), element=total.element, pad=(0, 0, 0, 0), stride=(1, 1), dilation=(1, 1),  # type: ignore[union-attr]
-        acc_type=total.accumulator)  # type: ignore[union-attr]
-    made = _finish(op, rw, made, x, w, EXACT, _sum_bits(rw, w, bias))
-    return build.reshape(rw, made, op.result.type.shape)
+        "tosa.conv2d", build.reshape(rw, x, (math.prod(static_shape(x)) // inputs, 1, 1, inputs)),
+        build.reshape(rw, w, (outputs, 1, 1, inputs)), bias_value(rw, bias, total, x, w, outputs),
+        build.zero_point(rw, total.input_zp, x.element), build.zero_point(rw, total.weight_zp, w.element), element=total.element,
+        pad=(0, 0, 0, 0), stride=(1, 1), dilation=(1, 1), acc_type=total.accumulator)
+    made = _finish(op, rw, made, x, w, EXACT, _sum_bits(rw, w, bias) if total.element == I48 else 32)
+    return build.reshape(rw, made, static_shape(op.result))
 
 
 def _rows_quantized(type_: QuantType) -> QuantType:
@@ -92,7 +87,8 @@ def _finish(op: Op, rw: Rewriter, made: Value, x: Value, w: Value, rounding: str
     target = op.result.element
     if a is None or b is None:
         return fused_activation(rw, build.cast(rw, made, target) if isinstance(target, FloatType) else made, op)
-    return narrow(rw, made, product_factors(a, b, target, False), target, rounding, activation_range(op), sum_bits)
+    factors = product_factors(a, b, target, in_float32=rounding != EXACT)
+    return narrow(rw, made, factors, target, rounding, activation_range(op), sum_bits)
 
 
 # --- batches of products
@@ -111,7 +107,7 @@ def _kind(x: Value, w: Value) -> _Kind | None:
     if a is None and b is None:
         if x.element != w.element:
             return None
-        kinds = {I8: I32, F16: F16, BF16: F32, F32: F32}
+        kinds = {I8: I32, F16: F32, BF16: F32, F32: F32}
         return _Kind(kinds[x.element]) if x.element in kinds else None
     if a is None or b is None or a.per_axis or b.per_axis or a.storage != b.storage:
         return None
@@ -135,17 +131,17 @@ def _batched(op: Op, rw: Rewriter) -> Value | None:
         w = build.reshape(rw, w, (*w.shape, 1))
     elif op.right_transpose:
         w = _swapped(rw, w)
-    inner, columns = x.shape[-1], w.shape[-1]
-    batch = np.broadcast_shapes(x.shape[:-2], w.shape[:-2])  # type: ignore[arg-type]
-    if math.prod(w.shape[:-2]) == 1:  # type: ignore[arg-type]  # one matrix on the right: all rows at once
-        left = build.reshape(rw, x, (1, math.prod(x.shape[:-1]), inner))  # type: ignore[arg-type]
-        right = build.reshape(rw, w, (1, inner, columns))
+    rows, matrices = static_shape(x), static_shape(w)
+    if math.prod(matrices[:-2]) == 1:  # one matrix on the right: all rows at once
+        left = build.reshape(rw, x, (1, math.prod(rows[:-1]), rows[-1]))
+        right = build.reshape(rw, w, (1, *matrices[-2:]))
     else:
+        batch = np.broadcast_shapes(rows[:-2], matrices[:-2])
         left, right = (_spread(rw, value, batch) for value in (x, w))
     made = rw.emit(
         "tosa.matmul", left, right, build.zero_point(rw, kind.left_zp, x.element), build.zero_point(rw, kind.right_zp, w.element),
         element=kind.element)
-    shape = op.result.type.shape
+    shape = static_shape(op.result)
     if op.bias is not None and storage_of(made) == I48:
         return None
     if op.bias is not None:
@@ -162,7 +158,7 @@ def _swapped(rw: Rewriter, x: Value) -> Value:
 
 def _spread(rw: Rewriter, x: Value, batch: tuple[int, ...]) -> Value:
     """`x` with its batch dimensions broadcast to `batch` and made one."""
-    shape: tuple[int, ...] = x.type.shape  # type: ignore[attr-defined]
+    shape = static_shape(x)
     own = (1,) * (len(batch) - len(shape) + 2) + shape[:-2]
     x = build.reshape(rw, x, (*own, *shape[-2:]))
     x = build.tile(rw, x, (*(want // have if have else 1 for want, have in zip(batch, own, strict=True)), 1, 1))

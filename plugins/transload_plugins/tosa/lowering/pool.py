@@ -15,6 +15,7 @@ from transload.rewrite import Rewriter, RewriteTable, Unsupported
 from .. import build
 from ..dialect.base import storage_of
 from .arith import activation_bounds
+from .common import static_shape
 from .rescaling import activation_range, clamp_to, fused_activation, is_unsigned, quant, requantize, same_numbers
 from .windows import Window, fit, need_channels_last, squeeze_height, subsample, unsqueeze_height, window_of
 
@@ -89,10 +90,10 @@ def _in_planes(rw: Rewriter, x: Value, window: Window, pool: Any) -> Value:
         return pool(x, window)
     if window.rank != 3:
         raise Unsupported(f"pooling over {window.rank} dimensions")
-    n, d, h, w, c = x.shape
-    x = pool(build.reshape(rw, x, (n * d, h, w, c)), window.part(1, 3))  # type: ignore[operator]
-    h, w = x.shape[1:3]
-    x = pool(build.reshape(rw, x, (n, d, h * w, c)), window.part(0, 1).with_width())  # type: ignore[operator]
+    n, d, h, w, c = static_shape(x)
+    x = pool(build.reshape(rw, x, (n * d, h, w, c)), window.part(1, 3))
+    _, h, w, _ = static_shape(x)
+    x = pool(build.reshape(rw, x, (n, d, h * w, c)), window.part(0, 1).with_width())
     return build.reshape(rw, x, (n, x.shape[1], h, w, c))
 
 
@@ -112,18 +113,18 @@ def _dilated_max(rw: Rewriter, x: Value, window: Window, pool: Any) -> Value:
     """A dilated window over `x` is a dense one over each of `x`'s phases, which are put into the batch."""
     x, window = _padded(rw, x, window, _least(x))
     dilation_h, dilation_w = window.dilations
-    n, h, w, c = x.shape
-    places = (h - window.extent(0) + 1, w - window.extent(1) + 1)  # type: ignore[operator]
-    extra = (-h % dilation_h, -w % dilation_w)  # type: ignore[operator]
+    n, h, w, c = static_shape(x)
+    places = (h - window.extent(0) + 1, w - window.extent(1) + 1)
+    extra = (-h % dilation_h, -w % dilation_w)
     x = build.pad(rw, x, (0, 0, 0, extra[0], 0, extra[1], 0, 0), _least(x))
-    rows, columns = (h + extra[0]) // dilation_h, (w + extra[1]) // dilation_w  # type: ignore[operator]
+    rows, columns = (h + extra[0]) // dilation_h, (w + extra[1]) // dilation_w
     x = build.reshape(rw, x, (n, rows, dilation_h, columns, dilation_w, c))
     x = build.transpose(rw, x, (0, 2, 4, 1, 3, 5))
-    x = build.reshape(rw, x, (n * dilation_h * dilation_w, rows, columns, c))  # type: ignore[operator]
+    x = build.reshape(rw, x, (n * dilation_h * dilation_w, rows, columns, c))
     x = pool(x, Window(window.kernel, (1, 1), (1, 1), ((0, 0), (0, 0))))
-    rows, columns = x.shape[1:3]  # type: ignore[assignment]
+    _, rows, columns, _ = static_shape(x)
     x = build.reshape(rw, x, (n, dilation_h, dilation_w, rows, columns, c))
     x = build.transpose(rw, x, (0, 3, 1, 4, 2, 5))
     x = build.reshape(rw, x, (n, rows * dilation_h, columns * dilation_w, c))
-    x = build.slice_(rw, x, (0, 0, 0, 0), (n, *places, c))  # type: ignore[arg-type]
+    x = build.slice_(rw, x, (0, 0, 0, 0), (n, *places, c))
     return subsample(rw, x, window.strides)

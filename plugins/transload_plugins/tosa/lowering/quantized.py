@@ -24,8 +24,19 @@ from .cast import quantize
 from .common import compare
 from .fixed_tables import joined_unsigned
 from .rescaling import (
-    UNSIGNED, activation_range, any_quantized, dequantize, fits_shift, is_unsigned, narrow, quant, requantize, same_numbers,
-    scaled, single_rescale_agrees, widen,
+    UNSIGNED,
+    activation_range,
+    any_quantized,
+    dequantize,
+    fits_shift,
+    is_unsigned,
+    narrow,
+    quant,
+    requantize,
+    same_numbers,
+    scaled,
+    single_rescale_agrees,
+    widen,
 )
 from .tables import lookup
 

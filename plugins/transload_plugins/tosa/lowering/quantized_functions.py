@@ -136,7 +136,7 @@ def clamp_quantized(op: Op, rw: Rewriter) -> Value | None:
     source, target = quant(op.input), quant(op.result)
     if source is None or target is None or source.per_axis or target.per_axis or source.storage not in (I8, I16, I32):
         return None
-    return requantize(rw, op.input, target, clip_limits(op))
+    return requantize(rw, op.input, target, clip_limits(op), factor=_ratio(source, target))
 
 
 @TABLE("top.LeakyRelu")

@@ -156,8 +156,8 @@ def narrow(
         raise Unsupported(f"TOSA cannot rescale to {target}")
     direct = target == I8 or zero_point == 0
     made = build.rescale(
-        rw, x, [s.multiplier for s in scales], [s.shift for s in scales], 0, zero_point if direct else 0, element if direct else I32,
-        per_channel=per_channel, rounding=mode, scale32=rounding != WIDE)
+        rw, x, [s.multiplier for s in scales], [s.shift for s in scales], 0, zero_point if direct else 0,
+        element if direct else I32, per_channel=per_channel, rounding=mode, scale32=rounding != WIDE)
     if not direct:  # only i8 has zero points
         made = rw.emit("tosa.add", made, i32(rw, zero_point, made), element=I32)
         least, most = bounds or target.range
@@ -203,15 +203,20 @@ def retyped(rw: Rewriter, x: Value, element: Type) -> Value:
 
 def requantize(
     rw: Rewriter, x: Value, element: QuantType, activation: tuple[float, float] = (-math.inf, math.inf), rounding: str = DOUBLE,
+    factor: float | None = None,
 ) -> Value:
-    """A quantized value in another quantized type (TFLite's QUANTIZE of a quantized tensor), clamped to reals."""
+    """A quantized value in another quantized type (TFLite's QUANTIZE of a quantized tensor), clamped to reals.
+
+    `factor` is the ratio of the scales where that is to be another than their quotient in float64.
+    """
     source = per_tensor(x)
     if element.per_axis:
         raise Unsupported("the result is quantized per axis", "quantize activations with one scale for the whole tensor")
     if same_numbers(source, element):
         bounds = activation_bounds(element, *activation)
         return retyped(rw, x, element) if bounds is None else clamp_to(rw, x, bounds, element)
-    factor = float(np.float64(np.float32(source.scale)) / np.float64(np.float32(element.scale)))
+    if factor is None:
+        factor = float(np.float64(np.float32(source.scale)) / np.float64(np.float32(element.scale)))
     stored, target = source.storage, element.storage
     direct = all(zero_point == 0 or t == I8 for zero_point, t in ((source.zero_point, stored), (element.zero_point, target)))
     if not direct or stored == I32 or target == I32:

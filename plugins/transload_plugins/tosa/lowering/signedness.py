@@ -91,8 +91,9 @@ def _signed_data(dense: Dense, old: Type, new: Type) -> Dense:
         if array.dtype.itemsize == 1 or array.dtype.kind not in "iu":  # 4-bit numbers, too
             array = array.astype(np.int16)
         low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
-        wide = array.astype(np.int64) - offset if array.dtype != np.uint64 else np.minimum(array, np.uint64(high)).astype(np.int64)
-        return np.clip(wide, low, high).astype(dtype)
+        if array.dtype == np.uint64:
+            array = np.minimum(array, np.uint64(high))
+        return np.clip(array.astype(np.int64) - offset, low, high).astype(dtype)
 
     return Dense(LazyData(make, tuple(dense.shape), dtype), TensorType(dense.type.shape, stored))
 

@@ -16,6 +16,7 @@ from transload.rewrite import Rewriter, RewriteTable
 
 from .. import build
 from .arith import apply_scale, exp_on_negative_values, scale32, softmax_input_scale
+from .common import static_shape
 from .rescaling import i32, narrow, quant, scaled, widen
 from .tables import int16_table, wide_entries, wide_index
 
@@ -43,9 +44,9 @@ def softmax(op: Op, rw: Rewriter) -> Value | None:
 @TABLE("top.Softmax")
 def quantized_softmax(op: Op, rw: Rewriter) -> Value | None:
     source, target = quant(op.input), quant(op.result)
-    if source is None or target is None or source.per_axis or target.per_axis or op.log or not op.input.type.is_static:
+    if source is None or target is None or source.per_axis or target.per_axis or op.log:
         return None
-    shape: Any = op.input.type.shape
+    shape = static_shape(op.input)
     axis = op.axis % len(shape)
     order = (*(i for i in range(len(shape)) if i != axis), axis)
     x = build.transpose(rw, op.input, order)
@@ -74,7 +75,7 @@ def _is_unit(type_: QuantType, storage: Any, bits: int) -> bool:
 
 def _row_maximum(rw: Rewriter, rows: Value) -> Value:
     """The greatest number of each row of `[rows, n]`, `[rows, 1]`."""
-    n: int = rows.shape[1]  # type: ignore[assignment]
+    n = static_shape(rows)[1]
     if n > 256:
         return rw.emit("tosa.reduce_max", rows, axis=1)
     plane = build.reshape(rw, rows, (1, *rows.shape, 1))

@@ -6,12 +6,13 @@ pad on each side of each dimension in turn. All tensors here are channels last.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from transload.ir import Op, Value
 from transload.rewrite import Rewriter, Unsupported
 
 from .. import build
+from .common import static_shape
 
 __all__ = ["Window", "fit", "need_channels_last", "squeeze_height", "subsample", "unsqueeze_height", "window_of"]
 
@@ -64,19 +65,18 @@ def need_channels_last(op: Op) -> None:
     """Refuse an op in another layout than NHWC, and one of unknown shape."""
     if op.layout != "NHWC":
         raise Unsupported("TOSA's windows are channels last", "run the pass layout{to=NHWC} first")
-    if not op.input.type.is_static:
-        raise Unsupported(f"the input's shape {op.input.type} is not known", "give the model's input shapes")
+    static_shape(op.input, "the input")
 
 
 def unsqueeze_height(rw: Rewriter, x: Value, axis: int = 1) -> Value:
     """`[N, W, C]` as `[N, 1, W, C]`."""
-    shape: Any = x.type.shape  # type: ignore[attr-defined]
+    shape = static_shape(x)
     return build.reshape(rw, x, (*shape[:axis], 1, *shape[axis:]))
 
 
 def squeeze_height(rw: Rewriter, x: Value) -> Value:
     """`[N, 1, W, C]` as `[N, W, C]`."""
-    shape: Any = x.type.shape  # type: ignore[attr-defined]
+    shape = static_shape(x)
     return build.reshape(rw, x, (shape[0], *shape[2:]))
 
 
@@ -85,7 +85,7 @@ def fit(rw: Rewriter, x: Value, window: Window) -> tuple[Value, Window]:
 
     What the last window does not reach is taken from the padding behind, then from the input.
     """
-    shape: tuple[int, ...] = x.type.shape  # type: ignore[attr-defined]
+    shape = static_shape(x)
     start, size, pads = [0] * len(shape), list(shape), []
     for dim, (before, after) in enumerate(window.pads):
         axis = dim + 1
@@ -104,7 +104,7 @@ def subsample(rw: Rewriter, x: Value, strides: tuple[int, ...]) -> Value:
         if stride == 1:
             continue
         axis = dim + 1
-        shape: Any = list(x.type.shape)  # type: ignore[attr-defined]
+        shape = list(static_shape(x))
         count = -(-shape[axis] // stride)
         missing = count * stride - shape[axis]
         if missing:

@@ -1,0 +1,330 @@
+"""TFLite models through Transload and through Arm's tosa-converter-for-tflite, judged by independent tools.
+
+    python benchmarks/tflite_vs_peer.py ../shared/models/tflite [--json results.json] [--only NAME] [--seeds 1]
+
+For every `.tflite` file in a folder, both converters are used as they come. Transload writes a `.tosa` file; the peer
+writes MLIR, which `tosa-opt --tosa-serialize` makes a `.tosa` file of. Arm's `tosa_reference_model` runs both files on the
+same random inputs, and the results are compared with LiteRT's reference kernels: the greatest difference of
+integers, in steps, or the cosine of floats. Where LiteRT refuses a model, the two are compared with each other.
+
+Out of the box, the peer leaves dynamic batches dynamic, which no TOSA consumer takes. So it gets a second try with
+a copy of the model whose dynamic sizes are made those the file was planned with ("peer, static").
+
+Times are those of the conversion alone, in a process that has everything imported: the best of three. Every
+tool runs in a process of its own, because some end theirs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+SECONDS = 600
+"""After which a tool is stopped."""
+GOOD_COSINE, GOOD_STEPS = 0.9999, 1
+CONVERTERS = {"ours": "ours", "peer": "peer", "peer-static": "peer, static"}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path, nargs="?", default=Path("../shared/models/tflite"))
+    parser.add_argument("--json", type=Path, help="write the results to this file")
+    parser.add_argument("--only", default="", help="only models whose path has this in it")
+    parser.add_argument("--seed", type=int, default=0, help="of the random inputs")
+    parser.add_argument("--step", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.step:
+        name, *paths = arguments.step
+        STEPS[name](*map(Path, paths))
+        return
+    rows = []
+    paths = [path for path in sorted(arguments.folder.rglob("*.tflite")) if arguments.only in str(path)]
+    for path in paths:
+        rows.append(measure(path, arguments.seed))
+        print(f"{len(rows)}/{len(paths)} {rows[-1]['model']}", file=sys.stderr)
+    show(rows)
+    if arguments.json:
+        arguments.json.write_text(json.dumps(rows, indent=1))
+
+
+def measure(path: Path, seed: int = 0) -> dict[str, Any]:
+    """One row: the model, what LiteRT says, and for both converters what became of it."""
+    row: dict[str, Any] = {"model": path.parent.name if path.parent.name != "tflite" else path.stem}
+    with TemporaryDirectory() as folder:
+        work = Path(folder)
+        inputs, reference = work / "inputs.npz", work / "reference.npz"
+        row["source"] = run_step("inputs", path, inputs, seed=seed)
+        row["litert"] = run_step("litert", path, inputs, reference) if inputs.exists() else {"error": "no inputs"}
+        static = work / "static.tflite"
+        static.write_bytes(without_dynamic_sizes(path.read_bytes()))
+        for who in CONVERTERS:
+            row[who] = run_step(who.partition("-")[0], static if who.endswith("static") else path, work / f"{who}.tosa")
+            if (work / f"{who}.tosa").exists():
+                outputs = work / f"{who}.npz"
+                row[who]["reference_model"] = run_step("model", work / f"{who}.tosa", inputs, outputs)
+                if outputs.exists() and reference.exists():
+                    row[who]["outputs"] = compare(load(reference), load(outputs))
+        if not reference.exists() and (work / "ours.npz").exists() and (work / "peer-static.npz").exists():
+            row["agreement"] = compare(load(work / "peer-static.npz"), load(work / "ours.npz"))
+    return row
+
+
+def without_dynamic_sizes(content: bytes) -> bytes:
+    """The model with every `shape_signature` overwritten by the shape that goes with it."""
+    import tflite
+
+    data = bytearray(content)
+    model = tflite.Model.GetRootAsModel(data, 0)
+    for graph in map(model.Subgraphs, range(model.SubgraphsLength())):
+        for tensor in map(graph.Tensors, range(graph.TensorsLength())):
+            if not tensor.ShapeSignatureIsNone() and tensor.ShapeSignatureLength() == tensor.ShapeLength():
+                tensor.ShapeSignatureAsNumpy()[:] = tensor.ShapeAsNumpy()
+    return bytes(data)
+
+
+def run_step(name: str, *paths: Path, seed: int | None = None) -> dict[str, Any]:
+    """Run one step of this program in a process of its own; what it printed last, or how it ended."""
+    command = [sys.executable, __file__, *(("--seed", str(seed)) if seed is not None else ()), "--step", name, *map(str, paths)]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
+    except subprocess.TimeoutExpired:
+        return {"error": f"stopped after {SECONDS} s"}
+    lines = done.stdout.strip().splitlines()
+    if done.returncode == 0 and lines:
+        return json.loads(lines[-1])
+    said = [line for line in done.stderr.strip().splitlines() if line.strip()]
+    return {"error": said[-1][:300] if said else f"ended with {done.returncode}"}
+
+
+def load(path: Path) -> list[np.ndarray]:
+    with np.load(path) as arrays:
+        return [arrays[name] for name in arrays.files]
+
+
+def compare(reference: Sequence[np.ndarray], actual: Sequence[np.ndarray]) -> dict[str, Any]:
+    """The worst output: greatest difference of integers, least cosine of floats."""
+    if len(reference) != len(actual):
+        return {"error": f"{len(actual)} outputs for {len(reference)}"}
+    steps, cosines, share = [], [], []
+    for a, b in zip(reference, actual, strict=True):
+        if a.size != b.size:
+            return {"error": f"an output of shape {list(b.shape)} for {list(a.shape)}"}
+        b = b.reshape(a.shape)
+        if a.dtype.kind in "iub":
+            if b.dtype != a.dtype and b.dtype.itemsize == a.dtype.itemsize:
+                b = b.view(a.dtype)
+            difference = np.abs(a.astype(np.int64) - b.astype(np.int64))
+            steps.append(int(difference.max(initial=0)))
+            share.append(float((difference > 0).mean()) if difference.size else 0.0)
+        else:
+            x, y = a.ravel().astype(np.float64), b.ravel().astype(np.float64)
+            length = float(np.linalg.norm(x) * np.linalg.norm(y))
+            cosines.append(float(x @ y) / length if length else float(np.array_equal(x, y)))
+    result: dict[str, Any] = {}
+    if steps:
+        result |= {"max": max(steps), "differ": max(share)}
+    if cosines:
+        result["cos"] = min(cosines)
+    return result
+
+
+# --- the steps, each in a process of its own; the last line printed is JSON
+
+
+def step_inputs(path: Path, out: Path) -> None:
+    """Random inputs, by the model's own types."""
+    import transload
+    from transload.errors import TransloadError
+    from transload.verification.inputs import random_inputs
+
+    source = transload.load(path)
+    try:
+        hub = transload.legalize(source)
+    except TransloadError:
+        hub = None
+    seed = int(sys.argv[sys.argv.index("--seed") + 1]) if "--seed" in sys.argv else 0
+    arrays = random_inputs(source, hub, seed)
+    np.savez(out, **{f"{index:04}": array for index, array in enumerate(arrays.values())})
+    ops = [op.name for op in source.ops() if op.results and "const" not in op.name and op.name != "tfl.no_value"]
+    print(json.dumps({"ops": len(ops)}))
+
+
+def step_litert(path: Path, inputs: Path, out: Path) -> None:
+    """LiteRT's reference kernels."""
+    from transload.plugin import Source, resolve
+    from transload.plugin_host import host
+    from transload_converters.tflite.reader import tensor_names
+
+    names, _, _ = tensor_names(Source(path))
+    execute = resolve(host().runtimes["litert"].open)(path)
+    outputs = execute(dict(zip(names, load(inputs), strict=True)))
+    np.savez(out, **{f"{index:04}": array for index, array in enumerate(outputs.values())})
+    print(json.dumps({}))
+
+
+def step_ours(path: Path, out: Path) -> None:
+    """Transload: `.tflite` to `.tosa`."""
+    import transload
+    from transload.conversion import op_counts
+
+    def convert() -> Any:
+        module = transload.lower(transload.load(path), "tosa")
+        transload.save(module, out)
+        return module
+
+    module, seconds = best(convert)
+    print(json.dumps({"ms": seconds * 1e3, "ops": sum(op_counts(module).values())}))
+
+
+def step_peer(path: Path, out: Path) -> None:
+    """The peer: `.tflite` to MLIR, timed; then `tosa-opt` to `.tosa`, not timed."""
+    from tosa_converter_for_tflite import TosaConverterOutputFormat, tflite_flatbuffer_to_tosa_mlir
+
+    code, text = out.with_suffix(".mlirbc"), out.with_suffix(".mlir")
+    _, seconds = best(lambda: tflite_flatbuffer_to_tosa_mlir(str(path), str(code)))
+    tflite_flatbuffer_to_tosa_mlir(str(path), str(text), output_format=TosaConverterOutputFormat.Text)
+    counts = mlir_ops(text.read_text(errors="replace"))
+    result = {
+        "ms": seconds * 1e3,
+        "ops": sum(n for name, n in counts.items() if name.startswith("tosa.") and "const" not in name),
+        "left": {name: n for name, n in counts.items() if name.startswith("tfl.") and "const" not in name},
+    }
+    tool = Path(sys.executable).with_name("tosa-opt")
+    command = [str(tool), str(code), f"--tosa-serialize=tosa-flatbuffer-filename={out}", "-o", "/dev/null"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
+    if done.returncode:
+        said = [line for line in done.stderr.splitlines() if "error" in line] or [f"tosa-opt ended with {done.returncode}"]
+        result["error"] = said[0].partition("error: ")[2][:300] or said[0][:300]
+        out.unlink(missing_ok=True)
+    print(json.dumps(result))
+
+
+def mlir_ops(text: str) -> Counter[str]:
+    """How often each op occurs in MLIR text: the word behind `=` or at the start of a line."""
+    counts: Counter[str] = Counter()
+    for line in text.splitlines():
+        words = line.partition(" = ")[2] if line.lstrip().startswith("%") else line
+        word = words.lstrip().partition(" ")[0].partition("(")[0].strip('"')
+        if word.startswith(("tosa.", "tfl.")):
+            counts[word] += 1
+    return counts
+
+
+def step_model(tosa: Path, inputs: Path, out: Path) -> None:
+    """Arm's reference model."""
+    import tosa_reference_model
+
+    arrays = [array.view(array.dtype.str.replace("u", "i")) if array.dtype.kind == "u" else array for array in load(inputs)]
+    arrays = [array.astype(np.int32) if array.dtype == np.int64 else array for array in arrays]
+    start = time.perf_counter()
+    outputs, status = tosa_reference_model.run(tosa.read_bytes(), arrays)
+    if status != tosa_reference_model.GraphStatus.TOSA_VALID:
+        raise SystemExit(f"the reference model says {status}")
+    np.savez(out, **{f"{index:04}": array for index, array in enumerate(outputs)})
+    print(json.dumps({"s": time.perf_counter() - start}))
+
+
+def best(work: Callable[[], Any], times: int = 3) -> tuple[Any, float]:
+    """What `work` gives, and the least time that it took."""
+    taken = []
+    for _ in range(times):
+        start = time.perf_counter()
+        result = work()
+        taken.append(time.perf_counter() - start)
+    return result, min(taken)
+
+
+STEPS = {"inputs": step_inputs, "litert": step_litert, "ours": step_ours, "peer": step_peer, "model": step_model}
+
+
+# --- the table
+
+
+def verdict(side: dict[str, Any]) -> str:
+    """In a word what became of a model in a converter."""
+    if side.get("left"):
+        return "not converted: " + ", ".join(sorted(side["left"]))
+    if "error" in side:
+        return f"fails: {side['error']}"
+    model = side.get("reference_model", {})
+    if "error" in model:
+        return f"does not run: {model['error']}"
+    outputs = side.get("outputs")
+    if outputs is None:
+        return "runs (no judge)"
+    return f"wrong: {outputs['error']}" if "error" in outputs else "right" if is_good(outputs) else "differs"
+
+
+def is_good(outputs: dict[str, Any]) -> bool:
+    return outputs.get("max", 0) <= GOOD_STEPS and outputs.get("cos", 1.0) >= GOOD_COSINE
+
+
+def numbers(outputs: dict[str, Any] | None) -> str:
+    """`max 1 (0.3%)`, `cos 0.999999`."""
+    if not outputs or "error" in outputs:
+        return ""
+    parts = []
+    if "max" in outputs:
+        parts.append(f"max {outputs['max']}" + (f" ({outputs['differ']:.1%})" if outputs["max"] else ""))
+    if "cos" in outputs:
+        parts.append(f"cos {outputs['cos']:.7f}")
+    return " ".join(parts)
+
+
+def show(rows: list[dict[str, Any]]) -> None:
+    """Print the table and a summary."""
+    table = Table(title="TFLite to TOSA: Transload and tosa-converter-for-tflite, judged by the reference model against LiteRT")
+    table.add_column("model", no_wrap=True)
+    for title in ("ours", "", "ops", "ms", "peer", "ops", "ms", "peer, static", "", "ops"):
+        table.add_column(title, justify="right" if title in ("ops", "ms") else "left", max_width=46)
+    for row in rows:
+        ours, peer, static = (row[who] for who in CONVERTERS)
+        table.add_row(
+            row["model"],
+            verdict(ours),
+            numbers(ours.get("outputs")),
+            *_size(ours),
+            verdict(peer),
+            *_size(peer),
+            verdict(static),
+            numbers(static.get("outputs")),
+            _size(static)[0],
+        )
+    console = Console(width=230)
+    console.print(table)
+    for who, title in CONVERTERS.items():
+        counts = Counter(verdict(row[who]).partition(":")[0] for row in rows)
+        console.print(f"{title}: " + ", ".join(f"{n} {what}" for what, n in counts.most_common()))
+    for row in rows:
+        if "agreement" in row:
+            console.print(
+                f"{row['model']}: LiteRT refuses it; ours against the peer: {numbers(row['agreement']) or row['agreement']}"
+            )
+    times = [(row["ours"]["ms"], row["peer"]["ms"]) for row in rows if "ms" in row["ours"] and "ms" in row["peer"]]
+    if times:
+        ratio = np.exp(np.mean([np.log(peer / ours) for ours, peer in times]))
+        console.print(
+            f"time of the {len(times)} that both convert: ours {sum(o for o, _ in times):.0f} ms, "
+            f"peer {sum(p for _, p in times):.0f} ms; the peer's over ours, geometric mean: {ratio:.2f}"
+        )
+
+
+def _size(side: dict[str, Any]) -> tuple[str, str]:
+    """How many ops, and how long it took."""
+    return str(side.get("ops", "")), f"{side['ms']:.0f}" if "ms" in side else ""
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,48 @@
+"""Operators that change or make numbers: casts, quantization, shapes, ranges, constants."""
+
+from __future__ import annotations
+
+from .spec import Tensor, axes, bools, cases, each, f32, i8, i16, i32, i64, number, u8, w, x, y, z
+
+PLAIN = {"FLOAT32": f32, "INT8": i8, "UINT8": u8, "INT16": i16, "INT32": i32, "INT64": i64, "BOOL": bools}
+LEAST = {"UINT8": 0}
+
+CAST = [
+    case
+    for from_name, source in PLAIN.items() for to_name, target in PLAIN.items() if from_name != to_name
+    for case in cases("CAST", source(4, 5, low=max(-90, LEAST.get(from_name, -90), LEAST.get(to_name, -90)), high=90), result=target(), in_data_type=from_name, out_data_type=to_name)
+]
+
+QUANTIZATION = [
+    *cases("QUANTIZE", each(f32(4, 20, low=-9, high=9), f32(), f32(2, 3, 2, 2)), formats="i8t u8 i16t"),
+    *cases("QUANTIZE", x(16, 32), formats="i8t u8 i16t", result=each(y(), y(by=0.3), x(by=3.0), z())),
+    *cases("QUANTIZE", x(16, 32), formats="i8t", result=each(u8(scale=0.05, zero=131), i16(scale=3e-4))),
+    *cases("QUANTIZE", x(16, 32), formats="u8", result=each(i8(scale=0.05, zero=3), i8(scale=0.047, zero=3))),
+    *cases("QUANTIZE", x(16, 32), formats="i16t", result=each(i8(scale=0.05, zero=3), i32(scale=3e-6))),
+    *cases("DEQUANTIZE", each(x(16, 16), x(), x(2, 3, 2, 2)), formats="i8t u8 i16t", result=f32()),
+    *cases("DEQUANTIZE", x(1, 5).sized(4, 5), formats="i8t u8 i16t", result=f32()),
+    *cases("DEQUANTIZE", w(4, 3, 2), formats="i8 i4 i8t", result=f32()),
+    *cases("DEQUANTIZE", w(4, 3, 5, axis=2), formats="i8 i4", result=f32()),
+    *cases("DEQUANTIZE", Tensor((3, 4), "float16"), result=f32()),
+    *cases("FAKE_QUANT", x(16, 16, low=-3, high=3), min=-1.0, max=2.0, num_bits=each(8, 4, 16)),
+    *cases("FAKE_QUANT", x(16, 16, low=-3, high=3), min=0.0, max=1.5, num_bits=8),
+]
+
+SHAPES = [
+    *cases("SHAPE", each(x(2, 3, 4), x(5)), formats="f32 i8t", result=i32(), out_type="INT32"),
+    *cases("SHAPE", x(2, 3), formats="f32", result=i64(), out_type="INT64"),
+    *cases("RANK", each(x(2, 3, 4), x(5), x()), formats="f32 i8t", result=i32()),
+    *cases("FILL", axes(2, 3), each(x(), x().const), formats="f32 i32 i64 bool i8t i16t", result=x()),
+    *cases("FILL", axes(2, 1, 3, dtype="int64"), x(), formats="f32", result=x()),
+    *cases("RANGE", number(2), number(11), number(3), result=i32()),
+    *cases("RANGE", number(9), number(-4), number(-2), result=i32()),
+    *cases("RANGE", number(2, "int64"), number(11, "int64"), number(3, "int64"), result=i64()),
+    *cases("RANGE", number(0.5, "float32"), number(3.0, "float32"), number(0.25, "float32"), result=f32()),
+    *cases("BROADCAST_ARGS", axes(2, 1, 3), axes(4, 1), result=i32()),
+    *cases("BROADCAST_ARGS", axes(5, dtype="int64"), axes(4, 1, dtype="int64"), result=i64()),
+    *cases("WHERE", bools(3, 2, data=[[True, False], [False, True], [True, True]]), result=i64()),
+    *cases("BITCAST", x(3, 4), result=i32()),
+    *cases("BITCAST", i32(3, 4), result=f32()),
+]
+
+CASES = CAST + QUANTIZATION + SHAPES
