@@ -159,7 +159,7 @@ def clone_onnx(model: Any) -> Any:
 def rewrite_onnx(model: Any) -> None:
     import onnx_ir as ir
 
-    for node in model.graph:
+    for node in list(model.graph):  # its iterator goes on to what was inserted
         new = ir.Node("other", node.op_type, node.inputs, node.attributes.values(), num_outputs=len(node.outputs), name=node.name)
         for old, output in zip(node.outputs, new.outputs, strict=True):
             output.shape, output.type = old.shape, old.type

@@ -25,7 +25,7 @@ from rich.table import Table
 
 import transload
 from transload.errors import TransloadError
-from transload.ir import Module, input_names
+from transload.ir import Module, Value, dtype_of, input_names
 from transload.metrics import cosine
 from transload.plugin import resolve
 from transload.plugin_host import host
@@ -144,12 +144,18 @@ def reference_model(tosa: Module, inputs: Mapping[str, np.ndarray]) -> dict[str,
     with TemporaryDirectory() as folder:
         file = transload.save(tosa, Path(folder) / "model.tosa")
         arguments = tosa.main.regions[0].block.arguments
-        signed = [np.ascontiguousarray(array.view(f"int{8 * array.itemsize}") if array.dtype.kind == "u" else array)
-                  for array, _ in zip(inputs.values(), arguments, strict=True)]
-        outputs, status = tosa_reference_model.run(file.read_bytes(), signed)
+        arrays = [_as_argument(array, argument) for array, argument in zip(inputs.values(), arguments, strict=True)]
+        outputs, status = tosa_reference_model.run(file.read_bytes(), arrays)
     if "VALID" not in str(status).upper() or not outputs:
         return None
     return {str(i): np.asarray(array) for i, array in enumerate(outputs)}
+
+
+def _as_argument(array: np.ndarray, argument: Value) -> np.ndarray:
+    """An input as a TOSA file has it: unsigned bits as signed ones, i64 as i32."""
+    dtype = dtype_of(argument.element)
+    same_bits = array.dtype.kind in "iu" and dtype.kind in "iu" and array.dtype.itemsize == dtype.itemsize
+    return np.ascontiguousarray(array.view(dtype) if same_bits else array.astype(dtype))
 
 
 # --- ONNX's own tests of single operators

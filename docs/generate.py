@@ -9,7 +9,7 @@ import inspect
 from pathlib import Path
 
 import transload
-from transload.cli.listings import describe
+from transload.cli.listings import describe, type_text
 from transload.coverage_report import coverage
 from transload.ir import registry
 from transload.plugin_host import host
@@ -74,7 +74,7 @@ def targets_page() -> str:
     parts = ["# Targets\n"]
     for name, target in host().targets.items():
         parts.append(f"## `{name}`\n\n{target.doc}\n\nTakes {', '.join(f'`{d}`' for d in target.accepts)}.\n")
-        rows = [[f"`{key}`", kind.__name__, default, doc] for key, (kind, default, doc) in target.options().items()]
+        rows = [[f"`{key}`", type_text(kind), default, doc] for key, (kind, default, doc) in target.options().items()]
         if rows:
             parts.append(table(["option", "type", "default", ""], rows))
     return "\n".join(parts)

@@ -198,7 +198,11 @@ def target_options(target: Target, given: Mapping[str, Any]) -> dict[str, Any]:
     return settings
 
 
-def _typed(name: str, value: Any, wanted: type) -> Any:
+def _typed(name: str, value: Any, wanted: type | tuple[str, ...]) -> Any:
+    if isinstance(wanted, tuple):
+        if value not in wanted:
+            raise UsageError(f"option {name} must be {' or '.join(wanted)}, not {value!r}")
+        return value
     if not isinstance(value, str) or wanted is str:
         return value
     if wanted is bool:

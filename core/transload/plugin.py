@@ -229,8 +229,11 @@ class Target:
     pipeline: str = ""
     """Passes to run on the module before `emit`."""
 
-    def options(self) -> dict[str, tuple[type, Any, str]]:
-        """Options that `--option key=value` can set: name -> (type, default, what it does)."""
+    def options(self) -> dict[str, tuple[type | tuple[str, ...], Any, str]]:
+        """Options that `--option key=value` can set: name -> (type, default, what it does).
+
+        The type is bool, int, float, str, or a tuple of the words that can be chosen from.
+        """
         return {}
 
     def check(self, module: Module, options: Mapping[str, Any]) -> Sequence[Finding]:

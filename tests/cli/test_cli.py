@@ -75,7 +75,7 @@ def test_json_and_quiet(cli, digits, tmp_path):
 
 
 def test_a_tolerance_that_cannot_be_kept_is_exit_code_4(cli, digits_onnx, tmp_path):
-    code, _, err = cli("convert", digits_onnx, "-o", tmp_path, "--tolerance", "cos=1.5")
+    code, _, err = cli("convert", digits_onnx, "-o", tmp_path, "--tolerance", "cos=1.5", "--tolerance", "floor=-1")
     assert code == 4
     assert "allowed 1.5" in err
     assert (tmp_path / "digits_float.tosa").exists()

@@ -40,7 +40,8 @@ class Network:
         sizes = (kernel,) * rank
         filter_ = self.numbers(outputs, inputs, *sizes) if layout == "NCHW" else self.numbers(outputs, *sizes, inputs)
         return self(
-            "Conv", x, filter_, self.numbers(outputs), kernel_shape=sizes, pads=(kernel // 2,) * (2 * rank), layout=layout, **attributes)
+            "Conv", x, filter_, self.numbers(outputs), kernel_shape=sizes, pads=(kernel // 2,) * (2 * rank), layout=layout,
+            **attributes)
 
     def done(self, *values: Value) -> Module:
         set_results(self.module.main, values, [f"y{i}" for i in range(len(values))])

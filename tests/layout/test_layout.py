@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from transload.errors import UsageError
-from transload.ir import BOOL, Block, F32, I8, Module, QuantType, Region, TensorType, new_module, set_results, verify
+from transload.ir import BOOL, F32, I8, Block, Module, QuantType, Region, TensorType, new_module, set_results, verify
 from transload.ir.build import Builder
 from transload.passes.layout import change_layout
 
@@ -126,7 +126,8 @@ def test_filters_of_convolutions(network: Any, turned: Turn, layout: str, group:
     x = net("Conv", net.inputs[0], net.numbers(*shape), kernel_shape=(3, 3), group=group, layout=layout)
     shape = (6, 2, 2, 2) if layout == "NCHW" else (2, 2, 2, 6)
     x = net("Deconv", x, net.numbers(*shape), kernel_shape=(2, 2), strides=(2, 2), group=group, layout=layout)
-    turned(net.done(net("Depth2Space", x, block_h=2, block_w=2, is_inversed=True, layout=layout)), "NHWC" if layout == "NCHW" else "NCHW")
+    made = net("Depth2Space", x, block_h=2, block_w=2, is_inversed=True, layout=layout)
+    turned(net.done(made), "NHWC" if layout == "NCHW" else "NCHW")
 
 
 def test_a_filter_computed_at_run_time_is_permuted(network: Any, turned: Turn) -> None:
@@ -149,7 +150,8 @@ def test_every_op_that_runs_in_any_form(network: Any, turned: Turn) -> None:
     results = [
         net("Reverse", x, axes=(1, -1)), net("Roll", x, shifts=(1, 2), axes=(1, 3)), net("Tile", x, tile=(1, 2, 1, 3)),
         net("CumSum", x, axis=1), net("TopK", x, axis=1, k=2)[0], net("Normalize", x, axes=(1,)), net("RMSNorm", x, axis=-1),
-        net("Arg", x, axis=1, keepdims=False, mode="ArgMax"), net("Expand", net("Reduce", x, axes=(1,), mode="ReduceMax"), shape=(2, 3, 5, 6)),
+        net("Arg", x, axis=1, keepdims=False, mode="ArgMax"),
+        net("Expand", net("Reduce", x, axes=(1,), mode="ReduceMax"), shape=(2, 3, 5, 6)),
         net("Pack", x, x, axis=2), *net("Unpack", x, axis=1)[:2], net("Gather", x, np.array(2, np.int32), axis=1),
         net("Gather", x, np.array([2, 0], np.int32), axis=1), net("Squeeze", net("Unsqueeze", x, axes=(0, 3)), axes=(0,)),
         net("ReverseSequence", x, np.array([3, 5], np.int32), seq_axis=2, batch_axis=0),

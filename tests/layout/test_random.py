@@ -110,7 +110,8 @@ def _combine(g: Graph) -> Any:
 def _concat(g: Graph) -> Any:
     x = g.pick()
     axis = g.random.randrange(x.rank)
-    fitting = [v for v in g.values if v.rank == x.rank and v.shape[:axis] == x.shape[:axis] and v.shape[axis + 1 :] == x.shape[axis + 1 :]]
+    others = (*x.shape[:axis], *x.shape[axis + 1 :])
+    fitting = [v for v in g.values if v.rank == x.rank and (*v.shape[:axis], *v.shape[axis + 1 :]) == others]
     return g.emit("Concat", x, g.random.choice(fitting), axis=axis)
 
 

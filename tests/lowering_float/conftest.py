@@ -57,7 +57,8 @@ def check(module: Module, arrays: Sequence[np.ndarray], tolerance: float = 1e-5,
     lowered = lower(module)
     mine = list(run(lowered, given).values())
     judged = [mine]
-    if official and all(value.rank <= 6 for value in (*lowered.body_of_main.arguments, *lowered.body_of_main.terminator.operands)):
+    borders = (*lowered.body_of_main.arguments, *lowered.body_of_main.terminator.operands)
+    if official and all(value.rank <= 6 for value in borders):
         judged.append(run_official(lowered, arrays))
     for results in judged:
         for result, expected in zip(results, wanted, strict=True):
@@ -89,7 +90,8 @@ def same_op() -> Callable[..., Module]:
         tolerance: float = 1e-5, official: bool = True, **attributes: Any,
     ) -> Module:
         elements = [
-            element if element is not None and dtype_of(element) == array.dtype else element_type_of(array.dtype) for array in arrays]
+            element if element is not None and dtype_of(element) == array.dtype else element_type_of(array.dtype)
+            for array in arrays]
         given = [i for i in range(len(arrays)) if i not in constants]
 
         def make(builder: Builder, *arguments: Value) -> Any:
@@ -108,12 +110,12 @@ def same_op() -> Callable[..., Module]:
 def judge() -> Callable[..., None]:
     """`judge(operator, inputs, output, options, make, ...)`: what LiteRT's kernel gives, the lowered op of `make` gives.
 
-    `inputs` are (array, dtype, (scale, zero point) or None, constant); `types` those of the function's arguments.
+    `inputs` are (array, (scale, zero point) or None, whether it is constant); `types` those of the function's arguments.
     """
 
     def compare(
-        operator: str, inputs: Sequence[tuple[Any, ...]], output: tuple[Any, ...], options: dict[str, Any], make: Callable[..., Any],
-        types: Sequence[Type], steps: int = 0, reference: bool = True, version: int = 1,
+        operator: str, inputs: Sequence[tuple[Any, ...]], output: tuple[Any, ...], options: dict[str, Any],
+        make: Callable[..., Any], types: Sequence[Type], steps: int = 0, reference: bool = True, version: int = 1,
     ) -> None:
         litert = pytest.importorskip("ai_edge_litert.interpreter", reason="LiteRT is not installed")
         from transload_converters.tflite.writer import ModelWriter

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from transload.errors import ConversionError
-from transload.ir import Block, F32, Region, TensorType
+from transload.ir import F32, Block, Region, TensorType
 from transload.ir.build import Builder
 
 Same = Callable[..., Any]

@@ -57,7 +57,8 @@ def test_a_permute_of_dimensions_of_size_one_is_a_reshape(case: Case) -> None:
 def test_reverse_sequence(case: Case) -> None:
     if case.kind != "i1":  # GATHER takes no truth values
         for constants in ((), (1,)):
-            case("ReverseSequence", (5, 3, 2), more=[np.array([1, 5, 3], np.int32)], seq_axis=0, batch_axis=1, constants=constants)
+            lengths = np.array([1, 5, 3], np.int32)
+            case("ReverseSequence", (5, 3, 2), more=[lengths], seq_axis=0, batch_axis=1, constants=constants)
 
 
 def test_joining_and_cutting(case: Case) -> None:
@@ -130,7 +131,8 @@ def test_operands_of_other_quantized_types_are_rescaled(same: Same, sample: Any)
     arrays = [sample(np.int8, 2, 3), sample(np.int8, 2, 3)]
     same(lambda b, x, y: b.emit("top.Concat", x, y, axis=0, element=QUANTIZED), *arrays, types=types)
     same(lambda b, x, y: b.emit("top.Pack", x, y, axis=0, element=other), *arrays, types=types)
-    same(lambda b, x, y: b.emit("top.Concat", x, y, axis=0, element=QUANTIZED, do_relu=True, relu_limit=2.0), *arrays, types=types)
+    clamped = {"do_relu": True, "relu_limit": 2.0}
+    same(lambda b, x, y: b.emit("top.Concat", x, y, axis=0, element=QUANTIZED, **clamped), *arrays, types=types)
 
 
 def test_more_tensors_than_an_operator_takes(same: Same, normal: Any) -> None:

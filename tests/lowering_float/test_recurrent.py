@@ -10,7 +10,7 @@ import pytest
 
 from transload.ir import TensorType, element_type_of
 
-T, N, I, H = 3, 2, 3, 4  # noqa: E741 - the names of the formulas
+T, N, I, H = 3, 2, 3, 4
 GATES = {"LSTM": 4, "GRU": 3, "RNN": 1}
 
 
@@ -49,5 +49,5 @@ def test_layers(same: Callable[..., Any], normal: Any, name: str, direction: str
 ])
 def test_other_activations(same_op: Callable[..., Any], normal: Any, activations: list[str]) -> None:
     same_op(
-        "LSTM", normal(T, N, I), normal(1, 4 * H, I), normal(1, 4 * H, H), constants=[1, 2], hidden_size=H, activations=activations,
-        activation_alpha=(0.3, 1.2, 0.5), activation_beta=(0.4, 0.9, 0.1), tolerance=3e-5)
+        "LSTM", normal(T, N, I), normal(1, 4 * H, I), normal(1, 4 * H, H), constants=[1, 2], hidden_size=H,
+        activations=activations, activation_alpha=(0.3, 1.2, 0.5), activation_beta=(0.4, 0.9, 0.1), tolerance=3e-5)

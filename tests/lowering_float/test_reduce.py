@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from transload.ir import F32, I8, I16, I32, QuantType, TensorType, UI8
+from transload.ir import F32, I8, I16, I32, UI8, QuantType, TensorType
 
 Same = Callable[..., Any]
 
@@ -19,7 +19,8 @@ MODES = [
 
 
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize(("axes", "keepdims"), [((1, 2), True), ((-1,), False), ((0, 1, 2, 3), False), ((0, 2), True), ((), True)])
+@pytest.mark.parametrize(("axes", "keepdims"), [
+    ((1, 2), True), ((-1,), False), ((0, 1, 2, 3), False), ((0, 2), True), ((), True)])
 def test_floats(same_op: Same, normal: Any, mode: str, axes: tuple[int, ...], keepdims: bool) -> None:
     x = normal(2, 3, 4, 5)
     same_op("Reduce", np.abs(x) + 0.1 if mode == "ReduceLogSum" else x, axes=axes, keepdims=keepdims, mode=mode)
@@ -78,7 +79,9 @@ def _pair(scale: float, zero_point: int, dtype: str) -> tuple[float, int]:
     return scale, {"int8": zero_point, "int16": 0, "uint8": zero_point + 100}[dtype]
 
 
-def _judge(judge: Any, operator: str, mode: str, dtype: str, shape: Any, axes: Any, keepdims: bool, pairs: Any, **how: Any) -> None:
+def _judge(
+    judge: Any, operator: str, mode: str, dtype: str, shape: Any, axes: Any, keepdims: bool, pairs: Any, **how: Any,
+) -> None:
     numpy_type, stored = STORED[dtype]
     limits = np.iinfo(numpy_type)
     x = np.random.default_rng(0).integers(limits.min, limits.max + 1, shape).astype(numpy_type)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from transload.ir import F32, I8, I16, QuantType, TensorType, UI8
+from transload.ir import F32, I8, I16, UI8, QuantType, TensorType
 
 Same = Callable[..., Any]
 
@@ -37,7 +37,8 @@ def test_weights_beyond_the_border_and_wider_kernels(same_op: Same, normal: Any)
 def test_scales_of_their_own(same_op: Same, normal: Any) -> None:
     x = normal(2, 4, 5, 3)
     same_op("Interp", x, sizes=(7, 11), scales=(1.8, 2.3), mode="linear", layout="NHWC")
-    same_op("Interp", x, sizes=(9, 12), scales=(2.37, 2.5), mode="nearest", coord_mode="asymmetric", nearest_mode="floor", layout="NHWC")
+    how = {"mode": "nearest", "coord_mode": "asymmetric", "nearest_mode": "floor"}
+    same_op("Interp", x, sizes=(9, 12), scales=(2.37, 2.5), layout="NHWC", **how)
     same_op("Interp", x, sizes=(9, 12), scales=(2.3700001, 2.5), mode="linear", layout="NHWC")
 
 

@@ -233,6 +233,51 @@ def test_unknown_custom_operator(write: Callable[..., bytes], load: Callable[...
     assert str(op.attribute("options")["custom_option"]) == '#tfl<const_bytes : "0x0102">'
 
 
+# --- boxes and spectra
+
+
+@pytest.mark.parametrize("sigma", [None, 0.0, 0.5])
+def test_non_max_suppression(sigma: float | None, write: Callable[..., bytes], judge: Callable[..., Module]) -> None:
+    generator = np.random.default_rng(4)
+    count, wanted = 30, 12
+    scalars = [((), F, np.float32(0.45)), ((), F, np.float32(0.3))] + ([((), F, np.float32(sigma))] if sigma is not None else [])
+    outputs = [((wanted,), "int32"), *([((wanted,), F)] if sigma is not None else []), ((), "int32")]
+    content = write(
+        "NON_MAX_SUPPRESSION_V4" if sigma is None else "NON_MAX_SUPPRESSION_V5",
+        [((count, 4), F), ((count,), F), ((), "int32", np.int32(wanted)), *scalars],
+        outputs,
+    )
+    corners = generator.uniform(0, 1, (count, 2))
+    other = corners + generator.uniform(-0.4, 0.4, (count, 2))  # any two opposite corners
+    boxes = np.concatenate([corners, other], axis=1).astype(np.float32)
+    judge(content, {"in0": boxes, "in1": generator.permutation(count).astype(np.float32) / count}, tolerance=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("size", "lengths"), [((3, 1, 16), (1, 16)), ((2, 1, 13), (1, 8)), ((2, 1, 13), (1, 16)), ((4, 8), (4, 8))]
+)
+@pytest.mark.parametrize("what", ["COMPLEX_ABS", "REAL", "IMAG"])
+def test_spectrum(what: str, size: tuple[int, ...], lengths: tuple[int, int], judge: Callable[..., Module]) -> None:
+    """A real Fourier transform, reshaped, and its size or a part of it."""
+    model = ModelWriter()
+    x, n = model.add_tensor("x", size, F), model.add_tensor("n", (2,), "int32", lengths)
+    shape = (*size[:-2], lengths[0], lengths[1] // 2 + 1)
+    flat = (int(np.prod(shape)),)
+    spectrum, target = model.add_tensor("spectrum", shape, "complex64"), model.add_tensor("flat", (1,), "int32", flat)
+    lined, out = model.add_tensor("lined", flat, "complex64"), model.add_tensor("out", flat, F)
+    model.add_operator("RFFT2D", [x, n], [spectrum])
+    model.add_operator("RESHAPE", [spectrum, target], [lined])
+    model.add_operator(what, [lined], [out])
+    model.inputs, model.outputs = [x], [out]
+    judge(model.finish(), tolerance=1e-6)
+
+
+def test_complex_result(load: Callable[..., Module], write: Callable[..., bytes]) -> None:
+    content = write("RFFT2D", [((1, 8), F), ((2,), "int32", [1, 8])], [((1, 5), "complex64")])
+    with pytest.raises(ConversionError, match="complex numbers cannot be a result"):
+        legalize(load(content))
+
+
 # --- refusals: all at once, each with a reason and a hint
 
 

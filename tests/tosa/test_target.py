@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from transload.convert_model import target_options
+from transload.errors import UsageError
 from transload.ir import BF16, F32, I8, I16, I32, UI8, Module, QuantType, TensorType, new_module, set_results
 from transload.ir.build import Builder
 from transload.plugin_host import host
@@ -132,7 +134,8 @@ def test_operators_of_1_1_need_that_version(target: Any, tmp_path: Path) -> None
 
 @pytest.mark.parametrize(("name", "value"), [("tosa_version", "0.80"), ("constants", "yes"), ("level", "9")])
 def test_options_that_cannot_be(name: str, value: str, target: Any) -> None:
-    assert any(finding.what == f"option {name}" for finding in target.check(network(), settings(target, **{name: value})))
+    with pytest.raises(UsageError, match=name):
+        target_options(target, {name: value})
 
 
 def test_int16_needs_its_extension(target: Any, tmp_path: Path) -> None:

@@ -252,7 +252,7 @@ class _SubgraphReader:
             raise UsageError(
                 f"input {name!r} has {len(tensor.shape)} dimensions; the shape {list(wanted.shape)} has {len(wanted.shape)}",
                 hint=f"the model's own shape is {_shape_text(tensor.signature)}")
-        if None in wanted.shape or min(wanted.shape, default=1) < 0:  # type: ignore[type-var]
+        if any(size is None or size < 0 for size in wanted.shape):
             raise UsageError(f"the shape {_shape_text(wanted.shape)} wanted for input {name!r} is not static")
         plain = own.element.storage if isinstance(own.element, QuantType) else own.element
         if not isinstance(wanted.element, NoneType) and wanted.element not in (own.element, plain):

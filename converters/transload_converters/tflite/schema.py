@@ -18,10 +18,18 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
-from flatbuffers import number_types
-from tflite.BuiltinOperator import BuiltinOperator
-from tflite.BuiltinOptions import BuiltinOptions
-from tflite.BuiltinOptions2 import BuiltinOptions2
+
+from transload.errors import UsageError
+
+try:
+    from flatbuffers import number_types
+    from tflite.BuiltinOperator import BuiltinOperator
+    from tflite.BuiltinOptions import BuiltinOptions
+    from tflite.BuiltinOptions2 import BuiltinOptions2
+except ModuleNotFoundError as error:
+    raise UsageError(
+        f"TFLite models need the package {error.name!r}, which is not installed",
+        hint="pip install 'transload[tflite]'") from None
 
 __all__ = [
     "ENUMERATIONS", "OptionField", "enumeration", "generated_module", "operator_code", "operators", "option_fields",

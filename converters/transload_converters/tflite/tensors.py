@@ -179,6 +179,7 @@ def constant_data(tensor: Tensor, buffer: Table) -> Any:
     storage = element.storage if isinstance(element, QuantType) else element
     count = math.prod(shape)
     bits = storage.width if isinstance(storage, IntegerType) and storage.width in (2, 4) else 0
+    signed = not (isinstance(storage, IntegerType) and storage.unsigned)
     dtype = dtype_of(storage)
     needed = (count * bits + 7) // 8 if bits else count * dtype.itemsize
     if needed != n_bytes:
@@ -186,7 +187,7 @@ def constant_data(tensor: Tensor, buffer: Table) -> Any:
             f"constant {tensor.name!r} of shape {list(shape)} and type {storage} takes {needed} bytes; its buffer has {n_bytes}")
     if bits == 4:
         packed = np.frombuffer(file.data, np.uint8, n_bytes, start)
-        return Packed4Data(packed, shape, signed=not storage.unsigned)
+        return Packed4Data(packed, shape, signed=signed)
     if bits == 2:
         packed = np.frombuffer(file.data, np.uint8, n_bytes, start)
         return LazyData(lambda: _unpack2(packed, shape).astype(dtype), shape, dtype)

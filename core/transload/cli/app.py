@@ -14,7 +14,7 @@ app = typer.Typer(
     help="Take a trained model from any framework, correct and fast, onto any chip.",
 )
 
-Model = Annotated[Path, typer.Argument(help="The model's file.", show_default=False)]
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help="The model's file.", show_default=False)]
 Inputs = Annotated[
     list[str] | None,
     typer.Option("--input", metavar="NAME:SHAPE[:DTYPE]", help="Fix an input's shape: image:1x3x224x224, step:scalar:int64. Repeatable.")]

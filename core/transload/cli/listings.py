@@ -41,7 +41,7 @@ def plugins_command(json: bool) -> int:
 def targets_command(json: bool) -> int:
     rows = []
     for name, target in host().targets.items():
-        options = {key: {"type": kind.__name__, "default": default, "doc": doc} for key, (kind, default, doc) in target.options().items()}
+        options = {key: {"type": type_text(kind), "default": default, "doc": doc} for key, (kind, default, doc) in target.options().items()}
         rows.append({"name": name, "doc": target.doc, "accepts": list(target.accepts), "options": options, "unavailable": target.available()})
     if json:
         print(json_module.dumps(rows, indent=2, default=str))
@@ -51,6 +51,11 @@ def targets_command(json: bool) -> int:
          Text(row["unavailable"], "yellow") if row["unavailable"] else Text("ready", "green"))
         for row in rows]))
     return 0
+
+
+def type_text(kind: type | tuple[str, ...]) -> str:
+    """An option's type, or the words to choose from."""
+    return " or ".join(kind) if isinstance(kind, tuple) else kind.__name__
 
 
 def passes_command(json: bool) -> int:
@@ -112,12 +117,19 @@ def describe(declaration: Any) -> dict[str, Any]:
         "name": declaration.name, "doc": declaration.doc, "traits": sorted(declaration.traits),
         "operands": [slot(s) for s in declaration.operands], "results": [slot(s) for s in declaration.results],
         "attributes": [
-            {"name": key, "type": a.kind.name, "default": "required" if isinstance(a.default, Required) else a.default, "doc": a.doc}
+            {"name": key, "type": a.kind.name, "default": _default_text(a.default), "doc": a.doc}
             for key, a in declaration.attributes.items()],
         "regions": [{"name": r.name, "doc": r.doc} for r in declaration.regions],
         "constraints": [c.doc for c in declaration.constraints],
         "infers_types": declaration.infer is not None, "has_kernel": kernel is not None,
     }
+
+
+def _default_text(default: Any) -> Any:
+    """A default as it can be shown; one that is computed from the op, by what its function says of itself."""
+    if isinstance(default, Required):
+        return "required"
+    return (default.__doc__ or default.__name__.strip("_").replace("_", " ")) if callable(default) else default
 
 
 def _show_op(op: dict[str, Any]) -> None:

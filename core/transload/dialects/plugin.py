@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..hookspecs import hookimpl
-from ..plugin import DialectSpec, Engine, Metric, Pass
+from ..plugin import DialectSpec, Engine, Metric, Pass, Reader, Writer
 
 _PASSES = "transload.passes"
 
@@ -17,6 +17,16 @@ def register_dialects(register: Any) -> None:
     register(DialectSpec(
         "top", "transload.dialects.top:TOP", "transload.dialects.top.kernels:KERNELS", "The hub: hardware-independent operations.",
         canonicalize="transload.dialects.top.canonicalize:TABLE"))
+
+
+@hookimpl
+def register_readers(register: Any) -> None:
+    register(Reader("mlir", "builtin", (".mlir",), "transload.text.files:read", "transload.text.files:detect", "MLIR text in generic form."))
+
+
+@hookimpl
+def register_writers(register: Any) -> None:
+    register(Writer("mlir", "builtin", (".mlir",), "transload.text.files:write", "MLIR text in generic form."))
 
 
 @hookimpl

@@ -37,8 +37,13 @@ class Module(Op):
         return {op.attributes["sym_name"]: op for op in self.body if op.name == "func.func"}
 
     def function(self, name: str = "main") -> Op:
-        """The function called `name`; `UsageError` lists what there is where it is not there."""
+        """The function called `name`; `UsageError` lists what there is where it is not there.
+
+        `main` is also the only function of a module, whatever it is called.
+        """
         functions = self.functions
+        if name == "main" and len(functions) == 1:
+            return next(iter(functions.values()))
         if name not in functions:
             there = ", ".join(functions) or "none"
             raise UsageError(f"the module has no function {name!r}", hint=f"functions: {there}")

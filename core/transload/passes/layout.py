@@ -7,7 +7,7 @@ about; instead each op's form is chosen:
 
 1. forwards, list the options of every op, from the forms that its operands may have (`layout_rules`).
    A Permute is no op here: its result is its operand, seen through an order;
-2. backwards, price every form of every value: the elements that would have to be moved behind it;
+2. backwards, price every form of every value: what would have to be moved behind it;
 3. forwards, take for each op the cheapest option, given the forms its operands exist in by now, and
    rewrite it in place. A Permute is made only where a value is needed in a form it does not exist in,
    once for all who need it; constants are permuted at once.
@@ -29,7 +29,17 @@ from ..ir import Block, FusedLocation, Module, Op, QuantType, TensorType, Value,
 from ..ir.build import Builder, constant_of, part_location
 from ..ir.constants import Dense, LazyData, SplatData
 from .layout_forms import (
-    Form, Shape, after_permute, channels_first, channels_last, compose, is_plain, order_between, plain, same_memory, stored_shape,
+    Form,
+    Shape,
+    after_permute,
+    channels_first,
+    channels_last,
+    compose,
+    is_plain,
+    order_between,
+    plain,
+    same_memory,
+    stored_shape,
     volume,
 )
 from .layout_options import Option
@@ -39,6 +49,8 @@ __all__ = ["change_layout"]
 
 CANDIDATES = 6
 """How many forms of one value are considered."""
+OVERHEAD = 4096
+"""What a Permute costs besides the elements it moves, in elements: few of them matter more than small ones."""
 
 
 def change_layout(module: Module, to: str = "NHWC") -> bool:
@@ -240,21 +252,21 @@ class _FunctionLayout:
             self._price_of(result, form) for result, form in zip(op.results, option.results, strict=True) if form is not None)
 
     def _price_of(self, value: Value, form: Form) -> int:
-        """Elements to be moved behind `value` if it is made in `form`: each conversion once, however many ask for it."""
+        """What is to be paid behind `value` if it is made in `form`: each conversion once, however many ask for it."""
         price = self.moved_behind.get(value, {}).get(form, 0)
         for wanted, tail in self.asked.get(value, {}).get(form, ()):
             price += self._conversion(form, _Need(value, wanted, tail))
         return price
 
     def _conversion(self, form: Form, need: _Need) -> int:
-        """Elements to be moved to meet a need from the base value in `form`."""
+        """What it costs to meet a need from the base value in `form`: nothing, or the elements to be moved and the overhead."""
         if need.base in self.constants:
             return 0
         shape = self.shapes[need.base]
-        price = 0 if same_memory(shape, form, need.form) else volume(shape)
+        price = 0 if same_memory(shape, form, need.form) else volume(shape) + OVERHEAD
         if need.tail is not None:
             own = _padded(stored_shape(shape, need.form), len(need.tail))
-            price += 0 if same_memory(own, plain(len(own)), need.tail) else volume(shape)
+            price += 0 if same_memory(own, plain(len(own)), need.tail) else volume(shape) + OVERHEAD
         return price
 
     # --- 3. choice
@@ -280,7 +292,7 @@ class _FunctionLayout:
         return options[0] if len(options) == 1 else min(options, key=lambda option: self._price_now(op, option))
 
     def _price_now(self, op: Op, option: Option) -> tuple[int, int]:
-        """Elements to be moved for the operands and behind the results; how many Permutes must be made now."""
+        """What is to be paid for the operands and behind the results; how many Permutes must be made now."""
         price, made = self._price_of_results(op, option), 0
         paid: set[Any] = set()
         for need in self._needs(op, option):

@@ -22,7 +22,9 @@ from . import (
     reduce,
     resize,
     slicing,
+    spectral,
     stablehlo,
+    suppression,
     svdf,
     unsupported,
     variables,
@@ -31,9 +33,9 @@ from . import (
 __all__ = ["TABLE", "legalize"]
 
 TABLE = (
-    constants.TABLE + elementwise.TABLE + activation.TABLE + conv.TABLE + matmul.TABLE + pool.TABLE + reduce.TABLE
-    + movement.TABLE + slicing.TABLE + gather.TABLE + resize.TABLE + quantization.TABLE + recurrent.TABLE + svdf.TABLE
-    + control.TABLE + variables.TABLE + custom.TABLE + stablehlo.TABLE + unsupported.TABLE
+    spectral.TABLE + constants.TABLE + elementwise.TABLE + activation.TABLE + conv.TABLE + matmul.TABLE + pool.TABLE
+    + reduce.TABLE + movement.TABLE + slicing.TABLE + gather.TABLE + resize.TABLE + quantization.TABLE + recurrent.TABLE
+    + svdf.TABLE + control.TABLE + variables.TABLE + custom.TABLE + suppression.TABLE + stablehlo.TABLE + unsupported.TABLE
 )
 """The rewrite of each op of `tfl`."""
 

@@ -1,8 +1,6 @@
 """The custom operator TFLite_Detection_PostProcess: boxes decoded, and the best kept of those that overlap.
 
-Non-maximum suppression chooses, as often as boxes are wanted, the box with the greatest score, and drops those that
-overlap it too much. The number of boxes is an option, so the loop is written out; each step is arithmetic on
-whole tensors, which any target can run. Places for which no box is left hold zeros.
+Places for which no box is left hold zeros.
 
 Source: `tensorflow/lite/kernels/detection_postprocess.cc`.
 """
@@ -10,22 +8,18 @@ Source: `tensorflow/lite/kernels/detection_postprocess.cc`.
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import F32, I32, Op, Value
+from transload.ir import F32, Op, Value
 from transload.rewrite import Rewriter
 
 from ..operators import bytes_of
-from .common import is_float, limited, scalar, static_shape
+from .common import is_float, scalar, static_shape
+from .suppression import DROPPED, count_true, race
 
 __all__ = ["detection_postprocess"]
-
-_DROPPED = -1e30
-"""Score of a box that is out of the race."""
-_MOST_STEPS = 512
 
 
 @dataclasses.dataclass(frozen=True)
@@ -110,7 +104,8 @@ def _fast(rw: Rewriter, boxes: Value, scores: Value, options: _Options) -> tuple
     best, classes = rw.emit("top.TopK", scores, axis=-1, k=per_box)
     count = static_shape(boxes, "the boxes")[0]
     first = rw.emit("top.Slice", best, offset=(0, 0), ends=(count, 1), steps=(1, 1))
-    places, alive = _suppress(rw, boxes, rw.emit("top.Permute", first, order=(1, 0)), options, options.max_detections)
+    running = _running(rw, rw.emit("top.Permute", first, order=(1, 0)), options)
+    places, _, alive = race(rw, boxes, running, options.max_detections, options.nms_iou_threshold)
     places = rw.emit("top.Reshape", places, shape=(-1,))
     mask = rw.emit("top.Reshape", alive, shape=(-1, 1))
     zero = scalar(rw, 0.0)
@@ -123,20 +118,19 @@ def _fast(rw: Rewriter, boxes: Value, scores: Value, options: _Options) -> tuple
         rw.emit("top.Reshape", chosen, shape=(1, total, 4)),
         rw.emit("top.Reshape", rw.emit("top.Where", mask, kinds, zero), shape=(1, total)),
         rw.emit("top.Reshape", rw.emit("top.Where", mask, rw.emit("top.Gather", best, places), zero), shape=(1, total)),
-        _count(rw, mask))
+        count_true(rw, mask, (0,)))
 
 
 def _regular(rw: Rewriter, boxes: Value, scores: Value, options: _Options) -> tuple[Value, ...]:
     """A race for each class, then the best of all classes together."""
     steps = min(options.detections_per_class, options.max_detections)
     by_class = rw.emit("top.Permute", scores, order=(1, 0))
-    places, alive = _suppress(rw, boxes, by_class, options, steps)
-    held = rw.emit("top.GatherElements", by_class, places, axis=1)
-    ranked = rw.emit("top.Where", alive, held, scalar(rw, _DROPPED))
+    places, held, alive = race(rw, boxes, _running(rw, by_class, options), steps, options.nms_iou_threshold)
+    ranked = rw.emit("top.Where", alive, held, scalar(rw, DROPPED))
     total = options.num_classes * steps
     best, where = rw.emit(
         "top.TopK", rw.emit("top.Reshape", ranked, shape=(total,)), axis=0, k=min(options.max_detections, total))
-    mask = rw.emit("top.Compare", best, scalar(rw, _DROPPED / 2), mode="Greater")
+    mask = rw.emit("top.Compare", best, scalar(rw, DROPPED / 2), mode="Greater")
     zero = scalar(rw, 0.0)
     chosen = rw.emit("top.Gather", boxes, rw.emit("top.Gather", rw.emit("top.Reshape", places, shape=(total,)), where))
     names = rw.constant(np.repeat(np.arange(options.num_classes, dtype=np.float32), steps))
@@ -145,7 +139,7 @@ def _regular(rw: Rewriter, boxes: Value, scores: Value, options: _Options) -> tu
         _filled(rw, rw.emit("top.Where", rw.emit("top.Unsqueeze", mask, axes=(1,)), chosen, zero), taken, options, (4,)),
         _filled(rw, rw.emit("top.Where", mask, rw.emit("top.Gather", names, where), zero), taken, options, ()),
         _filled(rw, rw.emit("top.Where", mask, best, zero), taken, options, ()),
-        _count(rw, rw.emit("top.Unsqueeze", mask, axes=(1,))))
+        count_true(rw, rw.emit("top.Unsqueeze", mask, axes=(1,)), (0,)))
 
 
 def _filled(rw: Rewriter, value: Value, taken: int, options: _Options, rest: tuple[int, ...]) -> Value:
@@ -156,56 +150,7 @@ def _filled(rw: Rewriter, value: Value, taken: int, options: _Options, rest: tup
     return rw.emit("top.Reshape", value, shape=(1, options.max_detections, *rest))
 
 
-def _count(rw: Rewriter, mask: Value) -> Value:
-    """How many places of [M, 1] hold a box, as a float [1]."""
-    ones = rw.emit("top.Cast", mask, element=F32)
-    return rw.emit("top.Reduce", ones, axes=(0,), keepdims=False, mode="ReduceSum")
-
-
-def _suppress(rw: Rewriter, boxes: Value, scores: Value, options: _Options, steps: int) -> tuple[Value, Value]:
-    """Race the boxes [N, 4] in each row of scores [R, N]: which box won each step [R, steps], and whether one did."""
-    n_rows, count = static_shape(scores, "the scores")
-    limited(steps, "the number of detections", _MOST_STEPS)
-    dropped = scalar(rw, _DROPPED)
+def _running(rw: Rewriter, scores: Value, options: _Options) -> Value:
+    """The scores with those below the threshold out of the race."""
     enough = rw.emit("top.Compare", scores, scalar(rw, options.nms_score_threshold), mode="GreaterOrEqual")
-    running = rw.emit("top.Where", enough, scores, dropped)
-    edges = [rw.emit("top.Reshape", edge, shape=(1, count)) for edge in rw.emit("top.Split", boxes, axis=1, split_size=(1,) * 4)]
-    areas = _area(rw, edges)
-    numbers = rw.constant(np.arange(count, dtype=np.int32)[None])
-    places, alive = [], []
-    for _ in range(steps):
-        place = rw.emit("top.Arg", running, axis=1, keepdims=True, mode="ArgMax", element=I32)
-        best = rw.emit("top.Reduce", running, axes=(1,), mode="ReduceMax")
-        places.append(place)
-        alive.append(rw.emit("top.Compare", best, scalar(rw, _DROPPED / 2), mode="Greater"))
-        box = rw.emit("top.Gather", boxes, rw.emit("top.Reshape", place, shape=(n_rows,)))
-        overlaps = _overlaps(rw, edges, areas, rw.emit("top.Split", box, axis=1, split_size=(1,) * 4))
-        close = rw.emit("top.Compare", overlaps, scalar(rw, options.nms_iou_threshold), mode="Greater")
-        itself = rw.emit("top.Compare", numbers, place, mode="Equal")
-        running = rw.emit("top.Where", rw.emit("top.LogicalOr", close, itself), dropped, running)
-    if steps == 1:
-        return places[0], alive[0]
-    return rw.emit("top.Concat", *places, axis=1), rw.emit("top.Concat", *alive, axis=1)
-
-
-def _area(rw: Rewriter, edges: Any) -> Value:
-    top, left, bottom, right = edges
-    return rw.emit("top.Mul", rw.emit("top.Sub", bottom, top), rw.emit("top.Sub", right, left))
-
-
-def _overlaps(rw: Rewriter, edges: Any, areas: Value, chosen: Any) -> Value:
-    """Intersection over union of the chosen box of each row [R, 1] with every box [1, N]; 0 where one has no area."""
-    zero = scalar(rw, 0.0)
-    top, left = (rw.emit("top.Max", edge, own) for edge, own in zip(edges[:2], chosen[:2], strict=True))
-    bottom, right = (rw.emit("top.Min", edge, own) for edge, own in zip(edges[2:], chosen[2:], strict=True))
-    height = rw.emit("top.Max", rw.emit("top.Sub", bottom, top), zero)
-    width = rw.emit("top.Max", rw.emit("top.Sub", right, left), zero)
-    shared = rw.emit("top.Mul", height, width)
-    own_area = _area(rw, chosen)
-    union = rw.emit("top.Sub", rw.emit("top.Add", areas, own_area), shared)
-    positive = rw.emit(
-        "top.LogicalAnd", rw.emit("top.Compare", areas, zero, mode="Greater"),
-        rw.emit("top.Compare", own_area, zero, mode="Greater"))
-    # Where an area is 0 the union may be, too: divide by 1 there.
-    safe = rw.emit("top.Where", positive, union, scalar(rw, 1.0))
-    return rw.emit("top.Where", positive, rw.emit("top.Div", shared, safe), zero)
+    return rw.emit("top.Where", enough, scores, scalar(rw, DROPPED))

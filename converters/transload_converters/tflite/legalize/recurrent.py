@@ -111,7 +111,7 @@ def _sequence(op: Op, rw: Rewriter, lstm: Lstm) -> Value:
         peephole = _directed(rw, rw.emit("top.Concat", *(part or zeros for part in (p_i, p_o, p_f)), axis=0))
     state, cell = (_state(rw, lstm, part) for part in (lstm.state, lstm.cell))
     activation = _ONNX_ACTIVATIONS[lstm.activation]
-    affine = {"activation_alpha": (1.0, 1.0), "activation_beta": (0.0, 0.0)} if activation == "Affine" else {}
+    affine: dict[str, Any] = {"activation_alpha": (1.0, 1.0), "activation_beta": (0.0, 0.0)} if activation == "Affine" else {}
     output, _, _ = rw.emit(
         "top.LSTM", lstm.value, _directed(rw, rw.emit("top.Concat", w_i, w_o, w_f, w_c, axis=0)),
         _directed(rw, rw.emit("top.Concat", r_i, r_o, r_f, r_c, axis=0)), _directed(rw, bias), state, cell, peephole,
@@ -171,7 +171,7 @@ def unidirectional_sequence_rnn(op: Op, rw: Rewriter) -> Value:
     hidden = static_shape(recurrent, "the recurrent weights", 2)[0]
     both = rw.emit("top.Concat", bias, rw.constant(np.zeros(hidden, np.float32)), axis=0)
     name = _ONNX_ACTIVATIONS[activation]
-    affine = {"activation_alpha": (1.0,), "activation_beta": (0.0,)} if name == "Affine" else {}
+    affine: dict[str, Any] = {"activation_alpha": (1.0,), "activation_beta": (0.0,)} if name == "Affine" else {}
     time_major = op.attribute("time_major")
     output, _ = rw.emit(
         "top.RNN", value, _directed(rw, weights), _directed(rw, recurrent), _directed(rw, both), hidden_size=hidden,

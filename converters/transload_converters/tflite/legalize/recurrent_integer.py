@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -18,8 +20,8 @@ from transload.errors import Unsupported
 from transload.ir import F32, I16, I32, Op, QuantType, Type, Value, dtype_of
 from transload.rewrite import Rewriter
 
-from .common import limited, quant_per_tensor, static_shape, typed_bias
-from .recurrent_steps import MOST_STEPS, Lstm
+from .common import quant_per_tensor, static_shape, typed_bias
+from .recurrent_steps import Lstm, input_sums
 
 __all__ = ["integer_lstm"]
 
@@ -43,20 +45,18 @@ def integer_lstm(op: Op, rw: Rewriter, lstm: Lstm) -> Value:
     if lstm.activation not in ("TANH",):
         raise Unsupported(f"an LSTM of integers has the activation TANH, not {lstm.activation}")
     types = _types(op, lstm)
-    axis = lstm.time_axis
-    limited(static_shape(lstm.value, "the input", 3)[axis], "the number of steps", MOST_STEPS)
-    steps = rw.emit("top.Unpack", lstm.value, axis=axis)
-    inputs = [steps] if isinstance(steps, Value) else list(steps)
-    batch = static_shape(inputs[0], "the input", 2)[0]
+    batch = static_shape(lstm.value, "the input", 3)[1 - lstm.time_axis]
+    inputs = input_sums(rw, lstm, [
+        _product(rw, lstm.value, weights, bias, _GATE_SUM) for weights, bias in zip(lstm.weights, lstm.biases, strict=True)])
     n_cells = static_shape(lstm.weights[3], "the weights", 2)[0]  # type: ignore[arg-type]
     n_outputs = static_shape(lstm.recurrent[3], "the recurrent weights", 2)[1]  # type: ignore[arg-type]
     state = lstm.state or _zeros(rw, (batch, n_outputs), types.output)
     cell = lstm.cell or _zeros(rw, (batch, n_cells), types.cell)
     outputs = []
-    for value in inputs:
-        state, cell = _step(rw, lstm, types, value, state, cell)
+    for sums in inputs:
+        state, cell = _step(rw, lstm, types, sums, state, cell)
         outputs.append(state)
-    return rw.emit("top.Pack", *outputs, axis=axis, element=op.results[0].element)
+    return rw.emit("top.Pack", *outputs, axis=lstm.time_axis, element=op.results[0].element)
 
 
 def _types(op: Op, lstm: Lstm) -> _Types:
@@ -65,7 +65,7 @@ def _types(op: Op, lstm: Lstm) -> _Types:
     cell = quant_per_tensor(op.operands[19], "the cell state of an LSTM of integers")
     if cell.storage != I16 or not math.log2(cell.scale).is_integer():
         raise Unsupported(f"the cell state is {cell}, and should be int16 with a power of two as scale")
-    hidden: Type = output
+    hidden: Type | None = output
     if lstm.projection is not None:
         noted = op.attribute("effective_hidden_scale_intermediate")
         hidden = getattr(noted, "element", None)
@@ -78,14 +78,20 @@ def _zeros(rw: Rewriter, shape: tuple[int, ...], element: QuantType) -> Value:
     return rw.constant(np.full(shape, element.zero_point, dtype_of(element)), element=element)
 
 
-def _step(rw: Rewriter, lstm: Lstm, types: _Types, value: Value, state: Value, cell: Value) -> tuple[Value, Value]:
+def _product(rw: Rewriter, value: Value, weights: Value | None, bias: Value | None, element: QuantType) -> Value | None:
+    """A matrix product with a bias, rounded to `element`; None for an absent gate."""
+    if weights is None:
+        return None
+    return rw.emit("top.MatMul", value, weights, _bias(rw, bias, value, weights), right_transpose=True, element=element)
+
+
+def _step(
+    rw: Rewriter, lstm: Lstm, types: _Types, inputs: Sequence[Value | None], state: Value, cell: Value,
+) -> tuple[Value, Value]:
     """One step: the next output state and cell."""
     def gate(index: int, peephole: Value | None, seen: Value, function: str = "top.Sigmoid") -> Value:
-        weights, recurrent = lstm.weights[index], lstm.recurrent[index]
-        bias = _bias(rw, lstm.biases[index], value, weights)
-        sums = rw.emit("top.MatMul", value, weights, bias, right_transpose=True, element=_GATE_SUM)
-        again = rw.emit("top.MatMul", state, recurrent, right_transpose=True, element=_GATE_SUM)
-        sums = rw.emit("top.Add", sums, again, element=_GATE_SUM)
+        again = _product(rw, state, lstm.recurrent[index], None, _GATE_SUM)
+        sums = rw.emit("top.Add", inputs[index], again, element=_GATE_SUM)
         if peephole is not None:
             sums = rw.emit("top.Add", sums, rw.emit("top.Mul", seen, peephole, element=_GATE_SUM), element=_GATE_SUM)
         return rw.emit(function, sums, element=_GATE)
@@ -103,11 +109,10 @@ def _step(rw: Rewriter, lstm: Lstm, types: _Types, value: Value, state: Value, c
     if lstm.cell_clip > 0:
         cell = rw.emit("top.Clip", cell, min=-lstm.cell_clip, max=lstm.cell_clip, element=types.cell)
     out = gate(3, peephole_o, cell)
-    hidden = rw.emit("top.Mul", out, rw.emit("top.Tanh", cell, element=_GATE), element=types.hidden)
+    hidden: Value = rw.emit("top.Mul", out, rw.emit("top.Tanh", cell, element=_GATE), element=types.hidden)
     if lstm.projection is None:
         return hidden, cell
-    bias = _bias(rw, lstm.projection_bias, hidden, lstm.projection)
-    projected = rw.emit("top.MatMul", hidden, lstm.projection, bias, right_transpose=True, element=types.output)
+    projected: Any = _product(rw, hidden, lstm.projection, lstm.projection_bias, types.output)
     if lstm.projection_clip > 0:
         projected = rw.emit("top.Clip", projected, min=-lstm.projection_clip, max=lstm.projection_clip, element=types.output)
     return projected, cell

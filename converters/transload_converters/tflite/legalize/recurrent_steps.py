@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +13,7 @@ from transload.rewrite import Rewriter
 
 from .common import activate, limited, scalar, static_shape
 
-__all__ = ["MOST_STEPS", "Lstm", "unrolled_lstm"]
+__all__ = ["MOST_STEPS", "Lstm", "input_sums", "unrolled_lstm"]
 
 MOST_STEPS = 4096
 """How many steps are written out one by one."""
@@ -51,31 +53,44 @@ class Lstm:
 
 def unrolled_lstm(op: Op, rw: Rewriter, lstm: Lstm) -> Value:
     """The hidden states of all steps, in the layout of the input."""
-    axis = lstm.time_axis
-    limited(static_shape(lstm.value, "the input", 3)[axis], "the number of steps", MOST_STEPS)
-    steps = rw.emit("top.Unpack", lstm.value, axis=axis)
-    inputs = [steps] if isinstance(steps, Value) else list(steps)
-    if lstm.reverse:
-        inputs.reverse()
-    batch = static_shape(inputs[0], "the input", 2)[0]
+    sizes = static_shape(lstm.value, "the input", 3)
+    inputs = input_sums(rw, lstm, [
+        None if weights is None else rw.emit("top.MatMul", lstm.value, weights, right_transpose=True) for weights in lstm.weights])
+    batch = sizes[1 - lstm.time_axis]
     recurrent = lstm.recurrent[3]
     cells = static_shape(lstm.weights[3], "the weights", 2)[0]  # type: ignore[arg-type]
     hidden = static_shape(recurrent, "the recurrent weights", 2)[1]  # type: ignore[arg-type]
     state = lstm.state or rw.constant(np.zeros((batch, hidden), np.float32))
     cell = lstm.cell or rw.constant(np.zeros((batch, cells), np.float32))
     outputs = []
-    for value in inputs:
-        state, cell = _step(op, rw, lstm, value, state, cell)
+    for sums in inputs:
+        state, cell = _step(op, rw, lstm, sums, state, cell)
         outputs.append(state)
     if lstm.reverse:
         outputs.reverse()
-    return rw.emit("top.Pack", *outputs, axis=axis)
+    return rw.emit("top.Pack", *outputs, axis=lstm.time_axis)
 
 
-def _step(op: Op, rw: Rewriter, lstm: Lstm, value: Value, state: Value, cell: Value) -> tuple[Value, Value]:
+def input_sums(rw: Rewriter, lstm: Lstm, products: Sequence[Value | None]) -> list[list[Value | None]]:
+    """For each step, in the order they are taken, what the input gives to each gate.
+
+    `products` are those of the whole sequence, which is one product a gate instead of one a gate and step.
+    """
+    n_steps = limited(static_shape(lstm.value, "the input", 3)[lstm.time_axis], "the number of steps", MOST_STEPS)
+    by_gate: list[Sequence[Value | None]] = []
+    for product in products:
+        steps = [None] * n_steps if product is None else rw.emit("top.Unpack", product, axis=lstm.time_axis)
+        by_gate.append([steps] if isinstance(steps, Value) else steps)
+    order = range(n_steps - 1, -1, -1) if lstm.reverse else range(n_steps)
+    return [[gate[step] for gate in by_gate] for step in order]
+
+
+def _step(
+    op: Op, rw: Rewriter, lstm: Lstm, inputs: Sequence[Value | None], state: Value, cell: Value,
+) -> tuple[Value, Value]:
     """One step: the next hidden state and cell."""
     def gate(index: int, peephole: Value | None, seen: Value) -> Value:
-        sums = rw.emit("top.MatMul", value, lstm.weights[index], right_transpose=True)
+        sums: Any = inputs[index]
         sums = rw.emit("top.Add", sums, rw.emit("top.MatMul", state, lstm.recurrent[index], right_transpose=True))
         if peephole is not None:
             sums = rw.emit("top.Add", sums, rw.emit("top.Mul", seen, peephole))

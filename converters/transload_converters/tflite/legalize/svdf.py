@@ -24,8 +24,8 @@ TABLE = RewriteTable()
 @TABLE("tfl.svdf")
 def svdf(op: Op, rw: Rewriter) -> Value:
     """SVDF: features [N, I] by weights [filters, I], times the newest time weights, summed over the rank."""
-    value, features, times, bias = op.operands[:4]
-    bias = None if is_absent(bias) else bias
+    value, features, times = op.operands[:3]
+    bias = None if is_absent(op.operands[3]) else op.operands[3]
     state = rw.constant_of(op.operands[4])
     zero = op.operands[4].element.zero_points[0] if isinstance(op.operands[4].element, QuantType) else 0
     if state is None or np.any(state != zero):

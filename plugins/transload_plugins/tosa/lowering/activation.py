@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import math
 
-import ml_dtypes
-
-from transload.ir import FloatType, IntegerType, Op, Value, dtype_of
+from transload.ir import FloatType, IntegerType, Op, Value
 from transload.rewrite import Rewriter, RewriteTable, Unsupported
 
 from .. import build
 from ..dialect.base import storage_of
 from .common import binary, compare, flat, like, negate, plain_into, select, unary
-from .rescaling import dequantize, quant
+from .rescaling import clamp_reals, dequantize, quant
 
 __all__ = ["TABLE", "by_sign", "clip_limits"]
 
@@ -53,8 +51,7 @@ def clamp(op: Op, rw: Rewriter) -> Value:
     low, high = clip_limits(op)
     element = storage_of(op.input)
     if isinstance(element, FloatType):
-        most = float(ml_dtypes.finfo(dtype_of(element)).max)
-        return _clamp(rw, op.input, max(low, -most), min(high, most))
+        return flat(rw, op.input, lambda x: clamp_reals(rw, x, low, high))
     if isinstance(element, IntegerType) and element.width > 1:
         least, greatest = element.range
         return _clamp(rw, op.input, max(least, math.ceil(low)) if math.isfinite(low) else least,

@@ -10,11 +10,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import wraps
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from transload.ir import FloatType, I8, I16, I32, Op, Type, Value, dtype_of
+from transload.ir import I8, I16, I32, FloatType, Op, Type, Value, dtype_of
 from transload.ir.build import Builder, constant_of
 from transload.ir.constants import SplatData
 from transload.rewrite import Rewriter, RewriteTable, Unsupported
@@ -24,8 +25,9 @@ from ..dialect.base import storage_of
 from .rescaling import any_quantized
 
 __all__ = [
-    "MAX_RANK", "along", "binary", "broadcast_groups", "cast", "compare", "concat", "cut", "filled", "flat", "is_constant_splat", "is_float", "like", "negate",
-    "normal_axes", "normal_axis", "pad", "plain_into", "reshape", "select", "static_shape", "transpose", "typed", "unary", "widened",
+    "MAX_RANK", "along", "binary", "broadcast_groups", "cast", "compare", "concat", "cut", "filled", "flat",
+    "is_constant_splat", "is_float", "like", "negate", "normal_axes", "normal_axis", "pad", "plain_into", "reshape",
+    "select", "static_shape", "transpose", "typed", "unary", "widened",
 ]
 
 MAX_RANK = 6
@@ -36,7 +38,7 @@ def static_shape(value: Value, what: str = "the tensor") -> tuple[int, ...]:
     """The shape of a value; `Unsupported` where a size is not known."""
     shape = getattr(value.type, "shape", None)
     if shape is None or None in shape:
-        raise Unsupported(f"{what} has the type {value.type}, and TOSA needs sizes that are known", "give the inputs static shapes")
+        raise Unsupported(f"{what} is of type {value.type}, and TOSA needs sizes that are known", "give the inputs static shapes")
     return shape
 
 
@@ -85,7 +87,7 @@ def plain_into(table: RewriteTable) -> Callable[..., Callable[[Rewrite], Rewrite
 def reshape(rw: Builder, x: Value, shape: Sequence[int]) -> Value:
     """`x` in another shape, taken from before an earlier reshape where `x` is the result of one."""
     shape = tuple(shape)
-    while x.op is not None and x.op.name == "tosa.reshape" and x.type.shape != shape and x.op.operands[0].element == x.element:  # type: ignore[attr-defined]
+    while x.shape != shape and x.op is not None and x.op.name == "tosa.reshape" and x.op.operands[0].element == x.element:
         x = x.op.operands[0]
     return build.reshape(rw, x, shape)
 
@@ -123,7 +125,7 @@ def transpose(rw: Builder, x: Value, order: Sequence[int]) -> Value:
 
 def _runs(order: Sequence[int], lying: Sequence[int]) -> list[list[int]]:
     """`order` split into runs of dimensions that follow each other in `lying`, too."""
-    following = dict(zip(lying, lying[1:], strict=False))
+    following = dict(pairwise(lying))
     runs: list[list[int]] = []
     for dim in order:
         if runs and following.get(runs[-1][-1]) == dim:
@@ -219,7 +221,7 @@ def _together(rw: Builder, name: str, values: Sequence[Value], element: Type | N
     shapes = [(1,) * (rank - value.rank) + static_shape(value) for value in values]
     groups = broadcast_groups(shapes)
     if len(groups) > MAX_RANK:
-        raise Unsupported(f"operands broadcast in {len(groups)} different ways along their {rank} dimensions, and TOSA has 6 at most")
+        raise Unsupported(f"operands of rank {rank} broadcast in {len(groups)} different ways along it, and TOSA has 6 of them")
     merged = [
         reshape(rw, value, [math.prod(shape[dim] for dim in group) for group in groups])
         for value, shape in zip(values, shapes, strict=True)]

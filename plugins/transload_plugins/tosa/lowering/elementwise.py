@@ -10,13 +10,26 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from transload.ir import BOOL, I32, Op, Value
+from transload.ir import BOOL, F16, I32, Op, Value
 from transload.rewrite import Rewriter, RewriteTable, Unsupported
 
 from .. import build
 from ..dialect.base import storage_of
 from .common import (
-    binary, cast, compare, filled, flat, is_constant_splat, is_float, like, negate, plain_into, select, static_shape, unary, widened,
+    binary,
+    cast,
+    compare,
+    filled,
+    flat,
+    is_constant_splat,
+    is_float,
+    like,
+    negate,
+    plain_into,
+    select,
+    static_shape,
+    unary,
+    widened,
 )
 from .rescaling import fused_activation
 
@@ -120,7 +133,8 @@ def _floor_quotient(rw: Rewriter, a: Value, b: Value) -> tuple[Value, Value]:
     one = like(rw, quotient, 1)
     too_great = compare(rw, "Less", forward, like(rw, forward, 0))
     too_small = compare(rw, "GreaterOrEqual", forward, size)
-    quotient = select(rw, too_great, binary(rw, "sub", quotient, one), select(rw, too_small, binary(rw, "add", quotient, one), quotient))
+    greater = select(rw, too_small, binary(rw, "add", quotient, one), quotient)
+    quotient = select(rw, too_great, binary(rw, "sub", quotient, one), greater)
     rest = select(rw, too_great, binary(rw, "add", rest, b), select(rw, too_small, binary(rw, "sub", rest, b), rest))
     return quotient, rest
 
@@ -254,7 +268,7 @@ def negative(op: Op, rw: Rewriter) -> Value:
 def rounded(op: Op, rw: Rewriter) -> Value:
     """FLOOR, CEIL; Round is to even at halves, as CAST to i32 and back does (lower_round_op's `floor(x + 1/2)` is not).
 
-    From 2^23 on a float32 is whole, and kept as it is, as NaN is. Integers are whole.
+    From 2^23 on a float32 is whole (from 2^11 on an f16), and kept as it is, as NaN is. Integers are whole.
     """
     x = op.input
     if not is_float(x):
@@ -262,7 +276,7 @@ def rounded(op: Op, rw: Rewriter) -> Value:
     if op.name != "top.Round":
         return unary(rw, "floor" if op.name == "top.Floor" else "ceil", x)
     there = cast(rw, cast(rw, x, I32), x.element)
-    return select(rw, compare(rw, "Less", unary(rw, "abs", x), like(rw, x, float(1 << 23))), there, x)
+    return select(rw, compare(rw, "Less", unary(rw, "abs", x), like(rw, x, float(1 << (11 if x.element == F16 else 23)))), there, x)
 
 
 @plain("top.Sign")
@@ -323,7 +337,7 @@ def shift(op: Op, rw: Rewriter) -> Value:
     stored: Any = storage_of(a)
     last = stored.width - 1
     amounts = rw.constant_of(b)
-    known = amounts is not None and amounts.size and 0 <= amounts.min() and amounts.max() <= last
+    known = amounts is not None and amounts.size and amounts.min() >= 0 and amounts.max() <= last
     far = None if known else compare(rw, "Greater", widened(rw, b), build.scalar(rw, last, I32, b.rank))
     if not known:
         b = flat(rw, b, lambda b: build.clamp(rw, b, 0, last))

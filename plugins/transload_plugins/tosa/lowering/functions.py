@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from transload.ir import Op, Value
+from transload.ir import F16, Op, Value
 from transload.rewrite import Rewriter, RewriteTable
 
 from .common import binary, compare, like, negate, plain_into, select, unary
@@ -132,6 +132,11 @@ def cosh(op: Op, rw: Rewriter) -> Value:
     return _mul(rw, _add(rw, unary(rw, "exp", op.input), unary(rw, "exp", negate(rw, op.input))), 0.5)
 
 
+def _too_large_to_square(rw: Rewriter, x: Value) -> Value:
+    """Where `x * x` could overflow; `x * x + 1` is `x * x` there."""
+    return compare(rw, "Greater", x, like(rw, x, 100 if x.element == F16 else 1e9))
+
+
 @plain("top.Asinh")
 def asinh(op: Op, rw: Rewriter) -> Value:
     """`log(1 + (|x| + x^2 / (1 + sqrt(x^2 + 1))))` with the sign of x; `log |x| + log 2` where x^2 would overflow."""
@@ -140,7 +145,7 @@ def asinh(op: Op, rw: Rewriter) -> Value:
     beyond = _mul(rw, squared, unary(rw, "reciprocal", _add(rw, square_root(rw, _add(rw, squared, 1.0)), 1.0)))
     near = log1p(rw, _add(rw, size, beyond))
     far = _add(rw, unary(rw, "log", size), math.log(2))
-    return _signed(rw, op.input, select(rw, compare(rw, "Greater", size, like(rw, size, 1e9)), far, near))
+    return _signed(rw, op.input, select(rw, _too_large_to_square(rw, size), far, near))
 
 
 @plain("top.Acosh")
@@ -150,7 +155,7 @@ def acosh(op: Op, rw: Rewriter) -> Value:
     t = _add(rw, x, -1.0)
     near = log1p(rw, _add(rw, t, square_root(rw, _mul(rw, t, _add(rw, t, 2.0)))))
     far = _add(rw, unary(rw, "log", x), math.log(2))
-    return select(rw, compare(rw, "Greater", x, like(rw, x, 1e9)), far, near)
+    return select(rw, _too_large_to_square(rw, x), far, near)
 
 
 @plain("top.Atanh")

@@ -17,7 +17,19 @@ from transload.rewrite import Rewriter, RewriteTable, Unsupported
 from .. import build
 from ..dialect.base import storage_of
 from .common import (
-    binary, cast, compare, cut, filled, like, normal_axis, reshape, select, static_shape, transpose, typed, widened,
+    binary,
+    cast,
+    compare,
+    cut,
+    filled,
+    like,
+    normal_axis,
+    reshape,
+    select,
+    static_shape,
+    transpose,
+    typed,
+    widened,
 )
 from .movement import in_type
 from .reduce import product_by_halves
@@ -36,7 +48,8 @@ def _counted_from_front(rw: Rewriter, indices: Value, size: int) -> Value:
     if held is not None:
         numbers = held.astype(np.int64)
         if numbers.size and (numbers.min() < -size or numbers.max() >= size):
-            raise Unsupported(f"subscript {numbers.max() if numbers.max() >= size else numbers.min()} is outside a dimension of size {size}")
+            wrong = numbers.max() if numbers.max() >= size else numbers.min()
+            raise Unsupported(f"subscript {wrong} is outside a dimension of size {size}")
         return build.const(rw, np.where(numbers < 0, numbers + size, numbers).astype(np.int32))
     wide = cast(rw, indices, I32)
     negative = compare(rw, "Less", wide, like(rw, wide, 0))
@@ -60,7 +73,10 @@ def _element_numbers(rw: Rewriter, indices: Value, shape: Sequence[int], axis: i
     """For each element of `indices`, which replaces subscript `axis` of its own place, the number of the element of `shape`."""
     strides = [math.prod(shape[dim + 1 :]) for dim in range(len(shape))]
     places = np.indices(static_shape(indices), np.int64)
-    others = sum(places[dim] * strides[dim] for dim in range(len(shape)) if dim != axis) + np.zeros(static_shape(indices), np.int64)
+    others = np.zeros(static_shape(indices), np.int64)
+    for dim, stride in enumerate(strides):
+        if dim != axis:
+            others += places[dim] * stride
     own = _counted_from_front(rw, indices, shape[axis])
     if strides[axis] != 1:
         own = binary(rw, "mul", own, like(rw, own, strides[axis]))
@@ -254,7 +270,7 @@ def _by_comparison(rw: Rewriter, x: Value, updates: Value, numbers: Value, reduc
     size, count, inner = static_shape(x)[1], static_shape(updates)[1], static_shape(x)[2]
     if size * count * inner > COMPARISONS:
         raise Unsupported(
-            f"{count} updates of run-time subscripts, combined by {reduction} with {size} rows of {inner}, take too many comparisons",
+            f"{count} updates at subscripts of run time, combined by {reduction} with {size} rows of {inner}, are too many",
             "constant subscripts, or reduction none, can be converted")
     element = x.element
     x, updates = widened(rw, x), widened(rw, updates)

@@ -12,15 +12,29 @@ from typing import Any
 
 import numpy as np
 
-from transload.ir import FloatType, I32, Op, QuantType, Value
+from transload.ir import I32, FloatType, Op, QuantType, Value
 from transload.rewrite import Rewriter, RewriteTable, Unsupported
 
 from .. import build
 from ..dialect.base import storage_of
 from .arith import quantize_float32
 from .common import (
-    MAX_RANK, along, binary, compare, concat, cut, filled, flat, normal_axes, normal_axis, pad, reshape, select, static_shape,
-    transpose, typed,
+    MAX_RANK,
+    along,
+    binary,
+    compare,
+    concat,
+    cut,
+    filled,
+    flat,
+    normal_axes,
+    normal_axis,
+    pad,
+    reshape,
+    select,
+    static_shape,
+    transpose,
+    typed,
 )
 from .rescaling import activation_range, fused_activation, quant, requantize
 
@@ -130,8 +144,9 @@ def concatenate(op: Op, rw: Rewriter) -> Value:
     axis = normal_axis(op.axis, op.result.rank)
     element = op.result.element
     if isinstance(element, QuantType):
-        low_high = activation_range(op)
-        values = [requantize(rw, value, element, low_high) if _must_change(value, element, low_high) else value for value in op.inputs]
+        bounds = activation_range(op)
+        values = [
+            requantize(rw, value, element, bounds) if _must_change(value, element, bounds) else value for value in op.inputs]
         return typed(rw, concat(rw, values, axis), element)
     return flat(rw, concat(rw, op.inputs, axis), lambda x: fused_activation(rw, x, op))
 
@@ -173,7 +188,9 @@ def split(op: Op, rw: Rewriter) -> list[Value]:
     """A SLICE for each piece (lower_split_op, lower_splitv_op)."""
     axis = normal_axis(op.axis, op.input.rank)
     pieces = _pieces(op, rw, op.input, axis, op.split_size)
-    return [typed(rw, in_type(rw, piece, result.element), result.element) for piece, result in zip(pieces, op.results, strict=True)]
+    return [
+        typed(rw, in_type(rw, piece, result.element), result.element)
+        for piece, result in zip(pieces, op.results, strict=True)]
 
 
 @TABLE("top.Unpack")

@@ -15,7 +15,21 @@ from transload.rewrite import Rewriter, RewriteTable, Unsupported
 from .. import build
 from ..dialect.base import storage_of
 from .common import (
-    binary, cast, compare, concat, cut, filled, like, normal_axis, pad, plain_into, reshape, select, static_shape, transpose, typed,
+    binary,
+    cast,
+    compare,
+    concat,
+    cut,
+    filled,
+    like,
+    normal_axis,
+    pad,
+    plain_into,
+    reshape,
+    select,
+    static_shape,
+    transpose,
+    typed,
     widened,
 )
 from .gather import gather_rows

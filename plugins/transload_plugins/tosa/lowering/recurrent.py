@@ -8,6 +8,7 @@ on with what a rewrite leaves. The product of all inputs with their weights is t
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -49,7 +50,7 @@ class _Layer:
         if self.time == 0:
             raise Unsupported("the sequence has no steps")
 
-    def emit(self, name: str, *operands: Value, **attributes: Any) -> Any:
+    def emit(self, name: str, *operands: Value | None, **attributes: Any) -> Any:
         return self.rw.emit(f"top.{name}", *operands, **attributes)
 
     def constant(self, array: Any) -> Value:
@@ -245,7 +246,7 @@ def gru(op: Op, rw: Rewriter) -> list[Value]:
             offsets.append(layer.emit("Add", of_input, layer.emit("Concat", layer.columns(of_hidden, 0, 2), zeros, axis=0)))
         rows = (0, 2 * h_size, 3 * h_size)
         gates_matrix, candidate_matrix = (
-            layer.emit("Slice", matrix, offset=(a, 0), ends=(b, h_size), steps=(1, 1)) for a, b in zip(rows, rows[1:], strict=False))
+            layer.emit("Slice", matrix, offset=(a, 0), ends=(b, h_size), steps=(1, 1)) for a, b in pairwise(rows))
 
         def step(inputs: Value, states: list[Value | None]) -> list[Value]:
             h = states[0]
@@ -289,5 +290,5 @@ def rnn(op: Op, rw: Rewriter) -> list[Value]:
         return step
 
     every = range(layer.directions)
-    return layer.run(
-        [[layer.state(op.initial_h, d)] for d in every], [_added(layer, *layer.bias(d)) for d in every], [make_step(d) for d in every])
+    states = [[layer.state(op.initial_h, d)] for d in every]
+    return layer.run(states, [_added(layer, *layer.bias(d)) for d in every], [make_step(d) for d in every])

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from transload.ir import BOOL, F32, FloatType, I8, I16, I32, IntegerType, Op, QuantType, Value
+from transload.ir import BOOL, F32, I8, I16, I32, FloatType, IntegerType, Op, QuantType, Value
 from transload.rewrite import Rewriter, RewriteTable, Unsupported
 
 from .. import build
@@ -20,7 +20,21 @@ from ..dialect.base import storage_of
 from .arith import Scale, scale16, scale32
 from .cast import cast_value
 from .common import (
-    MAX_RANK, binary, cast, compare, cut, flat, is_float, like, normal_axes, normal_axis, reshape, select, static_shape, transpose, unary,
+    MAX_RANK,
+    binary,
+    cast,
+    compare,
+    cut,
+    flat,
+    is_float,
+    like,
+    normal_axes,
+    normal_axis,
+    reshape,
+    select,
+    static_shape,
+    transpose,
+    unary,
     widened,
 )
 from .elementwise import square_root
@@ -219,9 +233,9 @@ def reduce_quantized(op: Op, rw: Rewriter) -> Value | None:
 
 def _rescaled(rw: Rewriter, x: Value, scale: Scale, target: QuantType, once: bool = False) -> Value:
     """i32 numbers times `scale`, rounded as 8-bit kernels do (or `once` with a 16-bit multiplier), in type `target`."""
+    rounding = "SINGLE_ROUND" if once else "DOUBLE_ROUND"
     made = build.rescale(
-        rw, x, [scale.multiplier], [scale.shift], 0, target.zero_point, target, rounding="SINGLE_ROUND" if once else "DOUBLE_ROUND",
-        scale32=not once)
+        rw, x, [scale.multiplier], [scale.shift], 0, target.zero_point, target, rounding=rounding, scale32=not once)
     low, high = target.storage.range
     if (target.storage_min, target.storage_max) == (low, high):
         return made

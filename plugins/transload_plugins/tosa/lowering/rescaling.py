@@ -11,10 +11,11 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from transload.engine.quantized import dequantize as dequantize_array
-from transload.ir import F32, I8, I16, I32, I48, FloatType, IntegerType, Op, QuantType, Type, Value
+from transload.ir import F32, I8, I16, I32, I48, FloatType, IntegerType, Op, QuantType, Type, Value, dtype_of
 from transload.ir.build import constant_of
 from transload.ir.constants import LazyData
 from transload.rewrite import Rewriter, Unsupported
@@ -109,6 +110,12 @@ def clamp_to(rw: Rewriter, x: Value, bounds: tuple[int, int] | None, element: Ty
     return x if bounds is None else build.clamp(rw, x, *bounds, element=element)
 
 
+def clamp_reals(rw: Rewriter, x: Value, low: float, high: float) -> Value:
+    """Floats between two reals, either of which may be infinite."""
+    most = float(ml_dtypes.finfo(dtype_of(x.element)).max)
+    return build.clamp(rw, x, max(low, -most), min(high, most))
+
+
 def fused_activation(rw: Rewriter, x: Value, op: Op) -> Value:
     """The activation that `op` asks for with `do_relu`, applied to its float or plain integer result."""
     low, high = activation_range(op)
@@ -118,7 +125,7 @@ def fused_activation(rw: Rewriter, x: Value, op: Op) -> Value:
     if isinstance(element, IntegerType):
         least, most = element.range
         return build.clamp(rw, x, max(least, int(low)), most if math.isinf(high) else min(most, int(high)), x.element)
-    return build.clamp(rw, x, low, high if math.isfinite(high) else float(np.finfo(np.float32).max), x.element)
+    return clamp_reals(rw, x, low, high)
 
 
 def narrow(
@@ -184,10 +191,8 @@ def _narrow_to_float(
     factor = np.asarray(reals, np.float64) * 2.0**shift
     constant = build.const(rw, factor.astype(np.float32).reshape((1,) * max(x.rank - 1, 0) + (-1,)) if x.rank else factor[0])
     made = build.mul(rw, real, constant)
-    low, high = activation
-    if not (math.isinf(low) and math.isinf(high)):
-        limit = float(np.finfo(np.float32).max)
-        made = build.clamp(rw, made, max(low, -limit), min(high, limit))
+    if activation != (-math.inf, math.inf):
+        made = clamp_reals(rw, made, *activation)
     return build.cast(rw, made, element)
 
 

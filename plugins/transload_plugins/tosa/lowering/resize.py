@@ -45,8 +45,8 @@ class Grid(NamedTuple):
     def fits(self, size: int, count: int) -> bool:
         """Whether RESIZE takes it (its ERROR_IFs and level 8K)."""
         return (
-            max(size, count) < MAX_SIZE and 0 < self.n <= MAX_SCALE_N and 0 < self.d < 16 * self.n and self.n <= MAX_SCALE * self.d
-            and -self.n <= self.offset < 16 * self.n and -16 * self.n <= self.border < self.n)
+            max(size, count) < MAX_SIZE and 0 < self.n <= MAX_SCALE_N and 0 < self.d < 16 * self.n
+            and self.n <= MAX_SCALE * self.d and -self.n <= self.offset < 16 * self.n and -16 * self.n <= self.border < self.n)
 
 
 def grid(scale_d: Fraction, offset: Fraction, size: int, count: int, rounding: str | None) -> Grid:
@@ -209,7 +209,9 @@ def _constant_like(rw: Rewriter, array: np.ndarray, x: Value) -> Value:
 
 
 def _matmul(rw: Rewriter, a: Value, b: Value) -> Value:
-    return rw.emit("tosa.matmul", a, b, build.zero_point(rw, 0, a.element), build.zero_point(rw, 0, b.element))
+    """The product in the element type of the factors (of bf16, MATMUL gives f32)."""
+    product = rw.emit("tosa.matmul", a, b, build.zero_point(rw, 0, a.element), build.zero_point(rw, 0, b.element))
+    return cast(rw, product, a.element)
 
 
 # --- quantized
@@ -286,7 +288,7 @@ def upsample(op: Op, rw: Rewriter) -> Value:
         grid(Fraction(1, scale), Fraction(0), size, size * scale, "floor")
         for scale, size in ((op.scale_h, shape[1]), (op.scale_w, shape[2]))]
     if (is_float(x) or storage_of(x) in (I8, I16)) and all(g.fits(shape[1 + i], made[1 + i]) for i, g in enumerate(grids)):
-        x = _resize(rw, x, *grids, "NEAREST_NEIGHBOR")
+        x = _resize(rw, x, grids[0], grids[1], "NEAREST_NEIGHBOR")
     else:
         n, h, w, c = shape
         x = build.tile(rw, reshape(rw, x, (n * h, 1, w, 1, c)), (1, op.scale_h, 1, op.scale_w, 1))

@@ -1,0 +1,199 @@
+"""Run TOSA's conformance tests in the reference engine, and print a table of the results by operator.
+
+    python benchmarks/tosa_conformance.py [--profile int|fp|all] [--operators add conv2d ...] [--sample N] [--jobs N]
+                                     [--json results.json] [--cache build/conformance]
+
+Positive tests must give what the reference model gives: integers exactly, floats within the bounds by which
+`tosa_verify` judges, which is the library called here. Negative tests must be refused, when the file is read, by
+the verifier, by the checks of the target `tosa` (profile, level), or when it runs. Tests that the reference model
+finds unpredictable prove nothing and are counted apart. Needs `tosa-tools`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import os
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import tosa_conformance_suite as suite
+
+ROOT = Path(__file__).parents[1]
+OUTCOMES = ("passed", "refused", "unpredictable", "wrong", "accepted", "failed")
+"""`wrong`: other numbers; `accepted`: a negative test that ran; `failed`: a positive test that was refused or crashed."""
+GOOD = ("passed", "refused", "unpredictable")
+
+
+@dataclass
+class Outcome:
+    """What became of one test."""
+
+    operator: str
+    profile: str
+    test: str
+    outcome: str
+    why: str = ""
+
+
+def run_test(folder: Path) -> tuple[str, str]:
+    """The outcome of the test in a folder, and why it is not a good one."""
+    from transload.errors import TransloadError
+
+    description = json.loads((folder / "desc.json").read_text())
+    negative = bool(description["expected_failure"])
+    try:
+        outputs = _execute(folder, description)
+    except TransloadError as error:
+        return ("refused", "") if negative else ("failed", str(error).replace("\n", " ")[:600])
+    except Exception as error:  # noqa: BLE001 - a crash is a result, and the other tests must run
+        return "failed", f"{type(error).__name__}: {error}"[:600]
+    if negative:
+        return "accepted", description.get("expected_failure_desc", "")
+    status = suite.expected_results(folder, description)
+    if status == "unpredictable":
+        return status, ""
+    if status != "valid":
+        return "failed", f"the reference model says {status!r} of a positive test"
+    if len(outputs) != len(description["ofm_name"]):
+        return "wrong", f"{len(outputs)} results instead of {len(description['ofm_name'])}"
+    for name, file, ours in zip(description["ofm_name"], description["ofm_file"], outputs, strict=True):
+        why = _judge(folder, description, name, file, ours)
+        if why:
+            return "wrong", why
+    return "passed", ""
+
+
+def _execute(folder: Path, description: dict[str, Any]) -> list[np.ndarray]:
+    """Read, check and run the test's graph; a `TransloadError` where it is refused."""
+    from transload.engine import run_function
+    from transload.errors import TargetError
+    from transload.ir import verify
+    from transload.plugin import Source, resolve
+    from transload.plugin_host import host
+
+    path = folder / description["tosa_file"]
+    module = resolve(host().get("readers", "tosa").read)(Source(path, path.read_bytes(), path.name), {})
+    verify(module)
+    target = host().get("targets", "tosa")
+    options = {name: default for name, (_, default, _) in target.options().items()}
+    findings = target.check(module, options)
+    if findings:
+        raise TargetError("the target refuses the graph", findings)
+    inputs = {
+        name: np.load(folder / file) for name, file in zip(description["ifm_name"], description["ifm_file"], strict=True)}
+    return list(run_function(module, inputs).values())
+
+
+@cache
+def _verifier() -> Any:
+    from checker.verifier import VerifierLibrary
+
+    return VerifierLibrary(suite.library("verify"))
+
+
+def _judge(folder: Path, description: dict[str, Any], name: str, file: str, ours: np.ndarray) -> str:
+    """Why a result is not compliant, or nothing."""
+    reference = np.load(folder / file)
+    if reference.shape != ours.shape:
+        return f"{name} has shape {ours.shape}, not {reference.shape}"
+    if ours.dtype.kind in "iub":
+        differ = np.asarray(ours != reference.astype(ours.dtype, copy=False))
+        return f"{name} differs in {int(differ.sum())} of {differ.size} numbers" if differ.any() else ""
+    bounds = folder / f"bounds_{file}"
+    bound = np.load(bounds) if bounds.is_file() else None
+    compliance = description["meta"]["compliance"]
+    if _verifier().verify_data(name, compliance, np.ascontiguousarray(ours), reference, bound):
+        return ""
+    with np.errstate(all="ignore"):
+        difference = np.abs(ours.astype(np.float64) - reference.astype(np.float64))
+        worst = int(np.nanargmax(np.where(np.isnan(difference), -1, difference)))
+    mode = compliance["tensors"][name].get("mode", "?")
+    return f"{name} is outside the bounds of {mode}: {ours.reshape(-1)[worst]} for {reference.reshape(-1)[worst]}"
+
+
+def _run_operator(task: tuple[Path, str, str, int | None]) -> list[Outcome]:
+    """All tests of an operator and profile, made and run."""
+    root, operator, profile, sample = task
+    try:
+        folders = suite.make_tests(root, operator, profile, sample)
+    except Exception as error:  # noqa: BLE001 - the generator's troubles are reported, and the others go on
+        return [Outcome(operator, profile, "(generator)", "failed", f"{type(error).__name__}: {error}")]
+    return [Outcome(operator, profile, folder.name, *run_test(folder)) for folder in folders]
+
+
+def run_suite(
+    root: Path, operators: Sequence[str] | None = None, profiles: Iterable[str] = ("int", "fp"), sample: int | None = None,
+    jobs: int = 1,
+) -> list[Outcome]:
+    """Every outcome; with `sample`, of at most so many tests an operator, from its profiles in equal parts."""
+    profiles = tuple(profiles)
+    has = {profile: set(suite.operators(profile)) for profile in profiles}
+    tasks = []
+    for operator in sorted(set().union(*has.values())):
+        if operators and operator not in operators:
+            continue
+        mine = [profile for profile in profiles if operator in has[profile]]
+        share = None if sample is None else -(-sample // len(mine))
+        tasks += [(root, operator, profile, share) for profile in mine]
+    if jobs == 1:
+        return [outcome for task in tasks for outcome in _run_operator(task)]
+    with multiprocessing.get_context("fork").Pool(jobs) as pool:
+        return [outcome for part in pool.imap_unordered(_run_operator, tasks) for outcome in part]
+
+
+def table(outcomes: Sequence[Outcome]) -> str:
+    """Counts by operator and profile."""
+    counts: dict[tuple[str, str], Counter[str]] = {}
+    for outcome in outcomes:
+        counts.setdefault((outcome.operator, outcome.profile), Counter())[outcome.outcome] += 1
+    for profile in sorted({outcome.profile for outcome in outcomes}):
+        counts["all", profile] = Counter(o.outcome for o in outcomes if o.profile == profile)
+    lines = [f"{'operator':26} {'profile':8}" + "".join(f"{name:>14}" for name in OUTCOMES)]
+    for (operator, profile), found in sorted(counts.items(), key=lambda item: (item[0][0] == "all", item[0])):
+        lines.append(f"{operator:26} {profile:8}" + "".join(f"{found[name] or '':>14}" for name in OUTCOMES))
+    return "\n".join(lines)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--operators", nargs="*", help="only these operators")
+    parser.add_argument("--profile", choices=("int", "fp", "all"), default="all")
+    parser.add_argument("--sample", type=int, help="at most so many tests an operator")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--json", type=Path, help="write every outcome to this file")
+    parser.add_argument("--cache", type=Path, default=ROOT / "build" / "conformance", help="where the tests are kept")
+    arguments = parser.parse_args()
+    missing = suite.available()
+    if missing:
+        print(missing, file=sys.stderr)
+        return 2
+    start = time.perf_counter()
+    profiles = ("int", "fp") if arguments.profile == "all" else (arguments.profile,)
+    outcomes = run_suite(arguments.cache.resolve(), arguments.operators, profiles, arguments.sample, arguments.jobs)
+    print(table(outcomes))
+    bad = [outcome for outcome in outcomes if outcome.outcome not in GOOD]
+    for outcome in bad:
+        print(f"{outcome.outcome}: {outcome.profile} {outcome.test}: {outcome.why}")
+    print(f"{len(outcomes) - len(bad)} of {len(outcomes)} tests as they should be, in {time.perf_counter() - start:.0f} s")
+    if arguments.json:
+        arguments.json.parent.mkdir(parents=True, exist_ok=True)
+        arguments.json.write_text(json.dumps(
+            {"generator": suite.cache_folder(Path()).name, "sample": arguments.sample, "outcomes": [asdict(o) for o in outcomes]},
+            indent=1))
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,63 @@
+"""`.mlir` files: the reader and the writer of MLIR text in generic form."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from ..errors import ReadError, UsageError
+from ..files import atomic_path
+from ..ir import NONE, Module, TensorType, input_names, update_function_type
+from ..plugin import Source
+from . import parse_module, write_module
+
+__all__ = ["detect", "read", "write"]
+
+
+def detect(head: bytes, path: Path) -> bool:
+    """Whether a file begins as a module of MLIR text does, after comments and aliases."""
+    return b"builtin.module" in head or b"func.func" in head
+
+
+def read(source: Source, inputs: Mapping[str, TensorType]) -> Module:
+    """Read MLIR text; `inputs` fixes dynamic sizes of arguments, and what follows from them is inferred."""
+    try:
+        text = bytes(source.data).decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ReadError(f"{source.name}: is not text: byte {error.start} is not UTF-8") from None
+    module = parse_module(text, name=source.name)
+    if not module.functions:
+        raise ReadError(f"{source.name}: holds no function")
+    if inputs:
+        _fix_inputs(module, inputs)
+    return module
+
+
+def _fix_inputs(module: Module, inputs: Mapping[str, TensorType]) -> None:
+    from ..passes.shapes import infer_shapes
+
+    main = module.main
+    names = input_names(main)
+    unknown = [name for name in inputs if name not in names]
+    if unknown:
+        raise UsageError(f"the model has no input {', '.join(unknown)}", hint=f"inputs: {', '.join(names) or 'none'}")
+    for name, argument in zip(names, main.regions[0].block.arguments, strict=True):
+        wanted = inputs.get(name)
+        if wanted is None:
+            continue
+        have = argument.type
+        if not isinstance(have, TensorType) or (have.shape is not None and (
+            len(have.shape) != len(wanted.shape or ()) or any(a not in (None, b) for a, b in zip(have.shape, wanted.shape or (), strict=True))
+        )):
+            raise UsageError(f"input {name!r} is {have}, and cannot be given the shape {wanted.shape}")
+        if wanted.element not in (NONE, have.element):
+            raise UsageError(f"input {name!r} holds {have.element}, not {wanted.element}")
+        argument.type = have.with_shape(wanted.shape)
+    update_function_type(main)
+    infer_shapes(module)
+
+
+def write(module: Module, path: Path) -> None:
+    """Write MLIR text with its constants in a resource section."""
+    with atomic_path(path) as temporary, temporary.open("w", encoding="utf-8") as file:
+        write_module(module, file, constants="resource")
