@@ -126,10 +126,12 @@ def describe(declaration: Any) -> dict[str, Any]:
 
 
 def _default_text(default: Any) -> Any:
-    """A default as it can be shown; one that is computed from the op, by what its function says of itself."""
+    """A default as it can be shown; one that is computed from the op, by what its function is called."""
     if isinstance(default, Required):
         return "required"
-    return (default.__doc__ or default.__name__.strip("_").replace("_", " ")) if callable(default) else default
+    if not callable(default):
+        return default
+    return default.__name__.strip("_").replace("_", " ") if hasattr(default, "__name__") else repr(default)
 
 
 def _show_op(op: dict[str, Any]) -> None:
