@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 from transload.api import lower, run
-from transload.ir import Module, TensorType, Type, Value, dtype_of, element_type_of, new_module, set_results
+from transload.ir import BF16, Module, TensorType, Type, Value, dtype_of, element_type_of, new_module, set_results
 from transload.ir.build import Builder
+
+HALVES = (np.dtype(np.float16), dtype_of(BF16))
 
 
 def build(types: Sequence[Type], make: Callable[..., Any]) -> Module:
@@ -30,19 +32,25 @@ def run_official(module: Module, arrays: Sequence[np.ndarray]) -> list[np.ndarra
     from transload_plugins.tosa.flatbuffer.writer import serialize
 
     block = module.body_of_main
-    given = [
-        np.ascontiguousarray(array.view(wanted) if array.dtype.itemsize == wanted.itemsize else array.astype(wanted))
-        for argument, array in zip(block.arguments, arrays, strict=True) for wanted in [dtype_of(argument.element)]]
+    given = []
+    for argument, array in zip(block.arguments, arrays, strict=True):
+        wanted = dtype_of(argument.element)
+        carrier = np.dtype(np.uint16) if argument.element == BF16 else wanted  # numpy's buffers know no bfloat16
+        given.append(np.ascontiguousarray(array.view(carrier) if array.itemsize == carrier.itemsize else array.astype(wanted)))
     outputs, status = arm.run(bytes(serialize(module)), given, tosa_level="EIGHTK")
     assert str(status).endswith("TOSA_VALID"), status
-    return [
-        np.asarray(output).astype(dtype_of(value.element), copy=False).reshape(value.shape)
-        for output, value in zip(outputs, block.terminator.operands, strict=True)]
+    made = []
+    for output, value in zip(outputs, block.terminator.operands, strict=True):
+        array, wanted = np.asarray(output), dtype_of(value.element)
+        made.append((array.view(wanted) if array.itemsize == wanted.itemsize else array.astype(wanted)).reshape(value.shape))
+    return made
 
 
 def assert_same(mine: np.ndarray, wanted: np.ndarray, tolerance: float) -> None:
     """Floats within a relative tolerance, with half of it of the greatest where sums cancel; all else equal."""
     assert mine.shape == wanted.shape
+    if wanted.dtype in HALVES:
+        mine, wanted = mine.astype(np.float32), wanted.astype(np.float32)
     if wanted.dtype.kind != "f":
         np.testing.assert_array_equal(mine, wanted)
         return

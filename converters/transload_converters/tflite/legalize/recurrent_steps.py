@@ -55,7 +55,8 @@ def unrolled_lstm(op: Op, rw: Rewriter, lstm: Lstm) -> Value:
     """The hidden states of all steps, in the layout of the input."""
     sizes = static_shape(lstm.value, "the input", 3)
     inputs = input_sums(rw, lstm, [
-        None if weights is None else rw.emit("top.MatMul", lstm.value, weights, right_transpose=True) for weights in lstm.weights])
+        None if weights is None else rw.emit("top.MatMul", lstm.value, weights, right_transpose=True)
+        for weights in lstm.weights])
     batch = sizes[1 - lstm.time_axis]
     recurrent = lstm.recurrent[3]
     cells = static_shape(lstm.weights[3], "the weights", 2)[0]  # type: ignore[arg-type]

@@ -11,6 +11,7 @@ from transload.plugin import resolve
 from transload.plugin_host import host
 from transload.rewrite import convert_ops
 
+from .rescaling import ROUNDING
 from .signedness import make_signed, strip_quantized_types
 
 __all__ = ["lower"]
@@ -31,6 +32,7 @@ def lower(module: Module) -> None:
     _run(module, BEFORE)
     make_signed(module)
     convert_ops(module, host().table("top-to-tosa"), "top", hint=_hint)
+    module.attributes.pop(ROUNDING, None)
     _drop_absent(module)
     strip_quantized_types(module)
     for function in module.functions.values():

@@ -32,7 +32,7 @@ __all__ = [
 UNSIGNED = "tosa.unsigned"
 """Attribute of an op whose operands were unsigned in the source: some kernels round differently for them."""
 
-DOUBLE, EXACT, WIDE = "DOUBLE_ROUND", "EXACT", "WIDE"
+DOUBLE, EXACT, WIDE, NEAREST = "DOUBLE_ROUND", "EXACT", "WIDE", "SINGLE_ROUND"
 """How `narrow` rounds: as gemmlowp (most 8-bit kernels), as float64 does, or once with 16-bit multipliers (64-bit sums)."""
 
 
@@ -128,6 +128,21 @@ def fused_activation(rw: Rewriter, x: Value, op: Op) -> Value:
     return clamp_reals(rw, x, low, high)
 
 
+ROUNDING = "transload.rounding"
+"""Module attribute: "once" where the source framework rounds a scaled sum once, to the nearest (ONNX); where it is
+absent, as LiteRT's kernels do."""
+
+
+def framework_rounding(rw: Rewriter, rounding: str) -> str:
+    """`rounding`, or NEAREST in place of LiteRT's DOUBLE where the module's framework rounds once."""
+    if rounding != DOUBLE:
+        return rounding
+    root = rw.op
+    while root.parent_op is not None:
+        root = root.parent_op
+    return NEAREST if root.attributes.get(ROUNDING) == "once" else DOUBLE
+
+
 def narrow(
     rw: Rewriter, x: Value, factors: Sequence[float] | float, element: Type, rounding: str = DOUBLE,
     activation: tuple[float, float] = (-math.inf, math.inf), sum_bits: int = 32,
@@ -146,6 +161,7 @@ def narrow(
         return _narrow_to_float(rw, x, reals, element, activation, sum_bits)
     if element.per_axis:
         raise Unsupported("the result is quantized per axis", "quantize activations with one scale for the whole tensor")
+    rounding = framework_rounding(rw, rounding)
     bounds = activation_bounds(element, *activation)
     per_channel = len(reals) > 1
     if storage_of(x) == I48 and rounding != WIDE:
@@ -214,6 +230,7 @@ def requantize(
 
     `factor` is the ratio of the scales where that is to be another than their quotient in float64.
     """
+    rounding = framework_rounding(rw, rounding)
     source = per_tensor(x)
     if element.per_axis:
         raise Unsupported("the result is quantized per axis", "quantize activations with one scale for the whole tensor")

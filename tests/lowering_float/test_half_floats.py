@@ -1,0 +1,63 @@
+"""f16 and bf16: the lowerings keep to their types, and to what these can tell apart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+Same = Callable[..., Any]
+
+CASES: dict[str, tuple[list[tuple[int, ...]], dict[str, Any]]] = {
+    "LayerNorm": ([(2, 3, 8), (8,), (8,)], {}),
+    "BatchNorm": ([(1, 3, 3, 4), (4,), (4,), (4,), (4,)], {"layout": "NHWC", "constants": (1, 2, 3, 4)}),
+    "LRN": ([(1, 2, 2, 5)], {"size": 3, "layout": "NHWC"}),
+    "Pow": ([(3, 4), (4,)], {}),
+    "FloorDiv": ([(3, 4), (4,)], {}),
+    "Atan2": ([(3, 4), (4,)], {}),
+    "Scale": ([(2, 3), (3,), (3,)], {"do_relu": True}),
+    "Pad": ([(4, 3)], {"paddings": (1, 0, 0, 1), "val": 0.5}),
+    "Slice": ([(5, 6)], {"offset": (0, 5), "ends": (5, -1), "steps": (2, -1)}),
+    "Upsample": ([(1, 2, 2, 2)], {"scale_h": 2, "scale_w": 2, "layout": "NHWC"}),
+    "CumSum": ([(3, 4)], {"axis": 1}),
+    "Trilu": ([(3, 3)], {}),
+    "Einsum": ([(2, 3), (3, 4)], {"equation": "ij,jk->ik"}),
+    "LSTM": ([(2, 1, 3), (1, 8, 3), (1, 8, 2)], {"hidden_size": 2, "constants": (1, 2)}),
+    "GRU": ([(2, 1, 3), (1, 6, 3), (1, 6, 2), (1, 12)], {"hidden_size": 2, "constants": (1, 2, 3)}),
+}
+
+
+@pytest.fixture(params=[np.float16, ml_dtypes.bfloat16], ids=["f16", "bf16"])
+def half(request: Any, same_op: Same) -> Same:
+    """`half(name, shapes, **attributes)` with positive numbers, which no formula here makes NaN of."""
+    rng = np.random.default_rng(0)
+
+    def check(name: str, shapes: Any, **attributes: Any) -> None:
+        arrays = [np.abs(rng.normal(size=shape)).astype(request.param) for shape in shapes]
+        same_op(name, *arrays, tolerance=5e-2, **attributes)
+
+    return check
+
+
+@pytest.mark.parametrize("name", list(CASES))
+def test_operators(half: Same, name: str) -> None:
+    shapes, attributes = CASES[name]
+    half(name, shapes, **attributes)
+
+
+def test_functions(half: Same) -> None:
+    for name in ("Abs", "Neg", "Exp", "Sqrt", "Round", "Floor", "Sign", "Atan", "Sinh", "Asinh", "Erf", "Sin"):
+        half(name, [(3, 4)])
+
+
+def test_reductions(half: Same) -> None:
+    for mode in ("ReduceMean", "ReduceSum", "ReduceMax", "ReduceProd", "ReduceL2", "ReduceLogSumExp"):
+        half("Reduce", [(3, 8)], axes=(1,), mode=mode)
+
+
+def test_resizing(half: Same) -> None:
+    for mode in ("nearest", "linear", "cubic"):
+        half("Interp", [(1, 4, 4, 2)], sizes=(7, 8), mode=mode, layout="NHWC")
