@@ -114,7 +114,7 @@ def _judge(folder: Path, description: dict[str, Any], name: str, file: str, ours
     bounds = folder / f"bounds_{file}"
     bound = np.load(bounds) if bounds.is_file() else None
     compliance = description["meta"]["compliance"]
-    if _verifier().verify_data(name, compliance, np.ascontiguousarray(ours), reference, bound):
+    if _verifier().verify_data(name, compliance, np.array(ours, order="C"), reference, bound):
         return ""
     with np.errstate(all="ignore"):
         difference = np.abs(ours.astype(np.float64) - reference.astype(np.float64))

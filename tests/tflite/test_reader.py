@@ -122,6 +122,27 @@ def test_repeated_and_empty_names(load: Callable[..., Module]) -> None:
     assert [op.location for op in ops(module, "tfl.abs")] == ["a", "a_2", "tensor3"]
 
 
+def test_constants_behind_the_flatbuffer(load: Callable[..., Module], write: Callable[..., bytes]) -> None:
+    """Models over 2 GiB keep their buffers behind the FlatBuffer, by offset and size."""
+    schema = pytest.importorskip("ai_edge_litert.schema_py_generated", reason="LiteRT's schema can write such files")
+    import flatbuffers
+
+    content = write("ADD", [((2,), F), ((2,), F, [1.5, 2.5])], [((2,), F)])
+
+    def moved(offset: int, size: int) -> bytes:
+        model = schema.ModelT.InitFromObj(schema.Model.GetRootAs(content, 0))
+        model.buffers[1].data, model.buffers[1].offset, model.buffers[1].size = None, offset, size
+        builder = flatbuffers.Builder(1024)
+        builder.Finish(model.Pack(builder), file_identifier=b"TFL3")
+        return bytes(builder.Output())
+
+    start = len(moved(1 << 20, 8))
+    module = load(moved(start, 8) + np.array([3.5, 4.5], "<f4").tobytes())
+    assert ops(module, "tfl.pseudo_const")[0].value.numpy().tolist() == [3.5, 4.5]
+    with pytest.raises(ReadError, match="lies outside the file"):
+        load(moved(start, 8))
+
+
 # --- shapes that the user may choose
 
 

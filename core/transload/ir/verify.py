@@ -93,7 +93,10 @@ def _make_checker(declaration: OpDeclaration) -> Callable[[Op, Callable[[str], N
         if not fits:
             return  # constraints may rely on all of the above
         for message, holds in constraints:
-            outcome = holds(op)
+            try:
+                outcome = holds(op)
+            except Exception as error:  # noqa: BLE001 - the op may come from a file, with anything in it
+                outcome = f"it cannot be checked ({type(error).__name__}: {error})"
             if outcome is not True:
                 report(message if outcome is False else f"{message}: {outcome}")
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from ..errors import ReadError, UsageError
 from ..files import atomic_path
 from ..ir import NONE, Module, TensorType, input_names, update_function_type
+from ..ir.verify import check
 from ..plugin import Source
 from . import parse_module, write_module
 
@@ -20,12 +21,14 @@ def detect(head: bytes, path: Path) -> bool:
 
 
 def read(source: Source, inputs: Mapping[str, TensorType]) -> Module:
-    """Read MLIR text; `inputs` fixes dynamic sizes of arguments, and what follows from them is inferred."""
-    try:
-        text = bytes(source.data).decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise ReadError(f"{source.name}: is not text: byte {error.start} is not UTF-8") from None
-    module = parse_module(text, name=source.name)
+    """Read MLIR text; `inputs` fixes dynamic sizes of arguments, and what follows from them is inferred.
+
+    What a file holds is checked here, so that everything behind can rely on the ops' declarations.
+    """
+    module = parse_module(source.data, name=source.name)
+    findings = check(module)
+    if findings:
+        raise ReadError(f"{source.name}: its ops break the rules of their dialects", findings)
     if not module.functions:
         raise ReadError(f"{source.name}: holds no function")
     if inputs:

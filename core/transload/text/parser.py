@@ -48,7 +48,7 @@ Unwraps = dict[str, Callable[[Attribute], Attribute] | None]
 
 
 def parse_module(
-    text: str | bytes, *, name: str = "<text>", constants: Mapping[str, Any] | str | Path | None = None,
+    text: str | bytes | memoryview, *, name: str = "<text>", constants: Mapping[str, Any] | str | Path | None = None,
 ) -> Module:
     """Read a module from MLIR text in generic form.
 
@@ -97,7 +97,7 @@ def parse_attribute(text: str) -> Attribute:
     return attribute
 
 
-def _decoded(text: str | bytes, name: str) -> str:
+def _decoded(text: str | bytes | memoryview, name: str) -> str:
     if isinstance(text, (bytes, bytearray, memoryview)):
         raw = bytes(text)
         if raw[:4] == b"ML\xefR":

@@ -14,8 +14,9 @@ __all__ = ["Tolerance"]
 class Tolerance:
     """Limits that every output must keep.
 
-    `integer` is the greatest difference of integer outputs, in steps. Float outputs need a cosine of
-    at least `cos`, a euclidean similarity of at least `euclid`, and, where `max_abs` is set, no
+    `integer` is the greatest difference of integer outputs, in steps; a float output that is a dequantized
+    integer may differ by as many steps of that. Other float outputs need a cosine of at
+    least `cos`, a euclidean similarity of at least `euclid`, and, where `max_abs` is set, no
     element that differs by more. A float output no element of which differs by more than `floor` is near
     enough whatever its cosine: runtimes compute sigmoid, tanh and softmax, whose range is 1, to about two
     units in the last place of 1.0, so that a map of scores of 1e-6 has no exact digits to compare.

@@ -72,16 +72,23 @@ def cut(module: Module) -> Parts:
 
 
 def _front(ops: Sequence[Op]) -> set[Op]:
-    """Float ops computed from the model's inputs by float ops alone, and the rest of the framework's ops they are part of."""
-    front: set[Op] = set()
-    origins: set[str] = set()
+    """Float ops computed from the model's inputs by conversions and float ops alone, with what leads to them.
+
+    The rest of the framework's ops that they are part of is with them.
+    """
+    near: set[Op] = set()
     for op in ops:
         sources = [operand.op for operand in op.operands if not _is_constant(operand)]
-        if not all(source is None or source in front for source in sources):
-            continue
-        if has_floats(op) or (op.origin in origins and any(source in front for source in sources)):
+        if (has_floats(op) or op.name in CONVERSIONS) and all(source is None or source in near for source in sources):
+            near.add(op)
+    front: set[Op] = set()
+    for op in reversed(ops):
+        if op in near and (has_floats(op) or any(user in front for result in op.results for user in result.uses)):
             front.add(op)
-            origins.update([op.origin] if op.origin else [])
+    origins = {op.origin for op in front if op.origin}
+    for op in ops:
+        if op in near and op.origin in origins and any(operand.op in front for operand in op.operands):
+            front.add(op)
     return front
 
 

@@ -127,10 +127,14 @@ def global_average_pool(op: Op, rw: Rewriter) -> Value:
 
 
 def global_average(rw: Rewriter, value: Value, element: Type | None = None) -> Value:
-    """The mean over all spatial dimensions, which stay with size 1: a pooling in two dimensions, else a reduction."""
+    """The mean over all spatial dimensions, which stay with size 1: a pooling in two dimensions, else a reduction.
+
+    Also a reduction where the result has another quantized type (`element`): integer pooling rounds the mean to a step
+    of its input, a reduction rounds the sum once, to the step of its result.
+    """
     sizes = shape_of(value)[2:]
-    if len(sizes) == 2:
-        return rw.emit("top.AvgPool", value, kernel_shape=sizes, layout="NCHW", element=element)
+    if len(sizes) == 2 and element in (None, value.element):
+        return rw.emit("top.AvgPool", value, kernel_shape=sizes, layout="NCHW")
     return rw.emit("top.Reduce", value, axes=_spatial(value), mode="ReduceMean", element=element)
 
 

@@ -18,6 +18,7 @@ from transload.ir import I8, I32, FloatType, LazyData, Module, Op, QuantType, Te
 from transload.ir.build import constant_of
 from transload.rewrite import CHANGED, Rewriter, RewriteTable, apply_greedily
 
+from .pooling import global_average
 from .quantize import kept
 
 __all__ = ["fold_qdq"]
@@ -206,6 +207,10 @@ def compute(op: Op, rw: Rewriter) -> Any:
         return None
     if all(constant_of(source) is not None for source in sources):
         return None
+    if op.name == "top.AvgPool" and relu is None and op.kernel_shape == op.input.shape[2:] and not any(op.pads):
+        made = global_average(rw, sources[0], _quant(quantizers[0].results[0]))  # type: ignore[arg-type]
+        made.owner.location = quantizers[0].location  # type: ignore[union-attr]
+        return _replace(op, quantizers, made)
     return _quantized(op, rw, sources, quantizers, relu)
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from transload.ir import I8, I16, I32, FloatType, Op, Type, Value, dtype_of
+from transload.ir import BOOL, I8, I16, I32, FloatType, Op, Type, Value, dtype_of
 from transload.ir.build import Builder, constant_of
 from transload.ir.constants import SplatData
 from transload.rewrite import Rewriter, RewriteTable, Unsupported
@@ -25,7 +25,7 @@ from ..dialect.base import storage_of
 from .rescaling import any_quantized
 
 __all__ = [
-    "MAX_RANK", "along", "binary", "broadcast_groups", "cast", "compare", "concat", "cut", "filled", "flat",
+    "MAX_RANK", "along", "binary", "broadcast_groups", "cast", "compare", "concat", "cut", "filled", "flat", "gather_rows",
     "is_constant_splat", "is_float", "like", "negate", "normal_axes", "normal_axis", "pad", "plain_into", "reshape",
     "select", "static_shape", "transpose", "typed", "unary", "widened",
 ]
@@ -189,6 +189,13 @@ def pad(rw: Builder, x: Value, axis: int, before: int, after: int, number: float
         return build.pad(rw, x, padding, number)
 
     return along(rw, x, axis, padded) if before or after else x
+
+
+def gather_rows(rw: Builder, values: Value, indices: Value) -> Value:
+    """GATHER of [N, K, C] by [N, W]; truth values, which it does not take, as bytes."""
+    if values.element == BOOL:
+        return cast(rw, rw.emit("tosa.gather", cast(rw, values, I8), indices), BOOL)
+    return rw.emit("tosa.gather", values, indices)
 
 
 # --- elementwise operators of several operands

@@ -19,7 +19,7 @@ from .. import build
 from ..dialect.base import storage_of
 from .arith import float_product
 from .common import static_shape
-from .rescaling import DOUBLE, UNSIGNED, WIDE, activation_range, fused_activation, is_unsigned, narrow, quant
+from .rescaling import DOUBLE, UNSIGNED, WIDE, activation_range, fused_activation, is_unsigned, narrow, quant, rounds_once
 from .windows import Window, fit, need_channels_last, squeeze_height, unsqueeze_height, window_of
 
 __all__ = ["TABLE", "Sum", "bias_value", "product_factors", "sum_of"]
@@ -54,11 +54,14 @@ def sum_of(x: Value, w: Value) -> Sum | None:
     return None
 
 
-def product_factors(x: QuantType, w: QuantType, target: Type, in_float32: bool) -> list[float]:
+def product_factors(rw: Rewriter, x: QuantType, w: QuantType, target: Type, in_float32: bool) -> list[float]:
     """What sums of products are multiplied by, for each scale of `w`.
 
-    LiteRT computes it in float64, but the product of two single scales `in_float32` in some kernels.
+    LiteRT computes it in float64, but the product of two single scales `in_float32` in some kernels;
+    onnxruntime computes all of it in float32.
     """
+    if rounds_once(rw) and isinstance(target, QuantType):
+        return [float(np.float32(x.scale) * np.float32(scale) / np.float32(target.scale)) for scale in w.scales]
     divisor = float(np.float32(target.scale)) if isinstance(target, QuantType) else 1.0
     if in_float32 and not w.per_axis:
         return [float_product(x.scale, w.scale) / divisor]
@@ -101,7 +104,7 @@ def finish(op: Op, rw: Rewriter, made: Value, x: Value, w: Value, part: int = 0)
     target = op.result.element
     if a is None or b is None:
         return fused_activation(rw, build.cast(rw, made, target) if isinstance(target, FloatType) else made, op)
-    factors = product_factors(a, b, target, is_unsigned(op))
+    factors = product_factors(rw, a, b, target, is_unsigned(op))
     channels = static_shape(made)[-1]
     if len(factors) > channels:
         factors = factors[part * channels : (part + 1) * channels]

@@ -276,7 +276,8 @@ def rounded(op: Op, rw: Rewriter) -> Value:
     if op.name != "top.Round":
         return unary(rw, "floor" if op.name == "top.Floor" else "ceil", x)
     there = cast(rw, cast(rw, x, I32), x.element)
-    return select(rw, compare(rw, "Less", unary(rw, "abs", x), like(rw, x, float(1 << (11 if x.element == F16 else 23)))), there, x)
+    whole_from = like(rw, x, float(1 << (11 if x.element == F16 else 23)))
+    return select(rw, compare(rw, "Less", unary(rw, "abs", x), whole_from), there, x)
 
 
 @plain("top.Sign")

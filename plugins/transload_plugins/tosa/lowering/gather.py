@@ -22,6 +22,7 @@ from .common import (
     compare,
     cut,
     filled,
+    gather_rows,
     like,
     normal_axis,
     reshape,
@@ -35,7 +36,7 @@ from .movement import in_type
 from .reduce import product_by_halves
 from .rescaling import quant
 
-__all__ = ["TABLE", "gather_rows"]
+__all__ = ["TABLE"]
 
 TABLE = RewriteTable()
 
@@ -84,13 +85,6 @@ def _element_numbers(rw: Rewriter, indices: Value, shape: Sequence[int], axis: i
 
 
 # --- gather
-
-def gather_rows(rw: Rewriter, values: Value, indices: Value) -> Value:
-    """GATHER of [N, K, C] by [N, W]; truth values, which it does not take, as bytes."""
-    if values.element == BOOL:
-        return cast(rw, rw.emit("tosa.gather", cast(rw, values, I8), indices), BOOL)
-    return rw.emit("tosa.gather", values, indices)
-
 
 @TABLE("top.Gather")
 def gather(op: Op, rw: Rewriter) -> Value:

@@ -87,7 +87,7 @@ def _finish(op: Op, rw: Rewriter, made: Value, x: Value, w: Value, rounding: str
     target = op.result.element
     if a is None or b is None:
         return fused_activation(rw, build.cast(rw, made, target) if isinstance(target, FloatType) else made, op)
-    factors = product_factors(a, b, target, in_float32=rounding != EXACT)
+    factors = product_factors(rw, a, b, target, in_float32=rounding != EXACT)
     return narrow(rw, made, factors, target, rounding, activation_range(op), sum_bits)
 
 

@@ -27,6 +27,7 @@ from .common import (
     cut,
     filled,
     flat,
+    gather_rows,
     normal_axes,
     normal_axis,
     pad,
@@ -120,7 +121,7 @@ def reverse_sequence(op: Op, rw: Rewriter) -> Value:
     lengths = reshape(rw, build.cast(rw, op.lengths, I32), (shape[batch], 1))
     last = binary(rw, "sub", binary(rw, "sub", lengths, build.scalar(rw, 1, I32, 2)), steps)
     indices = select(rw, compare(rw, "Less", steps, lengths), last, steps)
-    made = reshape(rw, rw.emit("tosa.gather", rows, indices), static_shape(front))
+    made = reshape(rw, gather_rows(rw, rows, indices), static_shape(front))
     return transpose(rw, made, [order.index(dim) for dim in range(rank)])
 
 

@@ -21,6 +21,7 @@ from .common import (
     concat,
     cut,
     filled,
+    gather_rows,
     like,
     normal_axis,
     pad,
@@ -32,7 +33,6 @@ from .common import (
     typed,
     widened,
 )
-from .gather import gather_rows
 from .movement import in_type
 from .rescaling import quant, same_numbers
 

@@ -282,7 +282,7 @@ def _quantized_product(op: Op, rw: Rewriter, axes: Sequence[int], source: QuantT
 # --- the index of the extreme
 
 @TABLE("top.Arg")
-def arg(op: Op, rw: Rewriter) -> Value:
+def arg(op: Op, rw: Rewriter) -> Value | None:
     """ARGMAX (tf.ArgMax); ArgMin by the order turned round (tf.ArgMin has no lowering), the last index by REVERSE.
 
     Stored numbers of one scale have the order of the reals. i32, which ARGMAX does not take: the least (or last) place
@@ -291,7 +291,7 @@ def arg(op: Op, rw: Rewriter) -> Value:
     x = op.input
     type_ = quant(x)
     if type_ is not None and type_.per_axis:
-        return None  # type: ignore[return-value]
+        return None
     axis = normal_axis(op.axis, x.rank)
     shape = static_shape(x)
     three = x if x.rank <= MAX_RANK else reshape(rw, x, (math.prod(shape[:axis]), shape[axis], math.prod(shape[axis + 1 :])))

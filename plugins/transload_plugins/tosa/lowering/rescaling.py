@@ -26,7 +26,7 @@ from .arith import Scale, activation_bounds, apply_scale, scale16, scale32, scal
 
 __all__ = [
     "DOUBLE", "EXACT", "UNSIGNED", "WIDE", "activation_range", "along", "any_quantized", "dequantize", "fused_activation", "i32",
-    "is_unsigned", "narrow", "quant", "requantize", "shift_right", "widen",
+    "is_unsigned", "narrow", "quant", "requantize", "rounds_once", "shift_right", "widen",
 ]
 
 UNSIGNED = "tosa.unsigned"
@@ -133,14 +133,17 @@ ROUNDING = "transload.rounding"
 absent, as LiteRT's kernels do."""
 
 
-def framework_rounding(rw: Rewriter, rounding: str) -> str:
-    """`rounding`, or NEAREST in place of LiteRT's DOUBLE where the module's framework rounds once."""
-    if rounding != DOUBLE:
-        return rounding
+def rounds_once(rw: Rewriter) -> bool:
+    """Whether the module's framework rounds a scaled sum once, by a factor in float32 (ONNX)."""
     root = rw.op
     while root.parent_op is not None:
         root = root.parent_op
-    return NEAREST if root.attributes.get(ROUNDING) == "once" else DOUBLE
+    return root.attributes.get(ROUNDING) == "once"
+
+
+def framework_rounding(rw: Rewriter, rounding: str) -> str:
+    """`rounding`, or NEAREST in place of LiteRT's ways where the module's framework rounds once."""
+    return NEAREST if rounding in (DOUBLE, EXACT) and rounds_once(rw) else rounding
 
 
 def narrow(
