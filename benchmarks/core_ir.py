@@ -84,7 +84,7 @@ def build(constants: list[np.ndarray]) -> Module:
     main = module.add_function("main", [TensorType(SHAPE, F32)], ["input"])
     builder = Builder(main.regions[0].block)
     create = builder.create
-    types = {shape: TensorType(shape, F32) for shape in (SHAPE, FLAT, MOVED)}
+    types: dict[tuple[int, ...], TensorType] = {shape: TensorType(shape, F32) for shape in (SHAPE, FLAT, MOVED)}
     x = main.regions[0].block.arguments[0]
     for layer, constant in enumerate(constants):
         weight = builder.constant(constant, location=f"layer{layer}/weights")
@@ -129,9 +129,9 @@ def build_onnx(constants: list[np.ndarray]) -> Any:
     import onnx_ir as ir
 
     kind = ir.TensorType(ir.DataType.FLOAT)
-    shapes = {shape: ir.Shape(shape) for shape in (SHAPE, FLAT, MOVED, constants[0].shape)}
-    for shape in shapes.values():
-        shape.freeze()
+    shapes: dict[tuple[int, ...], Any] = {shape: ir.Shape(shape) for shape in (SHAPE, FLAT, MOVED, constants[0].shape)}
+    for frozen in shapes.values():
+        frozen.freeze()
     graph_input = x = ir.Value(name="input", shape=shapes[SHAPE], type=kind)
     nodes, initializers = [], []
     for layer, constant in enumerate(constants):
@@ -192,14 +192,19 @@ def measure(task: Callable[[Any], Any], argument: Callable[[], Any], repeats: in
 
 
 def measure_all(layers: int, repeats: int) -> dict[str, dict[str, list[float]]]:
-    """Milliseconds by task and library."""
-    import onnx_ir as ir
-
+    """Milliseconds by library and task."""
     constants = make_constants(layers)
     module = build(constants)
     text = print_module(module, constants="elided")
     verify(parse_module(text))  # loads the dialects
-    ours: dict[str, Any] = {
+    ours = measure_ours(constants, module, text, repeats)
+    del module, text
+    gc.collect()
+    return {"transload": ours, "onnx_ir": measure_theirs(constants, max(1, repeats // 2))}
+
+
+def measure_ours(constants: list[np.ndarray], module: Module, text: str, repeats: int) -> dict[str, list[float]]:
+    return {
         "build": measure(build, lambda: constants, repeats),
         "walk": measure(walk, lambda: module, repeats),
         "clone": measure(Module.clone, lambda: module, repeats),
@@ -208,21 +213,23 @@ def measure_all(layers: int, repeats: int) -> dict[str, dict[str, list[float]]]:
         "print": measure(lambda given: print_module(given, constants="elided"), lambda: module, repeats),
         "parse": measure(parse_module, lambda: text, repeats),
     }
-    del module, text
-    gc.collect()
+
+
+def measure_theirs(constants: list[np.ndarray], repeats: int) -> dict[str, list[float]]:
+    import onnx_ir as ir
+
     model = build_onnx(constants)
-    fewer = max(1, repeats // 2)
-    theirs: dict[str, Any] = {
-        "build": measure(build_onnx, lambda: constants, fewer),
-        "walk": measure(lambda given: sum(1 for _ in given.graph.all_nodes()), lambda: model, fewer),
-        "clone": measure(clone_onnx, lambda: model, fewer),
-        "rewrite": measure(rewrite_onnx, lambda: build_onnx(constants), fewer),
+    times = {
+        "build": measure(build_onnx, lambda: constants, repeats),
+        "walk": measure(lambda given: sum(1 for _ in given.graph.all_nodes()), lambda: model, repeats),
+        "clone": measure(clone_onnx, lambda: model, repeats),
+        "rewrite": measure(rewrite_onnx, lambda: build_onnx(constants), repeats),
     }
     small = without_data(model)
     proto = ir.to_proto(small)
-    theirs["print"] = measure(ir.to_proto, lambda: small, fewer)
-    theirs["parse"] = measure(ir.from_proto, lambda: proto, fewer)
-    return {"transload": ours, "onnx_ir": theirs}
+    times["print"] = measure(ir.to_proto, lambda: small, repeats)
+    times["parse"] = measure(ir.from_proto, lambda: proto, repeats)
+    return times
 
 
 def resident() -> int:
@@ -279,8 +286,9 @@ def main() -> int:
     late = []
     for task, median in ours.items():
         peer = theirs.get(task)
-        ratio = f"{peer / median:>6.1f}x" if peer else f"{'-':>7}"
-        print(f"{task:<10}{BUDGET_MS[task]:>8}{median:>11.1f}{min(runs['transload'][task]):>8.1f}{f'{peer:.0f}' if peer else '-':>9}{ratio}")
+        best = min(runs["transload"][task])
+        compared = f"{peer:>9.0f}{peer / median:>6.1f}x" if peer else f"{'-':>9}{'-':>7}"
+        print(f"{task:<10}{BUDGET_MS[task]:>8}{median:>11.1f}{best:>8.1f}{compared}")
         if median > BUDGET_MS[task] * scale:
             late.append(task)
     added = memory["large"] - memory["small"]

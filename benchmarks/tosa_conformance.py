@@ -18,7 +18,7 @@ import os
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
@@ -135,9 +135,12 @@ def _run_operator(task: tuple[Path, str, str, int | None]) -> list[Outcome]:
 
 def run_suite(
     root: Path, operators: Sequence[str] | None = None, profiles: Iterable[str] = ("int", "fp"), sample: int | None = None,
-    jobs: int = 1,
+    jobs: int = 1, progress: Callable[[list[Outcome]], None] = lambda part: None,
 ) -> list[Outcome]:
-    """Every outcome; with `sample`, of at most so many tests an operator, from its profiles in equal parts."""
+    """Every outcome; with `sample`, of at most so many tests an operator, from its profiles in equal parts.
+
+    `progress` is called with the outcomes of each operator and profile when they are there.
+    """
     profiles = tuple(profiles)
     has = {profile: set(suite.operators(profile)) for profile in profiles}
     tasks = []
@@ -147,10 +150,18 @@ def run_suite(
         mine = [profile for profile in profiles if operator in has[profile]]
         share = None if sample is None else -(-sample // len(mine))
         tasks += [(root, operator, profile, share) for profile in mine]
-    if jobs == 1:
-        return [outcome for task in tasks for outcome in _run_operator(task)]
+    outcomes: list[Outcome] = []
     with multiprocessing.get_context("fork").Pool(jobs) as pool:
-        return [outcome for part in pool.imap_unordered(_run_operator, tasks) for outcome in part]
+        for part in map(_run_operator, tasks) if jobs == 1 else pool.imap_unordered(_run_operator, tasks):
+            outcomes += part
+            progress(part)
+    return outcomes
+
+
+def _report_bad(outcomes: Iterable[Outcome]) -> None:
+    for outcome in outcomes:
+        if outcome.outcome not in GOOD:
+            print(f"{outcome.outcome}: {outcome.profile} {outcome.test}: {outcome.why}", flush=True)
 
 
 def table(outcomes: Sequence[Outcome]) -> str:
@@ -181,11 +192,9 @@ def main() -> int:
         return 2
     start = time.perf_counter()
     profiles = ("int", "fp") if arguments.profile == "all" else (arguments.profile,)
-    outcomes = run_suite(arguments.cache.resolve(), arguments.operators, profiles, arguments.sample, arguments.jobs)
-    print(table(outcomes))
+    outcomes = run_suite(arguments.cache.resolve(), arguments.operators, profiles, arguments.sample, arguments.jobs, _report_bad)
     bad = [outcome for outcome in outcomes if outcome.outcome not in GOOD]
-    for outcome in bad:
-        print(f"{outcome.outcome}: {outcome.profile} {outcome.test}: {outcome.why}")
+    print(table(outcomes))
     print(f"{len(outcomes) - len(bad)} of {len(outcomes)} tests as they should be, in {time.perf_counter() - start:.0f} s")
     if arguments.json:
         arguments.json.parent.mkdir(parents=True, exist_ok=True)

@@ -1,9 +1,10 @@
 """The conformance tests of TOSA, made by the generator of `tosa-tools` and kept between runs.
 
 The generator's own command makes tests one process at a time and converts them twice. Here its library is
-called: the tests of an operator are listed and selected exactly as the command does, with its seed, and then
-all of them, or an even sample, are written. A test is a folder with `desc.json`, `test.tosa` and its inputs;
-the float results that implementations are compared with are made by the reference model when first needed.
+called: the tests of an operator are listed and selected exactly as the command does, with its seed, and written.
+A sample is drawn from all that are listed, for the selection takes longer than to write a sample. A test is a
+folder with `desc.json`, `test.tosa` and its inputs; the results that implementations are compared with are made
+by the reference model when first needed.
 """
 
 from __future__ import annotations
@@ -129,25 +130,30 @@ def _target_dtypes(batches: list[list[str]]) -> list[str]:
     return found
 
 
-def _selected(command: list[str], folder: Path) -> tuple[Any, list[Any]]:
-    """A test maker, and the tests that the command would write."""
+def _listed(command: list[str], folder: Path, select: bool) -> tuple[Any, list[Any]]:
+    """A test maker, and the tests that the command would write; without `select`, those that it would choose from."""
     from generator.tosa_test_gen import TosaTestGen
     from generator.tosa_test_select import TosaTestSelect, TosaTestSelectList
     from generator.tosa_verif_build_tests import _get_tosa_version, parseArgs
+    from schemavalidation.schemavalidation import TestDescSchemaValidator
 
+    # Each description is checked against its schema, and the schema against its own: a fifth of the time.
+    TestDescSchemaValidator.validate_config = lambda *_, **__: None
     arguments = parseArgs([*command, "-o", str(folder)])
     maker = TosaTestGen(arguments, _get_tosa_version(arguments.tosa_version_str))
+    tests = [
+        TosaTestSelect(test)
+        for operator in maker.TOSA_OP_LIST if re.match(arguments.filter + ".*", maker.getOperatorNameStr(operator))
+        for test in maker.genOpTestList(
+            operator, shapeFilter=arguments.target_shapes, rankFilter=arguments.target_ranks,
+            dtypeFilter=arguments.target_dtypes, testType=arguments.test_type)]
+    if not select:
+        return maker, [test for test in tests if test.isSupported(arguments.profile, arguments.extension)]
     listed = TosaTestSelectList(configuration(), selectionCriteria=arguments.selection_criteria)
-    for operator in maker.TOSA_OP_LIST:
-        if re.match(arguments.filter + ".*", maker.getOperatorNameStr(operator)):
-            for test in maker.genOpTestList(
-                operator, shapeFilter=arguments.target_shapes, rankFilter=arguments.target_ranks,
-                dtypeFilter=arguments.target_dtypes, testType=arguments.test_type,
-            ):
-                listed.add(TosaTestSelect(test))
-    tests = listed.select(
+    for test in tests:
+        listed.add(test)
+    return maker, listed.select(
         rng=maker.testSelect_rng, profiles_chosen=arguments.profile, extensions_chosen=arguments.extension)
-    return maker, tests
 
 
 def _sampled(names: list[tuple[str, bool, bool]], sample: int) -> set[str]:
@@ -189,7 +195,7 @@ def make_tests(root: Path, operator: str, profile: str, sample: int | None = Non
             return [folder / name for name in sorted(chosen)]
     folder.mkdir(parents=True, exist_ok=True)
     with contextlib.redirect_stdout(io.StringIO()):
-        batches = [_selected(command, folder) for command in _commands(operator, profile)]
+        batches = [_listed(command, folder, sample is None) for command in _commands(operator, profile)]
         entries = list({
             str(test): (str(test), test.isError(), _is_large(test)) for _, tests in batches for test in tests}.values())
         chosen = {name for name, _, _ in entries} if sample is None else _sampled(entries, sample)

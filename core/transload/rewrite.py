@@ -117,7 +117,8 @@ def _hand_on_names(op: Op, replacements: Sequence[Value]) -> None:
             name = result.name
             if name is not None:
                 maker.location = name
-        elif all(v.owner is maker and v.index == i for i, v in enumerate(replacements)) and len(maker.results) == len(replacements):
+        elif len(maker.results) == len(replacements) and all(
+                v.owner is maker and v.index == i for i, v in enumerate(replacements)):
             maker.location = op.location
 
 
@@ -146,6 +147,7 @@ def convert_ops(
                 finding = _convert_one(op, table, fold, hint)
                 if finding is not None:
                     findings.append(finding)
+                if op.parent is not None:  # it stays: it could not be converted, or was changed in place
                     _visit_regions(op)
                     op = op.next
                 else:
@@ -229,7 +231,7 @@ def apply_greedily(root: Op, table: RewriteTable, *, fold: bool = True, limit: i
             users = [user for result in op.results for user in result.uses]
             if outcome is not CHANGED:
                 rewriter.replace(outcome)
-            created = []
+            created: list[Op] = []
             new = before.next if before is not None else block.first
             while new is not None and new is not op and len(created) < 64 and new not in queued and new.parent is block:
                 if new in users:

@@ -7,13 +7,42 @@ import pytest
 from transload import registry
 from transload.errors import InternalError, VerifyError
 from transload.ir import (
-    F32, I32, NONE, Block, FileLocation, FusedLocation, NamedLocation, Op, Region, TensorType, input_names, is_absent, location_names,
-    new_module, output_names, set_results, verify,
+    F32,
+    I32,
+    NONE,
+    Block,
+    FileLocation,
+    FusedLocation,
+    NamedLocation,
+    Op,
+    Region,
+    TensorType,
+    input_names,
+    is_absent,
+    location_names,
+    new_module,
+    output_names,
+    set_results,
+    verify,
 )
 from transload.ir.build import Builder
 from transload.ir.compare import difference, same_structure
 from transload.ir.declare import (
-    ANY, BOOLEAN, FLOAT, INT, INTS, STRING, Dialect, attribute, constraint, enum, operand, region, result, variadic, variadic_result,
+    ANY,
+    BOOLEAN,
+    FLOAT,
+    INT,
+    INTS,
+    STRING,
+    Dialect,
+    attribute,
+    constraint,
+    enum,
+    operand,
+    region,
+    result,
+    variadic,
+    variadic_result,
 )
 from transload.ir.verify import check
 
@@ -180,11 +209,20 @@ def test_declared_things_are_read_by_name(toy):
     block = Block([T, T, NONE])
     x, y, none = block.arguments
     op = Op("toy.conv", [x, none], [T], {"group": 2})
-    assert op.input is x and op.bias is None and op.output is op.result and op.strides == (1, 1) and op.group == 2 and op.note is None
+    assert (
+        op.input is x
+        and op.bias is None
+        and op.output is op.result
+        and op.strides == (1, 1)
+        and op.group == 2
+        and op.note is None
+    )
     assert Op("toy.conv", [x], [T]).bias is None and op.attribute("mode") == "A" and op.attribute("other", 5) == 5
     assert op.operand("input") is x
     join = Op("toy.join", [x, y, x, none], [T, T], None, [Region()])
-    assert join.first is x and join.rest == (y, x) and join.last is none and len(join.outputs) == 2 and join.body is join.regions[0]
+    assert (
+        join.first is x and join.rest == (y, x) and join.last is none and len(join.outputs) == 2 and join.body is join.regions[0]
+    )
     with pytest.raises(AttributeError, match="declares no"):
         _ = op.missing
 

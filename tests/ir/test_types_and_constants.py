@@ -8,8 +8,32 @@ import pytest
 
 from transload.errors import ReadError
 from transload.ir import (
-    BF16, BOOL, F32, F64, I4, I8, I32, I48, I64, INDEX, UI8, ArrayData, ComplexType, Dense, ElidedData, FunctionType, IntegerType,
-    LazyData, MmapData, Packed4Data, QuantType, SplatData, TensorType, dtype_of, element_type_of, new_module,
+    BF16,
+    BOOL,
+    F32,
+    F64,
+    I4,
+    I8,
+    I32,
+    I48,
+    I64,
+    INDEX,
+    UI8,
+    ArrayData,
+    ComplexType,
+    Dense,
+    ElidedData,
+    FunctionType,
+    IntegerType,
+    LazyData,
+    MmapData,
+    Packed4Data,
+    QuantType,
+    SplatData,
+    TensorType,
+    dtype_of,
+    element_type_of,
+    new_module,
 )
 from transload.ir.attributes import FloatAttr, IntAttr
 from transload.ir.build import Builder
@@ -17,7 +41,10 @@ from transload.ir.compare import same_attribute
 
 
 def test_types_are_values():
-    a, b = TensorType((1, None), QuantType(I8, F32, (0.5,), (0,))), TensorType((1, None), QuantType(IntegerType(8), F32, (0.5,), (0,)))
+    a, b = (
+        TensorType((1, None), QuantType(I8, F32, (0.5,), (0,))),
+        TensorType((1, None), QuantType(IntegerType(8), F32, (0.5,), (0,))),
+    )
     assert a == b and hash(a) == hash(b) and len({a, b}) == 1
     assert a != TensorType((1, 2), a.element) and a != TensorType((1, None), I8) and a != "tensor"
     assert I8 != UI8 and FunctionType((I8,), ()) != FunctionType((), (I8,))
@@ -27,10 +54,20 @@ def test_types_are_values():
         _ = TensorType(None, F32).num_elements
 
 
-@pytest.mark.parametrize(("element", "dtype"), [
-    (BOOL, np.bool_), (I4, ml_dtypes.int4), (I8, np.int8), (UI8, np.uint8), (I48, np.int64), (INDEX, np.int64), (BF16, ml_dtypes.bfloat16),
-    (ComplexType(F64), np.complex128), (QuantType(I32, F32, (1.0,), (0,)), np.int32),
-])
+@pytest.mark.parametrize(
+    ("element", "dtype"),
+    [
+        (BOOL, np.bool_),
+        (I4, ml_dtypes.int4),
+        (I8, np.int8),
+        (UI8, np.uint8),
+        (I48, np.int64),
+        (INDEX, np.int64),
+        (BF16, ml_dtypes.bfloat16),
+        (ComplexType(F64), np.complex128),
+        (QuantType(I32, F32, (1.0,), (0,)), np.int32),
+    ],
+)
 def test_dtypes(element, dtype):
     assert dtype_of(element) == np.dtype(dtype)
     if element not in (I48, INDEX) and not isinstance(element, QuantType):
@@ -49,8 +86,12 @@ ARRAY = np.arange(12, dtype=np.int32).reshape(3, 4)
 
 def every_kind(tmp_path):
     (tmp_path / "data.bin").write_bytes(b"head" + ARRAY.tobytes())
-    return [ArrayData(ARRAY), ArrayData(np.asfortranarray(ARRAY)), MmapData(tmp_path / "data.bin", 4, (3, 4), np.int32),
-            LazyData(lambda: ARRAY.copy(), (3, 4), np.int32)]
+    return [
+        ArrayData(ARRAY),
+        ArrayData(np.asfortranarray(ARRAY)),
+        MmapData(tmp_path / "data.bin", 4, (3, 4), np.int32),
+        LazyData(lambda: ARRAY.copy(), (3, 4), np.int32),
+    ]
 
 
 def test_the_same_data_is_equal_however_it_is_held(tmp_path):
@@ -58,7 +99,11 @@ def test_the_same_data_is_equal_however_it_is_held(tmp_path):
     for constant in constants:
         assert constant == constants[0] and constant.tobytes() == ARRAY.tobytes() and constant.nbytes == ARRAY.nbytes
         assert not constant.numpy().flags.writeable
-    assert constants[0] != Dense(ARRAY + 1) and constants[0] != Dense(ARRAY.astype(np.int64)) and constants[0] != Dense(ARRAY.reshape(4, 3))
+    assert (
+        constants[0] != Dense(ARRAY + 1)
+        and constants[0] != Dense(ARRAY.astype(np.int64))
+        and constants[0] != Dense(ARRAY.reshape(4, 3))
+    )
 
 
 def test_a_splat_equals_the_array_it_stands_for():
@@ -102,7 +147,9 @@ def test_constants_are_shared_not_copied():
     copy = module.clone()
     assert np.shares_memory(next(iter(copy.body)).attributes["value"].numpy(), array)
     quantized = builder.constant(np.zeros(3, np.int8), element=QuantType(I8, F32, (0.5,), (0,)))
-    assert str(quantized.type) == "tensor<3x!quant.uniform<i8:f32, 0.5>>" and quantized.op.attributes["value"].type == TensorType((3,), I8)
+    assert str(quantized.type) == "tensor<3x!quant.uniform<i8:f32, 0.5>>" and quantized.op.attributes["value"].type == TensorType(
+        (3,), I8
+    )
     wide = builder.constant(np.arange(3, dtype=np.int32), element=I48)
     assert wide.op.attributes["value"].type == TensorType((3,), I48) and wide.op.attributes["value"].numpy().dtype == np.int64
     assert value.element == F32
@@ -111,4 +158,8 @@ def test_constants_are_shared_not_copied():
 def test_attributes_of_different_types_differ():
     assert IntAttr(1, I32) != 1 and IntAttr(1, I64) == 1
     assert not same_attribute(True, 1) and not same_attribute(0.0, -0.0) and same_attribute(float("nan"), float("nan"))
-    assert not same_attribute(FloatAttr(1.0, F32), 1.0) and not same_attribute((1,), [1]) and not same_attribute({"a": 1}, {"a": True})
+    assert (
+        not same_attribute(FloatAttr(1.0, F32), 1.0)
+        and not same_attribute((1,), [1])
+        and not same_attribute({"a": 1}, {"a": True})
+    )

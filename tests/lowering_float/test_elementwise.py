@@ -92,6 +92,8 @@ def test_quotients_and_rests(same_op: Same, name: str) -> None:
     same_op(name, a, b)  # whole quotients, which a product with the reciprocal misses
     for dtype in (np.int32, np.int16, np.int8):
         same_op(name, a.astype(dtype), b.astype(dtype))
+    if name != "FloorDiv":
+        same_op(name, np.array([3, -3], np.float32), np.array([[np.inf], [-np.inf]], np.float32), official=False)
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.int16, np.int32])

@@ -51,7 +51,11 @@ class Graph:
 
 def op_names(module: Module) -> list[str]:
     """Names of all ops but constants and the return, in order, without `top.`"""
-    return [op.name.removeprefix("top.") for op in module.ops() if op.name not in ("top.Weight", "top.None", "func.return", "top.Yield")]
+    return [
+        op.name.removeprefix("top.")
+        for op in module.ops()
+        if op.name not in ("top.Weight", "top.None", "func.return", "top.Yield")
+    ]
 
 
 def execute(module: Module, seed: int = 0) -> list[np.ndarray]:

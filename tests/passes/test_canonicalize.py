@@ -19,8 +19,17 @@ from transload.text import parse_module
 def conv(g, layout="NCHW", group=1, bias=True, channels=4, outputs=6, kernel=(3, 3), **attributes):
     """A convolution of the first input, with random weights."""
     shape = (outputs, channels // group, *kernel) if layout == "NCHW" else (outputs, *kernel, channels // group)
-    return g.emit("Conv", g.inputs[0], g.random(*shape), g.random(outputs) if bias else None, kernel_shape=kernel, group=group,
-                  layout=layout, pads=(1,) * 2 * len(kernel), **attributes)
+    return g.emit(
+        "Conv",
+        g.inputs[0],
+        g.random(*shape),
+        g.random(outputs) if bias else None,
+        kernel_shape=kernel,
+        group=group,
+        layout=layout,
+        pads=(1,) * 2 * len(kernel),
+        **attributes,
+    )
 
 
 def image(layout, channels=4, spatial=(5, 5)):
@@ -28,8 +37,17 @@ def image(layout, channels=4, spatial=(5, 5)):
 
 
 def batch_norm(g, x, layout, channels, **attributes):
-    return g.emit("BatchNorm", x, g.random(channels), g.random(channels, positive=True), g.random(channels), g.random(channels),
-                  epsilon=1e-3, layout=layout, **attributes)
+    return g.emit(
+        "BatchNorm",
+        x,
+        g.random(channels),
+        g.random(channels, positive=True),
+        g.random(channels),
+        g.random(channels),
+        epsilon=1e-3,
+        layout=layout,
+        **attributes,
+    )
 
 
 # --- what does nothing
@@ -272,8 +290,11 @@ def test_activations_that_are_spelled_out(kit):
     cubic = g.emit("Add", x, g.emit("Mul", g.emit("Pow", x, 3.0), 0.044715))
     tanh = g.emit("AddConst", g.emit("Tanh", g.emit("MulConst", cubic, const_val=0.7978846)), const_val=1.0)
     gelu3 = g.emit("Mul", g.emit("MulConst", x, const_val=0.5), tanh)
-    kit.check(canonicalize, g.done(silu, swish, swish2, mish, gelu, gelu2, gelu3),
-              ["SiLU", "HardSwish", "HardSwish", "Mish", "GELU", "GELU", "GELU"])
+    kit.check(
+        canonicalize,
+        g.done(silu, swish, swish2, mish, gelu, gelu2, gelu3),
+        ["SiLU", "HardSwish", "HardSwish", "Mish", "GELU", "GELU", "GELU"],
+    )
     assert [op.approx for op in g.module.ops() if op.name == "top.GELU"] == [False, False, True]
 
 
@@ -286,8 +307,11 @@ def test_what_only_looks_like_an_activation_stays(kit):
     shared = g.emit("Sigmoid", x)
     d = g.emit("Mul", x, shared)
     e = g.emit("Mul", x, x)
-    kit.check(canonicalize, g.done(a, b, c, d, shared, e),
-              ["Sigmoid", "Mul", "Sigmoid", "Mul", "HardSigmoid", "Mul", "Sigmoid", "Mul", "Mul"])
+    kit.check(
+        canonicalize,
+        g.done(a, b, c, d, shared, e),
+        ["Sigmoid", "Mul", "Sigmoid", "Mul", "HardSigmoid", "Mul", "Sigmoid", "Mul", "Mul"],
+    )
 
 
 # --- the pass
@@ -317,10 +341,10 @@ def test_a_dialect_brings_its_own_table():
     mine.dialects["mine"] = DialectSpec("mine", Dialect("mine"), canonicalize=table)
     use_host(mine)
     try:
-        module = parse_module('''%0 = "mine.make"() : () -> !mine.t
+        module = parse_module("""%0 = "mine.make"() : () -> !mine.t
 %1 = "mine.twice"(%0) : (!mine.t) -> !mine.t
 "mine.use"(%1) : (!mine.t) -> ()
-''')
+""")
         assert canonicalize(module)
         assert [op.name for op in module.body] == ["mine.make", "mine.use"]
         assert isinstance(module.body.first, Op) and module.body.first.result.type == DialectType("mine.t")

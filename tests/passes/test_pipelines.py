@@ -18,7 +18,9 @@ from transload.text import parse_module
 calls: list[dict] = []
 
 
-def record(module: Module, *, to: Literal["NHWC", "NCHW"] = "NHWC", count: int = 1, ratio: float | None = None, flag: bool = False) -> bool:
+def record(
+    module: Module, *, to: Literal["NHWC", "NCHW"] = "NHWC", count: int = 1, ratio: float | None = None, flag: bool = False
+) -> bool:
     calls.append({"to": to, "count": count, "ratio": ratio, "flag": flag})
     return flag
 
@@ -36,12 +38,20 @@ def convert(module: Module, *, limit: int = 3) -> None:
 def passes():
     before = host()
     mine = Host(points=[])
-    for one in (Pass("record", record), Pass("spoil", spoil), Pass("needs", record, requires=("other",)),
-                Pass("makes", record, produces=("other",))):
+    for one in (
+        Pass("record", record),
+        Pass("spoil", spoil),
+        Pass("needs", record, requires=("other",)),
+        Pass("makes", record, produces=("other",)),
+    ):
         mine.passes[one.name] = one
     table = RewriteTable()
-    for one in (Conversion("a-to-b", "a", "b", run=convert), Conversion("b-to-c", "b", "c", table=table),
-                Conversion("a-to-c", "a", "c", table=table, cost=5.0), Conversion("more", "a", "c", extends="a-to-b", cost=0.0)):
+    for one in (
+        Conversion("a-to-b", "a", "b", run=convert),
+        Conversion("b-to-c", "b", "c", table=table),
+        Conversion("a-to-c", "a", "c", table=table, cost=5.0),
+        Conversion("more", "a", "c", extends="a-to-b", cost=0.0),
+    ):
         mine.conversions[one.name] = one
     use_host(mine)
     calls.clear()
@@ -49,29 +59,47 @@ def passes():
     use_host(before)
 
 
-MODULE = '''"func.func"() <{sym_name = "main", function_type = () -> ()}> ({
+MODULE = """"func.func"() <{sym_name = "main", function_type = () -> ()}> ({
   "a.b"() : () -> ()
   "func.return"() : () -> ()
 }) : () -> ()
-'''
+"""
 
 
 def test_options_are_typed():
-    records = Pipeline.parse(" record , record{to=NCHW count=3, ratio=0.5 flag} ,record{flag=false},a-to-b{limit=7}").run(parse_module(MODULE))
+    records = Pipeline.parse(" record , record{to=NCHW count=3, ratio=0.5 flag} ,record{flag=false},a-to-b{limit=7}").run(
+        parse_module(MODULE)
+    )
     assert calls == [
-        {"to": "NHWC", "count": 1, "ratio": None, "flag": False}, {"to": "NCHW", "count": 3, "ratio": 0.5, "flag": True},
-        {"to": "NHWC", "count": 1, "ratio": None, "flag": False}, {"limit": 7}]
+        {"to": "NHWC", "count": 1, "ratio": None, "flag": False},
+        {"to": "NCHW", "count": 3, "ratio": 0.5, "flag": True},
+        {"to": "NHWC", "count": 1, "ratio": None, "flag": False},
+        {"limit": 7},
+    ]
     assert [(r.name, r.modified) for r in records] == [("record", False), ("record", True), ("record", False), ("a-to-b", True)]
     assert all(r.seconds >= 0 for r in records)
     assert Pipeline.parse("").run(parse_module(MODULE)) == []
 
 
-@pytest.mark.parametrize(("text", "message"), [
-    ("recrod", "did you mean 'record'"), ("record{cuont=3}", "did you mean 'count'"), ("record{count=x}", "must be int"),
-    ("record{ratio=x}", "must be float"), ("record{flag=maybe}", "true or false"), ("record{to=CHWN}", "must be NHWC or NCHW"),
-    ("record{count=1 count=2}", "given twice"), ("record{", "does not read"), ("record}", "does not read"), (",record", "does not read"),
-    ("record record", "does not read"), ("more", "no pass is called"), ("a-to-b{x=1}", "no option 'x'"), ("b-to-c{x=1}", "no option 'x'"),
-])
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("recrod", "did you mean 'record'"),
+        ("record{cuont=3}", "did you mean 'count'"),
+        ("record{count=x}", "must be int"),
+        ("record{ratio=x}", "must be float"),
+        ("record{flag=maybe}", "true or false"),
+        ("record{to=CHWN}", "must be NHWC or NCHW"),
+        ("record{count=1 count=2}", "given twice"),
+        ("record{", "does not read"),
+        ("record}", "does not read"),
+        (",record", "does not read"),
+        ("record record", "does not read"),
+        ("more", "no pass is called"),
+        ("a-to-b{x=1}", "no option 'x'"),
+        ("b-to-c{x=1}", "no option 'x'"),
+    ],
+)
 def test_bad_pipelines_say_what_is_wrong(text, message):
     with pytest.raises(UsageError) as caught:
         Pipeline.parse(text)

@@ -40,12 +40,17 @@ def test_what_differs_stays_apart(kit):
     g = kit.Graph((2, 3))
     x = g.inputs[0]
     values = [g.emit("MulConst", x, const_val=value) for value in (0.0, -0.0, 1.0)]
-    values += [g.emit("Sub", x, values[0]), g.emit("Sub", values[0], x), g.emit("Cast", x, element=I32), g.emit("Cast", x, element=I8)]
+    values += [
+        g.emit("Sub", x, values[0]),
+        g.emit("Sub", values[0], x),
+        g.emit("Cast", x, element=I32),
+        g.emit("Cast", x, element=I8),
+    ]
     g.done(*values)
     assert not eliminate_common_subexpressions(g.module)
 
 
-NESTED = '''"builtin.module"() ({
+NESTED = """"builtin.module"() ({
   "func.func"() <{sym_name = "main", function_type = (tensor<i1>, tensor<2xf32>) -> tensor<2xf32>}> ({
   ^bb0(%c: tensor<i1>, %x: tensor<2xf32>):
     %a = "top.Neg"(%x) : (tensor<2xf32>) -> tensor<2xf32>
@@ -63,7 +68,7 @@ NESTED = '''"builtin.module"() ({
     "func.return"(%t) : (tensor<2xf32>) -> ()
   }) : () -> ()
 }) : () -> ()
-'''
+"""
 
 
 def test_regions_share_with_what_is_around_them_and_not_with_each_other():
@@ -82,11 +87,19 @@ def test_unused_ops_go_and_effects_stay():
     assert eliminate_dead_code(module)
     assert "top.Exp" not in print_module(module)
     assert not eliminate_dead_code(module)
-    module = parse_module('"a.unknown"() : () -> ()\n"top.If"(%c) ({"a.unknown"() : () -> ()}, {}) : (tensor<i1>) -> ()\n'
-                          '%c = "top.Weight"() : () -> tensor<i1>\n%d = "top.Neg"(%e) : (tensor<f32>) -> tensor<f32>\n'
-                          '%e = "top.Neg"(%f) : (tensor<f32>) -> tensor<f32>\n%f = "a.unknown"() : () -> tensor<f32>')
+    module = parse_module(
+        '"a.unknown"() : () -> ()\n"top.If"(%c) ({"a.unknown"() : () -> ()}, {}) : (tensor<i1>) -> ()\n'
+        '%c = "top.Weight"() : () -> tensor<i1>\n%d = "top.Neg"(%e) : (tensor<f32>) -> tensor<f32>\n'
+        '%e = "top.Neg"(%f) : (tensor<f32>) -> tensor<f32>\n%f = "a.unknown"() : () -> tensor<f32>'
+    )
     eliminate_dead_code(module)
-    assert [op.name for op in module.body] == ["a.unknown", "top.If", "top.Weight", "top.Neg", "a.unknown"]  # one needs its user gone first
+    assert [op.name for op in module.body] == [
+        "a.unknown",
+        "top.If",
+        "top.Weight",
+        "top.Neg",
+        "a.unknown",
+    ]  # one needs its user gone first
 
 
 # --- constant folding
@@ -141,7 +154,10 @@ def test_element_types_and_unknown_sizes(kit):
     module.body_of_main.arguments[0].type = TensorType((4, 3), F32)
     assert infer_shapes(module)
     assert [str(op.result.type) for op in module.ops() if op.results] == [
-        "tensor<4x3x!quant.uniform<i8:f32, 0.5:1>>", "tensor<12x!quant.uniform<i8:f32, 0.5:1>>", "tensor<12xf32>"]
+        "tensor<4x3x!quant.uniform<i8:f32, 0.5:1>>",
+        "tensor<12x!quant.uniform<i8:f32, 0.5:1>>",
+        "tensor<12xf32>",
+    ]
 
 
 def test_shapes_inside_regions():
@@ -165,6 +181,7 @@ def test_every_misfit_is_reported(kit):
 def test_ops_without_inference_keep_their_types():
     module = parse_module(
         '"func.func"() <{sym_name = "main", function_type = () -> ()}> ({%0 = "a.b"() : () -> tensor<2xf32>\n'
-        '"func.return"() : () -> ()}) : () -> ()')
+        '"func.return"() : () -> ()}) : () -> ()'
+    )
     assert not infer_shapes(module)
     assert isinstance(module.body_of_main.first, Op)

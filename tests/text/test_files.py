@@ -8,14 +8,14 @@ import pytest
 import transload
 from transload.errors import ReadError, UsageError
 
-TEXT = '''"func.func"() <{sym_name = "main", function_type = (tensor<?x3xf32>) -> tensor<?x3xf32>,
+TEXT = """"func.func"() <{sym_name = "main", function_type = (tensor<?x3xf32>) -> tensor<?x3xf32>,
     arg_attrs = [{ml_program.identifier = "x"}], res_attrs = [{ml_program.identifier = "y"}]}> ({
 ^bb0(%x: tensor<?x3xf32>):
   %w = "top.Weight"() <{value = dense<[1.0, 2.0, 3.0]> : tensor<3xf32>}> : () -> tensor<3xf32>
   %y = "top.Add"(%x, %w) : (tensor<?x3xf32>, tensor<3xf32>) -> tensor<?x3xf32>
   "func.return"(%y) : (tensor<?x3xf32>) -> ()
 }) : () -> ()
-'''
+"""
 
 
 def write(tmp_path, text):
@@ -32,18 +32,21 @@ def test_read_fix_the_batch_run_and_write(tmp_path):
     assert str(transload.load(tmp_path / "again.mlir").main.attributes["function_type"]) == "(tensor<2x3xf32>) -> tensor<2x3xf32>"
 
 
-@pytest.mark.parametrize(("text", "message"), [
-    (TEXT.replace('<{value', '<{valeu'), "attribute 'value' is missing"),
-    (TEXT.replace('sym_name = "main"', "sym_name = 3"), "'sym_name' must be string"),
-    (TEXT.replace('sym_name = "main", ', ""), "'sym_name' is missing"),
-    (TEXT.replace("-> tensor<?x3xf32>,", "-> tensor<?x3xi8>,"), "the type says"),
-    ('"a.b"() : () -> ()', "holds no function"),
-    ("", "holds no function"),
-    ('"func.func"() <{sym_name = "main", function_type = () -> ()}> : () -> ()', "has 0 regions"),
-    (TEXT.replace("top.Add\"(%x", "top.Conv\"(%x"), "attribute 'kernel_shape' is missing"),
-    (b"ML\xefR\x06\0\0 builtin.module", "bytecode"),
-    (TEXT.replace("dense<[1.0", "dense<[1"), "decimal point"),
-])
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (TEXT.replace("<{value", "<{valeu"), "attribute 'value' is missing"),
+        (TEXT.replace('sym_name = "main"', "sym_name = 3"), "'sym_name' must be string"),
+        (TEXT.replace('sym_name = "main", ', ""), "'sym_name' is missing"),
+        (TEXT.replace("-> tensor<?x3xf32>,", "-> tensor<?x3xi8>,"), "the type says"),
+        ('"a.b"() : () -> ()', "holds no function"),
+        ("", "holds no function"),
+        ('"func.func"() <{sym_name = "main", function_type = () -> ()}> : () -> ()', "has 0 regions"),
+        (TEXT.replace('top.Add"(%x', 'top.Conv"(%x'), "attribute 'kernel_shape' is missing"),
+        (b"ML\xefR\x06\0\0 builtin.module", "bytecode"),
+        (TEXT.replace("dense<[1.0", "dense<[1"), "decimal point"),
+    ],
+)
 def test_files_that_break_the_rules(tmp_path, text, message):
     with pytest.raises(ReadError) as caught:
         transload.load(write(tmp_path, text))
@@ -59,6 +62,8 @@ def test_inputs_that_are_not_there_or_do_not_fit(tmp_path):
 
 
 def test_bytes_that_are_no_utf8_survive(tmp_path):
-    module = transload.load(write(tmp_path, TEXT.encode().replace(b'-> ()\n}) : () -> ()', b'-> () loc("caf\xe9")\n}) : () -> ()')))
+    module = transload.load(
+        write(tmp_path, TEXT.encode().replace(b"-> ()\n}) : () -> ()", b'-> () loc("caf\xe9")\n}) : () -> ()'))
+    )
     transload.save(module, tmp_path / "again.mlir")
     assert b'"caf\\E9"' in (tmp_path / "again.mlir").read_bytes()

@@ -37,9 +37,11 @@ def with_constants(*arrays):
     module = new_module()
     main = module.add_function("main", [], [])
     values = [
-        main.regions[0].block.append(
-            Op("tosa.const", (), [TensorType(a.shape, Dense(a).type.element)], {"values": Dense(a)}, (), f"w/{i}")).result
-        for i, a in enumerate(arrays)]
+        main.regions[0]
+        .block.append(Op("tosa.const", (), [TensorType(a.shape, Dense(a).type.element)], {"values": Dense(a)}, (), f"w/{i}"))
+        .result
+        for i, a in enumerate(arrays)
+    ]
     set_results(main, values)
     return module
 
@@ -65,7 +67,9 @@ def test_values_are_named_in_order():
     two = body.append(Op("a.two", body.arguments, [T, T]))
     one = body.append(Op("a.one", [two.results[1]], [T], location="name"))
     set_results(main, [one.result, two.results[0]])
-    assert print_module(module, locations=False) == '''"builtin.module"() ({
+    assert (
+        print_module(module, locations=False)
+        == """"builtin.module"() ({
   "func.func"() <{sym_name = "main", function_type = (tensor<2xf32>, tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>), \
 arg_attrs = [{ml_program.identifier = "x"}, {}]}> ({
   ^bb0(%arg0: tensor<2xf32>, %arg1: tensor<2xf32>):
@@ -74,17 +78,26 @@ arg_attrs = [{ml_program.identifier = "x"}, {}]}> ({
     "func.return"(%1, %0#0) : (tensor<2xf32>, tensor<2xf32>) -> ()
   }) : () -> ()
 }) : () -> ()
-'''
+"""
+    )
     verify(parse_module(print_module(module)))
 
 
-@pytest.mark.parametrize(("location", "text"), [
-    ("conv1", '"conv1"'), ('a "b"', r'"a \22b\22"'), (FileLocation("f.py", 1, 2), '"f.py":1:2'),
-    (FusedLocation(("a", "b")), 'fused["a", "b"]'), (FusedLocation(("a",), "part"), 'fused<"part">["a"]'),
-    (NamedLocation("x", FileLocation("f", 1, 2)), '"x"("f":1:2)'), (OpaqueLocation('callsite("a" at "b")'), 'callsite("a" at "b")'),
-    (FusedLocation((None, "a")), 'fused[unknown, "a"]'), (OpaqueLocation('fused<{k = 1 : i64}>["a"]'), 'fused<{k = 1 : i64}>["a"]'),
-    (OpaqueLocation('"f":1:2 to 3:4'), '"f":1:2 to 3:4'),
-])
+@pytest.mark.parametrize(
+    ("location", "text"),
+    [
+        ("conv1", '"conv1"'),
+        ('a "b"', r'"a \22b\22"'),
+        (FileLocation("f.py", 1, 2), '"f.py":1:2'),
+        (FusedLocation(("a", "b")), 'fused["a", "b"]'),
+        (FusedLocation(("a",), "part"), 'fused<"part">["a"]'),
+        (NamedLocation("x", FileLocation("f", 1, 2)), '"x"("f":1:2)'),
+        (OpaqueLocation('callsite("a" at "b")'), 'callsite("a" at "b")'),
+        (FusedLocation((None, "a")), 'fused[unknown, "a"]'),
+        (OpaqueLocation('fused<{k = 1 : i64}>["a"]'), 'fused<{k = 1 : i64}>["a"]'),
+        (OpaqueLocation('"f":1:2 to 3:4'), '"f":1:2 to 3:4'),
+    ],
+)
 def test_locations(location, text):
     module = new_module()
     module.body.append(Op("a.b", (), [T], location=location))
@@ -95,13 +108,13 @@ def test_locations(location, text):
 
 
 def test_location_aliases_may_come_later_and_in_each_other():
-    module = parse_module('''"a.b"() : () -> () loc(#loc2)
+    module = parse_module(""""a.b"() : () -> () loc(#loc2)
 "a.b"() : () -> () loc(fused[#loc1, "y"])
 "a.b"() : () -> () loc(callsite(#loc1 at #loc3))
 #loc1 = loc("x")
 #loc2 = loc("name"(#loc3))
 #loc3 = loc("f.py":1:2)
-''')
+""")
     named, fused, call = (op.location for op in module.body)
     assert named == "name" and named.child == FileLocation("f.py", 1, 2)
     assert fused == FusedLocation(("x", "y"))
@@ -109,7 +122,7 @@ def test_location_aliases_may_come_later_and_in_each_other():
 
 
 def test_forward_references_and_nested_regions():
-    module = parse_module('''"g.graph"() ({
+    module = parse_module(""""g.graph"() ({
   %0 = "a.b"(%1#1) : (tensor<2xf32>) -> tensor<2xf32>
   "a.if"(%0) ({
     %2 = "a.use"(%0, %1) : (tensor<2xf32>, i32) -> i8
@@ -119,14 +132,14 @@ def test_forward_references_and_nested_regions():
   }) : (tensor<2xf32>) -> ()
   %1:2 = "a.c"() : () -> (i32, tensor<2xf32>)
 }) : () -> ()
-''')
+""")
     first, _, last = module.body.first.regions[0].block
     assert first.operands[0] is last.results[1]
     assert difference(module, parse_module(print_module(module))) is None
 
 
 def test_names_do_not_cross_the_border_of_a_function():
-    parse_module('''"func.func"() <{sym_name = "f", function_type = () -> ()}> ({
+    parse_module(""""func.func"() <{sym_name = "f", function_type = () -> ()}> ({
   %0 = "a.b"() : () -> i32
   "func.return"() : () -> ()
 }) : () -> ()
@@ -135,7 +148,7 @@ def test_names_do_not_cross_the_border_of_a_function():
   "a.b"(%0) : (f32) -> ()
   "func.return"() : () -> ()
 }) : () -> ()
-''')
+""")
 
 
 # --- constants
@@ -237,7 +250,7 @@ def test_quantized_constant_holds_its_storage():
     module = new_module()
     module.body.append(Op("tosa.const", (), [type_], {"values": Dense(SplatData(1, (2,), np.int8))}))
     text = print_module(module)
-    assert 'dense<1> : tensor<2xi8>}> : () -> tensor<2x!quant.uniform<i8:f32, 0.5:3>>' in text
+    assert "dense<1> : tensor<2xi8>}> : () -> tensor<2x!quant.uniform<i8:f32, 0.5:3>>" in text
     assert difference(module, parse_module(text)) is None
 
 
@@ -257,31 +270,42 @@ def test_one_op_in_one_line():
 # --- errors
 
 
-@pytest.mark.parametrize(("text", "place", "message"), [
-    ("module {\n}", "1:1", "generic form"),
-    ('"builtin.module"() ({\n  func.func @main() {\n', "2:3", "generic form"),
-    ('%0 = stablehlo.add %1, %2', "1:6", "generic form"),
-    ('"a.b"(%0) : (i32) -> ()', "1:7", "'%0' is not defined"),
-    ('"a.b"() : (i32) -> ()', "1:7", "0 operands and 1 types"),
-    ('%0 = "a.b"() : () -> i32\n"a.b"(%0) : (f32) -> ()', "2:7", "of type i32 where it is defined"),
-    ('%0 = "a.b"() : () -> i32\n%0 = "a.b"() : () -> i32', "2:1", "defined twice"),
-    ('%0:2 = "a.b"() : () -> i32', "1:1", "1 results"),
-    ('%0:2 = "a.b"() : () -> (i32, i32)\n"a.b"(%0#2) : (i32) -> ()', "2:7", "has 2 result(s)"),
-    ('"a.b"() ({\n "a.b"() : () -> ()', "1:10", "never closed"),
-    ('"a.b"()[^bb1] : () -> ()', "1:8", "structured control flow"),
-    ('"a.b"() {x = 1, x = 2} : () -> ()', "1:16", "given twice"),
-    ('"a.b"() <{x = 1}> {x = 2} : () -> ()', "1:27", "given twice"),
-    ('"a.b"() : () -> () loc(#x)', "1:24", "not defined"),
-    ('#x = loc("a"(#x))\n"a.b"() : () -> () loc(#x)', "1:14", "by itself"),
-    ('#x = 1\n#x = 2', "2:1", "defined twice"),
-    ('}', "1:1", "closes nothing"),
-    ('"builtin.module"() : () -> ()', "1:1", "one region"),
-    ('"a.b"() ({^bb0(%0: i32, %0: i32):}) : () -> ()', "1:25", "defined twice"),
-    ('"a.b"() {x = dense_resource<k> : tensor<2xi8>} : () -> ()\n{-# dialect_resources: { builtin: { k: "0x0300000000" } } #-}',
-     "2:43", "no power of two"),
-    ('"a.b"() {x = dense_resource<k> : tensor<3xi8>} : () -> ()\n{-# dialect_resources: { builtin: { k: "0x040000000000" } } #-}',
-     "1:29", "takes 3 bytes; 2 are given"),
-])
+@pytest.mark.parametrize(
+    ("text", "place", "message"),
+    [
+        ("module {\n}", "1:1", "generic form"),
+        ('"builtin.module"() ({\n  func.func @main() {\n', "2:3", "generic form"),
+        ("%0 = stablehlo.add %1, %2", "1:6", "generic form"),
+        ('"a.b"(%0) : (i32) -> ()', "1:7", "'%0' is not defined"),
+        ('"a.b"() : (i32) -> ()', "1:7", "0 operands and 1 types"),
+        ('%0 = "a.b"() : () -> i32\n"a.b"(%0) : (f32) -> ()', "2:7", "of type i32 where it is defined"),
+        ('%0 = "a.b"() : () -> i32\n%0 = "a.b"() : () -> i32', "2:1", "defined twice"),
+        ('%0:2 = "a.b"() : () -> i32', "1:1", "1 results"),
+        ('%0:2 = "a.b"() : () -> (i32, i32)\n"a.b"(%0#2) : (i32) -> ()', "2:7", "has 2 result(s)"),
+        ('"a.b"() ({\n "a.b"() : () -> ()', "1:10", "never closed"),
+        ('"a.b"()[^bb1] : () -> ()', "1:8", "structured control flow"),
+        ('"a.b"() {x = 1, x = 2} : () -> ()', "1:16", "given twice"),
+        ('"a.b"() <{x = 1}> {x = 2} : () -> ()', "1:27", "given twice"),
+        ('"a.b"() : () -> () loc(#x)', "1:24", "not defined"),
+        ('#x = loc("a"(#x))\n"a.b"() : () -> () loc(#x)', "1:14", "by itself"),
+        ("#x = 1\n#x = 2", "2:1", "defined twice"),
+        ("}", "1:1", "closes nothing"),
+        ('"builtin.module"() : () -> ()', "1:1", "one region"),
+        ('"a.b"() ({^bb0(%0: i32, %0: i32):}) : () -> ()', "1:25", "defined twice"),
+        (
+            '"a.b"() {x = dense_resource<k> : tensor<2xi8>} : () -> ()\n'
+            '{-# dialect_resources: { builtin: { k: "0x0300000000" } } #-}',
+            "2:43",
+            "no power of two",
+        ),
+        (
+            '"a.b"() {x = dense_resource<k> : tensor<3xi8>} : () -> ()\n'
+            '{-# dialect_resources: { builtin: { k: "0x040000000000" } } #-}',
+            "1:29",
+            "takes 3 bytes; 2 are given",
+        ),
+    ],
+)
 def test_errors_name_the_place(text, place, message):
     with pytest.raises(TextError) as caught:
         parse_module(text, name="m.mlir")
@@ -304,7 +328,11 @@ def test_aliases_that_stand_for_too_much_are_refused():
     doubling = {
         "!": ["!t0 = i32", *(f"!t{i} = tuple<!t{i - 1}, !t{i - 1}>" for i in range(1, 60))],
         "#": ["#t0 = #d.x", *(f"#t{i} = #d.x<#t{i - 1}, #t{i - 1}>" for i in range(1, 60))],
-        "loc": ['#t0 = loc("x")', *(f"#t{i} = loc(fused[#t{i - 1}, #t{i - 1}])" for i in range(1, 60)), '"a.b"() : () -> () loc(#t59)'],
+        "loc": [
+            '#t0 = loc("x")',
+            *(f"#t{i} = loc(fused[#t{i - 1}, #t{i - 1}])" for i in range(1, 60)),
+            '"a.b"() : () -> () loc(#t59)',
+        ],
     }
     for lines in doubling.values():
         with pytest.raises(TextError, match="stand for"):

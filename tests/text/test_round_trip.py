@@ -55,7 +55,8 @@ words = st.from_regex(r"[a-z_][a-z0-9_$.]{0,8}", fullmatch=True)
 int64 = st.integers(-(2**63), 2**63 - 1)
 
 integer_types = st.builds(IntegerType, st.sampled_from([1, 4, 8, 16, 32, 48, 64]), st.just("")) | st.builds(
-    IntegerType, st.sampled_from([8, 16, 32, 64]), st.sampled_from(["s", "u"]))
+    IntegerType, st.sampled_from([8, 16, 32, 64]), st.sampled_from(["s", "u"])
+)
 float_types = st.sampled_from(["f16", "bf16", "f32", "f64", "f8E4M3FN", "f8E5M2"]).map(FloatType)
 
 
@@ -70,17 +71,26 @@ def quant_types(draw):
         return QuantType(storage, F32, (draw(scale),), (draw(zero),), None, *limits)
     size = draw(st.integers(1, 4))
     zeros = tuple(draw(st.lists(zero, min_size=size, max_size=size)))
-    return QuantType(storage, F32, tuple(draw(st.lists(scale, min_size=size, max_size=size))), zeros, draw(st.integers(0, 3)), *limits)
+    return QuantType(
+        storage, F32, tuple(draw(st.lists(scale, min_size=size, max_size=size))), zeros, draw(st.integers(0, 3)), *limits
+    )
 
 
 element_types = integer_types | float_types | st.just(INDEX) | quant_types()
 sizes = st.lists(st.none() | st.integers(0, 5), max_size=4).map(tuple)
 tensor_types = st.builds(TensorType, st.none() | sizes, element_types)
 types = st.recursive(
-    tensor_types | element_types | st.sampled_from(
-        [NONE, ComplexType(F32), DialectType("tosa.shape<4>"), DialectType('d.t<"a>", [1 -> 2]>'), BuiltinType("vector<4xf32>")]),
-    lambda inner: st.builds(FunctionType, st.lists(inner, max_size=2).map(tuple), st.lists(inner, max_size=2).map(tuple))
-    | st.builds(TupleType, st.lists(inner, max_size=2).map(tuple)), max_leaves=4)
+    tensor_types
+    | element_types
+    | st.sampled_from(
+        [NONE, ComplexType(F32), DialectType("tosa.shape<4>"), DialectType('d.t<"a>", [1 -> 2]>'), BuiltinType("vector<4xf32>")]
+    ),
+    lambda inner: (
+        st.builds(FunctionType, st.lists(inner, max_size=2).map(tuple), st.lists(inner, max_size=2).map(tuple))
+        | st.builds(TupleType, st.lists(inner, max_size=2).map(tuple))
+    ),
+    max_leaves=4,
+)
 
 
 def _in_range(type_):
@@ -110,21 +120,37 @@ def dense(draw):
 
 
 scalars = (
-    st.booleans() | int64 | st.floats() | names | types | st.none() | words.map(Symbol) | names.map(Symbol)
+    st.booleans()
+    | int64
+    | st.floats()
+    | names
+    | types
+    | st.none()
+    | words.map(Symbol)
+    | names.map(Symbol)
     | st.sampled_from([BOOL, I8, I32, INDEX, IntegerType(8, "u")]).filter(lambda t: t not in (BOOL, I64)).flatmap(_in_range)
     | st.builds(FloatAttr, st.floats(), st.sampled_from([F32, FloatType("bf16")]))
     | st.lists(int64, max_size=4).map(tuple)
     | st.builds(DenseArray, st.lists(st.booleans(), min_size=1, max_size=3), st.just(BOOL))
     | st.builds(DenseArray, st.lists(st.integers(-128, 127), max_size=3), st.just(I8))
     | st.builds(DenseArray, st.lists(st.floats(allow_nan=False), max_size=3), st.just(F64))
-    | st.sampled_from(["#d.x<a -> b>", '#d<"}">', "affine_map<(d0) -> (d0 + 1)>", "#d.y"]).map(OpaqueAttr) | dense())
+    | st.sampled_from(["#d.x<a -> b>", '#d<"}">', "affine_map<(d0) -> (d0 + 1)>", "#d.y"]).map(OpaqueAttr)
+    | dense()
+)
 attributes = st.recursive(
-    scalars, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(names.filter(bool), inner, max_size=3), max_leaves=4)
+    scalars, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(names.filter(bool), inner, max_size=3), max_leaves=4
+)
 locations = st.recursive(
-    st.none() | names | st.builds(FileLocation, names, st.integers(0, 9999), st.integers(0, 9999))
+    st.none()
+    | names
+    | st.builds(FileLocation, names, st.integers(0, 9999), st.integers(0, 9999))
     | st.just(OpaqueLocation('callsite("a" at "b":1:2)')),
-    lambda inner: st.builds(FusedLocation, st.lists(inner, max_size=3).map(tuple), st.none() | names)
-    | st.builds(NamedLocation, names, inner.filter(lambda v: v is not None)), max_leaves=4)
+    lambda inner: (
+        st.builds(FusedLocation, st.lists(inner, max_size=3).map(tuple), st.none() | names)
+        | st.builds(NamedLocation, names, inner.filter(lambda v: v is not None))
+    ),
+    max_leaves=4,
+)
 
 
 @st.composite
@@ -140,11 +166,20 @@ def modules(draw):
             for _ in range(draw(st.integers(0, 2)) if depth < 2 else 0):
                 region = Region()
                 for _ in range(draw(st.integers(0, 2))):
-                    fill(region.add_block(Block(draw(st.lists(types, max_size=2)), draw(st.lists(locations, max_size=2)))), visible, depth + 1)
+                    fill(
+                        region.add_block(Block(draw(st.lists(types, max_size=2)), draw(st.lists(locations, max_size=2)))),
+                        visible,
+                        depth + 1,
+                    )
                 regions.append(region)
             op = Op(
-                draw(st.sampled_from(["test.a", "other.b", "plain", 'odd "name"'])), operands, draw(st.lists(types, max_size=3)),
-                draw(st.dictionaries(names.filter(bool), attributes, max_size=4)), regions, draw(locations))
+                draw(st.sampled_from(["test.a", "other.b", "plain", 'odd "name"'])),
+                operands,
+                draw(st.lists(types, max_size=3)),
+                draw(st.dictionaries(names.filter(bool), attributes, max_size=4)),
+                regions,
+                draw(locations),
+            )
             block.append(op)
             visible.extend(op.results)
         ops = list(block)
@@ -188,7 +223,7 @@ SEEDS = [
 "builtin.module"() ({
   "func.func"() <{function_type = (!t) -> !t, sym_name = "main", arg_attrs = [{ml_program.identifier = "x"}]}> ({
   ^bb0(%0: !t loc("input")):
-    %1 = "tosa.clamp"(%0) {min_val = 0.0 : f32, max_val = 0x7F800000 : f32} : (!t) -> tensor<1x2xf32> loc(fused<"part">["c", #loc1])
+    %1 = "tosa.clamp"(%0) {min_val = 0.0 : f32, max_val = 0x7F800000 : f32} : (!t) -> tensor<1x2xf32> loc(fused<"p">["c", #loc1])
     %c = "tosa.const"() <{values = dense_resource<a> : tensor<1x2xf32>}> : () -> tensor<1x2xf32> loc(#loc1)
     %d = "tosa.const"() <{values = dense<[[1, -2], [3, 4]]> : tensor<2x2xi8>}> : () -> tensor<2x2xi8>
     %2:2 = "tosa.cond_if"(%1, %c) ({
@@ -211,9 +246,53 @@ SEEDS = [
 """,
 ]
 SPLICES = [
-    "{", "}", "<", ">", "(", ")", "[", "]", '"', "\\", "%0", "%9", "#", "!", "@", "^bb", ":", ",", "->", "=", "loc(", "dense<", "tensor<",
-    "99999999999999999999", "-1", "0x", "0.0", "e9999", "i99999999", "x", "\n", "//", "{-#", "#-}", "array<", "unit", "\u00e9", " ", "?x",
-    "!quant.uniform<", "#loc1", "!t", "fused[", "callsite(", "dense_resource<a>", "true", "4294967296x4294967296x",
+    "{",
+    "}",
+    "<",
+    ">",
+    "(",
+    ")",
+    "[",
+    "]",
+    '"',
+    "\\",
+    "%0",
+    "%9",
+    "#",
+    "!",
+    "@",
+    "^bb",
+    ":",
+    ",",
+    "->",
+    "=",
+    "loc(",
+    "dense<",
+    "tensor<",
+    "99999999999999999999",
+    "-1",
+    "0x",
+    "0.0",
+    "e9999",
+    "i99999999",
+    "x",
+    "\n",
+    "//",
+    "{-#",
+    "#-}",
+    "array<",
+    "unit",
+    "\u00e9",
+    " ",
+    "?x",
+    "!quant.uniform<",
+    "#loc1",
+    "!t",
+    "fused[",
+    "callsite(",
+    "dense_resource<a>",
+    "true",
+    "4294967296x4294967296x",
 ]
 
 

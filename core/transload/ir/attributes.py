@@ -43,13 +43,16 @@ class IntAttr(int):
 
     type: Type
 
-    def __new__(cls, value: int, type: Type = I64) -> IntAttr:  # noqa: A002
+    def __new__(cls, value: int, type: Type = I64) -> IntAttr:
         self = super().__new__(cls, value)
         self.type = type
         return self
 
     def __eq__(self, other: object) -> bool:
         return int.__eq__(self, other) is True and getattr(other, "type", I64) == self.type
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
 
     __hash__ = int.__hash__
 
@@ -59,7 +62,7 @@ class FloatAttr(float):
 
     type: Type
 
-    def __new__(cls, value: float, type: Type = F64) -> FloatAttr:  # noqa: A002
+    def __new__(cls, value: float, type: Type = F64) -> FloatAttr:
         self = super().__new__(cls, value)
         self.type = type
         return self

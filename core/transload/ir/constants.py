@@ -19,14 +19,27 @@ import numpy as np
 
 from ..errors import ReadError
 from .types import (
-    BF16, BOOL, ComplexType, F16, F32, F64, FloatType, I64, IndexType, IntegerType, QuantType, TensorType, Type,
+    BF16,
+    BOOL,
+    F16,
+    F32,
+    F64,
+    I64,
+    ComplexType,
+    FloatType,
+    IndexType,
+    IntegerType,
+    QuantType,
+    TensorType,
+    Type,
 )
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
-    "ArrayData", "Dense", "ElidedData", "LazyData", "MmapData", "Packed4Data", "SplatData", "TensorData", "dtype_of", "element_type_of",
+    "ArrayData", "Dense", "ElidedData", "LazyData", "MmapData", "Packed4Data", "SplatData", "TensorData", "dtype_of",
+    "element_type_of",
 ]
 
 
@@ -207,7 +220,7 @@ class Dense:
 
     __slots__ = ("_digest", "data", "type")
 
-    def __init__(self, data: Any, type: TensorType | None = None) -> None:  # noqa: A002
+    def __init__(self, data: Any, type: TensorType | None = None) -> None:
         if not isinstance(data, _OURS) and (isinstance(data, _PLAIN) or not isinstance(data, TensorData)):
             data = ArrayData(np.asarray(data))
         self.data: TensorData = data

@@ -18,7 +18,8 @@ from .attributes import Attribute
 from .types import NoneType, TensorType, Type
 
 __all__ = [
-    "Block", "FileLocation", "FusedLocation", "Location", "NamedLocation", "OpaqueLocation", "Op", "Region", "Value", "location_names",
+    "Block", "FileLocation", "FusedLocation", "Location", "NamedLocation", "OpaqueLocation", "Op", "Region", "Value",
+    "location_names",
 ]
 
 
@@ -121,7 +122,7 @@ class Value:
 
     __slots__ = ("index", "location", "owner", "type", "uses")
 
-    def __init__(self, type: Type, owner: Op | Block, index: int, location: Location = None) -> None:  # noqa: A002
+    def __init__(self, type: Type, owner: Op | Block, index: int, location: Location = None) -> None:
         self.type = type
         self.owner = owner
         self.index = index
@@ -375,7 +376,7 @@ class Block:
         for index, type_ in enumerate(argument_types):
             self.add_argument(type_, locations[index] if index < len(locations) else None)
 
-    def add_argument(self, type: Type, location: Location = None) -> Value:  # noqa: A002
+    def add_argument(self, type: Type, location: Location = None) -> Value:
         value = Value(type, self, len(self.arguments), location)
         self.arguments.append(value)
         return value

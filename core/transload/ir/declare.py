@@ -35,7 +35,18 @@ from typing import Any
 from .attributes import Attribute, DenseArray, FloatAttr, IntAttr, OpaqueAttr, Symbol
 from .constants import Dense
 from .types import (
-    BOOL, F32, F64, FloatType, FunctionType, I32, I64, IntegerType, NoneType, QuantType, TensorType, Type,
+    BOOL,
+    F32,
+    F64,
+    I32,
+    I64,
+    FloatType,
+    FunctionType,
+    IntegerType,
+    NoneType,
+    QuantType,
+    TensorType,
+    Type,
 )
 
 __all__ = [
@@ -201,22 +212,22 @@ class _Constraint(_Member):
         self.check = check
 
 
-def operand(doc: str = "", type: TypeConstraint = TENSOR, optional: bool = False) -> Any:  # noqa: A002
+def operand(doc: str = "", type: TypeConstraint = TENSOR, optional: bool = False) -> Any:
     """Declare an operand. An optional one is absent where it is left out at the end, or of type `none`."""
     return _Slot(doc, type, optional, False, False)
 
 
-def variadic(doc: str = "", type: TypeConstraint = TENSOR) -> Any:  # noqa: A002
+def variadic(doc: str = "", type: TypeConstraint = TENSOR) -> Any:
     """Declare any number of operands; at most one such member an op, read as a tuple."""
     return _Slot(doc, type, False, True, False)
 
 
-def result(doc: str = "", type: TypeConstraint = TENSOR) -> Any:  # noqa: A002
+def result(doc: str = "", type: TypeConstraint = TENSOR) -> Any:
     """Declare a result."""
     return _Slot(doc, type, False, False, True)
 
 
-def variadic_result(doc: str = "", type: TypeConstraint = TENSOR) -> Any:  # noqa: A002
+def variadic_result(doc: str = "", type: TypeConstraint = TENSOR) -> Any:
     """Declare any number of results; at most one such member an op."""
     return _Slot(doc, type, False, True, True)
 
@@ -283,13 +294,9 @@ class OpDeclaration:
                 after -= 1
                 getters[slot.name] = _slot_getter(index, after, slot, any(s.variadic for s in group[:index]), is_result)
         for key, declared in self.attributes.items():
-            default = None if declared.default is REQUIRED else declared.default
-            if callable(default):
-                getters[key] = lambda op, key=key, default=default: op.attributes[key] if key in op.attributes else default(op)
-            else:
-                getters[key] = lambda op, key=key, default=default: op.attributes.get(key, default)
+            getters[key] = _attribute_getter(key, None if declared.default is REQUIRED else declared.default)
         for index, member in enumerate(self.regions):
-            getters[member.name] = lambda op, index=index: op.regions[index]
+            getters[member.name] = _region_getter(index)
         return getters
 
     def get_operand(self, op: Any, name: str) -> Any:
@@ -318,6 +325,17 @@ def _slot_getter(index: int, after: int, slot: _Slot, past_variadic: bool, is_re
         return None if isinstance(value.type, NoneType) else value
 
     return get
+
+
+def _attribute_getter(key: str, default: Any) -> Callable[[Any], Any]:
+    """How to read an attribute; a callable default is called with the op."""
+    if callable(default):
+        return lambda op: op.attributes[key] if key in op.attributes else default(op)
+    return lambda op: op.attributes.get(key, default)
+
+
+def _region_getter(index: int) -> Callable[[Any], Any]:
+    return lambda op: op.regions[index]
 
 
 class Dialect:

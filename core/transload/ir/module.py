@@ -63,7 +63,8 @@ class Module(Op):
         """Append a function with one empty block; finish it with `set_results`."""
         block = Block(inputs, input_names)
         function = Op(
-            "func.func", (), (), {"sym_name": name, "function_type": FunctionType(tuple(inputs), ())}, (Region([block]),), location)
+            "func.func", (), (), {"sym_name": name, "function_type": FunctionType(tuple(inputs), ())}, (Region([block]),),
+            location)
         if any(input_names):
             function.attributes["arg_attrs"] = [{_NAME: n} if n else {} for n in input_names]
         self.body.append(function)

@@ -26,6 +26,9 @@ class Type:
 
     __slots__ = ("_hash", "_text")
 
+    _hash: int
+    _text: str
+
     def _key(self) -> tuple:
         return ()
 

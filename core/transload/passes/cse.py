@@ -16,7 +16,11 @@ def eliminate_common_subexpressions(module: Op) -> bool:
     are left alone. Constants are compared by digest, and only those of the same type. The first op
     stays; where only the later one carries a tensor's name, it gets it.
     """
-    return any([_join_in(block, []) for region in module.regions for block in region.blocks])
+    modified = False
+    for region in module.regions:
+        for block in region.blocks:
+            modified |= _join_in(block, [])
+    return modified
 
 
 Seen = dict[Any, Op]
@@ -66,5 +70,6 @@ def _hashable(value: Any) -> Any:
     if isinstance(value, dict):
         return ("dict", *sorted(((key, _hashable(item)) for key, item in value.items()), key=lambda item: item[0]))
     if isinstance(value, (tuple, float)):
-        return (type(value).__name__, value.element if isinstance(value, DenseArray) else getattr(value, "type", None), repr(value))
+        of = value.element if isinstance(value, DenseArray) else getattr(value, "type", None)
+        return (type(value).__name__, of, repr(value))
     return (type(value).__name__, getattr(value, "type", None), value)

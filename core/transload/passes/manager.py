@@ -133,7 +133,8 @@ def _step(name: str, options: str) -> Step:
         return Step(name, convert, given, (conversion.source,), (conversion.target,))
     names = [*there.passes, *(c.name for c in there.conversions.values() if c.extends is None)]
     guess = nearest(name, names)
-    raise UsageError(f"no pass is called {name!r}", hint=(f"did you mean {guess!r}? " if guess else "") + f"passes: {', '.join(names)}")
+    raise UsageError(
+        f"no pass is called {name!r}", hint=(f"did you mean {guess!r}? " if guess else "") + f"passes: {', '.join(names)}")
 
 
 def _bind(name: str, run: Callable[..., Any], text: str) -> tuple[Callable[..., Any], dict[str, Any]]:

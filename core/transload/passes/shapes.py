@@ -48,8 +48,8 @@ def _infer_block(block: Block, changed: set[Any], findings: list[Finding]) -> bo
             continue
         types = [inferred] if isinstance(inferred, Type) else list(inferred)
         if len(types) != len(op.results):
-            findings.append(Finding(
-                op.name, f"has {len(op.results)} results, and its inference gives {len(types)}", tuple(location_names(op.location)[:1])))
+            why = f"has {len(op.results)} results, and its inference gives {len(types)}"
+            findings.append(Finding(op.name, why, tuple(location_names(op.location)[:1])))
             continue
         known = any(operand in changed for operand in op.operands)
         for result, type_ in zip(op.results, types, strict=True):

@@ -354,7 +354,7 @@ class AttributeParser(TypeParser):
             return type_
         if type_.shape is None or not type_.is_static:
             self.error(f"a constant's type has a static shape; {type_} has not", start)
-        if len(type_.shape) > 64 or math.prod([max(size, 1) for size in type_.shape]) > MAX_ELEMENTS:  # type: ignore[type-var]
+        if len(type_.shape) > 64 or math.prod([size or 1 for size in type_.shape]) > MAX_ELEMENTS:
             self.error(f"a constant has at most {MAX_ELEMENTS} elements and 64 dimensions", start)
         try:
             dtype_of(type_.element)
@@ -412,7 +412,8 @@ class AttributeParser(TypeParser):
         """Give every constant that names a resource its data; all that have none are reported."""
         missing = [blob for blob in self.blobs.values() if blob.wanted and not blob.is_set]
         if missing:
-            keys = ", ".join(repr(blob.key) for blob in missing[:8]) + (f" and {len(missing) - 8} more" if len(missing) > 8 else "")
+            keys = ", ".join(repr(blob.key) for blob in missing[:8])
+            keys += f" and {len(missing) - 8} more" if len(missing) > 8 else ""
             self.error(
                 f"the text holds no data for {len(missing)} resource(s): {keys}", missing[0].wanted[0][1],
                 hint="they may be in a file beside it: give its .npz as constants=")

@@ -49,8 +49,9 @@ def _fix_inputs(module: Module, inputs: Mapping[str, TensorType]) -> None:
         if wanted is None:
             continue
         have = argument.type
+        sizes = wanted.shape or ()
         if not isinstance(have, TensorType) or (have.shape is not None and (
-            len(have.shape) != len(wanted.shape or ()) or any(a not in (None, b) for a, b in zip(have.shape, wanted.shape or (), strict=True))
+            len(have.shape) != len(sizes) or any(a not in (None, b) for a, b in zip(have.shape, sizes, strict=True))
         )):
             raise UsageError(f"input {name!r} is {have}, and cannot be given the shape {wanted.shape}")
         if wanted.element not in (NONE, have.element):

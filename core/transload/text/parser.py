@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from .. import registry
 from ..errors import ReadError
@@ -235,9 +235,7 @@ class _Parser(LocationParser):
     def _take_op(self, block: Block) -> None:
         """One op, appended to `block`."""
         text = self.text
-        match = _head(text, self.pos)
-        if match is None:
-            self._explain_no_op()
+        match = _head(text, self.pos) or self._explain_no_op()
         results, name, operand_text = match.groups()
         start = match.start(2) - 1
         if "\\" in name:
@@ -281,7 +279,8 @@ class _Parser(LocationParser):
             self._define_results(results, op, match.start(1))
 
     def _make_op(
-        self, name: str, operands: Any, outputs: tuple[Type, ...], attributes: dict[str, Any] | None, regions: list[Region], at: int,
+        self, name: str, operands: Any, outputs: tuple[Type, ...], attributes: dict[str, Any] | None, regions: list[Region],
+        at: int,
     ) -> Op:
         if name != "builtin.module":
             return Op(name, operands, outputs, attributes, regions)
@@ -322,7 +321,7 @@ class _Parser(LocationParser):
         self.pos = match.end()
         return known[0], known[1], True
 
-    def _explain_no_op(self) -> None:
+    def _explain_no_op(self) -> NoReturn:
         """Say why there is no op in generic form here."""
         self.try_match(_results)
         first = self.peek()
@@ -458,7 +457,8 @@ class _Parser(LocationParser):
         """Complain of values that are used and never defined."""
         if self.forward:
             name, (_, at) = next(iter(self.forward.items()))
-            self.error(f"{name!r} is not defined" + (f" (nor are {len(self.forward) - 1} others)" if len(self.forward) > 1 else ""), at)
+            more = f" (nor are {len(self.forward) - 1} others)" if len(self.forward) > 1 else ""
+            self.error(f"{name!r} is not defined{more}", at)
 
     # --- regions
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -226,10 +227,8 @@ class _Printer:
 
         def through(wrap: Callable[[Attribute], Attribute]) -> Callable[[Attribute], str]:
             def wrapped(value: Attribute) -> str:
-                try:
+                with suppress(TypeError, ValueError, AttributeError):  # not of the declared kind: print what is there
                     value = wrap(value)
-                except (TypeError, ValueError, AttributeError):
-                    pass  # not of the declared kind: print what is there
                 return text(value)
 
             return wrapped
@@ -275,10 +274,10 @@ class _Printer:
         """`{-# dialect_resources: ... #-}`."""
         write = self.write
         write("\n{-#\n  dialect_resources: {\n    builtin: {\n")
-        first = True
+        separator, alignment = "", _ALIGNMENT.to_bytes(4, "little").hex()
         for key, dense in self.keys.constants.items():
-            write(f'{"" if first else ("," + chr(10))}      {word_or_string(key)}: "0x{_ALIGNMENT.to_bytes(4, "little").hex().upper()}')
-            first = False
+            write(f'{separator}      {word_or_string(key)}: "0x{alignment}')
+            separator = ",\n"
             raw = to_bytes(dense)
             for start in range(0, raw.size, _CHUNK):
                 write(raw[start : start + _CHUNK].tobytes().hex().upper())

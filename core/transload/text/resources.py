@@ -139,7 +139,7 @@ def _npy_header(member: Any, path: Path, name: str) -> tuple[tuple[int, ...], bo
 
 def _data_offset(path: Path, info: zipfile.ZipInfo) -> int:
     """Where a member's bytes begin: behind its local header, whose name and extra field may differ from the directory's."""
-    with open(path, "rb") as file:
+    with path.open("rb") as file:
         file.seek(info.header_offset)
         header = file.read(30)
     if len(header) < 30 or header[:4] != b"PK\x03\x04":

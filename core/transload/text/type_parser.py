@@ -39,7 +39,8 @@ _MAX_STORAGE = 64
 _MAX_SIZE = (1 << 63) - 1
 
 # A type whose extent a pattern can tell: read once, looked up by its text from then on.
-_simple = re.compile(r'\s*((?:tensor|complex|!quant\.uniform)<[^<>"#]*(?:<[^<>"#]*(?:<[^<>"#]*>[^<>"#]*)*>[^<>"#]*)*>|[a-z]\w*(?![\w.$<]))').match
+_NESTED = r'[^<>"#]*(?:<[^<>"#]*(?:<[^<>"#]*>[^<>"#]*)*>[^<>"#]*)*'
+_simple = re.compile(rf"\s*((?:tensor|complex|!quant\.uniform)<{_NESTED}>|[a-z]\w*(?![\w.$<]))").match
 _word = re.compile(r"[A-Za-z]\w*")
 _sizes = re.compile(r"(?:(?:\d+|\?)\s*x\s*)*")
 _size = re.compile(r"\d+|\?")
@@ -129,7 +130,7 @@ class TypeParser(Scanner):
             return TupleType(tuple(types))
         if word in _AS_TEXT and self.text.startswith("<", self.pos):
             return BuiltinType(word + self.take_body())
-        self.error(f"{word!r} is no type", start)
+        return self.error(f"{word!r} is no type", start)
 
     def _take_types(self) -> list[Type]:
         types = [self.take_type()]

@@ -129,7 +129,9 @@ def _shifted(value: Value, by: float) -> Value | None:
 def _is_cubic(value: Value, x: Value) -> bool:
     """Whether `value` is `x + 0.044715 x^3`."""
     op = value.op
-    if op is None or op.name != "top.Add" or len(op.operands) != 2 or op.attribute("do_relu", False) or op.attribute("coeff") is not None:
+    if op is None or op.name != "top.Add" or len(op.operands) != 2:
+        return False
+    if op.attribute("do_relu", False) or op.attribute("coeff") is not None:
         return False
     left, right = op.operands
     cube = right if left is x else left if right is x else None

@@ -128,7 +128,7 @@ def _sub(op: Op) -> Affine | None:
     if parts is None:
         return None
     source, constant, first = parts
-    return Affine(source, np.float64(-1.0).reshape(()), constant) if first else Affine(source, None, -constant)
+    return Affine(source, np.asarray(-1.0), constant) if first else Affine(source, None, -constant)
 
 
 def _div(op: Op) -> Affine | None:

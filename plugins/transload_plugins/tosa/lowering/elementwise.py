@@ -128,6 +128,7 @@ def _floor_quotient(rw: Rewriter, a: Value, b: Value) -> tuple[Value, Value]:
             select(rw, wrong, binary(rw, "add", rest, b), rest))
     quotient = unary(rw, "floor", binary(rw, "mul", a, unary(rw, "reciprocal", b)))
     rest = binary(rw, "sub", a, binary(rw, "mul", quotient, b))
+    rest = select(rw, compare(rw, "Equal", quotient, like(rw, quotient, 0)), a, rest)  # of an infinite b, too
     size, sign = unary(rw, "abs", b), select(rw, compare(rw, "Less", b, zero), like(rw, b, -1), like(rw, b, 1))
     forward = binary(rw, "mul", rest, sign)  # r if b is positive, else -r: from 0 to |b| where q is right
     one = like(rw, quotient, 1)
