@@ -45,12 +45,18 @@ def dialect_page(name: str, title: str) -> str:
     for op_name in sorted(dialect.ops):
         op = describe(dialect.ops[op_name])
         parts.append(f"## `{op_name}`\n\n{op['doc']}\n")
-        values = [[f"`{s['name']}`", part[:-1], s["kind"], s["type"], s["doc"]] for part in ("operands", "results") for s in op[part]]
+        values = [
+            [f"`{s['name']}`", part[:-1], s["kind"], s["type"], s["doc"]] for part in ("operands", "results") for s in op[part]
+        ]
         if values:
             parts.append(table(["value", "", "", "type", ""], values))
         if op["attributes"]:
-            parts.append(table(["attribute", "type", "default", ""], [
-                [f"`{a['name']}`", a["type"], a["default"], a["doc"]] for a in op["attributes"]]))
+            parts.append(
+                table(
+                    ["attribute", "type", "default", ""],
+                    [[f"`{a['name']}`", a["type"], a["default"], a["doc"]] for a in op["attributes"]],
+                )
+            )
         parts += [f"- {text}\n" for text in op["constraints"]]
         facts = [*op["traits"], *(["executes in the reference engine"] if op["has_kernel"] else [])]
         if facts:
@@ -60,14 +66,15 @@ def dialect_page(name: str, title: str) -> str:
 
 def passes_page() -> str:
     passes = [
-        [f"`{p.name}`", ", ".join(f"`{k}={o.default}`" for k, o in p.options().items()), p.doc] for p in host().passes.values()]
-    conversions = [
-        [f"`{c.name}`", c.source, c.target, c.doc] for c in host().conversions.values() if c.extends is None]
+        [f"`{p.name}`", ", ".join(f"`{k}={o.default}`" for k, o in p.options().items()), p.doc] for p in host().passes.values()
+    ]
+    conversions = [[f"`{c.name}`", c.source, c.target, c.doc] for c in host().conversions.values() if c.extends is None]
     return (
         "# Passes and conversions\n\nA pipeline is text: `canonicalize,layout{to=NHWC}`. Conversions can stand in it by name.\n\n"
         f"## Passes\n\n{table(['pass', 'options', 'what it does'], passes)}\n"
         f"## Conversions\n\nA route from one dialect to another is the shortest path over these.\n\n"
-        f"{table(['conversion', 'from', 'to', ''], conversions)}")
+        f"{table(['conversion', 'from', 'to', ''], conversions)}"
+    )
 
 
 def targets_page() -> str:
@@ -84,7 +91,9 @@ def library_page() -> str:
     parts = ["# Library\n\n`import transload` gives:\n"]
     for name in ("load", "save", "legalize", "lower", "run", "convert", "compare", "coverage"):
         function = getattr(transload, name)
-        parts.append(f"## `transload.{name}`\n\n```python\n{name}{inspect.signature(function)}\n```\n\n{inspect.getdoc(function)}\n")
+        parts.append(
+            f"## `transload.{name}`\n\n```python\n{name}{inspect.signature(function)}\n```\n\n{inspect.getdoc(function)}\n"
+        )
     return "\n".join(parts)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .errors import ReadError, UsageError
-from .ir import Module, NONE, TensorType
+from .ir import NONE, Module, TensorType
 from .ir.verify import verify
 from .plugin import Reader, Source
 from .plugin_host import host
@@ -28,7 +28,10 @@ HEAD = 4096
 
 
 def load(
-    path: str | Path | None = None, *, text: str | bytes | None = None, format: str | None = None,  # noqa: A002
+    path: str | Path | None = None,
+    *,
+    text: str | bytes | None = None,
+    format: str | None = None,
     inputs: Mapping[str, InputSpec] | None = None,
 ) -> Module:
     """Read a model into its framework's dialect, one op for one op.
@@ -88,7 +91,7 @@ def _reader_for(source: Source) -> Reader:
     raise ReadError(f"{path}: no reader knows this format", hint=f"readers: {known}; or say which with --format")
 
 
-def save(module: Module, path: str | Path, format: str | None = None) -> Path:  # noqa: A002
+def save(module: Module, path: str | Path, format: str | None = None) -> Path:
     """Write a module to a file, by the writer of its suffix (or `format`); the file is complete or not there."""
     file = Path(path)
     if format is not None:
@@ -120,7 +123,11 @@ def lower(module: Module, to: str = "tosa", **options: Any) -> Module:
 
 
 def run(
-    module: Module | str | Path, inputs: Mapping[str, Any], *, function: str = "main", engine: str = "reference",
+    module: Module | str | Path,
+    inputs: Mapping[str, Any],
+    *,
+    function: str = "main",
+    engine: str = "reference",
     keep: bool = False,
 ) -> dict[str, np.ndarray]:
     """Execute a module: input arrays by name to output arrays by name, in order.
@@ -148,8 +155,14 @@ def runnable(module: Module) -> Module:
 
 
 def convert(
-    model: str | Path | Module, target: str = "tosa", out: str | Path = "build", *, options: Mapping[str, Any] | None = None,
-    inputs: Mapping[str, InputSpec] | None = None, verify: bool = True, **more: Any,
+    model: str | Path | Module,
+    target: str = "tosa",
+    out: str | Path = "build",
+    *,
+    options: Mapping[str, Any] | None = None,
+    inputs: Mapping[str, InputSpec] | None = None,
+    verify: bool = True,
+    **more: Any,
 ) -> Artifact:
     """Convert a model for a target: load, legalize, lower, check, verify, write. See `transload.convert_model.convert`."""
     from .convert_model import convert as run_conversion

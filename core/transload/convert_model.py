@@ -8,7 +8,6 @@ renamed into place.
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import tempfile
 import time
@@ -68,10 +67,19 @@ class Stages:
 
 
 def convert(
-    model: str | Path | Module, target: str = "tosa", out: str | Path = "build", *, options: Mapping[str, Any] | None = None,
-    inputs: Mapping[str, InputSpec] | None = None, verification: bool = True, tolerance: Tolerance | None = None,
-    input_data: Mapping[str, Any] | None = None, engine: str = "reference", tell: Callable[[str], None] | None = None,
-    seed: int = 0, format: str | None = None,  # noqa: A002
+    model: str | Path | Module,
+    target: str = "tosa",
+    out: str | Path = "build",
+    *,
+    options: Mapping[str, Any] | None = None,
+    inputs: Mapping[str, InputSpec] | None = None,
+    verification: bool = True,
+    tolerance: Tolerance | None = None,
+    input_data: Mapping[str, Any] | None = None,
+    engine: str = "reference",
+    tell: Callable[[str], None] | None = None,
+    seed: int = 0,
+    format: str | None = None,
 ) -> Artifact:
     """Convert `model` for `target` and write its artifacts and `report.json` into directory `out`.
 
@@ -123,7 +131,8 @@ def convert(
     if verification:
         with stages("verify"):
             checked = verify_conversion(
-                source, module, hub=hub, tolerance=tolerance or Tolerance(), inputs=input_data, engine=engine, seed=seed)
+                source, module, hub=hub, tolerance=tolerance or Tolerance(), inputs=input_data, engine=engine, seed=seed
+            )
 
     stem = source.source.stem if source.source is not None else "model"
     report: dict[str, Any] = {
@@ -151,7 +160,13 @@ def _interface(module: Module, names: list[str], side: int) -> list[dict[str, st
 
 
 def _emit(
-    target: Target, module: Module, directory: Path, stem: str, settings: dict[str, Any], report: dict[str, Any], stages: Stages,
+    target: Target,
+    module: Module,
+    directory: Path,
+    stem: str,
+    settings: dict[str, Any],
+    report: dict[str, Any],
+    stages: Stages,
 ) -> tuple[list[Path], Emitted]:
     """Have the target write into a temporary directory, add the report, and move all of it into place."""
     made = not directory.exists()
@@ -170,11 +185,12 @@ def _emit(
         for file in [*emitted.files, path]:
             place = directory / file.relative_to(temporary)
             place.parent.mkdir(parents=True, exist_ok=True)
-            os.replace(file, place)
+            file.replace(place)
             final.append(place)
     except OSError as error:
         raise TransloadError(
-            f"cannot write to {directory}: {error.strerror or error}", hint="nothing was left half-written; free space or choose another -o"
+            f"cannot write to {directory}: {error.strerror or error}",
+            hint="nothing was left half-written; free space or choose another -o",
         ) from None
     finally:
         if temporary is not None:
@@ -190,8 +206,8 @@ def target_options(target: Target, given: Mapping[str, Any]) -> dict[str, Any]:
     unknown = sorted(set(given) - set(declared))
     if unknown:
         raise UsageError(
-            f"target {target.name!r} has no option {', '.join(unknown)}",
-            hint=f"options: {', '.join(declared) or 'none'}")
+            f"target {target.name!r} has no option {', '.join(unknown)}", hint=f"options: {', '.join(declared) or 'none'}"
+        )
     settings = {name: default for name, (_, default, _) in declared.items()}
     for name, value in given.items():
         settings[name] = _typed(name, value, declared[name][0])

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .errors import UsageError
 from . import registry
+from .errors import UsageError
 from .plugin_host import host
 from .routes import find_route
 

@@ -29,7 +29,7 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
         temporary = Path(name)
         temporary.chmod(0o644)
         yield temporary
-        os.replace(temporary, final)
+        temporary.replace(final)
         temporary = None
     except OSError as error:
         raise TransloadError(f"cannot write {final}: {error.strerror or error}") from None

@@ -22,8 +22,20 @@ if TYPE_CHECKING:
     from .ir import Module, TensorType
 
 __all__ = [
-    "Conversion", "DialectSpec", "Emitted", "Engine", "KernelTable", "Metric", "Pass", "Quantizer", "Reader", "Runtime",
-    "Source", "Target", "Writer", "resolve",
+    "Conversion",
+    "DialectSpec",
+    "Emitted",
+    "Engine",
+    "KernelTable",
+    "Metric",
+    "Pass",
+    "Quantizer",
+    "Reader",
+    "Runtime",
+    "Source",
+    "Target",
+    "Writer",
+    "resolve",
 ]
 
 
@@ -68,7 +80,7 @@ class Source:
         if self._data is None:
             import mmap
 
-            with open(self.path, "rb") as file:  # type: ignore[arg-type]
+            with self.path.open("rb") as file:  # type: ignore[union-attr]
                 try:
                     self._data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
                 except ValueError:  # an empty file cannot be mapped

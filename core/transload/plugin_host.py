@@ -11,15 +11,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 import pluggy
 
-from . import hookspecs
+from . import hookspecs, registry
 from .errors import PluginError, UsageError
-from . import registry
 from .plugin import Conversion, DialectSpec, KernelTable, resolve
 from .suggest import nearest
 
@@ -70,32 +69,39 @@ class Host:
             seen.add((point.name, point.value))
             distribution = getattr(point, "dist", None)
             info = PluginInfo(
-                point.name, distribution.name if distribution else "transload", distribution.version if distribution else "", point.value)
+                point.name,
+                distribution.name if distribution else "transload",
+                distribution.version if distribution else "",
+                point.value,
+            )
             self.plugins.append(info)
             if point.name != "core" and ((keep and point.name not in keep) or point.name in drop):
                 info.skipped = True
                 continue
             try:
                 self._register(point, info)
-            except Exception as error:  # noqa: BLE001 - whatever a plugin does wrong, the rest must load
+            except Exception as error:
                 info.error = f"{type(error).__name__}: {error}"
         unknown = (keep | drop) - {info.name for info in self.plugins}
         if unknown:
             raise UsageError(
                 f"TRANSLOAD_PLUGINS names plugins that are not installed: {', '.join(sorted(unknown))}",
-                hint=f"installed: {', '.join(info.name for info in self.plugins)}")
+                hint=f"installed: {', '.join(info.name for info in self.plugins)}",
+            )
 
     def _register(self, point: EntryPoint, info: PluginInfo) -> None:
         plugin = point.load()
         name = f"{info.distribution}:{info.name}"
         misspelt = [
-            member for member in dir(plugin)
+            member
+            for member in dir(plugin)
             if getattr(getattr(plugin, member), "transload_impl", None) is not None and not hasattr(hookspecs, member)
         ]
         if misspelt:
             hooks = [hook for hook in dir(hookspecs) if hook.startswith("register_")]
             raise PluginError(
-                f"{', '.join(misspelt)} is no hook of Transload", hint=f"did you mean {nearest(misspelt[0], hooks)}?")
+                f"{', '.join(misspelt)} is no hook of Transload", hint=f"did you mean {nearest(misspelt[0], hooks)}?"
+            )
         self.manager.register(plugin, name)
         try:
             self.manager.check_pending()
@@ -114,7 +120,7 @@ class Host:
             mine: list[Any] = []
             try:
                 call(mine.append)
-            except Exception as error:  # noqa: BLE001 - see _load
+            except Exception as error:
                 info.error = f"{hook}: {type(error).__name__}: {error}"
                 continue
             for item in mine:
@@ -172,8 +178,19 @@ class Host:
 
     def everything(self) -> None:
         """Call every hook, so that `plugins` is complete."""
-        for kind in ("dialects", "readers", "writers", "conversions", "passes", "engines", "runtimes", "quantizers",
-                     "targets", "metrics", "commands"):
+        for kind in (
+            "dialects",
+            "readers",
+            "writers",
+            "conversions",
+            "passes",
+            "engines",
+            "runtimes",
+            "quantizers",
+            "targets",
+            "metrics",
+            "commands",
+        ):
             getattr(self, kind)
 
     def get(self, kind: str, name: str) -> Any:
@@ -184,7 +201,8 @@ class Host:
         guess = nearest(name, there)
         raise UsageError(
             f"no {kind.removesuffix('s') if kind != 'passes' else 'pass'} is called {name!r}",
-            hint=(f"did you mean {guess!r}? " if guess else "") + f"`transload plugins` lists all {len(there)}")
+            hint=(f"did you mean {guess!r}? " if guess else "") + f"`transload plugins` lists all {len(there)}",
+        )
 
     def table(self, conversion: str) -> Any:
         """The rewrite table of a conversion, with what other plugins add to it."""
@@ -228,7 +246,11 @@ def use_host(new: Host) -> None:
     global _host
     _host = new
     for name, spec in new.dialects.items():
-        registry.declare_dialect(name, lambda spec=spec: resolve(spec.load))
+        registry.declare_dialect(name, partial(resolve, spec.load))
 
 
-registry.set_discovery(lambda: host() and None)
+def _discover() -> None:
+    host()
+
+
+registry.set_discovery(_discover)

@@ -80,7 +80,7 @@ class Rewriter(Builder):
     """
 
     def __init__(self, op: Op, fold: bool = False) -> None:
-        super().__init__(op.parent, op, part_location(op.location, op.name), fold)
+        super().__init__(op.parent, op, part_location(op.location, op.name), fold)  # type: ignore[arg-type]
         self.op = op
 
     def constant_of(self, value: Value | None) -> Any:

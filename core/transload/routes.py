@@ -38,7 +38,8 @@ def find_route(source: str, accepted: Iterable[str], conversions: Mapping[str, C
         there = sorted(set(best) - {source})
         raise ConversionError(
             f"no conversions lead from {source!r} to {' or '.join(map(repr, wanted))}",
-            hint=f"from {source!r} one can reach: {', '.join(there) or 'nothing'}; a plugin adds a step with hook register_conversions")
+            hint=f"from {source!r} one can reach: {', '.join(there) or 'nothing'}; plugins add steps by register_conversions",
+        )
     return min(reached, key=lambda found: found[:2])[2]
 
 

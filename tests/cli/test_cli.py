@@ -36,7 +36,19 @@ def digits_onnx(examples):
 def test_help_names_every_command(cli):
     code, out, _ = cli("--help")
     assert code == 0
-    for command in ("convert", "run", "compare", "inspect", "opt", "plugins", "targets", "passes", "ops", "coverage", "new-plugin"):
+    for command in (
+        "convert",
+        "run",
+        "compare",
+        "inspect",
+        "opt",
+        "plugins",
+        "targets",
+        "passes",
+        "ops",
+        "coverage",
+        "new-plugin",
+    ):
         assert command in out
 
 
@@ -154,7 +166,14 @@ def test_opt_runs_passes_on_text(cli, tmp_path):
 
 
 def test_listings(cli):
-    for arguments in (("plugins",), ("targets",), ("passes",), ("ops", "top"), ("ops", "top.Conv"), ("coverage", "--from", "tfl", "--to", "tosa")):
+    for arguments in (
+        ("plugins",),
+        ("targets",),
+        ("passes",),
+        ("ops", "top"),
+        ("ops", "top.Conv"),
+        ("coverage", "--from", "tfl", "--to", "tosa"),
+    ):
         code, out, err = cli(*arguments)
         assert code == 0, err
         assert out
@@ -164,26 +183,29 @@ def test_listings(cli):
         assert json.loads(out)
 
 
-@pytest.mark.parametrize(("arguments", "code", "says"), [
-    (("convert",), 2, "MODEL"),
-    (("convert", "nosuch.tflite"), 3, "no such file"),
-    (("convert", "{digits}", "--target", "ethos-u99"), 2, "ethos-u"),
-    (("convert", "{digits}", "--option", "no=1"), 2, "has no option no"),
-    (("convert", "{digits}", "--option", "no"), 2, "KEY=VALUE"),
-    (("convert", "{digits}", "--option", "tosa_version=7"), 2, "7"),
-    (("convert", "{digits}", "--input", "image"), 2, "NAME:SHAPE"),
-    (("convert", "{digits}", "--input", "nosuch:1x8x8x1"), 2, "nosuch"),
-    (("convert", "{digits}", "--input", "image:1x8x8x1:complexity"), 2, "element type"),
-    (("convert", "{digits}", "--tolerance", "nearness=1"), 2, "nearness"),
-    (("convert", "{digits}", "--engine", "warp"), 2, "warp"),
-    (("convert", "{digits}", "--no-such-flag"), 2, "no-such-flag"),
-    (("run", "{digits}", "--input", "nosuch.npz"), 3, "no such file"),
-    (("ops", "nosuch"), 2, "dialects"),
-    (("ops", "top.Konv"), 2, "top.Conv"),
-    (("opt", "nosuch.mlir"), 3, "No such file"),
-    (("nosuch",), 2, "nosuch"),
-    (("coverage", "--from", "nosuch"), 2, "nosuch"),
-])
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        (("convert",), 2, "MODEL"),
+        (("convert", "nosuch.tflite"), 3, "no such file"),
+        (("convert", "{digits}", "--target", "ethos-u99"), 2, "ethos-u"),
+        (("convert", "{digits}", "--option", "no=1"), 2, "has no option no"),
+        (("convert", "{digits}", "--option", "no"), 2, "KEY=VALUE"),
+        (("convert", "{digits}", "--option", "tosa_version=7"), 2, "7"),
+        (("convert", "{digits}", "--input", "image"), 2, "NAME:SHAPE"),
+        (("convert", "{digits}", "--input", "nosuch:1x8x8x1"), 2, "nosuch"),
+        (("convert", "{digits}", "--input", "image:1x8x8x1:complexity"), 2, "element type"),
+        (("convert", "{digits}", "--tolerance", "nearness=1"), 2, "nearness"),
+        (("convert", "{digits}", "--engine", "warp"), 2, "warp"),
+        (("convert", "{digits}", "--no-such-flag"), 2, "no-such-flag"),
+        (("run", "{digits}", "--input", "nosuch.npz"), 3, "no such file"),
+        (("ops", "nosuch"), 2, "dialects"),
+        (("ops", "top.Konv"), 2, "top.Conv"),
+        (("opt", "nosuch.mlir"), 3, "No such file"),
+        (("nosuch",), 2, "nosuch"),
+        (("coverage", "--from", "nosuch"), 2, "nosuch"),
+    ],
+)
 def test_mistakes_are_answered_in_words(cli, digits, tmp_path, monkeypatch, arguments, code, says):
     monkeypatch.chdir(tmp_path)
     got, out, err = cli(*[argument.format(digits=digits) for argument in arguments])
@@ -218,11 +240,12 @@ def test_an_output_directory_that_is_a_file(cli, digits, tmp_path):
 
 def test_a_full_disk_leaves_nothing_behind(cli, digits, tmp_path, monkeypatch):
     import os
+    from pathlib import Path
 
     def full(*arguments, **more):
         raise OSError(28, os.strerror(28))
 
-    monkeypatch.setattr(os, "replace", full)
+    monkeypatch.setattr(Path, "replace", full)
     code, _, err = cli("convert", digits, "-o", tmp_path / "out", "--no-verify")
     assert code == 1
     assert "No space left" in err

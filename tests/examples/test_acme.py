@@ -26,8 +26,24 @@ def environment(tmp_path_factory, examples, root):
     ours = site_packages(Path(sys.executable))
     for project in (root, examples / "acme"):
         subprocess.run(
-            [sys.executable, "-m", "pip", "--python", str(python), "install", "-q", "--no-deps", "--no-build-isolation", str(project)],
-            check=True, capture_output=True, text=True, timeout=300, env={**os.environ, "PYTHONPATH": ours})
+            [
+                sys.executable,
+                "-m",
+                "pip",
+                "--python",
+                str(python),
+                "install",
+                "-q",
+                "--no-deps",
+                "--no-build-isolation",
+                str(project),
+            ],
+            check=True,
+            capture_output=True,
+            text=True,
+            timeout=300,
+            env={**os.environ, "PYTHONPATH": ours},
+        )
     # Ours come behind the fresh environment's own packages, so that what was installed there is what is tested.
     (Path(site_packages(python)) / "behind.pth").write_text(f"import sys; sys.path.append({ours!r})\n")
     return directory, python
@@ -36,8 +52,13 @@ def environment(tmp_path_factory, examples, root):
 def transload(environment, *arguments, code=0):
     directory, python = environment
     ran = subprocess.run(
-        [python, "-m", "transload", *map(str, arguments)], cwd=directory, capture_output=True, text=True, timeout=300,
-        env={key: value for key, value in os.environ.items() if key != "PYTHONPATH"})
+        [python, "-m", "transload", *map(str, arguments)],
+        cwd=directory,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        env={key: value for key, value in os.environ.items() if key != "PYTHONPATH"},
+    )
     assert ran.returncode == code, ran.stdout + ran.stderr
     return ran.stdout + ran.stderr
 
@@ -79,6 +100,10 @@ def test_its_chip_says_what_it_cannot_take(environment):
 def test_its_own_tests_pass(environment, examples):
     directory, python = environment
     ran = subprocess.run(
-        [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(examples / "acme" / "tests")], cwd=directory,
-        capture_output=True, text=True, timeout=300)
+        [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(examples / "acme" / "tests")],
+        cwd=directory,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
     assert ran.returncode == 0, ran.stdout + ran.stderr

@@ -10,7 +10,8 @@ import pytest
 
 import transload
 from transload.errors import ReadError
-from transload.ir import QuantType
+from transload.ir import QuantType, input_names
+from transload.plugin_host import host
 from transload.verification.inputs import random_inputs
 from transload_converters.onnx.runtime import open_model
 
@@ -54,6 +55,16 @@ def test_a_model_of_quantized_operators(models: Path) -> None:
     for seed in range(3):
         wanted, got, _ = run_both(models, "derived_ppocr_cls_qoperator", seed)
         np.testing.assert_array_equal(*(next(iter(outputs.values())) for outputs in (got, wanted)))
+
+
+def test_a_model_of_quantized_operators_in_tosa(models: Path) -> None:
+    """Integer arithmetic of TOSA from end to end, to the same bits as onnxruntime's."""
+    if "top-to-tosa" not in host().conversions:
+        pytest.skip("no conversion to TOSA is loaded")
+    wanted, _, hub = run_both(models, "derived_ppocr_cls_qoperator")
+    tosa = transload.lower(hub, "tosa")
+    got = transload.run(tosa, dict(zip(input_names(tosa.main), random_inputs(hub).values(), strict=True)))
+    np.testing.assert_array_equal(*(next(iter(outputs.values())) for outputs in (got, wanted)))
 
 
 def test_a_model_in_qdq_form(models: Path) -> None:

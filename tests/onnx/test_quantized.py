@@ -143,6 +143,14 @@ def test_a_float_bias_is_quantized(compare: Callable[..., Any]) -> None:
     assert op_names(hub) == ["Cast", "Conv", "Cast"]
 
 
+def test_weights_that_are_quantized_in_the_graph(compare: Callable[..., Any]) -> None:
+    kinds = {**KINDS, "w": real(5, 4), "w_scale": scale([0.01, 0.02, 0.03, 0.01]), "w_zero": np.zeros(4, np.int8)}
+    weights = [node("QuantizeLinear", ["w", "w_scale", "w_zero"], ["wq"], axis=1), dq("wq", "wd", "w", axis=1)]
+    hub = compare(around([*weights, node("MatMul", ["x_d", "wd"], ["m"])], ["x"], "m"), {"x": real(2, 5)}, ("y",), kinds,
+        atol=0.041)
+    assert op_names(hub) == ["Cast", "MatMul", "Cast"]
+
+
 def test_a_result_used_in_floats_too_stays_in_floats(compare: Callable[..., Any]) -> None:
     nodes = [*around([node("Sigmoid", ["x_d"], ["r"])], ["x"], "r"), node("Neg", ["r"], ["z"])]
     hub = compare(nodes, {"x": real(2, 3)}, ("y", "z"), KINDS)

@@ -15,6 +15,7 @@ from onnx_models import make_model, node, read_model
 import transload
 from transload.errors import ReadError, UsageError
 from transload.ir import BOOL, F32, I8, I64, Dense, IntegerType, MmapData, TensorType, input_names, output_names, verify
+from transload.text import parse_module, print_module
 from transload_converters.onnx.wire import cut_out_raw_data, detect
 
 X = np.zeros((2, 3), np.float32)
@@ -196,6 +197,17 @@ def test_subgraphs_are_regions_that_see_the_values_around() -> None:
         ["onnx.Neg", "onnx.Yield"]]
     assert chosen.then_branch.block.first.operands[0] is module.body_of_main.arguments[0]
     assert chosen.operands[0].type == TensorType((), BOOL)
+
+
+def test_text_round_trip_keeps_the_meaning() -> None:
+    nodes = [node("Clip", ["x", "", "high"], ["c"]), node("Softmax", ["c"], ["s"], axis=1),
+        node("Split", ["s"], ["y", "z"], axis=1, split=[1, 2])]
+    module = read_model(make_model(nodes, {"x": X}, ["y"], {"high": np.float32(1)}, opset=11))
+    text = print_module(module)
+    again = parse_module(text)
+    assert print_module(again) == text and again.attributes["onnx.opset"] == module.attributes["onnx.opset"]
+    given = {"x": np.array([[1, 2, 3], [0.5, -1, 0]], np.float32)}
+    np.testing.assert_array_equal(transload.run(again, given)["y"], transload.run(module, given)["y"])
 
 
 # --- shapes of inputs

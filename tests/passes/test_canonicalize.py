@@ -213,6 +213,18 @@ def test_relu_between_keeps_them_apart(kit):
     kit.check(canonicalize, g.done(x), ["Conv", "MulConst"])
 
 
+def test_quantization_at_run_time_keeps_its_exact_order(kit):
+    g = kit.Graph((2, 4))
+    largest = g.emit("Reduce", g.emit("Abs", g.inputs[0]), axes=(0, 1), mode="ReduceMax")
+    scale = g.emit("MulConst", g.emit("MulConst", largest, const_val=1 / 127), const_val=0.3)
+    rounded = g.emit("Cast", g.emit("Cast", g.emit("Div", g.inputs[0], scale), element=I32), element=F32)
+    x = g.emit("MatMul", rounded, np.round(g.random(4, 5) * 20))
+    x = g.emit("Mul", g.emit("Mul", x, g.random(5)), scale)
+    kit.check(
+        canonicalize, g.done(x), ["Abs", "Reduce", "MulConst", "MulConst", "Div", "Cast", "Cast", "MatMul", "Mul", "Mul"]
+    )
+
+
 def test_numbers_too_large_for_the_element_type_stay(kit):
     g = kit.Graph(image("NCHW"))
     x = g.emit("MulConst", g.emit("MulConst", g.inputs[0], const_val=1e30), const_val=1e30)

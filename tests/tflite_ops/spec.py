@@ -140,7 +140,8 @@ FORMATS: dict[str, Format] = {
 class Case:
     """A model of one operator. None among the inputs is an absent one.
 
-    `model(writer)` builds the model where one operator is not enough; then `inputs` only say what is fed.
+    `model(assembly, *inputs, **options)` builds the model where one operator is not enough. `expect(*arrays)` computes
+    what LiteRT would, for operators that it has no kernel for.
     """
 
     op: str
@@ -152,9 +153,10 @@ class Case:
     note: str = ""
     custom: bytes | None = None
     model: Callable[..., Any] | None = None
+    expect: Callable[..., Any] | None = None
 
     def __str__(self) -> str:
-        tensors = ",".join("none" if tensor is None else str(tensor) for tensor in self.inputs)
+        tensors = ",".join("none" if tensor is None else str(tensor) for tensor in self.inputs[:6])
         options = [str(value).replace(" ", "") if isinstance(value, str | list | tuple) else f"{key}={value}" for key, value in self.options.items()]
         return "-".join(filter(None, [self.op, self.format, self.note, tensors, *options])).replace("[", "(").replace("]", ")")
 
@@ -172,7 +174,8 @@ def _choices(value: Any) -> Sequence[Any]:
 
 def cases(
     op: str, *inputs: Any, formats: str = "f32", result: Any = None, results: Sequence[Tensor] | None = None,
-    version: int = 1, note: str = "", custom: bytes | None = None, model: Callable[..., Any] | None = None, **options: Any,
+    version: int = 1, note: str = "", custom: bytes | None = None, model: Callable[..., Any] | None = None, expect: Callable[..., Any] | None = None,
+    **options: Any,
 ) -> list[Case]:
     """All combinations of the formats (names in one text) and of what is given as `each(...)`.
 
@@ -187,6 +190,6 @@ def cases(
             chosen = values[1 : 1 + len(inputs)]
             given = dict(zip(names, values[1 + len(inputs) : -1], strict=True))
             made = tuple(results) if results is not None else (values[-1],)
-            yield Case(op, values[0], chosen, made, given, version, note, custom, model)
+            yield Case(op, values[0], chosen, made, given, version, note, custom, model, expect)
 
     return list(combinations())

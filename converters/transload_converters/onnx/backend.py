@@ -24,7 +24,7 @@ from transload.plugin_host import host
 
 from .reader import read
 
-__all__ = ["TransloadBackend", "TransloadRep", "is_compatible", "prepare", "run_model", "supports_device"]
+__all__ = ["TransloadBackend", "TransloadRep", "difference", "is_compatible", "prepare", "run_model", "supports_device"]
 
 
 class TransloadRep(BackendRep):
@@ -116,3 +116,22 @@ prepare = TransloadBackend.prepare
 run_model = TransloadBackend.run_model
 supports_device = TransloadBackend.supports_device
 is_compatible = TransloadBackend.is_compatible
+
+
+def difference(wanted: Sequence[Any], got: Sequence[np.ndarray], rtol: float, atol: float) -> str | None:
+    """How outputs differ from those that a test of ONNX wants; None where they do not.
+
+    `rtol` and `atol` are the test's; 16-bit floats may differ by two units in the last place.
+    """
+    if len(got) != len(wanted):
+        return f"{len(got)} outputs, not {len(wanted)}"
+    for expected, value in zip(wanted, got, strict=True):
+        a = _array("output", expected)
+        if (a.shape, a.dtype) != (value.shape, value.dtype):
+            return f"{value.dtype}{value.shape}, not {a.dtype}{a.shape}"
+        wide = np.complex128 if a.dtype.kind == "c" else np.float64
+        coarse = {"bfloat16": 2e-2, "float16": 2e-3}.get(a.dtype.name, 1e-3)
+        x, y = a.astype(wide), value.astype(wide)
+        if not np.allclose(y, x, max(coarse, rtol), max(atol, 1e-5), equal_nan=True):
+            return f"values differ by up to {np.nanmax(np.abs(y - x))}"
+    return None

@@ -1,8 +1,11 @@
 """onnxruntime on the CPU: what an ONNX model computes, by its own framework.
 
 Graph optimizations are off (`ORT_DISABLE_ALL`): every node is then computed by itself, as the file
-says. With them on, onnxruntime fuses QDQ patterns into integer kernels whose results differ from the
-file's meaning by single steps, and intermediate values that are asked for are fused away.
+says, and every intermediate value can be had. Measured with onnxruntime 1.31 on random inputs: on float
+models and on QOperator models the levels agree; on a QDQ model (mobilenet_v1 0.25, int8) off and basic
+are the same, and differ from extended and all, which fuse QDQ patterns into integer kernels, by one or two
+steps of the output (cosine 0.992 to 0.998). A sum near a half goes one way in f32 and the other way in
+integers, so no level is nearer to the truth; our integers differ from both by as much.
 """
 
 from __future__ import annotations

@@ -156,9 +156,14 @@ def options_table(operator: str) -> str | None:
     """
     if operator in _SHARED_TABLES:
         return _SHARED_TABLES[operator]
-    wanted = operator.replace("_", "").lower() + "options"
-    tables = [*_NEWER_TABLES, *(name for union in (BuiltinOptions, BuiltinOptions2) for name in vars(union))]
-    return next((table for table in tables if table.lower() == wanted), None)
+    return _tables().get(operator.replace("_", "").lower() + "options")
+
+
+@functools.cache
+def _tables() -> dict[str, str]:
+    """All options tables by their names in lower case."""
+    names = [*_NEWER_TABLES, *(name for union in (BuiltinOptions2, BuiltinOptions) for name in vars(union))]
+    return {name.lower(): name for name in names}
 
 
 def union_member(table: str) -> tuple[int, int]:
@@ -181,13 +186,16 @@ def option_fields(table: str) -> dict[str, OptionField]:
         return _NEWER_TABLES[table]
     module = generated_module(table)
     fields = {}
+    adds = f"{table}Add"  # the function that writes a field has its name behind this
     for function in vars(module):
-        match = re.fullmatch(f"{table}Add(.+)", function)
-        if match is not None:
-            camel_name = match.group(1)
-            snake_name = re.sub(r"(?<!^)(?=[A-Z])", "_", camel_name).lower()
+        if function.startswith(adds):
+            camel_name = function.removeprefix(adds)
+            snake_name = _CAPITAL.sub("_", camel_name).lower()
             fields[snake_name] = _field(getattr(module, table)(), camel_name)
     return fields
+
+
+_CAPITAL = re.compile(r"(?<!^)(?=[A-Z])")
 
 
 def _field(reader: Any, camel_name: str) -> OptionField:

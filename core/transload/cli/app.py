@@ -10,21 +10,29 @@ import typer
 __all__ = ["build"]
 
 app = typer.Typer(
-    name="transload", add_completion=False, no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False,
+    name="transload",
+    add_completion=False,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
     help="Take a trained model from any framework, correct and fast, onto any chip.",
 )
 
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="The model's file.", show_default=False)]
 Inputs = Annotated[
     list[str] | None,
-    typer.Option("--input", metavar="NAME:SHAPE[:DTYPE]", help="Fix an input's shape: image:1x3x224x224, step:scalar:int64. Repeatable.")]
+    typer.Option(
+        "--input", metavar="NAME:SHAPE[:DTYPE]", help="Fix an input's shape: image:1x3x224x224, step:scalar:int64. Repeatable."
+    ),
+]
 Format = Annotated[str | None, typer.Option("--format", help="Name of the reader, where the suffix does not tell.")]
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
 
 @app.callback(invoke_without_command=True)
 def root(
-    context: typer.Context, version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
 ) -> None:
     if version:
         from .. import __version__
@@ -41,15 +49,20 @@ def convert(
     model: Model,
     target: Annotated[str, typer.Option("--target", "-t", help="What to convert for; `transload targets` lists them.")] = "tosa",
     out: Annotated[Path, typer.Option("--out", "-o", help="Directory to write to.")] = Path("build"),
-    option: Annotated[list[str] | None, typer.Option("--option", metavar="KEY=VALUE", help="An option of the target. Repeatable.")] = None,
-    input: Inputs = None,  # noqa: A002
+    option: Annotated[
+        list[str] | None, typer.Option("--option", metavar="KEY=VALUE", help="An option of the target. Repeatable.")
+    ] = None,
+    input: Inputs = None,
     verify: Annotated[bool, typer.Option(help="Compare the result with the source framework's own runtime.")] = True,
-    input_data: Annotated[Path | None, typer.Option(help="An .npz with the inputs to verify with, instead of random ones.")] = None,
+    input_data: Annotated[
+        Path | None, typer.Option(help="An .npz with the inputs to verify with, instead of random ones.")
+    ] = None,
     tolerance: Annotated[
-        list[str] | None, typer.Option(metavar="NAME=NUMBER", help="How near is enough: cos=0.999, integer=2, ... Repeatable.")] = None,
+        list[str] | None, typer.Option(metavar="NAME=NUMBER", help="How near is enough: cos=0.999, integer=2, ... Repeatable.")
+    ] = None,
     engine: Annotated[str, typer.Option(help="What runs the result in verification.")] = "reference",
     seed: Annotated[int, typer.Option(help="Seed of the random inputs.")] = 0,
-    format: Format = None,  # noqa: A002
+    format: Format = None,
     json: JsonFlag = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
 ) -> int:
@@ -57,19 +70,22 @@ def convert(
     from .commands import convert_command
 
     return convert_command(
-        model, target, out, option or [], input or [], verify, input_data, tolerance or [], engine, seed, format, json, quiet)
+        model, target, out, option or [], input or [], verify, input_data, tolerance or [], engine, seed, format, json, quiet
+    )
 
 
 @app.command()
 def run(
     artifact: Annotated[Path, typer.Argument(help="An artifact (.tosa, .mlir) or a model.", show_default=False)],
-    input: Annotated[Path | None, typer.Option("--input", "-i", help="An .npz with an array per input; random ones without it.")] = None,  # noqa: A002
+    input: Annotated[
+        Path | None, typer.Option("--input", "-i", help="An .npz with an array per input; random ones without it.")
+    ] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="An .npz to write the outputs to.")] = None,
     engine: Annotated[str, typer.Option(help="What runs it.")] = "reference",
-    all: Annotated[bool, typer.Option("--all", help="Every intermediate too, by original name.")] = False,  # noqa: A002
+    all: Annotated[bool, typer.Option("--all", help="Every intermediate too, by original name.")] = False,
     function: Annotated[str, typer.Option(help="Which function.")] = "main",
     seed: Annotated[int, typer.Option(help="Seed of the random inputs.")] = 0,
-    format: Format = None,  # noqa: A002
+    format: Format = None,
 ) -> int:
     """Run an artifact or a model in an engine of ours."""
     from .commands import run_command
@@ -81,7 +97,9 @@ def run(
 def compare(
     model: Model,
     artifact: Annotated[Path, typer.Argument(help="What it was converted to (.tosa, .mlir).", show_default=False)],
-    input: Annotated[Path | None, typer.Option("--input", "-i", help="An .npz with an array per input; random ones without it.")] = None,  # noqa: A002
+    input: Annotated[
+        Path | None, typer.Option("--input", "-i", help="An .npz with an array per input; random ones without it.")
+    ] = None,
     per_layer: Annotated[bool, typer.Option("--per-layer", help="Intermediates too, by original name.")] = False,
     seed: Annotated[int, typer.Option(help="Seed of the random inputs.")] = 0,
     json: JsonFlag = False,
@@ -96,8 +114,8 @@ def compare(
 def inspect(
     model: Model,
     target: Annotated[str | None, typer.Option("--target", "-t", help="Say what this target can and cannot take.")] = None,
-    input: Inputs = None,  # noqa: A002
-    format: Format = None,  # noqa: A002
+    input: Inputs = None,
+    format: Format = None,
     json: JsonFlag = False,
 ) -> int:
     """A model's inputs, outputs, ops and sizes, and what a target makes of it."""
@@ -112,7 +130,9 @@ def opt(
     passes: Annotated[str, typer.Option("--passes", "-p", help='A pipeline: "canonicalize,layout{to=NHWC}".')] = "",
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Where to write; standard output without it.")] = None,
     timing: Annotated[bool, typer.Option("--timing", help="Print what each pass took.")] = False,
-    print_after: Annotated[bool, typer.Option("--print-after", help="Print the module after each pass, to standard error.")] = False,
+    print_after: Annotated[
+        bool, typer.Option("--print-after", help="Print the module after each pass, to standard error.")
+    ] = False,
     verify_each: Annotated[bool, typer.Option(help="Verify the module after each pass.")] = True,
     constants: Annotated[str, typer.Option(help="How to print constants: inline, elided, resource.")] = "inline",
     locations: Annotated[bool, typer.Option(help="Print locations.")] = True,

@@ -71,5 +71,5 @@ def write_arrays(path: Path, arrays: dict[str, np.ndarray]) -> None:
     """Write an `.npz`, complete or not at all."""
     from ..files import atomic_path
 
-    with atomic_path(path) as temporary, open(temporary, "wb") as file:
-        np.savez(file, **arrays)
+    with atomic_path(path) as temporary, temporary.open("wb") as file:
+        np.savez(file, allow_pickle=False, **arrays)

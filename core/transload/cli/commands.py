@@ -23,8 +23,19 @@ METRIC_RIGHT = ("cos", "euclid", "max abs", "SQNR dB")
 
 
 def convert_command(
-    model: Path, target: str, out: Path, option: Sequence[str], input: Sequence[str], verify: bool, input_data: Path | None,  # noqa: A002
-    tolerance: Sequence[str], engine: str, seed: int, format: str | None, json: bool, quiet: bool,  # noqa: A002
+    model: Path,
+    target: str,
+    out: Path,
+    option: Sequence[str],
+    input: Sequence[str],
+    verify: bool,
+    input_data: Path | None,
+    tolerance: Sequence[str],
+    engine: str,
+    seed: int,
+    format: str | None,
+    json: bool,
+    quiet: bool,
 ) -> int:
     from ..verification.tolerance import Tolerance
 
@@ -32,8 +43,19 @@ def convert_command(
     data = read_arrays(input_data) if input_data is not None else None
     with _progress(quiet or json) as tell:
         artifact = convert(
-            model, target, out, options=parse_options(option), inputs=parse_inputs(input), verification=verify, tolerance=limits,
-            input_data=data, engine=engine, tell=tell, seed=seed, format=format)
+            model,
+            target,
+            out,
+            options=parse_options(option),
+            inputs=parse_inputs(input),
+            verification=verify,
+            tolerance=limits,
+            input_data=data,
+            engine=engine,
+            tell=tell,
+            seed=seed,
+            format=format,
+        )
     if json:
         print(json_module.dumps(artifact.report, indent=2, default=str))
     elif not quiet:
@@ -42,10 +64,15 @@ def convert_command(
         from .show import error_console
 
         out_ = error_console()
-        out_.print(f"[bold red]error:[/] converted, but the result does not compute what {artifact.verification.runtime} computes")
+        out_.print(
+            f"[bold red]error:[/] converted, but the result does not compute what {artifact.verification.runtime} computes"
+        )
         for reason in artifact.verification.broken:
             out_.print(f"  • {reason}", markup=False)
-        out_.print("  → `transload compare MODEL ARTIFACT --per-layer` shows where it starts; --tolerance sets what is enough", style="cyan")
+        out_.print(
+            "  → `transload compare MODEL ARTIFACT --per-layer` shows where it starts; --tolerance sets what is enough",
+            style="cyan",
+        )
         return 4
     return 0
 
@@ -98,26 +125,49 @@ def _most_frequent(counts: dict[str, int]) -> str:
 
 
 def _is_summary(value: Any) -> bool:
-    return isinstance(value, str | int | float | bool) or (isinstance(value, list) and all(isinstance(v, str | int) for v in value))
+    return isinstance(value, str | int | float | bool) or (
+        isinstance(value, list) and all(isinstance(v, str | int) for v in value)
+    )
 
 
 def _report_value(value: Any) -> str:
     if isinstance(value, list):
         return ", ".join(map(str, value)) or "none"
-    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else number(value) if isinstance(value, float) else str(value)
+    return (
+        f"{value:,}"
+        if isinstance(value, int) and not isinstance(value, bool)
+        else number(value)
+        if isinstance(value, float)
+        else str(value)
+    )
 
 
 def _metric_rows(tensors: Sequence[Any]) -> list[tuple[str, ...]]:
     return [
-        (t.name, t.dtype, "x".join(map(str, t.shape)) or "scalar", number(t.metrics["cos"]), number(t.metrics["euclid"]),
-         number(t.metrics["max_abs"]), number(t.metrics["sqnr"])) if not t.note else (t.name, t.dtype, t.note, "", "", "", "")
+        (
+            t.name,
+            t.dtype,
+            "x".join(map(str, t.shape)) or "scalar",
+            number(t.metrics["cos"]),
+            number(t.metrics["euclid"]),
+            number(t.metrics["max_abs"]),
+            number(t.metrics["sqnr"]),
+        )
+        if not t.note
+        else (t.name, t.dtype, t.note, "", "", "", "")
         for t in tensors
     ]
 
 
 def run_command(
-    artifact: Path, input: Path | None, out: Path | None, engine: str, all: bool, function: str, seed: int,  # noqa: A002
-    format: str | None,  # noqa: A002
+    artifact: Path,
+    input: Path | None,
+    out: Path | None,
+    engine: str,
+    all: bool,
+    function: str,
+    seed: int,
+    format: str | None,
 ) -> int:
     from ..verification.inputs import random_inputs
 
@@ -128,8 +178,12 @@ def run_command(
     if out is not None:
         write_arrays(out, outputs)
     rows = [
-        (name, array.dtype, "x".join(map(str, array.shape)) or "scalar",
-         *(number(float(value)) for value in ((array.min(), array.max(), array.mean()) if array.size else (0, 0, 0))))
+        (
+            name,
+            array.dtype,
+            "x".join(map(str, array.shape)) or "scalar",
+            *(number(float(value)) for value in ((array.min(), array.max(), array.mean()) if array.size else (0, 0, 0))),
+        )
         for name, array in outputs.items()
     ]
     shown = console()
@@ -139,7 +193,7 @@ def run_command(
     return 0
 
 
-def compare_command(model: Path, artifact: Path, input: Path | None, per_layer: bool, seed: int, json: bool) -> int:  # noqa: A002
+def compare_command(model: Path, artifact: Path, input: Path | None, per_layer: bool, seed: int, json: bool) -> int:
     from ..verification.compare import compare
 
     comparison = compare(model, artifact, read_arrays(input) if input is not None else None, per_layer=per_layer, seed=seed)
@@ -147,35 +201,54 @@ def compare_command(model: Path, artifact: Path, input: Path | None, per_layer: 
         print(json_module.dumps(comparison.as_dict(), indent=2))
         return 0
     out = console()
-    out.print(table(
-        METRIC_COLUMNS, _metric_rows(comparison.tensors), f"{comparison.reference} and {artifact}", right=METRIC_RIGHT))
+    out.print(
+        table(METRIC_COLUMNS, _metric_rows(comparison.tensors), f"{comparison.reference} and {artifact}", right=METRIC_RIGHT)
+    )
     if comparison.only_in_reference:
-        out.print(f"{len(comparison.only_in_reference)} intermediates of the model have no counterpart of their name (fused away)")
+        out.print(
+            f"{len(comparison.only_in_reference)} intermediates of the model have no counterpart of their name (fused away)"
+        )
     return 0
 
 
-def inspect_command(model: Path, target: str | None, input: Sequence[str], format: str | None, json: bool) -> int:  # noqa: A002
+def inspect_command(model: Path, target: str | None, input: Sequence[str], format: str | None, json: bool) -> int:
     from ..conversion import constant_bytes, main_dialect, op_counts
 
     module = load(model, inputs=parse_inputs(input), format=format)
     description: dict[str, Any] = {
-        "model": str(model), "format": module.source_format, "dialect": main_dialect(module),
-        "inputs": _values(module, 0), "outputs": _values(module, 1), "ops": op_counts(module), "constant_bytes": constant_bytes(module),
+        "model": str(model),
+        "format": module.source_format,
+        "dialect": main_dialect(module),
+        "inputs": _values(module, 0),
+        "outputs": _values(module, 1),
+        "ops": op_counts(module),
+        "constant_bytes": constant_bytes(module),
         "functions": list(module.functions),
     }
     error = _what_target_says(module, target) if target is not None else None
     if target is not None:
         description["target"] = target
         description["findings"] = [
-            {"what": f.what, "why": f.why, "names": list(f.names), "count": f.count, "hint": f.hint} for f in (error.findings if error else ())]
+            {"what": f.what, "why": f.why, "names": list(f.names), "count": f.count, "hint": f.hint}
+            for f in (error.findings if error else ())
+        ]
     if json:
         print(json_module.dumps(description, indent=2))
         return error.exit_code if error else 0
     out = console()
-    out.print(f"[bold]{model}[/]: {description['format']}, {sum(description['ops'].values())} ops, "
-              f"{bytes_text(description['constant_bytes'])} of constants")
-    out.print(table(("", "name", "type", "quantization"), [
-        *(("input", *row.values()) for row in description["inputs"]), *(("output", *row.values()) for row in description["outputs"])]))
+    out.print(
+        f"[bold]{model}[/]: {description['format']}, {sum(description['ops'].values())} ops, "
+        f"{bytes_text(description['constant_bytes'])} of constants"
+    )
+    out.print(
+        table(
+            ("", "name", "type", "quantization"),
+            [
+                *(("input", *row.values()) for row in description["inputs"]),
+                *(("output", *row.values()) for row in description["outputs"]),
+            ],
+        )
+    )
     out.print(table(("op", "count"), description["ops"].items(), right=("count",)))
     if target is not None:
         if error is None:
@@ -198,8 +271,11 @@ def _values(module: Module, side: int) -> list[dict[str, str]]:
         type_ = value.type
         quantization = ""
         if isinstance(type_, TensorType) and isinstance(element := type_.element, QuantType):
-            quantization = (f"scale {element.scale:.7g}, zero point {element.zero_point}" if element.axis is None
-                            else f"{len(element.scales)} scales along axis {element.axis}")
+            quantization = (
+                f"scale {element.scale:.7g}, zero point {element.zero_point}"
+                if element.axis is None
+                else f"{len(element.scales)} scales along axis {element.axis}"
+            )
             type_ = type_.with_element(element.storage)
         rows.append({"name": name, "type": str(type_), "quantization": quantization})
     return rows
@@ -225,7 +301,14 @@ def _what_target_says(module: Module, target: str) -> TransloadError | None:
 
 
 def opt_command(
-    file: str, passes: str, out: Path | None, timing: bool, print_after: bool, verify_each: bool, constants: str, locations: bool,
+    file: str,
+    passes: str,
+    out: Path | None,
+    timing: bool,
+    print_after: bool,
+    verify_each: bool,
+    constants: str,
+    locations: bool,
 ) -> int:
     from ..errors import ReadError, UsageError
     from ..passes.manager import Pipeline
@@ -241,14 +324,25 @@ def opt_command(
         raise ReadError(f"{file}: is not text") from None
     module = parse_module(text, name=file)
     pipeline = Pipeline.parse(passes)
-    records = pipeline.run(module, verify_each=verify_each, print_after=(
-        (lambda name, current: print(f"// ----- after {name}\n{print_module(current, constants='elided')}", file=sys.stderr))
-        if print_after else None))
+    records = pipeline.run(
+        module,
+        verify_each=verify_each,
+        print_after=(
+            (lambda name, current: print(f"// ----- after {name}\n{print_module(current, constants='elided')}", file=sys.stderr))
+            if print_after
+            else None
+        ),
+    )
     if timing:
         from .show import error_console
 
-        error_console().print(table(
-            ("pass", "time", "changed"), [(r.name, seconds_text(r.seconds), "yes" if r.modified else "no") for r in records], right=("time",)))
+        error_console().print(
+            table(
+                ("pass", "time", "changed"),
+                [(r.name, seconds_text(r.seconds), "yes" if r.modified else "no") for r in records],
+                right=("time",),
+            )
+        )
     printed = print_module(module, constants=constants, locations=locations)
     if out is None:
         sys.stdout.write(printed if printed.endswith("\n") else printed + "\n")

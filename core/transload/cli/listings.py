@@ -8,10 +8,9 @@ from typing import Any
 
 from rich.text import Text
 
-from ..errors import UsageError
 from .. import registry
+from ..errors import UsageError
 from ..ir.declare import Required
-from ..plugin import resolve
 from ..plugin_host import host
 from ..suggest import nearest
 from .show import console, table
@@ -41,15 +40,37 @@ def plugins_command(json: bool) -> int:
 def targets_command(json: bool) -> int:
     rows = []
     for name, target in host().targets.items():
-        options = {key: {"type": type_text(kind), "default": default, "doc": doc} for key, (kind, default, doc) in target.options().items()}
-        rows.append({"name": name, "doc": target.doc, "accepts": list(target.accepts), "options": options, "unavailable": target.available()})
+        options = {
+            key: {"type": type_text(kind), "default": default, "doc": doc}
+            for key, (kind, default, doc) in target.options().items()
+        }
+        rows.append(
+            {
+                "name": name,
+                "doc": target.doc,
+                "accepts": list(target.accepts),
+                "options": options,
+                "unavailable": target.available(),
+            }
+        )
     if json:
         print(json_module.dumps(rows, indent=2, default=str))
         return 0
-    console().print(table(("target", "takes", "what it is", "options", "here"), [
-        (row["name"], ", ".join(row["accepts"]), row["doc"], ", ".join(f"{k}={v['default']}" for k, v in row["options"].items()),
-         Text(row["unavailable"], "yellow") if row["unavailable"] else Text("ready", "green"))
-        for row in rows]))
+    console().print(
+        table(
+            ("target", "takes", "what it is", "options", "here"),
+            [
+                (
+                    row["name"],
+                    ", ".join(row["accepts"]),
+                    row["doc"],
+                    ", ".join(f"{k}={v['default']}" for k, v in row["options"].items()),
+                    Text(row["unavailable"], "yellow") if row["unavailable"] else Text("ready", "green"),
+                )
+                for row in rows
+            ],
+        )
+    )
     return 0
 
 
@@ -60,19 +81,29 @@ def type_text(kind: type | tuple[str, ...]) -> str:
 
 def passes_command(json: bool) -> int:
     passes = [
-        {"name": p.name, "doc": p.doc, "options": {
-            key: {"type": getattr(option.annotation, "__name__", str(option.annotation)), "default": option.default}
-            for key, option in p.options().items()}}
+        {
+            "name": p.name,
+            "doc": p.doc,
+            "options": {
+                key: {"type": getattr(option.annotation, "__name__", str(option.annotation)), "default": option.default}
+                for key, option in p.options().items()
+            },
+        }
         for p in host().passes.values()
     ]
     conversions = [
-        {"name": c.name, "from": c.source, "to": c.target, "doc": c.doc} for c in host().conversions.values() if c.extends is None]
+        {"name": c.name, "from": c.source, "to": c.target, "doc": c.doc} for c in host().conversions.values() if c.extends is None
+    ]
     if json:
         print(json_module.dumps({"passes": passes, "conversions": conversions}, indent=2, default=str))
         return 0
     out = console()
-    out.print(table(("pass", "options", "what it does"), [
-        (p["name"], ", ".join(f"{k}={v['default']}" for k, v in p["options"].items()), p["doc"]) for p in passes]))
+    out.print(
+        table(
+            ("pass", "options", "what it does"),
+            [(p["name"], ", ".join(f"{k}={v['default']}" for k, v in p["options"].items()), p["doc"]) for p in passes],
+        )
+    )
     out.print()
     out.print(table(("conversion", "from", "to", "what it does"), [tuple(c.values()) for c in conversions]))
     return 0
@@ -84,13 +115,17 @@ def ops_command(name: str, json: bool) -> int:
     if owner is None:
         names = registry.dialect_names()
         guess = nearest(owner_name, names)
-        raise UsageError(f"no dialect is called {owner_name!r}", hint=f"dialects: {', '.join(names)}" + (
-            f"; did you mean {guess!r}?" if guess else ""))
+        raise UsageError(
+            f"no dialect is called {owner_name!r}",
+            hint=f"dialects: {', '.join(names)}" + (f"; did you mean {guess!r}?" if guess else ""),
+        )
     if "." in name:
         declaration = owner.ops.get(name)
         if declaration is None:
             guess = nearest(name, owner.ops)
-            raise UsageError(f"{name} is not declared", hint=f"did you mean {guess}?" if guess else f"`transload ops {owner_name}` lists all")
+            raise UsageError(
+                f"{name} is not declared", hint=f"did you mean {guess}?" if guess else f"`transload ops {owner_name}` lists all"
+            )
         chosen = [declaration]
     else:
         chosen = list(owner.ops.values())
@@ -100,28 +135,45 @@ def ops_command(name: str, json: bool) -> int:
     if "." in name:
         _show_op(describe(chosen[0]))
         return 0
-    console().print(table(("op", "operands", "attributes", "what it is"), [
-        (d.name, ", ".join(s.name + ("…" if s.variadic else "?" if s.optional else "") for s in d.operands),
-         ", ".join(d.attributes), d.doc.split("\n\n")[0].replace("\n", " ")) for d in chosen]))
+    console().print(
+        table(
+            ("op", "operands", "attributes", "what it is"),
+            [
+                (
+                    d.name,
+                    ", ".join(s.name + ("…" if s.variadic else "?" if s.optional else "") for s in d.operands),
+                    ", ".join(d.attributes),
+                    d.doc.split("\n\n")[0].replace("\n", " "),
+                )
+                for d in chosen
+            ],
+        )
+    )
     return 0
 
 
 def describe(declaration: Any) -> dict[str, Any]:
     """A declaration as plain data: what the reference page and `--json` show."""
+
     def slot(s: Any) -> dict[str, Any]:
         kind = "variadic" if s.variadic else "optional" if s.optional else "required"
         return {"name": s.name, "type": s.type.name, "kind": kind, "doc": s.doc}
 
     kernel = host().kernel(declaration.name)
     return {
-        "name": declaration.name, "doc": declaration.doc, "traits": sorted(declaration.traits),
-        "operands": [slot(s) for s in declaration.operands], "results": [slot(s) for s in declaration.results],
+        "name": declaration.name,
+        "doc": declaration.doc,
+        "traits": sorted(declaration.traits),
+        "operands": [slot(s) for s in declaration.operands],
+        "results": [slot(s) for s in declaration.results],
         "attributes": [
             {"name": key, "type": a.kind.name, "default": _default_text(a.default), "doc": a.doc}
-            for key, a in declaration.attributes.items()],
+            for key, a in declaration.attributes.items()
+        ],
         "regions": [{"name": r.name, "doc": r.doc} for r in declaration.regions],
         "constraints": [c.doc for c in declaration.constraints],
-        "infers_types": declaration.infer is not None, "has_kernel": kernel is not None,
+        "infers_types": declaration.infer is not None,
+        "has_kernel": kernel is not None,
     }
 
 
@@ -158,8 +210,12 @@ def coverage_command(source: str, target: str, json: bool) -> int:
         print(json_module.dumps(rows, indent=2))
         return 0
     out = console()
-    out.print(table(("op", "covered", "by"), [
-        (row["op"], Text("yes", "green") if row["covered"] else Text("no", "red"), row["by"]) for row in rows]))
+    out.print(
+        table(
+            ("op", "covered", "by"),
+            [(row["op"], Text("yes", "green") if row["covered"] else Text("no", "red"), row["by"]) for row in rows],
+        )
+    )
     done = sum(row["covered"] for row in rows)
     out.print(f"{done} of {len(rows)} ops of {source} have a way to {target}")
     return 0

@@ -5,7 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from ..ir.declare import (
-    ANY, FUNCTION_TYPE, LIST, STRING, SYMBOL, Dialect, attribute, constraint, region, variadic, variadic_result,
+    ANY,
+    FUNCTION_TYPE,
+    LIST,
+    STRING,
+    SYMBOL,
+    Dialect,
+    attribute,
+    constraint,
+    region,
+    variadic,
+    variadic_result,
 )
 from ..plugin import KernelTable
 
@@ -38,8 +48,11 @@ class Func:
         if last is None or last.name != "func.return":
             return "the block does not end in func.return" if last is None or last.declaration is not None else True
         results = tuple(value.type for value in last.operands)
-        return True if results == op.function_type.results else (
-            f"returns ({', '.join(map(str, results))}), the type says {op.function_type}")
+        return (
+            True
+            if results == op.function_type.results
+            else (f"returns ({', '.join(map(str, results))}), the type says {op.function_type}")
+        )
 
 
 @FUNC.op("return")

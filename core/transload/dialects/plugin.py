@@ -14,14 +14,29 @@ _PASSES = "transload.passes"
 def register_dialects(register: Any) -> None:
     register(DialectSpec("builtin", "transload.dialects.builtin:BUILTIN", doc="The module."))
     register(DialectSpec("func", "transload.dialects.func:FUNC", "transload.dialects.func:KERNELS", "Functions, calls, returns."))
-    register(DialectSpec(
-        "top", "transload.dialects.top:TOP", "transload.dialects.top.kernels:KERNELS", "The hub: hardware-independent operations.",
-        canonicalize="transload.dialects.top.canonicalize:TABLE"))
+    register(
+        DialectSpec(
+            "top",
+            "transload.dialects.top:TOP",
+            "transload.dialects.top.kernels:KERNELS",
+            "The hub: hardware-independent operations.",
+            canonicalize="transload.dialects.top.canonicalize:TABLE",
+        )
+    )
 
 
 @hookimpl
 def register_readers(register: Any) -> None:
-    register(Reader("mlir", "builtin", (".mlir",), "transload.text.files:read", "transload.text.files:detect", "MLIR text in generic form."))
+    register(
+        Reader(
+            "mlir",
+            "builtin",
+            (".mlir",),
+            "transload.text.files:read",
+            "transload.text.files:detect",
+            "MLIR text in generic form.",
+        )
+    )
 
 
 @hookimpl
@@ -31,7 +46,9 @@ def register_writers(register: Any) -> None:
 
 @hookimpl
 def register_passes(register: Any) -> None:
-    register(Pass("canonicalize", f"{_PASSES}.canonicalize:canonicalize", "Simplify ops by their algebra; remove what is unused."))
+    register(
+        Pass("canonicalize", f"{_PASSES}.canonicalize:canonicalize", "Simplify ops by their algebra; remove what is unused.")
+    )
     register(Pass("fold-constants", f"{_PASSES}.fold:fold_constants", "Compute ops whose operands are all constant."))
     register(Pass("cse", f"{_PASSES}.cse:eliminate_common_subexpressions", "Join ops that compute the same."))
     register(Pass("dce", f"{_PASSES}.dce:eliminate_dead_code", "Remove ops whose results are unused."))

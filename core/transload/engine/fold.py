@@ -68,7 +68,7 @@ def _fold_shape(op: Op) -> list[np.ndarray] | None:
     if found is None:
         return None
     # The kernel reads shapes alone, so arrays that occupy no memory will do.
-    stand_ins = [np.broadcast_to(np.zeros((), np.int8), v.type.shape) for v in op.operands]
+    stand_ins = [np.broadcast_to(np.zeros((), np.int8), v.shape) for v in op.operands]  # type: ignore[arg-type]
     return _results(op, found[0], stand_ins)
 
 
@@ -77,7 +77,8 @@ def _results(op: Op, kernel: Callable[..., Any], inputs: list[Any]) -> list[np.n
         computed = kernel(op, *inputs)
     outputs = computed if isinstance(computed, tuple | list) else (computed,)
     return [
-        np.asarray(array).astype(dtype_of(_stored(result.type)), copy=False) for array, result in zip(outputs, op.results, strict=True)
+        np.asarray(array).astype(dtype_of(_stored(result.type)), copy=False)
+        for array, result in zip(outputs, op.results, strict=True)
     ]
 
 

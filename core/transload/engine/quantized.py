@@ -34,7 +34,9 @@ def dequantize(stored: np.ndarray, type_: QuantType, dtype: Any = np.float32) ->
 
 
 def quantize(
-    real: np.ndarray, type_: QuantType, rounding: Callable[[np.ndarray], np.ndarray] = round_half_away,
+    real: np.ndarray,
+    type_: QuantType,
+    rounding: Callable[[np.ndarray], np.ndarray] = round_half_away,
 ) -> np.ndarray:
     """`real / scale + zero_point`, rounded and saturated to the storage range; NaN becomes the zero point."""
     real = np.asarray(real)
@@ -71,7 +73,9 @@ def quantized_kernel(op: Any, kernel: Callable[..., Any], mode: str) -> Callable
         computed = kernel(op, *reals, **more)
         outputs = computed if isinstance(computed, tuple | list) else (computed,)
         stored = tuple(
-            quantize(array, element) if isinstance(element, QuantType) else np.asarray(array).astype(dtype_of(element), copy=False)
+            quantize(array, element)
+            if isinstance(element, QuantType)
+            else np.asarray(array).astype(dtype_of(element), copy=False)  # type: ignore[arg-type]
             for array, element in zip(outputs, results, strict=True)
         )
         return stored if isinstance(computed, tuple | list) else stored[0]

@@ -9,7 +9,16 @@ import numpy as np
 
 from ..errors import Finding, RunError, merge_findings
 from ..ir import (
-    Module, NoneType, Op, QuantType, Region, TensorType, Value, dtype_of, input_names, output_names,
+    Module,
+    NoneType,
+    Op,
+    QuantType,
+    Region,
+    TensorType,
+    Value,
+    dtype_of,
+    input_names,
+    output_names,
 )
 from ..ir.build import constant_of
 from ..plugin_host import host
@@ -70,9 +79,14 @@ class Plan:
             return self._call(op)
         found = host().kernel(op.name)
         if found is None:
-            self.missing.append(Finding(
-                op.name, "no kernel executes this op", (op.origin,) if op.origin else (),
-                "a plugin adds one to the KernelTable of the dialect (hook register_dialects)"))
+            self.missing.append(
+                Finding(
+                    op.name,
+                    "no kernel executes this op",
+                    (op.origin,) if op.origin else (),
+                    "a plugin adds one to the KernelTable of the dialect (hook register_dialects)",
+                )
+            )
             return lambda op, *arrays: None
         kernel = quantized_kernel(op, *found)
         if not op.regions:
@@ -100,7 +114,10 @@ class Plan:
         return lambda op, *arrays: tuple(plan.execute(arrays))
 
     def execute(
-        self, inputs: Sequence[np.ndarray], outer: list[Any] | None = None, keep: Callable[[Value, np.ndarray], None] | None = None,
+        self,
+        inputs: Sequence[np.ndarray],
+        outer: list[Any] | None = None,
+        keep: Callable[[Value, np.ndarray], None] | None = None,
     ) -> list[np.ndarray]:
         """Run with these arguments; `keep` is given every result as it is computed."""
         values: list[Any] = [None] * len(self.slots)
@@ -133,7 +150,10 @@ def _captured(op: Op) -> list[Value]:
 
 
 def run_function(
-    module: Module, inputs: Mapping[str, Any], function: str = "main", keep: bool = False,
+    module: Module,
+    inputs: Mapping[str, Any],
+    function: str = "main",
+    keep: bool = False,
 ) -> dict[str, np.ndarray]:
     """Run a function of a module by its ops' kernels; see `transload.run`."""
     from .reference import prepare
@@ -144,8 +164,11 @@ def run_function(
 def check_inputs(function: Op, inputs: Mapping[str, Any]) -> list[np.ndarray]:
     """The arrays for a function's arguments, in order, each of its type; `RunError` lists all that do not fit."""
     names = input_names(function)
-    findings = [Finding(f"input {name!r}", "is not an input of the function", hint=f"inputs: {', '.join(names) or 'none'}")
-                for name in inputs if name not in names]
+    findings = [
+        Finding(f"input {name!r}", "is not an input of the function", hint=f"inputs: {', '.join(names) or 'none'}")
+        for name in inputs
+        if name not in names
+    ]
     arrays: list[np.ndarray] = []
     for name, argument in zip(names, function.regions[0].block.arguments, strict=True):
         if name not in inputs:
@@ -165,7 +188,8 @@ def _fit(array: np.ndarray, type_: Any) -> tuple[np.ndarray, str]:
     if not isinstance(type_, TensorType):
         return array, ""
     if type_.shape is not None and (
-        array.ndim != len(type_.shape) or any(want not in (None, have) for want, have in zip(type_.shape, array.shape, strict=True))
+        array.ndim != len(type_.shape)
+        or any(want not in (None, have) for want, have in zip(type_.shape, array.shape, strict=True))
     ):
         return array, f"has shape {array.shape}, and must be {type_}"
     wanted = dtype_of(type_.element)

@@ -67,8 +67,8 @@ __all__ = [
     "UI8", "UI16", "UI32", "UI64",
     "ArrayData", "Attribute", "Block", "BuiltinType", "ComplexType", "Dense", "DenseArray", "DialectType", "ElidedData",
     "FileLocation", "FloatAttr", "FloatType", "FunctionType", "FusedLocation", "IndexType", "IntAttr", "IntegerType", "LazyData",
-    "Location", "MmapData", "Module", "NamedLocation", "NoneType", "Op", "OpaqueAttr", "OpaqueLocation", "Packed4Data", "QuantType",
-    "Region", "SplatData", "Symbol", "TensorData", "TensorType", "TupleType", "Type", "Value",
+    "Location", "MmapData", "Module", "NamedLocation", "NoneType", "Op", "OpaqueAttr", "OpaqueLocation", "Packed4Data",
+    "QuantType", "Region", "SplatData", "Symbol", "TensorData", "TensorType", "TupleType", "Type", "Value",
     "dtype_of", "element_type_of", "input_names", "is_absent", "location_names", "new_module", "output_names", "registry",
     "set_results", "update_function_type", "verify",
 ]

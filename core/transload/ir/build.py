@@ -103,7 +103,7 @@ class Builder:
                 raise
             if folded is not None:
                 constants = tuple(
-                    self.constant(array, result.type.element, dialect=op.dialect, location=op.location)
+                    self.constant(array, result.element, dialect=op.dialect, location=op.location)
                     for array, result in zip(folded, op.results, strict=True))
                 op.drop_references()
                 return constants[0] if len(constants) == 1 else constants

@@ -201,7 +201,9 @@ class _Attribute(_Member):
 
 
 class _Region(_Member):
-    pass
+    def __init__(self, doc: str, variadic: bool = False) -> None:
+        super().__init__(doc)
+        self.variadic = variadic
 
 
 class _Constraint(_Member):
@@ -240,9 +242,9 @@ def attribute(kind: AttributeKind, doc: str = "", default: Attribute = REQUIRED,
     return _Attribute(kind, doc, None if optional and default is REQUIRED else default, optional)
 
 
-def region(doc: str = "") -> Any:
-    """Declare a region."""
-    return _Region(doc)
+def region(doc: str = "", variadic: bool = False) -> Any:
+    """Declare a region; a variadic one, the last, is any number of them, read as a tuple."""
+    return _Region(doc, variadic)
 
 
 def constraint(check: Callable[[Any], bool | str]) -> Any:

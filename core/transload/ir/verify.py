@@ -71,7 +71,8 @@ def _make_checker(declaration: OpDeclaration) -> Callable[[Op, Callable[[str], N
     attributes = [(key, a.kind, a.optional) for key, a in declaration.attributes.items()]
     required = declaration.required
     constraints = [(c.doc, c.check) for c in declaration.constraints]
-    n_regions = len(declaration.regions)
+    any_regions = any(member.variadic for member in declaration.regions)
+    n_regions = len(declaration.regions) - any_regions
 
     def checker(op: Op, report: Callable[[str], None]) -> None:
         fits = check_operands(op._operands, report) and check_results(op.results, report)
@@ -87,7 +88,7 @@ def _make_checker(declaration: OpDeclaration) -> Callable[[Op, Callable[[str], N
                     if not kind.accepts(value) and not (optional and value is None):
                         report(f"attribute {key!r} must be {kind}, and is {value!r}")
                         fits = False
-        if len(op.regions) != n_regions:
+        if len(op.regions) != n_regions and not (any_regions and len(op.regions) > n_regions):
             report(f"has {len(op.regions)} regions, not {n_regions}")
             fits = False
         if not fits:
@@ -123,10 +124,10 @@ def _slots_checker(kind: str, slots: list[Any]) -> Callable[[Any, Callable[[str]
             report(f"has {n} {kind}s, not {expected}")
             return False
         if at is None:
-            return all([fits_type(slots[i], accepts[i], value, report) for i, value in enumerate(values)])
+            return all([fits_type(slots[i], accepts[i], value, report) for i, value in enumerate(values)])  # noqa: C419 - report them all
         after = len(slots) - at - 1
         pairs = [*zip(slots[:at], values[:at], strict=False), *((slots[at], value) for value in values[at : n - after]),
                  *(zip(slots[at + 1 :], values[n - after :], strict=False) if after else ())]
-        return all([fits_type(slot, slot.type.accepts, value, report) for slot, value in pairs])
+        return all([fits_type(slot, slot.type.accepts, value, report) for slot, value in pairs])  # noqa: C419
 
     return checker

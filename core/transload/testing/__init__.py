@@ -11,7 +11,7 @@ reader damaged files. `check_target` converts a model and looks at what comes ou
 `AssertionError` with what is wrong.
 """
 
-from .models import build_op, build_module
+from .models import build_module, build_op
 from .ops import check_op
 from .readers import check_reader, mutations
 from .targets import check_target

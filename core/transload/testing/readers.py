@@ -38,7 +38,11 @@ def mutations(data: bytes, count: int, seed: int = 0) -> Iterator[bytes]:
 
 
 def check_reader(
-    data: bytes, format: str, count: int = 2000, seed: int = 0, then: Callable[[Any], None] | None = None,  # noqa: A002
+    data: bytes,
+    format: str,
+    count: int = 2000,
+    seed: int = 0,
+    then: Callable[[Any], None] | None = None,
 ) -> dict[str, int]:
     """Feed `count` mutations of a good file to the reader of `format`.
 

@@ -66,8 +66,11 @@ def difference(name: str, reference: np.ndarray, actual: np.ndarray) -> TensorDi
 
 def _like(actual: np.ndarray, reference: np.ndarray) -> np.ndarray:
     """`actual` in the reference's view: the same bits unsigned, channels first instead of last."""
-    if actual.dtype != reference.dtype and actual.dtype.kind in "iu" and reference.dtype.kind in "iu" and (
-        actual.dtype.itemsize == reference.dtype.itemsize
+    if (
+        actual.dtype != reference.dtype
+        and actual.dtype.kind in "iu"
+        and reference.dtype.kind in "iu"
+        and (actual.dtype.itemsize == reference.dtype.itemsize)
     ):
         actual = actual.view(reference.dtype)
     if actual.shape != reference.shape and actual.size == reference.size:
@@ -83,7 +86,7 @@ def compare_outputs(reference: Mapping[str, np.ndarray], actual: Mapping[str, np
     return [difference(name, a, b) for (name, a), b in zip(reference.items(), actual.values(), strict=True)]
 
 
-def runtime_for(format: str | None) -> tuple[Runtime | None, str]:  # noqa: A002
+def runtime_for(format: str | None) -> tuple[Runtime | None, str]:
     """The runtime that judges models of a format, or None and the reason why there is none."""
     candidates = [runtime for runtime in host().runtimes.values() if runtime.format == format]
     if not candidates:
@@ -98,8 +101,13 @@ def runtime_for(format: str | None) -> tuple[Runtime | None, str]:  # noqa: A002
 
 
 def compare(
-    model: str | Path, artifact: str | Path | Module, inputs: Mapping[str, Any] | None = None, *, per_layer: bool = False,
-    seed: int = 0, shapes: Mapping[str, Sequence[int]] | None = None,
+    model: str | Path,
+    artifact: str | Path | Module,
+    inputs: Mapping[str, Any] | None = None,
+    *,
+    per_layer: bool = False,
+    seed: int = 0,
+    shapes: Mapping[str, Sequence[int]] | None = None,
 ) -> Comparison:
     """Run a model in its own runtime and an artifact in ours on the same inputs, and compare.
 
@@ -128,7 +136,8 @@ def compare(
         offsets = _offsets(source)
         layers = [
             difference(name, array, _signed_as(all_actual[name], np.asarray(array), offsets.get(name)))
-            for name, array in all_reference.items() if name in all_actual and name not in reference and name not in given
+            for name, array in all_reference.items()
+            if name in all_actual and name not in reference and name not in given
         ]
         comparison.only_in_reference = [name for name in all_reference if name not in all_actual]
         comparison.tensors = layers + comparison.tensors
@@ -147,8 +156,11 @@ def _offsets(source: Module) -> dict[str, int]:
     shifts: dict[str, int] = {}
     for op in source.walk():
         for result in op.results:
-            if result.name and isinstance(result.type, TensorType) and isinstance(element := result.type.element, QuantType) and (
-                element.storage.unsigned
+            if (
+                result.name
+                and isinstance(result.type, TensorType)
+                and isinstance(element := result.type.element, QuantType)
+                and (element.storage.unsigned)
             ):
                 shifts[result.name] = 1 << (element.storage.width - 1)
     return shifts

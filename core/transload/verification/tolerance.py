@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
+from typing import Any
 
 from ..errors import UsageError
 
@@ -31,7 +32,7 @@ class Tolerance:
     @classmethod
     def parse(cls, settings: Iterable[str]) -> Tolerance:
         """From texts like `"cos=0.999"`; `UsageError` for unknown names and impossible numbers."""
-        kinds = {field.name: int if field.name == "integer" else float for field in fields(cls)}
+        kinds: dict[str, Any] = {field.name: int if field.name == "integer" else float for field in fields(cls)}
         tolerance = cls()
         for setting in settings:
             name, _, value = setting.partition("=")

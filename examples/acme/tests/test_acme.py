@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from transload_acme.make_model import make_model
 
 import transload
 from transload.ir import F32, I8, QuantType
 from transload.testing import check_op, check_target
-from transload_acme.make_model import make_model
 
 
 def reference(x, gain=1.0):

@@ -169,8 +169,16 @@ def sums_of_convolution(op: Any, family: str) -> bool | str:
 
 @needs("depthwise_conv2d", families=OLD, hint="Ethos-U85 has no such limit")
 def depthwise_stride(op: Any, family: str) -> bool | str:
-    """a stride of at most 3"""
-    return _steps(op) <= 3 or f"{tuple(op.stride)}"
+    """a stride of at most 3 in a depthwise convolution"""
+    split = op.weight.shape[2] == 1 and op.weight.shape[3] > 1  # many filters of one channel: Vela finds another way
+    return _steps(op) <= 3 or split or f"{tuple(op.stride)}"
+
+
+@needs("conv2d", families=OLD, hint="pad first; Ethos-U85 has no such limit")
+def wide_stride(op: Any, family: str) -> bool | str:
+    """no padding and no dilation where the stride is more than 3"""
+    plain = not any(op.pad) and tuple(op.dilation) == (1, 1)
+    return _steps(op) <= 3 or plain or f"stride {tuple(op.stride)}, dilation {tuple(op.dilation)}, padding {tuple(op.pad)}"
 
 
 def _steps(op: Any) -> int:
@@ -191,7 +199,8 @@ def upsampling_stride(op: Any, family: str) -> bool | str:
     _, height, width, _ = op.input.shape
     _, rows, columns, _ = op.weight.shape
     stride = tuple(op.stride)
-    one_way = (stride == (1, 2) and height == rows == 1) or (stride == (2, 1) and width == columns == 1)
+    used = tuple(step if size > 1 else 1 for step, size in zip(stride, (height, width), strict=True))
+    one_way = (stride == (1, 2) and height == rows == 1) or (stride == (2, 1) and width == columns == 1) or used == (1, 1)
     return one_way or stride in ((1, 1), (2, 2)) or f"stride {stride}, input {height}x{width}, kernel {rows}x{columns}"
 
 

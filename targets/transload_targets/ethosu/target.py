@@ -35,7 +35,7 @@ class EthosU(Target):
         self.name = accelerator.name
         self.doc = f"Arm {accelerator.title} with {accelerator.macs} MACs a cycle, through Vela: command stream, cycles, memory."
 
-    def options(self) -> dict[str, tuple[type, Any, str]]:
+    def options(self) -> dict[str, tuple[type | tuple[str, ...], Any, str]]:
         family = self.accelerator.family
         systems, memories = SYSTEM_CONFIGS[family], MEMORY_MODES[family]
         return {

@@ -26,6 +26,7 @@ __all__ = ["TABLE", "Affine", "affine_of", "is_float", "relu_of", "used_once"]
 TABLE = RewriteTable()
 
 Array = np.ndarray[Any, Any]
+_FEW = 8
 
 
 def is_float(value: Value) -> bool:
@@ -193,12 +194,18 @@ def _emit(rw: Rewriter, affine: Affine, relu: dict[str, Any]) -> Value | None:
 
 @TABLE("top.MulConst", "top.AddConst", "top.Mul", "top.Add", "top.Sub", "top.Div", "top.Scale", "top.BatchNorm")
 def into_weights(op: Op, rw: Rewriter) -> Any:
-    """Scaling and shifting per output channel goes into the constant weights and bias of what computes its input."""
+    """Scaling and shifting per output channel goes into the constant weights and bias of what computes its input.
+
+    Not where integers in floats are multiplied (quantization at run time): that product is exact, and
+    would be no longer.
+    """
     affine = affine_of(op)
     if affine is None or not used_once(affine.source):
         return None
     maker = affine.source.op
     if maker is None or maker.parent is not op.parent or maker.name not in _ABSORBERS or maker.attribute("do_relu", False):
+        return None
+    if affine.scale is not None and _holds_integers(maker.operands[0]):
         return None
     absorbed = _ABSORBERS[maker.name](maker, affine, rw)
     if absorbed is None:
@@ -208,11 +215,38 @@ def into_weights(op: Op, rw: Rewriter) -> Any:
     return rw.emit(maker.name, maker.operands[0], weights, bias, element=op.results[0].element, **attributes)  # type: ignore[attr-defined]
 
 
+_MOVING = frozenset(
+    f"top.{name}" for name in ("Reshape", "Permute", "Pad", "Slice", "Clip", "Relu", "MaxPool", "Squeeze", "Unsqueeze"))
+_KEEPING = frozenset(f"top.{name}" for name in ("Add", "Sub", "Mul", "Max", "Min"))
+
+
+def _holds_integers(value: Value, depth: int = 8) -> bool:
+    """Whether a float tensor holds integers: it was rounded, and then moved about, added to other integers, clipped."""
+    op = value.op
+    if op is None or depth == 0:
+        return False
+    if op.name in ("top.Round", "top.Floor", "top.Ceil"):
+        return True
+    if op.name == "top.Cast":
+        return not is_float(op.operands[0])
+    if op.name in _MOVING:
+        return _holds_integers(op.operands[0], depth - 1)
+    if op.name in _KEEPING:
+        return all(_holds_integers(operand, depth - 1) for operand in op.operands)
+    constant = _constant(value)
+    return constant is not None and bool((constant == np.rint(constant)).all())
+
+
 @TABLE("top.MulConst", "top.AddConst", "top.Mul", "top.Add", "top.Sub", "top.Div", "top.Scale", "top.BatchNorm")
 def affine_chain(op: Op, rw: Rewriter) -> Any:
-    """Two in a row are one where that saves work; one that does nothing goes; a constant BatchNorm is a Scale."""
+    """Two in a row are one where that saves work; one that does nothing goes; a constant BatchNorm is a Scale.
+
+    Tensors of a few numbers (scales that a model computes for its own quantization) are left to the exact
+    order of their operations: joining would save nothing there, and the last bit may decide what a later
+    rounding gives.
+    """
     affine = affine_of(op)
-    if affine is None:
+    if affine is None or (op.results[0].type.is_static and op.results[0].type.num_elements <= _FEW):  # type: ignore[attr-defined]
         return None
     steps = affine.steps
     inner = affine.source.op

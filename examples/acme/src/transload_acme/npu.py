@@ -13,8 +13,17 @@ from transload import Emitted, Finding, Target
 from transload.ir import Dense, IntegerType, TensorType
 
 OPERATORS = {
-    "tosa.add", "tosa.avg_pool2d", "tosa.clamp", "tosa.conv2d", "tosa.depthwise_conv2d", "tosa.identity", "tosa.max_pool2d",
-    "tosa.rescale", "tosa.reshape", "tosa.table", "tosa.transpose",
+    "tosa.add",
+    "tosa.avg_pool2d",
+    "tosa.clamp",
+    "tosa.conv2d",
+    "tosa.depthwise_conv2d",
+    "tosa.identity",
+    "tosa.max_pool2d",
+    "tosa.rescale",
+    "tosa.reshape",
+    "tosa.table",
+    "tosa.transpose",
 }
 LARGEST_TENSOR = 1 << 20
 
@@ -25,7 +34,7 @@ class AcmeNpu(Target):
     accepts = ("tosa",)
     pipeline = "canonicalize,cse,dce"
 
-    def options(self) -> dict[str, tuple[type, Any, str]]:
+    def options(self) -> dict[str, tuple[type | tuple[str, ...], Any, str]]:
         return {"banks": (int, 4, "memory banks that the program may use")}
 
     def check(self, module: Any, options: Mapping[str, Any]) -> list[Finding]:
@@ -41,8 +50,14 @@ class AcmeNpu(Target):
                 if not isinstance(value.type, TensorType):
                     continue
                 if not isinstance(value.type.element, IntegerType):
-                    findings.append(Finding(op.name, f"the NPU computes with integers, not {value.type.element}", names,
-                                            "quantize the model to int8 first"))
+                    findings.append(
+                        Finding(
+                            op.name,
+                            f"the NPU computes with integers, not {value.type.element}",
+                            names,
+                            "quantize the model to int8 first",
+                        )
+                    )
                 elif value.type.is_static and value.type.num_elements > LARGEST_TENSOR:
                     findings.append(Finding(op.name, f"{value.type} has more than {LARGEST_TENSOR} elements", names))
         return findings
@@ -64,11 +79,23 @@ class AcmeNpu(Target):
             if dense is not None:
                 constants[f"r{registers[op.results[0]]}"] = dense.numpy()
                 continue
-            program.append({
-                "op": op.name.removeprefix("tosa."), "in": [registers[value] for value in op.operands],
-                "out": [registers[value] for value in op.results], "bank": len(program) % options["banks"], "name": op.origin})
+            program.append(
+                {
+                    "op": op.name.removeprefix("tosa."),
+                    "in": [registers[value] for value in op.operands],
+                    "out": [registers[value] for value in op.results],
+                    "bank": len(program) % options["banks"],
+                    "name": op.origin,
+                }
+            )
         code, data = directory / f"{stem}.acme.json", directory / f"{stem}.acme.npz"
         code.write_text(json.dumps(program, indent=1), encoding="utf-8")
         np.savez(data, **constants)
-        return Emitted([code, data], {
-            "instructions": len(program), "registers": len(registers), "constant bytes": sum(a.nbytes for a in constants.values())})
+        return Emitted(
+            [code, data],
+            {
+                "instructions": len(program),
+                "registers": len(registers),
+                "constant bytes": sum(a.nbytes for a in constants.values()),
+            },
+        )

@@ -1,0 +1,207 @@
+"""Types in StableHLO's constraints: kinds of tensors, and the specification's functions on types.
+
+A dimension of None is not known until run time, and then fits any size (specification, "Dynamism").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from transload.ir.core import Region, Value
+from transload.ir.declare import TypeConstraint
+from transload.ir.types import (
+    BOOL,
+    ComplexType,
+    DialectType,
+    FloatType,
+    IndexType,
+    IntegerType,
+    QuantType,
+    TensorType,
+    TupleType,
+    Type,
+)
+
+__all__ = [
+    "ANY_VALUE", "TENSOR_OR_TOKEN", "TOKEN", "TOKEN_TYPE", "TUPLE", "baseline", "bits_of", "compatible", "element_of", "expressed_of",
+    "function_types", "is_complex", "is_float", "is_integer", "is_per_axis", "is_promotable", "is_quantized", "result_types", "same",
+    "same_baseline", "same_shape", "same_type", "shape_of", "sizes_fit", "storage_of", "tensor",
+]
+
+TOKEN_TYPE = DialectType("stablehlo.token")
+
+# --- kinds of tensors
+
+_KINDS: dict[str, tuple[str, Any]] = {
+    "b": ("boolean", lambda e: e == BOOL),
+    "s": ("signed integer", lambda e: isinstance(e, IntegerType) and e != BOOL and not e.unsigned),
+    "i": ("integer", lambda e: (isinstance(e, IntegerType) and e != BOOL) or isinstance(e, IndexType)),
+    "f": ("floating-point", lambda e: isinstance(e, FloatType)),
+    "c": ("complex", lambda e: isinstance(e, ComplexType)),
+    "q": ("per-tensor quantized", lambda e: isinstance(e, QuantType) and e.axis is None),
+    "Q": ("quantized", lambda e: isinstance(e, QuantType)),
+}
+
+
+def tensor(kinds: str = "bifcQ", rank: int | None = None, element: Type | None = None) -> TypeConstraint:
+    """Tensors of some kinds of elements, a letter each: b, s(igned), i, f, c, q (per tensor), Q (also per axis)."""
+    tests = [_KINDS[kind][1] for kind in kinds]
+    names = [_KINDS[kind][0] for kind in kinds]
+    listed = " or ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
+    name = f"a {'' if rank is None else f'{rank}-dimensional '}tensor of {str(element) if element is not None else listed} type"
+
+    def accepts(type_: Type) -> bool:
+        if not isinstance(type_, TensorType) or type_.shape is None or (rank is not None and len(type_.shape) != rank):
+            return False
+        return type_.element == element if element is not None else any(test(type_.element) for test in tests)
+
+    return TypeConstraint(name, accepts)
+
+
+_any_tensor = tensor().accepts
+TOKEN = TypeConstraint("a token", lambda t: t == TOKEN_TYPE)
+TENSOR_OR_TOKEN = TypeConstraint("a tensor or a token", lambda t: t == TOKEN_TYPE or _any_tensor(t))
+TUPLE = TypeConstraint("a tuple", lambda t: isinstance(t, TupleType))
+ANY_VALUE = TypeConstraint("a tensor, token or tuple", lambda t: isinstance(t, TupleType) or t == TOKEN_TYPE or _any_tensor(t))
+
+# --- functions on types
+
+
+def _type(x: Value | Type) -> Type:
+    return x.type if isinstance(x, Value) else x
+
+
+def element_of(x: Value | Type) -> Type:
+    """`element_type`."""
+    type_ = _type(x)
+    return type_.element if isinstance(type_, TensorType) else type_
+
+
+def shape_of(x: Value | Type) -> tuple[int | None, ...]:
+    """`shape`; no tensor has none, which is ()."""
+    type_ = _type(x)
+    return type_.shape or () if isinstance(type_, TensorType) else ()
+
+
+def is_quantized(x: Value | Type) -> bool:
+    return isinstance(element_of(x), QuantType)
+
+
+def is_per_axis(x: Value | Type) -> bool:
+    element = element_of(x)
+    return isinstance(element, QuantType) and element.axis is not None
+
+
+def is_complex(x: Value | Type) -> bool:
+    return isinstance(element_of(x), ComplexType)
+
+
+def is_float(x: Value | Type) -> bool:
+    return isinstance(element_of(x), FloatType)
+
+
+def is_integer(x: Value | Type) -> bool:
+    element = element_of(x)
+    return (isinstance(element, IntegerType) and element != BOOL) or isinstance(element, IndexType)
+
+
+def storage_of(x: Value | Type) -> Type:
+    """`storage_type`, or the element type of what is not quantized."""
+    element = element_of(x)
+    return element.storage if isinstance(element, QuantType) else element
+
+
+def expressed_of(x: Value | Type) -> Type:
+    """`expressed_type`, or the element type of what is not quantized."""
+    element = element_of(x)
+    return element.expressed if isinstance(element, QuantType) else element
+
+
+def baseline(x: Value | Type) -> Any:
+    """`baseline_element_type`: equal for quantized types that differ in scales and zero points only."""
+    element = element_of(x)
+    if isinstance(element, QuantType):
+        return (element.storage, element.storage_min, element.storage_max, element.expressed, element.axis)
+    return element
+
+
+_FLOAT_BITS = {"bf16": 16, "f16": 16, "f32": 32, "f64": 64, "tf32": 32}
+
+
+def bits_of(element: Type) -> int:
+    """`num_bits` of an element type (of a quantized one: of its storage)."""
+    if isinstance(element, QuantType):
+        element = element.storage
+    if isinstance(element, IntegerType):
+        return element.width
+    if isinstance(element, ComplexType):
+        return 2 * bits_of(element.element)
+    if isinstance(element, FloatType):
+        return _FLOAT_BITS.get(element.name) or int(element.name[1])
+    return 64
+
+
+def is_promotable(x: Type, y: Type) -> bool:
+    """Whether a reduction over `x` may compute in `y`: the same kind, and no fewer bits."""
+    x, y = element_of(x), element_of(y)
+    if isinstance(x, QuantType) or isinstance(y, QuantType):
+        return isinstance(x, QuantType) and isinstance(y, QuantType) and x.expressed == y.expressed and bits_of(x) <= bits_of(y)
+    if x == BOOL or y == BOOL:
+        return x == y
+    return type(x) is type(y) and bits_of(x) <= bits_of(y)
+
+
+def compatible(a: Sequence[int | None], b: Sequence[int | None]) -> bool:
+    """Whether two shapes can be the same."""
+    return len(a) == len(b) and all(x is None or y is None or x == y for x, y in zip(a, b, strict=True))
+
+
+def sizes_fit(a: int | None, b: int | None) -> bool:
+    """Whether two sizes can be the same."""
+    return a is None or b is None or a == b
+
+
+def same(items: Sequence[Any]) -> bool:
+    return all(item == items[0] for item in items[1:])
+
+
+def same_shape(*values: Value | Type) -> bool | str:
+    """Whether shapes can be the same, or which they are."""
+    shapes = [shape_of(value) for value in values]
+    if all(compatible(shapes[0], shape) for shape in shapes[1:]):
+        return True
+    return f"the shapes are {', '.join(map(str, shapes))}"
+
+
+def same_type(*values: Value | Type) -> bool | str:
+    """Whether types can be the same, or which they are."""
+    types = [_type(value) for value in values]
+    for other in types[1:]:
+        if isinstance(other, TensorType) and isinstance(types[0], TensorType):
+            if other.element != types[0].element or not compatible(shape_of(types[0]), shape_of(other)):
+                return f"the types are {', '.join(map(str, types))}"
+        elif other != types[0]:
+            return f"the types are {', '.join(map(str, types))}"
+    return True
+
+
+def same_baseline(*values: Value | Type) -> bool | str:
+    """Whether types can be the same but for scales and zero points, or which they are."""
+    if same([baseline(value) for value in values]) and same_shape(*values) is True:
+        return True
+    return f"the types are {', '.join(str(_type(value)) for value in values)}"
+
+
+# --- regions as functions
+
+
+def result_types(region: Region) -> list[Type]:
+    """The types that a region's terminator returns."""
+    last = region.block.last
+    return [] if last is None else [value.type for value in last.operands]
+
+
+def function_types(region: Region) -> tuple[list[Type], list[Type]]:
+    """Input and output types of a region."""
+    return [argument.type for argument in region.block.arguments], result_types(region)
