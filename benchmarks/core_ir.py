@@ -133,17 +133,18 @@ def build_onnx(constants: list[np.ndarray]) -> Any:
     for frozen in shapes.values():
         frozen.freeze()
     graph_input = x = ir.Value(name="input", shape=shapes[SHAPE], type=kind)
+    converted = [ir.convenience.convert_attributes(attributes) for *_, attributes in LAYER]  # shared by the layers, as ours are
     nodes, initializers = [], []
     for layer, constant in enumerate(constants):
         name = f"layer{layer}/weights"
         weight = ir.Value(name=name, shape=shapes[constant.shape], type=kind, const_value=ir.Tensor(constant, name=name))
         initializers.append(weight)
         values = [x]
-        for place, (_, op_type, operands, shape, _, attributes) in enumerate(LAYER):
+        for place, (_, op_type, operands, shape, _, _) in enumerate(LAYER):
             output = ir.Value(name=f"layer{layer}/{op_type}_{place}", shape=shapes[shape], type=kind)
             nodes.append(ir.Node(
                 "", op_type, [weight if operand == "w" else values[operand] for operand in operands],
-                ir.convenience.convert_attributes(attributes), outputs=[output], name=output.name))
+                converted[place], outputs=[output], name=output.name))
             values.append(output)
         x = values[-1]
     graph = ir.Graph([graph_input], [x], nodes=nodes, initializers=initializers, opset_imports={"": 21}, name="main")

@@ -23,6 +23,10 @@ CASES = [
     *cases("BATCH_MATMUL", x(2, 4, 3), z(2, 4, 5), formats="f32 i8t i16t", adj_x=True),
     *cases("BATCH_MATMUL", x(2, 4, 3), z(2, 5, 4), formats="f32 i8t i16t", adj_x=True, adj_y=True),
     *cases("BATCH_MATMUL", x(2, 3, 4), z(2, 4, 5).const, formats="f32 i8t i16t"),
+    *cases("BATCH_MATMUL", x(5, 6, 9), z(9, 8), formats="i8t i16t", result=y(by=2.0)),
+    *cases("BATCH_MATMUL", x(20, 9), z(9, 20).const, formats="i8t i16t", result=y(by=2.0)),
+    *cases("BATCH_MATMUL", x(20, 9), z(20, 9).const, formats="i8t i16t", result=y(by=2.0), adj_y=True),
+    *cases("FULLY_CONNECTED", x(20, 9), each(z(20, 9), z(20, 9).const), formats="i8t i16t", result=y(by=2.0)),
     *cases("BATCH_MATMUL", x(1, 3, 4).sized(2, 3, 4), z(4, 5).const, formats="f32 i8t"),
     *cases("BATCH_MATMUL", x(2, 3, 4), w(2, 4, 5, axis=None), formats="hybrid", asymmetric_quantize_inputs=each(True, False)),
 ]

@@ -1,4 +1,4 @@
-"""Elementwise operators against LiteRT."""
+"""Elementwise operators, against LiteRT."""
 
 import pytest
 

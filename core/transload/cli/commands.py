@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from rich.text import Text
+
 from ..api import load, run, runnable
 from ..convert_model import Artifact, convert, target_options
 from ..errors import TransloadError, merge_findings
@@ -91,7 +93,7 @@ def _progress(silent: bool) -> Iterator[Any]:
 
 def _show_artifact(artifact: Artifact) -> None:
     report, out = artifact.report, console()
-    out.print(f"[bold]{report['model']}[/] → [bold]{report['target']}[/]")
+    out.print(Text.assemble((str(report["model"]), "bold"), " → ", (report["target"], "bold")))
     n_in, n_out = sum(report["ops_in"].values()), sum(report["ops_out"].values())
     rows = [
         ("inputs", _interface_text(report["inputs"])),
@@ -99,7 +101,7 @@ def _show_artifact(artifact: Artifact) -> None:
         ("ops", f"{n_in} in, {n_out} {report['dialect']} ops out ({_most_frequent(report['ops_out'])})"),
         ("constants", bytes_text(report["constant_bytes"])),
         ("time", ", ".join(f"{name} {seconds_text(s)}" for name, s in report["seconds"].items())),
-        *((key, _report_value(value)) for key, value in report.get("target_report", {}).items() if _is_summary(value)),
+        *((key, _report_value(value)) for key, value in report.get("target_report", {}).items() if key not in report and _is_summary(value)),
         ("files", ", ".join(f"{file} ({bytes_text(file.stat().st_size)})" for file in artifact.files)),
     ]
     out.print(table(("", ""), rows))
@@ -107,7 +109,7 @@ def _show_artifact(artifact: Artifact) -> None:
     if checked is None:
         out.print("verification: not asked for")
     elif checked.status == "skipped":
-        out.print(f"verification: [yellow]skipped[/]: {checked.why}")
+        out.print(Text.assemble("verification: ", ("skipped", "yellow"), f": {checked.why}"))
     else:
         word = "[green]passed[/]" if checked.passed else "[red]failed[/]"
         out.print(f"verification against {checked.runtime}: {word}")
@@ -237,8 +239,11 @@ def inspect_command(model: Path, target: str | None, input: Sequence[str], forma
         return error.exit_code if error else 0
     out = console()
     out.print(
-        f"[bold]{model}[/]: {description['format']}, {sum(description['ops'].values())} ops, "
-        f"{bytes_text(description['constant_bytes'])} of constants"
+        Text.assemble(
+            (str(model), "bold"),
+            f": {description['format']}, {sum(description['ops'].values())} ops, "
+            f"{bytes_text(description['constant_bytes'])} of constants",
+        )
     )
     out.print(
         table(
@@ -252,9 +257,9 @@ def inspect_command(model: Path, target: str | None, input: Sequence[str], forma
     out.print(table(("op", "count"), description["ops"].items(), right=("count",)))
     if target is not None:
         if error is None:
-            out.print(f"[green]{target} takes all of it[/]")
+            out.print(Text(f"{target} takes all of it", "green"))
         else:
-            out.print(f"[red]{target} cannot take it:[/] {error.message}")
+            out.print(Text.assemble((f"{target} cannot take it: ", "red"), error.message))
             for finding in error.findings:
                 show_finding(out, finding)
             return error.exit_code

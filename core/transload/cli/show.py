@@ -26,7 +26,10 @@ def error_console() -> Console:
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], title: str | None = None, right: Sequence[str] = ()) -> Table:
     """A table whose cells are plain text; `right` names the columns to align right."""
-    made = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold", title_style="bold")
+    made = Table(
+        title=title and Text(title), title_justify="left", box=None, pad_edge=False, header_style="bold", title_style="bold",
+        show_header=any(columns),
+    )
     for column in columns:
         made.add_column(column, justify="right" if column in right else "left", overflow="fold")
     for row in rows:

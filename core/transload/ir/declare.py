@@ -298,7 +298,7 @@ class OpDeclaration:
         for key, declared in self.attributes.items():
             getters[key] = _attribute_getter(key, None if declared.default is REQUIRED else declared.default)
         for index, member in enumerate(self.regions):
-            getters[member.name] = _region_getter(index)
+            getters[member.name] = _region_getter(index, member.variadic)
         return getters
 
     def get_operand(self, op: Any, name: str) -> Any:
@@ -336,8 +336,8 @@ def _attribute_getter(key: str, default: Any) -> Callable[[Any], Any]:
     return lambda op: op.attributes.get(key, default)
 
 
-def _region_getter(index: int) -> Callable[[Any], Any]:
-    return lambda op: op.regions[index]
+def _region_getter(index: int, variadic: bool) -> Callable[[Any], Any]:
+    return (lambda op: tuple(op.regions[index:])) if variadic else (lambda op: op.regions[index])
 
 
 class Dialect:

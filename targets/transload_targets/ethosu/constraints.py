@@ -174,16 +174,18 @@ def depthwise_stride(op: Any, family: str) -> bool | str:
     return _steps(op) <= 3 or split or f"{tuple(op.stride)}"
 
 
-@needs("conv2d", families=OLD, hint="pad first; Ethos-U85 has no such limit")
+@needs("conv2d", "conv3d", families=OLD, hint="pad first; Ethos-U85 has no such limit")
 def wide_stride(op: Any, family: str) -> bool | str:
-    """no padding and no dilation where the stride is more than 3"""
-    plain = not any(op.pad) and tuple(op.dilation) == (1, 1)
-    return _steps(op) <= 3 or plain or f"stride {tuple(op.stride)}, dilation {tuple(op.dilation)}, padding {tuple(op.pad)}"
+    """no padding and no dilation where the stride of a convolution is more than 3"""
+    plain = not any(op.pad[-4:]) and tuple(op.dilation[-2:]) == (1, 1)
+    beyond = max(op.stride[-2:]) > max(op.input.shape[-3:-1])
+    given = f"stride {tuple(op.stride)}, dilation {tuple(op.dilation)}, padding {tuple(op.pad)}"
+    return _steps(op) <= 3 or plain or beyond or given
 
 
 def _steps(op: Any) -> int:
     """The greatest stride that is used: in a direction with one window, none is."""
-    return max(step if size > 1 else 1 for step, size in zip(op.stride, op.output.shape[1:3], strict=True))
+    return max(step if size > 1 else 1 for step, size in zip(op.stride[-2:], op.output.shape[-3:-1], strict=True))
 
 
 @needs("conv3d", families=OLD, hint="Ethos-U85 has no such limit")

@@ -115,8 +115,12 @@ def where(op: Op, rw: Rewriter) -> Value:
 
 @TABLE("tfl.bucketize")
 def bucketize(op: Op, rw: Rewriter) -> Value:
-    """BUCKETIZE: how many boundaries are not greater than each element."""
-    boundaries = np.asarray(op.attribute("boundaries"), dtype_of(op.operands[0].element))
+    """BUCKETIZE: how many boundaries are not greater than each element; an integer reaches the integer above one."""
+    dtype = dtype_of(op.operands[0].element)
+    boundaries = np.asarray(op.attribute("boundaries"), np.float32)
+    if dtype.kind in "iu":
+        boundaries = np.clip(np.ceil(boundaries.astype(np.float64)), np.iinfo(dtype).min, np.iinfo(dtype).max)
+    boundaries = boundaries.astype(dtype)
     apart = rw.emit("top.Unsqueeze", op.operands[0], axes=(-1,))
     reached = rw.emit("top.Compare", apart, rw.constant(boundaries), mode="GreaterOrEqual")
     ones = rw.emit("top.Cast", reached, element=I32)

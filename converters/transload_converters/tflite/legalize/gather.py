@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import FloatType, IntegerType, Op, Value, dtype_of
+from transload.ir import FloatType, IntegerType, Op, QuantType, Value, dtype_of
 from transload.rewrite import Rewriter, RewriteTable
 
-from .common import axis_of, constant_ints, emit_like, static_shape
+from .common import axis_of, constant_ints, emit_like, scalar, static_shape
 
 TABLE = RewriteTable()
 
@@ -48,9 +48,18 @@ def _scatter(op: Op, rw: Rewriter, shape: tuple[int, ...], start: Any, indices: 
 
 @TABLE("tfl.scatter_nd")
 def scatter_nd(op: Op, rw: Rewriter) -> Value:
-    """SCATTER_ND: added to zeros, so that what goes to one place twice is summed."""
+    """SCATTER_ND: added to zeros, so that what goes to one place twice is summed.
+
+    Of a quantized tensor the stored numbers are taken, and written to stored zeros: their sums have no meaning.
+    """
     indices, updates, shape = op.operands
-    return _scatter(op, rw, constant_ints(rw, shape, "the shape of the result"), 0, indices, updates, "add")
+    wanted = constant_ints(rw, shape, "the shape of the result")
+    quantized = isinstance(updates.element, QuantType)
+    held = rw.constant_of(indices)
+    if quantized and held is not None and len(np.unique(held.reshape(-1, held.shape[-1]), axis=0)) < held.size // held.shape[-1]:
+        raise Unsupported(
+            "it writes quantized numbers to one place twice, and LiteRT adds what is stored", "dequantize them first")
+    return _scatter(op, rw, wanted, 0, indices, updates, "none" if quantized else "add")
 
 
 @TABLE("tfl.sparse_to_dense")
@@ -80,9 +89,18 @@ def unsorted_segment(op: Op, rw: Rewriter) -> Value:
     value, ids, count = op.operands
     reduction = _SEGMENTS[op.name]
     sizes, held = static_shape(value, "the input"), static_shape(ids, "the segment ids")
-    shape = (axis_of(rw, count, "the number of segments"), *sizes[len(held) :])
+    n_segments = axis_of(rw, count, "the number of segments")
+    shape = (n_segments, *sizes[len(held) :])
+    numbers = rw.constant_of(ids)
+    neutral = _neutral(op, reduction)
+    if numbers is not None and np.all(numbers >= 0):
+        return _scatter(op, rw, shape, neutral, rw.emit("top.Unsqueeze", ids, axes=(-1,)), value, reduction)
+    # Slices of a negative id are left out: they go to a segment behind the last one, which is cut off.
+    outside = rw.emit("top.Compare", ids, scalar(rw, 0, ids.element), mode="Less")
+    ids = rw.emit("top.Where", outside, scalar(rw, n_segments, ids.element), ids)
     places = rw.emit("top.Unsqueeze", ids, axes=(-1,))
-    return _scatter(op, rw, shape, _neutral(op, reduction), places, value, reduction)
+    whole = _scatter(op, rw, (n_segments + 1, *shape[1:]), neutral, places, value, reduction)
+    return emit_like(rw, op, "top.Slice", whole, offset=(0,) * len(shape), ends=shape, steps=(1,) * len(shape))
 
 
 def _neutral(op: Op, reduction: str) -> Any:

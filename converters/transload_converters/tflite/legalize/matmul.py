@@ -8,10 +8,13 @@ from transload.errors import Unsupported
 from transload.ir import Op, Value
 from transload.rewrite import Rewriter, RewriteTable
 
-from .common import emit_activated, emit_like, is_hybrid, static_shape, typed_bias
+from .common import emit_activated, emit_like, is_float, is_hybrid, static_shape, typed_bias
 from .hybrid import hybrid_matmul
 
 TABLE = RewriteTable()
+
+_ROUNDING = "transload.rounding"
+"""Attribute of a quantized product that says which of LiteRT's two kernels computes it: they round differently."""
 
 
 @TABLE("tfl.fully_connected")
@@ -30,7 +33,8 @@ def fully_connected(op: Op, rw: Rewriter) -> Value:
     if is_hybrid(value, weights):
         return hybrid_matmul(op, rw, value, weights, op.bias, right_transpose=True)
     bias = typed_bias(rw, op.bias, value, weights)
-    return emit_activated(rw, op, "top.MatMul", value, weights, bias, right_transpose=True)
+    rounding = None if is_float(value) else "exact"
+    return emit_activated(rw, op, "top.MatMul", value, weights, bias, right_transpose=True, **{_ROUNDING: rounding})
 
 
 @TABLE("tfl.batch_matmul")
@@ -45,4 +49,5 @@ def batch_matmul(op: Op, rw: Rewriter) -> Value:
             left = rw.emit("top.Permute", left, order=order)
         return hybrid_matmul(op, rw, left, right, None, right_transpose=op.attribute("adj_y"))
     return emit_like(
-        rw, op, "top.MatMul", left, right, left_transpose=op.attribute("adj_x"), right_transpose=op.attribute("adj_y"))
+        rw, op, "top.MatMul", left, right, left_transpose=op.attribute("adj_x"), right_transpose=op.attribute("adj_y"),
+        **{_ROUNDING: None if is_float(left) else "double"})

@@ -70,8 +70,8 @@ def _graph_fits(op: Any, graph: Any, inputs: Any, outputs: Any) -> bool | str:
     # MLIR lets the graphs of cond_if use outer values directly, and then they have no arguments.
     if taken and taken != [value.type for value in inputs]:
         return f"a graph takes ({', '.join(map(str, taken))})"
-    if block.last is None or block.last.name != "tosa.yield":
-        return "a graph does not end in tosa.yield"
+    if block.last is None or block.last.name.rpartition(".")[2] != "yield":
+        return "a graph does not end in a yield"
     given = [value.type for value in block.last.operands]
     if outputs is not None and given != [value.type for value in outputs]:
         return f"a graph yields ({', '.join(map(str, given))})"

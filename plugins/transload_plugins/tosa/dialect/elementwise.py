@@ -33,7 +33,7 @@ ARITHMETIC = same("input1 input2 output", f"i32 {FLOATS}", later="i64")
 COMPARED = typed_rows("input1 input2 output", *(f"{t} {t} i1" for t in f"i32 {FLOATS}".split()), later=("i64 i64 i1",))
 
 
-class _SameType(SameElements):
+class SameType(SameElements):
     """One tensor (and perhaps parameters), a result of the same type."""
 
     traits = ("elementwise",)
@@ -48,17 +48,17 @@ class _SameType(SameElements):
         return op.operands[0].type
 
 
-class _Unary(_SameType):
+class Unary(SameType):
     input1 = operand("the tensor")
     output = result("of the same type")
 
 
-class _Activation(_SameType):
+class Activation(SameType):
     input = operand("the tensor")
     output = result("of the same type")
 
 
-class _Binary:
+class Binary:
     """Two operands of equal rank, broadcast against each other."""
 
     input1 = operand("left tensor")
@@ -120,21 +120,21 @@ class Clamp(SameElements):
 
 
 @TOSA.op("erf")
-class Erf(_Activation):
+class Erf(Activation):
     """The Gauss error function (since 1.0)."""
 
     datatypes = same("input output", FLOATS)
 
 
 @TOSA.op("sigmoid")
-class Sigmoid(_Activation):
+class Sigmoid(Activation):
     """`1 / (1 + exp(-x))` (2.4.2); for integers use `table`."""
 
     datatypes = same("input output", FLOATS)
 
 
 @TOSA.op("tanh")
-class Tanh(_Activation):
+class Tanh(Activation):
     """Hyperbolic tangent (2.4.3); for integers use `table`."""
 
     datatypes = same("input output", FLOATS)
@@ -144,7 +144,7 @@ class Tanh(_Activation):
 
 
 @TOSA.op("add")
-class Add(_Binary):
+class Add(Binary):
     """Sum (2.5.1)."""
 
     datatypes = ARITHMETIC
@@ -152,14 +152,14 @@ class Add(_Binary):
 
 
 @TOSA.op("sub")
-class Sub(_Binary):
+class Sub(Binary):
     """Difference (2.5.16)."""
 
     datatypes = ARITHMETIC
 
 
 @TOSA.op("arithmetic_right_shift")
-class ArithmeticRightShift(_Binary):
+class ArithmeticRightShift(Binary):
     """`x >> n`, the sign kept; with `round`, half is added first (2.5.2)."""
 
     round = attribute(BOOLEAN, "whether to round to nearest, ties up")
@@ -167,7 +167,7 @@ class ArithmeticRightShift(_Binary):
 
 
 @TOSA.op("bitwise_and")
-class BitwiseAnd(_Binary):
+class BitwiseAnd(Binary):
     """And of the bits (2.5.3)."""
 
     datatypes = SHIFTED
@@ -175,7 +175,7 @@ class BitwiseAnd(_Binary):
 
 
 @TOSA.op("bitwise_or")
-class BitwiseOr(_Binary):
+class BitwiseOr(Binary):
     """Or of the bits (2.5.4)."""
 
     datatypes = SHIFTED
@@ -183,7 +183,7 @@ class BitwiseOr(_Binary):
 
 
 @TOSA.op("bitwise_xor")
-class BitwiseXor(_Binary):
+class BitwiseXor(Binary):
     """Exclusive or of the bits (2.5.5)."""
 
     datatypes = SHIFTED
@@ -191,14 +191,14 @@ class BitwiseXor(_Binary):
 
 
 @TOSA.op("intdiv")
-class IntDiv(_Binary):
+class IntDiv(Binary):
     """Quotient rounded toward zero; the divisor must not be 0, nor the quotient 2^31 (2.5.6)."""
 
     datatypes = same("input1 input2 output", "i32", later="i64")
 
 
 @TOSA.op("logical_and")
-class LogicalAnd(_Binary):
+class LogicalAnd(Binary):
     """Both are true (2.5.7)."""
 
     datatypes = LOGICAL
@@ -206,21 +206,21 @@ class LogicalAnd(_Binary):
 
 
 @TOSA.op("logical_left_shift")
-class LogicalLeftShift(_Binary):
+class LogicalLeftShift(Binary):
     """`x << n` for n from 0 to 31 (2.5.8)."""
 
     datatypes = SHIFTED
 
 
 @TOSA.op("logical_right_shift")
-class LogicalRightShift(_Binary):
+class LogicalRightShift(Binary):
     """`x >> n` of the unsigned number, zeros shifted in (2.5.9)."""
 
     datatypes = SHIFTED
 
 
 @TOSA.op("logical_or")
-class LogicalOr(_Binary):
+class LogicalOr(Binary):
     """One or both are true (2.5.10)."""
 
     datatypes = LOGICAL
@@ -228,7 +228,7 @@ class LogicalOr(_Binary):
 
 
 @TOSA.op("logical_xor")
-class LogicalXor(_Binary):
+class LogicalXor(Binary):
     """Exactly one is true (2.5.11)."""
 
     datatypes = LOGICAL
@@ -236,7 +236,7 @@ class LogicalXor(_Binary):
 
 
 @TOSA.op("maximum")
-class Maximum(_Binary):
+class Maximum(Binary):
     """The greater one (2.5.12); a NaN wins, or with `nan_mode` IGNORE loses."""
 
     nan_mode = attribute(NAN_MODE, "PROPAGATE: a NaN wins; IGNORE: the other one", default="PROPAGATE")
@@ -245,7 +245,7 @@ class Maximum(_Binary):
 
 
 @TOSA.op("minimum")
-class Minimum(_Binary):
+class Minimum(Binary):
     """The lesser one (2.5.13); a NaN wins, or with `nan_mode` IGNORE loses."""
 
     nan_mode = attribute(NAN_MODE, "PROPAGATE: a NaN wins; IGNORE: the other one", default="PROPAGATE")
@@ -254,7 +254,7 @@ class Minimum(_Binary):
 
 
 @TOSA.op("mul")
-class Mul(_Binary):
+class Mul(Binary):
     """Product (2.5.14); i8 and i16 give i32; of i32 the 64-bit product is shifted right by `shift`, rounded to nearest.
 
     1.0: `shift` is an operand of one i8, zero unless the operands are i32.
@@ -277,7 +277,7 @@ class Mul(_Binary):
 
 
 @TOSA.op("pow")
-class Pow(_Binary):
+class Pow(Binary):
     """`input1 ** input2`; not defined for a negative base and a fractional exponent, nor 0 to a power below 1 (2.5.15)."""
 
     datatypes = same("input1 input2 output", FLOATS)
@@ -318,70 +318,70 @@ class Table:
 
 
 @TOSA.op("abs")
-class Abs(_Unary):
+class Abs(Unary):
     """Absolute value (2.6.1); of -2^31, 2^31 - 1 (1.0)."""
 
     datatypes = same("input1 output", f"i32 {FLOATS}", later="i64")
 
 
 @TOSA.op("bitwise_not")
-class BitwiseNot(_Unary):
+class BitwiseNot(Unary):
     """All bits turned (2.6.2)."""
 
     datatypes = same("input1 output", "i8 i16 i32", later="i64")
 
 
 @TOSA.op("ceil")
-class Ceil(_Unary):
+class Ceil(Unary):
     """The next integer not below (2.6.3)."""
 
     datatypes = same("input1 output", FLOATS)
 
 
 @TOSA.op("clz")
-class Clz(_Unary):
+class Clz(Unary):
     """How many leading bits are zero (2.6.4)."""
 
     datatypes = same("input1 output", "i32", later="i64")
 
 
 @TOSA.op("cos")
-class Cos(_Unary):
+class Cos(Unary):
     """Cosine of radians (since 1.0)."""
 
     datatypes = same("input1 output", FLOATS)
 
 
 @TOSA.op("exp")
-class Exp(_Unary):
+class Exp(Unary):
     """e to the power (2.6.5)."""
 
     datatypes = same("input1 output", FLOATS)
 
 
 @TOSA.op("floor")
-class Floor(_Unary):
+class Floor(Unary):
     """The next integer not above (2.6.6)."""
 
     datatypes = same("input1 output", FLOATS)
 
 
 @TOSA.op("log")
-class Log(_Unary):
+class Log(Unary):
     """Natural logarithm (2.6.7)."""
 
     datatypes = same("input1 output", FLOATS)
 
 
 @TOSA.op("logical_not")
-class LogicalNot(_Unary):
+class LogicalNot(Unary):
     """True becomes false (2.6.8)."""
 
     datatypes = same("input1 output", "i1")
 
 
 @TOSA.op("negate")
-class Negate(_SameType):
+class Negate(SameType):
     """`output_zp - (x - input1_zp)`, saturated (2.6.9); 1.0: the zero points are operands, zero for other types than i8."""
 
     input1 = operand("the tensor")
@@ -397,21 +397,21 @@ class Negate(_SameType):
 
 
 @TOSA.op("reciprocal")
-class Reciprocal(_Unary):
+class Reciprocal(Unary):
     """`1 / x` (2.6.10)."""
 
     datatypes = same("input1 output", FLOATS)
 
 
 @TOSA.op("rsqrt")
-class Rsqrt(_Unary):
+class Rsqrt(Unary):
     """`1 / sqrt(x)` (2.6.11)."""
 
     datatypes = same("input1 output", FLOATS)
 
 
 @TOSA.op("sin")
-class Sin(_Unary):
+class Sin(Unary):
     """Sine of radians (since 1.0)."""
 
     datatypes = same("input1 output", FLOATS)
@@ -452,13 +452,13 @@ class Select:
         return TensorType(broadcast(op, *op.operands), op.input2.type.element)
 
 
-class _Comparison(_Binary):
+class Comparison(Binary):
     def infer(op: Any) -> TensorType:
         return TensorType(broadcast(op, op.input1, op.input2), BOOL)
 
 
 @TOSA.op("equal")
-class Equal(_Comparison):
+class Equal(Comparison):
     """They are equal; false where one is a NaN (2.8.1)."""
 
     datatypes = COMPARED
@@ -466,14 +466,14 @@ class Equal(_Comparison):
 
 
 @TOSA.op("greater")
-class Greater(_Comparison):
+class Greater(Comparison):
     """The first one is greater (2.8.2)."""
 
     datatypes = COMPARED
 
 
 @TOSA.op("greater_equal")
-class GreaterEqual(_Comparison):
+class GreaterEqual(Comparison):
     """The first one is not less (2.8.3)."""
 
     datatypes = COMPARED

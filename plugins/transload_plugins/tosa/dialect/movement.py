@@ -256,10 +256,10 @@ class Gather(SameElements):
         values, indices = shape_of(op.values), shape_of(op.indices)
         if values is None or indices is None:
             return TensorType((None, None, None), op.values.type.element)
-        return TensorType((_equal_dims(op, values[0], indices[0]), indices[1], values[2]), op.values.type.element)
+        return TensorType((equal_dims(op, values[0], indices[0]), indices[1], values[2]), op.values.type.element)
 
 
-def _equal_dims(op: Any, a: int | None, b: int | None) -> int | None:
+def equal_dims(op: Any, a: int | None, b: int | None) -> int | None:
     if a is not None and b is not None and a != b:
         raise ShapeError(f"{op.name} at {op.origin!r}: sizes {a} and {b} must be equal")
     return b if a is None else a
@@ -283,7 +283,7 @@ class RowGather(SameElements):
         if values is None or indices is None:
             return TensorType((None, None, None), op.values.type.element)
         rows = indices[1] * count[0] if count and indices[1] is not None else None
-        return TensorType((_equal_dims(op, values[0], indices[0]), rows, values[2]), op.values.type.element)
+        return TensorType((equal_dims(op, values[0], indices[0]), rows, values[2]), op.values.type.element)
 
 
 @TOSA.op("scatter")

@@ -99,22 +99,22 @@ class MatMulT:
         return _product(op, 1, 2)
 
 
-def _power_of_two(size: int | None) -> bool:
+def power_of_two(size: int | None) -> bool:
     return size is None or (size > 0 and size & (size - 1) == 0)
 
 
-class _Fourier:
+class Fourier:
     local_bound = attribute(BOOLEAN, "whether the error bound depends on nearby elements only", default=False)
 
     @constraint
     def powers_of_two(op: Any) -> bool | str:
         """height and width are powers of two (ERROR_IF !power_of_two)"""
         shape = shape_of(op.operands[0])
-        return shape is None or all(map(_power_of_two, shape[1:])) or f"{op.operands[0].type}"
+        return shape is None or all(map(power_of_two, shape[1:])) or f"{op.operands[0].type}"
 
 
 @TOSA.op("fft2d")
-class Fft2d(_Fourier):
+class Fft2d(Fourier):
     """A batch of complex 2-D Fourier transforms, not normalised in either direction (2.3.6)."""
 
     input_real = operand("real part, N,H,W", rank(3))
@@ -129,7 +129,7 @@ class Fft2d(_Fourier):
 
 
 @TOSA.op("rfft2d")
-class Rfft2d(_Fourier):
+class Rfft2d(Fourier):
     """A batch of 2-D Fourier transforms of real numbers (2.3.10); 1.0: the result is N,H,W/2+1."""
 
     input_real = operand("N,H,W", rank(3))

@@ -10,7 +10,7 @@ from transload.ir.declare import INT32, TENSOR, attribute, constraint, operand, 
 from .base import FLOATS, NAN_MODE, TOSA, SameElements, axis_fits, axis_of, equal_sizes, same, shape_of
 
 
-class _Reduction(SameElements):
+class Reduction(SameElements):
     """Joins the elements along one axis, whose size becomes 1."""
 
     input = operand("the tensor", TENSOR)
@@ -36,21 +36,21 @@ class _Reduction(SameElements):
 
 
 @TOSA.op("reduce_all")
-class ReduceAll(_Reduction):
+class ReduceAll(Reduction):
     """Whether all are true (2.9.1)."""
 
     datatypes = same("input output", "i1")
 
 
 @TOSA.op("reduce_any")
-class ReduceAny(_Reduction):
+class ReduceAny(Reduction):
     """Whether one is true (2.9.2)."""
 
     datatypes = same("input output", "i1")
 
 
 @TOSA.op("reduce_max")
-class ReduceMax(_Reduction):
+class ReduceMax(Reduction):
     """The greatest (2.9.3)."""
 
     nan_mode = attribute(NAN_MODE, "PROPAGATE: a NaN wins; IGNORE: it is passed over", default="PROPAGATE")
@@ -58,7 +58,7 @@ class ReduceMax(_Reduction):
 
 
 @TOSA.op("reduce_min")
-class ReduceMin(_Reduction):
+class ReduceMin(Reduction):
     """The least (2.9.4)."""
 
     nan_mode = attribute(NAN_MODE, "PROPAGATE: a NaN wins; IGNORE: it is passed over", default="PROPAGATE")
@@ -66,14 +66,14 @@ class ReduceMin(_Reduction):
 
 
 @TOSA.op("reduce_product")
-class ReduceProduct(_Reduction):
+class ReduceProduct(Reduction):
     """The product (2.9.5)."""
 
     datatypes = same("input output", FLOATS)
 
 
 @TOSA.op("reduce_sum")
-class ReduceSum(_Reduction):
+class ReduceSum(Reduction):
     """The sum (2.9.6)."""
 
     datatypes = same("input output", f"i32 {FLOATS}", later="i64")

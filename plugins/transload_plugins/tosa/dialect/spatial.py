@@ -85,7 +85,7 @@ def window(op: Any, what: str, size: int | None, before: int, after: int, extent
     return room // stride + 1
 
 
-def _pooled(op: Any) -> TensorType:
+def pooled(op: Any) -> TensorType:
     shape = shape_of(op.input)
     if shape is None:
         return op.input.type
@@ -97,7 +97,7 @@ def _pooled(op: Any) -> TensorType:
     ), op.input.type.element)
 
 
-class _Pool(SameElements):
+class Pool(SameElements):
     """The parts of both 2-D poolings."""
 
     kernel = attribute(INTS, "window (height, width)")
@@ -121,11 +121,11 @@ class _Pool(SameElements):
         """the result has (size + padding - kernel) / stride + 1 places, divided without rest (idiv_check)"""
         return inferred_shapes_fit(op)
 
-    infer = _pooled
+    infer = pooled
 
 
 @TOSA.op("avg_pool2d")
-class AvgPool2d(_Pool):
+class AvgPool2d(Pool):
     """The mean over a window; padding counts neither in the sum nor in the divisor (2.3.2).
 
     1.0: the zero points are operands of one element, zero for other types than i8.
@@ -145,7 +145,7 @@ class AvgPool2d(_Pool):
 
 
 @TOSA.op("max_pool2d")
-class MaxPool2d(_Pool):
+class MaxPool2d(Pool):
     """The greatest value in a window; padding does not take part (2.3.9)."""
 
     input = operand("the tensor, NHWC", rank(4))
@@ -198,7 +198,7 @@ class MaxPool2dAdaptive(SameElements):
     infer = _adaptive
 
 
-def _windows(op: Any, sizes: Sequence[int | None], kernel: Sequence[int | None]) -> tuple[int | None, ...]:
+def spatial_sizes(op: Any, sizes: Sequence[int | None], kernel: Sequence[int | None]) -> tuple[int | None, ...]:
     """The spatial sizes a convolution gives."""
     need(op, stride=len(sizes), dilation=len(sizes), pad=2 * len(sizes))
     out: list[int | None] = []
@@ -210,7 +210,7 @@ def _windows(op: Any, sizes: Sequence[int | None], kernel: Sequence[int | None])
     return tuple(out)
 
 
-def _channels(op: Any, channels: int | None) -> int | None:
+def output_channels(op: Any, channels: int | None) -> int | None:
     """Output channels, from the weights or, where those are of unknown shape, a bias of more than one element."""
     bias = shape_of(op.bias)
     if channels is None and bias and bias[0] != 1:
@@ -223,7 +223,7 @@ def _convolved(op: Any) -> TensorType:
     element = accumulator_result(op.input.type.element)
     if shape is None or weight is None:
         return TensorType(None, element)
-    return TensorType((shape[0], *_windows(op, shape[1:-1], weight[1:-1]), _channels(op, weight[0])), element)
+    return TensorType((shape[0], *spatial_sizes(op, shape[1:-1], weight[1:-1]), output_channels(op, weight[0])), element)
 
 
 def _convolved_depthwise(op: Any) -> TensorType:
@@ -232,7 +232,7 @@ def _convolved_depthwise(op: Any) -> TensorType:
     if shape is None or weight is None:
         return TensorType(None, element)
     channels = None if weight[2] is None or weight[3] is None else weight[2] * weight[3]
-    return TensorType((shape[0], *_windows(op, shape[1:-1], weight[:2]), _channels(op, channels)), element)
+    return TensorType((shape[0], *spatial_sizes(op, shape[1:-1], weight[:2]), output_channels(op, channels)), element)
 
 
 def _convolved_transposed(op: Any) -> TensorType:
@@ -246,7 +246,7 @@ def _convolved_transposed(op: Any) -> TensorType:
         size, extent = shape[1 + index], weight[1 + index]
         before, after = op.out_pad[2 * index : 2 * index + 2]
         sizes.append(None if size is None or extent is None else (size - 1) * op.stride[index] + before + after + extent)
-    return TensorType((shape[0], *sizes, _channels(op, weight[0])), element)
+    return TensorType((shape[0], *sizes, output_channels(op, weight[0])), element)
 
 
 class _Convolution:
@@ -316,10 +316,10 @@ class Conv2d(_Forward):
     @constraint
     def channels_agree(op: Any) -> bool | str:
         """the weights have as many input channels as the input"""
-        return _same_channels(op)
+        return same_channels(op)
 
 
-def _same_channels(op: Any) -> bool | str:
+def same_channels(op: Any) -> bool | str:
     shape, weight = shape_of(op.input), shape_of(op.weight)
     if shape is None or weight is None or None in (shape[-1], weight[-1]):
         return True
@@ -341,7 +341,7 @@ class Conv3d(_Forward):
     @constraint
     def channels_agree(op: Any) -> bool | str:
         """the weights have as many input channels as the input"""
-        return _same_channels(op)
+        return same_channels(op)
 
 
 @TOSA.op("depthwise_conv2d")
@@ -394,7 +394,7 @@ class TransposeConv2d(_Convolution):
     @constraint
     def channels_agree(op: Any) -> bool | str:
         """the weights have as many input channels as the input"""
-        return _same_channels(op)
+        return same_channels(op)
 
     @constraint
     def output_shape(op: Any) -> bool | str:

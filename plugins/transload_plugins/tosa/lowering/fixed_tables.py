@@ -13,9 +13,9 @@ from transload.rewrite import Rewriter
 from .. import build
 from .arith import apply_scale, divide_by_power_of_two, scale32
 from .rescaling import i32, narrow, shift_right, widen
-from .tables import int8_numbers, wide_entries, wide_index
+from .tables import int8_numbers, reals_of, wide_entries, wide_index
 
-__all__ = ["absolute", "hard_swish", "joined_unsigned", "leaky_relu", "sigmoid_or_tanh"]
+__all__ = ["absolute", "hard_swish", "joined_unsigned", "leaky_relu", "sigmoid_or_tanh", "square_root"]
 
 
 def _saturated(numbers: np.ndarray, target: QuantType) -> np.ndarray:
@@ -33,6 +33,12 @@ def absolute(source: QuantType, target: QuantType, ratio: float) -> np.ndarray:
     """Absolute values, scaled where the scales differ."""
     x = np.abs(int8_numbers() - source.zero_point)
     return _saturated(x if source.scale == target.scale else apply_scale(x, scale32(ratio)), target)
+
+
+def square_root(source: QuantType, target: QuantType) -> np.ndarray:
+    """Roots in float32, their fractions cut off."""
+    roots = np.sqrt(np.maximum(reals_of(source), np.float32(0.0)))
+    return _saturated((roots * (np.float32(1.0) / np.float32(target.scale))).astype(np.int64), target)
 
 
 def joined_unsigned(source: QuantType, target: QuantType) -> np.ndarray:

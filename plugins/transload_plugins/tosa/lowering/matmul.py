@@ -19,7 +19,7 @@ from .. import build
 from ..dialect.base import storage_of
 from .common import static_shape
 from .conv import bias_value, product_factors, sum_of
-from .rescaling import DOUBLE, EXACT, WIDE, activation_range, fused_activation, narrow, quant, retyped
+from .rescaling import DOUBLE, EXACT, ROUNDING, WIDE, activation_range, fused_activation, narrow, quant, retyped
 
 __all__ = ["TABLE"]
 
@@ -85,10 +85,19 @@ def _sum_bits(rw: Rewriter, w: Value, bias: Value | None) -> int:
 def _finish(op: Op, rw: Rewriter, made: Value, x: Value, w: Value, rounding: str, sum_bits: int = 32) -> Value:
     a, b = quant(x), quant(w)
     target = op.result.element
+    rounding = _rounding(op, made, rounding)
     if a is None or b is None:
         return fused_activation(rw, build.cast(rw, made, target) if isinstance(target, FloatType) else made, op)
     factors = product_factors(rw, a, b, target, in_float32=rounding != EXACT)
     return narrow(rw, made, factors, target, rounding, activation_range(op), sum_bits)
+
+
+def _rounding(op: Op, made: Value, usual: str) -> str:
+    """How the sums `made` are rounded: as the op says, else as is usual for its form."""
+    wide, said = storage_of(made) == I48, op.attributes.get(ROUNDING)
+    if said == "double":
+        return WIDE if wide else DOUBLE
+    return EXACT if said == "exact" and not wide else usual
 
 
 # --- batches of products

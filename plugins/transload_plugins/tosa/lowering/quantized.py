@@ -19,7 +19,7 @@ from transload.rewrite import Rewriter, RewriteTable
 
 from .. import build
 from ..dialect.base import storage_of
-from .arith import Scale, apply_scale, scale32
+from .arith import Scale, activation_bounds, apply_scale, scale32
 from .cast import quantize
 from .common import compare
 from .fixed_tables import joined_unsigned
@@ -27,6 +27,7 @@ from .rescaling import (
     UNSIGNED,
     activation_range,
     any_quantized,
+    clamp_to,
     dequantize,
     fits_shift,
     is_unsigned,
@@ -99,7 +100,23 @@ def _single_rescales(
 _NUDGES = (0, *(sign * size for size in (1, 2, 3, 4, 6, 8, 12, 16, 24, 32) for sign in (1, -1)))
 
 
+def _sum_as_stored(op: Op, rw: Rewriter, values: Sequence[Value], coefficients: Sequence[float]) -> Value | None:
+    """Sums of products, in i32 on one scale, as they are; None of other types."""
+    types = _integers([*values, op.result], (I32,))
+    if types is None or coefficients[0] != 1 or any(abs(c) != 1 for c in coefficients):
+        return None
+    if any(type_.zero_point or not same_numbers(type_, types[-1]) for type_ in types):
+        return None
+    total, *terms = build.equal_rank(rw, *values)
+    for term, c in zip(terms, coefficients[1:], strict=True):
+        total = rw.emit("tosa.add" if c > 0 else "tosa.sub", total, term, element=op.result.element)
+    return clamp_to(rw, total, activation_bounds(types[-1], *activation_range(op)), op.result.element)
+
+
 def _weighted_sum(op: Op, rw: Rewriter, values: Sequence[Value], coefficients: Sequence[float]) -> Value | None:
+    stored = _sum_as_stored(op, rw, values, coefficients)
+    if stored is not None:
+        return stored
     types = _integers([*values, op.result])
     if types is None or 0.0 in coefficients:
         return None
@@ -136,10 +153,10 @@ def sub(op: Op, rw: Rewriter) -> Value | None:
 
 @TABLE("top.Mul")
 def mul(op: Op, rw: Rewriter) -> Value | None:
-    types = _integers([*op.inputs, op.result])
-    if types is None or len(op.inputs) != 2:
+    types, target = _integers(op.inputs), quant(op.result)
+    if types is None or len(types) != 2 or target is None or target.per_axis or target.storage not in (I8, I16, I32):
         return None
-    a, b, target = types
+    a, b = types
     plain = a.storage == b.storage and a.zero_point == b.zero_point == 0  # which `mul` takes as they are
     x, y = op.inputs if plain else (widen(rw, value) for value in op.inputs)
     product = build.mul(rw, x, y, element=I32)

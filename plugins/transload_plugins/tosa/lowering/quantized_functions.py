@@ -14,7 +14,7 @@ from .. import build
 from . import fixed_tables
 from .activation import clip_limits
 from .arith import scale32
-from .rescaling import i32, narrow, quant, requantize, scaled, widen
+from .rescaling import i32, narrow, quant, requantize, rounds_once, scaled, widen
 from .tables import Function, fits, int8_table, int16_table, lookup, steep
 
 __all__ = ["FALLBACK", "TABLE"]
@@ -192,3 +192,12 @@ def abs_quantized(op: Op, rw: Rewriter) -> Value | None:
     if fits(source, target) and source.storage == I8:
         return lookup(rw, op.input, fixed_tables.absolute(source, target, _ratio(source, target)), target)
     return narrow(rw, rw.emit("tosa.abs", widen(rw, op.input)), _ratio(source, target), target)
+
+
+@TABLE("top.Sqrt")
+def sqrt_quantized(op: Op, rw: Rewriter) -> Value | None:
+    """LiteRT's int8 kernel does not round."""
+    source, target = quant(op.input), quant(op.result)
+    if rounds_once(rw) or not fits(source, target) or source.storage != I8:  # type: ignore[union-attr]
+        return None
+    return lookup(rw, op.input, fixed_tables.square_root(source, target), target)  # type: ignore[arg-type]

@@ -211,7 +211,7 @@ def reduce_quantized(op: Op, rw: Rewriter) -> Value | None:
     source, target = quant(op.input), quant(op.result)
     if source is None or target is None or source.per_axis or target.per_axis:
         return None
-    if source.storage not in (I8, I16) or target.storage not in (I8, I16):
+    if source.storage not in (I8, I16, I32) or target.storage not in (I8, I16, I32):
         return None
     axes = normal_axes(op.axes, op.input.rank)
     if op.mode in ("ReduceMax", "ReduceMin"):
@@ -226,7 +226,7 @@ def reduce_quantized(op: Op, rw: Rewriter) -> Value | None:
             scale = _divided(scale, math.prod(static_shape(op.input)[axis] for axis in axes))
         summed = reshape(rw, summed, static_shape(op.result))
         return flat(rw, summed, lambda x: _rescaled(rw, x, scale, target))
-    if op.mode == "ReduceProd":
+    if op.mode == "ReduceProd" and I32 not in (source.storage, target.storage):
         return _quantized_product(op, rw, axes, source, target)
     return None
 
@@ -297,6 +297,8 @@ def arg(op: Op, rw: Rewriter) -> Value | None:
     three = x if x.rank <= MAX_RANK else reshape(rw, x, (math.prod(shape[:axis]), shape[axis], math.prod(shape[axis + 1 :])))
     place = axis if three is x else 1
     stored = storage_of(x)
+    if stored == BOOL:
+        three, stored = cast(rw, three, I8), I8
     if isinstance(stored, FloatType) or stored in (I8, I16):
         made = _arg_by_operator(op, rw, three, place)
     elif isinstance(stored, IntegerType):

@@ -129,8 +129,9 @@ def fused_activation(rw: Rewriter, x: Value, op: Op) -> Value:
 
 
 ROUNDING = "transload.rounding"
-"""Module attribute: "once" where the source framework rounds a scaled sum once, to the nearest (ONNX); where it is
-absent, as LiteRT's kernels do."""
+"""Attribute of a module: "once" where the source framework rounds a scaled sum once, to the nearest (ONNX); where it
+is absent, as LiteRT's kernels do. Of a matrix product: "exact" or "double", how its kernel rounds, where LiteRT has
+two kernels that compute the same product."""
 
 
 def rounds_once(rw: Rewriter) -> bool:

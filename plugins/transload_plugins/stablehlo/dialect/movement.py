@@ -1,0 +1,685 @@
+"""Ops that move elements: shapes, slices, padding, concatenation, constants."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from transload.ir.build import constant_of
+from transload.ir.declare import CONSTANT, INT, attribute, constraint, operand, result, variadic
+from transload.ir.types import I32, QuantType, TensorType, Type
+
+from ..attributes import DIMS
+from ..types import (
+    bits_of,
+    compatible,
+    element_of,
+    is_complex,
+    is_per_axis,
+    same,
+    same_shape,
+    same_type,
+    shape_of,
+    sizes_fit,
+    storage_of,
+    tensor,
+)
+from .base import STABLEHLO, Shape, all_in, dilated, results_fit, shape_error
+
+_operand, _result = operand, result  # the names are also those of operands
+PER_TENSOR = tensor("bifcq")
+
+
+def dims_of(value: Any) -> tuple[int, ...] | None:
+    """The numbers in a constant, as a flat tuple; None where they are computed."""
+    dense = constant_of(value)
+    return None if dense is None else tuple(int(size) for size in dense.numpy().reshape(-1))
+
+
+# --- shapes
+
+
+@STABLEHLO.op("constant")
+class Constant:
+    """A constant."""
+
+    output = _result("the value", tensor())
+    value = attribute(CONSTANT, "the numbers, of a quantized tensor as they are stored")
+    traits = ("constant",)
+
+    @constraint
+    def c1(op: Any) -> bool | str:
+        """(C1) value and output have the same type"""
+        type_ = op.value.type
+        return (storage_of(op.output) == element_of(type_) and compatible(shape_of(type_), shape_of(op.output))) or (
+            f"they are {type_} and {op.output.type}")
+
+    def infer(op: Any) -> Type:
+        return op.attributes["value"].type
+
+
+@STABLEHLO.op("iota")
+class Iota:
+    """Numbers that rise from zero along a dimension."""
+
+    output = _result("the numbers", tensor("ifcq"))
+    iota_dimension = attribute(INT, "the dimension")
+
+    @constraint
+    def c1(op: Any) -> bool:
+        """(C1) iota_dimension is a dimension of the output"""
+        return 0 <= op.iota_dimension < len(shape_of(op.output))
+
+
+@STABLEHLO.op("dynamic_iota")
+class DynamicIota:
+    """`iota` of a computed shape."""
+
+    output_shape = _operand("the sizes", tensor("i", rank=1))
+    result = _result("the numbers", tensor("ifcq"))
+    iota_dimension = attribute(INT, "the dimension")
+
+    @constraint
+    def c1(op: Any) -> bool:
+        """(C1) iota_dimension is below the number of sizes"""
+        return 0 <= op.iota_dimension < len(shape_of(op.result))
+
+    @constraint
+    def c2(op: Any) -> bool | str:
+        """(C2) the result has as many dimensions as output_shape has sizes, and these"""
+        return _says_shape(op, op.output_shape)
+
+
+def _says_shape(op: Any, sizes: Any) -> bool | str:
+    """Whether a tensor of sizes has as many as the result has dimensions, and, if constant, the same."""
+    shape = shape_of(op.result)
+    if not sizes_fit(shape_of(sizes)[0], len(shape)):
+        return f"{shape_of(sizes)[0]} sizes for a result of rank {len(shape)}"
+    known = dims_of(sizes)
+    return known is None or compatible(known, shape) or f"sizes {known} for the result {op.result.type}"
+
+
+def _reshapes(op: Any) -> bool:
+    """Whether operand and result have the same elements, of one quantization along perhaps another axis."""
+    a, b = element_of(op.operands[0]), element_of(op.result)
+    if not is_per_axis(op.operands[0]):
+        return a == b
+    return isinstance(b, QuantType) and (a.storage, a.expressed, a.scales, a.zero_points, a.storage_min, a.storage_max) == (
+        b.storage, b.expressed, b.scales, b.zero_points, b.storage_min, b.storage_max)
+
+
+class _Reshaping:
+    @constraint
+    def c1(op: Any) -> bool:
+        """(C1) the result has the operand's element type, quantized along perhaps another axis"""
+        return _reshapes(op)
+
+    @constraint
+    def c2(op: Any) -> bool | str:
+        """(C2) operand and result have the same number of elements"""
+        a, b = shape_of(op.operands[0]), shape_of(op.result)
+        return None in a or None in b or math.prod(a) == math.prod(b) or f"{math.prod(a)} and {math.prod(b)}"
+
+    @constraint
+    def c3(op: Any) -> bool:
+        """(C3) quantized per axis, operand and result have the same size there, and the same number of elements before and behind"""
+        if not (is_per_axis(op.operands[0]) and is_per_axis(op.result)):
+            return True
+        a, b = shape_of(op.operands[0]), shape_of(op.result)
+        i, j = element_of(op.operands[0]).axis, element_of(op.result).axis
+        if None in a or None in b:
+            return True
+        return a[i] == b[j] and math.prod(a[:i]) == math.prod(b[:j]) and math.prod(a[i + 1:]) == math.prod(b[j + 1:])
+
+
+@STABLEHLO.op("reshape")
+class Reshape(_Reshaping):
+    """The same elements, in order, in another shape."""
+
+    operand = _operand("the tensor", tensor())
+    result = _result("of the new shape", tensor())
+
+
+@STABLEHLO.op("dynamic_reshape")
+class DynamicReshape(_Reshaping):
+    """`reshape` to a computed shape."""
+
+    operand = _operand("the tensor", tensor())
+    output_shape = _operand("the sizes", tensor("i", rank=1))
+    result = _result("of the new shape", tensor())
+
+    @constraint
+    def c4(op: Any) -> bool | str:
+        """(C4) output_shape has as many sizes as the result has dimensions, and these"""
+        return _says_shape(op, op.output_shape)
+
+
+class _Broadcasting:
+    @constraint
+    def c1(op: Any) -> bool:
+        """(C1) the result has the operand's element type (quantized per axis, of other scales, zero points and axis)"""
+        a, b = element_of(op.operands[0]), element_of(op.result)
+        if not is_per_axis(op.operands[0]):
+            return a == b
+        return isinstance(b, QuantType) and (a.storage, a.expressed) == (b.storage, b.expressed)
+
+    @constraint
+    def c2(op: Any) -> bool:
+        """(C2) broadcast_dimensions has one dimension for each of the operand"""
+        return len(op.broadcast_dimensions) == len(shape_of(op.operands[0]))
+
+    @constraint
+    def c3(op: Any) -> bool:
+        """(C3) broadcast_dimensions are dimensions of the result"""
+        return all_in(op.broadcast_dimensions, len(shape_of(op.result)))
+
+    @constraint
+    def c4(op: Any) -> bool:
+        """(C4) broadcast_dimensions are all different"""
+        return len(set(op.broadcast_dimensions)) == len(op.broadcast_dimensions)
+
+    @constraint
+    def c5(op: Any) -> bool | str:
+        """(C5) each dimension of the operand has size 1, or that of its dimension of the result"""
+        shape = shape_of(op.result)
+        for size, dimension in zip(shape_of(op.operands[0]), op.broadcast_dimensions, strict=False):
+            if size not in (1, None) and dimension < len(shape) and not sizes_fit(size, shape[dimension]):
+                return f"size {size} to {shape[dimension]} at dimension {dimension}"
+        return True
+
+    @constraint
+    def c6(op: Any) -> bool:
+        """(C6) quantized per axis, the result's axis is where the operand's goes, with its parameters where it is spread"""
+        if not (is_per_axis(op.result) and is_per_axis(op.operands[0])):
+            return True
+        a, b = element_of(op.operands[0]), element_of(op.result)
+        spread = shape_of(op.operands[0])[a.axis] == 1
+        return b.axis == op.broadcast_dimensions[a.axis] and (
+            not spread or (set(b.scales) == {a.scales[0]} and set(b.zero_points) == {a.zero_points[0]}))
+
+
+@STABLEHLO.op("broadcast_in_dim")
+class BroadcastInDim(_Broadcasting):
+    """The operand repeated along new dimensions, and along those where its size is 1."""
+
+    operand = _operand("the tensor", tensor())
+    result = _result("of the larger shape", tensor())
+    broadcast_dimensions = attribute(DIMS, "for each dimension of the operand, the one of the result")
+
+
+@STABLEHLO.op("dynamic_broadcast_in_dim")
+class DynamicBroadcastInDim(_Broadcasting):
+    """`broadcast_in_dim` to a computed shape."""
+
+    operand = _operand("the tensor", tensor())
+    output_dimensions = _operand("the sizes", tensor("i", rank=1))
+    result = _result("of the larger shape", tensor())
+    broadcast_dimensions = attribute(DIMS, "for each dimension of the operand, the one of the result")
+    known_expanding_dimensions = attribute(DIMS, "dimensions of the operand that are known to be repeated", optional=True)
+    known_nonexpanding_dimensions = attribute(DIMS, "dimensions of the operand that are known not to be", optional=True)
+
+    @constraint
+    def c7(op: Any) -> bool | str:
+        """(C7) output_dimensions has as many sizes as the result has dimensions, and these"""
+        return _says_shape(op, op.output_dimensions)
+
+    @constraint
+    def c8(op: Any) -> bool:
+        """(C8) no dimension is known to be expanding and not, or twice"""
+        both = (op.known_expanding_dimensions or ()) + (op.known_nonexpanding_dimensions or ())
+        return len(set(both)) == len(both)
+
+    @constraint
+    def c9(op: Any) -> bool:
+        """(C9) known_expanding_dimensions are dimensions of the operand"""
+        return all_in(op.known_expanding_dimensions or (), len(shape_of(op.operands[0])))
+
+    @constraint
+    def c10(op: Any) -> bool:
+        """(C10) known_nonexpanding_dimensions are dimensions of the operand"""
+        return all_in(op.known_nonexpanding_dimensions or (), len(shape_of(op.operands[0])))
+
+
+@STABLEHLO.op("transpose")
+class Transpose:
+    """Dimensions in another order: dimension `i` of the result is `permutation[i]` of the operand."""
+
+    operand = _operand("the tensor", tensor())
+    result = _result("the permuted tensor", tensor())
+    permutation = attribute(DIMS, "for each dimension of the result, the one of the operand")
+
+    @constraint
+    def c1(op: Any) -> bool:
+        """(C1) the result has the operand's element type, quantized along perhaps another axis"""
+        return _reshapes(op)
+
+    @constraint
+    def c2(op: Any) -> bool:
+        """(C2) permutation is one of the operand's dimensions"""
+        return sorted(op.permutation) == list(range(len(shape_of(op.operands[0]))))
+
+    @constraint
+    def c3(op: Any) -> bool | str:
+        """(C3) the result's sizes are the operand's, permuted"""
+        return results_fit(op)
+
+    @constraint
+    def c4(op: Any) -> bool:
+        """(C4) quantized per axis, the result's axis is where the operand's goes"""
+        return not is_per_axis(op.result) or element_of(op.operands[0]).axis == op.permutation[element_of(op.result).axis]
+
+    def infer(op: Any) -> Type:
+        shape, element = shape_of(op.operands[0]), element_of(op.operands[0])
+        order = op.attributes["permutation"]
+        if sorted(order) != list(range(len(shape))):
+            raise shape_error(op, f"{order} is no permutation of {len(shape)} dimensions")
+        if isinstance(element, QuantType) and element.axis is not None:
+            element = QuantType(element.storage, element.expressed, element.scales, element.zero_points,
+                                order.index(element.axis), element.storage_min, element.storage_max)
+        return TensorType(tuple(shape[d] for d in order), element)
+
+
+@STABLEHLO.op("reverse")
+class Reverse:
+    """Elements in reverse order along some dimensions."""
+
+    operand = _operand("the tensor", PER_TENSOR)
+    result = _result("of the same type", PER_TENSOR)
+    dimensions = attribute(DIMS, "the dimensions")
+
+    @constraint
+    def c1(op: Any) -> bool | str:
+        """(C1) operand and result have the same type"""
+        return same_type(op.operands[0], op.result)
+
+    @constraint
+    def c2(op: Any) -> bool:
+        """(C2) dimensions are all different"""
+        return len(set(op.dimensions)) == len(op.dimensions)
+
+    @constraint
+    def c3(op: Any) -> bool:
+        """(C3) dimensions are dimensions of the result"""
+        return all_in(op.dimensions, len(shape_of(op.result)))
+
+    def infer(op: Any) -> Type:
+        return op.operands[0].type
+
+
+@STABLEHLO.op("concatenate")
+class Concatenate:
+    """Tensors one behind the other along a dimension."""
+
+    inputs = variadic("the tensors", PER_TENSOR)
+    result = _result("all of them", PER_TENSOR)
+    dimension = attribute(INT, "the dimension")
+
+    @constraint
+    def c3(op: Any) -> bool:
+        """(C3) there is an input"""
+        return len(op.inputs) > 0
+
+    @constraint
+    def c1(op: Any) -> bool:
+        """(C1) all inputs have the same element type"""
+        return same([element_of(value) for value in op.inputs])
+
+    @constraint
+    def c4(op: Any) -> bool:
+        """(C4) dimension is a dimension of the inputs"""
+        return not op.inputs or 0 <= op.dimension < len(shape_of(op.inputs[0]))
+
+    @constraint
+    def c2(op: Any) -> bool:
+        """(C2) all inputs have the same shape but for the size of the dimension"""
+        shapes = [shape_of(value) for value in op.inputs]
+        d = op.dimension
+        return all(compatible(shapes[0][:d] + shapes[0][d + 1:], s[:d] + s[d + 1:]) and len(s) == len(shapes[0]) for s in shapes)
+
+    @constraint
+    def c5(op: Any) -> bool:
+        """(C5) the result has the element type of the inputs"""
+        return not op.inputs or element_of(op.result) == element_of(op.inputs[0])
+
+    @constraint
+    def c6(op: Any) -> bool | str:
+        """(C6) the result has the shape of the inputs, and the sum of their sizes in the dimension"""
+        return not op.inputs or results_fit(op)
+
+    def infer(op: Any) -> Type:
+        shapes = [shape_of(value) for value in op.operands]
+        d = op.attributes["dimension"]
+        if not shapes or not 0 <= d < len(shapes[0]) or not same([len(shape) for shape in shapes]):
+            raise shape_error(op, f"dimension {d} of inputs of shapes {shapes}")
+        out: list[int | None] = []
+        for index, sizes in enumerate(zip(*shapes, strict=True)):
+            known = [size for size in sizes if size is not None]
+            if index == d:
+                out.append(sum(known) if len(known) == len(sizes) else None)
+                continue
+            if not same(known):
+                raise shape_error(op, f"inputs of shapes {shapes} differ outside of dimension {d}")
+            out.append(known[0] if known else None)
+        return TensorType(tuple(out), element_of(op.operands[0]))
+
+
+# --- slices
+
+
+@STABLEHLO.op("slice")
+class Slice:
+    """Every `strides`-th element from `start_indices` up to, and without, `limit_indices`."""
+
+    operand = _operand("the tensor", PER_TENSOR)
+    result = _result("the part", PER_TENSOR)
+    start_indices = attribute(DIMS, "the first element, a number a dimension")
+    limit_indices = attribute(DIMS, "behind the last element")
+    strides = attribute(DIMS, "distance of elements")
+
+    @constraint
+    def c1(op: Any) -> bool:
+        """(C1) operand and result have the same element type"""
+        return element_of(op.operands[0]) == element_of(op.result)
+
+    @constraint
+    def c2(op: Any) -> bool:
+        """(C2) start_indices, limit_indices and strides have a number for each dimension of the operand"""
+        return {len(op.start_indices), len(op.limit_indices), len(op.strides)} == {len(shape_of(op.operands[0]))}
+
+    @constraint
+    def c3(op: Any) -> bool | str:
+        """(C3) 0 <= start_indices <= limit_indices <= shape(operand)"""
+        sizes = shape_of(op.operands[0])
+        return all(0 <= a <= b and (size is None or b <= size) for a, b, size in zip(
+            op.start_indices, op.limit_indices, sizes, strict=False)) or f"{op.start_indices} to {op.limit_indices} of shape {sizes}"
+
+    @constraint
+    def c4(op: Any) -> bool:
+        """(C4) strides are positive"""
+        return all(stride > 0 for stride in op.strides)
+
+    @constraint
+    def c5(op: Any) -> bool | str:
+        """(C5) the result has size `ceil((limit - start) / stride)` in each dimension"""
+        return results_fit(op)
+
+    def infer(op: Any) -> Type:
+        a = op.attributes
+        if any(stride <= 0 for stride in a["strides"]):
+            raise shape_error(op, "strides must be positive")
+        shape = tuple(-((start - limit) // stride) for start, limit, stride in zip(
+            a["start_indices"], a["limit_indices"], a["strides"], strict=False))
+        if len(shape) != len(shape_of(op.operands[0])):
+            raise shape_error(op, f"{len(shape)} bounds for a tensor of rank {len(shape_of(op.operands[0]))}")
+        return TensorType(shape, element_of(op.operands[0]))
+
+
+@STABLEHLO.op("real_dynamic_slice")
+class RealDynamicSlice:
+    """`slice` with computed bounds (an op of the dialect that its specification leaves out)."""
+
+    operand = _operand("the tensor", PER_TENSOR)
+    start_indices = _operand("the first element", tensor("i", rank=1))
+    limit_indices = _operand("behind the last element", tensor("i", rank=1))
+    strides = _operand("distance of elements", tensor("i", rank=1))
+    result = _result("the part", PER_TENSOR)
+
+    @constraint
+    def same_elements(op: Any) -> bool:
+        """operand and result have the same element type and rank"""
+        return element_of(op.operands[0]) == element_of(op.result) and len(shape_of(op.operands[0])) == len(shape_of(op.result))
+
+
+@STABLEHLO.op("dynamic_slice")
+class DynamicSlice:
+    """A part of a given size from a computed start, moved so that it lies inside."""
+
+    operand = _operand("the tensor", PER_TENSOR)
+    start_indices = variadic("the first element, a scalar a dimension", tensor("i", rank=0))
+    result = _result("the part", PER_TENSOR)
+    slice_sizes = attribute(DIMS, "sizes of the part")
+
+    @constraint
+    def c1(op: Any) -> bool:
+        """(C1) operand and result have the same element type"""
+        return element_of(op.operands[0]) == element_of(op.result)
+
+    @constraint
+    def c2(op: Any) -> bool:
+        """(C2) start_indices and slice_sizes have a number for each dimension of the operand"""
+        return len(op.start_indices) == len(op.slice_sizes) == len(shape_of(op.operands[0]))
+
+    @constraint
+    def c3(op: Any) -> bool:
+        """(C3) start_indices all have the same type"""
+        return same([value.type for value in op.start_indices])
+
+    @constraint
+    def c4(op: Any) -> bool:
+        """(C4) 0 <= slice_sizes <= shape(operand)"""
+        return all(0 <= size and (most is None or size <= most) for size, most in zip(op.slice_sizes, shape_of(op.operands[0]), strict=False))
+
+    @constraint
+    def c5(op: Any) -> bool | str:
+        """(C5) the result has the shape slice_sizes"""
+        return results_fit(op)
+
+    def infer(op: Any) -> Type:
+        return TensorType(op.attributes["slice_sizes"], element_of(op.operands[0]))
+
+
+@STABLEHLO.op("dynamic_update_slice")
+class DynamicUpdateSlice:
+    """The operand with a part replaced, from a computed start, moved so that it lies inside."""
+
+    operand = _operand("the tensor", PER_TENSOR)
+    update = _operand("the part", PER_TENSOR)
+    start_indices = variadic("its first element, a scalar a dimension", tensor("i", rank=0))
+    result = _result("of the operand's type", PER_TENSOR)
+
+    @constraint
+    def c1(op: Any) -> bool | str:
+        """(C1) operand and result have the same type"""
+        return same_type(op.operands[0], op.result)
+
+    @constraint
+    def c2(op: Any) -> bool:
+        """(C2) update has the operand's element type"""
+        return element_of(op.update) == element_of(op.operands[0])
+
+    @constraint
+    def c3(op: Any) -> bool:
+        """(C3) update has the operand's rank"""
+        return len(shape_of(op.update)) == len(shape_of(op.operands[0]))
+
+    @constraint
+    def c4(op: Any) -> bool:
+        """(C4) start_indices has a scalar for each dimension of the operand"""
+        return len(op.start_indices) == len(shape_of(op.operands[0]))
+
+    @constraint
+    def c5(op: Any) -> bool:
+        """(C5) start_indices all have the same type"""
+        return same([value.type for value in op.start_indices])
+
+    @constraint
+    def c6(op: Any) -> bool:
+        """(C6) 0 <= shape(update) <= shape(operand)"""
+        return all(a is None or b is None or a <= b for a, b in zip(shape_of(op.update), shape_of(op.operands[0]), strict=False))
+
+    def infer(op: Any) -> Type:
+        return op.operands[0].type
+
+
+# --- padding
+
+
+class _Padding:
+    @constraint
+    def c1(op: Any) -> bool:
+        """(C1) operand, padding_value and result have the same element type"""
+        return same([element_of(value) for value in (op.operands[0], op.padding_value, op.result)])
+
+
+@STABLEHLO.op("pad")
+class Pad(_Padding):
+    """Elements put around the operand and between its elements; negative padding takes elements away."""
+
+    operand = _operand("the tensor", PER_TENSOR)
+    padding_value = _operand("the element", tensor("bifcq", rank=0))
+    result = _result("the larger tensor", PER_TENSOR)
+    edge_padding_low = attribute(DIMS, "how many before, a number a dimension")
+    edge_padding_high = attribute(DIMS, "how many behind")
+    interior_padding = attribute(DIMS, "how many between any two")
+
+    @constraint
+    def c2(op: Any) -> bool:
+        """(C2) edge_padding_low, edge_padding_high and interior_padding have a number for each dimension of the operand"""
+        return {len(op.edge_padding_low), len(op.edge_padding_high), len(op.interior_padding)} == {len(shape_of(op.operands[0]))}
+
+    @constraint
+    def c3(op: Any) -> bool:
+        """(C3) interior_padding is not negative"""
+        return all(number >= 0 for number in op.interior_padding)
+
+    @constraint
+    def c4(op: Any) -> bool | str:
+        """(C4) the result's sizes are the operand's with the padding"""
+        return results_fit(op)
+
+    def infer(op: Any) -> Type:
+        a = op.attributes
+        sizes = padded_sizes(op, a["edge_padding_low"], a["edge_padding_high"], a["interior_padding"])
+        return TensorType(sizes, element_of(op.operands[0]))
+
+
+def padded_sizes(op: Any, low: Any, high: Any, interior: Any) -> Shape:
+    """Sizes after padding; `ShapeError` where more is taken away than there is."""
+    shape = shape_of(op.operands[0])
+    if not len(low) == len(high) == len(interior) == len(shape):
+        raise shape_error(op, f"padding of {len(low)}, {len(high)} and {len(interior)} dimensions for a tensor of rank {len(shape)}")
+    out: list[int | None] = []
+    for size, a, b, between in zip(shape, low, high, interior, strict=True):
+        extent = dilated(size, between + 1)
+        out.append(None if extent is None else extent + a + b)
+        if extent is not None and extent + a + b < 0:
+            raise shape_error(op, f"padding {a} and {b} takes away more than the {extent} there are")
+    return tuple(out)
+
+
+@STABLEHLO.op("dynamic_pad")
+class DynamicPad(_Padding):
+    """`pad` with computed paddings."""
+
+    operand = _operand("the tensor", PER_TENSOR)
+    padding_value = _operand("the element", tensor("bifcq", rank=0))
+    edge_padding_low = _operand("how many before, a number a dimension", tensor("i", rank=1))
+    edge_padding_high = _operand("how many behind", tensor("i", rank=1))
+    interior_padding = _operand("how many between any two", tensor("i", rank=1))
+    result = _result("the larger tensor", PER_TENSOR)
+
+    @constraint
+    def c2(op: Any) -> bool:
+        """(C2) edge_padding_low, edge_padding_high and interior_padding have a number for each dimension of the operand"""
+        rank = len(shape_of(op.operands[0]))
+        return all(sizes_fit(shape_of(value)[0], rank) for value in op.operands[2:])
+
+    @constraint
+    def c3(op: Any) -> bool:
+        """(C3) interior_padding is not negative"""
+        return all(number >= 0 for number in dims_of(op.interior_padding) or ())
+
+    @constraint
+    def c4(op: Any) -> bool | str:
+        """(C4) the result's sizes are the operand's with the padding"""
+        known = [dims_of(value) for value in op.operands[2:]]
+        if any(numbers is None for numbers in known):
+            return len(shape_of(op.operands[0])) == len(shape_of(op.result))
+        return compatible(padded_sizes(op, *known), shape_of(op.result))
+
+
+# --- sizes
+
+
+@STABLEHLO.op("get_dimension_size")
+class GetDimensionSize:
+    """The size of a dimension."""
+
+    operand = _operand("the tensor", tensor())
+    result = _result("its size", tensor(rank=0, element=I32))
+    dimension = attribute(INT, "the dimension")
+    traits = ("shape_only",)
+
+    @constraint
+    def c1(op: Any) -> bool:
+        """(C1) dimension is a dimension of the operand"""
+        return 0 <= op.dimension < len(shape_of(op.operands[0]))
+
+    def infer(op: Any) -> Type:
+        return TensorType((), I32)
+
+
+@STABLEHLO.op("set_dimension_size")
+class SetDimensionSize:
+    """The operand cut in a dimension to a computed size (an op of the dialect that its specification leaves out)."""
+
+    operand = _operand("the tensor", tensor())
+    size = _operand("the size", tensor(rank=0, element=I32))
+    result = _result("the part", tensor())
+    dimension = attribute(INT, "the dimension")
+
+    @constraint
+    def dimension_exists(op: Any) -> bool:
+        """dimension is a dimension of the operand"""
+        return 0 <= op.dimension < len(shape_of(op.operands[0]))
+
+    @constraint
+    def same_elements(op: Any) -> bool:
+        """operand and result have the same element type and rank"""
+        return element_of(op.operands[0]) == element_of(op.result) and len(shape_of(op.operands[0])) == len(shape_of(op.result))
+
+
+@STABLEHLO.op("bitcast_convert")
+class BitcastConvert:
+    """The operand's bits read as elements of another type; a last dimension takes up the difference in width."""
+
+    operand = _operand("the tensor", tensor())
+    result = _result("the same bits", tensor())
+
+    @constraint
+    def c1(op: Any) -> bool | str:
+        """(C1) the shapes are the same, but for a last dimension of the narrower type, which makes up one element of the wider"""
+        a, b = shape_of(op.operands[0]), shape_of(op.result)
+        wide, narrow = bits_of(element_of(op.operands[0])), bits_of(element_of(op.result))
+        if wide == narrow:
+            return same_shape(op.operands[0], op.result)
+        if wide < narrow:
+            a, b, wide, narrow = b, a, narrow, wide
+        return (len(b) == len(a) + 1 and compatible(a, b[:-1]) and (b[-1] is None or b[-1] * narrow == wide)) or (
+            f"{op.operands[0].type} to {op.result.type}")
+
+    @constraint
+    def c2(op: Any) -> bool:
+        """(C2) both are complex, or neither is"""
+        return is_complex(op.operands[0]) == is_complex(op.result)
+
+
+# --- deprecated
+
+
+@STABLEHLO.op("broadcast")
+class Broadcast:
+    """New leading dimensions (deprecated: broadcast_in_dim)."""
+
+    operand = _operand("the tensor", tensor())
+    result = _result("of the larger shape", tensor())
+    broadcast_sizes = attribute(DIMS, "sizes of the new dimensions")
+
+    @constraint
+    def shapes(op: Any) -> bool | str:
+        """the result has the new sizes before those of the operand"""
+        return results_fit(op)
+
+    def infer(op: Any) -> Type:
+        return TensorType(op.attributes["broadcast_sizes"] + shape_of(op.operands[0]), element_of(op.operands[0]))
+

@@ -1,0 +1,89 @@
+"""What the declarations of TOSA 0.30 share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from transload.ir import F32, I8, I32, I48, FloatType, TensorType, Type
+from transload.ir.attributes import FloatAttr, IntAttr
+from transload.ir.core import Op
+from transload.ir.declare import INT, AttributeKind, Dialect, attribute
+
+from ..dialect.base import FLOATS, DataTypes, accumulator_result, same, storage_of
+
+__all__ = [
+    "ANY_ELEMENT", "COMPARABLE", "FLOATS", "INTEGER_ROWS", "NUMBER", "NUMBERS", "TOSA030", "accumulated", "lacks_zero_point",
+    "one_number", "zero_point",
+]
+
+TOSA030 = Dialect(
+    "tosa030",
+    """Tensor Operator Set Architecture 0.30, with the profiles BI, MI and MT.
+
+    Operands and attributes are the specification's. Weights, biases and tables are operands: constants in BI and
+    MI, anything in MT. In text these are the ops that MLIR called `tosa.*` at that time: see `v030.text`.
+    """,
+    constant="tosa030.const",
+)
+
+ANY_ELEMENT = f"i1 i8 i16 i32 {FLOATS}"
+COMPARABLE = f"i32 {FLOATS}"
+INTEGER_ROWS = "i8 i16 i32"
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float)
+
+
+NUMBER = AttributeKind("number or boolean with the type of the tensor's elements", _is_number)
+"""`pad_const`: `IntAttr(0, I8)`, `FloatAttr(0.0, F32)`, `False`."""
+NUMBERS = AttributeKind("integers, or floats (f32)", lambda v: isinstance(v, tuple) and all(map(_is_number, v)))
+"""`stride` and `offset` of resize: a tuple of integers, or `DenseArray(..., F32)`."""
+
+
+def zero_point(what: str) -> Any:
+    """Declare a zero point, 0 where it is not given."""
+    return attribute(INT, f"zero point of {what}, 0 for other types than i8", default=0)
+
+
+def lacks_zero_point(op: Op, *pairs: tuple[str, str]) -> bool | str:
+    """Whether zero points are 0 but for i8 (the ERROR_IF of most operators): `pairs` name each tensor and its zero point."""
+    for name, point in pairs:
+        stored = storage_of(op.declaration.getters[name](op))
+        value = op.attribute(point)
+        if value and stored != I8:
+            return f"{point} is {value} for {stored}"
+    return True
+
+
+def accumulated(op: Any) -> Type:
+    """What products of the operand's elements are summed to: f32 for bf16; give `element` F32 to sum f16 in f32."""
+    stored = storage_of(op.operands[0])
+    if str(stored) == "bf16":
+        return F32
+    if str(stored) == "i16":
+        return I48
+    return accumulator_result(stored)
+
+
+def one_number(value: Any, element: Type) -> IntAttr | FloatAttr | bool:
+    """A number as an attribute with the type of a tensor's elements."""
+    if isinstance(element, FloatType):
+        return FloatAttr(float(value), element)
+    return bool(value) if str(element) == "i1" else IntAttr(int(value), element)
+
+
+def table(slots: str, rows: Iterable[str]) -> DataTypes:
+    """A table of supported data types."""
+    return DataTypes(slots, rows)
+
+
+def all_same(slots: str, types: str) -> DataTypes:
+    """A table in which all slots have the same type."""
+    return same(slots, types)
+
+
+def with_shape(type_: Any, shape: Any, element: Type = I32) -> TensorType:
+    """A tensor type of a shape (None: of unknown rank)."""
+    return TensorType(shape, element)
