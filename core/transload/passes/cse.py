@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..ir import Block, Dense, DenseArray, Op
+from ..ir import ArrayData, Block, Dense, DenseArray, Op
 
 __all__ = ["eliminate_common_subexpressions"]
+
+_SMALL = 1 << 12
+"""Bytes up to which a constant's bytes are its key."""
 
 
 def eliminate_common_subexpressions(module: Op) -> bool:
@@ -64,7 +67,10 @@ def _attributes(op: Op) -> tuple[Any, ...]:
 def _hashable(value: Any) -> Any:
     """Something that is equal for equal attributes only: `True` is not `1`, `0.0` not `-0.0`."""
     if isinstance(value, Dense):
-        return value  # hashed by type, compared by identity or digest
+        # Many small constants are of one type, and would all meet in one bucket: they are hashed by their bytes. Large
+        # ones are hashed by type, and compared by identity or digest only where another of that type turns up.
+        small = isinstance(value.data, ArrayData) and value.nbytes <= _SMALL
+        return ("dense", value.type, value.tobytes()) if small else value
     if isinstance(value, list):
         return ("list", *map(_hashable, value))
     if isinstance(value, dict):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from transload.errors import Unsupported
-from transload.ir import F32, UI8, UI16, Op, QuantType, Value
+from transload.ir import F32, UI8, UI16, IntegerType, Op, QuantType, Value
 from transload.rewrite import Rewriter, RewriteTable
 
 from .common import emit_like
@@ -43,3 +43,13 @@ def fake_quant(op: Op, rw: Rewriter) -> Value:
     storage = UI8 if bits <= 8 else UI16
     element = QuantType(storage, F32, (scale,), (zero_point,), None, first, last)
     return rw.emit("top.Cast", rw.emit("top.Cast", op.operands[0], element=element), element=op.results[0].element)
+
+
+@TABLE("tfl.bitcast")
+def bitcast(op: Op, rw: Rewriter) -> Value:
+    """BITCAST between integers of one width, which wrap round."""
+    source, target = op.operands[0].element, op.results[0].element
+    if isinstance(source, IntegerType) and isinstance(target, IntegerType) and source.width == target.width:
+        return emit_like(rw, op, "top.Cast", op.operands[0])
+    raise Unsupported(
+        f"it reads the bits of {source} as {target}, and a chip has no arithmetic for that", "compute with the numbers instead of their bits")

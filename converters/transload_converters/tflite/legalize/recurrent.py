@@ -21,9 +21,9 @@ from transload.ir import F32, Op, QuantType, Value
 from transload.ir.core import is_absent
 from transload.rewrite import Rewriter, RewriteTable
 
-from .common import activate, is_float, static_shape
+from .common import activate, is_float, limited, static_shape
 from .recurrent_integer import integer_lstm
-from .recurrent_steps import Lstm, unrolled_lstm
+from .recurrent_steps import MOST_STEPS, Lstm, unrolled_lstm
 
 TABLE = RewriteTable()
 
@@ -163,29 +163,64 @@ def basic_lstm(op: Op, rw: Rewriter) -> Any:
 @TABLE("tfl.unidirectional_sequence_rnn")
 def unidirectional_sequence_rnn(op: Op, rw: Rewriter) -> Value:
     """UNIDIRECTIONAL_SEQUENCE_RNN: the state starts with zeros in every run."""
-    value, weights, recurrent, bias, _ = op.operands
+    return _rnn_sequence(op, rw, op.operands[1:4])
+
+
+@TABLE("tfl.bidirectional_sequence_rnn")
+def bidirectional_sequence_rnn(op: Op, rw: Rewriter) -> Any:
+    """BIDIRECTIONAL_SEQUENCE_RNN: two layers, the second over the reversed sequence."""
+    operands = op.operands
+    if any(not is_absent(operand) for operand in operands[9:]):
+        raise Unsupported("an auxiliary input is not supported")
+    outputs = (_rnn_sequence(op, rw, operands[1:4]), _rnn_sequence(op, rw, operands[5:8], reverse=True))
+    return rw.emit("top.Concat", *outputs, axis=-1) if op.attribute("merge_outputs") else outputs
+
+
+def _rnn_sequence(op: Op, rw: Rewriter, parts: Sequence[Value], reverse: bool = False) -> Value:
+    """The hidden states of a sequence, by weights [H, I], recurrent weights [H, H] and a bias [H]."""
+    value, time_major = op.operands[0], bool(op.attribute("time_major"))
+    weights, recurrent, bias = _float_rnn(rw, value, parts)
     activation = op.attribute("fused_activation_function")
-    if not is_float(value) or activation not in _ONNX_ACTIVATIONS:
-        raise Unsupported(f"a recurrent layer of {value.element} with activation {activation} is not supported")
-    weights, recurrent = (part if is_float(part) else rw.emit("top.Cast", part, element=F32) for part in (weights, recurrent))
+    if activation not in _ONNX_ACTIVATIONS:
+        return _unrolled_rnn(op, rw, weights, recurrent, bias, reverse)
     hidden = static_shape(recurrent, "the recurrent weights", 2)[0]
     both = rw.emit("top.Concat", bias, rw.constant(np.zeros(hidden, np.float32)), axis=0)
     name = _ONNX_ACTIVATIONS[activation]
-    affine: dict[str, Any] = {"activation_alpha": (1.0,), "activation_beta": (0.0,)} if name == "Affine" else {}
-    time_major = op.attribute("time_major")
+    affine = {"activation_alpha": (1.0,), "activation_beta": (0.0,)} if name == "Affine" else {}
     output, _ = rw.emit(
         "top.RNN", value, _directed(rw, weights), _directed(rw, recurrent), _directed(rw, both), hidden_size=hidden,
-        batch_first=not time_major, activations=[name], **affine)
+        direction="reverse" if reverse else "forward", batch_first=not time_major, activations=[name], **affine)
     return rw.emit("top.Squeeze", output, axes=(1 if time_major else 2,))
+
+
+def _unrolled_rnn(op: Op, rw: Rewriter, weights: Value, recurrent: Value, bias: Value, reverse: bool) -> Value:
+    """Step by step, for activations that the hub's op does not have."""
+    value, axis = op.operands[0], 0 if op.attribute("time_major") else 1
+    n_steps = limited(static_shape(value, "the input", 3)[axis], "the number of steps", MOST_STEPS)
+    sums = rw.emit("top.MatMul", value, weights, bias, right_transpose=True)
+    inputs = rw.emit("top.Unpack", sums, axis=axis) if n_steps > 1 else (rw.emit("top.Squeeze", sums, axes=(axis,)),)
+    state: Value | None = None
+    outputs: list[Value] = []
+    for total in reversed(inputs) if reverse else inputs:
+        if state is not None:
+            total = rw.emit("top.Add", total, rw.emit("top.MatMul", state, recurrent, right_transpose=True))
+        state = activate(rw, op, total, op.attribute("fused_activation_function"))
+        outputs.append(state)
+    return rw.emit("top.Pack", *(reversed(outputs) if reverse else outputs), axis=axis)
+
+
+def _float_rnn(rw: Rewriter, value: Value, parts: Sequence[Value]) -> list[Value]:
+    """Weights, recurrent weights and bias as floats."""
+    if not is_float(value):
+        raise Unsupported(f"a recurrent layer of {value.element} is not supported")
+    return [part if is_float(part) else rw.emit("top.Cast", part, element=F32) for part in parts]
 
 
 @TABLE("tfl.rnn")
 def rnn(op: Op, rw: Rewriter) -> Value:
     """RNN: one step; the state starts with zeros, unless it is computed."""
-    value, weights, recurrent, bias, state = op.operands
-    if not is_float(value):
-        raise Unsupported(f"a recurrent layer of {value.element} is not supported")
-    weights, recurrent = (part if is_float(part) else rw.emit("top.Cast", part, element=F32) for part in (weights, recurrent))
+    value, *parts, state = op.operands
+    weights, recurrent, bias = _float_rnn(rw, value, parts)
     sums = rw.emit("top.MatMul", value, weights, bias, right_transpose=True)
     sums = rw.emit("top.Add", sums, rw.emit("top.MatMul", state, recurrent, right_transpose=True))
     return activate(rw, op, sums, op.attribute("fused_activation_function"))

@@ -6,7 +6,6 @@ from typing import Any
 
 from transload.engine import fold
 from transload.ir import Module, update_function_type
-from transload.ir.verify import verify
 from transload.plugin import resolve
 from transload.plugin_host import host
 from transload.rewrite import convert_ops
@@ -39,7 +38,6 @@ def lower(module: Module) -> None:
         if function.regions[0].blocks:
             update_function_type(function)
     _run(module, AFTER)
-    verify(module)
 
 
 def _run(module: Module, passes: tuple[tuple[str, dict[str, Any]], ...]) -> None:
