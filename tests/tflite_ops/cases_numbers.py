@@ -41,8 +41,8 @@ SHAPES = [
     *cases("BROADCAST_ARGS", axes(2, 1, 3), axes(4, 1), result=i32()),
     *cases("BROADCAST_ARGS", axes(5, dtype="int64"), axes(4, 1, dtype="int64"), result=i64()),
     *cases("WHERE", bools(3, 2, data=[[True, False], [False, True], [True, True]]), result=i64()),
-    *cases("BITCAST", x(3, 4), result=i32()),
-    *cases("BITCAST", i32(3, 4), result=f32()),
+    *cases("BITCAST", i8(3, 4, low=-100, high=100), result=u8()),
+    *cases("BITCAST", u8(3, 4, low=0, high=250), result=i8()),
 ]
 
 CASES = CAST + QUANTIZATION + SHAPES

@@ -22,7 +22,7 @@ from transload.ir import Module
 from transload_converters.tflite.writer import ModelWriter
 
 from .spec import FORMATS, STATE, Case, Format, Tensor
-from .tolerances import float_tolerance, integer_steps
+from .tolerances import float_tolerance, integer_steps, needs_usual_kernels
 
 __all__ = ["Built", "Refused", "build", "judge", "run_litert"]
 
@@ -165,18 +165,10 @@ def _signature(tensor: Tensor) -> tuple[int, ...] | None:
 
 # --- running
 
-def run_litert(built: Built) -> list[np.ndarray]:
-    """What LiteRT's reference kernels compute; the usual kernels for operators that have no others."""
-    from ai_edge_litert.interpreter import Interpreter, OpResolverType
-
+def run_litert(built: Built, usual: bool = False) -> list[np.ndarray]:
+    """What LiteRT's reference kernels compute; with `usual`, and for operators that have no others, its usual ones."""
     try:
-        try:
-            interpreter = Interpreter(model_content=built.content, experimental_op_resolver_type=OpResolverType.BUILTIN_REF)
-        except ValueError as error:
-            if "Didn't find op" not in str(error):
-                raise
-            interpreter = Interpreter(
-                model_content=built.content, experimental_op_resolver_type=OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES)
+        interpreter = _open(built, usual)
         details = interpreter.get_input_details()
         for detail in details:
             array = built.feeds[detail["name"]]
@@ -189,6 +181,18 @@ def run_litert(built: Built) -> list[np.ndarray]:
         return [interpreter.get_tensor(detail["index"]) for detail in interpreter.get_output_details()]
     except (RuntimeError, ValueError) as error:
         raise Refused(" ".join(str(error).split())) from None
+
+
+def _open(built: Built, usual: bool) -> Any:
+    from ai_edge_litert.interpreter import Interpreter, OpResolverType
+
+    resolver = OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES if usual else OpResolverType.BUILTIN_REF
+    try:
+        return Interpreter(model_content=built.content, experimental_op_resolver_type=resolver)
+    except ValueError as error:
+        if usual or "Didn't find op" not in str(error):
+            raise
+        return _open(built, usual=True)
 
 
 def convert(built: Built) -> Module:
@@ -238,7 +242,7 @@ def expected_results(case: Case) -> list[np.ndarray]:
     if case.expect is not None:
         return [np.asarray(case.expect(*built.feeds.values()))]
     try:
-        return run_litert(built)
+        return run_litert(built, needs_usual_kernels(case))
     except Refused as error:
         pytest.fail(f"LiteRT refuses the case: {error}")
 

@@ -66,9 +66,29 @@ def cut(module: Module) -> Parts:
     core = [op for op in ops if op not in before and op not in after]
     if not core or not (before or after):
         return Parts(module)
+    names = _Names(module)
     return Parts(
-        _part(module, core, is_core=True), _part(module, [op for op in ops if op in before]) if before else None,
-        _part(module, [op for op in ops if op in after]) if after else None)
+        _part(module, core, names, is_core=True),
+        _part(module, [op for op in ops if op in before], names) if before else None,
+        _part(module, [op for op in ops if op in after], names) if after else None)
+
+
+class _Names(dict[Value, str]):
+    """One name for each value that goes from part to part: the model's own where it has one."""
+
+    def __init__(self, module: Module) -> None:
+        block = module.body_of_main
+        super().__init__(zip(block.terminator.operands, output_names(module.main), strict=True))
+        self.update(zip(block.arguments, input_names(module.main), strict=True))
+        self._taken = set(self.values())
+
+    def __missing__(self, value: Value) -> str:
+        base = name = value.name or "cut"
+        while name in self._taken:
+            name = f"{base}_{len(self._taken)}"
+        self._taken.add(name)
+        self[value] = name
+        return name
 
 
 def _front(ops: Sequence[Op]) -> set[Op]:
@@ -106,7 +126,7 @@ def _back(ops: Sequence[Op], front: set[Op]) -> set[Op]:
     return back
 
 
-def _part(module: Module, ops: Sequence[Op], is_core: bool = False) -> Module:
+def _part(module: Module, ops: Sequence[Op], names: _Names, is_core: bool = False) -> Module:
     """Some ops of a module as a module: its inputs are what they take from outside, its outputs what others take from them.
 
     The core keeps the module's own inputs, and outputs that no op makes, unless they are floats.
@@ -114,20 +134,19 @@ def _part(module: Module, ops: Sequence[Op], is_core: bool = False) -> Module:
     inside = set(ops)
     block = module.body_of_main
     ends = block.terminator
-    names = dict(zip(block.arguments, input_names(module.main), strict=True))
-    inputs = {value: name for value, name in names.items() if is_core and not _is_float(value)}
+    inputs = {value: names[value] for value in block.arguments if is_core and not _is_float(value)}
     for op in ops:
         for value in op.operands:
             if value.op not in inside and not _is_constant(value):
-                inputs.setdefault(value, names.get(value) or value.name or f"cut{len(inputs)}")
+                inputs[value] = names[value]
     outputs: dict[Value, str] = {}
-    for value, name in zip(ends.operands, output_names(module.main), strict=True):
+    for value in ends.operands:
         if value.op in inside or (is_core and (value.op is None or _is_constant(value)) and not _is_float(value)):
-            outputs.setdefault(value, name)
+            outputs[value] = names[value]
     for op in ops:
         for value in op.results:
             if any(user not in inside and user is not ends for user in value.uses):
-                outputs.setdefault(value, value.name or f"cut{len(outputs)}")
+                outputs[value] = names[value]
 
     made = new_module()
     made.source, made.source_format = module.source, module.source_format

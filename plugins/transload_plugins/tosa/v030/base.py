@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
-from transload.ir import F32, I8, I32, I48, FloatType, TensorType, Type
+from transload.ir import F32, I8, I48, FloatType, Type
 from transload.ir.attributes import FloatAttr, IntAttr
 from transload.ir.core import Op
 from transload.ir.declare import INT, AttributeKind, Dialect, attribute
 
-from ..dialect.base import FLOATS, DataTypes, accumulator_result, same, storage_of
+from ..dialect.base import FLOATS, accumulator_result, storage_of
 
 __all__ = [
-    "ANY_ELEMENT", "COMPARABLE", "FLOATS", "INTEGER_ROWS", "NUMBER", "NUMBERS", "TOSA030", "accumulated", "lacks_zero_point",
+    "ANY_ELEMENT", "COMPARABLE", "FLOATS", "INTEGER_ROWS", "NUMBER", "NUMBERS", "TOSA030", "UNCHANGED",
+    "accumulated", "lacks_zero_point",
     "one_number", "zero_point",
 ]
 
@@ -30,6 +30,13 @@ TOSA030 = Dialect(
 ANY_ELEMENT = f"i1 i8 i16 i32 {FLOATS}"
 COMPARABLE = f"i32 {FLOATS}"
 INTEGER_ROWS = "i8 i16 i32"
+UNCHANGED = """
+    sigmoid tanh add sub arithmetic_right_shift bitwise_and bitwise_or bitwise_xor intdiv logical_and logical_left_shift
+    logical_right_shift logical_or logical_xor maximum minimum pow table abs bitwise_not ceil clz exp floor log logical_not
+    reciprocal rsqrt select equal greater greater_equal reduce_all reduce_any reduce_max reduce_min reduce_product reduce_sum
+    concat reverse transpose gather scatter cast identity fft2d max_pool2d clamp
+"""
+"""Operators with the same operands and attributes in both versions, NaN modes and error bounds aside."""
 
 
 def _is_number(value: Any) -> bool:
@@ -73,17 +80,3 @@ def one_number(value: Any, element: Type) -> IntAttr | FloatAttr | bool:
         return FloatAttr(float(value), element)
     return bool(value) if str(element) == "i1" else IntAttr(int(value), element)
 
-
-def table(slots: str, rows: Iterable[str]) -> DataTypes:
-    """A table of supported data types."""
-    return DataTypes(slots, rows)
-
-
-def all_same(slots: str, types: str) -> DataTypes:
-    """A table in which all slots have the same type."""
-    return same(slots, types)
-
-
-def with_shape(type_: Any, shape: Any, element: Type = I32) -> TensorType:
-    """A tensor type of a shape (None: of unknown rank)."""
-    return TensorType(shape, element)

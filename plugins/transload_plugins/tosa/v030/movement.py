@@ -299,19 +299,20 @@ class Resize:
 def _resized(op: Any) -> list[int | None]:
     """Height and width that the parameters give."""
     shape = shape_of(op.input)
-    out: list[int | None] = []
-    for axis in (0, 1):
-        size = None if shape is None else shape[1 + axis]
-        if size is None:
-            out.append(None)
-            continue
-        room = (size - 1) * (1 << op.shift) - op.offset[axis]
-        # The specification's idiv truncates toward zero.
-        out.append(math.trunc(room / op.stride[axis] if isinstance(room, float) else _idiv(room, op.stride[axis])) + 1 + op.border[axis])
-    return out
+    sizes = (None, None) if shape is None else shape[1:3]
+    return [
+        None if size is None else reached(size, op.shift, op.offset[axis], op.stride[axis]) + op.border[axis]
+        for axis, size in enumerate(sizes)]
 
 
-def _idiv(a: int, b: int) -> int:
+def reached(size: int, shift: int, offset: float, stride: float) -> int:
+    """How many places `resize` makes of a dimension without a border: idiv((size - 1) * 2^shift - offset, stride) + 1."""
+    room = (size - 1) * (1 << shift) - offset
+    return (int(room / stride) if isinstance(room, float) else idiv(room, int(stride))) + 1
+
+
+def idiv(a: int, b: int) -> int:
+    """The quotient cut toward zero, as the specification has it."""
     return abs(a) // b * (1 if a >= 0 else -1)
 
 
@@ -373,7 +374,7 @@ class Rescale:
                 return "per channel needs a tensor of rank 1 or more"
             expected = None if shape is None else shape[-1]
         counts = (len(op.multiplier), len(op.shift))
-        return counts[0] == counts[1] and expected in (None, counts[0]) or f"{counts} where {expected} are expected"
+        return (counts[0] == counts[1] and expected in (None, counts[0])) or f"{counts} where {expected} are expected"
 
     @constraint
     def scales_in_range(op: Any) -> bool | str:

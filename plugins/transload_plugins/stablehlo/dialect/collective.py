@@ -1,0 +1,310 @@
+"""Collective ops: what processes of a grid compute together.
+
+How many replicas and partitions there are is not in a program, so that constraints which need it (that groups
+cover all processes) are checked when it runs.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from transload.ir.declare import CONSTANT, INT, AttributeKind, attribute, constraint, operand, region, result, variadic, variadic_result
+from transload.ir.types import TensorType, Type
+
+from ..attributes import CHANNEL
+from ..types import compatible, element_of, result_types, same_shape, same_type, shape_of, tensor
+from .base import STABLEHLO, results_fit, shape_error
+from .indexing import reduces, same_elements
+
+_operand, _result = operand, result  # the names are also those of operands
+PER_TENSOR = tensor("bifcq")
+FLAG = AttributeKind("present or not", lambda v: v is None or isinstance(v, bool))
+"""A unit attribute: present is true."""
+
+
+def channel_of(op: Any) -> int:
+    """The number of the op's channel, 0 where it has none."""
+    handle = op.channel_handle
+    return 0 if handle is None else int(handle.handle)
+
+
+def has_global_ids(op: Any) -> bool:
+    """Whether groups are of flattened process ids."""
+    return "use_global_device_ids" in op.attributes and op.attributes["use_global_device_ids"] is not False
+
+
+def groups_of(op: Any) -> list[list[int]]:
+    """The groups, without the -1 that fills up short ones."""
+    rows = op.attributes["replica_groups"].numpy().tolist()
+    return [[number for number in row if number != -1] for row in rows]
+
+
+def _group_size(op: Any) -> int:
+    shape = op.replica_groups.shape
+    return int(shape[1]) if len(shape) == 2 else 0
+
+
+class _Grouped:
+    replica_groups = attribute(CONSTANT, "groups of processes, a row each")
+    channel_handle = attribute(CHANNEL, "the channel", optional=True)
+
+    @constraint
+    def groups_are_unique(op: Any) -> bool:
+        """(is_unique(replica_groups)) no process is in two groups"""
+        flat = [number for row in groups_of(op) for number in row]
+        return len(set(flat)) == len(flat)
+
+    @constraint
+    def groups_are_numbers(op: Any) -> bool:
+        """(0 <= replica_groups) groups hold processes' numbers"""
+        return op.replica_groups.numpy().ndim == 2 and all(number >= 0 for row in groups_of(op) for number in row)
+
+
+class _Global(_Grouped):
+    use_global_device_ids = attribute(FLAG, "whether groups are of flattened process ids", optional=True)
+
+    @constraint
+    def global_ids_need_a_channel(op: Any) -> bool:
+        """(C4 to C6) with use_global_device_ids, the channel is positive"""
+        return not has_global_ids(op) or channel_of(op) > 0
+
+
+@STABLEHLO.op("all_gather")
+class AllGather(_Global):
+    """The tensors of all processes of a group, one behind the other."""
+
+    inputs = variadic("the tensors", PER_TENSOR)
+    outputs = variadic_result("those of all", PER_TENSOR)
+    all_gather_dim = attribute(INT, "the dimension along which they are joined")
+    traits = ("effects",)
+
+    @constraint
+    def c1(op: Any) -> bool:
+        """(C1) all_gather_dim is a dimension of the operands"""
+        return all(0 <= op.all_gather_dim < len(shape_of(value)) for value in op.operands)
+
+    @constraint
+    def c6(op: Any) -> bool | str:
+        """(C6) the results have the operands' types, with the dimension as many times as a group has processes"""
+        if len(op.operands) != len(op.results):
+            return f"{len(op.results)} results of {len(op.operands)} operands"
+        return results_fit(op)
+
+    def infer(op: Any) -> list[Type]:
+        d, count = op.attributes["all_gather_dim"], _group_size(op)
+        return [_scaled(op, value, {d: (count, 1)}) for value in op.operands]
+
+
+def _scaled(op: Any, value: Any, factors: dict[int, tuple[int, int]]) -> Type:
+    """The value's type with some sizes multiplied and divided."""
+    shape = list(shape_of(value))
+    for d, (times, parts) in factors.items():
+        size = shape[d] if 0 <= d < len(shape) else None
+        if size is not None and parts:
+            if size * times % parts:
+                raise shape_error(op, f"size {size} of dimension {d} is not divided by {parts}")
+            shape[d] = size * times // parts
+    return TensorType(tuple(shape), element_of(value))
+
+
+@STABLEHLO.op("all_reduce")
+class AllReduce(_Global):
+    """The tensors of all processes of a group combined by a function."""
+
+    inputs = variadic("the tensors", PER_TENSOR)
+    outputs = variadic_result("combined", PER_TENSOR)
+    computation = region("combines two elements into one")
+    traits = ("effects",)
+
+    @constraint
+    def c5(op: Any) -> bool | str:
+        """(C5) computation combines two scalars of the operands' element type, perhaps promoted, into one"""
+        for value in op.operands:
+            fits = reduces(op.computation, [element_of(value)])
+            if fits is not True:
+                return fits
+        return True
+
+    @constraint
+    def c6(op: Any) -> bool:
+        """(C6) the results have the shapes of the operands"""
+        return len(op.results) == len(op.operands) and all(
+            compatible(shape_of(a), shape_of(b)) for a, b in zip(op.operands, op.results, strict=True))
+
+    @constraint
+    def c7(op: Any) -> bool:
+        """(C7) the results have the element type that computation gives"""
+        return same_elements(op.results, result_types(op.computation) * len(op.results))
+
+    def infer(op: Any) -> list[Type]:
+        kinds = result_types(op.regions[0]) if op.regions else []
+        return [TensorType(shape_of(value), element_of(kinds[0]) if kinds else element_of(value)) for value in op.operands]
+
+
+@STABLEHLO.op("all_to_all")
+class AllToAll(_Grouped):
+    """Each process's tensors split into a part for each process of its group, and the parts one gets joined."""
+
+    inputs = variadic("the tensors", PER_TENSOR)
+    outputs = variadic_result("the joined parts", PER_TENSOR)
+    split_dimension = attribute(INT, "the dimension that is split")
+    concat_dimension = attribute(INT, "the dimension along which parts are joined")
+    split_count = attribute(INT, "how many parts")
+    traits = ("effects",)
+
+    @constraint
+    def c1(op: Any) -> bool:
+        """(C1) split_dimension is a dimension of the operands"""
+        return all(0 <= op.split_dimension < len(shape_of(value)) for value in op.operands)
+
+    @constraint
+    def c3(op: Any) -> bool:
+        """(C3) concat_dimension is a dimension of the operands"""
+        return all(0 <= op.concat_dimension < len(shape_of(value)) for value in op.operands)
+
+    @constraint
+    def c4(op: Any) -> bool:
+        """(C4) split_count is positive"""
+        return op.split_count > 0
+
+    @constraint
+    def c2(op: Any) -> bool:
+        """(C2) split_count divides the size of split_dimension"""
+        return op.split_count < 1 or all(
+            not 0 <= op.split_dimension < len(shape) or shape[op.split_dimension] is None or shape[op.split_dimension] % op.split_count == 0
+            for shape in map(shape_of, op.operands))
+
+    @constraint
+    def c8(op: Any) -> bool:
+        """(C8) a group has split_count processes"""
+        return _group_size(op) == op.split_count
+
+    @constraint
+    def c9(op: Any) -> bool | str:
+        """(C9) the results have the operands' types, with the one dimension divided and the other multiplied by split_count"""
+        if len(op.operands) != len(op.results):
+            return f"{len(op.results)} results of {len(op.operands)} operands"
+        return results_fit(op)
+
+    def infer(op: Any) -> list[Type]:
+        split, concat, count = op.attributes["split_dimension"], op.attributes["concat_dimension"], op.attributes["split_count"]
+        factors = {} if split == concat else {split: (1, count), concat: (count, 1)}
+        return [_scaled(op, value, factors) for value in op.operands]
+
+
+@STABLEHLO.op("collective_broadcast")
+class CollectiveBroadcast(_Grouped):
+    """The tensor of the first process of a group; zero in processes of no group."""
+
+    operand = _operand("the tensor", PER_TENSOR)
+    result = _result("the first one's", PER_TENSOR)
+    traits = ("effects",)
+
+    @constraint
+    def c3(op: Any) -> bool | str:
+        """(C3) operand and result have the same type"""
+        return same_type(op.operands[0], op.result)
+
+    def infer(op: Any) -> Type:
+        return op.operands[0].type
+
+
+@STABLEHLO.op("collective_permute")
+class CollectivePermute:
+    """The tensor of the process that is paired as this one's source; zero where none is."""
+
+    operand = _operand("the tensor", PER_TENSOR)
+    result = _result("the source's", PER_TENSOR)
+    source_target_pairs = attribute(CONSTANT, "pairs of processes, a row each")
+    channel_handle = attribute(CHANNEL, "the channel", optional=True)
+    traits = ("effects",)
+
+    @constraint
+    def c1(op: Any) -> bool:
+        """(C1) source_target_pairs has two columns"""
+        return len(op.source_target_pairs.shape) == 2 and op.source_target_pairs.shape[1] == 2
+
+    @constraint
+    def c2(op: Any) -> bool:
+        """(C2) no process is a source twice"""
+        column = op.source_target_pairs.numpy()[:, 0].tolist()
+        return len(set(column)) == len(column)
+
+    @constraint
+    def c3(op: Any) -> bool:
+        """(C3) no process is a target twice"""
+        column = op.source_target_pairs.numpy()[:, 1].tolist()
+        return len(set(column)) == len(column)
+
+    @constraint
+    def c4(op: Any) -> bool:
+        """(C4) source_target_pairs holds processes' numbers"""
+        return bool((op.source_target_pairs.numpy() >= 0).all())
+
+    @constraint
+    def c5(op: Any) -> bool | str:
+        """(C5) operand and result have the same type"""
+        return same_type(op.operands[0], op.result)
+
+    def infer(op: Any) -> Type:
+        return op.operands[0].type
+
+
+@STABLEHLO.op("reduce_scatter")
+class ReduceScatter(_Global):
+    """The tensors of all processes of a group combined by a function, of which each process gets a part."""
+
+    operand = _operand("the tensor", PER_TENSOR)
+    result = _result("a part of the combined ones", PER_TENSOR)
+    scatter_dimension = attribute(INT, "the dimension that is split")
+    computation = region("combines two elements into one")
+    traits = ("effects",)
+
+    @constraint
+    def c2(op: Any) -> bool:
+        """(C2) scatter_dimension is a dimension of the operand"""
+        return 0 <= op.scatter_dimension < len(shape_of(op.operands[0]))
+
+    @constraint
+    def c1(op: Any) -> bool:
+        """(C1) the number of processes in a group divides the size of scatter_dimension"""
+        shape, count = shape_of(op.operands[0]), _group_size(op)
+        d = op.scatter_dimension
+        return not 0 <= d < len(shape) or shape[d] is None or (count > 0 and shape[d] % count == 0)
+
+    @constraint
+    def c7(op: Any) -> bool | str:
+        """(C7) computation combines two scalars of the operand's element type, perhaps promoted, into one"""
+        return reduces(op.computation, [element_of(op.operands[0])])
+
+    @constraint
+    def c8(op: Any) -> bool | str:
+        """(C8) the result has the operand's shape, with the dimension divided by the number of processes in a group"""
+        return results_fit(op)
+
+    @constraint
+    def c9(op: Any) -> bool:
+        """(C9) the result has the element type that computation gives"""
+        return same_elements(op.results, result_types(op.computation))
+
+    def infer(op: Any) -> Type:
+        shape = _scaled(op, op.operands[0], {op.attributes["scatter_dimension"]: (1, _group_size(op))})
+        kinds = result_types(op.regions[0]) if op.regions else [shape]
+        return TensorType(shape_of(shape), element_of(kinds[0]))
+
+
+@STABLEHLO.op("cross-replica-sum")
+class CrossReplicaSum(_Grouped):
+    """The sum of the tensors of a group's replicas (deprecated: all_reduce)."""
+
+    operand = _operand("the tensor", PER_TENSOR)
+    result = _result("the sum", PER_TENSOR)
+    traits = ("effects",)
+
+    @constraint
+    def shapes(op: Any) -> bool | str:
+        """operand and result have the same shape"""
+        return same_shape(op.operands[0], op.result)
+
+    def infer(op: Any) -> Type:
+        return op.operands[0].type

@@ -1,0 +1,407 @@
+"""Control flow, tokens and tuples, calls to what lies outside, and where a program runs."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from transload.ir.attributes import Symbol
+from transload.ir.declare import (
+    BOOLEAN,
+    DICT,
+    INT32,
+    LIST,
+    STRING,
+    SYMBOL,
+    AttributeKind,
+    attribute,
+    constraint,
+    operand,
+    region,
+    result,
+    variadic,
+    variadic_result,
+)
+from transload.ir.types import BOOL, I32, UI32, FunctionType, TensorType, TupleType, Type
+
+from ..attributes import CHANNEL, CUSTOM_CALL_API
+from ..types import ANY_VALUE, TENSOR_OR_TOKEN, TOKEN, TOKEN_TYPE, TUPLE, function_types, result_types, same_type, tensor
+from .base import STABLEHLO
+
+_operand, _result = operand, result  # the names are also those of operands
+
+
+def same_types(a: Any, b: Any) -> bool:
+    """Whether two lists of values or types have the same types, in order."""
+    return len(a) == len(b) and all(same_type(x, y) is True for x, y in zip(a, b, strict=True))
+
+
+# --- control flow
+
+
+@STABLEHLO.op("return")
+class Return:
+    """Ends a region; its operands are the region's results."""
+
+    values = variadic("the results", ANY_VALUE)
+    traits = ("terminator",)
+
+
+@STABLEHLO.op("if")
+class If:
+    """The results of one of two functions."""
+
+    pred = _operand("which one", tensor(rank=0, element=BOOL))
+    outputs = variadic_result("the function's results", TENSOR_OR_TOKEN)
+    true_branch = region("where it holds")
+    false_branch = region("where it does not")
+
+    @constraint
+    def c1(op: Any) -> bool:
+        """(C1) neither branch takes arguments"""
+        return not op.true_branch.block.arguments and not op.false_branch.block.arguments
+
+    @constraint
+    def c2(op: Any) -> bool:
+        """(C2) both branches give the same types"""
+        return same_types(result_types(op.true_branch), result_types(op.false_branch))
+
+    @constraint
+    def c3(op: Any) -> bool:
+        """(C3) the results have the types that true_branch gives"""
+        return same_types(op.results, result_types(op.true_branch))
+
+    def infer(op: Any) -> list[Type]:
+        return result_types(op.regions[0])
+
+
+@STABLEHLO.op("case")
+class Case:
+    """The results of one of several functions; of the last for an index that is none of them."""
+
+    index = _operand("which one", tensor(rank=0, element=I32))
+    outputs = variadic_result("the function's results", TENSOR_OR_TOKEN)
+    branches = region("the functions", variadic=True)
+
+    @constraint
+    def c1(op: Any) -> bool:
+        """(C1) there is a branch"""
+        return len(op.branches) > 0
+
+    @constraint
+    def c2(op: Any) -> bool:
+        """(C2) no branch takes arguments"""
+        return not any(branch.block.arguments for branch in op.branches)
+
+    @constraint
+    def c3(op: Any) -> bool:
+        """(C3) all branches give the same types"""
+        return all(same_types(result_types(op.branches[0]), result_types(branch)) for branch in op.branches)
+
+    @constraint
+    def c4(op: Any) -> bool:
+        """(C4) the results have the types that the branches give"""
+        return not op.branches or same_types(op.results, result_types(op.branches[0]))
+
+    def infer(op: Any) -> list[Type]:
+        return result_types(op.regions[0])
+
+
+@STABLEHLO.op("while")
+class While:
+    """A function repeated on its results while another one holds for them."""
+
+    inputs = variadic("the first arguments", ANY_VALUE)
+    outputs = variadic_result("the last results", ANY_VALUE)
+    cond = region("whether to go on")
+    body = region("the next arguments")
+
+    @constraint
+    def c1(op: Any) -> bool:
+        """(C1) cond takes the operands' types and gives an i1"""
+        inputs, outputs = function_types(op.cond)
+        return same_types(inputs, op.operands) and outputs == [TensorType((), BOOL)]
+
+    @constraint
+    def c2(op: Any) -> bool:
+        """(C2) body takes the operands' types and gives the same"""
+        inputs, outputs = function_types(op.body)
+        return same_types(inputs, op.operands) and same_types(outputs, op.operands)
+
+    @constraint
+    def c3(op: Any) -> bool:
+        """(C3) the results have the operands' types"""
+        return same_types(op.results, op.operands)
+
+    def infer(op: Any) -> list[Type]:
+        return [value.type for value in op.operands]
+
+
+# --- tokens and tuples
+
+
+@STABLEHLO.op("after_all")
+class AfterAll:
+    """A token that comes after others."""
+
+    inputs = variadic("the tokens", TOKEN)
+    result = _result("a token", TOKEN)
+
+    def infer(op: Any) -> Type:
+        return TOKEN_TYPE
+
+
+@STABLEHLO.op("create_token")
+class CreateToken:
+    """A token (deprecated: after_all of nothing)."""
+
+    output = _result("a token", TOKEN)
+
+    def infer(op: Any) -> Type:
+        return TOKEN_TYPE
+
+
+@STABLEHLO.op("optimization_barrier")
+class OptimizationBarrier:
+    """The operands, not to be moved across by a compiler."""
+
+    inputs = variadic("the values", ANY_VALUE)
+    outputs = variadic_result("the same", ANY_VALUE)
+
+    @constraint
+    def c1(op: Any) -> bool:
+        """(C1) operands and results have the same types"""
+        return same_types(op.operands, op.results)
+
+    def infer(op: Any) -> list[Type]:
+        return [value.type for value in op.operands]
+
+
+@STABLEHLO.op("tuple")
+class Tuple:
+    """Values as one."""
+
+    val = variadic("the values", ANY_VALUE)
+    result = _result("the tuple", TUPLE)
+
+    @constraint
+    def c1(op: Any) -> bool:
+        """(C1) the result is a tuple of the operands' types"""
+        return same_types(op.operands, op.result.type.types)
+
+    def infer(op: Any) -> Type:
+        return TupleType(tuple(value.type for value in op.operands))
+
+
+@STABLEHLO.op("get_tuple_element")
+class GetTupleElement:
+    """One value of a tuple."""
+
+    operand = _operand("the tuple", TUPLE)
+    result = _result("the value", ANY_VALUE)
+    index = attribute(INT32, "which one")
+
+    @constraint
+    def c1(op: Any) -> bool:
+        """(C1) index is below the tuple's size"""
+        return 0 <= op.attributes["index"] < len(op.operands[0].type.types)
+
+    @constraint
+    def c2(op: Any) -> bool:
+        """(C2) the result has the type of that element"""
+        index, types = op.attributes["index"], op.operands[0].type.types
+        return not 0 <= index < len(types) or same_type(types[index], op.result.type) is True
+
+    def infer(op: Any) -> Type:
+        return op.operands[0].type.types[op.attributes["index"]]
+
+
+# --- calls
+
+
+_BACKEND_CONFIG = AttributeKind("string or dictionary", lambda v: isinstance(v, str | dict))
+
+
+@STABLEHLO.op("custom_call")
+class CustomCall:
+    """An operation that only an implementation knows, kept as it is; a plugin can claim it by its name."""
+
+    inputs = variadic("the operands", ANY_VALUE)
+    outputs = variadic_result("the results", ANY_VALUE)
+    call_target_name = attribute(STRING, "its name")
+    has_side_effect = attribute(BOOLEAN, "whether it must not be left out", default=False)
+    backend_config = attribute(_BACKEND_CONFIG, "what the implementation is told", optional=True)
+    api_version = attribute(CUSTOM_CALL_API, "how it is called", default=1)
+    called_computations = attribute(LIST, "functions that it calls", default=lambda op: [])
+    operand_layouts = attribute(LIST, "in what order the operands' dimensions lie in memory", optional=True)
+    result_layouts = attribute(LIST, "in what order the results' dimensions lie in memory", optional=True)
+    output_operand_aliases = attribute(LIST, "results that may share memory with operands", optional=True)
+    traits = ("effects",)
+
+    @constraint
+    def i6(op: Any) -> bool:
+        """(I6) called_computations are names of functions"""
+        return all(isinstance(name, Symbol) for name in op.called_computations)
+
+
+_NAMESPACED = re.compile(r"[a-zA-Z][a-zA-Z0-9_]*([.][a-zA-Z0-9_$]+)+").fullmatch
+
+
+def function_called(op: Any, name: str) -> Any:
+    """The function of that name beside the one that `op` is in, or None."""
+    outer = op.parent_op
+    while outer is not None:
+        for region_ in outer.regions:
+            for block in region_.blocks:
+                for other in block:
+                    if other.name == "func.func" and other.attributes.get("sym_name") == name:
+                        return other
+        outer = outer.parent_op
+    return None
+
+
+@STABLEHLO.op("composite")
+class Composite:
+    """An operation made of others: what it computes is a function of the module, its decomposition."""
+
+    inputs = variadic("the operands", ANY_VALUE)
+    outputs = variadic_result("the results", ANY_VALUE)
+    name = attribute(STRING, "its name, with a namespace")
+    composite_attributes = attribute(DICT, "its attributes", default=lambda op: {})
+    decomposition = attribute(SYMBOL, "the function that it means")
+    version = attribute(INT32, "which version of its meaning", default=0)
+
+    @constraint
+    def c1(op: Any) -> bool:
+        """(C1) name is one with a namespace, `space.name`"""
+        return _NAMESPACED(op.attributes["name"]) is not None
+
+    @constraint
+    def c2(op: Any) -> bool | str:
+        """(C2) decomposition is a function of the module"""
+        return op.parent is None or function_called(op, op.decomposition) is not None or f"there is no @{op.decomposition}"
+
+    @constraint
+    def c3(op: Any) -> bool:
+        """(C3) the operands have the types that decomposition takes"""
+        callee = function_called(op, op.decomposition)
+        type_ = callee.attributes.get("function_type") if callee is not None else None
+        return not isinstance(type_, FunctionType) or same_types(op.operands, type_.inputs)
+
+    @constraint
+    def c4(op: Any) -> bool:
+        """(C4) the results have the types that decomposition gives"""
+        callee = function_called(op, op.decomposition)
+        type_ = callee.attributes.get("function_type") if callee is not None else None
+        return not isinstance(type_, FunctionType) or same_types(op.results, type_.results)
+
+
+# --- what comes from outside and goes there
+
+
+class _Incoming:
+    """Results that come from outside: tensors, then a token."""
+
+    @constraint
+    def there_are_results(op: Any) -> bool:
+        """(C1 of infeed, C2 of recv) there is a result"""
+        return len(op.results) > 0
+
+    @constraint
+    def payload(op: Any) -> bool:
+        """(C2 of infeed, C3 of recv) all results but the last are tensors"""
+        return all(isinstance(value.type, TensorType) for value in op.results[:-1])
+
+    @constraint
+    def token_is_last(op: Any) -> bool:
+        """(C3 of infeed, C4 of recv) the last result is a token"""
+        return not op.results or op.results[-1].type == TOKEN_TYPE
+
+
+@STABLEHLO.op("infeed")
+class Infeed(_Incoming):
+    """Tensors read from the infeed of the process."""
+
+    token = _operand("what comes before", TOKEN)
+    outputs = variadic_result("the tensors, and a token", TENSOR_OR_TOKEN)
+    infeed_config = attribute(STRING, "what the implementation is told", default="")
+    layout = attribute(LIST, "in what order dimensions lie in memory", optional=True)
+    traits = ("effects",)
+
+
+@STABLEHLO.op("outfeed")
+class Outfeed:
+    """Tensors written to the outfeed of the process."""
+
+    inputs = variadic("the tensors", TENSOR_OR_TOKEN)
+    token = _operand("what comes before", TOKEN)
+    result = _result("a token", TOKEN)
+    outfeed_config = attribute(STRING, "what the implementation is told", default="")
+    traits = ("effects",)
+
+    def infer(op: Any) -> Type:
+        return TOKEN_TYPE
+
+
+def _channel_type(op: Any, host: int) -> bool | str:
+    wanted = host if op.is_host_transfer else 1
+    return op.channel_handle.type == wanted or f"channel type {op.channel_handle.type}, not {wanted}"
+
+
+@STABLEHLO.op("send")
+class Send:
+    """Tensors sent through a channel."""
+
+    inputs = variadic("the tensors", TENSOR_OR_TOKEN)
+    token = _operand("what comes before", TOKEN)
+    result = _result("a token", TOKEN)
+    channel_handle = attribute(CHANNEL, "the channel, and where it leads")
+    is_host_transfer = attribute(BOOLEAN, "whether it leads to the host", default=False)
+    source_target_pairs = attribute(AttributeKind("constant", lambda v: v is not None), "between which processes", optional=True)
+    traits = ("effects",)
+
+    @constraint
+    def c1(op: Any) -> bool | str:
+        """(C1) the channel leads to the host (type 2) if is_host_transfer, and between devices (type 1) otherwise"""
+        return _channel_type(op, 2)
+
+    def infer(op: Any) -> Type:
+        return TOKEN_TYPE
+
+
+@STABLEHLO.op("recv")
+class Recv(_Incoming):
+    """Tensors received from a channel."""
+
+    token = _operand("what comes before", TOKEN)
+    outputs = variadic_result("the tensors, and a token", TENSOR_OR_TOKEN)
+    channel_handle = attribute(CHANNEL, "the channel, and where it comes from")
+    is_host_transfer = attribute(BOOLEAN, "whether it comes from the host", default=False)
+    source_target_pairs = attribute(AttributeKind("constant", lambda v: v is not None), "between which processes", optional=True)
+    traits = ("effects",)
+
+    @constraint
+    def c1(op: Any) -> bool | str:
+        """(C1) the channel comes from the host (type 3) if is_host_transfer, and from a device (type 1) otherwise"""
+        return _channel_type(op, 3)
+
+
+# --- where the program runs
+
+
+class _ProcessId:
+    result = _result("the number", tensor(rank=0, element=UI32))
+    traits = ("random",)
+
+    def infer(op: Any) -> Type:
+        return TensorType((), UI32)
+
+
+@STABLEHLO.op("replica_id")
+class ReplicaId(_ProcessId):
+    """The replica that this process is."""
+
+
+@STABLEHLO.op("partition_id")
+class PartitionId(_ProcessId):
+    """The partition that this process is."""
