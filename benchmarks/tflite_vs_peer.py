@@ -19,11 +19,10 @@ from __future__ import annotations
 
 import argparse
 import json
-import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -32,8 +31,8 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-SECONDS = 600
-"""After which a tool is stopped."""
+from peer import HELP, best, convert_by_peer, model_name, run_step, without_dynamic_sizes
+
 GOOD_COSINE, GOOD_STEPS = 0.9999, 1
 CONVERTERS = {"ours": "ours", "peer": "peer", "helped": "peer, helped"}
 
@@ -62,51 +61,24 @@ def main() -> None:
 
 def measure(path: Path, seed: int = 0) -> dict[str, Any]:
     """One row: the model, what LiteRT says, and for both converters what became of it."""
-    row: dict[str, Any] = {"model": path.parent.name if path.parent.name != "tflite" else path.stem}
+    row: dict[str, Any] = {"model": model_name(path)}
     with TemporaryDirectory() as folder:
         work = Path(folder)
         inputs, reference = work / "inputs.npz", work / "reference.npz"
-        row["source"] = run_step("inputs", path, inputs, seed=seed)
-        row["litert"] = run_step("litert", path, inputs, reference) if inputs.exists() else {"error": "no inputs"}
+        row["source"] = run_step(__file__, "inputs", path, inputs, options=["--seed", str(seed)])
+        row["litert"] = run_step(__file__, "litert", path, inputs, reference) if inputs.exists() else {"error": "no inputs"}
         static = work / "static.tflite"
         static.write_bytes(without_dynamic_sizes(path.read_bytes()))
         for who in CONVERTERS:
-            row[who] = run_step(who, static if who == "helped" else path, work / f"{who}.tosa")
+            row[who] = run_step(__file__, who, static if who == "helped" else path, work / f"{who}.tosa")
             if (work / f"{who}.tosa").exists():
                 outputs = work / f"{who}.npz"
-                row[who]["reference_model"] = run_step("model", work / f"{who}.tosa", inputs, outputs)
+                row[who]["reference_model"] = run_step(__file__, "model", work / f"{who}.tosa", inputs, outputs)
                 if outputs.exists() and reference.exists():
                     row[who]["outputs"] = compare(load(reference), load(outputs))
         if not reference.exists() and (work / "ours.npz").exists() and (work / "helped.npz").exists():
             row["agreement"] = compare(load(work / "helped.npz"), load(work / "ours.npz"))
     return row
-
-
-def without_dynamic_sizes(content: bytes) -> bytes:
-    """The model with every `shape_signature` overwritten by the shape that goes with it."""
-    import tflite
-
-    data = bytearray(content)
-    model = tflite.Model.GetRootAsModel(data, 0)
-    for graph in map(model.Subgraphs, range(model.SubgraphsLength())):
-        for tensor in map(graph.Tensors, range(graph.TensorsLength())):
-            if not tensor.ShapeSignatureIsNone() and tensor.ShapeSignatureLength() == tensor.ShapeLength():
-                tensor.ShapeSignatureAsNumpy()[:] = tensor.ShapeAsNumpy()
-    return bytes(data)
-
-
-def run_step(name: str, *paths: Path, seed: int | None = None) -> dict[str, Any]:
-    """Run one step of this program in a process of its own; what it printed last, or how it ended."""
-    command = [sys.executable, __file__, *(("--seed", str(seed)) if seed is not None else ()), "--step", name, *map(str, paths)]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
-    except subprocess.TimeoutExpired:
-        return {"error": f"stopped after {SECONDS} s"}
-    lines = done.stdout.strip().splitlines()
-    if done.returncode == 0 and lines:
-        return json.loads(lines[-1])
-    said = [line for line in done.stderr.strip().splitlines() if line.strip()]
-    return {"error": said[-1][:300] if said else f"ended with {done.returncode}"}
 
 
 def load(path: Path) -> list[np.ndarray]:
@@ -189,45 +161,14 @@ def step_ours(path: Path, out: Path) -> None:
     print(json.dumps({"ms": seconds * 1e3, "ops": sum(op_counts(module).values())}))
 
 
+def step_peer(path: Path, out: Path) -> None:
+    """The peer as it comes."""
+    print(json.dumps(convert_by_peer(path, out)))
+
+
 def step_helped(path: Path, out: Path) -> None:
     """The peer with help, see above."""
-    step_peer(path, out, "--tosa-convert-integer-type-to-signless")
-
-
-def step_peer(path: Path, out: Path, *passes: str) -> None:
-    """The peer: `.tflite` to MLIR, timed; then `tosa-opt` to `.tosa`, not timed."""
-    from tosa_converter_for_tflite import TosaConverterOutputFormat, tflite_flatbuffer_to_tosa_mlir
-
-    code, text = out.with_suffix(".mlirbc"), out.with_suffix(".mlir")
-    _, seconds = best(lambda: tflite_flatbuffer_to_tosa_mlir(str(path), str(code)))
-    tflite_flatbuffer_to_tosa_mlir(str(path), str(text), output_format=TosaConverterOutputFormat.Text)
-    counts = mlir_ops(text.read_text(errors="replace"))
-    result = {
-        "ms": seconds * 1e3,
-        "ops": sum(n for name, n in counts.items() if name.startswith("tosa.") and "const" not in name),
-        "left": {
-            name: n for name, n in counts.items() if name == "tosa.custom" or (name.startswith("tfl.") and "const" not in name)
-        },
-    }
-    tool = Path(sys.executable).with_name("tosa-opt")
-    command = [str(tool), str(code), *passes, f"--tosa-serialize=tosa-flatbuffer-filename={out}", "-o", "/dev/null"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
-    if done.returncode:
-        said = [line for line in done.stderr.splitlines() if line.strip()] or [f"tosa-opt ended with {done.returncode}"]
-        result["error"] = next((line.partition("error: ")[2] for line in said if "error: " in line), said[0])[:200]
-        out.unlink(missing_ok=True)
-    print(json.dumps(result))
-
-
-def mlir_ops(text: str) -> Counter[str]:
-    """How often each op occurs in MLIR text: the word behind `=` or at the start of a line."""
-    counts: Counter[str] = Counter()
-    for line in text.splitlines():
-        words = line.partition(" = ")[2] if line.lstrip().startswith("%") else line
-        word = words.lstrip().partition(" ")[0].partition("(")[0].strip('"')
-        if word.startswith(("tosa.", "tfl.")):
-            counts[word] += 1
-    return counts
+    print(json.dumps(convert_by_peer(path, out, HELP)))
 
 
 def step_model(tosa: Path, inputs: Path, out: Path) -> None:
@@ -242,16 +183,6 @@ def step_model(tosa: Path, inputs: Path, out: Path) -> None:
         raise SystemExit(f"the reference model says {status}")
     np.savez(out, **{f"{index:04}": array for index, array in enumerate(outputs)})
     print(json.dumps({"s": time.perf_counter() - start}))
-
-
-def best(work: Callable[[], Any], times: int = 3) -> tuple[Any, float]:
-    """What `work` gives, and the least time that it took."""
-    taken = []
-    for _ in range(times):
-        start = time.perf_counter()
-        result = work()
-        taken.append(time.perf_counter() - start)
-    return result, min(taken)
 
 
 STEPS = {

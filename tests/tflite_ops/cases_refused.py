@@ -14,9 +14,9 @@ UNSUPPORTED: dict[str, str] = {
     "HASHTABLE": _STRINGS, "HASHTABLE_FIND": _STRINGS, "HASHTABLE_IMPORT": _STRINGS, "HASHTABLE_SIZE": _STRINGS, "HASHTABLE_LOOKUP": _STRINGS,
     "LSH_PROJECTION": _STRINGS, "SKIP_GRAM": _STRINGS, "EMBEDDING_LOOKUP_SPARSE": _STRINGS, "CONCAT_EMBEDDINGS": _STRINGS,
     "DENSIFY": "sparse tensors", "DELEGATE": "compiled for a delegate",
-    "PLACEHOLDER_FOR_GREATER_OP_CODES": _NONE, "REDUCE_WINDOW": _NONE, "STABLEHLO_CONVOLUTION": _NONE, "STABLEHLO_CUSTOM_CALL": _NONE,
+    "REDUCE_WINDOW": _NONE, "STABLEHLO_CONVOLUTION": _NONE, "STABLEHLO_CUSTOM_CALL": _NONE,
     "STABLEHLO_REDUCE": _NONE, "STABLEHLO_REDUCE_WINDOW": _NONE, "STABLEHLO_SCATTER": _NONE, "STABLEHLO_GATHER": _NONE,
-    "STABLEHLO_DYNAMIC_SLICE": _NONE, "STABLEHLO_DYNAMIC_UPDATE_SLICE": _NONE, "STABLEHLO_SORT": _NONE, "STABLEHLO_WHILE": _NONE,
+    "STABLEHLO_DYNAMIC_SLICE": _NONE, "STABLEHLO_DYNAMIC_UPDATE_SLICE": _NONE, "STABLEHLO_SORT": _NONE, "STABLEHLO_WHILE": _NONE, "STABLEHLO_CASE": _NONE,
 }
 """Operators of the schema that have no conversion -> what the error says."""
 
@@ -35,5 +35,3 @@ FORMS: list[tuple[str, Case]] = [(why, case) for why, made in (
     ("to one place twice", cases("SCATTER_ND", i32(2, 1, data=[[1], [1]]), x(2), axes(4), formats="u8", result=x(4))),
 ) for case in made]
 """Forms of operators that are converted otherwise -> what the error says."""
-
-OPERATORS = [(why, case) for op, why in UNSUPPORTED.items() for case in cases(op, x(4), result=x(4))]

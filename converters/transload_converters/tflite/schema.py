@@ -23,7 +23,6 @@ from transload.errors import UsageError
 
 try:
     from flatbuffers import number_types
-    from tflite.BuiltinOperator import BuiltinOperator
     from tflite.BuiltinOptions import BuiltinOptions
     from tflite.BuiltinOptions2 import BuiltinOptions2
 except ModuleNotFoundError as error:
@@ -142,10 +141,10 @@ def operator_code(name: str) -> int:
 
     Raises `ValueError` where the installed schema has no such operator.
     """
-    code = getattr(BuiltinOperator, name, None)
-    if not isinstance(code, int):
-        raise ValueError(f"the TFLite schema has no builtin operator {name!r}")
-    return code
+    for code, operator in operators().items():
+        if operator == name:
+            return code
+    raise ValueError(f"the TFLite schema has no builtin operator {name!r}")
 
 
 @functools.cache

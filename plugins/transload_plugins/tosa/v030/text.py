@@ -168,7 +168,8 @@ def from_mlir(module: Module, name: str = "<text>") -> None:
             _take_zero_points(kind, attributes)
             _FROM_MLIR.get(kind, lambda op, attributes: None)(op, attributes)
             for key in _LISTS & attributes.keys():
-                attributes[key] = _integers(attributes[key])
+                if not isinstance(attributes[key], DenseArray):  # floats, made so by `resize`
+                    attributes[key] = _integers(attributes[key])
             op.attributes = attributes
             op.name = f"tosa030.{kind}"
         except _Unlike as error:
@@ -200,6 +201,7 @@ def _take_zero_points(name: str, attributes: dict[str, Any]) -> None:
 
 
 def _integers(value: Any) -> tuple[int, ...]:
+    """A list of integers, however it was written."""
     if isinstance(value, Dense):
         value = value.numpy().reshape(-1).tolist()
     if not isinstance(value, list | tuple) or not all(isinstance(item, int) for item in value):
