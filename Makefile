@@ -9,6 +9,9 @@ STAMP := $(VENV)/.installed
 JUDGES := tosa-tools==2026.8.0
 JUDGES_NEED := jsonschema semver
 
+# The test processes share the cores; threads of their own would only fight for them.
+export OPENBLAS_NUM_THREADS ?= 1
+
 .PHONY: help venv demo test test-fast lint types docs bench clean
 
 help:
@@ -28,8 +31,8 @@ demo: $(STAMP)
 	$(BIN)/transload convert examples/digits/digits_int8.tflite --target ethos-u85-256 -o build/demo/ethos-u85
 	$(BIN)/transload convert examples/digits/digits_int8.tflite --target tosa -o build/demo/tosa
 
-## make test       lint, types, import contracts and the whole test suite
-test: $(STAMP) lint types
+## make test       lint, types, import contracts, the documentation and the whole test suite
+test: $(STAMP) lint types docs
 	$(BIN)/python -m pytest -n 2 --dist loadfile --cov --cov-report=term:skip-covered
 
 ## make test-fast  the tests that need no real models, without coverage

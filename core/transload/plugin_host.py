@@ -199,9 +199,10 @@ class Host:
         if name in there:
             return there[name]
         guess = nearest(name, there)
+        listing = kind if kind in ("targets", "passes") else "plugins"
         raise UsageError(
             f"no {kind.removesuffix('s') if kind != 'passes' else 'pass'} is called {name!r}",
-            hint=(f"did you mean {guess!r}? " if guess else "") + f"`transload plugins` lists all {len(there)}",
+            hint=(f"did you mean {guess!r}? " if guess else "") + f"`transload {listing}` lists all {len(there)}",
         )
 
     def table(self, conversion: str) -> Any:

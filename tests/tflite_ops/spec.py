@@ -12,7 +12,7 @@ second one with a quantization of its own, `y` a result, `p` one between 0 and 1
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -66,7 +66,11 @@ class Tensor:
         sizes += "to" + "x".join(map(str, self.fed)) if self.fed else ""
         if self.data is None:
             return sizes
-        return f"{sizes}c" if isinstance(self.data, str) or np.size(self.data) > 6 else str(np.asarray(self.data).tolist()).replace(" ", "")
+        return f"{sizes}c" if isinstance(self.data, str) or np.size(self.data) > 6 else _short(np.asarray(self.data).tolist())
+
+
+def _short(value: Any) -> str:
+    return str(value).replace(" ", "").replace("[", "(").replace("]", ")")
 
 
 def _role(name: str, **fixed: Any) -> Callable[..., Tensor]:
@@ -157,11 +161,11 @@ class Case:
 
     def __str__(self) -> str:
         tensors = ",".join("none" if tensor is None else str(tensor) for tensor in self.inputs[:6])
-        options = [str(value).replace(" ", "") if isinstance(value, str | list | tuple) else f"{key}={value}" for key, value in self.options.items()]
-        return "-".join(filter(None, [self.op, self.format, self.note, tensors, *options])).replace("[", "(").replace("]", ")")
+        options = [_short(value) if isinstance(value, str | list | tuple) else f"{key}={value}" for key, value in self.options.items()]
+        return "-".join(filter(None, [self.op, self.format, self.note, tensors, *options]))
 
 
-class each(tuple):  # noqa: N801  # reads as a word in the lines of cases
+class each(tuple):
     """Values of which each makes a case of its own."""
 
     def __new__(cls, *values: Any) -> each:
@@ -173,23 +177,23 @@ def _choices(value: Any) -> Sequence[Any]:
 
 
 def cases(
-    op: str, *inputs: Any, formats: str = "f32", result: Any = None, results: Sequence[Tensor] | None = None,
-    version: int = 1, note: str = "", custom: bytes | None = None, model: Callable[..., Any] | None = None, expect: Callable[..., Any] | None = None,
-    **options: Any,
+    operators: str, *inputs: Any, formats: str = "f32", on: Sequence[tuple[Any, ...]] = (), ways: Sequence[dict[str, Any]] = ({},),
+    result: Any = None, results: Sequence[Tensor] | None = None, **more: Any,
 ) -> list[Case]:
-    """All combinations of the formats (names in one text) and of what is given as `each(...)`.
+    """All combinations of the operators and the formats (names in one text) and of what is given as `each(...)`.
 
-    The operator has one result, of the role `y` unless `result` says otherwise, or those of `results`.
+    `on` holds tuples of inputs, `ways` sets of options, of which each makes cases of its own. The operator has one
+    result, of the role `y` unless `result` says otherwise, or those of `results`. What else is given are members
+    of `Case` (`version`, `note`, `custom`, `model`, `expect`) and options by their names in the schema.
     """
-
-    def combinations() -> Iterator[Case]:
-        names = list(options)
-        for values in itertools.product(
-            formats.split(), *map(_choices, inputs), *map(_choices, options.values()), _choices(result if result is not None else y()),
+    members = {name: more.pop(name) for name in ("version", "note", "custom", "model", "expect") if name in more}
+    made = []
+    for operator, operands, way in itertools.product(operators.split(), on or (inputs,), ways):
+        options = {**way, **more}
+        for format_, given, values, single in itertools.product(
+            formats.split(), itertools.product(*map(_choices, operands)), itertools.product(*map(_choices, options.values())),
+            _choices(y() if result is None else result),
         ):
-            chosen = values[1 : 1 + len(inputs)]
-            given = dict(zip(names, values[1 + len(inputs) : -1], strict=True))
-            made = tuple(results) if results is not None else (values[-1],)
-            yield Case(op, values[0], chosen, made, given, version, note, custom, model, expect)
-
-    return list(combinations())
+            outputs = (single,) if results is None else tuple(results)
+            made.append(Case(operator, format_, given, outputs, dict(zip(options, values, strict=True)), **members))
+    return made

@@ -160,10 +160,12 @@ def _weighted(op: str, types: Any, x_shape: Any, w_shape: Any, channels: int, at
     operands = [
         numbers(dtype, *x_shape), Const(numbers(w_dtype, *w_shape, low=low, high=high), w_element),
         Const(numbers(b_dtype, channels, low=-5000, high=5000), b_element)]
-    # A cast of f16 to f32, which 1.0 needs for sums in f32, does not exist in 0.30.
+    # A cast of f16 to f32, which 1.0 needs for sums in f32, does not exist in 0.30; nor a rescale of rank 5, by
+    # which the test hands out i48.
+    back = dtype in (np.int8, np.float32) or (dtype == np.int16 and op != "conv3d")
     return Case(
         op, operands, {**attributes, "input_zp": input_zp, "weight_zp": weight_zp}, element,
-        f"{w_element or ''}{element or ''}{note}", back=dtype in (np.int8, np.int16, np.float32))
+        f"{w_element or ''}{element or ''}{note}", back=back)
 
 
 def products() -> Iterator[Case]:

@@ -16,7 +16,7 @@ from ..convert_model import Artifact, convert, target_options
 from ..errors import TransloadError, merge_findings
 from ..ir import Module, QuantType, TensorType, input_names, output_names
 from .arguments import parse_inputs, parse_options, read_arrays, write_arrays
-from .show import bytes_text, console, number, seconds_text, show_finding, table
+from .show import bytes_text, console, number, seconds_text, short_name, show_finding, table
 
 __all__ = ["compare_command", "convert_command", "inspect_command", "opt_command", "run_command"]
 
@@ -147,7 +147,7 @@ def _report_value(value: Any) -> str:
 def _metric_rows(tensors: Sequence[Any]) -> list[tuple[str, ...]]:
     return [
         (
-            t.name,
+            short_name(t.name),
             t.dtype,
             "x".join(map(str, t.shape)) or "scalar",
             number(t.metrics["cos"]),
@@ -156,7 +156,7 @@ def _metric_rows(tensors: Sequence[Any]) -> list[tuple[str, ...]]:
             number(t.metrics["sqnr"]),
         )
         if not t.note
-        else (t.name, t.dtype, t.note, "", "", "", "")
+        else (short_name(t.name), t.dtype, t.note, "", "", "", "")
         for t in tensors
     ]
 

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from ..errors import Finding, TransloadError
 
-__all__ = ["bytes_text", "console", "error_console", "number", "seconds_text", "show_defect", "show_error", "show_usage", "table"]
+__all__ = ["bytes_text", "console", "error_console", "number", "seconds_text", "short_name", "show_defect", "show_error", "show_usage", "table"]
 
 
 def console() -> Console:
@@ -48,6 +48,12 @@ def bytes_text(size: float) -> str:
 
 def seconds_text(seconds: float) -> str:
     return f"{seconds * 1000:.1f} ms" if seconds < 1 else f"{seconds:.2f} s"
+
+
+def short_name(name: str, longest: int = 48) -> str:
+    """A tensor name for a table's cell: converters join the names of all they fused, and only the first matters there."""
+    first = name.partition(";")[0]
+    return first if first == name and len(name) <= longest else first[: longest - 1] + "…"
 
 
 def number(value: float) -> str:

@@ -30,6 +30,9 @@ _SIGNLESS = {UI8: I8, UI16: I16}
 def upgrade(module: Module) -> None:
     """Make a module of `tosa030` one of `tosa`, in place. Raises `ConversionError` with every op that 1.0 cannot express."""
     convert_ops(module, TABLE, "tosa030")
+    for op in list(module.walk()):
+        if op.name == "tosa.reshape" and op.result.element == I48 and not op.result.uses:
+            op.erase()
     _drop_signedness(module)
 
 
@@ -112,7 +115,10 @@ def convolution(op: Op, rw: Rewriter) -> Value:
 
 @TABLE("tosa030.fully_connected")
 def fully_connected(op: Op, rw: Rewriter) -> Value:
-    """A 1x1 convolution of one place."""
+    """A 1x1 convolution of one place. 1.0 reshapes no i48: the rescale that follows goes before the reshape."""
+    if op.result.element == I48 and any(user.name != "tosa030.rescale" for user in op.result.uses):
+        users = ", ".join(sorted({user.name for user in op.result.uses}))
+        raise Unsupported(f"its i48 result of rank 2 goes to {users}", "1.0 has i48 of rank 4 only: rescale the result first")
     (n, inner), outer = op.input.shape, op.weight.shape[0]
     x, weight = build.reshape(rw, op.input, (n, 1, 1, inner)), build.reshape(rw, op.weight, (outer, 1, 1, inner))
     point = {"stride": (1, 1), "dilation": (1, 1), "pad": (0, 0, 0, 0)}
@@ -189,11 +195,14 @@ def rescale(op: Op, rw: Rewriter) -> Value:
     source, target = storage_of(op.input), storage_of(op.output)
     signs = [isinstance(t, IntegerType) and t.unsigned for t in (source, target)]
     multiplier, shift = np.array(op.multiplier, np.int32 if op.scale32 else np.int16), np.array(op.shift, np.int8)
-    return rw.emit(
-        "tosa.rescale", op.input, build.const(rw, multiplier), build.const(rw, shift),
+    maker = op.input.op
+    folded = maker is not None and maker.name == "tosa.reshape" and source == I48  # of a fully connected layer
+    scaled = rw.emit(
+        "tosa.rescale", maker.operands[0] if folded else op.input, build.const(rw, multiplier), build.const(rw, shift),
         build.zero_point(rw, op.input_zp, _SIGNLESS.get(source, source)), build.zero_point(rw, op.output_zp, _SIGNLESS.get(target, target)),
         element=op.result.element, scale32=op.scale32, rounding_mode="DOUBLE_ROUND" if op.double_round else "SINGLE_ROUND",
         per_channel=op.per_channel, input_unsigned=signs[0], output_unsigned=signs[1])
+    return build.reshape(rw, scaled, op.result.shape) if folded else scaled
 
 
 @TABLE("tosa030.resize")
