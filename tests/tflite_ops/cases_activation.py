@@ -18,7 +18,9 @@ UNARY = [
     *cases("ABS NEG SIN EXP LOG SQRT FLOOR", x(1, 5, low=0.5).sized(4, 5)),
     *cases("ABS", EVERY, formats="i8t i16t", result=each(x(), y(), y(by=0.3))),
     *cases("ABS NEG SIGN", x(5, 5, low=-90, high=90), formats="i32"),
+    *cases("ABS NEG", x(5, 5, low=-90, high=90), formats="raw_i16"),
     *cases("NEG", x(5, 5, low=-90, high=90), formats="i64"),
+    *cases("LOG", x(16, 32), formats="i16t"),
     *cases("EXP", EVERY, formats="i8t i16t"),
     *cases("EXP", x(16, 32, by=0.5), formats="i8t i16t", result=each(y(), y(by=3.0))),
     *cases("LOG SQRT RSQRT", UNSIGNED, formats="i8t", result=each(y(), y(by=0.4))),
@@ -41,7 +43,7 @@ ACTIVATIONS = [
            result=each(x(), y())),
     *cases("PRELU", x(2, 30, low=-5), z(30).const, formats="f32 i8t u8"),
     *cases("GELU", each(x(4, 5), x(2, 3, 4, low=-6, high=6)), approximate=each(True, False)),
-    *cases("GELU", EVERY, formats="i8t u8", result=each(x(), y()), approximate=each(True, False)),
+    *cases("GELU", EVERY, formats="i8t u8 i16t", result=each(x(), y()), approximate=each(True, False)),
 ]
 
 SOFTMAX = [

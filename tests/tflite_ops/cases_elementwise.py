@@ -40,8 +40,10 @@ ARITHMETIC = [
     *cases("ADD SUB", on=((x(3, 40, by=9.0), z(3, 40)), (x(3, 40), z(3, 40, by=11.0))), formats=QUANTIZED),
     *cases("DIV", on=ranged(PAIRS, -2, 2, 0.5, 3), formats="f32 i32"),
     *cases("DIV", on=PAIRS[:2], formats="u8", fused_activation_function=each("NONE", "RELU")),
+    *cases("DIV", on=PAIRS[:5], formats="i8t i16t"),
+    *cases("MUL", on=ranged(PAIRS[:2], 0, 50, 0, 50), formats="raw_u32"),
     *cases("DIV", x(4, 5), z(4, 5, low=1.0), fused_activation_function=ACTIVATIONS),
-    *cases("MAXIMUM MINIMUM", on=PAIRS, formats="f32 i32 i64 raw_u8"),
+    *cases("MAXIMUM MINIMUM", on=PAIRS, formats="f32 i32 i64 raw_i8 raw_u8 raw_i16"),
     *cases("MAXIMUM MINIMUM", on=alike(PAIRS), formats=QUANTIZED, result=x()),
     *cases("FLOOR_DIV FLOOR_MOD", on=ranged(PAIRS[:5], -2, 2, 0.5, 3), formats="f32 i32"),
     *cases("FLOOR_DIV FLOOR_MOD", x(3, 7, low=-9, high=9), x(7, low=1, high=4), formats="f32 i32 raw_i8 raw_i16"),
@@ -77,6 +79,7 @@ SELECTION = [
         (bools(2, 3), x(2, 3), x(2, 3)), (bools(2, 1), x(3), x()), (bools(3), x(2, 3), x(2, 1)),
         (bools(1, 4, 1), x(2, 1, 3), x(3).const), (bools(2, 1, 1, 1, 1), x(2, 3, 1, 2, 1), x(2)),
     ), formats=SELECTED, result=x()),
+    *cases("SELECT SELECT_V2", bools(2, 3), x(2, 3), x(2, 3), formats="raw_i8 raw_u8 raw_i16 raw_u16 raw_u32", result=x()),
     *cases("ZEROS_LIKE", x(2, 3), formats="f32 i32 i64", result=x()),
 ]
 

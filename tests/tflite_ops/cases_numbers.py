@@ -32,7 +32,7 @@ SHAPES = [
     *cases("SHAPE", each(x(2, 3, 4), x(5)), formats="f32 i8t", result=i32(), out_type="INT32"),
     *cases("SHAPE", x(2, 3), formats="f32", result=i64(), out_type="INT64"),
     *cases("RANK", each(x(2, 3, 4), x(5), x()), formats="f32 i8t", result=i32()),
-    *cases("FILL", axes(2, 3), each(x(), x().const), formats="f32 i32 i64 bool i8t i16t", result=x()),
+    *cases("FILL", axes(2, 3), each(x(), x().const), formats="f32 i32 i64 bool i8t u8 i16t raw_i8 raw_u8 raw_u16", result=x()),
     *cases("FILL", axes(2, 1, 3, dtype="int64"), x(), formats="f32", result=x()),
     *cases("RANGE", number(2), number(11), number(3), result=i32()),
     *cases("RANGE", number(9), number(-4), number(-2), result=i32()),

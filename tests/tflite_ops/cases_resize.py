@@ -6,12 +6,10 @@ from .spec import axes, cases, each, x
 
 WAYS = ({}, {"align_corners": True}, {"half_pixel_centers": True})
 SIZES = each(axes(8, 10), axes(7, 7), axes(2, 3), axes(4, 5), axes(1, 1), axes(12, 5))
+BOTH = "RESIZE_BILINEAR RESIZE_NEAREST_NEIGHBOR"
 
 CASES = [
-    *(case for op in ("RESIZE_BILINEAR", "RESIZE_NEAREST_NEIGHBOR") for way in WAYS for case in cases(
-        op, x(2, 4, 5, 3), SIZES, formats="f32 i8t u8 i16t", result=x(), **way)),
-    *(case for op in ("RESIZE_BILINEAR", "RESIZE_NEAREST_NEIGHBOR") for way in WAYS for case in cases(
-        op, x(1, 4, 4, 1).sized(2, 4, 4, 1), axes(8, 8), formats="f32 i8t", result=x(), **way)),
-    *(case for op in ("RESIZE_BILINEAR", "RESIZE_NEAREST_NEIGHBOR") for way in WAYS for case in cases(
-        op, x(1, 1, 6, 2), axes(3, 9), formats="f32 i8t", result=x(), **way)),
+    *cases(BOTH, x(2, 4, 5, 3), SIZES, ways=WAYS, formats="f32 i8t u8 i16t", result=x()),
+    *cases(BOTH, x(1, 4, 4, 1).sized(2, 4, 4, 1), axes(8, 8), ways=WAYS, formats="f32 i8t", result=x()),
+    *cases(BOTH, x(1, 1, 6, 2), axes(3, 9), ways=WAYS, formats="f32 i8t", result=x()),
 ]

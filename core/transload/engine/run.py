@@ -174,7 +174,8 @@ def check_inputs(function: Op, inputs: Mapping[str, Any]) -> list[np.ndarray]:
         if name not in inputs:
             findings.append(Finding(f"input {name!r}", f"is missing; it is {argument.type}"))
             continue
-        array, why = _fit(np.asarray(inputs[name]), argument.type)
+        given = inputs[name]  # of a tuple or a dialect's own type, whatever its kernels take
+        array, why = _fit(np.asarray(given), argument.type) if isinstance(argument.type, TensorType) else (given, "")
         if why:
             findings.append(Finding(f"input {name!r}", why))
         arrays.append(array)

@@ -30,6 +30,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable
+from functools import cached_property
 from typing import Any
 
 from .attributes import Attribute, DenseArray, FloatAttr, IntAttr, OpaqueAttr, Symbol
@@ -210,8 +211,12 @@ class _Constraint(_Member):
     def __init__(self, check: Callable[[Any], bool | str]) -> None:
         if not check.__doc__:
             raise TypeError(f"constraint {check.__name__} needs a docstring: it is the message a user sees")
-        super().__init__(inspect.cleandoc(check.__doc__))
         self.check = check
+
+    @cached_property
+    def doc(self) -> str:  # type: ignore[override]
+        """The message, its indentation taken off when it is first read."""
+        return inspect.cleandoc(self.check.__doc__ or "")
 
 
 def operand(doc: str = "", type: TypeConstraint = TENSOR, optional: bool = False) -> Any:
@@ -262,7 +267,6 @@ class OpDeclaration:
 
     def __init__(self, name: str, definition: type) -> None:
         self.name = name
-        self.doc = inspect.cleandoc(definition.__doc__ or "")
         members: dict[str, _Member] = {
             key: value for base in reversed(definition.__mro__) for key, value in vars(base).items() if isinstance(value, _Member)
         }
@@ -282,6 +286,11 @@ class OpDeclaration:
                 raise TypeError(f"{name}: at most one variadic operand and one variadic result")
         self.getters = self._make_getters()
         self.required = [key for key, a in self.attributes.items() if a.default is REQUIRED]
+
+    @cached_property
+    def doc(self) -> str:
+        """The docstring, its indentation taken off when it is first read."""
+        return inspect.cleandoc(self.definition.__doc__ or "")
 
     @property
     def pure(self) -> bool:

@@ -12,12 +12,15 @@ from ..ir.verify import check
 from ..plugin import Source
 from . import parse_module, write_module
 
-__all__ = ["detect", "read", "write"]
+__all__ = ["detect", "fix_inputs", "read", "write"]
 
 
 def detect(head: bytes, path: Path) -> bool:
-    """Whether a file begins as a module of MLIR text does, after comments and aliases."""
-    return b"builtin.module" in head or b"func.func" in head
+    """Whether a file begins as a module of MLIR's generic form does, after comments and aliases.
+
+    Text in the pretty form of a dialect is left to that dialect's reader.
+    """
+    return b'"builtin.module"' in head or b'"func.func"' in head
 
 
 def read(source: Source, inputs: Mapping[str, TensorType]) -> Module:
@@ -32,11 +35,12 @@ def read(source: Source, inputs: Mapping[str, TensorType]) -> Module:
     if not module.functions:
         raise ReadError(f"{source.name}: holds no function")
     if inputs:
-        _fix_inputs(module, inputs)
+        fix_inputs(module, inputs)
     return module
 
 
-def _fix_inputs(module: Module, inputs: Mapping[str, TensorType]) -> None:
+def fix_inputs(module: Module, inputs: Mapping[str, TensorType]) -> None:
+    """Give the inputs of a module's function the types that a user wants, and infer what follows from them."""
     from ..passes.shapes import infer_shapes
 
     main = module.main

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -155,6 +156,9 @@ def _load_member(path: Path, name: str) -> np.ndarray[Any, Any]:
 # --- writing
 
 
+_NOT_IN_KEYS = re.compile(r"[^A-Za-z0-9_$.]")
+
+
 class ResourceKeys:
     """Gives every constant a key: made of the name of the first op that holds it, once for shared data."""
 
@@ -167,7 +171,7 @@ class ResourceKeys:
         key = self._keys.get(same)
         if key is None:
             name = (op.origin or op.name.partition(".")[2]) if op is not None else "constant"
-            base = "".join(c if c.isascii() and (c.isalnum() or c in "_$.") else "_" for c in name[:120]).strip(".") or "constant"
+            base = _NOT_IN_KEYS.sub("_", name[:120]).strip(".") or "constant"
             if not (base[0].isalpha() or base[0] == "_"):
                 base = "_" + base
             key, number = base, 0

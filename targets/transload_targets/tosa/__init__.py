@@ -12,3 +12,10 @@ def register_targets(register: Any) -> None:
     from .target import TosaTarget
 
     register(TosaTarget())
+
+
+@hookimpl
+def register_commands(register: Any) -> None:
+    from .command import app
+
+    register(("tosa-requirements", app))

@@ -8,10 +8,9 @@ from transload.errors import Finding
 from transload.ir import Module, Op, TensorType, Type
 from transload.ir.types import DialectType, QuantType
 
-__all__ = ["findings_of"]
+from .level import MAX_RANK, level_reasons
 
-MAX_RANK = 6
-"""Rank that the specification's level 8K allows."""
+__all__ = ["findings_of", "op_findings"]
 
 
 def findings_of(module: Module, version: str = "1.0", level: str = "8k") -> list[Finding]:
@@ -35,7 +34,7 @@ def findings_of(module: Module, version: str = "1.0", level: str = "8k") -> list
         findings.append(Finding("the module", "has no function main"))
     for op in module.ops():
         if op.name not in ("func.return", "tosa.variable"):
-            findings += _op_findings(op, number, level)
+            findings += op_findings(op, number, level)
     return findings
 
 
@@ -43,7 +42,8 @@ def _finding(op: Op, why: str, hint: str = "") -> Finding:
     return Finding(op.name, why, (op.origin,) if op.origin else (), hint)
 
 
-def _op_findings(op: Op, version: tuple[int, int], level: str) -> Iterator[Finding]:
+def op_findings(op: Op, version: tuple[int, int], level: str) -> Iterator[Finding]:
+    """What a TOSA file of this version and level cannot hold of one op: its name, element types and sizes."""
     declaration = op.declaration
     if op.dialect != "tosa" or declaration is None:
         yield _finding(op, "is no operator of TOSA", "`transload coverage` says which conversions are there")
@@ -52,8 +52,11 @@ def _op_findings(op: Op, version: tuple[int, int], level: str) -> Iterator[Findi
         yield _finding(op, "belongs to code generation and is no operator of the specification")
     if getattr(declaration.definition, "since", "1.0") == "1.1" and version < (1, 1):
         yield _finding(op, "came with TOSA 1.1", "ask for tosa_version=1.1")
-    reasons = list(dict.fromkeys(reason for value in op.results for reason in _type_reasons(value.type, level)))
+    reasons = list(dict.fromkeys(reason for value in op.results for reason in _type_reasons(value.type, "none")))
     yield from (_finding(op, why, hint) for why, hint in reasons)
+    if level != "none":
+        for why in dict.fromkeys(level_reasons(op)):
+            yield _finding(op, why, "merge dimensions, or ask for level=none" if "rank" in why else "ask for level=none")
     datatypes = getattr(declaration.definition, "datatypes", None)
     if datatypes is not None and not reasons:
         why = datatypes.refuse(op, version)

@@ -6,21 +6,25 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from transload.errors import Finding
+from transload.conversion import apply_conversion
+from transload.errors import ConversionError, Finding
 from transload.ir import Dense, Module
 from transload.plugin import Emitted, Target, resolve
 from transload.plugin_host import host
 
 from .check import findings_of
-from .requirements import requirements_of
+from .requirements import profile_030, requirements_of
 
 __all__ = ["TosaTarget"]
 
-VERSIONS = ("1.0", "1.1")
+VERSIONS = ("0.30", "1.0", "1.1")
 
 
 class TosaTarget(Target):
-    """`STEM.tosa`, the flatbuffer that compilers and the reference model read, and `STEM.mlir`, for `tosa-opt` and people."""
+    """`STEM.tosa`, the flatbuffer that compilers and the reference model read, and `STEM.mlir`, for `tosa-opt` and people.
+
+    Of version 0.30, for tools of 2022, there is text only.
+    """
 
     name = "tosa"
     doc = "TOSA: a .tosa flatbuffer and MLIR text."
@@ -34,11 +38,19 @@ class TosaTarget(Target):
         }
 
     def check(self, module: Module, options: Mapping[str, Any]) -> Sequence[Finding]:
-        return findings_of(module, options["tosa_version"], options["level"])
+        findings = findings_of(module, options["tosa_version"], options["level"])
+        if options["tosa_version"] == "0.30" and not findings:
+            try:
+                _older(module)
+            except ConversionError as error:
+                findings = list(error.findings)
+        return findings
 
     def emit(self, module: Module, directory: Path, stem: str, options: Mapping[str, Any]) -> Emitted:
         from transload.text import write_module
 
+        if options["tosa_version"] == "0.30":
+            return self._emit_older(module, directory, stem)
         binary, text = directory / f"{stem}.tosa", directory / f"{stem}.mlir"
         resolve(host().get("writers", "tosa").write)(module, binary, tosa_version=options["tosa_version"])
         with text.open("w", encoding="utf-8") as file:
@@ -52,11 +64,31 @@ class TosaTarget(Target):
         })
 
 
+    def _emit_older(self, module: Module, directory: Path, stem: str) -> Emitted:
+        text = directory / f"{stem}.mlir"
+        older = _older(module)
+        resolve(host().get("writers", "tosa-0.30").write)(older, text)
+        return Emitted([text], {
+            "tosa_version": "0.30",
+            "profiles": [profile_030(older)],
+            "operators": _operators(older),
+            "constant_bytes": _constant_bytes(older),
+            "file_bytes": {text.name: text.stat().st_size},
+        })
+
+
+def _older(module: Module) -> Module:
+    """The module in TOSA 0.30; `ConversionError` names what that version cannot say."""
+    older = module.clone()
+    apply_conversion(host().get("conversions", "tosa-to-tosa030"), older)
+    return older
+
+
 def _operators(module: Module) -> dict[str, int]:
     """How often each operator is used, the most used first; constants are counted apart."""
     counts: dict[str, int] = {}
     for op in module.ops():
-        if op.name.startswith("tosa.") and op.name not in ("tosa.const", "tosa.const_shape", "tosa.yield"):
+        if op.dialect.startswith("tosa") and op.name.partition(".")[2] not in ("const", "const_shape", "yield"):
             counts[op.name] = counts.get(op.name, 0) + 1
     return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 

@@ -17,7 +17,7 @@ from transload.ir.constants import dtype_of
 from transload.ir.types import QuantType, TensorType, Type
 from transload.plugin import KernelTable
 
-__all__ = ["KERNELS", "Array", "dequantize", "exact_dtype", "fit", "is_float_dtype", "is_int_dtype", "is_unsigned", "kernel", "quantize", "wide", "wide_dtype"]
+__all__ = ["KERNELS", "Array", "convert_bits", "dequantize", "exact_dtype", "fit", "is_float_dtype", "is_int_dtype", "is_unsigned", "kernel", "quantize", "wide", "wide_dtype"]
 
 Array = Any
 KERNELS = KernelTable()
@@ -176,3 +176,12 @@ def kernel(*names: str, quantized: str = "reals") -> Callable[[Callable[..., Any
 def _alike(a: QuantType, b: QuantType) -> bool:
     """Whether stored numbers mean the same, along whichever axis."""
     return (a.storage, a.scales, a.zero_points) == (b.storage, b.scales, b.zero_points)
+
+
+def convert_bits(bits: Array, dtype: Any) -> Array:
+    """The low bits of unsigned words as elements of a dtype."""
+    dtype = np.dtype(dtype)
+    if dtype in _NARROW_INTS:
+        return fit(bits.astype(np.int64), dtype)
+    word = np.dtype(f"u{dtype.itemsize}")
+    return np.ascontiguousarray(bits.astype(word)).reshape(-1).view(dtype).reshape(bits.shape)

@@ -18,7 +18,7 @@ from .. import build
 from .arith import apply_scale, exp_on_negative_values, scale32, softmax_input_scale
 from .common import static_shape
 from .rescaling import i32, narrow, quant, scaled, widen
-from .tables import int16_table, wide_entries, wide_index
+from .tables import int16_table
 
 __all__ = ["TABLE"]
 
@@ -107,7 +107,7 @@ def exponentials(source: QuantType, beta: float) -> np.ndarray:
 
 def _softmax_int8(rw: Rewriter, rows: Value, source: QuantType, target: QuantType, beta: float, bits: int) -> Value:
     """Exponentials in Q0.31 from tables, their sum in Q12.19, its reciprocal by Newton's method, the product rounded."""
-    powers = _lookup_q31(rw, _difference(rw, rows, 8, wide_index(255)), exponentials(source, beta))
+    powers = _lookup_q31(rw, _difference(rw, rows), exponentials(source, beta))
     # halves up, and the addends are not negative: as gemmlowp's division
     total = rw.emit("tosa.reduce_sum", rw.emit("tosa.arithmetic_right_shift", powers, i32(rw, 12, powers), round=True), axis=1)
     zeros = rw.emit("tosa.clz", total)
@@ -132,12 +132,18 @@ def _reciprocal(rw: Rewriter, d: Value) -> Value:
     return x
 
 
-def _lookup_q31(rw: Rewriter, index: Value, values: np.ndarray) -> Value:
-    """256 numbers of 31 bits, looked up in two tables: the upper 21 bits and the lower 10."""
-    index = build.rescale(rw, index, [1 << 30], [30], 0, 0, I16)
-    upper = build.table(rw, index, wide_entries(values >> 10))
-    lower = build.table(rw, index, wide_entries(values & 1023))
-    return rw.emit("tosa.add", rw.emit("tosa.logical_left_shift", upper, i32(rw, 10, upper)), lower)
+def _lookup_q31(rw: Rewriter, difference: Value, values: np.ndarray) -> Value:
+    """256 numbers of 31 bits, looked up for differences from -255 to 0: a table of int8 for each byte, and their sum."""
+    index = build.rescale(rw, difference, [1 << 30], [30], 0, 127, I8)
+    total: Value | None = None
+    for low in (24, 16, 8, 0):
+        index = build.rescale(rw, difference, [1 << (30 - low // 8)], [30 - low // 8], 0, 127, I8)
+        part = build.table(rw, index, (((values >> low) & 255) - 128).astype(np.int8))
+        # the byte times 2**low; a shift must be at least 2 and leave room for the byte
+        shift = 2 if low else 30
+        part = build.rescale(rw, part, [1 << (low + shift)], [shift], -128, 0, I32)
+        total = part if total is None else rw.emit("tosa.add", total, part)
+    return total  # type: ignore[return-value]
 
 
 def _softmax_int16(rw: Rewriter, rows: Value, source: QuantType, target: QuantType, beta: float) -> Value:

@@ -1,0 +1,117 @@
+"""Kernels of collective ops: what each process brings is exchanged, and each computes its own result."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from transload.errors import RunError
+from transload.ir.types import QuantType
+
+from ..dialect.collective import channel_of, groups_of, has_global_ids
+from ..parallel import ProcessId, current_process
+from .lanes import Lanes
+from .table import Array, kernel, quantize
+
+
+def _find(groups: list[list[ProcessId]], place: ProcessId) -> list[ProcessId] | None:
+    return next((group for group in groups if place in group), None)
+
+
+def _gathered(op: Any, value: Any, groups: list[list[ProcessId]]) -> tuple[list[Any], int]:
+    """What the processes of this one's group bring, in the group's order, and its place in it."""
+    process = current_process()
+    grid = process.grid
+    flat = [place for group in groups for place in group]
+    everyone = {(r, p) for r in range(grid.num_replicas) for p in range(grid.num_partitions)}
+    if set(flat) != everyone:
+        raise RunError(
+            f"{op.name} at {op.origin!r}: its groups {groups} are not those of {grid.num_replicas} replicas of {grid.num_partitions} partitions",
+            hint="run_parallel(..., num_replicas=, num_partitions=) says how many processes there are")
+    group = _find(groups, process.id)
+    if group is None:
+        raise RunError(f"{op.name} at {op.origin!r}: process {process.id} is in no group")
+    there = grid.exchange(process, op, group, value)
+    return [there[place] for place in group], group.index(process.id)
+
+
+def _global_groups(op: Any) -> list[list[ProcessId]]:
+    grid, rows = current_process().grid, groups_of(op)
+    if not rows or not rows[0]:
+        rows = [list(range(grid.num_replicas))]
+    if channel_of(op) <= 0:
+        return grid.cross_replica(rows)
+    return grid.flattened_ids(rows) if has_global_ids(op) else grid.cross_replica_and_partition(rows)
+
+
+def _plain_groups(op: Any, rows: list[list[int]]) -> list[list[ProcessId]]:
+    grid = current_process().grid
+    return grid.cross_replica(rows) if channel_of(op) <= 0 else grid.cross_partition(rows)
+
+
+@kernel("all_gather", quantized="native")
+def all_gather(op: Any, *inputs: Array) -> tuple[Array, ...]:
+    brought, _ = _gathered(op, inputs, _global_groups(op))
+    return tuple(np.concatenate(parts, op.all_gather_dim) for parts in zip(*brought, strict=True))
+
+
+def _reduced(op: Any, parts: Any, run: Any) -> Array:
+    body = Lanes(op.computation, run)
+    total = np.asarray(parts[0])
+    for part in parts[1:]:
+        total = body(total, part)[0]
+    return total
+
+
+@kernel("all_reduce", quantized="native")
+def all_reduce(op: Any, *inputs: Array, run: Any) -> tuple[Array, ...]:
+    brought, _ = _gathered(op, inputs, _global_groups(op))
+    return tuple(_reduced(op, parts, run) for parts in zip(*brought, strict=True))
+
+
+@kernel("reduce_scatter", quantized="native")
+def reduce_scatter(op: Any, operand: Array, run: Any) -> Array:
+    brought, place = _gathered(op, operand, _global_groups(op))
+    return np.split(_reduced(op, brought, run), len(brought), op.scatter_dimension)[place]
+
+
+@kernel("cross-replica-sum")
+def cross_replica_sum(op: Any, operand: Array) -> Array:
+    brought, _ = _gathered(op, operand, _plain_groups(op, groups_of(op)))
+    return np.sum(brought, axis=0).astype(np.asarray(operand).dtype)
+
+
+@kernel("all_to_all", quantized="native")
+def all_to_all(op: Any, *inputs: Array) -> tuple[Array, ...]:
+    split = [np.split(np.asarray(array), op.split_count, op.split_dimension) for array in inputs]
+    brought, place = _gathered(op, split, _plain_groups(op, groups_of(op)))
+    return tuple(np.concatenate([parts[index][place] for parts in brought], op.concat_dimension) for index in range(len(inputs)))
+
+
+def _zero(op: Any, operand: Array) -> Array:
+    element = op.result.element
+    if isinstance(element, QuantType):
+        return np.broadcast_to(quantize(np.zeros((), np.float32), element), np.shape(operand))
+    return np.zeros_like(operand)
+
+
+@kernel("collective_broadcast", quantized="native")
+def collective_broadcast(op: Any, operand: Array) -> Array:
+    process = current_process()
+    group = _find(_plain_groups(op, groups_of(op)), process.id)
+    if group is None:
+        return _zero(op, operand)
+    return process.grid.exchange(process, op, group, operand)[group[0]]
+
+
+@kernel("collective_permute", quantized="native")
+def collective_permute(op: Any, operand: Array) -> Array:
+    """Every process takes part, so that a source need not know whether its target is there."""
+    process = current_process()
+    grid = process.grid
+    pairs = _plain_groups(op, op.source_target_pairs.numpy().tolist())
+    everyone = [(r, p) for r in range(grid.num_replicas) for p in range(grid.num_partitions)]
+    there = grid.exchange(process, op, everyone, operand)
+    source = next((pair[0] for pair in pairs if pair[1] == process.id), None)
+    return _zero(op, operand) if source is None else there[source]

@@ -1,0 +1,129 @@
+"""Kernels of control flow, tokens, tuples, calls and processes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from transload.engine.run import Plan
+from transload.errors import RunError
+from transload.ir.constants import dtype_of
+
+from ..dialect.control import function_called
+from ..parallel import current_process
+from .movement import check_shape
+from .table import Array, kernel
+
+TOKEN = np.zeros((), np.bool_)
+"""What stands for a token: only that there is one counts."""
+
+
+@kernel("if", quantized="native")
+def if_(op: Any, pred: Array, run: Any) -> tuple[Array, ...]:
+    return tuple(run(op.true_branch if bool(pred) else op.false_branch))
+
+
+@kernel("case", quantized="native")
+def case(op: Any, index: Array, run: Any) -> tuple[Array, ...]:
+    number, branches = int(index), op.branches
+    return tuple(run(branches[number if 0 <= number < len(branches) else -1]))
+
+
+@kernel("while", quantized="native")
+def while_(op: Any, *state: Array, run: Any) -> tuple[Array, ...]:
+    current: Any = state
+    while bool(run(op.cond, *current)[0]):
+        current = run(op.body, *current)
+    return tuple(current)
+
+
+@kernel("after_all", "create_token", quantized="native")
+def token(op: Any, *tokens: Array) -> Array:
+    return TOKEN
+
+
+@kernel("optimization_barrier", quantized="native")
+def optimization_barrier(op: Any, *values: Array) -> tuple[Array, ...]:
+    return values
+
+
+@kernel("tuple", quantized="native")
+def tuple_(op: Any, *values: Array) -> tuple[tuple[Array, ...]]:
+    return (values,)
+
+
+@kernel("get_tuple_element", quantized="native")
+def get_tuple_element(op: Any, value: tuple[Array, ...]) -> tuple[Array]:
+    return (value[op.attributes["index"]],)
+
+
+@kernel("composite", quantized="native")
+def composite(op: Any, *inputs: Array) -> tuple[Array, ...]:
+    callee = function_called(op, op.decomposition)
+    if callee is None:
+        raise RunError(f"{op.name} at {op.origin!r}: the module has no function @{op.decomposition}")
+    module = callee.parent_op
+    plan = Plan(callee.regions[0], module)
+    if plan.missing:
+        raise RunError(f"@{op.decomposition}, which {op.attributes['name']} means, cannot be run", plan.missing)
+    return tuple(plan.execute(inputs))
+
+
+@kernel("custom_call", quantized="native")
+def custom_call(op: Any, *inputs: Array) -> Array:
+    raise RunError(
+        f"{op.name} at {op.origin!r}: nothing here computes {op.call_target_name!r}",
+        hint="it is known to the implementation that the program was made for; a plugin can rewrite it before the program runs")
+
+
+# --- processes
+
+
+@kernel("replica_id")
+def replica_id(op: Any) -> Array:
+    return np.array(current_process().replica, np.uint32)
+
+
+@kernel("partition_id")
+def partition_id(op: Any) -> Array:
+    return np.array(current_process().partition, np.uint32)
+
+
+def _payload(op: Any, arrays: Any, what: str) -> tuple[Array, ...]:
+    """Arrays from outside as the op's results, with a token behind them."""
+    results = op.results[:-1]
+    if len(arrays) != len(results):
+        raise RunError(f"{op.name} at {op.origin!r}: {what} gives {len(arrays)} tensors, not {len(results)}")
+    out = [check_shape(op, np.asarray(array, dtype_of(result.type.element)), index)
+           for index, (array, result) in enumerate(zip(arrays, results, strict=True))]
+    return (*out, TOKEN)
+
+
+@kernel("infeed", quantized="native")
+def infeed(op: Any, token: Array) -> tuple[Array, ...]:
+    queue = current_process().infeed
+    if not queue:
+        raise RunError(f"{op.name} at {op.origin!r}: the infeed is empty", hint="run_parallel(..., infeed=...) fills it")
+    return _payload(op, queue.popleft(), "the infeed")
+
+
+@kernel("outfeed", quantized="native")
+def outfeed(op: Any, *inputs: Array) -> Array:
+    current_process().outfeed.append(list(inputs[:-1]))
+    return TOKEN
+
+
+@kernel("send", quantized="native")
+def send(op: Any, *inputs: Array) -> Array:
+    grid, channel = current_process().grid, op.channel_handle.handle
+    grid.send(grid.to_host[channel] if op.is_host_transfer else grid.channels[channel], list(inputs[:-1]))
+    return TOKEN
+
+
+@kernel("recv", quantized="native")
+def recv(op: Any, token: Array) -> tuple[Array, ...]:
+    process, channel = current_process(), op.channel_handle.handle
+    grid = process.grid
+    queue = grid.from_host[channel] if op.is_host_transfer else grid.channels[channel]
+    return _payload(op, grid.receive(process, op, queue), f"channel {channel}")

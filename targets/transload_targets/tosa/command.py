@@ -1,0 +1,45 @@
+"""`transload tosa-requirements FILE`: op by op, which profile, extension and level a model needs, and what is wrong."""
+
+from __future__ import annotations
+
+import json as json_module
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+__all__ = ["app"]
+
+app = typer.Typer(help="Op by op, which profile, extension and level of TOSA a model needs, and every rule that it breaks.")
+
+
+@app.callback(invoke_without_command=True)
+def show(
+    model: Annotated[Path, typer.Argument(help="A .tosa file, or any model that converts to TOSA.", show_default=False)],
+    version: Annotated[str, typer.Option(help="The specification's version: 1.0 or 1.1.")] = "1.0",
+    level: Annotated[str, typer.Option(help="Limits to keep: 8k or none.")] = "8k",
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> int:
+    from transload import load
+    from transload.cli.show import console, show_finding, table
+    from transload.conversion import convert_to
+
+    from .requirements import requirements, requirements_of
+
+    module = load(model)
+    convert_to(module, ("tosa",))
+    listed = requirements(module, version, level)
+    violations = [finding for requirement in listed for finding in requirement.violations]
+    if json:
+        print(json_module.dumps({**requirements_of(module), "ops": [asdict(requirement) for requirement in listed]}, indent=2))
+        return 3 if violations else 0
+    out = console()
+    whole = requirements_of(module)
+    out.print(table(("op", "tensor", "profile", "extensions", "level"), [
+        (r.op, r.name or "", " or ".join(r.profiles), " ".join(r.extensions), r.level) for r in listed]))
+    out.print(f"needs: profiles {', '.join(whole['profiles']) or 'any'}; extensions {', '.join(whole['extensions']) or 'none'}; "
+              f"level {whole['level']}")
+    for finding in violations:
+        show_finding(out, finding)
+    return 3 if violations else 0
