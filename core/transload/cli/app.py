@@ -213,7 +213,7 @@ def build(arguments: list[str]) -> Any:
     if first not in _OWN:
         from ..plugin_host import host
 
-        for name, more in host().commands.items():
+        for name, (_, more) in host().commands.items():
             if name not in _OWN:
                 app.add_typer(more, name=name)
     return typer.main.get_command(app)

@@ -30,7 +30,10 @@ from .dialect import TOSA030
 __all__ = ["from_mlir", "parse_030", "print_030", "read", "to_mlir", "write"]
 
 _SPELLED = "tosa_in_the_text_of_030"
-"""The dialect's name while it is printed: one that nobody declares, so that each attribute is printed as it stands."""
+"""The dialect's name while it is printed: one that nobody declares, so that each attribute is printed as it stands.
+
+Functions are renamed, too: what is declared is printed as `<{...}>`, which MLIR reads only since version 17.
+"""
 
 _LISTS = frozenset(["kernel", "stride", "pad", "dilation", "out_pad", "out_shape", "new_shape", "start", "size", "multiples", "output_size"])
 _ZERO_POINTS = {
@@ -47,7 +50,8 @@ def print_030(module: Module, constants: str = "inline") -> str:
     copy = module.clone()
     to_mlir(copy)
     text = print_module(copy, constants=constants)
-    return re.sub(rf'^(\s*(?:%[^"=]* = )?)"{_SPELLED}\.', r'\1"tosa.', text, flags=re.MULTILINE)
+    return re.sub(
+        rf'^(\s*(?:%[^"=]* = )?)"{_SPELLED}(_func)?\.', lambda m: f'{m[1]}"{"func" if m[2] else "tosa"}.', text, flags=re.MULTILINE)
 
 
 def parse_030(text: str | bytes | memoryview, name: str = "<text>") -> Module:
@@ -80,6 +84,8 @@ def write(module: Module, path: Path) -> None:
 def to_mlir(module: Module) -> None:
     """Respell the ops of `tosa030`, in place, as MLIR had them."""
     for op in list(module.walk()):
+        if op.name == "func.func":
+            op.name = f"{_SPELLED}_func.func"
         if op.dialect == "tosa030":
             name = op.name.partition(".")[2]
             attributes = {key: op.attribute(key) for key in op.declaration.attributes}
