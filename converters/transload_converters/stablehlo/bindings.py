@@ -119,10 +119,19 @@ def _collect(operation: Any, found: list[Constant], ir: Any) -> None:
                 _collect(inner, found, ir)
 
 
+class _Held:
+    """Memory of the bindings, kept by whoever holds an array over it: numpy makes this the array's base."""
+
+    def __init__(self, attribute: Any) -> None:
+        self.attribute = attribute
+        self.array = np.asarray(attribute)
+        self.__array_interface__ = self.array.__array_interface__
+
+
 def _reader_of(attribute: Any, ir: Any) -> Constant:
-    """How to get at a constant later; `attribute` keeps the bindings' memory alive."""
+    """How to get at a constant later."""
     def read() -> np.ndarray:
-        return np.asarray(attribute)
+        return np.asarray(_Held(attribute))
 
     element = str(ir.ShapedType(attribute.type).element_type)
     readable = element in ("f16", "f32", "f64") or element in ("i8", "i16", "i32", "i64", "ui8", "ui16", "ui32", "ui64")

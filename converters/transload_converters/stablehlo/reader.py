@@ -14,7 +14,7 @@ import numpy as np
 
 from transload.errors import ReadError
 from transload.ir import Module, TensorType, dtype_of
-from transload.ir.constants import ArrayData, ElidedData, LazyData
+from transload.ir.constants import ArrayData, Dense, ElidedData, LazyData, TensorData
 from transload.ir.verify import check
 from transload.plugin import Source
 from transload.text import parse_attribute, parse_module
@@ -89,16 +89,16 @@ def _fill(module: Module, constants: list[bindings.Constant], name: str) -> None
         raise ReadError(f"{name}: has {len(constants)} constants, of which {len(ops)} were read")
     for op, constant in zip(ops, constants, strict=True):
         dense = op.attributes["value"]
-        if not isinstance(dense.data, ElidedData):
-            continue
-        if isinstance(constant, str):
-            if "__elided__" in constant:  # the program itself was written without its data
-                continue
-            dense.data = parse_attribute(constant).data
-            continue
-        dtype, shape = dtype_of(dense.type.element), dense.type.shape
-        array = constant()
-        if array.dtype == dtype and array.shape == shape:
-            dense.data = ArrayData(array)
-        else:
-            dense.data = LazyData(lambda array=array, dtype=dtype, shape=shape: np.asarray(array).astype(dtype).reshape(shape), shape, dtype)
+        if isinstance(dense.data, ElidedData) and not (isinstance(constant, str) and "__elided__" in constant):
+            # A new object: ops whose texts are alike share the one that was read.
+            op.attributes["value"] = Dense(_data(constant, dense.type), dense.type)
+
+
+def _data(constant: bindings.Constant, type_: TensorType) -> TensorData:
+    """A constant's data: over the bindings' memory where numpy reads it so, else parsed from its text."""
+    if isinstance(constant, str):
+        return parse_attribute(constant).data
+    dtype, shape, array = dtype_of(type_.element), tuple(type_.shape or ()), constant()
+    if array.dtype == dtype and array.shape == shape:
+        return ArrayData(array)
+    return LazyData(lambda: np.asarray(array).astype(dtype).reshape(shape), shape, dtype)

@@ -12,8 +12,8 @@ from transload.rewrite import Rewriter
 
 from .. import build
 from .arith import apply_scale, divide_by_power_of_two, scale32
-from .rescaling import i32, narrow, shift_right, widen
-from .tables import int8_numbers, reals_of, wide_entries, wide_index
+from .rescaling import i32, shift_right
+from .tables import int8_numbers, reals_of
 
 __all__ = ["absolute", "hard_swish", "joined_unsigned", "leaky_relu", "sigmoid_or_tanh", "square_root"]
 
@@ -127,32 +127,55 @@ def input_multiplier(scale: float, power_shifts: tuple[int, ...]) -> tuple[int, 
     return int(multiplier), shift
 
 
-def sigmoid_or_tanh(rw: Rewriter, x: Value, source: QuantType, target: QuantType, tanh: bool) -> Value:
-    """The int16 kernels of sigmoid and tanh, operation for operation: interpolation between 256 values by 8 or 9 bits.
+def sigmoid_entries() -> np.ndarray:
+    """An int16 table of 513 places that interpolates LiteRT's between its 256 values, by 8 bits, with nothing lost.
 
-    Both take the absolute value, look up the sigmoid and its slope, and turn the result round where `x` is negative.
+    Each interval is two of TOSA's, of 7 bits. Entries are doubled, so that the one in the middle is a whole number, and
+    moved by `ENTRY_OFFSET` into 16 bits, which is possible as no value is less than 32768.
+    """
+    values = sigmoid_values()
+    doubled = np.full(513, 2 * values[255])
+    doubled[0:511:2] = 2 * values
+    doubled[1:510:2] = values[:-1] + values[1:]
+    return (doubled - ENTRY_OFFSET).astype(np.int16)
+
+
+ENTRY_OFFSET = 3 << 15
+
+
+def sigmoid_or_tanh(rw: Rewriter, x: Value, source: QuantType, target: QuantType, tanh: bool) -> Value:
+    """The int16 kernels of sigmoid and tanh bit for bit: interpolation between 256 values by 9 or 8 bits.
+
+    Both take the absolute value, interpolate in one and the same table - so a compiler for a chip may load it
+    once - and turn the result round where `x` is negative. With 9 bits the result is that of 8 bits twice, for half of the
+    place rounded down and rounded up, as the function is straight in between.
     """
     multiplier, shift = input_multiplier(source.scale, (0, 1) if tanh else (0,))
-    bits = 8 if tanh else 9  # of the fraction
-    wide = widen(rw, x)
-    moved = build.mul(rw, wide, i32(rw, multiplier, wide), element=I32)
-    moved = shift_right(rw, moved, shift)
+    moved = build.rescale(rw, x, [multiplier << 16], [shift + 16], 0, 0, I32)
     size = rw.emit("tosa.abs", moved)
-    place = shift_right(rw, size, bits, rounded=False)
-    fraction = rw.emit("tosa.sub", size, rw.emit("tosa.logical_left_shift", place, i32(rw, bits, place)))
-    place = rw.emit("tosa.minimum", place, i32(rw, 255, place))
-    values = sigmoid_values()
-    slopes = np.append(np.diff(values), 0)
-    values[255] = 65535 if tanh else 65534  # what stands for 1 from there on
-    index = rw.emit("tosa.add", build.mul(rw, place, i32(rw, 256, place), element=I32), i32(rw, wide_index(0), place))
-    index = build.rescale(rw, index, [1 << 30], [30], 0, 0, I16)
-    value, slope = (build.table(rw, index, wide_entries(numbers)) for numbers in (values, slopes))
-    value = rw.emit("tosa.logical_left_shift", value, i32(rw, bits, value))
-    found = rw.emit("tosa.add", value, build.mul(rw, slope, fraction, element=I32))
-    # plus `up` where x is not negative; minus what was found, plus `down`, elsewhere
-    up, down = ((1 << 7) - (1 << 23), (1 << 23) + (1 << 7) - 1) if tanh else (1 << 9, (1 << 25) + (1 << 9) - 1)
+    if tanh:
+        found = _interpolated(rw, size, 0)
+    else:
+        if (32768 * multiplier + (1 << shift >> 1)) >> shift > LAST_PLACE:
+            size = rw.emit("tosa.minimum", size, i32(rw, LAST_PLACE, size))
+        found = rw.emit("tosa.add", _interpolated(rw, size, 1, down=True), _interpolated(rw, size, 1))
+    # less the function's value at zero: what the sign is of
+    zero = 1 << (22 if tanh else 23)
+    found = rw.emit("tosa.add", found, i32(rw, zero, found))
     negative = shift_right(rw, moved, 31, rounded=False)  # -1 or 0
-    sign = rw.emit("tosa.add", build.mul(rw, negative, i32(rw, 2, negative), element=I32), i32(rw, 1, negative))
-    offset = build.mul(rw, negative, i32(rw, up - down, negative), element=I32)
-    turned = rw.emit("tosa.add", build.mul(rw, found, sign, element=I32), rw.emit("tosa.add", offset, i32(rw, up, offset)))
-    return narrow(rw, shift_right(rw, turned, 8 if tanh else 10, rounded=False), 1.0, target)
+    turned = build.mul(rw, found, rw.emit("tosa.bitwise_or", negative, i32(rw, 1, negative)), element=I32)
+    # LiteRT takes halves away from zero, RESCALE up
+    nudge = negative if tanh else rw.emit("tosa.add", negative, i32(rw, 1 << 24, negative))
+    return build.rescale(
+        rw, rw.emit("tosa.add", turned, nudge), [1 << 30], [38 if tanh else 40], 0, 0, target)
+
+
+LAST_PLACE = 254 << 9
+"""From here on the sigmoid is 32767 in units of 2**-15, or 1 where it is turned round, in LiteRT's kernel."""
+
+
+def _interpolated(rw: Rewriter, place: Value, bits: int, down: bool = False) -> Value:
+    """The entry for `place / 2**bits`, rounded to the nearest (halves up) or down, saturated at the table's end."""
+    index = rw.emit("tosa.sub", place, i32(rw, (32768 << bits) + (bits if down else 0), place))
+    index = build.rescale(rw, index, [1 << 30], [30 + bits], 0, 0, I16)
+    return build.table(rw, index, sigmoid_entries())

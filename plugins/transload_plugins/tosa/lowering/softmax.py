@@ -83,12 +83,9 @@ def _row_maximum(rw: Rewriter, rows: Value) -> Value:
     return build.reshape(rw, most, (rows.shape[0], 1))
 
 
-def _difference(rw: Rewriter, rows: Value, factor_bits: int = 0, offset: int = 0) -> Value:
-    """Each number less the greatest of its row, times `2**factor_bits`, plus an offset, in i32."""
-    most = widen(rw, _row_maximum(rw, rows), factor_bits)
-    if offset:
-        most = rw.emit("tosa.sub", most, i32(rw, offset, most))
-    return rw.emit("tosa.sub", widen(rw, rows, factor_bits), most)
+def _difference(rw: Rewriter, rows: Value) -> Value:
+    """Each number less the greatest of its row, in i32."""
+    return rw.emit("tosa.sub", widen(rw, rows), widen(rw, _row_maximum(rw, rows)))
 
 
 def _high_multiply(rw: Rewriter, a: Value, b: Value | int, bits: int = 31) -> Value:
@@ -133,14 +130,17 @@ def _reciprocal(rw: Rewriter, d: Value) -> Value:
 
 
 def _lookup_q31(rw: Rewriter, difference: Value, values: np.ndarray) -> Value:
-    """256 numbers of 31 bits, looked up for differences from -255 to 0: a table of int8 for each byte, and their sum."""
-    index = build.rescale(rw, difference, [1 << 30], [30], 0, 127, I8)
+    """256 numbers of 31 bits, looked up for differences from -255 to 0: a table of int8 for each byte, and their sum.
+
+    Vela makes one operation of a table and the rescale before it where that has no other user. So each table has an
+    index of its own, by factors of 1 written differently, which no pass takes for the same.
+    """
     total: Value | None = None
-    for low in (24, 16, 8, 0):
-        index = build.rescale(rw, difference, [1 << (30 - low // 8)], [30 - low // 8], 0, 127, I8)
+    for place in (3, 2, 1, 0):
+        low, one = 8 * place, 30 - place
+        index = build.rescale(rw, difference, [1 << one], [one], 0, 127, I8)
         part = build.table(rw, index, (((values >> low) & 255) - 128).astype(np.int8))
-        # the byte times 2**low; a shift must be at least 2 and leave room for the byte
-        shift = 2 if low else 30
+        shift = 2 if low else 30  # a shift leaves room for the number, and a multiplier is less than 2**31
         part = build.rescale(rw, part, [1 << (low + shift)], [shift], -128, 0, I32)
         total = part if total is None else rw.emit("tosa.add", total, part)
     return total  # type: ignore[return-value]

@@ -18,7 +18,7 @@ from transload.rewrite import Rewriter
 from .. import build
 
 __all__ = [
-    "Function", "fits", "int8_numbers", "int8_table", "int16_table", "lookup", "reals_of", "steep", "wide_entries", "wide_index"]
+    "Function", "fits", "int8_numbers", "int8_table", "int16_table", "lookup", "reals_of", "steep"]
 
 Function = Callable[[np.ndarray], np.ndarray]
 """A function of float32 numbers."""
@@ -73,24 +73,6 @@ def lookup(rw: Rewriter, x: Value, entries: np.ndarray, element: QuantType) -> V
         return build.table(rw, x, entries, element=element)
     wide = build.table(rw, x, entries)  # with 7 bits of fraction
     return build.rescale(rw, wide, [1 << 23], [30], 0, 0, element)
-
-
-def wide_entries(values: np.ndarray) -> np.ndarray:
-    """An int16 table of 256 whole numbers from 0 to 2**21, for `wide_index`.
-
-    Between two places TOSA interpolates with 7 bits: at 1/128 of the way it gives `127 * first + second`. So two places
-    hold any number of 21 bits, as `128 * (number >> 7)` and the rest.
-    """
-    entries = np.empty(513, np.int16)
-    entries[0:512:2] = values >> 7
-    entries[1:512:2] = (values >> 7) + (values & 127)
-    entries[512] = entries[511]
-    return entries
-
-
-def wide_index(place: int) -> int:
-    """The index of number `place` (0 to 255) in a table of `wide_entries`: one past the double place."""
-    return 256 * place + 1 - 32768
 
 
 def fits(source: QuantType | None, target: QuantType | None) -> bool:

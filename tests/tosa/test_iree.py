@@ -1,0 +1,28 @@
+"""The MLIR text of the `tosa` target, compiled and run by an independent compiler, IREE."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import transload
+from transload.verification.inputs import random_inputs
+
+
+@pytest.mark.parametrize("name", ["digits_int8.tflite", "digits_float.tflite", "digits_float.onnx"])
+def test_iree_takes_our_text_and_computes_the_same(name, examples, tmp_path):
+    compiler = pytest.importorskip("iree.compiler", reason="IREE's compiler is not installed")
+    runtime = pytest.importorskip("iree.runtime", reason="IREE's runtime is not installed")
+    artifact = transload.convert(examples / "digits" / name, "tosa", tmp_path, verify=False)
+    (text,) = [file for file in artifact.files if file.suffix == ".mlir"]
+    inputs = random_inputs(artifact.module)
+    program = compiler.compile_file(
+        str(text), input_type="tosa", target_backends=["llvm-cpu"], extra_args=["--iree-llvmcpu-target-cpu=generic"])
+    context = runtime.SystemContext(config=runtime.Config("local-task"))
+    context.add_vm_module(runtime.VmModule.copy_buffer(context.instance, program))
+    output = np.asarray(context.modules.module["main"](*inputs.values()).to_host())
+    (expected,) = transload.run(artifact.module, inputs).values()
+    if expected.dtype.kind == "f":
+        np.testing.assert_allclose(output, expected, rtol=1e-5, atol=1e-6)
+    else:
+        np.testing.assert_array_equal(output, expected)
