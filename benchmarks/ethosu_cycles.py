@@ -5,7 +5,8 @@
 Vela compiles each model three times with the same settings: from the `.tflite` file; from the `.tosa` that Arm's
 tosa-converter-for-tflite makes of it, helped as in `tflite_vs_peer.py`; from the `.tosa` that Transload makes. Vela leaves
 quantizing float inputs and dequantizing outputs to the processor in the first, which costs no cycles of the NPU; in the
-others the target cuts it off. The table ends with geometric means of ratios over the models that both sides compile.
+others the target cuts it off (option float_ops=host). A star says that more than that is left to the processor. The table ends
+with geometric means of ratios over the models that both sides compile as a whole.
 """
 
 from __future__ import annotations
@@ -125,12 +126,14 @@ def compiled_cycles(module: Callable[[], Any], work: Path, target: str) -> dict[
     """What Vela's report says of a module, cut at its float edges."""
     from transload.errors import TransloadError
     from transload.plugin_host import host
+    from transload_targets.ethosu.host_parts import CONVERSIONS
 
     try:
-        report = host().get("targets", target).emit(module(), work, "model", {}).report
+        report = host().get("targets", target).emit(module(), work, "model", {"float_ops": "host"}).report
     except TransloadError as error:
         return {"error": " ".join(str(error).split())[:300]}
-    return {"cycles": report["total_cycles"]}
+    left = {op["op"] for op in report["ops"] if op["on"] == "host"} - CONVERSIONS
+    return {"cycles": report["total_cycles"], "left": sorted(left)}
 
 
 STEPS = {"vela": step_vela, "peer": step_peer, "ours": step_ours}
@@ -140,9 +143,10 @@ STEPS = {"vela": step_vela, "peer": step_peer, "ours": step_ours}
 
 
 def ratio(row: dict[str, Any], side: str, key: str = "cycles") -> float | None:
-    """Ours by another side's number, None where one is missing or, of cycles, one leaves work to the processor."""
+    """Ours by another side's number, None where one is missing or leaves work to the processor."""
     ours, other = row.get("ours", {}), row.get(side, {})
-    return ours[key] / other[key] if ours.get(key) and other.get(key) and not other.get("left") else None
+    whole = not ours.get("left") and not other.get("left")
+    return ours[key] / other[key] if whole and ours.get(key) and other.get(key) else None
 
 
 def show(rows: list[dict[str, Any]], target: str) -> None:

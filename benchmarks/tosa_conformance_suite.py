@@ -25,8 +25,14 @@ from typing import Any
 
 SPECIFICATION = "1.0.2"
 PROFILES = {"int": "tosa-pro-int", "fp": "tosa-pro-fp"}
+EXTENSIONS = {
+    name: f"tosa-ext-{name}" for name in (
+        "bf16", "controlflow", "doubleround", "fft", "fp8e4m3", "fp8e5m2", "inexactround", "int16", "int4", "variable")}
+"""Those of specification 1.0; their tests are those that no profile alone has."""
 LARGE = 1 << 18
 """Elements of a tensor from which on a test is left out of a sample, where there are others."""
+KEPT = 1 << 22
+"""Bytes of the reference model's results beyond which those of a test are not kept."""
 SEED = 42  # the generator's own, with which the official tests are made
 
 
@@ -75,23 +81,24 @@ def _in_version(entry: dict[str, Any]) -> bool:
 
 
 def _groups(operator: str, profile: str) -> list[tuple[str, dict[str, Any]]]:
-    """The generation groups of an operator that need no more than the profile."""
+    """The generation groups of an operator that need no more than the profile, or than an extension besides both profiles."""
     entry = configuration()[operator]
     if not _in_version(entry):
         return []
-    wanted = PROFILES[profile]
+    wanted = PROFILES.get(profile) or EXTENSIONS[profile]
+    allowed = {wanted, *(PROFILES.values() if profile in EXTENSIONS else ())}
     chosen = []
     for name, group in entry["generation"].items():
         every, one = group.get("supports_all", []), group.get("supports_any", [])
         if not every and not one:
             one = entry.get("profile", [])
-        if wanted in every + one and all(need == wanted for need in every) and _in_version(group):
+        if wanted in every + one and allowed.issuperset(every) and _in_version(group):
             chosen.append((name, group))
     return chosen
 
 
 def operators(profile: str) -> list[str]:
-    """The operators that have tests of a profile ("int" or "fp")."""
+    """The operators that have tests of a profile ("int" or "fp") or extension ("int16", ...)."""
     return sorted(name for name in configuration() if _groups(name, profile))
 
 
@@ -105,8 +112,13 @@ def _commands(operator: str, profile: str) -> list[list[str]]:
             "--seed", str(SEED)]
         if "random_const_inputs" in config.get("support_for", []):
             base.append("--random-const-inputs")
-        base += ["--tosa-version", SPECIFICATION, "--test-selection-config", str(_package("conformance") / "cts-config_v1.0.json"),
-                 "--test-selection-criteria", group.get("selector", "default"), "--profile", PROFILES[profile], "--extension", "none"]
+        base += [
+            "--tosa-version", SPECIFICATION, "--test-selection-config", str(_package("conformance") / "cts-config_v1.0.json"),
+            "--test-selection-criteria", group.get("selector", "default")]
+        if profile in PROFILES:
+            base += ["--profile", PROFILES[profile], "--extension", "none"]
+        else:
+            base += ["--profile", *PROFILES.values(), "--extension", EXTENSIONS[profile]]
         commands += [[*base, "--test-type", "positive", *arguments] for arguments in group["generator_args"]]
         if not group.get("no_negative_tests"):
             more: list[str] = ["--tensor-dim-range", group.get("negative_dim_range", "1,16")]
@@ -235,6 +247,15 @@ def expected_results(test: Path, description: dict[str, Any]) -> str:
     status = {0: "valid", 1: "unpredictable", 2: "error"}.get(ran.returncode, "failed")
     note.write_text(status)
     return status
+
+
+def forget_large_results(test: Path, description: dict[str, Any]) -> None:
+    """Remove the reference model's results where they take megabytes: of the whole suite they would take 17 GB."""
+    results = [path for file in description["ofm_file"] for path in (test / file, test / f"bounds_{file}") if path.is_file()]
+    if sum(path.stat().st_size for path in results) > KEPT:
+        (test / "reference.txt").unlink(missing_ok=True)
+        for path in results:
+            path.unlink()
 
 
 @cache

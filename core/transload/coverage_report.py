@@ -13,7 +13,7 @@ __all__ = ["coverage"]
 
 
 def coverage(source: str, target: str) -> list[dict[str, Any]]:
-    """A row an op of dialect `source`: `op`, `covered`, and `by`, the conversion that rewrites it.
+    """A row an op of dialect `source`: `op`, `covered`, `by`, the conversion that rewrites it, and `why` not.
 
     `target` is a dialect or a target's name. An op counts as covered where the first conversion on the
     route has a rewrite for it; whether every form of it converts is what converting tells.
@@ -30,6 +30,8 @@ def coverage(source: str, target: str) -> list[dict[str, Any]]:
     for name, declaration in sorted(dialect.ops.items()):
         if declaration.traits & {"constant", "terminator"} or name == dialect.none:
             continue
-        covered = first is None or (table is not None and name in table)
-        rows.append({"op": name, "covered": covered, "by": first.name if covered and first is not None else ""})
+        refusal = table.refusal(name) if table is not None else None
+        covered = refusal is None and (first is None or (table is not None and name in table))
+        by = first.name if covered and first is not None else ""
+        rows.append({"op": name, "covered": covered, "by": by, "why": refusal[0] if refusal is not None else ""})
     return rows

@@ -18,7 +18,7 @@ functions for one name are tried in order. A function for `"top.*"` is tried on 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from .errors import ConversionError, Finding, PassError, TransloadError, Unsupported, merge_findings
@@ -56,6 +56,17 @@ class RewriteTable:
 
         return add
 
+    def refuse(self, reasons: Mapping[str, tuple[str, str]]) -> None:
+        """Say of ops that cannot be converted why, and what to do: op name -> (why, hint)."""
+        for name, (why, hint) in reasons.items():
+            self.functions.setdefault(name, []).append(_Refusal(why, hint))
+
+    def refusal(self, name: str) -> tuple[str, str] | None:
+        """Why no op of this name is converted, and what to do, where that was said and nothing else was."""
+        functions = self.get(name)
+        refusals = [function for function in functions if isinstance(function, _Refusal)]
+        return (refusals[0].why, refusals[0].hint) if refusals and len(refusals) == len(functions) else None
+
     def __add__(self, other: RewriteTable) -> RewriteTable:
         joined = RewriteTable()
         for table in (self, other):
@@ -70,6 +81,17 @@ class RewriteTable:
         exact = self.functions.get(name, [])
         wild = self.functions.get(f"{name.partition('.')[0]}.*")
         return exact + wild if wild else exact
+
+
+class _Refusal:
+    """A rewrite function that refuses its op."""
+
+    def __init__(self, why: str, hint: str) -> None:
+        self.why = why
+        self.hint = hint
+
+    def __call__(self, op: Op, rw: Rewriter) -> Any:
+        raise Unsupported(self.why, self.hint)
 
 
 class Rewriter(Builder):

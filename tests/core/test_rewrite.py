@@ -121,3 +121,17 @@ def test_a_table_that_never_ends_is_an_error():
 
     with pytest.raises(PassError, match="does not come to an end"):
         apply_greedily(chain("a.x"), table)
+
+
+def test_a_refusal_is_no_coverage_unless_something_else_converts_the_op():
+    refusing, converting = RewriteTable(), RewriteTable()
+    refusing.refuse({"a.x": ("it cannot be", "do without")})
+    with pytest.raises(ConversionError, match="it cannot be"):
+        convert_ops(chain("a.x"), refusing, "a")
+    assert refusing.refusal("a.x") == ("it cannot be", "do without")
+    converting("a.x")(lambda op, rw: rw.create("b.x", op.operands, [T]).result)
+    both = converting + refusing
+    assert both.refusal("a.x") is None
+    module = chain("a.x")
+    convert_ops(module, both, "a")
+    assert names(module) == ["b.x", "func.return"]

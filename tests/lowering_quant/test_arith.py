@@ -18,8 +18,7 @@ from transload_plugins.tosa.lowering.arith import (
     scale32,
     scale_exact,
 )
-from transload_plugins.tosa.lowering.fixed_tables import sigmoid_values
-from transload_plugins.tosa.lowering.tables import wide_entries, wide_index
+from transload_plugins.tosa.lowering.fixed_tables import ENTRY_OFFSET, sigmoid_entries, sigmoid_values
 
 RNG = np.random.default_rng(0)
 
@@ -68,14 +67,14 @@ def test_sigmoid_values_are_near() -> None:
     assert np.abs(sigmoid_values() - exact).max() < 1.2
 
 
-def test_wide_entries_hold_21_bits() -> None:
-    values = np.append(RNG.integers(0, 1 << 21, 254), [0, (1 << 21) - 1])
-    entries = wide_entries(values).astype(np.int64)
-    index = np.array([wide_index(place) for place in range(256)]) + 32768
-    assert index.max() < 65536
-    base, fraction = index >> 7, index & 127
-    np.testing.assert_array_equal((entries[base] << 7) + (entries[base + 1] - entries[base]) * fraction, values)
-    assert np.abs(np.diff(entries)).max() < 1 << 15
+def test_sigmoid_entries_interpolate_the_values_by_8_bits() -> None:
+    values, entries = sigmoid_values(), sigmoid_entries().astype(np.int64)
+    place = np.arange(255 << 8)
+    base, fraction = place >> 7, place & 127
+    looked_up = (entries[base] << 7) + (entries[base + 1] - entries[base]) * fraction + (ENTRY_OFFSET << 7)
+    first, part = values[place >> 8], place & 255
+    np.testing.assert_array_equal(looked_up, (first << 8) + (values[(place >> 8) + 1] - first) * part)
+    assert np.all(entries[510:] == 2 * 65535 - ENTRY_OFFSET)
 
 
 def test_activation_bounds() -> None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
 
 import pytest
 
 from transload import plugin_host
+
+sys.path.insert(0, str(Path(__file__).parent))  # `specification` and `xla_oracle`, which tests share
 
 PLUGINS = {"stablehlo": "transload_plugins.stablehlo", "stablehlo-reader": "transload_converters.stablehlo",
            "xla": "transload_targets.xla"}

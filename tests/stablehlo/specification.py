@@ -19,11 +19,12 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 SLIPS = {
-    # What the specification's text gets wrong: a bracket that is missing, a type that breaks its own constraint,
-    # an operand that is not the one its values are given for.
+    # What the specification's text gets wrong: a bracket that is missing, a type or dimensions that break their own
+    # constraint, an operand that is not the one its values are given for.
     ("is_finite", "xf64)"): "xf64>)",
     ("collective_broadcast", "(tensor1x2"): "(tensor<1x2",
     ("cholesky", "tensor<3x3xf64>"): "tensor<3x3xf32>",
+    ("dynamic_conv", "input_spatial_dimensions = [0, 1]"): "input_spatial_dimensions = [1, 2]",
     ("all_reduce", "(%operand0, %operand0)"): "(%operand0, %operand1)",
 }
 Process = tuple[int, int] | None
@@ -135,7 +136,7 @@ def _split(op: str, block: str) -> list[Example]:
                 text += " " + body
             continue
         finish_value()
-        if depth == 0 and re.match(r"%[\w:]+(, %\w+)*\s*=", line) and "->" in statement:
+        if depth == 0 and re.match(r"%[\w:]+(, %\w+)*\s*=", line) and ("->" in statement or "constant dense" in statement):
             finish_statement()
         if depth == 0 and not statement and current.results and op != "infeed":
             found.append(current)

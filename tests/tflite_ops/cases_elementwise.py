@@ -40,7 +40,7 @@ ARITHMETIC = [
     *cases("ADD SUB", on=((x(3, 40, by=9.0), z(3, 40)), (x(3, 40), z(3, 40, by=11.0))), formats=QUANTIZED),
     *cases("DIV", on=ranged(PAIRS, -2, 2, 0.5, 3), formats="f32 i32"),
     *cases("DIV", on=PAIRS[:2], formats="u8", fused_activation_function=each("NONE", "RELU")),
-    *cases("DIV", on=PAIRS[:5], formats="i8t i16t"),
+    *cases("DIV", on=(*PAIRS[:2], PAIRS[7]), formats="i8t i16t"),
     *cases("MUL", on=ranged(PAIRS[:2], 0, 50, 0, 50), formats="raw_u32"),
     *cases("DIV", x(4, 5), z(4, 5, low=1.0), fused_activation_function=ACTIVATIONS),
     *cases("MAXIMUM MINIMUM", on=PAIRS, formats="f32 i32 i64 raw_i8 raw_u8 raw_i16"),

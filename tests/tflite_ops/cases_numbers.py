@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from itertools import permutations
+
 from .spec import Tensor, axes, bools, cases, each, f32, i8, i16, i32, i64, number, u8, w, x, y, z
 
 PLAIN = {"FLOAT32": f32, "INT8": i8, "UINT8": u8, "INT16": i16, "INT32": i32, "INT64": i64, "BOOL": bools}
-LEAST = {"UINT8": 0}
 
 CAST = [
-    case
-    for from_name, source in PLAIN.items() for to_name, target in PLAIN.items() if from_name != to_name
-    for case in cases("CAST", source(4, 5, low=max(-90, LEAST.get(from_name, -90), LEAST.get(to_name, -90)), high=90), result=target(), in_data_type=from_name, out_data_type=to_name)
+    case for (given, source), (wanted, target) in permutations(PLAIN.items(), 2)
+    for case in cases("CAST", source(4, 5, low=0 if "UINT8" in (given, wanted) else -90, high=90), result=target(), in_data_type=given,
+                      out_data_type=wanted)
 ]
 
 QUANTIZATION = [
@@ -26,6 +27,8 @@ QUANTIZATION = [
     *cases("DEQUANTIZE", Tensor((3, 4), "float16"), result=f32()),
     *cases("FAKE_QUANT", x(16, 16, low=-3, high=3), min=-1.0, max=2.0, num_bits=each(8, 4, 16)),
     *cases("FAKE_QUANT", x(16, 16, low=-3, high=3), min=0.0, max=1.5, num_bits=8),
+    *cases("BITCAST", i8(3, 4, low=-100, high=100), result=u8()),
+    *cases("BITCAST", u8(3, 4, low=0, high=250), result=i8()),
 ]
 
 SHAPES = [
@@ -41,8 +44,6 @@ SHAPES = [
     *cases("BROADCAST_ARGS", axes(2, 1, 3), axes(4, 1), result=i32()),
     *cases("BROADCAST_ARGS", axes(5, dtype="int64"), axes(4, 1, dtype="int64"), result=i64()),
     *cases("WHERE", bools(3, 2, data=[[True, False], [False, True], [True, True]]), result=i64()),
-    *cases("BITCAST", i8(3, 4, low=-100, high=100), result=u8()),
-    *cases("BITCAST", u8(3, 4, low=0, high=250), result=i8()),
 ]
 
 CASES = CAST + QUANTIZATION + SHAPES

@@ -41,7 +41,8 @@ class Case:
 
     def __str__(self) -> str:
         types = [str(element_type_of(o.dtype)) for o in self.operands if isinstance(o, np.ndarray)]
-        return "-".join([self.op, *types[:1], *([str(self.element)] if self.element else []), *([self.note] if self.note else [])])
+        return "-".join([
+            self.op, *types[:1], *([str(self.element)] if self.element else []), *([self.note] if self.note else [])])
 
 
 def numbers(dtype: Any, *shape: int, low: int | None = None, high: int | None = None) -> np.ndarray:
@@ -170,7 +171,9 @@ def _weighted(op: str, types: Any, x_shape: Any, w_shape: Any, channels: int, at
 
 def products() -> Iterator[Case]:
     for types in _TYPES:
-        for stride, dilation, pad in (((1, 1), (1, 1), (1, 1, 0, 1)), ((2, 1), (1, 1), (1, 1, 0, 1)), ((2, 2), (2, 2), (2, 2, 2, 3))):
+        for stride, dilation, pad in (
+            ((1, 1), (1, 1), (1, 1, 0, 1)), ((2, 1), (1, 1), (1, 1, 0, 1)), ((2, 2), (2, 2), (2, 2, 2, 3)),
+        ):
             more = {"stride": stride, "dilation": dilation, "pad": pad}
             yield _weighted("conv2d", types, (1, 5, 6, 3), (4, 3, 2, 3), 4, more, f"{stride}{dilation}{pad}")
             yield _weighted("depthwise_conv2d", types, (2, 5, 6, 3), (3, 2, 3, 2), 6, more, f"{stride}{dilation}{pad}")
@@ -230,16 +233,20 @@ def movements() -> Iterator[Case]:
 def rescales() -> Iterator[Case]:
     for source in (I8, I16, I32):  # products give i48 and rescale it
         for target in (I8, I16, I32):
-            for wide, double, shift in ((True, False, 20), (True, False, 33), (True, True, 33), (True, True, 40), (False, False, 20)):
+            for wide, double, shift in (
+                (True, False, 20), (True, False, 33), (True, True, 33), (True, True, 40), (False, False, 20),
+            ):
                 limit = min({I8: 128, I16: 32768, I32: 1 << 30}[source], 1 << (shift - 2))
                 points = {"input_zp": 11 if source == I8 else 0, "output_zp": -7 if target == I8 else 0}
                 x = numbers(dtype_of(source), 3, 20, low=-limit, high=limit - 1)
                 multiplier = (5000 if shift == 20 else 1500000000) if wide else 20000
                 attributes = {**points, "scale32": wide, "double_round": double}
-                yield Case("rescale", [x], {**attributes, "per_channel": False, "multiplier": (multiplier,), "shift": (shift,)}, target,
+                yield Case(
+                    "rescale", [x], {**attributes, "per_channel": False, "multiplier": (multiplier,), "shift": (shift,)}, target,
                            f"{wide}{double}-{shift}")
                 yield Case("rescale", [x], {
-                    **attributes, "per_channel": True, "multiplier": (multiplier,) * 20, "shift": (*(shift,) * 19, shift + 1)}, target,
+                    **attributes, "per_channel": True, "multiplier": (multiplier,) * 20,
+                    "shift": (*(shift,) * 19, shift + 1)}, target,
                     f"{wide}{double}-{shift}-channels")
     one = {"scale32": True, "double_round": False, "per_channel": False, "multiplier": (1 << 30,), "shift": (31,)}
     for source, target, points in (

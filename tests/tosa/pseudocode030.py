@@ -218,13 +218,15 @@ def transpose_convolution(a: Attributes, out: np.ndarray, x: np.ndarray, weight:
 def fully_connected(a: Attributes, out: np.ndarray, x: np.ndarray, weight: np.ndarray, bias: np.ndarray) -> None:
     for n, oc in places(*out.shape):
         out[n, oc] = read(bias, (oc,)) + sum(
-            (read(x, (n, ic)) - a.get("input_zp", 0)) * (read(weight, (oc, ic)) - a.get("weight_zp", 0)) for ic in range(x.shape[1]))
+            (read(x, (n, ic)) - a.get("input_zp", 0)) * (read(weight, (oc, ic)) - a.get(
+                "weight_zp", 0)) for ic in range(x.shape[1]))
 
 
 def matmul(a: Attributes, out: np.ndarray, left: np.ndarray, right: np.ndarray) -> None:
     for n, h, w in places(*out.shape):
         out[n, h, w] = sum(
-            (read(left, (n, h, c)) - a.get("a_zp", 0)) * (read(right, (n, c, w)) - a.get("b_zp", 0)) for c in range(left.shape[2]))
+            (read(left, (n, h, c)) - a.get("a_zp", 0)) * (read(right, (n, c, w)) - a.get(
+                "b_zp", 0)) for c in range(left.shape[2]))
 
 
 def fourier(a: Attributes, real: np.ndarray, imaginary: np.ndarray, x: np.ndarray, y: np.ndarray | None = None) -> None:
@@ -343,13 +345,16 @@ def _identity(a: Attributes, out: np.ndarray, x: np.ndarray) -> None:
 
 OPERATORS: dict[str, Callable[..., None]] = {
     "argmax": argmax, "avg_pool2d": avg_pool2d, "max_pool2d": max_pool2d, "conv2d": convolution, "conv3d": convolution,
-    "depthwise_conv2d": depthwise, "transpose_conv2d": transpose_convolution, "fully_connected": fully_connected, "matmul": matmul,
+    "depthwise_conv2d": depthwise, "transpose_conv2d": transpose_convolution, "fully_connected": fully_connected,
+    "matmul": matmul,
     "fft2d": fourier, "rfft2d": fourier, "table": table, "concat": concat, "pad": pad, "reshape": reshape, "reverse": reverse,
-    "slice": slice_, "tile": tile, "transpose": transpose, "gather": gather, "scatter": scatter, "resize": resize, "rescale": rescale,
+    "slice": slice_, "tile": tile, "transpose": transpose, "gather": gather, "scatter": scatter, "resize": resize,
+    "rescale": rescale,
     "identity": _identity,
     "clamp": elementwise(lambda a, t, x: _minimum(_maximum(x, a["min_val"]), a["max_val"])),
     "sigmoid": _float(lambda x: 1 / (1 + np.exp(-x))), "tanh": _float(np.tanh), "ceil": _float(np.ceil), "exp": _float(np.exp),
-    "floor": _float(np.floor), "log": _float(np.log), "reciprocal": _float(lambda x: 1 / x), "rsqrt": _float(lambda x: 1 / np.sqrt(x)),
+    "floor": _float(np.floor), "log": _float(np.log), "reciprocal": _float(lambda x: 1 / x),
+    "rsqrt": _float(lambda x: 1 / np.sqrt(x)),
     "add": elementwise(lambda a, t, x, y: x + y), "sub": elementwise(lambda a, t, x, y: x - y),
     "arithmetic_right_shift": elementwise(_shift_right),
     "bitwise_and": elementwise(lambda a, t, x, y: x & y), "bitwise_or": elementwise(lambda a, t, x, y: x | y),

@@ -60,7 +60,8 @@ def build_case(case: Any) -> tuple[Module, list[np.ndarray]]:
     module = new_module()
     arrays = [operand for operand in case.operands if isinstance(operand, np.ndarray)]
     function = module.add_function(
-        "main", [TensorType(array.shape, element_type_of(array.dtype)) for array in arrays], [f"x{i}" for i in range(len(arrays))])
+        "main", [TensorType(array.shape, element_type_of(array.dtype)) for array in arrays],
+        [f"x{i}" for i in range(len(arrays))])
     block = function.regions[0].block
     builder = Builder(block)
     arguments: Iterator[Any] = iter(block.arguments)
@@ -136,7 +137,7 @@ def test_text_keeps_everything(one_op: Any) -> None:
 def test_version_1_0_computes_the_same(one_op: Any, reference_model: Any) -> None:
     module, arrays = build_case(one_op)
     if not one_op.newer:
-        with pytest.raises(ConversionError, match="beyond what 1.0 allows"):
+        with pytest.raises(ConversionError, match=r"beyond what 1\.0 allows"):
             converted(module, "tosa030-to-tosa")
         return
     newer = converted(module, "tosa030-to-tosa")
@@ -209,7 +210,8 @@ def test_custom_operators_are_carried_along() -> None:
     function = module.add_function("main", [TensorType((2,), F32)], ["x0"])
     block = function.regions[0].block
     made = Builder(block).create(
-        "tosa030.custom", block.arguments, [TensorType((3,), F32)], {"identifier": "spline", "config": "acme", "implementation_attrs": "7"})
+        "tosa030.custom", block.arguments, [TensorType((3,), F32)],
+        {"identifier": "spline", "config": "acme", "implementation_attrs": "7"})
     set_results(function, made.results)
     verify(module)
     newer = converted(module, "tosa030-to-tosa")

@@ -212,8 +212,8 @@ def coverage_command(source: str, target: str, json: bool) -> int:
     out = console()
     out.print(
         table(
-            ("op", "covered", "by"),
-            [(row["op"], Text("yes", "green") if row["covered"] else Text("no", "red"), row["by"]) for row in rows],
+            ("op", "covered", "by", "why not"),
+            [(row["op"], Text("yes", "green") if row["covered"] else Text("no", "red"), row["by"], row["why"]) for row in rows],
         )
     )
     done = sum(row["covered"] for row in rows)

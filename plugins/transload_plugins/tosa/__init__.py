@@ -30,15 +30,16 @@ def register_readers(register: Any) -> None:
 def register_writers(register: Any) -> None:
     register(Writer(
         "tosa", "tosa", (".tosa",), f"{_HERE}.flatbuffer.writer:write", "TOSA flatbuffers, specification 1.0 or 1.1."))
-    register(Writer("tosa-0.30", "tosa030", (), f"{_HERE}.v030.text:write", "MLIR text of TOSA 0.30, as MLIR wrote it at that time."))
+    register(Writer(
+        "tosa-0.30", "tosa030", (), f"{_HERE}.v030.text:write", "MLIR text of TOSA 0.30, as MLIR wrote it at that time."))
 
 
 @hookimpl
 def register_conversions(register: Any) -> None:
     register(Conversion("top-to-tosa", "top", "tosa", run=f"{_HERE}.lowering:lower", table=f"{_HERE}.lowering:TABLE",
                         doc="The hub to TOSA: float, and quantized with exact integer arithmetic."))
-    register(Conversion("tosa030-to-tosa", "tosa030", "tosa", run=f"{_HERE}.v030.upgrade:upgrade", table=f"{_HERE}.v030.upgrade:TABLE",
-                        doc="TOSA 0.30 to 1.0: attributes become operands."))
+    register(Conversion("tosa030-to-tosa", "tosa030", "tosa", run=f"{_HERE}.v030.upgrade:upgrade",
+                        table=f"{_HERE}.v030.upgrade:TABLE", doc="TOSA 0.30 to 1.0: attributes become operands."))
     register(Conversion("tosa-to-tosa030", "tosa", "tosa030", run=f"{_HERE}.v030.downgrade:downgrade",
                         table=f"{_HERE}.v030.downgrade:TABLE", doc="TOSA 1.0 to 0.30, where it can be said."))
 

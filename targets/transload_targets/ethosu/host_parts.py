@@ -18,7 +18,8 @@ __all__ = ["Parts", "affine", "cut", "has_floats"]
 
 CONSTANTS = frozenset({"tosa.const", "tosa.const_shape"})
 CONVERSIONS = frozenset(f"tosa.{name}" for name in (
-    "add", "cast", "ceil", "clamp", "floor", "identity", "maximum", "minimum", "mul", "reciprocal", "rescale", "reshape", "sub"))
+    "abs", "add", "arithmetic_right_shift", "cast", "ceil", "clamp", "floor", "greater_equal", "identity", "maximum", "minimum",
+    "mul", "negate", "reciprocal", "rescale", "reshape", "select", "sub"))
 """Ops that quantizing and dequantizing are made of."""
 
 
@@ -188,11 +189,11 @@ def affine(part: Module | None, name: str) -> dict[str, Any] | None:
 
 
 def _sources(value: Value) -> list[Op]:
-    """The ops that a value goes through from the part's input, the last one first."""
+    """The ops that a value goes through from the part's input, the last one first; what is selected by sign, if positive."""
     chain = []
     while value.op is not None:
         chain.append(value.op)
-        value = value.op.operands[0]
+        value = value.op.operands[value.op.name == "tosa.select"]
     return chain
 
 
@@ -210,9 +211,11 @@ def _quantization(chain: Sequence[Op]) -> dict[str, Any] | None:
     for op in chain:
         if op.name == "tosa.mul" and (number := _number(op.operands[1])):
             scale /= number
+        elif op.name == "tosa.arithmetic_right_shift" and (number := _number(op.operands[1])):
+            scale *= 2.0**number
         elif op.name == "tosa.rescale" and _number(op.multiplier) == 2.0 ** (_number(op.shift) or 0):  # type: ignore[attr-defined]
             zero_point = round(_number(op.output_zp) or 0)  # type: ignore[attr-defined]
-        elif op.name != "tosa.cast":
+        elif op.name not in ("tosa.abs", "tosa.cast", "tosa.floor", "tosa.select"):
             return None
     return {"scale": scale, "zero_point": zero_point} if chain else None
 

@@ -11,7 +11,9 @@ import typer
 
 __all__ = ["app"]
 
-app = typer.Typer(help="Op by op, which profile, extension and level of TOSA a model needs, and every rule that it breaks.")
+app = typer.Typer(
+    help="Op by op, which profile, extension and level of TOSA a model needs, and every rule that it breaks.",
+    context_settings={"allow_interspersed_args": True})
 
 
 @app.callback(invoke_without_command=True)

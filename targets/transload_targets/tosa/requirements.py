@@ -83,12 +83,13 @@ def requirements(module: Module, version: str = "1.0", level: str = "8k") -> lis
         if op.name in ("tosa.const", "tosa.const_shape") and not (extensions or limits or violations or len(profiles) == 1):
             continue
         listed.append(Requirement(
-            op.name, op.origin, profiles, tuple(sorted(extensions)), "none" if limits else "8k", tuple(dict.fromkeys(violations))))
+            op.name, op.origin, profiles, tuple(sorted(extensions)), "none" if limits else "8k",
+            tuple(dict.fromkeys(violations))))
     return listed
 
 
 def requirements_of(module: Module) -> dict[str, Any]:
-    """`profiles`, `extensions` (each a sorted list of names as `tosa-opt --tosa-attach-target` takes them) and `level` of the whole."""
+    """`profiles`, `extensions` (sorted names, as `tosa-opt --tosa-attach-target` takes them) and `level` of the whole module."""
     profiles: set[str] = set()
     extensions: set[str] = set()
     level = "8k"
@@ -124,7 +125,8 @@ def _needs(op: Op) -> tuple[tuple[str, ...], set[str]]:
             needed.add("pro_fp")
         elif op.name not in _DATA and element not in _BOTH.get(op.name, ()):
             needed.add("pro_int")
-    if op.name == "tosa.cast" and "pro_fp" in needed or op.name in ("tosa.argmax", "tosa.gather", "tosa.scatter") and _is_float(op):
+    if (op.name == "tosa.cast" and "pro_fp" in needed) or (op.name in (
+        "tosa.argmax", "tosa.gather", "tosa.scatter") and _is_float(op)):
         needed.discard("pro_int")  # the integers are those of the float mode: numbers cast, places, rows
     if op.name in _BY_OP:
         needed = set()  # the extension brings its operators with it

@@ -33,7 +33,8 @@ class TosaTarget(Target):
     def options(self) -> dict[str, tuple[type | tuple[str, ...], Any, str]]:
         return {
             "tosa_version": (VERSIONS, "1.0", "specification version of the files"),
-            "constants": (("inline", "resource", "elided"), "resource", "constants in the .mlir: in the op, in a section, or left out"),
+            "constants": (
+                ("inline", "resource", "elided"), "resource", "constants in the .mlir: in the op, in a section, or left out"),
             "level": (("8k", "none"), "8k", "limits that the model must keep: 8k (ranks up to 6) or none"),
         }
 
@@ -50,7 +51,7 @@ class TosaTarget(Target):
         from transload.text import write_module
 
         if options["tosa_version"] == "0.30":
-            return self._emit_older(module, directory, stem)
+            return self._emit_older(module, directory, stem, options["constants"])
         binary, text = directory / f"{stem}.tosa", directory / f"{stem}.mlir"
         resolve(host().get("writers", "tosa").write)(module, binary, tosa_version=options["tosa_version"])
         with text.open("w", encoding="utf-8") as file:
@@ -64,10 +65,10 @@ class TosaTarget(Target):
         })
 
 
-    def _emit_older(self, module: Module, directory: Path, stem: str) -> Emitted:
+    def _emit_older(self, module: Module, directory: Path, stem: str, constants: str) -> Emitted:
         text = directory / f"{stem}.mlir"
         older = _older(module)
-        resolve(host().get("writers", "tosa-0.30").write)(older, text)
+        resolve(host().get("writers", "tosa-0.30").write)(older, text, constants=constants)
         return Emitted([text], {
             "tosa_version": "0.30",
             "profiles": [profile_030(older)],

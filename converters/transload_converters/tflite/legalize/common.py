@@ -18,9 +18,8 @@ from transload.registry import lookup
 from transload.rewrite import Rewriter
 
 __all__ = [
-    "activate", "axes_of", "axis_of", "constant_ints", "emit_activated", "emit_like", "is_float", "is_hybrid",
-    "layout", "limited",
-    "pads_for", "quant_per_tensor", "same_padding", "scalar", "static_shape", "typed_bias",
+    "activate", "axes_of", "axis_of", "constant_ints", "emit_activated", "emit_like", "is_float", "is_hybrid", "layout", "limited",
+    "need_plain", "pads_for", "quant_per_tensor", "same_padding", "scalar", "static_shape", "typed_bias",
 ]
 
 layout = "NHWC"
@@ -151,6 +150,13 @@ def is_float(value: Value) -> bool:
 def is_hybrid(value: Value, weights: Value) -> bool:
     """Whether an operator is hybrid: float activations with quantized weights."""
     return is_float(value) and isinstance(weights.element, QuantType)
+
+
+def need_plain(op: Op) -> None:
+    """Raise where an operand is quantized: the bits of a stored number say nothing of the real one."""
+    for operand in op.operands:
+        if isinstance(operand.element, QuantType):
+            raise Unsupported(f"it works on the bits of numbers, which are quantized here: {operand.element}", "dequantize them first")
 
 
 def quant_per_tensor(value: Value, what: str) -> QuantType:

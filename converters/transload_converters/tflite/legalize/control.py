@@ -20,6 +20,12 @@ TABLE = RewriteTable()
 _LIMIT = 1_000_000
 """How many operators a model may have once every subgraph stands where it is run."""
 
+_STEPS = 10_000
+"""How many steps a loop may have to be unrolled."""
+
+_STEP = "transload.step"
+"""The attribute of what is left of a loop that counts the steps before it."""
+
 _context: ContextVar[tuple[Mapping[str, Op], RewriteTable]] = ContextVar("tflite_subgraphs")
 
 
@@ -162,7 +168,25 @@ def if_(op: Op, rw: Rewriter) -> Any:
 
 @TABLE("tfl.while")
 def while_(op: Op, rw: Rewriter) -> Any:
-    """WHILE: two regions on the state, whose types must stay the same from step to step."""
+    """WHILE: two regions on the state; where that is impossible, the steps one after the other, if their number is known.
+
+    A loop over the elements of a list, as recurrent layers are written, cuts the list at the loop's counter: the
+    sizes of the parts change from step to step, and only each step by itself has static shapes.
+    """
+    step = op.attributes.get(_STEP)
+    if step is not None:
+        return _unrolled(op, rw, step, "the number of its steps depends on the data")
+    try:
+        return _loop(op, rw)
+    except Unsupported as reason:
+        why = reason.why
+    except ConversionError as error:
+        why = "; ".join(f"{finding.what}: {finding.why}" for finding in error.findings) or str(error)
+    return _unrolled(op, rw, 0, why)
+
+
+def _loop(op: Op, rw: Rewriter) -> Sequence[Value]:
+    """The loop as one op, on a state whose types stay the same from step to step."""
     regions = _converted([
         _region(op.attribute(name), op.operands, own_arguments=True) for name in ("cond", "body")])
     state = [value.type for value in op.operands]
@@ -172,6 +196,30 @@ def while_(op: Op, rw: Rewriter) -> Any:
         changed = [f"{old} becomes {new}" for old, new in zip(state, after, strict=False) if old != new]
         raise Unsupported(f"the types of its state change from step to step: {'; '.join(changed) or 'their number does'}")
     return rw.create("top.While", op.operands, state, {}, regions).results
+
+
+def _unrolled(op: Op, rw: Rewriter, step: int, why: str) -> Sequence[Value]:
+    """The state itself where the condition is known to be false; where it is true, the body and the loop after it.
+
+    `Unsupported`, with the reason `why` there is no other way, where the condition is computed at run time.
+    """
+    region, = _converted([_region(op.attribute("cond"), op.operands, own_arguments=False)])
+    known = rw.constant_of(_yields(region)[0]) if len(_yields(region)) == 1 else None
+    _drop([region])
+    if known is None:
+        raise Unsupported(why, "a loop whose number of steps is known before it runs could be unrolled; this one is not")
+    if not np.any(known):
+        return op.operands
+    if step >= _STEPS:
+        raise Unsupported(f"{why}; unrolled, it has more than {_STEPS} steps")
+    state = _in_place(rw, op.attribute("body"), op.operands)
+    if len(state) != len(op.operands):
+        raise Unsupported(f"its body gives {len(state)} values for a state of {len(op.operands)}")
+    rest = op.clone()
+    rest.operands = state
+    rest.attributes[_STEP] = step + 1
+    rw.block.insert(rest, rw.before)
+    return rest.results
 
 
 def _drop(regions: list[Region]) -> None:

@@ -9,7 +9,7 @@ from transload.ir import Op, Value
 from transload.rewrite import Rewriter, RewriteTable
 
 from .common import constant_ints, emit_activated, is_hybrid, layout, pads_for, same_padding, static_shape, typed_bias
-from .hybrid import hybrid_conv
+from .hybrid import hybrid_conv, hybrid_deconv
 
 TABLE = RewriteTable()
 
@@ -84,8 +84,6 @@ def transposed(
     TFLite derives the padding from the result's size, as that of the convolution whose gradient this is; what
     then is still missing or too much is at the end of each dimension.
     """
-    if is_hybrid(value, weights):
-        raise Unsupported("a transposed convolution of floats with quantized weights does not run in LiteRT either")
     rank = len(strides) + 2
     kernels = static_shape(weights, "the filter", rank)[1:-1]
     sizes = static_shape(value, "the input", rank)[1:-1]
@@ -96,9 +94,13 @@ def transposed(
         begins.append(begin)
         ends.append(max(end, 0))
         extras.append(max(-end, 0))
+    geometry: dict[str, Any] = {
+        "kernel_shape": kernels, "strides": strides, "pads": (*begins, *ends), "output_padding": tuple(extras), "layout": layout,
+    }
+    if is_hybrid(value, weights):
+        return hybrid_deconv(op, rw, value, weights, bias, geometry)
     return emit_activated(
-        rw, op, "top.Deconv", value, weights, typed_bias(rw, bias, value, weights), activation=activation,
-        kernel_shape=kernels, strides=strides, pads=(*begins, *ends), output_padding=tuple(extras), layout=layout)
+        rw, op, "top.Deconv", value, weights, typed_bias(rw, bias, value, weights), activation=activation, **geometry)
 
 
 @TABLE("tfl.transpose_conv")

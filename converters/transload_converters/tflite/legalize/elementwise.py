@@ -8,7 +8,7 @@ from transload.errors import Unsupported
 from transload.ir import BOOL, Op, Value
 from transload.rewrite import Rewriter, RewriteTable
 
-from .common import emit_activated, emit_like, static_shape
+from .common import emit_activated, emit_like, need_plain, static_shape
 
 TABLE = RewriteTable()
 
@@ -16,7 +16,7 @@ _ARITHMETIC = {"tfl.add": "top.Add", "tfl.sub": "top.Sub", "tfl.mul": "top.Mul",
 _BINARY = {
     "tfl.maximum": "top.Max", "tfl.minimum": "top.Min", "tfl.pow": "top.Pow", "tfl.floor_div": "top.FloorDiv",
     "tfl.floor_mod": "top.FloorMod", "tfl.squared_difference": "top.SquaredDifference", "tfl.atan2": "top.Atan2",
-    "tfl.logical_and": "top.LogicalAnd", "tfl.logical_or": "top.LogicalOr", "tfl.right_shift": "top.ShiftRight",
+    "tfl.logical_and": "top.LogicalAnd", "tfl.logical_or": "top.LogicalOr",
 }
 _COMPARISONS = {
     "tfl.equal": "Equal", "tfl.not_equal": "NotEqual", "tfl.greater": "Greater", "tfl.greater_equal": "GreaterOrEqual",
@@ -44,15 +44,23 @@ def add_n(op: Op, rw: Rewriter) -> Value:
 
 @TABLE(*_BINARY)
 def binary(op: Op, rw: Rewriter) -> Value:
-    """MAXIMUM, MINIMUM, POW, FLOOR_DIV, FLOOR_MOD, SQUARED_DIFFERENCE, ATAN2, LOGICAL_AND, LOGICAL_OR, RIGHT_SHIFT."""
+    """MAXIMUM, MINIMUM, POW, FLOOR_DIV, FLOOR_MOD, SQUARED_DIFFERENCE, ATAN2, LOGICAL_AND, LOGICAL_OR."""
     return emit_like(rw, op, _BINARY[op.name], *op.operands)
 
 
 @TABLE("tfl.bitwise_xor")
 def bitwise_xor(op: Op, rw: Rewriter) -> Value:
     """BITWISE_XOR: of the bits of integers, or of booleans."""
+    need_plain(op)
     name = "top.LogicalXor" if op.operands[0].element == BOOL else "top.BitwiseXor"
     return emit_like(rw, op, name, *op.operands)
+
+
+@TABLE("tfl.right_shift")
+def right_shift(op: Op, rw: Rewriter) -> Value:
+    """RIGHT_SHIFT: keeps the sign."""
+    need_plain(op)
+    return emit_like(rw, op, "top.ShiftRight", *op.operands)
 
 
 @TABLE(*_COMPARISONS)

@@ -6,9 +6,9 @@ differs from float arithmetic by up to a percent, so the hub repeats what LiteRT
 floats: sums of products of 8-bit integers are exact there up to 2^24, and any target with float arithmetic can
 run them.
 
-Source: `tensorflow/lite/kernels/conv.cc`, `depthwise_conv.cc`, `fully_connected.cc`, `batch_matmul.cc` (the functions
-EvalHybrid and EvalHybridPerChannel), `internal/reference/portable_tensor_utils.cc` (SymmetricQuantizeFloats and
-AsymmetricQuantizeFloats).
+Source: `tensorflow/lite/kernels/conv.cc`, `depthwise_conv.cc`, `transpose_conv.cc`, `fully_connected.cc`,
+`batch_matmul.cc` (the functions EvalHybrid and EvalHybridPerChannel), `internal/reference/portable_tensor_utils.cc`
+(SymmetricQuantizeFloats and AsymmetricQuantizeFloats).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from transload.rewrite import Rewriter
 
 from .common import activate, scalar
 
-__all__ = ["hybrid_conv", "hybrid_matmul", "hybrid_product", "weight_integers"]
+__all__ = ["hybrid_conv", "hybrid_deconv", "hybrid_matmul", "hybrid_product", "weight_integers"]
 
 _LEAST_RANGE = 1e-30
 """Stands for a range of 0, where all integers are 0 whatever the scale."""
@@ -43,6 +43,15 @@ def hybrid_conv(
     if per_channel and not depthwise:
         # The one kernel that multiplies by one scale after the other, which rounds differently.
         return _finish(op, rw, rw.emit("top.Mul", rw.emit("top.Mul", sums, _scales(rw, weights)), scale), bias)
+    return _finish(op, rw, _rescale(rw, sums, scale, weights), bias)
+
+
+def hybrid_deconv(
+    op: Op, rw: Rewriter, value: Value, weights: Value, bias: Value | None, geometry: dict[str, Any],
+) -> Value:
+    """A transposed convolution; each image of the batch is quantized asymmetrically, with a scale of its own."""
+    integers, scale = _quantize(rw, value, tuple(range(1, value.rank)), asymmetric=True)
+    sums = rw.emit("top.Deconv", integers, weight_integers(rw, weights), **geometry)
     return _finish(op, rw, _rescale(rw, sums, scale, weights), bias)
 
 

@@ -10,7 +10,7 @@ from transload.errors import Unsupported
 from transload.ir import BOOL, Op, Value, dtype_of
 from transload.rewrite import Rewriter, RewriteTable
 
-from .common import emit_like, limited, scalar, static_shape
+from .common import emit_like, limited, need_plain, scalar, static_shape
 
 TABLE = RewriteTable()
 
@@ -21,7 +21,7 @@ _SAME = {
     "tfl.stablehlo_cosine": "top.Cos", "tfl.stablehlo_exponential": "top.Exp", "tfl.stablehlo_floor": "top.Floor",
     "tfl.stablehlo_log": "top.Log", "tfl.stablehlo_negate": "top.Neg", "tfl.stablehlo_rsqrt": "top.Rsqrt",
     "tfl.stablehlo_tanh": "top.Tanh", "tfl.stablehlo_logistic": "top.Sigmoid", "tfl.stablehlo_select": "top.Where",
-    "tfl.stablehlo_convert": "top.Cast", "tfl.stablehlo_shift_left": "top.ShiftLeft",
+    "tfl.stablehlo_convert": "top.Cast",
 }
 _COMPARISONS = {
     "STABLEHLO_COMPARISON_DIRECTION_EQ": "Equal", "STABLEHLO_COMPARISON_DIRECTION_NE": "NotEqual",
@@ -39,8 +39,16 @@ def same(op: Op, rw: Rewriter) -> Value:
 @TABLE("tfl.stablehlo_and", "tfl.stablehlo_or")
 def logical(op: Op, rw: Rewriter) -> Value:
     """AND, OR: of booleans, or of the bits of integers."""
+    need_plain(op)
     kind = "Logical" if op.operands[0].element == BOOL else "Bitwise"
     return emit_like(rw, op, f"top.{kind}{'And' if op.name.endswith('and') else 'Or'}", *op.operands)
+
+
+@TABLE("tfl.stablehlo_shift_left")
+def shift_left(op: Op, rw: Rewriter) -> Value:
+    """SHIFT_LEFT."""
+    need_plain(op)
+    return emit_like(rw, op, "top.ShiftLeft", *op.operands)
 
 
 @TABLE("tfl.stablehlo_compare")

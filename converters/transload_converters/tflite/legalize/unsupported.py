@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from transload.errors import Unsupported
-from transload.ir import Op
-from transload.rewrite import Rewriter, RewriteTable
+from transload.rewrite import RewriteTable
 
 TABLE = RewriteTable()
 
@@ -28,8 +26,4 @@ REASONS: dict[str, tuple[str, str]] = {
     "tfl.densify": _SPARSE, "tfl.delegate": _DELEGATE,
 }
 
-
-@TABLE(*REASONS)
-def refuse(op: Op, rw: Rewriter) -> None:
-    """Say why, and what to do."""
-    raise Unsupported(*REASONS[op.name])
+TABLE.refuse(REASONS)

@@ -7,6 +7,7 @@ windows two-dimensional ones; what TOSA's transposed convolution lacks is made o
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -22,7 +23,7 @@ from .common import static_shape
 from .rescaling import DOUBLE, UNSIGNED, WIDE, activation_range, fused_activation, is_unsigned, narrow, quant, rounds_once
 from .windows import Window, fit, need_channels_last, squeeze_height, unsqueeze_height, window_of
 
-__all__ = ["TABLE", "Sum", "bias_value", "product_factors", "sum_of"]
+__all__ = ["TABLE", "Sum", "bias_value", "product_factors", "sum_bits", "sum_of"]
 
 TABLE = RewriteTable()
 
@@ -108,9 +109,25 @@ def finish(op: Op, rw: Rewriter, made: Value, x: Value, w: Value, part: int = 0)
     channels = static_shape(made)[-1]
     if len(factors) > channels:
         factors = factors[part * channels : (part + 1) * channels]
+    if storage_of(made) != I48:
+        return narrow(rw, made, factors, target, DOUBLE, activation_range(op))
+    if rounds_once(rw):  # nothing says that its sums fit in 32 bits, as a bias of int32 does in TFLite
+        return narrow(rw, made, factors, target, DOUBLE, activation_range(op), sum_bits(rw, w, op.bias))
     bias = quant(op.bias)
-    rounding = WIDE if storage_of(made) == I48 and (bias is None or bias.storage != I32) else DOUBLE
-    return narrow(rw, made, factors, target, rounding, activation_range(op))
+    return narrow(rw, made, factors, target, WIDE if bias is None or bias.storage != I32 else DOUBLE, activation_range(op))
+
+
+def sum_bits(rw: Rewriter, w: Value, bias: Value | None) -> int:
+    """How many bits a sum of int16 numbers times those of `w`, `[O, ..]`, may take, sign included."""
+    shape, weights = static_shape(w), rw.constant_of(w)
+    if weights is None:
+        most = math.prod(shape[1:]) << 22
+    else:
+        most = int(np.abs(weights.astype(np.int64)).reshape(shape[0], -1).sum(axis=1).max(initial=0)) << 15
+    held = rw.constant_of(bias)
+    if held is not None and held.dtype.kind == "i":
+        most += int(np.abs(held.astype(np.int64)).max(initial=0))
+    return most.bit_length() + 1
 
 
 @TABLE("top.Conv")

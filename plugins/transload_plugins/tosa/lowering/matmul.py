@@ -18,7 +18,7 @@ from transload.rewrite import Rewriter, RewriteTable, Unsupported
 from .. import build
 from ..dialect.base import storage_of
 from .common import static_shape
-from .conv import bias_value, product_factors, sum_of
+from .conv import bias_value, product_factors, sum_bits, sum_of
 from .rescaling import DOUBLE, EXACT, ROUNDING, WIDE, activation_range, fused_activation, narrow, quant, retyped
 
 __all__ = ["TABLE"]
@@ -64,22 +64,12 @@ def _layer(op: Op, rw: Rewriter) -> Value | None:
         build.reshape(rw, w, (outputs, 1, 1, inputs)), bias_value(rw, bias, total, x, w, outputs),
         build.zero_point(rw, total.input_zp, x.element), build.zero_point(rw, total.weight_zp, w.element), element=total.element,
         pad=(0, 0, 0, 0), stride=(1, 1), dilation=(1, 1), acc_type=total.accumulator)
-    made = _finish(op, rw, made, x, w, EXACT, _sum_bits(rw, w, bias) if total.element == I48 else 32)
+    made = _finish(op, rw, made, x, w, EXACT, sum_bits(rw, w, bias) if total.element == I48 else 32)
     return build.reshape(rw, made, static_shape(op.result))
 
 
 def _rows_quantized(type_: QuantType) -> QuantType:
     return QuantType(type_.storage, type_.expressed, type_.scales, type_.zero_points, 0, type_.storage_min, type_.storage_max)
-
-
-def _sum_bits(rw: Rewriter, w: Value, bias: Value | None) -> int:
-    """How many bits a sum of int16 numbers times the constant `w` may take, sign included."""
-    weights = np.abs(rw.need_constant(w, "the weight").astype(np.int64))
-    most = int(weights.sum(axis=-1).max(initial=0)) << 15
-    held = rw.constant_of(bias)
-    if held is not None and held.dtype.kind == "i":
-        most += int(np.abs(held.astype(np.int64)).max(initial=0))
-    return most.bit_length() + 1
 
 
 def _finish(op: Op, rw: Rewriter, made: Value, x: Value, w: Value, rounding: str, sum_bits: int = 32) -> Value:

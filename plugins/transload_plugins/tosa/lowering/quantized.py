@@ -24,6 +24,7 @@ from .cast import quantize
 from .common import compare
 from .fixed_tables import joined_unsigned
 from .rescaling import (
+    EXACT,
     UNSIGNED,
     activation_range,
     any_quantized,
@@ -255,9 +256,9 @@ def join_unsigned(op: Op, rw: Rewriter) -> Value | None:
 
 @TABLE("top.Div")
 def divide(op: Op, rw: Rewriter) -> Value | None:
-    """By one constant number: a table, or one rescale."""
+    """By one constant number: one rescale of int16; of int8 a table, which the rule for functions makes."""
     types = _integers([*op.inputs, op.result])
-    if types is None:
+    if types is None or types[0].storage == types[-1].storage == I8:
         return None
     divisor = rw.constant_of(op.inputs[1])
     if divisor is None or divisor.size != 1 or op.inputs[1].rank > op.inputs[0].rank:
@@ -268,7 +269,7 @@ def divide(op: Op, rw: Rewriter) -> Value | None:
         return None
     real = a.scale / (abs(number) * b.scale * target.scale)
     x = widen(rw, op.inputs[0])
-    return narrow(rw, build.negate(rw, x) if number < 0 else x, real, op.result.element, activation=activation_range(op))
+    return narrow(rw, build.negate(rw, x) if number < 0 else x, real, op.result.element, EXACT, activation_range(op))
 
 
 @FALLBACK("top.*")

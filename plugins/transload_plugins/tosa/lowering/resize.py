@@ -23,7 +23,7 @@ from .arith import scale32
 from .cast import cast_value
 from .common import cast, is_float, like, reshape, static_shape, transpose, typed
 from .movement import in_type
-from .rescaling import activation_range, fused_activation, is_unsigned, quant, requantize
+from .rescaling import DOUBLE, activation_range, fused_activation, is_unsigned, quant, requantize
 
 __all__ = ["TABLE"]
 
@@ -256,22 +256,34 @@ def _quantized_bilinear(op: Op, rw: Rewriter) -> Value | None:
 def _rounded_back(op: Op, rw: Rewriter, sums: Value, element: QuantType, rows: Grid, columns: Grid) -> Value:
     """Sums of `rows.n * columns.n` times stored numbers as stored numbers, rounded to the nearest.
 
-    RESCALE takes halves up, LiteRT away from zero. So negative sums of int8 are made less by one first, and those
-    of int16, too, where they are multiples of 256 (as for factors of two) and fit in 32 bits divided by that.
-    Those of uint8 are made positive, and multiplied by a little more than the inverse of the unit.
+    RESCALE takes halves up, as LiteRT's kernel of uint8 does, and its kernels of int8 and int16 away from zero. For
+    the latter see `_away_from_zero`; sums of int16 fit in 32 bits where they are divided by 256 first, which their
+    factors are multiples of (as for sizes times two). For uint8, halves that no multiplier is exact for are made
+    positive, and multiplied by a little more than the inverse of the unit.
     """
     unit = rows.n * columns.n
     if is_unsigned(op) and element.storage == I8:
-        positive = rw.emit("tosa.add", sums, like(rw, sums, 128 * unit))
         multiplier, shift = scale32(1.0 / unit)
-        exact = unit & (unit - 1) == 0
-        return build.rescale(rw, positive, [multiplier if exact else multiplier + 1], [shift], 0, -128, element)
-    bits = 20
-    if element.storage == I16:
-        if any(step % 16 or offset % 16 for _, step, offset, _ in (rows, columns)):
-            return build.rescale(rw, sums, [1 << 14], [34], 0, 0, element)
-        sums = build.rescale(rw, sums, [1 << 14], [22], 0, 0, I32)
-        bits = 12
+        if unit & (unit - 1) == 0 or (unit % 2 and unit < 1 << 22):  # exact, or there are no halves
+            return build.rescale(rw, sums, [multiplier], [shift], 0, 0, element)
+        positive = rw.emit("tosa.add", sums, like(rw, sums, 128 * unit))
+        return build.rescale(rw, positive, [multiplier + 1], [shift], 0, -128, element)
+    common = math.prod(math.gcd(n, step, offset) for n, step, offset, _ in (rows, columns))
+    if element.storage == I8:
+        return _away_from_zero(rw, sums, 20, common, element)
+    if any(step % 16 or offset % 16 for _, step, offset, _ in (rows, columns)):
+        return build.rescale(rw, sums, [1 << 14], [34], 0, 0, element)
+    return _away_from_zero(rw, build.rescale(rw, sums, [1 << 14], [22], 0, 0, I32), 12, common >> 8, element)
+
+
+def _away_from_zero(rw: Rewriter, sums: Value, bits: int, common: int, element: QuantType) -> Value:
+    """`sums / 2**bits` in a quantized type, halves away from zero, of multiples of `common`.
+
+    DOUBLE_ROUND adds 1 to a number, with its sign, before RESCALE takes halves up, which is right for even numbers. Of
+    others, those that are negative are made less by one.
+    """
+    if common % 2 == 0:
+        return build.rescale(rw, sums, [1 << 30], [30 + bits], 0, 0, element, rounding=DOUBLE)
     sign = rw.emit("tosa.arithmetic_right_shift", sums, like(rw, sums, 31), round=False)  # -1 of negative numbers, else 0
     return build.rescale(rw, rw.emit("tosa.add", sums, sign), [1 << 30], [30 + bits], 0, 0, element)
 

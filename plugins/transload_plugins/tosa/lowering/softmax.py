@@ -1,8 +1,4 @@
-"""Softmax: in float, and in fixed point exactly as LiteRT's reference kernels compute it for int8 and int16.
-
-The greatest number of a row is taken by a pooling where the row is the last dimension, which more hardware
-has than a reduction.
-"""
+"""Softmax: in float, and in fixed point exactly as LiteRT's reference kernels compute it for int8 and int16."""
 
 from __future__ import annotations
 
@@ -50,7 +46,7 @@ def quantized_softmax(op: Op, rw: Rewriter) -> Value | None:
     axis = op.axis % len(shape)
     order = (*(i for i in range(len(shape)) if i != axis), axis)
     x = build.transpose(rw, op.input, order)
-    rows = build.reshape(rw, x, (math.prod(shape) // shape[axis], shape[axis]))
+    rows = x if x.rank <= 4 else build.reshape(rw, x, (math.prod(shape) // shape[axis], shape[axis]))
     if source.storage == I8 and _is_unit(target, I8, 8) and shape[axis] <= 1 << 12:
         made = _softmax_int8(rw, rows, source, target, op.beta, 8)
     elif source.storage == I8 and _is_unit(target, I16, 16) and shape[axis] <= 1 << 12:
@@ -73,19 +69,10 @@ def _is_unit(type_: QuantType, storage: Any, bits: int) -> bool:
     return type_.storage == storage and type_.zero_point == -(1 << (bits - 1)) and _near(type_.scale, 2.0**-bits)
 
 
-def _row_maximum(rw: Rewriter, rows: Value) -> Value:
-    """The greatest number of each row of `[rows, n]`, `[rows, 1]`."""
-    n = static_shape(rows)[1]
-    if n > 256:
-        return rw.emit("tosa.reduce_max", rows, axis=1)
-    plane = build.reshape(rw, rows, (1, *rows.shape, 1))
-    most = rw.emit("tosa.max_pool2d", plane, element=rows.element, kernel=(1, n), stride=(1, 1), pad=(0, 0, 0, 0))
-    return build.reshape(rw, most, (rows.shape[0], 1))
-
-
 def _difference(rw: Rewriter, rows: Value) -> Value:
-    """Each number less the greatest of its row, in i32."""
-    return rw.emit("tosa.sub", widen(rw, rows), widen(rw, _row_maximum(rw, rows)))
+    """Each number less the greatest of its row (the last dimension), in i32."""
+    most = rw.emit("tosa.reduce_max", rows, axis=rows.rank - 1)
+    return rw.emit("tosa.sub", widen(rw, rows), widen(rw, most))
 
 
 def _high_multiply(rw: Rewriter, a: Value, b: Value | int, bits: int = 31) -> Value:
@@ -106,7 +93,8 @@ def _softmax_int8(rw: Rewriter, rows: Value, source: QuantType, target: QuantTyp
     """Exponentials in Q0.31 from tables, their sum in Q12.19, its reciprocal by Newton's method, the product rounded."""
     powers = _lookup_q31(rw, _difference(rw, rows), exponentials(source, beta))
     # halves up, and the addends are not negative: as gemmlowp's division
-    total = rw.emit("tosa.reduce_sum", rw.emit("tosa.arithmetic_right_shift", powers, i32(rw, 12, powers), round=True), axis=1)
+    addends = rw.emit("tosa.arithmetic_right_shift", powers, i32(rw, 12, powers), round=True)
+    total = rw.emit("tosa.reduce_sum", addends, axis=powers.rank - 1)
     zeros = rw.emit("tosa.clz", total)
     half_sum = rw.emit("tosa.logical_left_shift", total, rw.emit("tosa.sub", zeros, i32(rw, 1, zeros)))
     reciprocal = _reciprocal(rw, half_sum)
@@ -135,15 +123,14 @@ def _lookup_q31(rw: Rewriter, difference: Value, values: np.ndarray) -> Value:
     Vela makes one operation of a table and the rescale before it where that has no other user. So each table has an
     index of its own, by factors of 1 written differently, which no pass takes for the same.
     """
-    total: Value | None = None
-    for place in (3, 2, 1, 0):
-        low, one = 8 * place, 30 - place
+    parts = []
+    for place, shift in enumerate((0, 8, 14, 22)):  # the upper two less by 2 bits, as RESCALE has 30 for its result
+        one = 30 - place
         index = build.rescale(rw, difference, [1 << one], [one], 0, 127, I8)
-        part = build.table(rw, index, (((values >> low) & 255) - 128).astype(np.int8))
-        shift = 2 if low else 30  # a shift leaves room for the number, and a multiplier is less than 2**31
-        part = build.rescale(rw, part, [1 << (low + shift)], [shift], -128, 0, I32)
-        total = part if total is None else rw.emit("tosa.add", total, part)
-    return total  # type: ignore[return-value]
+        part = build.table(rw, index, (((values >> 8 * place) & 255) - 128).astype(np.int8))
+        parts.append(build.rescale(rw, part, [1 << 30], [30 - shift], -128, 0, I32))
+    upper = rw.emit("tosa.logical_left_shift", rw.emit("tosa.add", parts[3], parts[2]), i32(rw, 2, difference))
+    return rw.emit("tosa.add", upper, rw.emit("tosa.add", parts[1], parts[0]))
 
 
 def _softmax_int16(rw: Rewriter, rows: Value, source: QuantType, target: QuantType, beta: float) -> Value:
@@ -156,7 +143,7 @@ def _softmax_int16(rw: Rewriter, rows: Value, source: QuantType, target: QuantTy
     moved = rw.emit("tosa.add", moved, i32(rw, 32767, moved))
     index = build.rescale(rw, moved, [1 << 30], [30], 0, 0, I16)
     powers = _interpolated(rw, index, exp_table)
-    total = rw.emit("tosa.reduce_sum", powers, axis=1)
+    total = rw.emit("tosa.reduce_sum", powers, axis=powers.rank - 1)
     zeros = rw.emit("tosa.clz", total)
     normal = rw.emit("tosa.logical_left_shift", total, rw.emit("tosa.sub", zeros, i32(rw, 1, zeros)))
     place = rw.emit("tosa.arithmetic_right_shift", normal, i32(rw, 14, normal), round=True)

@@ -141,7 +141,8 @@ def average(op: Op, rw: Rewriter) -> Value:
     """Zero points as attributes."""
     return _emit(
         rw, "avg_pool2d", op.input, kernel=op.kernel, stride=op.stride, pad=op.pad,
-        input_zp=_number(rw, op.input_zp, "the input's zero point"), output_zp=_number(rw, op.output_zp, "the result's zero point"))
+        input_zp=_number(rw, op.input_zp, "the input's zero point"),
+        output_zp=_number(rw, op.output_zp, "the result's zero point"))
 
 
 def _convolve(op: Op, rw: Rewriter, **attributes: Any) -> Value:
@@ -206,7 +207,8 @@ def negate(op: Op, rw: Rewriter) -> Value:
 def pad(op: Op, rw: Rewriter) -> Value:
     """Padding and value as attributes."""
     value = rw.need_constant(op.pad_const, "the value to pad with").reshape(-1)[0]
-    return _emit(rw, "pad", op.input1, padding=_sizes(op.padding, "the padding"), pad_const=one_number(value, storage_of(op.input1)))
+    padding = _sizes(op.padding, "the padding")
+    return _emit(rw, "pad", op.input1, padding=padding, pad_const=one_number(value, storage_of(op.input1)))
 
 
 @TABLE("tosa.reshape")
@@ -249,7 +251,10 @@ def rescale(op: Op, rw: Rewriter) -> Value:
 def resize(op: Op, rw: Rewriter) -> Value:
     """The ratio of 1.0 as a stride in units of 2^-shift, or as a float."""
     scale, offset = _sizes(op.scale, "the scale"), _sizes(op.offset, "the offset")
-    size, out = op.input.shape[1:3], op.result.shape[1:3]
+    if None in op.input.shape or None in op.result.shape:
+        raise Unsupported("sizes are known only when the model runs", "give the inputs static shapes")
+    size: Any = op.input.shape[1:3]
+    out: Any = op.result.shape[1:3]
     mode = "NEAREST" if op.mode == "NEAREST_NEIGHBOR" else op.mode
     if isinstance(storage_of(op.input), FloatType):
         shift = 0

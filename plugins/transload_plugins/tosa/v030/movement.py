@@ -293,7 +293,8 @@ class Resize:
         element = op.input.type.element
         if op.mode == "BILINEAR":
             element = I32 if stored == I8 else I48 if stored == I16 else element
-        return TensorType((shape and shape[0], *op.output_size, shape and shape[3]), element)
+        batch, channels = (None, None) if shape is None else (shape[0], shape[3])
+        return TensorType((batch, *op.output_size, channels), element)
 
 
 def _resized(op: Any) -> list[int | None]:

@@ -24,7 +24,8 @@ from ..dialect.product import power_of_two
 from ..dialect.spatial import Pool, output_channels, same_channels, spatial_sizes
 from .base import FLOATS, TOSA030, accumulated, lacks_zero_point, zero_point
 
-_MULTIPLIED = ("i8 i8 {} i32", "i8 i4 {} i32", "i16 i8 {} i48", "f16 f16 {} f16", "f16 f16 {} f32", "bf16 bf16 {} f32", "f32 f32 {} f32")
+_MULTIPLIED = (
+    "i8 i8 {} i32", "i8 i4 {} i32", "i16 i8 {} i48", "f16 f16 {} f16", "f16 f16 {} f32", "bf16 bf16 {} f32", "f32 f32 {} f32")
 CONVOLVED = typed_rows("input weight bias output", *(row.format(row.split()[-1]) for row in _MULTIPLIED))
 """Supported data types of convolutions; the bias has the type of the result."""
 
@@ -127,7 +128,8 @@ class _Convolution(_Weighted):
         shape, weight = shape_of(op.input), shape_of(op.weight)
         if shape is None or weight is None:
             return TensorType(None, accumulated(op))
-        return TensorType((shape[0], *spatial_sizes(op, shape[1:-1], weight[1:-1]), output_channels(op, weight[0])), accumulated(op))
+        sizes = spatial_sizes(op, shape[1:-1], weight[1:-1])
+        return TensorType((shape[0], *sizes, output_channels(op, weight[0])), accumulated(op))
 
 
 @TOSA030.op("conv2d")

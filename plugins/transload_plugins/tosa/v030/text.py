@@ -16,7 +16,7 @@ import numpy as np
 
 from transload.errors import Finding, ReadError, UsageError, merge_findings
 from transload.files import atomic_path
-from transload.ir import F32, I32, Dense, FloatType, Module, Op, TensorType, Value
+from transload.ir import F32, I32, Dense, FloatType, Module, Op, TensorType, Value, dtype_of
 from transload.ir.attributes import DenseArray, FloatAttr, IntAttr, OpaqueAttr
 from transload.ir.build import Builder, constant_of
 from transload.ir.verify import check
@@ -26,6 +26,7 @@ from transload.text import parse_module, print_module
 from ..dialect.base import storage_of
 from .base import one_number
 from .dialect import TOSA030
+from .movement import reached
 
 __all__ = ["from_mlir", "parse_030", "print_030", "read", "to_mlir", "write"]
 
@@ -35,12 +36,15 @@ _SPELLED = "tosa_in_the_text_of_030"
 Functions are renamed, too: what is declared is printed as `<{...}>`, which MLIR reads only since version 17.
 """
 
-_LISTS = frozenset(["kernel", "stride", "pad", "dilation", "out_pad", "out_shape", "new_shape", "start", "size", "multiples", "output_size"])
+_LISTS = frozenset((
+    "kernel", "stride", "pad", "dilation", "out_pad", "out_shape", "new_shape", "start", "size", "multiples", "output_size"))
 _ZERO_POINTS = {
     "avg_pool2d": ("unary_quant", ("input_zp", "output_zp"), ("input_zp", "output_zp")),
     "negate": ("unary_quant", ("input_zp", "output_zp"), ("input1_zp", "output_zp")),
     "matmul": ("matmul_quant", ("a_zp", "b_zp"), ("a_zp", "b_zp")),
-    **dict.fromkeys(("conv2d", "conv3d", "depthwise_conv2d", "transpose_conv2d", "fully_connected"), ("conv_quant", ("input_zp", "weight_zp"), ("input_zp", "weight_zp"))),
+    **dict.fromkeys(
+        ("conv2d", "conv3d", "depthwise_conv2d", "transpose_conv2d", "fully_connected"),
+        ("conv_quant", ("input_zp", "weight_zp"), ("input_zp", "weight_zp"))),
 }
 """By operator: the attribute in MLIR, its fields, and ours."""
 
@@ -51,7 +55,8 @@ def print_030(module: Module, constants: str = "inline") -> str:
     to_mlir(copy)
     text = print_module(copy, constants=constants)
     return re.sub(
-        rf'^(\s*(?:%[^"=]* = )?)"{_SPELLED}(_func)?\.', lambda m: f'{m[1]}"{"func" if m[2] else "tosa"}.', text, flags=re.MULTILINE)
+        rf'^(\s*(?:%[^"=]* = )?)"{_SPELLED}(_func)?\.', lambda m: f'{m[1]}"{"func" if m[2] else "tosa"}.', text,
+        flags=re.MULTILINE)
 
 
 def parse_030(text: str | bytes | memoryview, name: str = "<text>") -> Module:
@@ -72,10 +77,10 @@ def read(source: Source, inputs: Mapping[str, TensorType]) -> Module:
     return module
 
 
-def write(module: Module, path: Path) -> None:
-    """The writer of such text, constants in a resource section."""
+def write(module: Module, path: Path, constants: str = "resource") -> None:
+    """The writer of such text."""
     with atomic_path(path) as temporary:
-        temporary.write_text(print_030(module, "resource"), encoding="utf-8")
+        temporary.write_text(print_030(module, constants), encoding="utf-8")
 
 
 # --- to MLIR
@@ -92,7 +97,8 @@ def to_mlir(module: Module) -> None:
             _TO_MLIR.get(name, lambda op, attributes: None)(op, attributes)
             _gather_zero_points(name, op, attributes)
             op.name = f"{_SPELLED}.{name}"
-            op.attributes = {key: list(value) if key in _LISTS else value for key, value in attributes.items() if value is not None}
+            op.attributes = {
+                key: list(value) if key in _LISTS else value for key, value in attributes.items() if value is not None}
 
 
 def _gather_zero_points(name: str, op: Op, attributes: dict[str, Any]) -> None:
@@ -105,7 +111,8 @@ def _gather_zero_points(name: str, op: Op, attributes: dict[str, Any]) -> None:
 
 def _constant_before(op: Op, array: np.ndarray, element: Any = None) -> Value:
     dense = Dense(array) if element is None else Dense(array, TensorType(array.shape, element))
-    return Builder(op.parent, op, op.location).create(f"{_SPELLED}.const", (), (dense.type,), {"value": dense}).result  # type: ignore[arg-type]
+    builder = Builder(op.parent, op, op.location)  # type: ignore[arg-type]
+    return builder.create(f"{_SPELLED}.const", (), (dense.type,), {"value": dense}).result
 
 
 def _clamp_to(op: Op, attributes: dict[str, Any]) -> None:
@@ -119,8 +126,6 @@ def _clamp_to(op: Op, attributes: dict[str, Any]) -> None:
 def _pad_to(op: Op, attributes: dict[str, Any]) -> None:
     element = storage_of(op.operands[0])
     padding = np.array(attributes.pop("padding"), np.int32).reshape(-1, 2)
-    from transload.ir import dtype_of
-
     value = np.array(attributes.pop("pad_const")).astype(dtype_of(element))
     op.operands = (op.operands[0], _constant_before(op, padding), _constant_before(op, value, element))
 
@@ -271,8 +276,6 @@ def _resize_from(op: Op, attributes: dict[str, Any]) -> None:
     attributes["mode"] = "NEAREST" if attributes.get("mode") == "NEAREST_NEIGHBOR" else attributes.get("mode")
     if not min(len(attributes["stride"]), len(attributes["offset"])) == 2 or min(attributes["stride"]) <= 0:
         raise _Unlike("stride and offset are not two numbers each")
-    from .movement import reached
-
     sizes, shape = _integers(attributes["output_size"]), op.operands[0].type.shape  # type: ignore[attr-defined]
     places = [reached(n, shift, o, s) for n, o, s in zip(shape[1:3], attributes["offset"], attributes["stride"], strict=True)]
     attributes["border"] = tuple(size - place for size, place in zip(sizes, places, strict=True))

@@ -24,7 +24,7 @@ __all__ = ["TABLE", "taken_regions", "upgrade"]
 
 TABLE = RewriteTable()
 
-_SIGNLESS = {UI8: I8, UI16: I16}
+_SIGNLESS: dict[Any, Any] = {UI8: I8, UI16: I16}
 
 
 def upgrade(module: Module) -> None:
@@ -110,7 +110,8 @@ def _convolve(rw: Rewriter, name: str, op: Op, x: Value, weight: Value, element:
 def convolution(op: Op, rw: Rewriter) -> Value:
     """Zero points as operands."""
     return _convolve(
-        rw, op.name.partition(".")[2], op, op.input, op.weight, op.result.element, pad=op.pad, stride=op.stride, dilation=op.dilation)
+        rw, op.name.partition(".")[2], op, op.input, op.weight, op.result.element, pad=op.pad, stride=op.stride,
+        dilation=op.dilation)
 
 
 @TABLE("tosa030.fully_connected")
@@ -199,7 +200,8 @@ def rescale(op: Op, rw: Rewriter) -> Value:
     folded = maker is not None and maker.name == "tosa.reshape" and source == I48  # of a fully connected layer
     scaled = rw.emit(
         "tosa.rescale", maker.operands[0] if folded else op.input, build.const(rw, multiplier), build.const(rw, shift),
-        build.zero_point(rw, op.input_zp, _SIGNLESS.get(source, source)), build.zero_point(rw, op.output_zp, _SIGNLESS.get(target, target)),
+        build.zero_point(rw, op.input_zp, _SIGNLESS.get(source, source)),
+        build.zero_point(rw, op.output_zp, _SIGNLESS.get(target, target)),
         element=op.result.element, scale32=op.scale32, rounding_mode="DOUBLE_ROUND" if op.double_round else "SINGLE_ROUND",
         per_channel=op.per_channel, input_unsigned=signs[0], output_unsigned=signs[1])
     return build.reshape(rw, scaled, op.result.shape) if folded else scaled
@@ -219,7 +221,8 @@ def resize(op: Op, rw: Rewriter) -> Value:
         end = (out - 1) * d - (size - 1) * n + start
         if not (-n <= start < 16 * n and -16 * n <= end < n):
             raise Unsupported(
-                f"offset {start} and border {end} in units of 1/{n} are beyond what 1.0 allows", "sample within one place of the input")
+                f"offset {start} and border {end} in units of 1/{n} are beyond what 1.0 allows",
+                "sample within one place of the input")
         scale += (n, d)
         offset.append(start)
         border.append(end)
@@ -236,7 +239,8 @@ def _ratio(op: Op, axis: int) -> tuple[int, int, int]:
         d, o = round(step * n), round(start * n)
         if all(np.float32(Fraction(part, n)) == np.float32(given) for part, given in ((d, step), (o, start))):
             return n, d, o
-    raise Unsupported(f"stride {step} and offset {start} are no fractions with a denominator up to 2048", "1.0 scales by such only")
+    raise Unsupported(
+        f"stride {step} and offset {start} are no fractions with a denominator up to 2048", "1.0 scales by such only")
 
 
 @TABLE("tosa030.custom")
