@@ -21,10 +21,9 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+from peer import HELP, convert_by_peer, model_name, run_step, without_dynamic_sizes
 from rich.console import Console
 from rich.table import Table
-
-from peer import HELP, convert_by_peer, model_name, run_step, without_dynamic_sizes
 
 SIDES = {"vela": "Vela's TFLite", "peer": "Arm's TOSA", "ours": "ours"}
 
@@ -171,7 +170,8 @@ def show(rows: list[dict[str, Any]], target: str) -> None:
         for side, title in SIDES.items():
             part = row.get(side, {})
             if "error" in part or part.get("left"):
-                console.print(f"{row['model']}, {title}: {part.get('error') or 'leaves to the processor: ' + ', '.join(part['left'])}")
+                why = part.get("error") or "leaves to the processor: " + ", ".join(part["left"])
+                console.print(f"{row['model']}, {title}: {why}")
 
 
 def _cycles(side: dict[str, Any]) -> str:

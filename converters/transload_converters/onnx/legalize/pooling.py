@@ -14,7 +14,7 @@ from transload.rewrite import Rewriter
 from .convolution import Window, ones_filter, read_window, spatial_sizes
 from .table import OnnxTable, attr, first_of, need, need_attr, shape_of
 
-__all__ = ["TABLE", "average", "global_average", "pooling_window"]
+__all__ = ["TABLE", "average", "global_average", "pooling_window", "wider"]
 
 TABLE = OnnxTable()
 
@@ -39,7 +39,7 @@ def pooling_window(op: Op, value: Value) -> tuple[Window, tuple[int, ...]]:
     return window, tuple(beyond)
 
 
-def _wider(window: Window, beyond: Sequence[int]) -> tuple[int, ...]:
+def wider(window: Window, beyond: Sequence[int]) -> tuple[int, ...]:
     """The window's padding with what `ceil_mode` adds at the ends."""
     n = len(beyond)
     return (*window.pads[:n], *(end + more for end, more in zip(window.pads[n:], beyond, strict=True)))
@@ -50,7 +50,7 @@ def max_pool(op: Op, rw: Rewriter) -> list[Value]:
     """MaxPool; the indices of the greatest elements cannot be computed."""
     value = need(op, 0)
     window, beyond = pooling_window(op, value)
-    pooled = rw.emit("top.MaxPool", value, kernel_shape=window.kernel, strides=window.strides, pads=_wider(window, beyond),
+    pooled = rw.emit("top.MaxPool", value, kernel_shape=window.kernel, strides=window.strides, pads=wider(window, beyond),
                      dilations=window.dilations, layout="NCHW")
     return first_of(op, pooled)
 
@@ -71,7 +71,7 @@ def average(
         if element is not None:
             raise Unsupported("averages windows with holes of a quantized tensor")
         return _dilated_average(rw, value, window, beyond, include_pad)
-    pads: Sequence[int] = _wider(window, beyond)
+    pads: Sequence[int] = wider(window, beyond)
     if include_pad and any(beyond):  # real padding counts, so it is made part of the tensor
         n = len(beyond)
         value = rw.emit("top.Pad", value, paddings=(0, 0, *window.pads[:n], 0, 0, *window.pads[n:]), mode="constant")
@@ -83,7 +83,7 @@ def average(
 def _dilated_average(rw: Rewriter, value: Value, window: Window, beyond: Sequence[int], include_pad: bool) -> Value:
     """The hub's pooling has no holes; a depthwise convolution by ones has, and the numbers of elements are known."""
     shape = shape_of(value)
-    total = _window_sums(rw, value, window, _wider(window, beyond))
+    total = _window_sums(rw, value, window, wider(window, beyond))
     counts = np.ones(shape_of(total)[2:])
     n = len(beyond)
     for i, count in enumerate(shape_of(total)[2:]):
@@ -109,7 +109,7 @@ def lp_pool(op: Op, rw: Rewriter) -> Value:
     value, p = need(op, 0), float(attr(op, "p", 2))
     window, beyond = pooling_window(op, value)
     powers = rw.emit("top.Pow", rw.emit("top.Abs", value), _scalar(rw, value, p))
-    sums = _window_sums(rw, powers, window, _wider(window, beyond))
+    sums = _window_sums(rw, powers, window, wider(window, beyond))
     return rw.emit("top.Pow", sums, _scalar(rw, value, 1.0 / p))
 
 

@@ -49,7 +49,9 @@ def quantized_type(
         raise Unsupported(f"has {scales.size} scales and {zeros.size} zero points")
     values = tuple(np.broadcast_to(scales.reshape(-1), count).tolist())
     if not all(s > 0 and np.isfinite(s) for s in values):
-        raise Unsupported(f"has a scale of {min(values)}; scales must be positive numbers")
+        wrong = next(s for s in values if not (s > 0 and np.isfinite(s)))
+        hint = "quantize it again, calibrated over finite values: a mask of -inf makes such scales" if np.isinf(wrong) else ""
+        raise Unsupported(f"has a scale of {wrong}; scales must be positive numbers", hint)
     points = tuple(int(z) for z in zeros.reshape(-1))
     return QuantType(storage, expressed, values, points, axis_of(axis, rank) if count > 1 else None)
 

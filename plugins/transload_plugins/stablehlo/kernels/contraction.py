@@ -47,8 +47,8 @@ def contract(lhs: Array, rhs: Array, batch: tuple[Sequence[int], Sequence[int]],
     batches = a.shape[: len(batch[0])]
     m, n = [lhs.shape[d] for d in rest[0]], [rhs.shape[d] for d in rest[1]]
     k = math.prod(lhs.shape[d] for d in over[0])
-    product = a.reshape(*batches, math.prod(m), k) @ b.reshape(*batches, k, math.prod(n))
-    return product.reshape(*batches, *m, *n)
+    product = a.reshape((*batches, math.prod(m), k)) @ b.reshape((*batches, k, math.prod(n)))
+    return product.reshape((*batches, *m, *n))
 
 
 @kernel("dot_general")

@@ -119,11 +119,11 @@ def finish(op: Op, rw: Rewriter, made: Value, x: Value, w: Value, part: int = 0)
 
 def sum_bits(rw: Rewriter, w: Value, bias: Value | None) -> int:
     """How many bits a sum of int16 numbers times those of `w`, `[O, ..]`, may take, sign included."""
-    shape, weights = static_shape(w), rw.constant_of(w)
+    weights = rw.constant_of(w)
     if weights is None:
-        most = math.prod(shape[1:]) << 22
+        most = math.prod(static_shape(w)[1:]) << 22
     else:
-        most = int(np.abs(weights.astype(np.int64)).reshape(shape[0], -1).sum(axis=1).max(initial=0)) << 15
+        most = int(np.abs(weights.astype(np.int64)).sum(axis=tuple(range(1, weights.ndim))).max(initial=0)) << 15
     held = rw.constant_of(bias)
     if held is not None and held.dtype.kind == "i":
         most += int(np.abs(held.astype(np.int64)).max(initial=0))

@@ -34,6 +34,8 @@ def avg_pool(op: Op, rw: Rewriter) -> Value | None:
         raise Unsupported(f"TOSA has no mean of {x.element}")
     need_channels_last(op)
     window = window_of(op)
+    x = _with_fraction(op, rw, x)
+    type_ = quant(x)
     if op.count_include_pad:
         x, window = _padded(rw, x, window, type_.zero_point if type_ is not None else 0)
     center = -128 if is_unsigned(op) and type_ is not None and type_.storage == I8 else 0
@@ -48,6 +50,19 @@ def avg_pool(op: Op, rw: Rewriter) -> Value | None:
             pad=window.flat_pads, acc_type=I32 if type_ is not None else F32)
 
     return _activated(op, rw, _in_planes(rw, x, window, pool))
+
+
+FRACTION = 7
+"""Bits of fraction of int8 numbers in int16, whatever their zero point."""
+
+
+def _with_fraction(op: Op, rw: Rewriter, x: Value) -> Value:
+    """int8 numbers whose mean is wanted in another quantized type as int16 ones, so that it is rounded to that once."""
+    source, target = quant(x), quant(op.result)
+    if source is None or target is None or source.storage != I8 or same_numbers(source, target):
+        return x
+    fine = QuantType(I16, source.expressed, (source.scale / (1 << FRACTION),), (0,))
+    return build.rescale(rw, x, [1 << 30], [30 - FRACTION], source.zero_point, 0, fine)
 
 
 @TABLE("top.MaxPool")

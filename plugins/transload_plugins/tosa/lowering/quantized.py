@@ -158,6 +158,8 @@ def mul(op: Op, rw: Rewriter) -> Value | None:
     if types is None or len(types) != 2 or target is None or target.per_axis or target.storage not in (I8, I16, I32):
         return None
     a, b = types
+    if math.prod(max(t.zero_point - t.storage_min, t.storage_max - t.zero_point) for t in types) > I32.range[1]:
+        return None  # of 16 bits and a zero point to one side
     plain = a.storage == b.storage and a.zero_point == b.zero_point == 0  # which `mul` takes as they are
     x, y = op.inputs if plain else (widen(rw, value) for value in op.inputs)
     product = build.mul(rw, x, y, element=I32)

@@ -218,12 +218,14 @@ def reduce_quantized(op: Op, rw: Rewriter) -> Value | None:
         made = reduce_axes(rw, op.input, axes, _by(rw, "max" if op.mode == "ReduceMax" else "min"))
         return requantize(rw, reshape(rw, made, static_shape(op.result)), target)
     if op.mode in ("ReduceSum", "ReduceMean"):
-        if target.storage != I8 and target.zero_point != 0:
+        count = math.prod(static_shape(op.input)[axis] for axis in axes)
+        largest = max(abs(source.storage_min - source.zero_point), abs(source.storage_max - source.zero_point))
+        if (target.storage != I8 and target.zero_point != 0) or (source.storage != I32 and count * largest >> 31):
             return None
         summed = reduce_axes(rw, widen(rw, op.input), axes, _by(rw, "sum"))
         scale = scale32(float(np.float32(source.scale)) / float(np.float32(target.scale)))
         if op.mode == "ReduceMean":
-            scale = _divided(scale, math.prod(static_shape(op.input)[axis] for axis in axes))
+            scale = _divided(scale, count)
         summed = reshape(rw, summed, static_shape(op.result))
         return flat(rw, summed, lambda x: _rescaled(rw, x, scale, target))
     if op.mode == "ReduceProd" and I32 not in (source.storage, target.storage):

@@ -23,7 +23,7 @@ from .arith import scale32
 from .cast import cast_value
 from .common import cast, is_float, like, reshape, static_shape, transpose, typed
 from .movement import in_type
-from .rescaling import DOUBLE, activation_range, fused_activation, is_unsigned, quant, requantize
+from .rescaling import DOUBLE, activation_range, fused_activation, is_unsigned, quant, requantize, rounds_once
 
 __all__ = ["TABLE"]
 
@@ -233,8 +233,8 @@ def _fixed_point_grid(op: Op, i: int, size: int) -> Grid | None:
 def _quantized_bilinear(op: Op, rw: Rewriter) -> Value | None:
     """RESIZE of stored numbers to i32 (i48 of int16), and RESCALE back, as LiteRT's kernels for the type compute.
 
-    Those of int8 and int16 take steps of 10 bits of fraction, that of uint8 exact ones. None, and then in float,
-    where RESIZE has no such grid.
+    Those of int8 and int16 take steps of 10 bits of fraction, that of uint8 exact ones, as do 16 bits of other
+    frameworks. None, and then in float, where RESIZE has no such grid, or RESCALE cannot divide exactly.
     """
     source, target = quant(op.input), quant(op.result)
     if source is None or target is None or source.per_axis or target.per_axis or op.mode != "linear" or op.antialias:
@@ -244,12 +244,19 @@ def _quantized_bilinear(op: Op, rw: Rewriter) -> Value | None:
     x = _repeated(op, rw, op.input)
     shape = static_shape(x)
     if not all(_stays(op, i, shape[1 + i]) for i in range(2)):
-        plan = interp_grid if is_unsigned(op) else _fixed_point_grid
+        exact_wide = source.storage == I16 and (is_unsigned(op) or rounds_once(rw))
+        plan = interp_grid if is_unsigned(op) or exact_wide else _fixed_point_grid
         rows, columns = (plan(op, i, shape[1 + i]) for i in range(2))
         if rows is None or columns is None:
             return None
+        unit = rows.n * columns.n
+        if exact_wide and unit & (unit - 1):
+            return None
         sums = _resize(rw, x, rows, columns, "BILINEAR", I32 if source.storage == I8 else I48)
-        x = _rounded_back(op, rw, sums, source, rows, columns)
+        if exact_wide:
+            x = build.rescale(rw, sums, [1 << 14], [13 + unit.bit_length()], 0, 0, source)
+        else:
+            x = _rounded_back(op, rw, sums, source, rows, columns)
     return requantize(rw, x, target)
 
 
