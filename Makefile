@@ -12,7 +12,7 @@ JUDGES_NEED := jsonschema semver
 # The test processes share the cores; threads of their own would only fight for them.
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: help venv demo test test-fast lint types docs bench clean
+.PHONY: conformance help venv demo test test-fast lint types docs bench clean
 
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST)
@@ -56,7 +56,12 @@ bench: $(STAMP)
 	$(BIN)/python benchmarks/core_ir.py --json build/bench/core_ir.json
 	$(BIN)/python benchmarks/startup.py --json build/bench/startup.json
 	$(BIN)/python benchmarks/tflite_vs_peer.py --json build/bench/tflite_vs_peer.json
+	$(BIN)/python benchmarks/ethosu_cycles.py --json build/bench/ethosu_cycles.json
 	$(BIN)/python benchmarks/onnx_vs_runtime.py --json build/bench/onnx_vs_runtime.json
+
+## make conformance  TOSA's conformance suite, PRO-INT and PRO-FP, in the reference engine (half an hour)
+conformance: $(STAMP)
+	$(BIN)/python benchmarks/tosa_conformance.py --jobs 2 --json build/conformance/results.json
 
 clean:
 	rm -rf build $(VENV)

@@ -157,7 +157,7 @@ def _run_operator(task: tuple[Path, str, str, int | None]) -> list[Outcome]:
     for folder in folders:
         try:
             outcome, why = run_test(folder)
-        except Exception as error:  # noqa: BLE001 - a result that cannot be judged is a failure of this test alone
+        except Exception as error:  # a result that cannot be judged is a failure of this test alone
             outcome, why = "failed", f"{type(error).__name__}: {error}"
         outcomes.append(Outcome(operator, profile, folder.name, outcome, why))
     return outcomes

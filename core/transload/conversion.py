@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import inspect
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from .engine import fold
@@ -83,6 +85,21 @@ def accepted_options(function: Callable[..., Any], options: Mapping[str, Any], w
     return dict(options)
 
 
+@contextmanager
+def _rare_collections() -> Iterator[None]:
+    """Look for unreachable cycles every 50,000 new objects only.
+
+    Most of what a conversion makes stays, and a quarter of its time would go into finding that out again and again.
+    """
+    before = gc.get_threshold()
+    gc.set_threshold(max(50_000, before[0]) if before[0] else 0, *before[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+
+
+@_rare_collections()
 def convert_to(
     module: Module, accepted: Iterable[str], *, stage: Callable[[str], Any] | None = None, **options: Any,
 ) -> str:

@@ -197,7 +197,7 @@ def convert_ops(
 
 def _convert_one(op: Op, table: RewriteTable, fold: bool, hint: Callable[[str], str] | None) -> Finding | None:
     functions = table.get(op.name)
-    why, advice = f"no conversion of {op.name} is registered", hint(op.name) if hint else ""
+    why, advice = f"no conversion of {op.name} is registered", ""
     for function in functions:
         rewriter = Rewriter(op, fold)
         before = op.prev
@@ -216,7 +216,7 @@ def _convert_one(op: Op, table: RewriteTable, fold: bool, hint: Callable[[str], 
             why = "; ".join(f"{finding.what}: {finding.why}" for finding in error.findings) or str(error)
         _erase_since(op, before)
         break
-    return Finding(op.name, why, tuple(location_names(op.location)[:1]), advice)
+    return Finding(op.name, why, tuple(location_names(op.location)[:1]), advice or (hint(op.name) if hint else ""))
 
 
 def _erase_since(op: Op, before: Op | None) -> None:

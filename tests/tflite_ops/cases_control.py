@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from transload_converters.tflite.writer import SubgraphWriter
 
+from .build import Assembly
 from .spec import Case, Tensor, bools, cases, each, f32, i32, x
 
 
@@ -18,7 +17,7 @@ def binary(graph: SubgraphWriter, operator: str, shape: tuple[int, ...] = (3,), 
     graph.inputs, graph.outputs = [left, right], [result]
 
 
-def if_model(model: Any, condition: Tensor, left: Tensor, right: Tensor) -> None:
+def if_model(model: Assembly, condition: Tensor, left: Tensor, right: Tensor) -> None:
     """`condition ? left + right : left * right`."""
     main = model.writer
     operands = [model.add(name, tensor) for name, tensor in (("c", condition), ("l", left), ("r", right))]
@@ -29,7 +28,7 @@ def if_model(model: Any, condition: Tensor, left: Tensor, right: Tensor) -> None
     main.outputs = [out]
 
 
-def while_model(model: Any, start: Tensor, value: Tensor) -> None:
+def while_model(model: Assembly, start: Tensor, value: Tensor) -> None:
     """`while start < 5: start, value = start + 1, value * 2`."""
     main = model.writer
     operands = [model.add("i", start), model.add("v", value)]
@@ -47,7 +46,7 @@ def while_model(model: Any, start: Tensor, value: Tensor) -> None:
     main.add_operator("WHILE", operands, main.outputs, {"cond_subgraph_index": 1, "body_subgraph_index": 2})
 
 
-def call_model(model: Any, left: Tensor, right: Tensor) -> None:
+def call_model(model: Assembly, left: Tensor, right: Tensor) -> None:
     """A subgraph in an operator's place."""
     main = model.writer
     operands = [model.add("l", left), model.add("r", right)]
@@ -63,23 +62,24 @@ def no_attributes() -> bytes:
     return bytes(flexbuffers.Dumps({}))
 
 
-def composite_model(model: Any, left: Tensor, right: Tensor) -> None:
+def composite_model(model: Assembly, left: Tensor, right: Tensor) -> None:
     """An operation made of others, in a subgraph."""
     main = model.writer
     operands = [model.add("l", left), model.add("r", right)]
     binary(main.add_subgraph("decomposition"), "SUB")
     main.outputs = [main.add_tensor("out", (3,), "float32")]
-    main.add_operator("STABLEHLO_COMPOSITE", operands, main.outputs, {"name": "odd.subtract", "decomposition_subgraph_index": 1, "composite_attributes": no_attributes()})
+    options = {"name": "odd.subtract", "decomposition_subgraph_index": 1, "composite_attributes": no_attributes()}
+    main.add_operator("STABLEHLO_COMPOSITE", operands, main.outputs, options)
 
 
-def variable_model(model: Any, value: Tensor) -> None:
+def variable_model(model: Assembly, value: Tensor) -> None:
     """A variable that CALL_ONCE sets, that is read, assigned, and read again."""
     main = model.writer
     given = model.add("x", value)
     start = main.add_subgraph("start")
-    own, first_value = start.add_tensor("own", (), "resource"), start.add_tensor("ten", (2,), "float32", np.array([10, 20], np.float32))
+    own, tens = start.add_tensor("own", (), "resource"), start.add_tensor("tens", (2,), "float32", [10.0, 20.0])
     start.add_operator("VAR_HANDLE", [], [own], {"shared_name": "v"})
-    start.add_operator("ASSIGN_VARIABLE", [own, first_value], [])
+    start.add_operator("ASSIGN_VARIABLE", [own, tens], [])
     handle = main.add_tensor("handle", (), "resource")
     first, total, second = (main.add_tensor(name, (2,), "float32") for name in ("first", "total", "second"))
     main.outputs = [main.add_tensor("out", (2,), "float32")]
@@ -97,5 +97,5 @@ CASES: list[Case] = [
     *cases("WHILE", each(i32(low=0, high=0), i32(low=3, high=3), i32(low=9, high=9), i32(data=2)), f32(2), model=while_model),
     *cases("CALL", x(3), x(3), model=call_model, expect=np.subtract),
     *cases("STABLEHLO_COMPOSITE", x(3), x(3), model=composite_model),
-    *(case for op in ("CALL_ONCE", "VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE") for case in cases(op, x(2), model=variable_model)),
+    *cases("CALL_ONCE VAR_HANDLE READ_VARIABLE ASSIGN_VARIABLE", x(2), model=variable_model),
 ]

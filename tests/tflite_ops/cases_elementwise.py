@@ -73,7 +73,8 @@ LOGIC = [
 SELECTED = f"f32 i32 i64 bool {QUANTIZED}"
 SELECTION = [
     *cases("SELECT", on=(
-        (bools(2, 3), x(2, 3), x(2, 3)), (bools(4), x(4, 2, 3), x(4, 2, 3)), (bools(), x(2, 3), x(2, 3)), (bools(4).const, x(4), x(4)),
+        (bools(2, 3), x(2, 3), x(2, 3)), (bools(4), x(4, 2, 3), x(4, 2, 3)), (bools(), x(2, 3), x(2, 3)),
+        (bools(4).const, x(4), x(4)),
     ), formats=SELECTED, result=x()),
     *cases("SELECT_V2", on=(
         (bools(2, 3), x(2, 3), x(2, 3)), (bools(2, 1), x(3), x()), (bools(3), x(2, 3), x(2, 1)),

@@ -23,7 +23,8 @@ GATHER = [
     *cases("GATHER", x(2, 5, 4), ids(2, 3, below=4), formats="f32 i8t i32", result=x(), axis=each(1, 2), batch_dims=1),
     *cases("GATHER", x(2, 3, 5, 4), ids(2, 3, 2, below=4), formats="f32 i8t", result=x(), axis=each(2, 3, -1), batch_dims=2),
     *cases("GATHER", x(5, 4).const, ids(6, below=5), formats="f32 i8t", result=x(), axis=0),
-    *cases("GATHER_ND", x(4, 3, 2), each(ids(5, 1, below=4), ids(5, 2, below=3), ids(2, 2, 3, below=2), ids(1, below=4)), formats=STORED,
+    *cases("GATHER_ND", x(4, 3, 2), each(ids(5, 1, below=4), ids(5, 2, below=3), ids(2, 2, 3, below=2), ids(1, below=4)),
+           formats=STORED,
            result=x()),
     *cases("GATHER_ND", x(4, 3), i64(2, 2, low=0, high=2), formats="f32", result=x()),
     *cases("EMBEDDING_LOOKUP", ids(4, below=6), x(6, 3), formats="f32 i8t u8", result=x()),
@@ -32,8 +33,10 @@ GATHER = [
     *cases("GATHER_ND", x(5, 4), ids(6, 1, below=5), formats="raw_i8 raw_u8 raw_i16", result=x()),
     *cases("EMBEDDING_LOOKUP", ids(4, below=6), x(6, 3), formats="i16t i32 i64 bool raw_u16", result=x()),
     *cases("ONE_HOT", ids(4, below=5), number(5), x(data=1), x(data=0), formats="i8t u8 bool", result=x(), axis=-1),
-    *cases("ONE_HOT", ids(4, below=5), number(5), x(data=1), x(data=0), formats="f32 i32 i64 raw_i8 raw_u8", result=x(), axis=each(-1, 0, 1)),
-    *cases("ONE_HOT", i32(2, 3, low=-1, high=5), number(4), x(data=3), x(data=1), formats="f32 i32", result=x(), axis=each(-1, 0, 1, 2)),
+    *cases("ONE_HOT", ids(4, below=5), number(5), x(data=1), x(data=0), formats="f32 i32 i64 raw_i8 raw_u8", result=x(),
+           axis=each(-1, 0, 1)),
+    *cases("ONE_HOT", i32(2, 3, low=-1, high=5), number(4), x(data=3), x(data=1), formats="f32 i32", result=x(),
+           axis=each(-1, 0, 1, 2)),
 ]
 
 DIAGONAL = "f32 i32 i64 i8t u8 i16t raw_i8 raw_u8 raw_i16 raw_u32"
@@ -43,7 +46,8 @@ SCATTER = [
     *cases("SCATTER_ND", places((2,), (2,), (0,)), x(3), axes(4), formats="f32 i32", result=x(), note="repeated"),
     *cases("SCATTER_ND", ids(3, 1, below=5), x(3, 2), axes(5, 2), formats="f32 i32", result=x()),
     *cases("SPARSE_TO_DENSE", axes(1, 4, 6), axes(8), x(3), x(data=0), formats="f32 i32 i64 i8t u8", result=x()),
-    *cases("SPARSE_TO_DENSE", places((0, 1), (1, 2), (3, 0)), axes(4, 3), x(3), x(data=1), formats="f32 i32 raw_i8 raw_u8", result=x()),
+    *cases("SPARSE_TO_DENSE", places((0, 1), (1, 2), (3, 0)), axes(4, 3), x(3), x(data=1), formats="f32 i32 raw_i8 raw_u8",
+           result=x()),
     *cases("SPARSE_TO_DENSE", number(2), axes(4), x(), x(data=0), formats="f32 i32", result=x()),
     *cases("MATRIX_DIAG", each(x(4), x(2, 3)), formats=DIAGONAL, result=x()),
     *cases("MATRIX_SET_DIAG", each(x(2, 3, 4), x(2, 4, 3), x(2, 3, 3)), x(2, 3), formats=DIAGONAL, result=x()),

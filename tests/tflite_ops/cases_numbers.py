@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from itertools import permutations
+from itertools import permutations, product
 
-from .spec import Tensor, axes, bools, cases, each, f32, i8, i16, i32, i64, number, u8, w, x, y, z
+from .spec import Case, Tensor, axes, bools, cases, each, f32, i8, i16, i32, i64, number, u8, w, x, y, z
 
 PLAIN = {"FLOAT32": f32, "INT8": i8, "UINT8": u8, "INT16": i16, "INT32": i32, "INT64": i64, "BOOL": bools}
 
+
+def cast(given: str, wanted: str, low: float, high: float) -> list[Case]:
+    return cases("CAST", PLAIN[given](4, 5, low=low, high=high), result=PLAIN[wanted](), in_data_type=given, out_data_type=wanted)
+
+
+WIDE, NARROW = ("FLOAT32", "INT32", "INT64"), ("INT8", "UINT8", "INT16")
 CAST = [
-    case for (given, source), (wanted, target) in permutations(PLAIN.items(), 2)
-    for case in cases("CAST", source(4, 5, low=0 if "UINT8" in (given, wanted) else -90, high=90), result=target(), in_data_type=given,
-                      out_data_type=wanted)
+    *(case for pair in permutations(PLAIN, 2) for case in cast(*pair, 0 if "UINT8" in pair else -90, 90)),
+    # what does not fit: floats become the nearest number that does, integers wrap round
+    *(case for pair in product(WIDE, NARROW) for case in cast(*pair, -1e5, 1e5)),
 ]
 
 QUANTIZATION = [

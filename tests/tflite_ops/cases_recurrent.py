@@ -1,4 +1,7 @@
-"""Recurrent layers: LSTM in all its forms, plain recurrence, SVDF. T steps, N sequences, I inputs, H hidden units, P projected."""
+"""Recurrent layers: LSTM in all its forms, plain recurrence, SVDF.
+
+T steps, N sequences, I inputs, H hidden units, P projected ones.
+"""
 
 from __future__ import annotations
 
@@ -40,8 +43,8 @@ def lstm(
 
 
 FORMS: dict[str, dict[str, bool]] = {
-    "plain": {}, "coupled": {"cifg": True}, "peephole": {"peephole": True}, "projection": {"projection": True}, "norm": {"norm": True},
-    "coupled_peephole": {"cifg": True, "peephole": True},
+    "plain": {}, "coupled": {"cifg": True}, "peephole": {"peephole": True}, "projection": {"projection": True},
+    "norm": {"norm": True}, "coupled_peephole": {"cifg": True, "peephole": True},
     "all": {"cifg": True, "peephole": True, "projection": True, "norm": True},
 }
 DIRECTION: Operands = (*[weights(H, I)] * 4, *[weights(H, H)] * 4, *[None] * 3, *[bias(H)] * 4, None, None)
@@ -50,15 +53,18 @@ BOTH: Operands = (*DIRECTION, *DIRECTION, *[state(N, H)] * 4, *[None] * 9)
 
 LSTM = [
     *(case for note, form in FORMS.items() for case in cases(
-        "UNIDIRECTIONAL_SEQUENCE_LSTM", *lstm(**form), result=f32(), version=3, note=note, cell_clip=each(0.0, 0.4), proj_clip=0.3, **TANH)),
+        "UNIDIRECTIONAL_SEQUENCE_LSTM", *lstm(**form), result=f32(), version=3, note=note,
+        cell_clip=each(0.0, 0.4), proj_clip=0.3, **TANH)),
     *cases("UNIDIRECTIONAL_SEQUENCE_LSTM", *lstm(steps=(T, N)), result=f32(), version=3, time_major=True, **TANH),
     *cases("UNIDIRECTIONAL_SEQUENCE_LSTM", *lstm(), formats="f16 hybrid", result=f32(), version=3, **TANH),
     *cases("LSTM", *lstm(steps=(N,)), formats="f32 f16", result=f32(), version=2, fused_activation_function=each("TANH", "RELU")),
     *cases("LSTM", x(N, I), x(N, H), weights(4 * H, I + H), bias(4 * H), x(N, H), results=[f32()] * 4, version=2, note="basic",
            kernel_type="BASIC", **TANH),
-    *cases("BIDIRECTIONAL_SEQUENCE_LSTM", x(N, T, I), *BOTH, formats="f32 f16", results=[f32(), f32()], version=3, merge_outputs=False,
+    *cases("BIDIRECTIONAL_SEQUENCE_LSTM", x(N, T, I), *BOTH, formats="f32 f16", results=[f32(), f32()], version=3,
+           merge_outputs=False,
            time_major=False, **TANH),
-    *cases("BIDIRECTIONAL_SEQUENCE_LSTM", x(T, N, I), *BOTH, result=f32(), version=3, merge_outputs=True, time_major=True, **TANH),
+    *cases("BIDIRECTIONAL_SEQUENCE_LSTM", x(T, N, I), *BOTH, result=f32(), version=3, merge_outputs=True, time_major=True,
+           **TANH),
 ]
 
 LAYER: Operands = (weights(H, I), weights(H, H), bias(H), state(N, H))
@@ -68,10 +74,13 @@ RNN = [
     *cases(SEQUENCE, x(T, N, I), *LAYER, result=f32(), time_major=True, fused_activation_function=ACTIVATIONS),
     *cases(SEQUENCE, x(N, T, I), *LAYER, formats="f16 hybrid", result=f32(), time_major=False, **TANH),
     *cases("RNN", x(N, I), *LAYER, formats="f32 f16 hybrid", result=f32(), fused_activation_function=ACTIVATIONS),
-    *cases(BOTH_SEQUENCES, x(N, T, I), *LAYER, *LAYER, None, None, None, formats="f32 f16", results=[f32(), f32()], time_major=False,
+    *cases(BOTH_SEQUENCES, x(N, T, I), *LAYER, *LAYER, None, None, None, formats="f32 f16", results=[f32(), f32()],
+           time_major=False,
            merge_outputs=False, fused_activation_function=each("TANH", "RELU", "RELU6")),
-    *cases(BOTH_SEQUENCES, x(T, N, I), *LAYER, *LAYER, None, None, None, results=[f32(), f32()], time_major=True, merge_outputs=False, **TANH),
-    *cases(BOTH_SEQUENCES, x(N, T, I), *LAYER, *LAYER, None, None, None, result=f32(), time_major=False, merge_outputs=True, **TANH),
+    *cases(BOTH_SEQUENCES, x(T, N, I), *LAYER, *LAYER, None, None, None, results=[f32(), f32()], time_major=True,
+           merge_outputs=False, **TANH),
+    *cases(BOTH_SEQUENCES, x(N, T, I), *LAYER, *LAYER, None, None, None, result=f32(), time_major=False, merge_outputs=True,
+           **TANH),
 ]
 
 UNITS, MEMORY = 3, 4
@@ -95,7 +104,8 @@ SVDF = [
     *(case for rank in (1, 2) for case in cases(
         "SVDF", *svdf(rank), formats="f32 f16 hybrid", result=f32(), rank=rank, fused_activation_function=each("NONE", "RELU"))),
     *(case for rank in (1, 2) for case in cases(
-        "SVDF", *integer_svdf(rank), formats="i8t", result=y(scale=0.05), version=3, rank=rank, fused_activation_function="RELU")),
+        "SVDF", *integer_svdf(rank), formats="i8t", result=y(scale=0.05), version=3, rank=rank,
+        fused_activation_function="RELU")),
 ]
 
 CASES = LSTM + RNN + SVDF

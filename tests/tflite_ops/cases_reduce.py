@@ -28,7 +28,8 @@ ORDER = [
     *cases("ARG_MAX ARG_MIN", each(x(7), x(2, 3, 2, 3)), number(0), formats="f32 i8t", result=i64(), output_type="INT64"),
     *cases("ARG_MAX", x(2, 5, low=0, high=1), number(1), formats="i32 bool", result=i32(), output_type="INT32"),
     *cases("CUMSUM", x(3, 4), each(number(0), number(1), number(-1)), formats="f32 i32 i64", exclusive=KEEP, reverse=KEEP),
-    *cases("TOPK_V2", each(x(9), x(3, 9), x(2, 2, 9)), each(number(1), number(4), number(9)), formats="f32 i32 i8t u8", results=[x(), i32()]),
+    *cases("TOPK_V2", each(x(9), x(3, 9), x(2, 2, 9)), each(number(1), number(4), number(9)), formats="f32 i32 i8t u8",
+           results=[x(), i32()]),
     *cases("TOPK_V2", x(2, 9, low=0, high=2), number(5), formats="i32", results=[x(), i32()]),
 ]
 

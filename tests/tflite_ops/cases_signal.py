@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from .build import Assembly
 from .spec import Case, Tensor, axes, cases, each, f32, i32, number, x
 
 
-def rfft_model(model: Any, value: Tensor, lengths: Tensor, *, part: str) -> None:
+def rfft_model(model: Assembly, value: Tensor, lengths: Tensor, *, part: str) -> None:
     """RFFT2D, and an operator that makes real numbers of its result."""
     main = model.writer
     spectrum = main.add_tensor("spectrum", (), "complex64")
@@ -37,25 +38,33 @@ FOURIER = [
     *cases("RFFT2D", each(x(1, 16), x(3, 1, 16)), each(axes(1, 16), axes(1, 8)), model=rfft_model, part=each("REAL", "IMAG")),
 ]
 SUPPRESSION = [
-    *cases("NON_MAX_SUPPRESSION_V4", boxes(12), scores(12), each(number(4), number(12)), each(f(0.3), f(0.7)), each(f(0.0), f(0.4)), results=[i32(), i32()]),
-    *cases("NON_MAX_SUPPRESSION_V5", boxes(12), scores(12), number(6), f(0.5), f(0.2), each(f(0.0), f(0.5)), results=[i32(), f32(), i32()]),
+    *cases("NON_MAX_SUPPRESSION_V4", boxes(12), scores(12), each(number(4), number(12)), each(f(0.3), f(0.7)),
+           each(f(0.0), f(0.4)), results=[i32(), i32()]),
+    *cases("NON_MAX_SUPPRESSION_V5", boxes(12), scores(12), number(6), f(0.5), f(0.2), each(f(0.0), f(0.5)),
+           results=[i32(), f32(), i32()]),
 ]
 
 
-def detection(**options: Any) -> bytes:
-    """Options of TFLite_Detection_PostProcess: six detections of three classes."""
+DETECTOR = {
+    "max_detections": 6, "max_classes_per_detection": 1, "detections_per_class": 4, "use_regular_nms": False,
+    "nms_score_threshold": 0.2, "nms_iou_threshold": 0.4, "num_classes": 3, "y_scale": 10.0, "x_scale": 10.0, "h_scale": 5.0,
+    "w_scale": 5.0,
+}
+ANCHORS = f32(40, 4, low=0.1, high=0.9).const
+
+
+def detection(note: str, **options: Any) -> list[Case]:
+    """TFLite_Detection_PostProcess: boxes relative to anchors, their scores, and options as a FlexBuffers map."""
     from flatbuffers import flexbuffers
 
-    return bytes(flexbuffers.Dumps({
-        "max_detections": 6, "max_classes_per_detection": 1, "detections_per_class": 4, "use_regular_nms": False, "nms_score_threshold": 0.2,
-        "nms_iou_threshold": 0.4, "num_classes": 3, "y_scale": 10.0, "x_scale": 10.0, "h_scale": 5.0, "w_scale": 5.0, **options}))
+    return cases("TFLite_Detection_PostProcess", x(1, 40, 4, low=-1, high=1), x(1, 40, 4, low=0.0, high=1.0), ANCHORS,
+                 results=[f32()] * 4, note=note, custom=bytes(flexbuffers.Dumps({**DETECTOR, **options})))
 
 
 DETECTION = [
-    *(case for note, options in (("fast", {}), ("two_classes", {"max_classes_per_detection": 2}), ("regular", {"use_regular_nms": True}))
-      for case in cases(
-        "TFLite_Detection_PostProcess", x(1, 40, 4, low=-1, high=1), x(1, 40, 4, low=0.0, high=1.0), f32(40, 4, low=0.1, high=0.9).const,
-        results=[f32()] * 4, note=note, custom=detection(**options))),
+    *detection("fast"),
+    *detection("two_classes", max_classes_per_detection=2),
+    *detection("regular", use_regular_nms=True),
 ]
 
-CASES: list[Case] = FOURIER + SUPPRESSION + DETECTION
+CASES = FOURIER + SUPPRESSION + DETECTION

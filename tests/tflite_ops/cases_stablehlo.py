@@ -14,8 +14,8 @@ def divided(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 BINARY = {"SUBTRACT": np.subtract, "DIVIDE": divided, "REMAINDER": np.fmod}
 UNARY = {
-    "ABS": np.abs, "NEGATE": np.negative, "FLOOR": np.floor, "COSINE": np.cos, "EXPONENTIAL": np.exp, "TANH": np.tanh, "CBRT": np.cbrt,
-    "LOGISTIC": lambda a: 1 / (1 + np.exp(-a)),
+    "ABS": np.abs, "NEGATE": np.negative, "FLOOR": np.floor, "COSINE": np.cos, "EXPONENTIAL": np.exp, "TANH": np.tanh,
+    "CBRT": np.cbrt, "LOGISTIC": lambda a: 1 / (1 + np.exp(-a)),
 }
 COMPARISONS = {"EQ": np.equal, "NE": np.not_equal, "GE": np.greater_equal, "GT": np.greater, "LE": np.less_equal, "LT": np.less}
 BITS = x(2, 3, low=0, high=90)
@@ -40,12 +40,14 @@ ELEMENTWISE = [
 ]
 
 MOVEMENT = [
-    *cases("STABLEHLO_PAD", x(2, 3), number(7.0, "float32"), edge_padding_low=(1, 0), edge_padding_high=(0, 2), interior_padding=(0, 0)),
+    *cases("STABLEHLO_PAD", x(2, 3), number(7.0, "float32"), edge_padding_low=(1, 0), edge_padding_high=(0, 2),
+           interior_padding=(0, 0)),
     *cases("STABLEHLO_CONCATENATE", x(2, 3), x(2, 3), dimension=1, expect=lambda a, b: np.concatenate([a, b], 1)),
     *cases("STABLEHLO_TRANSPOSE", x(2, 3, 4), permutation=(2, 0, 1), expect=lambda a: a.transpose(2, 0, 1)),
     *cases("STABLEHLO_SLICE", x(4, 5), start_indices=(1, 0), limit_indices=(4, 5), strides=(2, 1), expect=lambda a: a[1:4:2]),
     *cases("STABLEHLO_RESHAPE", x(2, 3), expect=lambda a: a.reshape(3, 2)),
-    *cases("STABLEHLO_BROADCAST_IN_DIM", x(3), axes(2, 3), broadcast_dimensions=(1,), expect=lambda a: np.broadcast_to(a, (2, 3))),
+    *cases("STABLEHLO_BROADCAST_IN_DIM", x(3), axes(2, 3), broadcast_dimensions=(1,),
+           expect=lambda a: np.broadcast_to(a, (2, 3))),
     *cases("STABLEHLO_BROADCAST_IN_DIM", x(2, 1), axes(2, 4, 3), broadcast_dimensions=(0, 2),
            expect=lambda a: np.broadcast_to(a[:, None], (2, 4, 3))),
     *cases("STABLEHLO_IOTA", x(2, 3), iota_dimension=1, expect=lambda a: np.broadcast_to(np.arange(3, dtype=np.float32), (2, 3))),

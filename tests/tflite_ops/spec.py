@@ -30,10 +30,10 @@ RANDOM, STATE = "random", "state"
 class Tensor:
     """A tensor of a case: its shape, and a role or schema type.
 
-    `data` is None for an input, `RANDOM` or an array for a constant, `STATE` for a variable that is zero at first. `scale` and `zero` replace the format's
-    quantization, `by` multiplies its scale; `axis` is where weights have a scale each. Random numbers lie between
-    `low` and `high` (of quantized tensors, in the whole range). `fed` is the shape the input is resized to: its
-    sizes that differ are dynamic in the file.
+    `data` is None for an input, `RANDOM` or an array for a constant, `STATE` for a variable that is zero at first.
+    `scale` and `zero` replace the format's quantization, `by` multiplies its scale; `axis` is where weights have a scale
+    each. Random numbers lie between `low` and `high` (of quantized roles, in the whole range). `fed` is the shape that
+    the input is resized to: its sizes that differ are dynamic in the file.
     """
 
     shape: tuple[int, ...]
@@ -161,7 +161,8 @@ class Case:
 
     def __str__(self) -> str:
         tensors = ",".join("none" if tensor is None else str(tensor) for tensor in self.inputs[:6])
-        options = [_short(value) if isinstance(value, str | list | tuple) else f"{key}={value}" for key, value in self.options.items()]
+        options = (
+            _short(value) if isinstance(value, str | list | tuple) else f"{key}={value}" for key, value in self.options.items())
         return "-".join(filter(None, [self.op, self.format, self.note, tensors, *options]))
 
 
@@ -177,8 +178,8 @@ def _choices(value: Any) -> Sequence[Any]:
 
 
 def cases(
-    operators: str, *inputs: Any, formats: str = "f32", on: Sequence[tuple[Any, ...]] = (), ways: Sequence[dict[str, Any]] = ({},),
-    result: Any = None, results: Sequence[Tensor] | None = None, **more: Any,
+    operators: str, *inputs: Any, formats: str = "f32", on: Sequence[tuple[Any, ...]] = (),
+    ways: Sequence[dict[str, Any]] = ({},), result: Any = None, results: Sequence[Tensor] | None = None, **more: Any,
 ) -> list[Case]:
     """All combinations of the operators and the formats (names in one text) and of what is given as `each(...)`.
 

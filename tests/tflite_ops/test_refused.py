@@ -1,17 +1,15 @@
-"""What cannot be converted says so, with a reason and what to do; and every operator of the schema is in a case or in that list."""
-
-import importlib
-from pathlib import Path
+"""What cannot be converted says so, with a reason and what to do."""
 
 import pytest
 
 from transload.errors import ConversionError, Finding
 from transload.registry import lookup
-from transload_converters.tflite.schema import operators, option_fields, options_table
+from transload_converters.tflite.schema import option_fields, options_table
 from transload_converters.tflite.writer import ModelWriter
 
+from .build import Built, build
 from .cases_refused import FORMS, UNSUPPORTED
-from .harness import Built, build, convert
+from .harness import convert
 from .spec import Case
 
 
@@ -49,13 +47,3 @@ def test_unsupported_operator(operator: str) -> None:
 @pytest.mark.parametrize(("why", "case"), FORMS, ids=str)
 def test_unsupported_form(why: str, case: Case) -> None:
     assert finding(build(case), why).names == ("out0",)
-
-
-def test_every_operator_is_covered() -> None:
-    """Every builtin operator of the schema has cases, or is among those that have no conversion; none is both."""
-    package = __name__.rpartition(".")[0]
-    families = [path.stem for path in Path(__file__).parent.glob("cases_*.py") if path.stem != "cases_refused"]
-    cases = [case for family in families for case in importlib.import_module(f"{package}.{family}").CASES]
-    covered = {"CUSTOM" if case.custom is not None else case.op for case in cases}
-    assert covered | set(UNSUPPORTED) == set(operators().values())
-    assert not covered & set(UNSUPPORTED)

@@ -55,10 +55,12 @@ class _Session:
             raise RunError(f"{path} cannot be run: {why}")
         self.path = path
         source = Source(path=path, name=str(path))
-        dangerous = _dangerous(read(source))
+        module = read(source)
+        dangerous = _dangerous(module)
         if dangerous:
             raise RunError(f"{path}: LiteRT cannot run the model: {dangerous}")
         self.inputs, self.outputs, self.names = tensor_names(source)
+        self._reference_is_right = not _has_wrong_reference(module)
         self._interpreters: dict[bool, Any] = {}
 
     def run(self, inputs: Mapping[str, Any], keep: bool = False) -> dict[str, np.ndarray]:
@@ -76,11 +78,12 @@ class _Session:
             raise RunError(f"{self.path}: LiteRT cannot run the model: {_first_line(error)}") from None
 
     def _interpreter(self, keep: bool) -> Any:
-        """An interpreter with reference kernels; with the usual ones for models that use what has no reference kernel."""
+        """An interpreter with reference kernels; with the usual ones for models that use what has none, or a wrong one."""
         if keep not in self._interpreters:
             from ai_edge_litert.interpreter import Interpreter, OpResolverType
 
-            resolvers = (OpResolverType.BUILTIN_REF, OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES)
+            usual = OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
+            resolvers = (OpResolverType.BUILTIN_REF, usual) if self._reference_is_right else (usual,)
             for resolver in resolvers:
                 try:
                     self._interpreters[keep] = Interpreter(
@@ -127,6 +130,17 @@ def _dangerous(module: Module) -> str:
             if not isinstance(state, QuantType) or state.storage != I16:
                 return f"the state of SVDF {op.origin!r} is {state}; LiteRT would take it for int16 and write behind it"
     return ""
+
+
+def _has_wrong_reference(module: Module) -> bool:
+    """Whether a model has an operator that the reference kernels compute wrongly, and the usual ones rightly.
+
+    Of SUM on quantized tensors the reference adds stored numbers without their zero points, and wraps; of
+    LOCAL_RESPONSE_NORMALIZATION it leaves out the last channel of each window.
+    """
+    return any(
+        op.name == "tfl.local_response_normalization" or (op.name == "tfl.sum" and isinstance(op.operands[0].element, QuantType))
+        for op in module.walk())
 
 
 def _first_line(error: Exception) -> str:

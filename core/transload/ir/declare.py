@@ -329,7 +329,7 @@ def _slot_getter(index: int, after: int, slot: _Slot, past_variadic: bool, is_re
         return lambda op: values_of(op)[-1 - after]
 
     def get(op: Any) -> Any:
-        values = values_of(op)
+        values = op.results if is_result else op.operands
         if index >= len(values):
             return None
         value = values[index]

@@ -236,6 +236,16 @@ class TensorType(Type):
     def _key(self) -> tuple:
         return (self.shape, self.element, self.encoding)
 
+    __hash__ = Type.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        """As of every type; written out for the one that is compared most."""
+        if self is other:
+            return True
+        return (
+            type(other) is TensorType and self.shape == other.shape and self.element == other.element
+            and self.encoding == other.encoding)
+
     def _format(self) -> str:
         encoding = f", {self.encoding}" if self.encoding else ""
         if self.shape is None:

@@ -138,7 +138,9 @@ def _outward(array: np.ndarray, type_: Type) -> np.ndarray:
 def _inward(array: np.ndarray, type_: Type) -> np.ndarray:
     """An array that came from XLA, as one of its type."""
     element = type_.element if isinstance(type_, TensorType) else type_
-    if _border_element(element) == element:
-        return array
     dtype = dtype_of(element)
-    return np.ascontiguousarray(array).view(dtype).reshape(array.shape) if isinstance(element, FloatType) else array.astype(dtype)
+    if array.dtype == dtype:
+        return array
+    if array.dtype.itemsize == dtype.itemsize and not (isinstance(element, IntegerType) and element.width < 8):
+        return np.ascontiguousarray(array).view(dtype).reshape(array.shape)  # the same bits: XLA gives random bits as unsigned
+    return array.astype(dtype)

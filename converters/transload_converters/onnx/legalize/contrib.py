@@ -244,11 +244,18 @@ def fused_gemm(op: Op, rw: Rewriter) -> Value:
 
 @TABLE(f"{_MS}.FusedMatMul", f"{_MS}.TransposeMatMul")
 def fused_matmul(op: Op, rw: Rewriter) -> Value:
-    """FusedMatMul: a product of matrices that may be transposed, times a factor."""
-    if attr(op, "transBatchA", 0) or attr(op, "transBatchB", 0):
-        raise Unsupported("transposes batch dimensions")
-    a, b = (transpose_last(rw, need(op, i)) if attr(op, key, 0) else need(op, i) for i, key in ((0, "transA"), (1, "transB")))
-    product = rw.emit("top.MatMul", a, b)
+    """FusedMatMul: a product of matrices that may be transposed, times a factor.
+
+    Where an operand's batch is transposed, its first dimension is that of rows: it comes behind the others of the batch.
+    """
+    factors = []
+    for index, side in enumerate("AB"):
+        value = need(op, index)
+        rank = len(shape_of(value))
+        if attr(op, f"transBatch{side}", 0) and rank > 2:
+            value = permute(rw, value, (*range(1, rank - 1), 0, rank - 1))
+        factors.append(transpose_last(rw, value) if attr(op, f"trans{side}", 0) else value)
+    product = rw.emit("top.MatMul", *factors)
     alpha = float(attr(op, "alpha", 1.0))
     return product if alpha == 1.0 else rw.emit("top.MulConst", product, const_val=alpha)
 

@@ -17,9 +17,9 @@ TABLE = OnnxTable()
 _GATES = {"LSTM": 4, "GRU": 3, "RNN": 1}
 
 
-def _common(op: Op, rw: Rewriter, kind: str) -> tuple[Value | None, dict[str, Any]]:
+def _common(op: Op, rw: Rewriter, kind: str, recurrence: Value | None = None) -> tuple[Value | None, dict[str, Any]]:
     """The lengths of the sequences where they differ from the longest, and the attributes that all three kinds have."""
-    value, recurrence = need(op, 0, "X"), need(op, 2, "R")
+    value, recurrence = need(op, 0, "X"), need(op, 2, "R") if recurrence is None else recurrence
     layout = attr(op, "layout", 0)
     shape = shape_of(value)
     if len(shape) != 3:
@@ -61,6 +61,38 @@ def lstm(op: Op, rw: Rewriter) -> list[Value]:
         "top.LSTM", need(op, 0), need(op, 1), need(op, 2), operand(op, 3), operand(op, 5), operand(op, 6), operand(op, 7),
         lengths, input_forget=bool(attr(op, "input_forget", 0)) or None, **attributes)
     return _results(op, values)
+
+
+@TABLE("onnx.com.microsoft.DynamicQuantizeLSTM")
+def dynamic_quantize_lstm(op: Op, rw: Rewriter) -> list[Value]:
+    """DynamicQuantizeLSTM: an LSTM with its weights dequantized.
+
+    onnxruntime also rounds the input and, at each step, the hidden state to 8 bits over the range that they have then;
+    here they stay floats, which is nearer to the network that was quantized.
+    """
+    weights, recurrence = (_dequantized(op, rw, index, scale) for index, scale in ((1, 8), (2, 10)))
+    lengths, attributes = _common(op, rw, "LSTM", recurrence)
+    values = rw.emit(
+        "top.LSTM", need(op, 0), weights, recurrence, operand(op, 3), operand(op, 5), operand(op, 6), operand(op, 7), lengths,
+        input_forget=bool(attr(op, "input_forget", 0)) or None, **attributes)
+    return _results(op, values)
+
+
+def _dequantized(op: Op, rw: Rewriter, index: int, scale: int) -> Value:
+    """A weight `[directions, inputs, gates]`, its scales and zero points a direction or a gate, as `[directions, gates, inputs]`."""
+    stored, scales = (rw.need_constant(need(op, i), "a quantized weight") for i in (index, scale))
+    zeros = rw.constant_of(operand(op, scale + 1))
+    if stored.ndim != 3:
+        raise Impossible(f"has a weight of shape {stored.shape}, and needs one of rank 3")
+    count = stored.shape[0]
+
+    def spread(numbers: np.ndarray) -> np.ndarray:
+        if numbers.size not in (1, count, count * stored.shape[2]):
+            raise Unsupported(f"{numbers.size} scales or zero points do not fit a weight of shape {stored.shape}")
+        return numbers.reshape(1 if numbers.size == 1 else count, 1, -1)
+
+    centred = stored.astype(np.float32) - (0 if zeros is None else spread(np.asarray(zeros)).astype(np.float32))
+    return rw.constant(np.ascontiguousarray((centred * spread(scales).astype(np.float32)).transpose(0, 2, 1)))
 
 
 @TABLE("onnx.GRU")

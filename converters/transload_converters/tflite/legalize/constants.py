@@ -8,7 +8,7 @@ from transload.errors import Unsupported
 from transload.ir import BOOL, I32, Op, QuantType, Value, dtype_of
 from transload.rewrite import Rewriter, RewriteTable
 
-from .common import axis_of, constant_ints, emit_like, limited, static_shape
+from .common import as_stored, axis_of, constant_ints, emit_like, limited, static_shape
 
 TABLE = RewriteTable()
 
@@ -81,7 +81,8 @@ def one_hot(op: Op, rw: Rewriter) -> Value:
     places = np.arange(limited(axis_of(rw, depth, "the depth"), "the depth")).astype(dtype_of(indices.element))
     grid = rw.constant(places.reshape((-1,) + (1,) * (len(sizes) - axis)))
     found = rw.emit("top.Compare", rw.emit("top.Unsqueeze", indices, axes=(axis,)), grid, mode="Equal")
-    return emit_like(rw, op, "top.Where", found, on_value, off_value)
+    values = (as_stored(rw, value, op.results[0].element) for value in (on_value, off_value))
+    return emit_like(rw, op, "top.Where", found, *values)
 
 
 @TABLE("tfl.matrix_diag")

@@ -8,7 +8,7 @@ from transload.errors import Unsupported
 from transload.ir import BOOL, Op, Value
 from transload.rewrite import Rewriter, RewriteTable
 
-from .common import emit_activated, emit_like, need_plain, static_shape
+from .common import as_stored, emit_activated, emit_like, need_plain, static_shape
 
 TABLE = RewriteTable()
 
@@ -78,7 +78,12 @@ def unary(op: Op, rw: Rewriter) -> Value:
 @TABLE("tfl.select_v2")
 def select_v2(op: Op, rw: Rewriter) -> Value:
     """SELECT_V2: all three broadcast."""
-    return emit_like(rw, op, "top.Where", *op.operands)
+    return _selected(op, rw, *op.operands)
+
+
+def _selected(op: Op, rw: Rewriter, condition: Value, x: Value, y: Value) -> Value:
+    element = op.results[0].element
+    return emit_like(rw, op, "top.Where", condition, as_stored(rw, x, element), as_stored(rw, y, element))
 
 
 @TABLE("tfl.select")
@@ -91,4 +96,4 @@ def select(op: Op, rw: Rewriter) -> Any:
         condition = rw.emit("top.Reshape", condition, shape=(chosen[0],) + (1,) * (rank - 1))
     elif len(chosen) not in (0, rank):
         raise Unsupported(f"a condition of rank {len(chosen)} does not choose among tensors of rank {rank}")
-    return emit_like(rw, op, "top.Where", condition, x, y)
+    return _selected(op, rw, condition, x, y)

@@ -6,7 +6,7 @@ from transload.errors import Unsupported
 from transload.ir import F32, UI8, UI16, IntegerType, Op, QuantType, Value
 from transload.rewrite import Rewriter, RewriteTable
 
-from .common import emit_like
+from .common import emit_like, is_float
 
 TABLE = RewriteTable()
 
@@ -19,13 +19,13 @@ def quantize(op: Op, rw: Rewriter) -> Value:
 
 @TABLE("tfl.cast")
 def cast(op: Op, rw: Rewriter) -> Value:
-    """CAST: floats become integers by leaving off the fraction."""
+    """CAST: floats become integers by leaving off the fraction, and saturate; integers wrap round."""
     for element in (op.operands[0].element, op.results[0].element):
         if isinstance(element, QuantType):
             raise Unsupported(
                 f"CAST reads or makes stored integers of {element} as if they were plain ones",
                 "use QUANTIZE or DEQUANTIZE instead")
-    return emit_like(rw, op, "top.Cast", op.operands[0])
+    return emit_like(rw, op, "top.Cast", op.operands[0], saturate=True if is_float(op.operands[0]) else None)
 
 
 @TABLE("tfl.fake_quant")

@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from transload.errors import Unsupported
 from transload.ir import Module, Op, Value
-from transload.ir.build import is_constant
 from transload.rewrite import Rewriter, RewriteTable
 
 __all__ = ["TABLE", "resolve_variables"]
 
 TABLE = RewriteTable()
+
+_STATEFUL = frozenset({"tfl.var_handle", "tfl.read_variable", "tfl.random_uniform", "tfl.random_standard_normal", "tfl.multinomial"})
+"""Ops whose results do not follow from their operands."""
 
 
 def resolve_variables(module: Module) -> None:
@@ -33,20 +35,43 @@ def _name_of(handle: Value) -> tuple[str, str] | None:
     return (op.attribute("container"), op.attribute("shared_name")) if op is not None and op.name == "tfl.var_handle" else None
 
 
-def _first_values(module: Module) -> dict[tuple[str, str], Op]:
-    """The constant ops assigned in the subgraphs that CALL_ONCE runs, by variable."""
-    values: dict[tuple[str, str], Op] = {}
+def _first_values(module: Module) -> dict[tuple[str, str], Value]:
+    """What the subgraphs that CALL_ONCE runs assign, by variable: constants, and what is computed of them alone."""
+    values: dict[tuple[str, str], Value] = {}
     for call in [op for op in module.walk() if op.name == "tfl.call_once"]:
         function = module.functions.get(call.attribute("session_init_function"))
         for op in function.walk() if function is not None else ():
             if op.name == "tfl.assign_variable":
                 name = _name_of(op.operands[0])
-                if name is not None and is_constant(op.operands[1]):
-                    values[name] = op.operands[1].owner  # type: ignore[assignment]
+                if name is not None and _makers(op.operands[1]) is not None:
+                    values[name] = op.operands[1]
     return values
 
 
-def _resolve(function: Op, first: dict[tuple[str, str], Op]) -> None:
+def _makers(value: Value) -> list[Op] | None:
+    """The ops that compute a value, in the order of their block; None where it does not follow from constants alone."""
+    makers: set[Op] = set()
+    pending = [value]
+    while pending:
+        maker = pending.pop().op
+        if maker is None or maker.regions or maker.name in _STATEFUL:
+            return None
+        if maker not in makers:
+            makers.add(maker)
+            pending.extend(maker.operands)
+    block = value.op.parent  # type: ignore[union-attr]
+    return [op for op in block if op in makers]  # type: ignore[union-attr]
+
+
+def _copied(value: Value, before: Op) -> Value:
+    """A first value, computed anew before an op of another function."""
+    mapping: dict[Value, Value] = {}
+    for maker in _makers(value) or ():
+        before.parent.insert(maker.clone(mapping), before)  # type: ignore[union-attr]
+    return mapping[value]
+
+
+def _resolve(function: Op, first: dict[tuple[str, str], Value]) -> None:
     """Follow the variables through a function's block, in order."""
     block = function.regions[0].block
     held: dict[tuple[str, str], Value] = {}
@@ -62,7 +87,7 @@ def _resolve(function: Op, first: dict[tuple[str, str], Op]) -> None:
             continue
         value = held.get(name)
         if value is None and name in first:
-            value = held[name] = block.insert(first[name].clone(), op).results[0]
+            value = held[name] = _copied(first[name], op)
         if value is not None:
             op.replace_with([value])
 

@@ -58,7 +58,7 @@ def philox(key: Words, counter: Words) -> Words:
 
 def _threefry_bits(state: Array, shape: tuple[int, ...], width: int) -> tuple[Array, Array]:
     """Bits of `width` in `shape`, and the state after them: 64 bits a counter, or a counter for two halves of a dimension."""
-    key = _split(state[:1])
+    key = _split(state[0])
     if width == 32 and shape:
         even = next((d for d, size in enumerate(shape) if size % 2 == 0), None)
         split = even if even is not None else int(np.argmax(shape))
@@ -73,8 +73,6 @@ def _threefry_bits(state: Array, shape: tuple[int, ...], width: int) -> tuple[Ar
     after = np.array([state[0], state[1] + np.uint64(count)], np.uint64)
     if width == 64:
         return _join(first, second), after
-    if width < 32:
-        return first, after
     if not shape:
         return first.reshape(()), after
     both = np.concatenate([first, second], split + 1).reshape(*shape[:split], -1, *shape[split + 1:])
@@ -82,13 +80,16 @@ def _threefry_bits(state: Array, shape: tuple[int, ...], width: int) -> tuple[Ar
 
 
 def _philox_bits(state: Array, shape: tuple[int, ...], width: int) -> tuple[Array, Array]:
-    """Bits of `width` in `shape`, and the state after them: a 128-bit counter gives four words."""
+    """Bits of `width` in `shape`, and the state after them: a 128-bit counter gives four words.
+
+    A state of two numbers has the key for the counter's upper half, as on XLA.
+    """
     count = math.prod(shape)
     words = count * (2 if width == 64 else 1)
     vectors = (words + 3) // 4
     steps = np.arange(vectors + 1, dtype=np.uint64)
     low = state[1] + steps
-    high = (state[2] if len(state) == 3 else np.uint64(0)) + (low < state[1]).astype(np.uint64)
+    high = state[-1 if len(state) == 3 else 0] + (low < state[1]).astype(np.uint64)
     counter = (*_split(low[:-1]), *_split(high[:-1]))
     out = philox(_split(state[:1]), counter)
     after = np.array([state[0], low[-1], high[-1]][: len(state)], np.uint64)
@@ -103,7 +104,7 @@ def rng_bit_generator(op: Any, state: Array) -> tuple[Array, Array]:
     """DEFAULT is THREE_FRY for a state of two numbers, PHILOX for one of three."""
     type_ = op.results[1].type
     dtype = dtype_of(type_.element)
-    width = 64 if dtype.itemsize == 8 else 32 if dtype.itemsize == 4 else 8 * dtype.itemsize
+    width = 64 if dtype.itemsize == 8 else 32  # of narrower elements, the low bits of 32
     state = np.asarray(state, np.uint64)
     if len(state) not in (2, 3):
         raise RunError(f"{op.name} at {op.origin!r}: a state of {len(state)} numbers", hint="it has 2 for THREE_FRY, 2 or 3 for PHILOX")

@@ -112,6 +112,11 @@ class Fourier:
         shape = shape_of(op.operands[0])
         return shape is None or all(map(power_of_two, shape[1:])) or f"{op.operands[0].type}"
 
+    @constraint
+    def output_shape(op: Any) -> bool | str:
+        """both results have the shape that the transform gives"""
+        return inferred_shapes_fit(op)
+
 
 @TOSA.op("fft2d")
 class Fft2d(Fourier):

@@ -72,7 +72,7 @@ class _Writer:
         self.buffer = FlatBuilder()
         self.findings: list[Finding] = []
         self.regions: list[int] = []
-        self.names: set[str] = set()
+        self.names: dict[str, int] = {}  # with the number to try next where it is taken
         self.data: dict[int, tuple[Any, int]] = {}
         self.variables = {
             op.attributes["sym_name"]: op for op in module.body if op.name == "tosa.variable"}
@@ -100,12 +100,13 @@ class _Writer:
 
     def unique(self, name: str) -> str:
         """`name`, or it with a number behind where it is taken."""
-        if name not in self.names:
-            self.names.add(name)
+        number = self.names.get(name)
+        if number is None:
+            self.names[name] = 1
             return name
-        number = 1
         while f"{name}_{number}" in self.names:
             number += 1
+        self.names[name] = number + 1
         return self.unique(f"{name}_{number}")
 
     def constant(self, dense: Dense) -> int:

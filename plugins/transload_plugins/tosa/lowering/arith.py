@@ -14,6 +14,7 @@ Source: TOSA 1.0 section 2.2 (`apply_scale_32`); behaviour of the reference kern
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,7 +25,7 @@ from transload.rewrite import Unsupported
 
 __all__ = [
     "Scale", "activation_bounds", "apply_scale", "divide_by_power_of_two", "exp_on_negative_values", "float_product",
-    "high_multiply", "quantize_float32", "scale16", "scale32", "scale_exact", "softmax_input_scale",
+    "high_multiply", "quantize_float32", "scale16", "scale32", "scale_exact", "scales32", "softmax_input_scale",
 ]
 
 INT32_MAX = (1 << 31) - 1
@@ -56,6 +57,19 @@ def scale32(real: float) -> Scale:
     if shift < 2:
         raise Unsupported(f"a scale of {real} is too large for 32-bit arithmetic", "input by output scale must be below 2**29")
     return Scale(multiplier, shift)
+
+
+def scales32(reals: Sequence[float]) -> list[Scale]:
+    """`scale32` of each of many factors, at once where none is out of range."""
+    if len(reals) < 8:
+        return [scale32(real) for real in reals]
+    mantissas, exponents = np.frexp(np.asarray(reals, np.float64))
+    multipliers = np.floor(mantissas * (1 << 31) + 0.5).astype(np.int64)
+    over = multipliers == 1 << 31
+    multipliers, shifts = np.where(over, 1 << 30, multipliers), 31 - exponents - over
+    if not np.all(np.isfinite(mantissas) & (mantissas >= 0) & (shifts >= 2) & (shifts <= 62)):
+        return [scale32(real) for real in reals]
+    return list(map(Scale, multipliers.tolist(), shifts.tolist()))
 
 
 def scale16(real: float) -> Scale:

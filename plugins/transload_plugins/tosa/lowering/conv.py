@@ -66,7 +66,8 @@ def product_factors(rw: Rewriter, x: QuantType, w: QuantType, target: Type, in_f
     divisor = float(np.float32(target.scale)) if isinstance(target, QuantType) else 1.0
     if in_float32 and not w.per_axis:
         return [float_product(x.scale, w.scale) / divisor]
-    return [float(np.float64(np.float32(x.scale)) * np.float64(np.float32(scale)) / divisor) for scale in w.scales]
+    products = float(np.float32(x.scale)) * np.asarray(w.scales, np.float32).astype(np.float64)
+    return (products / divisor).tolist()
 
 
 def bias_value(rw: Rewriter, bias: Value | None, total: Sum, x: Value, w: Value, channels: int) -> Value:

@@ -10,6 +10,7 @@ from transload.plugin import resolve
 from transload.plugin_host import host
 from transload.rewrite import convert_ops
 
+from .islands import tabulate_islands
 from .rescaling import ROUNDING
 from .signedness import make_signed, strip_quantized_types
 
@@ -30,6 +31,7 @@ def lower(module: Module) -> None:
     fold.install()
     _run(module, BEFORE)
     make_signed(module)
+    tabulate_islands(module)
     convert_ops(module, host().table("top-to-tosa"), "top", hint=_hint)
     module.attributes.pop(ROUNDING, None)
     _drop_absent(module)

@@ -123,13 +123,14 @@ def _weighted_sum(op: Op, rw: Rewriter, values: Sequence[Value], coefficients: S
         return None
     *sources, target = types
     narrow_sum = all(type_.storage == I8 for type_ in types)
-    bits = 20 if narrow_sum else 15
+    ranges = tuple((type_.storage_min - type_.zero_point, type_.storage_max - type_.zero_point) for type_ in sources)
+    one_sided = max(max(-low, high) for low, high in ranges) > 1 << 15  # int16 with a zero point
+    bits = 20 if narrow_sum else 14 if one_sided else 15
     reals = [type_.scale * abs(c) for type_, c in zip(sources, coefficients, strict=True)]
     headroom = 2.0 ** max(1, math.ceil(math.log2(len(reals)))) * max(reals)
     output = headroom / ((1 << bits) * target.scale)
     factors = [real / headroom for real in reals]
-    pair = narrow_sum and len(values) == 2 and coefficients[0] > 0
-    ranges = tuple((type_.storage_min - type_.zero_point, type_.storage_max - type_.zero_point) for type_ in sources)
+    pair = narrow_sum and len(values) == 2 and coefficients[0] > 0 and output < 1
     singles = _single_rescales(ranges, tuple(factors), output, bits, coefficients[-1] < 0) if pair else None
     terms = build.equal_rank(rw, *(
         _term(rw, value, factor, bits, once)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import ml_dtypes
@@ -22,7 +23,7 @@ from transload.rewrite import Rewriter, Unsupported
 
 from .. import build
 from ..dialect.base import storage_of
-from .arith import Scale, activation_bounds, apply_scale, scale16, scale32, scale_exact
+from .arith import Scale, activation_bounds, apply_scale, scale16, scale32, scale_exact, scales32
 
 __all__ = [
     "DOUBLE", "EXACT", "UNSIGNED", "WIDE", "activation_range", "along", "any_quantized", "dequantize", "fused_activation", "i32",
@@ -172,10 +173,12 @@ def narrow(
         shift = max(0, sum_bits - 32)
         x = _to_i32(rw, x, shift)
         reals = [real * 2.0**shift for real in reals]
+    if len(reals) == 1 and reals[0] >= _STEEP and element.storage in (I8, I16) and storage_of(x) == I32:
+        x, reals = _bounded(rw, x, reals[0])
     if rounding == WIDE:
         scales = [scale16(real) for real in reals]
     else:
-        scales = [scale_exact(real) if rounding == EXACT else scale32(real) for real in reals]
+        scales = [scale_exact(real) for real in reals] if rounding == EXACT else scales32(reals)
     mode = DOUBLE if rounding == DOUBLE else "SINGLE_ROUND"
     target = element.storage
     zero_point = element.zero_point
@@ -191,6 +194,17 @@ def narrow(
         made = build.clamp(rw, made, least, most)
         return made if target == I32 else rw.emit("tosa.cast", made, element=element)
     return clamp_to(rw, made, bounds, element)
+
+
+_STEEP = float(1 << 13)
+"""Factors from here on make of few steps more than 16 bits hold, and perhaps more than a rescale may result in."""
+
+
+def _bounded(rw: Rewriter, x: Value, real: float) -> tuple[Value, list[float]]:
+    """A sum that saturates 16 bits nearly at once, clamped to where it does, and a factor that a rescale can take."""
+    real = min(real, 2.0**28)
+    most = math.ceil(2.0**17 / real)
+    return build.clamp(rw, x, -most, most), [real]
 
 
 def _to_i32(rw: Rewriter, x: Value, shift: int) -> Value:
@@ -245,7 +259,7 @@ def requantize(
         factor = float(np.float64(np.float32(source.scale)) / np.float64(np.float32(element.scale)))
     stored, target = source.storage, element.storage
     direct = all(zero_point == 0 or t == I8 for zero_point, t in ((source.zero_point, stored), (element.zero_point, target)))
-    if not direct or stored == I32 or target == I32:
+    if not direct or stored == I32 or target == I32 or factor >= _STEEP:
         return narrow(rw, widen(rw, x), factor, element, rounding, activation)
     scale = scale_exact(factor) if rounding == EXACT else scale32(factor)
     made = build.rescale(
@@ -285,6 +299,7 @@ def fits_shift(numbers: np.ndarray, shift: int) -> bool:
     return 2 <= shift <= 62 and int(numbers.min()) >= -(1 << (shift - 1)) and int(numbers.max()) < 1 << (shift - 1)
 
 
+@lru_cache(maxsize=1024)
 def single_rescale_agrees(source: QuantType, first: Scale, then: Scale) -> bool:
     """Whether one rescale by both factors, rounded once, gives what two do for every stored number."""
     numbers = np.arange(source.storage_min, source.storage_max + 1, dtype=np.int64) - source.zero_point

@@ -53,8 +53,11 @@ def grid(scale_d: Fraction, offset: Fraction, size: int, count: int, rounding: s
     """The grid of step `scale_d` from `offset`, in input elements.
 
     RESIZE's NEAREST rounds halves up. Other roundings are that of a coordinate moved by a half, or by less than
-    the grid can tell apart: `floor(x) = round(x - 1/2)`, `ceil(x - 1/2) = round(x - e)`.
+    the grid can tell apart: `floor(x) = round(x - 1/2)`, `ceil(x - 1/2) = round(x - e)`. Each element repeated `f`
+    times is written with the centres of places, of which `floor(o / f) = round((o + 1/2) / f - 1/2)`: Ethos-U55 takes that.
     """
+    if rounding == "floor" and scale_d.numerator == 1 and 0 <= offset < scale_d:
+        offset, rounding = (scale_d - 1) / 2, "round_prefer_ceil"
     n = math.lcm(scale_d.denominator, offset.denominator)
     if rounding is not None and n % 2:
         n *= 2
