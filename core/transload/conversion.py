@@ -16,7 +16,7 @@ from .plugin import Conversion, resolve
 from .plugin_host import host
 from .rewrite import convert_ops
 
-__all__ = ["apply_conversion", "convert_to", "dialects_in", "hint_for", "main_dialect", "op_counts"]
+__all__ = ["apply_conversion", "constant_bytes", "convert_to", "dialects_in", "hint_for", "main_dialect", "op_counts"]
 
 STRUCTURE = ("builtin", "func")
 """Dialects that only hold a module together and are part of every other."""

@@ -171,6 +171,29 @@ def test_quantizing_at_the_edges_is_left_to_the_host(vela: None, make: Callable[
     assert all("float_ops=host" in finding.hint for finding in found)
 
 
+def rounded_away_from_zero(m: Any, x: Any) -> Any:
+    """Floats quantized to scale 0.5 by doubling their absolute values, cutting and halving them; then the layer."""
+    rank = (1,) * 4
+    doubled = m.emit("tosa.mul", x, m.array(np.full(rank, 4.0), F32), m.array([0], I8), location="quantized")
+    cut = m.emit("tosa.floor", m.emit("tosa.abs", doubled, location="quantized"), location="quantized")
+    cut = m.emit("tosa.cast", cut, element=I16, location="quantized")
+    size = m.emit("tosa.arithmetic_right_shift", cut, m.array(np.full(rank, 1), I16), round=True, location="quantized")
+    positive = m.emit("tosa.greater_equal", x, m.array(np.full(rank, 0.0), F32), location="quantized")
+    negated = m.emit("tosa.negate", size, m.array([0], I16), m.array([0], I16), location="quantized")
+    whole = m.emit("tosa.select", positive, size, negated, location="quantized")
+    return layer(m, m.emit(
+        "tosa.rescale", whole, m.array([1 << 30], I32), m.array([30], I8), m.array([0], I16), m.array([7], I8),
+        location="quantized", element=I8, **RESCALE))
+
+
+def test_quantizing_with_halves_away_from_zero_is_left_to_the_host(
+    vela: None, make: Callable[..., Module], tmp_path: Path,
+) -> None:
+    emitted = target().emit(make([TensorType((1, 6, 5, 3), F32)], rounded_away_from_zero), tmp_path, "net", {})
+    assert emitted.report["inputs"] == [{"name": "quantized", "type": "tensor<1x6x5x3xi8>", "scale": 0.5, "zero_point": 7}]
+    assert sum(op["on"] == "host" for op in emitted.report["ops"]) == 9
+
+
 def test_the_parts_compute_what_the_whole_does(make: Callable[..., Module], tmp_path: Path) -> None:
     module = make([TensorType((1, 6, 5, 3), F32)], quantized_edges)
     data = np.random.default_rng(0).normal(0, 20, (1, 6, 5, 3)).astype(np.float32)

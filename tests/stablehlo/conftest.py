@@ -13,8 +13,11 @@ from transload import plugin_host
 
 sys.path.insert(0, str(Path(__file__).parent))  # `specification` and `xla_oracle`, which tests share
 
-PLUGINS = {"stablehlo": "transload_plugins.stablehlo", "stablehlo-reader": "transload_converters.stablehlo",
-           "xla": "transload_targets.xla"}
+PLUGINS = {
+    "stablehlo": "transload_plugins.stablehlo",
+    "stablehlo-reader": "transload_converters.stablehlo",
+    "xla": "transload_targets.xla",
+}
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -25,7 +28,8 @@ def stablehlo_plugins() -> Iterator[None]:
         yield
         return
     installed = [point for point in entry_points(group="transload") if point.value not in PLUGINS.values()]
-    plugin_host.use_host(plugin_host.Host(
-        [*installed, *(EntryPoint(name, value, "transload") for name, value in PLUGINS.items())], only=""))
+    plugin_host.use_host(
+        plugin_host.Host([*installed, *(EntryPoint(name, value, "transload") for name, value in PLUGINS.items())], only="")
+    )
     yield
     plugin_host.use_host(before)

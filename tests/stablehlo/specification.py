@@ -59,7 +59,7 @@ def examples() -> list[Example]:
     if path is None:
         return []
     text = path.read_text(encoding="utf-8")
-    text = text[text.index("\n## Ops\n"): text.index("\n## Dialect Interop")]
+    text = text[text.index("\n## Ops\n") : text.index("\n## Dialect Interop")]
     found: list[Example] = []
     for section in re.split(r"\n### ", text)[1:]:
         op = section.split("\n", 1)[0].strip()
@@ -81,7 +81,7 @@ def op_names() -> list[str]:
     if path is None:
         return []
     text = path.read_text(encoding="utf-8")
-    return re.findall(r"^### (\S+)", text[text.index("\n## Ops\n"): text.index("\n## Dialect Interop")], re.M)
+    return re.findall(r"^### (\S+)", text[text.index("\n## Ops\n") : text.index("\n## Dialect Interop")], re.M)
 
 
 _value = re.compile(r"^//\s*%?\s*([A-Za-z_]\w*(?:#\d+|\[\d+\])?)\s*(?:@\((\d+), (\d+)\))?\s*[:=]\s*(\S.*)$")
@@ -104,8 +104,11 @@ def _split(op: str, block: str) -> list[Example]:
             except ValueError:
                 value = None
             if value is not None:
-                place = current.notes if name.startswith(("num_", "infeed_queue")) else (
-                    current.results if current.statements else current.operands)
+                place = (
+                    current.notes
+                    if name.startswith(("num_", "infeed_queue"))
+                    else (current.results if current.statements else current.operands)
+                )
                 place[name if place is current.notes else (name, process)] = value
         pending, text = None, ""
 
@@ -168,7 +171,9 @@ def _depth(text: str) -> int:
     return sum(text.count(mark) for mark in "([{") - sum(text.count(mark) for mark in ")]}")
 
 
-_token = re.compile(r"\s*(?:([\[\](),])|(0x[0-9A-Fa-f]+)|(-?\d+\.\d*(?:[eE][-+]?\d+)?|-?\d+(?:[eE][-+]?\d+)?)|(true|false|[-+]?inf|-?nan))")
+_token = re.compile(
+    r"\s*(?:([\[\](),])|(0x[0-9A-Fa-f]+)|(-?\d+\.\d*(?:[eE][-+]?\d+)?|-?\d+(?:[eE][-+]?\d+)?)|(true|false|[-+]?inf|-?nan))"
+)
 
 
 class Bits(int):
@@ -192,7 +197,7 @@ def parse_value(text: str) -> Any:
         elif number:
             tokens.append(float(number) if re.search(r"[.eE]", number) else int(number))
         else:
-            tokens.append({"true": True, "false": False}.get(word, None) if word in ("true", "false") else float(word))
+            tokens.append({"true": True, "false": False}.get(word) if word in ("true", "false") else float(word))
         position = match.end()
 
     def take(at: int) -> tuple[Any, int]:

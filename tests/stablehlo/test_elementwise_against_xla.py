@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - lines of programs
 """Element-wise ops over types and shapes, against XLA."""
 
 from __future__ import annotations
@@ -11,10 +12,42 @@ pytest.importorskip("jaxlib", reason="jaxlib is the oracle")
 SHAPES = ((), (7,), (3, 4), (2, 1, 3, 2), (0, 3))
 # Domains where they are not all numbers.
 DOMAIN = {"log": (0.05, 8), "log_plus_one": (-0.9, 8), "rsqrt": (0.05, 8), "sqrt": (0, 8), "tan": (-1.2, 1.2)}
-UNARY = ("abs", "cbrt", "ceil", "cosine", "exponential", "exponential_minus_one", "floor", "log", "log_plus_one", "logistic", "negate",
-         "round_nearest_afz", "round_nearest_even", "rsqrt", "sign", "sine", "sqrt", "tan", "tanh")
-COMPLEX_UNARY = ("cosine", "exponential", "exponential_minus_one", "log", "log_plus_one", "logistic", "negate", "rsqrt", "sign", "sine",
-                 "sqrt", "tan", "tanh")  # XLA has no cubic root of complex numbers
+UNARY = (
+    "abs",
+    "cbrt",
+    "ceil",
+    "cosine",
+    "exponential",
+    "exponential_minus_one",
+    "floor",
+    "log",
+    "log_plus_one",
+    "logistic",
+    "negate",
+    "round_nearest_afz",
+    "round_nearest_even",
+    "rsqrt",
+    "sign",
+    "sine",
+    "sqrt",
+    "tan",
+    "tanh",
+)
+COMPLEX_UNARY = (
+    "cosine",
+    "exponential",
+    "exponential_minus_one",
+    "log",
+    "log_plus_one",
+    "logistic",
+    "negate",
+    "rsqrt",
+    "sign",
+    "sine",
+    "sqrt",
+    "tan",
+    "tanh",
+)  # XLA has no cubic root of complex numbers
 ALL = ("i1", *INTS, *FLOATS, *COMPLEX)
 
 
@@ -30,7 +63,13 @@ def test_unary_of_floats(element: str) -> None:
         batch.op(name, [batch.argument(values, element)], "tensor<5xi1>")
     for bits in ((5, 2), (4, 3), (8, 7), (5, 10), (2, 0)):
         x = batch.argument(numbers(rng, (40,), element, -300, 300), element)
-        batch.op("reduce_precision", [x], batch.type_of(x), f"exponent_bits = {bits[0]} : i32, mantissa_bits = {bits[1]} : i32", tolerance=0)
+        batch.op(
+            "reduce_precision",
+            [x],
+            batch.type_of(x),
+            f"exponent_bits = {bits[0]} : i32, mantissa_bits = {bits[1]} : i32",
+            tolerance=0,
+        )
     assert batch.run() == 101
 
 
@@ -87,8 +126,22 @@ def test_binary_of_floats(element: str) -> None:
 def test_binary_of_integers(element: str) -> None:
     rng, batch = np.random.default_rng(5), Batch()
     width = int(element.strip("ui"))
-    for name in ("add", "subtract", "multiply", "divide", "maximum", "minimum", "remainder", "power", "and", "or", "xor",
-                 "shift_left", "shift_right_arithmetic", "shift_right_logical"):
+    for name in (
+        "add",
+        "subtract",
+        "multiply",
+        "divide",
+        "maximum",
+        "minimum",
+        "remainder",
+        "power",
+        "and",
+        "or",
+        "xor",
+        "shift_left",
+        "shift_right_arithmetic",
+        "shift_right_logical",
+    ):
         for shape in (*SHAPES, (30,)):
             a = numbers(rng, shape, element)
             b = numbers(rng, shape, element)
@@ -113,8 +166,13 @@ def test_booleans() -> None:
 @pytest.mark.parametrize("element", ALL)
 def test_comparison_and_selection(element: str) -> None:
     rng, batch = np.random.default_rng(7), Batch()
-    kinds = ["FLOAT", "TOTALORDER"] if element in FLOATS else ["FLOAT"] if element in COMPLEX else [
-        "SIGNED" if element in SIGNED else "UNSIGNED"]
+    kinds = (
+        ["FLOAT", "TOTALORDER"]
+        if element in FLOATS
+        else ["FLOAT"]
+        if element in COMPLEX
+        else ["SIGNED" if element in SIGNED else "UNSIGNED"]
+    )
     for shape in ((), (16,), (3, 5)):
         a = numbers(rng, shape, element)
         b = np.where(rng.random(shape) < 0.4, a, numbers(rng, shape, element)).astype(a.dtype)
@@ -126,8 +184,12 @@ def test_comparison_and_selection(element: str) -> None:
             if element in COMPLEX and direction not in ("EQ", "NE"):
                 continue  # XLA orders no complex numbers
             for kind in kinds:
-                batch.op("compare", [x, y], tensor_type(shape, "i1"),
-                         f"comparison_direction = #stablehlo<comparison_direction {direction}>, compare_type = #stablehlo<comparison_type {kind}>")
+                batch.op(
+                    "compare",
+                    [x, y],
+                    tensor_type(shape, "i1"),
+                    f"comparison_direction = #stablehlo<comparison_direction {direction}>, compare_type = #stablehlo<comparison_type {kind}>",
+                )
         p = batch.argument(numbers(rng, shape, "i1"), "i1")
         batch.op("select", [p, x, y], tensor_type(shape, element))
         batch.op("select", [batch.argument(numbers(rng, (), "i1"), "i1"), x, y], tensor_type(shape, element))

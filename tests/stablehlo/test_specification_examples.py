@@ -39,8 +39,10 @@ def test_example(example: Example) -> None:
         with pytest.raises(transload.TransloadError, match="foo"):
             transload.run(module, {name: np.zeros(()) for name in transload.ir.input_names(module.main)})
         return
-    wanted = {name: {process: value for (key, process), value in example.results.items() if _plain(key) == _plain(name)}
-              for name, _ in results}
+    wanted = {
+        name: {process: value for (key, process), value in example.results.items() if _plain(key) == _plain(name)}
+        for name, _ in results
+    }
     for process, computed in _run(module, example, operands).items():
         assert len(computed) == len(results)
         for (name, type_), value in zip(results, computed, strict=True):
@@ -62,12 +64,13 @@ def _run(module: Any, example: Example, operands: list[tuple[str, Type]]) -> dic
     given: dict[Any, dict[str, Any]] = {}
     for process in {process for _, process in example.operands} or {None}:
         given[process] = {
-            name: _value(example.operands.get((key, process)), type_) for name, (key, type_) in zip(names, operands, strict=True)}
+            name: _value(example.operands.get((key, process)), type_) for name, (key, type_) in zip(names, operands, strict=True)
+        }
     replicas, partitions = example.notes.get("num_replicas", 1), example.notes.get("num_partitions", 1)
     feed = [[np.array(value)] for name, value in example.notes.items() if name.startswith("infeed_queue")]
     grid = Grid(replicas, partitions)
     grid.from_host[1].append([np.zeros((2, 2), np.int64)])
-    inputs = given if None not in given else given[None]
+    inputs = given.get(None, given)
     outputs = run_parallel(module, inputs, num_replicas=replicas, num_partitions=partitions, infeed={(0, 0): feed}, grid=grid)
     return {process if replicas * partitions > 1 else None: list(values.values()) for process, values in outputs.items()}
 
@@ -90,14 +93,20 @@ def _program(example: Example) -> tuple[str, list[tuple[str, Type]], list[tuple[
     for name, _ in example.operands:  # used inside of regions
         if name not in arguments and name not in defined and f"%{name}" in body:
             arguments[name] = parse_type(re.search(rf"%{name}\b.*?(tensor<[^>]*>)", body, re.S)[1])
-    results = [(name, type_) for name, type_ in defined.items() if "constant dense" not in body or name.startswith(("result", "output_"))
-               and name in result_names(example.statements[-1])]
+    results = [
+        (name, type_)
+        for name, type_ in defined.items()
+        if "constant dense" not in body
+        or (name.startswith(("result", "output_")) and name in result_names(example.statements[-1]))
+    ]
     if example.op == "constant":
         results = list(defined.items())
     extra = ""
     if example.op == "composite":
-        extra = ("func.func private @my_op(%a: tensor<f32>, %b: tensor<f32>) -> tensor<f32> {\n"
-                 "%c = stablehlo.add %a, %b : tensor<f32>\nreturn %c : tensor<f32>\n}\n")
+        extra = (
+            "func.func private @my_op(%a: tensor<f32>, %b: tensor<f32>) -> tensor<f32> {\n"
+            "%c = stablehlo.add %a, %b : tensor<f32>\nreturn %c : tensor<f32>\n}\n"
+        )
     if example.op == "custom_call":
         extra = "func.func private @foo(%a: tensor<f64>) -> tensor<f64> {\nreturn %a : tensor<f64>\n}\n"
     parameters = ", ".join(f"%{name}: {type_}" for name, type_ in arguments.items())
@@ -114,8 +123,8 @@ def _signature(statement: str) -> tuple[list[Type], list[Type]]:
         return [], [parse_type(constant[1].strip())]
     text = statement.rstrip()
     arrow = text.rfind("->")
-    inputs = _types(text[_open(text, arrow): arrow])
-    return inputs, _types(text[arrow + 2:])
+    inputs = _types(text[_open(text, arrow) : arrow])
+    return inputs, _types(text[arrow + 2 :])
 
 
 def _open(text: str, arrow: int) -> int:
@@ -129,7 +138,9 @@ def _open(text: str, arrow: int) -> int:
 
 
 def _types(text: str) -> list[Type]:
-    function = parse_type(f"{'' if text.strip().startswith('(') else '('}{text.strip()}{'' if text.strip().startswith('(') else ')'} -> ()")
+    function = parse_type(
+        f"{'' if text.strip().startswith('(') else '('}{text.strip()}{'' if text.strip().startswith('(') else ')'} -> ()"
+    )
     return list(function.inputs)
 
 

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - lines of programs
 """Runs generated ops in the reference engine and in XLA, many in one program, and compares their results."""
 
 from __future__ import annotations
@@ -18,7 +19,16 @@ SIGNED = ("i4", "i8", "i16", "i32", "i64")
 UNSIGNED = ("ui4", "ui8", "ui16", "ui32", "ui64")
 INTS = SIGNED + UNSIGNED
 COMPLEX = ("complex<f32>", "complex<f64>")
-TOLERANCE = {"f8E4M3FN": 0.13, "f8E5M2": 0.26, "bf16": 1.6e-2, "f16": 2e-3, "f32": 2e-5, "f64": 1e-9, "complex<f32>": 5e-5, "complex<f64>": 1e-8}
+TOLERANCE = {
+    "f8E4M3FN": 0.13,
+    "f8E5M2": 0.26,
+    "bf16": 1.6e-2,
+    "f16": 2e-3,
+    "f32": 2e-5,
+    "f64": 1e-9,
+    "complex<f32>": 5e-5,
+    "complex<f64>": 1e-8,
+}
 
 
 def tensor_type(shape: Sequence[int], element: str) -> str:
@@ -59,8 +69,14 @@ class Batch:
         return self.arguments[int(name[2:])][0]
 
     def op(
-        self, name: str, operands: Sequence[str], result: str | Sequence[str], attributes: str = "", regions: str = "",
-        tolerance: float | None = None, label: str = "",
+        self,
+        name: str,
+        operands: Sequence[str],
+        result: str | Sequence[str],
+        attributes: str = "",
+        regions: str = "",
+        tolerance: float | None = None,
+        label: str = "",
     ) -> None:
         """Add an op; `tolerance` replaces that of the element type."""
         results = [result] if isinstance(result, str) else list(result)
@@ -69,7 +85,9 @@ class Batch:
         properties = f" <{{{attributes}}}>" if attributes else ""
         region = f" ({regions})" if regions else ""
         types = ", ".join(self.type_of(operand) for operand in operands)
-        self.body.append(f'%r{number}{count} = "stablehlo.{name}"({", ".join(operands)}){properties}{region} : ({types}) -> ({", ".join(results)})')
+        self.body.append(
+            f'%r{number}{count} = "stablehlo.{name}"({", ".join(operands)}){properties}{region} : ({types}) -> ({", ".join(results)})'
+        )
         for index, type_ in enumerate(results):
             place = f"%r{number}#{index}" if count else f"%r{number}"
             self.results.append((place, type_, label or f"{name} {types} {attributes}", tolerance))
@@ -78,9 +96,12 @@ class Batch:
         """Compare; returns how many ops were run."""
         parameters = ", ".join(f"%a{i}: {type_}" for i, (type_, _) in enumerate(self.arguments))
         types = [type_ for _, type_, _, _ in self.results]
-        text = (f'"builtin.module"() ({{\n"func.func"() <{{function_type = ({", ".join(t for t, _ in self.arguments)}) -> ({", ".join(types)}), '
-                f'sym_name = "main"}}> ({{\n^bb0({parameters}):\n' + "\n".join(self.body) +
-                f'\n"func.return"({", ".join(place for place, *_ in self.results)}) : ({", ".join(types)}) -> ()\n}}) : () -> ()\n}}) : () -> ()\n')
+        text = (
+            f'"builtin.module"() ({{\n"func.func"() <{{function_type = ({", ".join(t for t, _ in self.arguments)}) -> ({", ".join(types)}), '
+            f'sym_name = "main"}}> ({{\n^bb0({parameters}):\n'
+            + "\n".join(self.body)
+            + f'\n"func.return"({", ".join(place for place, *_ in self.results)}) : ({", ".join(types)}) -> ()\n}}) : () -> ()\n}}) : () -> ()\n'
+        )
         module = transload.load(text=text, format="stablehlo")
         names = transload.ir.input_names(module.main)
         given = {name: array for name, (_, array) in zip(names, self.arguments, strict=True)}

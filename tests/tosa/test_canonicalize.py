@@ -39,6 +39,11 @@ def then(*steps: Make) -> Make:
     return make
 
 
+def joined(name: str, left: Make, right: Make) -> Make:
+    """Two steps on the same value, and an operator on what they give."""
+    return lambda b, x: b.emit(f"tosa.{name}", left(b, x), right(b, x))
+
+
 def reshape(*shape: int) -> Make:
     return lambda b, x: b.emit("tosa.reshape", x, build.shape_const(b, shape))
 
@@ -82,6 +87,10 @@ def rescale(multiplier: int, shift: int, input_zp: int, output_zp: int, element:
     (then(emit("reverse", axis=0), emit("reverse", axis=0)), (4,), F32, []),
     (emit("reverse", axis=0), (1, 4), F32, []),
     (then(emit("bitwise_not"), emit("bitwise_not")), (4,), I32, []),
+    (joined("add", then(emit("floor"), reshape(4)), then(emit("ceil"), reshape(4))), (1, 4), F32,
+     ["floor", "ceil", "add", "reshape"]),
+    (joined("add", then(emit("floor"), reshape(4, 1)), then(emit("ceil"), reshape(1, 4))), (2, 2), F32,
+     ["floor", "reshape", "ceil", "reshape", "add"]),
 ])
 def test_canonical_form(make: Make, shape: tuple[int, ...], element: Any, left: list[str]) -> None:
     module = module_of(make, shape, element)

@@ -12,6 +12,13 @@ _HERE = "transload_converters.stablehlo"
 
 @hookimpl
 def register_readers(register: Any) -> None:
-    register(Reader(
-        "stablehlo", "stablehlo", (".mlirbc", ".stablehlo", ".mlir"), f"{_HERE}.reader:read", f"{_HERE}.reader:detect",
-        "StableHLO text, MLIR bytecode, portable artifacts, JAX exports (text in generic form without jaxlib, too)."))
+    register(
+        Reader(
+            "stablehlo",
+            "stablehlo",
+            (".mlirbc", ".stablehlo", ".mlir"),
+            f"{_HERE}.reader:read",
+            f"{_HERE}.reader:detect",
+            "StableHLO text, MLIR bytecode, portable artifacts, JAX exports (text in generic form without jaxlib, too).",
+        )
+    )

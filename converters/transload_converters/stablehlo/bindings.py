@@ -9,7 +9,12 @@ the bindings: nothing is copied.
 from __future__ import annotations
 
 import importlib.util
+import os
+import re
+import subprocess
+import sys
 from collections.abc import Callable
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any
 
@@ -17,10 +22,11 @@ import numpy as np
 
 from transload.errors import ReadError, UsageError
 
-__all__ = ["available", "generic_text", "portable_artifact", "version"]
+__all__ = ["BYTECODE", "artifact", "available", "generic_text", "portable_artifact", "version"]
 
-ARTIFACT = b"ML\xefRStableHLO_v"
-"""How a portable artifact begins: the mark of MLIR bytecode, and who wrote it."""
+BYTECODE = b"ML\xefR"
+artifact = re.compile(rb"ML\xefR.StableHLO_v", re.DOTALL)
+"""How a portable artifact begins: the mark of MLIR bytecode, its version, and who wrote it."""
 _LARGE = 32  # elements; larger constants are not printed
 
 Constant = Callable[[], np.ndarray] | str
@@ -29,7 +35,9 @@ Constant = Callable[[], np.ndarray] | str
 
 def available() -> str | None:
     """None, or what to install."""
-    return None if importlib.util.find_spec("jaxlib") is not None else "jaxlib is not installed: pip install 'transload[stablehlo]'"
+    return (
+        None if importlib.util.find_spec("jaxlib") is not None else "jaxlib is not installed: pip install 'transload[stablehlo]'"
+    )
 
 
 @lru_cache(maxsize=1)
@@ -52,7 +60,9 @@ def _context() -> Any:
     chlo.register_dialect(context)
     with context, ir.Location.unknown():  # which loads `quant` and `vhlo`
         empty = ir.Module.parse("module {}")
-        passmanager.PassManager.parse("builtin.module(stablehlo-legalize-to-vhlo,vhlo-legalize-to-stablehlo)").run(empty.operation)
+        passmanager.PassManager.parse("builtin.module(stablehlo-legalize-to-vhlo,vhlo-legalize-to-stablehlo)").run(
+            empty.operation
+        )
     return context
 
 
@@ -62,7 +72,7 @@ def _parse(data: bytes, name: str) -> tuple[Any, Any]:
     context = _context()
     with context, ir.Location.unknown():
         try:
-            if data.startswith(ARTIFACT):
+            if artifact.match(data):
                 module = stablehlo.deserialize_portable_artifact(context, data)
             else:
                 module = ir.Module.parse(data)
@@ -72,8 +82,31 @@ def _parse(data: bytes, name: str) -> tuple[Any, Any]:
             if '"vhlo.' in head:
                 passmanager.PassManager.parse("builtin.module(vhlo-legalize-to-stablehlo)").run(module.operation)
         except Exception as error:  # MLIRError, ValueError, RuntimeError: all say what is wrong with the file
-            raise ReadError(f"{name}: is not StableHLO that can be read: {_first_lines(str(error))}", hint=_hint(str(error), data)) from None
+            raise ReadError(
+                f"{name}: is not StableHLO that can be read: {_first_lines(str(error))}", hint=_hint(str(error), data)
+            ) from None
     return module, context
+
+
+_TRIAL = "import sys; from transload_converters.stablehlo import bindings as b; b.trial(sys.stdin.buffer.read())"
+
+
+def _try_apart(data: bytes, name: str) -> None:
+    """Read bytecode in a process of its own first: damaged bytecode can make MLIR end the process that reads it."""
+    paths = os.pathsep.join(path for path in sys.path if path)
+    done = subprocess.run(
+        [sys.executable, "-c", _TRIAL], input=data, capture_output=True, env={**os.environ, "PYTHONPATH": paths}, check=False
+    )
+    if done.returncode != 0:
+        raise ReadError(
+            f"{name}: the bytecode is damaged: MLIR cannot go on reading it", hint="write the file again, or get it anew"
+        )
+
+
+def trial(data: bytes) -> None:
+    """Read a program, and leave what is wrong with it to whoever reads it in earnest."""
+    with suppress(ReadError):
+        _parse(data, "trial")
 
 
 def _first_lines(message: str) -> str:
@@ -84,7 +117,7 @@ def _first_lines(message: str) -> str:
 def _hint(message: str, data: bytes) -> str:
     if "not found for custom op" in message:
         return "the program uses a dialect outside of StableHLO; let the tool that wrote it convert that to StableHLO first"
-    if data.startswith(ARTIFACT):
+    if artifact.match(data):
         return f"portable artifacts of StableHLO 0.9 to {version()} can be read"
     return ""
 
@@ -99,11 +132,14 @@ def generic_text(data: bytes, name: str) -> tuple[str, list[Constant]]:
 
     `data` is text, MLIR bytecode or a portable artifact. Raises `ReadError` with what the bindings say.
     """
+    if data.startswith(BYTECODE):
+        _try_apart(data, name)
     module, context = _parse(data, name)
     ir = _modules()[0]
     with context:
         text = module.operation.get_asm(
-            print_generic_op_form=True, enable_debug_info=True, large_elements_limit=_LARGE, assume_verified=True)
+            print_generic_op_form=True, enable_debug_info=True, large_elements_limit=_LARGE, assume_verified=True
+        )
         constants: list[Constant] = []
         _collect(module.operation, constants, ir)
     return text, constants
@@ -130,9 +166,12 @@ class _Held:
 
 def _reader_of(attribute: Any, ir: Any) -> Constant:
     """How to get at a constant later."""
+
     def read() -> np.ndarray:
         return np.asarray(_Held(attribute))
 
+    if not isinstance(attribute, ir.DenseElementsAttr):  # a resource: the text has it, or nobody has
+        return "__elided__"
     element = str(ir.ShapedType(attribute.type).element_type)
     readable = element in ("f16", "f32", "f64") or element in ("i8", "i16", "i32", "i64", "ui8", "ui16", "ui32", "ui64")
     if not readable:

@@ -24,14 +24,13 @@ from . import bindings
 
 __all__ = ["detect", "read"]
 
-BYTECODE = b"ML\xefR"
 _generic = re.compile(rb'"(?:builtin\.module|func\.func)"\s*\(')
 _pretty = re.compile(rb"(?m)^\s*(?:module\b|func\.func\b)")
 
 
 def detect(head: bytes, path: Path) -> bool:
     """Whether a file is StableHLO in a form that core's reader of MLIR text does not read."""
-    if head.startswith(BYTECODE) or _find_artifact(head) is not None:
+    if head.startswith(bindings.BYTECODE) or _find_artifact(head) is not None:
         return True
     if path.suffix == ".mlir":
         return not _generic.search(head)
@@ -40,8 +39,8 @@ def detect(head: bytes, path: Path) -> bool:
 
 def _find_artifact(data: bytes) -> int | None:
     """Where, inside of a JAX export (a flatbuffer), the portable artifact begins: its length is before it."""
-    at = data.find(bindings.ARTIFACT)
-    return at if at >= 4 else None
+    match = bindings.artifact.search(data)
+    return match.start() if match is not None and match.start() >= 4 else None
 
 
 def read(source: Source, inputs: Mapping[str, TensorType]) -> Module:
@@ -49,13 +48,13 @@ def read(source: Source, inputs: Mapping[str, TensorType]) -> Module:
     data = bytes(source.data)
     if not data:
         raise ReadError(f"{source.name}: is empty")
-    if not data.startswith(BYTECODE):
+    if not data.startswith(bindings.BYTECODE):
         at = _find_artifact(data)
         if at is not None:
-            length = int.from_bytes(data[at - 4:at], "little")
+            length = int.from_bytes(data[at - 4 : at], "little")
             if length > len(data) - at:
                 raise ReadError(f"{source.name}: the program in it claims {length} bytes, and {len(data) - at} are there")
-            data = data[at: at + length]
+            data = data[at : at + length]
     module = _module_of(data, source.name)
     findings = check(module)
     if findings:
@@ -68,7 +67,7 @@ def read(source: Source, inputs: Mapping[str, TensorType]) -> Module:
 
 
 def _module_of(data: bytes, name: str) -> Module:
-    if not data.startswith(BYTECODE):
+    if not data.startswith(bindings.BYTECODE):
         if _is_generic(data) or (bindings.available() is not None and not _pretty.search(data)):
             return parse_module(data, name=name)
     text, constants = bindings.generic_text(data, name)
@@ -79,7 +78,10 @@ def _module_of(data: bytes, name: str) -> Module:
 
 def _is_generic(data: bytes) -> bool:
     """Whether text is in generic form throughout: no op of StableHLO or func stands without quotes."""
-    return _generic.search(data) is not None and re.search(rb"(?m)^[^\"\n]*(?:=\s*|^\s*)(?:stablehlo|chlo|vhlo|func)\.\w+[\s(]", data) is None
+    return (
+        _generic.search(data) is not None
+        and re.search(rb"(?m)^[^\"\n]*(?:=\s*|^\s*)(?:stablehlo|chlo|vhlo|func)\.\w+[\s(]", data) is None
+    )
 
 
 def _fill(module: Module, constants: list[bindings.Constant], name: str) -> None:

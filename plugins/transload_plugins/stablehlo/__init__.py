@@ -12,5 +12,11 @@ _HERE = "transload_plugins.stablehlo"
 
 @hookimpl
 def register_dialects(register: Any) -> None:
-    register(DialectSpec(
-        "stablehlo", f"{_HERE}.dialect:STABLEHLO", f"{_HERE}.kernels:KERNELS", "Portable operations, the exchange format of XLA's world."))
+    register(
+        DialectSpec(
+            "stablehlo",
+            f"{_HERE}.dialect:STABLEHLO",
+            f"{_HERE}.kernels:KERNELS",
+            "Portable operations, the exchange format of XLA's world.",
+        )
+    )

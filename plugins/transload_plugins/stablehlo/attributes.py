@@ -15,9 +15,30 @@ from transload.ir.declare import INTS, AttributeKind, enum
 from transload.ir.types import BOOL
 
 __all__ = [
-    "ALGORITHM", "API_VERSIONS", "BOOLS", "CHANNEL", "COMPARISON", "COMPARISON_TYPE", "CONV_DIMS", "CUSTOM_CALL_API", "DIMS", "DISTRIBUTION",
-    "DOT_DIMS", "FFT_TYPE", "GATHER_DIMS", "PRECISIONS", "RNG_ALGORITHM", "SCATTER_DIMS", "TRANSPOSE",
-    "ChannelHandle", "ConvDims", "DotAlgorithm", "DotDims", "GatherDims", "ScatterDims", "precisions_of",
+    "ALGORITHM",
+    "API_VERSIONS",
+    "BOOLS",
+    "CHANNEL",
+    "COMPARISON",
+    "COMPARISON_TYPE",
+    "CONV_DIMS",
+    "CUSTOM_CALL_API",
+    "DIMS",
+    "DISTRIBUTION",
+    "DOT_DIMS",
+    "FFT_TYPE",
+    "GATHER_DIMS",
+    "PRECISIONS",
+    "RNG_ALGORITHM",
+    "SCATTER_DIMS",
+    "TRANSPOSE",
+    "ChannelHandle",
+    "ConvDims",
+    "DotAlgorithm",
+    "DotDims",
+    "GatherDims",
+    "ScatterDims",
+    "precisions_of",
 ]
 
 
@@ -32,8 +53,7 @@ RNG_ALGORITHM = _enum("rng_algorithm", "DEFAULT", "THREE_FRY", "PHILOX")
 DISTRIBUTION = _enum("rng_distribution", "UNIFORM", "NORMAL")
 TRANSPOSE = _enum("transpose", "TRANSPOSE_INVALID", "NO_TRANSPOSE", "TRANSPOSE", "ADJOINT")
 API_VERSIONS = ("unspecified", "original", "status returning", "status returning unified", "typed FFI")
-CUSTOM_CALL_API = AttributeKind(
-    "integer (i32), 0 to 4", lambda v: isinstance(v, int) and 0 <= v < len(API_VERSIONS))
+CUSTOM_CALL_API = AttributeKind("integer (i32), 0 to 4", lambda v: isinstance(v, int) and 0 <= v < len(API_VERSIONS))
 
 
 def _ints(value: Attribute) -> Attribute:
@@ -54,19 +74,23 @@ def _bools(value: Attribute) -> Attribute:
 
 
 BOOLS = AttributeKind(
-    "true or false, several", lambda v: isinstance(v, tuple) and all(isinstance(one, bool) for one in v),
-    lambda v: DenseArray(v, BOOL), _bools)
+    "true or false, several",
+    lambda v: isinstance(v, tuple) and all(isinstance(one, bool) for one in v),
+    lambda v: DenseArray(v, BOOL),
+    _bools,
+)
 """`array<i1: true, false>`, a tuple."""
 
 _PRECISION = re.compile(r"#stablehlo<precision (DEFAULT|HIGH|HIGHEST)>").fullmatch
 PRECISIONS = AttributeKind(
     "list of precisions: DEFAULT, HIGH or HIGHEST",
-    lambda v: isinstance(v, list) and all(isinstance(one, OpaqueAttr) and _PRECISION(one.text) for one in v))
+    lambda v: isinstance(v, list) and all(isinstance(one, OpaqueAttr) and _PRECISION(one.text) for one in v),
+)
 
 
 def precisions_of(value: Any) -> list[str]:
     """The names in a precision configuration."""
-    return [one.text[len("#stablehlo<precision "):-1] for one in value or []]
+    return [one.text[len("#stablehlo<precision ") : -1] for one in value or []]
 
 
 _entry = re.compile(r"\s*(\w+)\s*=\s*(\[[^\]]*\]|[^,\[\]]+?)\s*(?:,|$)").match
@@ -105,12 +129,17 @@ class _Structure(OpaqueAttr):
         if unknown:
             raise ValueError(f"{self.mnemonic} has no {', '.join(sorted(unknown))}")
         self.values = {
-            **{name: tuple(values.get(name, ())) for name in self.lists}, **{name: values.get(name, 0) for name in self.numbers}}
+            **{name: tuple(values.get(name, ())) for name in self.lists},
+            **{name: values.get(name, 0) for name in self.numbers},
+        }
         super().__init__(self._format())
 
     def _format(self) -> str:
-        parts = [f"{name} = [{', '.join(map(str, self.values[name]))}]"
-                 for name in self.lists if self.values[name] or name in self.always]
+        parts = [
+            f"{name} = [{', '.join(map(str, self.values[name]))}]"
+            for name in self.lists
+            if self.values[name] or name in self.always
+        ]
         parts += [f"{name} = {self.values[name]}" for name in self.numbers if self.values[name] or name in self.always]
         return f"#stablehlo.{self.mnemonic}<{', '.join(parts)}>"
 
@@ -128,13 +157,12 @@ class _Structure(OpaqueAttr):
         start = f"#stablehlo.{cls.mnemonic}<"
         if not (value.text.startswith(start) and value.text.endswith(">")):
             return value
-        return cls._parse(value.text[len(start):-1])
+        return cls._parse(value.text[len(start) : -1])
 
     @classmethod
     def _parse(cls, body: str) -> Attribute:
         entries = _entries(body, cls.mnemonic)
-        return cls(**{
-            name: _list(text) if name in cls.lists else int(text) for name, text in entries.items()})
+        return cls(**{name: _list(text) if name in cls.lists else int(text) for name, text in entries.items()})
 
     @classmethod
     def kind(cls) -> AttributeKind:
@@ -163,8 +191,13 @@ class ScatterDims(_Structure):
 
     __slots__ = ()
     mnemonic = "scatter"
-    lists = ("update_window_dims", "inserted_window_dims", "input_batching_dims", "scatter_indices_batching_dims",
-             "scatter_dims_to_operand_dims")
+    lists = (
+        "update_window_dims",
+        "inserted_window_dims",
+        "input_batching_dims",
+        "scatter_indices_batching_dims",
+        "scatter_dims_to_operand_dims",
+    )
     numbers = ("index_vector_dim",)
 
 
@@ -183,7 +216,7 @@ class DotAlgorithm(OpaqueAttr):
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
-        self.values = _entries(text[len("#stablehlo.dot_algorithm<"):-1], "dot_algorithm")
+        self.values = _entries(text[len("#stablehlo.dot_algorithm<") : -1], "dot_algorithm")
 
     @classmethod
     def parse(cls, value: Attribute) -> Attribute:
@@ -201,10 +234,19 @@ class ConvDims(_Structure):
     __slots__ = ()
     mnemonic = "conv"
     lists = ("input_spatial_dimensions", "kernel_spatial_dimensions", "output_spatial_dimensions")
-    numbers = ("input_batch_dimension", "input_feature_dimension", "kernel_input_feature_dimension",
-               "kernel_output_feature_dimension", "output_batch_dimension", "output_feature_dimension")
-    _GROUPS = (("input", ("batch", "b"), ("feature", "f")), ("kernel", ("input_feature", "i"), ("output_feature", "o")),
-               ("output", ("batch", "b"), ("feature", "f")))
+    numbers = (
+        "input_batch_dimension",
+        "input_feature_dimension",
+        "kernel_input_feature_dimension",
+        "kernel_output_feature_dimension",
+        "output_batch_dimension",
+        "output_feature_dimension",
+    )
+    _GROUPS = (
+        ("input", ("batch", "b"), ("feature", "f")),
+        ("kernel", ("input_feature", "i"), ("output_feature", "o")),
+        ("output", ("batch", "b"), ("feature", "f")),
+    )
 
     def _format(self) -> str:
         groups = []
@@ -240,5 +282,4 @@ class ConvDims(_Structure):
 
 DOT_DIMS, GATHER_DIMS, SCATTER_DIMS = DotDims.kind(), GatherDims.kind(), ScatterDims.kind()
 CHANNEL, CONV_DIMS = ChannelHandle.kind(), ConvDims.kind()
-ALGORITHM = AttributeKind(
-    "#stablehlo.dot_algorithm<...>", lambda v: isinstance(v, DotAlgorithm), None, DotAlgorithm.parse)
+ALGORITHM = AttributeKind("#stablehlo.dot_algorithm<...>", lambda v: isinstance(v, DotAlgorithm), None, DotAlgorithm.parse)

@@ -119,8 +119,11 @@ class Grid:
         if set(self.blocked) >= running:
             self.failure = RunError(
                 "the processes wait for each other, and none can go on",
-                [Finding(op.name, f"process {place} waits here", (op.origin,) if op.origin else ()) for place, op in sorted(
-                    self.blocked.items(), key=lambda item: item[0])])
+                [
+                    Finding(op.name, f"process {place} waits here", (op.origin,) if op.origin else ())
+                    for place, op in sorted(self.blocked.items(), key=lambda item: item[0])
+                ],
+            )
             self.changed.notify_all()
 
     def finish(self, place: ProcessId, error: RunError | None) -> None:
@@ -144,9 +147,15 @@ def current_process() -> Process:
 
 
 def run_parallel(
-    module: Module, inputs: Mapping[ProcessId, Mapping[str, Any]] | Mapping[str, Any], *, num_replicas: int = 1, num_partitions: int = 1,
-    function: str | Mapping[ProcessId, str] = "main", infeed: Mapping[ProcessId, Sequence[Sequence[Any]]] | None = None,
-    grid: Grid | None = None, outfeed: dict[ProcessId, list[list[Any]]] | None = None,
+    module: Module,
+    inputs: Mapping[ProcessId, Mapping[str, Any]] | Mapping[str, Any],
+    *,
+    num_replicas: int = 1,
+    num_partitions: int = 1,
+    function: str | Mapping[ProcessId, str] = "main",
+    infeed: Mapping[ProcessId, Sequence[Sequence[Any]]] | None = None,
+    grid: Grid | None = None,
+    outfeed: dict[ProcessId, list[list[Any]]] | None = None,
 ) -> dict[ProcessId, dict[str, np.ndarray]]:
     """Run a program on a grid of processes; outputs by (replica, partition), by name.
 
@@ -161,7 +170,7 @@ def run_parallel(
     grid.running = set(places)
     named = {place: function if isinstance(function, str) else function[place] for place in places}
     plans = {name: prepare(module, name) for name in set(named.values())}
-    given = {place: inputs[place] if place in inputs else inputs for place in places}  # type: ignore[index]
+    given = {place: inputs.get(place, inputs) for place in places}  # type: ignore[index]
     results: dict[ProcessId, dict[str, np.ndarray]] = {}
 
     def work(place: ProcessId) -> None:

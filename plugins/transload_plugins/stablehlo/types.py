@@ -24,9 +24,32 @@ from transload.ir.types import (
 )
 
 __all__ = [
-    "ANY_VALUE", "TENSOR_OR_TOKEN", "TOKEN", "TOKEN_TYPE", "TUPLE", "baseline", "bits_of", "compatible", "element_of", "expressed_of",
-    "function_types", "is_complex", "is_float", "is_integer", "is_per_axis", "is_promotable", "is_quantized", "result_types", "same",
-    "same_baseline", "same_shape", "same_type", "shape_of", "sizes_fit", "storage_of", "tensor",
+    "ANY_VALUE",
+    "TENSOR_OR_TOKEN",
+    "TOKEN",
+    "TOKEN_TYPE",
+    "TUPLE",
+    "baseline",
+    "bits_of",
+    "compatible",
+    "element_of",
+    "expressed_of",
+    "function_types",
+    "is_complex",
+    "is_float",
+    "is_integer",
+    "is_per_axis",
+    "is_promotable",
+    "is_quantized",
+    "result_types",
+    "same",
+    "same_baseline",
+    "same_shape",
+    "same_type",
+    "shape_of",
+    "sizes_fit",
+    "storage_of",
+    "tensor",
 ]
 
 TOKEN_TYPE = DialectType("stablehlo.token")
@@ -72,13 +95,13 @@ def _type(x: Value | Type) -> Type:
     return x.type if isinstance(x, Value) else x
 
 
-def element_of(x: Value | Type) -> Type:
-    """`element_type`."""
+def element_of(x: Value | Type) -> Any:
+    """`element_type` (of any kind: callers ask for the members of the one they know it is)."""
     type_ = _type(x)
     return type_.element if isinstance(type_, TensorType) else type_
 
 
-def shape_of(x: Value | Type) -> tuple[int | None, ...]:
+def shape_of(x: Value | Type) -> tuple[Any, ...]:
     """`shape`; no tensor has none, which is ()."""
     type_ = _type(x)
     return type_.shape or () if isinstance(type_, TensorType) else ()

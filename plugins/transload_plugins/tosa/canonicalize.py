@@ -108,6 +108,20 @@ def reshape_of_transpose(op: Op, rw: Rewriter) -> Any:
     return rw.emit("tosa.reshape", inner.operands[0], op.operands[1], element=op.result.element)
 
 
+@TABLE("tosa.add", "tosa.sub", "tosa.mul", "tosa.maximum", "tosa.minimum")
+def after_two_reshapes(op: Op, rw: Rewriter) -> Any:
+    """An elementwise operator on tensors that were reshaped alike: computed before, and reshaped once."""
+    first, second = (_maker(value, "tosa.reshape") for value in op.operands[:2])
+    if first is None or second is None or any(len(maker.result.uses) > 1 for maker in (first, second)):
+        return KEPT
+    a, b = first.operands[0], second.operands[0]
+    shapes = [getattr(value.type, "shape", None) for value in (a, b, first.result, second.result)]
+    if shapes[0] is None or None in shapes[0] or shapes[0] != shapes[1] or shapes[2] != shapes[3]:
+        return KEPT
+    made = rw.emit(op.name, a, b, *op.operands[2:], element=op.result.element, **op.attributes)
+    return rw.emit("tosa.reshape", made, first.operands[1], element=op.result.element)
+
+
 @TABLE("tosa.rescale")
 def rescale_by_one(op: Op, rw: Rewriter) -> Any:
     """A rescale by exactly 1 between equal types and zero points."""

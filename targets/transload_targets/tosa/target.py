@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from transload.conversion import apply_conversion
+from transload.conversion import constant_bytes, op_counts
 from transload.errors import ConversionError, Finding
-from transload.ir import Dense, Module
+from transload.ir import Module
 from transload.plugin import Emitted, Target, resolve
 from transload.plugin_host import host
 
@@ -59,8 +60,8 @@ class TosaTarget(Target):
         return Emitted([binary, text], {
             "tosa_version": options["tosa_version"],
             **requirements_of(module),
-            "operators": _operators(module),
-            "constant_bytes": _constant_bytes(module),
+            "operators": op_counts(module),
+            "constant_bytes": constant_bytes(module),
             "file_bytes": {file.name: file.stat().st_size for file in (binary, text)},
         })
 
@@ -72,8 +73,8 @@ class TosaTarget(Target):
         return Emitted([text], {
             "tosa_version": "0.30",
             "profiles": [profile_030(older)],
-            "operators": _operators(older),
-            "constant_bytes": _constant_bytes(older),
+            "operators": op_counts(older),
+            "constant_bytes": constant_bytes(older),
             "file_bytes": {text.name: text.stat().st_size},
         })
 
@@ -83,22 +84,3 @@ def _older(module: Module) -> Module:
     older = module.clone()
     apply_conversion(host().get("conversions", "tosa-to-tosa030"), older)
     return older
-
-
-def _operators(module: Module) -> dict[str, int]:
-    """How often each operator is used, the most used first; constants are counted apart."""
-    counts: dict[str, int] = {}
-    for op in module.ops():
-        if op.dialect.startswith("tosa") and op.name.partition(".")[2] not in ("const", "const_shape", "yield"):
-            counts[op.name] = counts.get(op.name, 0) + 1
-    return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
-
-
-def _constant_bytes(module: Module) -> int:
-    """Bytes of all constants, shared ones once."""
-    seen: dict[int, int] = {}
-    for op in module.ops():
-        for attribute in op.attributes.values():
-            if isinstance(attribute, Dense):
-                seen[id(attribute.data)] = attribute.nbytes
-    return sum(seen.values())

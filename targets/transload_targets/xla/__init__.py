@@ -12,5 +12,11 @@ _HERE = "transload_targets.xla"
 
 @hookimpl
 def register_engines(register: Any) -> None:
-    register(Engine("xla", f"{_HERE}.engine:prepare", "XLA on the CPU: compiled, multi-threaded (modules in stablehlo).",
-                    available=f"{_HERE}.client:available"))
+    register(
+        Engine(
+            "xla",
+            f"{_HERE}.engine:prepare",
+            "XLA on the CPU: compiled, multi-threaded (modules in stablehlo).",
+            available=f"{_HERE}.client:available",
+        )
+    )

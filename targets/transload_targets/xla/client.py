@@ -59,7 +59,9 @@ class Program:
 
     def __call__(self, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
         """Run on arrays of the parameters' shapes and dtypes."""
-        buffers = [self.runtime.dlpack_managed_tensor_to_buffer(_writable(array).__dlpack__(), self.device, None) for array in arrays]
+        buffers = [
+            self.runtime.dlpack_managed_tensor_to_buffer(_writable(array).__dlpack__(), self.device, None) for array in arrays
+        ]
         try:
             shards = self.executable.execute_sharded(buffers).disassemble_into_single_device_arrays()
         except Exception as error:  # XlaRuntimeError

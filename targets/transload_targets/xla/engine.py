@@ -33,7 +33,8 @@ def prepare(module: Module, function: str = "main") -> Callable[[Mapping[str, An
     if foreign:
         raise UsageError(
             f"engine 'xla' runs modules in stablehlo; this one is in {', '.join(sorted(foreign))}",
-            hint="run it with --engine reference, or convert it to stablehlo first")
+            hint="run it with --engine reference, or convert it to stablehlo first",
+        )
     main = module.function(function)
     programs: dict[bool, tuple[Program, list[str]]] = {}
 
@@ -47,7 +48,7 @@ def prepare(module: Module, function: str = "main") -> Callable[[Mapping[str, An
         kept = _kept(main) if keep else []
         returned = [value.type for value in main.regions[0].block.terminator.operands]
         values = [_inward(array, type_) for array, type_ in zip(results, [*(v.type for v in kept), *returned], strict=True)]
-        outputs = named_outputs(main, values[len(kept):])
+        outputs = named_outputs(main, values[len(kept) :])
         return {**dict(zip(names, values, strict=False)), **outputs} if keep else outputs
 
     return execute
@@ -55,8 +56,12 @@ def prepare(module: Module, function: str = "main") -> Callable[[Mapping[str, An
 
 def _kept(main: Op) -> list[Value]:
     """The named intermediates of a function: tensors that it computes outside of regions."""
-    return [result for op in main.regions[0].block for result in op.results
-            if result.name is not None and isinstance(result.type, TensorType)]
+    return [
+        result
+        for op in main.regions[0].block
+        for result in op.results
+        if result.name is not None and isinstance(result.type, TensorType)
+    ]
 
 
 def _compiled(module: Module, main: Op, keep: bool) -> tuple[Program, list[str]]:
@@ -97,10 +102,15 @@ def _entry(function: Op) -> Op:
 def _check_types(function: Op) -> None:
     type_ = function.attributes["function_type"]
     findings = [
-        Finding(str(t), "cannot be given to or taken from XLA", hint="the reference engine runs quantized, dynamic and token types")
+        Finding(
+            str(t), "cannot be given to or taken from XLA", hint="the reference engine runs quantized, dynamic and token types"
+        )
         for t in (*type_.inputs, *type_.results)
-        if not isinstance(t, TensorType) or not t.is_static or isinstance(t.element, QuantType) or (
-            isinstance(t.element, FloatType) and dtype_of(t.element).itemsize == 1 and not t.element.name.startswith("f8"))]
+        if not isinstance(t, TensorType)
+        or not t.is_static
+        or isinstance(t.element, QuantType)
+        or (isinstance(t.element, FloatType) and dtype_of(t.element).itemsize == 1 and not t.element.name.startswith("f8"))
+    ]
     if findings:
         raise RunError("engine 'xla' cannot run this function", findings)
 
@@ -132,7 +142,9 @@ def _outward(array: np.ndarray, type_: Type) -> np.ndarray:
     border = _border_element(element)
     if border == element:
         return array
-    return np.ascontiguousarray(array).view(dtype_of(border)) if isinstance(element, FloatType) else array.astype(dtype_of(border))
+    return (
+        np.ascontiguousarray(array).view(dtype_of(border)) if isinstance(element, FloatType) else array.astype(dtype_of(border))
+    )
 
 
 def _inward(array: np.ndarray, type_: Type) -> np.ndarray:

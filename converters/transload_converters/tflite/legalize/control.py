@@ -23,8 +23,8 @@ _LIMIT = 1_000_000
 _STEPS = 10_000
 """How many steps a loop may have to be unrolled."""
 
-_STEP = "transload.step"
-"""The attribute of what is left of a loop that counts the steps before it."""
+_STEP, _WHY = "transload.step", "transload.why"
+"""Attributes of what is left of a loop: how many steps were before it, and why it is unrolled."""
 
 _context: ContextVar[tuple[Mapping[str, Op], RewriteTable]] = ContextVar("tflite_subgraphs")
 
@@ -118,10 +118,11 @@ def _in_place(rw: Rewriter, symbol: str, arguments: Sequence[Value]) -> list[Val
     return results
 
 
-def _region(symbol: str, arguments: Sequence[Value], own_arguments: bool) -> Region:
-    """A converted region that computes a function; its arguments are the block's own, or values around it."""
+def _region(symbol: str, arguments: Sequence[Value], own_arguments: bool, fixed: Sequence[int] = ()) -> Region:
+    """A region that computes a function; its arguments are the block's own, but for those `fixed`, or values around it."""
     block = Block([value.type for value in arguments] if own_arguments else ())
-    copies, results = _body(symbol, block.arguments if own_arguments else arguments)
+    given = [value if not own_arguments or i in fixed else block.arguments[i] for i, value in enumerate(arguments)]
+    copies, results = _body(symbol, given)
     for copy in copies:
         block.append(copy)
     block.append(Op("top.Yield", results))
@@ -175,7 +176,7 @@ def while_(op: Op, rw: Rewriter) -> Any:
     """
     step = op.attributes.get(_STEP)
     if step is not None:
-        return _unrolled(op, rw, step, "the number of its steps depends on the data")
+        return _unrolled(op, rw, step, op.attributes[_WHY])
     try:
         return _loop(op, rw)
     except Unsupported as reason:
@@ -186,9 +187,14 @@ def while_(op: Op, rw: Rewriter) -> Any:
 
 
 def _loop(op: Op, rw: Rewriter) -> Sequence[Value]:
-    """The loop as one op, on a state whose types stay the same from step to step."""
+    """The loop as one op, on a state whose types stay the same from step to step.
+
+    What the body hands on unchanged has the first value in every step; it may be a constant that tells sizes.
+    """
+    body = _function(op.attribute("body")).regions[0].block
+    fixed = [i for i, (old, new) in enumerate(zip(body.arguments, body.terminator.operands, strict=False)) if old is new]
     regions = _converted([
-        _region(op.attribute(name), op.operands, own_arguments=True) for name in ("cond", "body")])
+        _region(op.attribute(name), op.operands, own_arguments=True, fixed=fixed) for name in ("cond", "body")])
     state = [value.type for value in op.operands]
     after = [value.type for value in _yields(regions[1])]
     if after != state or len(_yields(regions[0])) != 1:
@@ -217,7 +223,7 @@ def _unrolled(op: Op, rw: Rewriter, step: int, why: str) -> Sequence[Value]:
         raise Unsupported(f"its body gives {len(state)} values for a state of {len(op.operands)}")
     rest = op.clone()
     rest.operands = state
-    rest.attributes[_STEP] = step + 1
+    rest.attributes |= {_STEP: step + 1, _WHY: why}
     rw.block.insert(rest, rw.before)
     return rest.results
 

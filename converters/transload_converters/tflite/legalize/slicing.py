@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import Op, Value
+from transload.ir import Op, Value, dtype_of
 from transload.rewrite import Rewriter, RewriteTable
 
 from .common import constant_ints, emit_like, limited, static_shape
@@ -15,19 +16,56 @@ from .common import constant_ints, emit_like, limited, static_shape
 TABLE = RewriteTable()
 
 
+Entry = int | Value
+"""One number of a begin or end: known, or a tensor of one integer that is computed at run time."""
+
+
+def _entries(rw: Rewriter, value: Value, what: str) -> list[Entry]:
+    """The numbers of a vector one by one; those of a vector that is put together may be known each by itself."""
+    if rw.constant_of(value) is not None:
+        return list(constant_ints(rw, value, what))
+    maker = value.op
+    if maker is not None and maker.name == "top.Pack" and value.rank == 1:
+        held = (rw.constant_of(operand) for operand in maker.operands)
+        return [operand if array is None else int(array) for array, operand in zip(held, maker.operands, strict=True)]
+    [count] = static_shape(value, what, 1)
+    return [rw.emit("top.Slice", value, offset=(i,), ends=(i + 1,), steps=(1,)) for i in range(count)]
+
+
+def _gathered(op: Op, rw: Rewriter, value: Value, starts: dict[int, tuple[Value, int]]) -> Value:
+    """Of some dimensions, so many elements from a start that is computed at run time."""
+    for axis, (start, count) in starts.items():
+        first = rw.emit("top.Reshape", start, shape=(1,))
+        places = rw.emit("top.Add", first, rw.constant(np.arange(count, dtype=dtype_of(start.element)))) if count > 1 else first
+        value = emit_like(rw, op, "top.Gather", value, places, axis=axis)
+    return value
+
+
 @TABLE("tfl.slice")
 def slice_(op: Op, rw: Rewriter) -> Value:
-    """SLICE: a size of -1 is all that follows."""
+    """SLICE: a size of -1 is all that follows. A begin that is computed at run time needs a size that is not."""
     value = op.operands[0]
     sizes = static_shape(value, "the input")
-    begins = constant_ints(rw, op.operands[1], "the begin of the slice")
+    begins = _entries(rw, op.operands[1], "the begin of the slice")
     wanted = constant_ints(rw, op.operands[2], "the size of the slice")
     if len(begins) != len(sizes) or len(wanted) != len(sizes):
-        raise Unsupported(f"begin {list(begins)} and size {list(wanted)} do not fit a tensor of shape {list(sizes)}")
-    ends = tuple(size if want == -1 else begin + want for size, begin, want in zip(sizes, begins, wanted, strict=True))
-    if any(not 0 <= begin <= end <= size for begin, end, size in zip(begins, ends, sizes, strict=True)):
-        raise Unsupported(f"begin {list(begins)} and size {list(wanted)} reach outside a tensor of shape {list(sizes)}")
-    return emit_like(rw, op, "top.Slice", value, offset=begins, ends=ends, steps=(1,) * len(sizes))
+        raise Unsupported(f"begin of {len(begins)} and size of {len(wanted)} do not fit a tensor of shape {list(sizes)}")
+    starts = {}
+    for axis, (size, begin, want) in enumerate(zip(sizes, begins, wanted, strict=True)):
+        if isinstance(begin, Value):
+            if want == -1:
+                raise Unsupported("the begin of the slice must be a constant where its size is all that follows")
+            if want != size:  # of all elements, the begin can only be 0
+                starts[axis] = (begin, want)
+    known = [0 if isinstance(begin, Value) else begin for begin in begins]
+    ends = tuple(
+        size if want == -1 or axis in starts else begin + want
+        for axis, (size, begin, want) in enumerate(zip(sizes, known, wanted, strict=True)))
+    if any(not 0 <= begin <= end <= size for begin, end, size in zip(known, ends, sizes, strict=True)) or any(
+            not 0 <= count <= sizes[axis] for axis, (_, count) in starts.items()):
+        raise Unsupported(f"begin {known} and size {list(wanted)} reach outside a tensor of shape {list(sizes)}")
+    part = emit_like(rw, op, "top.Slice", value, offset=tuple(known), ends=ends, steps=(1,) * len(sizes))
+    return _gathered(op, rw, part, starts)
 
 
 @TABLE("tfl.strided_slice")
@@ -35,28 +73,33 @@ def strided_slice(op: Op, rw: Rewriter) -> Value:
     """STRIDED_SLICE with all its masks: a slice of each dimension, then a reshape where dimensions come or go."""
     value = op.operands[0]
     sizes = static_shape(value, "the input")
-    begins, ends, strides = (
-        constant_ints(rw, operand, f"the {what} of the slice")
-        for operand, what in zip(op.operands[1:], ("begin", "end", "stride"), strict=True))
+    begins = _entries(rw, op.operands[1], "the begin of the slice")
+    ends = _entries(rw, op.operands[2], "the end of the slice")
+    strides = constant_ints(rw, op.operands[3], "the stride of the slice")
     if not len(begins) == len(ends) == len(strides):
-        raise Unsupported(f"begin {list(begins)}, end {list(ends)} and strides {list(strides)} differ in length")
+        raise Unsupported(f"begin, end and strides of the slice have {len(begins)}, {len(ends)} and {len(strides)} numbers")
     if op.attribute("offset"):
-        ends = tuple(begin + length for begin, length in zip(begins, ends, strict=True))
-    ranges, shape = _resolve(op, sizes, begins, ends, strides)
+        if any(isinstance(number, Value) for number in (*begins, *ends)):
+            raise Unsupported("the begin and the length of the slice must be constants, and are computed at run time")
+        ends = [begin + length for begin, length in zip(begins, ends, strict=True)]  # type: ignore[operator]
+    taken, shape = _resolve(op, sizes, begins, ends, strides)
+    ranges = [range(size) if isinstance(part, Value) else part for part, size in zip(taken, sizes, strict=True)]
     part = value
-    if any(taken != range(size) for taken, size in zip(ranges, sizes, strict=True)):
+    if any(kept != range(size) for kept, size in zip(ranges, sizes, strict=True)):
         part = emit_like(
-            rw, op, "top.Slice", value, offset=tuple(taken.start for taken in ranges), ends=tuple(taken.stop for taken in ranges),
-            steps=tuple(taken.step for taken in ranges))
-    if shape == tuple(len(taken) for taken in ranges):
+            rw, op, "top.Slice", value, offset=tuple(kept.start for kept in ranges), ends=tuple(kept.stop for kept in ranges),
+            steps=tuple(kept.step for kept in ranges))
+    starts = {axis: (start, 1) for axis, start in enumerate(taken) if isinstance(start, Value)}
+    part = _gathered(op, rw, part, starts)
+    if shape == tuple(1 if axis in starts else len(kept) for axis, kept in enumerate(ranges)):
         return part
     return emit_like(rw, op, "top.Reshape", part, shape=shape)
 
 
 def _resolve(
-    op: Op, sizes: tuple[int, ...], begins: tuple[int, ...], ends: tuple[int, ...], strides: tuple[int, ...],
-) -> tuple[list[range], tuple[int, ...]]:
-    """For each dimension of the input what is taken of it, and the result's shape.
+    op: Op, sizes: tuple[int, ...], begins: Sequence[Entry], ends: Sequence[Entry], strides: Sequence[int],
+) -> tuple[list[range | Value], tuple[int, ...]]:
+    """For each dimension of the input what is taken of it, or the one place of it, and the result's shape.
 
     Entry i of the specification is for the next dimension of the input, unless a mask says that it stands for
     all dimensions the others leave (`ellipsis`), or adds a dimension (`new_axis`). What is left out at the end
@@ -74,7 +117,7 @@ def _resolve(
     used = sum(not has("ellipsis", i) and not has("new_axis", i) for i in range(n))
     if used > len(sizes):
         raise Unsupported(f"the slice has {used} entries for the {len(sizes)} dimensions of its input")
-    ranges: list[range] = []
+    ranges: list[range | Value] = []
     shape: list[int] = []
 
     def whole(count: int) -> None:
@@ -93,20 +136,25 @@ def _resolve(
                 sizes[len(ranges)], begins[i], ends[i], strides[i], has("begin", i), has("end", i), has("shrink_axis", i))
             ranges.append(taken)
             if not has("shrink_axis", i):
-                shape.append(len(taken))
+                shape.append(len(taken))  # type: ignore[arg-type]
     whole(len(sizes) - len(ranges))
     return ranges, tuple(shape)
 
 
-def _taken(size: int, begin: int, end: int, stride: int, open_begin: bool, open_end: bool, shrink: bool) -> range:
+def _taken(size: int, begin: Entry, end: Entry, stride: int, open_begin: bool, open_end: bool, shrink: bool) -> range | Value:
     """The subscripts that one entry takes; Python's slice rules, negative subscripts counting from the end."""
     if shrink:
+        if isinstance(begin, Value):
+            return begin
         place = begin + size if begin < 0 else begin
         if not 0 <= place < size:
             raise Unsupported(f"element {begin} is outside a dimension of size {size}")
         return range(place, place + 1, 1)
     if stride == 0:
         raise Unsupported("a stride is 0")
+    for number, open_side, what in ((begin, open_begin, "begin"), (end, open_end, "end")):
+        if isinstance(number, Value) and not open_side:
+            raise Unsupported(f"the {what} of the slice must be a constant, and is computed at run time")
     start, stop, step = slice(None if open_begin else begin, None if open_end else end, stride).indices(size)
     return range(max(start, 0), stop, step) if len(range(start, stop, step)) else range(0, 0, 1)
 

@@ -13,7 +13,17 @@ from transload.ir.types import TensorType, Type
 from ..types import compatible, shape_of
 
 __all__ = [
-    "STABLEHLO", "Shape", "dilated", "infers", "merged_shape", "ones", "padding_of", "results_fit", "shape_error", "unique_and_in", "windows",
+    "STABLEHLO",
+    "Shape",
+    "dilated",
+    "infers",
+    "merged_shape",
+    "ones",
+    "padding_of",
+    "results_fit",
+    "shape_error",
+    "unique_and_in",
+    "windows",
 ]
 
 STABLEHLO = Dialect(
@@ -84,7 +94,9 @@ def dilated(size: int | None, dilation: int) -> int | None:
     return (size - 1) * dilation + 1 if size else 0
 
 
-def windows(size: int | None, padding: Sequence[int], base_dilation: int, window: int | None, window_dilation: int, stride: int) -> int | None:
+def windows(
+    size: int | None, padding: Sequence[int], base_dilation: int, window: int | None, window_dilation: int, stride: int
+) -> int | None:
     """How many windows fit along a dimension (`num_windows` of convolution and reduce_window)."""
     extent, reach = dilated(size, base_dilation), dilated(window, window_dilation)
     if extent is None or reach is None:

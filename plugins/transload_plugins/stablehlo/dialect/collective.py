@@ -8,7 +8,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from transload.ir.declare import CONSTANT, INT, AttributeKind, attribute, constraint, operand, region, result, variadic, variadic_result
+from transload.ir.declare import (
+    CONSTANT,
+    INT,
+    AttributeKind,
+    attribute,
+    constraint,
+    operand,
+    region,
+    result,
+    variadic,
+    variadic_result,
+)
 from transload.ir.types import TensorType, Type
 
 from ..attributes import CHANNEL
@@ -129,7 +140,8 @@ class AllReduce(_Global):
     def c6(op: Any) -> bool:
         """(C6) the results have the shapes of the operands"""
         return len(op.results) == len(op.operands) and all(
-            compatible(shape_of(a), shape_of(b)) for a, b in zip(op.operands, op.results, strict=True))
+            compatible(shape_of(a), shape_of(b)) for a, b in zip(op.operands, op.results, strict=True)
+        )
 
     @constraint
     def c7(op: Any) -> bool:
@@ -171,8 +183,11 @@ class AllToAll(_Grouped):
     def c2(op: Any) -> bool:
         """(C2) split_count divides the size of split_dimension"""
         return op.split_count < 1 or all(
-            not 0 <= op.split_dimension < len(shape) or shape[op.split_dimension] is None or shape[op.split_dimension] % op.split_count == 0
-            for shape in map(shape_of, op.operands))
+            not 0 <= op.split_dimension < len(shape)
+            or shape[op.split_dimension] is None
+            or shape[op.split_dimension] % op.split_count == 0
+            for shape in map(shape_of, op.operands)
+        )
 
     @constraint
     def c8(op: Any) -> bool:

@@ -30,8 +30,11 @@ def _quantized_as(op: Any) -> bool:
 
 
 def _mixed_expressed(op: Any) -> bool:
-    return is_quantized(op.operands[0]) or not is_quantized(op.operands[1]) or (
-        element_of(op.operands[0]) == expressed_of(op.operands[1]) == element_of(op.result))
+    return (
+        is_quantized(op.operands[0])
+        or not is_quantized(op.operands[1])
+        or (element_of(op.operands[0]) == expressed_of(op.operands[1]) == element_of(op.result))
+    )
 
 
 def _both(op: Any) -> bool:
@@ -190,15 +193,17 @@ class DotGeneral:
         rest = d.rhs_batching_dimensions + d.rhs_contracting_dimensions
         if not all_in(batch + contracted, len(lhs)) or not all_in(rest, len(rhs)):
             raise shape_error(op, f"{d} does not fit operands of rank {len(lhs)} and {len(rhs)}")
-        shape = [lhs[i] for i in batch] + [s for i, s in enumerate(lhs) if i not in batch + contracted] + [
-            s for i, s in enumerate(rhs) if i not in rest]
+        shape = (
+            [lhs[i] for i in batch]
+            + [s for i, s in enumerate(lhs) if i not in batch + contracted]
+            + [s for i, s in enumerate(rhs) if i not in rest]
+        )
         return TensorType(tuple(shape), element_of(op.operands[0]))
 
 
 def _sizes_agree(op: Any, left: tuple[int, ...], right: tuple[int, ...]) -> bool:
     lhs, rhs = shape_of(op.operands[0]), shape_of(op.operands[1])
-    return all(
-        i >= len(lhs) or j >= len(rhs) or sizes_fit(lhs[i], rhs[j]) for i, j in zip(left, right, strict=False))
+    return all(i >= len(lhs) or j >= len(rhs) or sizes_fit(lhs[i], rhs[j]) for i, j in zip(left, right, strict=False))
 
 
 @STABLEHLO.op("dot")
@@ -322,7 +327,8 @@ class _Convolution:
         """(C13) the input's batch, spatial and feature dimensions are different ones of lhs"""
         d = op.dimension_numbers
         return unique_and_in(
-            (d.input_batch_dimension, *d.input_spatial_dimensions, d.input_feature_dimension), len(shape_of(op.operands[0])))
+            (d.input_batch_dimension, *d.input_spatial_dimensions, d.input_feature_dimension), len(shape_of(op.operands[0]))
+        )
 
     @constraint
     def c17(op: Any) -> bool:
@@ -335,7 +341,8 @@ class _Convolution:
         d = op.dimension_numbers
         return unique_and_in(
             (*d.kernel_spatial_dimensions, d.kernel_input_feature_dimension, d.kernel_output_feature_dimension),
-            len(shape_of(op.operands[1])))
+            len(shape_of(op.operands[1])),
+        )
 
     @constraint
     def c19(op: Any) -> bool:
@@ -347,7 +354,8 @@ class _Convolution:
         """(C20) the output's batch, spatial and feature dimensions are different ones of the result"""
         d = op.dimension_numbers
         return unique_and_in(
-            (d.output_batch_dimension, *d.output_spatial_dimensions, d.output_feature_dimension), len(shape_of(op.operands[0])))
+            (d.output_batch_dimension, *d.output_spatial_dimensions, d.output_feature_dimension), len(shape_of(op.operands[0]))
+        )
 
     @constraint
     def c21(op: Any) -> bool:
@@ -421,7 +429,8 @@ class _Convolution:
     def c29(op: Any) -> bool:
         """(C29) rhs quantized per axis is so along the output features"""
         return not is_per_axis(op.operands[1]) or (
-            element_of(op.operands[1]).axis == op.dimension_numbers.kernel_output_feature_dimension)
+            element_of(op.operands[1]).axis == op.dimension_numbers.kernel_output_feature_dimension
+        )
 
     @constraint
     def c30(op: Any) -> bool:
@@ -466,9 +475,11 @@ def convolution_shape(op: Any, padding: list[list[int]] | None = None) -> tuple[
     d = op.dimension_numbers
     lhs, rhs = shape_of(op.operands[0]), shape_of(op.operands[1])
     rank = len(lhs)
-    roles = ((d.input_batch_dimension, *d.input_spatial_dimensions, d.input_feature_dimension),
-             (d.kernel_output_feature_dimension, *d.kernel_spatial_dimensions, d.kernel_input_feature_dimension),
-             (d.output_batch_dimension, *d.output_spatial_dimensions, d.output_feature_dimension))
+    roles = (
+        (d.input_batch_dimension, *d.input_spatial_dimensions, d.input_feature_dimension),
+        (d.kernel_output_feature_dimension, *d.kernel_spatial_dimensions, d.kernel_input_feature_dimension),
+        (d.output_batch_dimension, *d.output_spatial_dimensions, d.output_feature_dimension),
+    )
     if len(rhs) != rank or not all(len(role) == rank and unique_and_in(role, rank) for role in roles):
         raise shape_error(op, f"{d} does not fit operands of rank {rank} and {len(rhs)}")
     numbers = (op.window_strides, op.lhs_dilation, op.rhs_dilation)
@@ -483,9 +494,18 @@ def convolution_shape(op: Any, padding: list[list[int]] | None = None) -> tuple[
     shape[d.output_batch_dimension] = None if batch is None else batch // op.batch_group_count
     shape[d.output_feature_dimension] = rhs[d.kernel_output_feature_dimension]
     for place, out in enumerate(d.output_spatial_dimensions):
-        shape[out] = None if computed else windows(
-            lhs[d.input_spatial_dimensions[place]], pads[place], op.lhs_dilation[place],
-            rhs[d.kernel_spatial_dimensions[place]], op.rhs_dilation[place], op.window_strides[place])
+        shape[out] = (
+            None
+            if computed
+            else windows(
+                lhs[d.input_spatial_dimensions[place]],
+                pads[place],
+                op.lhs_dilation[place],
+                rhs[d.kernel_spatial_dimensions[place]],
+                op.rhs_dilation[place],
+                op.window_strides[place],
+            )
+        )
     return tuple(shape)
 
 

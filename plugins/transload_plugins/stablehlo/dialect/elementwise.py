@@ -598,7 +598,7 @@ class Clamp:
 
 @STABLEHLO.op("convert")
 class Convert:
-    """Numbers as another element type: floats to integers cut off, to booleans whether not zero, complex to real without imaginary part."""
+    """Numbers as another element type: floats to integers cut off, to booleans whether not zero, complex to real the real part."""
 
     operand = _operand("the tensor", tensor("bifc"))
     result = _result("of the same shape", tensor("bifc"))

@@ -117,8 +117,10 @@ class _Gather:
         """(C17) batching dimensions have the same sizes in operand and start_indices"""
         d = op.dimension_numbers
         a, b = shape_of(op.operands[0]), shape_of(op.start_indices)
-        return all(i >= len(a) or j >= len(b) or sizes_fit(a[i], b[j])
-                   for i, j in zip(d.operand_batching_dims, d.start_indices_batching_dims, strict=False))
+        return all(
+            i >= len(a) or j >= len(b) or sizes_fit(a[i], b[j])
+            for i, j in zip(d.operand_batching_dims, d.start_indices_batching_dims, strict=False)
+        )
 
     @constraint
     def c18(op: Any) -> bool:
@@ -139,7 +141,9 @@ class _Gather:
     @constraint
     def c21(op: Any) -> bool:
         """(C21) 0 <= slice_sizes <= shape(operand)"""
-        return all(0 <= a and (b is None or a <= b) for a, b in zip(_slice_sizes(op) or (), shape_of(op.operands[0]), strict=False))
+        return all(
+            a >= 0 and (b is None or a <= b) for a, b in zip(_slice_sizes(op) or (), shape_of(op.operands[0]), strict=False)
+        )
 
     @constraint
     def c22(op: Any) -> bool | str:
@@ -218,7 +222,7 @@ class TorchIndexSelect:
 
     def infer(op: Any) -> Type:
         a, b = shape_of(op.operands[0]), shape_of(op.operands[1])
-        return TensorType(a[:op.dim] + b[op.batch_dims:] + a[op.dim + 1:], element_of(op.operands[0]))
+        return TensorType(a[: op.dim] + b[op.batch_dims :] + a[op.dim + 1 :], element_of(op.operands[0]))
 
 
 # --- scatter
@@ -230,7 +234,7 @@ def inputs_of(op: Any) -> tuple[Any, ...]:
 
 
 def updates_of(op: Any) -> tuple[Any, ...]:
-    return op.operands[len(op.operands) // 2 + 1:]
+    return op.operands[len(op.operands) // 2 + 1 :]
 
 
 def indices_of(op: Any) -> Any:
@@ -270,7 +274,9 @@ class Scatter:
     def c2(op: Any) -> bool:
         """(C2) the inputs' dimensions are those of update_window_dims, inserted_window_dims and input_batching_dims together"""
         d = op.scatter_dimension_numbers
-        return len(shape_of(op.operands[0])) == len(d.update_window_dims) + len(d.inserted_window_dims) + len(d.input_batching_dims)
+        return len(shape_of(op.operands[0])) == len(d.update_window_dims) + len(d.inserted_window_dims) + len(
+            d.input_batching_dims
+        )
 
     @constraint
     def c3(op: Any) -> bool:
@@ -279,7 +285,7 @@ class Scatter:
 
     @constraint
     def c4(op: Any) -> bool | str:
-        """(C4) updates have the sizes of scatter_indices without the vectors, and at update_window_dims at most those of the inputs"""
+        """(C4) updates have the sizes of scatter_indices without the vectors, and in windows at most those of the inputs"""
         d = op.scatter_dimension_numbers
         inputs, indices, updates = shape_of(op.operands[0]), shape_of(indices_of(op)), shape_of(updates_of(op)[0])
         outer = [size for i, size in enumerate(indices) if i != d.index_vector_dim]
@@ -291,8 +297,7 @@ class Scatter:
             return True  # (C2)
         have_outer = [size for i, size in enumerate(updates) if i not in d.update_window_dims]
         window = [updates[i] for i in d.update_window_dims if i < len(updates)]
-        return compatible(have_outer, outer) and all(
-            a is None or b is None or a <= b for a, b in zip(window, most, strict=False))
+        return compatible(have_outer, outer) and all(a is None or b is None or a <= b for a, b in zip(window, most, strict=False))
 
     @constraint
     def c6(op: Any) -> bool:
@@ -361,8 +366,10 @@ class Scatter:
         """(C18) batching dimensions have the same sizes in inputs and scatter_indices"""
         d = op.scatter_dimension_numbers
         a, b = shape_of(op.operands[0]), shape_of(indices_of(op))
-        return all(i >= len(a) or j >= len(b) or sizes_fit(a[i], b[j])
-                   for i, j in zip(d.input_batching_dims, d.scatter_indices_batching_dims, strict=False))
+        return all(
+            i >= len(a) or j >= len(b) or sizes_fit(a[i], b[j])
+            for i, j in zip(d.input_batching_dims, d.scatter_indices_batching_dims, strict=False)
+        )
 
     @constraint
     def c19(op: Any) -> bool:
@@ -395,7 +402,8 @@ class Scatter:
     def c24(op: Any) -> bool:
         """(C24) the results have the shapes of the inputs"""
         return len(op.results) == len(inputs_of(op)) and all(
-            compatible(shape_of(a), shape_of(b)) for a, b in zip(inputs_of(op), op.results, strict=False))
+            compatible(shape_of(a), shape_of(b)) for a, b in zip(inputs_of(op), op.results, strict=False)
+        )
 
     @constraint
     def c25(op: Any) -> bool:

@@ -52,7 +52,8 @@ class Constant:
         """(C1) value and output have the same type"""
         type_ = op.value.type
         return (storage_of(op.output) == element_of(type_) and compatible(shape_of(type_), shape_of(op.output))) or (
-            f"they are {type_} and {op.output.type}")
+            f"they are {type_} and {op.output.type}"
+        )
 
     def infer(op: Any) -> Type:
         return op.attributes["value"].type
@@ -105,7 +106,13 @@ def _reshapes(op: Any) -> bool:
     if not is_per_axis(op.operands[0]):
         return a == b
     return isinstance(b, QuantType) and (a.storage, a.expressed, a.scales, a.zero_points, a.storage_min, a.storage_max) == (
-        b.storage, b.expressed, b.scales, b.zero_points, b.storage_min, b.storage_max)
+        b.storage,
+        b.expressed,
+        b.scales,
+        b.zero_points,
+        b.storage_min,
+        b.storage_max,
+    )
 
 
 class _Reshaping:
@@ -122,14 +129,14 @@ class _Reshaping:
 
     @constraint
     def c3(op: Any) -> bool:
-        """(C3) quantized per axis, operand and result have the same size there, and the same number of elements before and behind"""
+        """(C3) quantized per axis, operand and result have the same size there, and as many elements before and behind"""
         if not (is_per_axis(op.operands[0]) and is_per_axis(op.result)):
             return True
         a, b = shape_of(op.operands[0]), shape_of(op.result)
         i, j = element_of(op.operands[0]).axis, element_of(op.result).axis
         if None in a or None in b:
             return True
-        return a[i] == b[j] and math.prod(a[:i]) == math.prod(b[:j]) and math.prod(a[i + 1:]) == math.prod(b[j + 1:])
+        return a[i] == b[j] and math.prod(a[:i]) == math.prod(b[:j]) and math.prod(a[i + 1 :]) == math.prod(b[j + 1 :])
 
 
 @STABLEHLO.op("reshape")
@@ -195,7 +202,8 @@ class _Broadcasting:
         a, b = element_of(op.operands[0]), element_of(op.result)
         spread = shape_of(op.operands[0])[a.axis] == 1
         return b.axis == op.broadcast_dimensions[a.axis] and (
-            not spread or (set(b.scales) == {a.scales[0]} and set(b.zero_points) == {a.zero_points[0]}))
+            not spread or (set(b.scales) == {a.scales[0]} and set(b.zero_points) == {a.zero_points[0]})
+        )
 
 
 @STABLEHLO.op("broadcast_in_dim")
@@ -274,8 +282,15 @@ class Transpose:
         if sorted(order) != list(range(len(shape))):
             raise shape_error(op, f"{order} is no permutation of {len(shape)} dimensions")
         if isinstance(element, QuantType) and element.axis is not None:
-            element = QuantType(element.storage, element.expressed, element.scales, element.zero_points,
-                                order.index(element.axis), element.storage_min, element.storage_max)
+            element = QuantType(
+                element.storage,
+                element.expressed,
+                element.scales,
+                element.zero_points,
+                order.index(element.axis),
+                element.storage_min,
+                element.storage_max,
+            )
         return TensorType(tuple(shape[d] for d in order), element)
 
 
@@ -334,7 +349,9 @@ class Concatenate:
         """(C2) all inputs have the same shape but for the size of the dimension"""
         shapes = [shape_of(value) for value in op.inputs]
         d = op.dimension
-        return all(compatible(shapes[0][:d] + shapes[0][d + 1:], s[:d] + s[d + 1:]) and len(s) == len(shapes[0]) for s in shapes)
+        return all(
+            compatible(shapes[0][:d] + shapes[0][d + 1 :], s[:d] + s[d + 1 :]) and len(s) == len(shapes[0]) for s in shapes
+        )
 
     @constraint
     def c5(op: Any) -> bool:
@@ -390,8 +407,13 @@ class Slice:
     def c3(op: Any) -> bool | str:
         """(C3) 0 <= start_indices <= limit_indices <= shape(operand)"""
         sizes = shape_of(op.operands[0])
-        return all(0 <= a <= b and (size is None or b <= size) for a, b, size in zip(
-            op.start_indices, op.limit_indices, sizes, strict=False)) or f"{op.start_indices} to {op.limit_indices} of shape {sizes}"
+        return (
+            all(
+                0 <= a <= b and (size is None or b <= size)
+                for a, b, size in zip(op.start_indices, op.limit_indices, sizes, strict=False)
+            )
+            or f"{op.start_indices} to {op.limit_indices} of shape {sizes}"
+        )
 
     @constraint
     def c4(op: Any) -> bool:
@@ -407,8 +429,10 @@ class Slice:
         a = op.attributes
         if any(stride <= 0 for stride in a["strides"]):
             raise shape_error(op, "strides must be positive")
-        shape = tuple(-((start - limit) // stride) for start, limit, stride in zip(
-            a["start_indices"], a["limit_indices"], a["strides"], strict=False))
+        shape = tuple(
+            -((start - limit) // stride)
+            for start, limit, stride in zip(a["start_indices"], a["limit_indices"], a["strides"], strict=False)
+        )
         if len(shape) != len(shape_of(op.operands[0])):
             raise shape_error(op, f"{len(shape)} bounds for a tensor of rank {len(shape_of(op.operands[0]))}")
         return TensorType(shape, element_of(op.operands[0]))
@@ -457,7 +481,10 @@ class DynamicSlice:
     @constraint
     def c4(op: Any) -> bool:
         """(C4) 0 <= slice_sizes <= shape(operand)"""
-        return all(0 <= size and (most is None or size <= most) for size, most in zip(op.slice_sizes, shape_of(op.operands[0]), strict=False))
+        return all(
+            size >= 0 and (most is None or size <= most)
+            for size, most in zip(op.slice_sizes, shape_of(op.operands[0]), strict=False)
+        )
 
     @constraint
     def c5(op: Any) -> bool | str:
@@ -557,7 +584,9 @@ def padded_sizes(op: Any, low: Any, high: Any, interior: Any) -> Shape:
     """Sizes after padding; `ShapeError` where more is taken away than there is."""
     shape = shape_of(op.operands[0])
     if not len(low) == len(high) == len(interior) == len(shape):
-        raise shape_error(op, f"padding of {len(low)}, {len(high)} and {len(interior)} dimensions for a tensor of rank {len(shape)}")
+        raise shape_error(
+            op, f"padding of {len(low)}, {len(high)} and {len(interior)} dimensions for a tensor of rank {len(shape)}"
+        )
     out: list[int | None] = []
     for size, a, b, between in zip(shape, low, high, interior, strict=True):
         extent = dilated(size, between + 1)
@@ -656,7 +685,8 @@ class BitcastConvert:
         if wide < narrow:
             a, b, wide, narrow = b, a, narrow, wide
         return (len(b) == len(a) + 1 and compatible(a, b[:-1]) and (b[-1] is None or b[-1] * narrow == wide)) or (
-            f"{op.operands[0].type} to {op.result.type}")
+            f"{op.operands[0].type} to {op.result.type}"
+        )
 
     @constraint
     def c2(op: Any) -> bool:
@@ -682,4 +712,3 @@ class Broadcast:
 
     def infer(op: Any) -> Type:
         return TensorType(op.attributes["broadcast_sizes"] + shape_of(op.operands[0]), element_of(op.operands[0]))
-

@@ -8,7 +8,20 @@ from transload.ir.declare import BOOLEAN, FLOAT32, INT, attribute, constraint, o
 from transload.ir.types import UI64, ComplexType, TensorType, Type
 
 from ..attributes import DIMS, DISTRIBUTION, FFT_TYPE, RNG_ALGORITHM, TRANSPOSE
-from ..types import baseline, compatible, element_of, is_complex, is_float, same, same_baseline, same_shape, same_type, shape_of, sizes_fit, tensor
+from ..types import (
+    baseline,
+    compatible,
+    element_of,
+    is_complex,
+    is_float,
+    same,
+    same_baseline,
+    same_shape,
+    same_type,
+    shape_of,
+    sizes_fit,
+    tensor,
+)
 from .base import STABLEHLO
 from .movement import dims_of
 
@@ -269,7 +282,7 @@ class Fft:
         real = next((value for value in (op.operands[0], op.result) if is_float(value)), None)
         if real is None or not op.fft_length:
             return True
-        last = shape_of(real)[-len(op.fft_length):]
+        last = shape_of(real)[-len(op.fft_length) :]
         return compatible(last, op.fft_length) or f"{last}, not {op.fft_length}"
 
     @constraint

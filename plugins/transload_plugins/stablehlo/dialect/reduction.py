@@ -30,13 +30,16 @@ def _inputs(op: Any) -> tuple[Any, ...]:
 
 
 def _init_values(op: Any) -> tuple[Any, ...]:
-    return op.operands[len(op.operands) // 2:]
+    return op.operands[len(op.operands) // 2 :]
 
 
 def _elements(op: Any) -> list[Type]:
     """Element types of the results: what the function works on."""
-    return [element_of(type_) for type_ in result_types(op.regions[0])] if op.regions and op.regions[0].blocks else [
-        element_of(value) for value in _inputs(op)]
+    return (
+        [element_of(type_) for type_ in result_types(op.regions[0])]
+        if op.regions and op.regions[0].blocks
+        else [element_of(value) for value in _inputs(op)]
+    )
 
 
 @STABLEHLO.op("reduce")
@@ -210,8 +213,12 @@ class ReduceWindow:
         pads = padding_of(op, rank)
         if any(len(given) != rank or min(given, default=1) < 1 for given in numbers) or len(pads) != rank:
             raise shape_error(op, f"windows, strides, dilations and padding must be positive, one for each of {rank} dimensions")
-        out = tuple(windows(shape[i], pads[i], op.base_dilations[i], op.window_dimensions[i], op.window_dilations[i], op.window_strides[i])
-                    for i in range(rank))
+        out = tuple(
+            windows(
+                shape[i], pads[i], op.base_dilations[i], op.window_dimensions[i], op.window_dilations[i], op.window_strides[i]
+            )
+            for i in range(rank)
+        )
         return [TensorType(out, element) for element in _elements(op)]
 
 
@@ -264,7 +271,10 @@ class SelectAndScatter:
         """(C2) source has as many elements in each dimension as there are windows"""
         shape = shape_of(op.operands[0])
         rank, pads = len(shape), padding_of(op, len(shape))
-        if any(len(given) != rank or min(given, default=1) < 1 for given in (op.window_dimensions, op.window_strides)) or len(pads) != rank:
+        if (
+            any(len(given) != rank or min(given, default=1) < 1 for given in (op.window_dimensions, op.window_strides))
+            or len(pads) != rank
+        ):
             return True  # (C4) to (C8)
         wanted = tuple(windows(shape[i], pads[i], 1, op.window_dimensions[i], 1, op.window_strides[i]) for i in range(rank))
         return compatible(shape_of(op.operands[1]), wanted) or f"{shape_of(op.operands[1])}, not {wanted}"
@@ -320,7 +330,8 @@ class Sort:
     def c2(op: Any) -> bool:
         """(C2) inputs and results have the same types"""
         return len(op.inputs) == len(op.results) and all(
-            same_type(a, b) is True for a, b in zip(op.inputs, op.results, strict=False))
+            same_type(a, b) is True for a, b in zip(op.inputs, op.results, strict=False)
+        )
 
     @constraint
     def c3(op: Any) -> bool | str:

@@ -3,4 +3,15 @@
 from . import collective, contraction, control, elementwise, indexing, movement, numeric, random, reduction
 from .table import KERNELS
 
-__all__ = ["KERNELS", "collective", "contraction", "control", "elementwise", "indexing", "movement", "numeric", "random", "reduction"]
+__all__ = [
+    "KERNELS",
+    "collective",
+    "contraction",
+    "control",
+    "elementwise",
+    "indexing",
+    "movement",
+    "numeric",
+    "random",
+    "reduction",
+]

@@ -28,7 +28,8 @@ def _gathered(op: Any, value: Any, groups: list[list[ProcessId]]) -> tuple[list[
     if set(flat) != everyone:
         raise RunError(
             f"{op.name} at {op.origin!r}: its groups {groups} are not those of {grid.num_replicas} replicas of {grid.num_partitions} partitions",
-            hint="run_parallel(..., num_replicas=, num_partitions=) says how many processes there are")
+            hint="run_parallel(..., num_replicas=, num_partitions=) says how many processes there are",
+        )
     group = _find(groups, process.id)
     if group is None:
         raise RunError(f"{op.name} at {op.origin!r}: process {process.id} is in no group")

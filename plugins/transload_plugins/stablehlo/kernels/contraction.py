@@ -39,7 +39,9 @@ def _rounded(out: Array, dtype: np.dtype) -> Array:
     return out != 0 if dtype == np.bool_ else fit(out, dtype)
 
 
-def contract(lhs: Array, rhs: Array, batch: tuple[Sequence[int], Sequence[int]], over: tuple[Sequence[int], Sequence[int]]) -> Array:
+def contract(
+    lhs: Array, rhs: Array, batch: tuple[Sequence[int], Sequence[int]], over: tuple[Sequence[int], Sequence[int]]
+) -> Array:
     """dot_general of two arrays of one dtype."""
     rest = [[d for d in range(x.ndim) if d not in batch[i] and d not in over[i]] for i, x in enumerate((lhs, rhs))]
     a = np.transpose(lhs, [*batch[0], *rest[0], *over[0]])
@@ -55,8 +57,11 @@ def contract(lhs: Array, rhs: Array, batch: tuple[Sequence[int], Sequence[int]],
 def dot_general(op: Any, lhs: Array, rhs: Array) -> Array:
     d, dtype = op.dot_dimension_numbers, _result_dtype(op)
     out = contract(
-        _exact(lhs, dtype), _exact(rhs, dtype), (d.lhs_batching_dimensions, d.rhs_batching_dimensions),
-        (d.lhs_contracting_dimensions, d.rhs_contracting_dimensions))
+        _exact(lhs, dtype),
+        _exact(rhs, dtype),
+        (d.lhs_batching_dimensions, d.rhs_batching_dimensions),
+        (d.lhs_contracting_dimensions, d.rhs_contracting_dimensions),
+    )
     return _rounded(out, dtype)
 
 
@@ -82,9 +87,15 @@ def _convolve(lhs: Array, rhs: Array, op: Any, spatial: Sequence[int]) -> Array:
         return out
     kernel_shape = rhs.shape[:-2]
     for place in np.ndindex(*kernel_shape):
-        window = lhs[(slice(None), *(
-            slice(at * dilation, at * dilation + (count - 1) * stride + 1, stride)
-            for at, dilation, count, stride in zip(place, op.rhs_dilation, spatial, op.window_strides, strict=True)))]
+        window = lhs[
+            (
+                slice(None),
+                *(
+                    slice(at * dilation, at * dilation + (count - 1) * stride + 1, stride)
+                    for at, dilation, count, stride in zip(place, op.rhs_dilation, spatial, op.window_strides, strict=True)
+                ),
+            )
+        ]
         out += window @ rhs[place]
     return out
 
@@ -92,12 +103,18 @@ def _convolve(lhs: Array, rhs: Array, op: Any, spatial: Sequence[int]) -> Array:
 def _convolution(op: Any, lhs: Array, rhs: Array, padding: Sequence[Sequence[int]]) -> Array:
     d, dtype = op.dimension_numbers, _result_dtype(op)
     x = np.transpose(_exact(lhs, dtype), [d.input_batch_dimension, *d.input_spatial_dimensions, d.input_feature_dimension])
-    w = np.transpose(_exact(rhs, dtype), [
-        *d.kernel_spatial_dimensions, d.kernel_input_feature_dimension, d.kernel_output_feature_dimension])
+    w = np.transpose(
+        _exact(rhs, dtype), [*d.kernel_spatial_dimensions, d.kernel_input_feature_dimension, d.kernel_output_feature_dimension]
+    )
     # Reversal swaps a window's elements, which meets the same products as a reversed kernel.
-    w = np.flip(w, [axis for axis, flag in enumerate(op.window_reversal) if flag])
-    x = padded(x, np.zeros((), x.dtype), [0, *(low for low, _ in padding), 0], [0, *(high for _, high in padding), 0],
-               [0, *(dilation - 1 for dilation in op.lhs_dilation), 0])
+    w = np.flip(w, tuple(axis for axis, flag in enumerate(op.window_reversal) if flag))
+    x = padded(
+        x,
+        np.zeros((), x.dtype),
+        [0, *(low for low, _ in padding), 0],
+        [0, *(high for _, high in padding), 0],
+        [0, *(dilation - 1 for dilation in op.lhs_dilation), 0],
+    )
     spatial = []
     for size, window, dilation, stride in zip(x.shape[1:-1], w.shape[:-2], op.rhs_dilation, op.window_strides, strict=True):
         reach = (window - 1) * dilation + 1 if window else 0

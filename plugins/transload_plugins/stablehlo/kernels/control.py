@@ -74,7 +74,8 @@ def composite(op: Any, *inputs: Array) -> tuple[Array, ...]:
 def custom_call(op: Any, *inputs: Array) -> Array:
     raise RunError(
         f"{op.name} at {op.origin!r}: nothing here computes {op.call_target_name!r}",
-        hint="it is known to the implementation that the program was made for; a plugin can rewrite it before the program runs")
+        hint="it is known to the implementation that the program was made for; a plugin can rewrite it before the program runs",
+    )
 
 
 # --- processes
@@ -95,8 +96,10 @@ def _payload(op: Any, arrays: Any, what: str) -> tuple[Array, ...]:
     results = op.results[:-1]
     if len(arrays) != len(results):
         raise RunError(f"{op.name} at {op.origin!r}: {what} gives {len(arrays)} tensors, not {len(results)}")
-    out = [check_shape(op, np.asarray(array, dtype_of(result.type.element)), index)
-           for index, (array, result) in enumerate(zip(arrays, results, strict=True))]
+    out = [
+        check_shape(op, np.asarray(array, dtype_of(result.type.element)), index)
+        for index, (array, result) in enumerate(zip(arrays, results, strict=True))
+    ]
     return (*out, TOKEN)
 
 

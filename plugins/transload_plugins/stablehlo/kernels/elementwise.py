@@ -345,7 +345,13 @@ for _name in ("shift_left", "shift_right_arithmetic", "shift_right_logical"):
 # --- comparison, selection, conversion
 
 _COMPARE: dict[str, Function] = {
-    "EQ": np.equal, "NE": np.not_equal, "GE": np.greater_equal, "GT": np.greater, "LE": np.less_equal, "LT": np.less}
+    "EQ": np.equal,
+    "NE": np.not_equal,
+    "GE": np.greater_equal,
+    "GT": np.greater,
+    "LE": np.less_equal,
+    "LT": np.less,
+}
 
 
 def _total_order(x: Array) -> Array:

@@ -19,8 +19,15 @@ def _index_vectors(indices: Array, index_vector_dim: int) -> Array:
 
 
 def _window_index(
-    rank: int, shape: tuple[int, ...], window_dims: tuple[int, ...], gone: tuple[int, ...], starts: Array, map_: tuple[int, ...],
-    batching: tuple[int, ...], index_batching: tuple[int, ...], index_vector_dim: int,
+    rank: int,
+    shape: tuple[int, ...],
+    window_dims: tuple[int, ...],
+    gone: tuple[int, ...],
+    starts: Array,
+    map_: tuple[int, ...],
+    batching: tuple[int, ...],
+    index_batching: tuple[int, ...],
+    index_vector_dim: int,
 ) -> list[Array]:
     """For each dimension of the operand, the index there of every element of the result (or update), as broadcastable arrays.
 
@@ -60,8 +67,16 @@ def _gather(op: Any, operand: Array, indices: Array, sizes: tuple[int, ...]) -> 
     total = vectors.ndim - 1 + len(d.offset_dims)
     shape = tuple(next(offsets) if i in d.offset_dims else next(batch) for i in range(total))
     index = _window_index(
-        operand.ndim, shape, d.offset_dims, gone, starts, d.start_index_map, d.operand_batching_dims,
-        d.start_indices_batching_dims, d.index_vector_dim)
+        operand.ndim,
+        shape,
+        d.offset_dims,
+        gone,
+        starts,
+        d.start_index_map,
+        d.operand_batching_dims,
+        d.start_indices_batching_dims,
+        d.index_vector_dim,
+    )
     return operand[tuple(np.broadcast_to(part, shape) for part in index)] if index else np.broadcast_to(operand, shape)
 
 
@@ -88,13 +103,21 @@ def torch_index_select(op: Any, operand: Array, index: Array) -> Array:
 @kernel("scatter", quantized="native")
 def scatter(op: Any, *arrays: Array, run: Any) -> tuple[Array, ...]:
     n = len(arrays) // 2
-    inputs, indices, updates = arrays[:n], arrays[n], arrays[n + 1:]
+    inputs, indices, updates = arrays[:n], arrays[n], arrays[n + 1 :]
     d = op.scatter_dimension_numbers
     starts = _index_vectors(indices, d.index_vector_dim)
     shape, sizes = np.shape(updates[0]), np.shape(inputs[0])
     index = _window_index(
-        len(sizes), shape, d.update_window_dims, d.inserted_window_dims + d.input_batching_dims, starts,
-        d.scatter_dims_to_operand_dims, d.input_batching_dims, d.scatter_indices_batching_dims, d.index_vector_dim)
+        len(sizes),
+        shape,
+        d.update_window_dims,
+        d.inserted_window_dims + d.input_batching_dims,
+        starts,
+        d.scatter_dims_to_operand_dims,
+        d.input_batching_dims,
+        d.scatter_indices_batching_dims,
+        d.index_vector_dim,
+    )
     inside = np.ones(shape, bool)
     target = np.zeros(shape, np.int64)
     for part, size in zip(index, sizes, strict=True):
@@ -102,5 +125,7 @@ def scatter(op: Any, *arrays: Array, run: Any) -> tuple[Array, ...]:
         target = target * size + part
     target = np.where(inside, target, -1).reshape(-1)
     flat = [np.array(array).reshape(-1) for array in inputs]
-    results = scatter_rounds(flat, target, [np.asarray(update).reshape(-1) for update in updates], Lanes(op.update_computation, run))
+    results = scatter_rounds(
+        flat, target, [np.asarray(update).reshape(-1) for update in updates], Lanes(op.update_computation, run)
+    )
     return tuple(result.reshape(sizes) for result in results)

@@ -48,8 +48,9 @@ class Lanes:
         self.whole = _is_elementwise(region)
 
     def __call__(self, *arrays: Array) -> list[Array]:
-        converted = [convert_to(array, dtype) if dtype is not None else array
-                     for array, dtype in zip(arrays, self.dtypes, strict=True)]
+        converted = [
+            convert_to(array, dtype) if dtype is not None else array for array, dtype in zip(arrays, self.dtypes, strict=True)
+        ]
         shape = np.broadcast_shapes(*(np.shape(array) for array in converted))
         if self.whole or shape == ():
             return [np.broadcast_to(out, shape) for out in self.run(self.region, *converted)]

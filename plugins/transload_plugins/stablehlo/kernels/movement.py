@@ -35,8 +35,11 @@ def _iota(op: Any, shape: Sequence[int]) -> Array:
     dtype = dtype_of(expressed)
     d = op.iota_dimension
     numbers = np.arange(shape[d])
-    numbers = numbers.astype(np.float32).astype(dtype) if wide(np.zeros(0, dtype)).dtype.kind == "f" and dtype.itemsize < 4 else (
-        numbers.astype(dtype))
+    numbers = (
+        numbers.astype(np.float32).astype(dtype)
+        if wide(np.zeros(0, dtype)).dtype.kind == "f" and dtype.itemsize < 4
+        else (numbers.astype(dtype))
+    )
     column = numbers.reshape([-1 if i == d else 1 for i in range(len(shape))])
     out = np.broadcast_to(column, tuple(shape))
     return quantize(out, element) if isinstance(element, QuantType) else out
@@ -56,7 +59,9 @@ def dynamic_iota(op: Any, sizes: Array) -> Array:
 def reshape(op: Any, x: Array) -> Array:
     shape = [-1 if size is None else size for size in op.result.type.shape]
     if shape.count(-1) > 1:
-        raise RunError(f"{op.name} at {op.origin!r}: more than one size of {op.result.type} is unknown", hint="dynamic_reshape says which")
+        raise RunError(
+            f"{op.name} at {op.origin!r}: more than one size of {op.result.type} is unknown", hint="dynamic_reshape says which"
+        )
     return np.reshape(x, shape)
 
 

@@ -62,7 +62,7 @@ def _threefry_bits(state: Array, shape: tuple[int, ...], width: int) -> tuple[Ar
     if width == 32 and shape:
         even = next((d for d, size in enumerate(shape) if size % 2 == 0), None)
         split = even if even is not None else int(np.argmax(shape))
-        half = (*shape[:split], (shape[split] + 1) // 2, 1, *shape[split + 1:])
+        half = (*shape[:split], (shape[split] + 1) // 2, 1, *shape[split + 1 :])
     elif width == 32:
         split, half = 0, (1,)
     else:
@@ -75,7 +75,7 @@ def _threefry_bits(state: Array, shape: tuple[int, ...], width: int) -> tuple[Ar
         return _join(first, second), after
     if not shape:
         return first.reshape(()), after
-    both = np.concatenate([first, second], split + 1).reshape(*shape[:split], -1, *shape[split + 1:])
+    both = np.concatenate([first, second], split + 1).reshape(*shape[:split], -1, *shape[split + 1 :])
     return np.take(both, np.arange(shape[split]), split), after
 
 
@@ -107,7 +107,9 @@ def rng_bit_generator(op: Any, state: Array) -> tuple[Array, Array]:
     width = 64 if dtype.itemsize == 8 else 32  # of narrower elements, the low bits of 32
     state = np.asarray(state, np.uint64)
     if len(state) not in (2, 3):
-        raise RunError(f"{op.name} at {op.origin!r}: a state of {len(state)} numbers", hint="it has 2 for THREE_FRY, 2 or 3 for PHILOX")
+        raise RunError(
+            f"{op.name} at {op.origin!r}: a state of {len(state)} numbers", hint="it has 2 for THREE_FRY, 2 or 3 for PHILOX"
+        )
     philox_wanted = op.rng_algorithm == "PHILOX" or (op.rng_algorithm == "DEFAULT" and len(state) == 3)
     with np.errstate(over="ignore"):
         bits, after = (_philox_bits if philox_wanted else _threefry_bits)(state, tuple(type_.shape), width)

@@ -26,17 +26,22 @@ def reduce(op: Any, *arrays: Array, run: Any) -> tuple[Array, ...]:
     return tuple(Lanes(op.body, run).reduce(inits, flat))
 
 
-def _window_places(window: Sequence[int], dilations: Sequence[int], strides: Sequence[int], counts: Sequence[int]) -> Iterator[tuple[slice, ...]]:
+def _window_places(
+    window: Sequence[int], dilations: Sequence[int], strides: Sequence[int], counts: Sequence[int]
+) -> Iterator[tuple[slice, ...]]:
     """For each place in a window, the elements there of all windows."""
     for place in np.ndindex(*window):
         yield tuple(
             slice(at * dilation, at * dilation + (count - 1) * stride + 1 if count else at * dilation, stride)
-            for at, dilation, stride, count in zip(place, dilations, strides, counts, strict=True))
+            for at, dilation, stride, count in zip(place, dilations, strides, counts, strict=True)
+        )
 
 
 def _counts(shape: Sequence[int], window: Sequence[int], dilations: Sequence[int], strides: Sequence[int]) -> list[int]:
-    return [0 if size <= 0 or (length - 1) * dilation + 1 > size else (size - (length - 1) * dilation - 1) // stride + 1
-            for size, length, dilation, stride in zip(shape, window, dilations, strides, strict=True)]
+    return [
+        0 if size <= 0 or (length - 1) * dilation + 1 > size else (size - (length - 1) * dilation - 1) // stride + 1
+        for size, length, dilation, stride in zip(shape, window, dilations, strides, strict=True)
+    ]
 
 
 @kernel("reduce_window", quantized="native")

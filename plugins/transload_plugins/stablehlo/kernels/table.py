@@ -17,13 +17,31 @@ from transload.ir.constants import dtype_of
 from transload.ir.types import QuantType, TensorType, Type
 from transload.plugin import KernelTable
 
-__all__ = ["KERNELS", "Array", "convert_bits", "dequantize", "exact_dtype", "fit", "is_float_dtype", "is_int_dtype", "is_unsigned", "kernel", "quantize", "wide", "wide_dtype"]
+__all__ = [
+    "KERNELS",
+    "Array",
+    "convert_bits",
+    "dequantize",
+    "exact_dtype",
+    "fit",
+    "is_float_dtype",
+    "is_int_dtype",
+    "is_unsigned",
+    "kernel",
+    "quantize",
+    "wide",
+    "wide_dtype",
+]
 
 Array = Any
 KERNELS = KernelTable()
 
-_NARROW_INTS = {np.dtype(ml_dtypes.int2): (2, np.int8), np.dtype(ml_dtypes.int4): (4, np.int8),
-                np.dtype(ml_dtypes.uint2): (2, np.uint8), np.dtype(ml_dtypes.uint4): (4, np.uint8)}
+_NARROW_INTS = {
+    np.dtype(ml_dtypes.int2): (2, np.int8),
+    np.dtype(ml_dtypes.int4): (4, np.int8),
+    np.dtype(ml_dtypes.uint2): (2, np.uint8),
+    np.dtype(ml_dtypes.uint4): (4, np.uint8),
+}
 
 
 def is_int_dtype(dtype: Any) -> bool:
@@ -160,15 +178,22 @@ def kernel(*names: str, quantized: str = "reals") -> Callable[[Callable[..., Any
             types = [kind for kind in kinds if isinstance(kind, QuantType)]
             if not types or (quantized == "moves" and all(_alike(type_, types[0]) for type_ in types)):
                 return function(op, *arrays, **more)
-            before, after = kinds[: len(op.operands)], kinds[len(op.operands):]
-            reals = [dequantize(array, kind) if isinstance(kind, QuantType) else array for array, kind in zip(arrays, before, strict=True)]
+            before, after = kinds[: len(op.operands)], kinds[len(op.operands) :]
+            reals = [
+                dequantize(array, kind) if isinstance(kind, QuantType) else array
+                for array, kind in zip(arrays, before, strict=True)
+            ]
             computed = function(op, *reals, **more)
             outputs = computed if isinstance(computed, tuple | list) else (computed,)
-            stored = tuple(quantize(array, kind) if isinstance(kind, QuantType) else array
-                           for array, kind in zip(outputs, after, strict=True))
+            stored = tuple(
+                quantize(array, kind) if isinstance(kind, QuantType) else array
+                for array, kind in zip(outputs, after, strict=True)
+            )
             return stored if isinstance(computed, tuple | list) else stored[0]
 
-        return KERNELS(*(f"stablehlo.{name}" for name in names), quantized="native")(function if quantized == "native" else called)
+        return KERNELS(*(f"stablehlo.{name}" for name in names), quantized="native")(
+            function if quantized == "native" else called
+        )
 
     return add
 

@@ -1,0 +1,163 @@
+"""Reading StableHLO in all its forms, and refusing what is none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import transload
+from transload.ir import Module
+from transload.text import print_module
+
+PRETTY = """
+func.func @main(%arg0: tensor<2x3xf32>) -> tensor<3x2xf32> {
+  %0 = stablehlo.constant dense<[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]> : tensor<2x3xf32>
+  %1 = stablehlo.add %arg0, %0 : tensor<2x3xf32>
+  %2 = stablehlo.transpose %1, dims = [1, 0] : (tensor<2x3xf32>) -> tensor<3x2xf32>
+  return %2 : tensor<3x2xf32>
+}
+"""
+X = np.arange(6, dtype=np.float32).reshape(2, 3)
+WITH_RESULTS = ("derived_ad01_autoencoder_f32", "derived_mini_xception_fer2013_f32", "derived_resnet8_cifar10_f32")
+
+
+def _first(outputs: dict[str, np.ndarray]) -> np.ndarray:
+    return next(iter(outputs.values()))
+
+
+def _run(module: Module, x: np.ndarray, engine: str = "reference") -> np.ndarray:
+    return _first(transload.run(module, {transload.ir.input_names(module.main)[0]: x}, engine=engine))
+
+
+def test_pretty_and_generic_text_are_the_same_program(tmp_path: Path) -> None:
+    pytest.importorskip("jaxlib")
+    module = transload.load(text=PRETTY, format="stablehlo")
+    again = transload.load(text=print_module(module), format="stablehlo")
+    path = tmp_path / "pretty.mlir"
+    path.write_text(PRETTY)
+    from_file = transload.load(path)
+    assert from_file.source_format == "stablehlo"
+    for one in (module, again, from_file):
+        np.testing.assert_array_equal(_run(one, X), (X + X + 1).T)
+
+
+def test_generic_text_needs_no_bindings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    from transload_converters.stablehlo import bindings
+
+    generic = print_module(transload.load(text=PRETTY, format="stablehlo")) if bindings.available() is None else None
+    if generic is None:
+        pytest.skip("jaxlib makes the generic text")
+    monkeypatch.setattr(bindings, "available", lambda: "jaxlib is not installed")
+    monkeypatch.setattr(bindings, "_modules", lambda: pytest.fail("the bindings were asked"))
+    np.testing.assert_array_equal(_run(transload.load(text=generic, format="stablehlo"), X), (X + X + 1).T)
+
+
+@pytest.mark.parametrize("version", ["0.9.0", "1.0.0", None])
+def test_portable_artifacts(version: str | None, tmp_path: Path) -> None:
+    pytest.importorskip("jaxlib")
+    from transload_converters.stablehlo import bindings
+
+    data = bindings.portable_artifact(PRETTY, "test", version)
+    path = tmp_path / "model.mlirbc"
+    path.write_bytes(data)
+    np.testing.assert_array_equal(_run(transload.load(path), X), (X + X + 1).T)
+    # A JAX export has the artifact inside, behind its length.
+    np.testing.assert_array_equal(
+        _run(
+            transload.load(text=b"\x10\0\0\0export" + len(data).to_bytes(4, "little") + data + b"\0" * 7, format="stablehlo"), X
+        ),
+        (X + X + 1).T,
+    )
+
+
+def test_constants_that_numpy_cannot_read(tmp_path: Path) -> None:
+    pytest.importorskip("jaxlib")
+    numbers = ", ".join(str(i % 8) for i in range(100))
+    text = (
+        f"func.func @main() -> (tensor<100xi4>, tensor<100xbf16>, tensor<100xi1>) {{\n"
+        f"%0 = stablehlo.constant dense<[{numbers}]> : tensor<100xi4>\n"
+        f"%1 = stablehlo.constant dense<[{', '.join(f'{i}.5' for i in range(100))}]> : tensor<100xbf16>\n"
+        f"%2 = stablehlo.constant dense<[{', '.join('true' if i % 3 else 'false' for i in range(100))}]> : tensor<100xi1>\n"
+        f"return %0, %1, %2 : tensor<100xi4>, tensor<100xbf16>, tensor<100xi1>\n}}"
+    ).replace("8", "7")
+    a, b, c = transload.run(transload.load(text=text, format="stablehlo"), {}).values()
+    assert b.astype(np.float32)[3] == 3.5
+    assert c.tolist()[:4] == [False, True, True, False]
+    assert a.astype(np.int8).tolist()[:4] == [0, 1, 2, 3]
+
+
+@pytest.mark.models
+@pytest.mark.parametrize("engine", ["reference", "xla"])
+@pytest.mark.parametrize("name", WITH_RESULTS)
+def test_models_reproduce_their_results(models: Path, name: str, engine: str) -> None:
+    pytest.importorskip("jaxlib")
+    folder = models / "stablehlo" / name
+    if not folder.is_dir():
+        pytest.skip(f"no {folder}")
+    stated = np.load(folder / "io.npz")
+    for path in sorted(folder.glob("model.mlir*")):
+        np.testing.assert_allclose(_run(transload.load(path), stated["x"], engine), stated["y"], rtol=2e-5, atol=2e-5)
+
+
+@pytest.mark.models
+def test_structure_without_weights_loads_and_says_why_it_cannot_run(models: Path) -> None:
+    pytest.importorskip("jaxlib")
+    path = models / "stablehlo" / "structure_jax_resnet50_weights_elided" / "jax_resnet_50.mlir"
+    if not path.is_file():
+        pytest.skip(f"no {path}")
+    module = transload.load(path)
+    with pytest.raises(transload.TransloadError, match="left out"):
+        _run(module, np.zeros((1, 3, 224, 224), np.float32))
+
+
+@pytest.mark.models
+def test_other_dialects_are_refused_with_their_name(models: Path) -> None:
+    pytest.importorskip("jaxlib")
+    path = models / "stablehlo" / "iree_mnist_trained" / "mnist.mlir"
+    if not path.is_file():
+        pytest.skip(f"no {path}")
+    with pytest.raises(transload.TransloadError, match=r"util\.global"):
+        transload.load(path)
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"ML\xefR", b"ML\xefR\x01StableHLO_v9.9.9", b"nonsense", b"\0\1\2\3", b"module {", b'"builtin.module"() ({']
+)
+def test_damaged_input_is_an_error(data: bytes) -> None:
+    pytest.importorskip("jaxlib")
+    with pytest.raises(transload.TransloadError):
+        transload.load(text=data, format="stablehlo")
+
+
+def test_mutated_files_give_errors_or_modules() -> None:
+    pytest.importorskip("jaxlib")
+    from transload_converters.stablehlo import bindings
+
+    rng = np.random.default_rng(0)
+    artifact = bindings.portable_artifact(PRETTY, "test", "1.0.0")
+    for seed in range(60):
+        data = bytearray(artifact if seed % 2 else PRETTY.encode())
+        if seed % 3 == 0:
+            del data[int(rng.integers(1, len(data))) :]
+        for _ in range(int(rng.integers(1, 4))):
+            data[int(rng.integers(0, len(data)))] = int(rng.integers(0, 256))
+        try:
+            module = transload.load(text=bytes(data), format="stablehlo")
+        except transload.TransloadError:
+            continue
+        assert module.functions
+
+
+def test_xla_refuses_what_it_cannot_run() -> None:
+    pytest.importorskip("jaxlib")
+    text = """func.func @main(%arg0: tensor<2x!quant.uniform<i8:f32, 0.5>>) -> tensor<2xf32> {
+  %0 = stablehlo.uniform_dequantize %arg0 : (tensor<2x!quant.uniform<i8:f32, 0.5>>) -> tensor<2xf32>
+  return %0 : tensor<2xf32>
+}"""
+    module = transload.load(text=text, format="stablehlo")
+    given = {"arg0": np.array([2, -4], np.int8)}
+    np.testing.assert_array_equal(_first(transload.run(module, given)), [1.0, -2.0])
+    with pytest.raises(transload.TransloadError, match="quant"):
+        transload.run(module, given, engine="xla")
