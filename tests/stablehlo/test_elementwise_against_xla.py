@@ -8,6 +8,7 @@ import pytest
 from xla_oracle import COMPLEX, FLOATS, INTS, SIGNED, Batch, numbers, tensor_type
 
 pytest.importorskip("jaxlib", reason="jaxlib is the oracle")
+pytestmark = pytest.mark.slow
 
 SHAPES = ((), (7,), (3, 4), (2, 1, 3, 2), (0, 3))
 # Domains where they are not all numbers.

@@ -10,6 +10,7 @@ import pytest
 from xla_oracle import COMPLEX, FLOATS, SIGNED, Batch, numbers, tensor_type
 
 pytest.importorskip("jaxlib", reason="jaxlib is the oracle")
+pytestmark = pytest.mark.slow
 
 TYPES = ("i1", "i4", "i8", "ui8", "i16", "i32", "ui32", "i64", "f8E4M3FN", "bf16", "f16", "f32", "f64", *COMPLEX)
 

@@ -67,9 +67,9 @@ def read(source: Source, inputs: Mapping[str, TensorType]) -> Module:
 
 
 def _module_of(data: bytes, name: str) -> Module:
-    if not data.startswith(bindings.BYTECODE):
-        if _is_generic(data) or (bindings.available() is not None and not _pretty.search(data)):
-            return parse_module(data, name=name)
+    ours = _is_generic(data) or (bindings.available() is not None and not _pretty.search(data))
+    if ours and not data.startswith(bindings.BYTECODE):
+        return parse_module(data, name=name)
     text, constants = bindings.generic_text(data, name)
     module = parse_module(text, name=name)
     _fill(module, constants, name)

@@ -27,7 +27,8 @@ def _gathered(op: Any, value: Any, groups: list[list[ProcessId]]) -> tuple[list[
     everyone = {(r, p) for r in range(grid.num_replicas) for p in range(grid.num_partitions)}
     if set(flat) != everyone:
         raise RunError(
-            f"{op.name} at {op.origin!r}: its groups {groups} are not those of {grid.num_replicas} replicas of {grid.num_partitions} partitions",
+            f"{op.name} at {op.origin!r}: its groups {groups} are not those of "
+            f"{grid.num_replicas} replicas of {grid.num_partitions} partitions",
             hint="run_parallel(..., num_replicas=, num_partitions=) says how many processes there are",
         )
     group = _find(groups, process.id)

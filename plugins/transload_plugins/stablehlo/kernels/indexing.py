@@ -123,9 +123,9 @@ def scatter(op: Any, *arrays: Array, run: Any) -> tuple[Array, ...]:
     for part, size in zip(index, sizes, strict=True):
         inside &= (part >= 0) & (part < size)
         target = target * size + part
-    target = np.where(inside, target, -1).reshape(-1)
+    places = np.where(inside, target, -1).reshape(-1)
     flat = [np.array(array).reshape(-1) for array in inputs]
     results = scatter_rounds(
-        flat, target, [np.asarray(update).reshape(-1) for update in updates], Lanes(op.update_computation, run)
+        flat, places, [np.asarray(update).reshape(-1) for update in updates], Lanes(op.update_computation, run)
     )
     return tuple(result.reshape(sizes) for result in results)
