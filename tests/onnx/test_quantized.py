@@ -266,6 +266,16 @@ def test_fused_operators_of_com_microsoft(compare: Callable[..., Any], operator:
     compare(operator, {"x": real(1, 3, 4, 5)}, ("y",), constants, rtol=1e-3, atol=1e-4)
 
 
+@pytest.mark.parametrize("transposed", [{"transBatchA": 1}, {"transBatchA": 1, "transA": 1}, {"transBatchB": 1, "transB": 1}])
+def test_batches_that_are_transposed(compare: Callable[..., Any], transposed: dict[str, int]) -> None:
+    inputs = {"x": real(2, 3, 4, 5), "z": real(2, 3, 5, 6)}
+    if "transBatchA" in transposed:
+        inputs["x"] = real(5, 2, 3, 4) if "transA" in transposed else real(4, 2, 3, 5)
+    else:
+        inputs["z"] = real(6, 2, 3, 5)
+    compare(node("FusedMatMul", ["x", "z"], ["y"], **transposed, **MS), inputs)
+
+
 def test_skip_layer_normalization(compare: Callable[..., Any]) -> None:
     skip = node("SkipLayerNormalization", ["x", "z", "g", "b"], ["y", "", "", "s"], epsilon=1e-5, **MS)
     compare(skip, {"x": real(1, 3, 8), "z": real(1, 3, 8)}, ("y", "s"), {"g": real(8), "b": real(8)})

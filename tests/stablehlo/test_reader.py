@@ -72,6 +72,21 @@ def test_portable_artifacts(version: str | None, tmp_path: Path) -> None:
     )
 
 
+def test_written_artifacts_are_read_again(tmp_path: Path) -> None:
+    pytest.importorskip("jaxlib")
+    from transload_converters.stablehlo.writer import write
+
+    module = transload.load(text=PRETTY, format="stablehlo")
+    path = transload.save(module, tmp_path / "model.mlirbc")
+    np.testing.assert_array_equal(_run(transload.load(path), X), (X + X + 1).T)
+    write(module, tmp_path / "old.mlirbc", "0.9.0")
+    assert b"StableHLO_v0.9.0" in (tmp_path / "old.mlirbc").read_bytes()[:32]
+    np.testing.assert_array_equal(_run(transload.load(tmp_path / "old.mlirbc"), X), (X + X + 1).T)
+    with pytest.raises(transload.TransloadError, match="99"):
+        write(module, tmp_path / "new.mlirbc", "99.0.0")
+    assert not (tmp_path / "new.mlirbc").exists()
+
+
 def test_constants_that_numpy_cannot_read(tmp_path: Path) -> None:
     pytest.importorskip("jaxlib")
     numbers = ", ".join(str(i % 8) for i in range(100))

@@ -53,7 +53,9 @@ def names(module: Module) -> set[str]:
 @pytest.mark.parametrize("scales", [1, 5])
 @pytest.mark.parametrize("batch", [1, 3])
 @pytest.mark.parametrize("padding", ["SAME", "VALID"])
-def test_hybrid_transpose_conv(scales: int, batch: int, padding: str, write: Callable[..., bytes], converted: Callable[..., Module]) -> None:
+def test_hybrid_transpose_conv(
+    scales: int, batch: int, padding: str, write: Callable[..., bytes], converted: Callable[..., Module],
+) -> None:
     """Dynamic range quantization of a decoder: each image is quantized by itself, asymmetrically."""
     size = (6, 8) if padding == "SAME" else (7, 9)
     weights = RNG.integers(-127, 128, (5, 3, 3, 4)).astype(np.int8)
@@ -123,6 +125,75 @@ def test_loop_over_a_list_is_unrolled(steps: int, converted: Callable[..., Modul
     assert "tosa.while_loop" not in names(result)
 
 
+def counted_loop(
+    operator: str, begin: list[str | int], size: Any, options: dict[str, Any], shape_of_part: tuple[int, ...] = (1, 2, 3),
+) -> bytes:
+    """A loop of as many steps as an input says, which adds up slices of a tensor; `begin` names the counter or "fixed"."""
+    model = ModelWriter()
+    i, x, total = (model.add_tensor(name, shape, dtype) for name, shape, dtype in
+                   (("i", (), "int32"), ("x", (5, 4, 3), F), ("total", (2, 3), F)))
+    size_in = model.add_tensor("size", (3,), "int32", np.asarray(size, np.int32))
+    cond, body = model.add_subgraph("cond"), model.add_subgraph("body")
+    graphs = []
+    for graph in (cond, body):
+        state = [graph.add_tensor("a", (), "int32"), graph.add_tensor("b", (5, 4, 3), F), graph.add_tensor("t", (2, 3), F),
+                 graph.add_tensor("s", (3,), "int32")]
+        graph.inputs = state
+        graphs.append(state)
+    flag = cond.add_tensor("flag", (), "bool")
+    cond.add_operator("LESS", [graphs[0][0], cond.add_tensor("n", (), "int32", np.array(4, np.int32))], [flag])
+    cond.outputs = [flag]
+    a, b, t, s = graphs[1]
+    one = body.add_tensor("one", (), "int32", np.array(1, np.int32))
+    following, added = body.add_tensor("a2", (), "int32"), body.add_tensor("t2", (2, 3), F)
+    body.add_operator("ADD", [a, one], [following])
+    places = {"counter": a}
+    entries = [places[entry] if isinstance(entry, str) else body.add_tensor(f"c{k}", (), "int32", np.array(entry, np.int32))
+               for k, entry in enumerate(begin)]
+    packed, part = body.add_tensor("begin", (len(begin),), "int32"), body.add_tensor("part", shape_of_part, F)
+    body.add_operator("PACK", entries, [packed], {"values_count": len(begin), "axis": 0})
+    if operator == "SLICE":
+        body.add_operator("SLICE", [b, packed, s], [part])
+    else:
+        strides = body.add_tensor("strides", (len(begin),), "int32", np.ones(len(begin), np.int32))
+        body.add_operator("STRIDED_SLICE", [b, packed, packed, strides], [part], options)
+    narrow, shape = body.add_tensor("narrow", (2, 3), F), body.add_tensor("shape", (2,), "int32", np.array([-1, 3], np.int32))
+    flat, keep = body.add_tensor("flat", (2, 3), F), body.add_tensor("keep", (1,), "int32", np.array([0], np.int32))
+    body.add_operator("RESHAPE", [part, shape], [flat], {"new_shape": [-1, 3]})
+    body.add_operator("SUM", [flat, keep], [narrow], {"keep_dims": True})
+    body.add_operator("ADD", [t, narrow], [added])
+    body.outputs = [following, b, added, s]
+    out = [model.add_tensor(f"out{k}", shape, dtype) for k, (shape, dtype) in
+           enumerate((((), "int32"), ((5, 4, 3), F), ((2, 3), F), ((3,), "int32")))]
+    model.add_operator("WHILE", [i, x, total, size_in], out, {"cond_subgraph_index": 1, "body_subgraph_index": 2})
+    model.inputs, model.outputs = [i, x, total], [out[2]]
+    return model.finish()
+
+
+@pytest.mark.parametrize(("operator", "begin", "size", "options", "part"), [
+    ("SLICE", ["counter", 1, 0], [1, 2, 3], {}, (1, 2, 3)),
+    ("SLICE", [0, "counter", 0], [5, 1, -1], {}, (5, 1, 3)),
+    ("SLICE", [2, 1, 0], [2, 2, -1], {}, (2, 2, 3)),
+    ("STRIDED_SLICE", ["counter"], [0, 0, 0], {"shrink_axis_mask": 1}, (4, 3)),
+    ("STRIDED_SLICE", [0, "counter"], [0, 0, 0], {"shrink_axis_mask": 2, "begin_mask": 1, "end_mask": 1}, (5, 3)),
+    ("STRIDED_SLICE", ["counter", -1], [0, 0, 0], {"shrink_axis_mask": 3}, (3,)),
+])
+def test_slice_at_a_counter(
+    operator: str, begin: list[str | int], size: list[int], options: dict[str, Any], part: tuple[int, ...],
+    converted: Callable[..., Module],
+) -> None:
+    """A loop that starts where an input says; the slice's size goes through it unchanged, as part of its state."""
+    x = RNG.normal(0, 1, (5, 4, 3)).astype(np.float32)
+    inputs = {"i": np.array(1, np.int32), "x": x, "total": np.zeros((2, 3), np.float32)}
+    result = converted(counted_loop(operator, begin, size, options, part), inputs)
+    assert "tosa.while_loop" in names(result)
+
+
+def test_slice_to_a_counter(load: Callable[..., Module]) -> None:
+    with pytest.raises(ConversionError, match="must be a constant"):
+        legalize(load(counted_loop("SLICE", ["counter", 0, 0], [-1, 4, 3], {})))
+
+
 def test_loop_over_a_list_of_unknown_length(load: Callable[..., Module]) -> None:
     with pytest.raises(ConversionError, match="must be a constant") as error:
         legalize(load(list_loop(3, counted=False).finish()))
@@ -138,8 +209,8 @@ def test_first_value_of_a_variable_that_is_computed(converted: Callable[..., Mod
     x, out = model.add_tensor("x", (2,), F), model.add_tensor("out", (2,), F)
     handle, value = model.add_tensor("handle", (), "resource"), model.add_tensor("value", (2,), F)
     start = model.add_subgraph("start")
-    own, half = start.add_tensor("own", (), "resource"), start.add_tensor("half", (2,), "float16", np.array([1.5, -2], np.float16))
-    full = start.add_tensor("full", (2,), F)
+    own, full = start.add_tensor("own", (), "resource"), start.add_tensor("full", (2,), F)
+    half = start.add_tensor("half", (2,), "float16", np.array([1.5, -2], np.float16))
     start.add_operator("DEQUANTIZE", [half], [full])
     start.add_operator("VAR_HANDLE", [], [own], {"shared_name": "v"})
     start.add_operator("ASSIGN_VARIABLE", [own, full], [])
@@ -182,13 +253,16 @@ def test_softmax_of_masked_int16(scale: float, write: Callable[..., bytes], conv
     x = RNG.integers(-32768, 32768, (40, 7)).astype(np.int16)
     x[:2, :4] = [[0, 0, -32767, 1], [5, 3, -2, -5]]
     x[20:] //= 1000
-    content = write("SOFTMAX", [((40, 7), "int16", None, ([scale], [0], 0))], [((40, 7), "int16", None, ([2.0**-15], [0], 0))], {"beta": 1.0})
+    source, target = ([scale], [0], 0), ([2.0**-15], [0], 0)
+    content = write("SOFTMAX", [((40, 7), "int16", None, source)], [((40, 7), "int16", None, target)], {"beta": 1.0})
     converted(content, {"in0": x})
 
 
 @pytest.mark.parametrize("dtype", ["int8", "int16"])
 @pytest.mark.parametrize("scale", [1e-6, 1e-9, 1e-30])
-def test_result_of_a_tiny_scale_saturates(dtype: str, scale: float, load: Callable[..., Module], write: Callable[..., bytes]) -> None:
+def test_result_of_a_tiny_scale_saturates(
+    dtype: str, scale: float, load: Callable[..., Module], write: Callable[..., bytes],
+) -> None:
     """`x - x` is calibrated to a range of nothing: all but 0 saturates, however large the factor."""
     wide: Quantization = ([0.05], [0], 0)
     content = write(

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .spec import Tensor, cases, each, f32, i16, i32, w, x, y
+from .build import Assembly
+from .spec import Tensor, cases, each, f32, i8, i16, i32, w, x, y
 
 T, N, I, H, P = 4, 2, 3, 5, 4
 ACTIVATIONS = each("TANH", "RELU", "RELU6", "NONE")
@@ -66,6 +67,29 @@ LSTM = [
     *cases("BIDIRECTIONAL_SEQUENCE_LSTM", x(T, N, I), *BOTH, result=f32(), version=3, merge_outputs=True, time_major=True,
            **TANH),
 ]
+
+
+
+def integer_lstm(model: Assembly, value: Tensor, *, time_major: bool, cell_clip: float) -> None:
+    """An LSTM of int8 with an int16 cell: its inner scales are those of intermediate tensors."""
+    main = model.writer
+    steps, output = value.shape[:2], ([0.0071], [4])
+    matrices = [model.add(f"w{gate}", i8(H, I, scale=0.006, low=-127, high=127).const) for gate in range(4)]
+    matrices += [model.add(f"r{gate}", i8(H, H, scale=0.005, low=-127, high=127).const) for gate in range(4)]
+    offsets = [model.add(f"b{gate}", i32(H, scale=0.047 * 0.006, low=-2000, high=2000).const) for gate in range(4)]
+    batch = steps[1] if time_major else steps[0]
+    hidden = main.add_tensor("h", (batch, H), "int8", quantization=output, is_variable=True)
+    cell = model.add("c", i16(batch, H, scale=2.0**-11).state)
+    inner = [main.add_tensor(f"i{gate}", (), "int16", quantization=([2.0**-12], [0])) for gate in range(4)]
+    inner.append(main.add_tensor("i4", (), "int8", quantization=output))
+    main.outputs = [main.add_tensor("out", (*steps, H), "int8", quantization=output)]
+    operands = [model.add("in0", value), *matrices, None, None, None, *offsets, None, None, hidden, cell]
+    options = {**TANH, "time_major": time_major, "cell_clip": cell_clip}
+    main.add_operator("UNIDIRECTIONAL_SEQUENCE_LSTM", operands, main.outputs, options, version=3, intermediates=inner)
+
+
+LSTM += cases("UNIDIRECTIONAL_SEQUENCE_LSTM", each(x(N, T, I), x(1, 6, I)), formats="i8t", note="integer", model=integer_lstm,
+              time_major=each(False, True), cell_clip=each(0.0, 2.0))
 
 LAYER: Operands = (weights(H, I), weights(H, H), bias(H), state(N, H))
 SEQUENCE, BOTH_SEQUENCES = "UNIDIRECTIONAL_SEQUENCE_RNN", "BIDIRECTIONAL_SEQUENCE_RNN"

@@ -14,6 +14,7 @@ _INVERSE_ROOT = "LiteRT takes a fixed-point inverse root, whose last bits differ
 _WIDE_PRODUCT = "products that may leave 32 bits are taken in float; LiteRT rounds after each factor, in 64 bits"
 _QUOTIENT = "LiteRT divides by a fixed-point reciprocal; quotients of half a step are rounded otherwise in float"
 _LAST_BIT = "LiteRT's table is made of float32's erf, whose last bit decides a rounding"
+_POLYNOMIALS = "LiteRT's integer LSTM has sigmoid and tanh as polynomials of int16, TOSA as tables: a few of 2**-15 apart"
 _USUAL_SUM = "judged by LiteRT's usual kernels (see USUAL_KERNELS), which round otherwise than the reference ones"
 STEPS: dict[tuple[str, str], tuple[int, str]] = {
     ("RESIZE_BILINEAR", "i16t"): (1, _AWAY_FROM_ZERO),
@@ -23,6 +24,7 @@ STEPS: dict[tuple[str, str], tuple[int, str]] = {
     ("DIV", "i8t"): (1, _QUOTIENT),
     ("DIV", "u8"): (1, _QUOTIENT),
     ("GELU", "i16t"): (1, _LAST_BIT),
+    ("UNIDIRECTIONAL_SEQUENCE_LSTM", "i8t"): (1, _POLYNOMIALS),
     ("SUM", "i8t"): (1, _USUAL_SUM),
     ("SUM", "i16t"): (1, _USUAL_SUM),
 }

@@ -1,11 +1,11 @@
-"""StableHLO in: text in generic or pretty form, MLIR bytecode, portable artifacts, JAX exports."""
+"""StableHLO in: text in generic or pretty form, MLIR bytecode, portable artifacts, JAX exports; portable artifacts out."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from transload import hookimpl
-from transload.plugin import Reader
+from transload.plugin import Reader, Writer
 
 _HERE = "transload_converters.stablehlo"
 
@@ -22,3 +22,8 @@ def register_readers(register: Any) -> None:
             "StableHLO text, MLIR bytecode, portable artifacts, JAX exports (text in generic form without jaxlib, too).",
         )
     )
+
+
+@hookimpl
+def register_writers(register: Any) -> None:
+    register(Writer("stablehlo", "stablehlo", (".mlirbc",), f"{_HERE}.writer:write", "StableHLO portable artifacts."))

@@ -100,7 +100,8 @@ def _data(constant: bindings.Constant, type_: TensorType) -> TensorData:
     """A constant's data: over the bindings' memory where numpy reads it so, else parsed from its text."""
     if isinstance(constant, str):
         return parse_attribute(constant).data
-    dtype, shape, array = dtype_of(type_.element), tuple(type_.shape or ()), constant()
+    dtype, array = dtype_of(type_.element), constant()
+    shape = tuple(size or 0 for size in type_.shape or ())
     if array.dtype == dtype and array.shape == shape:
         return ArrayData(array)
     return LazyData(lambda: np.asarray(array).astype(dtype).reshape(shape), shape, dtype)

@@ -170,7 +170,8 @@ def run_parallel(
     grid.running = set(places)
     named = {place: function if isinstance(function, str) else function[place] for place in places}
     plans = {name: prepare(module, name) for name in set(named.values())}
-    given = {place: inputs.get(place, inputs) for place in places}  # type: ignore[index]
+    by_place: Any = inputs
+    given = {place: by_place.get(place, by_place) for place in places}
     results: dict[ProcessId, dict[str, np.ndarray]] = {}
 
     def work(place: ProcessId) -> None:

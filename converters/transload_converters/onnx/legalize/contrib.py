@@ -11,6 +11,7 @@ import numpy as np
 
 from transload.errors import Unsupported
 from transload.ir import F32, Op, QuantType, Value
+from transload.ir.build import constant_of
 from transload.rewrite import Rewriter
 
 from .convolution import Window, conv_attributes
@@ -123,12 +124,11 @@ def requantized(rw: Rewriter, value: Value, kind: QuantType) -> Value:
 @TABLE(f"{_MS}.QGemm", stored="native")
 def qgemm(op: Op, rw: Rewriter) -> Value:
     """QGemm: a product of quantized matrices and an i32 bias; without a result scale the result is f32."""
-    if attr(op, "alpha", 1.0) != 1.0:
-        raise Unsupported(f"has alpha {attr(op, 'alpha')}, and can be converted with 1")
     left, right = bool(attr(op, "transA", 0)), bool(attr(op, "transB", 0))
     a, b = _operand(op, rw, 0), _operand(op, rw, 3, axis=0 if right else 1)
     if kind_of(a).per_axis:
         raise Unsupported("its left operand is quantized per axis")
+    b = _times(rw, b, float(attr(op, "alpha", 1.0)))
     bias = bias_of(rw, operand(op, 6), kind_of(a), kind_of(b))
     if bias is not None:
         bias = reshape(rw, bias, (shape_of(b)[0 if right else 1],))
@@ -137,6 +137,18 @@ def qgemm(op: Op, rw: Rewriter) -> Value:
         return rw.emit("top.MatMul", a, b, bias, element=result_type(op, rw, 7, kind_of(a).storage), **attributes)
     real = [None if value is None else rw.emit("top.Cast", value, element=F32) for value in (a, b, bias)]
     return rw.emit("top.MatMul", *real, **attributes)
+
+
+def _times(rw: Rewriter, value: Value, factor: float) -> Value:
+    """A quantized constant times a factor: the same integers, of other scales."""
+    if factor == 1.0:
+        return value
+    dense, kind = constant_of(value), kind_of(value)
+    if dense is None or factor <= 0:
+        raise Unsupported(f"multiplies by alpha {factor}, which must be positive, and 1 where the right operand is not constant")
+    scales = tuple(scale * factor for scale in kind.scales)
+    limits = kind.storage_min, kind.storage_max
+    return rw.constant(dense, element=QuantType(kind.storage, kind.expressed, scales, kind.zero_points, kind.axis, *limits))
 
 
 @TABLE(f"{_MS}.MatMulIntegerToFloat")

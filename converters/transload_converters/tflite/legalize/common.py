@@ -156,7 +156,7 @@ def need_plain(op: Op) -> None:
     """Raise where an operand is quantized: the bits of a stored number say nothing of the real one."""
     for operand in op.operands:
         if isinstance(operand.element, QuantType):
-            raise Unsupported(f"it works on the bits of numbers, which are quantized here: {operand.element}", "dequantize them first")
+            raise Unsupported(f"it works on the bits of numbers, and {operand.element} is quantized", "dequantize them first")
 
 
 def quant_per_tensor(value: Value, what: str) -> QuantType:
@@ -189,7 +189,8 @@ def typed_bias(rw: Rewriter, bias: Value | None, value: Value, weights: Value) -
     array = rw.constant_of(bias)
     if array is None or not isinstance(stored, IntegerType):
         return bias
-    scales = tuple(value.element.scales[0] * scale for scale in weights.element.scales)
+    of_input = value.element.scales[0]
+    scales = tuple([of_input * scale for scale in weights.element.scales])
     element = QuantType(stored, F32, scales, (0,), 0 if len(scales) > 1 else None)
     if element == bias.element:
         return bias

@@ -52,4 +52,5 @@ def bitcast(op: Op, rw: Rewriter) -> Value:
     if isinstance(source, IntegerType) and isinstance(target, IntegerType) and source.width == target.width:
         return emit_like(rw, op, "top.Cast", op.operands[0])
     raise Unsupported(
-        f"it reads the bits of {source} as {target}, and a chip has no arithmetic for that", "compute with the numbers instead of their bits")
+        f"it reads the bits of {source} as {target}, and a chip has no arithmetic for that",
+        "compute with the numbers instead of their bits")

@@ -186,7 +186,7 @@ def _rnn_sequence(op: Op, rw: Rewriter, parts: Sequence[Value], reverse: bool = 
     hidden = static_shape(recurrent, "the recurrent weights", 2)[0]
     both = rw.emit("top.Concat", bias, rw.constant(np.zeros(hidden, np.float32)), axis=0)
     name = _ONNX_ACTIVATIONS[activation]
-    affine = {"activation_alpha": (1.0,), "activation_beta": (0.0,)} if name == "Affine" else {}
+    affine: dict[str, Any] = {"activation_alpha": (1.0,), "activation_beta": (0.0,)} if name == "Affine" else {}
     output, _ = rw.emit(
         "top.RNN", value, _directed(rw, weights), _directed(rw, recurrent), _directed(rw, both), hidden_size=hidden,
         direction="reverse" if reverse else "forward", batch_first=not time_major, activations=[name], **affine)

@@ -16,7 +16,8 @@ __all__ = ["TABLE", "resolve_variables"]
 
 TABLE = RewriteTable()
 
-_STATEFUL = frozenset({"tfl.var_handle", "tfl.read_variable", "tfl.random_uniform", "tfl.random_standard_normal", "tfl.multinomial"})
+_STATEFUL = frozenset(
+    {"tfl.var_handle", "tfl.read_variable", "tfl.random_uniform", "tfl.random_standard_normal", "tfl.multinomial"})
 """Ops whose results do not follow from their operands."""
 
 

@@ -1,6 +1,18 @@
 """The StableHLO dialect: every op of its specification, and those of the dialect that it leaves out."""
 
-from . import collective, contraction, control, elementwise, indexing, movement, numeric, reduction
+from . import binary, collective, contraction, control, elementwise, indexing, movement, numeric, reduction, slicing
 from .base import STABLEHLO
 
-__all__ = ["STABLEHLO", "collective", "contraction", "control", "elementwise", "indexing", "movement", "numeric", "reduction"]
+__all__ = [
+    "STABLEHLO",
+    "binary",
+    "collective",
+    "contraction",
+    "control",
+    "elementwise",
+    "indexing",
+    "movement",
+    "numeric",
+    "reduction",
+    "slicing",
+]

@@ -187,8 +187,9 @@ def reduce_precision(op: Any, x: Array) -> Array:
     """Rounding to even by adding to the bits; exponents beyond the range become infinity or zero."""
     x = np.asarray(x)
     w = wide(x)
-    layout: dict[Any, tuple[Any, int, int]] = {np.dtype(np.float32): (np.uint32, 23, 8), np.dtype(np.float64): (np.uint64, 52, 11)}
-    word, mantissa, exponent = layout[w.dtype]
+    layouts: dict[Any, tuple[Any, int, int]] = {
+        np.dtype(np.float32): (np.uint32, 23, 8), np.dtype(np.float64): (np.uint64, 52, 11)}
+    word, mantissa, exponent = layouts[w.dtype]
     bits = np.ascontiguousarray(w).reshape(-1).view(word)
     one = word(1)
     if op.mantissa_bits < mantissa:

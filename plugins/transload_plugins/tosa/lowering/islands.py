@@ -41,7 +41,7 @@ def tabulate_islands(module: Module) -> None:
         entries = _entries(op, start, ops)
         if entries is not None:
             rw = Rewriter(op)
-            rw.replace(lookup(rw, start, entries, op.result.element))
+            rw.replace(lookup(rw, start, entries, quant(op.result)))  # type: ignore[arg-type]
 
 
 def _island(end: Op) -> tuple[Value, list[Op]] | None:
@@ -69,13 +69,15 @@ def _island(end: Op) -> tuple[Value, list[Op]] | None:
                 return None
             found.add(op)
             pending.extend(op.operands)
-    if start is None or not found or storage_of(start) != I8 or not fits(quant(start), quant(end.result)) or start.shape != end.result.shape:
+    if start is None or not found or storage_of(start) != I8 or not fits(quant(start), quant(end.result)):
+        return None
+    if start.shape != end.result.shape:
         return None
     ops = [op for op in end.parent if op in found]  # type: ignore[union-attr]
     return start, ops
 
 
-def _is_elementwise(op: Op, shape: tuple[int, ...]) -> bool:
+def _is_elementwise(op: Op, shape: tuple[int | None, ...]) -> bool:
     """Whether an op computes each element of one result, of the island's shape, without quantized numbers."""
     declaration = op.declaration
     if declaration is None or "elementwise" not in declaration.traits or len(op.results) != 1 or host().kernel(op.name) is None:
@@ -99,8 +101,8 @@ def _entries(end: Op, start: Value, ops: list[Op]) -> np.ndarray | None:
 
     with np.errstate(all="ignore"):
         for op in ops:
-            kernel, _ = host().kernel(op.name)  # type: ignore[misc]
-            computed = kernel(op, *(array_of(value) for value in op.operands))
+            found: Any = host().kernel(op.name)
+            computed = found[0](op, *(array_of(value) for value in op.operands))
             values[op.result] = np.asarray(computed).astype(dtype_of(op.result.element), copy=False)
         scaled = _ROUNDING[end.round_mode](array_of(end.input) / np.float32(target.scale)) + np.float32(target.zero_point)
     if scaled.shape != stored.shape:
