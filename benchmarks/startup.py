@@ -69,7 +69,8 @@ def main() -> None:
     Console().print(table)
     if arguments.json is not None:
         arguments.json.parent.mkdir(parents=True, exist_ok=True)
-        arguments.json.write_text(json.dumps({name: {"wall_s": wall, "cpu_s": cpu} for name, (wall, cpu) in seconds.items()}, indent=2) + "\n")
+        measured = {name: {"wall_s": wall, "cpu_s": cpu} for name, (wall, cpu) in seconds.items()}
+        arguments.json.write_text(json.dumps(measured, indent=2) + "\n")
 
 
 if __name__ == "__main__":

@@ -103,7 +103,8 @@ def coverage_page() -> str:
         rows = coverage(name, "top")
         done = sum(row["covered"] for row in rows)
         parts.append(f"## `{name}`: {done} of {len(rows)}\n")
-        parts.append(table(["op", "covered", "why not"], [[f"`{row['op']}`", "yes" if row["covered"] else "no", row["why"]] for row in rows]))
+        cells = [[f"`{row['op']}`", "yes" if row["covered"] else "no", row["why"]] for row in rows]
+        parts.append(table(["op", "covered", "why not"], cells))
     return "\n".join(parts)
 
 

@@ -101,7 +101,11 @@ def _show_artifact(artifact: Artifact) -> None:
         ("ops", f"{n_in} in, {n_out} {report['dialect']} ops out ({_most_frequent(report['ops_out'])})"),
         ("constants", bytes_text(report["constant_bytes"])),
         ("time", ", ".join(f"{name} {seconds_text(s)}" for name, s in report["seconds"].items())),
-        *((key, _report_value(value)) for key, value in report.get("target_report", {}).items() if key not in report and _is_summary(value)),
+        *(
+            (key, _report_value(value))
+            for key, value in report.get("target_report", {}).items()
+            if key not in report and _is_summary(value)
+        ),
         ("files", ", ".join(f"{file} ({bytes_text(file.stat().st_size)})" for file in artifact.files)),
     ]
     out.print(table(("", ""), rows))

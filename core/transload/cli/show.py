@@ -13,7 +13,10 @@ from rich.text import Text
 
 from ..errors import Finding, TransloadError
 
-__all__ = ["bytes_text", "console", "error_console", "number", "seconds_text", "short_name", "show_defect", "show_error", "show_usage", "table"]
+__all__ = [
+    "bytes_text", "console", "error_console", "number", "seconds_text", "short_name",
+    "show_defect", "show_error", "show_usage", "table",
+]
 
 
 def console() -> Console:

@@ -79,7 +79,7 @@ def dynamic_quantize_lstm(op: Op, rw: Rewriter) -> list[Value]:
 
 
 def _dequantized(op: Op, rw: Rewriter, index: int, scale: int) -> Value:
-    """A weight `[directions, inputs, gates]`, its scales and zero points a direction or a gate, as `[directions, gates, inputs]`."""
+    """A weight `[directions, inputs, gates]`, scaled per direction or gate, as reals `[directions, gates, inputs]`."""
     stored, scales = (rw.need_constant(need(op, i), "a quantized weight") for i in (index, scale))
     zeros = rw.constant_of(operand(op, scale + 1))
     if stored.ndim != 3:
