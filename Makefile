@@ -12,7 +12,7 @@ JUDGES_NEED := jsonschema semver
 # The test processes share the cores; threads of their own would only fight for them.
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: conformance help venv demo test test-fast lint types docs bench clean
+.PHONY: conformance test-all help venv demo test test-fast lint types docs bench clean
 
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST)
@@ -33,7 +33,11 @@ demo: $(STAMP)
 
 ## make test       lint, types, import contracts, the documentation and the whole test suite
 test: $(STAMP) lint types docs
-	$(BIN)/python -m pytest -n 2 --dist loadfile --cov --cov-report=term:skip-covered
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m 'not slow' --cov --cov-report=term:skip-covered
+
+## make test-all   the same with the thousands of cases that are judged slowly (StableHLO against XLA)
+test-all: $(STAMP) lint types docs
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 ## make test-fast  the tests that need no real models, without coverage
 test-fast: $(STAMP)

@@ -19,6 +19,7 @@ from transload.rewrite import RewriteTable, convert_ops
 from . import (
     activation,
     arithmetic,
+    attention,
     contrib,
     control,
     convolution,
@@ -45,8 +46,8 @@ __all__ = ["NAME", "TABLE", "legalize"]
 NAME = "onnx-to-top"
 
 _FAMILIES = (
-    activation, arithmetic, contrib, control, convolution, creation, functions, indexing, matmul, movement, normalization,
-    pooling, quantize, recurrent, reduce, resize, sampling, sequences, signal)
+    activation, arithmetic, attention, contrib, control, convolution, creation, functions, indexing, matmul, movement,
+    normalization, pooling, quantize, recurrent, reduce, resize, sampling, sequences, signal)
 
 TABLE: RewriteTable = _join(add, (family.TABLE for family in _FAMILIES), RewriteTable())
 

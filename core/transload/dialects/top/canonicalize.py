@@ -83,4 +83,80 @@ def permute_that_moves_only_ones(op: Op, rw: Rewriter) -> Value | None:
     return rw.emit("top.Reshape", op.input, shape=tuple(op.output.shape), element=op.output.element)
 
 
+def _span(op: Op) -> tuple[int, int, int] | None:
+    """(axis, begin, end) of a slice without gaps that takes less than all of just one dimension; None of others."""
+    if not isinstance(op.output.type, TensorType) or not op.output.type.is_static or any(step != 1 for step in op.steps):
+        return None
+    cut = [axis for axis, (kept, size) in enumerate(zip(op.output.shape, op.input.shape, strict=True)) if kept != size]
+    if len(cut) != 1:
+        return None
+    begin = op.offset[cut[0]]
+    return cut[0], begin, begin + op.output.shape[cut[0]]
+
+
+def _part(rw: Rewriter, value: Value, axis: int, begin: int, end: int) -> Value:
+    """Elements `begin` to `end` of one dimension."""
+    offset, ends = [0] * value.rank, list(value.shape)  # type: ignore[attr-defined]
+    offset[axis], ends[axis] = begin, end
+    return rw.emit("top.Slice", value, offset=tuple(offset), ends=tuple(ends), steps=(1,) * value.rank, element=value.element)
+
+
+@TABLE("top.Slice")
+def slice_of_slice(op: Op, rw: Rewriter) -> Value | None:
+    """Two slices along the same dimension are one."""
+    inner, outer_span = _producer(op.input, "top.Slice"), _span(op)
+    inner_span = _span(inner) if inner is not None and outer_span is not None else None
+    if inner is None or outer_span is None or inner_span is None or inner_span[0] != outer_span[0]:
+        return None
+    if not inner.input.element == op.input.element == op.output.element:
+        return None
+    axis, begin, end = outer_span
+    return _part(rw, inner.input, axis, inner_span[1] + begin, inner_span[1] + end)
+
+
+@TABLE("top.Slice")
+def slice_of_concat(op: Op, rw: Rewriter) -> Value | None:
+    """A slice of a concatenation is one of the part that it lies in, or the concatenation of those that it covers.
+
+    A loop that writes a list element by element, unrolled, cuts the list in every step and joins it again.
+    """
+    joined, span = _producer(op.input, "top.Concat"), _span(op)
+    if joined is None or span is None or joined.attribute("do_relu", False) or joined.axis % op.input.rank != span[0]:
+        return None
+    if any(part.element != op.output.element for part in (*joined.operands, op.input)):
+        return None
+    axis, begin, end = span
+    place = 0
+    covered: list[Value] = []
+    for part in joined.operands:
+        size = part.shape[axis]  # type: ignore[attr-defined]
+        if place <= begin and end <= place + size and size:
+            whole = (begin, end) == (place, place + size)
+            return part if whole else _part(rw, part, axis, begin - place, end - place)
+        if place < end and begin < place + size:
+            if place < begin or place + size > end:
+                return None
+            covered.append(part)
+        place += size
+    return rw.emit("top.Concat", *covered, axis=axis, element=op.output.element) if covered else None
+
+
+@TABLE("top.Concat")
+def concat_of_concat(op: Op, rw: Rewriter) -> Value | None:
+    """A part that is itself a concatenation, along the same dimension and for nothing else, gives its parts."""
+    parts: list[Value] = []
+    for part in op.operands:
+        inner = _producer(part, "top.Concat")
+        alone = inner is not None and len(part.uses) == 1 and not inner.attribute("do_relu", False)
+        if inner is not None and alone and inner.axis % part.rank == op.axis % part.rank and all(
+                value.element == part.element for value in inner.operands):
+            parts.extend(inner.operands)
+        else:
+            parts.append(part)
+    if len(parts) == len(op.operands):
+        return None
+    more = {name: op.attribute(name) for name in ("do_relu", "relu_limit") if name in op.attributes}
+    return rw.emit("top.Concat", *parts, axis=op.axis, element=op.output.element, **more)
+
+
 TABLE = TABLE + canonicalize_activation.TABLE + canonicalize_affine.TABLE

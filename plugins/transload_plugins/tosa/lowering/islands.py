@@ -28,7 +28,7 @@ __all__ = ["tabulate_islands"]
 _MOST = 64
 """How many ops an island may have."""
 
-_ROUNDING = {"HalfAwayFromZero": round_half_away, "HalfToEven": np.rint}
+_ROUNDING: dict[str, Any] = {"HalfAwayFromZero": round_half_away, "HalfToEven": np.rint}
 
 
 def tabulate_islands(module: Module) -> None:

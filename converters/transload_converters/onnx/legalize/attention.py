@@ -1,0 +1,144 @@
+"""Attention as onnxruntime's optimizer fuses it: Attention, MultiHeadAttention, and the embeddings in front of them.
+
+Source: onnxruntime, docs/ContribOperators.md. What depends on caches of earlier steps is refused.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from transload.errors import Unsupported
+from transload.ir import I32, Op, Value, dtype_of
+from transload.rewrite import Rewriter
+
+from .normalization import trailing_norm
+from .table import OnnxTable, attr, cast, need, need_attr, operand, permute, reshape, scalar_like, shape_of
+
+__all__ = ["TABLE"]
+
+TABLE = OnnxTable()
+
+_MS = "onnx.com.microsoft"
+_NO_CACHE = "export the model without a cache of keys and values"
+
+
+def _refuse(op: Op, inputs: Sequence[int]) -> None:
+    """Refuse operands and results that this does not compute: caches, and packed forms."""
+    used = [str(index) for index in inputs if operand(op, index) is not None]
+    if used:
+        raise Unsupported(f"has input {', '.join(used)}: keys and values of earlier steps", _NO_CACHE)
+    for result in op.results[1:]:
+        if result.uses:
+            raise Unsupported(f"its output {result.name!r} is used: keys and values for later steps", _NO_CACHE)
+
+
+def _heads(rw: Rewriter, value: Value, heads: int) -> Value:
+    """`[batch, places, heads * size]` as `[batch, heads, places, size]`."""
+    batch, places, width = shape_of(value)
+    if width % heads:
+        raise Unsupported(f"{width} columns are not of {heads} heads")
+    return permute(rw, reshape(rw, value, (batch, places, heads, width // heads)), (0, 2, 1, 3))
+
+
+def _filter(op: Op) -> float:
+    return float(attr(op, "mask_filter_value", -10000.0))
+
+
+def _mask(op: Op, rw: Rewriter, mask: Value | None, keys: int, like: Value) -> Value | None:
+    """What is added to the scores for a mask: of lengths `[batch]`, or of truths `[batch, keys]` or `[batch, queries, keys]`."""
+    if mask is None:
+        return None
+    shape = shape_of(mask)
+    if len(shape) == 1:
+        places = rw.constant(np.arange(keys, dtype=np.int32).reshape(1, keys))
+        seen = rw.emit("top.Compare", places, reshape(rw, cast(rw, mask, I32), (*shape, 1)), mode="Less")
+    elif len(shape) in (2, 3) and shape[-1] == keys:
+        seen = rw.emit("top.Compare", cast(rw, mask, I32), rw.constant(np.int32(0)), mode="Greater")
+    else:
+        raise Unsupported(f"has a mask of shape {shape} for {keys} keys")
+    shape = shape_of(seen)
+    seen = reshape(rw, seen, (shape[0], 1, 1 if len(shape) == 2 else shape[1], keys))
+    return rw.emit("top.Where", seen, scalar_like(rw, like, 0.0), scalar_like(rw, like, _filter(op)))
+
+
+def _attended(op: Op, rw: Rewriter, q: Value, k: Value, v: Value, masks: Sequence[Value | None]) -> Value:
+    """`softmax(q @ k' * scale + masks) @ v` of heads, as `[batch, places, heads * size]`."""
+    *_, places, size = shape_of(q)
+    keys = shape_of(k)[2]
+    scale = float(attr(op, "scale", 0.0)) or 1.0 / math.sqrt(size)
+    scores = rw.emit("top.MulConst", rw.emit("top.MatMul", q, k, right_transpose=True), const_val=scale)
+    if attr(op, "unidirectional", 0):
+        later = np.triu(np.full((places, keys), _filter(op)), 1 + keys - places)
+        scores = rw.emit("top.Add", scores, rw.constant(later.astype(dtype_of(q.element))))
+    for mask in masks:
+        if mask is not None:
+            scores = rw.emit("top.Add", scores, mask)
+    mixed = rw.emit("top.MatMul", rw.emit("top.Softmax", scores, axis=-1), v)
+    batch, heads, places, size = shape_of(mixed)
+    return reshape(rw, permute(rw, mixed, (0, 2, 1, 3)), (batch, places, heads * size))
+
+
+def _parts(rw: Rewriter, value: Value, sizes: Sequence[int]) -> list[Value]:
+    """`value` cut along its last dimension."""
+    if sum(sizes) != shape_of(value)[-1]:
+        raise Unsupported(f"{shape_of(value)[-1]} columns are not {' + '.join(map(str, sizes))}")
+    made = rw.emit("top.Split", value, axis=len(shape_of(value)) - 1, split_size=tuple(sizes))
+    return list(made)
+
+
+@TABLE(f"{_MS}.Attention")
+def attention(op: Op, rw: Rewriter) -> list[Value]:
+    """Attention: one product gives queries, keys and values."""
+    _refuse(op, (4, 6))
+    if attr(op, "do_rotary", 0):
+        raise Unsupported("rotates queries and keys (do_rotary)")
+    x, weights, heads = need(op, 0), need(op, 1), need_attr(op, "num_heads")
+    sizes = list(op.attributes.get("qkv_hidden_sizes") or (shape_of(weights)[1] // 3,) * 3)
+    product = rw.emit("top.MatMul", x, weights)
+    if operand(op, 2) is not None:
+        product = rw.emit("top.Add", product, operand(op, 2))
+    q, k, v = (_heads(rw, part, heads) for part in _parts(rw, product, sizes))
+    masks = [_mask(op, rw, operand(op, 3), shape_of(k)[2], q), operand(op, 5)]
+    return [_attended(op, rw, q, k, v, masks)] * len(op.results)
+
+
+@TABLE(f"{_MS}.MultiHeadAttention")
+def multi_head_attention(op: Op, rw: Rewriter) -> list[Value]:
+    """MultiHeadAttention: of queries, keys and values `[batch, places, columns]`; keys and values may lie by heads already."""
+    _refuse(op, (6, 7))
+    heads, bias = need_attr(op, "num_heads"), operand(op, 3)
+    if operand(op, 1) is None or operand(op, 2) is None or len(shape_of(need(op, 0))) != 3:
+        raise Unsupported("packs queries, keys and values into one tensor")
+    values = [need(op, index) for index in range(3)]
+    if bias is not None:
+        widths = [shape_of(value)[-1] * (heads if len(shape_of(value)) == 4 else 1) for value in values]
+        values = [value if len(shape_of(value)) == 4 else rw.emit("top.Add", value, part)
+                  for value, part in zip(values, _parts(rw, bias, widths), strict=True)]
+    q, k, v = (value if len(shape_of(value)) == 4 else _heads(rw, value, heads) for value in values)
+    masks = [_mask(op, rw, operand(op, 4), shape_of(k)[2], q), operand(op, 5)]
+    return [_attended(op, rw, q, k, v, masks)] * len(op.results)
+
+
+@TABLE(f"{_MS}.EmbedLayerNormalization")
+def embed_layer_norm(op: Op, rw: Rewriter) -> list[Value]:
+    """EmbedLayerNormalization: embeddings of words, places and segments, added and normalized; row lengths; the sum."""
+    words = need(op, 0)
+    batch, places = shape_of(words)
+    total = rw.emit("top.Gather", need(op, 2), words, axis=0)
+    positions = operand(op, 8)
+    if positions is None:
+        positions = rw.constant(np.arange(places, dtype=np.int32).reshape(1, places))
+    total = rw.emit("top.Add", total, rw.emit("top.Gather", need(op, 3), positions, axis=0))
+    segments, table = operand(op, 1), operand(op, 4)
+    if segments is not None and table is not None:
+        total = rw.emit("top.Add", total, rw.emit("top.Gather", table, segments, axis=0))
+    normal = trailing_norm(rw, "top.LayerNorm", total, (need(op, 5), operand(op, 6)), 2, float(attr(op, "epsilon", 1e-12)))
+    mask = operand(op, 7)
+    if mask is None:
+        lengths = rw.constant(np.zeros(batch, np.int32))
+    else:
+        lengths = rw.emit("top.Reduce", cast(rw, mask, I32), axes=(1,), keepdims=False, mode="ReduceSum")
+    return [normal, lengths, total][: len(op.results)]
