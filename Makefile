@@ -53,7 +53,7 @@ types: $(STAMP)
 ## make docs       the documentation site, in build/site
 docs: $(STAMP)
 	$(BIN)/python docs/generate.py
-	$(BIN)/mkdocs build --strict -q
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict -q
 
 ## make bench      what DESIGN promises of speed and memory, measured
 bench: $(STAMP)

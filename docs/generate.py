@@ -15,7 +15,7 @@ from transload.ir import registry
 from transload.plugin_host import host
 
 HERE = Path(__file__).resolve().parent / "reference"
-DIALECTS = {"top": "The hub dialect", "tosa": "TOSA", "tfl": "TensorFlow Lite", "onnx": "ONNX"}
+DIALECTS = {"top": "The hub dialect", "tosa": "TOSA", "tfl": "TensorFlow Lite", "onnx": "ONNX", "stablehlo": "StableHLO"}
 
 
 def main() -> None:

@@ -47,7 +47,10 @@ def open_model(path: str | Path) -> Callable[..., dict[str, np.ndarray]]:
         except Exception as error:
             raise RunError(f"onnxruntime cannot run {file}: {_first_line(error)}") from None
         outputs = [output.name for output in sessions[False].get_outputs()] if False in sessions else _output_names(file)
-        return {**{n: v for n, v in values.items() if n not in outputs}, **{n: values[n] for n in outputs}}
+        results: dict[str, np.ndarray] = {}
+        for index, name in enumerate(outputs):  # one value may be several outputs: named as `output_names` does
+            results[name if name not in results else f"{name}_{index}"] = values[name]
+        return {**{n: v for n, v in values.items() if n not in results}, **results}
 
     return run
 

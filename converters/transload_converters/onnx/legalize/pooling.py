@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+import ml_dtypes
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import Op, Type, Value, dtype_of
+from transload.ir import FloatType, Op, Type, Value, dtype_of
 from transload.rewrite import Rewriter
 
 from .convolution import Window, ones_filter, read_window, spatial_sizes
@@ -47,12 +48,44 @@ def wider(window: Window, beyond: Sequence[int]) -> tuple[int, ...]:
 
 @TABLE("onnx.MaxPool", stored="carried")
 def max_pool(op: Op, rw: Rewriter) -> list[Value]:
-    """MaxPool; the indices of the greatest elements cannot be computed."""
+    """MaxPool; the indices of the greatest elements, where they are used, from the window's elements side by side."""
     value = need(op, 0)
     window, beyond = pooling_window(op, value)
+    if len(op.results) > 1 and op.results[1].uses:
+        return _max_and_index(op, rw, value, window, wider(window, beyond))
     pooled = rw.emit("top.MaxPool", value, kernel_shape=window.kernel, strides=window.strides, pads=wider(window, beyond),
                      dilations=window.dilations, layout="NCHW")
     return first_of(op, pooled)
+
+
+def _max_and_index(op: Op, rw: Rewriter, value: Value, window: Window, pads: Sequence[int]) -> list[Value]:
+    """The greatest element of each window and its place in the whole tensor, of several the first."""
+    if not isinstance(value.element, FloatType):
+        raise Unsupported(f"gives indices into a tensor of {value.element}", "give it floats")
+    shape = shape_of(value)
+    n = len(window.kernel)
+    counts = [(size + pads[i] + pads[n + i] - window.extent(i)) // window.strides[i] + 1 for i, size in enumerate(shape[2:])]
+    least = float(ml_dtypes.finfo(dtype_of(value.element)).min)
+    padded = rw.emit("top.Pad", value, paddings=(0, 0, *pads[:n], 0, 0, *pads[n:]), mode="constant", val=least)
+    elements, places = [], []
+    strides = [math.prod(shape[2 + i + 1 :]) for i in range(n)]
+    for offset in np.ndindex(*window.kernel):
+        begin = [o * d for o, d in zip(offset, window.dilations, strict=True)]
+        ends = [b + (count - 1) * s + 1 for b, count, s in zip(begin, counts, window.strides, strict=True)]
+        elements.append(rw.emit(
+            "top.Slice", padded, offset=(0, 0, *begin), ends=(*shape[:2], *ends), steps=(1, 1, *window.strides)))
+        places.append(sum((b - pads[i]) * strides[i] for i, b in enumerate(begin)))
+    stacked = rw.emit("top.Pack", *elements, axis=0)
+    greatest = rw.emit("top.Reduce", stacked, axes=(0,), keepdims=False, mode="ReduceMax")
+    which = rw.emit("top.Arg", stacked, axis=0, keepdims=False, mode="ArgMax")
+    origin = np.arange(math.prod(shape[:2]), dtype=np.int64).reshape(*shape[:2], *(1,) * n) * math.prod(shape[2:])
+    for i, count in enumerate(counts):
+        step = np.arange(count, dtype=np.int64) * window.strides[i] * strides[i]
+        origin = origin + step.reshape([-1 if axis == 2 + i else 1 for axis in range(2 + n)])
+    if attr(op, "storage_order", 0):
+        raise Unsupported("counts places column by column (storage_order 1)")
+    inside = rw.emit("top.Gather", rw.constant(np.array(places, np.int64)), which, axis=0)
+    return [greatest, rw.emit("top.Add", inside, rw.constant(origin))]
 
 
 @TABLE("onnx.AveragePool")
