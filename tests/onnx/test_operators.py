@@ -150,6 +150,18 @@ def becomes(nodes: Any, inputs: dict[str, Any], constants: dict[str, Any] | None
     return op_names(transload.legalize(read_model(make_model(nodes, inputs, ["y"], constants, opset=opset))))
 
 
+@pytest.mark.parametrize("more", [{"strides": [2, 2]}, {"strides": [2, 1], "pads": [1, 0, 1, 1]}, {"dilations": [2, 2]},
+                                  {"strides": [2, 2], "ceil_mode": 1}])
+def test_the_places_of_greatest_elements(compare: Callable[..., Any], normal: Callable[..., Any], more: dict[str, Any]) -> None:
+    compare(node("MaxPool", ["x"], ["y", "i"], kernel_shape=[3, 2], **more), {"x": normal(2, 3, 8, 7)}, ("y", "i"))
+
+
+def test_elements_go_back_to_their_places(compare: Callable[..., Any], normal: Callable[..., Any]) -> None:
+    pool = node("MaxPool", ["x"], ["h", "i"], kernel_shape=[2, 2], strides=[2, 2])
+    back = node("MaxUnpool", ["h", "i"], ["y"], kernel_shape=[2, 2], strides=[2, 2])
+    compare([pool, back], {"x": normal(2, 3, 6, 8)})
+
+
 def test_shape_arithmetic_is_computed() -> None:
     nodes = [node("Shape", ["x"], ["s"]), node("Gather", ["s", "zero"], ["n"]), node("Unsqueeze", ["n", "zero1"], ["n1"]),
              node("Concat", ["n1", "rest"], ["to"], axis=0), node("Reshape", ["x", "to"], ["y"])]

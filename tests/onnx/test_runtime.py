@@ -9,6 +9,7 @@ import pytest
 from onnx import TensorProto
 from onnx_models import make_model, node
 
+import transload
 from transload.errors import RunError
 from transload_converters.onnx import runtime
 
@@ -31,6 +32,13 @@ def test_outputs_in_the_model_s_order(tmp_path: Path) -> None:
     outputs = runtime.open_model(write(tmp_path, NODES))({"x": X})
     assert list(outputs) == ["y", "z"]
     np.testing.assert_allclose(outputs["z"], [[1, 0], [0, 4]])
+
+
+def test_a_value_that_is_two_outputs(tmp_path: Path) -> None:
+    file = tmp_path / "m.onnx"
+    file.write_bytes(make_model([node("Neg", ["x"], ["y"])], {"x": X}, ["y", "y"]).SerializeToString())
+    module = transload.load(file)
+    assert list(runtime.open_model(file)({"x": X})) == list(transload.run(module, {"x": X})) == ["y", "y_1"]
 
 
 def test_every_intermediate_value(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from transload.api import legalize, lower, run
-from transload.errors import ConversionError
+from transload.errors import ConversionError, RunError
 from transload.ir import Module
 from transload_converters.tflite.runtime import open_model
 from transload_converters.tflite.writer import ModelWriter
@@ -338,3 +338,15 @@ def test_quantized_sum_is_judged_by_the_usual_kernels(write: Callable[..., bytes
     path.write_bytes(content)
     [made] = open_model(path)({"in0": np.array([[-100, -96, -92], [-60, -100, -60]], np.int8)}).values()
     np.testing.assert_array_equal(made, [-125, -108])
+
+
+def test_scale_of_zero_is_not_run(write: Callable[..., bytes], tmp_path: Path) -> None:
+    """The converter gives a tensor of zeros a scale of 0, for which LiteRT aborts."""
+    pytest.importorskip("ai_edge_litert.interpreter", reason="LiteRT is not installed")
+    nothing: Quantization = ([0.0], [0], 0)
+    content = write(
+        "ADD", [((2,), "int16", None, nothing), ((2,), "int16", None, ([0.1], [0], 0))], [((2,), "int16", None, ([0.1], [0], 0))])
+    path = tmp_path / "zero.tflite"
+    path.write_bytes(content)
+    with pytest.raises(RunError, match="scale of 0"):
+        open_model(path)

@@ -23,8 +23,10 @@ CHAINS = [
     ([("Slice", {"offset": (0, 0, 0), "ends": (1, 9, 3), "steps": (1, 1, 1)})], []),
     ([("Slice", {"offset": (0, 3, 0), "ends": (1, -1, 3), "steps": (1, -1, 1)})], ["top.Slice"]),
     ([("Reshape", {"shape": (12,)}), ("Unsqueeze", {"axes": (0,)})], ["top.Reshape"]),
-    ([("Slice", {"offset": (0, 1, 0), "ends": (1, 4, 3), "steps": (1, 1, 1)}), ("Slice", {"offset": (0, 1, 0), "ends": (1, 3, 3), "steps": (1, 1, 1)})], ["top.Slice"]),
-    ([("Slice", {"offset": (0, 1, 0), "ends": (1, 4, 3), "steps": (1, 1, 1)}), ("Slice", {"offset": (0, 0, 1), "ends": (1, 3, 3), "steps": (1, 1, 1)})], ["top.Slice", "top.Slice"]),
+    ([("Slice", {"offset": (0, 1, 0), "ends": (1, 4, 3), "steps": (1, 1, 1)}),
+      ("Slice", {"offset": (0, 1, 0), "ends": (1, 3, 3), "steps": (1, 1, 1)})], ["top.Slice"]),
+    ([("Slice", {"offset": (0, 1, 0), "ends": (1, 4, 3), "steps": (1, 1, 1)}),
+      ("Slice", {"offset": (0, 0, 1), "ends": (1, 3, 3), "steps": (1, 1, 1)})], ["top.Slice", "top.Slice"]),
     ([("Concat", {"axis": 0})], []),
     ([("Concat", {"axis": 0, "do_relu": True})], ["top.Concat"]),
 ]

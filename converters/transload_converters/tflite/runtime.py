@@ -129,6 +129,10 @@ def _dangerous(module: Module) -> str:
             state = op.operands[4].element
             if not isinstance(state, QuantType) or state.storage != I16:
                 return f"the state of SVDF {op.origin!r} is {state}; LiteRT would take it for int16 and write behind it"
+        for value in (*op.operands, *op.results):
+            element = getattr(value.type, "element", None)
+            if isinstance(element, QuantType) and op.dialect == "tfl" and not all(element.scales):
+                return f"{op.name} has a tensor with a scale of 0, {value.name or op.origin!r}; LiteRT would end the process"
     return ""
 
 

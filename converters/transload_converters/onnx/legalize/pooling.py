@@ -13,7 +13,7 @@ from transload.ir import FloatType, Op, Type, Value, dtype_of
 from transload.rewrite import Rewriter
 
 from .convolution import Window, ones_filter, read_window, spatial_sizes
-from .table import OnnxTable, attr, first_of, need, need_attr, shape_of
+from .table import OnnxTable, attr, constant_ints, first_of, need, need_attr, operand, reshape, shape_of, splat
 
 __all__ = ["TABLE", "average", "global_average", "pooling_window", "wider"]
 
@@ -86,6 +86,24 @@ def _max_and_index(op: Op, rw: Rewriter, value: Value, window: Window, pads: Seq
         raise Unsupported("counts places column by column (storage_order 1)")
     inside = rw.emit("top.Gather", rw.constant(np.array(places, np.int64)), which, axis=0)
     return [greatest, rw.emit("top.Add", inside, rw.constant(origin))]
+
+
+@TABLE("onnx.MaxUnpool")
+def max_unpool(op: Op, rw: Rewriter) -> Value:
+    """MaxUnpool: each element at the place in the result that its index says, among zeros."""
+    value, places = need(op, 0), need(op, 1)
+    shape, kernel = shape_of(value), need_attr(op, "kernel_shape")
+    n = len(kernel)
+    strides, pads = attr(op, "strides") or (1,) * n, attr(op, "pads") or (0,) * 2 * n
+    if not len(strides) == len(shape) - 2 == n or len(pads) != 2 * n:
+        raise Unsupported(f"kernel {kernel}, strides {strides} and pads {pads} do not fit a tensor of shape {shape}")
+    if operand(op, 2) is not None:
+        made = constant_ints(rw, operand(op, 2), "the output shape")
+    else:
+        made = (*shape[:2], *((size - 1) * strides[i] + kernel[i] - pads[i] - pads[n + i] for i, size in enumerate(shape[2:])))
+    zeros = splat(rw, 0, (math.prod(made),), value.element)
+    flat = (reshape(rw, part, (math.prod(shape),)) for part in (places, value))
+    return reshape(rw, rw.emit("top.ScatterElements", zeros, *flat, axis=0), made)
 
 
 @TABLE("onnx.AveragePool")

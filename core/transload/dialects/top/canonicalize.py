@@ -87,11 +87,12 @@ def _span(op: Op) -> tuple[int, int, int] | None:
     """(axis, begin, end) of a slice without gaps that takes less than all of just one dimension; None of others."""
     if not isinstance(op.output.type, TensorType) or not op.output.type.is_static or any(step != 1 for step in op.steps):
         return None
-    cut = [axis for axis, (kept, size) in enumerate(zip(op.output.shape, op.input.shape, strict=True)) if kept != size]
+    shape: tuple[int, ...] = op.output.shape
+    cut = [axis for axis, (kept, size) in enumerate(zip(shape, op.input.shape, strict=True)) if kept != size]
     if len(cut) != 1:
         return None
-    begin = op.offset[cut[0]]
-    return cut[0], begin, begin + op.output.shape[cut[0]]
+    begin: int = op.offset[cut[0]]
+    return cut[0], begin, begin + shape[cut[0]]
 
 
 def _part(rw: Rewriter, value: Value, axis: int, begin: int, end: int) -> Value:
