@@ -350,3 +350,17 @@ def test_scale_of_zero_is_not_run(write: Callable[..., bytes], tmp_path: Path) -
     path.write_bytes(content)
     with pytest.raises(RunError, match="scale of 0"):
         open_model(path)
+
+
+def test_lstm_of_floats_with_an_integer_result(load: Callable[..., Module], write: Callable[..., bytes]) -> None:
+    """What the converter makes of an LSTM with 16-bit activations, and LiteRT does not run."""
+    def weights(*shape: int) -> tuple[Any, ...]:
+        return (shape, F, np.zeros(shape, np.float32))
+
+    inputs = [((1, 2, 3), F), *[weights(4, 3)] * 4, *[weights(4, 4)] * 4, None, None, None, *[weights(4)] * 4, None, None,
+              ((1, 4), F, "variable"), ((1, 4), F, "variable"), None, None, None, None]
+    content = write(
+        "UNIDIRECTIONAL_SEQUENCE_LSTM", inputs, [((1, 2, 4), "int8", None, ([0.01], [0], 0))],
+        {"fused_activation_function": "TANH", "time_major": False}, version=3)
+    with pytest.raises(ConversionError, match="takes floats and gives"):
+        legalize(load(content))

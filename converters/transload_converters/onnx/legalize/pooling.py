@@ -90,20 +90,22 @@ def _max_and_index(op: Op, rw: Rewriter, value: Value, window: Window, pads: Seq
 
 @TABLE("onnx.MaxUnpool")
 def max_unpool(op: Op, rw: Rewriter) -> Value:
-    """MaxUnpool: each element at the place in the result that its index says, among zeros."""
+    """MaxUnpool: each element at the place that its index says, among zeros; more zeros where an output shape is given."""
     value, places = need(op, 0), need(op, 1)
     shape, kernel = shape_of(value), need_attr(op, "kernel_shape")
     n = len(kernel)
     strides, pads = attr(op, "strides") or (1,) * n, attr(op, "pads") or (0,) * 2 * n
     if not len(strides) == len(shape) - 2 == n or len(pads) != 2 * n:
         raise Unsupported(f"kernel {kernel}, strides {strides} and pads {pads} do not fit a tensor of shape {shape}")
-    if operand(op, 2) is not None:
-        made = constant_ints(rw, operand(op, 2), "the output shape")
-    else:
-        made = (*shape[:2], *((size - 1) * strides[i] + kernel[i] - pads[i] - pads[n + i] for i, size in enumerate(shape[2:])))
+    made = (*shape[:2], *((size - 1) * strides[i] + kernel[i] - pads[i] - pads[n + i] for i, size in enumerate(shape[2:])))
+    wanted = made if operand(op, 2) is None else constant_ints(rw, operand(op, 2), "the output shape")
+    if len(wanted) != len(made) or any(want < size for want, size in zip(wanted, made, strict=True)):
+        raise Unsupported(f"its output shape {wanted} has no room for {made}")
     zeros = splat(rw, 0, (math.prod(made),), value.element)
     flat = (reshape(rw, part, (math.prod(shape),)) for part in (places, value))
-    return reshape(rw, rw.emit("top.ScatterElements", zeros, *flat, axis=0), made)
+    result = reshape(rw, rw.emit("top.ScatterElements", zeros, *flat, axis=0), made)
+    ends = [want - size for want, size in zip(wanted, made, strict=True)]
+    return rw.emit("top.Pad", result, paddings=(*(0,) * len(made), *ends), mode="constant") if any(ends) else result
 
 
 @TABLE("onnx.AveragePool")

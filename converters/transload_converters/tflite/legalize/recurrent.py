@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import F32, Op, QuantType, Value
+from transload.ir import F32, FloatType, Op, QuantType, Value
 from transload.ir.core import is_absent
 from transload.rewrite import Rewriter, RewriteTable
 
@@ -40,6 +40,10 @@ def unidirectional_sequence_lstm(op: Op, rw: Rewriter) -> Value:
     lstm = _lstm_of(op, rw, op.operands)
     if isinstance(lstm.value.element, QuantType):
         return integer_lstm(op, rw, lstm)
+    if not isinstance(op.results[0].element, FloatType):
+        raise Unsupported(
+            f"it takes floats and gives {op.results[0].element}; LiteRT does not run that either",
+            "convert the model again with 8-bit activations, or none of the quantization of activations")
     return _sequence(op, rw, lstm)
 
 

@@ -130,7 +130,7 @@ def slice_of_concat(op: Op, rw: Rewriter) -> Value | None:
     place = 0
     covered: list[Value] = []
     for part in joined.operands:
-        size = part.shape[axis]  # type: ignore[attr-defined]
+        size: int = part.shape[axis]  # type: ignore[assignment]
         if place <= begin and end <= place + size and size:
             whole = (begin, end) == (place, place + size)
             return part if whole else _part(rw, part, axis, begin - place, end - place)
