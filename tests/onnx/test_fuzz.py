@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import time
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
@@ -80,10 +79,8 @@ def mutate(dice: random.Random, data: bytes) -> bytes:
 def test_mutated_files() -> None:
     models = [model.SerializeToString() for model in samples()]
     outcomes: Counter[str] = Counter()
-    start = time.perf_counter()
     for number in range(MUTATIONS):
         data = mutate(random.Random(number), models[number % len(models)])
-        began = time.perf_counter()
         try:
             module = read_model(data)
             verify(module)
@@ -92,9 +89,7 @@ def test_mutated_files() -> None:
             outcomes["converted"] += 1
         except TransloadError as error:
             outcomes[type(error).__name__] += 1
-        assert time.perf_counter() - began < 5, f"mutation {number} takes too long"
     assert outcomes["read"] > 100 and outcomes["ReadError"] > 500
-    assert time.perf_counter() - start < 30
 
 
 def test_every_way_to_cut_a_file_short() -> None:

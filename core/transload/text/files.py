@@ -16,11 +16,12 @@ __all__ = ["detect", "fix_inputs", "read", "write"]
 
 
 def detect(head: bytes, path: Path) -> bool:
-    """Whether a file begins as a module of MLIR's generic form does, after comments and aliases.
+    """Whether a file begins as MLIR's generic form does, with a quoted op, after comments and aliases; or is empty.
 
     Text in the pretty form of a dialect is left to that dialect's reader.
     """
-    return b'"builtin.module"' in head or b'"func.func"' in head
+    start = head.lstrip()
+    return not start or start.startswith(b'"') or b'"builtin.module"' in head or b'"func.func"' in head
 
 
 def read(source: Source, inputs: Mapping[str, TensorType]) -> Module:
