@@ -1,6 +1,6 @@
 """TFLite models through Transload and through Arm's tosa-converter-for-tflite, judged by independent tools.
 
-    python benchmarks/tflite_vs_peer.py ../shared/models/tflite [--json results.json] [--only NAME] [--seeds 1]
+    python benchmarks/tflite_vs_peer.py ../shared/models/tflite [--json results.json] [--only NAME] [--seed N]
 
 For every `.tflite` file in a folder, both converters are used as they come. Transload writes a `.tosa` file; the peer
 writes MLIR, which `tosa-opt --tosa-serialize` makes a `.tosa` file of. Arm's `tosa_reference_model` runs both files on the

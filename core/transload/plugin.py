@@ -254,7 +254,7 @@ class Target:
 
     def emit(self, module: Module, directory: Path, stem: str, options: Mapping[str, Any]) -> Emitted:
         """Write the artifacts into `directory`, an empty one, which is moved into place when all is well."""
-        raise NotImplementedError(f"target {self.name} does not say how to emit")
+        raise InternalError(f"target {self.name!r} does not say how to emit", hint="its plugin must define emit()")
 
     def available(self) -> str | None:
         """None, or the reason why the target cannot be used here (what to install)."""
