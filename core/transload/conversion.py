@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import gc
-import inspect
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from .engine import fold
 from .errors import UsageError
 from .ir import Module, update_function_type
+from .options import Options, settings_of
 from .plugin import Conversion, resolve
 from .plugin_host import host
 from .rewrite import convert_ops
 
-__all__ = ["apply_conversion", "constant_bytes", "convert_to", "dialects_in", "hint_for", "main_dialect", "op_counts"]
+__all__ = [
+    "apply_conversion", "constant_bytes", "convert_to", "dialects_in", "hint_for", "main_dialect", "op_counts",
+    "options_of", "route_of",
+]
 
 STRUCTURE = ("builtin", "func")
 """Dialects that only hold a module together and are part of every other."""
@@ -52,13 +55,21 @@ def main_dialect(module: Module) -> str:
 
 
 def apply_conversion(conversion: Conversion, module: Module, **options: Any) -> None:
-    """Run a conversion in place. Raises `ConversionError` with every op it could not convert."""
+    """Run a conversion in place, with those of its options that are not to have their defaults.
+
+    Raises `ConversionError` with every op it could not convert, `UsageError` for an option it does not have.
+    """
     fold.install()
+    declared = options_of(conversion)
+    unknown = sorted(set(options) - set(declared))
+    if unknown:
+        raise UsageError(
+            f"{conversion.name} takes no option {', '.join(unknown)}", hint=f"options: {', '.join(sorted(declared)) or 'none'}")
+    settings = settings_of(declared, options)
     if conversion.run is not None:
-        run = resolve(conversion.run)
-        run(module, **accepted_options(run, options, conversion.name))
+        resolve(conversion.run)(module, **settings)
     else:
-        convert_ops(module, host().table(conversion.name), conversion.source, hint=hint_for(conversion))
+        convert_ops(module, host().table(conversion.name), conversion.source, hint=hint_for(conversion), options=settings)
     for function in module.functions.values():
         if function.regions[0].blocks:
             update_function_type(function)
@@ -73,16 +84,13 @@ def hint_for(conversion: Conversion) -> Callable[[str], str]:
     return hint
 
 
-def accepted_options(function: Callable[..., Any], options: Mapping[str, Any], what: str) -> dict[str, Any]:
-    """The options, if `function` takes them all by name; `UsageError` lists those it takes where not."""
-    parameters = list(inspect.signature(function).parameters.values())[1:]
-    if any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters):
-        return dict(options)
-    known = {p.name for p in parameters}
-    unknown = sorted(set(options) - known)
-    if unknown:
-        raise UsageError(f"{what} takes no option {', '.join(unknown)}", hint=f"options: {', '.join(sorted(known)) or 'none'}")
-    return dict(options)
+def options_of(conversion: Conversion) -> Options:
+    """The options of a conversion, with those of the conversions that extend its table."""
+    declared = dict(conversion.options)
+    for other in host().conversions.values():
+        if other.extends == conversion.name:
+            declared.update(other.options)
+    return declared
 
 
 @contextmanager
@@ -109,18 +117,21 @@ def convert_to(
     module. Options go to the conversions that take them. Returns the dialect reached. Raises
     `ConversionError` where no route exists, or an op cannot be converted.
     """
-    from .routes import find_route
-
     accepted = tuple(accepted)
-    present = dialects_in(module)
-    if not present or all(dialect in accepted for dialect in present):
-        return next((dialect for dialect in present), accepted[0])
-    source = next(dialect for dialect, _ in present.most_common() if dialect not in accepted)
-    route = find_route(source, accepted, host().conversions)
+    route = route_of(module, accepted)
     for conversion in route:
         done = stage(conversion.name) if stage is not None else None
-        takes = inspect.signature(resolve(conversion.run)).parameters if conversion.run is not None else {}
+        takes = options_of(conversion)
         apply_conversion(conversion, module, **{key: value for key, value in options.items() if key in takes})
         if done is not None:
             done(module)
-    return route[-1].target if route else source
+    return route[-1].target if route else next(iter(dialects_in(module)), accepted[0])
+
+
+def route_of(module: Module, accepted: Iterable[str]) -> list[Conversion]:
+    """The conversions that lead a module to the nearest of the `accepted` dialects; none where it is in them already."""
+    from .routes import find_route
+
+    accepted = tuple(accepted)
+    foreign = [dialect for dialect, _ in dialects_in(module).most_common() if dialect not in accepted]
+    return find_route(foreign[0], accepted, host().conversions) if foreign else []

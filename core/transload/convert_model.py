@@ -18,10 +18,11 @@ from pathlib import Path
 from typing import Any
 
 from .api import InputSpec, load
-from .conversion import constant_bytes, convert_to, op_counts
+from .conversion import constant_bytes, convert_to, op_counts, options_of, route_of
 from .errors import TargetError, TransloadError, UsageError, merge_findings
 from .ir import Module, input_names, output_names
 from .ir.verify import verify as verify_module
+from .options import settings_of
 from .passes.manager import Pipeline
 from .plugin import Emitted, Target
 from .plugin_host import host
@@ -83,9 +84,10 @@ def convert(
 ) -> Artifact:
     """Convert `model` for `target` and write its artifacts and `report.json` into directory `out`.
 
-    `inputs` fixes shapes by input name; `options` are the target's; with `verification` the result is
-    compared with the source framework's runtime on `input_data`, or on random inputs from the model's
-    own ranges. A result that is not near enough is written, too, and says so in `verification`.
+    `inputs` fixes shapes by input name; `options` are the target's and those of the conversions on the way;
+    with `verification` the result is compared with the source framework's runtime on `input_data`, or on
+    random inputs from the model's own ranges. A result that is not near enough is written, too, and says so
+    in `verification`.
 
     Raises `UsageError` (unknown target or option), `ReadError`, `ConversionError` or `TargetError`
     with every finding; then nothing is written.
@@ -117,7 +119,8 @@ def convert(
 
         return done
 
-    dialect = convert_to(module, chosen.accepts, stage=stage)
+    on_the_way = route_options(chosen, module, options or {})
+    dialect = convert_to(module, chosen.accepts, stage=stage, **on_the_way)
     if chosen.pipeline:
         with stages("pipeline"):
             Pipeline.parse(chosen.pipeline).run(module)
@@ -140,7 +143,7 @@ def convert(
         "format": source.source_format,
         "target": target,
         "dialect": dialect,
-        "options": settings,
+        "options": {**settings, **on_the_way},
         "inputs": _interface(module, input_names(module.main), 0),
         "outputs": _interface(module, output_names(module.main), 1),
         "ops_in": op_counts(source),
@@ -202,32 +205,18 @@ def _emit(
 
 def target_options(target: Target, given: Mapping[str, Any]) -> dict[str, Any]:
     """The target's options with their defaults, and those given, as text or values, in place of them."""
-    declared = target.options()
+    return settings_of(target.options(), given)
+
+
+def route_options(target: Target, module: Module, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The given options that are for the conversions on the way. `UsageError` for those that nobody has."""
+    declared = dict(target.options())
+    for conversion in route_of(module, target.accepts):
+        declared.update(options_of(conversion))
     unknown = sorted(set(given) - set(declared))
     if unknown:
         raise UsageError(
-            f"target {target.name!r} has no option {', '.join(unknown)}", hint=f"options: {', '.join(declared) or 'none'}"
+            f"target {target.name!r} has no option {', '.join(unknown)}, and neither has a conversion on the way to it",
+            hint=f"options: {', '.join(declared) or 'none'}",
         )
-    settings = {name: default for name, (_, default, _) in declared.items()}
-    for name, value in given.items():
-        settings[name] = _typed(name, value, declared[name][0])
-    return settings
-
-
-def _typed(name: str, value: Any, wanted: type | tuple[str, ...]) -> Any:
-    if isinstance(wanted, tuple):
-        if value not in wanted:
-            raise UsageError(f"option {name} must be {' or '.join(wanted)}, not {value!r}")
-        return value
-    if not isinstance(value, str) or wanted is str:
-        return value
-    if wanted is bool:
-        if value.lower() in ("true", "1", "yes", "on"):
-            return True
-        if value.lower() in ("false", "0", "no", "off"):
-            return False
-        raise UsageError(f"option {name} must be true or false, not {value!r}")
-    try:
-        return wanted(value)
-    except ValueError:
-        raise UsageError(f"option {name} must be {wanted.__name__}, not {value!r}") from None
+    return {name: value for name, value in given.items() if name not in target.options()}

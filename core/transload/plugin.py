@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .errors import Finding, InternalError, UsageError
+from .options import Options
 
 if TYPE_CHECKING:
     import numpy as np
@@ -139,6 +140,8 @@ class Conversion:
     doc: str = ""
     extends: str | None = None
     """Name of the conversion whose table this one's is added to, instead of being one of its own."""
+    options: Options = field(default_factory=dict)
+    """Choices that a user has, as a target's: `--option key=value`. `run` gets them as keywords, rewrites in `rw.options`."""
 
 
 @dataclass(frozen=True)
@@ -241,11 +244,8 @@ class Target:
     pipeline: str = ""
     """Passes to run on the module before `emit`."""
 
-    def options(self) -> dict[str, tuple[type | tuple[str, ...], Any, str]]:
-        """Options that `--option key=value` can set: name -> (type, default, what it does).
-
-        The type is bool, int, float, str, or a tuple of the words that can be chosen from.
-        """
+    def options(self) -> Options:
+        """Options that `--option key=value` can set: name -> (type, default, what it does)."""
         return {}
 
     def check(self, module: Module, options: Mapping[str, Any]) -> Sequence[Finding]:

@@ -101,9 +101,11 @@ class Rewriter(Builder):
     replacement value gets the name itself when the rewrite is done.
     """
 
-    def __init__(self, op: Op, fold: bool = False) -> None:
+    def __init__(self, op: Op, fold: bool = False, options: Mapping[str, Any] | None = None) -> None:
         super().__init__(op.parent, op, part_location(op.location, op.name), fold)  # type: ignore[arg-type]
         self.op = op
+        self.options = options or {}
+        """The conversion's options, as its user chose them."""
 
     def constant_of(self, value: Value | None) -> Any:
         """The array a value holds if it is a constant, else None."""
@@ -146,6 +148,7 @@ def _hand_on_names(op: Op, replacements: Sequence[Value]) -> None:
 
 def convert_ops(
     root: Op, table: RewriteTable, source: str, *, fold: bool = True, hint: Callable[[str], str] | None = None,
+    options: Mapping[str, Any] | None = None,
 ) -> None:
     """Rewrite every op of dialect `source` inside `root` by `table`, each once, in order.
 
@@ -166,7 +169,7 @@ def convert_ops(
         while op is not None:
             if concerns(op):
                 before = op.prev
-                finding = _convert_one(op, table, fold, hint)
+                finding = _convert_one(op, table, fold, hint, options)
                 if finding is not None:
                     findings.append(finding)
                 if op.parent is not None:  # it stays: it could not be converted, or was changed in place
@@ -195,11 +198,13 @@ def convert_ops(
         raise ConversionError(f"{total} op(s) of {kinds} kind(s) cannot be converted from {source!r}", merged)
 
 
-def _convert_one(op: Op, table: RewriteTable, fold: bool, hint: Callable[[str], str] | None) -> Finding | None:
+def _convert_one(
+    op: Op, table: RewriteTable, fold: bool, hint: Callable[[str], str] | None, options: Mapping[str, Any] | None,
+) -> Finding | None:
     functions = table.get(op.name)
     why, advice = f"no conversion of {op.name} is registered", ""
     for function in functions:
-        rewriter = Rewriter(op, fold)
+        rewriter = Rewriter(op, fold, options)
         before = op.prev
         try:
             outcome = function(op, rewriter)

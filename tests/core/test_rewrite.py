@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from transload.errors import ConversionError, PassError, Unsupported
+from transload.conversion import apply_conversion
+from transload.errors import ConversionError, PassError, Unsupported, UsageError
 from transload.ir import F32, FusedLocation, Op, TensorType, new_module, set_results, verify
+from transload.plugin import Conversion
+from transload.plugin_host import Host
 from transload.rewrite import CHANGED, RewriteTable, apply_greedily, convert_ops
 
 T = TensorType((2,), F32)
@@ -135,3 +138,25 @@ def test_a_refusal_is_no_coverage_unless_something_else_converts_the_op():
     module = chain("a.x")
     convert_ops(module, both, "a")
     assert names(module) == ["b.x", "func.return"]
+
+
+def test_a_rewrite_sees_the_options_of_its_conversion():
+    table = RewriteTable()
+
+    @table("old.known")
+    def known(op, rw):
+        return rw.create(f"new.{rw.options['style']}", op.operands, [T]).result
+
+    conversion = Conversion("old-to-new", "old", "new", table=table, options={"style": (("plain", "fancy"), "plain", "How.")})
+    made = Host([], only="")
+    made.conversions[conversion.name] = conversion
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("transload.conversion.host", lambda: made)
+        for given, expected in (({}, "new.plain"), ({"style": "fancy"}, "new.fancy")):
+            module = chain("old.known")
+            apply_conversion(conversion, module, **given)
+            assert names(module)[0] == expected
+        with pytest.raises(UsageError, match="takes no option colour"):
+            apply_conversion(conversion, chain("old.known"), colour="red")
+        with pytest.raises(UsageError, match="plain or fancy"):
+            apply_conversion(conversion, chain("old.known"), style="loud")

@@ -9,6 +9,7 @@ from typing import Any
 from rich.text import Text
 
 from .. import registry
+from ..conversion import options_of
 from ..errors import UsageError
 from ..ir.declare import Required
 from ..plugin_host import host
@@ -92,7 +93,14 @@ def passes_command(json: bool) -> int:
         for p in host().passes.values()
     ]
     conversions = [
-        {"name": c.name, "from": c.source, "to": c.target, "doc": c.doc} for c in host().conversions.values() if c.extends is None
+        {
+            "name": c.name, "from": c.source, "to": c.target, "doc": c.doc,
+            "options": {
+                key: {"type": type_text(kind), "default": default, "doc": doc}
+                for key, (kind, default, doc) in options_of(c).items()
+            },
+        }
+        for c in host().conversions.values() if c.extends is None
     ]
     if json:
         print(json_module.dumps({"passes": passes, "conversions": conversions}, indent=2, default=str))
@@ -105,7 +113,15 @@ def passes_command(json: bool) -> int:
         )
     )
     out.print()
-    out.print(table(("conversion", "from", "to", "what it does"), [tuple(c.values()) for c in conversions]))
+    out.print(
+        table(
+            ("conversion", "from", "to", "options", "what it does"),
+            [
+                (c["name"], c["from"], c["to"], ", ".join(f"{k}={v['default']}" for k, v in c["options"].items()), c["doc"])
+                for c in conversions
+            ],
+        )
+    )
     return 0
 
 

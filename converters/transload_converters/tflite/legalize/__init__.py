@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from transload.ir import Module
 from transload.plugin_host import host
 from transload.rewrite import convert_ops
@@ -40,7 +42,7 @@ TABLE = (
 """The rewrite of each op of `tfl`."""
 
 
-def legalize(module: Module) -> None:
+def legalize(module: Module, **options: Any) -> None:
     """Convert a module in place. Raises `ConversionError` with every op that could not be.
 
     Subgraphs that only operators run are put where they are run, and are no functions of the module any more.
@@ -48,7 +50,7 @@ def legalize(module: Module) -> None:
     table = host().table("tfl-to-top")
     variables.resolve_variables(module)
     with control.subgraphs_of(module, table):
-        convert_ops(module, table, "tfl", hint=_hint)
+        convert_ops(module, table, "tfl", hint=_hint, options=options)
 
 
 def _hint(op_name: str) -> str:
