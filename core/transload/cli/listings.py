@@ -92,7 +92,7 @@ def passes_command(json: bool) -> int:
         }
         for p in host().passes.values()
     ]
-    conversions = [
+    conversions: list[dict[str, Any]] = [
         {
             "name": c.name, "from": c.source, "to": c.target, "doc": c.doc,
             "options": {
