@@ -5,7 +5,7 @@ Every function takes and returns ordinary objects, raises `TransloadError`, and 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from .convert_model import Artifact
+    from .ir import Value
     from .verification.compare import Comparison
 
 __all__ = ["compare", "convert", "coverage", "legalize", "load", "lower", "run", "save"]
@@ -129,11 +130,13 @@ def run(
     function: str = "main",
     engine: str = "reference",
     keep: bool = False,
+    watch: Callable[[Value, np.ndarray], None] | None = None,
 ) -> dict[str, np.ndarray]:
     """Execute a module: input arrays by name to output arrays by name, in order.
 
     A module in a framework's dialect is legalized to `top` first. With `keep=True` every named
-    intermediate is in the result too, before the outputs. Raises `RunError`.
+    intermediate is in the result too, before the outputs. `watch(value, array)` is called for every value
+    as it is computed, named or not (reference engine only). Raises `RunError`.
     """
     from .plugin import resolve
 
@@ -142,7 +145,12 @@ def run(
     why = resolve(chosen.available)() if chosen.available is not None else None
     if why:
         raise UsageError(f"engine {engine!r} cannot be used: {why}")
-    return resolve(chosen.prepare)(runnable(loaded), function)(inputs, keep)
+    execute = resolve(chosen.prepare)(runnable(loaded), function)
+    if watch is None:
+        return execute(inputs, keep)
+    if engine != "reference":
+        raise UsageError(f"engine {engine!r} computes all at once; only 'reference' tells of each value as it is computed")
+    return execute(inputs, keep, watch)
 
 
 def runnable(module: Module) -> Module:

@@ -19,6 +19,7 @@ from typing import Any
 
 from .api import InputSpec, load
 from .conversion import constant_bytes, convert_to, op_counts, options_of, route_of
+from .engine.memory import peak_bytes
 from .errors import TargetError, TransloadError, UsageError, merge_findings
 from .ir import Module, input_names, output_names
 from .ir.verify import verify as verify_module
@@ -149,6 +150,7 @@ def convert(
         "ops_in": op_counts(source),
         "ops_out": op_counts(module),
         "constant_bytes": constant_bytes(module),
+        "peak_value_bytes": peak_bytes(module.body_of_main),
         "verification": checked.as_dict() if checked is not None else {"status": "not asked for"},
     }
     files, emitted = _emit(chosen, module, directory, stem, settings, report, stages)

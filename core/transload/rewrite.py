@@ -202,7 +202,7 @@ def _convert_one(
     op: Op, table: RewriteTable, fold: bool, hint: Callable[[str], str] | None, options: Mapping[str, Any] | None,
 ) -> Finding | None:
     functions = table.get(op.name)
-    why, advice = f"no conversion of {op.name} is registered", ""
+    why, advice = f"no conversion of {op.name} is registered", hint(op.name) if hint else ""
     for function in functions:
         rewriter = Rewriter(op, fold, options)
         before = op.prev
@@ -216,12 +216,13 @@ def _convert_one(
                 rewriter.replace(outcome)
             return None
         except Unsupported as reason:
-            why, advice = reason.why, reason.hint or advice
+            why, advice = reason.why, reason.hint
         except ConversionError as error:
             why = "; ".join(f"{finding.what}: {finding.why}" for finding in error.findings) or str(error)
+            advice = "; ".join(dict.fromkeys(finding.hint for finding in error.findings if finding.hint))
         _erase_since(op, before)
         break
-    return Finding(op.name, why, tuple(location_names(op.location)[:1]), advice or (hint(op.name) if hint else ""))
+    return Finding(op.name, why, tuple(location_names(op.location)[:1]), advice)
 
 
 def _erase_since(op: Op, before: Op | None) -> None:

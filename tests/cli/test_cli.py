@@ -8,7 +8,9 @@ import re
 import numpy as np
 import pytest
 
+import transload
 from transload.cli import run
+from transload.conversion import op_counts
 
 
 @pytest.fixture
@@ -116,6 +118,21 @@ def test_run_gives_intermediates_by_original_name(cli, digits, tmp_path):
     with np.load(tmp_path / "all.npz") as arrays:
         assert "conv1" in arrays.files
         assert arrays.files[-1] == "probabilities"
+
+
+def test_trace_prints_every_value_by_name(cli, digits, tmp_path):
+    assert cli("convert", digits, "-o", tmp_path, "-q")[0] == 0
+    code, out, err = cli("run", tmp_path / "digits_int8.tosa", "--trace")
+    assert code == 0, err
+    module = transload.load(tmp_path / "digits_int8.tosa")
+    lines = [line for line in out.splitlines() if ": tosa." in line and " -> tensor<" in line]
+    assert len(lines) == sum(op_counts(module).values())
+    names = [line.partition(": ")[0] for line in lines]
+    assert len(set(names)) == len(names)
+    assert "conv1" in names and "residual" in names
+    code, _, err = cli("run", tmp_path / "digits_int8.tosa", "--trace", "--engine", "nobodys")
+    assert code == 2
+    assert "nobodys" in err
 
 
 def test_compare_per_layer(cli, digits, tmp_path):

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import transload
+from transload.engine.memory import peak_bytes
 from transload.engine.quantized import dequantize, quantize
 from transload.errors import RunError
 from transload.ir import F32, I8, I32, QuantType, TensorType
@@ -119,3 +120,41 @@ def test_a_value_is_dropped_after_its_last_use():
     finally:
         del host()._kernels["watch.op"]
     assert most <= 2, f"{most} values were alive at once"
+
+
+def test_the_most_that_values_take_at_one_time():
+    def build(b, x):
+        one = b.emit("top.Relu", x)  # x and one: 32 bytes
+        two = b.emit("top.Concat", one, one, axis=0)  # x is gone: 16 + 32
+        return b.emit("top.Reduce", two, axes=(0,), mode="ReduceSum", keepdims=True)  # 32 + 4
+
+    module = build_module([TensorType((4,), F32)], build)
+    assert peak_bytes(module.body_of_main) == 48
+
+
+def test_what_is_watched_has_the_values_inside_regions_too():
+    from transload.text import parse_module
+
+    module = parse_module("""
+"builtin.module"() ({
+  "func.func"() ({
+  ^bb0(%x: tensor<i32>):
+    %r = "top.While"(%x) ({
+    ^bb1(%a: tensor<i32>):
+      %three = "top.Weight"() {value = dense<3> : tensor<i32>} : () -> tensor<i32>
+      %c = "top.Compare"(%a, %three) {mode = "Less"} : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      "top.Yield"(%c) : (tensor<i1>) -> ()
+    }, {
+    ^bb2(%b: tensor<i32>):
+      %one = "top.Weight"() {value = dense<1> : tensor<i32>} : () -> tensor<i32>
+      %n = "top.Add"(%b, %one) : (tensor<i32>, tensor<i32>) -> tensor<i32>
+      "top.Yield"(%n) : (tensor<i32>) -> ()
+    }) : (tensor<i32>) -> tensor<i32>
+    "func.return"(%r) : (tensor<i32>) -> ()
+  }) {sym_name = "main", function_type = (tensor<i32>) -> tensor<i32>} : () -> ()
+}) : () -> ()
+""")
+    seen: list[tuple[str, int]] = []
+    transload.run(module, {"arg0": np.int32(1)}, watch=lambda value, array: seen.append((value.op.name, int(array))))
+    assert seen == [
+        ("top.Compare", 1), ("top.Add", 2), ("top.Compare", 1), ("top.Add", 3), ("top.Compare", 0), ("top.While", 3)]

@@ -83,6 +83,9 @@ def run(
     out: Annotated[Path | None, typer.Option("--out", "-o", help="An .npz to write the outputs to.")] = None,
     engine: Annotated[str, typer.Option(help="What runs it.")] = "reference",
     all: Annotated[bool, typer.Option("--all", help="Every intermediate too, by original name.")] = False,
+    trace: Annotated[
+        bool, typer.Option("--trace", help="Print every value by name as it is computed, parts and regions too.")
+    ] = False,
     function: Annotated[str, typer.Option(help="Which function.")] = "main",
     seed: Annotated[int, typer.Option(help="Seed of the random inputs.")] = 0,
     format: Format = None,
@@ -90,7 +93,7 @@ def run(
     """Run an artifact or a model in an engine of ours."""
     from .commands import run_command
 
-    return run_command(artifact, input, out, engine, all, function, seed, format)
+    return run_command(artifact, input, out, engine, all, trace, function, seed, format)
 
 
 @app.command()

@@ -99,7 +99,10 @@ def _show_artifact(artifact: Artifact) -> None:
         ("inputs", _interface_text(report["inputs"])),
         ("outputs", _interface_text(report["outputs"])),
         ("ops", f"{n_in} in, {n_out} {report['dialect']} ops out ({_most_frequent(report['ops_out'])})"),
-        ("constants", bytes_text(report["constant_bytes"])),
+        (
+            "memory",
+            f"{bytes_text(report['constant_bytes'])} of constants, at most {bytes_text(report['peak_value_bytes'])} of values",
+        ),
         ("time", ", ".join(f"{name} {seconds_text(s)}" for name, s in report["seconds"].items())),
         *(
             (key, _report_value(value))
@@ -171,16 +174,18 @@ def run_command(
     out: Path | None,
     engine: str,
     all: bool,
+    trace: bool,
     function: str,
     seed: int,
     format: str | None,
 ) -> int:
     from ..verification.inputs import random_inputs
+    from .trace import Tracer
 
     module = load(artifact, format=format)
     ready = runnable(module)
     given = read_arrays(input) if input is not None else random_inputs(module, ready, seed, function)
-    outputs = run(ready, given, function=function, engine=engine, keep=all)
+    outputs = run(ready, given, function=function, engine=engine, keep=all, watch=Tracer() if trace else None)
     if out is not None:
         write_arrays(out, outputs)
     rows = [

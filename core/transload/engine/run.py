@@ -24,7 +24,10 @@ from ..ir.build import constant_of
 from ..plugin_host import host
 from .quantized import quantized_kernel
 
-__all__ = ["Plan", "check_inputs", "run_function"]
+__all__ = ["Plan", "Watch", "check_inputs", "run_function"]
+
+Watch = Callable[[Value, Any], None]
+"""Told of each value and what was computed for it."""
 
 
 class Plan:
@@ -95,9 +98,9 @@ class Plan:
         for plan in plans.values():
             self.missing.extend(plan.missing)
 
-        def with_regions(op: Op, *arrays: Any, values: list[Any]) -> Any:
+        def with_regions(op: Op, *arrays: Any, values: list[Any], watch: Watch | None) -> Any:
             def run(region: Region, *inputs: Any) -> list[np.ndarray]:
-                return plans[id(region)].execute(inputs, values)
+                return plans[id(region)].execute(inputs, values, watch)
 
             return kernel(op, *arrays, run=run)
 
@@ -117,9 +120,9 @@ class Plan:
         self,
         inputs: Sequence[np.ndarray],
         outer: list[Any] | None = None,
-        keep: Callable[[Value, np.ndarray], None] | None = None,
+        watch: Watch | None = None,
     ) -> list[np.ndarray]:
-        """Run with these arguments; `keep` is given every result as it is computed."""
+        """Run with these arguments; `watch` is given every result as it is computed, those inside regions too."""
         values: list[Any] = [None] * len(self.slots)
         if outer is not None:
             values[: self.n_outer] = outer[: self.n_outer]
@@ -131,14 +134,14 @@ class Plan:
             for op, kernel, ins, outs, dead in self.steps:
                 arrays = [values[slot] for slot in ins]
                 if hasattr(kernel, "wants_values"):
-                    computed = kernel(op, *arrays, values=values)
+                    computed = kernel(op, *arrays, values=values, watch=watch)
                 else:
                     computed = kernel(op, *arrays)
                 outputs = computed if isinstance(computed, tuple | list) else (computed,)
                 for slot, array, result in zip(outs, outputs, op.results, strict=True):
                     values[slot] = array
-                    if keep is not None:
-                        keep(result, array)
+                    if watch is not None:
+                        watch(result, array)
                 for slot in dead:
                     values[slot] = None
         return [values[slot] for slot in self.results]

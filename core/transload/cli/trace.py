@@ -1,0 +1,58 @@
+"""`transload run --trace`: every value of a run, printed as it is computed."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, TextIO
+
+import numpy as np
+
+from ..ir import Op, Value
+
+__all__ = ["Tracer"]
+
+EDGE, LIMIT = 8, 64
+"""An array of more than `LIMIT` numbers is shown by the first and the last `EDGE` of them."""
+
+
+class Tracer:
+    """Prints each value it is told of: name, op, type, the range of its numbers, and the numbers in row-major order.
+
+    A value that a framework's op was split into has no name of its own: it is called after that op and numbered,
+    `conv1/Relu#2`, the same on every run.
+    """
+
+    def __init__(self, out: TextIO | None = None) -> None:
+        self.out = out or sys.stdout
+        self.names: dict[Value, str] = {}
+        self.parts: dict[str, int] = {}
+
+    def __call__(self, value: Value, array: Any) -> None:
+        op = value.op
+        made_by = op.name if op is not None else "argument"
+        print(f"{self._name(value, op)}: {made_by} -> {value.type}{_range(array)}", file=self.out)
+        flat = np.asarray(array).ravel()
+        shown = np.array2string(flat, threshold=LIMIT, edgeitems=EDGE, max_line_width=124, prefix="    ")
+        print(f"    {shown}", file=self.out)
+
+    def _name(self, value: Value, op: Op | None) -> str:
+        if value.name is not None:
+            return value.name
+        known = self.names.get(value)
+        if known is None:
+            origin = (op.origin if op is not None else None) or "value"
+            self.parts[origin] = self.parts.get(origin, 0) + 1
+            known = self.names[value] = f"{origin}#{self.parts[origin]}"
+        return known
+
+
+def _range(array: Any) -> str:
+    """The least, the greatest and the mean of some numbers, where they have any."""
+    numbers = np.asarray(array)
+    if not numbers.size or (numbers.dtype.kind not in "iufb" and numbers.dtype.kind != "V"):
+        return ""
+    try:
+        wide = numbers.astype(np.float64)
+    except (TypeError, ValueError):  # complex numbers, tuples: no order
+        return ""
+    return f", {wide.min():.7g} to {wide.max():.7g}, mean {wide.mean():.7g}"
