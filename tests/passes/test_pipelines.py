@@ -47,7 +47,7 @@ def passes():
         mine.passes[one.name] = one
     table = RewriteTable()
     for one in (
-        Conversion("a-to-b", "a", "b", run=convert),
+        Conversion("a-to-b", "a", "b", run=convert, options={"limit": (int, 3, "How far.")}),
         Conversion("b-to-c", "b", "c", table=table),
         Conversion("a-to-c", "a", "c", table=table, cost=5.0),
         Conversion("more", "a", "c", extends="a-to-b", cost=0.0),

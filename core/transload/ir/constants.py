@@ -211,6 +211,10 @@ _OURS = (ArrayData, MmapData, LazyData, Packed4Data, SplatData, ElidedData)
 _PLAIN = (np.ndarray, np.generic, int, float, list, tuple)
 
 
+_SAMPLED = 16
+"""How many values a sample has, about."""
+
+
 class Dense:
     """A constant with its tensor type: MLIR's `dense<...> : tensor<...>`.
 
@@ -255,6 +259,13 @@ class Dense:
                 state.update(np.ascontiguousarray(self.numpy()).reshape(-1).view(np.uint8).data)
             self._digest = state.digest()
         return self._digest
+
+    def sample(self) -> bytes:
+        """Some of the values, for telling different constants apart without reading all of them; `b""` where that needs work."""
+        if not isinstance(self.data, (ArrayData, MmapData)):
+            return b""
+        flat = self.data.numpy().reshape(-1)
+        return flat[:: max(1, flat.size // _SAMPLED)].tobytes()
 
     def splat_value(self) -> NDArray[Any] | None:
         """The value (an array of rank 0) that is in every place, bit for bit; None where they differ or there is none."""

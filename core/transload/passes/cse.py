@@ -43,7 +43,7 @@ def _join_in(block: Block, outer: list[Seen]) -> bool:
         if declaration is None or not declaration.pure or "random" in declaration.traits or op.regions or not op.results:
             continue
         key = (op.name, _operands(op, declaration), tuple([result.type for result in op.results]), _attributes(op))
-        first = next((scope[key] for scope in scopes if key in scope), None)
+        first = seen.get(key) or next((scope[key] for scope in outer if key in scope), None)
         if first is None:
             seen[key] = op
             continue
@@ -61,16 +61,19 @@ def _operands(op: Op, declaration: Any) -> Any:
 
 
 def _attributes(op: Op) -> tuple[Any, ...]:
-    return tuple(sorted(((key, _hashable(value)) for key, value in op.attributes.items()), key=lambda item: item[0]))
+    attributes = op.attributes
+    if not attributes:
+        return ()
+    return tuple([(key, _hashable(attributes[key])) for key in sorted(attributes)])
 
 
 def _hashable(value: Any) -> Any:
     """Something that is equal for equal attributes only: `True` is not `1`, `0.0` not `-0.0`."""
     if isinstance(value, Dense):
-        # Many small constants are of one type, and would all meet in one bucket: they are hashed by their bytes. Large
-        # ones are hashed by type, and compared by identity or digest only where another of that type turns up.
+        # Many constants are of one type, and would all meet in one bucket: small ones are told apart by their bytes, large
+        # ones by a sample of them, and compared by identity or digest only where the samples are equal.
         small = isinstance(value.data, ArrayData) and value.nbytes <= _SMALL
-        return ("dense", value.type, value.tobytes()) if small else value
+        return ("dense", value.type, value.tobytes()) if small else ("dense", value.sample(), value)
     if isinstance(value, list):
         return ("list", *map(_hashable, value))
     if isinstance(value, dict):

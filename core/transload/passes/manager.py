@@ -5,10 +5,9 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin
@@ -17,6 +16,7 @@ from ..conversion import dialects_in
 from ..errors import InternalError, PassError, UsageError
 from ..ir import Module
 from ..ir.verify import check
+from ..options import typed
 from ..plugin import resolve
 from ..plugin_host import host
 from ..suggest import nearest
@@ -82,10 +82,6 @@ class Pipeline:
         return records
 
 
-def _no_options(module: Module) -> None:
-    """The signature of a conversion that is a table alone."""
-
-
 def _check_requirements(step: Step, module: Module, produced: set[str]) -> None:
     """Raise `PassError` where a module with ops has neither the dialect or state that a pass requires, nor what it produces."""
     if not step.requires:
@@ -118,13 +114,14 @@ def _step(name: str, options: str) -> Step:
     there = host()
     if name in there.passes:
         known = there.passes[name]
-        return Step(name, *_bind(name, resolve(known.run), options), known.requires, known.produces)
+        wanted = {key: _option_type(parameter.annotation) for key, parameter in known.options().items()
+                  if parameter.kind not in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL)}
+        return Step(name, resolve(known.run), _read_options(name, wanted, options), known.requires, known.produces)
     conversion = there.conversions.get(name)
     if conversion is not None and conversion.extends is None:
-        from ..conversion import apply_conversion
+        from ..conversion import apply_conversion, options_of
 
-        takes = resolve(conversion.run) if conversion.run is not None else _no_options
-        _, given = _bind(name, takes, options)
+        given = _read_options(name, {key: wanted for key, (wanted, _, _) in options_of(conversion).items()}, options)
 
         def convert(module: Module, **more: Any) -> bool:
             apply_conversion(conversion, module, **more)
@@ -137,42 +134,28 @@ def _step(name: str, options: str) -> Step:
         f"no pass is called {name!r}", hint=(f"did you mean {guess!r}? " if guess else "") + f"passes: {', '.join(names)}")
 
 
-def _bind(name: str, run: Callable[..., Any], text: str) -> tuple[Callable[..., Any], dict[str, Any]]:
-    """The function and its options, read from `key=value` texts by the types of its keyword parameters."""
-    parameters = {p.name: p for p in list(inspect.signature(run, eval_str=True).parameters.values())[1:]
-                  if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)}
+def _read_options(name: str, known: Mapping[str, type | tuple[str, ...]], text: str) -> dict[str, Any]:
+    """The options in `key=value` texts; `known` says their types (see `transload.options`)."""
     options: dict[str, Any] = {}
     for item in re.split(r"[\s,]+", text.strip()):
         if not item:
             continue
         key, equals, value = item.partition("=")
-        parameter = parameters.get(key)
-        if parameter is None:
-            guess = nearest(key, parameters)
+        if key not in known:
+            guess = nearest(key, known)
             raise UsageError(
                 f"pass {name!r} has no option {key!r}",
-                hint=(f"did you mean {guess!r}? " if guess else "") + f"options: {', '.join(parameters) or 'none'}")
+                hint=(f"did you mean {guess!r}? " if guess else "") + f"options: {', '.join(known) or 'none'}")
         if key in options:
             raise UsageError(f"option {key} of pass {name!r} is given twice")
-        options[key] = _typed(name, key, value if equals else "true", parameter.annotation)
-    return run, options
+        options[key] = typed(f"{key} of pass {name!r}", value if equals else "true", known[key])
+    return options
 
 
-def _typed(name: str, key: str, value: str, wanted: Any) -> Any:
-    if isinstance(wanted, UnionType) or get_origin(wanted) is Union:  # `int | None`: as the first of them
-        wanted = next(part for part in get_args(wanted) if part is not NoneType)
-    if wanted is bool:
-        if value.lower() in ("true", "1"):
-            return True
-        if value.lower() in ("false", "0"):
-            return False
-        raise UsageError(f"option {key} of pass {name!r} must be true or false, not {value!r}")
-    if wanted in (int, float):
-        try:
-            return wanted(value)
-        except ValueError:
-            raise UsageError(f"option {key} of pass {name!r} must be {wanted.__name__}, not {value!r}") from None
-    choices = get_args(wanted) if get_origin(wanted) is Literal else ()
-    if choices and value not in choices:
-        raise UsageError(f"option {key} of pass {name!r} must be {' or '.join(map(str, choices))}, not {value!r}")
-    return value
+def _option_type(annotation: Any) -> type | tuple[str, ...]:
+    """What a parameter's annotation says of the option: a type, or the words to choose from."""
+    if isinstance(annotation, UnionType) or get_origin(annotation) is Union:  # `int | None`: as the first of them
+        annotation = next(part for part in get_args(annotation) if part is not NoneType)
+    if get_origin(annotation) is Literal:
+        return get_args(annotation)
+    return annotation if annotation in (bool, int, float) else str

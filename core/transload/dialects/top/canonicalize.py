@@ -23,7 +23,7 @@ def _producer(value: Value, name: str) -> Op | None:
 
 
 @TABLE("top.Reshape", "top.Permute", "top.Expand", "top.Tile", "top.Slice", "top.Pad", "top.Cast", "top.Squeeze", "top.Unsqueeze",
-       "top.Reverse")
+       "top.Reverse", "top.Bitcast")
 def identity(op: Op, rw: Rewriter) -> Value | None:
     """An op that gives its input back: to the same type, and moving nothing."""
     type_ = op.results[0].type
@@ -41,6 +41,13 @@ def identity(op: Op, rw: Rewriter) -> Value | None:
     if op.name == "top.Slice" and any(step < 0 and size != 1 for step, size in zip(op.steps, op.input.shape, strict=True)):
         return None
     return op.operands[0]
+
+
+@TABLE("top.Bitcast")
+def bitcast_of_bitcast(op: Op, rw: Rewriter) -> Value | None:
+    """Only the last of two readings counts."""
+    inner = _producer(op.input, "top.Bitcast")
+    return None if inner is None else rw.emit("top.Bitcast", inner.input, element=op.output.element)
 
 
 @TABLE("top.Concat", "top.Max", "top.Min")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...ir.declare import BOOLEAN, TENSOR, attribute, enum, operand, result
-from ...ir.types import QuantType, TensorType, Type
+from ...ir.declare import BOOLEAN, TENSOR, attribute, constraint, enum, operand, result
+from ...ir.types import FloatType, IntegerType, QuantType, TensorType, Type
 from .base import TOP
 from .infer import same_as_input
 
@@ -35,6 +35,34 @@ class Cast:
         default=_default_rounding)
     saturate = attribute(BOOLEAN, "whether what is out of an integer's range becomes its nearest end", default=False)
     traits = ("elementwise",)
+
+    def infer(op: Any) -> Type:
+        return same_as_input(op)
+
+
+def _width(type_: Type) -> int | None:
+    """How many bits an element of a type is stored in."""
+    element = type_.element if isinstance(type_, TensorType) else type_
+    stored = element.storage if isinstance(element, QuantType) else element
+    return stored.width if isinstance(stored, IntegerType | FloatType) else None
+
+
+@TOP.op("Bitcast")
+class Bitcast:
+    """The same bits read as another element type of the same width, which the caller gives (ONNX BitCast, TFLite BITCAST).
+
+    Of a quantized tensor the bits are those of the stored numbers, so that between two quantized types, or a quantized
+    and a plain one, no number changes: what a kernel does that works on stored numbers whatever they mean.
+    """
+
+    input = operand("the tensor", type=TENSOR)
+    output = result("of the input's shape", type=TENSOR)
+    traits = ("elementwise",)
+
+    @constraint
+    def same_width(op: Any) -> bool:
+        """elements of input and output are of the same width"""
+        return _width(op.operands[0].type) == _width(op.results[0].type)
 
     def infer(op: Any) -> Type:
         return same_as_input(op)

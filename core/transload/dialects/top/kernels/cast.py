@@ -106,6 +106,11 @@ def cast(op: Any, x: Array) -> Array:
         return _to_plain(x, target, rounding, op.saturate)
 
 
+@KERNELS("top.Bitcast", quantized="native")
+def bitcast(op: Any, x: Array) -> Array:
+    return np.ascontiguousarray(x).view(dtype_of(op.results[0].element)).reshape(x.shape)
+
+
 def _is_integer_type(type_: Type) -> bool:
     return isinstance(type_, IntegerType) and type_.width > 1
 
