@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from onnx_vs_runtime import SHAPES
 from peer import model_name, run_step
 from rich.console import Console
 from rich.table import Table
@@ -59,7 +60,7 @@ def measure(path: Path, repeat: int) -> dict[str, Any]:
     from transload.engine.reference import prepare
     from transload.verification.inputs import random_inputs
 
-    source = transload.load(path)
+    source = transload.load(path, inputs=SHAPES.get(path.parent.name))
     hub = transload.legalize(source)
     inputs = random_inputs(source, hub, 0)
     with TemporaryDirectory() as folder:
