@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,8 @@ from transload.errors import ShapeError
 from transload.ir import NONE, Block, QuantType, TensorType, dtype_of, element_type_of, registry
 from transload.ir.build import Builder
 from transload.ir.verify import check
+
+sys.path.insert(0, str(Path(__file__).parent))  # for recognition
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -154,3 +154,17 @@ def test_quantized_to_integer_and_bool(run_op):
     np.testing.assert_array_equal(run_op("Cast", (x, type_), element=BOOL), [True, False, True, True])
     np.testing.assert_array_equal(run_op("Cast", np.array([1, 2], np.int32), element=type_), [2, 4])
     np.testing.assert_array_equal(run_op("Cast", np.array([1, 0], ml_dtypes.bfloat16), element=type_), [2, 0])
+
+
+@pytest.mark.parametrize("source,target", [(I8, UI8), (UI8, I8), (F32, I32), (I64, F64), (I16, BF16)])
+def test_bitcast_keeps_the_bits(run_op, source, target):
+    x = np.arange(-6, 6).astype(dtype_of(source)).reshape(3, 4)
+    result = run_op("Bitcast", x, element=target)
+    assert result.dtype == dtype_of(target)
+    np.testing.assert_array_equal(result.view(x.dtype), x)
+
+
+def test_bitcast_of_quantized_numbers_reads_what_is_stored(run_op):
+    quantized = QuantType(I8, F32, (0.5,), (3,), None)
+    x = np.arange(-6, 6, dtype=np.int8)
+    np.testing.assert_array_equal(run_op("Bitcast", x, element=quantized), x)

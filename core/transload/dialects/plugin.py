@@ -49,6 +49,9 @@ def register_passes(register: Any) -> None:
     register(
         Pass("canonicalize", f"{_PASSES}.canonicalize:canonicalize", "Simplify ops by their algebra; remove what is unused.")
     )
+    register(Pass("recognize", "transload.dialects.top.recognize:recognize",
+                  "Put composites that exporters take apart (softmax, layer norm, GELU, ...) together as one op of `top`."))
+    register(Pass("inline", f"{_PASSES}.inline:inline_calls", "Replace calls by what they call."))
     register(Pass("fold-constants", f"{_PASSES}.fold:fold_constants", "Compute ops whose operands are all constant."))
     register(Pass("cse", f"{_PASSES}.cse:eliminate_common_subexpressions", "Join ops that compute the same."))
     register(Pass("dce", f"{_PASSES}.dce:eliminate_dead_code", "Remove ops whose results are unused."))
@@ -58,6 +61,7 @@ def register_passes(register: Any) -> None:
 
 @hookimpl
 def register_engines(register: Any) -> None:
+    register(Engine("auto", "transload.engine.choice:prepare", "A compiling engine where that pays, else `reference`."))
     register(Engine("reference", "transload.engine.reference:prepare", "numpy, exact to the specifications' pseudo-code."))
 
 

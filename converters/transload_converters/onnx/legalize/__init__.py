@@ -13,6 +13,7 @@ from transload.conversion import hint_for
 from transload.errors import ConversionError
 from transload.ir import Module
 from transload.passes.dce import eliminate_dead_code
+from transload.plugin import resolve
 from transload.plugin_host import host
 from transload.rewrite import RewriteTable, convert_ops
 
@@ -69,6 +70,7 @@ def legalize(module: Module) -> None:
     fold_qdq(module)
     eliminate_dead_code(module)
     sequences.refuse_sequences(module)
+    resolve(host().get("passes", "recognize").run)(module)
 
 
 def _causes_alone(error: ConversionError) -> ConversionError:

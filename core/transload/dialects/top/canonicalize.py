@@ -9,7 +9,7 @@ from __future__ import annotations
 from ...ir import Op, TensorType, Value
 from ...ir.build import constant_of
 from ...rewrite import Rewriter, RewriteTable
-from . import canonicalize_activation, canonicalize_affine
+from . import canonicalize_activation, canonicalize_affine, recognize_activation
 
 __all__ = ["TABLE"]
 
@@ -167,4 +167,4 @@ def concat_of_concat(op: Op, rw: Rewriter) -> Value | None:
     return rw.emit("top.Concat", *parts, axis=op.axis, element=op.output.element, **more)
 
 
-TABLE = TABLE + canonicalize_activation.TABLE + canonicalize_affine.TABLE
+TABLE = TABLE + canonicalize_activation.TABLE + recognize_activation.GATED + canonicalize_affine.TABLE

@@ -12,7 +12,7 @@ import numpy as np
 
 from ...ir import ElidedData, Op, TensorType, Value
 from ...ir.build import constant_of
-from ...rewrite import CHANGED, Rewriter, RewriteTable
+from ...rewrite import Rewriter, RewriteTable
 from .canonicalize_affine import is_float, relu_of, used_once
 from .recognize_match import axes_of, count_of, is_near, is_static_float, linear, number
 
@@ -35,22 +35,22 @@ def _static(value: Value) -> bool:
 def without_repeats(op: Op, rw: Rewriter) -> Any:
     """`f(x, expand(y))` is `f(x, y)`, and a constant that repeats itself along a dimension is one that has size 1 there.
 
-    As long as the result keeps its shape: `f(expand(x), expand(y))` keeps one of the two.
+    As long as the result keeps its shape.
     """
     if not _static(op.results[0]) or not all(_static(value) for value in op.operands):
         return None
-    operands = list(op.operands)
-    for place, value in enumerate(operands):
-        smaller = _without_repeats(value, rw)
-        if smaller is None:
-            continue
-        shapes = [smaller.shape if index == place else other.shape for index, other in enumerate(operands)]
-        if np.broadcast_shapes(*shapes) == op.results[0].shape:  # type: ignore[arg-type]
-            operands[place] = smaller
+    later = expand_later(op, rw)
+    if later is not None:
+        return later
+    operands = [_without_repeats(value, rw) or value for value in op.operands]
+    for place, value in enumerate(op.operands):  # the first ones keep the result's shape, where needed
+        if np.broadcast_shapes(*(other.shape for other in operands)) == op.results[0].shape:  # type: ignore[arg-type]
+            break
+        operands[place] = value
     if all(new is old for new, old in zip(operands, op.operands, strict=True)):
         return None
-    op.operands = operands
-    return CHANGED
+    # A new op, not this one changed, so that the expansions without users go at once, and no longer count as such.
+    return rw.emit(op.name, *operands, element=op.results[0].element, **op.attributes)
 
 
 def _without_repeats(value: Value, rw: Rewriter) -> Value | None:
@@ -82,7 +82,7 @@ def _same_bits(array: np.ndarray, first: np.ndarray) -> bool:
     return bool(same.all()) and not bool((np.signbit(array) != np.signbit(first)).any() if array.dtype.kind == "f" else False)
 
 
-@TABLE(*_BROADCASTING, "top.AddConst", "top.MulConst", "top.*")
+@TABLE("top.*")
 def expand_later(op: Op, rw: Rewriter) -> Value | None:
     """`f(expand(x), c)` is `expand(f(x, c))`: elementwise ops of what repeats itself compute each number once."""
     declaration = op.declaration
@@ -122,21 +122,26 @@ def expand_of_expand(op: Any, rw: Rewriter) -> Value | None:
 def reduce_keeps_dimensions(op: Any, rw: Rewriter) -> Value | None:
     """Reduced dimensions that come back with size 1 were kept: JAX and PyTorch reduce first, and reshape then.
 
-    Also where elementwise functions of the reduced numbers lie between.
+    Also where elementwise functions of the reduced numbers lie between. All that uses them must be reshaped so: each
+    such reshape is rewritten by itself, and what they then have twice is joined.
     """
     source, shape = op.operands[0], op.results[0].shape
-    if not _static(op.results[0]) or op.results[0].element != source.element or not _can_keep(source, shape, 6):
+    if not _static(op.results[0]) or op.results[0].element != source.element or not _can_keep(source, shape, _FAR):
         return None
     return _kept(rw, source, shape)
 
 
+_FAR = 6
+"""How many ops there may be between a reduction and the reshape."""
+
+
 def _can_keep(value: Value, shape: Any, depth: int) -> bool:
-    """Whether a value is computed from reductions that with kept dimensions have that shape, and used once."""
+    """Whether a value is computed from reductions that with kept dimensions have that shape, and that are used so only."""
     op: Any = value.op
-    if op is None or depth == 0 or not used_once(value) or not _static(value):
+    if op is None or depth == 0 or not _static(value):
         return False
     if op.name == "top.Reduce":
-        if op.keepdims or not _static(op.input) or not op.axes:
+        if op.keepdims or not _static(op.input) or not op.axes or not _all_reshaped(value, shape, _FAR):
             return False
         axes = axes_of(op)
         return tuple(1 if axis in axes else size for axis, size in enumerate(op.input.shape)) == tuple(shape)
@@ -146,6 +151,21 @@ def _can_keep(value: Value, shape: Any, depth: int) -> bool:
         return False
     others = [operand for operand in op.operands if not _is_single(operand)]
     return bool(others) and all(operand.shape == value.shape and _can_keep(operand, shape, depth - 1) for operand in others)
+
+
+def _all_reshaped(value: Value, shape: Any, depth: int) -> bool:
+    """Whether all that becomes of a value, by elementwise functions, is reshaped to that shape."""
+    for user in value.uses:
+        if user.name in ("top.Reshape", "top.Unsqueeze"):
+            if tuple(user.results[0].shape) != tuple(shape):
+                return False
+            continue
+        declaration = user.declaration
+        if depth == 0 or declaration is None or "elementwise" not in declaration.traits or len(value.uses) > 4:
+            return False
+        if user.results[0].shape != value.shape or not _all_reshaped(user.results[0], shape, depth - 1):
+            return False
+    return True
 
 
 def _is_single(value: Value) -> bool:

@@ -22,6 +22,8 @@ __all__ = [
     "same_axes", "square_of",
 ]
 
+_DEPTH = 8
+"""How many steps an expression is followed back: more than any formula has, few enough for chains of any length."""
 _DIGITS = {"f16": 2e-3, "bf16": 1e-2}
 _NEAR = 2e-6
 """How near a constant must be to what a formula says: a few units in the last place of float32, or of the narrower type."""
@@ -92,11 +94,12 @@ class Linear(NamedTuple):
 def linear(value: Value) -> Linear:
     """A value as an affine function of another, through as many steps as only it uses; at least `1 * value + 0`."""
     source, scale, shift = value, 1.0, 0.0
-    while True:
+    for _ in range(_DEPTH):
         step = _affine_step(source) if source is value or used_once(source) else None
         if step is None:
-            return Linear(source, scale, shift)
+            break
         source, scale, shift = step.source, scale * step.scale, scale * step.shift + shift
+    return Linear(source, scale, shift)
 
 
 def _affine_step(value: Value) -> Linear | None:
@@ -131,23 +134,24 @@ class Product:
 def product(value: Value, root: bool = True) -> Product:
     """A value as a product and quotient, taken apart where only it uses the parts."""
     made = Product()
-    _multiply(made, value, False, root)
+    _multiply(made, value, False, root, 0)
     return made
 
 
-def _multiply(made: Product, value: Value, below: bool, root: bool) -> None:
+def _multiply(made: Product, value: Value, below: bool, root: bool, depth: int) -> None:
     constant = number(value)
     if constant is not None and (constant != 0 or not below):
         made.factor = made.factor / constant if below else made.factor * constant
         return
-    op = made_by(value, "Mul", "MulConst", "Div", "Neg", "Reciprocal") if is_float(value) and (root or used_once(value)) else None
+    inside = is_float(value) and (root or used_once(value)) and depth < _DEPTH
+    op = made_by(value, "Mul", "MulConst", "Div", "Neg", "Reciprocal") if inside else None
     if op is None or any(not is_float(operand) for operand in op.operands):
         (made.under if below else made.over).append(value)
     elif op.name == "top.Div":
-        _multiply(made, op.operands[0], below, False)
-        _multiply(made, op.operands[1], not below, False)
+        _multiply(made, op.operands[0], below, False, depth + 1)
+        _multiply(made, op.operands[1], not below, False, depth + 1)
     elif op.name == "top.Reciprocal":
-        _multiply(made, op.input, not below, False)
+        _multiply(made, op.input, not below, False, depth + 1)
     else:
         factor = {"top.Neg": -1.0, "top.MulConst": op.attributes.get("const_val", 1.0)}.get(op.name, 1.0)
         if factor == 0:
@@ -155,24 +159,29 @@ def _multiply(made: Product, value: Value, below: bool, root: bool) -> None:
             return
         made.factor = made.factor / factor if below else made.factor * factor
         for operand in op.operands:
-            _multiply(made, operand, below, False)
+            _multiply(made, operand, below, False, depth + 1)
 
 
 def square_of(value: Value) -> Value | None:
-    """The x for which a value is `x * x`, or None."""
+    """The x for which a value is `x * x`, also as `|x| ** 2`; or None."""
     op = made_by(value, "Square", "Mul", "Pow")
     if op is None:
         return None
-    if op.name == "top.Pow":
-        return op.base if number(op.exponent) == 2 else None
     x: Value = op.operands[0]
-    return x if op.name == "top.Square" or (len(op.operands) == 2 and op.operands[1] is x) else None
+    if op.name == "top.Pow" and number(op.exponent) != 2:
+        return None
+    if op.name == "top.Mul" and (len(op.operands) != 2 or op.operands[1] is not x):
+        return None
+    size = made_by(x, "Abs")
+    return size.input if size is not None else x
 
 
-def reduced(value: Value, mode: str) -> Any:
-    """The `Reduce` of that mode, with dimensions kept and at least one of them reduced, that computes a value; else None."""
+def reduced(value: Value, mode: str, keepdims: bool = True) -> Any:
+    """The `Reduce` of that mode, its dimensions kept or not and at least one, that computes a value; else None."""
     op = made_by(value, "Reduce")
-    return op if op is not None and op.mode == mode and op.keepdims and op.axes and is_static_float(op.input) else None
+    if op is None or op.mode != mode or op.keepdims != keepdims or not op.axes:
+        return None
+    return op if is_static_float(op.input) else None
 
 
 def axes_of(op: Any) -> tuple[int, ...]:
