@@ -7,6 +7,10 @@ writes MLIR, which `tosa-opt --tosa-serialize` makes a `.tosa` file of. Arm's `t
 same random inputs, and the results are compared with LiteRT's reference kernels: the greatest difference of
 integers, in steps, or the cosine of floats. Where LiteRT refuses a model, the two are compared with each other.
 
+Models with integer weights and float activations are converted in both forms that a user can choose: the column "ops" counts
+the operators of the exact one, which quantizes activations as LiteRT does, "ops (float)" those with the option `hybrid=float`,
+which is what the peer makes.
+
 Out of the box, the peer leaves dynamic batches dynamic and unsigned integers unsigned, which no TOSA consumer takes.
 So it gets a second try with help ("peer, helped"): a copy of the model whose dynamic sizes are made those that the
 file was planned with, and tosa-opt's pass `--tosa-convert-integer-type-to-signless`.
@@ -157,7 +161,9 @@ def step_ours(path: Path, out: Path) -> None:
         return module
 
     module, seconds = best(convert)
-    print(json.dumps({"ms": seconds * 1e3, "ops": sum(op_counts(module).values())}))
+    plain = transload.lower(transload.load(path), "tosa", hybrid="float")
+    print(json.dumps({
+        "ms": seconds * 1e3, "ops": sum(op_counts(module).values()), "ops_float": sum(op_counts(plain).values())}))
 
 
 def step_peer(path: Path, out: Path) -> None:
@@ -232,15 +238,17 @@ def show(rows: list[dict[str, Any]]) -> None:
     """Print the table and a summary."""
     table = Table(title="TFLite to TOSA: Transload and tosa-converter-for-tflite, judged by the reference model against LiteRT")
     table.add_column("model", no_wrap=True)
-    for title in ("ours", "", "ops", "ms", "peer", "ops", "ms", "peer, helped", "", "ops"):
-        table.add_column(title, justify="right" if title in ("ops", "ms") else "left", max_width=46)
+    for title in ("ours", "", "ops", "ops (float)", "ms", "peer", "ops", "ms", "peer, helped", "", "ops"):
+        table.add_column(title, justify="right" if title.startswith(("ops", "ms")) else "left", max_width=46)
     for row in rows:
         ours, peer, helped = (row[who] for who in CONVERTERS)
         table.add_row(
             row["model"],
             verdict(ours),
             numbers(ours.get("outputs")),
-            *_size(ours),
+            _size(ours)[0],
+            str(ours.get("ops_float", "")),
+            _size(ours)[1],
             verdict(peer),
             *_size(peer),
             verdict(helped),
@@ -252,6 +260,9 @@ def show(rows: list[dict[str, Any]]) -> None:
     for who, title in CONVERTERS.items():
         counts = Counter(verdict(row[who]).partition(":")[0] for row in rows)
         console.print(f"{title}: " + ", ".join(f"{n} {what}" for what, n in counts.most_common()))
+    whole = [row for row in rows if "ops" in row["peer"] and not row["peer"].get("left")]
+    more = [row["model"] for row in whole if row["ours"].get("ops_float", 0) > row["peer"]["ops"]]
+    console.print(f"of the {len(whole)} that the peer converts whole, with more operators: {', '.join(more) or 'none'}")
     for row in rows:
         if "agreement" in row:
             console.print(

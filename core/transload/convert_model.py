@@ -21,7 +21,7 @@ from .api import InputSpec, load
 from .conversion import constant_bytes, convert_to, op_counts, options_of, route_of
 from .engine.memory import peak_bytes
 from .errors import TargetError, TransloadError, UsageError, merge_findings
-from .ir import Module, input_names, output_names
+from .ir import Module, State, input_names, output_names
 from .ir.verify import verify as verify_module
 from .options import settings_of
 from .passes.manager import Pipeline
@@ -78,7 +78,7 @@ def convert(
     verification: bool = True,
     tolerance: Tolerance | None = None,
     input_data: Mapping[str, Any] | None = None,
-    engine: str = "reference",
+    engine: str = "auto",
     tell: Callable[[str], None] | None = None,
     seed: int = 0,
     format: str | None = None,
@@ -147,6 +147,7 @@ def convert(
         "options": {**settings, **on_the_way},
         "inputs": _interface(module, input_names(module.main), 0),
         "outputs": _interface(module, output_names(module.main), 1),
+        "states": [_state(state) for state in module.states],
         "ops_in": op_counts(source),
         "ops_out": op_counts(module),
         "constant_bytes": constant_bytes(module),
@@ -162,6 +163,13 @@ def _interface(module: Module, names: list[str], side: int) -> list[dict[str, st
     block = module.body_of_main
     values = block.terminator.operands if side else block.arguments
     return [{"name": name, "type": str(value.type)} for name, value in zip(names, values, strict=True)]
+
+
+def _state(state: State) -> dict[str, Any]:
+    """A state for the report: its input and output, and what the first run is given: one number, or all of them."""
+    initial = state.initial.numpy()
+    same = initial.size and (initial == initial.flat[0]).all()
+    return {"input": state.input, "output": state.output, "initial": initial.flat[0].item() if same else initial.tolist()}
 
 
 def _emit(

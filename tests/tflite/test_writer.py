@@ -242,7 +242,7 @@ def test_options_table_left_out_or_exchanged() -> None:
     assert types == [tflite.BuiltinOptions.NONE, tflite.BuiltinOptions.SoftmaxOptions]
 
 
-@pytest.mark.parametrize("name", [name for name in NUMPY_TYPES if name != "int4"])
+@pytest.mark.parametrize("name", [name for name in NUMPY_TYPES if name not in ("int2", "int4")])
 def test_bytes_of_every_element_type(name: str) -> None:
     values = np.array([[0, 1], [1, 0]]).astype(NUMPY_TYPES[name])
     for dtype in (name, name.upper(), NUMPY_TYPES[name]):
@@ -253,6 +253,10 @@ def test_bytes_of_every_element_type(name: str) -> None:
 def test_int4_is_packed_low_half_first() -> None:
     assert encode_tensor_data([1, -1, 7, -8, 3], "int4", (5,)) == bytes([0xF1, 0x87, 0x03])
     assert encode_tensor_data(np.array([[-2, 5]], ml_dtypes.int4), ml_dtypes.int4, (1, 2)) == b"\x5e"
+
+
+def test_int2_is_packed_lowest_bits_first() -> None:
+    assert encode_tensor_data([1, -1, 0, -2, 1], "int2", (5,)) == bytes([0b10_00_11_01, 0b01])
 
 
 def test_string_layout() -> None:

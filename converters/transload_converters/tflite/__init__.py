@@ -7,12 +7,16 @@ from typing import Any
 from transload.hookspecs import hookimpl
 from transload.plugin import Conversion, DialectSpec, Reader, Runtime
 
+from .choices import OPTIONS
+
 _HERE = "transload_converters.tflite"
 
 
 @hookimpl
 def register_dialects(register: Any) -> None:
     register(DialectSpec("tfl", f"{_HERE}.dialect:TFL", doc="The builtin operators of TensorFlow Lite."))
+    register(DialectSpec(
+        "tflite", f"{_HERE}.postprocess:TFLITE", f"{_HERE}.postprocess:KERNELS", "What TFLite's custom operations compute."))
 
 
 @hookimpl
@@ -25,7 +29,8 @@ def register_readers(register: Any) -> None:
 def register_conversions(register: Any) -> None:
     register(Conversion(
         "tfl-to-top", "tfl", "top", f"{_HERE}.legalize:legalize", f"{_HERE}.legalize:TABLE",
-        doc="The operators of TensorFlow Lite as hub operations."))
+        doc="The operators of TensorFlow Lite as hub operations.", options=OPTIONS,
+        evidence=f"{_HERE}:coverage.json"))
 
 
 @hookimpl

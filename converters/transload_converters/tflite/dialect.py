@@ -153,6 +153,10 @@ _EFFECTS = frozenset({
     "STABLEHLO_CUSTOM_CALL", "STABLEHLO_CASE",
 })
 
+_MANY_RESULTS = frozenset(f"STABLEHLO_{name}" for name in (
+    "CASE", "COMPOSITE", "CUSTOM_CALL", "REDUCE", "REDUCE_WINDOW", "SCATTER", "SORT", "WHILE"))
+"""Operators of StableHLO that give any number of results; the others give one."""
+
 TFL = Dialect("tfl", "The builtin operators of TensorFlow Lite, as MLIR's `tfl` dialect names them.",
               constant="tfl.pseudo_const", none="tfl.no_value")
 
@@ -219,7 +223,8 @@ def _declare_all() -> None:
         if operator == "CUSTOM":
             continue
         name = operator.removeprefix("STABLEHLO_").lower()
-        generic = ("inputs* -> outputs*", f"StableHLO's `{name}` as an operator of TFLite.")
+        results = "outputs*" if operator in _MANY_RESULTS else "output"
+        generic = (f"inputs* -> {results}", f"StableHLO's `{name}` as an operator of TFLite.")
         declaration = _declare(op_name(operator), operator, *signatures.get(operator, generic))
         TFL.ops[declaration.name] = declaration
     basic = _declare(BASIC_LSTM, "LSTM", *signatures["LSTM"])

@@ -80,7 +80,7 @@ def _builtin(code: int) -> OperatorCode:
             names=enumeration(ENUMERATIONS[name]) if is_enumeration and field.dtype is not None else None,
             subgraph=name in SUBGRAPH_ATTRIBUTES,
         ))
-    union, member = (2, 23) if table == "StablehloCaseOptions" else union_member(table)
+    union, member = union_member(table)
     return OperatorCode(op_name(operator), operator, "", *_OPTIONS[union], member, tuple(fields))
 
 

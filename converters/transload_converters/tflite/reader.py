@@ -354,8 +354,6 @@ def _no_numbers(tensor: Tensor) -> str:
     """Why a constant cannot be represented, or nothing."""
     if tensor.external:
         return "the constant lies in another file (an external buffer), which is not supported"
-    if tensor.sparse:
-        return "the constant is sparse; convert the model without sparsity, or densify it first"
     if isinstance(tensor.element, DialectType):
         return f"a constant of {tensor.element} holds no numbers; only numbers can be compiled"
     return ""

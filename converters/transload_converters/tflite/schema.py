@@ -31,7 +31,7 @@ except ModuleNotFoundError as error:
         hint="pip install 'transload[tflite]'") from None
 
 __all__ = [
-    "ENUMERATIONS", "OptionField", "enumeration", "generated_module", "operator_code", "operators", "option_fields",
+    "ENUMERATIONS", "OptionField", "enumeration", "generated_module", "is_newer", "operator_code", "operators", "option_fields",
     "options_table", "union_member",
 ]
 
@@ -165,17 +165,28 @@ def _tables() -> dict[str, str]:
     return {name.lower(): name for name in names}
 
 
+_NEWER_UNION_MEMBERS = {"StablehloCaseOptions": (2, 23)}
+"""Options tables that the unions gained after the `tflite` package's -> union, code."""
+
+
 def union_member(table: str) -> tuple[int, int]:
     """Which union of an operator an options table belongs to, and its code in that union.
 
     The schema ran out of codes in its first union, `builtin_options` (1), and went on in a second one,
     `builtin_options_2` (2). Raises `ValueError` where neither union has such a table.
     """
+    if table in _NEWER_UNION_MEMBERS:
+        return _NEWER_UNION_MEMBERS[table]
     for number, union in ((1, BuiltinOptions), (2, BuiltinOptions2)):
         code = getattr(union, table, None)
         if isinstance(code, int):
             return number, code
     raise ValueError(f"the TFLite schema has no options table {table!r}")
+
+
+def is_newer(table: str) -> bool:
+    """Whether the `tflite` package has no code for an options table."""
+    return table in _NEWER_TABLES
 
 
 @functools.cache

@@ -43,6 +43,7 @@ from transload.ir import (
 
 from .flatbuffer import FlatFile, Table
 from .schema import enumeration
+from .sparsity import leaf_places
 
 __all__ = ["Tensor", "constant_data", "element_of", "read_tensor", "tensor_name", "zero_state"]
 
@@ -81,7 +82,7 @@ class Tensor:
     buffer: int
     is_variable: bool
     known_rank: bool
-    sparse: bool
+    sparse: Table | None
     external: bool
 
     @property
@@ -119,7 +120,7 @@ def read_tensor(table: Table) -> Tensor:
     tensor.known_rank = bool(tensor.shape) or table.scalar(_HAS_RANK, "?", False)
     tensor.buffer = table.scalar(_BUFFER, "I")
     tensor.is_variable = table.scalar(_IS_VARIABLE, "?", False)
-    tensor.sparse = table.has(_SPARSITY)
+    tensor.sparse = table.table(_SPARSITY)
     tensor.external = table.scalar(_EXTERNAL, "I") > 0
     tensor.element = element_of(table.scalar(_TYPE, "b"), file)
     quantization = table.table(_QUANTIZATION)
@@ -181,6 +182,8 @@ def constant_data(tensor: Tensor, buffer: Table) -> Any:
     bits = storage.width if isinstance(storage, IntegerType) and storage.width in (2, 4) else 0
     signed = not (isinstance(storage, IntegerType) and storage.unsigned)
     dtype = dtype_of(storage)
+    if tensor.sparse is not None:
+        return _dense_data(tensor, dtype, np.frombuffer(file.data, np.uint8, n_bytes, start), bits)
     needed = (count * bits + 7) // 8 if bits else count * dtype.itemsize
     if needed != n_bytes:
         file.fail(
@@ -192,6 +195,23 @@ def constant_data(tensor: Tensor, buffer: Table) -> Any:
         packed = np.frombuffer(file.data, np.uint8, n_bytes, start)
         return LazyData(lambda: _unpack2(packed, shape).astype(dtype), shape, dtype)
     return ArrayData(np.frombuffer(file.data, dtype, count, start).reshape(shape))
+
+
+def _dense_data(tensor: Tensor, dtype: np.dtype[Any], stored: np.ndarray, bits: int) -> LazyData:
+    """A sparse constant as a dense one: zeros, but for what is stored."""
+    sparsity: Table = tensor.sparse  # type: ignore[assignment]
+    if bits or len(stored) % dtype.itemsize:
+        sparsity.file.fail(
+            f"sparse constant {tensor.name!r} has {len(stored)} bytes for elements of {bits or 8 * dtype.itemsize} bits")
+    values = np.frombuffer(stored, dtype)
+    places = leaf_places(sparsity, tensor.shape, tensor.name, len(values))
+
+    def make() -> np.ndarray:
+        dense = np.zeros(math.prod(tensor.shape), dtype)
+        dense[places] = values
+        return dense.reshape(tensor.shape)
+
+    return LazyData(make, tensor.shape, dtype)
 
 
 def _unpack2(packed: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:

@@ -29,6 +29,7 @@ from transload_converters.tflite.writer_assembly import (
     OperatorRecord,
     Quantization,
     SignatureRecord,
+    Sparsity,
     SubgraphRecord,
     TensorRecord,
     assemble_model,
@@ -36,7 +37,7 @@ from transload_converters.tflite.writer_assembly import (
 from transload_converters.tflite.writer_encoding import encode_tensor_data, type_name
 from transload_converters.tflite.writer_options import operator_code, options_table
 
-__all__ = ["ModelWriter", "Quantization", "SubgraphWriter"]
+__all__ = ["ModelWriter", "Quantization", "Sparsity", "SubgraphWriter"]
 
 #: Stands in a list of operands for an optional input that is not given.
 _NO_TENSOR = -1
@@ -70,6 +71,7 @@ class SubgraphWriter:
         shape_signature: Sequence[int] | None = None,
         *,
         is_variable: bool = False,
+        sparsity: Sparsity | None = None,
     ) -> int:
         """Add a tensor and return its number in this subgraph.
 
@@ -83,6 +85,7 @@ class SubgraphWriter:
             quantization: ``Quantization`` or a plain tuple ``(scales, zero_points[, axis])``.
             shape_signature: the shape with -1 for dimensions that are not fixed; only for such tensors.
             is_variable: whether the tensor keeps its value from one run to the next.
+            sparsity: how a sparse constant is arranged; `data` are then the bytes of what is stored of it.
         """
         record = TensorRecord(
             name=name,
@@ -92,6 +95,7 @@ class SubgraphWriter:
             data=None if data is None else encode_tensor_data(data, dtype, shape or ()),
             quantization=None if quantization is None else Quantization(*quantization),
             is_variable=is_variable,
+            sparsity=sparsity,
         )
         self._tensors.append(record)
         return len(self._tensors) - 1

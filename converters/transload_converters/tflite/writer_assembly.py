@@ -47,6 +47,22 @@ class Quantization(NamedTuple):
 
 
 @dataclasses.dataclass
+class Sparsity:
+    """How the numbers of a sparse constant are arranged, level by level.
+
+    Attributes:
+        order: the dimension of each level; dimensions within blocks come after the tensor's own.
+        blocks: for each dimension within blocks, the one that it divides.
+        levels: for each level how many indices it has, or, where only some are there, `(segments, indices)`: of node n
+            those are `indices[segments[n]:segments[n + 1]]`.
+    """
+
+    order: Sequence[int]
+    levels: Sequence[int | tuple[Sequence[int], Sequence[int]]]
+    blocks: Sequence[int] = ()
+
+
+@dataclasses.dataclass
 class TensorRecord:
     """A tensor to be written.
 
@@ -58,6 +74,7 @@ class TensorRecord:
         data: the bytes of its buffer, or None where it is no constant.
         quantization: how its integers stand for real numbers, or None.
         is_variable: whether it keeps its value from one run to the next.
+        sparsity: how the numbers of a sparse constant are arranged, or None.
     """
 
     name: str
@@ -67,6 +84,7 @@ class TensorRecord:
     data: bytes | None
     quantization: Quantization | None
     is_variable: bool
+    sparsity: Sparsity | None = None
 
 
 @dataclasses.dataclass
@@ -204,6 +222,7 @@ class _Assembly:
         if record.shape_signature is not None:
             signature = write_vector(builder, record.shape_signature, "int32")
         quantization = None if record.quantization is None else self._quantization(record.quantization)
+        sparsity = None if record.sparsity is None else self._sparsity(record.sparsity)
 
         tflite.TensorStart(builder)
         if shape is not None:
@@ -214,10 +233,44 @@ class _Assembly:
         tflite.TensorAddName(builder, name)
         if quantization is not None:
             tflite.TensorAddQuantization(builder, quantization)
+        if sparsity is not None:
+            tflite.TensorAddSparsity(builder, sparsity)
         tflite.TensorAddIsVariable(builder, record.is_variable)
         if signature is not None:
             tflite.TensorAddShapeSignature(builder, signature)
         return int(tflite.TensorEnd(builder))
+
+    def _sparsity(self, sparsity: Sparsity) -> int:
+        builder = self._builder
+        levels = [self._level(level) for level in sparsity.levels]
+        order, blocks = write_vector(builder, sparsity.order, "int32"), write_vector(builder, sparsity.blocks, "int32")
+        metadata = self._tables(levels)
+        tflite.SparsityParametersStart(builder)
+        tflite.SparsityParametersAddTraversalOrder(builder, order)
+        tflite.SparsityParametersAddBlockMap(builder, blocks)
+        tflite.SparsityParametersAddDimMetadata(builder, metadata)
+        return int(tflite.SparsityParametersEnd(builder))
+
+    def _level(self, level: int | tuple[Sequence[int], Sequence[int]]) -> int:
+        builder = self._builder
+        if isinstance(level, int):
+            tflite.DimensionMetadataStart(builder)
+            tflite.DimensionMetadataAddFormat(builder, tflite.DimensionType.DENSE)
+            tflite.DimensionMetadataAddDenseSize(builder, level)
+            return int(tflite.DimensionMetadataEnd(builder))
+        vectors = []
+        for numbers in level:
+            values = write_vector(builder, numbers, "int32")
+            tflite.Int32VectorStart(builder)
+            tflite.Int32VectorAddValues(builder, values)
+            vectors.append(int(tflite.Int32VectorEnd(builder)))
+        tflite.DimensionMetadataStart(builder)
+        tflite.DimensionMetadataAddFormat(builder, tflite.DimensionType.SPARSE_CSR)
+        tflite.DimensionMetadataAddArraySegmentsType(builder, tflite.SparseIndexVector.Int32Vector)
+        tflite.DimensionMetadataAddArraySegments(builder, vectors[0])
+        tflite.DimensionMetadataAddArrayIndicesType(builder, tflite.SparseIndexVector.Int32Vector)
+        tflite.DimensionMetadataAddArrayIndices(builder, vectors[1])
+        return int(tflite.DimensionMetadataEnd(builder))
 
     def _quantization(self, quantization: Quantization) -> int:
         builder = self._builder

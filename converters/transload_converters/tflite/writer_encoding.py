@@ -14,7 +14,8 @@ import flatbuffers
 import ml_dtypes
 import numpy as np
 from numpy.typing import DTypeLike
-from tflite.TensorType import TensorType
+
+from .schema import enumeration
 
 #: The element types whose values NumPy (helped by ml_dtypes) can hold, by their schema name in lower case.
 #: The schema also has ``string``, ``resource`` and ``variant``, whose elements have no fixed size.
@@ -26,6 +27,7 @@ NUMPY_TYPES: dict[str, np.dtype[Any]] = {
     "complex64": np.dtype(np.complex64),
     "complex128": np.dtype(np.complex128),
     "bool": np.dtype(np.bool_),
+    "int2": np.dtype(ml_dtypes.int2),
     "int4": np.dtype(ml_dtypes.int4),
     "int8": np.dtype(np.int8),
     "int16": np.dtype(np.int16),
@@ -37,6 +39,7 @@ NUMPY_TYPES: dict[str, np.dtype[Any]] = {
     "uint64": np.dtype(np.uint64),
 }
 
+_PACKED_RANGES = {"int2": (-2, 1), "int4": (-8, 7)}
 _INEXACT_TYPES = {"float16", "bfloat16", "float32", "float64", "complex64", "complex128"}
 
 
@@ -50,14 +53,15 @@ def type_name(dtype: str | DTypeLike) -> str:
         ValueError: the schema has no such element type.
     """
     name = dtype.lower() if isinstance(dtype, str) else np.dtype(dtype).name
-    if not hasattr(TensorType, name.upper()):
+    if name.upper() not in enumeration("TensorType").values():
         raise ValueError(f"the TFLite schema has no element type {name!r}")
     return name
 
 
 def type_code(dtype: str | DTypeLike) -> int:
     """Return the value of the schema's ``TensorType`` enumeration for an element type."""
-    return int(getattr(TensorType, type_name(dtype).upper()))
+    name = type_name(dtype).upper()
+    return next(code for code, member in enumeration("TensorType").items() if member == name)
 
 
 def encode_tensor_data(data: Any, dtype: str | DTypeLike, shape: Sequence[int]) -> bytes:
@@ -93,6 +97,8 @@ def encode_tensor_data(data: Any, dtype: str | DTypeLike, shape: Sequence[int]) 
     stored = _convert(given, name)
     if name == "int4":
         return pack_int4(stored)
+    if name == "int2":
+        return pack_int2(stored)
     return stored.astype(stored.dtype.newbyteorder("<")).tobytes()
 
 
@@ -102,11 +108,12 @@ def _convert(given: np.ndarray, name: str) -> np.ndarray:
     if given.dtype == target or name in _INEXACT_TYPES:
         return given.astype(target)
     # NumPy cannot compare an int4 array with every other type; int8 holds the same values until packing.
-    holder = np.dtype(np.int8) if name == "int4" else target
+    holder = np.dtype(np.int8) if name in _PACKED_RANGES else target
     with np.errstate(invalid="ignore"):
         stored = given.astype(holder)
     fits = np.array_equal(stored, given)
-    if not fits or (name == "int4" and np.any((stored < -8) | (stored > 7))):
+    low, high = _PACKED_RANGES.get(name, (0, 0))
+    if not fits or (low and np.any((stored < low) | (stored > high))):
         raise ValueError(f"{name} cannot hold these {given.dtype} values exactly")
     return stored
 
@@ -121,6 +128,13 @@ def pack_int4(values: np.ndarray) -> bytes:
     if nibbles.size % 2:
         nibbles = np.append(nibbles, np.uint8(0))
     return (nibbles[0::2] | (nibbles[1::2] << 4)).tobytes()
+
+
+def pack_int2(values: np.ndarray) -> bytes:
+    """Pack 2-bit integers -2..1 four to a byte, the first in the lowest bits; what is missing in the last byte is zero."""
+    fields = values.astype(np.int8).reshape(-1).view(np.uint8) & 3
+    fields = np.append(fields, np.zeros(-len(fields) % 4, np.uint8)).reshape(-1, 4)
+    return (fields << np.array([0, 2, 4, 6], np.uint8)).sum(axis=1).astype(np.uint8).tobytes()
 
 
 def encode_strings(strings: Sequence[bytes]) -> bytes:

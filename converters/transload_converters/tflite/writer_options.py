@@ -18,6 +18,7 @@ from transload_converters.tflite.schema import (
     ENUMERATIONS,
     OptionField,
     generated_module,
+    is_newer,
     operator_code,
     option_fields,
     options_table,
@@ -56,11 +57,22 @@ def write_options(builder: flatbuffers.Builder, table: str, options: Mapping[str
         else:
             stored[field.camel_name] = _enumeration_value(name, value) if isinstance(value, str) else value
 
+    if is_newer(table):
+        return _write_vectors(builder, fields, stored)
     module = generated_module(table)
     getattr(module, f"{table}Start")(builder)
     for camel_name, value in stored.items():
         getattr(module, f"{table}Add{camel_name}")(builder, value)
     return int(getattr(module, f"{table}End")(builder))
+
+
+def _write_vectors(builder: flatbuffers.Builder, fields: Mapping[str, OptionField], stored: Mapping[str, int]) -> int:
+    """Write a table of vectors that the generated code does not know, field by field."""
+    builder.StartObject(len(fields))
+    for field in fields.values():
+        if field.camel_name in stored:
+            builder.PrependUOffsetTRelativeSlot((field.slot - 4) // 2, stored[field.camel_name], 0)
+    return int(builder.EndObject())
 
 
 def _enumeration_value(field: str, member: str) -> int:

@@ -60,7 +60,7 @@ def convert(
     tolerance: Annotated[
         list[str] | None, typer.Option(metavar="NAME=NUMBER", help="How near is enough: cos=0.999, integer=2, ... Repeatable.")
     ] = None,
-    engine: Annotated[str, typer.Option(help="What runs the result in verification.")] = "reference",
+    engine: Annotated[str, typer.Option(help="What runs the result in verification.")] = "auto",
     seed: Annotated[int, typer.Option(help="Seed of the random inputs.")] = 0,
     format: Format = None,
     json: JsonFlag = False,
@@ -81,7 +81,7 @@ def run(
         Path | None, typer.Option("--input", "-i", help="An .npz with an array per input; random ones without it.")
     ] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="An .npz to write the outputs to.")] = None,
-    engine: Annotated[str, typer.Option(help="What runs it.")] = "reference",
+    engine: Annotated[str, typer.Option(help="What runs it.")] = "auto",
     all: Annotated[bool, typer.Option("--all", help="Every intermediate too, by original name.")] = False,
     trace: Annotated[
         bool, typer.Option("--trace", help="Print every value by name as it is computed, parts and regions too.")

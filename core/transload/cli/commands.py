@@ -121,6 +121,9 @@ def _show_artifact(artifact: Artifact) -> None:
         word = "[green]passed[/]" if checked.passed else "[red]failed[/]"
         out.print(f"verification against {checked.runtime}: {word}")
         out.print(table(METRIC_COLUMNS, _metric_rows(checked.tensors), right=METRIC_RIGHT))
+        if checked.bounds:
+            kept = sum(bounded.kept for bounded in checked.bounds)
+            out.print(f"tensors with a bound of their own: {len(checked.bounds)}, of which {kept} keep it (verification.bounds)")
 
 
 def _interface_text(entries: Sequence[dict[str, str]]) -> str:

@@ -115,13 +115,17 @@ def passes_command(json: bool) -> int:
     out.print()
     out.print(
         table(
-            ("conversion", "from", "to", "options", "what it does"),
-            [
-                (c["name"], c["from"], c["to"], ", ".join(f"{k}={v['default']}" for k, v in c["options"].items()), c["doc"])
-                for c in conversions
-            ],
+            ("conversion", "from", "to", "what it does"),
+            [(c["name"], c["from"], c["to"], c["doc"]) for c in conversions],
         )
     )
+    options = [
+        (f"{key}={option['default']}", c["name"], option["type"], option["doc"])
+        for c in conversions for key, option in c["options"].items()
+    ]
+    if options:
+        out.print()
+        out.print(table(("--option", "of", "may be", "what it chooses"), options))
     return 0
 
 
@@ -219,19 +223,36 @@ def _show_op(op: dict[str, Any]) -> None:
 
 
 def coverage_command(source: str, target: str, json: bool) -> int:
-    from ..coverage_report import coverage
+    from ..coverage_report import coverage, evidence
 
     rows = coverage(source, target)
     if json:
         print(json_module.dumps(rows, indent=2))
         return 0
     out = console()
-    out.print(
-        table(
-            ("op", "covered", "by", "why not"),
-            [(row["op"], Text("yes", "green") if row["covered"] else Text("no", "red"), row["by"], row["why"]) for row in rows],
+    measured = any(row["evidence"] for row in rows)
+    columns = ("op", "covered", "by", *(["measured"] if measured else []), "why not")
+    lines = [
+        (
+            row["op"], Text("yes", "green") if row["covered"] else Text("no", "red"), row["by"],
+            *([_measured(row["evidence"])] if measured else []), row["why"],
         )
-    )
+        for row in rows
+    ]
+    out.print(table(columns, lines))
     done = sum(row["covered"] for row in rows)
     out.print(f"{done} of {len(rows)} ops of {source} have a way to {target}")
+    if measured:
+        out.print(evidence(source, target)["judge"])
     return 0
+
+
+def _measured(cells: dict[str, Any]) -> str:
+    """What was measured of an op: the verdicts, each with the number formats that it is about."""
+    from ..coverage_report import verdict
+
+    formats: dict[str, list[str]] = {}
+    for name, cell in cells.items():
+        if cell["cases"]:
+            formats.setdefault(verdict(cell), []).append(name)
+    return "; ".join(f"{found}: {' '.join(names)}" for found, names in formats.items())

@@ -28,6 +28,7 @@ from .core import (
     location_names,
 )
 from .module import Module, input_names, new_module, output_names, set_results, update_function_type
+from .state import State, add_state, initial_states
 from .types import (
     BF16,
     BOOL,
@@ -68,7 +69,7 @@ __all__ = [
     "ArrayData", "Attribute", "Block", "BuiltinType", "ComplexType", "Dense", "DenseArray", "DialectType", "ElidedData",
     "FileLocation", "FloatAttr", "FloatType", "FunctionType", "FusedLocation", "IndexType", "IntAttr", "IntegerType", "LazyData",
     "Location", "MmapData", "Module", "NamedLocation", "NoneType", "Op", "OpaqueAttr", "OpaqueLocation", "Packed4Data",
-    "QuantType", "Region", "SplatData", "Symbol", "TensorData", "TensorType", "TupleType", "Type", "Value",
-    "dtype_of", "element_type_of", "input_names", "is_absent", "location_names", "new_module", "output_names", "registry",
-    "set_results", "update_function_type", "verify",
+    "QuantType", "Region", "SplatData", "State", "Symbol", "TensorData", "TensorType", "TupleType", "Type", "Value",
+    "add_state", "dtype_of", "element_type_of", "initial_states", "input_names", "is_absent", "location_names", "new_module",
+    "output_names", "registry", "set_results", "update_function_type", "verify",
 ]

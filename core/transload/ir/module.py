@@ -7,24 +7,26 @@ from pathlib import Path
 
 from ..errors import UsageError
 from .core import Block, Location, Op, Region, Value
+from .state import State
 from .types import FunctionType, Type
 
-__all__ = ["Module", "input_names", "new_module", "output_names", "set_results", "update_function_type"]
+__all__ = ["NAME", "Module", "input_names", "new_module", "output_names", "set_results", "update_function_type"]
 
 
 class Module(Op):
     """A `builtin.module`: functions by name, and where the model came from.
 
-    `source` is the file it was read from (for messages and verification) or None; it is not part of
-    the IR and does not appear in text.
+    `source` is the file it was read from (for messages and verification) or None, `states` are the inputs and
+    outputs that a caller hands on from run to run; they are not part of the IR and do not appear in text.
     """
 
-    __slots__ = ("__weakref__", "source", "source_format")
+    __slots__ = ("__weakref__", "source", "source_format", "states")
 
     def __init__(self, attributes: dict | None = None, location: Location = None) -> None:
         super().__init__("builtin.module", (), (), attributes, (Region([Block()]),), location)
         self.source: Path | None = None
         self.source_format: str | None = None
+        self.states: tuple[State, ...] = ()
 
     @property
     def body(self) -> Block:
@@ -66,7 +68,7 @@ class Module(Op):
             "func.func", (), (), {"sym_name": name, "function_type": FunctionType(tuple(inputs), ())}, (Region([block]),),
             location)
         if any(input_names):
-            function.attributes["arg_attrs"] = [{_NAME: n} if n else {} for n in input_names]
+            function.attributes["arg_attrs"] = [{NAME: n} if n else {} for n in input_names]
         self.body.append(function)
         return function
 
@@ -74,7 +76,7 @@ class Module(Op):
         """A copy that shares the constants."""
         mapping = {} if mapping is None else mapping
         copy = Module(self.attributes.copy(), self.location)
-        copy.source, copy.source_format = self.source, self.source_format
+        copy.source, copy.source_format, copy.states = self.source, self.source_format, self.states
         for op in self.body:
             copy.body.append(op.clone(mapping))
         return copy
@@ -84,7 +86,7 @@ class Module(Op):
         return (op for op in self.walk() if op.name not in ("builtin.module", "func.func"))
 
 
-_NAME = "ml_program.identifier"  # the attribute by which MLIR's TOSA serializer, too, names inputs and outputs
+NAME = "ml_program.identifier"  # the attribute by which MLIR's TOSA serializer, too, names inputs and outputs
 
 
 def new_module() -> Module:
@@ -97,7 +99,7 @@ def set_results(function: Op, values: Sequence[Value], names: Sequence[str | Non
     block = function.regions[0].block
     terminator = block.append(Op("func.return", values))
     if any(names):
-        function.attributes["res_attrs"] = [{_NAME: name} if name else {} for name in names]
+        function.attributes["res_attrs"] = [{NAME: name} if name else {} for name in names]
     update_function_type(function)
     return terminator
 
@@ -113,7 +115,7 @@ def input_names(function: Op) -> list[str]:
     """The names of a function's inputs, in order; `arg0`, ... where the model has none."""
     block = function.regions[0].block
     attributes = function.attributes.get("arg_attrs") or [{}] * len(block.arguments)
-    return [a.get(_NAME) or v.name or f"arg{i}" for i, (a, v) in enumerate(zip(attributes, block.arguments, strict=True))]
+    return [a.get(NAME) or v.name or f"arg{i}" for i, (a, v) in enumerate(zip(attributes, block.arguments, strict=True))]
 
 
 def output_names(function: Op) -> list[str]:
@@ -122,6 +124,6 @@ def output_names(function: Op) -> list[str]:
     attributes = function.attributes.get("res_attrs") or [{}] * len(values)
     names: list[str] = []
     for index, (attrs, value) in enumerate(zip(attributes, values, strict=True)):
-        name = attrs.get(_NAME) or value.name or f"result{index}"
+        name = attrs.get(NAME) or value.name or f"result{index}"
         names.append(name if name not in names else f"{name}_{index}")
     return names

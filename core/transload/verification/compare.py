@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ..errors import UsageError
-from ..ir import Module, QuantType, TensorType, input_names
+from ..ir import Module, QuantType, TensorType, initial_states, input_names
 from ..plugin import Runtime, resolve
 from ..plugin_host import host
 
@@ -127,8 +128,14 @@ def compare(
     execute = resolve(runtime.open)(Path(model))
     reference = execute(given)
     names = input_names(result.main)
-    by_order = dict(zip(names, _in_order(given, input_names(source.main)), strict=True)) if set(names) != set(given) else given
-    actual = run(result, by_order)
+    fed = [*_in_order(given, input_names(source.main)), *initial_states(result).values()]
+    if len(fed) != len(names):
+        raise UsageError(
+            f"the artifact has {len(names)} inputs, and the model {len(given)}",
+            hint="a model whose state is explicit is compared by `transload convert`, which knows what the state is at first")
+    by_order = dict(zip(names, fed, strict=True)) if set(names) != set(given) else given
+    outputs = run(result, by_order)
+    actual = dict(islice(outputs.items(), len(outputs) - len(result.states)))
     comparison = Comparison(runtime.name, "reference", compare_outputs(reference, actual))
     if per_layer:
         all_reference = execute(given, keep=True)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from transload.ir import Dense, FloatType, IntegerType, LazyData, Module, Op, TensorType, Value
+from transload.ir import Dense, FloatType, FusedLocation, IntegerType, LazyData, Module, Op, TensorType, Value
 from transload.ir.build import constant_of
 from transload.rewrite import KEPT, Rewriter, RewriteTable, apply_greedily
 
@@ -53,11 +53,20 @@ def simplify_reshape(op: Op, rw: Rewriter) -> Any:
         return KEPT
     inner = _maker(source, "tosa.reshape")
     if inner is not None:
+        _hand_on_name(inner)
         return rw.emit("tosa.reshape", inner.operands[0], op.operands[1], element=result.element)
     dense = constant_of(source)
     if dense is not None and dense.type.is_static:
         return const(rw, _reshaped(dense, shape), result.element)  # type: ignore[arg-type]
     return KEPT
+
+
+def _hand_on_name(op: Op) -> None:
+    """Give the name of a reshape that goes to what computes the numbers, where that is only a part of the same tensor."""
+    maker, name = op.operands[0].op, op.result.name
+    if name is not None and len(op.result.uses) == 1 and maker is not None and len(maker.results) == 1 and (
+            isinstance(maker.location, FusedLocation) and maker.location.metadata is not None):
+        maker.location = name
 
 
 def _reshaped(dense: Dense, shape: tuple[int, ...]) -> Dense:
@@ -118,6 +127,8 @@ def after_two_reshapes(op: Op, rw: Rewriter) -> Any:
     shapes = [getattr(value.type, "shape", None) for value in (a, b, first.result, second.result)]
     if shapes[0] is None or None in shapes[0] or shapes[0] != shapes[1] or shapes[2] != shapes[3]:
         return KEPT
+    for maker in (first, second):
+        _hand_on_name(maker)
     made = rw.emit(op.name, a, b, *op.operands[2:], element=op.result.element, **op.attributes)
     return rw.emit("tosa.reshape", made, first.operands[1], element=op.result.element)
 

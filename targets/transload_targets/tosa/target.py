@@ -60,6 +60,7 @@ class TosaTarget(Target):
             "tosa_version": options["tosa_version"],
             **requirements_of(module),
             "operators": op_counts(module),
+            "custom_operators": _custom_operators(module),
             "constant_bytes": constant_bytes(module),
             "file_bytes": {file.name: file.stat().st_size for file in (binary, text)},
         })
@@ -76,6 +77,11 @@ class TosaTarget(Target):
             "constant_bytes": constant_bytes(older),
             "file_bytes": {text.name: text.stat().st_size},
         })
+
+
+def _custom_operators(module: Module) -> list[str]:
+    """The operators, as `<domain>.<name>`, that TOSA does not define: an implementation has to have them of its own."""
+    return sorted({f"{op.domain_name}.{op.operator_name}" for op in module.ops() if op.name == "tosa.custom"})
 
 
 def _older(module: Module) -> Module:

@@ -26,6 +26,7 @@ from . import (
     slicing,
     spectral,
     stablehlo,
+    state,
     suppression,
     svdf,
     unsupported,
@@ -42,14 +43,24 @@ TABLE = (
 """The rewrite of each op of `tfl`."""
 
 
+STABLEHLO = "stablehlo-to-top"
+"""The conversion whose rules take on what the operators that are StableHLO's become."""
+
+
 def legalize(module: Module, **options: Any) -> None:
     """Convert a module in place. Raises `ConversionError` with every op that could not be.
 
     Subgraphs that only operators run are put where they are run, and are no functions of the module any more.
+    `options` are those of `choices`.
     """
     table = host().table("tfl-to-top")
-    variables.resolve_variables(module)
-    with control.subgraphs_of(module, table):
+    if STABLEHLO in host().conversions:
+        table += host().table(STABLEHLO)
+    explicit = options.get("state") == "explicit"
+    variables.resolve_variables(module, table, explicit)
+    if explicit:
+        state.expose_states(module)
+    with control.subgraphs_of(module, table, options):
         convert_ops(module, table, "tfl", hint=_hint, options=options)
 
 

@@ -18,7 +18,7 @@ from transload.registry import lookup
 from transload.rewrite import Rewriter
 
 __all__ = [
-    "activate", "as_stored", "axes_of", "axis_of", "constant_ints", "emit_activated", "emit_like", "is_float", "is_hybrid",
+    "activate", "axes_of", "axis_of", "constant_ints", "emit_activated", "emit_like", "is_float", "is_hybrid",
     "layout", "limited", "need_plain", "pads_for", "quant_per_tensor", "same_padding", "scalar", "static_shape", "typed_bias",
 ]
 
@@ -165,16 +165,6 @@ def quant_per_tensor(value: Value, what: str) -> QuantType:
     if not isinstance(element, QuantType) or element.per_axis:
         raise Unsupported(f"{what} must be quantized per tensor, and is {element}")
     return element
-
-
-def as_stored(rw: Rewriter, value: Value, element: Type) -> Value:
-    """A constant whose stored numbers LiteRT copies into a result of type `element`, whatever the file says they mean.
-
-    TFLite's own converter writes constants with other scales than the result's where an operator only moves numbers.
-    """
-    array = rw.constant_of(value)
-    known = isinstance(element, QuantType) and isinstance(value.element, QuantType) and value.element.storage == element.storage
-    return value if array is None or not known or value.element == element else rw.constant(array, element=element)
 
 
 def typed_bias(rw: Rewriter, bias: Value | None, value: Value, weights: Value) -> Value | None:

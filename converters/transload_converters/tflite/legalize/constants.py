@@ -8,7 +8,8 @@ from transload.errors import Unsupported
 from transload.ir import BOOL, I32, Op, QuantType, Value, dtype_of
 from transload.rewrite import Rewriter, RewriteTable
 
-from .common import as_stored, axis_of, constant_ints, emit_like, limited, static_shape
+from .common import axis_of, constant_ints, emit_like, limited, static_shape
+from .storage import moves_stored
 
 TABLE = RewriteTable()
 
@@ -23,6 +24,13 @@ def constant(op: Op, rw: Rewriter) -> Value:
 def no_value(op: Op, rw: Rewriter) -> Value:
     """An absent operand."""
     return rw.none("top")
+
+
+@TABLE("tfl.densify")
+def densify(op: Op, rw: Rewriter) -> Value:
+    """DENSIFY: sparse constants are made dense when they are read."""
+    rw.need_constant(op.operands[0], "a sparse tensor")
+    return op.operands[0]
 
 
 @TABLE("tfl.shape")
@@ -70,6 +78,7 @@ def broadcast_args(op: Op, rw: Rewriter) -> Value:
 
 
 @TABLE("tfl.one_hot")
+@moves_stored
 def one_hot(op: Op, rw: Rewriter) -> Value:
     """ONE_HOT as a comparison with 0 .. depth-1: an index outside, negative ones too, is nowhere on."""
     indices, depth, on_value, off_value = op.operands
@@ -81,11 +90,11 @@ def one_hot(op: Op, rw: Rewriter) -> Value:
     places = np.arange(limited(axis_of(rw, depth, "the depth"), "the depth")).astype(dtype_of(indices.element))
     grid = rw.constant(places.reshape((-1,) + (1,) * (len(sizes) - axis)))
     found = rw.emit("top.Compare", rw.emit("top.Unsqueeze", indices, axes=(axis,)), grid, mode="Equal")
-    values = (as_stored(rw, value, op.results[0].element) for value in (on_value, off_value))
-    return emit_like(rw, op, "top.Where", found, *values)
+    return emit_like(rw, op, "top.Where", found, on_value, off_value)
 
 
 @TABLE("tfl.matrix_diag")
+@moves_stored
 def matrix_diag(op: Op, rw: Rewriter) -> Value:
     """MATRIX_DIAG: each vector on the diagonal of a matrix of zeros."""
     value = op.operands[0]
@@ -97,6 +106,7 @@ def matrix_diag(op: Op, rw: Rewriter) -> Value:
 
 
 @TABLE("tfl.matrix_set_diag")
+@moves_stored
 def matrix_set_diag(op: Op, rw: Rewriter) -> Value:
     """MATRIX_SET_DIAG: the main diagonal, which has as many elements as the shorter side."""
     value, diagonal = op.operands
@@ -112,6 +122,23 @@ def where(op: Op, rw: Rewriter) -> Value:
     """WHERE: the subscripts of what is true; only of constants, because their number must be known."""
     condition = rw.need_constant(op.operands[0], "the condition, on which the size of the result depends,")
     return rw.constant(np.argwhere(condition).astype(dtype_of(op.results[0].element)))
+
+
+@TABLE("tfl.unique")
+def unique(op: Op, rw: Rewriter) -> tuple[Value, Value]:
+    """UNIQUE: the different elements in the order of their first ones; only of constants, because their number must be known."""
+    array = rw.constant_of(op.operands[0])
+    if array is None:
+        raise Unsupported(
+            "the size of its result depends on the data, and a compiled model has static shapes",
+            "move it out of the model, into the program that uses the result")
+    values, firsts, places = np.unique(np.reshape(array, -1), return_index=True, return_inverse=True)
+    order = np.argsort(firsts, kind="stable")
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    found, indices = op.results
+    made = rw.constant(values[order], element=found.element)
+    return made, rw.constant(rank[places].astype(dtype_of(indices.element)), element=indices.element)
 
 
 @TABLE("tfl.bucketize")

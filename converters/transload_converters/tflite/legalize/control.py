@@ -10,28 +10,29 @@ from typing import Any
 import numpy as np
 
 from transload.errors import ConversionError, Finding, Unsupported
-from transload.ir import Block, Module, Op, Region, Symbol, Value
+from transload.ir import BOOL, Block, Module, Op, Region, Symbol, TensorType, Value
 from transload.rewrite import Rewriter, RewriteTable, convert_ops
 
-__all__ = ["TABLE", "subgraphs_of"]
+from ..choices import chosen
+
+__all__ = ["TABLE", "subgraph_region", "subgraphs_of"]
 
 TABLE = RewriteTable()
 
 _LIMIT = 1_000_000
 """How many operators a model may have once every subgraph stands where it is run."""
 
-_STEPS = 10_000
-"""How many steps a loop may have to be unrolled."""
-
 _STEP, _WHY = "transload.step", "transload.why"
 """Attributes of what is left of a loop: how many steps were before it, and why it is unrolled."""
 
-_context: ContextVar[tuple[Mapping[str, Op], RewriteTable]] = ContextVar("tflite_subgraphs")
+_context: ContextVar[tuple[Mapping[str, Op], RewriteTable, Mapping[str, Any]]] = ContextVar("tflite_subgraphs")
 
 
 @contextmanager
-def subgraphs_of(module: Module, table: RewriteTable) -> Iterator[None]:
+def subgraphs_of(module: Module, table: RewriteTable, options: Mapping[str, Any]) -> Iterator[None]:
     """Take the functions that only operators run out of `module`; inside the context, rewrites find them.
+
+    What is in them is converted by `table`, with the conversion's options.
 
     Raises `ConversionError` where subgraphs run each other in a circle, or grow beyond measure.
     """
@@ -42,7 +43,7 @@ def subgraphs_of(module: Module, table: RewriteTable) -> Iterator[None]:
     _check_sizes(module.functions)
     for function in private.values():
         module.body.remove(function)
-    token = _context.set((private | module.functions, table))
+    token = _context.set((private | module.functions, table, options))
     try:
         yield
     finally:
@@ -90,7 +91,7 @@ def _check_sizes(functions: Mapping[str, Op]) -> None:
 
 
 def _function(symbol: str) -> Op:
-    functions, _ = _context.get(({}, TABLE))
+    functions, _, _ = _context.get(({}, TABLE, {}))
     if symbol not in functions:
         raise Unsupported(f"the module has no function {symbol!r}")
     return functions[symbol]
@@ -108,6 +109,15 @@ def _body(symbol: str, arguments: Sequence[Value]) -> tuple[list[Op], list[Value
             return copies, [mapping.get(value, value) for value in op.operands]
         copies.append(op.clone(mapping))
     raise Unsupported(f"subgraph {symbol} does not return")
+
+
+def subgraph_region(symbol: str, end: str) -> Region:
+    """A subgraph as it is, as a region with its inputs as arguments and its outputs given by an op named `end`."""
+    block = Block([argument.type for argument in _function(symbol).regions[0].block.arguments])
+    copies, results = _body(symbol, block.arguments)
+    for copy in (*copies, Op(end, results)):
+        block.append(copy)
+    return Region([block])
 
 
 def _in_place(rw: Rewriter, symbol: str, arguments: Sequence[Value]) -> list[Value]:
@@ -133,7 +143,8 @@ def _converted(regions: list[Region]) -> list[Region]:
     """The regions after conversion of what is in them."""
     holder = Op("builtin.module", (), (), None, regions)
     try:
-        convert_ops(holder, _context.get()[1], "tfl")
+        _, table, options = _context.get()
+        convert_ops(holder, table, "tfl", options=options)
     except BaseException:
         holder.drop_references()
         raise
@@ -167,22 +178,53 @@ def if_(op: Op, rw: Rewriter) -> Any:
     return rw.create("top.If", (condition,), then, {}, regions).results
 
 
-@TABLE("tfl.while")
+@TABLE("tfl.stablehlo_case")
+def case(op: Op, rw: Rewriter) -> Any:
+    """STABLEHLO_CASE: the subgraph of a number, the last for a number that there is none of."""
+    index, arguments = op.operands[0], op.operands[1:]
+    branches = [str(branch) for branch in op.attribute("branches")]
+    if not branches:
+        raise Unsupported("it has no subgraphs to choose from")
+    known = rw.constant_of(index)
+    if known is not None or len(branches) == 1:
+        place = -1 if known is None else int(np.asarray(known).reshape(-1)[0])
+        return _in_place(rw, branches[place if 0 <= place < len(branches) else -1], arguments)
+    regions = _converted([_region(branch, arguments, own_arguments=False) for branch in branches])
+    types = [[value.type for value in _yields(region)] for region in regions]
+    if any(other != types[0] for other in types) or len(types[0]) != len(op.results):
+        _drop(regions)
+        raise Unsupported(f"its subgraphs give different types: {'; '.join(', '.join(map(str, given)) for given in types)}")
+    numbers = (rw.constant(np.asarray(place, np.int32)) for place in range(len(branches) - 1))
+    conditions = [rw.emit("top.Compare", index, number, mode="Equal") for number in numbers]
+    rest = regions[-1]
+    for condition, region in list(zip(conditions, regions, strict=False))[:0:-1]:
+        block = Block()
+        block.append(Op("top.Yield", block.append(Op("top.If", [condition], types[0], {}, [region, rest])).results))
+        rest = Region([block])
+    return rw.create("top.If", (conditions[0],), types[0], {}, [regions[0], rest]).results
+
+
+@TABLE("tfl.while", "tfl.stablehlo_while")
 def while_(op: Op, rw: Rewriter) -> Any:
-    """WHILE: two regions on the state; where that is impossible, the steps one after the other, if their number is known.
+    """WHILE, STABLEHLO_WHILE: two regions on the state; where that is impossible, the steps one after the other.
 
     A loop over the elements of a list, as recurrent layers are written, cuts the list at the loop's counter: the
-    sizes of the parts change from step to step, and only each step by itself has static shapes.
+    sizes of the parts change from step to step, and only each step by itself has static shapes. The option `loops`
+    chooses one of the two ways.
     """
-    step = op.attributes.get(_STEP)
+    step, how = op.attributes.get(_STEP), chosen(rw, "loops")
     if step is not None:
         return _unrolled(op, rw, step, op.attributes[_WHY])
+    if how == "unroll":
+        return _unrolled(op, rw, 0, "the number of its steps is found only at run time")
     try:
         return _loop(op, rw)
     except Unsupported as reason:
         why = reason.why
     except ConversionError as error:
         why = "; ".join(f"{finding.what}: {finding.why}" for finding in error.findings) or str(error)
+    if how == "keep":
+        raise Unsupported(why, "with the option loops=auto it is written out step by step, where the number of steps is known")
     return _unrolled(op, rw, 0, why)
 
 
@@ -197,8 +239,12 @@ def _loop(op: Op, rw: Rewriter) -> Sequence[Value]:
         _region(op.attribute(name), op.operands, own_arguments=True, fixed=fixed) for name in ("cond", "body")])
     state = [value.type for value in op.operands]
     after = [value.type for value in _yields(regions[1])]
-    if after != state or len(_yields(regions[0])) != 1:
+    condition = [value.type for value in _yields(regions[0])]
+    truth = [isinstance(type_, TensorType) and type_.element == BOOL and type_.num_elements == 1 for type_ in condition]
+    if after != state or truth != [True]:
         _drop(regions)
+        if after == state:
+            raise Unsupported(f"its condition gives {', '.join(map(str, condition)) or 'nothing'}, not one truth value")
         changed = [f"{old} becomes {new}" for old, new in zip(state, after, strict=False) if old != new]
         raise Unsupported(f"the types of its state change from step to step: {'; '.join(changed) or 'their number does'}")
     return rw.create("top.While", op.operands, state, {}, regions).results
@@ -216,8 +262,9 @@ def _unrolled(op: Op, rw: Rewriter, step: int, why: str) -> Sequence[Value]:
         raise Unsupported(why, "a loop whose number of steps is known before it runs could be unrolled; this one is not")
     if not np.any(known):
         return op.operands
-    if step >= _STEPS:
-        raise Unsupported(f"{why}; unrolled, it has more than {_STEPS} steps")
+    limit = chosen(rw, "unroll_limit")
+    if step >= limit:
+        raise Unsupported(f"{why}; unrolled, it has more than {limit} steps", "the option unroll_limit allows more")
     state = _in_place(rw, op.attribute("body"), op.operands)
     if len(state) != len(op.operands):
         raise Unsupported(f"its body gives {len(state)} values for a state of {len(op.operands)}")

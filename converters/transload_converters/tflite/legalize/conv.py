@@ -7,9 +7,10 @@ from typing import Any
 from transload.errors import Unsupported
 from transload.ir import Op, Value
 from transload.rewrite import Rewriter, RewriteTable
+from transload.verification.bounds import DYNAMIC
 
-from .common import constant_ints, emit_activated, is_hybrid, layout, pads_for, same_padding, static_shape, typed_bias
-from .hybrid import hybrid_conv, hybrid_deconv
+from .common import constant_ints, emit_activated, layout, pads_for, same_padding, static_shape, typed_bias
+from .hybrid import hybrid_conv, hybrid_deconv, is_emulated, real_weights
 
 TABLE = RewriteTable()
 
@@ -40,8 +41,9 @@ def _convolution(
         "kernel_shape": kernels, "strides": strides, "dilations": dilations, "group": group, "layout": layout,
         "pads": pads_for(op.attribute("padding"), sizes, kernels, strides, dilations),
     }
-    if is_hybrid(value, weights):
+    if is_emulated(rw, value, weights):
         return hybrid_conv(op, rw, value, weights, bias, geometry)
+    weights, geometry[DYNAMIC] = real_weights(op, rw, value, weights)
     return emit_activated(rw, op, "top.Conv", value, weights, typed_bias(rw, bias, value, weights), **geometry)
 
 
@@ -97,8 +99,9 @@ def transposed(
     geometry: dict[str, Any] = {
         "kernel_shape": kernels, "strides": strides, "pads": (*begins, *ends), "output_padding": tuple(extras), "layout": layout,
     }
-    if is_hybrid(value, weights):
+    if is_emulated(rw, value, weights):
         return hybrid_deconv(op, rw, value, weights, bias, geometry)
+    weights, geometry[DYNAMIC] = real_weights(op, rw, value, weights)
     return emit_activated(
         rw, op, "top.Deconv", value, weights, typed_bias(rw, bias, value, weights), activation=activation, **geometry)
 

@@ -16,6 +16,7 @@ from transload.ir import F32, Op, Value
 from transload.rewrite import Rewriter
 
 from ..operators import bytes_of
+from ..postprocess import lowered_or_custom
 from .common import is_float, scalar, static_shape
 from .suppression import DROPPED, count_true, race
 
@@ -55,6 +56,12 @@ def _options(op: Op) -> _Options:
 
 
 def detection_postprocess(op: Op, rw: Rewriter) -> tuple[Value, ...]:
+    """TFLite_Detection_PostProcess: lowered, or one custom op."""
+    options = {"custom_option": bytes_of(op.attribute("custom_option")).hex()}
+    return lowered_or_custom(op, rw, op.attribute("custom_code"), options, _detections)
+
+
+def _detections(op: Op, rw: Rewriter) -> tuple[Value, ...]:
     """Boxes [1, M, 4], classes [1, M], scores [1, M] and their number [1], M the most boxes wanted."""
     options = _options(op)
     encodings, predictions, anchors = (

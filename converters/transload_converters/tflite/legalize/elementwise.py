@@ -5,25 +5,27 @@ from __future__ import annotations
 from typing import Any
 
 from transload.errors import Unsupported
-from transload.ir import BOOL, Op, Value
+from transload.ir import BOOL, I16, IntegerType, Op, Value
 from transload.rewrite import Rewriter, RewriteTable
 
-from .common import as_stored, emit_activated, emit_like, need_plain, static_shape
+from .common import emit_activated, emit_like, scalar, static_shape
+from .storage import moves_stored, plain_integers, read_as
 
 TABLE = RewriteTable()
 
 _ARITHMETIC = {"tfl.add": "top.Add", "tfl.sub": "top.Sub", "tfl.mul": "top.Mul", "tfl.div": "top.Div"}
 _BINARY = {
-    "tfl.maximum": "top.Max", "tfl.minimum": "top.Min", "tfl.pow": "top.Pow", "tfl.floor_div": "top.FloorDiv",
-    "tfl.floor_mod": "top.FloorMod", "tfl.squared_difference": "top.SquaredDifference", "tfl.atan2": "top.Atan2",
+    "tfl.pow": "top.Pow", "tfl.squared_difference": "top.SquaredDifference", "tfl.atan2": "top.Atan2",
     "tfl.logical_and": "top.LogicalAnd", "tfl.logical_or": "top.LogicalOr",
 }
+_EXTREMES = {"tfl.maximum": "top.Max", "tfl.minimum": "top.Min"}
+_FLOORED = {"tfl.floor_div": "top.FloorDiv", "tfl.floor_mod": "top.FloorMod"}
 _COMPARISONS = {
     "tfl.equal": "Equal", "tfl.not_equal": "NotEqual", "tfl.greater": "Greater", "tfl.greater_equal": "GreaterOrEqual",
     "tfl.less": "Less", "tfl.less_equal": "LessOrEqual",
 }
 _UNARY = {
-    "tfl.abs": "top.Abs", "tfl.neg": "top.Neg", "tfl.exp": "top.Exp", "tfl.log": "top.Log", "tfl.sqrt": "top.Sqrt",
+    "tfl.abs": "top.Abs", "tfl.exp": "top.Exp", "tfl.log": "top.Log", "tfl.sqrt": "top.Sqrt",
     "tfl.rsqrt": "top.Rsqrt", "tfl.square": "top.Square", "tfl.floor": "top.Floor", "tfl.ceil": "top.Ceil",
     "tfl.round": "top.Round", "tfl.sign": "top.Sign", "tfl.sin": "top.Sin", "tfl.cos": "top.Cos",
     "tfl.logical_not": "top.LogicalNot",
@@ -44,49 +46,75 @@ def add_n(op: Op, rw: Rewriter) -> Value:
 
 @TABLE(*_BINARY)
 def binary(op: Op, rw: Rewriter) -> Value:
-    """MAXIMUM, MINIMUM, POW, FLOOR_DIV, FLOOR_MOD, SQUARED_DIFFERENCE, ATAN2, LOGICAL_AND, LOGICAL_OR."""
+    """POW, SQUARED_DIFFERENCE, ATAN2, LOGICAL_AND, LOGICAL_OR."""
     return emit_like(rw, op, _BINARY[op.name], *op.operands)
 
 
+@TABLE(*_EXTREMES)
+@moves_stored
+def extreme(op: Op, rw: Rewriter) -> Value:
+    """MAXIMUM, MINIMUM: of stored numbers."""
+    return emit_like(rw, op, _EXTREMES[op.name], *op.operands)
+
+
+@TABLE(*_FLOORED)
+@plain_integers
+def floored(op: Op, rw: Rewriter) -> Value:
+    """FLOOR_DIV, FLOOR_MOD: of integers as they are stored."""
+    return emit_like(rw, op, _FLOORED[op.name], *op.operands)
+
+
 @TABLE("tfl.bitwise_xor")
+@plain_integers
 def bitwise_xor(op: Op, rw: Rewriter) -> Value:
-    """BITWISE_XOR: of the bits of integers, or of booleans."""
-    need_plain(op)
+    """BITWISE_XOR: of the bits of integers as they are stored, or of booleans."""
     name = "top.LogicalXor" if op.operands[0].element == BOOL else "top.BitwiseXor"
     return emit_like(rw, op, name, *op.operands)
 
 
 @TABLE("tfl.right_shift")
+@plain_integers
 def right_shift(op: Op, rw: Rewriter) -> Value:
-    """RIGHT_SHIFT: keeps the sign."""
-    need_plain(op)
-    return emit_like(rw, op, "top.ShiftRight", *op.operands)
+    """RIGHT_SHIFT: of integers as they are stored; keeps the sign. By the width and more is by one less than the width."""
+    value, places = op.operands
+    element = value.element
+    if isinstance(element, IntegerType) and element.unsigned:
+        places = rw.emit("top.Min", places, scalar(rw, element.width - 1, element))
+    return emit_like(rw, op, "top.ShiftRight", value, places)
 
 
 @TABLE(*_COMPARISONS)
 def comparison(op: Op, rw: Rewriter) -> Value:
-    """EQUAL, NOT_EQUAL, GREATER, GREATER_EQUAL, LESS, LESS_EQUAL."""
-    return rw.emit("top.Compare", *op.operands, mode=_COMPARISONS[op.name])
+    """EQUAL, NOT_EQUAL, GREATER, GREATER_EQUAL, LESS, LESS_EQUAL: of real numbers.
+
+    Which of two 16-bit numbers is greater, LiteRT finds by what is stored.
+    """
+    operands = op.operands if op.name in ("tfl.equal", "tfl.not_equal") else [read_as(rw, value, I16) for value in op.operands]
+    return rw.emit("top.Compare", *operands, mode=_COMPARISONS[op.name])
 
 
 @TABLE(*_UNARY)
 def unary(op: Op, rw: Rewriter) -> Value:
-    """ABS, NEG, EXP, LOG, SQRT, RSQRT, SQUARE, FLOOR, CEIL, ROUND, SIGN, SIN, COS, LOGICAL_NOT."""
+    """ABS, EXP, LOG, SQRT, RSQRT, SQUARE, FLOOR, CEIL, ROUND, SIGN, SIN, COS, LOGICAL_NOT."""
     return emit_like(rw, op, _UNARY[op.name], *op.operands)
 
 
+@TABLE("tfl.neg")
+@plain_integers
+def neg(op: Op, rw: Rewriter) -> Value:
+    """NEG: of integers as they are stored; the least one stays."""
+    return emit_like(rw, op, "top.Neg", op.operands[0])
+
+
 @TABLE("tfl.select_v2")
+@moves_stored
 def select_v2(op: Op, rw: Rewriter) -> Value:
     """SELECT_V2: all three broadcast."""
-    return _selected(op, rw, *op.operands)
-
-
-def _selected(op: Op, rw: Rewriter, condition: Value, x: Value, y: Value) -> Value:
-    element = op.results[0].element
-    return emit_like(rw, op, "top.Where", condition, as_stored(rw, x, element), as_stored(rw, y, element))
+    return emit_like(rw, op, "top.Where", *op.operands)
 
 
 @TABLE("tfl.select")
+@moves_stored
 def select(op: Op, rw: Rewriter) -> Any:
     """SELECT: no broadcast, but that a vector (or scalar) condition chooses whole rows."""
     condition, x, y = op.operands
@@ -96,4 +124,4 @@ def select(op: Op, rw: Rewriter) -> Any:
         condition = rw.emit("top.Reshape", condition, shape=(chosen[0],) + (1,) * (rank - 1))
     elif len(chosen) not in (0, rank):
         raise Unsupported(f"a condition of rank {len(chosen)} does not choose among tensors of rank {rank}")
-    return _selected(op, rw, condition, x, y)
+    return emit_like(rw, op, "top.Where", condition, x, y)

@@ -7,15 +7,17 @@ from typing import Any
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import FloatType, IntegerType, Op, QuantType, Value, dtype_of
+from transload.ir import I32, DialectType, FloatType, IntegerType, Op, QuantType, TensorType, Value, dtype_of
 from transload.rewrite import Rewriter, RewriteTable
 
 from .common import axis_of, constant_ints, emit_like, scalar, static_shape
+from .storage import moves_stored
 
 TABLE = RewriteTable()
 
 
 @TABLE("tfl.gather")
+@moves_stored
 def gather(op: Op, rw: Rewriter) -> Value:
     """GATHER."""
     batch_dims, axis = op.attribute("batch_dims"), op.attribute("axis")
@@ -25,12 +27,14 @@ def gather(op: Op, rw: Rewriter) -> Value:
 
 
 @TABLE("tfl.gather_nd")
+@moves_stored
 def gather_nd(op: Op, rw: Rewriter) -> Value:
     """GATHER_ND."""
     return emit_like(rw, op, "top.GatherND", *op.operands)
 
 
 @TABLE("tfl.embedding_lookup")
+@moves_stored
 def embedding_lookup(op: Op, rw: Rewriter) -> Value:
     """EMBEDDING_LOOKUP: rows of a table; a quantized table is dequantized where the result is float."""
     lookup, table = op.operands
@@ -47,6 +51,7 @@ def _scatter(op: Op, rw: Rewriter, shape: tuple[int, ...], start: Any, indices: 
 
 
 @TABLE("tfl.scatter_nd")
+@moves_stored
 def scatter_nd(op: Op, rw: Rewriter) -> Value:
     """SCATTER_ND: added to zeros, so that what goes to one place twice is summed.
 
@@ -63,6 +68,7 @@ def scatter_nd(op: Op, rw: Rewriter) -> Value:
 
 
 @TABLE("tfl.sparse_to_dense")
+@moves_stored
 def sparse_to_dense(op: Op, rw: Rewriter) -> Value:
     """SPARSE_TO_DENSE: values written into a tensor of a default value."""
     indices, shape, values, default = op.operands
@@ -123,3 +129,52 @@ def segment_sum(op: Op, rw: Rewriter) -> Value:
     numbers = constant_ints(rw, ids, "the segment ids, on which the size of the result depends,")
     shape = (max(numbers, default=-1) + 1, *static_shape(value, "the input", least=1)[1:])
     return _scatter(op, rw, shape, 0, rw.emit("top.Unsqueeze", ids, axes=(-1,)), value, "add")
+
+
+@TABLE("tfl.hashtable_lookup")
+def hashtable_lookup(op: Op, rw: Rewriter) -> Any:
+    """HASHTABLE_LOOKUP: the row of each key, zeros for a key that there is none of; and which there were."""
+    lookup, keys, values = op.operands
+    rank = len(static_shape(values, "the table", least=1))
+    if not isinstance(values.type, TensorType) or isinstance(values.element, DialectType) or 0 in static_shape(keys, "the keys"):
+        raise Unsupported(f"it looks up rows of {values.type}", "move the look-up of what is no number in front of the model")
+    equal = rw.emit("top.Compare", rw.emit("top.Unsqueeze", lookup, axes=(-1,)), keys, mode="Equal")
+    places = rw.emit("top.Arg", rw.emit("top.Cast", equal, element=I32), axis=-1, keepdims=False, mode="ArgMax", element=I32)
+    found = rw.emit("top.Reduce", equal, axes=(-1,), keepdims=False, mode="ReduceAny")
+    rows = rw.emit("top.Gather", values, places, axis=0)
+    nothing = rw.constant(np.zeros((), dtype_of(values.element)), element=values.element)
+    each = rw.emit("top.Reshape", found, shape=(*found.shape, *(1,) * (rank - 1)))
+    return rw.emit("top.Where", each, rows, nothing), rw.emit("top.Cast", found, element=op.results[1].element)
+
+
+@TABLE("tfl.embedding_lookup_sparse")
+def embedding_lookup_sparse(op: Op, rw: Rewriter) -> Value:
+    """EMBEDDING_LOOKUP_SPARSE: weighted rows of a table, summed where their subscripts, less the last, are the same.
+
+    MEAN divides by the sum of the weights, SQRTN by the root of the sum of their squares.
+    """
+    ids, indices, dense_shape, weights, table = op.operands
+    sums = constant_ints(rw, dense_shape, "the dense shape")[:-1]
+    width = static_shape(table, "the table", least=1)[1:]
+    count = static_shape(ids, "the ids", 1)[0]
+    if indices.shape != (count, len(sums) + 1) or weights.shape != (count,):
+        raise Unsupported(f"{count} ids have subscripts of shape {list(indices.shape)} and weights of {list(weights.shape)}")
+    column = rw.emit("top.Reshape", weights, shape=(count, *(1,) * len(width)))
+    rows = rw.emit("top.Mul", rw.emit("top.Gather", table, ids, axis=0), column)
+    places = rw.emit("top.Slice", indices, offset=(0, 0), ends=(count, len(sums)), steps=(1, 1))
+
+    def summed(value: Value, inner: tuple[int, ...]) -> Value:
+        if not sums:
+            return rw.emit("top.Reduce", value, axes=(0,), keepdims=False, mode="ReduceSum")
+        ground = rw.emit("top.Fill", scalar(rw, 0.0), shape=(*sums, *inner))
+        return rw.emit("top.ScatterND", ground, places, value, reduction="add")
+
+    total = summed(rows, width)
+    combiner = op.attribute("combiner")
+    if combiner == "SUM":
+        return total
+    shares = summed(weights if combiner == "MEAN" else rw.emit("top.Square", weights), ())
+    shares = shares if combiner == "MEAN" else rw.emit("top.Sqrt", shares)
+    empty = rw.emit("top.Compare", shares, scalar(rw, 0.0), mode="Equal")
+    shares = rw.emit("top.Where", empty, scalar(rw, 1.0), shares)
+    return rw.emit("top.Div", total, rw.emit("top.Reshape", shares, shape=(*sums, *(1,) * len(width))))

@@ -7,13 +7,14 @@ import math
 from transload.errors import Unsupported
 from transload.ir import Op, Value
 from transload.rewrite import Rewriter, RewriteTable
+from transload.verification.bounds import DYNAMIC
 
-from .common import emit_activated, emit_like, is_float, is_hybrid, static_shape, typed_bias
-from .hybrid import hybrid_matmul
+from .common import emit_activated, emit_like, is_float, static_shape, typed_bias
+from .hybrid import hybrid_matmul, is_emulated, real_weights
 
 TABLE = RewriteTable()
 
-_ROUNDING = "transload.rounding"
+ROUNDING = "transload.rounding"
 """Attribute of a quantized product that says which of LiteRT's two kernels computes it: they round differently."""
 
 
@@ -30,11 +31,13 @@ def fully_connected(op: Op, rw: Rewriter) -> Value:
         if not inputs or math.prod(sizes) % inputs:
             raise Unsupported(f"an input of shape {list(sizes)} does not fit weights of {inputs} columns")
         value = rw.emit("top.Reshape", value, shape=(-1, inputs))
-    if is_hybrid(value, weights):
+    if is_emulated(rw, value, weights):
         return hybrid_matmul(op, rw, value, weights, op.bias, right_transpose=True)
+    weights, hybrid = real_weights(op, rw, value, weights)
     bias = typed_bias(rw, op.bias, value, weights)
     rounding = None if is_float(value) else "exact"
-    return emit_activated(rw, op, "top.MatMul", value, weights, bias, right_transpose=True, **{_ROUNDING: rounding})
+    return emit_activated(
+        rw, op, "top.MatMul", value, weights, bias, right_transpose=True, **{ROUNDING: rounding, DYNAMIC: hybrid})
 
 
 @TABLE("tfl.batch_matmul")
@@ -43,11 +46,12 @@ def batch_matmul(op: Op, rw: Rewriter) -> Value:
     left, right = op.operands
     for value in (left, right):
         static_shape(value, "a matrix", least=2)
-    if is_hybrid(left, right):
+    if is_emulated(rw, left, right):
         if op.attribute("adj_x"):
             order = (*range(left.rank - 2), left.rank - 1, left.rank - 2)
             left = rw.emit("top.Permute", left, order=order)
         return hybrid_matmul(op, rw, left, right, None, right_transpose=op.attribute("adj_y"))
+    right, hybrid = real_weights(op, rw, left, right)
     return emit_like(
         rw, op, "top.MatMul", left, right, left_transpose=op.attribute("adj_x"), right_transpose=op.attribute("adj_y"),
-        **{_ROUNDING: None if is_float(left) else "double"})
+        **{ROUNDING: None if is_float(left) else "double", DYNAMIC: hybrid})

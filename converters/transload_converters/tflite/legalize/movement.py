@@ -11,6 +11,7 @@ from transload.ir import FloatType, Op, QuantType, Value
 from transload.rewrite import Rewriter, RewriteTable
 
 from .common import axes_of, axis_of, constant_ints, emit_activated, emit_like, layout, static_shape
+from .storage import moves_stored, read_as
 
 TABLE = RewriteTable()
 
@@ -18,6 +19,7 @@ TABLE = RewriteTable()
 # --- shape
 
 @TABLE("tfl.reshape")
+@moves_stored
 def reshape(op: Op, rw: Rewriter) -> Value:
     """RESHAPE: by the shape operand where there is one, else by the option `new_shape`; one entry may be -1."""
     wanted = tuple(op.attribute("new_shape"))
@@ -30,6 +32,7 @@ def reshape(op: Op, rw: Rewriter) -> Value:
 
 
 @TABLE("tfl.squeeze")
+@moves_stored
 def squeeze(op: Op, rw: Rewriter) -> Value:
     """SQUEEZE: the given dimensions, or all of size 1."""
     sizes = static_shape(op.operands[0], "the input")
@@ -38,30 +41,35 @@ def squeeze(op: Op, rw: Rewriter) -> Value:
 
 
 @TABLE("tfl.expand_dims")
+@moves_stored
 def expand_dims(op: Op, rw: Rewriter) -> Value:
     """EXPAND_DIMS."""
     return emit_like(rw, op, "top.Unsqueeze", op.operands[0], axes=(axis_of(rw, op.operands[1]),))
 
 
 @TABLE("tfl.transpose")
+@moves_stored
 def transpose(op: Op, rw: Rewriter) -> Value:
     """TRANSPOSE."""
     return emit_like(rw, op, "top.Permute", op.operands[0], order=constant_ints(rw, op.operands[1], "the order of dimensions"))
 
 
 @TABLE("tfl.broadcast_to")
+@moves_stored
 def broadcast_to(op: Op, rw: Rewriter) -> Value:
     """BROADCAST_TO."""
     return emit_like(rw, op, "top.Expand", op.operands[0], shape=constant_ints(rw, op.operands[1], "the shape to broadcast to"))
 
 
 @TABLE("tfl.tile")
+@moves_stored
 def tile(op: Op, rw: Rewriter) -> Value:
     """TILE."""
     return emit_like(rw, op, "top.Tile", op.operands[0], tile=constant_ints(rw, op.operands[1], "the multiples"))
 
 
 @TABLE("tfl.reverse_v2")
+@moves_stored
 def reverse_v2(op: Op, rw: Rewriter) -> Value:
     """REVERSE_V2."""
     value = op.operands[0]
@@ -69,6 +77,7 @@ def reverse_v2(op: Op, rw: Rewriter) -> Value:
 
 
 @TABLE("tfl.reverse_sequence")
+@moves_stored
 def reverse_sequence(op: Op, rw: Rewriter) -> Value:
     """REVERSE_SEQUENCE."""
     return emit_like(
@@ -79,8 +88,11 @@ def reverse_sequence(op: Op, rw: Rewriter) -> Value:
 
 @TABLE("tfl.concatenation")
 def concatenation(op: Op, rw: Rewriter) -> Value:
-    """CONCATENATION: inputs of other scales than the result's are requantized."""
-    return emit_activated(rw, op, "top.Concat", *op.operands, axis=op.attribute("axis"))
+    """CONCATENATION: inputs of other scales than the result's are requantized, those of 16 bits copied as they are stored."""
+    result = op.results[0].element
+    copied = isinstance(result, QuantType) and result.storage.width == 16
+    operands = [read_as(rw, value, result) if copied else value for value in op.operands]
+    return emit_activated(rw, op, "top.Concat", *operands, axis=op.attribute("axis"))
 
 
 @TABLE("tfl.pack")
@@ -99,6 +111,7 @@ def unpack(op: Op, rw: Rewriter) -> Any:
 
 
 @TABLE("tfl.split")
+@moves_stored
 def split(op: Op, rw: Rewriter) -> Any:
     """SPLIT: into equal parts."""
     axis, value = axis_of(rw, op.operands[0]), op.operands[1]
@@ -109,6 +122,7 @@ def split(op: Op, rw: Rewriter) -> Any:
 
 
 @TABLE("tfl.split_v")
+@moves_stored
 def split_v(op: Op, rw: Rewriter) -> Any:
     """SPLIT_V: into parts of given sizes, one of which may be -1: what is left."""
     value = op.operands[0]
@@ -137,6 +151,7 @@ def _paddings(rw: Rewriter, padding: Value, what: str = "the padding") -> tuple[
 
 
 @TABLE("tfl.pad")
+@moves_stored
 def pad(op: Op, rw: Rewriter) -> Value:
     """PAD: with real zeros."""
     value = op.operands[0]
@@ -167,6 +182,7 @@ def mirror_pad(op: Op, rw: Rewriter) -> Value:
 
 
 @TABLE("tfl.depth_to_space", "tfl.space_to_depth")
+@moves_stored
 def depth_to_space(op: Op, rw: Rewriter) -> Value:
     """DEPTH_TO_SPACE, SPACE_TO_DEPTH."""
     block = op.attribute("block_size")
@@ -194,6 +210,7 @@ def batch_to_space_nd(op: Op, rw: Rewriter) -> Value:
 
 
 @TABLE("tfl.dilate")
+@moves_stored
 def dilate(op: Op, rw: Rewriter) -> Value:
     """DILATE: each dimension in turn gets its elements apart by padding behind each, less the last one's."""
     value, dilations, fill = op.operands

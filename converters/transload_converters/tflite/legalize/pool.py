@@ -9,6 +9,7 @@ from transload.ir import Op, Value
 from transload.rewrite import Rewriter, RewriteTable
 
 from .common import activate, emit_activated, layout, pads_for, static_shape
+from .storage import any_scale, moves_stored
 
 TABLE = RewriteTable()
 
@@ -24,12 +25,16 @@ def _geometry(op: Op) -> dict[str, Any]:
 
 
 @TABLE("tfl.average_pool_2d")
+@moves_stored
+@any_scale
 def average_pool_2d(op: Op, rw: Rewriter) -> Value:
     """AVERAGE_POOL_2D: padding does not count."""
     return emit_activated(rw, op, "top.AvgPool", op.operands[0], **_geometry(op))
 
 
 @TABLE("tfl.max_pool_2d")
+@moves_stored
+@any_scale
 def max_pool_2d(op: Op, rw: Rewriter) -> Value:
     """MAX_POOL_2D."""
     return emit_activated(rw, op, "top.MaxPool", op.operands[0], **_geometry(op))

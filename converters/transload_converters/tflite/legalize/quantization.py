@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from transload.dialects.top.cast import width_of
 from transload.errors import Unsupported
-from transload.ir import F32, UI8, UI16, IntegerType, Op, QuantType, Value
+from transload.ir import F32, UI8, UI16, Op, QuantType, Value
 from transload.rewrite import Rewriter, RewriteTable
 
 from .common import emit_like, is_float
+from .storage import plain_integers
 
 TABLE = RewriteTable()
 
@@ -18,13 +20,9 @@ def quantize(op: Op, rw: Rewriter) -> Value:
 
 
 @TABLE("tfl.cast")
+@plain_integers
 def cast(op: Op, rw: Rewriter) -> Value:
-    """CAST: floats become integers by leaving off the fraction, and saturate; integers wrap round."""
-    for element in (op.operands[0].element, op.results[0].element):
-        if isinstance(element, QuantType):
-            raise Unsupported(
-                f"CAST reads or makes stored integers of {element} as if they were plain ones",
-                "use QUANTIZE or DEQUANTIZE instead")
+    """CAST: floats become integers by leaving off the fraction, and saturate; integers, as they are stored, wrap round."""
     return emit_like(rw, op, "top.Cast", op.operands[0], saturate=True if is_float(op.operands[0]) else None)
 
 
@@ -47,10 +45,10 @@ def fake_quant(op: Op, rw: Rewriter) -> Value:
 
 @TABLE("tfl.bitcast")
 def bitcast(op: Op, rw: Rewriter) -> Value:
-    """BITCAST between integers of one width, which wrap round."""
+    """BITCAST between types of one width."""
     source, target = op.operands[0].element, op.results[0].element
-    if isinstance(source, IntegerType) and isinstance(target, IntegerType) and source.width == target.width:
-        return emit_like(rw, op, "top.Cast", op.operands[0])
-    raise Unsupported(
-        f"it reads the bits of {source} as {target}, and a chip has no arithmetic for that",
-        "compute with the numbers instead of their bits")
+    if width_of(source) != width_of(target):
+        raise Unsupported(
+            f"it reads the bits of {source} as {target}, which has another width",
+            "compute with the numbers instead of their bits")
+    return emit_like(rw, op, "top.Bitcast", op.operands[0])

@@ -2,7 +2,7 @@
 
 Activations and weights are int8, the cell state and what is inside a step int16: gates before their function in
 steps of 2^-12, after it in steps of 2^-15, the cell state in steps of a power of two. Each op here stands for one
-rounding of that kernel. State starts with zeros (see `recurrent`).
+rounding of that kernel.
 
 Source: `tensorflow/lite/kernels/lstm_eval.cc`, LstmStepInteger8x8_16; TFLite's 8-bit quantization specification.
 """
@@ -20,13 +20,18 @@ from transload.errors import Unsupported
 from transload.ir import F32, I16, I32, Op, QuantType, Type, Value, dtype_of
 from transload.rewrite import Rewriter
 
-from .common import quant_per_tensor, static_shape, typed_bias
-from .recurrent_steps import Lstm, input_sums
+from ..choices import chosen
+from .common import quant_per_tensor, scalar, static_shape, typed_bias
+from .fixed_point import table_of
+from .recurrent_steps import Layer, Lstm, input_sums, packed
+from .state import n_states
 
-__all__ = ["integer_lstm"]
+__all__ = ["GATE", "GATE_SUM", "gate_function", "integer_lstm"]
 
-_GATE_SUM = QuantType(I16, F32, (2.0**-12,), (0,))
-_GATE = QuantType(I16, F32, (2.0**-15,), (0,))
+GATE_SUM = QuantType(I16, F32, (2.0**-12,), (0,))
+GATE = QuantType(I16, F32, (2.0**-15,), (0,))
+_DOUBLE: dict[str, Any] = {"transload.rounding": "double"}
+"""Says of a product that it is rounded as MultiplyByQuantizedMultiplier does, twice."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,8 +43,8 @@ class _Types:
     cell: QuantType
 
 
-def integer_lstm(op: Op, rw: Rewriter, lstm: Lstm) -> Value:
-    """The hidden states of all steps, in the layout of the input."""
+def integer_lstm(op: Op, rw: Rewriter, lstm: Lstm) -> Layer:
+    """The layer, step by step."""
     if any(lstm.norms):
         raise Unsupported("layer normalization in an LSTM of integers is not supported")
     if lstm.activation not in ("TANH",):
@@ -47,7 +52,7 @@ def integer_lstm(op: Op, rw: Rewriter, lstm: Lstm) -> Value:
     types = _types(op, lstm)
     batch = static_shape(lstm.value, "the input", 3)[1 - lstm.time_axis]
     inputs = input_sums(rw, lstm, [
-        _product(rw, lstm.value, weights, bias, _GATE_SUM) for weights, bias in zip(lstm.weights, lstm.biases, strict=True)])
+        _product(rw, lstm.value, weights, bias, GATE_SUM) for weights, bias in zip(lstm.weights, lstm.biases, strict=True)])
     n_cells = static_shape(lstm.weights[3], "the weights", 2)[0]  # type: ignore[arg-type]
     n_outputs = static_shape(lstm.recurrent[3], "the recurrent weights", 2)[1]  # type: ignore[arg-type]
     state = lstm.state or _zeros(rw, (batch, n_outputs), types.output)
@@ -56,12 +61,12 @@ def integer_lstm(op: Op, rw: Rewriter, lstm: Lstm) -> Value:
     for sums in inputs:
         state, cell = _step(rw, lstm, types, sums, state, cell)
         outputs.append(state)
-    return rw.emit("top.Pack", *outputs, axis=lstm.time_axis, element=op.results[0].element)
+    return Layer(packed(rw, lstm, outputs, element=op.results[-1 - n_states(op)].element), state, cell)
 
 
 def _types(op: Op, lstm: Lstm) -> _Types:
     """The types of the state, from the operator's operands and what it notes of its inner values."""
-    output = quant_per_tensor(op.results[0], "the output of an LSTM of integers")
+    output = quant_per_tensor(op.results[-1 - n_states(op)], "the output of an LSTM of integers")
     cell = quant_per_tensor(op.operands[19], "the cell state of an LSTM of integers")
     if cell.storage != I16 or not math.log2(cell.scale).is_integer():
         raise Unsupported(f"the cell state is {cell}, and should be int16 with a power of two as scale")
@@ -82,7 +87,8 @@ def _product(rw: Rewriter, value: Value, weights: Value | None, bias: Value | No
     """A matrix product with a bias, rounded to `element`; None for an absent gate."""
     if weights is None:
         return None
-    return rw.emit("top.MatMul", value, weights, _bias(rw, bias, value, weights), right_transpose=True, element=element)
+    return rw.emit(
+        "top.MatMul", value, weights, _bias(rw, bias, value, weights), right_transpose=True, element=element, **_DOUBLE)
 
 
 def _step(
@@ -90,32 +96,48 @@ def _step(
 ) -> tuple[Value, Value]:
     """One step: the next output state and cell."""
     def gate(index: int, peephole: Value | None, seen: Value, function: str = "top.Sigmoid") -> Value:
-        again = _product(rw, state, lstm.recurrent[index], None, _GATE_SUM)
-        sums = rw.emit("top.Add", inputs[index], again, element=_GATE_SUM)
+        again = _product(rw, state, lstm.recurrent[index], None, GATE_SUM)
+        sums = rw.emit("top.Add", inputs[index], again, element=GATE_SUM)
         if peephole is not None:
-            sums = rw.emit("top.Add", sums, rw.emit("top.Mul", seen, peephole, element=_GATE_SUM), element=_GATE_SUM)
-        return rw.emit(function, sums, element=_GATE)
+            sums = rw.emit("top.Add", sums, rw.emit("top.Mul", seen, peephole, element=GATE_SUM), element=GATE_SUM)
+        return gate_function(rw, function, sums)
 
     peephole_i, peephole_f, peephole_o = lstm.peepholes
     forget = gate(1, peephole_f, cell)
     new = gate(2, None, cell, "top.Tanh")
     if lstm.weights[0] is None:
-        one = rw.constant(np.asarray(dtype_of(_GATE).type(32767)), element=_GATE)
-        admit = rw.emit("top.Sub", one, forget, element=_GATE)
+        one = rw.constant(np.asarray(dtype_of(GATE).type(32767)), element=GATE)
+        admit = rw.emit("top.Sub", one, forget, element=GATE)
     else:
         admit = gate(0, peephole_i, cell)
-    kept = rw.emit("top.Mul", forget, cell, element=types.cell)
-    cell = rw.emit("top.Add", kept, rw.emit("top.Mul", admit, new, element=types.cell), element=types.cell)
+    rounding: dict[str, Any] = {"transload.rounding": "shift"} if chosen(rw, "gates") == "exact" else {}
+    kept = rw.emit("top.Mul", forget, cell, element=types.cell, **rounding)
+    added = rw.emit("top.Mul", admit, new, element=types.cell, **rounding)
+    cell = rw.emit("top.Add", kept, added, element=types.cell)
     if lstm.cell_clip > 0:
         cell = rw.emit("top.Clip", cell, min=-lstm.cell_clip, max=lstm.cell_clip, element=types.cell)
     out = gate(3, peephole_o, cell)
-    hidden: Value = rw.emit("top.Mul", out, rw.emit("top.Tanh", cell, element=_GATE), element=types.hidden)
+    hidden: Value = rw.emit("top.Mul", out, gate_function(rw, "top.Tanh", cell), element=types.hidden)
     if lstm.projection is None:
         return hidden, cell
     projected: Any = _product(rw, hidden, lstm.projection, lstm.projection_bias, types.output)
     if lstm.projection_clip > 0:
         projected = rw.emit("top.Clip", projected, min=-lstm.projection_clip, max=lstm.projection_clip, element=types.output)
     return projected, cell
+
+
+def gate_function(rw: Rewriter, name: str, value: Value, exact: bool = False) -> Value:
+    """Sigmoid or tanh of 16-bit numbers; where `exact`, or with the option `gates=exact`, each number's result is looked up."""
+    if chosen(rw, "gates") == "table" and not exact:
+        return rw.emit(name, value, element=GATE)
+    element: QuantType = value.element  # type: ignore[assignment]
+    integer_bits = 15 + round(math.log2(element.scale))
+    if not 0 <= integer_bits <= 6:
+        raise Unsupported(f"LiteRT has no {name.removeprefix('top.').lower()} of numbers with {integer_bits} bits of integer")
+    table = rw.constant(table_of(name.removeprefix("top.").lower(), integer_bits))
+    stored = rw.emit("top.Cast", rw.emit("top.Bitcast", value, element=I16), element=I32)
+    place = rw.emit("top.Add", stored, scalar(rw, 1 << 15, I32))
+    return rw.emit("top.Bitcast", rw.emit("top.Gather", table, place, axis=0), element=GATE)
 
 
 def _bias(rw: Rewriter, bias: Value | None, value: Value, weights: Value | None) -> Value | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from transload.ir import I32, I64, Op, Value
+from transload.ir import BOOL, I32, I64, Op, Value
 from transload.rewrite import Rewriter, RewriteTable
 
 from .common import axes_of, axis_of, emit_like
@@ -15,16 +15,21 @@ _MODES = {
     "tfl.mean": "ReduceMean", "tfl.sum": "ReduceSum", "tfl.reduce_max": "ReduceMax", "tfl.reduce_min": "ReduceMin",
     "tfl.reduce_prod": "ReduceProd", "tfl.reduce_all": "ReduceAll", "tfl.reduce_any": "ReduceAny",
 }
+_OF_BOOLS = {"tfl.sum": "ReduceAny", "tfl.reduce_prod": "ReduceAll"}
 
 
 @TABLE(*_MODES)
 def reduce(op: Op, rw: Rewriter) -> Value:
-    """MEAN, SUM, REDUCE_MAX, REDUCE_MIN, REDUCE_PROD, REDUCE_ALL, REDUCE_ANY: over constant axes."""
+    """MEAN, SUM, REDUCE_MAX, REDUCE_MIN, REDUCE_PROD, REDUCE_ALL, REDUCE_ANY: over constant axes.
+
+    A sum of truth values is true where any is, a product where all are, as in C++.
+    """
     value, axes = op.operands
+    mode = _OF_BOOLS.get(op.name, _MODES[op.name]) if value.element == BOOL else _MODES[op.name]
     over = axes_of(rw, axes, value.rank)
     if not over:
         return emit_like(rw, op, "top.Cast", value) if value.element != op.results[0].element else value
-    return emit_like(rw, op, "top.Reduce", value, axes=over, keepdims=op.attribute("keep_dims"), mode=_MODES[op.name])
+    return emit_like(rw, op, "top.Reduce", value, axes=over, keepdims=op.attribute("keep_dims"), mode=mode)
 
 
 @TABLE("tfl.arg_max", "tfl.arg_min")

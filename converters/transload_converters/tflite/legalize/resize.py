@@ -7,11 +7,13 @@ from transload.ir import Op, Value
 from transload.rewrite import Rewriter, RewriteTable
 
 from .common import constant_ints, emit_like, layout
+from .storage import moves_stored
 
 TABLE = RewriteTable()
 
 
 @TABLE("tfl.resize_bilinear", "tfl.resize_nearest_neighbor")
+@moves_stored
 def resize(op: Op, rw: Rewriter) -> Value:
     """RESIZE_BILINEAR, RESIZE_NEAREST_NEIGHBOR: by the corners, by the centres, or by the upper left edges of pixels."""
     sizes = constant_ints(rw, op.operands[1], "the size to resize to")

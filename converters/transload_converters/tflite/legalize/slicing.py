@@ -12,6 +12,7 @@ from transload.ir import Op, Value, dtype_of
 from transload.rewrite import Rewriter, RewriteTable
 
 from .common import constant_ints, emit_like, limited, static_shape
+from .storage import moves_stored
 
 TABLE = RewriteTable()
 
@@ -42,6 +43,7 @@ def _gathered(op: Op, rw: Rewriter, value: Value, starts: dict[int, tuple[Value,
 
 
 @TABLE("tfl.slice")
+@moves_stored
 def slice_(op: Op, rw: Rewriter) -> Value:
     """SLICE: a size of -1 is all that follows. A begin that is computed at run time needs a size that is not."""
     value = op.operands[0]
@@ -69,6 +71,7 @@ def slice_(op: Op, rw: Rewriter) -> Value:
 
 
 @TABLE("tfl.strided_slice")
+@moves_stored
 def strided_slice(op: Op, rw: Rewriter) -> Value:
     """STRIDED_SLICE with all its masks: a slice of each dimension, then a reshape where dimensions come or go."""
     value = op.operands[0]
@@ -160,6 +163,7 @@ def _taken(size: int, begin: Entry, end: Entry, stride: int, open_begin: bool, o
 
 
 @TABLE("tfl.dynamic_update_slice")
+@moves_stored
 def dynamic_update_slice(op: Op, rw: Rewriter) -> Value:
     """DYNAMIC_UPDATE_SLICE: the start is moved so that the update fits, then its elements are written one by one."""
     value, update, start = op.operands

@@ -16,6 +16,7 @@ from transload.errors import Unsupported
 from transload.ir import F32, I32, Op, Value
 from transload.rewrite import Rewriter, RewriteTable
 
+from ..postprocess import lowered_or_custom
 from .common import axis_of, limited, scalar, static_shape
 
 __all__ = ["DROPPED", "TABLE", "count_true", "race"]
@@ -94,6 +95,11 @@ def count_true(rw: Rewriter, mask: Value, axes: tuple[int, ...], element: Any = 
 
 @TABLE("tfl.non_max_suppression_v4", "tfl.non_max_suppression_v5")
 def non_max_suppression(op: Op, rw: Rewriter) -> tuple[Value, ...]:
+    """NON_MAX_SUPPRESSION_V4, _V5: lowered, or one custom op."""
+    return lowered_or_custom(op, rw, op.name.removeprefix("tfl.").upper(), {}, _suppressed)
+
+
+def _suppressed(op: Op, rw: Rewriter) -> tuple[Value, ...]:
     """NON_MAX_SUPPRESSION_V4, _V5: boxes by any two opposite corners; places for which no box is left hold zeros."""
     boxes, scores = op.operands[:2]
     steps = axis_of(rw, op.operands[2], "the number of boxes wanted")

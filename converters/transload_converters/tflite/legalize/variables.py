@@ -1,44 +1,122 @@
 """Resource variables (VAR_HANDLE, READ_VARIABLE, ASSIGN_VARIABLE), with the values that CALL_ONCE gives them first.
 
 A compiled model has no memory between runs: what a run assigns is seen by the rest of that run, and the next
-one starts with the first values again, as with the state of recurrent operators.
+one starts with the first values again, as with the state of recurrent operators. By the option `state=explicit` a
+variable that is read before it is assigned becomes an input and an output instead (see `state`).
 
 Source: `tensorflow/lite/kernels/read_variable.cc`, `assign_variable.cc`, `call_once.cc`.
 """
 
 from __future__ import annotations
 
-from transload.errors import Unsupported
-from transload.ir import Module, Op, Value
-from transload.rewrite import Rewriter, RewriteTable
+from collections.abc import Mapping
+from typing import Any
+
+from transload.errors import ConversionError, Finding, Unsupported
+from transload.ir import (
+    Dense,
+    Module,
+    Op,
+    QuantType,
+    SplatData,
+    TensorType,
+    Type,
+    Value,
+    add_state,
+    dtype_of,
+    new_module,
+    set_results,
+)
+from transload.ir.build import constant_of
+from transload.rewrite import Rewriter, RewriteTable, convert_ops
 
 __all__ = ["TABLE", "resolve_variables"]
 
 TABLE = RewriteTable()
+
+Name = tuple[str, str]
+"""By which a variable is known in all subgraphs: its container and its name there."""
 
 _STATEFUL = frozenset(
     {"tfl.var_handle", "tfl.read_variable", "tfl.random_uniform", "tfl.random_standard_normal", "tfl.multinomial"})
 """Ops whose results do not follow from their operands."""
 
 
-def resolve_variables(module: Module) -> None:
-    """Replace reads of variables by what they hold there, and erase assignments, in every function."""
+def resolve_variables(module: Module, table: RewriteTable, explicit: bool = False) -> None:
+    """Replace reads of variables by what they hold there, and erase assignments, in every function.
+
+    With `explicit`, variables that the main function reads first and assigns then become inputs and outputs of it. What
+    they hold at first is computed by converting it with `table`.
+    """
     first = _first_values(module)
+    states = _expose(module, first, table) if explicit else {}
     for function in module.functions.values():
         if not any(op.name == "tfl.assign_variable" for op in function.walk()) and not first:
             continue
-        _resolve(function, first)
+        main = function is module.main
+        held = _resolve(function, first, {name: value for name, (value, _) in states.items()} if main else {})
+        if main:
+            terminator = function.regions[0].block.terminator
+            for name, (_, number) in states.items():
+                terminator.set_operand(number, held[name])
 
 
-def _name_of(handle: Value) -> tuple[str, str] | None:
+def _expose(module: Module, first: Mapping[Name, Value], table: RewriteTable) -> dict[Name, tuple[Value, int]]:
+    """An input and an output for each variable whose value lives on: the input's value, and the output's number."""
+    read: dict[Name, Op] = {}
+    assigned: set[Name] = set()
+    for op in module.body_of_main:
+        name = _name_of(op.operands[0]) if op.name in ("tfl.read_variable", "tfl.assign_variable") else None
+        if name is None:
+            continue
+        if op.name == "tfl.assign_variable":
+            assigned.add(name)
+        elif name not in assigned:
+            read.setdefault(name, op)
+    states = {}
+    for name, op in read.items():
+        if name in assigned:
+            type_ = first[name].type if name in first else op.results[0].type
+            states[name] = add_state(module, name[1] or op.origin or "variable", type_, _number_of(first.get(name), type_, table))
+    return states
+
+
+def _number_of(value: Value | None, type_: Type, table: RewriteTable) -> Dense:
+    """What a variable holds at first: what was assigned to it, or zeros where nothing was."""
+    if not isinstance(type_, TensorType) or not type_.is_static:
+        raise ConversionError(
+            "the state of the model cannot be made explicit",
+            [Finding("tfl.var_handle", f"the variable has the type {type_}, without a static shape", (), "use state=zero")])
+    if value is None:
+        element = type_.element
+        storage = element.storage if isinstance(element, QuantType) else element
+        zero = element.zero_points[0] if isinstance(element, QuantType) else 0
+        shape: Any = type_.shape
+        return Dense(SplatData(zero, shape, dtype_of(storage)), TensorType(shape, storage))
+    alone = new_module()
+    function = alone.add_function("main", ())
+    mapping: dict[Value, Value] = {}
+    for maker in _makers(value) or ():
+        function.regions[0].block.append(maker.clone(mapping))
+    terminator = set_results(function, [mapping[value]])
+    convert_ops(alone, table, "tfl")
+    dense = constant_of(terminator.operands[0])
+    if dense is None:
+        raise ConversionError(
+            "the state of the model cannot be made explicit",
+            [Finding("tfl.assign_variable", "the variable's first value is found only at run time", (), "use state=zero")])
+    return dense
+
+
+def _name_of(handle: Value) -> Name | None:
     """By which a variable is known in all subgraphs; None where the handle comes from elsewhere."""
     op = handle.op
     return (op.attribute("container"), op.attribute("shared_name")) if op is not None and op.name == "tfl.var_handle" else None
 
 
-def _first_values(module: Module) -> dict[tuple[str, str], Value]:
+def _first_values(module: Module) -> dict[Name, Value]:
     """What the subgraphs that CALL_ONCE runs assign, by variable: constants, and what is computed of them alone."""
-    values: dict[tuple[str, str], Value] = {}
+    values: dict[Name, Value] = {}
     for call in [op for op in module.walk() if op.name == "tfl.call_once"]:
         function = module.functions.get(call.attribute("session_init_function"))
         for op in function.walk() if function is not None else ():
@@ -72,10 +150,9 @@ def _copied(value: Value, before: Op) -> Value:
     return mapping[value]
 
 
-def _resolve(function: Op, first: dict[tuple[str, str], Value]) -> None:
-    """Follow the variables through a function's block, in order."""
+def _resolve(function: Op, first: Mapping[Name, Value], held: dict[Name, Value]) -> dict[Name, Value]:
+    """Follow the variables through a function's block, in order, from what they hold there; what they hold at its end."""
     block = function.regions[0].block
-    held: dict[tuple[str, str], Value] = {}
     for op in block:
         if op.name not in ("tfl.read_variable", "tfl.assign_variable"):
             continue
@@ -91,6 +168,7 @@ def _resolve(function: Op, first: dict[tuple[str, str], Value]) -> None:
             value = held[name] = _copied(first[name], op)
         if value is not None:
             op.replace_with([value])
+    return held
 
 
 @TABLE("tfl.var_handle", "tfl.call_once")
@@ -107,4 +185,4 @@ def unresolved(op: Op, rw: Rewriter) -> None:
     """READ_VARIABLE, ASSIGN_VARIABLE that could not be followed."""
     raise Unsupported(
         "the variable's value cannot be followed: it has no constant first value, or is used inside a subgraph",
-        "export the model with its state as inputs and outputs")
+        "make it an input and an output with the option state=explicit, or export the model that way")

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...ir.constants import dtype_of
 from ...ir.declare import BOOLEAN, TENSOR, attribute, constraint, enum, operand, result
 from ...ir.types import FloatType, IntegerType, QuantType, TensorType, Type
 from .base import TOP
 from .infer import same_as_input
+
+__all__ = ["width_of"]
 
 
 def _default_rounding(op: Any) -> str:
@@ -40,11 +43,12 @@ class Cast:
         return same_as_input(op)
 
 
-def _width(type_: Type) -> int | None:
-    """How many bits an element of a type is stored in."""
-    element = type_.element if isinstance(type_, TensorType) else type_
+def width_of(element: Type) -> int | None:
+    """How many bits an element is stored in; None for what is neither an integer nor a float."""
     stored = element.storage if isinstance(element, QuantType) else element
-    return stored.width if isinstance(stored, IntegerType | FloatType) else None
+    if isinstance(stored, FloatType):
+        return 8 * dtype_of(stored).itemsize
+    return stored.width if isinstance(stored, IntegerType) else None
 
 
 @TOP.op("Bitcast")
@@ -62,7 +66,7 @@ class Bitcast:
     @constraint
     def same_width(op: Any) -> bool:
         """elements of input and output are of the same width"""
-        return _width(op.operands[0].type) == _width(op.results[0].type)
+        return width_of(op.operands[0].element) == width_of(op.results[0].element)
 
     def infer(op: Any) -> Type:
         return same_as_input(op)

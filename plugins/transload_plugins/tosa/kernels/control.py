@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import weakref
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from transload.engine.custom import run_custom
 from transload.errors import RunError
 from transload.ir import Dense, Op
 
@@ -74,7 +76,15 @@ def variable_write(op: Op, value: np.ndarray) -> tuple[()]:
 
 @kernel("tosa.custom")
 def custom(op: Op, *inputs: np.ndarray) -> Any:
-    """Nothing is known of it here: a plugin that knows the domain registers its own engine or replaces the op."""
-    raise RunError(
-        f"tosa.custom {op.attribute('operator_name')!r} of domain {op.attribute('domain_name')!r} at {op.origin!r} cannot be run",
-        hint="only the implementation that defines this domain can execute it")
+    """By the kernel of the dialect that is named as the domain; its attributes are text in JSON, where they are any."""
+    return run_custom(op, f"{op.domain_name}.{op.operator_name}", _options(op), inputs)
+
+
+def _options(op: Op) -> dict[str, Any]:
+    """The attributes; what is no JSON object is handed on as it is."""
+    text = op.implementation_attrs
+    try:
+        options = json.loads(text) if text else {}
+    except ValueError:
+        options = None
+    return options if isinstance(options, dict) else {"implementation_attrs": text}

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from transload.engine.sums import product, rounds_floats
 from transload.ir import Op
 
 from .base import float_of, is_float, kernel, prepared, scalar_of
@@ -74,6 +75,7 @@ def convolution(
     weights, dtype = _weights(op, x, weight, zero, weight_zero, tuple(range(1, weight.ndim)))
     kernel_sizes, channels = weight.shape[1:-1], weight.shape[0]
     matrix = weights.reshape(channels, -1).T
+    in_order = is_float(op.operands[0]) and rounds_floats(op)
     whole = padded(_input(op, x, zero, dtype), pad)
     out = tuple(
         (size - (k - 1) * d - 1) // s + 1
@@ -81,19 +83,19 @@ def convolution(
     if math.prod(kernel_sizes) == 1:
         if any(s != 1 for s in strides):
             whole = np.ascontiguousarray(whole[(slice(None), *(slice(None, None, s) for s in strides))])
-        sums = whole.reshape(-1, whole.shape[-1]) @ matrix
+        sums = product(whole.reshape(-1, whole.shape[-1]), matrix, in_order)
         return result_of_sums(op, sums, bias).reshape(x.shape[0], *out, channels)
     view = windows(whole, kernel_sizes, strides, dilations, out)
     row_bytes = math.prod(out[1:]) * math.prod(kernel_sizes) * x.shape[-1] * max(whole.itemsize, 1)
     rows = max(1, UNFOLD_LIMIT // max(row_bytes, 1))
     if x.shape[0] * out[0] <= rows:
-        sums = view.reshape(-1, matrix.shape[0]) @ matrix
+        sums = product(view.reshape(-1, matrix.shape[0]), matrix, in_order)
     else:
         sums = np.empty((x.shape[0], *out, channels), whole.dtype)
         for n in range(x.shape[0]):
             for start in range(0, out[0], rows):
                 strip = view[n, start : start + rows]
-                part = strip.reshape(-1, matrix.shape[0]) @ matrix
+                part = product(strip.reshape(-1, matrix.shape[0]), matrix, in_order)
                 sums[n, start : start + rows] = part.reshape(*strip.shape[: len(out)], channels)
     return result_of_sums(op, sums.reshape(-1, channels), bias).reshape(x.shape[0], *out, channels)
 
@@ -117,12 +119,12 @@ def depthwise(
     oh = (whole.shape[1] - (kh - 1) * dy - 1) // sy + 1
     ow = (whole.shape[2] - (kw - 1) * dx - 1) // sx + 1
     sums = np.zeros((x.shape[0], oh, ow, channels, multiplier), whole.dtype)
-    product = np.empty_like(sums)
+    term = np.empty_like(sums)
     for ky in range(kh):
         for kx in range(kw):
             part = whole[:, ky * dy : ky * dy + (oh - 1) * sy + 1 : sy, kx * dx : kx * dx + (ow - 1) * sx + 1 : sx]
-            np.multiply(part[..., None], weights[ky, kx], out=product)
-            np.add(sums, product, out=sums)
+            np.multiply(part[..., None], weights[ky, kx], out=term)
+            np.add(sums, term, out=sums)
     return result_of_sums(op, sums.reshape(x.shape[0], oh, ow, channels * multiplier), bias)
 
 

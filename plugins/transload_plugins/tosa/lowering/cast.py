@@ -16,6 +16,7 @@ from transload.rewrite import CHANGED, Rewriter, RewriteTable, Unsupported
 from .. import build
 from .arith import activation_bounds
 from .rescaling import along, clamp_to, dequantize, narrow, requantize
+from .signedness import STORED
 
 __all__ = ["TABLE", "cast_value", "quantize", "round_float"]
 
@@ -53,6 +54,36 @@ def cast(op: Op, rw: Rewriter) -> Value:
         real = dequantize(rw, x, target if isinstance(target, FloatType) else F32)
         return cast_value(rw, real, target, op.round_mode, op.saturate)
     return cast_value(rw, x, target, op.round_mode, op.saturate)
+
+
+@TABLE("top.Bitcast")
+def bitcast(op: Op, rw: Rewriter) -> Value:
+    """The stored numbers under another type; where one of the types was unsigned, its numbers may be moved (see `signedness`)."""
+    x, target = op.input, op.result.element
+    source_stored, target_stored = op.attributes[STORED]
+    if not isinstance(source_stored, IntegerType) or not isinstance(target_stored, IntegerType) or target_stored.width > 32:
+        if source_stored == target_stored:
+            return x
+        raise Unsupported(
+            f"it reads the bits of {source_stored} as {target_stored}, and TOSA has no operator for that",
+            "compute with the numbers instead of their bits")
+    moved = _moved(source_stored, x.element) - _moved(target_stored, target)
+    alike = source_stored.unsigned == target_stored.unsigned
+    if alike and not moved and build.storage_of(x) == build.storage(target):
+        return rw.emit("tosa.identity", x, element=target)
+    number = build.cast(rw, x, I32)
+    if moved:
+        number = rw.emit("tosa.add", number, build.scalar(rw, moved, I32, x.rank))
+    if target_stored.unsigned and not alike:
+        number = rw.emit("tosa.bitwise_and", number, build.scalar(rw, target_stored.range[1], I32, x.rank))
+    if build.storage(target) == I32:
+        return rw.emit("tosa.identity", number, element=target)
+    return rw.emit("tosa.cast", number, element=target)  # drops the high bits
+
+
+def _moved(stored: IntegerType, element: Type) -> int:
+    """How much less than the stored number is what stands for it: half of an unsigned range for quantized ones."""
+    return 1 << (stored.width - 1) if stored.unsigned and isinstance(element, QuantType) else 0
 
 
 def _to_quantized(rw: Rewriter, x: Value, target: QuantType, mode: str) -> Value:

@@ -7,6 +7,7 @@ repeated inside.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -96,6 +97,22 @@ def _captured(regions: Sequence[Region]) -> list[Value]:
     for region in regions:
         look(region)
     return list(found)
+
+
+@TABLE("top.Custom")
+def custom(op: Op, rw: Rewriter) -> Sequence[Value]:
+    """CUSTOM, where the op says who defines it (`<domain>.<operator>`); its options as JSON."""
+    domain, _, name = op.attribute("name").partition(".")
+    if not name:
+        raise Unsupported(
+            f"nobody here knows what {domain!r} computes",
+            "a plugin that does rewrites top.Custom, or names it <domain>.<operator> and registers a kernel of that name")
+    try:
+        options = json.dumps(op.options or {}, sort_keys=True)
+    except TypeError:
+        raise Unsupported(f"the options of {op.attribute('name')!r} cannot be written as JSON") from None
+    attributes = {"operator_name": name, "domain_name": domain, "implementation_attrs": options}
+    return rw.create("tosa.custom", op.operands, [result.type for result in op.results], attributes).results
 
 
 def _is_copied(value: Value) -> bool:

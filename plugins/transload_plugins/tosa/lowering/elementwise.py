@@ -215,16 +215,37 @@ def _power_of_run_time(rw: Rewriter, x: Value, exponent: Value) -> Value:
     return select(rw, compare(rw, "Less", x, like(rw, x, 0)), below, size)
 
 
+def _whole_power_of_run_time(rw: Rewriter, x: Value, exponent: Value) -> Value:
+    """`x ** exponent` of integers: for each bit of the exponent that is set, a power of x whose exponent is that bit.
+
+    From 32 on a power is beyond 32 bits, but of -1, 0 and 1, where only matters whether the exponent is odd; so
+    five bits are enough. Of negative exponents 1 and -1 have powers, of other numbers 0 is nearest.
+    """
+    zero, one = like(rw, exponent, 0), like(rw, exponent, 1)
+    odd = binary(rw, "bitwise_and", exponent, one)
+    negative = compare(rw, "Less", exponent, zero)
+    great = compare(rw, "GreaterOrEqual", exponent, like(rw, exponent, 32))
+    rest = select(rw, great, binary(rw, "bitwise_or", odd, like(rw, exponent, 30)), select(rw, negative, odd, exponent))
+    made, square = like(rw, x, 1), x
+    for bit in range(5):
+        wanted = compare(rw, "NotEqual", binary(rw, "bitwise_and", rest, like(rw, rest, 1 << bit)), zero)
+        made = select(rw, wanted, binary(rw, "mul", made, square), made)
+        square = binary(rw, "mul", square, square)
+    unit = compare(rw, "Equal", unary(rw, "abs", x), like(rw, x, 1))
+    lost = binary(rw, "logical_and", negative, unary(rw, "logical_not", unit))
+    return select(rw, lost, like(rw, made, 0), made)
+
+
 @plain("top.Pow")
 def pow_(op: Op, rw: Rewriter) -> Value:
-    """POW (tf.Pow), see `power`. Integers take constant exponents only, as repeated products."""
+    """POW (tf.Pow), see `power`. TOSA has POW for floats only: of integers repeated products."""
     base, exponent = op.base, op.exponent
     if is_float(base):
         return power(rw, base, cast(rw, exponent, base.element))
     number = is_constant_splat(exponent)
-    if number is None or number != int(number) or not 0 <= number <= 64 or math.prod(exponent.shape) != 1:
-        raise Unsupported("an integer can only be raised to one constant power", "TOSA has POW for floats only")
     x = widened(rw, base)
+    if number is None or number != int(number) or not 0 <= number <= 64 or math.prod(exponent.shape) != 1:
+        return _narrowed(rw, _whole_power_of_run_time(rw, x, widened(rw, exponent)), op)
     made = filled(rw, static_shape(x), I32, 1) if number == 0 else _whole_power(rw, x, int(number))
     return _narrowed(rw, made, op)
 

@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from transload.ir import BF16, F16, F32, I8, I16, I32, I48, FloatType, Op, QuantType, Value
+from transload.ir import BF16, F16, F32, I8, I16, I32, I48, FloatType, IntegerType, Op, QuantType, Value
 from transload.rewrite import Rewriter, RewriteTable, Unsupported
 
 from .. import build
 from ..dialect.base import storage_of
-from .common import static_shape
+from .common import binary, static_shape
 from .conv import bias_value, product_factors, sum_bits, sum_of
 from .rescaling import DOUBLE, EXACT, ROUNDING, WIDE, activation_range, fused_activation, narrow, quant, retyped
 
@@ -77,7 +77,8 @@ def _finish(op: Op, rw: Rewriter, made: Value, x: Value, w: Value, rounding: str
     target = op.result.element
     rounding = _rounding(op, made, rounding)
     if a is None or b is None:
-        return fused_activation(rw, build.cast(rw, made, target) if isinstance(target, FloatType) else made, op)
+        plain = isinstance(target, FloatType) or (isinstance(target, IntegerType) and storage_of(made) != target)
+        return fused_activation(rw, build.cast(rw, made, target) if plain else made, op)
     factors = product_factors(rw, a, b, target, in_float32=rounding != EXACT)
     return narrow(rw, made, factors, target, rounding, activation_range(op), sum_bits)
 
@@ -115,13 +116,23 @@ def _kind(x: Value, w: Value) -> _Kind | None:
     return _Kind(I48) if a.storage == I16 and a.zero_point == b.zero_point == 0 else None
 
 
+def _widened(rw: Rewriter, x: Value, w: Value) -> Value:
+    """An int8 right operand as int16 where the left one is: TOSA's MATMUL takes two of one type."""
+    a, b = quant(x), quant(w)
+    if a is None or b is None or a.storage != I16 or b.storage != I8 or b.per_axis or b.zero_point:
+        return w
+    return rw.emit("tosa.cast", w, element=QuantType(I16, b.expressed, b.scales, b.zero_points))
+
+
 def _batched(op: Op, rw: Rewriter) -> Value | None:
-    x, w = op.input, op.right
+    x, w = op.input, _widened(rw, op.input, op.right)
     kind = _kind(x, w)
     if kind is None:
         if any(quant(value) is not None for value in (x, w)):
             return None
-        raise Unsupported(f"TOSA has no product of {x.element} and {w.element}")
+        if not all(isinstance(value.element, IntegerType) for value in (x, w)):
+            raise Unsupported(f"TOSA has no product of {x.element} and {w.element}")
+        x, w = (build.cast(rw, value, I32) for value in (x, w))
     if x.rank == 1:
         x = build.reshape(rw, x, (1, *x.shape))
     elif op.left_transpose:
@@ -130,6 +141,8 @@ def _batched(op: Op, rw: Rewriter) -> Value | None:
         w = build.reshape(rw, w, (*w.shape, 1))
     elif op.right_transpose:
         w = _swapped(rw, w)
+    if kind is None:
+        return _by_elements(op, rw, x, w)
     rows, matrices = static_shape(x), static_shape(w)
     if math.prod(matrices[:-2]) == 1:  # one matrix on the right: all rows at once
         left = build.reshape(rw, x, (1, math.prod(rows[:-1]), rows[-1]))
@@ -147,6 +160,25 @@ def _batched(op: Op, rw: Rewriter) -> Value | None:
         made = _with_bias(op, rw, build.reshape(rw, made, shape))
     made = _finish(op, rw, made, op.input, op.right, WIDE if storage_of(made) == I48 else DOUBLE)  # TOSA reshapes no i48
     return build.reshape(rw, made, shape)
+
+
+PRODUCTS = 1 << 24
+"""How many products of elements are made at once."""
+
+
+def _by_elements(op: Op, rw: Rewriter, x: Value, w: Value) -> Value:
+    """Integers that TOSA's MATMUL does not take: every element of a row times every one of a column, and the sums."""
+    left, right = static_shape(x), static_shape(w)
+    batch = np.broadcast_shapes(left[:-2], right[:-2])
+    count = math.prod((*batch, *left[-2:], right[-1]))
+    if count > PRODUCTS:
+        raise Unsupported(f"a product of {x.element} takes {count} multiplications of elements; up to {PRODUCTS} are made")
+    products = binary(rw, "mul", build.reshape(rw, x, (*left, 1)), build.reshape(rw, w, (*right[:-2], 1, *right[-2:])))
+    axis = len(static_shape(products)) - 2
+    made = build.reshape(rw, rw.emit("tosa.reduce_sum", products, axis=axis), static_shape(op.result))
+    if op.bias is not None:
+        made = binary(rw, "add", made, build.cast(rw, op.bias, I32))
+    return fused_activation(rw, build.cast(rw, made, op.result.element), op)
 
 
 def _swapped(rw: Rewriter, x: Value) -> Value:

@@ -25,6 +25,7 @@ from .common import compare
 from .fixed_tables import joined_unsigned
 from .rescaling import (
     EXACT,
+    ROUNDING,
     UNSIGNED,
     activation_range,
     any_quantized,
@@ -165,7 +166,16 @@ def mul(op: Op, rw: Rewriter) -> Value | None:
     x, y = op.inputs if plain else (widen(rw, value) for value in op.inputs)
     product = build.mul(rw, x, y, element=I32)
     real = np.float32(a.scale) * np.float32(b.scale) / np.float32(target.scale)
+    if op.attributes.get(ROUNDING) == "shift" and (exponent := -math.log2(real)).is_integer() and 1 <= exponent <= 32:
+        return _divided(rw, product, int(exponent), op.result.element)
     return narrow(rw, product, float(real), op.result.element, activation=activation_range(op))
+
+
+def _divided(rw: Rewriter, x: Value, exponent: int, element: Any) -> Value:
+    """`x / 2**exponent`, rounded, halves away from zero: they are rounded up, after 1 was taken from negative numbers."""
+    below = rw.emit("tosa.arithmetic_right_shift", x, build.scalar(rw, 31, I32, x.rank), round=False, element=I32)
+    x = rw.emit("tosa.add", x, below, element=I32)
+    return build.rescale(rw, x, [1 << 30], [30 + exponent], 0, element.zero_point, element, rounding="SINGLE_ROUND")
 
 
 @TABLE("top.SquaredDifference")
@@ -278,7 +288,7 @@ def divide(op: Op, rw: Rewriter) -> Value | None:
 @FALLBACK("top.*")
 def through_floats(op: Op, rw: Rewriter) -> Any:
     """The op on real numbers, between dequantization and quantization."""
-    if not any_quantized(op) or op.regions or op.name in ("top.Cast", "top.Weight"):
+    if not any_quantized(op) or op.regions or op.name in ("top.Bitcast", "top.Cast", "top.Weight"):
         return None
     operands = [dequantize(rw, value) if quant(value) is not None else value for value in op.operands]
     attributes = {key: value for key, value in op.attributes.items() if key != UNSIGNED}

@@ -132,7 +132,8 @@ def fused_activation(rw: Rewriter, x: Value, op: Op) -> Value:
 ROUNDING = "transload.rounding"
 """Attribute of a module: "once" where the source framework rounds a scaled sum once, to the nearest (ONNX); where it
 is absent, as LiteRT's kernels do. Of a matrix product: "exact" or "double", how its kernel rounds, where LiteRT has
-two kernels that compute the same product."""
+two kernels that compute the same product. Of an elementwise product: "shift", where it is divided by a power of two, halves
+away from zero."""
 
 
 def rounds_once(rw: Rewriter) -> bool:

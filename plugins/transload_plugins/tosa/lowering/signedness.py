@@ -42,7 +42,10 @@ from transload.ir.types import IndexType
 from .. import build
 from .rescaling import UNSIGNED
 
-__all__ = ["make_signed", "signed_element", "strip_quantized_types"]
+__all__ = ["STORED", "make_signed", "signed_element", "strip_quantized_types"]
+
+STORED = "tosa.stored"
+"""On `top.Bitcast`: the types that its operand and result were stored in before they were made signed."""
 
 WRAPPING = frozenset({
     "top.Add", "top.BitwiseNot", "top.CumSum", "top.Mul", "top.Neg", "top.Pow", "top.Reduce", "top.ShiftLeft", "top.Sub"})
@@ -91,6 +94,8 @@ def _signed_data(dense: Dense, old: Type, new: Type) -> Dense:
         if array.dtype.itemsize == 1 or array.dtype.kind not in "iu":  # 4-bit numbers, too
             array = array.astype(np.int16)
         low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
+        if array.dtype == np.uint32 and dtype == np.int32:
+            return array.view(np.int32)  # the same bits, as an argument has them
         if array.dtype == np.uint64:
             array = np.minimum(array, np.uint64(high))
         return np.clip(array.astype(np.int64) - offset, low, high).astype(dtype)
@@ -109,6 +114,9 @@ def _blocks(op: Op) -> Iterator[Block]:
 def make_signed(module: Module) -> None:
     """Change the types of all values, in place, and convert at the borders of the entry functions."""
     called = {op.attributes.get("callee") for op in module.walk() if op.name == "func.call"}
+    for op in module.walk():
+        if op.name == "top.Bitcast":
+            op.attributes[STORED] = [build.storage(value.element) for value in (op.operands[0], op.results[0])]
     for name, function in module.functions.items():
         if not function.regions[0].blocks:
             continue

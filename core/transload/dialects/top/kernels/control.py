@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ....engine.custom import run_custom
 from ....plugin import KernelTable
 from .common import Array
 
@@ -30,3 +31,8 @@ def while_(op: Any, *inputs: Array, run: Callable[..., list[Array]]) -> tuple[Ar
     while _holds(run(op.cond, *state)[0]):
         state = run(op.body, *state)
     return tuple(state)
+
+
+@KERNELS("top.Custom", quantized="native")
+def custom(op: Any, *inputs: Array) -> Any:
+    return run_custom(op, op.attribute("name"), op.options or {}, inputs)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ....engine.sums import product, rounds_floats
 from ....plugin import KernelTable
 from .common import Array, finish, is_integer, wide
 
@@ -92,10 +93,10 @@ def _depthwise(op: Any, x: Array, weights: Array, last: bool) -> Array:
     else:
         y = np.zeros((batch, op.group, multiplier, *outputs), dtype)
         kernel = weights[:, 0].reshape(op.group, multiplier, *op.kernel_shape, *(1,) * n)
-    product = np.empty_like(y)
+    term = np.empty_like(y)
     for place, slices in _shifted(op, outputs):
         seen: Any = (_ALL, *slices, _ALL, None) if last else (_ALL, _ALL, None, *slices)
-        y += np.multiply(x[seen], kernel[(_ALL, _ALL, *place)], out=product)
+        y += np.multiply(x[seen], kernel[(_ALL, _ALL, *place)], out=term)
     channels = op.group * multiplier
     return y.reshape((batch, *outputs, channels) if last else (batch, channels, *outputs))
 
@@ -107,12 +108,13 @@ def _dense(op: Any, x: Array, weights: Array, last: bool) -> Array:
     outputs = _output_sizes(op, x.shape[1 : 1 + n] if last else x.shape[2:])
     dtype = np.result_type(x, weights)
     matrix = weights.reshape(out_channels, -1)
+    in_order = last and rounds_floats(op)
     if math.prod(op.kernel_shape) == 1:
         steps = [slice(None, None, stride) for stride in op.strides]
         met: Any = (_ALL, *steps) if last else (_ALL, _ALL, *steps)
         x = x[met]
         if last:
-            return np.matmul(x.reshape(-1, x.shape[-1]), matrix.T).reshape(batch, *outputs, out_channels)
+            return product(x.reshape(-1, x.shape[-1]), matrix.T, in_order).reshape(batch, *outputs, out_channels)
         return np.matmul(matrix, x.reshape(batch, x.shape[1], -1)).reshape(batch, out_channels, *outputs)
     windows = _windows(op, x, outputs, last)
     depth = matrix.shape[1]
@@ -121,11 +123,12 @@ def _dense(op: Any, x: Array, weights: Array, last: bool) -> Array:
     for samples, rows in _blocks(batch, outputs[0], row_bytes):
         if last:
             part = windows[samples, rows]
-            y[samples, rows] = np.matmul(part.reshape(-1, depth), matrix.T).reshape(*part.shape[: 1 + n], out_channels)
+            sums = product(part.reshape(-1, depth), matrix.T, in_order)
+            y[samples, rows] = sums.reshape(*part.shape[: 1 + n], out_channels)
         else:
             part = windows[(samples, *(_ALL,) * (n + 1), rows)]
-            product = np.matmul(matrix, part.reshape(part.shape[0], depth, -1))
-            y[samples, :, rows] = product.reshape(part.shape[0], out_channels, *part.shape[2 + n :])
+            sums = np.matmul(matrix, part.reshape(part.shape[0], depth, -1))
+            y[samples, :, rows] = sums.reshape(part.shape[0], out_channels, *part.shape[2 + n :])
     return y
 
 

@@ -1,0 +1,34 @@
+"""What a user can choose of the conversion `tfl-to-top`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from transload.options import Options
+from transload.rewrite import Rewriter
+
+__all__ = ["OPTIONS", "chosen"]
+
+OPTIONS: Options = {
+    "hybrid": (
+        ("exact", "float"), "exact",
+        "float activations with integer weights: as LiteRT's hybrid kernels compute, or in floats with the real weights"),
+    "state": (
+        ("zero", "explicit"), "zero",
+        "variables and recurrent state: they begin anew at each run, or are inputs and outputs of the model"),
+    "gates": (
+        ("table", "exact"), "table",
+        "sigmoid and tanh in an LSTM of integers: by tables of 513 entries as chips have them, or as LiteRT's, to the last bit"),
+    "postprocess": (
+        ("lower", "custom"), "lower",
+        "non-maximum suppression and detection post-processing: as ordinary operations, or as one custom operation each"),
+    "loops": (
+        ("auto", "unroll", "keep"), "auto",
+        "WHILE: a loop where its sizes allow it and else step by step, always step by step, or always a loop"),
+    "unroll_limit": (int, 10_000, "how many steps of a loop may be written out"),
+}
+
+
+def chosen(rw: Rewriter, name: str) -> Any:
+    """What the user chose of an option, or its default."""
+    return rw.options.get(name, OPTIONS[name][1])

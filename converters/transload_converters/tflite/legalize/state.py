@@ -1,0 +1,104 @@
+"""State that a model keeps from one run to the next.
+
+TFLite keeps the state of SVDF, LSTM and RNN operators in variable tensors, which are zero at first, and what is assigned to
+resource variables until something else is. A compiled model has no memory between runs. So, by the option `state`:
+
+- `zero`: each run is the first one. The states are constants, and what becomes of them is not computed.
+- `explicit`: each state is an input of the model, by the name of its tensor or variable, and what it becomes an output,
+  by that name with `_next` behind it. The caller hands the outputs of one run to the next; what the first one is given
+  is in `Module.states` and in the report.
+
+Here the operators' states are exposed: an operator with n states gets n more results, which its rewrite computes.
+`variables` does the same for resource variables.
+
+Source: `tensorflow/lite/core/subgraph.cc` (ResetVariableTensors) and the kernels of those operators.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from transload.errors import ConversionError, Finding
+from transload.ir import FusedLocation, Module, Op, QuantType, Value, add_state
+from transload.ir.build import constant_of
+from transload.rewrite import Rewriter
+
+__all__ = ["expose_states", "is_zero", "n_states"]
+
+_STATES: dict[str, tuple[int, ...]] = {
+    "tfl.svdf": (4,),
+    "tfl.rnn": (4,),
+    "tfl.unidirectional_sequence_rnn": (4,),
+    "tfl.bidirectional_sequence_rnn": (4, 8),
+    "tfl.lstm": (18, 19),
+    "tfl.unidirectional_sequence_lstm": (18, 19),
+    "tfl.bidirectional_sequence_lstm": (35, 36, 37, 38),
+}
+"""The operands of each operator that are its state."""
+
+_N_STATES = "transload.states"
+"""Attribute of an operator: how many of its results, the last ones, are states."""
+
+
+def n_states(op: Op) -> int:
+    """How many states the rewrite of an operator has to give, behind its results."""
+    return op.attributes.get(_N_STATES, 0)
+
+
+def is_zero(rw: Rewriter, state: Value) -> bool:
+    """Whether a state is known to be zeros, as all are unless they are exposed."""
+    held = rw.constant_of(state)
+    zero = state.element.zero_points[0] if isinstance(state.element, QuantType) else 0
+    return held is not None and not np.any(held != zero)
+
+
+def expose_states(module: Module) -> None:
+    """Make the states of operators inputs and outputs of the main function.
+
+    Raises `ConversionError` where a subgraph that an operator runs has state.
+    """
+    main = module.main
+    findings = [
+        Finding(op.name, "its state lies in a subgraph that another operator runs, and cannot be an input of the model",
+                (op.origin,) if op.origin else (), "convert with state=zero, or run the subgraph as a model of its own")
+        for function in module.functions.values() if function is not main
+        for op in function.walk() if _states_of(op)]
+    if findings:
+        raise ConversionError("the state of the model cannot be made explicit", findings)
+    now: dict[Value, tuple[Value, int]] = {}
+    for op in list(main.regions[0].block):
+        indices = _states_of(op)
+        if not indices:
+            continue
+        made = _with_states(op, [op.operands[index] for index in indices])
+        for index, after in zip(indices, made.results[-len(indices) :], strict=True):
+            first = op.operands[index]
+            if first not in now:
+                initial: Any = constant_of(first)  # a variable tensor is one, by what `_states_of` asks
+                now[first] = add_state(module, first.name or "state", first.type, initial)
+            value, number = now[first]
+            made.set_operand(index, value)
+            now[first] = (after, number)
+        op.replace_with(made.results[: len(op.results)])
+    terminator = main.regions[0].block.terminator
+    for value, number in now.values():
+        terminator.set_operand(number, value)
+
+
+def _states_of(op: Op) -> Sequence[int]:
+    """The operands of an operator that are variable tensors, which keep what it leaves in them."""
+    return [
+        index for index in _STATES.get(op.name, ())
+        if index < len(op.operands) and (maker := op.operands[index].op) is not None and maker.attribute("is_variable", False)]
+
+
+def _with_states(op: Op, states: Sequence[Value]) -> Op:
+    """The operator once more, in front of itself, with a result for each state."""
+    names = (*(result.name for result in op.results), *(f"{state.name}_next" if state.name else None for state in states))
+    types = [*(result.type for result in op.results), *(state.type for state in states)]
+    made = Op(op.name, op.operands, types, op.attributes | {_N_STATES: len(states)}, (), FusedLocation(names))
+    op.parent.insert(made, op)  # type: ignore[union-attr]
+    return made

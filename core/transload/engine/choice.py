@@ -1,0 +1,145 @@
+"""The engine `auto`: a compiling engine where compiling pays, the reference engine where it does not.
+
+Compiling takes seconds, whatever the model; running what was compiled is several times faster than the reference engine.
+So the work of a run is estimated from the module, and weighed against the time that compiling would take:
+
+    runs * reference > compile + runs * reference / SPEEDUP
+
+The estimates are those of `benchmarks/engines.py --fit`, on the models that it runs. They need to be right to a factor of
+two or three, no more: near the limit, both engines take the same time.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..errors import TransloadError
+from ..ir import Module, Op, TensorType, Value
+from ..plugin import resolve
+from ..plugin_host import host
+from .reference import prepare as prepare_reference
+
+__all__ = ["Choice", "Work", "choose", "prepare", "work_of"]
+
+PRODUCTS_PER_SECOND = 1e10
+ELEMENTS_PER_SECOND = 4e8
+SECONDS_PER_OP = 2e-5
+"""Of the reference engine."""
+COMPILE_SECONDS = 0.2
+COMPILE_SECONDS_PER_PRODUCT = 3e-2
+COMPILE_SECONDS_PER_OP = 1.5e-3
+SPEEDUP = 4.0
+"""Of the compiling engine."""
+COMPILING = ("xla",)
+"""Engines that compile, the preferred first."""
+
+_PRODUCT = re.compile(r"conv(?!ert)|matmul|dot(?!e)|gemm|fully_connected|einsum", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a run of a function takes: ops that are products (convolutions and such), their multiplications, elements of all
+    results, ops."""
+
+    kernels: int
+    products: int
+    elements: int
+    ops: int
+
+    @property
+    def reference_seconds(self) -> float:
+        """How long the reference engine will take, about."""
+        return self.products / PRODUCTS_PER_SECOND + self.elements / ELEMENTS_PER_SECOND + self.ops * SECONDS_PER_OP
+
+    @property
+    def compile_seconds(self) -> float:
+        """How long a compiling engine will take before it can run, about."""
+        return COMPILE_SECONDS + self.kernels * COMPILE_SECONDS_PER_PRODUCT + self.ops * COMPILE_SECONDS_PER_OP
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The engine to use, and why."""
+
+    engine: str
+    why: str
+
+
+def work_of(module: Module, function: str = "main") -> Work:
+    """The work of a function, from the types of its values; ops in regions count once, dynamic sizes as 1."""
+    kernels = products = elements = ops = 0
+    for op in module.function(function).walk():
+        if op.name in ("func.func", "func.return") or not op.operands:
+            continue
+        made = sum(_size(result) for result in op.results)
+        ops += 1
+        elements += made
+        if _PRODUCT.search(op.name.partition(".")[2]):
+            kernels += 1
+            products += _products(op, made)
+    return Work(kernels, products, elements, ops)
+
+
+def _size(value: Value) -> int:
+    type_ = value.type
+    if not isinstance(type_, TensorType) or type_.shape is None:
+        return 0
+    return math.prod(1 if size is None else size for size in type_.shape)
+
+
+def _products(op: Op, made: int) -> int:
+    """Multiplications of a product. Of a matrix product of M*K by K*N, K is sqrt(MK * KN / MN); of a convolution, that is
+    its input channels times the square root of its kernel's places, which is near enough."""
+    sizes = [size for size in map(_size, op.operands[:2]) if size]
+    if len(sizes) < 2 or not made:
+        return made
+    return int(made * max(1.0, math.sqrt(sizes[0] * sizes[1] / made)))
+
+
+def choose(module: Module, function: str = "main", runs: int = 1) -> Choice:
+    """The engine for `runs` runs of a function."""
+    candidates = [host().engines[name] for name in COMPILING if name in host().engines]
+    usable = [engine for engine in candidates if engine.available is None or resolve(engine.available)() is None]
+    if not usable:
+        return Choice("reference", "no compiling engine is installed")
+    work = work_of(module, function)
+    reference, compiling = runs * work.reference_seconds, work.compile_seconds
+    estimate = f"about {reference:.2g} s in the reference engine, {compiling:.2g} s to compile"
+    if reference > compiling + reference / SPEEDUP:
+        return Choice(usable[0].name, f"compiling pays: {estimate}")
+    return Choice("reference", f"compiling does not pay: {estimate}")
+
+
+class _Execute:
+    """Runs by the engine chosen; where that cannot take the module after all, by the reference engine."""
+
+    def __init__(self, module: Module, function: str, choice: Choice) -> None:
+        self.module, self.function, self.choice = module, function, choice
+        self.run: Callable[..., dict[str, np.ndarray]] | None = None
+        if choice.engine == "reference":
+            self.run = prepare_reference(module, function)
+
+    def __call__(self, inputs: Mapping[str, Any], keep: bool = False) -> dict[str, np.ndarray]:
+        if self.run is not None:
+            return self.run(inputs, keep)
+        if self.choice.engine != "reference":
+            try:
+                execute = resolve(host().get("engines", self.choice.engine).prepare)(self.module, self.function)
+                outputs: dict[str, np.ndarray] = execute(inputs, keep)
+                self.run = execute
+                return outputs
+            except TransloadError as error:
+                self.choice = Choice("reference", f"{self.choice.engine} cannot take it: {error.message}")
+        self.run = prepare_reference(self.module, self.function)
+        return self.run(inputs, keep)
+
+
+def prepare(module: Module, function: str = "main", runs: int = 1) -> _Execute:
+    """`execute(inputs, keep=False)` by the engine that `choose` gives for `runs` runs; `execute.choice` says which, and why."""
+    return _Execute(module, function, choose(module, function, runs))
