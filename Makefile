@@ -12,7 +12,7 @@ JUDGES_NEED := jsonschema semver
 # The test processes share the cores; threads of their own would only fight for them.
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: conformance test-all help venv demo test test-fast lint types docs bench clean
+.PHONY: conformance coverage test-all help venv demo test test-fast lint types docs bench clean
 
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST)
@@ -66,6 +66,10 @@ bench: $(STAMP)
 ## make conformance  TOSA's conformance suite, PRO-INT and PRO-FP, in the reference engine (half an hour)
 conformance: $(STAMP)
 	$(BIN)/python benchmarks/tosa_conformance.py --jobs 2 --json build/conformance/results.json
+
+## make coverage   run every one-operator TFLite model and write what was measured (the evidence that `transload coverage` shows)
+coverage: $(STAMP)
+	PYTHONPATH=tests $(BIN)/python -m tflite_ops.measure converters/transload_converters/tflite/coverage.json
 
 clean:
 	rm -rf build $(VENV)

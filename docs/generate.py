@@ -10,12 +10,14 @@ from pathlib import Path
 
 import transload
 from transload.cli.listings import describe, type_text
-from transload.coverage_report import coverage
+from transload.coverage_report import coverage, evidence, verdict
 from transload.ir import registry
 from transload.plugin_host import host
 
 HERE = Path(__file__).resolve().parent / "reference"
 DIALECTS = {"top": "The hub dialect", "tosa": "TOSA", "tfl": "TensorFlow Lite", "onnx": "ONNX", "stablehlo": "StableHLO"}
+MEASURED = {"tflite_coverage": ("tfl", "tosa", "TensorFlow Lite to TOSA, measured")}
+"""Pages of what tests measured of a way: file -> source dialect, target, title."""
 
 
 def main() -> None:
@@ -26,6 +28,8 @@ def main() -> None:
     (HERE / "targets.md").write_text(targets_page(), encoding="utf-8")
     (HERE / "library.md").write_text(library_page(), encoding="utf-8")
     (HERE / "coverage.md").write_text(coverage_page(), encoding="utf-8")
+    for name, (source, target, title) in MEASURED.items():
+        (HERE / f"{name}.md").write_text(measured_page(source, target, title), encoding="utf-8")
 
 
 def cell(text: object) -> str:
@@ -107,6 +111,41 @@ def coverage_page() -> str:
         parts.append(table(["op", "covered", "why not"], cells))
     return "\n".join(parts)
 
+
+def measured_page(source: str, target: str, title: str) -> str:
+    """Op by op and number format by number format how near the results are, and what is not converted and why."""
+    record, rows = evidence(source, target), coverage(source, target)
+    formats = [name for name in record["formats"] if any(row["evidence"].get(name, {}).get("cases") for row in rows)]
+    done = [row for row in rows if row["covered"]]
+    cases = sum(cell["cases"] for row in rows for cell in row["evidence"].values())
+    cells = [
+        [f"`{row['op']}`", *(verdict(row["evidence"][name]) if name in row["evidence"] else "" for name in formats)]
+        for row in done
+    ]
+    notes = [
+        [f"`{row['op']}`", name, verdict(cell) if cell["cases"] else "no case", ". ".join(filter(None, [
+            cell.get("why", ""), f"Judge: {cell['judge']}" if "judge" in cell else ""]))]
+        for row in done for name, cell in row["evidence"].items()
+        if (cell.get("why") or "judge" in cell) and (cell["cases"] or cell["why"] != NO_KERNEL)
+    ]
+    parts = [
+        f"# {title}\n",
+        f"{record['judge']}\n",
+        f"{len(done)} of {len(rows)} ops convert; {cases} cases were run. **exact**: the same bits (integers), the same numbers "
+        "(floats). **within 1**: of integers at most one step apart. A number: the greatest relative difference of floats. "
+        f"**-**: {NO_KERNEL}, or computes nothing that has a meaning (see below). Empty: a format that the op cannot have.\n",
+        table(["format", "what it is"], [[f"`{name}`", record["formats"][name]] for name in formats]),
+        "## Op by op\n",
+        table(["op", *(f"`{name}`" for name in formats)], cells),
+        "## Not to the bit, and why\n",
+        table(["op", "format", "", "why"], notes),
+        "## Not converted, and why\n",
+        table(["op", "why"], [[f"`{row['op']}`", row["why"]] for row in rows if not row["covered"]]),
+    ]
+    return "\n".join(parts)
+
+
+NO_KERNEL = "LiteRT has no kernel for it"
 
 if __name__ == "__main__":
     main()

@@ -1,22 +1,40 @@
-"""Coverage: which ops of a dialect have a way to another dialect or a target."""
+"""Coverage: which ops of a dialect have a way to another dialect or a target, and how exactly they were seen to arrive.
+
+What tests measured is the *evidence* of a conversion: a JSON file that its plugin ships and names in
+`Conversion.evidence`. Tests write it, and it says what it says for one source dialect and one dialect at the end:
+
+    {"from": "tfl", "to": "tosa",
+     "judge": "who says what is right",
+     "formats": {"f32": "float32", ...},
+     "results": {"tfl.add": {"f32": {"cases": 41, "kind": "float", "off": 0.0},
+                             "u8":  {"cases": 20, "kind": "integer", "off": 1, "why": "how that comes"},
+                             "bool": {"cases": 0, "why": "why there is none"}}}}
+
+A cell may name another `judge`. `off` is by how much the worst element differs: of integers in steps, of floats relative to their size. Number formats
+are the conversion's own; `formats` says what they are called, in the order of a table's columns.
+"""
 
 from __future__ import annotations
 
+import json
+from importlib import resources
 from typing import Any
 
 from . import registry
-from .errors import UsageError
+from .errors import PluginError, UsageError
+from .plugin import Conversion
 from .plugin_host import host
 from .routes import find_route
 
-__all__ = ["coverage"]
+__all__ = ["coverage", "evidence", "verdict"]
 
 
 def coverage(source: str, target: str) -> list[dict[str, Any]]:
-    """A row an op of dialect `source`: `op`, `covered`, `by`, the conversion that rewrites it, and `why` not.
+    """A row an op of dialect `source`: `op`, `covered`, `by`, the conversion that rewrites it, `why` not, and `evidence`.
 
     `target` is a dialect or a target's name. An op counts as covered where the first conversion on the
-    route has a rewrite for it; whether every form of it converts is what converting tells.
+    route has a rewrite for it; whether every form of it converts is what converting tells. `evidence` holds what tests
+    measured at a dialect on the route, by number format; nothing where no conversion on the route ships such.
     """
     there = host()
     accepted = there.targets[target].accepts if target in there.targets else (target,)
@@ -26,12 +44,53 @@ def coverage(source: str, target: str) -> list[dict[str, Any]]:
     route = find_route(source, accepted, there.conversions)
     first = route[0] if route else None
     table = there.table(first.name) if first is not None and first.table is not None else None
+    measured = evidence(source, target).get("results", {})
     rows = []
     for name, declaration in sorted(dialect.ops.items()):
         if declaration.traits & {"constant", "terminator"} or name == dialect.none:
             continue
         refusal = table.refusal(name) if table is not None else None
         covered = refusal is None and (first is None or (table is not None and name in table))
-        by = first.name if covered and first is not None else ""
-        rows.append({"op": name, "covered": covered, "by": by, "why": refusal[0] if refusal is not None else ""})
+        rows.append({
+            "op": name, "covered": covered, "by": first.name if covered and first is not None else "",
+            "why": refusal[0] if refusal is not None else "", "evidence": measured.get(name, {}),
+        })
     return rows
+
+
+def evidence(source: str, target: str) -> dict[str, Any]:
+    """What tests measured of the way from dialect `source` to `target`, a dialect or a target; empty where nothing is known.
+
+    It counts where it was measured at a dialect that the route passes. Raises `PluginError` for a file that is none.
+    """
+    there = host()
+    accepted = there.targets[target].accepts if target in there.targets else (target,)
+    route = find_route(source, accepted, there.conversions)
+    passed = {conversion.target for conversion in route}
+    for conversion in route:
+        if conversion.evidence is not None:
+            found = _read(conversion)
+            if found["from"] == source and found["to"] in passed:
+                return found
+    return {}
+
+
+def _read(conversion: Conversion) -> dict[str, Any]:
+    package, _, name = (conversion.evidence or "").partition(":")
+    try:
+        found = json.loads(resources.files(package).joinpath(name).read_text(encoding="utf-8"))
+    except (OSError, ValueError, ModuleNotFoundError) as error:
+        raise PluginError(f"the evidence {conversion.evidence!r} of {conversion.name} cannot be read: {error}") from None
+    missing = {"from", "to", "judge", "formats", "results"} - set(found if isinstance(found, dict) else ())
+    if missing:
+        raise PluginError(f"the evidence {conversion.evidence!r} of {conversion.name} lacks {', '.join(sorted(missing))}")
+    return found
+
+
+def verdict(cell: dict[str, Any]) -> str:
+    """What the evidence for an op in a number format comes to: `exact`, `within 1`, `3e-07`; `-` where there is none."""
+    if not cell.get("cases"):
+        return "-"
+    if not cell["off"]:
+        return "exact"
+    return f"within {cell['off']}" if cell["kind"] == "integer" else f"{cell['off']:.0e}"

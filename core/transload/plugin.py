@@ -142,6 +142,8 @@ class Conversion:
     """Name of the conversion whose table this one's is added to, instead of being one of its own."""
     options: Options = field(default_factory=dict)
     """Choices that a user has, as a target's: `--option key=value`. `run` gets them as keywords, rewrites in `rw.options`."""
+    evidence: str | None = None
+    """`"package:file.json"`, a file in that package with what tests measured of the conversion: see `transload.coverage_report`."""
 
 
 @dataclass(frozen=True)

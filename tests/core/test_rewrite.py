@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from transload.conversion import apply_conversion
-from transload.errors import ConversionError, PassError, Unsupported, UsageError
+from transload.errors import ConversionError, Finding, PassError, Unsupported, UsageError
 from transload.ir import F32, FusedLocation, Op, TensorType, new_module, set_results, verify
 from transload.plugin import Conversion
 from transload.plugin_host import Host
@@ -52,6 +52,27 @@ def test_conversion_lists_every_op_it_could_not_convert():
     assert findings["old.unknown"].names == ("t2", "t3")
     assert findings["old.unknown"].hint == "add old.unknown"
     assert "new.left_over" not in names(module), "what a rewrite made before it gave up is taken back"
+
+
+def test_a_plugin_is_no_advice_where_a_rule_refused():
+    table = RewriteTable()
+
+    @table("old.bare")
+    def bare(op, rw):
+        raise Unsupported("it is not static")
+
+    @table("old.inside")
+    def inside(op, rw):
+        raise ConversionError("no", [Finding("new.part", "it is odd", (), "make it even")])
+
+    @table("old.other")
+    def other(op, rw):
+        return None
+
+    with pytest.raises(ConversionError) as caught:
+        convert_ops(chain("old.bare", "old.inside", "old.other"), table, "old", hint=lambda name: f"add {name}")
+    advice = {finding.what: finding.hint for finding in caught.value.findings}
+    assert advice == {"old.bare": "", "old.inside": "make it even", "old.other": "add old.other"}
 
 
 def test_the_op_that_computes_the_result_gets_the_original_name():

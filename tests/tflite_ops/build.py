@@ -91,7 +91,7 @@ class Assembly:
 
     def _quantization(self, tensor: Tensor, dtype: str) -> Quantization:
         """What the tensor itself says, or the format for its role; None for floats and plain integers."""
-        if tensor.role == "w" and dtype in ("int8", "uint8", "int4"):
+        if tensor.role == "w" and dtype in ("int8", "uint8", "int4", "int2"):
             return self._weight_quantization(tensor, dtype)
         if tensor.role == "b" and self.form.quantization:
             scales = [self._scales("x")[0] * scale for scale in self._scales("w")]
@@ -103,7 +103,7 @@ class Assembly:
         return None if scale is None else ([scale * tensor.by], [zero if tensor.zero is None else tensor.zero], 0)
 
     def _weight_quantization(self, tensor: Tensor, dtype: str) -> Quantization:
-        step = 0.11 if dtype == "int4" else 0.007
+        step = {"int4": 0.11, "int2": 0.4}.get(dtype, 0.007)
         if not self.form.per_axis or tensor.axis is None:
             return [step], [self.form.weight_zero], 0
         axis = tensor.axis % len(tensor.shape)
@@ -129,8 +129,9 @@ class Assembly:
         if tensor.role == "b" and quantization is not None:
             return np.round(self.generator.uniform(low, high, shape) / np.asarray(quantization[0])).astype(dtype)
         if tensor.role == "w" and quantization is not None:
-            least, most = {"int4": (-7, 7), "uint8": (0, 255)}.get(dtype, (-127, 127))
-            return self.generator.integers(least, most, shape, endpoint=True).astype(dtype.replace("int4", "int8"))
+            least, most = {"int2": (-2, 1), "int4": (-7, 7), "uint8": (0, 255)}.get(dtype, (-127, 127))
+            held = "int8" if dtype in ("int2", "int4") else dtype
+            return self.generator.integers(least, most, shape, endpoint=True).astype(held)
         limits = np.iinfo(dtype)
         if quantization is not None and len(tensor.role) == 1:
             # Evenly over the range, in any order: 256 numbers are all numbers of 8 bits.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .spec import cases, each, p, t, x, y, z
+from .spec import cases, each, p, t, w, x, y, z
 
 QUANTIZED = "i8t u8 i16t"
 SHAPES = each(x(), x(7), x(2, 3, 4), x(1, 2, 3, 2, 2), x(16, 16, low=-9, high=9))
@@ -19,6 +19,7 @@ UNARY = [
     *cases("ABS", EVERY, formats="i8t i16t", result=each(x(), y(), y(by=0.3))),
     *cases("ABS NEG SIGN", x(5, 5, low=-90, high=90), formats="i32"),
     *cases("ABS NEG", x(5, 5, low=-90, high=90), formats="raw_i16"),
+    *cases("NEG", EVERY, formats="i8t i16t", result=each(x(), y())),
     *cases("NEG", x(5, 5, low=-90, high=90), formats="i64"),
     *cases("LOG", x(16, 32), formats="i16t"),
     *cases("EXP", EVERY, formats="i8t i16t"),
@@ -42,6 +43,8 @@ ACTIVATIONS = [
     *cases("PRELU", x(2, 3, 3, 4), each(z(1, 1, 4).const, z(3, 3, 4).const, z(4).const, z(1, 1, 4)), formats="f32 i8t u8",
            result=each(x(), y())),
     *cases("PRELU", x(2, 30, low=-5), z(30).const, formats="f32 i8t u8"),
+    *cases("PRELU", x(2, 3, 3, 4), each(w(1, 1, 4, axis=None), w(3, 3, 4, axis=None)), formats="i8 i16 i16t f16",
+           result=each(y(scale=2e-4), y(scale=9e-4))),
     *cases("GELU", each(x(4, 5), x(2, 3, 4, low=-6, high=6)), approximate=each(True, False)),
     *cases("GELU", EVERY, formats="i8t u8 i16t", result=each(x(), y()), approximate=each(True, False)),
 ]

@@ -69,7 +69,7 @@ def enlarged(up: int, left: int, beyond: tuple[int, int] = (0, 0)) -> tuple[Any,
 
 
 TRANSPOSED = [
-    *cases("TRANSPOSE_CONV", on=[enlarged(1, 1)], formats="f32 f16 i8 i8t u8 i16", padding="SAME", **ONE),
+    *cases("TRANSPOSE_CONV", on=[enlarged(1, 1)], formats="f32 f16 i8 i8t u8 i16 i16t", padding="SAME", **ONE),
     *cases("TRANSPOSE_CONV", on=[enlarged(2, 2)], formats="f32 f16 i8 i8t u8 i16", padding="SAME", **TWO),
     *cases("TRANSPOSE_CONV", on=[enlarged(3, 2)], formats="f32 f16 i8 i8t u8 i16", padding="SAME", **strided(3, 2)),
     *cases("TRANSPOSE_CONV", on=[enlarged(1, 1, (2, 1))], formats="f32 f16 i8 i8t u8 i16", padding="VALID", **ONE),
@@ -79,7 +79,7 @@ TRANSPOSED = [
            fused_activation_function=each("RELU", "RELU6"), **TWO),
     *cases("TRANSPOSE_CONV", axes(1, 8, 8, 3), w(3, 3, 3, 2), x(1, 4, 4, 2), b(3), formats="hybrid hybrid_axis",
            padding="SAME", **TWO),
-    *cases("TRANSPOSE_CONV", axes(2, 7, 7, 3), w(3, 3, 3, 2), x(2, 4, 4, 2), formats="f32 i8", padding="SAME", **TWO),
+    *cases("TRANSPOSE_CONV", axes(2, 7, 7, 3), w(3, 3, 3, 2), x(2, 4, 4, 2), formats="f32 i8 i16t", padding="SAME", **TWO),
     *cases("TRANSPOSE_CONV", axes(1, 8, 7, 1), w(1, 5, 4, 4), x(1, 4, 4, 4), formats="f32 i8", padding="SAME", **TWO),
 ]
 
@@ -95,18 +95,22 @@ POOL = [
            filter_height=2, filter_width=2, **TWO),
     *cases("MAX_POOL_2D AVERAGE_POOL_2D", x(1, 7, 7, 5), result=x(), formats=POOLED, padding="VALID", filter_height=7,
            filter_width=7, **ONE),
+    *cases("MAX_POOL_2D AVERAGE_POOL_2D", x(2, 7, 8, 3), result=y(), formats="i8t u8 i16t", padding="SAME", filter_height=3,
+           filter_width=2, fused_activation_function=each("NONE", "RELU6"), **ONE),
+    *cases("MAX_POOL_2D AVERAGE_POOL_2D", x(2, 7, 8, 3), formats="raw_i8 raw_u8 raw_i16", padding="SAME", filter_height=3,
+           filter_width=2, **TWO),
     *cases("L2_POOL_2D", x(2, 7, 8, 3), padding=PADDINGS, filter_height=3, filter_width=2,
            fused_activation_function=each("NONE", "RELU6"), **TWO),
 ]
 
 CONV_3D = [
-    *cases("CONV_3D", x(1, 4, 5, 6, 2), w(2, 3, 2, 2, 4), each(b(4), None), padding=PADDINGS, stride_d=each(1, 2), stride_h=1,
-           stride_w=2),
+    *cases("CONV_3D", x(1, 4, 5, 6, 2), w(2, 3, 2, 2, 4), each(b(4), None), formats="f32 f16", padding=PADDINGS,
+           stride_d=each(1, 2), stride_h=1, stride_w=2),
     *cases("CONV_3D", x(1, 6, 6, 6, 2), w(2, 2, 2, 2, 3), b(3), padding=PADDINGS, stride_d=1, dilation_d_factor=2,
            dilation_w_factor=2,
            fused_activation_function=each("NONE", "RELU"), **ONE),
-    *cases("CONV_3D_TRANSPOSE", axes(1, 8, 10, 6, 3), w(3, 3, 2, 3, 2), x(1, 4, 5, 3, 2), each(None, b(3)), padding="SAME",
-           stride_d=2, **TWO),
+    *cases("CONV_3D_TRANSPOSE", axes(1, 8, 10, 6, 3), w(3, 3, 2, 3, 2), x(1, 4, 5, 3, 2), each(None, b(3)), formats="f32 f16",
+           padding="SAME", stride_d=2, **TWO),
     *cases("CONV_3D_TRANSPOSE", axes(1, 6, 6, 4, 3), w(3, 2, 2, 3, 2), x(1, 4, 5, 3, 2), b(3), padding="VALID", stride_d=1,
            **ONE),
 ]

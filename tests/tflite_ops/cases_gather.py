@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .spec import Tensor, axes, cases, each, i32, i64, number, w, x
+from .spec import Tensor, axes, cases, each, i32, i64, number, u8, w, x, y
 
 STORED = "f32 i32 i64 bool i8t u8 i16t"
 
@@ -28,7 +28,16 @@ GATHER = [
            result=x()),
     *cases("GATHER_ND", x(4, 3), i64(2, 2, low=0, high=2), formats="f32", result=x()),
     *cases("EMBEDDING_LOOKUP", ids(4, below=6), x(6, 3), formats="f32 i8t u8", result=x()),
-    *cases("EMBEDDING_LOOKUP", axes(3, 3, 0), w(6, 3, axis=None), formats="f32 hybrid", result=x()),
+    *cases("EMBEDDING_LOOKUP", axes(3, 3, 0), w(6, 3, axis=None), formats="f32 f16 i8 hybrid hybrid_axis", result=x()),
+    *cases("EMBEDDING_LOOKUP", axes(3, 3, 0), w(6, 4, axis=None), formats="hybrid hybrid4 hybrid2", result=x()),
+    *cases("EMBEDDING_LOOKUP", axes(3, 3, 0), w(6, 4), formats="hybrid_axis", result=x()),
+    *cases("HASHTABLE_LOOKUP", i32(7, low=0, high=9), axes(1, 2, 4, 5, 8), each(x(5, 3), x(5), x(5, 2, 2).const),
+           formats="f32 i32 i64 bool i8t u8 i16t", results=[x(), u8()]),
+    *cases("EMBEDDING_LOOKUP_SPARSE", ids(5, below=6), places((0, 0), (0, 1), (2, 0), (2, 1), (2, 2)), axes(4, 3),
+           x(5, low=0.2), x(6, 3), combiner=each("SUM", "MEAN", "SQRTN")),
+    *cases("EMBEDDING_LOOKUP_SPARSE", ids(4, below=6), places((0, 0, 0), (0, 1, 0), (1, 2, 1), (1, 2, 0)), axes(2, 3, 2),
+           x(4, low=0.2), x(6, 2, 2), combiner=each("SUM", "MEAN", "SQRTN")),
+    *cases("GATHER GATHER_ND", x(5, 4), ids(6, 1, below=5), formats="i8t u8 i16t", result=y()),
     *cases("GATHER", x(5, 4), ids(6, below=5), formats="raw_i8 raw_u8 raw_i16", result=x(), axis=0),
     *cases("GATHER_ND", x(5, 4), ids(6, 1, below=5), formats="raw_i8 raw_u8 raw_i16", result=x()),
     *cases("EMBEDDING_LOOKUP", ids(4, below=6), x(6, 3), formats="i16t i32 i64 bool raw_u16", result=x()),

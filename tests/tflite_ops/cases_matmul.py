@@ -5,7 +5,7 @@ from __future__ import annotations
 from .spec import b, cases, each, w, x, y, z
 
 ACTIVATIONS = each("NONE", "RELU", "RELU6", "RELU_N1_TO_1")
-ALL = "f32 f16 i8 i8t u8 i16 i16t i4 hybrid hybrid_axis hybrid4"
+ALL = "f32 f16 i8 i8t u8 i16 i16t i4 i2 hybrid hybrid_axis hybrid4 hybrid2"
 BATCHED = "f32 i8t i16t"
 
 LAYERS = [
@@ -30,7 +30,9 @@ PRODUCTS = [
     *cases("BATCH_MATMUL", x(20, 9), each(z(9, 20), z(9, 20).const), formats=BATCHED, result=y(by=2.0)),
     *cases("BATCH_MATMUL", x(20, 9), z(20, 9).const, formats=BATCHED, result=y(by=2.0), adj_y=True),
     *cases("BATCH_MATMUL", x(1, 3, 4).sized(2, 3, 4), z(4, 5).const, formats=BATCHED),
-    *cases("BATCH_MATMUL", x(2, 3, 4), w(2, 4, 5, axis=None), formats="hybrid", asymmetric_quantize_inputs=each(True, False)),
+    *cases("BATCH_MATMUL", x(2, 3, 4), w(2, 4, 5, axis=None), formats="hybrid f16", asymmetric_quantize_inputs=each(True, False)),
+    *cases("BATCH_MATMUL", x(2, 3, 4), w(2, 4, 5, axis=None), formats="i8 i16 hybrid_axis", asymmetric_quantize_inputs=True),
+    *cases("BATCH_MATMUL", x(20, 9), w(9, 20, axis=None), formats="i8 i16", result=y(by=2.0)),
 ]
 
 CASES = LAYERS + PRODUCTS

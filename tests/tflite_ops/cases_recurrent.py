@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from .build import Assembly
-from .spec import Tensor, cases, each, f32, i8, i16, i32, w, x, y
+from .spec import Tensor, cases, each, f32, i8, i16, i32, u8, w, x, y
 
 T, N, I, H, P = 4, 2, 3, 5, 4
 ACTIVATIONS = each("TANH", "RELU", "RELU6", "NONE")
@@ -57,13 +57,13 @@ LSTM = [
         "UNIDIRECTIONAL_SEQUENCE_LSTM", *lstm(**form), result=f32(), version=3, note=note,
         cell_clip=each(0.0, 0.4), proj_clip=0.3, **TANH)),
     *cases("UNIDIRECTIONAL_SEQUENCE_LSTM", *lstm(steps=(T, N)), result=f32(), version=3, time_major=True, **TANH),
-    *cases("UNIDIRECTIONAL_SEQUENCE_LSTM", *lstm(), formats="f16 hybrid", result=f32(), version=3, **TANH),
-    *cases("LSTM", *lstm(steps=(N,)), formats="f32 f16", result=f32(), version=2, fused_activation_function=each("TANH", "RELU")),
+    *cases("UNIDIRECTIONAL_SEQUENCE_LSTM", *lstm(), formats="f16 hybrid hybrid_axis", result=f32(), version=3, **TANH),
+    *cases("LSTM", *lstm(steps=(N,)), formats="f32 f16 hybrid hybrid_axis", result=f32(), version=2,
+           fused_activation_function=each("TANH", "RELU")),
     *cases("LSTM", x(N, I), x(N, H), weights(4 * H, I + H), bias(4 * H), x(N, H), results=[f32()] * 4, version=2, note="basic",
            kernel_type="BASIC", **TANH),
-    *cases("BIDIRECTIONAL_SEQUENCE_LSTM", x(N, T, I), *BOTH, formats="f32 f16", results=[f32(), f32()], version=3,
-           merge_outputs=False,
-           time_major=False, **TANH),
+    *cases("BIDIRECTIONAL_SEQUENCE_LSTM", x(N, T, I), *BOTH, formats="f32 f16 hybrid hybrid_axis", results=[f32()] * 2, version=3,
+           merge_outputs=False, time_major=False, **TANH),
     *cases("BIDIRECTIONAL_SEQUENCE_LSTM", x(T, N, I), *BOTH, result=f32(), version=3, merge_outputs=True, time_major=True,
            **TANH),
 ]
@@ -91,16 +91,38 @@ def integer_lstm(model: Assembly, value: Tensor, *, time_major: bool, cell_clip:
 LSTM += cases("UNIDIRECTIONAL_SEQUENCE_LSTM", each(x(N, T, I), x(1, 6, I)), formats="i8t", note="integer", model=integer_lstm,
               time_major=each(False, True), cell_clip=each(0.0, 2.0))
 
+def legacy_lstm(model: Assembly, value: Tensor, *, scale: float, kernel_type: str) -> None:
+    """One step of the LSTM of the uint8 days, its state given and returned."""
+    main, (batch, size) = model.writer, value.shape
+    hidden = ([2.0**-7], [128])
+    given = model.add("in0", value)
+    before = model.add("h", u8(batch, H, scale=2.0**-7, zero=128, low=0, high=255))
+    matrix = model.add("w", u8(4 * H, size + H, scale=scale, zero=120, low=0, high=255).const)
+    offset = model.add("b", i32(4 * H, scale=scale * 2.0**-7, low=-9000, high=9000).const)
+    cell = model.add("c", i16(batch, H, scale=2.0**-11, low=-20000, high=20000))
+    state = ([2.0**-11], [0])
+    main.outputs = [main.add_tensor("h_out", (batch, H), "uint8", quantization=hidden),
+                    main.add_tensor("c_out", (batch, H), "int16", quantization=state)]
+    inner = [main.add_tensor("joined", (batch, size + H), "uint8", quantization=hidden),
+             main.add_tensor("sums", (batch, 4 * H), "int16", quantization=([2.0**-12], [0]))]
+    options = {"kernel_type": kernel_type, **TANH}
+    main.add_operator("LSTM", [given, before, matrix, offset, cell], [*main.outputs, *inner], options, version=2)
+
+
+LSTM += cases(
+    "LSTM", each(x(2, 3, scale=2.0**-7, zero=128), x(1, 6, scale=2.0**-7, zero=128)), formats="u8", note="basic",
+    model=legacy_lstm, scale=each(0.003, 0.01, 0.04), kernel_type="BASIC")
+
 LAYER: Operands = (weights(H, I), weights(H, H), bias(H), state(N, H))
 SEQUENCE, BOTH_SEQUENCES = "UNIDIRECTIONAL_SEQUENCE_RNN", "BIDIRECTIONAL_SEQUENCE_RNN"
 RNN = [
     *cases(SEQUENCE, x(N, T, I), *LAYER, result=f32(), time_major=False, fused_activation_function=ACTIVATIONS),
     *cases(SEQUENCE, x(T, N, I), *LAYER, result=f32(), time_major=True, fused_activation_function=ACTIVATIONS),
-    *cases(SEQUENCE, x(N, T, I), *LAYER, formats="f16 hybrid", result=f32(), time_major=False, **TANH),
-    *cases("RNN", x(N, I), *LAYER, formats="f32 f16 hybrid", result=f32(), fused_activation_function=ACTIVATIONS),
-    *cases(BOTH_SEQUENCES, x(N, T, I), *LAYER, *LAYER, None, None, None, formats="f32 f16", results=[f32(), f32()],
-           time_major=False,
-           merge_outputs=False, fused_activation_function=each("TANH", "RELU", "RELU6")),
+    *cases(SEQUENCE, x(N, T, I), *LAYER, formats="f16 hybrid hybrid_axis", result=f32(), time_major=False, **TANH),
+    *cases("RNN", x(N, I), *LAYER, formats="f32 f16 hybrid hybrid_axis", result=f32(),
+           fused_activation_function=ACTIVATIONS),
+    *cases(BOTH_SEQUENCES, x(N, T, I), *LAYER, *LAYER, None, None, None, formats="f32 f16 hybrid hybrid_axis",
+           results=[f32()] * 2, time_major=False, merge_outputs=False, fused_activation_function=each("TANH", "RELU", "RELU6")),
     *cases(BOTH_SEQUENCES, x(T, N, I), *LAYER, *LAYER, None, None, None, results=[f32(), f32()], time_major=True,
            merge_outputs=False, **TANH),
     *cases(BOTH_SEQUENCES, x(N, T, I), *LAYER, *LAYER, None, None, None, result=f32(), time_major=False, merge_outputs=True,
@@ -126,9 +148,10 @@ def integer_svdf(rank: int) -> Operands:
 
 SVDF = [
     *(case for rank in (1, 2) for case in cases(
-        "SVDF", *svdf(rank), formats="f32 f16 hybrid", result=f32(), rank=rank, fused_activation_function=each("NONE", "RELU"))),
+        "SVDF", *svdf(rank), formats="f32 f16 hybrid hybrid_axis", result=f32(), rank=rank,
+        fused_activation_function=each("NONE", "RELU"))),
     *(case for rank in (1, 2) for case in cases(
-        "SVDF", *integer_svdf(rank), formats="i8t", result=y(scale=0.05), version=3, rank=rank,
+        "SVDF", *integer_svdf(rank), formats="i8t i8", result=y(scale=0.05), version=3, rank=rank,
         fused_activation_function="RELU")),
 ]
 

@@ -113,20 +113,26 @@ def expected_results(case: Case) -> list[np.ndarray]:
         pytest.fail(f"LiteRT refuses the case: {error}")
 
 
-def judge(case: Case) -> None:
-    """Fail where our result differs from LiteRT's, or the TOSA reference model's from ours."""
+def judge(case: Case) -> list[tuple[str, float]]:
+    """Fail where our result differs from LiteRT's, or the TOSA reference model's from ours.
+
+    Returns for each result by how much it is off LiteRT's: `("integer", steps)` or `("float", relative difference)`.
+    """
     expected = expected_results(case)
     built = build(case, [array.shape for array in expected])
     module = convert(built)
     actual = list(run(module, built.feeds).values())
-    for index, (mine, theirs) in enumerate(zip(actual, expected, strict=True)):
+    found = [
         compare(case, mine, theirs, f"result {index}, LiteRT")
+        for index, (mine, theirs) in enumerate(zip(actual, expected, strict=True))
+    ]
     judged = run_reference_model(module, built.feeds)
     for index, (mine, theirs) in enumerate(zip(judged if judged is not None else actual, actual, strict=True)):
         compare(case, mine, theirs, f"result {index}, TOSA reference model")
+    return found
 
 
-def compare(case: Case, actual: np.ndarray, expected: np.ndarray, what: str) -> None:
+def compare(case: Case, actual: np.ndarray, expected: np.ndarray, what: str) -> tuple[str, float]:
     """Shapes, kinds of types and bools equal, integers but for the steps allowed to the operator, floats near.
 
     TOSA holds unsigned numbers by their bits, and 64-bit ones in 32.
@@ -137,17 +143,26 @@ def compare(case: Case, actual: np.ndarray, expected: np.ndarray, what: str) -> 
     if expected.dtype.kind in "iu":
         if actual.dtype.kind in "iu" and actual.dtype.itemsize == expected.dtype.itemsize:
             actual = actual.view(expected.dtype)
-        steps = integer_steps(case)
         off = np.abs(actual.astype(np.int64) - expected.astype(np.int64))
-        wrong = off > steps
+        wrong = off > integer_steps(case)
         assert not wrong.any(), f"{what}: {_count(wrong)}, by up to {off.max()}; first {_first(actual, expected, wrong)}"
-    elif expected.dtype.kind == "b":
+        return "integer", int(off.max(initial=0))
+    if expected.dtype.kind == "b":
         assert np.array_equal(actual, expected), f"{what}: bools differ"
-    else:
-        tolerance = float_tolerance(case)
-        finite = np.abs(expected[np.isfinite(expected)])
-        close = np.isclose(actual, expected, rtol=tolerance, atol=tolerance / 10 * finite.max(initial=0), equal_nan=True)
-        assert close.all(), f"{what}: {_count(~close)}; first {_first(actual, expected, ~close)}"
+        return "integer", 0
+    off = relative_difference(actual, expected)
+    wrong = ~(off <= float_tolerance(case))
+    assert not wrong.any(), f"{what}: {_count(wrong)}; first {_first(actual, expected, wrong)}"
+    return "float", float(off.max(initial=0))
+
+
+def relative_difference(actual: np.ndarray, expected: np.ndarray) -> np.ndarray:
+    """How far floats are apart, for their size and a tenth of the greatest one's; 0 where both are NaN or alike infinite."""
+    greatest = np.abs(expected[np.isfinite(expected)]).max(initial=0)
+    with np.errstate(all="ignore"):
+        off = np.abs(actual - expected) / (np.abs(expected) + greatest / 10)
+    same = (actual == expected) | (np.isnan(actual) & np.isnan(expected))
+    return np.where(same, 0.0, off)
 
 
 def _count(wrong: np.ndarray) -> str:

@@ -14,7 +14,7 @@ _INVERSE_ROOT = "LiteRT takes a fixed-point inverse root, whose last bits differ
 _WIDE_PRODUCT = "products that may leave 32 bits are taken in float; LiteRT rounds after each factor, in 64 bits"
 _QUOTIENT = "LiteRT divides by a fixed-point reciprocal; quotients of half a step are rounded otherwise in float"
 _LAST_BIT = "LiteRT's table is made of float32's erf, whose last bit decides a rounding"
-_POLYNOMIALS = "LiteRT's integer LSTM has sigmoid and tanh as polynomials of int16, TOSA as tables: a few of 2**-15 apart"
+_RECIPROCAL = "floats are multiplied by the scale's reciprocal, LiteRT divides: quotients within a float's last bit of a half"
 _USUAL_SUM = "judged by LiteRT's usual kernels (see USUAL_KERNELS), which round otherwise than the reference ones"
 STEPS: dict[tuple[str, str], tuple[int, str]] = {
     ("RESIZE_BILINEAR", "i16t"): (1, _AWAY_FROM_ZERO),
@@ -24,18 +24,17 @@ STEPS: dict[tuple[str, str], tuple[int, str]] = {
     ("DIV", "i8t"): (1, _QUOTIENT),
     ("DIV", "u8"): (1, _QUOTIENT),
     ("GELU", "i16t"): (1, _LAST_BIT),
-    ("UNIDIRECTIONAL_SEQUENCE_LSTM", "i8t"): (1, _POLYNOMIALS),
+    ("QUANTIZE", "f32"): (1, _RECIPROCAL),
+    ("QUANTIZE", "i8t"): (1, _RECIPROCAL),
+    ("QUANTIZE", "u8"): (1, _RECIPROCAL),
+    ("QUANTIZE", "i16t"): (1, _RECIPROCAL),
     ("SUM", "i8t"): (1, _USUAL_SUM),
     ("SUM", "i16t"): (1, _USUAL_SUM),
 }
 """Operator and format -> by how many steps an integer may differ, and the reason."""
 
-_HYBRID = "LiteRT quantizes the activations of recurrent layers, we use the dequantized weights: nearer to the float layer"
 FLOATS: dict[tuple[str, str], tuple[float, str]] = {
     ("FAKE_QUANT", "f32"): (3e-4, "halves between two of 2**16 steps, which differ by the last bit of a float32"),
-    ("RNN", "hybrid"): (2e-2, _HYBRID),
-    ("UNIDIRECTIONAL_SEQUENCE_RNN", "hybrid"): (2e-2, _HYBRID),
-    ("UNIDIRECTIONAL_SEQUENCE_LSTM", "hybrid"): (2e-2, _HYBRID),
 }
 """Operator and format -> relative tolerance of floats, and the reason."""
 

@@ -17,8 +17,8 @@ OPTIONS: Options = {
         ("zero", "explicit"), "zero",
         "variables and recurrent state: they begin anew at each run, or are inputs and outputs of the model"),
     "gates": (
-        ("table", "exact"), "table",
-        "sigmoid and tanh in an LSTM of integers: by tables of 513 entries as chips have them, or as LiteRT's, to the last bit"),
+        ("exact", "table"), "exact",
+        "sigmoid and tanh in an LSTM of integers: as LiteRT's, to the last bit, or by tables of 513 entries as chips have them"),
     "postprocess": (
         ("lower", "custom"), "lower",
         "non-maximum suppression and detection post-processing: as ordinary operations, or as one custom operation each"),
