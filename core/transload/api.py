@@ -128,7 +128,7 @@ def run(
     inputs: Mapping[str, Any],
     *,
     function: str = "main",
-    engine: str = "reference",
+    engine: str = "auto",
     keep: bool = False,
     watch: Callable[[Value, np.ndarray], None] | None = None,
 ) -> dict[str, np.ndarray]:
@@ -136,11 +136,14 @@ def run(
 
     A module in a framework's dialect is legalized to `top` first. With `keep=True` every named
     intermediate is in the result too, before the outputs. `watch(value, array)` is called for every value
-    as it is computed, named or not (reference engine only). Raises `RunError`.
+    as it is computed, named or not (reference engine only). `engine="auto"` compiles where that pays
+    (`transload.engine.choice`). Raises `RunError`.
     """
     from .plugin import resolve
 
     loaded = module if isinstance(module, Module) else load(module)
+    if engine == "auto" and watch is not None:
+        engine = "reference"
     chosen = host().get("engines", engine)
     why = resolve(chosen.available)() if chosen.available is not None else None
     if why:

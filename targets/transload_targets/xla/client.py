@@ -1,10 +1,8 @@
-"""The PJRT client of this process: programs in, arrays in and out, without jax."""
+"""Compiled programs of PJRT: arrays in and out, without jax."""
 
 from __future__ import annotations
 
-import importlib.util
-import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -12,64 +10,141 @@ import numpy as np
 
 from transload.errors import RunError
 
-__all__ = ["Program", "available"]
+from .platforms import Device, device_of
 
+__all__ = ["STRICT", "Program"]
 
-def available() -> str | None:
-    """None, or what to install."""
-    return None if importlib.util.find_spec("jaxlib") is not None else "jaxlib is not installed: pip install 'transload[xla]'"
+STRICT: dict[str, dict[str, Any]] = {
+    "cpu": {
+        "xla_allow_excess_precision": False,  # an f16 or bf16 in the program is rounded where the program says so
+        "xla_cpu_enable_fast_math": False,
+        "xla_cpu_enable_fast_min_max": False,  # NaN stays NaN
+    },
+    "gpu": {"xla_allow_excess_precision": False, "xla_gpu_enable_fast_min_max": False},
+    "tpu": {"xla_allow_excess_precision": False},
+}
+"""Options under which a program computes what it says: no contraction, reassociation or wider intermediates than written."""
 
-
-@lru_cache(maxsize=1)
-def _client() -> tuple[Any, Any, Any]:
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # its start-up lines are no news to a user
-    import jaxlib._jax as runtime
-    from jaxlib import xla_client
-
-    client = xla_client.make_cpu_client()
-    return client, xla_client, runtime
-
-
-class _Lent:
-    """A device's array as one that numpy can read."""
-
-    def __init__(self, buffer: Any, runtime: Any) -> None:
-        self.buffer = buffer
-        self.runtime = runtime
-
-    def __dlpack__(self, **_: Any) -> Any:
-        return self.runtime.buffer_to_dlpack_managed_tensor(self.buffer)
-
-    def __dlpack_device__(self) -> tuple[int, int]:
-        return (1, 0)
+FAST: dict[str, dict[str, Any]] = {
+    "cpu": {"xla_cpu_experimental_ynn_fusion_type": ""},  # Eigen's products of floats are the faster ones
+    "gpu": {},
+    "tpu": {},
+}
+"""Options that change nothing but the time it takes."""
 
 
 class Program:
-    """A compiled program. Raises `RunError` with what XLA says where it does not compile."""
+    """A compiled program. `RunError` says what XLA says where it does not compile.
 
-    def __init__(self, text: str, what: str) -> None:
-        client, xla_client, self.runtime = _client()
-        self.device = client.devices()[0]
+    `text` is a module of StableHLO in text or bytecode whose function `main` is to be run; `what` names it in messages.
+    """
+
+    def __init__(self, text: str | bytes, what: str, platform: str = "cpu", options: Mapping[str, Any] | None = None) -> None:
+        self.on: Device = device_of(platform)
+        wanted = {**STRICT[platform], **FAST[platform], **(options or {})}
         try:
-            devices = xla_client.DeviceList((self.device,))
-            self.executable = client.compile_and_load(text, devices, xla_client.CompileOptions())
+            try:
+                self.executable = self._compiled(text, wanted)
+            except Exception as error:
+                if "No such compile option" not in str(error):
+                    raise
+                # Another version of XLA, which does not know what makes this one faster.
+                self.executable = self._compiled(text, {**STRICT[platform], **(options or {})})
         except Exception as error:  # XlaRuntimeError, ValueError: the program is not one that XLA takes
-            lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-            raise RunError(f"{what}: XLA cannot compile it: {'; '.join(lines[:3])[:800]}") from None
+            raise RunError(f"{what}: XLA cannot compile it: {_first_lines(error)}") from None
+
+    @classmethod
+    def load(cls, data: bytes, what: str, platform: str) -> Program:
+        """A program from what `serialized` gave. `RunError` where this XLA or device does not take it."""
+        self = cls.__new__(cls)
+        self.on = device_of(platform)
+        client, xla_client = self.on.client, self.on.xla_client
+        try:
+            self.executable = client.deserialize_executable(
+                data, xla_client.DeviceList((self.on.device,)), xla_client.CompileOptions())
+        except Exception as error:  # XlaRuntimeError: of another version, or damaged
+            raise RunError(f"{what}: is not a program for this device and version of XLA: {_first_lines(error)}") from None
+        return self
+
+    def _compiled(self, text: str | bytes, options: Mapping[str, Any]) -> Any:
+        xla_client = self.on.xla_client
+        settings = xla_client.CompileOptions()
+        settings.env_option_overrides = list(options.items())
+        return self.on.client.compile_and_load(text, xla_client.DeviceList((self.on.device,)), settings)
+
+    def place(self, array: np.ndarray) -> Any:
+        """An array as one on the device; where that is the host and the array is aligned, without a copy."""
+        return _place(self.on, array)
+
+    def start(self, buffers: Sequence[Any]) -> list[Any]:
+        """Begin to run on arrays that are on the device; the results are there when they are fetched."""
+        try:
+            return [shard[0] for shard in self.executable.execute_sharded(buffers).disassemble_into_single_device_arrays()]
+        except Exception as error:  # XlaRuntimeError
+            raise RunError(f"XLA stopped: {_first_lines(error)}") from None
+
+    def fetch(self, results: Sequence[Any]) -> list[np.ndarray]:
+        """Results as arrays of numpy, when they are there."""
+        try:
+            return [np.array(result._single_device_array_to_np_array_did_copy()[0]) for result in results]
+        except Exception as error:  # XlaRuntimeError: what went wrong while it ran
+            raise RunError(f"XLA stopped: {_first_lines(error)}") from None
 
     def __call__(self, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
         """Run on arrays of the parameters' shapes and dtypes."""
-        buffers = [
-            self.runtime.dlpack_managed_tensor_to_buffer(_writable(array).__dlpack__(), self.device, None) for array in arrays
-        ]
+        return self.fetch(self.start([self.place(array) for array in arrays]))
+
+    def serialized(self) -> bytes | None:
+        """The compiled program as bytes that the same version of XLA loads on such a device; None where it gives none."""
         try:
-            shards = self.executable.execute_sharded(buffers).disassemble_into_single_device_arrays()
-        except Exception as error:  # XlaRuntimeError
-            raise RunError(f"XLA stopped: {str(error).strip()[:800]}") from None
-        return [np.array(np.from_dlpack(_Lent(shard[0], self.runtime))) for shard in shards]
+            return bytes(self.on.client.serialize_executable(self.executable))
+        except Exception:  # XlaRuntimeError: the platform does not serialize
+            return None
+
+    def facts(self) -> dict[str, float | int]:
+        """What XLA says of the program: operations, bytes moved, bytes of memory; what it does not say is left out."""
+        facts: dict[str, float | int] = {}
+        try:
+            costs = self.executable.cost_analysis()
+            memory = self.executable.get_compiled_memory_stats()
+        except Exception:  # XlaRuntimeError: the platform does not tell
+            return facts
+        costs = costs[0] if isinstance(costs, list) and costs else costs
+        for name, key in (("flops", "flops"), ("transcendentals", "transcendentals"), ("bytes_accessed", "bytes accessed")):
+            if isinstance(costs, dict) and key in costs:
+                facts[name] = int(costs[key])
+        for name in ("argument", "output", "temp", "generated_code"):
+            facts[f"{name}_bytes"] = int(getattr(memory, f"{name}_size_in_bytes"))
+        return facts
 
 
-def _writable(array: np.ndarray) -> np.ndarray:
-    """A contiguous array that may be handed over: dlpack takes no read-only ones."""
-    out = np.ascontiguousarray(array).reshape(np.shape(array))
-    return out if out.flags.writeable else out.copy()
+class _Described:
+    """Shape and dtype of an array, by the names that the runtime asks for."""
+
+    weak_type = False
+
+    def __init__(self, array: np.ndarray) -> None:
+        self.shape, self.dtype = array.shape, array.dtype
+
+
+@lru_cache(maxsize=4)
+def _sharding(on: Device) -> Any:
+    """All of an array on one device, as the runtime wants it said."""
+
+    class OneDevice(on.runtime.SingleDeviceSharding):  # type: ignore[name-defined,misc]
+        memory_kind = None
+
+        def _to_xla_hlo_sharding(self, rank: int) -> Any:
+            return on.xla_client.HloSharding.replicate()
+
+    return OneDevice(on.device, None)
+
+
+def _place(on: Device, array: np.ndarray) -> Any:
+    array = np.ascontiguousarray(array).reshape(np.shape(array))
+    return on.runtime.batched_device_put(_Described(array), _sharding(on), [array], [on.device], enable_x64=True)
+
+
+def _first_lines(error: Exception) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return "; ".join(lines[:3])[:800] or type(error).__name__

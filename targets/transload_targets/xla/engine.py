@@ -1,158 +1,144 @@
-"""The `xla` engine: a module of the `stablehlo` dialect, compiled once, run often.
-
-Elements that dlpack cannot carry (bf16, 8-bit floats, 2- and 4-bit integers) cross the border as unsigned words of
-their bits, or as wider integers.
-"""
+"""The `xla` engines: a module of any dialect that reaches `stablehlo`, compiled once for each shape of its inputs, run often."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import os
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from transload.conversion import dialects_in
 from transload.engine.run import check_inputs, named_outputs
-from transload.errors import Finding, RunError, UsageError
-from transload.ir import Module, Op, TensorType, Value, dtype_of, update_function_type
-from transload.ir.attributes import Symbol
-from transload.ir.core import Block, Region
-from transload.ir.types import FloatType, FunctionType, IntegerType, QuantType, Type
-from transload.text import print_module
+from transload.errors import RunError
+from transload.ir import IntegerType, Module, TensorType, dtype_of
+from transload.ir.types import Type
 
 from .client import Program
+from .platforms import best
+from .program import Written, in_stablehlo, specialized, written
 
-__all__ = ["prepare"]
-
-_PLAIN_FLOATS = ("f16", "f32", "f64")
-
-
-def prepare(module: Module, function: str = "main") -> Callable[[Mapping[str, Any], bool], dict[str, np.ndarray]]:
-    """Compile a function; see `transload.plugin.Engine`. `RunError` says what XLA cannot take."""
-    foreign = {name: count for name, count in dialects_in(module).items() if name != "stablehlo"}
-    if foreign:
-        raise UsageError(
-            f"engine 'xla' runs modules in stablehlo; this one is in {', '.join(sorted(foreign))}",
-            hint="run it with --engine reference, or convert it to stablehlo first",
-        )
-    main = module.function(function)
-    programs: dict[bool, tuple[Program, list[str]]] = {}
-
-    def execute(inputs: Mapping[str, Any], keep: bool = False) -> dict[str, np.ndarray]:
-        arrays = check_inputs(main, inputs)
-        if keep not in programs:
-            programs[keep] = _compiled(module, main, keep)
-        program, names = programs[keep]
-        types = [value.type for value in main.regions[0].block.arguments]
-        results = program([_outward(array, type_) for array, type_ in zip(arrays, types, strict=True)])
-        kept = _kept(main) if keep else []
-        returned = [value.type for value in main.regions[0].block.terminator.operands]
-        values = [_inward(array, type_) for array, type_ in zip(results, [*(v.type for v in kept), *returned], strict=True)]
-        outputs = named_outputs(main, values[len(kept) :])
-        return {**dict(zip(names, values, strict=False)), **outputs} if keep else outputs
-
-    return execute
+__all__ = ["Execute", "typed", "prepare", "prepare_cpu", "prepare_gpu", "prepare_plain", "prepare_tpu"]
 
 
-def _kept(main: Op) -> list[Value]:
-    """The named intermediates of a function: tensors that it computes outside of regions."""
-    return [
-        result
-        for op in main.regions[0].block
-        for result in op.results
-        if result.name is not None and isinstance(result.type, TensorType)
-    ]
+def prepare(module: Module, function: str = "main") -> Execute:
+    """For the best device here: a TPU or a GPU, where a plugin for one is installed and finds it, else the CPU."""
+    return Execute(module, function, best())
 
 
-def _compiled(module: Module, main: Op, keep: bool) -> tuple[Program, list[str]]:
-    mapping: dict[Value, Value] = {}
-    copy = module.clone(mapping)
-    name = main.attributes["sym_name"]
-    function = copy.functions[name]
-    kept = _kept(main) if keep else []
-    terminator = function.regions[0].block.terminator
-    terminator.operands = [*(mapping[value] for value in kept), *terminator.operands]
-    function.attributes.pop("res_attrs", None)
-    function.attributes.pop("arg_attrs", None)
-    update_function_type(function)
-    _check_types(function)
-    function.attributes["sym_name"] = "transload_body"
-    function.attributes["sym_visibility"] = "private"
-    for op in copy.walk():
-        if op.name == "func.call" and op.attributes.get("callee") == name:
-            op.attributes["callee"] = Symbol("transload_body")
-        op.location = None
-    copy.body.append(_entry(function))
-    text = print_module(copy, locations=False)
-    return Program(text, f"function {name!r}"), [value.name or "" for value in kept]
+def prepare_cpu(module: Module, function: str = "main") -> Execute:
+    """For the CPU, rewritten to what XLA does well there."""
+    return Execute(module, function, "cpu")
 
 
-def _entry(function: Op) -> Op:
-    """A function `main` that takes and gives what can cross the border, and calls the body."""
-    type_ = function.attributes["function_type"]
-    block = Block([_border(t) for t in type_.inputs])
-    arguments = [_cast(block, argument, t) for argument, t in zip(block.arguments, type_.inputs, strict=True)]
-    call = block.append(Op("func.call", arguments, type_.results, {"callee": Symbol("transload_body")}))
-    results = [_cast(block, value, _border(value.type)) for value in call.results]
-    block.append(Op("func.return", results))
-    outer = FunctionType(tuple(_border(t) for t in type_.inputs), tuple(_border(t) for t in type_.results))
-    return Op("func.func", (), (), {"sym_name": "main", "function_type": outer, "sym_visibility": "public"}, (Region([block]),))
+def prepare_gpu(module: Module, function: str = "main") -> Execute:
+    """For a GPU."""
+    return Execute(module, function, "gpu")
 
 
-def _check_types(function: Op) -> None:
-    type_ = function.attributes["function_type"]
-    findings = [
-        Finding(
-            str(t), "cannot be given to or taken from XLA", hint="the reference engine runs quantized, dynamic and token types"
-        )
-        for t in (*type_.inputs, *type_.results)
-        if not isinstance(t, TensorType)
-        or not t.is_static
-        or isinstance(t.element, QuantType)
-        or (isinstance(t.element, FloatType) and dtype_of(t.element).itemsize == 1 and not t.element.name.startswith("f8"))
-    ]
-    if findings:
-        raise RunError("engine 'xla' cannot run this function", findings)
+def prepare_tpu(module: Module, function: str = "main") -> Execute:
+    """For a TPU."""
+    return Execute(module, function, "tpu")
 
 
-def _border_element(element: Type) -> Type:
-    if isinstance(element, FloatType) and element.name not in _PLAIN_FLOATS:
-        return IntegerType(16 if element.name == "bf16" else 8, "u")
-    if isinstance(element, IntegerType) and 1 < element.width < 8:
-        return IntegerType(8, element.signedness)
-    return element
+def prepare_plain(module: Module, function: str = "main") -> Execute:
+    """For the CPU, the program as it is: to judge rewrites, and kernels, by."""
+    return Execute(module, function, "cpu", rewrite=False)
 
 
-def _border(type_: Type) -> Type:
-    """The type in which a value crosses."""
-    return type_.with_element(_border_element(type_.element)) if isinstance(type_, TensorType) else type_
+@dataclass
+class _Compiled:
+    """A program with its constants on the device."""
+
+    program: Program
+    written: Written
+    resident: list[Any]
+
+    def start(self, arrays: list[np.ndarray]) -> list[Any]:
+        return self.program.start([*map(self.program.place, arrays), *self.resident])
+
+    def fetch(self, results: list[Any]) -> list[np.ndarray]:
+        types = [*(type_ for _, type_ in self.written.kept), *self.written.results]
+        return [typed(array, type_) for array, type_ in zip(self.program.fetch(results), types, strict=True)]
 
 
-def _cast(block: Block, value: Value, wanted: Type) -> Value:
-    if value.type == wanted:
-        return value
-    both = (value.type, wanted)
-    floats = any(isinstance(t, TensorType) and isinstance(t.element, FloatType) for t in both)
-    return block.append(Op("stablehlo.bitcast_convert" if floats else "stablehlo.convert", (value,), (wanted,))).result
+class Execute:
+    """`execute(inputs, keep=False)` runs the function once; `execute.batch(inputs)` on many inputs in one go.
+
+    It compiles when it is first called with inputs of some shapes, or with `keep`, and keeps what it compiled.
+    Raises `RunError` or `ConversionError` with everything in the module that XLA cannot take.
+    """
+
+    def __init__(self, module: Module, function: str, platform: str, rewrite: bool = True) -> None:
+        self.platform = platform
+        self.rewrite = rewrite
+        self.source = module
+        self.function: str = module.function(function).attributes["sym_name"]
+        self.main = module.function(function)
+        self.dynamic = any(isinstance(v.type, TensorType) and not v.type.is_static for v in self.main.regions[0].block.arguments)
+        self.module = None if self.dynamic else in_stablehlo(module, platform)
+        self._compiled: dict[Any, _Compiled] = {}
+
+    def __call__(self, inputs: Mapping[str, Any], keep: bool = False) -> dict[str, np.ndarray]:
+        arrays = self._arrays(inputs)
+        compiled = self.compiled(arrays, keep)
+        results = compiled.fetch(compiled.start(arrays))
+        names = [name for name, _ in compiled.written.kept]
+        outputs = named_outputs(self.main, results[len(names):])
+        return {**dict(zip(names, results, strict=False)), **outputs} if keep else outputs
+
+    def batch(self, inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
+        """Run on inputs stacked along a new first axis, several at a time; the outputs are stacked likewise.
+
+        Every array has one dimension more than the input it is for, and all have the same first size.
+        """
+        stacked = {name: np.asarray(array) for name, array in inputs.items()}
+        counts = {array.shape[0] if array.ndim else -1 for array in stacked.values()}
+        if len(counts) != 1 or counts & {-1, 0}:
+            raise RunError("the inputs of a batch must all have the same first size, and at least 1")
+        count = counts.pop()
+        rows: list[list[np.ndarray]] = []
+        started: deque[tuple[_Compiled, list[Any]]] = deque()
+
+        def finish() -> None:
+            compiled, results = started.popleft()
+            rows.append(compiled.fetch(results))
+
+        for index in range(count):
+            arrays = self._arrays({name: array[index] for name, array in stacked.items()})
+            compiled = self.compiled(arrays, False)
+            started.append((compiled, compiled.start(arrays)))
+            if len(started) > 2 * (os.cpu_count() or 1):  # enough to keep all cores busy; more would only hold memory
+                finish()
+        while started:
+            finish()
+        return named_outputs(self.main, [np.stack(column) for column in zip(*rows, strict=True)])
+
+    def compiled(self, arrays: list[np.ndarray], keep: bool = False) -> _Compiled:
+        """The program for arrays of these shapes."""
+        key = (keep, tuple(array.shape for array in arrays) if self.dynamic else None)
+        if key not in self._compiled:
+            module = self.module
+            if module is None:
+                module = in_stablehlo(specialized(self.source, self.function, arrays), self.platform)
+            made = written(module, self.function, keep, self.platform, self.rewrite)
+            program = Program(made.text, f"function {self.function!r}", self.platform, made.options)
+            self._compiled[key] = _Compiled(program, made, [program.place(array) for array in made.constants])
+        return self._compiled[key]
+
+    def _arrays(self, inputs: Mapping[str, Any]) -> list[np.ndarray]:
+        main = self.main if self.module is None else self.module.function(self.function)
+        return check_inputs(main, inputs)
 
 
-def _outward(array: np.ndarray, type_: Type) -> np.ndarray:
-    """An array as it crosses to XLA."""
-    element = type_.element if isinstance(type_, TensorType) else type_
-    border = _border_element(element)
-    if border == element:
-        return array
-    return (
-        np.ascontiguousarray(array).view(dtype_of(border)) if isinstance(element, FloatType) else array.astype(dtype_of(border))
-    )
 
-
-def _inward(array: np.ndarray, type_: Type) -> np.ndarray:
-    """An array that came from XLA, as one of its type."""
+def typed(array: np.ndarray, type_: Type) -> np.ndarray:
+    """An array that came from XLA, as one of its type: the same bits, where XLA gives signed ones as unsigned."""
     element = type_.element if isinstance(type_, TensorType) else type_
     dtype = dtype_of(element)
     if array.dtype == dtype:
         return array
     if array.dtype.itemsize == dtype.itemsize and not (isinstance(element, IntegerType) and element.width < 8):
-        return np.ascontiguousarray(array).view(dtype).reshape(array.shape)  # the same bits: XLA gives random bits as unsigned
+        return np.ascontiguousarray(array).view(dtype).reshape(array.shape)
     return array.astype(dtype)

@@ -1,0 +1,121 @@
+"""The targets `xla-cpu`, `xla-gpu` and `xla-tpu`: a program compiled for a device, and what it was compiled from."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from transload.conversion import constant_bytes, op_counts
+from transload.errors import Finding, ReadError, RunError, TargetError
+from transload.ir import Module, input_names, output_names
+from transload.plugin import Emitted, Target, resolve
+from transload.plugin_host import host
+
+from .platforms import why_not
+
+__all__ = ["XlaTarget"]
+
+
+class XlaTarget(Target):
+    """`STEM.mlirbc`, the program as a portable artifact; `STEM.xla`, compiled for the device; `STEM.npz`, its constants.
+
+    The compiled program takes the model's inputs and then the constants, in order. It runs on devices of the kind it
+    was compiled on, with the version of XLA that compiled it; the portable artifact is for all others.
+    """
+
+    accepts = ("stablehlo",)
+
+    def __init__(self, platform: str) -> None:
+        self.platform = platform
+        self.name = f"xla-{platform}"
+        self.doc = f"XLA on a {platform.upper()}: a portable artifact, and the program compiled."
+        self.run = self._run
+
+    def available(self) -> str | None:
+        return why_not(self.platform)
+
+    def options(self) -> dict[str, tuple[type | tuple[str, ...], Any, str]]:
+        return {"stablehlo_version": (str, "", "oldest version of StableHLO that is to read the .mlirbc; empty: the newest")}
+
+    def check(self, module: Module, options: Mapping[str, Any]) -> Sequence[Finding]:
+        from .program import cannot_cross
+
+        block = module.body_of_main
+        return cannot_cross([value.type for value in (*block.arguments, *block.terminator.operands)])
+
+    def emit(self, module: Module, directory: Path, stem: str, options: Mapping[str, Any]) -> Emitted:
+        from .client import Program
+        from .program import written
+
+        main = module.main
+        portable, compiled, constants = (directory / f"{stem}.{suffix}" for suffix in ("mlirbc", "xla", "npz"))
+        version = {"version": options["stablehlo_version"]} if options["stablehlo_version"] else {}
+        resolve(host().get("writers", "stablehlo").write)(module, portable, **version)
+        made = written(module, str(main.attributes["sym_name"]), False, self.platform)
+        start = time.perf_counter()
+        try:
+            program = Program(made.text, f"function {main.attributes['sym_name']!r}", self.platform, made.options)
+        except RunError as error:
+            raise TargetError(error.message) from None
+        seconds = time.perf_counter() - start
+        files = [portable]
+        binary = program.serialized()
+        if binary is not None:
+            compiled.write_bytes(binary)
+            with constants.open("wb") as file:
+                np.savez(file, *map(_bytes, made.constants))
+            files += [compiled, constants]
+        return Emitted(files, {
+            "platform": self.platform,
+            "device": str(program.on.device),
+            "compile_seconds": round(seconds, 3),
+            **program.facts(),
+            "serialized": binary is not None,
+            "inputs": _interface(input_names(main), made.inputs),
+            "outputs": _interface(output_names(main), made.results),
+            "constants": [{"shape": list(array.shape), "dtype": str(array.dtype)} for array in made.constants],
+            "constant_bytes": constant_bytes(module),
+            "operators": op_counts(module),
+        })
+
+    def _run(self, emitted: Emitted, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Run the compiled program on arrays by input name."""
+        from transload.text import parse_type
+
+        from .client import Program
+        from .engine import typed
+
+        report = emitted.report
+        by_suffix = {file.suffix: file for file in emitted.files}
+        if ".xla" not in by_suffix:
+            raise RunError(f"target {self.name!r} wrote no compiled program: this device does not serialize them")
+        missing = [one["name"] for one in report["inputs"] if one["name"] not in inputs]
+        if missing:
+            raise RunError(f"inputs are missing: {', '.join(missing)}")
+        program = Program.load(by_suffix[".xla"].read_bytes(), str(by_suffix[".xla"]), self.platform)
+        try:
+            with np.load(by_suffix[".npz"], allow_pickle=False) as stored:
+                constants = [
+                    stored[f"arr_{index}"].view(np.dtype(one["dtype"])).reshape(one["shape"])
+                    for index, one in enumerate(report["constants"])]
+        except (OSError, ValueError, KeyError) as error:
+            raise ReadError(f"{by_suffix['.npz']}: does not hold the constants of the program: {error}") from None
+        arrays = [np.asarray(inputs[one["name"]]) for one in report["inputs"]]
+        results = program([*arrays, *constants])
+        return {
+            one["name"]: typed(array, parse_type(one["type"]))
+            for one, array in zip(report["outputs"], results, strict=True)}
+
+
+def _bytes(array: np.ndarray) -> np.ndarray:
+    """The bytes of an array: `.npz` files know no bf16."""
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+
+
+def _interface(names: Sequence[str], types: Sequence[Any]) -> list[dict[str, str]]:
+    return [{"name": name, "type": str(type_)}
+            for name, type_ in zip(names, types, strict=True)]
