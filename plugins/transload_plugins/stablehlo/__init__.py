@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from transload import hookimpl
-from transload.plugin import DialectSpec
+from transload.plugin import Conversion, DialectSpec
 
 _HERE = "transload_plugins.stablehlo"
 
@@ -18,5 +18,39 @@ def register_dialects(register: Any) -> None:
             f"{_HERE}.dialect:STABLEHLO",
             f"{_HERE}.kernels:KERNELS",
             "Portable operations, the exchange format of XLA's world.",
+        )
+    )
+
+
+@hookimpl
+def register_conversions(register: Any) -> None:
+    register(
+        Conversion(
+            "stablehlo-to-top",
+            "stablehlo",
+            "top",
+            run=f"{_HERE}.raising:raise_module",
+            table=f"{_HERE}.raising:TABLE",
+            doc="StableHLO to the hub, op by op, and then by what several ops say together.",
+        )
+    )
+    register(
+        Conversion(
+            "top-to-stablehlo",
+            "top",
+            "stablehlo",
+            run=f"{_HERE}.lowering:lower",
+            table=f"{_HERE}.lowering:TABLE",
+            doc="The hub to StableHLO: float and integer models directly, quantized ones by way of TOSA.",
+        )
+    )
+    register(
+        Conversion(
+            "tosa-to-stablehlo",
+            "tosa",
+            "stablehlo",
+            run=f"{_HERE}.from_tosa:convert",
+            table=f"{_HERE}.from_tosa:TABLE",
+            doc="TOSA to StableHLO: integers to the same bits.",
         )
     )

@@ -1,0 +1,80 @@
+"""Constants, absent operands, and tensors made from shapes and numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from transload.dialects.top.constant import range_length
+from transload.ir import BOOL, I32, Op, Value
+from transload.rewrite import CHANGED, Rewriter, RewriteTable, Unsupported
+
+from .. import build
+from ..build import binary, compare, select
+from .common import static_shape
+
+__all__ = ["TABLE"]
+
+TABLE = RewriteTable()
+
+
+@TABLE("top.Weight")
+def weight(op: Op, rw: Rewriter) -> Value:
+    """A constant; its numbers are not copied."""
+    return build.const(rw, op.value, op.result.element)
+
+
+@TABLE("top.None")
+def absent(op: Op, rw: Rewriter) -> Any:
+    """What stands for absent operands has no users when all else is converted; the driver removes it then."""
+    return CHANGED
+
+
+@TABLE("top.Shape")
+def shape(op: Op, rw: Rewriter) -> Value:
+    return build.const(rw, np.array(static_shape(op.input), np.int64), op.result.element)
+
+
+@TABLE("top.Range")
+def range_(op: Op, rw: Rewriter) -> Value:
+    bounds = [rw.need_constant(value, "a bound of a range").reshape(-1)[0].item() for value in (op.start, op.limit, op.delta)]
+    start, limit, delta = bounds
+    if delta == 0:
+        raise Unsupported("the step of a range is 0", "correct the model")
+    return build.const(rw, start + np.arange(range_length(start, limit, delta)) * delta, op.result.element)
+
+
+@TABLE("top.Fill")
+def fill(op: Op, rw: Rewriter) -> Value:
+    value = build.reshape(rw, op.value, ())
+    return build.broadcast(rw, value, static_shape(op.result))
+
+
+@TABLE("top.EyeLike")
+def eye_like(op: Op, rw: Rewriter) -> Value:
+    shape = static_shape(op.input)
+    diagonal = binary(rw, "add", build.iota(rw, shape, 0, I32), op.k)
+    found = compare(rw, "EQ", diagonal, build.iota(rw, shape, 1, I32))
+    return build.convert(rw, found, op.result.element)
+
+
+@TABLE("top.Trilu")
+def trilu(op: Op, rw: Rewriter) -> Value:
+    """Elements whose column less their row is at least (at most) k."""
+    shape = static_shape(op.input)
+    rows, columns = (build.iota(rw, shape, len(shape) - i, I32) for i in (2, 1))
+    k = max(min(op.k, shape[-1] + 1), -shape[-2] - 1)
+    kept = compare(rw, "GE" if op.upper else "LE", binary(rw, "subtract", columns, rows), k)
+    return select(rw, kept, op.input, False if op.input.element == BOOL else 0)
+
+
+@TABLE("top.NonZero")
+def non_zero(op: Op, rw: Rewriter) -> Value:
+    array = rw.constant_of(op.input)
+    if array is None:
+        raise Unsupported(
+            "how many elements are not zero is known only at run time, and StableHLO's shapes are known before",
+            "make its input constant, or cut the model before it")
+    found = np.array(np.nonzero(np.atleast_1d(array != 0)), np.int64)
+    return build.const(rw, found, op.result.element)
