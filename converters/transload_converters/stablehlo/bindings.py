@@ -1,36 +1,28 @@
-"""The one module that touches jaxlib: its MLIR bindings turn every form of StableHLO into generic text.
+"""The one module that touches jaxlib: its MLIR bindings read pretty text, and write portable artifacts.
 
-    text, constants = generic_text(data, "model.mlirbc")
-
-Large constants are left out of the text and come beside it, in the order of their ops, as arrays over the memory of
-the bindings: nothing is copied.
+What they read comes back as MLIR bytecode, which our own reader reads (`bytecode`): pretty text, CHLO by its decomposition,
+and bytecode with something that our reader has no decoder for. They read in a process of their own (`worker`), because
+damaged programs end MLIR's.
 """
 
 from __future__ import annotations
 
 import importlib.util
-import os
+import io
 import re
-import subprocess
-import sys
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from transload.errors import ReadError, UsageError
 
-__all__ = ["BYTECODE", "artifact", "available", "generic_text", "portable_artifact", "version"]
+if TYPE_CHECKING:
+    import numpy as np
 
-BYTECODE = b"ML\xefR"
-artifact = re.compile(rb"ML\xefR.StableHLO_v", re.DOTALL)
-"""How a portable artifact begins: the mark of MLIR bytecode, its version, and who wrote it."""
-_LARGE = 32  # elements; larger constants are not printed
+__all__ = ["available", "portable_artifact", "rewritten", "version"]
 
-Constant = Callable[[], np.ndarray] | str
-"""Gives the array, or is the attribute's text where numpy cannot read it (elements of 2, 4, and 8 bits, bf16)."""
+_FORMAT = 4
+"""The version of MLIR's bytecode that is asked for: the last that keeps all attributes of an operation in one dictionary."""
 
 
 def available() -> str | None:
@@ -44,7 +36,7 @@ def available() -> str | None:
 def _modules() -> Any:
     why = available()
     if why:
-        raise UsageError(f"this form of StableHLO cannot be read: {why}")
+        raise UsageError(f"this form of StableHLO cannot be read or written: {why}")
     from jaxlib.mlir import ir, passmanager
     from jaxlib.mlir.dialects import chlo, stablehlo
 
@@ -53,11 +45,19 @@ def _modules() -> Any:
 
 
 def _context() -> Any:
-    """A context that knows all dialects of StableHLO programs."""
+    """A context that knows all dialects that programs of StableHLO are written in."""
     ir, passmanager, stablehlo, chlo = _modules()
+    from jaxlib.mlir._mlir_libs import _jax_mlir_ext
+
     context = ir.Context()
+    registry = ir.DialectRegistry()
+    _jax_mlir_ext.register_dialects(registry)  # arith, cf, func, math, scf, tensor and the like
+    context.append_dialect_registry(registry)
     stablehlo.register_dialect(context)
     chlo.register_dialect(context)
+    _register_optional(context)
+    context.allow_unregistered_dialects = True
+    context.emit_error_diagnostics = False
     with context, ir.Location.unknown():  # which loads `quant` and `vhlo`
         empty = ir.Module.parse("module {}")
         passmanager.PassManager.parse("builtin.module(stablehlo-legalize-to-vhlo,vhlo-legalize-to-stablehlo)").run(
@@ -66,125 +66,153 @@ def _context() -> Any:
     return context
 
 
+def _register_optional(context: Any) -> None:
+    """Dialects that versions of jaxlib have or have not: JAX's shardings, and MHLO."""
+    try:
+        from jaxlib.mlir.dialects import sdy
+
+        sdy.register_dialect(context)
+    except (ImportError, AttributeError):
+        pass
+    try:
+        from jaxlib.mlir.dialects import mhlo
+
+        mhlo.register_mhlo_dialect(context)
+    except (ImportError, AttributeError):
+        pass
+
+
 def _parse(data: bytes, name: str) -> tuple[Any, Any]:
-    """The bindings' module, and its context."""
+    """The bindings' module, without CHLO and VHLO, and its context."""
     ir, passmanager, stablehlo, _ = _modules()
     context = _context()
     with context, ir.Location.unknown():
         try:
-            if artifact.match(data):
+            if data.startswith(b"ML\xefR") and b"StableHLO_v" in data[:40]:
                 module = stablehlo.deserialize_portable_artifact(context, data)
             else:
                 module = ir.Module.parse(data)
-            head = str(module.operation.get_asm(print_generic_op_form=True, large_elements_limit=1))
-            if '"chlo.' in head:
-                passmanager.PassManager.parse("builtin.module(func.func(chlo-legalize-to-stablehlo))").run(module.operation)
-            if '"vhlo.' in head:
-                passmanager.PassManager.parse("builtin.module(vhlo-legalize-to-stablehlo)").run(module.operation)
+            dialects = _dialects_of(module.operation)
+            passes = []
+            if "chlo" in dialects:
+                passes.append("func.func(chlo-legalize-to-stablehlo)")
+            if "vhlo" in dialects:
+                passes += [f"vhlo-to-version{{target={version()}}}", "vhlo-legalize-to-stablehlo"]
+            if passes:
+                passmanager.PassManager.parse(f"builtin.module({','.join(passes)})").run(module.operation)
         except Exception as error:  # MLIRError, ValueError, RuntimeError: all say what is wrong with the file
             raise ReadError(
-                f"{name}: is not StableHLO that can be read: {_first_lines(str(error))}", hint=_hint(str(error), data)
+                f"{name}: is not StableHLO that can be read: {_first_lines(str(error))}", hint=_hint(str(error))
             ) from None
     return module, context
 
 
-_TRIAL = "import sys; from transload_converters.stablehlo import bindings as b; b.trial(sys.stdin.buffer.read())"
-
-
-def _try_apart(data: bytes, name: str) -> None:
-    """Read bytecode in a process of its own first: damaged bytecode can make MLIR end the process that reads it."""
-    paths = os.pathsep.join(path for path in sys.path if path)
-    done = subprocess.run(
-        [sys.executable, "-c", _TRIAL], input=data, capture_output=True, env={**os.environ, "PYTHONPATH": paths}, check=False
-    )
-    if done.returncode != 0:
-        raise ReadError(
-            f"{name}: the bytecode is damaged: MLIR cannot go on reading it", hint="write the file again, or get it anew"
-        )
-
-
-def trial(data: bytes) -> None:
-    """Read a program, and leave what is wrong with it to whoever reads it in earnest."""
-    with suppress(ReadError):
-        _parse(data, "trial")
+def _dialects_of(operation: Any) -> set[str]:
+    found: set[str] = set()
+    work = [operation]
+    while work:
+        for region in work.pop().regions:
+            for block in region.blocks:
+                for op in block.operations:
+                    inner = op.operation
+                    found.add(inner.name.partition(".")[0])
+                    if len(inner.regions):
+                        work.append(inner)
+    return found
 
 
 def _first_lines(message: str) -> str:
     lines = [line.strip() for line in message.strip().splitlines() if line.strip()]
-    return "; ".join(lines[:3])[:600] or "the bindings give no reason"
+    lines = [line for line in lines if not line.startswith("note:")] or lines
+    return re.sub(r'"-":(\d+):(\d+)', r"line \1, column \2", "; ".join(lines[:3]))[:600] or "the bindings give no reason"
 
 
-def _hint(message: str, data: bytes) -> str:
+def _hint(message: str) -> str:
     if "not found for custom op" in message:
         return "the program uses a dialect outside of StableHLO; let the tool that wrote it convert that to StableHLO first"
-    if artifact.match(data):
-        return f"portable artifacts of StableHLO 0.9 to {version()} can be read"
     return ""
 
 
 def version() -> str:
-    """The newest version of portable artifacts that is read and written."""
+    """The newest version of portable artifacts that is written."""
     return str(_modules()[2].get_current_version())
 
 
-def generic_text(data: bytes, name: str) -> tuple[str, list[Constant]]:
-    """A program as MLIR text in generic form, and those of its constants that are not in the text, in order.
-
-    `data` is text, MLIR bytecode or a portable artifact. Raises `ReadError` with what the bindings say.
-    """
-    if data.startswith(BYTECODE):
-        _try_apart(data, name)
-    module, context = _parse(data, name)
+def rewritten(data: bytes, name: str) -> bytes:
+    """A program that is to be trusted (text or bytecode) as MLIR bytecode that our own reader reads; `ReadError`."""
     ir = _modules()[0]
+    module, context = _parse(data, name)
     with context:
-        text = module.operation.get_asm(
-            print_generic_op_form=True, enable_debug_info=True, large_elements_limit=_LARGE, assume_verified=True
-        )
-        constants: list[Constant] = []
-        _collect(module.operation, constants, ir)
-    return text, constants
+        out = io.BytesIO()
+        try:
+            module.operation.write_bytecode(out, desired_version=_FORMAT)
+        except ir.MLIRError as error:
+            raise ReadError(f"{name}: cannot be read: {_first_lines(str(error))}") from None
+    return out.getvalue()
 
 
-def _collect(operation: Any, found: list[Constant], ir: Any) -> None:
-    for region in operation.regions:
-        for block in region.blocks:
-            for op in block.operations:
-                inner = op.operation
-                if inner.name == "stablehlo.constant":
-                    found.append(_reader_of(inner.attributes["value"], ir))
-                _collect(inner, found, ir)
+def portable_artifact(
+    text: str | bytes, name: str, target: str | None = None, constants: Mapping[str, np.ndarray] | None = None
+) -> bytes:
+    """A program, as text, as a portable artifact of StableHLO version `target` (the newest where None).
 
-
-class _Held:
-    """Memory of the bindings, kept by whoever holds an array over it: numpy makes this the array's base."""
-
-    def __init__(self, attribute: Any) -> None:
-        self.attribute = attribute
-        self.array = np.asarray(attribute)
-        self.__array_interface__ = self.array.__array_interface__
-
-
-def _reader_of(attribute: Any, ir: Any) -> Constant:
-    """How to get at a constant later."""
-
-    def read() -> np.ndarray:
-        return np.asarray(_Held(attribute))
-
-    if not isinstance(attribute, ir.DenseElementsAttr):  # a resource: the text has it, or nobody has
-        return "__elided__"
-    element = str(ir.ShapedType(attribute.type).element_type)
-    readable = element in ("f16", "f32", "f64") or element in ("i8", "i16", "i32", "i64", "ui8", "ui16", "ui32", "ui64")
-    if not readable:
-        return str(attribute)
-    return read
-
-
-def portable_artifact(text: str, name: str, target: str | None = None) -> bytes:
-    """A program, as text, as a portable artifact of StableHLO version `target` (the newest where None)."""
+    `constants` has the data of `dense_resource<key>` in the text, by key. Raises `UsageError` with the first operation that
+    the version has not.
+    """
     stablehlo = _modules()[2]
-    module, context = _parse(text.encode(), name)
+    module, context = _parse(text.encode() if isinstance(text, str) else text, name)
+    said: list[str] = []
     with context:
+        if constants:
+            _fill(module.operation, constants)
+
+        def hear(diagnostic: Any) -> bool:
+            said.append(str(diagnostic.message))
+            return True
+
+        handler = context.attach_diagnostic_handler(hear)
         try:
             return bytes(stablehlo.serialize_portable_artifact(module, target or version()))
         except Exception as error:
-            raise UsageError(f"{name}: cannot be written as StableHLO {target}: {_first_lines(str(error))}") from None
+            why = _refused(said) or _first_lines(str(error))
+            raise UsageError(
+                f"{name}: cannot be written as StableHLO {target or version()}: {why}",
+                hint="write it for a later version; the target 'stablehlo' lists everything that a version has not",
+            ) from None
+        finally:
+            handler.detach()
+
+
+_ILLEGAL = re.compile(r"failed to legalize operation 'vhlo\.([\w-]+)_v\d+'")
+_OWNER = {"func": "func", "call": "func", "return": "func"}
+
+
+def _refused(said: list[str]) -> str:
+    """Which operation a version has not, of what the bindings say."""
+    for message in said:
+        match = _ILLEGAL.search(message)
+        if match is not None:
+            name = f"{_OWNER.get(match[1], 'stablehlo')}.{match[1]}"
+            return f"{name}, or one of its attributes or types, came with a later version"
+    return ""
+
+
+def _fill(operation: Any, constants: Mapping[str, np.ndarray]) -> None:
+    """Give constants that stand in the text as resources their data."""
+    ir = _modules()[0]
+    work = [operation]
+    while work:
+        for region in work.pop().regions:
+            for block in region.blocks:
+                for op in block.operations:
+                    inner = op.operation
+                    if inner.name == "stablehlo.constant":
+                        match = _KEY(str(inner.attributes["value"]))
+                        if match is not None and match[1] in constants:
+                            type_ = ir.ShapedType(inner.results[0].type)
+                            inner.attributes["value"] = ir.DenseElementsAttr.get(constants[match[1]], type=type_)
+                    elif len(inner.regions):
+                        work.append(inner)
+
+
+_KEY = re.compile(r'dense_resource<"?([\w.]+)"?>').match

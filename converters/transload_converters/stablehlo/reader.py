@@ -1,7 +1,8 @@
 """Reads StableHLO programs into the `stablehlo` dialect.
 
-Text in generic form is read by core's own parser. All else goes through the bindings (`bindings.py`), which print
-it in generic form.
+Bytecode and portable artifacts are read by our own reader (`bytecode`), text in generic form by core's parser; the bindings
+(`bindings`) do the rest: they turn pretty text into bytecode. What other dialects brought along is lowered (`foreign`), and
+jumps become regions (`control_flow`).
 """
 
 from __future__ import annotations
@@ -10,98 +11,119 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-import numpy as np
-
 from transload.errors import ReadError
-from transload.ir import Module, TensorType, dtype_of
-from transload.ir.constants import ArrayData, Dense, ElidedData, LazyData, TensorData
+from transload.ir import Module, TensorType
 from transload.ir.verify import check
 from transload.plugin import Source
-from transload.text import parse_attribute, parse_module
+from transload.text import parse_module
 from transload.text.files import fix_inputs
 
-from . import bindings
+from . import bindings, worker
+from .bytecode import MAGIC, UnknownConstruct, portable_version, read_bytecode
+from .bytecode.structure import Successors
+from .control_flow import structure_control_flow
+from .exports import choose_platform, find_export
+from .foreign import lower_foreign
+from .globals_text import to_generic_globals
+from .large_text import Blob, cut_blobs
+from .refine import refine
 
 __all__ = ["detect", "read"]
 
 _generic = re.compile(rb'"(?:builtin\.module|func\.func)"\s*\(')
 _pretty = re.compile(rb"(?m)^\s*(?:module\b|func\.func\b)")
+_operation = re.compile(rb"(?m)^[^\"\n]*(?:=\s*|^\s*)(?:stablehlo|chlo|vhlo|func|arith|cf|tensor|sdy|util|ml_program)\.\w+[\s(]")
+_jumps = re.compile(rb'"(?:cf\.\w+|chlo\.\w+|vhlo\.\w+)"\s*\(')
 
 
 def detect(head: bytes, path: Path) -> bool:
     """Whether a file is StableHLO in a form that core's reader of MLIR text does not read."""
-    if head.startswith(bindings.BYTECODE) or _find_artifact(head) is not None:
+    if head.startswith(MAGIC) or b"StableHLO_v" in head:
         return True
     if path.suffix == ".mlir":
         return not _generic.search(head)
     return b"stablehlo." in head
 
 
-def _find_artifact(data: bytes) -> int | None:
-    """Where, inside of a JAX export (a flatbuffer), the portable artifact begins: its length is before it."""
-    match = bindings.artifact.search(data)
-    return match.start() if match is not None and match.start() >= 4 else None
-
-
 def read(source: Source, inputs: Mapping[str, TensorType]) -> Module:
     """The program as a module of the `stablehlo` dialect; `inputs` fixes dynamic sizes of its arguments."""
-    data = bytes(source.data)
-    if not data:
-        raise ReadError(f"{source.name}: is empty")
-    if not data.startswith(bindings.BYTECODE):
-        at = _find_artifact(data)
-        if at is not None:
-            length = int.from_bytes(data[at - 4 : at], "little")
-            if length > len(data) - at:
-                raise ReadError(f"{source.name}: the program in it claims {length} bytes, and {len(data) - at} are there")
-            data = data[at : at + length]
-    module = _module_of(data, source.name)
+    data, name = source.data, source.name
+    if not len(data):
+        raise ReadError(f"{name}: is empty")
+    if bytes(data[:4]) == MAGIC:
+        module = _from_bytecode(data, name)
+    elif (export := find_export(data, name)) is not None:
+        module = _from_bytecode(export.program, name)
+        choose_platform(module, export)
+    else:
+        module = _from_text(data, name)
     findings = check(module)
     if findings:
-        raise ReadError(f"{source.name}: its ops break the rules of their dialects", findings)
+        raise ReadError(f"{name}: its ops break the rules of their dialects", findings)
     if not module.functions:
-        raise ReadError(f"{source.name}: holds no function")
+        raise ReadError(f"{name}: holds no function")
     if inputs:
         fix_inputs(module, inputs)
+        refine(module)
     return module
 
 
-def _module_of(data: bytes, name: str) -> Module:
-    ours = _is_generic(data) or (bindings.available() is not None and not _pretty.search(data))
-    if ours and not data.startswith(bindings.BYTECODE):
-        return parse_module(data, name=name)
-    text, constants = bindings.generic_text(data, name)
-    module = parse_module(text, name=name)
-    _fill(module, constants, name)
+# --- bytecode
+
+
+def _from_bytecode(data: memoryview, name: str) -> Module:
+    """By our own reader; what it does not know, by the bindings where they are."""
+    try:
+        return _finished(*read_bytecode(data), name)
+    except UnknownConstruct as unknown:
+        if bindings.available() is not None:
+            hint = unknown.hint or f"jaxlib may read it: {bindings.available()}"
+            raise ReadError(f"{name}: {unknown.message}", hint=hint) from None
+        version = portable_version(data)
+        if version is not None and version > _numbers(bindings.version()):
+            raise ReadError(f"{name}: {unknown.message}", hint=unknown.hint) from None
+    except ReadError as error:
+        if error.message.startswith(name):
+            raise
+        raise ReadError(f"{name}: {error.message}", error.findings, error.hint) from None
+    return _finished(*_trusted(worker.bytecode_of(data, name), name, {}), name)
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split(".") if part.isdigit())
+
+
+def _trusted(data: bytes, name: str, blobs: Mapping[str, Blob]) -> tuple[Module, Successors]:
+    """Bytecode that the bindings wrote."""
+    try:
+        return read_bytecode(memoryview(data), blobs)
+    except ReadError as error:
+        raise ReadError(f"{name}: {error.message}", error.findings, error.hint) from None
+
+
+def _finished(module: Module, successors: Successors, name: str) -> Module:
+    lower_foreign(module, name)
+    structure_control_flow(module, successors, name)
     return module
 
 
-def _is_generic(data: bytes) -> bool:
-    """Whether text is in generic form throughout: no op of StableHLO or func stands without quotes."""
-    return (
-        _generic.search(data) is not None
-        and re.search(rb"(?m)^[^\"\n]*(?:=\s*|^\s*)(?:stablehlo|chlo|vhlo|func)\.\w+[\s(]", data) is None
-    )
+# --- text
 
 
-def _fill(module: Module, constants: list[bindings.Constant], name: str) -> None:
-    """Give the constants that the text left out their data."""
-    ops = [op for op in module.walk() if op.name == "stablehlo.constant"]
-    if len(ops) != len(constants):
-        raise ReadError(f"{name}: has {len(constants)} constants, of which {len(ops)} were read")
-    for op, constant in zip(ops, constants, strict=True):
-        dense = op.attributes["value"]
-        if isinstance(dense.data, ElidedData) and not (isinstance(constant, str) and "__elided__" in constant):
-            # A new object: ops whose texts are alike share the one that was read.
-            op.attributes["value"] = Dense(_data(constant, dense.type), dense.type)
+def _from_text(data: memoryview, name: str) -> Module:
+    text, blobs = cut_blobs(data, name)
+    ours = _is_generic(text) or (bindings.available() is not None and not _pretty.search(text))
+    if ours and not blobs:
+        return _finished(parse_module(text, name=name), {}, name)
+    if ours and bindings.available() is not None:
+        return _finished(parse_module(data, name=name), {}, name)
+    if bindings.available() is not None:
+        raise ReadError(f"{name}: text in pretty form needs the bindings: {bindings.available()}",
+                        hint="or print it in generic form (--mlir-print-op-generic), which needs nothing")
+    program = worker.bytecode_of(to_generic_globals(text), name)
+    return _finished(*_trusted(program, name, blobs), name)
 
 
-def _data(constant: bindings.Constant, type_: TensorType) -> TensorData:
-    """A constant's data: over the bindings' memory where numpy reads it so, else parsed from its text."""
-    if isinstance(constant, str):
-        return parse_attribute(constant).data
-    dtype, array = dtype_of(type_.element), constant()
-    shape = tuple(size or 0 for size in type_.shape or ())
-    if array.dtype == dtype and array.shape == shape:
-        return ArrayData(array)
-    return LazyData(lambda: np.asarray(array).astype(dtype).reshape(shape), shape, dtype)
+def _is_generic(text: bytes) -> bool:
+    """Whether text is in generic form throughout, and core's parser reads it: no jumps, and no CHLO."""
+    return _generic.search(text) is not None and _operation.search(text) is None and _jumps.search(text) is None

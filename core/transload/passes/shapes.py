@@ -7,7 +7,7 @@ from typing import Any
 from ..errors import Finding, ShapeError, merge_findings
 from ..ir import Block, Module, Op, TensorType, Type, location_names, update_function_type
 
-__all__ = ["infer_shapes"]
+__all__ = ["infer_op", "infer_shapes"]
 
 
 def infer_shapes(module: Module) -> bool:
@@ -37,27 +37,36 @@ def infer_shapes(module: Module) -> bool:
 def _infer_block(block: Block, changed: set[Any], findings: list[Finding]) -> bool:
     modified = False
     for op in block:
-        modified |= _infer_regions(op, changed, findings)
-        declaration = op.declaration
-        if declaration is None or declaration.infer is None or not op.results:
-            continue
-        try:
-            inferred = declaration.infer(op)
-        except ShapeError as error:
-            findings.extend(error.findings or [Finding(op.name, error.message, tuple(location_names(op.location)[:1]))])
-            continue
-        types = [inferred] if isinstance(inferred, Type) else list(inferred)
-        if len(types) != len(op.results):
-            why = f"has {len(op.results)} results, and its inference gives {len(types)}"
-            findings.append(Finding(op.name, why, tuple(location_names(op.location)[:1])))
-            continue
-        known = any(operand in changed for operand in op.operands)
-        for result, type_ in zip(op.results, types, strict=True):
-            new = _merged(result.type, type_, known)
-            if new != result.type:
-                result.type = new
-                changed.add(result)
-                modified = True
+        modified |= infer_op(op, changed, findings)
+    return modified
+
+
+def infer_op(op: Op, changed: set[Any], findings: list[Finding]) -> bool:
+    """Infer the result types of one op, and of what is in its regions, from its operands; returns whether any changed.
+
+    `changed` are the values whose types did so far, `findings` collects what does not fit together.
+    """
+    modified = _infer_regions(op, changed, findings)
+    declaration = op.declaration
+    if declaration is None or declaration.infer is None or not op.results:
+        return modified
+    try:
+        inferred = declaration.infer(op)
+    except ShapeError as error:
+        findings.extend(error.findings or [Finding(op.name, error.message, tuple(location_names(op.location)[:1]))])
+        return modified
+    types = [inferred] if isinstance(inferred, Type) else list(inferred)
+    if len(types) != len(op.results):
+        why = f"has {len(op.results)} results, and its inference gives {len(types)}"
+        findings.append(Finding(op.name, why, tuple(location_names(op.location)[:1])))
+        return modified
+    known = any(operand in changed for operand in op.operands)
+    for result, type_ in zip(op.results, types, strict=True):
+        new = _merged(result.type, type_, known)
+        if new != result.type:
+            result.type = new
+            changed.add(result)
+            modified = True
     return modified
 
 
@@ -68,12 +77,19 @@ def _infer_regions(op: Op, changed: set[Any], findings: list[Finding]) -> bool:
         for block in region.blocks:
             if block.arguments and len(block.arguments) == len(op.operands):
                 for argument, operand in zip(block.arguments, op.operands, strict=True):
-                    if argument.type != operand.type:
+                    if argument.type != operand.type and _same_kind(argument.type, operand.type):
                         argument.type = operand.type
                         changed.add(argument)
                         modified = True
             modified |= _infer_block(block, changed, findings)
     return modified
+
+
+def _same_kind(old: Type, new: Type) -> bool:
+    """Whether an argument may stand for an operand: a loop's does, a reducer's (a scalar for a tensor) does not."""
+    if isinstance(old, TensorType) and isinstance(new, TensorType) and old.shape is not None and new.shape is not None:
+        return len(old.shape) == len(new.shape)
+    return True
 
 
 def _merged(old: Type, new: Type, operands_changed: bool) -> Type:

@@ -25,7 +25,7 @@ from .location_parser import LocationParser
 from .resources import Blob, Constants
 from .strings import BARE_NAME, BLANK, STRING, SUFFIX_NAME
 
-__all__ = ["parse_attribute", "parse_file", "parse_module", "parse_type"]
+__all__ = ["parse_attribute", "parse_file", "parse_module", "parse_type", "unwrapped", "unwraps_of"]
 
 _head = re.compile(
     rf'{BLANK}(?:((?:%[\w$.-]+(?::\d+)?\s*,\s*)*%[\w$.-]+(?::\d+)?)\s*=\s*)?"([^"\\\n]*(?:\\.[^"\\\n]*)*)"\s*\(([^()"\n]*)\)\s*').match
@@ -354,12 +354,12 @@ class _Parser(LocationParser):
         self.take("}", "after the attributes")
         unwraps = self.unwraps.get(name)
         if unwraps is None:
-            unwraps = self.unwraps[name] = _unwraps_of(name)
+            unwraps = self.unwraps[name] = unwraps_of(name)
         if unwraps:
             for attribute in attributes:
                 unwrap = unwraps.get(attribute)
                 if unwrap is not None:
-                    attributes[attribute] = _unwrapped(unwrap, attributes[attribute])
+                    attributes[attribute] = unwrapped(unwrap, attributes[attribute])
         if self.immutable and self.pos == end + 1:
             self.dictionaries[key] = (attributes.copy(), end + 1 - start)
         self.immutable = outer
@@ -530,7 +530,7 @@ class _Parser(LocationParser):
         self._define(name, value, start)
 
 
-def _unwraps_of(op_name: str) -> Unwraps:
+def unwraps_of(op_name: str) -> Unwraps:
     """By attribute: how its declaration makes a plain Python value of it."""
     declaration = registry.lookup(op_name)
     if declaration is None:
@@ -538,7 +538,7 @@ def _unwraps_of(op_name: str) -> Unwraps:
     return {key: a.kind.unwrap for key, a in declaration.attributes.items() if a.kind.unwrap is not None}
 
 
-def _unwrapped(unwrap: Callable[[Attribute], Attribute], value: Attribute) -> Attribute:
+def unwrapped(unwrap: Callable[[Attribute], Attribute], value: Attribute) -> Attribute:
     """The plain value; what is not of the declared kind stays as it is, for the verifier to report."""
     try:
         return unwrap(value)
