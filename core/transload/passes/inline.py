@@ -1,0 +1,112 @@
+"""Replacing calls by what they call."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..errors import Finding, PassError
+from ..ir import Module, Op, Symbol, Value, location_names
+
+__all__ = ["inline_calls", "named_functions"]
+
+LIMIT = 1_000_000
+"""How many ops all calls together may become: functions that call each other twice each double with every level."""
+
+
+def inline_calls(module: Module) -> bool:
+    """Replace every `func.call` by a copy of the function's ops, then remove private functions that nothing names any more.
+
+    Functions are finished innermost first, so that each is copied as it ends up. Raises `PassError` for calls of
+    functions that are not there, that call themselves, or that would become too many ops.
+    """
+    functions = module.functions
+    calls = {name: [op for op in function.walk() if op.name == "func.call"] for name, function in functions.items()}
+    findings: list[Finding] = []
+    done: dict[str, int] = {}
+    for name in functions:
+        _finish(name, functions, calls, done, findings)
+    if findings:
+        raise PassError("calls cannot be replaced by what they call", findings)
+    removed = _remove_unnamed(module)
+    return removed or any(calls.values())
+
+
+def _finish(
+    start: str, functions: dict[str, Op], calls: dict[str, list[Op]], done: dict[str, int], findings: list[Finding]) -> None:
+    """Replace the calls in a function, and in those it calls first; without recursion, for chains may be long."""
+    path: list[str] = [start]
+    while path:
+        name = path[-1]
+        if name in done:
+            path.pop()
+            continue
+        pending = None
+        for call in calls[name]:
+            callee = call.attribute("callee")
+            if callee not in functions or not functions[callee].regions[0].blocks:
+                why, hint = "calls a function that the module does not have", "give a module that is complete"
+            elif callee in path:
+                why, hint = "calls a function that calls itself", "write the recursion as a loop"
+            else:
+                if callee not in done:
+                    pending = callee
+                    break
+                continue
+            findings.append(Finding(f"func.call @{callee}", why, tuple(location_names(call.location)[:1]), hint))
+        if findings:
+            return
+        if pending is not None:
+            path.append(str(pending))
+            continue
+        size = sum(1 for _ in functions[name].walk()) + sum(done[call.attribute("callee")] for call in calls[name])  # type: ignore[index]
+        if size > LIMIT:
+            findings.append(Finding(f"@{name}", f"would become more than {LIMIT:,} ops", (), "let functions call fewer others"))
+            return
+        for call in calls[name]:
+            _inline(call, functions[str(call.attribute("callee"))])
+        done[name] = size
+        path.pop()
+
+
+def _inline(call: Op, callee: Op) -> None:
+    """A copy of the function's ops before the call, whose results are what the function returns."""
+    block = callee.regions[0].block
+    mapping: dict[Value, Value] = dict(zip(block.arguments, call.operands, strict=True))
+    for op in block:
+        if op is block.last:
+            break
+        call.parent.insert(op.clone(mapping), call)  # type: ignore[union-attr]
+    call.replace_with([mapping.get(value, value) for value in block.terminator.operands])
+
+
+def _remove_unnamed(module: Module) -> bool:
+    """Remove private functions whose name no attribute holds."""
+    removed = False
+    while True:
+        named = named_functions(module)
+        gone = [
+            function for name, function in module.functions.items()
+            if function.attribute("sym_visibility") == "private" and name not in named]
+        if not gone:
+            return removed
+        for function in gone:
+            function.erase()
+        removed = True
+
+
+def named_functions(module: Module) -> set[str]:
+    """The names that attributes of ops refer to: of functions that are called, or stand for what an op computes."""
+    named: set[str] = set()
+    for op in module.walk():
+        _symbols_in(list(op.attributes.values()), named)
+    return named
+
+
+def _symbols_in(values: list[Any], found: set[str]) -> None:
+    for value in values:
+        if isinstance(value, Symbol):
+            found.add(str(value).partition("::")[0])
+        elif isinstance(value, dict):
+            _symbols_in(list(value.values()), found)
+        elif isinstance(value, list | tuple):
+            _symbols_in(list(value), found)

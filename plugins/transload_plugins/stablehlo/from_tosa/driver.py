@@ -1,0 +1,59 @@
+"""The conversion as a whole: what is done to a module of TOSA before and after its ops are rewritten."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from transload.conversion import hint_for
+from transload.engine import fold
+from transload.ir import I48, I64, Block, Module, Op, TensorType, update_function_type
+from transload.plugin import resolve
+from transload.plugin_host import host
+from transload.rewrite import convert_ops
+
+from ...tosa.lowering.signedness import strip_quantized_types
+from .variables import make_explicit
+
+__all__ = ["convert"]
+
+AFTER: tuple[str, ...] = ("dce", "cse")
+"""Passes run after the conversion."""
+
+
+def convert(module: Module) -> None:
+    """Convert a module of TOSA to StableHLO, in place.
+
+    Arguments and results keep their types, but for i48, which StableHLO does not have, and which becomes i64.
+    Variables become arguments and results of `main`. Raises `ConversionError` with every op that cannot be converted.
+    """
+    fold.install()
+    strip_quantized_types(module)
+    make_explicit(module)
+    _widen_48_bits(module)
+    conversion = host().get("conversions", "tosa-to-stablehlo")
+    convert_ops(module, host().table("tosa-to-stablehlo"), "tosa", hint=hint_for(conversion))
+    for op in reversed(list(module.walk())):
+        if op.name == "tosa.const_shape" and not op.result.uses:
+            op.erase()
+    for function in module.functions.values():
+        if function.regions[0].blocks:
+            update_function_type(function)
+    for name in AFTER:
+        resolve(host().get("passes", name).run)(module)
+
+
+def _blocks(op: Op) -> Iterator[Block]:
+    for region in op.regions:
+        for block in region.blocks:
+            yield block
+            for inner in block:
+                yield from _blocks(inner)
+
+
+def _widen_48_bits(module: Module) -> None:
+    """Give all values of 48 bits 64: TOSA's programs never leave 48, so that results are the same."""
+    for block in _blocks(module):
+        for value in (*block.arguments, *(result for op in block for result in op.results)):
+            type_ = value.type
+            if isinstance(type_, TensorType) and type_.element == I48:
+                value.type = type_.with_element(I64)

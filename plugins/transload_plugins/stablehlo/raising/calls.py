@@ -1,0 +1,144 @@
+"""Calls to what lies outside of StableHLO: functions that exporters call by name, and those of libraries with a meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from transload.errors import Unsupported
+from transload.ir import Op, Value
+from transload.rewrite import Rewriter, RewriteTable
+
+from ..dialect.control import function_called
+from ..types import shape_of
+from .control import refuse_tokens
+from .numeric import factored
+from .reduction import counts
+from .table import cast, like, materialized, static
+
+__all__ = ["TABLE"]
+
+TABLE = RewriteTable()
+
+IDENTITIES = frozenset((
+    "Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape", "annotate_device_placement", "LayoutConstraint", "MoveToHost",
+    "MoveToDevice", "xla.sdy.FuncResultSharding", "xla.sdy.GlobalToLocalShape", "xla.sdy.LocalToGlobalShape",
+    "PinToDevice", "InspectSharding"))
+"""Calls that say where or how a value is kept, and give it back."""
+
+_MATHEMATICAL = ("Erf", "Asin", "Acos", "Atan", "Sinh", "Cosh", "Asinh", "Acosh", "Atanh", "Tan")
+FUNCTIONS = {f"{space}.{name.lower()}": f"top.{name}" for space in ("mhlo", "chlo") for name in _MATHEMATICAL}
+FUNCTIONS |= {"chlo.square": "top.Square", "erf": "top.Erf"}
+"""Functions of one operand that exporters call by these names."""
+
+
+@TABLE(*(name for name in FUNCTIONS if name.startswith("chlo.")))
+def function(op: Op, rw: Rewriter) -> Value:
+    """A function of CHLO that the hub has."""
+    return rw.emit(FUNCTIONS[op.name], op.operands[0])
+
+
+@TABLE("chlo.top_k")
+def top_k(op: Op, rw: Rewriter) -> tuple[Value, Value]:
+    """The greatest elements of the last dimension."""
+    return _top_k(rw, op, op.attributes.get("k"))
+
+
+def _top_k(rw: Rewriter, op: Op, k: Any) -> tuple[Value, Value]:
+    if len(op.results) != 2 or not isinstance(k, int) or str(op.results[1].element) != "i32":
+        raise Unsupported("is not of the form (values, places of i32)")
+    values, places = rw.emit("top.TopK", op.operands[0], axis=-1, k=k)
+    return values, places
+
+
+@TABLE("stablehlo.custom_call")
+def custom_call(op: Op, rw: Rewriter) -> Sequence[Value]:
+    """The functions that are known by name; any other as `top.Custom`, which a plugin can take up."""
+    name = op.call_target_name
+    if name in IDENTITIES and len(op.operands) == len(op.results) and all(
+            a.type == b.type for a, b in zip(op.operands, op.results, strict=True)):
+        return op.operands
+    if name in FUNCTIONS and len(op.operands) == 1:
+        return [rw.emit(FUNCTIONS[name], op.operands[0])]
+    if name in ("mhlo.topk", "TopK") and len(op.results) == 2:
+        return _top_k(rw, op, op.results[0].shape[-1])
+    if name == "ApproxTopK":
+        found = _approximate_top_k(op, rw)
+        if found is not None:
+            return found
+    if name in _LIBRARY:
+        return _LIBRARY[name](op, rw)
+    if op.has_side_effect or not op.results:
+        raise Unsupported(
+            f"calls {name!r}, which has effects outside of the program",
+            "leave it out, or let a plugin say what it does: Conversion(extends='stablehlo-to-top', table=...)")
+    refuse_tokens(op)
+    options: dict[str, Any] = {"api_version": op.api_version}
+    if op.backend_config is not None:
+        options["backend_config"] = op.backend_config
+    made = rw.create(
+        "top.Custom", [materialized(rw, value) for value in op.operands], [result.type for result in op.results],
+        {"name": name, "options": options})
+    return list(made.results)
+
+
+def _approximate_top_k(op: Op, rw: Rewriter) -> Sequence[Value] | None:
+    """JAX's approx_max_k and approx_min_k: the exact ones, of which the approximation is allowed to miss some."""
+    if len(op.operands) != 4 or len(op.results) != 2 or len(op.called_computations) != 1:
+        return None
+    values, numbers = op.operands[:2]
+    axes = [axis for axis in range(values.rank) if op.results[0].shape[axis] != values.shape[axis]]
+    comparator = function_called(op, op.called_computations[0])
+    directions = [] if comparator is None else [
+        inner.comparison_direction for inner in comparator.walk() if inner.name == "stablehlo.compare"]
+    if len(axes) != 1 or not counts(rw, numbers, axes[0]) or directions not in (["GT"], ["LT"]):
+        return None
+    k = op.results[0].shape[axes[0]]
+    best, places = rw.emit("top.TopK", values, axis=axes[0], k=k, largest=directions == ["GT"])
+    return [best, cast(rw, places, op.results[1].element)]
+
+
+# --- linear algebra, as JAX calls it on a CPU
+
+def _letter(op: Op, name: str) -> str:
+    """A choice of a LAPACK function: `L` or `R`, `U`, `N`, `T`, `C`."""
+    config = op.attributes.get("mhlo.backend_config", op.backend_config)
+    value = config.get(name) if isinstance(config, dict) else None
+    if value is None:
+        raise Unsupported(f"calls {op.call_target_name!r} without saying {name}")
+    return chr(int(value)) if not isinstance(value, str) else value
+
+
+def _cholesky(op: Op, rw: Rewriter) -> Sequence[Value]:
+    """`potrf`: the factor, and that it went well."""
+    matrix = op.operands[0]
+    made = rw.create("stablehlo.cholesky", (matrix,), (matrix.type,), {"lower": _letter(op, "uplo") == "L"})
+    well = rw.constant(np.zeros(static(op.results[1]), np.int32))
+    return [made.results[0], well]
+
+
+def _triangular_solve(op: Op, rw: Rewriter) -> Sequence[Value]:
+    """`trsm`."""
+    a, b = op.operands[:2]
+    if shape_of(a)[:-2] != shape_of(b)[:-2]:
+        raise Unsupported("solves for matrices in other batches than the right sides are in")
+    how = {"N": "NO_TRANSPOSE", "T": "TRANSPOSE", "C": "ADJOINT"}[_letter(op, "trans_x")]
+    attributes: dict[str, Any] = {
+        "left_side": _letter(op, "side") == "L", "lower": _letter(op, "uplo") == "L", "unit_diagonal": _letter(op, "diag") == "U",
+        "transpose_a": how}
+    return list(rw.create("stablehlo.triangular_solve", (a, b), (b.type,), attributes).results)
+
+
+def _lu(op: Op, rw: Rewriter) -> Sequence[Value]:
+    """`getrf`: the factors, the rows exchanged, counted from 1, and that it went well."""
+    factors, pivots = factored(rw, op.operands[0])
+    well = rw.constant(np.zeros(static(op.results[2]), np.int32))
+    return [factors, rw.emit("top.Add", pivots, like(rw, pivots, 1)), well]
+
+
+_LIBRARY = {
+    f"lapack_{letter}{name}_ffi": function
+    for letter in "sd" for name, function in (("potrf", _cholesky), ("trsm", _triangular_solve), ("getrf", _lu))}
+"""Functions of LAPACK that have an op."""

@@ -1,0 +1,396 @@
+"""Complex numbers as pairs: a tensor of them is a real one with a first dimension of 2, real and imaginary parts.
+
+StableHLO ops keep their types while the ones before them are rewritten, so an operand that was complex is seen by its
+rank, which is one more than that of what it stands for. What only moves elements is done to both parts, by two copies
+of the op.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from transload.errors import Unsupported
+from transload.ir import ComplexType, Op, TensorType, Value, dtype_of
+from transload.rewrite import Rewriter, RewriteTable
+
+from ..types import element_of, shape_of
+from .bodies import single_op
+from .elementwise import expm1
+from .movement import iota_of
+from .table import cut_axis, full, is_complex, like, permute, reshape, static_result
+
+__all__ = ["TABLE"]
+
+TABLE = RewriteTable()
+
+LONGEST = 2048
+"""The longest Fourier transform that is made as a product with a matrix."""
+
+Pair = tuple[Value, Value]
+
+
+def _parts(rw: Rewriter, pair: Value) -> Pair:
+    """Real and imaginary parts."""
+    if is_complex(pair):
+        raise Unsupported("takes complex numbers from outside", "pass real and imaginary parts as tensors of their own")
+    shape = shape_of(pair)[1:]
+    first, second = (reshape(rw, cut_axis(rw, pair, 0, i, i + 1), shape) for i in (0, 1))
+    return first, second
+
+
+def _joined(rw: Rewriter, real: Value, imag: Value) -> Value:
+    sides = [reshape(rw, part, (1, *shape_of(part))) for part in (real, imag)]
+    return rw.emit("top.Concat", *sides, axis=0)
+
+
+def _real_type(type_: Any) -> Any:
+    if isinstance(type_, TensorType) and isinstance(type_.element, ComplexType):
+        return TensorType(type_.shape, type_.element.element)
+    return type_
+
+
+def _mul(rw: Rewriter, a: Pair, b: Pair) -> Pair:
+    def product(x: Value, y: Value) -> Value:
+        return rw.emit("top.Mul", x, y)
+
+    return (
+        rw.emit("top.Sub", product(a[0], b[0]), product(a[1], b[1])),
+        rw.emit("top.Add", product(a[0], b[1]), product(a[1], b[0])))
+
+
+def _div(rw: Rewriter, a: Pair, b: Pair) -> Pair:
+    size = rw.emit("top.Add", rw.emit("top.Square", b[0]), rw.emit("top.Square", b[1]))
+    over = _mul(rw, a, (b[0], rw.emit("top.Neg", b[1])))
+    return rw.emit("top.Div", over[0], size), rw.emit("top.Div", over[1], size)
+
+
+def _exp(rw: Rewriter, a: Pair) -> Pair:
+    size = rw.emit("top.Exp", a[0])
+    return rw.emit("top.Mul", size, rw.emit("top.Cos", a[1])), rw.emit("top.Mul", size, rw.emit("top.Sin", a[1]))
+
+
+def _abs(rw: Rewriter, a: Pair) -> Value:
+    return rw.emit("top.Sqrt", rw.emit("top.Add", rw.emit("top.Square", a[0]), rw.emit("top.Square", a[1])))
+
+
+def _log(rw: Rewriter, a: Pair) -> Pair:
+    return rw.emit("top.Log", _abs(rw, a)), rw.emit("top.Atan2", a[1], a[0])
+
+
+def _sqrt(rw: Rewriter, a: Pair) -> Pair:
+    """`sqrt((|z| + re) / 2)` and the imaginary part over twice that, or the other way round where re is negative."""
+    size = _abs(rw, a)
+    half = like(rw, size, 0.5)
+    large = rw.emit("top.Sqrt", rw.emit("top.Mul", rw.emit("top.Add", size, rw.emit("top.Abs", a[0])), half))
+    zero = rw.emit("top.Compare", large, like(rw, large, 0), mode="Equal")
+    quotient = rw.emit("top.Div", rw.emit("top.Mul", a[1], half), rw.emit("top.Where", zero, like(rw, large, 1), large))
+    left = rw.emit("top.Compare", a[0], like(rw, large, 0), mode="Less")
+    down = rw.emit("top.Compare", a[1], like(rw, large, 0), mode="Less")
+    signed = rw.emit("top.Where", down, rw.emit("top.Neg", large), large)
+    return (
+        rw.emit("top.Where", left, rw.emit("top.Abs", quotient), large), rw.emit("top.Where", left, signed, quotient))
+
+
+def _sin(rw: Rewriter, a: Pair) -> Pair:
+    return (
+        rw.emit("top.Mul", rw.emit("top.Sin", a[0]), rw.emit("top.Cosh", a[1])),
+        rw.emit("top.Mul", rw.emit("top.Cos", a[0]), rw.emit("top.Sinh", a[1])))
+
+
+def _cos(rw: Rewriter, a: Pair) -> Pair:
+    return (
+        rw.emit("top.Mul", rw.emit("top.Cos", a[0]), rw.emit("top.Cosh", a[1])),
+        rw.emit("top.Neg", rw.emit("top.Mul", rw.emit("top.Sin", a[0]), rw.emit("top.Sinh", a[1]))))
+
+
+def _tanh(rw: Rewriter, a: Pair) -> Pair:
+    """`(sinh 2a + i sin 2b) / (cosh 2a + cos 2b)`."""
+    real, imag = (rw.emit("top.Mul", part, like(rw, part, 2)) for part in a)
+    below = rw.emit("top.Add", rw.emit("top.Cosh", real), rw.emit("top.Cos", imag))
+    return rw.emit("top.Div", rw.emit("top.Sinh", real), below), rw.emit("top.Div", rw.emit("top.Sin", imag), below)
+
+
+def _tan(rw: Rewriter, a: Pair) -> Pair:
+    """`-i tanh(i z)`."""
+    turned = _tanh(rw, (rw.emit("top.Neg", a[1]), a[0]))
+    return turned[1], rw.emit("top.Neg", turned[0])
+
+
+def _one(rw: Rewriter, a: Pair) -> Pair:
+    return like(rw, a[0], 1), like(rw, a[0], 0)
+
+
+def _logistic(rw: Rewriter, a: Pair) -> Pair:
+    down = _exp(rw, (rw.emit("top.Neg", a[0]), rw.emit("top.Neg", a[1])))
+    return _div(rw, _one(rw, a), (rw.emit("top.Add", down[0], like(rw, a[0], 1)), down[1]))
+
+
+def _expm1(rw: Rewriter, a: Pair) -> Pair:
+    """`(expm1(a) cos b - 2 sin(b/2)^2) + i e^a sin b`."""
+    half = rw.emit("top.Square", rw.emit("top.Sin", rw.emit("top.Mul", a[1], like(rw, a[1], 0.5))))
+    first = rw.emit("top.Mul", expm1(rw, a[0]), rw.emit("top.Cos", a[1]))
+    real = rw.emit("top.Sub", first, rw.emit("top.Mul", half, like(rw, half, 2)))
+    return real, rw.emit("top.Mul", rw.emit("top.Exp", a[0]), rw.emit("top.Sin", a[1]))
+
+
+def _log1p(rw: Rewriter, a: Pair) -> Pair:
+    """`log1p(a (2 + a) + b^2) / 2`, exact near zero, and the angle."""
+    more = rw.emit("top.Mul", a[0], rw.emit("top.Add", a[0], like(rw, a[0], 2)))
+    size = rw.emit("top.Log1p", rw.emit("top.Add", more, rw.emit("top.Square", a[1])))
+    angle = rw.emit("top.Atan2", a[1], rw.emit("top.Add", a[0], like(rw, a[0], 1)))
+    return rw.emit("top.Mul", size, like(rw, size, 0.5)), angle
+
+
+def _power(rw: Rewriter, a: Pair, b: Pair) -> Pair:
+    """`exp(b log a)`; of zero, 0, and 1 for the exponent 0."""
+    made = _exp(rw, _mul(rw, b, _log(rw, a)))
+    zero = _both_zero(rw, a)
+    at_zero = rw.emit("top.Cast", _both_zero(rw, b), element=a[0].element)
+    return rw.emit("top.Where", zero, at_zero, made[0]), rw.emit("top.Where", zero, like(rw, made[1], 0), made[1])
+
+
+def _both_zero(rw: Rewriter, a: Pair) -> Value:
+    questions = (rw.emit("top.Compare", part, like(rw, part, 0), mode="Equal") for part in a)
+    return rw.emit("top.LogicalAnd", *questions)
+
+
+def _sign(rw: Rewriter, a: Pair) -> Pair:
+    """`z / |z|`, and zero of zero."""
+    size = rw.emit("top.Where", _both_zero(rw, a), like(rw, a[0], 1), _abs(rw, a))
+    return rw.emit("top.Div", a[0], size), rw.emit("top.Div", a[1], size)
+
+
+def _less(rw: Rewriter, a: Pair, b: Pair) -> Value:
+    """By real parts, then by imaginary ones."""
+    first = rw.emit("top.Compare", a[0], b[0], mode="Less")
+    tied = rw.emit("top.Compare", a[0], b[0], mode="Equal")
+    second = rw.emit("top.LogicalAnd", tied, rw.emit("top.Compare", a[1], b[1], mode="Less"))
+    return rw.emit("top.LogicalOr", first, second)
+
+
+def _maximum(rw: Rewriter, a: Pair, b: Pair) -> Pair:
+    less = _less(rw, a, b)
+    return rw.emit("top.Where", less, b[0], a[0]), rw.emit("top.Where", less, b[1], a[1])
+
+
+def _minimum(rw: Rewriter, a: Pair, b: Pair) -> Pair:
+    less = _less(rw, a, b)
+    return rw.emit("top.Where", less, a[0], b[0]), rw.emit("top.Where", less, a[1], b[1])
+
+
+_COMPOSED: dict[str, Callable[..., Pair]] = {
+    "multiply": _mul, "divide": _div, "exponential": _exp, "log": _log, "sqrt": _sqrt,
+    "sine": _sin, "cosine": _cos, "tan": _tan, "tanh": _tanh, "logistic": _logistic, "exponential_minus_one": _expm1,
+    "log_plus_one": _log1p, "power": _power, "sign": _sign, "maximum": _maximum, "minimum": _minimum,
+    "rsqrt": lambda rw, a: _div(rw, _one(rw, a), _sqrt(rw, a)),
+    "add": lambda rw, a, b: (rw.emit("top.Add", a[0], b[0]), rw.emit("top.Add", a[1], b[1])),
+    "subtract": lambda rw, a, b: (rw.emit("top.Sub", a[0], b[0]), rw.emit("top.Sub", a[1], b[1])),
+    "negate": lambda rw, a: (rw.emit("top.Neg", a[0]), rw.emit("top.Neg", a[1])),
+}
+
+
+@TABLE(*(f"stablehlo.{name}" for name in _COMPOSED))
+def composed(op: Op, rw: Rewriter) -> Value | None:
+    """Arithmetic of pairs."""
+    if not is_complex(op.results[0]):
+        return None
+    function = _COMPOSED[op.name.partition(".")[2]]
+    return _joined(rw, *function(rw, *(_parts(rw, value) for value in op.operands)))
+
+
+def _is_pair(op: Op, value: Value) -> bool:
+    """Whether an operand of an element-wise op with a real result stands for complex numbers."""
+    return is_complex(value) or value.rank == op.results[0].rank + 1
+
+
+@TABLE("stablehlo.real", "stablehlo.imag", "stablehlo.abs")
+def part(op: Op, rw: Rewriter) -> Value | None:
+    """A part, or the modulus."""
+    if not _is_pair(op, op.operands[0]):
+        return None
+    real, imag = _parts(rw, op.operands[0])
+    return _abs(rw, (real, imag)) if op.name == "stablehlo.abs" else real if op.name == "stablehlo.real" else imag
+
+
+@TABLE("stablehlo.complex")
+def complex_(op: Op, rw: Rewriter) -> Value:
+    """A pair of two tensors."""
+    return _joined(rw, *op.operands)
+
+
+@TABLE("stablehlo.convert")
+def convert(op: Op, rw: Rewriter) -> Value | None:
+    """To complex numbers with a zero imaginary part; from them, the real part."""
+    x, element = op.operands[0], op.results[0].element
+    if isinstance(element, ComplexType):
+        if x.rank == op.results[0].rank:
+            real = rw.emit("top.Cast", x, element=element.element)
+            return _joined(rw, real, rw.emit("top.Mul", real, like(rw, real, 0)))
+        return rw.emit("top.Cast", x, element=element.element)
+    return rw.emit("top.Cast", _parts(rw, x)[0], element=element) if _is_pair(op, x) else None
+
+
+@TABLE("stablehlo.compare")
+def compare(op: Op, rw: Rewriter) -> Value | None:
+    """Equality of both parts; order by real parts, then by imaginary ones."""
+    if not _is_pair(op, op.operands[0]):
+        return None
+    a, b = (_parts(rw, value) for value in op.operands)
+    direction = op.comparison_direction
+    if direction in ("LT", "GE"):
+        less = _less(rw, a, b)
+        return less if direction == "LT" else rw.emit("top.LogicalNot", less)
+    if direction in ("GT", "LE"):
+        greater = _less(rw, b, a)
+        return greater if direction == "GT" else rw.emit("top.LogicalNot", greater)
+    mode, join = ("Equal", "And") if direction == "EQ" else ("NotEqual", "Or")
+    return rw.emit(f"top.Logical{join}", *(rw.emit("top.Compare", x, y, mode=mode) for x, y in zip(a, b, strict=True)))
+
+
+@TABLE("stablehlo.constant")
+def constant(op: Op, rw: Rewriter) -> Value | None:
+    """Both parts of a constant."""
+    if not is_complex(op.results[0]):
+        return None
+    array = op.attributes["value"].numpy()
+    return rw.constant(np.stack([array.real, array.imag]))
+
+
+@TABLE("stablehlo.iota")
+def iota(op: Op, rw: Rewriter) -> Value | None:
+    """Numbers from 0 on, without imaginary parts."""
+    if not is_complex(op.results[0]):
+        return None
+    element = element_of(op.results[0]).element
+    shape = static_result(op)
+    return _joined(rw, iota_of(rw, shape, op.iota_dimension, element), full(rw, 0, shape, element))
+
+
+_MOVEMENT = (
+    "reshape", "transpose", "slice", "pad", "concatenate", "broadcast_in_dim", "broadcast", "reverse", "select", "gather",
+    "dynamic_slice", "dynamic_update_slice")
+_DATA = {"concatenate": None, "dynamic_update_slice": 2, "pad": 2, "select": (1, 2)}
+"""Which operands are complex, of ops with other operands, too: the first so many, those of these numbers, or (None) all."""
+
+
+def _copy(rw: Rewriter, op: Op, operands: Sequence[Value]) -> Value:
+    """The op on real numbers."""
+    made = rw.create(op.name, operands, [_real_type(result.type) for result in op.results], op.attributes.copy())
+    for region in op.regions:
+        clone = made.add_region()
+        region.clone_into(clone, {})
+        for block in clone.blocks:
+            for value in (*block.arguments, *(result for inner in block for result in inner.results)):
+                value.type = _real_type(value.type)
+    return made.results[0]
+
+
+@TABLE(*(f"stablehlo.{name}" for name in _MOVEMENT))
+def movement(op: Op, rw: Rewriter) -> Value | None:
+    """The op on each part."""
+    if not is_complex(op.results[0]):
+        return None
+    which = _DATA.get(op.name.partition(".")[2], 1)
+    numbers = range(len(op.operands)) if which is None else range(which) if isinstance(which, int) else which
+    sides: list[list[Value]] = [list(op.operands), list(op.operands)]
+    for number in numbers:
+        for side, value in zip(sides, _parts(rw, op.operands[number]), strict=True):
+            side[number] = value
+    return _joined(rw, *(_copy(rw, op, side) for side in sides))
+
+
+@TABLE("stablehlo.reduce")
+def reduce(op: Op, rw: Rewriter) -> Value | None:
+    """A sum of each part."""
+    if not is_complex(op.results[0]):
+        return None
+    if len(op.results) != 1 or single_op(op.body) != "add":
+        raise Unsupported("reduces complex numbers by another function than a sum")
+    sides = zip(*(_parts(rw, value) for value in op.operands), strict=True)
+    return _joined(rw, *(_copy(rw, op, side) for side in sides))
+
+
+@TABLE("stablehlo.dot_general", "stablehlo.convolution")
+def products(op: Op, rw: Rewriter) -> Value | None:
+    """Four products of parts."""
+    if not is_complex(op.results[0]):
+        return None
+    a, b = (_parts(rw, value) for value in op.operands)
+    made = {(i, j): _copy(rw, op, (a[i], b[j])) for i in (0, 1) for j in (0, 1)}
+    return _joined(rw, rw.emit("top.Sub", made[0, 0], made[1, 1]), rw.emit("top.Add", made[0, 1], made[1, 0]))
+
+
+# --- Fourier transforms
+
+@TABLE("stablehlo.fft")
+def fft(op: Op, rw: Rewriter) -> Value:
+    """Along each dimension, a product with the matrix of the roots of unity."""
+    kind, lengths = op.fft_type, op.fft_length
+    x = op.operands[0]
+    if max(lengths, default=1) > LONGEST:
+        raise Unsupported(f"a transform of length {max(lengths)}; up to {LONGEST} are made", "transform it in parts")
+    result = op.results[0]
+    rank = result.rank
+    axes = list(range(rank - len(lengths), rank))
+    if kind == "RFFT":
+        pair = _transformed_real(rw, x, lengths[-1])
+        for axis, length in zip(axes[:-1], lengths[:-1], strict=True):
+            pair = _transformed(rw, pair, axis, length, False)
+        return _joined(rw, *pair)
+    pair = _parts(rw, x)
+    for axis, length in zip(axes, lengths, strict=True):
+        if kind == "IRFFT" and axis == axes[-1]:
+            return _transformed_back(rw, pair, length)
+        pair = _transformed(rw, pair, axis, length, kind != "FFT")
+    return _joined(rw, *pair)
+
+
+def _waves(rows: int, columns: int, length: int) -> tuple[np.ndarray, np.ndarray]:
+    """Cosine and sine of `2 pi row column / length`, exact in the angle."""
+    angle = 2 * np.pi * (np.outer(np.arange(rows), np.arange(columns)) % length) / length
+    return np.cos(angle), np.sin(angle)
+
+
+def _times(rw: Rewriter, x: Value, axis: int, matrix: np.ndarray) -> Value:
+    """`x` with dimension `axis` multiplied by `matrix` [size, new size]."""
+    order = [place for place in range(x.rank) if place != axis] + [axis]
+    weight = rw.constant(np.ascontiguousarray(matrix.T).astype(dtype_of(x.element)))
+    made = rw.emit("top.MatMul", _as_matrix(rw, permute(rw, x, order)), weight, right_transpose=True)
+    made = reshape(rw, made, (*(shape_of(x)[place] for place in order[:-1]), matrix.shape[1]))
+    return permute(rw, made, [order.index(place) for place in range(x.rank)])
+
+
+def _as_matrix(rw: Rewriter, x: Value) -> Value:
+    return reshape(rw, x, (1, shape_of(x)[0])) if x.rank == 1 else x
+
+
+def _transformed(rw: Rewriter, pair: Pair, axis: int, length: int, inverse: bool) -> Pair:
+    cosine, sine = _waves(length, length, length)
+    if inverse:
+        cosine, sine = cosine / length, -sine / length
+    real, imag = pair
+    return (
+        rw.emit("top.Add", _times(rw, real, axis, cosine), _times(rw, imag, axis, sine)),
+        rw.emit("top.Sub", _times(rw, imag, axis, cosine), _times(rw, real, axis, sine)))
+
+
+def _transformed_real(rw: Rewriter, x: Value, length: int) -> Pair:
+    cosine, sine = _waves(length, length // 2 + 1, length)
+    return _times(rw, x, x.rank - 1, cosine), _times(rw, x, x.rank - 1, -sine)
+
+
+def _transformed_back(rw: Rewriter, pair: Pair, length: int) -> Value:
+    """Frequencies that are not there are those that are, conjugated: all but the first and the middle one count twice."""
+    real, imag = pair
+    count = length // 2 + 1
+    cosine, sine = _waves(count, length, length)
+    weight = np.full((count, 1), 2.0)
+    weight[0] = 1
+    if length % 2 == 0:
+        weight[-1] = 1
+    axis = real.rank - 1
+    return rw.emit(
+        "top.Sub", _times(rw, real, axis, cosine * weight / length), _times(rw, imag, axis, sine * weight / length))

@@ -1,0 +1,255 @@
+"""Control flow: branches, loops (unrolled where their number of rounds is known), barriers, maps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from transload.engine.run import Plan
+from transload.errors import ConversionError, Unsupported
+from transload.ir import BOOL, Block, Op, Region, TensorType, Value
+from transload.ir.build import Builder
+from transload.plugin_host import host
+from transload.rewrite import Rewriter, RewriteTable, convert_ops
+
+from ..types import TOKEN_TYPE, shape_of
+from .bodies import apply_body
+from .table import expand, is_complex, lean, materialized, refuse_complex, reshape, static
+
+__all__ = ["TABLE", "UNROLLED", "refuse_tokens"]
+
+TABLE = RewriteTable()
+
+UNROLL_LIMIT = 20_000
+"""Ops that a loop may become; one that would become more is kept as a loop."""
+TOTAL_LIMIT = 60_000
+"""Ops that all loops of a module together may become: loops in loops that are unrolled are there many times."""
+UNROLLED = "stablehlo.unrolled"
+"""Attribute of the module that is being converted: how many ops its loops have become."""
+
+
+@TABLE("stablehlo.return")
+def return_(op: Op, rw: Rewriter) -> list[Value]:
+    """The end of a branch or body that is kept."""
+    rw.create("top.Yield", op.operands)
+    return []
+
+
+@TABLE("stablehlo.optimization_barrier")
+def barrier(op: Op, rw: Rewriter) -> Sequence[Value]:
+    """The values: what a compiler may not move across, a conversion does not move."""
+    return op.operands
+
+
+def refuse_tokens(op: Op) -> None:
+    """`Unsupported` where the op takes or gives anything but tensors of real numbers."""
+    for value in (*op.operands, *op.results):
+        if value.type == TOKEN_TYPE or not isinstance(value.type, TensorType) or is_complex(value):
+            raise Unsupported(f"passes on a {value.type}, and only tensors of real numbers can be converted")
+
+
+def _raise_regions(op: Op) -> None:
+    """Convert what is in an op's regions."""
+    try:
+        convert_ops(op, host().table("stablehlo-to-top"), "stablehlo")
+    except ConversionError:
+        raise Unsupported("holds ops that cannot be converted") from None  # the driver visits and reports each
+
+
+def _released(op: Op) -> list[Region]:
+    regions = list(op.regions)
+    op.regions.clear()
+    return regions
+
+
+def _copied(rw: Rewriter, block: Block, arguments: Sequence[Value]) -> list[Value]:
+    """A copy of a block's ops before the op being rewritten, with values for its arguments; what it ends with."""
+    mapping: dict[Value, Value] = dict(zip(block.arguments, arguments, strict=True))
+    for inner in block:
+        if inner is block.last:
+            break
+        rw.block.insert(inner.clone(mapping), rw.before)
+    return [mapping.get(value, value) for value in block.terminator.operands]
+
+
+# --- branches
+
+@TABLE("stablehlo.if")
+def if_(op: Op, rw: Rewriter) -> Sequence[Value]:
+    """`top.If`; of a constant condition the ops of the branch it takes."""
+    known = rw.constant_of(lean(op.pred))
+    if known is not None:
+        return _copied(rw, op.regions[0 if known.reshape(-1)[0] else 1].block, ())
+    refuse_tokens(op)
+    _raise_regions(op)
+    made = rw.create("top.If", (op.pred,), [result.type for result in op.results], {}, _released(op))
+    return list(made.results)
+
+
+@TABLE("stablehlo.case")
+def case(op: Op, rw: Rewriter) -> Sequence[Value]:
+    """`top.If` of one branch and the rest; the last branch is also that of an index that is none of them."""
+    branches = list(op.regions)
+    known = rw.constant_of(lean(op.index))
+    if known is not None:
+        number = int(known.reshape(-1)[0])
+        return _copied(rw, branches[number if 0 <= number < len(branches) else -1].block, ())
+    if len(branches) == 1:
+        return _copied(rw, branches[0].block, ())
+    refuse_tokens(op)
+    _raise_regions(op)
+    types = [result.type for result in op.results]
+    index, regions = op.index, _released(op)
+
+    def choose(builder: Builder, number: int) -> list[Value]:
+        """The If that takes branch `number` if the index says so, else one of those behind it."""
+        place = builder.constant(np.array(number, np.int32))
+        question = builder.emit("top.Compare", index, place, mode="Equal")
+        if number == len(regions) - 2:
+            otherwise = regions[-1]
+        else:
+            block = Block()
+            otherwise = Region([block])
+            inner = Builder(block, None, builder.location)
+            inner.create("top.Yield", choose(inner, number + 1))
+        made = builder.create("top.If", (question,), types, {}, [regions[number], otherwise])
+        return list(made.results)
+
+    return choose(rw, 0)
+
+
+# --- loops
+
+@TABLE("stablehlo.while")
+def while_(op: Op, rw: Rewriter) -> Sequence[Value]:
+    """Copies of the body where the number of rounds is known and they are not too many; else `top.While`."""
+    body = op.body.block
+    size = max(sum(1 for inner in body for _ in inner.walk()), 1)
+    rounds = _rounds(op, rw, UNROLL_LIMIT // size)
+    if rounds is not None and _is_granted(op, rounds * size):
+        state: Sequence[Value] = op.operands
+        for _ in range(rounds):
+            state = _copied(rw, body, state)
+        return state
+    refuse_tokens(op)
+    for value in op.operands:
+        static(value, "a value of the loop")
+    _raise_regions(op)
+    inputs = [materialized(rw, value) for value in op.operands]
+    question = op.cond.block.terminator
+    answer = question.operands[0]
+    if answer.element != BOOL or answer.shape != ():
+        builder = Rewriter(question)
+        question.operands = [reshape(builder, answer, ())]
+    made = rw.create("top.While", inputs, [result.type for result in op.results], {}, _released(op))
+    return list(made.results)
+
+
+def _is_granted(op: Op, count: int) -> bool:
+    """Whether the module may grow by so many ops; then it is noted that it did."""
+    outermost = op
+    while outermost.parent_op is not None:
+        outermost = outermost.parent_op
+    total = int(outermost.attributes.get(UNROLLED, 0)) + count
+    if total > TOTAL_LIMIT:
+        return False
+    outermost.attributes[UNROLLED] = total
+    return True
+
+
+def _rounds(op: Op, rw: Rewriter, limit: int) -> int | None:
+    """How often the body runs, up to a limit, if that hangs on constants alone: what the condition hangs on is run."""
+    cond, body = op.cond, op.body
+    needed = _needed_state(op)
+    if needed is None:
+        return None
+    state: dict[int, Any] = {}
+    for index in needed:
+        array = rw.constant_of(lean(op.operands[index]))
+        if array is None or array.size > 4096:
+            return None
+        state[index] = np.broadcast_to(array, shape_of(op.operands[index]))
+    question = _part(cond, list(cond.block.terminator.operands), needed)
+    step = _part(body, [body.block.terminator.operands[index] for index in needed], needed)
+    plans = [Plan(part, op) for part in (question, step)]
+    if any(plan.missing for plan in plans):
+        return None
+    current = [state[index] for index in needed]
+    for count in range(limit + 1):
+        if not bool(np.asarray(plans[0].execute(current)[0]).reshape(-1)[0]):
+            return count
+        current = plans[1].execute(current)
+    return None
+
+
+def _needed_state(op: Op) -> list[int] | None:
+    """Which values of the loop the condition hangs on, through all rounds; None where others than its own are used."""
+    needed: set[int] = set()
+    pending = _arguments_of(op.cond, op.cond.block.terminator.operands)
+    if pending is None:
+        return None
+    while pending:
+        index = pending.pop()
+        if index in needed:
+            continue
+        needed.add(index)
+        more = _arguments_of(op.body, [op.body.block.terminator.operands[index]])
+        if more is None:
+            return None
+        pending |= more
+    return sorted(needed)
+
+
+def _arguments_of(region: Region, values: Sequence[Value]) -> set[int] | None:
+    """The numbers of the region's arguments that values are computed from; None where it uses values from around it."""
+    found: set[int] = set()
+    seen: set[Value] = set()
+    pending = list(values)
+    while pending:
+        value = pending.pop()
+        if value in seen:
+            continue
+        seen.add(value)
+        if value.owner is region.block:
+            found.add(value.index)
+        elif isinstance(value.owner, Op) and value.owner.parent is region.block:
+            if value.owner.regions:
+                return None
+            pending.extend(value.owner.operands)
+        elif isinstance(value.owner, Op) and value.owner.declaration is not None and "constant" in value.owner.declaration.traits:
+            continue
+        else:
+            return None
+    return found
+
+
+def _part(region: Region, values: Sequence[Value], needed: Sequence[int]) -> Region:
+    """A region of its own that computes some values from some of the arguments."""
+    block = Block([region.block.arguments[index].type for index in needed])
+    part = Region([block])
+    mapping = {region.block.arguments[index]: block.arguments[place] for place, index in enumerate(needed)}
+
+    def copy(value: Value) -> Value:
+        if value not in mapping:
+            maker = value.op
+            if maker is not None:
+                for operand in maker.operands:
+                    copy(operand)
+                block.append(maker.clone(mapping))
+        return mapping[value]
+
+    returned = [copy(value) for value in values]
+    block.append(Op("stablehlo.return", returned))
+    return part
+
+
+# --- functions of elements
+
+@TABLE("stablehlo.map")
+def map_(op: Op, rw: Rewriter) -> Sequence[Value]:
+    """The function's ops, on whole tensors."""
+    refuse_complex(op)
+    made = apply_body(rw, op.computation, op.operands)
+    return [expand(rw, made[0], static(op.results[0], "the result"))]

@@ -1,0 +1,130 @@
+"""What holds a program together: calls, tuples, and composites are taken apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from transload.errors import ConversionError, Finding, Unsupported
+from transload.ir import Module, Op, TensorType, TupleType, Value, location_names, update_function_type
+from transload.ir.build import Builder
+from transload.rewrite import Rewriter, RewriteTable
+
+from ..dialect.control import function_called
+from ..types import TOKEN_TYPE
+from .table import is_complex
+
+__all__ = ["TABLE", "check_borders", "fill_in_sizes", "flatten_tuples"]
+
+TABLE = RewriteTable()
+
+
+@TABLE("stablehlo.composite")
+def composite(op: Op, rw: Rewriter) -> Sequence[Value]:
+    """The ops of its decomposition. A plugin that knows a composite by its name claims it before."""
+    callee = function_called(op, op.decomposition)
+    if callee is None or len(callee.regions[0].blocks) != 1:
+        raise Unsupported(f"means @{op.decomposition}, which the module does not have")
+    block = callee.regions[0].block
+    mapping: dict[Value, Value] = dict(zip(block.arguments, op.operands, strict=True))
+    for inner in block:
+        if inner is block.last:
+            break
+        rw.block.insert(inner.clone(mapping), rw.before)
+    return [mapping.get(value, value) for value in block.terminator.operands]
+
+
+# --- tuples
+
+def flatten_tuples(module: Module) -> None:
+    """Make values of their own of what tuples hold: in the functions' arguments and results, and inside."""
+    for function in module.functions.values():
+        if not function.regions[0].blocks:
+            continue
+        block = function.regions[0].block
+        _flatten_arguments(function)
+        for op in [op for op in function.walk() if op.name == "stablehlo.get_tuple_element"]:
+            maker = op.operands[0].op
+            if maker is not None and maker.name == "stablehlo.tuple":
+                op.replace_with([maker.operands[op.attributes["index"]]])
+        last = block.terminator
+        if any(isinstance(value.type, TupleType) for value in last.operands):
+            flat: list[Value] = []
+            for value in last.operands:
+                flat.extend(_members(value))
+            last.operands = flat
+            function.attributes.pop("res_attrs", None)
+        for op in reversed([op for op in function.walk() if op.name == "stablehlo.tuple"]):
+            if not op.results[0].uses:
+                op.erase()
+        update_function_type(function)
+
+
+def _members(value: Value) -> list[Value]:
+    maker = value.op
+    if maker is None or maker.name != "stablehlo.tuple":
+        return [value]
+    return [member for operand in maker.operands for member in _members(operand)]
+
+
+def _flatten_arguments(function: Op) -> None:
+    """An argument for each tensor in a tuple; inside, a tuple of them, which what takes it apart sees."""
+    block = function.regions[0].block
+    index = 0
+    while index < len(block.arguments):
+        argument = block.arguments[index]
+        if not isinstance(argument.type, TupleType):
+            index += 1
+            continue
+        types = list(argument.type.types)
+        added = [block.add_argument(type_, argument.location) for type_ in types]
+        made = block.insert(Op("stablehlo.tuple", added, [argument.type], location=argument.location), block.first)
+        argument.replace_all_uses_with(made.results[0])
+        # the new arguments stand where the tuple stood
+        block.arguments[index:] = [*added, *(a for a in block.arguments[index + 1 :] if a not in added)]
+        for place, value in enumerate(block.arguments):
+            value.index = place
+        function.attributes.pop("arg_attrs", None)
+
+
+# --- sizes
+
+def fill_in_sizes(module: Module) -> None:
+    """Replace `get_dimension_size` of sizes that types say: nothing hangs on the tensor itself then."""
+    for op in [op for op in module.walk() if op.name == "stablehlo.get_dimension_size"]:
+        size = op.operands[0].shape[op.dimension]
+        if size is not None:
+            if op.parent is None:
+                continue
+            builder = Builder(op.parent, op)
+            op.replace_with([builder.constant(np.array(size, np.int32), dialect="stablehlo", location=op.location)])
+
+
+# --- what cannot pass the border of a function
+
+def check_borders(module: Module) -> None:
+    """`ConversionError` where a function takes or gives what the hub has no type for."""
+    findings: list[Finding] = []
+    for name, function in module.functions.items():
+        if not function.regions[0].blocks:
+            continue
+        block = function.regions[0].block
+        for what, values in (("argument", block.arguments), ("result", block.terminator.operands)):
+            for index, value in enumerate(values):
+                why = _refused(value)
+                if why:
+                    names = tuple(location_names(value.location))[:1]
+                    findings.append(Finding(f"{what} {index} of @{name}", *why[:1], names, why[1]))
+    if findings:
+        raise ConversionError("the program's arguments or results cannot be converted from 'stablehlo'", findings)
+
+
+def _refused(value: Value) -> tuple[str, str] | None:
+    if is_complex(value):
+        return f"is {value.type}, of complex numbers", "pass real and imaginary parts as tensors of their own"
+    if value.type == TOKEN_TYPE:
+        return "is a token, which orders effects outside of the program", "leave the effects out of what is exported"
+    if not isinstance(value.type, TensorType):
+        return f"is {value.type}, not a tensor", "pass tensors"
+    return None

@@ -1,0 +1,229 @@
+"""What the rewrites share: shapes, constants, and operands that are not expanded before they must be.
+
+StableHLO has no broadcasting: operands are expanded first (`broadcast_in_dim`), and scalars are written out as tensors.
+`top` broadcasts as numpy does. So an expansion becomes a `top.Expand`, and what reads it looks through it
+(`lean`): the expansion is left unused where broadcasting does the same.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from transload.errors import Unsupported
+from transload.ir import ComplexType, FloatType, IntegerType, Op, QuantType, TensorType, Type, Value, dtype_of
+from transload.ir.types import BOOL, IndexType
+from transload.rewrite import Rewriter
+
+from ..types import element_of, shape_of, storage_of
+
+__all__ = [
+    "Array", "cast", "counting", "cut", "cut_axis", "empty", "expand", "full", "held", "in_shape", "is_bool", "is_complex",
+    "is_float", "is_integer", "is_quantized", "lean", "like", "materialized", "permute", "pointwise", "product", "refuse_complex",
+    "reshape", "settled", "splat_of", "static", "static_result",
+]
+
+Array = np.ndarray[Any, Any]
+SETTLED = 1 << 16
+"""Elements up to which an expanded constant is written out where it is moved."""
+LARGEST = 1 << 26
+"""Elements up to which a constant is made at all."""
+
+
+# --- types
+
+def is_float(value: Value) -> bool:
+    return isinstance(value.element, FloatType)
+
+
+def is_bool(value: Value) -> bool:
+    return value.element == BOOL
+
+
+def is_integer(value: Value) -> bool:
+    return isinstance(value.element, IntegerType | IndexType) and value.element != BOOL
+
+
+def is_quantized(value: Value) -> bool:
+    return isinstance(value.type, TensorType) and isinstance(value.element, QuantType)
+
+
+def is_complex(value: Value) -> bool:
+    return isinstance(value.type, TensorType) and isinstance(value.element, ComplexType)
+
+
+def refuse_complex(op: Op) -> None:
+    """`Unsupported` where the op works on complex numbers."""
+    if any(is_complex(value) for value in (*op.operands, *op.results)):
+        raise Unsupported(
+            "is on complex numbers, which the hub does not have in this op",
+            "compute with real and imaginary parts as tensors of their own")
+
+
+def static(value: Value, what: str = "a tensor") -> tuple[int, ...]:
+    """The shape of a value; `Unsupported` where a size is not known."""
+    if not isinstance(value.type, TensorType) or not value.type.is_static:
+        raise Unsupported(f"{what} is {value.type}: a size is not known", "give the inputs static shapes (inputs=, --input)")
+    return shape_of(value.type)
+
+
+def static_result(op: Op, index: int = 0) -> tuple[int, ...]:
+    return static(op.results[index], "the result")
+
+
+# --- constants
+
+def lean(value: Value) -> Value:
+    """The value before it was expanded to its shape by broadcasting."""
+    while isinstance(value.owner, Op) and value.owner.name == "top.Expand" and getattr(value.type, "is_static", False):
+        value = value.owner.operands[0]
+    return value
+
+
+def held(rw: Rewriter, value: Value | None) -> Array | None:
+    """The array that a value holds, if it is a constant or one that is expanded, else None."""
+    if value is None:
+        return None
+    array = rw.constant_of(lean(value))
+    return None if array is None else np.broadcast_to(array, shape_of(value))
+
+
+def splat_of(rw: Rewriter, value: Value) -> Any | None:
+    """The one number that a constant holds in all places, as a numpy scalar; None of anything else."""
+    array = rw.constant_of(lean(value))
+    if array is None or not array.size:
+        return None
+    first = array.reshape(-1)[0]
+    if array.size == 1 or (array == first).all():
+        return first
+    return None
+
+
+def materialized(rw: Rewriter, value: Value) -> Value:
+    """The value as one constant where it is a constant that is expanded; for ops that want their weights so."""
+    if lean(value) is value or not getattr(value.type, "is_static", False) or product(shape_of(value)) > LARGEST:
+        return value
+    array = held(rw, value)
+    return value if array is None else rw.constant(np.ascontiguousarray(array), value.element)
+
+
+def settled(rw: Rewriter, x: Value) -> Value:
+    """A small constant that is expanded as one constant, so that what is made of it folds."""
+    if lean(x) is x or not getattr(x.type, "is_static", False) or product(shape_of(x)) > SETTLED:
+        return x
+    return materialized(rw, x)
+
+
+def like(rw: Rewriter, value: Value, number: Any) -> Value:
+    """A scalar constant in the element type of a value."""
+    element = value.element
+    return rw.constant(np.asarray(number).astype(dtype_of(element)).reshape(()), element)
+
+
+def full(rw: Rewriter, number: Any, shape: Sequence[Any], element: Type) -> Value:
+    """A tensor with one number in all places: a scalar, expanded."""
+    return expand(rw, rw.constant(np.asarray(number).astype(dtype_of(element)).reshape(()), element), shape)
+
+
+def empty(rw: Rewriter, op: Op) -> list[Value] | None:
+    """Constants for the results of an op that have no elements; None where one has."""
+    types = [result.type for result in op.results]
+    if not types or not all(isinstance(type_, TensorType) and type_.is_static and 0 in shape_of(type_) for type_ in types):
+        return None
+    made: list[Value] = []
+    for result in op.results:
+        element = element_of(result)
+        made.append(rw.constant(np.zeros(shape_of(result), dtype_of(storage_of(result))), element))
+    return made
+
+
+def counting(size: int) -> Array:
+    """0, 1, 2, ..., of a number that a file may claim."""
+    if size > LARGEST:
+        raise Unsupported(f"would need a constant of {size:,} elements", f"up to {LARGEST:,} are made")
+    return np.arange(size)
+
+
+# --- movement
+
+def reshape(rw: Rewriter, x: Value, shape: Sequence[Any]) -> Value:
+    """`x` in another shape; itself where it has that shape."""
+    if x.shape == tuple(shape):
+        return x
+    inner = lean(x)
+    if inner is not x and product(shape_of(inner)) == 1:
+        return expand(rw, reshape(rw, inner, ()), shape)
+    return rw.emit("top.Reshape", settled(rw, x), shape=tuple(shape))
+
+
+def permute(rw: Rewriter, x: Value, order: Sequence[int]) -> Value:
+    """`x` with its dimensions in another order."""
+    if tuple(order) == tuple(range(len(order))):
+        return x
+    inner = lean(x)
+    if inner is not x and inner.rank == x.rank:
+        return expand(rw, permute(rw, inner, order), [shape_of(x)[axis] for axis in order])
+    if inner is not x and product(shape_of(inner)) == 1:
+        return expand(rw, reshape(rw, inner, ()), [shape_of(x)[axis] for axis in order])
+    return rw.emit("top.Permute", settled(rw, x), order=tuple(int(axis) for axis in order))
+
+
+def expand(rw: Rewriter, x: Value, shape: Sequence[Any]) -> Value:
+    """`x` broadcast to a shape. Never computed here, even of a constant: what reads it may not need it."""
+    if x.shape == tuple(shape):
+        return x
+    inner = lean(x)
+    return rw.create("top.Expand", (inner,), (TensorType(tuple(shape), x.element),), {"shape": tuple(shape)}).results[0]
+
+
+def cut(rw: Rewriter, x: Value, starts: Sequence[Any], ends: Sequence[Any], steps: Sequence[int] | None = None) -> Value:
+    """A slice with bounds for every dimension; `x` itself where it is all of it."""
+    steps = (1,) * x.rank if steps is None else tuple(steps)
+    if all(s == 0 and e >= n and t == 1 for s, e, n, t in zip(starts, ends, shape_of(x), steps, strict=True)):
+        return x
+    inner = lean(x)
+    if inner is not x and product(shape_of(inner)) == 1:
+        sizes = [max(-((s - e) // t), 0) for s, e, t in zip(starts, ends, steps, strict=True)]
+        return expand(rw, reshape(rw, inner, ()), sizes)
+    return rw.emit(
+        "top.Slice", settled(rw, x), offset=tuple(map(int, starts)), ends=tuple(map(int, ends)), steps=tuple(map(int, steps)))
+
+
+def cut_axis(rw: Rewriter, x: Value, axis: int, start: int, end: int, step: int = 1) -> Value:
+    """A slice of one dimension."""
+    starts, ends, steps = [0] * x.rank, list(shape_of(x)), [1] * x.rank
+    starts[axis], ends[axis], steps[axis] = start, end, step
+    return cut(rw, x, starts, ends, steps)
+
+
+def cast(rw: Rewriter, x: Value, element: Type, **how: Any) -> Value:
+    """`x` in another element type."""
+    if x.element == element:
+        return x
+    inner = lean(x)
+    made = rw.emit("top.Cast", inner, element=element, **how)
+    return made if inner is x else expand(rw, made, shape_of(x))
+
+
+# --- element by element
+
+def pointwise(rw: Rewriter, op: Op, name: str, *values: Value, **attributes: Any) -> Value:
+    """An op on elements, of operands as they were before they were expanded, in the shape of `op`'s result."""
+    result = op.results[0].type
+    element = element_of(result)
+    if not getattr(result, "is_static", False):
+        return rw.emit(name, *values, element=element, **attributes)
+    return expand(rw, rw.emit(name, *map(lean, values), element=element, **attributes), shape_of(result))
+
+
+def in_shape(rw: Rewriter, op: Op, value: Value) -> Value:
+    """A value that was computed of lean operands in the shape of `op`'s result."""
+    result = op.results[0].type
+    return expand(rw, value, shape_of(result)) if getattr(result, "is_static", False) else value
+
+
+def product(sizes: Sequence[Any]) -> int:
+    return math.prod(int(size) for size in sizes)

@@ -1,0 +1,18 @@
+"builtin.module"() ({
+  "func.func"() <{function_type = (tensor<3x9xf32>) -> tensor<3x9xf32>, sym_name = "main", sym_visibility = "public"}> ({
+  ^bb0(%arg0: tensor<3x9xf32>):
+    %0 = "func.call"(%arg0) <{callee = @cumsum}> : (tensor<3x9xf32>) -> tensor<3x9xf32>
+    "func.return"(%0) : (tensor<3x9xf32>) -> ()
+  }) : () -> ()
+  "func.func"() <{function_type = (tensor<3x9xf32>) -> tensor<3x9xf32>, sym_name = "cumsum", sym_visibility = "private"}> ({
+  ^bb0(%arg0: tensor<3x9xf32>):
+    %0 = "stablehlo.constant"() <{value = dense<0.0> : tensor<f32>}> : () -> tensor<f32>
+    %1 = "stablehlo.broadcast_in_dim"(%0) <{broadcast_dimensions = array<i64>}> : (tensor<f32>) -> tensor<f32>
+    %2 = "stablehlo.reduce_window"(%arg0, %1) <{padding = dense<[[0, 0], [8, 0]]> : tensor<2x2xi64>, window_dimensions = array<i64: 1, 9>}> ({
+    ^bb0(%arg1: tensor<f32>, %arg2: tensor<f32>):
+      %3 = "stablehlo.add"(%arg1, %arg2) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+      "stablehlo.return"(%3) : (tensor<f32>) -> ()
+    }) : (tensor<3x9xf32>, tensor<f32>) -> tensor<3x9xf32>
+    "func.return"(%2) : (tensor<3x9xf32>) -> ()
+  }) : () -> ()
+}) : () -> ()

@@ -1,0 +1,13 @@
+"builtin.module"() ({
+  "func.func"() <{function_type = (tensor<1x9x8x3xf32>) -> tensor<1x5x4x3xf32>, sym_name = "main", sym_visibility = "public"}> ({
+  ^bb0(%arg0: tensor<1x9x8x3xf32>):
+    %0 = "stablehlo.constant"() <{value = dense<0x7F800000> : tensor<f32>}> : () -> tensor<f32>
+    %1 = "stablehlo.broadcast_in_dim"(%0) <{broadcast_dimensions = array<i64>}> : (tensor<f32>) -> tensor<f32>
+    %2 = "stablehlo.reduce_window"(%arg0, %1) <{padding = dense<[[0, 0], [1, 1], [0, 1], [0, 0]]> : tensor<4x2xi64>, window_dimensions = array<i64: 1, 3, 3, 1>, window_strides = array<i64: 1, 2, 2, 1>}> ({
+    ^bb0(%arg1: tensor<f32>, %arg2: tensor<f32>):
+      %3 = "stablehlo.minimum"(%arg1, %arg2) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+      "stablehlo.return"(%3) : (tensor<f32>) -> ()
+    }) : (tensor<1x9x8x3xf32>, tensor<f32>) -> tensor<1x5x4x3xf32>
+    "func.return"(%2) : (tensor<1x5x4x3xf32>) -> ()
+  }) : () -> ()
+}) : () -> ()

@@ -1,0 +1,21 @@
+"builtin.module"() ({
+  "func.func"() <{function_type = (tensor<i32>, tensor<3xf32>) -> tensor<3xf32>, sym_name = "main", sym_visibility = "public"}> ({
+  ^bb0(%arg0: tensor<i32>, %arg1: tensor<3xf32>):
+    %0 = "stablehlo.constant"() <{value = dense<2.0> : tensor<f32>}> : () -> tensor<f32>
+    %1 = "stablehlo.constant"() <{value = dense<0> : tensor<i32>}> : () -> tensor<i32>
+    %2 = "stablehlo.constant"() <{value = dense<2> : tensor<i32>}> : () -> tensor<i32>
+    %3 = "stablehlo.clamp"(%1, %arg0, %2) : (tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<i32>
+    %4 = "stablehlo.case"(%3) ({
+      %5 = "stablehlo.broadcast_in_dim"(%0) <{broadcast_dimensions = array<i64>}> : (tensor<f32>) -> tensor<3xf32>
+      %6 = "stablehlo.multiply"(%arg1, %5) : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+      "stablehlo.return"(%6) : (tensor<3xf32>) -> ()
+    }, {
+      %7 = "stablehlo.negate"(%arg1) : (tensor<3xf32>) -> tensor<3xf32>
+      "stablehlo.return"(%7) : (tensor<3xf32>) -> ()
+    }, {
+      %8 = "stablehlo.sine"(%arg1) : (tensor<3xf32>) -> tensor<3xf32>
+      "stablehlo.return"(%8) : (tensor<3xf32>) -> ()
+    }) : (tensor<i32>) -> tensor<3xf32>
+    "func.return"(%4) : (tensor<3xf32>) -> ()
+  }) : () -> ()
+}) : () -> ()
