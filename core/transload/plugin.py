@@ -143,7 +143,7 @@ class Conversion:
     options: Options = field(default_factory=dict)
     """Choices that a user has, as a target's: `--option key=value`. `run` gets them as keywords, rewrites in `rw.options`."""
     evidence: str | None = None
-    """`"package:file.json"`, a file in that package with what tests measured of the conversion: see `transload.coverage_report`."""
+    """`"package:file.json"`, a file in that package: what tests measured of the conversion, see `transload.coverage_report`."""
 
 
 @dataclass(frozen=True)
