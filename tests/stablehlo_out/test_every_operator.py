@@ -1,0 +1,20 @@
+"""Every operator of TOSA on every type and form of the catalogue: our kernels of TOSA judge those of StableHLO, and XLA."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from transload.plugin_host import host
+from transload.registry import dialect
+
+
+def test_operator(operator: str, cases_of: Callable[[str], list[Any]], graph: Any, check: Any) -> None:
+    cases = cases_of(operator)
+    module, inputs = graph(cases)
+    check(module, inputs, cases)
+
+
+def test_every_operator_has_a_rewrite() -> None:
+    table = host().table("tosa-to-stablehlo")
+    assert not [name for name in dialect("tosa").ops if name not in table]

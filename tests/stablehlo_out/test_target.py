@@ -1,0 +1,168 @@
+"""The target `stablehlo`: files that jaxlib and IREE read, for the version that was asked for; refusals by name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import transload
+from transload.errors import TargetError, UsageError
+from transload.ir import F32, I8, Module, QuantType, TensorType, new_module, set_results
+from transload.ir.build import Builder
+from transload.plugin_host import host
+from transload.testing import check_target
+from transload.verification.inputs import random_inputs
+from transload_plugins.stablehlo import build
+
+pytest.importorskip("jaxlib", reason="install jaxlib, which writes portable artifacts")
+
+MODELS = ["digits_int8.tflite", "digits_float.tflite", "digits_float.onnx"]
+QUICK = [(MODELS[0], "0.9.0"), (MODELS[0], "1.0.0"), (MODELS[1], "0.9.0"), (MODELS[2], "1.0.0")]
+
+
+def file_of(artifact: Any, suffix: str) -> Path:
+    (path,) = [file for file in artifact.files if file.suffix == suffix]
+    return path
+
+
+def near(wanted: np.ndarray, got: np.ndarray) -> None:
+    if wanted.dtype.kind == "f":
+        np.testing.assert_allclose(got, wanted, rtol=1e-5, atol=1e-6)
+    else:
+        np.testing.assert_array_equal(got, wanted)
+
+
+@pytest.mark.parametrize(("name", "version"), [
+    pytest.param(name, version, marks=() if (name, version) in QUICK else pytest.mark.slow)
+    for name in MODELS for version in ("0.9.0", "1.0.0", "newest")])
+def test_artifacts_are_read_and_run_by_jaxlib_and_iree(
+    name: str, version: str, examples: Path, tmp_path: Path, iree: Any,
+) -> None:
+    artifact = transload.convert(examples / "digits" / name, "stablehlo", tmp_path, options={"minimum_version": version})
+    assert artifact.verified
+    inputs = random_inputs(artifact.module)
+    (wanted,) = transload.run(artifact.module, inputs).values()
+    path = file_of(artifact, ".mlirbc")
+    read = transload.load(path)
+    (got,) = transload.run(read, dict(zip(random_inputs(read), inputs.values(), strict=True)), engine="xla").values()
+    near(wanted, got)
+    near(wanted, iree(path, list(inputs.values()))[0])
+
+
+@pytest.mark.parametrize("version", ["0.9.0", "1.0.0"])
+def test_the_artifact_says_its_version(version: str, examples: Path, tmp_path: Path) -> None:
+    artifact = transload.convert(
+        examples / "digits" / MODELS[0], "stablehlo", tmp_path, options={"minimum_version": version}, verify=False)
+    assert f"StableHLO_v{version}".encode() in file_of(artifact, ".mlirbc").read_bytes()[:64]
+    assert artifact.report["target_report"]["minimum_version"] == version
+
+
+@pytest.mark.parametrize("constants", ["inline", "resource"])
+def test_iree_reads_the_text(constants: str, examples: Path, tmp_path: Path, iree: Any) -> None:
+    artifact = transload.convert(
+        examples / "digits" / MODELS[0], "stablehlo", tmp_path, options={"constants": constants}, verify=False)
+    inputs = random_inputs(artifact.module)
+    (wanted,) = transload.run(artifact.module, inputs).values()
+    near(wanted, iree(file_of(artifact, ".mlir"), list(inputs.values()))[0])
+
+
+def test_elided_text_is_small(examples: Path, tmp_path: Path) -> None:
+    sizes = {
+        constants: file_of(transload.convert(
+            examples / "digits" / MODELS[1], "stablehlo", tmp_path / constants, options={"constants": constants}, verify=False),
+            ".mlir").stat().st_size
+        for constants in ("inline", "elided")}
+    assert sizes["elided"] < sizes["inline"] / 2
+
+
+def test_the_target_keeps_its_contract(examples: Path) -> None:
+    check_target("stablehlo", examples / "digits" / MODELS[0])
+
+
+def test_the_target_runs_what_it_wrote(examples: Path, tmp_path: Path) -> None:
+    from transload.plugin import Emitted
+
+    artifact = transload.convert(examples / "digits" / MODELS[0], "stablehlo", tmp_path, verify=False)
+    inputs = random_inputs(artifact.module)
+    target = host().targets["stablehlo"]
+    got = target.run(Emitted(artifact.files), inputs)
+    for a, b in zip(transload.run(artifact.module, inputs).values(), got.values(), strict=True):
+        near(a, b)
+
+
+# --- what a version cannot say
+
+
+def newer_module() -> Module:
+    """`tan` came with 1.4.0; one is in a branch that uses a value from around, one is named."""
+    module = new_module()
+    function = module.add_function("main", [TensorType((4,), F32)], ["x"])
+    builder = Builder(function.regions[0].block)
+    x = function.regions[0].block.arguments[0]
+    first = builder.emit("stablehlo.tan", x, location="angle")
+    condition = build.reshape(builder, build.compare(builder, "GT", build.cut(builder, x, 0, 0, 1), 0.0), ())
+    regions = [
+        build.region(builder, (), body)
+        for body in (lambda inner: inner.emit("stablehlo.tan", x, location="inner angle"), lambda inner: x)]
+    (second,) = build.with_regions(builder, "if", (condition,), regions, [x.type])
+    set_results(function, [builder.emit("stablehlo.add", first, second)], ["y"])
+    return module
+
+
+def test_everything_that_a_version_cannot_say_is_listed(tmp_path: Path) -> None:
+    with pytest.raises(TargetError) as caught:
+        transload.convert(newer_module(), "stablehlo", tmp_path / "out", options={"minimum_version": "1.0.0"}, verify=False)
+    (finding,) = caught.value.findings
+    assert finding.what == "stablehlo.tan" and finding.count == 2
+    assert set(finding.names) == {"angle", "inner angle"}
+    assert "1.0.0" in finding.why and "later minimum_version" in finding.hint
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_later_version_can(tmp_path: Path) -> None:
+    artifact = transload.convert(
+        newer_module(), "stablehlo", tmp_path, options={"minimum_version": "1.4.0"}, verify=False)
+    x = np.array([0.5, 1, -1, 2], np.float32)
+    (got,) = transload.run(transload.load(file_of(artifact, ".mlirbc")), {"x": x}).values()
+    np.testing.assert_allclose(got, 2 * np.tan(x), rtol=1e-5)
+
+
+@pytest.mark.parametrize("version", ["newer", "1.0", "1", "1.0.0.0", ""])
+def test_a_version_that_is_none(version: str, tmp_path: Path) -> None:
+    with pytest.raises(TargetError, match="minimum_version"):
+        transload.convert(newer_module(), "stablehlo", tmp_path, options={"minimum_version": version}, verify=False)
+
+
+@pytest.mark.parametrize("version", ["0.8.0", "99.0.0"])
+def test_a_version_that_cannot_be_written(version: str, tmp_path: Path) -> None:
+    with pytest.raises(TargetError, match=version.replace(".", r"\.")):
+        transload.convert(newer_module(), "stablehlo", tmp_path, options={"minimum_version": version}, verify=False)
+
+
+def test_an_option_that_is_none(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="constants"):
+        transload.convert(newer_module(), "stablehlo", tmp_path, options={"constants": "small"}, verify=False)
+
+
+def test_ops_of_other_dialects_are_listed() -> None:
+    module = new_module()
+    function = module.add_function("main", [TensorType((4,), F32)], ["x"])
+    builder = Builder(function.regions[0].block)
+    set_results(function, [builder.emit("top.Relu", function.regions[0].block.arguments[0], location="relu")])
+    findings = host().targets["stablehlo"].check(module, {"minimum_version": "1.0.0"})
+    assert [(finding.what, finding.names) for finding in findings] == [("top.Relu", ("relu",))]
+
+
+def test_quantized_programs_can_be_written(tmp_path: Path) -> None:
+    """StableHLO's own quantized types, which no integer arithmetic was made of."""
+    kind = TensorType((2, 3), QuantType(I8, F32, (0.5,), (-3,)))
+    module = new_module()
+    function = module.add_function("main", [kind], ["x"])
+    builder = Builder(function.regions[0].block)
+    x = function.regions[0].block.arguments[0]
+    set_results(function, [builder.emit("stablehlo.add", x, x, types=[kind])])
+    artifact = transload.convert(module, "stablehlo", tmp_path, verify=False)
+    assert transload.load(file_of(artifact, ".mlirbc")).main.attributes["function_type"].inputs == (kind,)
