@@ -181,7 +181,7 @@ def run_suite(
         share = None if sample is None else -(-sample // len(mine))
         tasks += [(root, operator, profile, share) for profile in mine]
     outcomes: list[Outcome] = []
-    with multiprocessing.get_context("fork").Pool(jobs) as pool:
+    with multiprocessing.get_context("spawn").Pool(jobs) as pool:
         for part in map(_run_operator, tasks) if jobs == 1 else pool.imap_unordered(_run_operator, tasks):
             outcomes += part
             progress(part)

@@ -15,6 +15,7 @@ from test_specification_examples import EXAMPLES, _program
 import transload
 from transload.ir.compare import difference
 from transload.ir.constants import ArrayData
+from transload.text import print_module
 from transload_converters.stablehlo import bindings
 from transload_converters.stablehlo.bytecode import BytecodeError, UnknownConstruct, portable_version, read_bytecode
 from transload_converters.stablehlo.bytecode.cursor import Cursor
@@ -49,6 +50,38 @@ def test_models_are_read_as_jaxlib_reads_them(models: Path) -> None:
     for path in paths:
         data = path.read_bytes()
         assert difference(rounded(read_bytecode(memoryview(data))[0]), judged(data)) is None, path
+
+
+# --- shardings
+
+_SHARDED = """module {
+  sdy.mesh @mesh = <["x"=2]>
+  func.func public @main(%arg0: tensor<4x4xf32> {jax.buffer_donor = true, sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) -> tensor<4x4xf32> {
+    %0 = sdy.sharding_constraint %arg0 <@mesh, [{"x"}, {}]> : tensor<4x4xf32>
+    %1 = stablehlo.custom_call @lapack_spotrf_ffi(%0) {mhlo.backend_config = {uplo = 76 : ui8}, sdy.sharding_rule = #sdy.op_sharding_rule<([i, j])->([k, l]) {i=4, j=4, k=4, l=4}, custom>} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    return %1 : tensor<4x4xf32>
+  }
+}"""
+_ALONE = """module {
+  func.func public @main(%arg0: tensor<4x4xf32> {jax.buffer_donor = true}) -> tensor<4x4xf32> {
+    %1 = stablehlo.custom_call @lapack_spotrf_ffi(%arg0) {mhlo.backend_config = {uplo = 76 : ui8}} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    return %1 : tensor<4x4xf32>
+  }
+}"""
+
+
+def test_how_a_program_is_spread_over_devices_is_passed_over(tmp_path: Path) -> None:
+    """JAX writes it into every program that is sharded, and on the routines of linear algebra of all others."""
+    alone = tmp_path / "alone.mlir"
+    alone.write_text(_ALONE)
+    expected = print_module(transload.load(alone), locations=False)
+    count = 0
+    for form, data in [("text", _SHARDED.encode()), *forms(_SHARDED)]:
+        path = tmp_path / ("model.mlir" if form == "text" else "model.mlirbc")
+        path.write_bytes(data)
+        assert print_module(transload.load(path), locations=False) == expected, form
+        count += 1
+    assert count >= 8
 
 
 # --- constants
