@@ -15,6 +15,7 @@ from transload.conversion import STRUCTURE
 from transload.errors import Finding, TransloadError
 from transload.ir import Dense, Module, Op, Value, new_module, set_results
 from transload.ir.constants import SplatData
+from transload.ir.regions import captured_values
 
 from .versions import NEWEST, write_artifact
 
@@ -96,7 +97,7 @@ def _without_data(module: Module) -> Module:
 
 def _alone(op: Op) -> Module:
     """A module with a function that does nothing but `op`: what it takes are the arguments."""
-    captured = list(dict.fromkeys([*op.operands, *_captured(op)]))
+    captured = list(dict.fromkeys([*op.operands, *captured_values(op)]))
     made = new_module()
     function = made.add_function("main", [value.type for value in captured])
     block = function.regions[0].block
@@ -105,19 +106,3 @@ def _alone(op: Op) -> Module:
     block.append(copy)
     set_results(function, copy.results)
     return made
-
-
-def _captured(op: Op) -> Iterator[Value]:
-    """The values from around that the regions of an op use."""
-    inside = set()
-    for inner in op.walk():
-        if inner is op:
-            continue
-        inside.update(inner.results)
-        for region in inner.regions:
-            inside.update(argument for block in region.blocks for argument in block.arguments)
-    inside.update(argument for region in op.regions for block in region.blocks for argument in block.arguments)
-    for inner in op.walk():
-        if inner is not op:
-            yield from (value for value in inner.operands if value not in inside)
-

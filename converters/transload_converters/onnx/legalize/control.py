@@ -14,6 +14,7 @@ import numpy as np
 from transload.errors import ConversionError, Unsupported
 from transload.ir import I64, Block, NoneType, Op, Region, TensorType, Value
 from transload.ir.build import Builder
+from transload.ir.regions import release_regions
 from transload.plugin_host import host
 from transload.rewrite import Rewriter, convert_ops
 
@@ -79,7 +80,7 @@ def if_(op: Op, rw: Rewriter) -> list[Value]:
         raise Unsupported(
             f"its branches give values of different types: {', '.join(map(str, then))} and {', '.join(map(str, otherwise))}",
             "give the inputs another shape, or fix the condition")
-    made = rw.create("top.If", (reshape(rw, condition, ()),), then, {}, _released(op))
+    made = rw.create("top.If", (reshape(rw, condition, ()),), then, {}, release_regions(op))
     return list(made.results)
 
 
@@ -101,12 +102,6 @@ def _convert_regions(op: Op) -> None:
         convert_ops(op, host().table("onnx-to-top"), "onnx")
     except ConversionError:
         raise Unsupported("holds ops that cannot be converted") from None  # the driver visits and reports each
-
-
-def _released(op: Op) -> list[Region]:
-    regions = list(op.regions)
-    op.regions.clear()
-    return regions
 
 
 # --- loops
@@ -172,8 +167,8 @@ def _copy(rw: Rewriter, body: Block, mapping: dict[Value, Value]) -> list[Value]
 
 def _rest(op: Op, rw: Rewriter, operands: list[Value], done: int) -> list[Value]:
     """The loop that remains after one more round."""
-    rest = rw.create(op.name, operands, [result.type for result in op.results], {**op.attributes, _ROUND: done}, _released(op),
-                     op.location)
+    types = [result.type for result in op.results]
+    rest = rw.create(op.name, operands, types, {**op.attributes, _ROUND: done}, release_regions(op), op.location)
     return list(rest.results)
 
 
@@ -219,7 +214,7 @@ def _while(op: Op, rw: Rewriter, trip: Value | None, condition: Value | None, ca
         before_end = builder.emit("top.Compare", test.arguments[0], reshape(rw, cast(rw, trip, I64), ()), mode="Less")
         more = builder.emit("top.LogicalAnd", before_end, more)
     test.append(Op("top.Yield", (more,)))
-    made = rw.create("top.While", state, [value.type for value in state], {}, [Region([test]), *_released(op)])
+    made = rw.create("top.While", state, [value.type for value in state], {}, [Region([test]), *release_regions(op)])
     return list(made.results[2:])
 
 
@@ -260,5 +255,3 @@ def scan(op: Op, rw: Rewriter) -> list[Value]:
         slices.append(rw.emit("top.Squeeze", slice_along(rw, value, axis, place, place + 1), axes=(axis,)))
     outcome = _copy(rw, body, dict(zip(body.arguments, [*states, *slices], strict=True)))
     return _rest(op, rw, [*outcome[:n_states], *inputs, *scanned, *outcome[n_states:]], done + 1)
-
-

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from transload.conversion import hint_for
 from transload.engine import fold
-from transload.ir import I48, I64, Block, Module, Op, TensorType, update_function_type
+from transload.ir import I48, I64, Module, TensorType, update_function_type
+from transload.ir.regions import blocks_in
 from transload.plugin import resolve
 from transload.plugin_host import host
 from transload.rewrite import convert_ops
@@ -42,17 +41,9 @@ def convert(module: Module) -> None:
         resolve(host().get("passes", name).run)(module)
 
 
-def _blocks(op: Op) -> Iterator[Block]:
-    for region in op.regions:
-        for block in region.blocks:
-            yield block
-            for inner in block:
-                yield from _blocks(inner)
-
-
 def _widen_48_bits(module: Module) -> None:
     """Give all values of 48 bits 64: TOSA's programs never leave 48, so that results are the same."""
-    for block in _blocks(module):
+    for block in blocks_in(module):
         for value in (*block.arguments, *(result for op in block for result in op.results)):
             type_ = value.type
             if isinstance(type_, TensorType) and type_.element == I48:

@@ -11,6 +11,7 @@ from transload.engine.run import Plan
 from transload.errors import ConversionError, Unsupported
 from transload.ir import BOOL, Block, Op, Region, TensorType, Value
 from transload.ir.build import Builder
+from transload.ir.regions import release_regions
 from transload.plugin_host import host
 from transload.rewrite import Rewriter, RewriteTable, convert_ops
 
@@ -58,12 +59,6 @@ def _raise_regions(op: Op) -> None:
         raise Unsupported("holds ops that cannot be converted") from None  # the driver visits and reports each
 
 
-def _released(op: Op) -> list[Region]:
-    regions = list(op.regions)
-    op.regions.clear()
-    return regions
-
-
 def _copied(rw: Rewriter, block: Block, arguments: Sequence[Value]) -> list[Value]:
     """A copy of a block's ops before the op being rewritten, with values for its arguments; what it ends with."""
     mapping: dict[Value, Value] = dict(zip(block.arguments, arguments, strict=True))
@@ -84,7 +79,7 @@ def if_(op: Op, rw: Rewriter) -> Sequence[Value]:
         return _copied(rw, op.regions[0 if known.reshape(-1)[0] else 1].block, ())
     refuse_tokens(op)
     _raise_regions(op)
-    made = rw.create("top.If", (op.pred,), [result.type for result in op.results], {}, _released(op))
+    made = rw.create("top.If", (op.pred,), [result.type for result in op.results], {}, release_regions(op))
     return list(made.results)
 
 
@@ -101,7 +96,7 @@ def case(op: Op, rw: Rewriter) -> Sequence[Value]:
     refuse_tokens(op)
     _raise_regions(op)
     types = [result.type for result in op.results]
-    index, regions = op.index, _released(op)
+    index, regions = op.index, release_regions(op)
 
     def choose(builder: Builder, number: int) -> list[Value]:
         """The If that takes branch `number` if the index says so, else one of those behind it."""
@@ -143,7 +138,7 @@ def while_(op: Op, rw: Rewriter) -> Sequence[Value]:
     if answer.element != BOOL or answer.shape != ():
         builder = Rewriter(question)
         question.operands = [reshape(builder, answer, ())]
-    made = rw.create("top.While", inputs, [result.type for result in op.results], {}, _released(op))
+    made = rw.create("top.While", inputs, [result.type for result in op.results], {}, release_regions(op))
     return list(made.results)
 
 

@@ -10,6 +10,7 @@ from transload.errors import ConversionError, Finding, UsageError, merge_finding
 from transload.files import atomic_path
 from transload.ir import Dense, Module, Op, TensorType, Type, Value, input_names, output_names
 from transload.ir.build import constant_of
+from transload.ir.regions import captured_values
 from transload.ir.types import DialectType
 
 from ..dialect.base import bound_type, shape_rank, storage, storage_of
@@ -312,7 +313,8 @@ class _GraphWriter:
 
     def _graphs(self, op: Op) -> tuple[list[Value], list[str]]:
         """Write the graphs of control flow; returns what they use from outside, and their names."""
-        captured = _captured(op)
+        # constants are made again inside
+        captured = [value for value in captured_values(op) if constant_of(value) is None]
         explicit = op.operands[1:] if op.name == "tosa.cond_if" else op.operands
         names = []
         for region, member in zip(op.regions, op.declaration.regions, strict=True):
@@ -375,16 +377,6 @@ class _GraphWriter:
         if bound_type(value) != element:
             self.whole.refuse(op, op.name, f"a bound is {bound_type(value)}, the elements are {element}")
         return self.buffer.byte_vector(encode_number(value, element))
-
-
-def _captured(op: Op) -> list[Value]:
-    """The values from outside that the regions of an op use, constants left out: those are made again inside."""
-    inside = [inner for region in op.regions for block in region.blocks for top in block for inner in top.walk()]
-    defined = {value for inner in inside for value in inner.results}
-    for holder in (op, *inside):
-        defined.update(value for region in holder.regions for block in region.blocks for value in block.arguments)
-    used = dict.fromkeys(value for inner in inside for value in inner.operands)
-    return [value for value in used if value not in defined and constant_of(value) is None]
 
 
 def _variable_tensor(name: str) -> str:

@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any
 
 from transload.ir import Block, NoneType, Op, Region, Value
 from transload.ir.build import Builder, constant_of
+from transload.ir.regions import captured_values, move_region, need_result_types, splice_region
 from transload.rewrite import Rewriter, RewriteTable, Unsupported
 
 __all__ = ["TABLE"]
 
 TABLE = RewriteTable()
+
+STATIC = "TOSA needs one static shape on every way"
 
 
 @TABLE("top.Yield")
@@ -32,71 +34,32 @@ def if_(op: Op, rw: Rewriter) -> Sequence[Value]:
     """COND_IF; on a constant condition the ops of the branch it takes."""
     held = rw.constant_of(op.condition)
     if held is not None:
-        return _inlined(op, op.then_region if bool(held.reshape(-1)[0]) else op.else_region)
+        return splice_region(op.then_region if bool(held.reshape(-1)[0]) else op.else_region, op)
     regions = [op.then_region, op.else_region]
-    _need_results(op, regions, "branch")
-    captured = _captured(regions)
+    need_result_types(op, regions, "branch", STATIC)
+    captured = [value for value in captured_values(op) if not _is_copied(value)]
     for region in regions:
         _give(region, captured)
-    moved = [_moved(region) for region in regions]
+    moved = [move_region(region) for region in regions]
     made = rw.create("tosa.cond_if", (op.condition, *captured), [result.type for result in op.results], {}, moved)
     return made.results
-
-
-def _inlined(op: Op, region: Region) -> Sequence[Value]:
-    """The ops of a region in front of `op`; what it yields."""
-    block = region.block
-    for inner in list(block):
-        if inner is not block.last:
-            op.parent.insert(block.remove(inner), op)  # type: ignore[union-attr]
-    return block.terminator.operands
 
 
 @TABLE("top.While")
 def while_(op: Op, rw: Rewriter) -> Sequence[Value]:
     """WHILE_LOOP."""
     regions = [op.cond, op.body]
-    _need_results(op, [op.body], "body")
-    captured = _captured(regions)
+    need_result_types(op, [op.body], "body", STATIC)
+    captured = [value for value in captured_values(op) if not _is_copied(value)]
     for region in regions:
         arguments = _give(region, captured)
         if region is op.body:
             terminator = region.block.terminator
             terminator.operands = (*terminator.operands, *arguments)
-    moved = [_moved(region) for region in regions]
+    moved = [move_region(region) for region in regions]
     inputs = (*op.operands, *captured)
     made = rw.create("tosa.while_loop", inputs, [value.type for value in inputs], {}, moved)
     return made.results[: len(op.results)]
-
-
-def _need_results(op: Op, regions: Sequence[Region], what: str) -> None:
-    """`Unsupported` where a region yields other types than the op's results: sizes that depend on the way taken."""
-    for region in regions:
-        for value, result in zip(region.block.terminator.operands, op.results, strict=True):
-            if value.type != result.type or not getattr(value.type, "is_static", False):
-                raise Unsupported(
-                    f"a {what} gives {value.type} where the result is {result.type}", "TOSA needs one static shape on every way")
-
-
-def _captured(regions: Sequence[Region]) -> list[Value]:
-    """The values from around that regions use, constants and marks of absent operands left out."""
-    inside: set[Any] = set()
-    found: dict[Value, None] = {}
-
-    def look(region: Region) -> None:
-        for block in region.blocks:
-            inside.update(block.arguments)
-            for op in block:
-                for operand in op.operands:
-                    if operand not in inside and not _is_copied(operand):
-                        found[operand] = None
-                inside.update(op.results)
-                for inner in op.regions:
-                    look(inner)
-
-    for region in regions:
-        look(region)
-    return list(found)
 
 
 @TABLE("top.Custom")
@@ -154,10 +117,3 @@ def _replace_outer(block: Block, replacements: dict[Value, Value], inside: set[V
         return value if found is None else found
 
     visit(outermost)
-
-
-def _moved(region: Region) -> Region:
-    """A region with the blocks of another one."""
-    blocks = region.blocks.copy()
-    region.blocks.clear()
-    return Region(blocks)
