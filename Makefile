@@ -62,6 +62,13 @@ bench: $(STAMP)
 	$(BIN)/python benchmarks/tflite_vs_peer.py --json build/bench/tflite_vs_peer.json
 	$(BIN)/python benchmarks/ethosu_cycles.py --json build/bench/ethosu_cycles.json
 	$(BIN)/python benchmarks/onnx_vs_runtime.py --json build/bench/onnx_vs_runtime.json
+	$(BIN)/python benchmarks/reference_engine.py --json build/bench/reference_engine.json
+	$(BIN)/python benchmarks/large_model.py --json build/bench/large_model.json
+	$(BIN)/python benchmarks/stablehlo_load.py
+	$(BIN)/python benchmarks/stablehlo_export.py --json build/bench/stablehlo_export.json
+	$(BIN)/python benchmarks/mobilenet_v2.py build/bench/mobilenet_v2_1.0_224_f32/model.onnx
+	$(BIN)/python benchmarks/engines.py build/bench --json build/bench/engines_float.json
+	$(BIN)/python benchmarks/engines.py --json build/bench/engines.json
 
 ## make conformance  TOSA's conformance suite, PRO-INT and PRO-FP, in the reference engine (half an hour)
 conformance: $(STAMP)

@@ -142,7 +142,7 @@ def lowered() -> Callable[..., Module]:
 
     def compare(
         make: Callable[..., Any], *arrays: np.ndarray, types: Sequence[Any] | None = None, steps: int = 0,
-        tolerance: float = 2e-5, official: bool = True,
+        tolerance: float = 2e-5, official: bool = True, int64: str = "proved",
     ) -> Module:
         from transload.ir import TensorType, element_type_of
 
@@ -154,7 +154,7 @@ def lowered() -> Callable[..., Module]:
         set_results(module.main, [make(Builder(block, None, "y"), *block.arguments)], ["y"])
         given = dict(zip(names, arrays, strict=True))
         expected = list(run(module, given).values())
-        module = lower(module)
+        module = lower(module, int64=int64)
         ours = list(run(module, given).values())
         for mine, wanted in zip(ours, expected, strict=True):
             limit = steps if wanted.dtype.kind in "iub" else tolerance * max(1.0, float(np.abs(wanted).max(initial=0)))

@@ -125,7 +125,7 @@ def check(batch: Batch, tosa: bool, refused: Sequence[str] = ()) -> int:
             count += 1
             forms = [("top", top)]
             if tosa:
-                lowered = transload.lower(top, "tosa")
+                lowered = transload.lower(top, "tosa", int64="assumed")  # the numbers are small
                 if fitted(lowered, arrays) is not None:
                     forms.append(("tosa", lowered))
             for form, converted in forms:

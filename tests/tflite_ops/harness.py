@@ -15,13 +15,14 @@ import numpy as np
 import pytest
 
 from transload.api import load, lower, run, save
+from transload.errors import ConversionError
 from transload.ir import Module, dtype_of
 
 from .build import Built, build
 from .spec import Case
 from .tolerances import float_tolerance, integer_steps, needs_usual_kernels
 
-__all__ = ["Refused", "convert", "judge", "run_litert"]
+__all__ = ["Refused", "convert", "is_assumed_small", "judge", "loaded", "run_litert"]
 
 
 class Refused(Exception):
@@ -62,8 +63,22 @@ def _open(built: Built, usual: bool) -> Any:
 
 def convert(built: Built) -> Module:
     """The model in TOSA, by the route that is judged."""
-    shapes = {name: array.shape for name, array in built.feeds.items()}
-    return lower(load(text=built.content, format="tflite", inputs=shapes), "tosa")
+    source = loaded(built)
+    return lower(source, "tosa", int64="assumed" if is_assumed_small(source) else "proved")
+
+
+def loaded(built: Built) -> Module:
+    """The model as it is read, its inputs of the shapes that are fed."""
+    return load(text=built.content, format="tflite", inputs={name: array.shape for name, array in built.feeds.items()})
+
+
+def is_assumed_small(source: Module) -> bool:
+    """Whether a model converts only where its 64-bit integers are assumed to fit in 32 bits, and is refused by default."""
+    try:
+        lower(source, "tosa")
+    except ConversionError as error:
+        return all("int64=assumed" in finding.hint for finding in error.findings)
+    return False
 
 
 @cache

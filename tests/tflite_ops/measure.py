@@ -25,7 +25,7 @@ from transload_converters.tflite.schema import operators
 
 from .build import build
 from .cases_refused import NO_MEANING, UNSUPPORTED
-from .harness import Refused, judge, run_litert
+from .harness import Refused, expected_results, is_assumed_small, judge, loaded, run_litert
 from .spec import FORMATS, Case
 from .tolerances import FLOATS, STEPS, USUAL_KERNELS, needs_usual_kernels
 
@@ -67,6 +67,9 @@ def cell_of(case: Case) -> tuple[str, str]:
 
 # --- measuring
 
+ASSUMED = "with `int64=assumed`; without it, what may not fit in 32 bits is refused"
+
+
 def measured(cases: list[Case]) -> dict[str, dict[str, Any]]:
     """Op -> format -> how many cases, and by how much the worst result is off."""
     cells: dict[str, dict[str, Any]] = defaultdict(dict)
@@ -79,6 +82,8 @@ def measured(cases: list[Case]) -> dict[str, dict[str, Any]]:
             if off > cell["off"]:
                 cell |= {"kind": kind, "off": off if kind == "integer" else _rounded_up(off)}
         _note(cell, (case.op, case.format))
+        if is_assumed_small(loaded(build(case, [array.shape for array in expected_results(case)]))):
+            cell.setdefault("why", ASSUMED)
     return cells
 
 

@@ -9,8 +9,8 @@ from transload_converters.tflite.writer import ModelWriter
 
 from .build import Built, build
 from .cases_refused import FORMS, UNSUPPORTED
-from .harness import convert
-from .spec import Case
+from .harness import convert, is_assumed_small, loaded
+from .spec import Case, cases, x, z
 
 
 def bare_model(operator: str) -> Built:
@@ -47,3 +47,10 @@ def test_unsupported_operator(operator: str) -> None:
 @pytest.mark.parametrize(("why", "case"), FORMS, ids=str)
 def test_unsupported_form(why: str, case: Case) -> None:
     assert finding(build(case), why).names == ("out0",)
+
+
+@pytest.mark.parametrize(("operator", "refused"), [("ADD", False), ("MUL", True), ("MAXIMUM", False)])
+def test_int64_that_may_not_fit(operator: str, refused: bool) -> None:
+    """Of two arguments the sum fits in 32 bits, the product need not."""
+    for case in cases(operator, x(2, 3), z(3), formats="i64"):
+        assert is_assumed_small(loaded(build(case, [(2, 3)]))) == refused

@@ -42,6 +42,9 @@ def register_conversions(register: Any) -> None:
             run=f"{_HERE}.lowering:lower",
             table=f"{_HERE}.lowering:TABLE",
             doc="The hub to StableHLO: float and integer models directly, quantized ones by way of TOSA.",
+            options={
+                "int64": (("proved", "assumed"), "proved", "how i64 of quantized models becomes i32, as in TOSA")
+            },
         )
     )
     register(

@@ -19,21 +19,21 @@ AFTER = ("dce", "cse", "dce")
 """Passes run before and after the direct conversion."""
 
 
-def lower(module: Module) -> None:
+def lower(module: Module, int64: str = "proved") -> None:
     """Convert a module of `top` ops to StableHLO, in place.
 
     A float or integer model is converted op by op: it keeps its layout and its types (f16, bf16, f64, i64, unsigned
     ones). A module that computes with quantized types goes by way of TOSA, `top-to-tosa` and then `tosa-to-stablehlo`:
     the integer arithmetic of quantized models is written once, there. Either way, the functions take and give what they
-    did before, quantized types as their storage. Shapes must be static. Raises `ConversionError` with every op that
-    cannot be converted.
+    did before, quantized types as their storage; `int64` is the option of `top-to-tosa`. Shapes must be static.
+    Raises `ConversionError` with every op that cannot be converted.
     """
     fold.install()
     _run(module, BEFORE)
     if _is_quantized(module):
         borders = {name: border_types(function) for name, function in module.functions.items()}
-        for name in ("top-to-tosa", "tosa-to-stablehlo"):
-            apply_conversion(host().get("conversions", name), module)
+        apply_conversion(host().get("conversions", "top-to-tosa"), module, int64=int64)
+        apply_conversion(host().get("conversions", "tosa-to-stablehlo"), module)
         for name, function in module.functions.items():
             restore_border(function, *borders[name])
         return

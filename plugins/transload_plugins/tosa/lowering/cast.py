@@ -15,6 +15,7 @@ from transload.rewrite import CHANGED, Rewriter, RewriteTable, Unsupported
 
 from .. import build
 from .arith import activation_bounds
+from .int64 import UNSIGNED_32
 from .rescaling import along, clamp_to, dequantize, narrow, requantize
 from .signedness import STORED
 
@@ -53,7 +54,17 @@ def cast(op: Op, rw: Rewriter) -> Value:
     if isinstance(source, QuantType):
         real = dequantize(rw, x, target if isinstance(target, FloatType) else F32)
         return cast_value(rw, real, target, op.round_mode, op.saturate)
+    if UNSIGNED_32 in op.attributes:
+        x = _unsigned_to_float(rw, x)
     return cast_value(rw, x, target, op.round_mode, op.saturate)
+
+
+def _unsigned_to_float(rw: Rewriter, x: Value) -> Value:
+    """The bits of a ui32 as f32, in halves of 16 bits: their sum is the only thing that is rounded."""
+    high = rw.emit("tosa.logical_right_shift", x, build.scalar(rw, 16, I32, x.rank))
+    low = rw.emit("tosa.bitwise_and", x, build.scalar(rw, 0xFFFF, I32, x.rank))
+    whole = build.mul(rw, build.cast(rw, high, F32), build.scalar(rw, 65536.0, F32, x.rank))
+    return rw.emit("tosa.add", whole, build.cast(rw, low, F32))
 
 
 @TABLE("top.Bitcast")
@@ -61,7 +72,10 @@ def bitcast(op: Op, rw: Rewriter) -> Value:
     """The stored numbers under another type; where one of the types was unsigned, its numbers may be moved (see `signedness`)."""
     x, target = op.input, op.result.element
     source_stored, target_stored = op.attributes[STORED]
-    if not isinstance(source_stored, IntegerType) or not isinstance(target_stored, IntegerType) or target_stored.width > 32:
+    whole = isinstance(source_stored, IntegerType) and isinstance(target_stored, IntegerType)
+    if whole and target_stored.width >= 32 and x.element == target:
+        return x  # i32 holds the same low bits of both, and `int64` has seen to it that no others count
+    if not whole or target_stored.width > 32:
         if source_stored == target_stored:
             return x
         raise Unsupported(
@@ -78,7 +92,17 @@ def bitcast(op: Op, rw: Rewriter) -> Value:
         number = rw.emit("tosa.bitwise_and", number, build.scalar(rw, target_stored.range[1], I32, x.rank))
     if build.storage(target) == I32:
         return rw.emit("tosa.identity", number, element=target)
+    if not target_stored.unsigned and target_stored.width < 8:  # i8 holds it: the sign is that of its highest bit
+        number = sign_extended(rw, number, target_stored.width)
     return rw.emit("tosa.cast", number, element=target)  # drops the high bits
+
+
+def sign_extended(rw: Rewriter, number: Value, width: int) -> Value:
+    """The low bits of an i32 as a signed number of that width."""
+    last = 1 << (width - 1)
+    low = rw.emit("tosa.bitwise_and", number, build.scalar(rw, 2 * last - 1, I32, number.rank))
+    return rw.emit("tosa.sub", rw.emit("tosa.bitwise_xor", low, build.scalar(rw, last, I32, number.rank)),
+                   build.scalar(rw, last, I32, number.rank))
 
 
 def _moved(stored: IntegerType, element: Type) -> int:

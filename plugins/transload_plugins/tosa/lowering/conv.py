@@ -13,13 +13,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from transload.ir import BF16, F16, F32, I8, I16, I32, I48, FloatType, Op, QuantType, Type, Value, dtype_of
+from transload.ir import BF16, F16, F32, I8, I16, I32, I48, IntegerType, Op, QuantType, Type, Value, dtype_of
 from transload.rewrite import Rewriter, RewriteTable, Unsupported
 
 from .. import build
 from ..dialect.base import storage_of
 from .arith import float_product
 from .common import static_shape
+from .integer_products import are_integers, by_digits
 from .rescaling import DOUBLE, UNSIGNED, WIDE, activation_range, fused_activation, is_unsigned, narrow, quant, rounds_once
 from .windows import Window, fit, need_channels_last, squeeze_height, unsqueeze_height, window_of
 
@@ -104,8 +105,8 @@ def finish(op: Op, rw: Rewriter, made: Value, x: Value, w: Value, part: int = 0)
     """
     a, b = quant(x), quant(w)
     target = op.result.element
-    if a is None or b is None:
-        return fused_activation(rw, build.cast(rw, made, target) if isinstance(target, FloatType) else made, op)
+    if a is None or b is None or isinstance(target, IntegerType):
+        return fused_activation(rw, build.cast(rw, made, target), op)
     factors = product_factors(rw, a, b, target, is_unsigned(op))
     channels = static_shape(made)[-1]
     if len(factors) > channels:
@@ -136,6 +137,8 @@ def conv(op: Op, rw: Rewriter) -> Value | None:
     need_channels_last(op)
     x, w = op.input, op.filter
     total = sum_of(x, w)
+    if total is None and are_integers(x, w):
+        return by_digits(op, rw)
     if total is None or _scale_axis(w) not in (None, 0):
         return None
     channels = w.shape[0]
@@ -192,6 +195,8 @@ def deconv(op: Op, rw: Rewriter) -> Value | None:
     need_channels_last(op)
     x, w = op.input, op.filter
     total = sum_of(x, w)
+    if total is None and are_integers(x, w):
+        return by_digits(op, rw)
     if total is None or _scale_axis(w) not in (None, 0):
         return None
     window = window_of(op)

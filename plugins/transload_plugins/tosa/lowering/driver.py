@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from transload.engine import fold
+from transload.errors import ConversionError, merge_findings
 from transload.ir import Module, update_function_type
 from transload.plugin import resolve
 from transload.plugin_host import host
 from transload.rewrite import convert_ops
 
+from .fixed_point import fuse_fixed_point
+from .int64 import narrowable
 from .islands import tabulate_islands
 from .rescaling import ROUNDING
 from .signedness import make_signed, strip_quantized_types
@@ -21,18 +24,30 @@ AFTER: tuple[tuple[str, dict[str, Any]], ...] = (("dce", {}), ("tosa-canonicaliz
 """Passes, with options, run before and after the conversion."""
 
 
-def lower(module: Module) -> None:
+def lower(module: Module, int64: str = "proved") -> None:
     """Convert a module of `top` ops to TOSA, in place.
 
     The arguments and results of its entry functions keep their bits; quantized types become their storage,
-    unsigned 8- and 16-bit types signless ones, and 64-bit types 32-bit ones. Raises `ConversionError` with
-    every op that cannot be converted.
+    unsigned 8- and 16-bit types signless ones, and 64-bit types 32-bit ones: where that is proved to change no
+    number, or, with `int64="assumed"`, where it is possible that it does not (see `int64`). Raises
+    `ConversionError` with every op that cannot be converted.
     """
     fold.install()
     _run(module, BEFORE)
+    if fuse_fixed_point(module, int64 == "assumed"):
+        _run(module, (("dce", {}),))
+    findings = narrowable(module, assumed=int64 == "assumed")
     make_signed(module)
     tabulate_islands(module)
-    convert_ops(module, host().table("top-to-tosa"), "top", hint=_hint)
+    try:
+        convert_ops(module, host().table("top-to-tosa"), "top", hint=_hint, options={"int64": int64})
+    except ConversionError as error:
+        findings.extend(error.findings)
+    if findings:
+        findings = merge_findings(findings)
+        kinds = len({finding.what for finding in findings})
+        raise ConversionError(
+            f"{sum(finding.count for finding in findings)} op(s) of {kinds} kind(s) cannot be converted from 'top'", findings)
     module.attributes.pop(ROUNDING, None)
     _drop_absent(module)
     strip_quantized_types(module)

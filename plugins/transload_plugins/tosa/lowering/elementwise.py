@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from transload.dialects.top.cast import width_of
 from transload.ir import BOOL, F16, I32, Op, Value
 from transload.rewrite import Rewriter, RewriteTable, Unsupported
 
@@ -31,6 +32,7 @@ from .common import (
     unary,
     widened,
 )
+from .int64 import UNSIGNED_32
 from .rescaling import fused_activation
 
 __all__ = ["TABLE", "power", "square_root"]
@@ -61,7 +63,7 @@ def arithmetic(op: Op, rw: Rewriter) -> Value:
 
     Integers of 8 and 16 bits are computed in 32 and wrapped. `coeff` of Add are factors of the operands.
     """
-    values = [widened(rw, value) for value in op.inputs]
+    values = [_ordered(rw, widened(rw, value), op) for value in op.inputs]
     if op.name == "top.Add" and op.coeff is not None:
         values = [
             value if factor == 1 else binary(rw, "mul", value, like(rw, value, factor))
@@ -69,7 +71,12 @@ def arithmetic(op: Op, rw: Rewriter) -> Value:
     total = values[0]
     for value in values[1:]:
         total = binary(rw, _ARITHMETIC[op.name], total, value)
-    return _finished(rw, total, op)
+    return _finished(rw, _ordered(rw, total, op), op)
+
+
+def _ordered(rw: Rewriter, x: Value, op: Op) -> Value:
+    """The bits of a ui32 as the i32 that has its place in the order of numbers, and back: less 2**31."""
+    return binary(rw, "bitwise_xor", x, like(rw, x, -(1 << 31))) if UNSIGNED_32 in op.attributes else x
 
 
 @plain("top.Div")
@@ -298,6 +305,8 @@ def rounded(op: Op, rw: Rewriter) -> Value:
     if op.name != "top.Round":
         return unary(rw, "floor" if op.name == "top.Floor" else "ceil", x)
     there = cast(rw, cast(rw, x, I32), x.element)
+    if width_of(x.element) == 8:  # 2^23 is none of its numbers, and none of them is near 2^31
+        return there
     whole_from = like(rw, x, float(1 << (11 if x.element == F16 else 23)))
     return select(rw, compare(rw, "Less", unary(rw, "abs", x), whole_from), there, x)
 
@@ -331,7 +340,7 @@ def comparison(op: Op, rw: Rewriter) -> Value:
     """EQUAL, GREATER, GREATER_EQUAL; the others swapped or negated (tf.Less by GREATER_EQUAL and NOT is true of NaN)."""
     a, b = op.lhs, op.rhs
     if storage_of(a) != BOOL:
-        return compare(rw, op.mode, widened(rw, a), widened(rw, b))
+        return compare(rw, op.mode, *(_ordered(rw, widened(rw, x), op) for x in (a, b)))
     if op.mode not in ("Equal", "NotEqual"):
         raise Unsupported(f"truth values have no order: {op.mode}")
     different = binary(rw, "logical_xor", a, b)
@@ -364,7 +373,7 @@ def shift(op: Op, rw: Rewriter) -> Value:
     far = None if known else compare(rw, "Greater", widened(rw, b), build.scalar(rw, last, I32, b.rank))
     if not known:
         b = flat(rw, b, lambda b: build.clamp(rw, b, 0, last))
-    if op.name == "top.ShiftRight" and not stored.unsigned:
+    if op.name == "top.ShiftRight" and not stored.unsigned and UNSIGNED_32 not in op.attributes:
         return binary(rw, "arithmetic_right_shift", a, b, round=False)
     made = binary(rw, "logical_left_shift" if op.name == "top.ShiftLeft" else "logical_right_shift", a, b)
     return made if far is None else select(rw, far, like(rw, made, 0), made)

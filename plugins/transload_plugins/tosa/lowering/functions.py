@@ -10,10 +10,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from transload.ir import F16, Op, Value
+from transload.ir import F16, F32, Op, Value
 from transload.rewrite import Rewriter, RewriteTable
 
-from .common import binary, compare, like, negate, plain_into, select, unary
+from .common import binary, cast, compare, like, negate, plain_into, select, unary
 from .elementwise import square_root
 
 __all__ = ["TABLE", "arc_tangent", "log1p"]
@@ -56,14 +56,15 @@ def log1p(rw: Rewriter, x: Value) -> Value:
 
 @plain("top.Log1p")
 def log_plus_one(op: Op, rw: Rewriter) -> Value:
-    """See `log1p`."""
-    return log1p(rw, op.input)
+    """See `log1p`; of floats narrower than f32 in that."""
+    return cast(rw, log1p(rw, cast(rw, op.input, F32)), op.input.element)
 
 
 @plain("top.Tan")
 def tangent(op: Op, rw: Rewriter) -> Value:
-    """`sin(x) / cos(x)`."""
-    return _mul(rw, unary(rw, "sin", op.input), unary(rw, "reciprocal", unary(rw, "cos", op.input)))
+    """`sin(x) / cos(x)`; of floats narrower than f32 in that."""
+    x = cast(rw, op.input, F32)
+    return cast(rw, _mul(rw, unary(rw, "sin", x), unary(rw, "reciprocal", unary(rw, "cos", x))), op.input.element)
 
 
 _ARC_TANGENT = (0.9999999818725115, -0.33332796935195746, 0.19974404785887506, -0.13851478426929065, 0.0798496291160141)

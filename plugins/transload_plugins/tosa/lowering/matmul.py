@@ -19,6 +19,7 @@ from .. import build
 from ..dialect.base import storage_of
 from .common import binary, static_shape
 from .conv import bias_value, product_factors, sum_bits, sum_of
+from .integer_products import are_integers, by_digits, digits
 from .rescaling import DOUBLE, EXACT, ROUNDING, WIDE, activation_range, fused_activation, narrow, quant, retyped
 
 __all__ = ["TABLE"]
@@ -30,6 +31,10 @@ TABLE = RewriteTable()
 def matmul(op: Op, rw: Rewriter) -> Value | None:
     static_shape(op.input, "the left operand")
     static_shape(op.right, "the right operand")
+    if sum_of(op.input, op.right) is None and are_integers(op.input, op.right):
+        left, right = digits(rw, op.input), digits(rw, op.right)
+        if len(left) == len(right) == 1 or _multiplications(op) > PRODUCTS:
+            return by_digits(op, rw, left, right)
     layer = _layer(op, rw)
     return _batched(op, rw) if layer is None else layer
 
@@ -76,7 +81,7 @@ def _finish(op: Op, rw: Rewriter, made: Value, x: Value, w: Value, rounding: str
     a, b = quant(x), quant(w)
     target = op.result.element
     rounding = _rounding(op, made, rounding)
-    if a is None or b is None:
+    if a is None or b is None or isinstance(target, IntegerType):
         plain = isinstance(target, FloatType) or (isinstance(target, IntegerType) and storage_of(made) != target)
         return fused_activation(rw, build.cast(rw, made, target) if plain else made, op)
     factors = product_factors(rw, a, b, target, in_float32=rounding != EXACT)
@@ -162,17 +167,20 @@ def _batched(op: Op, rw: Rewriter) -> Value | None:
     return build.reshape(rw, made, shape)
 
 
-PRODUCTS = 1 << 24
-"""How many products of elements are made at once."""
+PRODUCTS = 1 << 16
+"""How many products of elements are made at once; where there would be more, numbers are taken apart into digits."""
+
+
+def _multiplications(op: Op) -> int:
+    """How many products of elements a product of matrices is the sums of."""
+    rows = static_shape(op.input)
+    inner = rows[-2 if op.left_transpose and len(rows) > 1 else -1]
+    return math.prod(static_shape(op.result)) * inner
 
 
 def _by_elements(op: Op, rw: Rewriter, x: Value, w: Value) -> Value:
     """Integers that TOSA's MATMUL does not take: every element of a row times every one of a column, and the sums."""
     left, right = static_shape(x), static_shape(w)
-    batch = np.broadcast_shapes(left[:-2], right[:-2])
-    count = math.prod((*batch, *left[-2:], right[-1]))
-    if count > PRODUCTS:
-        raise Unsupported(f"a product of {x.element} takes {count} multiplications of elements; up to {PRODUCTS} are made")
     products = binary(rw, "mul", build.reshape(rw, x, (*left, 1)), build.reshape(rw, w, (*right[:-2], 1, *right[-2:])))
     axis = len(static_shape(products)) - 2
     made = build.reshape(rw, rw.emit("tosa.reduce_sum", products, axis=axis), static_shape(op.result))

@@ -4,7 +4,8 @@ TOSA computes with signed integers of 8, 16 and 32 bits. So inside the functions
 
 - quantized uint8 becomes int8, stored numbers and zero points less 128 (`convert_tflite_qu8_to_qi8` of the
   specification of lowerings), uint16 likewise; ops on them are marked, for the few whose rounding differs;
-- plain unsigned integers, and integers of 64 bits, become i32, which holds their values; 4-bit numbers become i8;
+- plain unsigned integers, and integers of 64 bits, become i32; `int64` has made sure that it holds their values, or their
+  low bits where these are all that counts; 4-bit numbers become i8;
 - f64 becomes f32.
 
 The arguments and results of an entry function keep their bits: an 8-bit unsigned one is an `i8` whose bits
@@ -14,7 +15,6 @@ The arguments and results of an entry function keep their bits: an 8-bit unsigne
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
@@ -40,6 +40,7 @@ from transload.ir.constants import LazyData
 from transload.ir.types import IndexType
 
 from .. import build
+from .int64 import LOW_BITS
 from .rescaling import UNSIGNED
 
 __all__ = ["STORED", "make_signed", "signed_element", "strip_quantized_types"]
@@ -49,7 +50,7 @@ STORED = "tosa.stored"
 
 WRAPPING = frozenset({
     "top.Add", "top.BitwiseNot", "top.CumSum", "top.Mul", "top.Neg", "top.Pow", "top.Reduce", "top.ShiftLeft", "top.Sub"})
-"""Ops whose result may leave the range of a narrow unsigned type, and then wraps round."""
+"""Ops whose result may leave the range of a type that a wider one stands for, and then wraps round."""
 
 
 def signed_element(element: Type) -> Type:
@@ -81,8 +82,8 @@ def _signed_type(type_: Type) -> Type:
     return type_ if element is type_.element else TensorType(type_.shape, element, type_.encoding)
 
 
-def _signed_data(dense: Dense, old: Type, new: Type) -> Dense:
-    """The numbers of a constant whose element type changed."""
+def _signed_data(dense: Dense, old: Type, new: Type, low_bits: bool = False) -> Dense:
+    """The numbers of a constant whose element type changed; of those too great the nearest, or the low bits."""
     stored = new.storage if isinstance(new, QuantType) else new
     offset = old.zero_points[0] - new.zero_points[0] if isinstance(old, QuantType) and isinstance(new, QuantType) else 0
     dtype = dtype_of(stored)
@@ -96,6 +97,8 @@ def _signed_data(dense: Dense, old: Type, new: Type) -> Dense:
         low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
         if array.dtype == np.uint32 and dtype == np.int32:
             return array.view(np.int32)  # the same bits, as an argument has them
+        if low_bits:
+            return array.astype(np.int32)  # wraps round
         if array.dtype == np.uint64:
             array = np.minimum(array, np.uint64(high))
         return np.clip(array.astype(np.int64) - offset, low, high).astype(dtype)
@@ -153,33 +156,44 @@ def _make_op_signed(op: Op) -> None:
         _mark_users(result)
         result.type = new
         if op.name == "top.Weight":
-            op.attributes["value"] = _signed_data(op.attributes["value"], old.element, new.element)  # type: ignore[attr-defined]
-        elif _narrow_unsigned(old) is not None:
-            _wrap(op, result, _narrow_unsigned(old))
+            op.attributes["value"] = _signed_data(  # type: ignore[attr-defined]
+                op.attributes["value"], old.element, new.element, op.attributes.pop(LOW_BITS, False))  # type: ignore[attr-defined]
+        else:
+            narrow = _narrow(old)
+            if narrow is not None:
+                _wrap(op, result, narrow)
 
 
 def _is_unsigned_quantized(type_: Type) -> bool:
     return isinstance(type_, TensorType) and isinstance(type_.element, QuantType) and type_.element.storage.unsigned
 
 
-def _narrow_unsigned(type_: Type) -> Any:
-    """The plain unsigned integer type of 8 or 16 bits that a tensor has, or None."""
+def _narrow(type_: Type) -> IntegerType | None:
+    """The plain integer type that a tensor has and i32 or i8 holds: unsigned, of 8 or 16 bits, or of less than 8; else None."""
     element = getattr(type_, "element", None)
-    return element if isinstance(element, IntegerType) and element.unsigned and element.width <= 16 else None
+    if not isinstance(element, IntegerType) or not 1 < element.width <= 16:
+        return None
+    return element if element.unsigned or element.width < 8 else None
 
 
 def _wrap(op: Op, result: Value, element: IntegerType) -> None:
-    """Keep a result that was a narrow unsigned integer in its range, where `op` can leave that."""
-    high = element.range[1]
+    """Keep a result that was such a narrow integer in its range, where `op` can leave that."""
+    low, high = element.range
     cast = op.name == "top.Cast"
     if op.parent is None or not (op.name in WRAPPING or cast):
         return
     rw = Builder(op.parent, op.next, op.location)
     users = list(result.uses)
+
+    def number(value: int) -> Value:
+        return rw.constant(np.full((1,) * result.rank, value, dtype_of(result.element)))
+
     if cast and op.attribute("saturate", False):
-        kept = rw.emit("top.Clip", result, min=0.0, max=float(high))
+        kept = rw.emit("top.Clip", result, min=float(low), max=float(high))
     else:
-        kept = rw.emit("top.BitwiseAnd", result, rw.constant(np.full((1,) * result.rank, high, np.int32)))
+        kept = rw.emit("top.BitwiseAnd", result, number((1 << element.width) - 1))
+        if low < 0:  # the highest bit is that of the sign
+            kept = rw.emit("top.Sub", rw.emit("top.BitwiseXor", kept, number(-low)), number(-low))
     for user in users:
         user.operands = tuple(kept if operand is result else operand for operand in user.operands)
 
