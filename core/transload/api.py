@@ -88,7 +88,7 @@ def _reader_for(source: Source) -> Reader:
     for reader in by_suffix or readers:
         if reader.detect is not None and resolve(reader.detect)(head, path):
             return reader
-    known = ", ".join(f"{reader.name} ({' '.join(reader.suffixes)})" for reader in readers)
+    known = ", ".join(f"{reader.name} ({' '.join(reader.suffixes)})" if reader.suffixes else reader.name for reader in readers)
     raise ReadError(f"{path}: no reader knows this format", hint=f"readers: {known}; or say which with --format")
 
 

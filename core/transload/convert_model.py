@@ -11,7 +11,7 @@ import json
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,6 +27,7 @@ from .options import settings_of
 from .passes.manager import Pipeline
 from .plugin import Emitted, Target
 from .plugin_host import host
+from .suggest import nearest
 from .verification.tolerance import Tolerance
 from .verification.verify import Verification, verify_conversion
 
@@ -227,6 +228,11 @@ def route_options(target: Target, module: Module, given: Mapping[str, Any]) -> d
     if unknown:
         raise UsageError(
             f"target {target.name!r} has no option {', '.join(unknown)}, and neither has a conversion on the way to it",
-            hint=f"options: {', '.join(declared) or 'none'}",
+            hint=_did_you_mean(unknown, declared) + f"options: {', '.join(declared) or 'none'}",
         )
     return {name: value for name, value in given.items() if name not in target.options()}
+
+
+def _did_you_mean(unknown: Iterable[str], declared: Iterable[str]) -> str:
+    guesses = [guess for name in unknown if (guess := nearest(name, declared)) is not None]
+    return f"did you mean {', '.join(guesses)}? " if guesses else ""

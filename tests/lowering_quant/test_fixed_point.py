@@ -145,6 +145,24 @@ def test_a_quantized_layer_in_plain_integers_is_one_convolution(zero_point: int)
     assert counts["tosa.conv2d"] == 1 and not counts["tosa.cast"]
 
 
+def test_a_quantized_layer_comes_back_from_stablehlo() -> None:
+    """Convolution, bias, scales of the channels: the operators that were taken apart, and no more."""
+    weights, bias = _numbers(I8, (5, 3, 3, 4)), RNG.integers(-3000, 3000, 5).astype(np.int32)
+
+    def make(rw: Builder, x: Value) -> Value:
+        sums = rw.emit(
+            "tosa.conv2d", x, build.const(rw, weights), build.const(rw, bias), build.zero_point(rw, 7, I8),
+            build.zero_point(rw, 0, I8), element=I32, pad=(1, 1, 1, 1), stride=(1, 1), dilation=(1, 1), acc_type=I32)
+        return build.rescale(
+            rw, sums, [1417339207, 1073741824, 2147483647, 1100000001, 1500000000], [40, 41, 42, 39, 40], 0, -3, I8,
+            per_channel=True, rounding="DOUBLE_ROUND")
+
+    program = lower(_module([((1, 8, 8, 4), I8)], make), "stablehlo")
+    counts = _same(program, [_numbers(I8, (1, 8, 8, 4))])
+    left = {name: count for name, count in counts.items() if name.startswith("tosa.") and not name.startswith("tosa.const")}
+    assert left == {"tosa.conv2d": 1, "tosa.rescale": 1}
+
+
 def test_integer_transposed_convolution() -> None:
     module = _module([((1, 4, 5, 3), I32), ((2, 3, 3, 3), I32)], lambda rw, x, w: rw.emit(
         "top.Deconv", x, w, kernel_shape=(3, 3), strides=(2, 2), pads=(1, 1, 0, 0), layout="NHWC"))

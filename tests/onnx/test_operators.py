@@ -239,3 +239,11 @@ def test_text_is_refused() -> None:
 def test_no_quantized_types_without_quantization() -> None:
     hub = transload.legalize(read_model(make_model([node("Relu", ["x"], ["y"])], {"x": X4}, ["y"])))
     assert not any(isinstance(result.element, QuantType) for op in hub.ops() for result in op.results)
+
+
+def test_a_cast_that_contradicts_the_declared_type_is_refused() -> None:
+    """As converters to float16 leave it, and onnxruntime refuses it."""
+    model = make_model([node("Cast", ["x"], ["y"], to=TensorProto.FLOAT)], {"x": np.zeros(3, np.int32)}, ("y",))
+    model.graph.output[0].CopyFrom(helper.make_tensor_value_info("y", TensorProto.FLOAT16, (3,)))
+    with pytest.raises(ConversionError, match="says that its result is of f16"):
+        transload.legalize(read_model(model))

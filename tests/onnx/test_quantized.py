@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from onnx_models import node, op_names
+from onnx_models import make_model, node, op_names
 
+import transload
 from transload.errors import ConversionError
 from transload.ir import F32, I8, I32, UI8, QuantType
 
@@ -233,6 +235,14 @@ def test_qgemm(compare: Callable[..., Any], quantized: bool) -> None:
     assert op_names(hub)[-1] == "MatMul"
 
 
+@pytest.mark.parametrize("shape", [(3, 4), (3, 1), (1,), (1, 4)])
+def test_the_bias_of_qgemm_broadcasts(compare: Callable[..., Any], shape: tuple[int, ...]) -> None:
+    constants = {**UNSIGNED, "w": whole(-128, 128, np.int8, 4, 5), "ws": np.float32(0.01), "wz": np.int8(0),
+                 "b": whole(-3000, 3000, np.int32, *shape)}
+    gemm = node("QGemm", ["h", *A, "w", "ws", "wz", "b", *O], ["y"], transB=1, **MS)
+    compare([q("x", "h"), gemm], {"x": real(3, 5)}, ("y",), constants, steps=1)
+
+
 def test_products_of_integers(compare: Callable[..., Any]) -> None:
     x, w = whole(0, 256, np.uint8, 3, 5), whole(-128, 128, np.int8, 5, 4)
     compare(node("MatMulInteger", ["x", "w", "xz", "wz"], ["y"]), {"x": x}, ("y",),
@@ -264,6 +274,22 @@ def test_weights_of_few_bits(compare: Callable[..., Any], bits: int) -> None:
 ])
 def test_fused_operators_of_com_microsoft(compare: Callable[..., Any], operator: Any, constants: dict[str, Any]) -> None:
     compare(operator, {"x": real(1, 3, 4, 5)}, ("y",), constants, rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize("group", [1, 2])
+def test_convolutions_with_channels_last(tmp_path: Path, group: int) -> None:
+    """onnxruntime has a kernel of NhwcConv on GPUs only: compared with Conv between transposes."""
+    x, w, b = real(2, 7, 6, 4), real(6, 3, 2, 4 // group), real(6)
+    geometry = {"strides": [2, 1], "pads": [1, 0, 1, 1], "dilations": [1, 2], "group": group}
+    found = []
+    for number, nodes in enumerate((
+            [node("NhwcConv", ["x", "w", "b"], ["y"], **geometry, **MS)],
+            [node("Transpose", ["x"], ["t"], perm=[0, 3, 1, 2]), node("Transpose", ["w"], ["v"], perm=[0, 3, 1, 2]),
+             node("Conv", ["t", "v", "b"], ["c"], **geometry), node("Transpose", ["c"], ["y"], perm=[0, 2, 3, 1])])):
+        path = tmp_path / f"{number}.onnx"
+        path.write_bytes(make_model(nodes, {"x": x}, ("y",), {"w": w, "b": b}).SerializeToString())
+        found.append(transload.run(path, {"x": x}, engine="reference")["y"])
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize("transposed", [{"transBatchA": 1}, {"transBatchA": 1, "transA": 1}, {"transBatchB": 1, "transB": 1}])

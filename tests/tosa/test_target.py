@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+import transload
 from transload.convert_model import target_options
 from transload.errors import UsageError
-from transload.ir import BF16, F32, I8, I16, I32, UI8, Module, QuantType, TensorType, new_module, set_results
+from transload.ir import BF16, F32, I8, I16, I32, UI8, Module, QuantType, TensorType, input_names, new_module, set_results
 from transload.ir.build import Builder
 from transload.plugin_host import host
 from transload_plugins.tosa import build
@@ -144,3 +145,24 @@ def test_int16_needs_its_extension(target: Any, tmp_path: Path) -> None:
     block = function.regions[0].block
     set_results(function, [build.clamp(Builder(block), block.arguments[0], -5, 5)], ["y"])
     assert target.emit(module, tmp_path, "m", settings(target)).report["extensions"] == ["int16"]
+
+
+def test_calls_are_replaced_by_what_they_call(tmp_path: Path) -> None:
+    """Also in a program of nothing else, as JAX writes a compiled function that calls another one."""
+    program = tmp_path / "calls.mlir"
+    program.write_text("""func.func @main(%x: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>) {
+  %0 = func.call @same(%x) : (tensor<2xf32>) -> tensor<2xf32>
+  func.return %0, %x : tensor<2xf32>, tensor<2xf32>
+}
+func.func private @same(%x: tensor<2xf32>) -> tensor<2xf32> {
+  func.return %x : tensor<2xf32>
+}
+""")
+    for target in ("tosa", "stablehlo"):
+        if host().targets[target].available() is None:
+            transload.convert(program, target, tmp_path / target)
+    module = transload.load(tmp_path / "tosa" / "calls.tosa")
+    assert list(module.functions) == ["main"]
+    x = np.array([1, 2], np.float32)
+    for array in transload.run(module, {next(iter(input_names(module.main))): x}).values():
+        np.testing.assert_array_equal(array, x)

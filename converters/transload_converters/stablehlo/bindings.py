@@ -124,7 +124,10 @@ def _dialects_of(operation: Any) -> set[str]:
 def _first_lines(message: str) -> str:
     lines = [line.strip() for line in message.strip().splitlines() if line.strip()]
     lines = [line for line in lines if not line.startswith("note:")] or lines
-    return re.sub(r'"-":(\d+):(\d+)', r"line \1, column \2", "; ".join(lines[:3]))[:600] or "the bindings give no reason"
+    if len(lines) > 1 and lines[0].endswith("module assembly:"):  # which says no more than that something is wrong
+        lines = lines[1:]
+    said = re.sub(r'(?:error: )?"-":(\d+):(\d+)', r"line \1, column \2", "; ".join(lines[:3]))
+    return said[:600] or "the bindings give no reason"
 
 
 def _hint(message: str) -> str:

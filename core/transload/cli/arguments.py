@@ -64,7 +64,9 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
     except FileNotFoundError:
         raise ReadError(f"{path}: there is no such file") from None
     except Exception as error:  # zipfile, zlib and numpy each have their own
-        raise ReadError(f"{path}: is not an .npz of plain arrays: {error}") from None
+        why = "" if "pickle" in str(error) else f": {error}"  # what numpy says of anything it does not know
+        raise ReadError(
+            f"{path}: is not an .npz of plain arrays{why}", hint="numpy.savez(path, name=array, ..) writes one") from None
 
 
 def write_arrays(path: Path, arrays: dict[str, np.ndarray]) -> None:

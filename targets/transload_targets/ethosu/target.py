@@ -29,6 +29,7 @@ class EthosU(Target):
     """
 
     accepts = ("tosa",)
+    pipeline = "inline"
 
     def __init__(self, accelerator: Accelerator) -> None:
         self.accelerator = accelerator

@@ -29,6 +29,7 @@ class TosaTarget(Target):
     name = "tosa"
     doc = "TOSA: a .tosa flatbuffer and MLIR text."
     accepts = ("tosa",)
+    pipeline = "inline"  # a file holds one graph
 
     def options(self) -> dict[str, tuple[type | tuple[str, ...], Any, str]]:
         return {

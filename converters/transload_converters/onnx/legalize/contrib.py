@@ -5,6 +5,7 @@ Their definitions: https://github.com/microsoft/onnxruntime/blob/main/docs/Contr
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from transload.ir import F32, Op, QuantType, Value
 from transload.ir.build import constant_of
 from transload.rewrite import Rewriter
 
-from .convolution import Window, conv_attributes
+from .convolution import Window, conv_attributes, read_window
 from .matmul import gemm_product, transpose_last
 from .normalization import trailing_norm
 from .pooling import average, global_average, pooling_window, wider
@@ -130,8 +131,9 @@ def qgemm(op: Op, rw: Rewriter) -> Value:
         raise Unsupported("its left operand is quantized per axis")
     b = _times(rw, b, float(attr(op, "alpha", 1.0)))
     bias = bias_of(rw, operand(op, 6), kind_of(a), kind_of(b))
-    if bias is not None:
-        bias = reshape(rw, bias, (shape_of(b)[0 if right else 1],))
+    columns = shape_of(b)[0 if right else 1]
+    if bias is not None and math.prod(shape_of(bias)) == columns:  # else it broadcasts to the product
+        bias = reshape(rw, bias, (columns,))
     attributes: dict[str, Any] = {"left_transpose": left or None, "right_transpose": right or None}
     if operand(op, 7) is not None:
         return rw.emit("top.MatMul", a, b, bias, element=result_type(op, rw, 7, kind_of(a).storage), **attributes)
@@ -241,6 +243,19 @@ def fused_conv(op: Op, rw: Rewriter) -> Value:
     if operand(op, 3) is not None:
         result = rw.emit("top.Add", result, operand(op, 3))
     return _activated(rw, result, attr(op, "activation"), attr(op, "activation_params", ()))
+
+
+@TABLE(f"{_MS}.NhwcConv")
+def nhwc_conv(op: Op, rw: Rewriter) -> Value:
+    """NhwcConv: a convolution with the channels last, in the input [N, spatial.., C] and in the filter [O, kernel.., C/group]."""
+    value, weights = need(op, 0), need(op, 1)
+    sizes = shape_of(value)[1:-1]
+    if not 1 <= len(sizes) <= 3:
+        raise Unsupported(f"a convolution of {len(sizes)} spatial dimensions; 1 to 3 can be converted")
+    window = read_window(op, sizes, shape_of(weights)[1:-1])
+    return rw.emit(
+        "top.Conv", value, weights, operand(op, 2), kernel_shape=window.kernel, strides=window.strides, pads=window.pads,
+        dilations=window.dilations, group=attr(op, "group", 1), layout="NHWC")
 
 
 @TABLE(f"{_MS}.FusedGemm")

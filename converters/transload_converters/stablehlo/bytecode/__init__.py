@@ -16,7 +16,7 @@ from transload.ir.constants import Dense
 from transload.ir.module import Module
 from transload.ir.types import TensorType
 
-from . import builtin, quant, stablehlo, upgrade, vhlo
+from . import builtin, quant, sdy, stablehlo, upgrade, vhlo
 from .container import MAGIC, Container
 from .cursor import BytecodeError, UnknownConstruct
 from .entries import Decoder, Entries
@@ -27,6 +27,7 @@ __all__ = ["MAGIC", "BytecodeError", "ResourceData", "UnknownConstruct", "portab
 _DECODERS: dict[str, tuple[Decoder, Decoder]] = {
     "builtin": (builtin.read_attribute, builtin.read_type),
     "quant": (quant.read_attribute, quant.read_type),
+    "sdy": (sdy.read_attribute, sdy.read_type),
     "stablehlo": (stablehlo.read_attribute, stablehlo.read_type),
     "vhlo": (vhlo.read_attribute, vhlo.read_type),
 }

@@ -98,6 +98,8 @@ class EntryCursor(Cursor):
 
 
 ABSENT: Any = object()
+PASSED_OVER = OpaqueAttr("#sdy.not_read")
+"""An attribute that says nothing about what a program computes: dictionaries leave it out."""
 
 Decoder = Callable[[EntryCursor, int], Any]
 """Reads what follows the code of an attribute or type in its dialect's encoding; `UnknownConstruct` for other codes."""

@@ -279,6 +279,8 @@ class Structure:
             self.cursor.error(f"properties {index} of {len(self.container.properties)}")
         start, end = self.container.properties[index]
         r = EntryCursor(self.entries, Entry(dialect, start, end, True), f"properties of {name}")
+        if dialect == "sdy":
+            return {}
         table = upgrade.properties_of(name) if dialect == "vhlo" else PROPERTIES.get(name)
         if table is None:
             raise UnknownConstruct(f"the properties of {name} in bytecode are not known")

@@ -32,7 +32,7 @@ from . import quant, stablehlo
 from .builtin import double, scalar, tensor_type, typed_integer
 from .constants import dense_of
 from .cursor import UnknownConstruct
-from .entries import EntryCursor
+from .entries import PASSED_OVER, EntryCursor
 
 __all__ = ["read_attribute", "read_type"]
 
@@ -64,7 +64,7 @@ def _dictionary(r: EntryCursor) -> dict[str, Any]:
         if not isinstance(name, str) or name in found:
             r.error("a name in a dictionary is no text, or there twice")
         found[name] = r.attribute()
-    return dict(sorted(found.items()))
+    return {name: found[name] for name in sorted(found) if found[name] is not PASSED_OVER}
 
 
 def _tensor(r: EntryCursor) -> Any:

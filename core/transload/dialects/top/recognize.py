@@ -5,11 +5,12 @@ products, each in its own way. As one op they are calibrated, quantized, fused a
 The tables it applies: broadcasts and means (`recognize_broadcast`), activations (`recognize_activation`,
 `recognize_sign`), error functions (`recognize_erf`), softmax (`recognize_softmax`),
 normalizations (`recognize_normalization`, `recognize_affine_norm`), biases and
-pooling (`recognize_layer`), moved numbers (`recognize_movement`); changes of shape that cancel go, too.
+pooling (`recognize_layer`), moved numbers (`recognize_movement`), casts (`recognize_cast`); changes of shape that cancel
+go, too.
 
 A pattern fires only where axes, shapes and constants are those of the formula, and where the parts serve nobody
 else. Results keep their meaning up to the rounding of floats; quantized and integer tensors are left alone, but for
-broadcasts, which move numbers and compute none.
+broadcasts, which move numbers and compute none, casts, and biases of sums in i32.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from . import (
     recognize_activation,
     recognize_affine_norm,
     recognize_broadcast,
+    recognize_cast,
     recognize_erf,
     recognize_layer,
     recognize_movement,
@@ -44,7 +46,7 @@ _SHAPES("top.Permute")(canonicalize.permute_of_permute)
 
 TABLE = reduce(add, (_SHAPES, *(family.TABLE for family in (
     recognize_broadcast, recognize_movement, recognize_erf, recognize_activation, recognize_sign, recognize_softmax,
-    recognize_normalization, recognize_affine_norm, recognize_layer))))
+    recognize_normalization, recognize_affine_norm, recognize_layer, recognize_cast))))
 
 
 def recognize(module: Module) -> bool:

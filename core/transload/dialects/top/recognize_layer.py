@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...ir import ElidedData, FloatType, Op, Value
+from ...ir import I32, ElidedData, FloatType, Op, TensorType, Value
 from ...ir.build import constant_of
 from ...rewrite import Rewriter, RewriteTable
 from .canonicalize_affine import is_float, relu_of, used_once
@@ -19,16 +19,21 @@ __all__ = ["TABLE"]
 TABLE = RewriteTable()
 
 
+def is_static(value: Value) -> bool:
+    return isinstance(value.type, TensorType) and value.type.is_static
+
+
 @TABLE("top.Add")
 def bias(op: Op, rw: Rewriter) -> Value | None:
-    """What is added per output channel to a Conv, Deconv or MatMul without a bias is its bias."""
-    if len(op.operands) != 2 or op.attribute("coeff") is not None or not is_static_float(op.results[0]):
+    """What is added per output channel to a Conv, Deconv or MatMul without a bias is its bias; of sums in i32, too."""
+    whole = op.results[0].element == I32 and not op.attribute("do_relu", False)
+    if len(op.operands) != 2 or op.attribute("coeff") is not None or not (is_static_float(op.results[0]) or whole):
         return None
     for value, other in inputs_of(op):
         maker = made_by(value, "Conv", "Deconv", "MatMul")
         if maker is None or maker.bias is not None or not used_once(value) or maker.parent is not op.parent:
             continue
-        if value.type != op.results[0].type or not is_static_float(other) or other.element != value.element or value.rank < 2:
+        if value.type != op.results[0].type or not is_static(other) or other.element != value.element or value.rank < 2:
             continue
         if maker.name == "top.MatMul" and (maker.input.rank < 2 or maker.right.rank < 2):
             continue

@@ -10,9 +10,10 @@ import numpy as np
 from ....errors import Finding, RunError
 from ....ir.constants import dtype_of
 from ....ir.core import location_names
-from ....ir.types import QuantType, TensorType
+from ....ir.types import IntegerType, QuantType, TensorType
 
-__all__ = ["Array", "activate", "axes_of", "axis_of", "checked_subscripts", "finish", "is_integer", "run_error", "wide"]
+__all__ = [
+    "Array", "activate", "axes_of", "axis_of", "checked_subscripts", "finish", "is_integer", "run_error", "whole", "wide"]
 
 Array = np.ndarray[Any, Any]
 
@@ -41,6 +42,12 @@ def finish(op: Any, y: Any, index: int = 0) -> Array:
     if not isinstance(type_, TensorType) or (isinstance(type_.element, QuantType) and array.dtype.kind == "f"):
         return array
     return array.astype(dtype_of(type_.element), copy=False)
+
+
+def whole(op: Any, y: Array) -> Array:
+    """Sums of integers that were computed in float64 as integers, so that they wrap round where the result's type is narrow."""
+    element = getattr(op.results[0].type, "element", None)
+    return y.astype(np.int64) if isinstance(element, IntegerType) and y.dtype.kind == "f" else y
 
 
 def activate(op: Any, y: Array) -> Array:

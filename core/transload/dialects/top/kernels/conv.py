@@ -10,7 +10,7 @@ import numpy as np
 
 from ....engine.sums import product, rounds_floats
 from ....plugin import KernelTable
-from .common import Array, finish, is_integer, wide
+from .common import Array, finish, is_integer, whole, wide
 
 __all__ = ["KERNELS", "pad_spatial"]
 
@@ -35,15 +35,25 @@ def pad_spatial(x: Array, axes: Sequence[int], pads: Sequence[int], fill: Any = 
     return np.pad(x[tuple(cut)], width, constant_values=fill)
 
 
-def _real(x: Array) -> Array:
-    """`x` in a type that matrices multiply fast in; of integers float64, exact up to 2^53."""
-    x = wide(x)
-    return x.astype(np.float64) if is_integer(x) else x
+def _factors(x: Array, weights: Array) -> tuple[Array, Array]:
+    """Both in types that matrices multiply fast in; integers float64 as long as no sum reaches 2^53, else int64."""
+    x, weights = wide(x), wide(weights)
+    if not (is_integer(x) and is_integer(weights)):
+        return (x.astype(np.float64) if is_integer(x) else x), (weights.astype(np.float64) if is_integer(weights) else weights)
+    exact = _greatest(x) * _greatest(weights) * weights.size < 1 << 53
+    dtype = np.float64 if exact else np.int64
+    return x.astype(dtype), weights.astype(dtype)
+
+
+def _greatest(x: Array) -> int:
+    if x.dtype.itemsize <= 2 or not x.size:
+        return 1 << 16
+    return max(abs(int(x.min())), abs(int(x.max())))
 
 
 @KERNELS("top.Conv")
 def conv(op: Any, x: Array, weights: Array, bias: Array | None = None) -> Array:
-    x, weights = _real(x), _real(weights)
+    x, weights = _factors(x, weights)
     n = len(op.kernel_shape)
     last = op.layout == "NHWC"
     x = pad_spatial(x, range(1, 1 + n) if last else range(2, 2 + n), op.pads)
@@ -55,14 +65,14 @@ def conv(op: Any, x: Array, weights: Array, bias: Array | None = None) -> Array:
     else:
         split = [np.split(x, group, axis=-1 if last else 1), np.split(weights, group, axis=0)]
         y = np.concatenate([_dense(op, a, b, last) for a, b in zip(*split, strict=True)], axis=-1 if last else 1)
-    return finish(op, _with_bias(y, bias, last))
+    return finish(op, whole(op, _with_bias(y, bias, last)))
 
 
 def _with_bias(y: Array, bias: Array | None, last: bool) -> Array:
     if bias is None:
         return y
     shape = (1,) * (y.ndim - 1) + (-1,) if last else (1, -1) + (1,) * (y.ndim - 2)
-    return y + _real(bias).astype(y.dtype, copy=False).reshape(shape)
+    return y + wide(bias).astype(y.dtype, copy=False).reshape(shape)
 
 
 def _output_sizes(op: Any, sizes: Sequence[int]) -> tuple[int, ...]:
@@ -163,7 +173,7 @@ def _blocks(batch: int, rows: int, row_bytes: int) -> Iterator[tuple[slice, slic
 
 @KERNELS("top.Deconv")
 def deconv(op: Any, x: Array, weights: Array, bias: Array | None = None) -> Array:
-    x, weights = _real(x), _real(weights)
+    x, weights = _factors(x, weights)
     last = op.layout == "NHWC"
     if last:
         x, weights = np.moveaxis(x, -1, 1), np.moveaxis(weights, -1, 0)
@@ -181,4 +191,4 @@ def deconv(op: Any, x: Array, weights: Array, bias: Array | None = None) -> Arra
     for place, slices in _shifted(op, sizes):
         y[(_ALL, _ALL, *slices)] += added[(_ALL, _ALL, *place)]
     y = pad_spatial(y, range(2, 2 + n), [-pad for pad in op.pads])
-    return finish(op, _with_bias(np.ascontiguousarray(np.moveaxis(y, 1, -1)) if last else y, bias, last))
+    return finish(op, whole(op, _with_bias(np.ascontiguousarray(np.moveaxis(y, 1, -1)) if last else y, bias, last)))

@@ -8,7 +8,7 @@ import numpy as np
 
 from ....plugin import KernelTable
 from ..matmul import expand_equation
-from .common import Array, finish, is_integer, wide
+from .common import Array, finish, is_integer, whole, wide
 
 __all__ = ["KERNELS"]
 
@@ -38,7 +38,7 @@ def matmul(op: Any, left: Array, right: Array, bias: Array | None = None) -> Arr
         y = np.matmul(a, b)
     if bias is not None:
         y = y + wide(bias).astype(y.dtype, copy=False)
-    return finish(op, y)
+    return finish(op, whole(op, y))
 
 
 @KERNELS("top.Einsum")
