@@ -77,7 +77,8 @@ def test_tflite(xla, every):
             continue
         built = build(case)
         top = legalize(load(text=built.content, format="tflite", inputs={name: a.shape for name, a in built.feeds.items()}))
-        quantized = any(isinstance(getattr(v.type, "element", None), QuantType) for op in top.walk() for v in (*op.operands, *op.results))
+        values = [v for op in top.walk() for v in (*op.operands, *op.results)]
+        quantized = any(isinstance(getattr(v.type, "element", None), QuantType) for v in values)
         wanted = list(run(lower(top, "tosa") if quantized else top, built.feeds).values())
         module = lower(top, "stablehlo")
         for engine in ENGINES if number % (16 * every) == 0 else ENGINES[:1]:

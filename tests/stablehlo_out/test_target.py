@@ -132,7 +132,7 @@ def test_a_later_version_can(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("version", ["newer", "1.0", "1", "1.0.0.0", ""])
 def test_a_version_that_is_none(version: str, tmp_path: Path) -> None:
-    with pytest.raises(TargetError, match="minimum_version"):
+    with pytest.raises(UsageError, match="minimum_version"):
         transload.convert(newer_module(), "stablehlo", tmp_path, options={"minimum_version": version}, verify=False)
 
 

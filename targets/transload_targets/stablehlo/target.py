@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from transload.conversion import constant_bytes, op_counts
-from transload.errors import Finding
+from transload.errors import Finding, UsageError
 from transload.ir import Module
 from transload.plugin import Emitted, Target
 
@@ -47,9 +47,7 @@ class StablehloTarget(Target):
     def check(self, module: Module, options: Mapping[str, Any]) -> Sequence[Finding]:
         version = options["minimum_version"]
         if not is_version(version):
-            return [Finding(
-                f"minimum_version={version}", f"is neither three numbers, such as 1.0.0, nor {NEWEST!r}",
-                hint="--option minimum_version=1.0.0")]
+            raise UsageError(f"option minimum_version must be three numbers, such as 1.0.0, or {NEWEST!r}, not {version!r}")
         return findings_of(module, version)
 
     def emit(self, module: Module, directory: Path, stem: str, options: Mapping[str, Any]) -> Emitted:
