@@ -23,7 +23,7 @@ COMPOSITES = {
     "mobilenet_block": {"HardSwish": 2, "HardSigmoid": 1},
     "convnext_block": {"LayerNorm": 1, "GELU": 1, "Conv": 1, "MatMul": 2},
     "transposed_decoder": {"Deconv": 3, "Elu": 1, "Selu": 1, "LeakyRelu": 1},
-    "flax_block": {"GroupNorm": 1, "LayerNorm": 1, "RMSNorm": 1, "SiLU": 1, "Softmax": 1, "Reduce": 1},
+    "flax_block": {"GroupNorm": 0, "LayerNorm": 0, "RMSNorm": 1, "SiLU": 1, "Softmax": 1},  # its fast variance stays as it is
     "embeddings": {"Normalize": 2, "Softmax": 1},
     "mixture_of_experts": {"TopK": 1, "Softmax": 1},
 }

@@ -155,7 +155,7 @@ def _standardized(g, x, axes, form="mul", root="rsqrt", eps=1e-3):
             "power": lambda: g.Mul(centred, g.Pow(variance, -0.5))}[root]()
 
 
-FORMS = ["square", "mul", "pow", "fast", "flax", "tensorflow"]
+FORMS = ["square", "mul", "pow", "tensorflow"]
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -164,6 +164,12 @@ def test_layer_norm(form, root):
     weight, bias = np.linspace(0.5, 1.5, 6), np.linspace(-1, 1, 6)
     left = recognized(lambda g, x: g.Add(g.Mul(_standardized(g, x, (2,), form, root), weight), bias), (2, 3, 6), tolerance=1e-5)
     assert left == ["LayerNorm"]
+
+
+@pytest.mark.parametrize("form", ["fast", "flax"])
+def test_a_variance_that_cancels_is_none(form):
+    """`mean(x^2) - mean(x)^2` loses digits that the op keeps: numbers of a mean far from 0 would come out differently."""
+    assert "LayerNorm" not in recognized(lambda g, x: _standardized(g, x, (2,), form), (2, 3, 6), tolerance=1e-5)
 
 
 @pytest.mark.parametrize(("shape", "axes", "name"), [
@@ -186,7 +192,7 @@ def test_weight_multiplied_into_the_root_first():
     weight, bias = np.linspace(0.5, 1.5, 6), np.linspace(-1, 1, 6)
 
     def flax(g, x):
-        factor = g.Mul(g.Rsqrt(g.Add(_variance(g, x, (1,), "flax"), 1e-3)), weight)
+        factor = g.Mul(g.Rsqrt(g.Add(_variance(g, x, (1,), "mul"), 1e-3)), weight)
         return g.Add(g.Mul(g.Sub(x, g.reduce("Mean", x, (1,))), factor), bias)
 
     def tensorflow(g, x):
@@ -262,10 +268,11 @@ def test_group_norm(shape, apart, axes, channels, affine):
 
 
 def test_statistics_that_are_shared_before_their_dimension_comes_back():
-    """As flax has it: the mean is in the variance, and taken off x, each by a reshape of its own."""
+    """As flax has it: the mean is in the variance (here of centred numbers), and taken off x, each by a reshape of its own."""
     def write(g, x):
         mean = g.reduce("Mean", x, (2,), False)
-        variance = g.Max(g.Sub(g.reduce("Mean", g.Mul(x, x), (2,), False), g.Mul(mean, mean)), 0.0)
+        centred = g.Sub(x, g.Reshape(mean, shape=(2, 3, 1)))
+        variance = g.reduce("Mean", g.Mul(centred, centred), (2,), False)
         kept_mean, kept_variance = (g.Reshape(v, shape=(2, 3, 1)) for v in (mean, variance))
         return g.Mul(g.Sub(x, kept_mean), g.Rsqrt(g.Add(kept_variance, 1e-5)))
     assert recognized(write, (2, 3, 6), tolerance=1e-5) == ["LayerNorm"]
@@ -276,7 +283,8 @@ def test_group_norm_with_repeated_statistics():
     def write(g, x):
         apart = g.Reshape(x, shape=(2, 4, 5, 3, 2))
         mean = g.reduce("Mean", apart, (1, 2, 4), False)
-        variance = g.Max(g.Sub(g.reduce("Mean", g.Mul(apart, apart), (1, 2, 4), False), g.Mul(mean, mean)), 0.0)
+        centred = g.Sub(apart, g.Reshape(mean, shape=(2, 1, 1, 3, 1)))
+        variance = g.reduce("Mean", g.Mul(centred, centred), (1, 2, 4), False)
 
         def repeated(v):
             return g.Reshape(g.expanded(g.Reshape(v, shape=(2, 3, 1)), (2, 3, 2)), shape=(2, 1, 1, 6))

@@ -1,7 +1,7 @@
 """Normalizations by mean and variance, written out as sums, roots and products.
 
-A variance as `mean(x^2) - mean(x)^2` (flax's fast variance) is one, too; the op computes it from the centred numbers,
-which loses fewer digits.
+A variance as `mean(x^2) - mean(x)^2` (flax's fast variance) is none: it loses digits that the op, which computes it from the
+centred numbers, keeps, and results could differ by more than rounding.
 """
 
 from __future__ import annotations
@@ -42,6 +42,11 @@ class _Spread(NamedTuple):
 def is_mean(value: Value, x: Value, axes: tuple[int, ...], keepdims: bool = True) -> bool:
     """Whether a value is the mean of x over these dimensions."""
     mean = reduced(value, "ReduceMean", keepdims)
+    if mean is None and keepdims:  # reduced without these dimensions, which come back by a reshape
+        restored = made_by(value, "Reshape", "Unsqueeze")
+        mean = reduced(restored.operands[0], "ReduceMean", False) if restored is not None else None
+        if value.shape != tuple(1 if axis in axes else size for axis, size in enumerate(x.shape)):
+            return False
     return mean is not None and mean.input is x and axes_of(mean) == axes
 
 
@@ -59,17 +64,7 @@ def _spread(value: Value) -> _Spread | None:
 
 def spread_of(value: Value, keepdims: bool = True) -> _Spread | None:
     """A value as a variance or a mean square of numbers of its own type."""
-    positive = made_by(value, "Relu")  # flax: the difference below, not less than zero
-    if positive is not None and positive.relu_limit < 0:
-        value = positive.input
-    difference = made_by(value, "Sub")
-    if difference is not None:  # mean(x^2) - mean(x)^2
-        squares, mean = reduced(difference.operands[0], "ReduceMean", keepdims), square_of(difference.operands[1])
-        x = square_of(squares.input) if squares is not None else None
-        if x is None or mean is None or not is_mean(mean, x, axes_of(squares), keepdims):
-            return None
-        return _Spread(x, axes_of(squares), True)
-    squares = reduced(value, "ReduceMean", keepdims) if positive is None else None
+    squares = reduced(value, "ReduceMean", keepdims)
     if squares is None:
         return None
     axes = axes_of(squares)
