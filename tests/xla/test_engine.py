@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import ml_dtypes
@@ -262,3 +267,36 @@ func.func private @f(%a: {type_}) -> {type_} {{
     with pytest.raises(transload.TransloadError, match=why):
         module = transload.load(text=text, format="stablehlo")
         run(module, [np.ones(2, np.float32)], "xla")
+
+
+@pytest.mark.parametrize("offset", [0, 1, 4, 32, 63, 64])
+@pytest.mark.parametrize("element, dtype", [("i8", np.int8), ("bf16", ml_dtypes.bfloat16), ("f32", np.float32)])
+def test_arrays_wherever_they_lie(offset: int, element: str, dtype: Any) -> None:
+    """Aligned as XLA wants it or not, the results are the same, the array is left alone, and what comes out is no view of it."""
+    room = np.zeros(256, np.uint8)
+    start = -room.ctypes.data % 64 + offset
+    x = room[start : start + 6 * np.dtype(dtype).itemsize].view(dtype).reshape(2, 3)
+    x[...] = np.array([[0, 1, 2], [3, 1, 0]])
+    expected = x.copy()
+    sums, same = run(doubled(element), [x], "xla-cpu")
+    np.testing.assert_array_equal(x, expected)
+    x[...] = 5
+    np.testing.assert_array_equal(sums, expected + expected)
+    np.testing.assert_array_equal(same, expected)
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="the system does not list a process's threads")
+def test_workers_keep_to_cores_of_their_own() -> None:
+    """Each of the pool's threads to one core, together all that the process has; this process's own to none."""
+    script = """
+import json, os, pathlib
+from transload_targets.xla.platforms import device_of
+device_of("cpu")
+names = {int(task.name): (task / "comm").read_text() for task in pathlib.Path("/proc/self/task").iterdir()}
+workers = [sorted(os.sched_getaffinity(thread)) for thread, name in names.items() if "XLAEigen" in name]
+print(json.dumps([workers, sorted(os.sched_getaffinity(0))]))
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    workers, own = json.loads(done.stdout)
+    assert sorted(workers) == [[core] for core in own]
+    assert own == sorted(os.sched_getaffinity(0))
