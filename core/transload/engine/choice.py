@@ -36,8 +36,6 @@ COMPILE_SECONDS_PER_PRODUCT = 3e-2
 COMPILE_SECONDS_PER_OP = 1.5e-3
 SPEEDUP = 4.0
 """Of the compiling engine."""
-COMPILING = ("xla",)
-"""Engines that compile, the preferred first."""
 
 _PRODUCT = re.compile(r"conv(?!ert)|matmul|dot(?!e)|gemm|fully_connected|einsum", re.IGNORECASE)
 
@@ -104,7 +102,7 @@ def _products(op: Op, made: int) -> int:
 
 def choose(module: Module, function: str = "main", runs: int = 1) -> Choice:
     """The engine for `runs` runs of a function."""
-    candidates = [host().engines[name] for name in COMPILING if name in host().engines]
+    candidates = [engine for engine in host().engines.values() if engine.compiles]
     usable = [engine for engine in candidates if engine.available is None or resolve(engine.available)() is None]
     if not usable:
         return Choice("reference", "no compiling engine is installed")

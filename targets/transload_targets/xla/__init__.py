@@ -23,7 +23,8 @@ def register_engines(register: Any) -> None:
         ("xla-tpu", "prepare_tpu", "available_tpu", "XLA on a TPU, through libtpu."),
         ("xla-plain", "prepare_plain", "available_cpu", "XLA on the CPU, the program unchanged: to judge others by."),
     ):
-        register(Engine(name, f"{_HERE}.engine:{prepare}", doc, available=f"{_HERE}.platforms:{available}"))
+        register(Engine(
+            name, f"{_HERE}.engine:{prepare}", doc, available=f"{_HERE}.platforms:{available}", compiles=name == "xla"))
 
 
 @hookimpl
