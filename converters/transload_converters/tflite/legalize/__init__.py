@@ -54,8 +54,9 @@ def legalize(module: Module, **options: Any) -> None:
     `options` are those of `choices`.
     """
     table = host().table("tfl-to-top")
-    if STABLEHLO in host().conversions:
-        table += host().table(STABLEHLO)
+    if STABLEHLO in host().conversions and any(
+            op.name in stablehlo.TABLE.functions or op.name.startswith("tfl.stablehlo_") for op in module.walk()):
+        table += host().table(STABLEHLO)  # they take a while to import, and few files need them
     explicit = options.get("state") == "explicit"
     variables.resolve_variables(module, table, explicit)
     if explicit:
