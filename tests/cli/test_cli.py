@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -280,3 +282,11 @@ def test_input_arguments_are_read_from_the_right():
     assert parsed["serving:b:0"].element == element_type_of("uint8")
     assert parsed["s"].shape == ()
     assert parsed["x"].element == element_type_of("int64")
+
+
+def test_help_needs_no_numpy():
+    """What registers the plugins is imported by every command: it stays light."""
+    program = "import sys; from transload.cli import run; run(['--help']); sys.exit(int('numpy' in sys.modules))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "convert" in done.stdout

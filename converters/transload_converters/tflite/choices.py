@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from transload.options import Options
-from transload.rewrite import Rewriter
+
+if TYPE_CHECKING:  # what registers the plugin is imported by every command, numpy is not
+    from transload.rewrite import Rewriter
 
 __all__ = ["OPTIONS", "chosen"]
 
