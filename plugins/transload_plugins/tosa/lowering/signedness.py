@@ -14,8 +14,6 @@ The arguments and results of an entry function keep their bits: an 8-bit unsigne
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from transload.ir import (
@@ -37,6 +35,7 @@ from transload.ir import (
 )
 from transload.ir.build import Builder
 from transload.ir.constants import LazyData
+from transload.ir.regions import blocks_in
 from transload.ir.types import IndexType
 
 from .. import build
@@ -106,14 +105,6 @@ def _signed_data(dense: Dense, old: Type, new: Type, low_bits: bool = False) -> 
     return Dense(LazyData(make, tuple(dense.shape), dtype), TensorType(dense.type.shape, stored))
 
 
-def _blocks(op: Op) -> Iterator[Block]:
-    for region in op.regions:
-        for block in region.blocks:
-            yield block
-            for inner in block:
-                yield from _blocks(inner)
-
-
 def make_signed(module: Module) -> None:
     """Change the types of all values, in place, and convert at the borders of the entry functions."""
     called = {op.attributes.get("callee") for op in module.walk() if op.name == "func.call"}
@@ -127,7 +118,7 @@ def make_signed(module: Module) -> None:
         entry = name not in called
         arguments = {argument: argument.type for argument in block.arguments}
         results = [value.type for value in block.terminator.operands]
-        for inner in _blocks(function):
+        for inner in blocks_in(function):
             for argument in inner.arguments:
                 _mark_users(argument)
                 argument.type = _signed_type(argument.type)
@@ -253,7 +244,7 @@ def strip_quantized_types(module: Module) -> None:
             value.type = TensorType(type_.shape, type_.element.storage, type_.encoding)
 
     for function in module.functions.values():
-        for block in _blocks(function):
+        for block in blocks_in(function):
             for argument in block.arguments:
                 strip(argument)
             for op in block:
