@@ -99,23 +99,27 @@ class MatMulT:
         return _product(op, 1, 2)
 
 
-def power_of_two(size: int | None) -> bool:
+def _power_of_two(size: int | None) -> bool:
     return size is None or (size > 0 and size & (size - 1) == 0)
 
 
-class Fourier:
-    local_bound = attribute(BOOLEAN, "whether the error bound depends on nearby elements only", default=False)
+class Transform:
+    """What Fourier transforms have in common, of all versions."""
 
     @constraint
     def powers_of_two(op: Any) -> bool | str:
         """height and width are powers of two (ERROR_IF !power_of_two)"""
         shape = shape_of(op.operands[0])
-        return shape is None or all(map(power_of_two, shape[1:])) or f"{op.operands[0].type}"
+        return shape is None or all(map(_power_of_two, shape[1:])) or f"{op.operands[0].type}"
 
     @constraint
     def output_shape(op: Any) -> bool | str:
         """both results have the shape that the transform gives"""
         return inferred_shapes_fit(op)
+
+
+class Fourier(Transform):
+    local_bound = attribute(BOOLEAN, "whether the error bound depends on nearby elements only", default=False)
 
 
 @TOSA.op("fft2d")

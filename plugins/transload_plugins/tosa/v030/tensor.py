@@ -20,7 +20,7 @@ from ..dialect.base import (
     shape_of,
     typed_rows,
 )
-from ..dialect.product import power_of_two
+from ..dialect.product import Transform
 from ..dialect.spatial import Pool, output_channels, same_channels, spatial_sizes
 from .base import FLOATS, TOSA030, accumulated, lacks_zero_point, zero_point
 
@@ -275,23 +275,8 @@ class MatMul:
         return TensorType((merge_dims(op, a[0], b[0]), a[1], b[2]), accumulated(op))
 
 
-class _Fourier:
-    datatypes: Any
-
-    @constraint
-    def powers_of_two(op: Any) -> bool | str:
-        """height and width are powers of two (ERROR_IF !power_of_two)"""
-        shape = shape_of(op.operands[0])
-        return shape is None or all(map(power_of_two, shape[1:])) or f"{op.operands[0].type}"
-
-    @constraint
-    def output_shape(op: Any) -> bool | str:
-        """both results have the shape that the transform gives"""
-        return inferred_shapes_fit(op)
-
-
 @TOSA030.op("fft2d")
-class Fft2d(_Fourier):
+class Fft2d(Transform):
     """A batch of complex 2-D Fourier transforms, not normalised in either direction (2.3.6); MI and MT."""
 
     input_real = operand("real part, N,H,W", rank(3))
@@ -306,7 +291,7 @@ class Fft2d(_Fourier):
 
 
 @TOSA030.op("rfft2d")
-class Rfft2d(_Fourier, SameElements):
+class Rfft2d(Transform, SameElements):
     """A batch of 2-D Fourier transforms of real numbers (2.3.10): the first H/2+1 rows and W/2+1 columns; MI and MT."""
 
     input = operand("N,H,W", rank(3))
