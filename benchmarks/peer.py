@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 SECONDS = 600
 """After which a tool is stopped."""
 HELP = "--tosa-convert-integer-type-to-signless"
@@ -88,6 +90,12 @@ def best(work: Callable[[], Any], times: int = 3) -> tuple[Any, float]:
         result = work()
         taken.append(time.perf_counter() - start)
     return result, min(taken)
+
+
+def load(path: Path) -> list[np.ndarray]:
+    """The arrays of an `.npz` file, in order."""
+    with np.load(path) as arrays:
+        return [arrays[name] for name in arrays.files]
 
 
 def model_name(path: Path) -> str:

@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 from onnx_vs_runtime import SHAPES, VALUES
-from peer import run_step
+from peer import load, run_step
 from rich.console import Console
 from rich.table import Table
 
@@ -88,11 +88,6 @@ def model_name(path: Path) -> str:
     """The folder of a model, and its file where there are several in it."""
     alone = len(list(path.parent.glob(f"*{path.suffix}"))) == 1
     return path.parent.name if alone else f"{path.parent.name}/{path.stem}"
-
-
-def load(path: Path) -> list[np.ndarray]:
-    with np.load(path) as arrays:
-        return [arrays[name] for name in arrays.files]
 
 
 def keep(path: Path, arrays: Sequence[np.ndarray]) -> None:

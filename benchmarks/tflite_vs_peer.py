@@ -32,7 +32,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-from peer import HELP, best, convert_by_peer, model_name, run_step, without_dynamic_sizes
+from peer import HELP, best, convert_by_peer, load, model_name, run_step, without_dynamic_sizes
 from rich.console import Console
 from rich.table import Table
 
@@ -82,11 +82,6 @@ def measure(path: Path, seed: int = 0) -> dict[str, Any]:
         if not reference.exists() and (work / "ours.npz").exists() and (work / "helped.npz").exists():
             row["agreement"] = compare(load(work / "helped.npz"), load(work / "ours.npz"))
     return row
-
-
-def load(path: Path) -> list[np.ndarray]:
-    with np.load(path) as arrays:
-        return [arrays[name] for name in arrays.files]
 
 
 def compare(reference: Sequence[np.ndarray], actual: Sequence[np.ndarray]) -> dict[str, Any]:

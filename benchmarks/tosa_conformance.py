@@ -57,7 +57,7 @@ def run_test(folder: Path) -> tuple[str, str]:
         outputs = _execute(folder, description)
     except TransloadError as error:
         return ("refused", "") if negative else ("failed", str(error).replace("\n", " ")[:600])
-    except Exception as error:
+    except Exception as error:  # a crash of ours fails this test, not the run
         return "failed", f"{type(error).__name__}: {error}"[:600]
     if negative:
         return "accepted", description.get("expected_failure_desc", "")
@@ -151,7 +151,7 @@ def _run_operator(task: tuple[Path, str, str, int | None]) -> list[Outcome]:
     root, operator, profile, sample = task
     try:
         folders = suite.make_tests(root, operator, profile, sample)
-    except Exception as error:
+    except Exception as error:  # the suite's generator: whatever stops it
         return [Outcome(operator, profile, "(generator)", "failed", f"{type(error).__name__}: {error}")]
     outcomes = []
     for folder in folders:

@@ -80,7 +80,7 @@ class Host:
                 continue
             try:
                 self._register(point, info)
-            except Exception as error:
+            except Exception as error:  # a broken plugin is reported and stops nobody else
                 info.error = f"{type(error).__name__}: {error}"
         unknown = (keep | drop) - {info.name for info in self.plugins}
         if unknown:
@@ -120,7 +120,7 @@ class Host:
             mine: list[Any] = []
             try:
                 call(mine.append)
-            except Exception as error:
+            except Exception as error:  # a broken hook, likewise
                 info.error = f"{hook}: {type(error).__name__}: {error}"
                 continue
             for item in mine:

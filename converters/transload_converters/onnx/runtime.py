@@ -44,7 +44,7 @@ def open_model(path: str | Path) -> Callable[..., dict[str, np.ndarray]]:
         fed = {entry.name: _as_wanted(entry, inputs) for entry in session.get_inputs() if entry.name in inputs}
         try:
             values = dict(zip(names, session.run(names, fed), strict=True))
-        except Exception as error:
+        except Exception as error:  # onnxruntime's native errors share no class
             raise RunError(f"onnxruntime cannot run {file}: {_first_line(error)}") from None
         outputs = [output.name for output in sessions[False].get_outputs()] if False in sessions else _output_names(file)
         results: dict[str, np.ndarray] = {}
@@ -67,7 +67,7 @@ def _session(file: Path, keep: bool) -> Any:
             model = _with_all_outputs(file)
             options.add_session_config_entry("session.model_external_initializers_file_folder_path", str(file.resolve().parent))
         return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-    except Exception as error:
+    except Exception as error:  # onnxruntime's native errors share no class
         raise RunError(f"onnxruntime cannot load {file}: {_first_line(error)}") from None
 
 

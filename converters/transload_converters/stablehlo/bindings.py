@@ -176,7 +176,7 @@ def portable_artifact(
         handler = context.attach_diagnostic_handler(hear)
         try:
             return bytes(stablehlo.serialize_portable_artifact(module, target or version()))
-        except Exception as error:
+        except Exception as error:  # MLIRError, ValueError: the version lacks an operation
             why = _refused(said) or _first_lines(str(error))
             raise UsageError(
                 f"{name}: cannot be written as StableHLO {target or version()}: {why}",

@@ -48,7 +48,7 @@ class Program:
         try:
             try:
                 self.executable = self._compiled(text, wanted)
-            except Exception as error:
+            except Exception as error:  # XlaRuntimeError; raised again unless it is about an option
                 if "No such compile option" not in str(error):
                     raise
                 # Another version of XLA, which does not know what makes this one faster.
