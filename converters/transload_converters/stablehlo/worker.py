@@ -16,6 +16,7 @@ import sys
 import threading
 from typing import IO, Any
 
+from transload.child import PythonChild
 from transload.errors import ReadError
 
 __all__ = ["bytecode_of", "serve"]
@@ -23,6 +24,7 @@ __all__ = ["bytecode_of", "serve"]
 TIMEOUT = 600.0
 """Seconds that reading one program may take."""
 _START = "from transload_converters.stablehlo.worker import serve; serve()"
+_NEEDS = ("transload", "transload_converters", "transload_plugins", "numpy", "ml_dtypes", "jaxlib")
 
 
 class _Worker:
@@ -30,7 +32,7 @@ class _Worker:
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        self.process: subprocess.Popen[bytes] | None = None
+        self.child: PythonChild | None = None
         self.owner = 0
 
     def ask(self, data: bytes | memoryview, name: str) -> bytes:
@@ -57,23 +59,19 @@ class _Worker:
 
     def _running(self) -> subprocess.Popen[bytes]:
         """The process; a new one where it ended, or belongs to the process that this one was forked from."""
-        if self.process is None or self.process.poll() is not None or self.owner != os.getpid():
-            paths = os.pathsep.join(path for path in sys.path if path)
-            self.process = subprocess.Popen(
-                [sys.executable, "-c", _START], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                env={**os.environ, "PYTHONPATH": paths})
+        if self.child is not None and self.owner == os.getpid() and self.child.process.poll() is not None:
+            self.stop()
+        if self.child is None or self.owner != os.getpid():
+            self.child = PythonChild(
+                _START, needs=_NEEDS, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
             self.owner = os.getpid()
-        return self.process
+        return self.child.process
 
     def stop(self) -> None:
         """End the process."""
-        process, self.process = self.process, None
-        if process is not None and self.owner == os.getpid():
-            process.kill()
-            process.wait()
-            for pipe in (process.stdin, process.stdout):
-                if pipe is not None:
-                    pipe.close()
+        child, self.child = self.child, None
+        if child is not None and self.owner == os.getpid():
+            child.stop()
 
 
 _worker = _Worker()

@@ -18,12 +18,14 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from transload.child import environment, python_command
 from transload.errors import TargetError, UsageError
 
 from .accelerators import MEMORY_MODES, SYSTEM_CONFIGS, Accelerator
 
 __all__ = ["Compiled", "Settings", "VelaRefusal", "compile_file", "vela_version"]
 
+_RUN_VELA = "import runpy; runpy.run_module('ethosu.vela', run_name='__main__', alter_sys=True)"
 OLDEST = 5
 """The first major version of Vela that reads TOSA 1.0."""
 
@@ -112,14 +114,13 @@ class Compiled:
 
 def compile_file(path: Path, accelerator: Accelerator, settings: Settings, directory: Path) -> Compiled:
     """Compile a `.tosa` file into `directory`; raises `VelaRefusal`, or `TargetError` where Vela does not end."""
-    command = [
-        sys.executable, "-m", "ethosu.vela", str(path.resolve()), "--accelerator-config", accelerator.name,
-        "--output-dir", str(directory.resolve()), "--verbose-performance", *settings.arguments()]
+    command = python_command(
+        _RUN_VELA, str(path.resolve()), "--accelerator-config", accelerator.name, "--output-dir", str(directory.resolve()),
+        "--verbose-performance", *settings.arguments(), needs=("ethosu", "numpy", "flatbuffers"))
     try:
-        # In an empty directory, so that no file of the user's can stand in for one of Vela's modules.
         run = subprocess.run(
-            command, cwd=directory, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
-            timeout=settings.timeout)
+            command, cwd=directory, env=environment(), stdin=subprocess.DEVNULL, capture_output=True, text=True,
+            errors="replace", timeout=settings.timeout)
     except subprocess.TimeoutExpired:
         raise TargetError(
             f"Vela did not finish within {settings.timeout} s",
