@@ -20,7 +20,10 @@ __version__ = "0.1.0"
 # `transload` for `hookimpl` alone, or `transload --help`, does not pay for numpy.
 _PUBLIC = {
     "hookimpl": "hookspecs",
-    **dict.fromkeys(("load", "legalize", "lower", "run", "convert", "compare", "save", "coverage"), "api"),
+    **dict.fromkeys(("load", "legalize", "lower", "run", "save"), "api"),
+    "convert": "convert_model",
+    "compare": "verification.compare",
+    "coverage": "coverage_report",
     **dict.fromkeys(("TransloadError", "Finding", "Unsupported"), "errors"),
     **dict.fromkeys(
         ("Conversion", "DialectSpec", "Emitted", "Engine", "KernelTable", "Metric", "Pass", "Quantizer", "Reader", "Runtime",

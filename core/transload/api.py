@@ -1,4 +1,4 @@
-"""The library: load, legalize, lower, run, save, compare; `convert` does all of it.
+"""The library, step by step: load, legalize, lower, run, save. `convert_model` does all of it, `verification` compares.
 
 Every function takes and returns ordinary objects, raises `TransloadError`, and changes no argument.
 """
@@ -18,11 +18,9 @@ from .plugin_host import host
 if TYPE_CHECKING:
     import numpy as np
 
-    from .convert_model import Artifact
     from .ir import Value
-    from .verification.compare import Comparison
 
-__all__ = ["compare", "convert", "coverage", "legalize", "load", "lower", "run", "save"]
+__all__ = ["InputSpec", "legalize", "load", "lower", "run", "runnable", "save"]
 
 InputSpec = TensorType | Sequence[int]
 HEAD = 4096
@@ -163,33 +161,3 @@ def runnable(module: Module) -> Module:
     specs = host().dialects
     without = [d for d in dialects_in(module) if d not in STRUCTURE and d in specs and specs[d].kernels is None]
     return legalize(module, "top") if without else module
-
-
-def convert(
-    model: str | Path | Module,
-    target: str = "tosa",
-    out: str | Path = "build",
-    *,
-    options: Mapping[str, Any] | None = None,
-    inputs: Mapping[str, InputSpec] | None = None,
-    verify: bool = True,
-    **more: Any,
-) -> Artifact:
-    """Convert a model for a target: load, legalize, lower, check, verify, write. See `transload.convert_model.convert`."""
-    from .convert_model import convert as run_conversion
-
-    return run_conversion(model, target, out, options=options, inputs=inputs, verification=verify, **more)
-
-
-def compare(model: str | Path, artifact: str | Path | Module, inputs: Mapping[str, Any] | None = None, **more: Any) -> Comparison:
-    """How near an artifact computes to the model's own runtime. See `transload.verification.compare.compare`."""
-    from .verification.compare import compare as run_comparison
-
-    return run_comparison(model, artifact, inputs, **more)
-
-
-def coverage(source: str, target: str) -> list[dict[str, Any]]:
-    """For each op of dialect `source`: whether the route to `target` has a rewrite for it. See `transload.coverage`."""
-    from .coverage_report import coverage as report
-
-    return report(source, target)

@@ -76,7 +76,7 @@ def convert(
     *,
     options: Mapping[str, Any] | None = None,
     inputs: Mapping[str, InputSpec] | None = None,
-    verification: bool = True,
+    verify: bool = True,
     tolerance: Tolerance | None = None,
     input_data: Mapping[str, Any] | None = None,
     engine: str = "auto",
@@ -87,7 +87,7 @@ def convert(
     """Convert `model` for `target` and write its artifacts and `report.json` into directory `out`.
 
     `inputs` fixes shapes by input name; `options` are the target's and those of the conversions on the way;
-    with `verification` the result is compared with the source framework's runtime on `input_data`, or on
+    with `verify` the result is compared with the source framework's runtime on `input_data`, or on
     random inputs from the model's own ranges. A result that is not near enough is written, too, and says so
     in `verification`.
 
@@ -133,7 +133,7 @@ def convert(
             raise TargetError(f"target {target!r} cannot take this model: {len(findings)} finding(s)", findings)
 
     checked: Verification | None = None
-    if verification:
+    if verify:
         with stages("verify"):
             checked = verify_conversion(
                 source, module, hub=hub, tolerance=tolerance or Tolerance(), inputs=input_data, engine=engine, seed=seed

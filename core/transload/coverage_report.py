@@ -20,8 +20,8 @@ import json
 from importlib import resources
 from typing import Any
 
-from . import registry
 from .errors import PluginError, UsageError
+from .ir import registry
 from .plugin import Conversion
 from .plugin_host import host
 from .routes import find_route

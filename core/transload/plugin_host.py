@@ -9,15 +9,16 @@ list of entry-point names, or names with `-` in front of those to leave out.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 import pluggy
 
-from . import hookspecs, registry
+from . import hookspecs
 from .errors import PluginError, UsageError
 from .plugin import Conversion, DialectSpec, KernelTable, resolve
 from .suggest import nearest
@@ -25,7 +26,9 @@ from .suggest import nearest
 __all__ = ["Host", "PluginInfo", "host", "use_host"]
 
 GROUP = "transload"
-CORE = "transload.dialects.plugin"
+FOUNDATION = "transload.foundation"
+"""Group of the plugins that others stand on (the hub): `TRANSLOAD_PLUGINS` leaves none of them out."""
+CORE = "transload.builtin_plugin"
 
 
 @dataclass
@@ -55,15 +58,15 @@ class Host:
         self._kernel_dialects: set[str] = set()
         self._tables: dict[str, Any] = {}
         found = list(entry_points(group=GROUP)) if points is None else points
-        self._load(found, os.environ.get("TRANSLOAD_PLUGINS", "") if only is None else only)
+        self._load(list(entry_points(group=FOUNDATION)), found, os.environ.get("TRANSLOAD_PLUGINS", "") if only is None else only)
 
-    def _load(self, points: list[EntryPoint], only: str) -> None:
+    def _load(self, foundation: list[EntryPoint], points: list[EntryPoint], only: str) -> None:
         wanted = [name.strip() for name in only.split(",") if name.strip()]
         keep = {name for name in wanted if not name.startswith("-")}
         drop = {name[1:] for name in wanted if name.startswith("-")}
-        core = EntryPoint("core", CORE, GROUP)
+        always = [EntryPoint("core", CORE, FOUNDATION), *sorted(foundation, key=lambda p: p.name)]
         seen: set[tuple[str, str]] = set()
-        for point in [core, *sorted(points, key=lambda p: p.name)]:
+        for point in [*always, *sorted(points, key=lambda p: p.name)]:
             if (point.name, point.value) in seen:  # the same distribution found twice on sys.path
                 continue
             seen.add((point.name, point.value))
@@ -75,7 +78,7 @@ class Host:
                 point.value,
             )
             self.plugins.append(info)
-            if point.name != "core" and ((keep and point.name not in keep) or point.name in drop):
+            if point.group != FOUNDATION and ((keep and point.name not in keep) or point.name in drop):
                 info.skipped = True
                 continue
             try:
@@ -246,12 +249,5 @@ def use_host(new: Host) -> None:
     """Make `new` the host of this process (for tests, and for programs that choose their plugins)."""
     global _host
     _host = new
-    for name, spec in new.dialects.items():
-        registry.declare_dialect(name, partial(resolve, spec.load))
-
-
-def _discover() -> None:
-    host()
-
-
-registry.set_discovery(_discover)
+    if (registry := sys.modules.get("transload.ir.registry")) is not None:
+        registry.forget()

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from transload.ir import F32, I8, I16, I32, I48, TensorType
+from transload.ir.registry import dialect
 from transload.plugin_host import host
-from transload.registry import dialect
 from transload_targets.ethosu.accelerators import FAMILIES
 from transload_targets.ethosu.constraints import CONSTRAINTS
 

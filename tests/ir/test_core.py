@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from transload import registry
 from transload.errors import InternalError, VerifyError
 from transload.ir import (
     F32,
@@ -22,6 +21,7 @@ from transload.ir import (
     location_names,
     new_module,
     output_names,
+    registry,
     set_results,
     verify,
 )

@@ -11,7 +11,7 @@ import pytest
 from transload.api import run
 from transload.ir import F32, Module, TensorType, Value, new_module, set_results, verify
 from transload.ir.build import Builder
-from transload.passes.layout import change_layout
+from transload_hub.layout.change import change_layout
 
 
 class Network:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from transload.passes import layout_forms as forms
+from transload_hub.layout import forms
 
 
 def test_channels() -> None:

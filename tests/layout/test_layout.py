@@ -11,7 +11,7 @@ import pytest
 from transload.errors import UsageError
 from transload.ir import BOOL, F32, I8, Block, Module, QuantType, Region, TensorType, new_module, set_results, verify
 from transload.ir.build import Builder
-from transload.passes.layout import change_layout
+from transload_hub.layout.change import change_layout
 
 Turn = Callable[..., Module]
 

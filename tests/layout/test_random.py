@@ -13,7 +13,7 @@ from transload.api import run
 from transload.errors import ShapeError
 from transload.ir import F32, Module, TensorType, Type, new_module, set_results, verify
 from transload.ir.build import Builder
-from transload.passes.layout import change_layout
+from transload_hub.layout.change import change_layout
 
 UNTYPED = {"top.Cast", "top.Weight", "top.Arg"}  # whose result type the caller chooses
 

@@ -7,7 +7,8 @@ import pytest
 
 from transload.errors import Unsupported
 from transload.ir import F32, I8, I16, QuantType
-from transload_plugins.tosa.lowering.arith import (
+from transload_plugins.tosa.lowering.arithmetic.fixed_point_tables import ENTRY_OFFSET, sigmoid_entries, sigmoid_values
+from transload_plugins.tosa.lowering.arithmetic.scales import (
     Scale,
     activation_bounds,
     apply_scale,
@@ -18,7 +19,6 @@ from transload_plugins.tosa.lowering.arith import (
     scale32,
     scale_exact,
 )
-from transload_plugins.tosa.lowering.fixed_tables import ENTRY_OFFSET, sigmoid_entries, sigmoid_values
 
 RNG = np.random.default_rng(0)
 

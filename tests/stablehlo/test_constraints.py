@@ -8,7 +8,7 @@ import re
 import pytest
 from specification import op_names, specification
 
-from transload import registry
+from transload.ir import registry
 from transload.ir.verify import check
 from transload.text import parse_module
 

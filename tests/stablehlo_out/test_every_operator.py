@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from transload.ir.registry import dialect
 from transload.plugin_host import host
-from transload.registry import dialect
 
 
 def test_operator(operator: str, cases_of: Callable[[str], list[Any]], graph: Any, check: Any) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from transload import registry
+from transload.ir import registry
 from transload.ir.declare import FLOAT32, INT32, INTS32, UNIT, Dialect, attribute, enum
 from transload.text import parse_module
 

@@ -3,7 +3,7 @@
 import pytest
 
 from transload.errors import ConversionError, Finding
-from transload.registry import lookup
+from transload.ir.registry import lookup
 from transload_converters.tflite.schema import option_fields, options_table
 from transload_converters.tflite.writer import ModelWriter
 

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from transload.dialects.top import TOP
-from transload.dialects.top.kernels import KERNELS
 from transload.engine.quantized import quantized_kernel
 from transload.errors import ShapeError
 from transload.ir import NONE, Block, QuantType, TensorType, dtype_of, element_type_of, registry
 from transload.ir.build import Builder
 from transload.ir.verify import check
+from transload_hub.kernels import KERNELS
+from transload_hub.ops import TOP
 
 sys.path.insert(0, str(Path(__file__).parent))  # for recognition
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ml_dtypes
 import numpy as np
 
-from transload.dialects.top.recognize import recognize
 from transload.engine import run_function
 from transload.ir import BF16, F16, F32, F64, TensorType, new_module, set_results
 from transload.ir.build import Builder
 from transload.ir.verify import check
+from transload_hub.recognize.composites import recognize
 
 
 class Graph:

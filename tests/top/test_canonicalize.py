@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from transload.dialects.top.canonicalize import TABLE
 from transload.engine import run_function
 from transload.ir import F32, TensorType, new_module, set_results
 from transload.ir.build import Builder
 from transload.rewrite import apply_greedily
+from transload_hub.simplify.table import TABLE
 
 CHAINS = [
     # what is emitted one after the other on a [1, 4, 3] tensor, and what is left

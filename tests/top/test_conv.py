@@ -69,7 +69,7 @@ def test_deconv(run_op, onnx_op, near, rng, sizes, kernel, strides, pads, dilati
 
 def test_blocks_of_windows_give_the_same(run_op, rng, monkeypatch):
     """The matrix of windows is made in parts where it is large."""
-    from transload.dialects.top.kernels import conv
+    from transload_hub.kernels import conv
 
     x = rng.standard_normal((3, 4, 12, 10)).astype(np.float32)
     w = rng.standard_normal((5, 4, 3, 3)).astype(np.float32)

@@ -7,10 +7,10 @@ import re
 import numpy as np
 import pytest
 
-from transload.dialects.top import TOP
-from transload.dialects.top.kernels import KERNELS
 from transload.ir import F32, I8, Block, Op, QuantType, TensorType
 from transload.ir.verify import check
+from transload_hub.kernels import KERNELS
+from transload_hub.ops import TOP
 
 MANUAL = [
     "Add", "AvgPool", "Depth2Space", "BatchNorm", "Cast", "Clip", "Concat", "Conv", "Deconv", "Div", "Input",

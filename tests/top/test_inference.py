@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from transload.dialects.top.infer import broadcast_shapes
 from transload.errors import ConversionError, ShapeError
 from transload.ir import F32, I8, I32, Block, Op, QuantType, TensorType
 from transload.ir.build import Builder
+from transload_hub.ops.infer import broadcast_shapes
 
 QUANTIZED = QuantType(I8, F32, (0.5,), (3,))
 

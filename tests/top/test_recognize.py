@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from recognition import Graph, names, recognized
 
-from transload.dialects.top.recognize import recognize
 from transload.ir import BF16, F16, F32, F64, I32, set_results
 from transload.ir.verify import check
+from transload_hub.recognize.composites import recognize
 
 # --- broadcasts and means
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from recognition import Graph, recognized
 
-from transload.dialects.top.recognize import recognize
 from transload.engine import run_function
 from transload.ir import set_results
+from transload_hub.recognize.composites import recognize
 
 HALF = math.sqrt(0.5)
 TANH = math.sqrt(2 / math.pi)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from recognition import Graph, names
 
-from transload.dialects.top.recognize import recognize
 from transload.engine import run_function
 from transload.ir import F32, F64, I8, I32, I64, UI8, set_results
+from transload_hub.recognize.composites import recognize
 
 NUMBERS = np.array([[
     0.0, -0.0, 1.5, -1.5, 127.9, 300, -300, 2.0**31, -(2.0**33) - 4096, 2.0**62, -(2.0**63), 2.0**64, np.inf, -np.inf, np.nan]])

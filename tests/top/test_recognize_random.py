@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from recognition import Graph, names
 
-from transload.dialects.top.canonicalize import TABLE
-from transload.dialects.top.recognize import recognize
 from transload.engine import run_function
 from transload.ir import F32, TensorType, set_results
 from transload.ir.verify import check
 from transload.rewrite import apply_greedily
+from transload_hub.recognize.composites import recognize
+from transload_hub.simplify.table import TABLE
 
 NUMBERS = (
     0.0, 1.0, -1.0, 0.5, 2.0, 3.0, 6.0, 1 / 6, 0.2, 0.1, math.sqrt(0.5), math.sqrt(2 / math.pi), 0.044715, 0.25, 1e-5, 1 / 3)

@@ -7,9 +7,6 @@ import sys
 
 __all__ = ["main"]
 
-DEBUG = "TRANSLOAD_DEBUG"
-"""Environment variable that shows tracebacks."""
-
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and exit.
@@ -31,10 +28,10 @@ def run(arguments: list[str]) -> int:
         outcome = app(args=arguments, prog_name="transload", standalone_mode=False)
         return outcome if isinstance(outcome, int) else 0
     except TransloadError as error:
+        from .show import DEBUG, show_error
+
         if os.environ.get(DEBUG):
             raise
-        from .show import show_error
-
         show_error(error)
         return error.exit_code
     except KeyboardInterrupt:
@@ -53,9 +50,9 @@ def run(arguments: list[str]) -> int:
             return 2
         if code is not None:
             return int(code)
+        from .show import DEBUG, show_defect
+
         if os.environ.get(DEBUG):
             raise
-        from .show import show_defect
-
         show_defect(error)
         return 1

@@ -50,7 +50,7 @@ def convert_command(
             out,
             options=parse_options(option),
             inputs=parse_inputs(input),
-            verification=verify,
+            verify=verify,
             tolerance=limits,
             input_data=data,
             engine=engine,

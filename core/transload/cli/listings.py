@@ -8,9 +8,9 @@ from typing import Any
 
 from rich.text import Text
 
-from .. import registry
 from ..conversion import options_of
 from ..errors import UsageError
+from ..ir import registry
 from ..ir.declare import Required
 from ..plugin_host import host
 from ..suggest import nearest

@@ -14,9 +14,12 @@ from rich.text import Text
 from ..errors import Finding, TransloadError
 
 __all__ = [
-    "bytes_text", "console", "error_console", "number", "seconds_text", "short_name",
+    "DEBUG", "bytes_text", "console", "error_console", "number", "seconds_text", "short_name",
     "show_defect", "show_error", "show_usage", "table",
 ]
+
+DEBUG = "TRANSLOAD_DEBUG"
+"""Environment variable that shows tracebacks."""
 
 
 def console() -> Console:
@@ -94,8 +97,6 @@ def show_usage(error: Any) -> None:
 
 def show_defect(error: Exception) -> None:
     """An exception that should not have come this far."""
-    from . import DEBUG
-
     out = error_console()
     out.print(Text.assemble(("error: ", "bold red"), f"a defect in Transload or a plugin: {type(error).__name__}: {error}"))
     frame = error.__traceback__

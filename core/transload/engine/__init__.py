@@ -1,5 +1,5 @@
 """Execution: kernels are registered per op, an engine runs any module whose ops have kernels."""
 
-from .run import run_function
+from .reference import run_function
 
 __all__ = ["run_function"]

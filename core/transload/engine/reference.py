@@ -11,7 +11,7 @@ from ..errors import RunError, merge_findings
 from ..ir import Module, Value
 from .run import Plan, Watch, check_inputs, named_outputs
 
-__all__ = ["prepare"]
+__all__ = ["prepare", "run_function"]
 
 
 def prepare(module: Module, function: str = "main") -> Callable[..., dict[str, np.ndarray]]:
@@ -43,3 +43,13 @@ def prepare(module: Module, function: str = "main") -> Callable[..., dict[str, n
         return {**kept, **outputs} if keep else outputs
 
     return execute
+
+
+def run_function(
+    module: Module,
+    inputs: Mapping[str, Any],
+    function: str = "main",
+    keep: bool = False,
+) -> dict[str, np.ndarray]:
+    """Run a function of a module by its ops' kernels; see `transload.run`."""
+    return prepare(module, function)(inputs, keep)

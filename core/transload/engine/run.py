@@ -9,7 +9,6 @@ import numpy as np
 
 from ..errors import Finding, RunError, merge_findings
 from ..ir import (
-    Module,
     NoneType,
     Op,
     QuantType,
@@ -24,7 +23,7 @@ from ..ir.build import constant_of
 from ..plugin_host import host
 from .quantized import quantized_kernel
 
-__all__ = ["Plan", "Watch", "check_inputs", "run_function"]
+__all__ = ["Plan", "Watch", "check_inputs", "named_outputs"]
 
 Watch = Callable[[Value, Any], None]
 """Told of each value and what was computed for it."""
@@ -150,18 +149,6 @@ class Plan:
 def _captured(op: Op) -> list[Value]:
     """Values from outside that the regions of an op use."""
     return [value for inner in op.walk() if inner is not op for value in inner.operands] if op.regions else []
-
-
-def run_function(
-    module: Module,
-    inputs: Mapping[str, Any],
-    function: str = "main",
-    keep: bool = False,
-) -> dict[str, np.ndarray]:
-    """Run a function of a module by its ops' kernels; see `transload.run`."""
-    from .reference import prepare
-
-    return prepare(module, function)(inputs, keep)
 
 
 def check_inputs(function: Op, inputs: Mapping[str, Any]) -> list[np.ndarray]:

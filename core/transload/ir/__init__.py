@@ -1,6 +1,6 @@
 """Core IR: types, constants, attributes, operations and their declarations."""
 
-from .. import registry
+from . import registry
 from .attributes import Attribute, DenseArray, FloatAttr, IntAttr, OpaqueAttr, Symbol
 from .constants import (
     ArrayData,
@@ -27,8 +27,17 @@ from .core import (
     is_absent,
     location_names,
 )
-from .module import Module, input_names, new_module, output_names, set_results, update_function_type
-from .state import State, add_state, initial_states
+from .module import (
+    Module,
+    State,
+    add_state,
+    initial_states,
+    input_names,
+    new_module,
+    output_names,
+    set_results,
+    update_function_type,
+)
 from .types import (
     BF16,
     BOOL,

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from .. import registry
 from ..errors import InternalError
+from . import registry
 from .attributes import Attribute
 from .constants import Dense, LazyData, dtype_of
 from .core import Block, FusedLocation, Location, Op, Region, Value

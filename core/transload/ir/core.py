@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from .. import registry
+from . import registry
 from .attributes import Attribute
 from .types import NoneType, TensorType, Type
 

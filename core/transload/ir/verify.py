@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .. import registry
 from ..errors import Finding, VerifyError, merge_findings
+from . import registry
 from .core import Op, Value
 from .declare import OpDeclaration
 from .types import NoneType

@@ -7,8 +7,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from ..api import convert
-from ..convert_model import Artifact
+from ..convert_model import Artifact, convert
 from ..errors import TransloadError
 from ..plugin_host import host
 

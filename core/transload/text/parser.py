@@ -14,8 +14,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
-from .. import registry
 from ..errors import ReadError
+from ..ir import registry
 from ..ir.attributes import Attribute
 from ..ir.core import Block, Op, Region, Value
 from ..ir.module import Module

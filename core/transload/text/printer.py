@@ -9,8 +9,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, TextIO
 
-from .. import registry
 from ..errors import UsageError
+from ..ir import registry
 from ..ir.attributes import Attribute
 from ..ir.constants import Dense, ElidedData, SplatData
 from ..ir.core import Block, Op, Region, Value

@@ -22,11 +22,11 @@ from typing import Any
 
 import numpy as np
 
-from ..ir import FloatType, Module, Op, TensorType, Value, initial_states, input_names, output_names
-from ..ir.build import Builder, constant_of
-from ..ir.module import NAME, update_function_type
-from ..plugin import resolve
-from ..plugin_host import host
+from transload.ir import FloatType, Module, Op, TensorType, Value, initial_states, input_names, output_names
+from transload.ir.build import Builder, constant_of
+from transload.ir.module import NAME, update_function_type
+from transload.plugin import resolve
+from transload.plugin_host import host
 
 __all__ = ["DYNAMIC", "Bounded", "check_bounds", "has_bounds"]
 

@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from transload.verification.bounds import Bounded, check_bounds, has_bounds
+
 from ..errors import RunError, UsageError
 from ..ir import FloatType, Module, QuantType, TensorType, Value, initial_states, input_names
 from ..plugin import resolve
 from ..plugin_host import host
-from .bounds import Bounded, check_bounds, has_bounds
 from .compare import TensorDifference, compare_outputs, runtime_for
 from .inputs import random_inputs
 from .tolerance import Tolerance

@@ -15,8 +15,8 @@ from transload.ir.core import Block
 from transload.ir.types import FloatType, Type
 from transload.passes.dce import eliminate_dead_code
 from transload.passes.inline import inline_calls
-from transload.passes.layout import change_layout
 from transload.text import print_module
+from transload_hub.layout.change import change_layout
 
 from .precision import at_highest_precision
 from .prepare_cpu import prepare_cpu

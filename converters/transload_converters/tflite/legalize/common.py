@@ -14,7 +14,7 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import F32, FloatType, IntegerType, Op, QuantType, Type, Value
 from transload.ir.constants import Dense
-from transload.registry import lookup
+from transload.ir.registry import lookup
 from transload.rewrite import Rewriter
 
 __all__ = [

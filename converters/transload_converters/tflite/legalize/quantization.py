@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from transload.dialects.top.cast import width_of
 from transload.errors import Unsupported
 from transload.ir import F32, UI8, UI16, Op, QuantType, Value
 from transload.rewrite import Rewriter, RewriteTable
+from transload_hub.ops.cast import width_of
 
 from .common import emit_like, is_float
 from .storage import plain_integers

@@ -16,12 +16,12 @@ from typing import Any
 
 import numpy as np
 
-from transload.dialects.top.cast import width_of
 from transload.errors import Unsupported
 from transload.ir import BOOL, I64, Block, Dense, Op, OpaqueAttr, Region, TensorType, Type, Value
+from transload.ir.registry import lookup
 from transload.ir.verify import check
-from transload.registry import lookup
 from transload.rewrite import Rewriter, RewriteTable, convert_ops
+from transload_hub.ops.cast import width_of
 
 from .common import constant_ints, static_shape
 from .control import subgraph_region

@@ -10,7 +10,7 @@ from transload.plugin import resolve
 from transload.plugin_host import host
 from transload.rewrite import convert_ops
 
-from ...tosa.lowering.signedness import strip_quantized_types
+from ...tosa.lowering.prepare.signedness import strip_quantized_types
 from .variables import make_explicit
 
 __all__ = ["convert"]

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from transload.dialects.top.infer import channel_axis
 from transload.ir import BOOL, F32, F64, I8, FloatType, IntegerType, Op, Type, Value, dtype_of, element_type_of
 from transload.ir.build import Builder
 from transload.rewrite import Rewriter, Unsupported
+from transload_hub.ops.infer import channel_axis
 
 from .. import build
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from transload.dialects.top.constant import range_length
 from transload.ir import BOOL, I32, Op, Value
 from transload.rewrite import CHANGED, Rewriter, RewriteTable, Unsupported
+from transload_hub.ops.constant import range_length
 
 from .. import build
 from ..build import binary, compare, select

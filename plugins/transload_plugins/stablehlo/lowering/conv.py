@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
-from transload.dialects.top.infer import channel_axis, spatial_axes
 from transload.ir import F32, F64, I32, I64, FloatType, Op, Type, Value
 from transload.ir.build import Builder
 from transload.rewrite import Rewriter, RewriteTable
+from transload_hub.ops.infer import channel_axis, spatial_axes
 
 from .. import build
 from ..attributes import ConvDims

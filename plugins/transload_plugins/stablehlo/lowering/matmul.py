@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from transload.dialects.top.matmul import expand_equation
 from transload.ir import I32, Op, Type, Value
 from transload.ir.build import Builder
 from transload.rewrite import Rewriter, RewriteTable
+from transload_hub.ops.matmul import expand_equation
 
 from .. import build
 from .common import finish, is_float, promoted, static_shape, widened

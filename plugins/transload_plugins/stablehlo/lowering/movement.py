@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from transload.dialects.top.movement import slice_range
 from transload.ir import BOOL, I32, I64, FloatType, Op, Type, Value
 from transload.ir.build import Builder
 from transload.rewrite import Rewriter, RewriteTable
+from transload_hub.ops.movement import slice_range
 
 from .. import build
 from ..build import binary, compare, select

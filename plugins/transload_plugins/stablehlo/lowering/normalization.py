@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from transload.dialects.top.infer import channel_axis
 from transload.ir import Op, Value
 from transload.ir.build import Builder
 from transload.rewrite import Rewriter, RewriteTable
+from transload_hub.ops.infer import channel_axis
 
 from .. import build
 from ..build import binary, unary

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from transload.dialects.top.infer import spatial_axes
 from transload.ir import Op, Value
 from transload.rewrite import Rewriter, RewriteTable
+from transload_hub.ops.infer import spatial_axes
 
 from .. import build
 from .common import finish, static_shape, widened

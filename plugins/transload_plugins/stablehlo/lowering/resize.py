@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from transload.dialects.top.infer import spatial_axes
-from transload.dialects.top.kernels.resize import coordinates, taps
 from transload.ir import F64, Op, Value
 from transload.ir.build import Builder
 from transload.rewrite import Rewriter, RewriteTable
+from transload_hub.kernels.resize import coordinates, taps
+from transload_hub.ops.infer import spatial_axes
 
 from .. import build
 from ..build import binary

@@ -25,11 +25,11 @@ from transload.ir import (
     set_results,
     update_function_type,
 )
+from transload.ir.registry import lookup
 from transload.ir.types import INDEX
 from transload.ir.verify import check
 from transload.plugin import Source, resolve
 from transload.plugin_host import host
-from transload.registry import lookup
 
 from ..dialect.base import equal_sizes, shape_type, storage
 from .access import FlatBuffer, Table, describe

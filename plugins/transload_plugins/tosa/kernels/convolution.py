@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from transload.engine.sums import product, rounds_floats
 from transload.ir import Op
+from transload_hub.kernels.sums import product, rounds_floats
 
 from .base import float_of, is_float, kernel, prepared, scalar_of
 from .matrix import float_dtype, greatest, result_of_sums, shifted

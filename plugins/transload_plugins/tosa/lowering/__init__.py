@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from transload.rewrite import RewriteTable
 
-from . import (
+from .driver import lower
+from .ops import (
     activation,
     cast,
     control,
@@ -30,7 +31,6 @@ from . import (
     resize,
     softmax,
 )
-from .driver import lower
 
 __all__ = ["TABLE", "lower"]
 

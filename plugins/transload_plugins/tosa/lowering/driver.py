@@ -10,12 +10,12 @@ from transload.ir import Module, update_function_type
 from transload.plugin import resolve
 from transload.plugin_host import host
 from transload.rewrite import convert_ops
+from transload_hub.analysis.integer_widths import narrowable
 
-from .fixed_point import fuse_fixed_point
-from .int64 import narrowable
-from .islands import tabulate_islands
-from .rescaling import ROUNDING
-from .signedness import make_signed, strip_quantized_types
+from .arithmetic.rescaling import ROUNDING
+from .prepare.fixed_point import fuse_fixed_point
+from .prepare.float_islands import tabulate_islands
+from .prepare.signedness import make_signed, strip_quantized_types
 
 __all__ = ["lower"]
 

@@ -1,0 +1,61 @@
+"""Registers what core itself brings, through the hooks that every plugin uses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .hookspecs import hookimpl
+from .plugin import DialectSpec, Engine, Metric, Pass, Reader, Writer
+
+_PASSES = "transload.passes"
+
+
+@hookimpl
+def register_dialects(register: Any) -> None:
+    register(DialectSpec("builtin", "transload.dialects.builtin:BUILTIN", doc="The module."))
+    register(DialectSpec("func", "transload.dialects.func:FUNC", "transload.dialects.func:KERNELS", "Functions, calls, returns."))
+
+
+@hookimpl
+def register_readers(register: Any) -> None:
+    register(
+        Reader(
+            "mlir",
+            "builtin",
+            (".mlir",),
+            "transload.text.files:read",
+            "transload.text.files:detect",
+            "MLIR text in generic form.",
+        )
+    )
+
+
+@hookimpl
+def register_writers(register: Any) -> None:
+    register(Writer("mlir", "builtin", (".mlir",), "transload.text.files:write", "MLIR text in generic form."))
+
+
+@hookimpl
+def register_passes(register: Any) -> None:
+    register(
+        Pass("canonicalize", f"{_PASSES}.canonicalize:canonicalize", "Simplify ops by their algebra; remove what is unused.")
+    )
+    register(Pass("inline", f"{_PASSES}.inline:inline_calls", "Replace calls by what they call."))
+    register(Pass("fold-constants", f"{_PASSES}.fold:fold_constants", "Compute ops whose operands are all constant."))
+    register(Pass("cse", f"{_PASSES}.cse:eliminate_common_subexpressions", "Join ops that compute the same."))
+    register(Pass("dce", f"{_PASSES}.dce:eliminate_dead_code", "Remove ops whose results are unused."))
+    register(Pass("infer-shapes", f"{_PASSES}.shapes:infer_shapes", "Infer result types anew, inputs first."))
+
+
+@hookimpl
+def register_engines(register: Any) -> None:
+    register(Engine("auto", "transload.engine.choice:prepare", "A compiling engine where that pays, else `reference`."))
+    register(Engine("reference", "transload.engine.reference:prepare", "numpy, exact to the specifications' pseudo-code."))
+
+
+@hookimpl
+def register_metrics(register: Any) -> None:
+    register(Metric("cos", "transload.metrics:cosine", "Cosine of the angle between the tensors as vectors.", "higher"))
+    register(Metric("euclid", "transload.metrics:euclid", "1 - |a - b| / |a|, as TPU-MLIR's comparison has it.", "higher"))
+    register(Metric("max_abs", "transload.metrics:max_abs", "Greatest absolute difference.", "lower"))
+    register(Metric("sqnr", "transload.metrics:sqnr", "Signal to quantization-noise ratio, in dB.", "higher"))

@@ -1,0 +1,29 @@
+"""The hub dialect `top`, to which every framework's model comes and from which every target's starts.
+
+Ops (`ops`) and the kernels that execute them (`kernels`); what is known about them: simplifications (`simplify`), composites
+(`recognize`), layouts (`layout`), intervals and bounds (`analysis`). Core does not import this package: it comes by an entry
+point, as every plugin does.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from transload import hookimpl
+from transload.plugin import DialectSpec, Pass
+
+_HERE = "transload_hub"
+
+
+@hookimpl
+def register_dialects(register: Any) -> None:
+    register(DialectSpec(
+        "top", f"{_HERE}.ops:TOP", f"{_HERE}.kernels:KERNELS", "The hub: hardware-independent operations.",
+        canonicalize=f"{_HERE}.simplify.table:TABLE"))
+
+
+@hookimpl
+def register_passes(register: Any) -> None:
+    register(Pass("recognize", f"{_HERE}.recognize.composites:recognize",
+                  "Put composites that exporters take apart (softmax, layer norm, GELU, ...) together as one op of `top`."))
+    register(Pass("layout", f"{_HERE}.layout.change:change_layout", "Turn the graph to NHWC or NCHW and cancel the transposes."))

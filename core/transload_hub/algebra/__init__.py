@@ -1,0 +1,1 @@
+"""Views of `top` ops by what they compute: affine functions, products, numbers."""

@@ -1,0 +1,480 @@
+"""Integers of 64 bits, and unsigned ones of 32, in TOSA's i32: which ops give the same numbers there, and which are refused.
+
+TOSA has no operators on such integers; inside it an i32 stands for each (see `signedness`). An analysis in program
+order keeps of each value `v` of the hub the interval that it lies in (see `ranges`), and what is known of the i32 `t`
+that stands for it:
+
+- `BITS`: `t` holds the low 32 bits of `v`: sums, products and bitwise operations of such values do, too;
+- `CLIPPED`: `t` is `v` or, where that is beyond i32, the nearest end of i32: maxima and minima keep that;
+- `EXACT`, both: all of `v`'s interval lies in i32, and `t` is `v`;
+- neither: `t` is `v` where that is in i32, and means nothing elsewhere.
+
+An op that needs more of an operand than is known is refused, under the name of the op whose result first left i32. What
+is assumed:
+
+- Arguments of 64 bits, which arrive as i32, lie from -2**30 to 2**30 - 1: ids, positions, sizes and masks do. All of i32
+  would leave no room for `ids + 1`.
+- Subscripts of Gather and Scatter lie in their dimension, as frameworks demand. So `EXACT` is not needed of them: it
+  follows.
+- A float beyond the range of the 64-bit type it is cast to does not occur: C++ leaves the result undefined. One that is
+  in that range and beyond i32 may occur.
+- A counter, a value that a loop carries and that each round moves by the same small constant, moves less than 2**30 in all.
+
+With `assumed`, results of ops whose operands are exact are taken to be in i32, too, wherever the interval leaves that possible.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from transload.errors import Finding
+from transload.ir import BOOL, UI32, Block, FloatType, IntegerType, Module, Op, QuantType, TensorType, Type, Value, location_names
+from transload.ir.build import constant_of
+
+from .integer_width_rules import (
+    BITS,
+    CLIPPED,
+    EXACT,
+    I32_RANGE,
+    RING,
+    Known,
+    holds,
+    is_wide,
+    need_of,
+    needs_of_operands,
+    subscripts_of,
+)
+from .intervals import EVERYTHING, Interval, hull, inside, limits, meet, result_interval
+from .loop_counters import counters, limited
+
+__all__ = ["LOW_BITS", "UNSIGNED_32", "is_wide", "narrowable"]
+
+LOW_BITS = "tosa.low_bits"
+"""On `top.Weight`: its users need the low 32 bits of numbers that do not fit, not the nearest numbers that do."""
+
+UNSIGNED_32 = "tosa.unsigned32"
+"""On ops whose operands are ui32 and may be 2**31 or more: their i32 are to be read as unsigned."""
+
+ARGUMENT: Interval = (-(1 << 30), (1 << 30) - 1)
+
+HINT = ("`--option int64=assumed` narrows all 64-bit integers, if you know that the numbers stay small; "
+        "or limit them in the model (Clip, Min), or compute them in 32 bits")
+
+
+def narrowable(module: Module, assumed: bool = False) -> list[Finding]:
+    """What in a module of `top` ops would compute other numbers in i32; marks constants and ops for the lowering."""
+    wide = any(is_wide(value.type) for op in module.walk() for value in (*op.results, *(
+        argument for region in op.regions for block in region.blocks for argument in block.arguments)))
+    return _Analysis(module, assumed).findings() if wide else []
+
+
+_ROUNDS = 2
+"""Rounds of a loop after which what still grows is taken to be anything."""
+
+_DEPTH = 2
+"""Loops in loops deeper than that carry anything at once."""
+
+_FAR = 24
+"""How many ops back what makes a value that is not wide is looked at."""
+
+_LOOKED_AT = 1 << 20
+"""Elements of constants, other than wide integers, whose least and greatest are looked for."""
+
+
+class _Analysis:
+    """The state of the analysis of one module."""
+
+    def __init__(self, module: Module, assumed: bool) -> None:
+        self.module = module
+        self.assumed = assumed
+        self.known: dict[Value, Known] = {}
+        self.refused: dict[Op, Finding] = {}
+        self.recording = True
+        self.depth = 0
+        self.loops = 0
+
+    def findings(self) -> list[Finding]:
+        """The findings of all functions, in order."""
+        called = {op.attributes.get("callee") for op in self.module.walk() if op.name == "func.call"}
+        for name, function in self.module.functions.items():
+            if not function.regions[0].blocks:
+                continue
+            block = function.regions[0].block
+            for argument in block.arguments:
+                self.known[argument] = self._given(argument.type, ARGUMENT if name not in called else I32_RANGE)
+            self._block(block)
+        return list(self.refused.values())
+
+    def _given(self, type_: Type, wide: Interval) -> Known:
+        """A function's argument, or the result of a call. A ui32 arrives with all its bits."""
+        everything = limits(type_)
+        if not is_wide(type_):
+            return Known(everything)
+        if type_.element == UI32 and not self.assumed:  # type: ignore[attr-defined]
+            return Known(everything, BITS)
+        return Known(meet(everything, wide))
+
+    # --- values
+
+    def of(self, value: Value) -> Known:
+        """What is known of a value; of one that is not wide, found when first asked for."""
+        found = self.known.get(value)
+        if found is None:
+            found = self.known[value] = self._constant(value) or self._narrow(value)
+        return found
+
+    def _constant(self, value: Value) -> Known | None:
+        dense = constant_of(value)
+        if dense is None:
+            return None
+        everything = limits(value.type)
+        element = value.element
+        wide = is_wide(value.type)
+        size = int(np.prod(dense.shape))
+        if isinstance(element, QuantType) or (size > _LOOKED_AT and not wide):
+            return Known(everything)
+        if size == 0:
+            return Known((0, 0))
+        array = dense.numpy()
+        if array.dtype.kind not in "iufb":
+            if isinstance(element, FloatType):
+                array = array.astype(np.float32)
+            else:
+                return Known(everything)
+        low, high = array.min().item(), array.max().item()
+        if low != low:  # NaN
+            return Known(EVERYTHING)
+        if not wide:
+            return Known((low, high))
+        if inside((low, high), I32_RANGE):
+            return Known((low, high))
+        maker = value.op
+        bits = getattr(element, "width", 64) == 32 or any(user.name in RING for user in value.uses)
+        if bits and maker is not None and maker.name == "top.Weight":
+            maker.attributes[LOW_BITS] = True
+        return Known((low, high), BITS if bits else CLIPPED)
+
+    def _narrow(self, value: Value) -> Known:
+        """A value that is not wide, from what makes it, as far as that is near."""
+        op = value.op
+        everything = limits(value.type)
+        if op is None or op.regions or self.depth > _FAR or not isinstance(value.type, TensorType):
+            return Known(everything)
+        self.depth += 1
+        try:
+            interval = result_interval(op, [self.of(operand).interval for operand in op.operands])
+        finally:
+            self.depth -= 1
+        return Known(interval if inside(interval, everything) else everything)
+
+    # --- ops, in order
+
+    def _block(self, block: Block) -> None:
+        for op in block:
+            if op.name == "top.While":
+                self._while(op)
+            elif op.name == "top.If":
+                self._if(op)
+            elif op.name in ("top.Yield", "top.Weight"):
+                continue
+            elif op.name == "func.return":
+                for operand in op.operands:
+                    self._demand(op, operand, BITS if getattr(operand.type, "element", None) == UI32 else EXACT)
+            elif op.name == "func.call":
+                for operand in op.operands:
+                    self._demand(op, operand, EXACT)
+                for result in op.results:
+                    self.known[result] = self._given(result.type, I32_RANGE)
+            elif any(is_wide(value.type) for value in (*op.operands, *op.results)):
+                self._op(op)
+
+    def _op(self, op: Op) -> None:
+        if op.name == "top.Cast":
+            return self._cast(op)
+        if op.name == "top.Bitcast":
+            return self._bitcast(op)
+        if op.name == "top.Compare":
+            self._compare(op)
+            return None
+        need = self._unsigned(op) or need_of(op)
+        if op.name == "top.Pow" and self.of(op.operands[1]).interval[0] >= 0:
+            need = BITS  # products of the base
+        shape_only = op.declaration is not None and "shape_only" in op.declaration.traits
+        if not any(is_wide(result.type) for result in op.results):  # what is known of those is found when asked for
+            for index, operand in enumerate(op.operands):
+                if is_wide(operand.type) and not shape_only:
+                    self._operand(op, index, need)
+            return None
+        operands = [Known(limits(operand.type)) if shape_only else self._operand(op, index, need)
+                    for index, operand in enumerate(op.operands)]
+        interval = result_interval(op, [operand.interval for operand in operands])
+        if op.name == "top.Reduce" and need == EXACT:
+            self._check_sum(op, operands[0].interval)
+        skipped = subscripts_of(op) + tuple(needs_of_operands(op))
+        counted = [known for index, known in enumerate(operands) if index not in skipped and is_wide(op.operands[index].type)]
+        kind = need if need else EXACT
+        for known in counted:
+            kind &= known.kind
+        if need == EXACT:
+            kind = 0  # a result beyond i32 means nothing
+        blame = next((known.blame for known in counted if known.blame is not None), None)
+        exact = all(known.kind == EXACT for known in counted)
+        for result in op.results:
+            self._settle(op, result, interval, kind, blame, exact)
+        return None
+
+    def _operand(self, op: Op, index: int, need: int) -> Known:
+        operand = op.operands[index]
+        if index in subscripts_of(op):
+            return self.of(operand)
+        return self._demand(op, operand, needs_of_operands(op).get(index, need))
+
+    def _demand(self, op: Op, operand: Value, need: int) -> Known:
+        """What is known of an operand, of which `op` needs `need`; refused where that is not known."""
+        known = self.of(operand)
+        if not is_wide(operand.type) or known.kind & need == need:
+            return known
+        if self.recording:
+            self._refuse(op, operand, known)
+        return Known(meet(known.interval, meet(limits(operand.type), ARGUMENT)))  # as if it were right: one finding is enough
+
+    def _refuse(self, op: Op, operand: Value, known: Known) -> None:
+        low, high = known.interval
+        needed = f"{op.name}{_named(op)} needs all of their bits"
+        maker, why = known.blame if known.blame is not None else (op, "")
+        if maker in self.refused:
+            return
+        if not why:
+            source = "a constant" if constant_of(operand) is not None else f"numbers of {operand.element}"
+            why, needed = f"it computes with {source} from {low} to {high}, which 32 bits do not hold", ""
+        if needed and maker is not op:
+            why += f", and {needed}"
+        self.refused[maker] = Finding(maker.name, why, tuple(location_names(maker.location)[:1]), HINT)
+
+    def _settle(
+        self, op: Op, result: Value, interval: Interval, kind: int = 0, blame: tuple[Op, str] | None = None, exact: bool = True,
+    ) -> None:
+        """Note what is known of a result. `exact`: the operands are, so that with `assumed` it is."""
+        everything = limits(result.type)
+        wrapped = not inside(interval, everything)
+        if wrapped:
+            interval = everything
+        if not is_wide(result.type):
+            self.known[result] = Known(interval)
+            return
+        small = meet(everything, I32_RANGE)
+        if inside(interval, small):
+            self.known[result] = Known(interval)
+        elif self.assumed and exact and interval[0] <= small[1] and small[0] <= interval[1]:
+            self.known[result] = Known(meet(interval, small))
+        else:
+            if wrapped:
+                kind &= BITS
+            if blame is None:
+                low, high = interval
+                blame = op, f"its results of {result.element} may need more than 32 bits: they lie from {low} to {high}"  # type: ignore[attr-defined]
+            self.known[result] = Known(interval, kind, blame)
+
+    # --- ops that need a closer look
+
+    def _cast(self, op: Op) -> None:
+        source, target = op.operands[0], op.results[0]
+        interval = result_interval(op, [self.of(source).interval])
+        if not is_wide(source.type):  # from something narrow; of an integer the bits stay
+            whole = isinstance(source.element, IntegerType)
+            low, high = interval
+            blame = None if whole else (
+                op, f"a float cast to {target.element} may be too large for 32 bits: what is known of it is that it lies from "
+                    f"{_short(low)} to {_short(high)}")
+            self._settle(op, target, interval, BITS if whole else CLIPPED, blame)
+            return
+        known = self.of(source)
+        element = target.element
+        if isinstance(element, FloatType) and source.element == UI32 and known.kind == BITS:
+            if self.recording:
+                op.attributes[UNSIGNED_32] = True
+        elif isinstance(element, IntegerType) and element.width > 1:
+            fits = inside(known.interval, limits(element))
+            if op.attribute("saturate", False):
+                known = self._demand(op, source, CLIPPED)
+                interval = tuple(min(max(end, element.range[0]), element.range[1]) for end in known.interval)  # type: ignore[assignment]
+            elif not is_wide(target.type) and not (fits and known.kind == EXACT):
+                known = self._demand(op, source, BITS)
+            kind = known.kind if fits else known.kind & BITS
+            self._settle(op, target, interval, kind, known.blame, known.kind == EXACT)
+            return
+        else:
+            least = BITS if source.element == UI32 else CLIPPED
+            self._demand(op, source, least if element == BOOL else EXACT)
+        self.known[target] = Known(limits(target.type) if interval is EVERYTHING else interval)
+
+    def _bitcast(self, op: Op) -> None:
+        """Between integers: the same bits, so BITS stays. The interval stays where the sign does."""
+        source, target = op.operands[0], op.results[0]
+        known = self.of(source)
+        if isinstance(source.element, IntegerType) and isinstance(target.element, IntegerType):
+            everything = limits(target.type)
+            kept = inside(known.interval, everything)
+            if not is_wide(target.type):
+                known = self._demand(op, source, BITS)
+            interval, kind = (known.interval, known.kind) if kept else (everything, known.kind & BITS)
+            self._settle(op, target, interval, kind, known.blame, False)
+            return
+        self._settle(op, target, limits(target.type), 0, None, False)  # the lowering refuses it
+
+    def _compare(self, op: Op) -> None:
+        """Clipped numbers compare as they are with those that lie strictly inside i32; ui32 by their bits."""
+        a, b = (self.of(operand) for operand in op.operands)
+        if a.kind == b.kind == EXACT:
+            return
+        if self._unsigned(op):
+            return
+        strict = (I32_RANGE[0] + 1, I32_RANGE[1] - 1)
+        if a.kind & b.kind & CLIPPED and (inside(a.interval, strict) or inside(b.interval, strict)):
+            return
+        for operand in op.operands:
+            self._demand(op, operand, EXACT)
+
+    def _unsigned(self, op: Op) -> int:
+        """BITS where an op reads ui32 of 2**31 or more, and the lowering can compute that; it is marked then."""
+        if op.name not in ("top.Compare", "top.Max", "top.Min", "top.ShiftRight"):
+            return 0
+        values = op.operands[:1] if op.name == "top.ShiftRight" else op.operands
+        known = [self.of(value) for value in values]
+        if any(getattr(value.type, "element", None) != UI32 for value in values):
+            return 0
+        if all(k.kind == EXACT for k in known) or not all(k.kind & BITS for k in known):
+            return 0
+        if op.name == "top.ShiftRight" and self.of(op.operands[1]).kind != EXACT:
+            return 0
+        if self.recording:
+            op.attributes[UNSIGNED_32] = True
+        return BITS
+
+    def _check_sum(self, op: Op, interval: Interval) -> None:
+        """Means and norms of integers are made of a sum, which must fit, too."""
+        shape = getattr(op.operands[0].type, "shape", None) or ()
+        count = 1
+        for axis in op.attribute("axes"):  # type: ignore[union-attr]
+            count *= shape[axis] if shape and shape[axis] is not None else 1 << 31
+        low, high = interval[0] * count, interval[1] * count
+        fits = inside((low, high), I32_RANGE)
+        if is_wide(op.operands[0].type) and self.recording and not fits and not self.assumed and op not in self.refused:
+            self.refused[op] = Finding(
+                op.name, f"the sum of {count} numbers may need more than 32 bits: from {low} to {high}",
+                tuple(location_names(op.location)[:1]), HINT)
+
+    # --- regions
+
+    def _if(self, op: Op) -> None:
+        for region in op.regions:
+            self._block(region.block)
+        ends = [[self.of(value) for value in region.block.terminator.operands] for region in op.regions]
+        for result, ways in zip(op.results, zip(*ends, strict=True), strict=True):
+            self.known[result] = self._joined(op, result.type, ways)
+
+    def _joined(self, op: Op, type_: Type, ways: Iterable[Known]) -> Known:
+        """What is known of a value that is one of several."""
+        ways = list(ways)
+        interval = hull([known.interval for known in ways])
+        if not is_wide(type_):
+            everything = limits(type_)
+            return Known(interval if inside(interval, everything) else everything)
+        if inside(interval, I32_RANGE):
+            return Known(interval)
+        kind = EXACT
+        for known in ways:
+            kind &= known.kind
+        blame = next((known.blame for known in ways if known.blame is not None), None)
+        why = f"a value of it may need more than 32 bits: it lies from {interval[0]} to {interval[1]}"
+        return Known(interval, kind, blame or (op, why))
+
+    def _while(self, op: Op) -> None:
+        """What a loop carries: joined round by round; what still grows then is anything, unless its condition limits it."""
+        first = [self.of(operand) if is_wide(operand.type) else Known(limits(operand.type)) for operand in op.operands]
+        pinned = counters(op, first, self._constant)
+        outer, self.recording = self.recording, False
+        self.loops += 1
+        state = self._carried(op, first, pinned) if self.loops <= _DEPTH else None
+        if state is None:
+            state = [self._anything(op, operand.type) for operand in op.operands]
+        self.recording = outer
+        self._round(op, state, pinned)
+        self.loops -= 1
+        for index, result in enumerate(op.results):
+            self.known[result] = pinned.get(index, state[index])
+
+    def _carried(self, op: Op, first: Sequence[Known], pinned: dict[int, Known]) -> list[Known] | None:
+        """What is known of the values a loop carries: what holds before the first round and, if before a round, after it."""
+        types = [operand.type for operand in op.operands]
+
+        def after(state: Sequence[Known]) -> list[Known]:
+            pairs = zip(first, self._round(op, state, pinned), strict=True)
+            return [self._joined(op, type_, pair) for type_, pair in zip(types, pairs, strict=True)]
+
+        state = list(first)
+        for count in range(3 * _ROUNDS):
+            following = after(state)
+            if all(holds(new, old) for old, new in zip(state, following, strict=True)):
+                break
+            grown = [self._joined(op, type_, pair) for type_, *pair in zip(types, state, following, strict=True)]
+            state = grown if count < _ROUNDS else [
+                self._widened(op, type_, old, new) for type_, old, new in zip(types, state, grown, strict=True)]
+        for _ in range(2):  # what bounds a value in its round bounds it afterwards
+            following = after(state)
+            state = [new if holds(new, old) else old for old, new in zip(state, following, strict=True)]
+        proved = all(holds(new, old) for old, new in zip(state, after(state), strict=True))
+        return state if proved else None
+
+    def _widened(self, op: Op, type_: Type, old: Known, new: Known) -> Known:
+        """The ends of an interval that still move, moved as far as they can."""
+        if holds(new, old):
+            return old
+        least, most = self._anything(op, type_).interval
+        interval = (old.interval[0] if new.interval[0] >= old.interval[0] else least,
+                    old.interval[1] if new.interval[1] <= old.interval[1] else most)
+        if not is_wide(type_) or inside(interval, I32_RANGE):
+            return Known(interval)
+        return self._anything(op, type_)._replace(interval=interval)
+
+    def _anything(self, op: Op, type_: Type) -> Known:
+        if not is_wide(type_):
+            return Known(limits(type_))
+        if self.assumed:
+            return Known(meet(limits(type_), I32_RANGE))
+        return Known(limits(type_), 0, (op, "a value that it carries from round to round may need more than 32 bits"))
+
+    def _round(self, op: Op, state: Sequence[Known], pinned: dict[int, Known]) -> list[Known]:
+        """One round, from what is known of the state before it; what is known after it."""
+        test, body = (region.block for region in op.regions)
+        for block in (test, body):
+            self._forget(block)
+            for index, argument in enumerate(block.arguments):
+                self.known[argument] = pinned.get(index, state[index])
+        self._block(test)
+        for index, bound in limited(test, lambda value: self.of(value).interval).items():
+            argument = body.arguments[index]
+            known = self.known[argument]
+            interval = meet(known.interval, bound)
+            self.known[argument] = Known(interval) if inside(interval, I32_RANGE) else known._replace(interval=interval)
+        self._block(body)
+        after = [self.of(value) for value in body.terminator.operands]
+        return [state[index] if index in pinned else known for index, known in enumerate(after)]
+
+    def _forget(self, block: Block) -> None:
+        for op in block:
+            for inner in op.walk():
+                for result in inner.results:
+                    self.known.pop(result, None)
+
+
+def _named(op: Op) -> str:
+    names = location_names(op.location)[:1]
+    return f" {names[0]!r}" if names else ""
+
+
+def _short(number: Any) -> str:
+    return f"{number:.3g}" if isinstance(number, float) else str(number)

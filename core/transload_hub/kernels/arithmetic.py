@@ -1,0 +1,182 @@
+"""Kernels: arithmetic, comparison and logic of several operands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from transload.plugin import KernelTable
+
+from .common import Array, finish, is_integer, wide
+
+__all__ = ["KERNELS"]
+
+KERNELS = KernelTable()
+
+
+@KERNELS("top.Add")
+def add(op: Any, *inputs: Array) -> Array:
+    terms = [wide(x) for x in inputs]
+    if op.coeff is not None:
+        terms = [x if factor == 1.0 else _times(x, factor) for x, factor in zip(terms, op.coeff, strict=True)]
+    return finish(op, reduce(np.add, terms))
+
+
+def _times(x: Array, factor: float) -> Array:
+    """`x * factor` in the type of `x`; a whole factor of integers stays exact."""
+    if not is_integer(x):
+        return x * factor
+    if float(factor).is_integer():
+        return x * x.dtype.type(factor)
+    return np.trunc(x * factor).astype(x.dtype)
+
+
+@KERNELS("top.Sub")
+def sub(op: Any, a: Array, b: Array) -> Array:
+    return finish(op, wide(a) - wide(b))
+
+
+@KERNELS("top.Mul")
+def mul(op: Any, *inputs: Array) -> Array:
+    return finish(op, reduce(np.multiply, map(wide, inputs)))
+
+
+def truncated_quotient(a: Array, b: Array) -> Array:
+    """`a / b` of integers rounded towards zero, 0 where b is 0."""
+    with np.errstate(all="ignore"):
+        quotient = a // b
+        # numpy rounds down: one more where that left a remainder of a negative quotient
+        return quotient + ((quotient < 0) & (quotient * b != a)).astype(quotient.dtype)
+
+
+@KERNELS("top.Div")
+def div(op: Any, a: Array, b: Array) -> Array:
+    a, b = wide(a), wide(b)
+    with np.errstate(all="ignore"):
+        return finish(op, truncated_quotient(a, b) if is_integer(a) and is_integer(b) else np.divide(a, b))
+
+
+@KERNELS("top.Max")
+def maximum(op: Any, *inputs: Array) -> Array:
+    return finish(op, reduce(np.maximum, map(wide, inputs)))
+
+
+@KERNELS("top.Min")
+def minimum(op: Any, *inputs: Array) -> Array:
+    return finish(op, reduce(np.minimum, map(wide, inputs)))
+
+
+@KERNELS("top.AddConst")
+def add_const(op: Any, x: Array) -> Array:
+    x = wide(x)
+    return finish(op, x + (x.dtype.type(op.const_val) if is_integer(x) else op.const_val))
+
+
+@KERNELS("top.MulConst")
+def mul_const(op: Any, x: Array) -> Array:
+    return finish(op, _times(wide(x), op.const_val))
+
+
+@KERNELS("top.Scale")
+def scale(op: Any, x: Array, factor: Array, bias: Array) -> Array:
+    return finish(op, wide(x) * wide(factor) + wide(bias))
+
+
+_POWERS: dict[float, Callable[[Array], Array]] = {2: np.square, 3: lambda x: np.square(x) * x}
+"""Powers that models have often, and that are many times faster as products."""
+
+
+@KERNELS("top.Pow")
+def power(op: Any, base: Array, exponent: Array) -> Array:
+    base, exponent = wide(base), wide(exponent)
+    with np.errstate(all="ignore"):
+        if not is_integer(base):
+            whole = _POWERS.get(exponent.item()) if exponent.size == 1 and exponent.ndim <= base.ndim else None
+            if whole is not None:
+                return finish(op, whole(base))
+            # an exponent of another type must not change the precision of the result
+            return finish(op, np.power(base, exponent.astype(base.dtype, copy=False)))
+        if is_integer(exponent) and (exponent.size == 0 or exponent.min() >= 0):
+            return finish(op, np.power(base, exponent.astype(base.dtype, copy=False)))
+        return finish(op, np.trunc(np.power(base.astype(np.float64), exponent)))
+
+
+@KERNELS("top.FloorDiv")
+def floor_div(op: Any, a: Array, b: Array) -> Array:
+    a, b = wide(a), wide(b)
+    with np.errstate(all="ignore"):
+        return finish(op, a // b if is_integer(a) else np.floor(a / b))
+
+
+@KERNELS("top.FloorMod")
+def floor_mod(op: Any, a: Array, b: Array) -> Array:
+    with np.errstate(all="ignore"):
+        return finish(op, np.mod(wide(a), wide(b)))
+
+
+@KERNELS("top.TruncMod")
+def trunc_mod(op: Any, a: Array, b: Array) -> Array:
+    with np.errstate(all="ignore"):
+        return finish(op, np.fmod(wide(a), wide(b)))
+
+
+@KERNELS("top.SquaredDifference")
+def squared_difference(op: Any, a: Array, b: Array) -> Array:
+    return finish(op, np.square(wide(a) - wide(b)))
+
+
+@KERNELS("top.Atan2")
+def atan2(op: Any, a: Array, b: Array) -> Array:
+    return finish(op, np.arctan2(wide(a), wide(b)))
+
+
+_RELATIONS: dict[str, Callable[..., Any]] = {
+    "Equal": np.equal, "NotEqual": np.not_equal, "Greater": np.greater, "GreaterOrEqual": np.greater_equal,
+    "Less": np.less, "LessOrEqual": np.less_equal,
+}
+
+
+@KERNELS("top.Compare")
+def compare(op: Any, lhs: Array, rhs: Array) -> Array:
+    return finish(op, _RELATIONS[op.mode](wide(lhs), wide(rhs)))
+
+
+def _plain(name: str, function: Callable[..., Any]) -> None:
+    """A kernel that is one numpy function of two operands."""
+    KERNELS(name)(lambda op, a, b: finish(op, function(wide(a), wide(b))))
+
+
+_plain("top.LogicalAnd", np.logical_and)
+_plain("top.LogicalOr", np.logical_or)
+_plain("top.LogicalXor", np.logical_xor)
+_plain("top.BitwiseAnd", np.bitwise_and)
+_plain("top.BitwiseOr", np.bitwise_or)
+_plain("top.BitwiseXor", np.bitwise_xor)
+
+
+def _shift(a: Array, b: Array, shift: Callable[..., Any], beyond: Any) -> Array:
+    """`shift(a, b)`, and `beyond` where b is the width or more, which numpy (as C) leaves undefined."""
+    width = 8 * a.dtype.itemsize
+    amount = b.astype(np.int64, copy=False)
+    inside = np.clip(amount, 0, width - 1).astype(a.dtype)
+    return np.where(amount >= width, beyond, shift(a, inside))
+
+
+@KERNELS("top.ShiftLeft")
+def shift_left(op: Any, a: Array, b: Array) -> Array:
+    a, b = wide(a), wide(b)
+    return finish(op, _shift(a, b, np.left_shift, a.dtype.type(0)))
+
+
+@KERNELS("top.ShiftRight")
+def shift_right(op: Any, a: Array, b: Array) -> Array:
+    a, b = wide(a), wide(b)
+    return finish(op, _shift(a, b, np.right_shift, a >> (8 * a.dtype.itemsize - 1) if a.dtype.kind == "i" else a.dtype.type(0)))
+
+
+@KERNELS("top.Where", quantized="storage")
+def where(op: Any, condition: Array, tbrn: Array, fbrn: Array) -> Array:
+    return np.where(condition, tbrn, fbrn)

@@ -1,0 +1,95 @@
+"""What the kernels have in common: widening of narrow types, ReLU, the result's dtype, checked subscripts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from transload.errors import Finding, RunError
+from transload.ir.constants import dtype_of
+from transload.ir.core import location_names
+from transload.ir.types import IntegerType, QuantType, TensorType
+
+__all__ = [
+    "Array", "activate", "axes_of", "axis_of", "checked_subscripts", "finish", "is_integer", "run_error", "whole", "wide"]
+
+Array = np.ndarray[Any, Any]
+
+_NARROW_INTEGERS = {np.dtype(t) for t in (ml_dtypes.int2, ml_dtypes.uint2, ml_dtypes.int4, ml_dtypes.uint4)}
+
+
+def is_integer(x: Array) -> bool:
+    """Whether an array holds integers (bool not counted)."""
+    return x.dtype.kind in "iu" or x.dtype in _NARROW_INTEGERS
+
+
+def wide(x: Array) -> Array:
+    """`x` in a type that numpy computes well in: f16, bf16 and 8-bit floats as float32, 2- and 4-bit integers as int8."""
+    if x.dtype.kind in "biu" or x.dtype.itemsize >= 4:
+        return x
+    return x.astype(np.int8 if x.dtype in _NARROW_INTEGERS else np.float32)
+
+
+def finish(op: Any, y: Any, index: int = 0) -> Array:
+    """The result `y` after the op's ReLU, where it has one, in the dtype that the result's type asks for.
+
+    Where the result is quantized, what is float stays so: the engine quantizes it.
+    """
+    array = activate(op, np.asarray(y))
+    type_ = op.results[index].type
+    if not isinstance(type_, TensorType) or (isinstance(type_.element, QuantType) and array.dtype.kind == "f"):
+        return array
+    return array.astype(dtype_of(type_.element), copy=False)
+
+
+def whole(op: Any, y: Array) -> Array:
+    """Sums of integers that were computed in float64 as integers, so that they wrap round where the result's type is narrow."""
+    element = getattr(op.results[0].type, "element", None)
+    return y.astype(np.int64) if isinstance(element, IntegerType) and y.dtype.kind == "f" else y
+
+
+def activate(op: Any, y: Array) -> Array:
+    """`y` after the ReLU that the op's attributes do_relu and relu_limit ask for; of stored integers, too."""
+    if not op.attributes.get("do_relu", False):
+        return y
+    y = wide(y)
+    low: Any = 0
+    limit = op.attributes.get("relu_limit", -1.0)
+    high: Any = limit if limit >= 0 else None
+    element = op.results[0].element
+    if is_integer(y) and isinstance(element, QuantType):
+        low = element.zero_point
+        if high is not None:
+            high = min(round(limit / element.scale) + low, element.storage_max)
+    elif is_integer(y) and high is not None:
+        high = int(min(limit, np.iinfo(y.dtype).max))
+    return np.maximum(y, y.dtype.type(low)) if high is None else np.clip(y, y.dtype.type(low), y.dtype.type(high))
+
+
+def axis_of(axis: int, rank: int) -> int:
+    """`axis` counted from the front; inference has checked that it is in range."""
+    return axis + rank if axis < 0 else axis
+
+
+def axes_of(axes: Any, rank: int) -> tuple[int, ...]:
+    """All `axes` counted from the front."""
+    return tuple(axis_of(axis, rank) for axis in axes)
+
+
+def run_error(op: Any, why: str, hint: str = "") -> RunError:
+    """The error for values, known only at run time, that an op cannot take."""
+    return RunError(f"{op.name} cannot be computed", [Finding(op.name, why, tuple(location_names(op.location)[:1]), hint)])
+
+
+def checked_subscripts(op: Any, indices: Array, size: int) -> Array:
+    """`indices` counted from the front; `RunError` where one is outside `[-size, size)`."""
+    indices = wide(indices).astype(np.int64, copy=False)
+    if indices.size:
+        low, high = int(indices.min()), int(indices.max())
+        if low < -size or high >= size:
+            raise run_error(op, f"index {high if high >= size else low} is outside a dimension of size {size}")
+        if low < 0:
+            return np.where(indices < 0, indices + size, indices)
+    return indices

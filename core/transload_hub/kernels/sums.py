@@ -1,0 +1,51 @@
+"""Sums of float products in the order of a specification's loops, where the last bit of a sum decides.
+
+BLAS adds float products in an order of its own, which costs a last bit and is otherwise the better way. But where a
+module rounds floats to integers further on, as one that quantizes its activations when it runs, a last bit moves some number
+by a whole step, and that the range of all others. There, sums are taken one product after the other, as reference
+kernels do.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from transload.ir import FloatType, IntegerType, Op
+
+__all__ = ["LIMIT", "product", "rounds_floats"]
+
+LIMIT = 1 << 26
+"""How many products are summed one after the other at most; beyond, that would take too long."""
+
+_CASTS = frozenset({"tosa.cast", "top.Cast"})
+_MOVES = frozenset({
+    "tosa.reshape", "tosa.pad", "tosa.transpose", "tosa.slice", "top.Reshape", "top.Pad", "top.Permute", "top.Slice"})
+
+
+def rounds_floats(op: Op) -> bool:
+    """Whether a cast in the block of `op` makes integers of floats, and `op` does not itself multiply such integers."""
+    maker = op.operands[0].op
+    while maker is not None and maker.name in _MOVES:
+        maker = maker.operands[0].op
+    if maker is not None and _is_cast(maker, IntegerType, FloatType):
+        return False  # any order is exact
+    return op.parent is not None and any(_is_cast(other, FloatType, IntegerType) for other in op.parent)
+
+
+def _is_cast(op: Op, source: type, target: type) -> bool:
+    return op.name in _CASTS and isinstance(getattr(op.operands[0].type, "element", None), source) and isinstance(
+        getattr(op.results[0].type, "element", None), target)
+
+
+def product(left: np.ndarray, right: np.ndarray, in_order: bool) -> np.ndarray:
+    """The matrix product `left @ right` of floats [P, K] and [K, C], one term after the other where `in_order`."""
+    terms = right.shape[0]
+    if not in_order or not terms or left.shape[0] * right.size > LIMIT:
+        return left @ right
+    columns = np.ascontiguousarray(left.T)
+    sums = np.multiply(columns[0][:, None], right[0])
+    term = np.empty_like(sums)
+    for k in range(1, terms):
+        np.multiply(columns[k][:, None], right[k], out=term)
+        np.add(sums, term, out=sums)
+    return sums

@@ -1,0 +1,66 @@
+"""The dialect object `TOP`, and what declarations of several families share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from transload.ir.declare import BOOLEAN, FLOAT, TENSOR, Dialect, TypeConstraint, attribute, enum, operand, result
+from transload.ir.types import BOOL, FloatType, IndexType, IntegerType, QuantType, TensorType, Type
+
+from .infer import same_as_input
+
+__all__ = ["FLAG_TENSOR", "LAYOUT", "NUMBER_TENSOR", "REAL_TENSOR", "TOP", "Activated", "PerDimension", "Unary"]
+
+TOP = Dialect(
+    "top",
+    """
+    The hub: hardware-independent, high-level operations. Names and attributes follow chapter 13 of the TPU-MLIR
+    manual where it has the op, and ONNX's or TFLite's otherwise. Quantized models live here too: any value may
+    have a quantized element type, and an op then means the same computation on the real numbers.
+    """,
+    constant="top.Weight", none="top.None")
+
+LAYOUT = enum("NHWC", "NCHW")
+"""Where the channels are: last ("NHWC") or second ("NCHW"), whatever the number of spatial dimensions."""
+
+
+def _has(*kinds: type) -> Any:
+    return lambda type_: isinstance(type_, TensorType) and isinstance(type_.element, kinds)
+
+
+REAL_TENSOR = TypeConstraint("a tensor of floats, or a quantized one", _has(FloatType, QuantType))
+NUMBER_TENSOR = TypeConstraint(
+    "a tensor of numbers", _has(FloatType, QuantType, IntegerType, IndexType))
+FLAG_TENSOR = TypeConstraint("a tensor of i1", lambda type_: isinstance(type_, TensorType) and type_.element == BOOL)
+
+
+class PerDimension:
+    """The default of an attribute with an entry (or `sides` of them) per entry of `kernel_shape`."""
+
+    def __init__(self, value: int, sides: int = 1) -> None:
+        self.value = value
+        self.sides = sides
+
+    def __call__(self, op: Any) -> tuple[int, ...]:
+        return (self.value,) * (self.sides * len(op.kernel_shape))
+
+    def __repr__(self) -> str:
+        return f"all {self.value}"
+
+
+class Activated:
+    """Base of ops that apply a ReLU to the real value of their result when asked to."""
+
+    do_relu = attribute(BOOLEAN, "whether to apply ReLU to the result's real value", default=False)
+    relu_limit = attribute(FLOAT, "upper limit where do_relu is set; negative: no upper limit", default=-1.0)
+
+
+class Unary:
+    """Base of elementwise ops of one operand whose result has the operand's shape and element type."""
+
+    input = operand("the tensor", type=REAL_TENSOR)
+    output = result("of the input's shape and element type", type=TENSOR)
+    traits: tuple[str, ...] = ("elementwise",)
+
+    def infer(op: Any) -> Type:
+        return same_as_input(op)

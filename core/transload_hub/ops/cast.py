@@ -1,0 +1,73 @@
+"""Conversion of element types: casts, quantization, dequantization, requantization."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from transload.ir.constants import dtype_of
+from transload.ir.declare import BOOLEAN, TENSOR, attribute, constraint, enum, operand, result
+from transload.ir.types import FloatType, IntegerType, QuantType, TensorType, Type
+
+from .base import TOP
+from .infer import same_as_input
+
+__all__ = ["width_of"]
+
+
+def _default_rounding(op: Any) -> str:
+    """Quantizing rounds halves away from zero, as TFLite does; a cast to integers truncates."""
+    type_ = op.results[0].type if op.results else None
+    return "HalfAwayFromZero" if isinstance(type_, TensorType) and isinstance(type_.element, QuantType) else "Trunc"
+
+
+@TOP.op("Cast")
+class Cast:
+    """The same values in another element type, which the caller gives (TPU-MLIR manual 13.1, CastOp).
+
+    - float or integer to quantized: `clamp(round(x / scale) + zero_point)` (ONNX QuantizeLinear, TFLite QUANTIZE);
+    - quantized to float or integer: `(stored - zero_point) * scale` (ONNX DequantizeLinear, TFLite DEQUANTIZE);
+    - quantized to quantized: both, rounded once (TFLite QUANTIZE of a quantized tensor);
+    - float to integer: rounded by round_mode; out of range wraps round, or saturates; NaN gives 0;
+    - to i1: whether it is not 0; from i1: 0 or 1.
+    """
+
+    input = operand("the tensor", type=TENSOR)
+    output = result("of the input's shape", type=TENSOR)
+    round_mode = attribute(
+        enum("Trunc", "HalfAwayFromZero", "HalfToEven"),
+        "how a number between two is rounded; by default HalfAwayFromZero to a quantized type, else Trunc",
+        default=_default_rounding)
+    saturate = attribute(BOOLEAN, "whether what is out of an integer's range becomes its nearest end", default=False)
+    traits = ("elementwise",)
+
+    def infer(op: Any) -> Type:
+        return same_as_input(op)
+
+
+def width_of(element: Type) -> int | None:
+    """How many bits an element is stored in; None for what is neither an integer nor a float."""
+    stored = element.storage if isinstance(element, QuantType) else element
+    if isinstance(stored, FloatType):
+        return 8 * dtype_of(stored).itemsize
+    return stored.width if isinstance(stored, IntegerType) else None
+
+
+@TOP.op("Bitcast")
+class Bitcast:
+    """The same bits read as another element type of the same width, which the caller gives (ONNX BitCast, TFLite BITCAST).
+
+    Of a quantized tensor the bits are those of the stored numbers, so that between two quantized types, or a quantized
+    and a plain one, no number changes: what a kernel does that works on stored numbers whatever they mean.
+    """
+
+    input = operand("the tensor", type=TENSOR)
+    output = result("of the input's shape", type=TENSOR)
+    traits = ("elementwise",)
+
+    @constraint
+    def same_width(op: Any) -> bool:
+        """elements of input and output are of the same width"""
+        return width_of(op.operands[0].element) == width_of(op.results[0].element)
+
+    def infer(op: Any) -> Type:
+        return same_as_input(op)

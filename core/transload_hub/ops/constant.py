@@ -1,0 +1,155 @@
+"""Constants, absent operands, the marks of inputs, and ops that make tensors from little."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from transload.ir.build import constant_of
+from transload.ir.declare import ANY, BOOLEAN, CONSTANT, INT, INTS, attribute, constraint, operand, result
+from transload.ir.types import I64, NONE, QuantType, TensorType, Type
+
+from .base import NUMBER_TENSOR, TOP
+from .infer import fail, need_rank, same_as_input, shape_of
+
+
+@TOP.op("Weight")
+class Weight:
+    """A constant (TPU-MLIR manual 13.1, WeightOp). A quantized one holds stored integers; its result has the quantized type."""
+
+    output = result("the constant")
+    value = attribute(CONSTANT, "the numbers, in the storage type where the result is quantized")
+    traits = ("constant",)
+
+    @constraint
+    def result_is_the_constant(op: Any) -> bool | str:
+        """the result has the constant's shape, and its element type or a quantized type stored in it"""
+        element = op.output.element
+        stored = element.storage if isinstance(element, QuantType) else element
+        if op.output.type.shape == op.value.type.shape and stored == op.value.type.element:
+            return True
+        return f"the constant is {op.value.type}, the result {op.output.type}"
+
+    def infer(op: Any) -> Type:
+        return op.value.type
+
+
+@TOP.op("None")
+class Absent:
+    """Stands for an optional operand that is not there (TPU-MLIR's top.None)."""
+
+    output = result("of type none", type=ANY)
+
+    def infer(op: Any) -> Type:
+        return NONE
+
+
+@TOP.op("Input")
+class Input:
+    """Marks an input of the model; the value is unchanged (TPU-MLIR manual 13.1, InputOp)."""
+
+    input = operand("the tensor")
+    output = result("the same tensor")
+
+    def infer(op: Any) -> Type:
+        return same_as_input(op)
+
+
+@TOP.op("Shape")
+class Shape:
+    """The sizes of a tensor's dimensions (ONNX Shape, TFLite SHAPE)."""
+
+    input = operand("the tensor; only its shape matters")
+    output = result("[rank], i64 unless the caller says otherwise")
+    traits = ("shape_only",)
+
+    def infer(op: Any) -> Type:
+        shape = shape_of(op.input)
+        return TensorType((None if shape is None else len(shape),), I64)
+
+
+@TOP.op("Range")
+class Range:
+    """`start, start + delta, ...` up to but without `limit` (ONNX Range, TFLite RANGE)."""
+
+    start = operand("scalar, the first number", type=NUMBER_TENSOR)
+    limit = operand("scalar, where to stop", type=NUMBER_TENSOR)
+    delta = operand("scalar, the step", type=NUMBER_TENSOR)
+    output = result("[max(ceil((limit - start) / delta), 0)]")
+
+    def infer(op: Any) -> Type:
+        bounds = [constant_of(value) for value in (op.start, op.limit, op.delta)]
+        if None in bounds:
+            return TensorType((None,), op.start.element)
+        start, limit, delta = (bound.numpy().reshape(-1)[0].item() for bound in bounds)  # type: ignore[union-attr]
+        if delta == 0:
+            fail(op, "the step is 0")
+        return TensorType((range_length(start, limit, delta),), op.start.element)
+
+
+def range_length(start: float, limit: float, delta: float) -> int:
+    """How many numbers `Range` makes; exact for integers of any size."""
+    if isinstance(start, int) and isinstance(limit, int) and isinstance(delta, int):
+        return len(range(start, limit, delta))
+    return max(math.ceil((limit - start) / delta), 0)
+
+
+@TOP.op("Fill")
+class Fill:
+    """A tensor with `value` in every place (ONNX ConstantOfShape, TFLite FILL)."""
+
+    value = operand("scalar, or a tensor of one element")
+    output = result("of the given shape")
+    shape = attribute(INTS, "the result's shape")
+
+    @constraint
+    def sizes_are_not_negative(op: Any) -> bool:
+        """no size in `shape` is negative"""
+        return min(op.attribute("shape"), default=0) >= 0
+
+    def infer(op: Any) -> Type:
+        return TensorType(tuple(op.attribute("shape")), op.value.element)
+
+
+@TOP.op("EyeLike")
+class EyeLike:
+    """Ones on diagonal number `k`, zeros elsewhere, in the shape of a matrix (ONNX EyeLike)."""
+
+    input = operand("a matrix; only its shape matters")
+    output = result("of the input's shape")
+    k = attribute(INT, "which diagonal: 0 the main one, positive above it", default=0)
+    traits = ("shape_only",)
+
+    def infer(op: Any) -> Type:
+        need_rank(op, op.input, "the input", (2,))
+        return same_as_input(op)
+
+
+@TOP.op("Trilu")
+class Trilu:
+    """The upper or lower triangle of each matrix, zeros elsewhere (ONNX Trilu)."""
+
+    input = operand("[.., rows, columns]")
+    output = result("of the input's shape")
+    upper = attribute(BOOLEAN, "keep what is on and above diagonal k (else: on and below)", default=True)
+    k = attribute(INT, "the diagonal: 0 the main one, positive above it", default=0)
+
+    def infer(op: Any) -> Type:
+        need_rank(op, op.input, "the input", least=2)
+        return same_as_input(op)
+
+
+@TOP.op("NonZero")
+class NonZero:
+    """The subscripts of all elements that are not zero, in row-major order (ONNX NonZero; TFLite WHERE is its transpose)."""
+
+    input = operand("the tensor")
+    output = result("[rank, how many], i64; the number is known only at run time")
+
+    def infer(op: Any) -> Type:
+        shape = shape_of(op.input)
+        rank = None if shape is None else max(len(shape), 1)
+        held = constant_of(op.input)
+        if held is not None and shape is not None:
+            return TensorType((rank, int((held.numpy() != 0).sum())), I64)
+        return TensorType((rank, None), I64)

@@ -1,0 +1,91 @@
+"""Resizing of images."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from transload.ir.declare import BOOLEAN, FLOAT, FLOATS, INT, INTS, attribute, constraint, enum, operand, result
+from transload.ir.types import TensorType, Type
+
+from .base import LAYOUT, NUMBER_TENSOR, TOP, Activated
+from .infer import fail, need_rank, spatial_axes
+
+
+@TOP.op("Upsample")
+class Upsample(Activated):
+    """Each pixel repeated scale_h times down and scale_w times across (TPU-MLIR manual 13.1, UpsampleOp)."""
+
+    input = operand("[N, C, H, W] (NCHW) or [N, H, W, C] (NHWC)")
+    output = result("[N, C, H*scale_h, W*scale_w] or [N, H*scale_h, W*scale_w, C]")
+    scale_h = attribute(INT, "how often a row is repeated")
+    scale_w = attribute(INT, "how often a column is repeated")
+    layout = attribute(LAYOUT, "where the channels are", default="NCHW")
+    traits = ("layout",)
+
+    @constraint
+    def scales_are_positive(op: Any) -> bool:
+        """scale_h and scale_w are positive"""
+        return op.scale_h > 0 and op.scale_w > 0
+
+    def infer(op: Any) -> Type:
+        if op.scale_h < 1 or op.scale_w < 1:
+            fail(op, "scale_h and scale_w must be positive")
+        shape = need_rank(op, op.input, "the input", (4,))
+        if shape is None:
+            return TensorType((None,) * 4, op.input.element)
+        sizes = list(shape)
+        for axis, scale in zip(spatial_axes(op.layout, 4), (op.scale_h, op.scale_w), strict=True):
+            size = sizes[axis]
+            sizes[axis] = None if size is None else size * scale
+        return TensorType(tuple(sizes), op.input.element)
+
+
+@TOP.op("Interp")
+class Interp:
+    """Resampled to other spatial sizes (ONNX Resize, TFLite RESIZE_BILINEAR and RESIZE_NEAREST_NEIGHBOR; TPU-MLIR's top.Interp).
+
+    Output place `o` lies at input coordinate x, with `s = scales[i]` or `out / in` where absent, by coord_mode:
+    half_pixel `(o + 0.5)/s - 0.5`; pytorch_half_pixel the same, 0 where out is 1; align_corners `o*(in-1)/(out-1)`, 0 where
+    out is 1; asymmetric `o/s`; tf_half_pixel_for_nn `(o + 0.5)/s`; half_pixel_symmetric `in/2*(1 - a) + (o + 0.5)/s - 0.5`
+    with `a = out / (s*in)`. There: nearest takes the element that nearest_mode rounds x to, linear interpolates between
+    two, cubic among four with coefficient cubic_coeff. Subscripts beyond the border are moved onto it; with
+    exclude_outside their weight is 0 and the others are scaled to sum 1. antialias widens the kernel by 1/s where s < 1.
+
+    TFLite: half_pixel_centers is half_pixel for bilinear and tf_half_pixel_for_nn with floor for nearest, align_corners
+    rounds halves up (round_prefer_ceil) for nearest, and neither is asymmetric with floor.
+    `out / in` is an exact fraction; scales are taken as the float32 numbers that files hold.
+    """
+
+    input = operand("[N, C, spatial..] (NCHW) or [N, spatial.., C] (NHWC)", type=NUMBER_TENSOR)
+    output = result("with spatial sizes `sizes`")
+    sizes = attribute(INTS, "the result's spatial sizes")
+    mode = attribute(enum("nearest", "linear", "cubic"), "how to interpolate", default="nearest")
+    coord_mode = attribute(
+        enum("half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel", "tf_half_pixel_for_nn", "half_pixel_symmetric"),
+        "how output places map to input coordinates", default="half_pixel")
+    nearest_mode = attribute(
+        enum("floor", "ceil", "round_prefer_floor", "round_prefer_ceil"), "how nearest rounds", default="round_prefer_floor")
+    scales = attribute(FLOATS, "scale per spatial dimension, where it is not out / in", optional=True)
+    cubic_coeff = attribute(FLOAT, "coefficient of cubic interpolation", default=-0.75)
+    exclude_outside = attribute(BOOLEAN, "whether elements beyond the border weigh nothing", default=False)
+    antialias = attribute(BOOLEAN, "whether to widen the kernel when shrinking", default=False)
+    layout = attribute(LAYOUT, "where the channels are", default="NCHW")
+    traits = ("layout",)
+
+    @constraint
+    def sizes_are_positive(op: Any) -> bool:
+        """sizes are positive, and scales, where present, are as many and positive"""
+        return min(op.sizes, default=0) > 0 and (
+            op.scales is None or (len(op.scales) == len(op.sizes) and min(op.scales) > 0))
+
+    def infer(op: Any) -> Type:
+        n = len(op.sizes)
+        if n < 1 or min(op.sizes) < 1 or (op.scales is not None and (len(op.scales) != n or min(op.scales) <= 0)):
+            fail(op, f"sizes {list(op.sizes)} (and scales {op.scales}) must be positive, one per spatial dimension")
+        shape = need_rank(op, op.input, "the input", (n + 2,))
+        sizes = [None] * (n + 2) if shape is None else list(shape)
+        for axis, size in zip(spatial_axes(op.layout, n + 2), op.sizes, strict=True):
+            if shape is not None and shape[axis] == 0:
+                fail(op, "an empty image cannot be resized")
+            sizes[axis] = size
+        return TensorType(tuple(sizes), op.input.element)

@@ -1,0 +1,1 @@
+"""Composites that exporters take apart, put together again: the pass `recognize`."""

@@ -1,0 +1,1 @@
+"""Simplifications of `top` ops: a rewrite table, for the pass `canonicalize`."""

@@ -1,0 +1,165 @@
+"""Simplifications that hold for every type: what does nothing goes, what undoes itself cancels.
+
+Those that need real numbers are in `affine` (constants into weights) and `activation`.
+"""
+
+from __future__ import annotations
+
+from transload.ir import Op, TensorType, Value
+from transload.ir.build import constant_of
+from transload.rewrite import Rewriter, RewriteTable
+
+__all__ = ["TABLE"]
+
+TABLE = RewriteTable()
+
+
+def _producer(value: Value, name: str) -> Op | None:
+    """The op of that name that computes a value, or None."""
+    maker = value.op
+    return maker if maker is not None and maker.name == name else None
+
+
+@TABLE("top.Reshape", "top.Permute", "top.Expand", "top.Tile", "top.Slice", "top.Pad", "top.Cast", "top.Squeeze", "top.Unsqueeze",
+       "top.Reverse", "top.Bitcast")
+def identity(op: Op, rw: Rewriter) -> Value | None:
+    """An op that gives its input back: to the same type, and moving nothing."""
+    type_ = op.results[0].type
+    if type_ != op.operands[0].type or not isinstance(type_, TensorType) or not type_.is_static:
+        return None
+    if op.name == "top.Permute" and tuple(op.order) != tuple(range(len(op.order))):
+        moved = [axis for axis in op.order if op.input.shape[axis] != 1]
+        return op.input if moved == sorted(moved) else None
+    if op.name == "top.Pad" and any(op.paddings):  # negative padding at one end makes room for some at the other
+        return None
+    if op.name == "top.Reverse" and any(op.input.shape[axis] != 1 for axis in op.axes):
+        return None
+    if op.name == "top.Pad" and any(op.paddings):
+        return None  # a crop at one end and padding at the other move everything
+    if op.name == "top.Slice" and any(step < 0 and size != 1 for step, size in zip(op.steps, op.input.shape, strict=True)):
+        return None
+    return op.operands[0]
+
+
+@TABLE("top.Bitcast")
+def bitcast_of_bitcast(op: Op, rw: Rewriter) -> Value | None:
+    """Only the last of two readings counts."""
+    inner = _producer(op.input, "top.Bitcast")
+    return None if inner is None else rw.emit("top.Bitcast", inner.input, element=op.output.element)
+
+
+@TABLE("top.Concat", "top.Max", "top.Min")
+def only_one(op: Op, rw: Rewriter) -> Value | None:
+    """A concatenation, maximum or minimum of one tensor is that tensor."""
+    alone = len(op.operands) == 1 and op.results[0].type == op.operands[0].type
+    return op.operands[0] if alone and not op.attribute("do_relu", False) else None
+
+
+@TABLE("top.Permute")
+def permute_of_permute(op: Op, rw: Rewriter) -> Value | None:
+    """Two transpositions are one."""
+    inner = _producer(op.input, "top.Permute")
+    if inner is None:
+        return None
+    order = tuple(inner.order[axis] for axis in op.order)
+    return rw.emit("top.Permute", inner.input, order=order, element=op.output.element)
+
+
+@TABLE("top.Reshape", "top.Squeeze", "top.Unsqueeze")
+def reshape_of_reshape(op: Op, rw: Rewriter) -> Value | None:
+    """Of several changes of shape only the last matters."""
+    maker = op.operands[0].op
+    if maker is None or maker.name not in ("top.Reshape", "top.Squeeze", "top.Unsqueeze"):
+        return None
+    result = op.results[0]
+    if not isinstance(result.type, TensorType) or not result.type.is_static:
+        return None
+    return rw.emit("top.Reshape", maker.operands[0], shape=tuple(result.shape), element=result.element)
+
+
+@TABLE("top.Permute")
+def permute_that_moves_only_ones(op: Op, rw: Rewriter) -> Value | None:
+    """A transposition that keeps the order of all sizes other than 1 is a reshape."""
+    if not isinstance(op.output.type, TensorType) or not op.output.type.is_static or constant_of(op.input) is not None:
+        return None
+    moved = [axis for axis in op.order if op.input.shape[axis] != 1]
+    if moved != sorted(moved) or op.output.type == op.input.type:
+        return None
+    return rw.emit("top.Reshape", op.input, shape=tuple(op.output.shape), element=op.output.element)
+
+
+def _span(op: Op) -> tuple[int, int, int] | None:
+    """(axis, begin, end) of a slice without gaps that takes less than all of just one dimension; None of others."""
+    if not isinstance(op.output.type, TensorType) or not op.output.type.is_static or any(step != 1 for step in op.steps):
+        return None
+    shape: tuple[int, ...] = op.output.shape
+    cut = [axis for axis, (kept, size) in enumerate(zip(shape, op.input.shape, strict=True)) if kept != size]
+    if len(cut) != 1:
+        return None
+    begin: int = op.offset[cut[0]]
+    return cut[0], begin, begin + shape[cut[0]]
+
+
+def _part(rw: Rewriter, value: Value, axis: int, begin: int, end: int) -> Value:
+    """Elements `begin` to `end` of one dimension."""
+    offset, ends = [0] * value.rank, list(value.shape)  # type: ignore[attr-defined]
+    offset[axis], ends[axis] = begin, end
+    return rw.emit("top.Slice", value, offset=tuple(offset), ends=tuple(ends), steps=(1,) * value.rank, element=value.element)
+
+
+@TABLE("top.Slice")
+def slice_of_slice(op: Op, rw: Rewriter) -> Value | None:
+    """Two slices along the same dimension are one."""
+    inner, outer_span = _producer(op.input, "top.Slice"), _span(op)
+    inner_span = _span(inner) if inner is not None and outer_span is not None else None
+    if inner is None or outer_span is None or inner_span is None or inner_span[0] != outer_span[0]:
+        return None
+    if not inner.input.element == op.input.element == op.output.element:
+        return None
+    axis, begin, end = outer_span
+    return _part(rw, inner.input, axis, inner_span[1] + begin, inner_span[1] + end)
+
+
+@TABLE("top.Slice")
+def slice_of_concat(op: Op, rw: Rewriter) -> Value | None:
+    """A slice of a concatenation is one of the part that it lies in, or the concatenation of those that it covers.
+
+    A loop that writes a list element by element, unrolled, cuts the list in every step and joins it again.
+    """
+    joined, span = _producer(op.input, "top.Concat"), _span(op)
+    if joined is None or span is None or joined.attribute("do_relu", False) or joined.axis % op.input.rank != span[0]:
+        return None
+    if any(part.element != op.output.element for part in (*joined.operands, op.input)):
+        return None
+    axis, begin, end = span
+    place = 0
+    covered: list[Value] = []
+    for part in joined.operands:
+        size: int = part.shape[axis]  # type: ignore[assignment]
+        if place <= begin and end <= place + size and size:
+            whole = (begin, end) == (place, place + size)
+            return part if whole else _part(rw, part, axis, begin - place, end - place)
+        if place < end and begin < place + size:
+            if place < begin or place + size > end:
+                return None
+            covered.append(part)
+        place += size
+    return rw.emit("top.Concat", *covered, axis=axis, element=op.output.element) if covered else None
+
+
+@TABLE("top.Concat")
+def concat_of_concat(op: Op, rw: Rewriter) -> Value | None:
+    """A part that is itself a concatenation, along the same dimension and for nothing else, gives its parts."""
+    parts: list[Value] = []
+    for part in op.operands:
+        inner = _producer(part, "top.Concat")
+        alone = inner is not None and len(part.uses) == 1 and not inner.attribute("do_relu", False)
+        if inner is not None and alone and inner.axis % part.rank == op.axis % part.rank and all(
+                value.element == part.element for value in inner.operands):
+            parts.extend(inner.operands)
+        else:
+            parts.append(part)
+    if len(parts) == len(op.operands):
+        return None
+    more = {name: op.attribute(name) for name in ("do_relu", "relu_limit") if name in op.attributes}
+    return rw.emit("top.Concat", *parts, axis=op.axis, element=op.output.element, **more)

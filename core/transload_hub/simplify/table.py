@@ -1,0 +1,10 @@
+"""All simplifications of `top` ops, which the pass `canonicalize` applies."""
+
+from __future__ import annotations
+
+from ..recognize.activation import GATED
+from . import activation, affine, structure
+
+__all__ = ["TABLE"]
+
+TABLE = structure.TABLE + activation.TABLE + GATED + affine.TABLE

@@ -1,0 +1,1 @@
+"""The arithmetic of quantized lowerings: a scale becomes a RESCALE in `rescaling`, its numbers in `scales`."""

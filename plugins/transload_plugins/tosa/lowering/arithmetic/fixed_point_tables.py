@@ -1,0 +1,185 @@
+"""Tables filled by LiteRT's fixed-point formulas, where its reference kernels do not go through floats."""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+
+import numpy as np
+
+from transload.engine.quantized import round_half_away
+from transload.ir import I16, I32, QuantType, Value
+from transload.rewrite import Rewriter
+
+from ... import build
+from .rescaling import i32, shift_right
+from .scales import apply_scale, divide_by_power_of_two, scale32
+from .tables import int8_numbers, reals_of
+
+__all__ = ["absolute", "hard_swish", "joined_unsigned", "leaky_relu", "sigmoid_or_tanh", "square_root"]
+
+
+def _saturated(numbers: np.ndarray, target: QuantType) -> np.ndarray:
+    return np.clip(numbers + target.zero_point, target.storage_min, target.storage_max).astype(np.int8)
+
+
+def leaky_relu(source: QuantType, target: QuantType, up: float, down: float, negated: bool) -> np.ndarray:
+    """Numbers times `up` where positive, `down` (negated where asked) elsewhere."""
+    x = int8_numbers() - source.zero_point
+    below = apply_scale(x, scale32(down))
+    return _saturated(np.where(x >= 0, apply_scale(x, scale32(up)), -below if negated else below), target)
+
+
+def absolute(source: QuantType, target: QuantType, ratio: float) -> np.ndarray:
+    """Absolute values, scaled where the scales differ."""
+    x = np.abs(int8_numbers() - source.zero_point)
+    return _saturated(x if source.scale == target.scale else apply_scale(x, scale32(ratio)), target)
+
+
+def square_root(source: QuantType, target: QuantType) -> np.ndarray:
+    """Roots in float32, their fractions cut off."""
+    roots = np.sqrt(np.maximum(reals_of(source), np.float32(0.0)))
+    return _saturated((roots * (np.float32(1.0) / np.float32(target.scale))).astype(np.int64), target)
+
+
+def joined_unsigned(source: QuantType, target: QuantType) -> np.ndarray:
+    """What LiteRT's uint8 concatenation makes of numbers in another type: a float32 factor and offset, rounded.
+
+    The types are those of int8; the arithmetic is that of the unsigned numbers, 128 more.
+    """
+    factor = np.float32(source.scale) * (np.float32(1.0) / np.float32(target.scale))
+    offset = np.float32(-(source.zero_point + 128)) * factor
+    scaled = round_half_away((int8_numbers() + 128).astype(np.float32) * factor + offset).astype(np.int64)
+    return _saturated(scaled, target)
+
+
+def _int16_factor(real: float) -> tuple[int, int]:
+    """A real factor as a multiplier of 15 bits and an exponent: `multiplier / 2**15 * 2**exponent`."""
+    mantissa, exponent = math.frexp(real)
+    multiplier = math.floor(mantissa * (1 << 31) + 0.5)
+    if multiplier == 1 << 31:
+        multiplier, exponent = multiplier // 2, exponent + 1
+    if multiplier >= (1 << 31) - 1 - (1 << 15):
+        return 32767, exponent
+    return (multiplier + (1 << 15)) >> 16, exponent
+
+
+def _high_multiply16(a: np.ndarray, b: int) -> np.ndarray:
+    """The upper half of `2 * a * b` of int16 numbers, rounded, halves away from zero."""
+    product = a * b
+    nudge = np.where(product >= 0, 1 << 14, 1 - (1 << 14))
+    return np.minimum(np.trunc((product + nudge) / (1 << 15)).astype(np.int64), 32767)
+
+
+def _saturate16(x: np.ndarray) -> np.ndarray:
+    return np.clip(x, -32768, 32767)
+
+
+def hard_swish(source: QuantType, target: QuantType) -> np.ndarray | None:
+    """`x * relu6(x + 3) / 6` in 16-bit fixed point; None where the scales do not fit LiteRT's formula."""
+    x = (int8_numbers() - source.zero_point) * (1 << 7)
+    fine_scale = np.float32(1.0 / 128.0) * np.float32(source.scale)
+    output, output_exponent = _int16_factor(float(fine_scale / np.float32(target.scale)))
+    if output_exponent > 0:
+        return None
+    on_output_scale = _high_multiply16(x, output)
+    factor, exponent = _int16_factor(float(fine_scale / np.float32(3.0 / 32768.0)))
+    gate = x
+    if exponent > 0:
+        gate = _saturate16(gate << (exponent - 1))
+    gate = _high_multiply16(gate, factor)
+    if exponent > 0:
+        gate = _saturate16(gate << 1)
+    elif exponent < 0:
+        gate = divide_by_power_of_two(gate, -exponent)
+    gate = (gate + (1 << 15)) >> 1  # -1 to 1 becomes 0 to 1
+    product = np.trunc(gate * on_output_scale / (1 << 15)).astype(np.int64)
+    return _saturated(divide_by_power_of_two(product, -output_exponent), target)
+
+
+def sigmoid_values() -> np.ndarray:
+    """LiteRT's table: sigmoid(i / 24) with 16 bits of fraction, for i from 0 to 255.
+
+    Each value is moved by half of what interpolation is off in the middle of its interval; the last one is the end.
+    """
+
+    def exact(place: np.ndarray) -> np.ndarray:
+        return 65536.0 / (1.0 + np.exp(-place / 24.0))
+
+    i = np.arange(256)
+    error = (exact(i) + exact(i + 1)) / 2 - exact(i + 0.5)
+    values = np.floor(exact(i) - error / 2 + 0.5).astype(np.int64)
+    values[255] = 65535
+    return values
+
+
+def input_multiplier(scale: float, power_shifts: tuple[int, ...]) -> tuple[int, int]:
+    """How LiteRT scales int16 numbers for the table: `(x * multiplier + half) >> shift`, to units of 1 / (3 * 4096).
+
+    Where the scale is 2**-12 (or another power of two in `power_shifts`, relative to it) the multiplier is exact.
+    """
+    exponent = round(math.log2(scale))
+    if abs(math.log2(scale) - exponent) < 1e-3 and exponent + 12 in power_shifts:
+        return 3 << (exponent + 12), 0
+    multiplier, shift = float(np.float32(scale)) * 4096.0 * 3.0, 0
+    while multiplier <= 32767.0 / 2.0 and shift <= 30:
+        shift += 1
+        multiplier *= 2.0
+    return int(multiplier), shift
+
+
+@cache
+def sigmoid_entries() -> np.ndarray:
+    """An int16 table of 513 places that interpolates LiteRT's between its 256 values, by 8 bits, with nothing lost.
+
+    Each interval is two of TOSA's, of 7 bits. Entries are doubled, so that the one in the middle is a whole number, and
+    moved by `ENTRY_OFFSET` into 16 bits, which is possible as no value is less than 32768.
+    """
+    values = sigmoid_values()
+    doubled = np.full(513, 2 * values[255])
+    doubled[0:511:2] = 2 * values
+    doubled[1:510:2] = values[:-1] + values[1:]
+    entries = (doubled - ENTRY_OFFSET).astype(np.int16)
+    entries.setflags(write=False)
+    return entries
+
+
+ENTRY_OFFSET = 3 << 15
+
+
+def sigmoid_or_tanh(rw: Rewriter, x: Value, source: QuantType, target: QuantType, tanh: bool) -> Value:
+    """The int16 kernels of sigmoid and tanh bit for bit: interpolation between 256 values by 9 or 8 bits.
+
+    Both take the absolute value, interpolate in one and the same table - so a compiler for a chip may load it
+    once - and turn the result round where `x` is negative. With 9 bits the result is that of 8 bits twice, for half of the
+    place rounded down and rounded up, as the function is straight in between.
+    """
+    multiplier, shift = input_multiplier(source.scale, (0, 1) if tanh else (0,))
+    moved = build.rescale(rw, x, [multiplier << 16], [shift + 16], 0, 0, I32)
+    size = rw.emit("tosa.abs", moved)
+    if tanh:
+        found = _interpolated(rw, size, 0)
+    else:
+        if (32768 * multiplier + (1 << shift >> 1)) >> shift > LAST_PLACE:
+            size = rw.emit("tosa.minimum", size, i32(rw, LAST_PLACE, size))
+        found = rw.emit("tosa.add", _interpolated(rw, size, 1, down=True), _interpolated(rw, size, 1))
+    # less the function's value at zero: what the sign is of
+    zero = 1 << (22 if tanh else 23)
+    found = rw.emit("tosa.add", found, i32(rw, zero, found))
+    negative = shift_right(rw, moved, 31, rounded=False)  # -1 or 0
+    turned = build.mul(rw, found, rw.emit("tosa.bitwise_or", negative, i32(rw, 1, negative)), element=I32)
+    # LiteRT takes halves away from zero, RESCALE up
+    nudge = negative if tanh else rw.emit("tosa.add", negative, i32(rw, 1 << 24, negative))
+    return build.rescale(
+        rw, rw.emit("tosa.add", turned, nudge), [1 << 30], [38 if tanh else 40], 0, 0, target)
+
+
+LAST_PLACE = 254 << 9
+"""From here on the sigmoid is 32767 in units of 2**-15, or 1 where it is turned round, in LiteRT's kernel."""
+
+
+def _interpolated(rw: Rewriter, place: Value, bits: int, down: bool = False) -> Value:
+    """The entry for `place / 2**bits`, rounded to the nearest (halves up) or down, saturated at the table's end."""
+    index = rw.emit("tosa.sub", place, i32(rw, (32768 << bits) + (bits if down else 0), place))
+    index = build.rescale(rw, index, [1 << 30], [30 + bits], 0, 0, I16)
+    return build.table(rw, index, sigmoid_entries())

@@ -1,0 +1,175 @@
+"""Convolutions and products of integers wider than TOSA multiplies: taken apart into digits of 8 bits.
+
+TOSA's convolutions and products of integers take i8 and sum in i32. A wider integer is, modulo 2^32,
+
+    x = x0 + 256 x1 + 256^2 x2 + 256^3 x3,    each xi from -128 to 127,
+
+so the sum of products of x and w is that of the sums of products of xi and wj times 256^(i+j), for i + j < 4. Numbers that
+are known to fit in 8 bits, perhaps less a zero point, are one digit: a quantized layer that a program writes out in i32
+(`(i8 - zero point) * weight`) is one product again.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from transload.ir import F32, I8, I32, IntegerType, Op, QuantType, Value
+from transload.ir.build import constant_of
+from transload.rewrite import Rewriter
+
+from ... import build
+from ...dialect.base import storage_of
+from ..ops.common import binary
+from .rescaling import fused_activation, quant, retyped, shift_right
+
+__all__ = ["are_integers", "by_digits", "digits"]
+
+Bounds = tuple[int, int]
+
+DIGITS = 4
+"""As many digits as an i32 has."""
+
+DEPTH = 8
+"""How many ops back it is looked where numbers come from."""
+
+
+def are_integers(*values: Value) -> bool:
+    """Whether all values are plain integers."""
+    return all(quant(value) is None and isinstance(value.element, IntegerType) and value.element.width > 1 for value in values)
+
+
+def by_digits(op: Op, rw: Rewriter, lefts: list[Value] | None = None, rights: list[Value] | None = None) -> Value:
+    """A product of plain integers (its operands 0 and 1; 2 is a bias along the last dimension) by products of their digits."""
+    lefts = digits(rw, op.operands[0]) if lefts is None else lefts
+    rights = digits(rw, op.operands[1]) if rights is None else rights
+    same: dict[str, Any] = {key: value for key, value in op.attributes.items() if key not in ("do_relu", "relu_limit")}
+    alone = len(lefts) == len(rights) == 1 and op.name != "top.MatMul" and constant_of(op.bias) is not None
+    bias = op.bias if alone else None  # TOSA's convolutions add it themselves
+    terms = []
+    for i, left in enumerate(lefts):
+        for j, right in enumerate(rights):
+            if i + j < DIGITS:
+                term = rw.emit(op.name, left, right, bias, element=I32, **same)
+                if i + j:
+                    term = binary(rw, "logical_left_shift", term, build.scalar(rw, 8 * (i + j), I32))
+                terms.append(term)
+    total = terms[0]
+    for term in terms[1:]:
+        total = binary(rw, "add", total, term)
+    if op.bias is not None and not alone:
+        total = binary(rw, "add", total, build.cast(rw, op.bias, I32))
+    return fused_activation(rw, build.cast(rw, total, op.result.element), op)
+
+
+def digits(rw: Rewriter, x: Value) -> list[Value]:
+    """The digits of plain integers, the lowest first: as quantized numbers of scale 1, whose zero point may be other than 0."""
+    found = _stored_in_8_bits(rw, x)
+    if found is not None:
+        return [retyped(rw, found[0], _digit(found[1]))]
+    low, high = _bounds(x)
+    held = constant_of(x)
+    numbers = held.numpy().astype(np.int64) if held is not None else None
+    point = min(max(-128 - low, -128), 127)
+    if low + point >= -128 and high + point <= 127:
+        point = 0 if low >= -128 and high <= 127 else point
+        if numbers is not None:
+            return [build.const(rw, (numbers + point).astype(np.int8), _digit(point))]
+        moved = binary(rw, "add", x, build.scalar(rw, point, I32)) if point else x
+        return [build.cast(rw, moved, _digit(point))]
+    rest: Any = x if numbers is None else numbers
+    count = next((n for n in range(2, DIGITS) if -128 * _ones(n) <= low and high <= 127 * _ones(n)), DIGITS)
+    made = []
+    for place in range(count):
+        if numbers is None:
+            made.append(build.cast(rw, rest, _digit(0)))  # the lowest 8 bits
+            rest = shift_right(rw, rest, 8) if place + 1 < count else rest  # rounded: what is left of the rest
+        else:
+            lowest = (rest + 128 & 255) - 128
+            made.append(build.const(rw, lowest.astype(np.int8), _digit(0)))
+            rest = rest - lowest >> 8
+    return made
+
+
+def _ones(count: int) -> int:
+    """The number whose digits are all 1."""
+    return int((256**count - 1) // 255)
+
+
+def _digit(zero_point: int) -> QuantType:
+    return QuantType(I8, F32, (1.0,), (zero_point,))
+
+
+def _stored_in_8_bits(rw: Rewriter, x: Value, depth: int = DEPTH) -> tuple[Value, int] | None:
+    """Numbers of 8 bits and a zero point that `x` is made of, without arithmetic other than their difference."""
+    if storage_of(x) == I8:
+        return x, 0
+    maker = x.op
+    if maker is None or depth == 0:
+        return None
+    if maker.name == "tosa.cast" and storage_of(maker.operands[0]) == I8:
+        return maker.operands[0], 0
+    if maker.name in ("tosa.reshape", "tosa.transpose"):
+        found = _stored_in_8_bits(rw, maker.operands[0], depth - 1)
+        if found is None:
+            return None
+        moved = (build.reshape(rw, found[0], x.shape) if maker.name == "tosa.reshape"
+                 else build.transpose(rw, found[0], maker.attributes["perms"]))  # type: ignore[arg-type]
+        return moved, found[1]
+    if maker.name not in ("tosa.add", "tosa.sub"):
+        return None
+    a, b = maker.operands
+    if maker.name == "tosa.add" and constant_of(a) is not None:
+        a, b = b, a
+    held, inner = constant_of(b), a.op
+    if held is None or inner is None or inner.name != "tosa.cast" or storage_of(inner.operands[0]) != I8 or a.shape != x.shape:
+        return None
+    numbers = held.numpy()
+    if not numbers.size or numbers.min() != numbers.max():
+        return None
+    point = int(numbers.flat[0]) * (1 if maker.name == "tosa.sub" else -1)
+    return (inner.operands[0], point) if -128 <= point <= 127 else None
+
+
+def _bounds(x: Value, depth: int = DEPTH) -> Bounds:
+    """Between which numbers integers lie, from the ops that made them."""
+    whole: Bounds = storage_of(x).range  # type: ignore[attr-defined]
+    held = constant_of(x)
+    if held is not None:
+        numbers = held.numpy()
+        return (int(numbers.min()), int(numbers.max())) if numbers.size else (0, 0)
+    maker = x.op
+    if maker is None or depth == 0:
+        return whole
+    found = _bounds_of_result(maker, depth - 1)
+    return found if found is not None and whole[0] <= found[0] and found[1] <= whole[1] else whole
+
+
+def _bounds_of_result(op: Op, depth: int) -> Bounds | None:
+    """The same of an op's result, if nothing wraps round; None where nothing is known."""
+    if op.name == "tosa.rescale":  # of an unsigned argument, to what it stands for
+        alone = op.input_unsigned and not op.output_unsigned and storage_of(op.input) == I8
+        same = all(constant_of(value) is not None and (constant_of(value).numpy() == number).all()  # type: ignore[union-attr]
+                   for value, number in zip(op.operands[1:], (1 << 30, 30, 0, 0), strict=True))
+        return (0, 255) if alone and same else None
+    operands = op.operands[: _BOUNDED.get(op.name, 0)]
+    if not operands or not all(isinstance(storage_of(value), IntegerType) for value in operands):
+        return None
+    known = [_bounds(value, depth) for value in operands]
+    (low, high), (least, most) = known[0], known[-1]
+    if op.name == "tosa.add":
+        return low + least, high + most
+    if op.name == "tosa.sub":
+        return low - most, high - least
+    if op.name == "tosa.maximum":
+        return max(low, least), max(high, most)
+    if op.name == "tosa.minimum":
+        return min(low, least), min(high, most)
+    return low, high
+
+
+_BOUNDED = {
+    "tosa.add": 2, "tosa.sub": 2, "tosa.maximum": 2, "tosa.minimum": 2, "tosa.cast": 1, "tosa.identity": 1, "tosa.reshape": 1,
+    "tosa.transpose": 1, "tosa.slice": 1, "tosa.reverse": 1, "tosa.tile": 1}
+"""Ops whose results' bounds follow from those of so many operands."""

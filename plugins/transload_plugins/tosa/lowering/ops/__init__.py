@@ -1,0 +1,1 @@
+"""The lowerings of ops, a module a family, each with a `RewriteTable`."""

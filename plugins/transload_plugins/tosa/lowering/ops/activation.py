@@ -1,0 +1,176 @@
+"""Activation functions of floats, by TOSA's operators."""
+
+from __future__ import annotations
+
+import math
+
+from transload.ir import FloatType, IntegerType, Op, Value
+from transload.rewrite import Rewriter, RewriteTable, Unsupported
+
+from ... import build
+from ...dialect.base import storage_of
+from ..arithmetic.rescaling import clamp_reals, dequantize, quant
+from .common import binary, compare, flat, like, negate, plain_into, select, unary
+
+__all__ = ["TABLE", "by_sign", "clip_limits"]
+
+TABLE = RewriteTable()
+
+plain = plain_into(TABLE)
+
+
+def _add(rw: Rewriter, a: Value, b: Value | float) -> Value:
+    return binary(rw, "add", a, b if isinstance(b, Value) else like(rw, a, b))
+
+
+def _mul(rw: Rewriter, a: Value, b: Value | float) -> Value:
+    if not isinstance(b, Value) and b == 1.0:
+        return a
+    return binary(rw, "mul", a, b if isinstance(b, Value) else like(rw, a, b))
+
+
+def _clamp(rw: Rewriter, x: Value, low: float, high: float) -> Value:
+    return flat(rw, x, lambda x: build.clamp(rw, x, low, high))
+
+
+def by_sign(rw: Rewriter, x: Value, positive: Value, negative: Value) -> Value:
+    """`positive` where `x` is not negative, `negative` elsewhere."""
+    return select(rw, compare(rw, "GreaterOrEqual", x, like(rw, x, 0)), positive, negative)
+
+
+def clip_limits(op: Op) -> tuple[float, float]:
+    """The reals between which Relu and Clip leave a number as it is; of limits the wrong way round the upper one holds."""
+    if op.name == "top.Relu":
+        return 0.0, op.relu_limit if op.relu_limit >= 0 else math.inf
+    return min(op.min, op.max), op.max
+
+
+@plain("top.Relu", "top.Clip")
+def clamp(op: Op, rw: Rewriter) -> Value:
+    """CLAMP; of i32, which CLAMP does not take, MAXIMUM and MINIMUM."""
+    low, high = clip_limits(op)
+    element = storage_of(op.input)
+    if isinstance(element, FloatType):
+        return flat(rw, op.input, lambda x: clamp_reals(rw, x, low, high))
+    if isinstance(element, IntegerType) and element.width > 1:
+        least, greatest = element.range
+        return _clamp(rw, op.input, max(least, math.ceil(low)) if math.isfinite(low) else least,
+                      min(greatest, math.floor(high)) if math.isfinite(high) else greatest)
+    raise Unsupported(f"TOSA has no clamp of {element}")
+
+
+@plain("top.Sigmoid")
+def sigmoid(op: Op, rw: Rewriter) -> Value:
+    """SIGMOID; its logarithm as `-softplus(-x)`, which does not lose small numbers."""
+    x = op.input
+    if op.log and (op.scale, op.bias) == (1.0, 0.0):
+        return negate(rw, _softplus(rw, negate(rw, x)))
+    y = _mul(rw, unary(rw, "sigmoid", x), op.scale)
+    y = _add(rw, y, op.bias) if op.bias else y
+    return unary(rw, "log", y) if op.log else y
+
+
+@plain("top.Tanh", "top.Erf")
+def direct(op: Op, rw: Rewriter) -> Value:
+    """TANH, ERF."""
+    return unary(rw, op.name.partition(".")[2].lower(), op.input)
+
+
+@plain("top.SiLU")
+def silu(op: Op, rw: Rewriter) -> Value:
+    """`x * SIGMOID(x)`."""
+    return _mul(rw, op.input, unary(rw, "sigmoid", op.input))
+
+
+@plain("top.HardSigmoid")
+def hard_sigmoid(op: Op, rw: Rewriter) -> Value:
+    """`CLAMP(alpha * x + beta, 0, 1)`."""
+    return _clamp(rw, _add(rw, _mul(rw, op.input, op.alpha), op.beta), 0.0, 1.0)
+
+
+@plain("top.HardSwish")
+def hard_swish(op: Op, rw: Rewriter) -> Value:
+    """`x * CLAMP(x + 3, 0, 6) / 6` (tfl.hard_swish)."""
+    gate = _clamp(rw, _add(rw, op.input, 3.0), 0.0, 6.0)
+    return _mul(rw, _mul(rw, op.input, gate), 1.0 / 6.0)
+
+
+@plain("top.GELU")
+def gelu(op: Op, rw: Rewriter) -> Value:
+    """`x / 2 * (1 + ERF(x / sqrt(2)))`, or the form with TANH."""
+    x = op.input
+    if op.approx:
+        cubed = _mul(rw, _mul(rw, x, x), x)
+        inner = unary(rw, "tanh", _mul(rw, _add(rw, x, _mul(rw, cubed, 0.044715)), math.sqrt(2.0 / math.pi)))
+    else:
+        inner = unary(rw, "erf", _mul(rw, x, math.sqrt(0.5)))
+    return _mul(rw, _mul(rw, x, 0.5), _add(rw, inner, 1.0))
+
+
+@plain("top.Elu", "top.Selu", "top.Celu")
+def elu(op: Op, rw: Rewriter) -> Value:
+    """`alpha * (EXP(x) - 1)` below zero (lower_elu_op), of `MINIMUM(x, 0)` so that nothing overflows."""
+    x = op.input
+    inner = _mul(rw, x, 1.0 / op.alpha) if op.name == "top.Celu" else x
+    below = _add(rw, unary(rw, "exp", binary(rw, "minimum", inner, like(rw, x, 0))), -1.0)
+    y = select(rw, compare(rw, "Greater", x, like(rw, x, 0)), x, _mul(rw, below, op.alpha))
+    return _mul(rw, y, op.gamma) if op.name == "top.Selu" else y
+
+
+def _softplus(rw: Rewriter, x: Value) -> Value:
+    """`log(1 + exp(x))` as `max(x, 0) + log(1 + exp(-|x|))`, which does not overflow."""
+    small = unary(rw, "exp", negate(rw, unary(rw, "abs", x)))
+    return binary(rw, "add", binary(rw, "maximum", x, like(rw, x, 0)), unary(rw, "log", _add(rw, small, 1.0)))
+
+
+@plain("top.Softplus")
+def softplus(op: Op, rw: Rewriter) -> Value:
+    """See `_softplus`."""
+    return _softplus(rw, op.input)
+
+
+@plain("top.Softsign")
+def softsign(op: Op, rw: Rewriter) -> Value:
+    """`x * RECIPROCAL(1 + |x|)`."""
+    return _mul(rw, op.input, unary(rw, "reciprocal", _add(rw, unary(rw, "abs", op.input), 1.0)))
+
+
+@plain("top.Mish")
+def mish(op: Op, rw: Rewriter) -> Value:
+    """`x * TANH(softplus(x))`."""
+    return _mul(rw, op.input, unary(rw, "tanh", _softplus(rw, op.input)))
+
+
+@plain("top.ThresholdedRelu")
+def thresholded_relu(op: Op, rw: Rewriter) -> Value:
+    """`x` where it is GREATER than alpha."""
+    x = op.input
+    return select(rw, compare(rw, "Greater", x, like(rw, x, op.alpha)), x, like(rw, x, 0))
+
+
+@plain("top.Shrink")
+def shrink(op: Op, rw: Rewriter) -> Value:
+    """`x` moved towards zero by `bias` outside `lambd`, zero inside."""
+    x = op.input
+    below = select(rw, compare(rw, "Less", x, like(rw, x, -op.lambd)), _add(rw, x, op.bias), like(rw, x, 0))
+    return select(rw, compare(rw, "Greater", x, like(rw, x, op.lambd)), _add(rw, x, -op.bias), below)
+
+
+@plain("top.LeakyRelu")
+def leaky_relu(op: Op, rw: Rewriter) -> Value:
+    """`MAXIMUM(x, alpha * x)` where that says it, else SELECT."""
+    x = op.input
+    below = _mul(rw, x, op.alpha)
+    if 0.0 <= op.alpha <= 1.0:
+        return binary(rw, "maximum", x, below)
+    return by_sign(rw, x, x, below)
+
+
+@TABLE("top.PRelu")
+def prelu(op: Op, rw: Rewriter) -> Value | None:
+    """`x` or `slope * x`; a quantized constant slope of floats is dequantized."""
+    x = op.input
+    if quant(x) is not None or quant(op.result) is not None:
+        return None
+    slope = dequantize(rw, op.slope, x.element) if quant(op.slope) is not None else op.slope
+    return by_sign(rw, x, x, binary(rw, "mul", x, slope))

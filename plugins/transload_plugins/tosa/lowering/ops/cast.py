@@ -1,0 +1,202 @@
+"""Casts: between floats and integers with every way of rounding, to and from quantized numbers, and constants.
+
+`tosa.cast` rounds floats to the nearest integer, ties to even, and saturates; other ways of rounding are made
+of floor and ceil first.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from transload.ir import BOOL, F32, I8, I16, I32, FloatType, IntegerType, Op, QuantType, Type, Value
+from transload.rewrite import CHANGED, Rewriter, RewriteTable, Unsupported
+from transload_hub.analysis.integer_widths import UNSIGNED_32
+
+from ... import build
+from ..arithmetic.rescaling import along, clamp_to, dequantize, narrow, requantize
+from ..arithmetic.scales import activation_bounds
+from ..prepare.signedness import STORED
+
+__all__ = ["TABLE", "cast_value", "quantize", "round_float"]
+
+TABLE = RewriteTable()
+
+
+@TABLE("top.Weight")
+def weight(op: Op, rw: Rewriter) -> Value:
+    """A constant stays as it is, under its (quantized) type."""
+    return rw.create("tosa.const", (), (op.result.type,), {"values": op.value}).result
+
+
+@TABLE("top.None")
+def absent(op: Op, rw: Rewriter) -> Any:
+    """What stands for absent operands has no users when all else is converted, and goes then."""
+    return CHANGED
+
+
+@TABLE("top.Input")
+def marked_input(op: Op, rw: Rewriter) -> Value:
+    return op.input
+
+
+@TABLE("top.Cast")
+def cast(op: Op, rw: Rewriter) -> Value:
+    x, target = op.input, op.result.element
+    source = x.element
+    if isinstance(source, QuantType) and isinstance(target, QuantType):
+        if source.per_axis or target.per_axis:
+            return quantize(rw, dequantize(rw, x), target, op.round_mode)
+        return requantize(rw, x, target)
+    if isinstance(target, QuantType):
+        return _to_quantized(rw, x, target, op.round_mode)
+    if isinstance(source, QuantType):
+        real = dequantize(rw, x, target if isinstance(target, FloatType) else F32)
+        return cast_value(rw, real, target, op.round_mode, op.saturate)
+    if UNSIGNED_32 in op.attributes:
+        x = _unsigned_to_float(rw, x)
+    return cast_value(rw, x, target, op.round_mode, op.saturate)
+
+
+def _unsigned_to_float(rw: Rewriter, x: Value) -> Value:
+    """The bits of a ui32 as f32, in halves of 16 bits: their sum is the only thing that is rounded."""
+    high = rw.emit("tosa.logical_right_shift", x, build.scalar(rw, 16, I32, x.rank))
+    low = rw.emit("tosa.bitwise_and", x, build.scalar(rw, 0xFFFF, I32, x.rank))
+    whole = build.mul(rw, build.cast(rw, high, F32), build.scalar(rw, 65536.0, F32, x.rank))
+    return rw.emit("tosa.add", whole, build.cast(rw, low, F32))
+
+
+@TABLE("top.Bitcast")
+def bitcast(op: Op, rw: Rewriter) -> Value:
+    """The stored numbers under another type; where one of the types was unsigned, its numbers may be moved (see `signedness`)."""
+    x, target = op.input, op.result.element
+    source_stored, target_stored = op.attributes[STORED]
+    whole = isinstance(source_stored, IntegerType) and isinstance(target_stored, IntegerType)
+    if whole and target_stored.width >= 32 and x.element == target:
+        return x  # i32 holds the same low bits of both, and `int64` has seen to it that no others count
+    if not whole or target_stored.width > 32:
+        if source_stored == target_stored:
+            return x
+        raise Unsupported(
+            f"it reads the bits of {source_stored} as {target_stored}, and TOSA has no operator for that",
+            "compute with the numbers instead of their bits")
+    moved = _moved(source_stored, x.element) - _moved(target_stored, target)
+    alike = source_stored.unsigned == target_stored.unsigned
+    if alike and not moved and build.storage_of(x) == build.storage(target):
+        return rw.emit("tosa.identity", x, element=target)
+    number = build.cast(rw, x, I32)
+    if moved:
+        number = rw.emit("tosa.add", number, build.scalar(rw, moved, I32, x.rank))
+    if target_stored.unsigned and not alike:
+        number = rw.emit("tosa.bitwise_and", number, build.scalar(rw, target_stored.range[1], I32, x.rank))
+    if build.storage(target) == I32:
+        return rw.emit("tosa.identity", number, element=target)
+    if not target_stored.unsigned and target_stored.width < 8:  # i8 holds it: the sign is that of its highest bit
+        number = sign_extended(rw, number, target_stored.width)
+    return rw.emit("tosa.cast", number, element=target)  # drops the high bits
+
+
+def sign_extended(rw: Rewriter, number: Value, width: int) -> Value:
+    """The low bits of an i32 as a signed number of that width."""
+    last = 1 << (width - 1)
+    low = rw.emit("tosa.bitwise_and", number, build.scalar(rw, 2 * last - 1, I32, number.rank))
+    return rw.emit("tosa.sub", rw.emit("tosa.bitwise_xor", low, build.scalar(rw, last, I32, number.rank)),
+                   build.scalar(rw, last, I32, number.rank))
+
+
+def _moved(stored: IntegerType, element: Type) -> int:
+    """How much less than the stored number is what stands for it: half of an unsigned range for quantized ones."""
+    return 1 << (stored.width - 1) if stored.unsigned and isinstance(element, QuantType) else 0
+
+
+def _to_quantized(rw: Rewriter, x: Value, target: QuantType, mode: str) -> Value:
+    if isinstance(x.element, IntegerType) and not target.per_axis and x.element in (I8, I16, I32):
+        wide = build.cast(rw, x, I32)
+        return narrow(rw, wide, float(np.float64(1.0) / np.float64(np.float32(target.scale))), target)
+    return quantize(rw, build.cast(rw, x, F32), target, mode)
+
+
+def cast_value(rw: Rewriter, x: Value, target: Type, mode: str = "Trunc", saturate: bool = False) -> Value:
+    """A plain value in another plain element type; floats to integers rounded by `mode`, integers wrapped."""
+    source = x.element
+    if source == target:
+        return x
+    if isinstance(source, FloatType) and target == BOOL:
+        zero = build.float_scalar_like(rw, x, 0.0)
+        return rw.emit("tosa.logical_not", rw.emit("tosa.equal", x, zero))
+    if isinstance(source, FloatType) and isinstance(target, IntegerType):
+        return build.cast(rw, round_float(rw, x, mode), target)
+    if source == BOOL and isinstance(target, FloatType):
+        return build.cast(rw, build.cast(rw, x, I8), target)
+    if isinstance(source, IntegerType) and isinstance(target, IntegerType) and saturate and target.width < source.width:
+        low, high = target.range
+        x = build.clamp(rw, build.cast(rw, x, I32), low, high)
+    return build.cast(rw, x, target)
+
+
+def round_float(rw: Rewriter, x: Value, mode: str) -> Value:
+    """Floats that are whole numbers, rounded by `mode`; with HalfToEven left as they are, which `tosa.cast` then rounds."""
+    if mode == "HalfToEven":
+        return x
+    if mode == "Trunc":
+        below, above = rw.emit("tosa.floor", x), rw.emit("tosa.ceil", x)
+        positive = rw.emit("tosa.greater_equal", x, build.float_scalar_like(rw, x, 0.0))
+        return rw.emit("tosa.select", positive, below, above)
+    if mode == "HalfAwayFromZero":
+        size = rw.emit("tosa.abs", x)
+        whole = rw.emit("tosa.floor", size)
+        rest = rw.emit("tosa.sub", size, whole)  # exact
+        up = rw.emit("tosa.greater_equal", rest, build.float_scalar_like(rw, x, 0.5))
+        rounded = rw.emit("tosa.select", up, rw.emit("tosa.add", whole, build.float_scalar_like(rw, x, 1.0)), whole)
+        positive = rw.emit("tosa.greater_equal", x, build.float_scalar_like(rw, x, 0.0))
+        return rw.emit("tosa.select", positive, rounded, build.negate(rw, rounded))
+    raise Unsupported(f"rounding {mode!r} is not known")
+
+
+def quantize(rw: Rewriter, x: Value, element: QuantType, mode: str = "HalfAwayFromZero") -> Value:
+    """Floats in a quantized type, rounded by `mode`, saturated.
+
+    TFLite divides by the scale. Here `x` is multiplied by the reciprocal: where that differs by the last bit of a
+    float32, the result may on the edge differ by one.
+    """
+    stored = element.storage
+    if stored not in (I8, I16, I32):
+        raise Unsupported(f"TOSA cannot quantize to {stored}")
+    if mode not in ("HalfAwayFromZero", "HalfToEven"):
+        raise Unsupported(f"quantization cannot round with {mode!r}", "it rounds halves away from zero or to even")
+    x = build.cast(rw, x, F32)
+    factor = along(tuple(1.0 / np.asarray(element.scales, np.float64)), element.axis, x.rank)
+    bounds = None if element.per_axis else activation_bounds(element)
+    if mode == "HalfToEven" and not any(element.zero_points) and stored != I32:
+        return clamp_to(rw, rw.emit("tosa.cast", build.mul(rw, x, build.const(rw, factor)), element=element), bounds, element)
+    # i16 holds twice any number that int8 does not saturate; what is wider is clamped, and stays exact
+    wide = I16 if stored == I8 else I32
+    whole = _whole(rw, x, factor, wide, mode)
+    if wide == I16 and not element.per_axis:
+        made = build.rescale(rw, whole, [1 << 30], [30], 0, element.zero_point, element)
+        return clamp_to(rw, made, bounds, element)
+    whole = build.cast(rw, whole, I32)
+    if any(element.zero_points):
+        points = along(element.zero_points, element.axis, x.rank).astype(np.int32)
+        whole = rw.emit("tosa.add", whole, build.const(rw, points))
+    made = build.clamp(rw, whole, max(stored.range[0], element.storage_min), min(stored.range[1], element.storage_max))
+    return rw.emit("tosa.identity" if stored == I32 else "tosa.cast", made, element=element)
+
+
+LIMIT = float(1 << 25)
+"""Floats are whole numbers from 2**24 on, and 2**25 is more than twice what can be stored in 16 bits."""
+
+
+def _whole(rw: Rewriter, x: Value, factor: np.ndarray, integer: IntegerType, mode: str) -> Value:
+    """`x * factor` as whole numbers. Halves away from zero: of the absolute value, doubled and cut, then halved."""
+    doubled = 1.0 if mode == "HalfToEven" else 2.0
+    y = build.mul(rw, x, build.const(rw, (factor * np.float32(doubled)).astype(np.float32)))
+    if integer == I32:
+        y = build.clamp(rw, y, -LIMIT, LIMIT)
+    if mode == "HalfToEven":
+        return rw.emit("tosa.cast", y, element=integer)
+    cut = rw.emit("tosa.cast", rw.emit("tosa.floor", rw.emit("tosa.abs", y)), element=integer)
+    size = rw.emit("tosa.arithmetic_right_shift", cut, build.scalar(rw, 1, integer, cut.rank), round=True)
+    positive = rw.emit("tosa.greater_equal", x, build.float_scalar_like(rw, x, 0.0))
+    return rw.emit("tosa.select", positive, size, build.negate(rw, size))

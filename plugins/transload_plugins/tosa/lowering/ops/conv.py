@@ -1,0 +1,295 @@
+"""Convolutions and transposed convolutions: float, and quantized with the exact sums of LiteRT's kernels.
+
+A quantized convolution is a TOSA convolution that sums in i32 (int8) or i48 (int16), a rescale per channel
+and a clamp where an activation is fused. Groups become slices and a concatenation, one-dimensional
+windows two-dimensional ones; what TOSA's transposed convolution lacks is made of a forward one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from transload.ir import BF16, F16, F32, I8, I16, I32, I48, IntegerType, Op, QuantType, Type, Value, dtype_of
+from transload.rewrite import Rewriter, RewriteTable, Unsupported
+
+from ... import build
+from ...dialect.base import storage_of
+from ..arithmetic.integer_products import are_integers, by_digits
+from ..arithmetic.rescaling import (
+    DOUBLE,
+    UNSIGNED,
+    WIDE,
+    activation_range,
+    fused_activation,
+    is_unsigned,
+    narrow,
+    quant,
+    rounds_once,
+)
+from ..arithmetic.scales import float_product
+from .common import static_shape
+from .windows import Window, fit, need_channels_last, squeeze_height, unsqueeze_height, window_of
+
+__all__ = ["TABLE", "Sum", "bias_value", "product_factors", "sum_bits", "sum_of"]
+
+TABLE = RewriteTable()
+
+
+class Sum(NamedTuple):
+    """How products of two operands are summed: element types of sum and accumulator, the zero points."""
+
+    element: Type
+    accumulator: Type
+    input_zp: int = 0
+    weight_zp: int = 0
+
+
+def sum_of(x: Value, w: Value) -> Sum | None:
+    """How TOSA sums products of `x` and `w`; None where it does not (one is quantized and the other is not, ...)."""
+    a, b = quant(x), quant(w)
+    if a is None and b is None:
+        element = x.element
+        if element != w.element or element not in (F16, BF16, F32, I8):
+            return None
+        return Sum(I32, I32) if element == I8 else Sum(element, F32)
+    if a is None or b is None or a.per_axis or len(set(b.zero_points)) != 1:
+        return None
+    zero_points = (a.zero_point, b.zero_points[0])
+    if a.storage == I8 and b.storage == I8:
+        return Sum(I32, I32, *zero_points)
+    if a.storage == I16 and b.storage == I8 and zero_points[0] == 0:
+        return Sum(I48, I48, *zero_points)
+    return None
+
+
+def product_factors(rw: Rewriter, x: QuantType, w: QuantType, target: Type, in_float32: bool) -> list[float]:
+    """What sums of products are multiplied by, for each scale of `w`.
+
+    LiteRT computes it in float64, but the product of two single scales `in_float32` in some kernels;
+    onnxruntime computes all of it in float32.
+    """
+    if rounds_once(rw) and isinstance(target, QuantType):
+        return [float(np.float32(x.scale) * np.float32(scale) / np.float32(target.scale)) for scale in w.scales]
+    divisor = float(np.float32(target.scale)) if isinstance(target, QuantType) else 1.0
+    if in_float32 and not w.per_axis:
+        return [float_product(x.scale, w.scale) / divisor]
+    products = float(np.float32(x.scale)) * np.asarray(w.scales, np.float32).astype(np.float64)
+    return (products / divisor).tolist()
+
+
+def bias_value(rw: Rewriter, bias: Value | None, total: Sum, x: Value, w: Value, channels: int) -> Value:
+    """The bias as a value of the sum's type: zeros where there is none, quantized where it is given in other numbers."""
+    element = total.element
+    if bias is None:
+        return build.const(rw, np.zeros(channels, dtype_of(element)), element)
+    a, b, held = quant(x), quant(w), quant(bias)
+    if a is None or b is None:
+        return build.cast(rw, bias, element)
+    array = rw.constant_of(bias)
+    scales = np.float64(a.scale) * np.asarray(b.scales, np.float64)
+    same_scale = held is not None and len(held.scales) in (1, len(b.scales)) and np.allclose(held.scales, scales, 1e-3, 0)
+    if held is not None and same_scale and not any(held.zero_points) and array is None:
+        if storage_of(bias) == element:
+            return bias
+        raise Unsupported(f"a bias of {held.storage} computed at run time cannot be added to a sum of {element}")
+    if array is None:
+        raise Unsupported("a bias in another scale than input scale times weight scale must be a constant")
+    if held is not None and not (same_scale and not any(held.zero_points)):
+        array = (array.astype(np.float64) - np.asarray(held.zero_points)) * np.asarray(held.scales)
+    if array.dtype.kind != "i":
+        array = np.rint(array.astype(np.float64) / scales)
+    low, high = element.range  # type: ignore[attr-defined]
+    array = np.clip(array.astype(np.int64), low, high).astype(dtype_of(element))
+    return build.const(rw, np.broadcast_to(array.reshape(-1), (channels,)), element)
+
+
+def finish(op: Op, rw: Rewriter, made: Value, x: Value, w: Value, part: int = 0) -> Value:
+    """A sum of products in the type of `op`'s result, with its activation.
+
+    It is group number `part`; the scales of `w` are those of all groups, or the same for each. TOSA moves no numbers
+    of 48 bits, so this comes right behind the convolution.
+    """
+    a, b = quant(x), quant(w)
+    target = op.result.element
+    if a is None or b is None or isinstance(target, IntegerType):
+        return fused_activation(rw, build.cast(rw, made, target), op)
+    factors = product_factors(rw, a, b, target, is_unsigned(op))
+    channels = static_shape(made)[-1]
+    if len(factors) > channels:
+        factors = factors[part * channels : (part + 1) * channels]
+    if storage_of(made) != I48:
+        return narrow(rw, made, factors, target, DOUBLE, activation_range(op))
+    if rounds_once(rw):  # nothing says that its sums fit in 32 bits, as a bias of int32 does in TFLite
+        return narrow(rw, made, factors, target, DOUBLE, activation_range(op), sum_bits(rw, w, op.bias))
+    bias = quant(op.bias)
+    return narrow(rw, made, factors, target, WIDE if bias is None or bias.storage != I32 else DOUBLE, activation_range(op))
+
+
+def sum_bits(rw: Rewriter, w: Value, bias: Value | None) -> int:
+    """How many bits a sum of int16 numbers times those of `w`, `[O, ..]`, may take, sign included."""
+    weights = rw.constant_of(w)
+    if weights is None:
+        most = math.prod(static_shape(w)[1:]) << 22
+    else:
+        most = int(np.abs(weights.astype(np.int64)).sum(axis=tuple(range(1, weights.ndim))).max(initial=0)) << 15
+    held = rw.constant_of(bias)
+    if held is not None and held.dtype.kind == "i":
+        most += int(np.abs(held.astype(np.int64)).max(initial=0))
+    return most.bit_length() + 1
+
+
+@TABLE("top.Conv")
+def conv(op: Op, rw: Rewriter) -> Value | None:
+    need_channels_last(op)
+    x, w = op.input, op.filter
+    total = sum_of(x, w)
+    if total is None and are_integers(x, w):
+        return by_digits(op, rw)
+    if total is None or _scale_axis(w) not in (None, 0):
+        return None
+    channels = w.shape[0]
+    bias = bias_value(rw, op.bias, total, x, w, channels)
+    window = window_of(op)
+    flat = window.rank == 1
+    plain_x, plain_w = x, w
+    if flat:
+        x, w, window = unsqueeze_height(rw, x), unsqueeze_height(rw, w), window.with_height()
+    x, window = fit(rw, x, window)
+    zero_points = build.zero_point(rw, total.input_zp, x.element), build.zero_point(rw, total.weight_zp, w.element)
+    geometry: dict[str, Any] = {
+        "pad": window.flat_pads, "stride": window.strides, "dilation": window.dilations, "acc_type": total.accumulator}
+    name = "tosa.conv3d" if window.rank == 3 else "tosa.conv2d"
+
+    def convolve(group: int, x: Value, w: Value, bias: Value) -> Value:
+        made = rw.emit(name, x, w, bias, *zero_points, element=total.element, **geometry)
+        return finish(op, rw, made, plain_x, plain_w, group)
+
+    if op.group == 1:
+        made = convolve(0, x, w, bias)
+    elif op.group == x.shape[-1] and window.rank == 2:
+        kernel_h, kernel_w = window.kernel
+        w = build.transpose(rw, w, (1, 2, 3, 0))
+        w = build.reshape(rw, w, (kernel_h, kernel_w, op.group, channels // op.group))
+        made = rw.emit("tosa.depthwise_conv2d", x, w, bias, *zero_points, element=total.element, **geometry)
+        made = finish(op, rw, made, plain_x, plain_w)
+    else:
+        made = in_groups(rw, op.group, convolve, (x, -1), (w, 0), (bias, 0))
+    return squeeze_height(rw, made) if flat else made
+
+
+def _scale_axis(w: Value) -> int | None:
+    type_ = quant(w)
+    return None if type_ is None else type_.axis
+
+
+def in_groups(rw: Rewriter, groups: int, make: Callable[..., Value], *operands: tuple[Value, int]) -> Value:
+    """`make(group, ...)` of each group's slices of the operands (given with their axes), joined along the last dimension."""
+
+    def part(value: Value, axis: int, group: int) -> Value:
+        shape = list(static_shape(value))
+        start = [0] * len(shape)
+        shape[axis] //= groups
+        start[axis] = group * shape[axis]
+        return build.slice_(rw, value, start, shape)
+
+    made = [make(group, *(part(value, axis, group) for value, axis in operands)) for group in range(groups)]
+    return build.concat(rw, made, made[0].rank - 1, made[0].element)
+
+
+@TABLE("top.Deconv")
+def deconv(op: Op, rw: Rewriter) -> Value | None:
+    need_channels_last(op)
+    x, w = op.input, op.filter
+    total = sum_of(x, w)
+    if total is None and are_integers(x, w):
+        return by_digits(op, rw)
+    if total is None or _scale_axis(w) not in (None, 0):
+        return None
+    window = window_of(op)
+    if window.rank == 3 or (op.group > 1 and op.group == x.shape[-1]):
+        return _as_forward(op, rw, window)
+    channels = w.shape[0] * op.group
+    bias = bias_value(rw, op.bias, total, x, w, channels)
+    extra = tuple(op.output_padding)
+    flat = window.rank == 1
+    plain_x, plain_w = x, w
+    if flat:
+        x, w, window, extra = unsqueeze_height(rw, x), unsqueeze_height(rw, w), window.with_height(), (0, *extra)
+    w = _dilated(rw, w, window.dilations, total.weight_zp)
+    out_pad: list[int] = []
+    start, size = [0, 0, 0, 0], [x.shape[0], 0, 0, channels]
+    for dim, (before, after) in enumerate(window.pads):
+        wanted = (-before, extra[dim] - after)
+        least = 1 - window.extent(dim)
+        taken = [max(pad, least) for pad in wanted]  # what TOSA does not take away is sliced off behind
+        out_pad += taken
+        start[dim + 1] = taken[0] - wanted[0]
+        size[dim + 1] = (static_shape(x)[dim + 1] - 1) * window.strides[dim] + window.extent(dim) + sum(wanted)
+    zero_points = build.zero_point(rw, total.input_zp, x.element), build.zero_point(rw, total.weight_zp, w.element)
+
+    def convolve(group: int, x: Value, w: Value, bias: Value) -> Value:
+        made = rw.emit(
+            "tosa.transpose_conv2d", x, w, bias, *zero_points, element=total.element, out_pad=tuple(out_pad),
+            stride=window.strides, acc_type=total.accumulator)
+        return finish(op, rw, made, plain_x, plain_w, group)
+
+    made = convolve(0, x, w, bias) if op.group == 1 else in_groups(rw, op.group, convolve, (x, -1), (w, -1), (bias, 0))
+    made = build.slice_(rw, made, start, size)
+    return squeeze_height(rw, made) if flat else made
+
+
+def _dilated(rw: Rewriter, w: Value, dilations: tuple[int, ...], zero_point: int) -> Value:
+    """A filter `[O, spatial.., I]` with zeros between its elements."""
+    if all(dilation == 1 for dilation in dilations):
+        return w
+    array = rw.need_constant(w, "the filter of a dilated transposed convolution")
+    spatial = [(size - 1) * dilation + 1 for size, dilation in zip(array.shape[1:-1], dilations, strict=True)]
+    spread = np.full((array.shape[0], *spatial, array.shape[-1]), zero_point, array.dtype)
+    spread[(slice(None), *(slice(None, None, dilation) for dilation in dilations))] = array
+    return build.const(rw, spread, w.element)
+
+
+def _as_forward(op: Op, rw: Rewriter, window: Window) -> Value:
+    """A transposed convolution as a convolution of the input with zeros between its elements, the filter turned round."""
+    array = rw.need_constant(op.filter, "the filter of a three-dimensional or depthwise transposed convolution")
+    group, per_group = op.group, array.shape[-1] // op.group
+    n = window.rank
+    turned = array[(slice(None), *(slice(None, None, -1),) * n)]
+    turned = np.moveaxis(turned.reshape(*turned.shape[:-1], group, per_group), -2, 0)
+    turned = np.ascontiguousarray(turned.reshape(group * array.shape[0], *array.shape[1:-1], per_group))
+    element = op.filter.element
+    if isinstance(element, QuantType) and element.per_axis:
+        element = QuantType(
+            element.storage, element.expressed, element.scales * group, element.zero_points * group, 0, element.storage_min,
+            element.storage_max)
+    pads = [(window.extent(i) - 1 - before, window.extent(i) - 1 - after + op.output_padding[i])
+            for i, (before, after) in enumerate(window.pads)]
+    mark: dict[str, Any] = {UNSIGNED: True} if is_unsigned(op) else {}
+    return rw.emit(
+        "top.Conv", _stuffed(rw, op.input, window.strides), build.const(rw, turned, element), op.bias, element=op.result.element,
+        kernel_shape=window.kernel, dilations=window.dilations, pads=(*(p[0] for p in pads), *(p[1] for p in pads)), group=group,
+        layout="NHWC", do_relu=op.do_relu, relu_limit=op.relu_limit, **mark)
+
+
+def _stuffed(rw: Rewriter, x: Value, strides: tuple[int, ...]) -> Value:
+    """`x` with `stride - 1` zeros (zero points) between its elements along each spatial dimension."""
+    type_ = quant(x)
+    zero = type_.zero_point if type_ is not None else 0
+    for dim, stride in enumerate(strides):
+        shape = list(static_shape(x))
+        axis = dim + 1
+        if stride == 1 or shape[axis] == 1:
+            continue
+        x = build.reshape(rw, x, (*shape[: axis + 1], 1, *shape[axis + 1 :]))
+        padding = [0] * (2 * len(shape) + 2)
+        padding[2 * (axis + 1) + 1] = stride - 1
+        x = build.pad(rw, x, padding, zero)
+        x = build.reshape(rw, x, (*shape[:axis], shape[axis] * stride, *shape[axis + 1 :]))
+        size = list(shape)
+        size[axis] = (shape[axis] - 1) * stride + 1
+        x = build.slice_(rw, x, [0] * len(shape), size)
+    return x

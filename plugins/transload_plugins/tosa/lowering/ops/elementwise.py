@@ -1,0 +1,385 @@
+"""Elementwise operators on floats and plain integers.
+
+Source: the TOSA lowerings of TensorFlow and TFLite (`tosa_lowerings.md`), named at each function. Where its
+pseudo-code does not compute what the framework does, the framework's semantics win, and the docstring says how.
+Quantized operands are another module's business: a function here returns None for them.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from transload.ir import BOOL, F16, I32, Op, Value
+from transload.rewrite import Rewriter, RewriteTable, Unsupported
+from transload_hub.analysis.integer_widths import UNSIGNED_32
+from transload_hub.ops.cast import width_of
+
+from ... import build
+from ...dialect.base import storage_of
+from ..arithmetic.rescaling import fused_activation
+from .common import (
+    binary,
+    cast,
+    compare,
+    filled,
+    flat,
+    is_constant_splat,
+    is_float,
+    like,
+    negate,
+    plain_into,
+    select,
+    static_shape,
+    unary,
+    widened,
+)
+
+__all__ = ["TABLE", "power", "square_root"]
+
+TABLE = RewriteTable()
+
+plain = plain_into(TABLE)
+
+
+def _narrowed(rw: Rewriter, x: Value, op: Op) -> Value:
+    """`x` of i32 in the result's integer type, wrapped; a float as it is."""
+    return cast(rw, x, op.results[0].element)
+
+
+def _finished(rw: Rewriter, x: Value, op: Op) -> Value:
+    """`_narrowed`, then the activation that `op` asks for."""
+    return flat(rw, _narrowed(rw, x, op), lambda x: fused_activation(rw, x, op))
+
+
+# --- arithmetic of several operands
+
+_ARITHMETIC = {"top.Add": "add", "top.Sub": "sub", "top.Mul": "mul", "top.Max": "maximum", "top.Min": "minimum"}
+
+
+@plain(*_ARITHMETIC)
+def arithmetic(op: Op, rw: Rewriter) -> Value:
+    """tosa.ADD, SUB, MUL, MAXIMUM, MINIMUM, one operand after the other (tf.AddN; tf.Maximum: not MAXIMUM for both).
+
+    Integers of 8 and 16 bits are computed in 32 and wrapped. `coeff` of Add are factors of the operands.
+    """
+    values = [_ordered(rw, widened(rw, value), op) for value in op.inputs]
+    if op.name == "top.Add" and op.coeff is not None:
+        values = [
+            value if factor == 1 else binary(rw, "mul", value, like(rw, value, factor))
+            for value, factor in zip(values, op.coeff, strict=True)]
+    total = values[0]
+    for value in values[1:]:
+        total = binary(rw, _ARITHMETIC[op.name], total, value)
+    return _finished(rw, _ordered(rw, total, op), op)
+
+
+def _ordered(rw: Rewriter, x: Value, op: Op) -> Value:
+    """The bits of a ui32 as the i32 that has its place in the order of numbers, and back: less 2**31."""
+    return binary(rw, "bitwise_xor", x, like(rw, x, -(1 << 31))) if UNSIGNED_32 in op.attributes else x
+
+
+@plain("top.Div")
+def divide(op: Op, rw: Rewriter) -> Value:
+    """Float: `a * RECIPROCAL(b)` (tf.RealDiv). Integer: INTDIV, truncated (tfl.div)."""
+    a, b = (widened(rw, value) for value in op.inputs)
+    quotient = binary(rw, "mul", a, unary(rw, "reciprocal", b)) if is_float(a) else binary(rw, "intdiv", a, b)
+    return _finished(rw, quotient, op)
+
+
+@plain("top.AddConst", "top.MulConst")
+def with_number(op: Op, rw: Rewriter) -> Value:
+    """ADD or MUL with one number."""
+    x = widened(rw, op.input)
+    if not is_float(x) and op.const_val != int(op.const_val):
+        raise Unsupported(f"{op.const_val} is no integer, and the tensor is of {op.input.element}")
+    made = binary(rw, "add" if op.name == "top.AddConst" else "mul", x, like(rw, x, op.const_val))
+    return _finished(rw, made, op)
+
+
+@plain("top.Scale")
+def scale(op: Op, rw: Rewriter) -> Value:
+    """MUL, then ADD."""
+    x, factor, bias = (widened(rw, value) for value in (op.input, op.scale, op.bias))
+    return _finished(rw, binary(rw, "add", binary(rw, "mul", x, factor), bias), op)
+
+
+@plain("top.SquaredDifference")
+def squared_difference(op: Op, rw: Rewriter) -> Value:
+    """SUB, and MUL with itself (tf.SquareDifference)."""
+    difference = binary(rw, "sub", widened(rw, op.a), widened(rw, op.b))
+    return _narrowed(rw, binary(rw, "mul", difference, difference), op)
+
+
+@plain("top.Square")
+def square(op: Op, rw: Rewriter) -> Value:
+    """MUL with itself (tf.Square)."""
+    x = widened(rw, op.input)
+    return _narrowed(rw, binary(rw, "mul", x, x), op)
+
+
+def _floor_quotient(rw: Rewriter, a: Value, b: Value) -> tuple[Value, Value]:
+    """`q = floor(a / b)` and `r = a - q * b`, which lies between 0 and b.
+
+    `floor(a * RECIPROCAL(b))` alone (lower_floor_div) is one off where the rounded product falls on the wrong
+    side of an integer, as for 41 / 41; so q is moved by one where r shows that it must be.
+    """
+    zero = like(rw, b, 0)
+    if not is_float(a):
+        quotient = binary(rw, "intdiv", a, b)
+        rest = binary(rw, "sub", a, binary(rw, "mul", quotient, b))
+        apart = binary(rw, "logical_xor", compare(rw, "Less", rest, zero), compare(rw, "Less", b, zero))
+        wrong = binary(rw, "logical_and", apart, compare(rw, "NotEqual", rest, zero))
+        return (
+            select(rw, wrong, binary(rw, "sub", quotient, like(rw, quotient, 1)), quotient),
+            select(rw, wrong, binary(rw, "add", rest, b), rest))
+    quotient = unary(rw, "floor", binary(rw, "mul", a, unary(rw, "reciprocal", b)))
+    rest = binary(rw, "sub", a, binary(rw, "mul", quotient, b))
+    rest = select(rw, compare(rw, "Equal", quotient, like(rw, quotient, 0)), a, rest)  # of an infinite b, too
+    size, sign = unary(rw, "abs", b), select(rw, compare(rw, "Less", b, zero), like(rw, b, -1), like(rw, b, 1))
+    forward = binary(rw, "mul", rest, sign)  # r if b is positive, else -r: from 0 to |b| where q is right
+    one = like(rw, quotient, 1)
+    too_great = compare(rw, "Less", forward, like(rw, forward, 0))
+    too_small = compare(rw, "GreaterOrEqual", forward, size)
+    greater = select(rw, too_small, binary(rw, "add", quotient, one), quotient)
+    quotient = select(rw, too_great, binary(rw, "sub", quotient, one), greater)
+    rest = select(rw, too_great, binary(rw, "add", rest, b), select(rw, too_small, binary(rw, "sub", rest, b), rest))
+    return quotient, rest
+
+
+@plain("top.FloorDiv")
+def floor_divide(op: Op, rw: Rewriter) -> Value:
+    """See `_floor_quotient` (lower_floor_div; integers, for which RECIPROCAL has no form, by INTDIV)."""
+    return _narrowed(rw, _floor_quotient(rw, widened(rw, op.a), widened(rw, op.b))[0], op)
+
+
+@plain("top.FloorMod")
+def floor_modulo(op: Op, rw: Rewriter) -> Value:
+    """`a - floor(a / b) * b`. The pseudo-code of lower_floor_mod gives `a / b - floor(a / b)`, the fraction instead."""
+    return _narrowed(rw, _floor_quotient(rw, widened(rw, op.a), widened(rw, op.b))[1], op)
+
+
+@plain("top.TruncMod")
+def truncated_modulo(op: Op, rw: Rewriter) -> Value:
+    """C's `%` and `fmod`: integers by INTDIV; floats by the floored modulo of the absolute values, with the sign of a."""
+    a, b = widened(rw, op.a), widened(rw, op.b)
+    if not is_float(a):
+        rest = binary(rw, "sub", a, binary(rw, "mul", binary(rw, "intdiv", a, b), b))
+        return _narrowed(rw, rest, op)
+    _, rest = _floor_quotient(rw, unary(rw, "abs", a), unary(rw, "abs", b))
+    return select(rw, compare(rw, "Less", a, like(rw, a, 0)), negate(rw, rest), rest)
+
+
+# --- powers and roots
+
+def square_root(rw: Rewriter, x: Value) -> Value:
+    """`RECIPROCAL(RSQRT(x))`; 0 of 0, as the reciprocal of infinity."""
+    return unary(rw, "reciprocal", unary(rw, "rsqrt", x))
+
+
+def _whole_power(rw: Rewriter, x: Value, exponent: int) -> Value:
+    """`x ** exponent` for a positive exponent by repeated products."""
+    made: Value | None = None
+    while exponent:
+        if exponent & 1:
+            made = x if made is None else binary(rw, "mul", made, x)
+        exponent >>= 1
+        if exponent:
+            x = binary(rw, "mul", x, x)
+    return made  # type: ignore[return-value]
+
+
+def power(rw: Rewriter, x: Value, exponent: Value) -> Value:
+    """`x ** exponent` of floats.
+
+    POW is not defined for negative bases (2.5.15), where frameworks give `(-|x|) ** n` for a whole n and NaN
+    otherwise. So a small whole constant becomes products, 1/2 and -1/2 roots, and for other whole
+    exponents `POW(|x|, e)` gets its sign from whether e is odd. Negative bases of fractional constants stay
+    undefined.
+    """
+    number = is_constant_splat(exponent)
+    if number is None or math.prod(static_shape(exponent)) != 1 or exponent.rank > x.rank:
+        return _power_of_run_time(rw, x, exponent)
+    if number == 0:
+        return filled(rw, static_shape(x), x.element, 1)
+    if number in (0.5, -0.5):
+        return square_root(rw, x) if number > 0 else unary(rw, "rsqrt", x)
+    if number != int(number):
+        return binary(rw, "pow", x, exponent)
+    if abs(number) <= 16:
+        made = _whole_power(rw, x, int(abs(number)))
+        return made if number > 0 else unary(rw, "reciprocal", made)
+    size = binary(rw, "pow", unary(rw, "abs", x), exponent)
+    return size if number % 2 == 0 else select(rw, compare(rw, "Less", x, like(rw, x, 0)), negate(rw, size), size)
+
+
+def _power_of_run_time(rw: Rewriter, x: Value, exponent: Value) -> Value:
+    size = binary(rw, "pow", unary(rw, "abs", x), exponent)
+    half = binary(rw, "mul", exponent, like(rw, exponent, 0.5))
+    whole = compare(rw, "Equal", unary(rw, "floor", exponent), exponent)
+    odd = compare(rw, "NotEqual", unary(rw, "floor", half), half)  # asked of whole ones only
+    below = select(rw, whole, select(rw, odd, negate(rw, size), size), like(rw, size, math.nan))
+    return select(rw, compare(rw, "Less", x, like(rw, x, 0)), below, size)
+
+
+def _whole_power_of_run_time(rw: Rewriter, x: Value, exponent: Value) -> Value:
+    """`x ** exponent` of integers: for each bit of the exponent that is set, a power of x whose exponent is that bit.
+
+    From 32 on a power is beyond 32 bits, but of -1, 0 and 1, where only matters whether the exponent is odd; so
+    five bits are enough. Of negative exponents 1 and -1 have powers, of other numbers 0 is nearest.
+    """
+    zero, one = like(rw, exponent, 0), like(rw, exponent, 1)
+    odd = binary(rw, "bitwise_and", exponent, one)
+    negative = compare(rw, "Less", exponent, zero)
+    great = compare(rw, "GreaterOrEqual", exponent, like(rw, exponent, 32))
+    rest = select(rw, great, binary(rw, "bitwise_or", odd, like(rw, exponent, 30)), select(rw, negative, odd, exponent))
+    made, square = like(rw, x, 1), x
+    for bit in range(5):
+        wanted = compare(rw, "NotEqual", binary(rw, "bitwise_and", rest, like(rw, rest, 1 << bit)), zero)
+        made = select(rw, wanted, binary(rw, "mul", made, square), made)
+        square = binary(rw, "mul", square, square)
+    unit = compare(rw, "Equal", unary(rw, "abs", x), like(rw, x, 1))
+    lost = binary(rw, "logical_and", negative, unary(rw, "logical_not", unit))
+    return select(rw, lost, like(rw, made, 0), made)
+
+
+@plain("top.Pow")
+def pow_(op: Op, rw: Rewriter) -> Value:
+    """POW (tf.Pow), see `power`. TOSA has POW for floats only: of integers repeated products."""
+    base, exponent = op.base, op.exponent
+    if is_float(base):
+        return power(rw, base, cast(rw, exponent, base.element))
+    number = is_constant_splat(exponent)
+    x = widened(rw, base)
+    if number is None or number != int(number) or not 0 <= number <= 64 or math.prod(exponent.shape) != 1:
+        return _narrowed(rw, _whole_power_of_run_time(rw, x, widened(rw, exponent)), op)
+    made = filled(rw, static_shape(x), I32, 1) if number == 0 else _whole_power(rw, x, int(number))
+    return _narrowed(rw, made, op)
+
+
+@plain("top.Sqrt")
+def sqrt(op: Op, rw: Rewriter) -> Value:
+    """See `square_root`."""
+    return square_root(rw, op.input)
+
+
+# --- functions of one operand that TOSA has
+
+_DIRECT = {
+    "top.Exp": "exp", "top.Log": "log", "top.Rsqrt": "rsqrt", "top.Reciprocal": "reciprocal", "top.Sin": "sin", "top.Cos": "cos",
+    "top.LogicalNot": "logical_not", "top.BitwiseNot": "bitwise_not",
+}
+
+
+@plain(*_DIRECT)
+def direct(op: Op, rw: Rewriter) -> Value:
+    """The operator of the same name (tf.Exp, tf.Log, tf.Rsqrt, ...)."""
+    return unary(rw, _DIRECT[op.name], op.input)
+
+
+@plain("top.Abs")
+def absolute(op: Op, rw: Rewriter) -> Value:
+    """ABS (tf.Abs)."""
+    return _narrowed(rw, unary(rw, "abs", widened(rw, op.input)), op)
+
+
+@plain("top.Neg")
+def negative(op: Op, rw: Rewriter) -> Value:
+    """NEGATE (tf.Neg); small integers, which it would saturate, as `0 - x` in 32 bits, wrapped."""
+    x = op.input
+    if is_float(x):
+        return negate(rw, x)
+    x = widened(rw, x)
+    return _narrowed(rw, binary(rw, "sub", like(rw, x, 0), x), op)
+
+
+@plain("top.Floor", "top.Ceil", "top.Round")
+def rounded(op: Op, rw: Rewriter) -> Value:
+    """FLOOR, CEIL; Round is to even at halves, as CAST to i32 and back does (lower_round_op's `floor(x + 1/2)` is not).
+
+    From 2^23 on a float32 is whole (from 2^11 on an f16), and kept as it is, as NaN is. Integers are whole.
+    """
+    x = op.input
+    if not is_float(x):
+        return x
+    if op.name != "top.Round":
+        return unary(rw, "floor" if op.name == "top.Floor" else "ceil", x)
+    there = cast(rw, cast(rw, x, I32), x.element)
+    if width_of(x.element) == 8:  # 2^23 is none of its numbers, and none of them is near 2^31
+        return there
+    whole_from = like(rw, x, float(1 << (11 if x.element == F16 else 23)))
+    return select(rw, compare(rw, "Less", unary(rw, "abs", x), whole_from), there, x)
+
+
+@plain("top.Sign")
+def sign(op: Op, rw: Rewriter) -> Value:
+    """1 where x is greater than 0, -1 where it is less, else x itself: 0 or NaN."""
+    x = widened(rw, op.input)
+    zero = like(rw, x, 0)
+    below = select(rw, compare(rw, "Less", x, zero), like(rw, x, -1), x)
+    return _narrowed(rw, select(rw, compare(rw, "Greater", x, zero), like(rw, x, 1), below), op)
+
+
+@plain("top.IsNaN")
+def is_nan(op: Op, rw: Rewriter) -> Value:
+    """Whether x is not equal to itself."""
+    return compare(rw, "NotEqual", op.input, op.input)
+
+
+@plain("top.IsInf")
+def is_infinite(op: Op, rw: Rewriter) -> Value:
+    """Whether |x| is infinite."""
+    size = unary(rw, "abs", op.input)
+    return compare(rw, "Equal", size, like(rw, size, math.inf))
+
+
+# --- comparison, logic and bits
+
+@plain("top.Compare")
+def comparison(op: Op, rw: Rewriter) -> Value:
+    """EQUAL, GREATER, GREATER_EQUAL; the others swapped or negated (tf.Less by GREATER_EQUAL and NOT is true of NaN)."""
+    a, b = op.lhs, op.rhs
+    if storage_of(a) != BOOL:
+        return compare(rw, op.mode, *(_ordered(rw, widened(rw, x), op) for x in (a, b)))
+    if op.mode not in ("Equal", "NotEqual"):
+        raise Unsupported(f"truth values have no order: {op.mode}")
+    different = binary(rw, "logical_xor", a, b)
+    return different if op.mode == "NotEqual" else unary(rw, "logical_not", different)
+
+
+_LOGIC = {
+    "top.LogicalAnd": "logical_and", "top.LogicalOr": "logical_or", "top.LogicalXor": "logical_xor",
+    "top.BitwiseAnd": "bitwise_and", "top.BitwiseOr": "bitwise_or", "top.BitwiseXor": "bitwise_xor",
+}
+
+
+@plain(*_LOGIC)
+def logic(op: Op, rw: Rewriter) -> Value:
+    """The operator of the same name (tf.LogicalAnd, tf.BitwiseAnd, ...)."""
+    return binary(rw, _LOGIC[op.name], op.a, op.b)
+
+
+@plain("top.ShiftLeft", "top.ShiftRight")
+def shift(op: Op, rw: Rewriter) -> Value:
+    """LOGICAL_LEFT_SHIFT; ARITHMETIC_RIGHT_SHIFT of signed, LOGICAL_RIGHT_SHIFT of unsigned numbers (tf.RightShift).
+
+    TOSA shifts by less than the width only. Further than that, nothing is left, or the sign.
+    """
+    a, b = op.a, op.b
+    stored: Any = storage_of(a)
+    last = stored.width - 1
+    amounts = rw.constant_of(b)
+    known = amounts is not None and amounts.size and amounts.min() >= 0 and amounts.max() <= last
+    far = None if known else compare(rw, "Greater", widened(rw, b), build.scalar(rw, last, I32, b.rank))
+    if not known:
+        b = flat(rw, b, lambda b: build.clamp(rw, b, 0, last))
+    if op.name == "top.ShiftRight" and not stored.unsigned and UNSIGNED_32 not in op.attributes:
+        return binary(rw, "arithmetic_right_shift", a, b, round=False)
+    made = binary(rw, "logical_left_shift" if op.name == "top.ShiftLeft" else "logical_right_shift", a, b)
+    return made if far is None else select(rw, far, like(rw, made, 0), made)
+
+
+@plain("top.Where")
+def where(op: Op, rw: Rewriter) -> Value:
+    """SELECT (lower_selectv2_op)."""
+    return select(rw, op.condition, op.tbrn, op.fbrn)

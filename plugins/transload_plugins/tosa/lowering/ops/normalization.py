@@ -1,0 +1,151 @@
+"""Normalizations, from sums, RSQRT and products, on floats.
+
+The specification has the batch normalization of TensorFlow (tf.FusedBatchNormV3, whose `%op4` must multiply
+`%op1`, not the mean); for the others it names no lowering.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from transload.ir import Op, Value
+from transload.rewrite import Rewriter, RewriteTable
+
+from ... import build
+from ..arithmetic.rescaling import fused_activation
+from .common import binary, cut, flat, like, normal_axes, normal_axis, pad, plain_into, reshape, static_shape, unary
+from .reduce import mean, total
+
+__all__ = ["TABLE"]
+
+TABLE = RewriteTable()
+plain = plain_into(TABLE)
+
+
+def _channels(layout: str, rank: int) -> int:
+    return rank - 1 if layout == "NHWC" or rank < 2 else 1
+
+
+def _per_channel(rw: Rewriter, value: Value, axis: int, rank: int) -> Value:
+    """A vector of channels, shaped to broadcast with a tensor of `rank` whose channels are dimension `axis`."""
+    count = math.prod(static_shape(value))
+    return reshape(rw, value, [count if dim == axis else 1 for dim in range(rank)])
+
+
+def _affine(rw: Rewriter, x: Value, weight: Value | None, bias: Value | None) -> Value:
+    if weight is not None:
+        x = binary(rw, "mul", x, weight)
+    return x if bias is None else binary(rw, "add", x, bias)
+
+
+def _standardized(rw: Rewriter, x: Value, axes: Sequence[int], eps: float) -> Value:
+    """`(x - mean) * RSQRT(variance + eps)` over `axes`."""
+    centred = binary(rw, "sub", x, mean(rw, x, axes))
+    variance = mean(rw, binary(rw, "mul", centred, centred), axes)
+    return binary(rw, "mul", centred, unary(rw, "rsqrt", binary(rw, "add", variance, like(rw, variance, eps))))
+
+
+@plain("top.BatchNorm")
+def batch_norm(op: Op, rw: Rewriter) -> Value:
+    """`x * factor + shift` with constant parameters; else SUB, RSQRT, MUL, MUL, ADD (tf.FusedBatchNormV3)."""
+    x, rank = op.input, op.input.rank
+    axis = _channels(op.layout, rank)
+    parameters = [op.mean, op.variance, op.gamma, op.beta]
+    held = [None if value is None else rw.constant_of(value) for value in parameters]
+    if all(array is not None or value is None for array, value in zip(held, parameters, strict=True)):
+        centre, spread, gamma, beta = (None if array is None else array.astype(np.float64) for array in held)
+        factor = (1.0 if gamma is None else gamma) / np.sqrt(spread + op.epsilon)
+        shift = (0.0 if beta is None else beta) - centre * factor
+        shape = [-1 if dim == axis else 1 for dim in range(rank)]
+        weight, bias = (build.cast(rw, build.const(rw, a.astype(np.float32).reshape(shape)), x.element) for a in (factor, shift))
+        made = _affine(rw, x, weight, bias)
+    else:
+        mean_, variance, gamma_, beta_ = (None if v is None else _per_channel(rw, v, axis, rank) for v in parameters)
+        spread_ = binary(rw, "add", variance, like(rw, variance, op.epsilon))  # type: ignore[arg-type]
+        made = binary(rw, "mul", binary(rw, "sub", x, mean_), unary(rw, "rsqrt", spread_))  # type: ignore[arg-type]
+        made = _affine(rw, made, gamma_, beta_)
+    return flat(rw, made, lambda made: fused_activation(rw, made, op))
+
+
+@plain("top.LayerNorm")
+def layer_norm(op: Op, rw: Rewriter) -> Value:
+    """Standardized over all dimensions from `axis` on."""
+    x = op.input
+    axes = range(normal_axis(op.axis, x.rank), x.rank)
+    return _affine(rw, _standardized(rw, x, axes, op.eps), op.weight, op.bias)
+
+
+@plain("top.RMSNorm")
+def rms_norm(op: Op, rw: Rewriter) -> Value:
+    """`x * RSQRT(mean(x^2) + eps)` over all dimensions from `axis` on."""
+    x = op.input
+    square = mean(rw, binary(rw, "mul", x, x), range(normal_axis(op.axis, x.rank), x.rank))
+    made = binary(rw, "mul", x, unary(rw, "rsqrt", binary(rw, "add", square, like(rw, square, op.eps))))
+    return _affine(rw, made, op.weight, None)
+
+
+@plain("top.InstanceNorm")
+def instance_norm(op: Op, rw: Rewriter) -> Value:
+    """Standardized over the spatial dimensions."""
+    x, rank = op.input, op.input.rank
+    axis = _channels(op.layout, rank)
+    made = _standardized(rw, x, [dim for dim in range(1, rank) if dim != axis], op.eps)
+    return _affine(rw, made, *(None if v is None else _per_channel(rw, v, axis, rank) for v in (op.weight, op.bias)))
+
+
+@plain("top.GroupNorm")
+def group_norm(op: Op, rw: Rewriter) -> Value:
+    """Standardized over the spatial dimensions and the channels of each group."""
+    x, rank, groups = op.input, op.input.rank, op.num_groups
+    shape = static_shape(x)
+    axis = _channels(op.layout, rank)
+    each = shape[axis] // groups
+    if axis == rank - 1:
+        parts, axes = (shape[0], math.prod(shape[1:-1]), groups, each), (1, 3)
+    else:
+        parts, axes = (shape[0], groups, each, math.prod(shape[2:])), (2, 3)
+    made = reshape(rw, _standardized(rw, reshape(rw, x, parts), axes, op.eps), shape)
+    return _affine(rw, made, *(None if v is None else _per_channel(rw, v, axis, rank) for v in (op.weight, op.bias)))
+
+
+@plain("top.LRN")
+def local_response_norm(op: Op, rw: Rewriter) -> Value:
+    """`x * POW(bias + alpha / size * s, -beta)` with sums s over windows of channels."""
+    x = op.input
+    axis = _channels(op.layout, x.rank)
+    sums = _window_sums(rw, binary(rw, "mul", x, x), axis, op.size)
+    base = binary(rw, "add", binary(rw, "mul", sums, like(rw, sums, op.alpha / op.size)), like(rw, sums, op.bias))
+    factor = unary(rw, "rsqrt", base) if op.beta == 0.5 else binary(rw, "pow", base, like(rw, base, -op.beta))
+    return binary(rw, "mul", x, factor)
+
+
+def _window_sums(rw: Rewriter, x: Value, axis: int, size: int) -> Value:
+    """For each place the sum of `size` places around it, (size - 1) // 2 of them before it.
+
+    Sums of 2, 4, 8, ... neighbours, of which those that the size is made of are added.
+    """
+    count = static_shape(x)[axis]
+    neighbours = pad(rw, x, axis, (size - 1) // 2, size // 2, 0)
+    width, start = 1, 0
+    total_: Value | None = None
+    while True:
+        if size & width:
+            part = cut(rw, neighbours, axis, start, count)
+            total_ = part if total_ is None else binary(rw, "add", total_, part)
+            start += width
+        if 2 * width > size:
+            return total_  # type: ignore[return-value]
+        left = static_shape(neighbours)[axis] - width
+        neighbours = binary(rw, "add", cut(rw, neighbours, axis, 0, left), cut(rw, neighbours, axis, width, left))
+        width *= 2
+
+
+@plain("top.Normalize")
+def normalize(op: Op, rw: Rewriter) -> Value:
+    """`x * RSQRT(max(sum(x^2), eps))` (tfl.l2_normalization has no lowering)."""
+    x = op.input
+    square = total(rw, binary(rw, "mul", x, x), normal_axes(op.axes, x.rank))
+    return binary(rw, "mul", x, unary(rw, "rsqrt", binary(rw, "maximum", square, like(rw, square, op.eps))))

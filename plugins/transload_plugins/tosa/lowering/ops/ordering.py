@@ -1,0 +1,220 @@
+"""Ordering, sums along the way, and tensors made of little.
+
+TOSA has no sort and no cumulative sum; both are made of comparisons, selections and shifted sums.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from transload.ir import BOOL, I32, Op, Value
+from transload.rewrite import Rewriter, RewriteTable, Unsupported
+
+from ... import build
+from ...dialect.base import storage_of
+from ..arithmetic.rescaling import quant, same_numbers
+from .common import (
+    binary,
+    cast,
+    compare,
+    concat,
+    cut,
+    filled,
+    gather_rows,
+    like,
+    normal_axis,
+    pad,
+    plain_into,
+    reshape,
+    select,
+    static_shape,
+    transpose,
+    typed,
+    widened,
+)
+from .movement import in_type
+
+__all__ = ["TABLE"]
+
+TABLE = RewriteTable()
+plain = plain_into(TABLE)
+
+
+# --- cumulative sums
+
+@plain("top.CumSum")
+def cumulative_sum(op: Op, rw: Rewriter) -> Value:
+    """Sums of 1, 2, 4, ... elements: x is added to itself, shifted by as many places (tf.Cumsum has no lowering)."""
+    x = widened(rw, op.input)
+    axis = normal_axis(op.axis, x.rank)
+    size = static_shape(x)[axis]
+    if op.exclusive:
+        x = _shifted(rw, x, axis, 1, op.reverse)
+    step = 1
+    while step < size:
+        x = binary(rw, "add", x, _shifted(rw, x, axis, step, op.reverse))
+        step *= 2
+    return cast(rw, x, op.result.element)
+
+
+def _shifted(rw: Rewriter, x: Value, axis: int, step: int, backward: bool) -> Value:
+    """`x` moved on by `step` places, zeros moved in; the other way if backward."""
+    size = static_shape(x)[axis]
+    if step >= size:
+        return filled(rw, static_shape(x), x.element)
+    kept = cut(rw, x, axis, step if backward else 0, size - step)
+    return pad(rw, kept, axis, 0 if backward else step, step if backward else 0, 0)
+
+
+# --- the greatest elements
+
+RANKED = 1 << 22
+"""How many comparisons of all elements with all others are made at once."""
+TAKEN = 1024
+"""How many elements are taken one by one."""
+
+
+@TABLE("top.TopK")
+def top_k(op: Op, rw: Rewriter) -> tuple[Value, Value] | None:
+    """Few elements by taking the greatest again and again; many by counting for each how many go before it.
+
+    tf.TopKV2 has no lowering. Both give equal elements in the order of their places.
+    """
+    source, target = quant(op.input), quant(op.results[0])
+    if source is not None and (target is None or not same_numbers(source, target)):
+        return None
+    shape = static_shape(op.input)
+    axis = normal_axis(op.axis, len(shape))
+    if op.k == 0:
+        taken = static_shape(op.results[0])
+        return filled(rw, taken, storage_of(op.input)), filled(rw, taken, I32)
+    order = [*(dim for dim in range(len(shape)) if dim != axis), axis]
+    size, outer = shape[axis], math.prod(shape) // max(shape[axis], 1)
+    rows = reshape(rw, transpose(rw, op.input, order), (outer, size))
+    keys = widened(rw, rows)
+    if op.k > 8 and outer * size * size <= RANKED:
+        places = _by_rank(rw, keys, op.k, op.largest)
+    elif op.k <= TAKEN:
+        places = _one_by_one(rw, keys, op.k, op.largest)
+    else:
+        raise Unsupported(f"the {op.k} greatest of {size} elements take too many operations", f"up to {TAKEN} can be converted")
+    values = reshape(rw, gather_rows(rw, reshape(rw, rows, (outer, size, 1)), places), (outer, op.k))
+    back = [order.index(dim) for dim in range(len(shape))]
+    made = [*(shape[dim] for dim in order[:-1]), op.k]
+    found = [transpose(rw, reshape(rw, value, made), back) for value in (values, places)]
+    return typed(rw, found[0], op.results[0].element), cast(rw, found[1], op.results[1].element)
+
+
+def _one_by_one(rw: Rewriter, keys: Value, k: int, largest: bool) -> Value:
+    """Places [N, k]: that of the extreme, then of the extreme of the others, ..."""
+    outer, size = static_shape(keys)
+    numbers = build.const(rw, np.arange(size, dtype=np.int32).reshape(1, size))
+    nowhere = build.scalar(rw, size, I32, 2)
+    stored = storage_of(keys)
+    low, high = stored.range if hasattr(stored, "range") else (-math.inf, math.inf)
+    taken = like(rw, keys, low if largest else high)
+    left = filled(rw, (outer, size), BOOL, True)
+    places: list[Value] = []
+    for _ in range(k):
+        extreme = rw.emit("tosa.reduce_max" if largest else "tosa.reduce_min", select(rw, left, keys, taken), axis=1)
+        holds = binary(rw, "logical_and", left, compare(rw, "Equal", keys, extreme))
+        place = rw.emit("tosa.reduce_min", select(rw, holds, numbers, nowhere), axis=1)
+        places.append(place)
+        left = binary(rw, "logical_and", left, compare(rw, "NotEqual", numbers, place))
+    return concat(rw, places, 1)
+
+
+def _by_rank(rw: Rewriter, keys: Value, k: int, largest: bool) -> Value:
+    """Places [N, k]: for p from 0, the place of the element that p others go before."""
+    outer, size = static_shape(keys)
+    one, other = reshape(rw, keys, (outer, size, 1)), reshape(rw, keys, (outer, 1, size))
+    before = compare(rw, "Greater" if largest else "Less", other, one)
+    earlier = build.const(rw, np.tri(size, k=-1, dtype=np.bool_)[None])
+    tied = binary(rw, "logical_and", compare(rw, "Equal", other, one), earlier)
+    rank = rw.emit("tosa.reduce_sum", cast(rw, binary(rw, "logical_or", before, tied), I32), axis=2)  # [N, size, 1]
+    numbers = build.const(rw, np.arange(size, dtype=np.int32).reshape(1, size, 1))
+    wanted = build.const(rw, np.arange(k, dtype=np.int32).reshape(1, 1, k))
+    chosen = select(rw, compare(rw, "Equal", rank, wanted), numbers, like(rw, numbers, 0))
+    return reshape(rw, rw.emit("tosa.reduce_sum", chosen, axis=1), (outer, k))
+
+
+# --- tensors made of little
+
+@TABLE("top.OneHot")
+def one_hot(op: Op, rw: Rewriter) -> Value:
+    """SELECT of on and off value by EQUAL of the index and each place (tf.OneHot has no lowering)."""
+    made = static_shape(op.result)
+    axis = normal_axis(op.axis, len(made))
+    index_shape = list(made)
+    index_shape[axis] = 1
+    indices = cast(rw, op.indices, I32)
+    negative = compare(rw, "Less", indices, like(rw, indices, 0))
+    indices = select(rw, negative, binary(rw, "add", indices, like(rw, indices, op.depth)), indices)
+    places = build.const(rw, np.arange(op.depth, dtype=np.int32).reshape([-1 if dim == axis else 1 for dim in range(len(made))]))
+    hit = compare(rw, "Equal", reshape(rw, indices, index_shape), places)
+    on, off = (reshape(rw, in_type(rw, value, op.result.element), (1,) * len(made)) for value in (op.on_value, op.off_value))
+    return typed(rw, select(rw, hit, on, off), op.result.element)
+
+
+@TABLE("top.Trilu")
+def triangle(op: Op, rw: Rewriter) -> Value:
+    """SELECT of the tensor or zero by a constant mask."""
+    x = in_type(rw, op.input, op.result.element)
+    rows, columns = static_shape(x)[-2:]
+    mask = np.tri(rows, columns, op.k - 1 if op.upper else op.k, dtype=np.bool_)
+    kept = build.const(rw, (~mask if op.upper else mask).reshape((1,) * (x.rank - 2) + (rows, columns)))
+    type_ = quant(x)
+    if type_ is not None and type_.per_axis and any(type_.zero_points):
+        raise Unsupported("a tensor quantized per axis with zero points has no one stored number for 0")
+    zero = like(rw, x, type_.zero_points[0] if type_ is not None else 0)
+    return select(rw, kept, x, zero, element=x.element)
+
+
+@TABLE("top.Fill")
+def fill(op: Op, rw: Rewriter) -> Value:
+    """CONST of one number; of a number of run time, TILE (tf.Fill)."""
+    shape = static_shape(op.result)
+    value = in_type(rw, op.value, op.result.element)
+    held = rw.constant_of(value)
+    if held is not None:
+        return filled(rw, shape, op.result.element, held.reshape(-1)[0])
+    return typed(rw, build.tile(rw, reshape(rw, value, (1,) * len(shape)), shape), op.result.element)
+
+
+@plain("top.Range")
+def range_(op: Op, rw: Rewriter) -> Value:
+    """CONST of constant bounds; `start + i * delta` where those are of run time and only the count is known."""
+    (count,) = static_shape(op.result, "the range")
+    bounds = [rw.constant_of(value) for value in (op.start, op.limit, op.delta)]
+    if all(bound is not None for bound in bounds):
+        start, _, delta = (bound.reshape(-1)[0] for bound in bounds)
+        return build.const(rw, (start + np.arange(count) * delta).astype(bounds[0].dtype), op.result.element)
+    start, delta = (reshape(rw, widened(rw, value), (1,)) for value in (op.start, op.delta))
+    numbers = cast(rw, build.const(rw, np.arange(count, dtype=np.int32)), start.element)
+    return cast(rw, binary(rw, "add", start, binary(rw, "mul", numbers, delta)), op.result.element)
+
+
+@TABLE("top.Shape")
+def shape(op: Op, rw: Rewriter) -> Value:
+    """CONST of the sizes (lower_shape_op)."""
+    return build.const(rw, np.asarray(static_shape(op.input), np.int32), op.result.element)
+
+
+@TABLE("top.EyeLike")
+def eye_like(op: Op, rw: Rewriter) -> Value:
+    """CONST of ones on the diagonal."""
+    rows, columns = static_shape(op.input)
+    if quant(op.result) is not None:
+        raise Unsupported("a quantized identity matrix has no one form")
+    return cast(rw, build.const(rw, np.eye(rows, columns, op.k, dtype=np.int32)), op.result.element)
+
+
+@plain("top.NonZero")
+def non_zero(op: Op, rw: Rewriter) -> Value:
+    """Only of a constant, whose subscripts are a constant: how many there are is not known otherwise."""
+    held = rw.need_constant(op.input, "the operand of NonZero")
+    found = np.stack(np.nonzero(np.atleast_1d(held))).astype(np.int32)
+    return build.const(rw, found, op.result.element)
+

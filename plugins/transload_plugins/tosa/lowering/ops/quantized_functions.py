@@ -1,0 +1,203 @@
+"""Functions of one quantized number: tables, and LiteRT's formulas where its kernels have one of their own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from transload.ir import I8, I16, I32, Op, QuantType, Value
+from transload.plugin_host import host
+from transload.rewrite import Rewriter, RewriteTable
+
+from ... import build
+from ..arithmetic import fixed_point_tables
+from ..arithmetic.rescaling import i32, narrow, quant, requantize, rounds_once, scaled, widen
+from ..arithmetic.scales import scale32
+from ..arithmetic.tables import Function, fits, int8_table, int16_table, lookup, steep
+from .activation import clip_limits
+
+__all__ = ["FALLBACK", "TABLE"]
+
+TABLE = RewriteTable()
+FALLBACK = RewriteTable()
+"""For every function of one quantized number that has no rewrite of its own."""
+
+def _exactly(function: Any) -> Function:
+    """A function of float32 numbers, computed in float64 and rounded once."""
+    return lambda x: np.asarray(function(np.asarray(x, np.float64)), np.float32)
+
+
+def _sigmoid(x: np.ndarray) -> np.ndarray:
+    one = np.float32(1.0)
+    return one / (one + np.exp(-x.astype(np.float64)).astype(np.float32))
+
+
+def _log(target: QuantType) -> Function:
+    """The logarithm; of what has none, the least number of the result."""
+    least = np.float32(target.storage_min - target.zero_point) * np.float32(target.scale)
+
+    def log(x: np.ndarray) -> np.ndarray:
+        return np.where(x > 0, np.log(np.maximum(x, np.float32(1e-38)).astype(np.float64)).astype(np.float32), least)
+
+    return log
+
+
+def _rsqrt(target: QuantType) -> Function:
+    """1 / sqrt(x); of what has none, the greatest number of the result."""
+    most = np.float32(target.storage_max - target.zero_point) * np.float32(target.scale)
+
+    def rsqrt(x: np.ndarray) -> np.ndarray:
+        return np.where(x > 0, (1.0 / np.sqrt(np.maximum(x, np.float32(1e-38)).astype(np.float64))).astype(np.float32), most)
+
+    return rsqrt
+
+
+def _function(op: Op, target: QuantType) -> Function | None:
+    """What an op computes of one real number, as LiteRT does where it can; None where its kernel is to say."""
+    if op.name == "top.Sigmoid" and (op.scale, op.bias, op.log) == (1.0, 0.0, False):
+        return _sigmoid
+    if op.name == "top.Elu":
+        return _exactly(lambda x: np.where(x < 0, op.alpha * np.expm1(np.minimum(x, 0)), x))
+    plain: dict[str, Any] = {"top.Tanh": np.tanh, "top.Exp": np.exp}
+    if op.name in plain:
+        return _exactly(plain[op.name])
+    made = {"top.Log": _log, "top.Rsqrt": _rsqrt}.get(op.name)
+    return made(target) if made is not None else None
+
+
+def _kernel_function(op: Op, rw: Rewriter, moving: Value) -> Function | None:
+    """What the op's kernel computes of `moving`, its other operands being constant numbers; None where they are not."""
+    from transload.engine.quantized import dequantize as reals
+
+    found = host().kernel(op.name)
+    declaration = op.declaration
+    if found is None or declaration is None or "elementwise" not in declaration.traits or len(op.results) != 1:
+        return None
+    held: list[Any] = []
+    for value in op.operands:
+        if value is moving:
+            held.append(None)
+            continue
+        array = rw.constant_of(value)
+        if array is None or array.size != 1:
+            return None
+        type_ = quant(value)
+        held.append(np.asarray(array if type_ is None else reals(array, type_)).reshape(-1))
+    kernel = found[0]
+
+    def function(x: np.ndarray) -> np.ndarray:
+        return np.asarray(kernel(op, *(x if array is None else array for array in held)))
+
+    return function
+
+
+@FALLBACK("top.*")
+def through_table(op: Op, rw: Rewriter) -> Value | None:
+    """Any elementwise function of one quantized operand."""
+    target = quant(op.result) if len(op.results) == 1 else None
+    if target is None or op.name == "top.Cast":
+        return None
+    moving = {value for value in op.operands if rw.constant_of(value) is None}
+    if len(moving) != 1:
+        return None
+    x = moving.pop()
+    source = quant(x)
+    if not fits(source, target) or x.type.shape != op.result.type.shape:  # type: ignore[attr-defined]
+        return None
+    function = _function(op, target) or _kernel_function(op, rw, x)
+    if function is None:
+        return None
+    if target.storage == I8:
+        return lookup(rw, x, int8_table(source, target, function), target)  # type: ignore[arg-type]
+    entries = int16_table(source, target, function)  # type: ignore[arg-type]
+    return None if steep(entries) else lookup(rw, x, entries, target)
+
+
+@TABLE("top.Sigmoid", "top.Tanh")
+def sigmoid_int16(op: Op, rw: Rewriter) -> Value | None:
+    """LiteRT's int16 kernels, which interpolate a table of their own: exact where the result has a scale of 2**-15."""
+    source, target = quant(op.input), quant(op.result)
+    if not fits(source, target) or source.storage != I16 or target.scale != 2.0**-15:  # type: ignore[union-attr]
+        return None
+    if op.name == "top.Sigmoid" and (op.scale, op.bias, op.log) != (1.0, 0.0, False):
+        return None
+    return fixed_point_tables.sigmoid_or_tanh(rw, op.input, source, target, tanh=op.name == "top.Tanh")  # type: ignore[arg-type]
+
+
+def _ratio(source: QuantType, target: QuantType, factor: float = 1.0) -> float:
+    """Input scale by output scale, divided in float32 as LiteRT's activations do."""
+    return float(np.float32(source.scale) * np.float32(factor) / np.float32(target.scale))
+
+
+@TABLE("top.Relu", "top.Clip")
+def clamp_quantized(op: Op, rw: Rewriter) -> Value | None:
+    """The numbers in the result's type, between the stored numbers of the limits."""
+    source, target = quant(op.input), quant(op.result)
+    if source is None or target is None or source.per_axis or target.per_axis or source.storage not in (I8, I16, I32):
+        return None
+    return requantize(rw, op.input, target, clip_limits(op), factor=_ratio(source, target))
+
+
+@TABLE("top.LeakyRelu")
+def leaky_relu_quantized(op: Op, rw: Rewriter) -> Value | None:
+    """Two factors, one for each sign."""
+    source, target = quant(op.input), quant(op.result)
+    if not fits(source, target):
+        return None
+    up, down = _ratio(source, target), _ratio(source, target, abs(op.alpha))  # type: ignore[arg-type]
+    if source.storage == I8:  # type: ignore[union-attr]
+        return lookup(rw, op.input, fixed_point_tables.leaky_relu(source, target, up, down, op.alpha < 0), target)  # type: ignore[arg-type]
+    above, below = _halves(rw, widen(rw, op.input))
+    positive, negative = scaled(rw, above, scale32(up)), scaled(rw, below, scale32(down))
+    total = rw.emit("tosa.sub" if op.alpha < 0 else "tosa.add", positive, negative, element=I32)
+    return narrow(rw, total, 1.0, target)  # type: ignore[arg-type]
+
+
+def _halves(rw: Rewriter, x: Value) -> tuple[Value, Value]:
+    """`x` where it is positive, and where it is negative, zero elsewhere: what is computed of both apart can be added."""
+    zero = i32(rw, 0, x)
+    return rw.emit("tosa.maximum", x, zero, element=I32), rw.emit("tosa.minimum", x, zero, element=I32)
+
+
+@TABLE("top.PRelu")
+def prelu_quantized(op: Op, rw: Rewriter) -> Value | None:
+    source, slope, target = quant(op.input), quant(op.slope), quant(op.result)
+    if source is None or slope is None or target is None:
+        return None
+    if any(type_.per_axis or type_.storage not in (I8, I16) for type_ in (source, slope, target)):
+        return None
+    x, factor = build.equal_rank(rw, widen(rw, op.input), widen(rw, op.slope))
+    above, below = _halves(rw, x)
+    positive = scaled(rw, above, scale32(_ratio(source, target)))
+    real = np.float32(source.scale) * np.float32(slope.scale) / np.float32(target.scale)
+    negative = scaled(rw, build.mul(rw, below, factor, element=I32), scale32(float(real)))
+    return narrow(rw, rw.emit("tosa.add", positive, negative, element=I32), 1.0, target)
+
+
+@TABLE("top.HardSwish")
+def hard_swish_quantized(op: Op, rw: Rewriter) -> Value | None:
+    source, target = quant(op.input), quant(op.result)
+    if not fits(source, target) or source.storage != I8:  # type: ignore[union-attr]
+        return None
+    entries = fixed_point_tables.hard_swish(source, target)  # type: ignore[arg-type]
+    return None if entries is None else lookup(rw, op.input, entries, target)  # type: ignore[arg-type]
+
+
+@TABLE("top.Abs")
+def abs_quantized(op: Op, rw: Rewriter) -> Value | None:
+    source, target = quant(op.input), quant(op.result)
+    if source is None or target is None or source.per_axis or target.per_axis or source.storage not in (I8, I16):
+        return None
+    if fits(source, target) and source.storage == I8:
+        return lookup(rw, op.input, fixed_point_tables.absolute(source, target, _ratio(source, target)), target)
+    return narrow(rw, rw.emit("tosa.abs", widen(rw, op.input)), _ratio(source, target), target)
+
+
+@TABLE("top.Sqrt")
+def sqrt_quantized(op: Op, rw: Rewriter) -> Value | None:
+    """LiteRT's int8 kernel does not round."""
+    source, target = quant(op.input), quant(op.result)
+    if rounds_once(rw) or not fits(source, target) or source.storage != I8:  # type: ignore[union-attr]
+        return None
+    return lookup(rw, op.input, fixed_point_tables.square_root(source, target), target)  # type: ignore[arg-type]

@@ -1,0 +1,321 @@
+"""Resizing of images: RESIZE where its grid can express it, else products with constant matrices, or GATHER.
+
+RESIZE samples dimension y at `(oy * scale_d + offset) / scale_n`, all whole numbers (2.12.1). The coordinate
+modes of frameworks are such fractions exactly. lower_resize_op instead rounds the scale to 11 bits and knows one mode.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from transload.ir import BOOL, F32, I8, I16, I32, I48, Op, QuantType, Type, Value
+from transload.rewrite import Rewriter, RewriteTable, Unsupported
+from transload_hub.kernels.resize import taps
+
+from ... import build
+from ...dialect.base import storage_of
+from ..arithmetic.rescaling import DOUBLE, activation_range, fused_activation, is_unsigned, quant, requantize, rounds_once
+from ..arithmetic.scales import scale32
+from .cast import cast_value
+from .common import cast, is_float, like, reshape, static_shape, transpose, typed
+from .movement import in_type
+
+__all__ = ["TABLE"]
+
+TABLE = RewriteTable()
+
+MAX_SIZE = 16384
+MAX_SCALE_N = 1 << 11
+MAX_SCALE = 256
+
+
+class Grid(NamedTuple):
+    """One dimension of a RESIZE: place o of the result lies at `(o * d + offset) / n` of the input."""
+
+    n: int
+    d: int
+    offset: int
+    border: int
+
+    def fits(self, size: int, count: int) -> bool:
+        """Whether RESIZE takes it (its ERROR_IFs and level 8K)."""
+        return (
+            max(size, count) < MAX_SIZE and 0 < self.n <= MAX_SCALE_N and 0 < self.d < 16 * self.n
+            and self.n <= MAX_SCALE * self.d and -self.n <= self.offset < 16 * self.n and -16 * self.n <= self.border < self.n)
+
+
+def grid(scale_d: Fraction, offset: Fraction, size: int, count: int, rounding: str | None) -> Grid:
+    """The grid of step `scale_d` from `offset`, in input elements.
+
+    RESIZE's NEAREST rounds halves up. Other roundings are that of a coordinate moved by a half, or by less than
+    the grid can tell apart: `floor(x) = round(x - 1/2)`, `ceil(x - 1/2) = round(x - e)`. Each element repeated `f`
+    times is written with the centres of places, of which `floor(o / f) = round((o + 1/2) / f - 1/2)`: Ethos-U55 takes that.
+    """
+    if rounding == "floor" and scale_d.numerator == 1 and 0 <= offset < scale_d:
+        offset, rounding = (scale_d - 1) / 2, "round_prefer_ceil"
+    n = math.lcm(scale_d.denominator, offset.denominator)
+    if rounding is not None and n % 2:
+        n *= 2
+    d, start = int(scale_d * n), int(offset * n)
+    start += {"floor": -n // 2, "ceil": n // 2 - 1, "round_prefer_floor": -1, "round_prefer_ceil": 0, None: 0}[rounding]
+    return Grid(n, d, start, (count - 1) * d + start - (size - 1) * n)
+
+
+def interp_grid(op: Op, i: int, size: int) -> Grid | None:
+    """The grid of spatial dimension `i` of a `top.Interp`; None where it has none that RESIZE takes."""
+    count = op.sizes[i]
+    rounding = op.nearest_mode if op.mode == "nearest" else None
+    if op.scales is None:
+        step = Fraction(size, count)
+    else:
+        step = 1 / Fraction(op.scales[i]).limit_denominator(1 << 12)
+        if abs(float(1 / step) - op.scales[i]) > 1e-9 * op.scales[i]:
+            return None
+    offset = Fraction(0)
+    mode = op.coord_mode
+    if mode == "align_corners":
+        step = Fraction(size - 1, count - 1) if count > 1 else Fraction(1)
+    elif mode == "tf_half_pixel_for_nn":
+        offset = step / 2
+    elif mode == "pytorch_half_pixel" and count == 1:
+        offset = Fraction(0)
+    elif mode in ("half_pixel", "pytorch_half_pixel"):
+        offset = step / 2 - Fraction(1, 2)
+    elif mode == "half_pixel_symmetric":
+        offset = step / 2 - Fraction(1, 2) + Fraction(size, 2) * (1 - count * step / size)
+    if count == 1:
+        step = Fraction(1)  # has no effect, and must not be out of range
+    if step == 0:
+        return None
+    made = grid(step, offset, size, count, rounding)
+    return made if made.fits(size, count) else None
+
+
+def _resize(rw: Rewriter, x: Value, rows: Grid, columns: Grid, mode: str, element: Type | None = None) -> Value:
+    """RESIZE of [N, H, W, C]."""
+    return rw.emit(
+        "tosa.resize", x, build.shape_const(rw, (rows.n, rows.d, columns.n, columns.d)),
+        build.shape_const(rw, (rows.offset, columns.offset)), build.shape_const(rw, (rows.border, columns.border)),
+        mode=mode, element=element)
+
+
+SAME = Grid(1, 1, 0, 0)
+
+
+def _images(shape: Sequence[int], dims: tuple[int, ...]) -> tuple[int, int, int, int]:
+    """`shape` as [N, H, W, C] with spatial dimension(s) `dims`: one is H with W = 1, two adjacent ones are both."""
+    first, last = dims[0], dims[-1]
+    width = shape[last] if last != first else 1
+    return math.prod(shape[:first]), shape[first], width, math.prod(shape[last + 1 :])
+
+
+def _pairs(spatial: int) -> list[tuple[int, ...]]:
+    """The spatial dimensions, of [N, spatial.., C], in pairs from the back."""
+    dims = list(range(1, spatial + 1))
+    return [tuple(dims[max(0, end - 2) : end]) for end in range(spatial, 0, -2)]
+
+
+def _need_last_channels(op: Op) -> None:
+    if op.layout != "NHWC":
+        raise Unsupported(f"{op.name} of layout {op.layout} cannot be lowered", "run the pass layout{to=NHWC} first")
+
+
+@TABLE("top.Interp")
+def interp(op: Op, rw: Rewriter) -> Value | None:
+    """See the module; a pair of dimensions at a time."""
+    _need_last_channels(op)
+    target = op.result.element
+    if op.mode != "nearest" and quant(op.input) is not None:
+        return _quantized_bilinear(op, rw)
+    x = op.input
+    if op.mode == "nearest":
+        x = in_type(rw, x, target)
+    elif not is_float(x):
+        x = cast(rw, x, F32)
+    x = _repeated(op, rw, x)
+    for dims in _pairs(len(op.sizes)):
+        x = _resized(op, rw, x, dims)
+    if op.mode != "nearest" and not is_float(op.input):
+        return cast_value(rw, x, target, "Trunc", saturate=True)
+    return typed(rw, x, target)
+
+
+def _repeated(op: Op, rw: Rewriter, x: Value) -> Value:
+    """TILE of the dimensions of size 1, which hold one element for every place."""
+    shape = static_shape(x)
+    return build.tile(rw, x, (1, *(count if size == 1 else 1 for size, count in zip(shape[1:-1], op.sizes, strict=True)), 1))
+
+
+def _resized(op: Op, rw: Rewriter, x: Value, dims: tuple[int, ...]) -> Value:
+    shape = static_shape(x)
+    made = tuple(op.sizes[dim - 1] if dim in dims else size for dim, size in enumerate(shape))
+    if all(_stays(op, dim - 1, shape[dim]) for dim in dims):
+        return x
+    grids = [interp_grid(op, dim - 1, shape[dim]) for dim in dims]
+    antialias = op.antialias and any(made[dim] < shape[dim] for dim in dims)
+    takes = is_float(x) or storage_of(x) in (I8, I16)
+    if takes and op.mode in ("nearest", "linear") and not antialias and None not in grids:
+        rows, columns = grids if len(grids) == 2 else (grids[0], SAME)
+        images = reshape(rw, x, _images(shape, dims))
+        return reshape(rw, _resize(rw, images, rows, columns, _MODES[op.mode]), made)  # type: ignore[arg-type]
+    for dim in dims:
+        if not _stays(op, dim - 1, shape[dim]):
+            x = _by_taps(op, rw, x, dim)
+    return x
+
+
+_MODES = {"nearest": "NEAREST_NEIGHBOR", "linear": "BILINEAR"}
+
+
+def _stays(op: Op, i: int, size: int) -> bool:
+    """Whether each place of spatial dimension `i` of the result is that of the input."""
+    if op.sizes[i] != size:
+        return False
+    where, weights = taps(op, i, size)
+    return bool(np.array_equal(_matrix(where, weights, size), np.eye(size)))
+
+
+def _matrix(where: np.ndarray, weights: np.ndarray, size: int) -> np.ndarray:
+    """Row o holds how much each input element weighs in place o."""
+    matrix = np.zeros((len(where), size))
+    np.add.at(matrix, (np.arange(len(where))[:, None], where), weights)
+    return matrix
+
+
+def _by_taps(op: Op, rw: Rewriter, x: Value, dim: int) -> Value:
+    """One dimension by GATHER (nearest), or by MATMUL with the matrix of weights (linear, cubic)."""
+    shape = static_shape(x)
+    where, weights = taps(op, dim - 1, shape[dim])
+    outer, size, inner = math.prod(shape[:dim]), shape[dim], math.prod(shape[dim + 1 :])
+    made = (*shape[:dim], len(where), *shape[dim + 1 :])
+    rows = reshape(rw, x, (outer, size, inner))
+    if op.mode == "nearest":
+        indices = build.const(rw, np.broadcast_to(where[:, 0].astype(np.int32), (outer, len(where))).copy())
+        boolean = rows.element == BOOL
+        picked = rw.emit("tosa.gather", cast(rw, rows, I8) if boolean else rows, indices)
+        return reshape(rw, cast(rw, picked, BOOL) if boolean else picked, made)
+    matrix = _matrix(where, weights, size)
+    if outer == 1:
+        return reshape(rw, _matmul(rw, _constant_like(rw, matrix[None], rows), rows), made)
+    turned = reshape(rw, transpose(rw, rows, (0, 2, 1)), (1, outer * inner, size))
+    product = _matmul(rw, turned, _constant_like(rw, matrix.T[None].copy(), rows))
+    return reshape(rw, transpose(rw, reshape(rw, product, (outer, inner, len(where))), (0, 2, 1)), made)
+
+
+def _constant_like(rw: Rewriter, array: np.ndarray, x: Value) -> Value:
+    return cast(rw, build.const(rw, array.astype(np.float32)), x.element)
+
+
+def _matmul(rw: Rewriter, a: Value, b: Value) -> Value:
+    """The product in the element type of the factors (of bf16, MATMUL gives f32)."""
+    product = rw.emit("tosa.matmul", a, b, build.zero_point(rw, 0, a.element), build.zero_point(rw, 0, b.element))
+    return cast(rw, product, a.element)
+
+
+# --- quantized
+
+def _fixed_point_grid(op: Op, i: int, size: int) -> Grid | None:
+    """The grid of LiteRT's integer kernel: steps and coordinates with 10 bits of fraction."""
+    count = op.sizes[i]
+    if op.scales is not None or op.coord_mode not in ("half_pixel", "align_corners", "asymmetric"):
+        return None
+    if op.coord_mode == "align_corners" and count > 1:
+        step = ((size - 1) * 1024 + (count - 1) // 2) // (count - 1)
+    else:
+        step = (size * 1024 + count // 2) // count
+    offset = step // 2 - 512 if op.coord_mode == "half_pixel" else 0
+    made = Grid(1024, step, offset, (count - 1) * step + offset - (size - 1) * 1024)
+    return made if made.fits(size, count) else None
+
+
+def _quantized_bilinear(op: Op, rw: Rewriter) -> Value | None:
+    """RESIZE of stored numbers to i32 (i48 of int16), and RESCALE back, as LiteRT's kernels for the type compute.
+
+    Those of int8 and int16 take steps of 10 bits of fraction, that of uint8 exact ones, as do 16 bits of other
+    frameworks. None, and then in float, where RESIZE has no such grid, or RESCALE cannot divide exactly.
+    """
+    source, target = quant(op.input), quant(op.result)
+    if source is None or target is None or source.per_axis or target.per_axis or op.mode != "linear" or op.antialias:
+        return None
+    if len(op.sizes) != 2 or source.storage not in (I8, I16):
+        return None
+    x = _repeated(op, rw, op.input)
+    shape = static_shape(x)
+    if not all(_stays(op, i, shape[1 + i]) for i in range(2)):
+        exact_wide = source.storage == I16 and (is_unsigned(op) or rounds_once(rw))
+        plan = interp_grid if is_unsigned(op) or exact_wide else _fixed_point_grid
+        rows, columns = (plan(op, i, shape[1 + i]) for i in range(2))
+        if rows is None or columns is None:
+            return None
+        unit = rows.n * columns.n
+        if exact_wide and unit & (unit - 1):
+            return None
+        sums = _resize(rw, x, rows, columns, "BILINEAR", I32 if source.storage == I8 else I48)
+        if exact_wide:
+            x = build.rescale(rw, sums, [1 << 14], [13 + unit.bit_length()], 0, 0, source)
+        else:
+            x = _rounded_back(op, rw, sums, source, rows, columns)
+    return requantize(rw, x, target)
+
+
+def _rounded_back(op: Op, rw: Rewriter, sums: Value, element: QuantType, rows: Grid, columns: Grid) -> Value:
+    """Sums of `rows.n * columns.n` times stored numbers as stored numbers, rounded to the nearest.
+
+    RESCALE takes halves up, as LiteRT's kernel of uint8 does, and its kernels of int8 and int16 away from zero. For
+    the latter see `_away_from_zero`; sums of int16 fit in 32 bits where they are divided by 256 first, which their
+    factors are multiples of (as for sizes times two). For uint8, halves that no multiplier is exact for are made
+    positive, and multiplied by a little more than the inverse of the unit.
+    """
+    unit = rows.n * columns.n
+    if is_unsigned(op) and element.storage == I8:
+        multiplier, shift = scale32(1.0 / unit)
+        if unit & (unit - 1) == 0 or (unit % 2 and unit < 1 << 22):  # exact, or there are no halves
+            return build.rescale(rw, sums, [multiplier], [shift], 0, 0, element)
+        positive = rw.emit("tosa.add", sums, like(rw, sums, 128 * unit))
+        return build.rescale(rw, positive, [multiplier + 1], [shift], 0, -128, element)
+    common = math.prod(math.gcd(n, step, offset) for n, step, offset, _ in (rows, columns))
+    if element.storage == I8:
+        return _away_from_zero(rw, sums, 20, common, element)
+    if any(step % 16 or offset % 16 for _, step, offset, _ in (rows, columns)):
+        return build.rescale(rw, sums, [1 << 14], [34], 0, 0, element)
+    return _away_from_zero(rw, build.rescale(rw, sums, [1 << 14], [22], 0, 0, I32), 12, common >> 8, element)
+
+
+def _away_from_zero(rw: Rewriter, sums: Value, bits: int, common: int, element: QuantType) -> Value:
+    """`sums / 2**bits` in a quantized type, halves away from zero, of multiples of `common`.
+
+    DOUBLE_ROUND adds 1 to a number, with its sign, before RESCALE takes halves up, which is right for even numbers. Of
+    others, those that are negative are made less by one.
+    """
+    if common % 2 == 0:
+        return build.rescale(rw, sums, [1 << 30], [30 + bits], 0, 0, element, rounding=DOUBLE)
+    sign = rw.emit("tosa.arithmetic_right_shift", sums, like(rw, sums, 31), round=False)  # -1 of negative numbers, else 0
+    return build.rescale(rw, rw.emit("tosa.add", sums, sign), [1 << 30], [30 + bits], 0, 0, element)
+
+
+# --- whole factors
+
+@TABLE("top.Upsample")
+def upsample(op: Op, rw: Rewriter) -> Value:
+    """RESIZE with NEAREST: place o is element `floor(o / scale)`; types that it does not take by TILE."""
+    _need_last_channels(op)
+    shape, made = static_shape(op.input), static_shape(op.result)
+    x: Any = in_type(rw, op.input, op.result.element)
+    grids = [
+        grid(Fraction(1, scale), Fraction(0), size, size * scale, "floor")
+        for scale, size in ((op.scale_h, shape[1]), (op.scale_w, shape[2]))]
+    if (is_float(x) or storage_of(x) in (I8, I16)) and all(g.fits(shape[1 + i], made[1 + i]) for i, g in enumerate(grids)):
+        x = _resize(rw, x, grids[0], grids[1], "NEAREST_NEIGHBOR")
+    else:
+        n, h, w, c = shape
+        x = build.tile(rw, reshape(rw, x, (n * h, 1, w, 1, c)), (1, op.scale_h, 1, op.scale_w, 1))
+        x = reshape(rw, x, made)
+    if isinstance(op.result.element, QuantType):
+        x = typed(rw, x, op.result.element)
+        return x if op.result.element.per_axis else requantize(rw, x, op.result.element, activation_range(op))
+    return fused_activation(rw, x, op)

@@ -1,0 +1,118 @@
+"""The geometry of windows: what convolutions and poolings need to make their input fit TOSA's rules.
+
+TOSA's windows must cover the padded input without rest, are two-dimensional (convolutions three, too), and
+pad on each side of each dimension in turn. All tensors here are channels last.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from transload.ir import Op, Value
+from transload.rewrite import Rewriter, Unsupported
+
+from ... import build
+from .common import static_shape
+
+__all__ = ["Window", "fit", "need_channels_last", "squeeze_height", "subsample", "unsqueeze_height", "window_of"]
+
+
+class Window(NamedTuple):
+    """A window: for each spatial dimension its size, step, distance between elements, and (before, after) padding."""
+
+    kernel: tuple[int, ...]
+    strides: tuple[int, ...]
+    dilations: tuple[int, ...]
+    pads: tuple[tuple[int, int], ...]
+
+    @property
+    def rank(self) -> int:
+        return len(self.kernel)
+
+    @property
+    def flat_pads(self) -> tuple[int, ...]:
+        """Padding as TOSA has it: before and after of each dimension, one dimension after another."""
+        return tuple(size for pair in self.pads for size in pair)
+
+    def extent(self, dim: int) -> int:
+        """How far the window reaches in one dimension."""
+        return (self.kernel[dim] - 1) * self.dilations[dim] + 1
+
+    def with_height(self) -> Window:
+        """A one-dimensional window as a two-dimensional one of height 1."""
+        return Window((1, *self.kernel), (1, *self.strides), (1, *self.dilations), ((0, 0), *self.pads))
+
+    def part(self, first: int, last: int) -> Window:
+        """The window in some of its dimensions."""
+        dims = slice(first, last)
+        return Window(self.kernel[dims], self.strides[dims], self.dilations[dims], self.pads[dims])
+
+    def with_width(self) -> Window:
+        """A one-dimensional window as a two-dimensional one of width 1."""
+        return Window((*self.kernel, 1), (*self.strides, 1), (*self.dilations, 1), (*self.pads, (0, 0)))
+
+
+def window_of(op: Op) -> Window:
+    """The window of a convolution or pooling of `top`."""
+    n = len(op.kernel_shape)
+    pads = op.pads
+    dilations = op.dilations if "dilations" in op.declaration.attributes else (1,) * n
+    return Window(
+        tuple(op.kernel_shape), tuple(op.strides), tuple(dilations), tuple((pads[i], pads[n + i]) for i in range(n)))
+
+
+def need_channels_last(op: Op) -> None:
+    """Refuse an op in another layout than NHWC, and one of unknown shape."""
+    if op.layout != "NHWC":
+        raise Unsupported("TOSA's windows are channels last", "run the pass layout{to=NHWC} first")
+    static_shape(op.input, "the input")
+
+
+def unsqueeze_height(rw: Rewriter, x: Value, axis: int = 1) -> Value:
+    """`[N, W, C]` as `[N, 1, W, C]`."""
+    shape = static_shape(x)
+    return build.reshape(rw, x, (*shape[:axis], 1, *shape[axis:]))
+
+
+def squeeze_height(rw: Rewriter, x: Value) -> Value:
+    """`[N, 1, W, C]` as `[N, W, C]`."""
+    shape = static_shape(x)
+    return build.reshape(rw, x, (shape[0], *shape[2:]))
+
+
+def fit(rw: Rewriter, x: Value, window: Window) -> tuple[Value, Window]:
+    """`x` and the window such that windows cover the padded input without rest, and no padding is negative.
+
+    What the last window does not reach is taken from the padding behind, then from the input.
+    """
+    shape = static_shape(x)
+    start, size, pads = [0] * len(shape), list(shape), []
+    for dim, (before, after) in enumerate(window.pads):
+        axis = dim + 1
+        after -= (shape[axis] + before + after - window.extent(dim)) % window.strides[dim]
+        start[axis] = max(0, -before)
+        size[axis] = shape[axis] - max(0, -before) - max(0, -after)
+        pads.append((max(0, before), max(0, after)))
+    if min(size) < 1:
+        raise Unsupported("every window lies in the padding")
+    return build.slice_(rw, x, start, size), window._replace(pads=tuple(pads))
+
+
+def subsample(rw: Rewriter, x: Value, strides: tuple[int, ...]) -> Value:
+    """Every `stride`-th place of the spatial dimensions, from the first."""
+    for dim, stride in enumerate(strides):
+        if stride == 1:
+            continue
+        axis = dim + 1
+        shape = list(static_shape(x))
+        count = -(-shape[axis] // stride)
+        missing = count * stride - shape[axis]
+        if missing:
+            padding = [0] * (2 * len(shape))
+            padding[2 * axis + 1] = missing
+            x = build.pad(rw, x, padding, 0)
+        x = build.reshape(rw, x, (*shape[:axis], count, stride, *shape[axis + 1 :]))
+        start = [0] * (len(shape) + 1)
+        x = build.slice_(rw, x, start, (*shape[:axis], count, 1, *shape[axis + 1 :]))
+        x = build.reshape(rw, x, (*shape[:axis], count, *shape[axis + 1 :]))
+    return x

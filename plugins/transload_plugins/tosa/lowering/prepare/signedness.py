@@ -1,0 +1,254 @@
+"""Element types that TOSA has: unsigned numbers made signed, 64-bit ones 32-bit, before the lowering.
+
+TOSA computes with signed integers of 8, 16 and 32 bits. So inside the functions
+
+- quantized uint8 becomes int8, stored numbers and zero points less 128 (`convert_tflite_qu8_to_qi8` of the
+  specification of lowerings), uint16 likewise; ops on them are marked, for the few whose rounding differs;
+- plain unsigned integers, and integers of 64 bits, become i32; `int64` has made sure that it holds their values, or their
+  low bits where these are all that counts; 4-bit numbers become i8;
+- f64 becomes f32.
+
+The arguments and results of an entry function keep their bits: an 8-bit unsigned one is an `i8` whose bits
+`tosa.rescale` reads or writes as unsigned. Those of 64 bits become i32 there, too.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from transload.ir import (
+    F32,
+    F64,
+    I8,
+    I16,
+    I32,
+    Block,
+    Dense,
+    IntegerType,
+    Module,
+    Op,
+    QuantType,
+    TensorType,
+    Type,
+    Value,
+    dtype_of,
+)
+from transload.ir.build import Builder
+from transload.ir.constants import LazyData
+from transload.ir.regions import blocks_in
+from transload.ir.types import IndexType
+from transload_hub.analysis.integer_widths import LOW_BITS
+
+from ... import build
+from ..arithmetic.rescaling import UNSIGNED
+
+__all__ = ["STORED", "make_signed", "signed_element", "strip_quantized_types"]
+
+STORED = "tosa.stored"
+"""On `top.Bitcast`: the types that its operand and result were stored in before they were made signed."""
+
+WRAPPING = frozenset({
+    "top.Add", "top.BitwiseNot", "top.CumSum", "top.Mul", "top.Neg", "top.Pow", "top.Reduce", "top.ShiftLeft", "top.Sub"})
+"""Ops whose result may leave the range of a type that a wider one stands for, and then wraps round."""
+
+
+def signed_element(element: Type) -> Type:
+    """The type that stands for an element type inside TOSA."""
+    if isinstance(element, QuantType):
+        stored = element.storage
+        if stored.width == 64:
+            return element  # a bias, which a lowering takes as a constant
+        offset = 1 << (stored.width - 1) if stored.unsigned and stored.width in (8, 16) else 0
+        storage = {8: I8, 16: I16}.get(stored.width, I8 if stored.width < 8 else I32)
+        if storage == stored and not offset:
+            return element
+        return QuantType(
+            storage, element.expressed, element.scales, tuple(zp - offset for zp in element.zero_points), element.axis,
+            element.storage_min - offset, element.storage_max - offset)
+    if isinstance(element, IndexType):
+        return I32
+    if isinstance(element, IntegerType) and element.width > 1:
+        if element.unsigned or element.width > 32:
+            return I32
+        return {8: I8, 16: I16, 32: I32}.get(element.width, I8 if element.width < 8 else element)
+    return F32 if element == F64 else element
+
+
+def _signed_type(type_: Type) -> Type:
+    if not isinstance(type_, TensorType):
+        return type_
+    element = signed_element(type_.element)
+    return type_ if element is type_.element else TensorType(type_.shape, element, type_.encoding)
+
+
+def _signed_data(dense: Dense, old: Type, new: Type, low_bits: bool = False) -> Dense:
+    """The numbers of a constant whose element type changed; of those too great the nearest, or the low bits."""
+    stored = new.storage if isinstance(new, QuantType) else new
+    offset = old.zero_points[0] - new.zero_points[0] if isinstance(old, QuantType) and isinstance(new, QuantType) else 0
+    dtype = dtype_of(stored)
+
+    def make() -> np.ndarray:
+        array = dense.numpy()
+        if dtype.kind == "f":
+            return array.astype(dtype)
+        if array.dtype.itemsize == 1 or array.dtype.kind not in "iu":  # 4-bit numbers, too
+            array = array.astype(np.int16)
+        low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
+        if array.dtype == np.uint32 and dtype == np.int32:
+            return array.view(np.int32)  # the same bits, as an argument has them
+        if low_bits:
+            return array.astype(np.int32)  # wraps round
+        if array.dtype == np.uint64:
+            array = np.minimum(array, np.uint64(high))
+        return np.clip(array.astype(np.int64) - offset, low, high).astype(dtype)
+
+    return Dense(LazyData(make, tuple(dense.shape), dtype), TensorType(dense.type.shape, stored))
+
+
+def make_signed(module: Module) -> None:
+    """Change the types of all values, in place, and convert at the borders of the entry functions."""
+    called = {op.attributes.get("callee") for op in module.walk() if op.name == "func.call"}
+    for op in module.walk():
+        if op.name == "top.Bitcast":
+            op.attributes[STORED] = [build.storage(value.element) for value in (op.operands[0], op.results[0])]
+    for name, function in module.functions.items():
+        if not function.regions[0].blocks:
+            continue
+        block = function.regions[0].block
+        entry = name not in called
+        arguments = {argument: argument.type for argument in block.arguments}
+        results = [value.type for value in block.terminator.operands]
+        for inner in blocks_in(function):
+            for argument in inner.arguments:
+                _mark_users(argument)
+                argument.type = _signed_type(argument.type)
+            for op in list(inner):
+                _make_op_signed(op)
+        if entry:
+            for argument, old in arguments.items():
+                _convert_argument(block, argument, old)
+            _convert_results(block, results)
+
+
+def _mark_users(value: Value) -> None:
+    """Mark the ops that work on a value if it is unsigned."""
+    if _is_unsigned_quantized(value.type):
+        for user in value.uses:
+            if user.name.startswith("top."):
+                user.attributes[UNSIGNED] = True
+
+
+def _make_op_signed(op: Op) -> None:
+    for result in op.results:
+        old = result.type
+        new = _signed_type(old)
+        if new is old:
+            continue
+        _mark_users(result)
+        result.type = new
+        if op.name == "top.Weight":
+            op.attributes["value"] = _signed_data(  # type: ignore[attr-defined]
+                op.attributes["value"], old.element, new.element, op.attributes.pop(LOW_BITS, False))  # type: ignore[attr-defined]
+        else:
+            narrow = _narrow(old)
+            if narrow is not None:
+                _wrap(op, result, narrow)
+
+
+def _is_unsigned_quantized(type_: Type) -> bool:
+    return isinstance(type_, TensorType) and isinstance(type_.element, QuantType) and type_.element.storage.unsigned
+
+
+def _narrow(type_: Type) -> IntegerType | None:
+    """The plain integer type that a tensor has and i32 or i8 holds: unsigned, of 8 or 16 bits, or of less than 8; else None."""
+    element = getattr(type_, "element", None)
+    if not isinstance(element, IntegerType) or not 1 < element.width <= 16:
+        return None
+    return element if element.unsigned or element.width < 8 else None
+
+
+def _wrap(op: Op, result: Value, element: IntegerType) -> None:
+    """Keep a result that was such a narrow integer in its range, where `op` can leave that."""
+    low, high = element.range
+    cast = op.name == "top.Cast"
+    if op.parent is None or not (op.name in WRAPPING or cast):
+        return
+    rw = Builder(op.parent, op.next, op.location)
+    users = list(result.uses)
+
+    def number(value: int) -> Value:
+        return rw.constant(np.full((1,) * result.rank, value, dtype_of(result.element)))
+
+    if cast and op.attribute("saturate", False):
+        kept = rw.emit("top.Clip", result, min=float(low), max=float(high))
+    else:
+        kept = rw.emit("top.BitwiseAnd", result, number((1 << element.width) - 1))
+        if low < 0:  # the highest bit is that of the sign
+            kept = rw.emit("top.Sub", rw.emit("top.BitwiseXor", kept, number(-low)), number(-low))
+    for user in users:
+        user.operands = tuple(kept if operand is result else operand for operand in user.operands)
+
+
+def _convert_argument(block: Block, argument: Value, old: Type) -> None:
+    """Give an argument the type that carries the user's bits, and its users the signed value."""
+    if not isinstance(old, TensorType):
+        return
+    element, new = old.element, argument.type
+    stored = element.storage if isinstance(element, QuantType) else element
+    if not (isinstance(stored, IntegerType) and stored.unsigned and stored.width in (8, 16)):
+        return
+    carrier = I8 if stored.width == 8 else I16
+    users = list(argument.uses)
+    argument.type = TensorType(old.shape, carrier, old.encoding)
+    rw = Builder(block, block.first, argument.location)
+    if isinstance(element, QuantType):
+        signed: QuantType = new.element  # type: ignore[attr-defined]
+        # uint16 has zero points 0 and 32768 only, so the numbers are moved by all of 32768
+        given, made = (element.zero_points[0], signed.zero_points[0]) if carrier == I8 else (1 << 15, 0)
+        value = build.rescale(rw, argument, [1 << 30], [30], given, made, signed, input_unsigned=True)
+    elif carrier == I8:
+        value = build.cast(rw, build.rescale(rw, argument, [1 << 30], [30], 0, 0, I16, input_unsigned=True), I32)
+    else:
+        centred = build.rescale(rw, argument, [1 << 30], [30], 1 << 15, 0, I16, input_unsigned=True)
+        value = rw.emit("tosa.add", build.cast(rw, centred, I32), build.scalar(rw, 1 << 15, I32, argument.rank))
+    for user in users:
+        user.operands = tuple(value if operand is argument else operand for operand in user.operands)
+
+
+def _convert_results(block: Block, types: list[Type]) -> None:
+    """Return the bits that the user's types have."""
+    terminator = block.terminator
+    converted: list[Value] = []
+    for value, old in zip(terminator.operands, types, strict=True):
+        element = getattr(old, "element", None)
+        stored = element.storage if isinstance(element, QuantType) else element
+        if isinstance(stored, IntegerType) and stored.unsigned and stored.width in (8, 16):
+            carrier = I8 if stored.width == 8 else I16
+            rw = Builder(block, terminator, value.name)
+            if isinstance(element, QuantType):
+                signed: QuantType = value.element  # type: ignore[assignment]
+                given, made = (signed.zero_points[0], element.zero_points[0]) if carrier == I8 else (0, 1 << 15)
+                value = build.rescale(rw, value, [1 << 30], [30], given, made, carrier, output_unsigned=True)
+            else:
+                value = rw.emit("tosa.cast", value, element=carrier)
+        converted.append(value)
+    terminator.operands = tuple(converted)
+
+
+def strip_quantized_types(module: Module) -> None:
+    """Leave the storage type where a value has a quantized type, as TOSA's operators see it."""
+
+    def strip(value: Value) -> None:
+        type_ = value.type
+        if isinstance(type_, TensorType) and isinstance(type_.element, QuantType):
+            value.type = TensorType(type_.shape, type_.element.storage, type_.encoding)
+
+    for function in module.functions.values():
+        for block in blocks_in(function):
+            for argument in block.arguments:
+                strip(argument)
+            for op in block:
+                for result in op.results:
+                    strip(result)
+
+
