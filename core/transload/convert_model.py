@@ -148,6 +148,7 @@ def convert(
         "options": {**settings, **on_the_way},
         "inputs": _interface(module, input_names(module.main), 0),
         "outputs": _interface(module, output_names(module.main), 1),
+        "notes": list(module.notes),
         "states": [_state(state) for state in module.states],
         "ops_in": op_counts(source),
         "ops_out": op_counts(module),

@@ -240,8 +240,32 @@ def test_sizes_that_only_the_user_knows() -> None:
     with pytest.raises(ReadError) as caught:
         read_model(dynamic({"image": ["N", 3, "height", "width"], "mask": [1, None], "what": None}))
     text = str(caught.value)
-    assert "input 'image'" in text and "1x3xheightxwidth" in text and "--input image:1x3xNxN" in text
-    assert "input 'mask'" in text and "input 'what'" in text and "--input what:1x3x224x224" in text
+    assert "input 'image'" in text and "1x3xheightxwidth" in text
+    assert "input 'mask'" in text and "input 'what'" in text
+    assert "--input image:1x3x224x224 --input mask:1x128 --input what:1x3x224x224" in text
+
+
+def test_an_anonymous_size_is_no_other() -> None:
+    """RetinaFace's input is `['?', 3, '?', '?']`: four question marks are not one size."""
+    with pytest.raises(ReadError, match=r"sizes that only the user knows: 1x3x[?]x[?]") as caught:
+        read_model(dynamic({"a": ["?", 3, "?", "?"]}))
+    assert "--input a:1x3x224x224" in str(caught.value)
+    assert shapes_of(read_model(dynamic({"a": ["?", 3, "?", "?"]}), {"a": (1, 3, 320, 240)})) == [(1, 3, 320, 240)]
+    assert shapes_of(read_model(dynamic({"a": ["", 3], "b": ["?", 4]}), {"a": (2, 3)})) == [(2, 3), (1, 4)]
+
+
+@pytest.mark.parametrize("shape", [["sequence_length", 3], ["?"], ["samples"], [3, "?"], ["T_time", "batch", 4]])
+def test_only_a_batch_becomes_one(shape: list[Any]) -> None:
+    with pytest.raises(ReadError, match="sizes that only the user knows"):
+        read_model(dynamic({"a": shape}))
+
+
+def test_chosen_sizes_are_noted() -> None:
+    notes = read_model(dynamic({"a": ["N", 3], "b": ["N", 4], "c": ["?", 5], "d": [1, 6]})).notes
+    assert notes == (
+        "the size 'N' of 'a', unknown in the file, was taken for the batch and made 1",
+        "the first size of 'c', unknown in the file, was taken for the batch and made 1")
+    assert read_model(dynamic({"a": ["N", 3]}), {"a": (2, 3)}).notes == ()
 
 
 @pytest.mark.parametrize(("given", "message"), [

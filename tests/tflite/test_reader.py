@@ -178,6 +178,27 @@ def test_shapes_that_do_not_fit(wanted: Any, message: str, load: Callable[..., M
         load(dynamic_model(), wanted)
 
 
+def test_sizes_planned_as_one_that_are_no_batch_are_asked_for(load: Callable[..., Module]) -> None:
+    """A converter plans an open size as 1: a fully convolutional network would be converted for an image of one pixel."""
+    def model(planned: int) -> bytes:
+        writer = ModelWriter()
+        x = writer.add_tensor("image", (1, planned, planned, 3), F, shape_signature=(-1, -1, -1, 3))
+        y = writer.add_tensor("y", (1, planned, planned, 3), F, shape_signature=(-1, -1, -1, 3))
+        writer.add_operator("RELU", [x], [y])
+        writer.inputs, writer.outputs = [x], [y]
+        return writer.finish()
+
+    with pytest.raises(ReadError, match="sizes that only the user knows") as caught:
+        load(model(1))
+    assert "--input image:1x224x224x3" in str(caught.value)
+    given = load(model(1), {"image": TensorType((1, 8, 6, 3), NONE)})
+    assert given.body_of_main.arguments[0].shape == (1, 8, 6, 3)
+    assert not given.notes
+    planned = load(model(16))
+    assert planned.body_of_main.arguments[0].shape == (1, 16, 16, 3)
+    assert planned.notes == ("the first size of 'image', unknown in the file, was taken for the batch and made 1",)
+
+
 # --- subgraphs, variables, signatures, custom operators
 
 

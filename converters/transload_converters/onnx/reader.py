@@ -49,10 +49,13 @@ def read(source: Source, inputs: Mapping[str, TensorType] | None = None) -> Modu
     graph = model.graph
     constants = {tensor.name for tensor in graph.initializer} | {sparse.values.name for sparse in graph.sparse_initializer}
     arguments = [info for info in graph.input if info.name not in constants]
-    if fix_input_shapes(arguments, inputs or {}, where):
+    changed, notes = fix_input_shapes(arguments, inputs or {}, where)
+    if changed:
         _forget_shapes(graph)
     types = _infer_types(model)
-    return _build(graph, arguments, types, opsets, TensorReader(where, source.path.parent if source.path else None), raw)
+    module = _build(graph, arguments, types, opsets, TensorReader(where, source.path.parent if source.path else None), raw)
+    module.notes = notes
+    return module
 
 
 def _need_onnx() -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from transload.errors import Finding, ReadError, UsageError
+from transload.input_shapes import Size, static_shapes
 from transload.ir import (
     NONE,
     Dense,
@@ -209,6 +210,8 @@ class _SubgraphReader:
         if len(set(inputs)) != len(inputs):
             file.fail(f"a tensor is an input twice: {list(inputs)}")
         types = self._input_types(inputs)
+        if self.index == 0:
+            module.notes = self._chosen_sizes(inputs)
         self.stale = any(type_.shape != tensors[i].shape for i, type_ in zip(inputs, types, strict=True))
         self.op = module.add_function(self.model.functions[self.index], types, [self.names[i] for i in inputs])
         self.block = self.op.regions[0].block
@@ -243,6 +246,19 @@ class _SubgraphReader:
                 there = ", ".join(map(repr, names)) or "none"
                 raise UsageError(f"{self.file.name} has no input {name!r}", hint=f"{meant}its inputs are {there}")
         return [self._input_type(self.tensors[i], name, wanted.get(name)) for i, name in zip(inputs, names, strict=True)]
+
+    def _chosen_sizes(self, inputs: Sequence[int]) -> tuple[str, ...]:
+        """What was chosen where the file leaves a size open, plans it as 1, and the user gives none.
+
+        Raises `ReadError` where such a size is no batch: a model planned for images of one pixel is nobody's model.
+        """
+        given = {name for name, type_ in self.model.wanted.items() if type_.shape is not None}
+        planned: dict[str, list[Size]] = {
+            self.names[i]: [
+                None if size is None and plan == 1 else plan
+                for size, plan in zip(self.tensors[i].signature, self.tensors[i].shape, strict=True)]
+            for i in inputs if self.names[i] not in given}
+        return static_shapes(planned, {}, self.file.name).notes
 
     def _input_type(self, tensor: Tensor, name: str, wanted: TensorType | None) -> TensorType:
         own = tensor.type

@@ -98,6 +98,7 @@ def _show_artifact(artifact: Artifact) -> None:
     rows = [
         ("inputs", _interface_text(report["inputs"])),
         ("outputs", _interface_text(report["outputs"])),
+        *(("note", note) for note in report["notes"]),
         ("ops", f"{n_in} in, {n_out} {report['dialect']} ops out ({_most_frequent(report['ops_out'])})"),
         (
             "memory",

@@ -32,16 +32,18 @@ class Module(Op):
     """A `builtin.module`: functions by name, and where the model came from.
 
     `source` is the file it was read from (for messages and verification) or None, `states` are the inputs and
-    outputs that a caller hands on from run to run; they are not part of the IR and do not appear in text.
+    outputs that a caller hands on from run to run, `notes` what was decided on the way that nobody said, in words for the
+    user; they are not part of the IR and do not appear in text.
     """
 
-    __slots__ = ("__weakref__", "source", "source_format", "states")
+    __slots__ = ("__weakref__", "notes", "source", "source_format", "states")
 
     def __init__(self, attributes: dict | None = None, location: Location = None) -> None:
         super().__init__("builtin.module", (), (), attributes, (Region([Block()]),), location)
         self.source: Path | None = None
         self.source_format: str | None = None
         self.states: tuple[State, ...] = ()
+        self.notes: tuple[str, ...] = ()
 
     @property
     def body(self) -> Block:
@@ -91,7 +93,7 @@ class Module(Op):
         """A copy that shares the constants."""
         mapping = {} if mapping is None else mapping
         copy = Module(self.attributes.copy(), self.location)
-        copy.source, copy.source_format, copy.states = self.source, self.source_format, self.states
+        copy.source, copy.source_format, copy.states, copy.notes = self.source, self.source_format, self.states, self.notes
         for op in self.body:
             copy.body.append(op.clone(mapping))
         return copy

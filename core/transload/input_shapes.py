@@ -1,0 +1,138 @@
+"""Static shapes for a model's inputs: what the file says, what the user gives, and 1 for a batch.
+
+A file may leave sizes of inputs unknown. One with a name ("height") is the same wherever the name occurs; one without is known
+by nobody but the user, and has nothing to do with any other. Only the leading size of an input, where nothing says that it is
+no batch, becomes 1 by itself, and that is noted; all other sizes are asked for, of all inputs at once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from .errors import Finding, ReadError, UsageError
+from .suggest import nearest
+
+__all__ = ["Size", "StaticShapes", "anonymous", "static_shapes"]
+
+Size = int | str | None
+"""A size in a file: a number, the name of an unknown one, or None for an unknown one without a name."""
+
+_NO_BATCH = re.compile(r"seq|len|time|step|frame|height|width|token", re.IGNORECASE)
+_BATCH = re.compile(r"batch|^(n|b|bs)$", re.IGNORECASE)
+_PIXELS, _LENGTH = 224, 128
+"""Sizes in the example that a user is shown: of an image, of any other dimension."""
+
+
+@dataclass(frozen=True)
+class StaticShapes:
+    """The shape of each input, and what was chosen that nobody said, in words."""
+
+    shapes: dict[str, tuple[int, ...]]
+    notes: tuple[str, ...]
+
+
+def anonymous(name: str) -> bool:
+    """Whether what a file gives as the name of a size is none: exporters write `?` where they know nothing."""
+    return name.strip() in ("", "?")
+
+
+def static_shapes(
+    declared: Mapping[str, Sequence[Size] | None], given: Mapping[str, Sequence[int | None]], where: str,
+) -> StaticShapes:
+    """The static shape of every input in `declared` (None: not even the rank is known), with the shapes that the user gives.
+
+    Raises `UsageError` where `given` names no input or does not fit one, and `ReadError` that lists every input with sizes
+    that must be given, with an example of the flags that give them all.
+    """
+    unknown = [name for name in given if name not in declared]
+    if unknown:
+        guess = nearest(unknown[0], list(declared))
+        raise UsageError(
+            f"{where} has no input {unknown[0]!r}",
+            hint=(f"did you mean {guess!r}? " if guess else "") + f"inputs: {', '.join(declared) or 'none'}")
+    sizes: dict[str, int] = {}
+    shapes: dict[str, list[Size] | None] = {}
+    for name, shape in declared.items():
+        shapes[name] = _fit(name, shape, given.get(name), sizes, where)
+    notes = _choose_batches(shapes, sizes)
+    resolved = {name: None if shape is None else [_known(size, sizes) for size in shape] for name, shape in shapes.items()}
+    missing = [
+        Finding(f"input {name!r}", "has no shape, not even a rank" if shape is None
+                else f"has sizes that only the user knows: {_text(shape, sizes)}")
+        for name, shape in shapes.items() if shape is None or any(not isinstance(size, int) for size in resolved[name] or ())]
+    if missing:
+        raise ReadError(f"{where}: the model's inputs have no static shape", missing, hint=_example(resolved))
+    return StaticShapes({name: tuple(shape) for name, shape in resolved.items()}, notes)  # type: ignore[arg-type]
+
+
+def _fit(
+    name: str, shape: Sequence[Size] | None, given: Sequence[int | None] | None, sizes: dict[str, int], where: str,
+) -> list[Size] | None:
+    """The sizes of one input with those that the user gives for it; named ones are entered into `sizes`."""
+    if given is None:
+        return None if shape is None else list(shape)
+    if shape is None:
+        return list(given)
+    if len(shape) != len(given):
+        raise UsageError(f"{where}: input {name!r} has {len(shape)} dimensions, and {len(given)} sizes were given for it")
+    fitted: list[Size] = []
+    for place, (size, wanted) in enumerate(zip(shape, given, strict=True)):
+        known = _known(size, sizes)
+        if isinstance(known, int) and wanted is not None and known != wanted:
+            reason = f"size {size!r}, given before, is" if isinstance(size, str) else "the model fixes it to"
+            raise UsageError(f"{where}: dimension {place} of input {name!r} cannot be {wanted}: {reason} {known}")
+        if isinstance(size, str) and wanted is not None:
+            sizes[size] = wanted
+        fitted.append(size if wanted is None else wanted)
+    return fitted
+
+
+def _known(size: Size, sizes: Mapping[str, int]) -> Size:
+    return sizes.get(size, size) if isinstance(size, str) else size
+
+
+def _choose_batches(shapes: Mapping[str, list[Size] | None], sizes: dict[str, int]) -> tuple[str, ...]:
+    """Make the leading sizes that are batches 1, in place; what was chosen, in words."""
+    chosen: dict[str, list[str]] = {}
+    for name, shape in shapes.items():
+        if not shape or isinstance(_known(shape[0], sizes), int):
+            continue
+        first = shape[0]
+        said = isinstance(first, str) and _BATCH.search(first) is not None
+        if said or (len(shape) > 1 and not (isinstance(first, str) and _NO_BATCH.search(first))):
+            shape[0] = 1
+            if isinstance(first, str):
+                sizes[first] = 1
+            chosen.setdefault(f"size {first!r}" if isinstance(first, str) else "first size", []).append(name)
+    return tuple(
+        f"the {what} of {', '.join(map(repr, names))}, unknown in the file, was taken for the batch and made 1"
+        for what, names in chosen.items())
+
+
+def _text(shape: Sequence[Size], sizes: Mapping[str, int]) -> str:
+    return "x".join("?" if size is None else str(_known(size, sizes)) for size in shape)
+
+
+def _example(shapes: Mapping[str, Sequence[Size] | None]) -> str:
+    """Flags that give a shape to every input that lacks one."""
+    named: dict[str, int] = {}
+    flags = []
+    for name, shape in shapes.items():
+        if shape is None:
+            flags.append(f"--input {name}:1x3x{_PIXELS}x{_PIXELS}")
+        elif any(not isinstance(size, int) for size in shape):
+            flags.append(f"--input {name}:" + "x".join(str(_likely(shape, place, named)) for place in range(len(shape))))
+    return f"say them, for example: {' '.join(flags)}"
+
+
+def _likely(shape: Sequence[Size], place: int, named: dict[str, int]) -> int:
+    """A size for the example: pixels in images, 1 for what lies between the first and the last of three, else a length."""
+    size = shape[place]
+    if isinstance(size, int):
+        return size
+    likely = _PIXELS if len(shape) >= 4 else _LENGTH
+    if (place == 0 and len(shape) > 1) or (place == 1 and len(shape) == 3):
+        likely = 1
+    return likely if size is None else named.setdefault(size, likely)
