@@ -226,6 +226,9 @@ class Runtime:
     available: Any
     """`available()` gives None, or the reason why it cannot be used here (what to install)."""
     doc: str = ""
+    alternatives: Any = None
+    """`alternatives(path)` gives, by name, other ways in which the runtime computes the model, each as right as `open`'s: a
+    dict of functions that `run(inputs)`. Where they differ, a result is judged by the nearest."""
 
 
 @dataclass

@@ -33,4 +33,5 @@ def register_conversions(register: Any) -> None:
 def register_runtimes(register: Any) -> None:
     register(Runtime(
         "onnxruntime", "onnx", f"{_HERE}.runtime:open_model", f"{_HERE}.runtime:available",
-        "onnxruntime on the CPU, graph optimizations off."))
+        "onnxruntime on the CPU, graph optimizations off.",
+        f"{_HERE}.runtime:alternatives"))

@@ -56,13 +56,15 @@ def detect(head: bytes, path: Path | None = None) -> bool:
     return head[4:8] == _IDENTIFIER
 
 
-def read(source: Source, inputs: Mapping[str, TensorType] | None = None) -> Module:
+def read(source: Source, inputs: Mapping[str, TensorType] | None = None, as_planned: bool = False) -> Module:
     """Read a model. `inputs` gives the types, or only the shapes, of inputs by name.
+
+    Sizes that the file leaves open must be given, but for a batch; with `as_planned`, they are what the file was planned with.
 
     Raises `ReadError` for anything wrong with the file, `UsageError` for inputs that do not fit the model.
     """
     file, model = open_model(source)
-    module = _ModelReader(file, model, dict(inputs or {})).module()
+    module = _ModelReader(file, model, dict(inputs or {}), as_planned).module()
     module.source = source.path
     module.source_format = "tflite"
     findings = check(module)
@@ -122,9 +124,10 @@ def _unique(names: Sequence[str], stem: str = "tensor") -> list[str]:
 class _ModelReader:
     """Reads the parts that the subgraphs share, then each subgraph."""
 
-    def __init__(self, file: FlatFile, model: Table, inputs: dict[str, TensorType]) -> None:
+    def __init__(self, file: FlatFile, model: Table, inputs: dict[str, TensorType], as_planned: bool) -> None:
         self.file = file
         self.model = model
+        self.as_planned = as_planned
         self.wanted = inputs
         self.findings: list[Finding] = []
         self.codes: list[OperatorCode] = []
@@ -210,7 +213,7 @@ class _SubgraphReader:
         if len(set(inputs)) != len(inputs):
             file.fail(f"a tensor is an input twice: {list(inputs)}")
         types = self._input_types(inputs)
-        if self.index == 0:
+        if self.index == 0 and not self.model.as_planned:
             module.notes = self._chosen_sizes(inputs)
         self.stale = any(type_.shape != tensors[i].shape for i, type_ in zip(inputs, types, strict=True))
         self.op = module.add_function(self.model.functions[self.index], types, [self.names[i] for i in inputs])

@@ -55,7 +55,7 @@ class _Session:
             raise RunError(f"{path} cannot be run: {why}")
         self.path = path
         source = Source(path=path, name=str(path))
-        module = read(source)
+        module = read(source, as_planned=True)
         dangerous = _dangerous(module)
         if dangerous:
             raise RunError(f"{path}: LiteRT cannot run the model: {dangerous}")

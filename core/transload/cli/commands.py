@@ -119,8 +119,11 @@ def _show_artifact(artifact: Artifact) -> None:
     elif checked.status == "skipped":
         out.print(Text.assemble("verification: ", ("skipped", "yellow"), f": {checked.why}"))
     else:
-        word = "[green]passed[/]" if checked.passed else "[red]failed[/]"
-        out.print(f"verification against {checked.runtime}: {word}")
+        words = {"passed": "[green]passed[/]", "failed": "[red]failed[/]", "inconclusive": "[yellow]not conclusive[/]"}
+        out.print(f"verification against {checked.runtime}: {words[checked.status]}")
+        for said in (checked.why, *checked.notes):
+            if said:
+                out.print(f"  {said}", markup=False)
         out.print(table(METRIC_COLUMNS, _metric_rows(checked.tensors), right=METRIC_RIGHT))
         if checked.bounds:
             kept = sum(bounded.kept for bounded in checked.bounds)

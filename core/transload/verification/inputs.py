@@ -17,11 +17,14 @@ _INDEXING = {"top.Gather": 1, "top.GatherND": 1, "top.GatherElements": 1, "top.O
 _DEFAULT_INDEX_BOUND = 2
 
 
-def random_inputs(source: Module, hub: Module | None = None, seed: int = 0, function: str = "main") -> dict[str, np.ndarray]:
+def random_inputs(
+    source: Module, hub: Module | None = None, seed: int = 0, function: str = "main", spread: float = 1.0,
+) -> dict[str, np.ndarray]:
     """One array per input of the source module, reproducible from `seed`.
 
     Quantized inputs take their whole stored range; floats the range the file gives, or a normal
-    distribution around zero; booleans both values; integers that index a tensor (found in the hub
+    distribution around zero with `spread` as its standard deviation; booleans both values;
+    integers that index a tensor (found in the hub
     form of the model, where it is given) only what that tensor has.
     """
     generator = np.random.default_rng(seed)
@@ -33,11 +36,13 @@ def random_inputs(source: Module, hub: Module | None = None, seed: int = 0, func
         if not isinstance(type_, TensorType) or not type_.is_static:
             raise ValueError(f"input {name!r} has no static shape: {type_}")
         bound = _index_bound(hub, index, function) if hub is not None else None
-        inputs[name] = _random(generator, type_, attributes[index].get(RANGE), bound)
+        inputs[name] = _random(generator, type_, attributes[index].get(RANGE), bound, spread)
     return inputs
 
 
-def _random(generator: np.random.Generator, type_: TensorType, limits: Any, index_bound: int | None) -> np.ndarray:
+def _random(
+    generator: np.random.Generator, type_: TensorType, limits: Any, index_bound: int | None, spread: float,
+) -> np.ndarray:
     shape: tuple[int, ...] = type_.shape  # type: ignore[assignment]
     element = type_.element
     dtype = dtype_of(element)
@@ -57,7 +62,7 @@ def _random(generator: np.random.Generator, type_: TensorType, limits: Any, inde
     if isinstance(element, FloatType):
         if limits is not None:
             return generator.uniform(float(limits[0]), float(limits[1]), shape).astype(dtype)
-        return generator.standard_normal(shape).astype(dtype)
+        return (spread * generator.standard_normal(shape)).astype(dtype)
     raise ValueError(f"no random numbers of type {element}")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import islice
 from typing import Any
@@ -13,18 +13,24 @@ from transload.verification.bounds import Bounded, check_bounds, has_bounds
 
 from ..errors import RunError, UsageError
 from ..ir import FloatType, Module, QuantType, TensorType, Value, initial_states, input_names
-from ..plugin import resolve
+from ..plugin import Runtime, resolve
 from ..plugin_host import host
 from .compare import TensorDifference, compare_outputs, runtime_for
+from .information import attempts, is_informative
 from .inputs import random_inputs
 from .tolerance import Tolerance
+from .ways import Ways
 
 __all__ = ["Verification", "verify_conversion"]
 
 
 @dataclass
 class Verification:
-    """The outcome. `status` is "passed", "failed", or "skipped" with the reason in `why`."""
+    """The outcome.
+
+    `status` is "passed"; "failed", with what is wrong in `broken`; "inconclusive" where the outputs would have been the same
+    whatever was computed, or "skipped", with the reason in `why`. `notes` say what else a reader should know.
+    """
 
     status: str
     why: str = ""
@@ -34,6 +40,7 @@ class Verification:
     broken: list[str] = field(default_factory=list)
     bounds: list[Bounded] = field(default_factory=list)
     """Tensors within the model that may differ by a bound of their own, and were compared with the source's alone."""
+    notes: list[str] = field(default_factory=list)
 
     @property
     def passed(self) -> bool:
@@ -46,7 +53,7 @@ class Verification:
     def as_dict(self) -> dict[str, Any]:
         return {
             "status": self.status, "why": self.why, "runtime": self.runtime, "engine": self.engine, "broken": self.broken,
-            "bounds": [asdict(bounded) for bounded in self.bounds],
+            "notes": self.notes, "bounds": [asdict(bounded) for bounded in self.bounds],
             "outputs": [{"name": t.name, "dtype": t.dtype, "shape": list(t.shape), **t.metrics} for t in self.tensors],
         }
 
@@ -57,10 +64,9 @@ def verify_conversion(
 ) -> Verification:
     """Compare `result` with the file `source` was read from.
 
-    Skipped, with the reason, where the source's runtime is not installed or itself refuses the
-    model. Raises `UsageError` where `inputs` do not fit the model.
+    Where outputs say nothing on random inputs (`information`), others are tried. Skipped, with the reason, where the source's
+    runtime is not installed or itself refuses the model. Raises `UsageError` where `inputs` do not fit the model.
     """
-    tolerance = tolerance or Tolerance()
     if source.source is None:
         return Verification("skipped", "the model was not read from a file")
     runtime, why = runtime_for(source.source_format)
@@ -69,28 +75,109 @@ def verify_conversion(
     names = input_names(source.main)
     if inputs is not None and set(inputs) != set(names):
         raise UsageError(f"the input data has {', '.join(inputs) or 'nothing'}", hint=f"the model's inputs: {', '.join(names)}")
-    given = {name: np.asarray(inputs[name]) for name in names} if inputs is not None else random_inputs(source, hub, seed)
+    given = [{name: np.asarray(inputs[name]) for name in names}] if inputs is not None else attempts(source, hub, seed)
+    further = () if inputs is not None else (random_inputs(source, hub, seed + 1 + more) for more in range(9))
+    judge = _Judge(source, result, hub, runtime, tolerance or Tolerance(), engine, further)
     try:
-        reference = resolve(runtime.open)(source.source)(given)
+        return judge.of_several(given)
     except RunError as error:
+        if judge.used:  # it is our engine that cannot
+            raise
         return Verification("skipped", f"{runtime.name} cannot run the model: {error}", runtime.name, engine)
-    execute = resolve(host().get("engines", engine).prepare)(result, "main")
-    # The source keeps its state itself, and starts from the same: what becomes of it is behind the outputs.
-    fed = (*given.values(), *initial_states(result).values())
-    actual = execute(dict(zip(input_names(result.main), fed, strict=True)), False)
-    choice = getattr(execute, "choice", None)
-    used = f"{choice.engine} ({choice.why})" if choice is not None else engine
-    tensors = compare_outputs(reference, dict(islice(actual.items(), len(actual) - len(result.states))))
-    steps = output_steps(hub)[: len(tensors)] if hub is not None else []
-    steps += [None] * (len(tensors) - len(steps))
-    judged, bounds = tensors, list[Bounded]()
-    if hub is not None and has_bounds(hub):
-        kept = resolve(runtime.open)(source.source)(given, keep=True)
-        outputs, bounds = check_bounds(result, hub, given, kept, engine)
-        judged = compare_outputs(reference, outputs)
-    broken = [reason for tensor, step in zip(judged, steps, strict=True) for reason in _broken(tensor, tolerance, step)]
-    broken += [f"{each.name}: differs by {each.max_abs:g}, its bound is {each.bound:g}" for each in bounds if not each.kept]
-    return Verification("failed" if broken else "passed", "", runtime.name, used, tensors, broken, bounds)
+
+
+class _Judge:
+    """The source in its runtime and the result in our engine, made ready to run side by side."""
+
+    def __init__(
+        self, source: Module, result: Module, hub: Module | None, runtime: Runtime, tolerance: Tolerance, engine: str,
+        further: Iterable[Mapping[str, np.ndarray]],
+    ) -> None:
+        self.path = source.source
+        self.further = further
+        self.result, self.hub, self.runtime, self.tolerance, self.engine = result, hub, runtime, tolerance, engine
+        self.used = ""
+        self._reference: Callable[..., dict[str, np.ndarray]] | None = None
+        self._execute: Any = None
+
+    def of_several(self, attempts: Iterable[Mapping[str, np.ndarray]]) -> Verification:
+        """The verdict on the first inputs, with those outputs that said nothing there judged on the inputs after them."""
+        pending = iter(attempts)
+        verdict, told = self.judge(next(pending))
+        while not verdict.broken and len(told) < len(verdict.tensors) and (given := next(pending, None)) is not None:
+            once, informative = self.judge(given)
+            for index in informative - told:
+                verdict.tensors[index] = once.tensors[index]
+            verdict.broken += once.broken
+            verdict.notes += [note for note in once.notes if note not in verdict.notes]
+            told |= informative
+        silent = [tensor.name for index, tensor in enumerate(verdict.tensors) if index not in told]
+        if verdict.broken:
+            verdict.status = "failed"
+        elif silent and not told:
+            verdict.status = "inconclusive"
+            verdict.why = (
+                f"{', '.join(silent)}: constant, empty, saturated or not finite on all inputs tried, as it might be whatever is "
+                "computed; give real inputs with --input-data")
+        elif silent:
+            verdict.notes.append(f"not conclusive for {', '.join(silent)}: constant, saturated or not finite on all inputs tried")
+        return verdict
+
+    def judge(self, given: Mapping[str, np.ndarray]) -> tuple[Verification, set[int]]:
+        """The verdict on some inputs, and the places of the outputs that say something."""
+        result, hub = self.result, self.hub
+        if self._reference is None:
+            self._reference = resolve(self.runtime.open)(self.path)
+        reference = self._reference(given)
+        actual = self._run(given)
+        tensors = compare_outputs(reference, actual)
+        informative = {index for index, array in enumerate(reference.values()) if is_informative(array)}
+        judged, bounds, notes = tensors, list[Bounded](), list[str]()
+        if hub is not None and has_bounds(hub):
+            outputs, bounds = check_bounds(result, hub, given, self._reference(given, keep=True), self.engine)
+            judged = compare_outputs(reference, outputs)
+        limits = self._limits_broken(judged)
+        if limits and not bounds:
+            tensors, limits, notes = self._by_nearest(given, actual, tensors, limits)
+        broken = [reason for reasons in limits.values() for reason in reasons]
+        broken += [f"{each.name}: differs by {each.max_abs:g}, its bound is {each.bound:g}" for each in bounds if not each.kept]
+        status = "failed" if broken else "passed"
+        return Verification(status, "", self.runtime.name, self.used, tensors, broken, bounds, notes), informative
+
+    def _run(self, given: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """The result's outputs, without its states."""
+        if self._execute is None:
+            self._execute = resolve(host().get("engines", self.engine).prepare)(self.result, "main")
+        self.used = self.engine
+        # The source keeps its state itself, and starts from the same: what becomes of it is behind the outputs.
+        fed = (*given.values(), *initial_states(self.result).values())
+        actual = self._execute(dict(zip(input_names(self.result.main), fed, strict=True)), False)
+        choice = getattr(self._execute, "choice", None)
+        self.used = f"{choice.engine} ({choice.why})" if choice is not None else self.engine
+        return dict(islice(actual.items(), len(actual) - len(self.result.states)))
+
+    def _limits_broken(self, tensors: Sequence[TensorDifference]) -> dict[int, list[str]]:
+        """By place of the output, which limits it breaks."""
+        steps = output_steps(self.hub)[: len(tensors)] if self.hub is not None else []
+        steps += [None] * (len(tensors) - len(steps))
+        found = {index: _broken(tensors[index], self.tolerance, step) for index, step in enumerate(steps)}
+        return {index: reasons for index, reasons in found.items() if reasons}
+
+    def _by_nearest(
+        self, given: Mapping[str, np.ndarray], actual: Mapping[str, np.ndarray], tensors: list[TensorDifference],
+        broken: dict[int, list[str]],
+    ) -> tuple[list[TensorDifference], dict[int, list[str]], list[str]]:
+        """The same, judged by the nearest of the ways in which the runtime computes the model, where it has several (`ways`)."""
+        others = resolve(self.runtime.alternatives)(self.path) if self.runtime.alternatives is not None else {}
+        if not others or self._reference is None:
+            return tensors, broken, []
+        judged = Ways({"node by node": self._reference, **others}).judge(given, actual, list(broken), self.further)
+        wrong = self._limits_broken(judged.tensors)
+        notes = [
+            f"{tensors[index].name}: {self.runtime.name} itself computes it in ways that are a cosine of {apart:.5f} apart; "
+            f"this is {judged.tensors[index].metrics['cos']:.5f} from what it gives {judged.nearest[index]}"
+            for index, apart in judged.excused.items()]
+        return judged.tensors, {index: reasons for index, reasons in wrong.items() if index not in judged.excused}, notes
 
 
 _MOVES = frozenset({"top.Reshape", "top.Squeeze", "top.Unsqueeze", "top.Permute", "top.Slice", "top.Reverse"})

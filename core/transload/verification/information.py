@@ -1,0 +1,50 @@
+"""Whether outputs say anything: a check that would pass whatever was computed is none.
+
+A network that is given noise may answer with zeros, with NaN, or with numbers that all lie at an end of their type. Two
+programs that agree there need not agree anywhere else. Such outputs are found here, and other inputs tried.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from ..ir import Module
+from .inputs import random_inputs
+
+__all__ = ["attempts", "is_informative"]
+
+_SPREADS = (1.0, 1.0, 0.1, 10.0, 100.0)
+"""Standard deviations of random float inputs, tried in this order."""
+
+
+def is_informative(output: np.ndarray) -> bool:
+    """Whether an output would differ between programs that compute different things.
+
+    It would not where it is empty, where no element is finite, where all elements of several are the same, and where every
+    element of an 8- or 16-bit integer output is the least or the greatest of its type. A single zero says nothing, either.
+    """
+    numbers = np.asarray(output)
+    if not numbers.size:
+        return False
+    if numbers.dtype.kind not in "iub":
+        with np.errstate(invalid="ignore"):
+            numbers = numbers.astype(np.complex128 if numbers.dtype.kind == "c" else np.float64)
+        numbers = numbers[np.isfinite(numbers)]
+        if not numbers.size:
+            return False
+    if numbers.size == 1:
+        constant = not numbers.any()
+    else:
+        constant = bool((numbers == numbers.flat[0]).all())
+    if constant or numbers.dtype.kind not in "iu" or numbers.dtype.itemsize > 2:
+        return not constant
+    ends = np.iinfo(numbers.dtype)
+    return not ((numbers == ends.min) | (numbers == ends.max)).all()
+
+
+def attempts(source: Module, hub: Module | None, seed: int) -> Iterator[dict[str, np.ndarray]]:
+    """Random inputs, one set after the other, for as long as the outputs of those before said nothing."""
+    for number, spread in enumerate(_SPREADS):
+        yield random_inputs(source, hub, seed + number, spread=spread)

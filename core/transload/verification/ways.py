@@ -1,0 +1,76 @@
+"""A judge that does not agree with itself: a runtime that computes a model in several ways, each as right as the other.
+
+onnxruntime computes a QDQ graph in floats, node by node, or in integers, its patterns fused, by the level of optimization.
+Roundings fall differently, and through a deep network that adds up to more than any tolerance. A result cannot be nearer to
+such a runtime than the runtime is to itself: each output is judged by the nearest of the ways, and must be no further
+from it than the ways are from each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, combinations, islice
+from typing import Any
+
+import numpy as np
+
+from .compare import TensorDifference, compare_outputs
+
+__all__ = ["Judgement", "Ways"]
+
+_MORE = 3
+"""On how many further inputs it is looked how far apart the ways are, where those given do not suffice."""
+
+Run = Callable[..., dict[str, np.ndarray]]
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """Each output's difference from the nearest way, which way that was, and the places of those that are near enough."""
+
+    tensors: list[TensorDifference]
+    nearest: list[str]
+    excused: dict[int, float]
+    """By place, the cosine between the ways themselves."""
+
+
+class Ways:
+    """The ways by name, the usual one first."""
+
+    def __init__(self, runs: Mapping[str, Run]) -> None:
+        self.runs = runs
+
+    def judge(
+        self, given: Mapping[str, Any], actual: Mapping[str, np.ndarray], suspects: Sequence[int],
+        further: Iterable[Mapping[str, Any]],
+    ) -> Judgement:
+        """Judge the outputs `actual` on the inputs `given`.
+
+        `suspects` are the places of the outputs that are not near enough to the usual way; where they are further from the
+        nearest than the ways are apart on these inputs, how far they are apart on `further` ones counts, too.
+        """
+        computed = {name: run(given) for name, run in self.runs.items()}
+        against = {name: compare_outputs(outputs, actual) for name, outputs in computed.items()}
+        nearest = [
+            max(against, key=lambda name: against[name][index].metrics["euclid"]) for index in range(len(actual))]
+        tensors = [against[name][index] for index, name in enumerate(nearest)]
+        excused: dict[int, float] = {}
+        pending = set(suspects)
+        results = chain([computed], ({name: run(more) for name, run in self.runs.items()} for more in islice(further, _MORE)))
+        while pending and (results_of_all := next(results, None)) is not None:
+            for spread in _spreads(results_of_all):
+                for index in [index for index in pending if _no_further(tensors[index], spread[index])]:
+                    excused[index] = spread[index].metrics["cos"]
+                    pending.discard(index)
+        return Judgement(tensors, nearest, excused)
+
+
+def _spreads(computed: Mapping[str, dict[str, np.ndarray]]) -> list[list[TensorDifference]]:
+    """How far each pair of ways is apart, output by output."""
+    return [compare_outputs(computed[a], computed[b]) for a, b in combinations(computed, 2)]
+
+
+def _no_further(ours: TensorDifference, theirs: TensorDifference) -> bool:
+    """Whether a result is at least as near to its reference as another reference is."""
+    return all(ours.metrics[name] >= theirs.metrics[name] for name in ("cos", "euclid"))

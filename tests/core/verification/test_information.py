@@ -1,0 +1,156 @@
+"""A verification that saw nothing says so, and one by a runtime that disagrees with itself is fair."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import transload
+from transload.ir import Dense
+from transload.verification.information import is_informative
+from transload.verification.verify import Verification, verify_conversion
+from transload.verification.ways import Ways
+
+onnx = pytest.importorskip("onnx")
+pytest.importorskip("onnxruntime")
+
+
+@pytest.mark.parametrize(("output", "says"), [
+    (np.zeros((2, 3)), False), (np.full((4,), 7.0), False), (np.full((4,), np.nan), False), (np.array([]), False),
+    (np.array([1.0, 2.0]), True), (np.array([np.nan, 1.0, 2.0]), True), (np.array([np.inf, 1.0, np.inf, 1.0]), False),
+    (np.array([5.0]), True), (np.array([0.0]), False), (np.array(3), True),
+    (np.array([-128, 127, -128], np.int8), False), (np.array([-128, 126, -128], np.int8), True),
+    (np.array([0, 255], np.uint8), False), (np.array([True, False]), True), (np.array([True, True]), False),
+    (np.array([0, 2**31 - 1], np.int32), True), (np.array([1 + 2j, 3j]), True),
+])
+def test_what_says_something(output: np.ndarray, says: bool) -> None:
+    assert is_informative(output) is says
+
+
+def threshold_model(path: Path, limit: float, outputs: tuple[str, ...] = ("y",)) -> Path:
+    """`y = relu(x - limit)`, and `z = x + 1` where that is asked for."""
+    from onnx import TensorProto, helper
+
+    nodes = [helper.make_node("Sub", ["x", "limit"], ["d"]), helper.make_node("Relu", ["d"], ["y"]),
+             helper.make_node("Add", ["x", "one"], ["z"])]
+    graph = helper.make_graph(
+        nodes, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 64])],
+        [helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, 64]) for name in outputs],
+        [helper.make_tensor("limit", TensorProto.FLOAT, [], [limit]), helper.make_tensor("one", TensorProto.FLOAT, [], [1.0])])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    return path
+
+
+def verified(path: Path, result: Any = None, **more: Any) -> Verification:
+    source = transload.load(path)
+    return verify_conversion(source, transload.lower(source, "tosa") if result is None else result, **more)
+
+
+def test_zeros_are_not_conclusive(tmp_path: Path) -> None:
+    verdict = verified(threshold_model(tmp_path / "m.onnx", 1e6))
+    assert verdict.status == "inconclusive" and not verdict.passed and not verdict.failed
+    assert "y: constant" in verdict.why and "--input-data" in verdict.why
+    assert verdict.as_dict()["status"] == "inconclusive"
+
+
+def test_other_inputs_are_tried(tmp_path: Path) -> None:
+    """At 20, noise of deviation 1 gives zeros; of deviation 10, numbers, and a wrong result is found out by those."""
+    right, wrong = threshold_model(tmp_path / "m.onnx", 20.0), threshold_model(tmp_path / "w.onnx", 19.0)
+    assert verified(right).passed
+    verdict = verified(right, transload.lower(transload.load(wrong), "tosa"))
+    assert verdict.failed and any(reason.startswith(("y: euclid", "y: cos")) for reason in verdict.broken)
+
+
+def test_outputs_that_say_nothing_beside_others_that_do(tmp_path: Path) -> None:
+    verdict = verified(threshold_model(tmp_path / "m.onnx", 1e6, ("y", "z")))
+    assert verdict.passed
+    assert verdict.notes == ["not conclusive for y: constant, saturated or not finite on all inputs tried"]
+
+
+def test_given_inputs_are_the_only_ones(tmp_path: Path) -> None:
+    model = threshold_model(tmp_path / "m.onnx", 20.0)
+    assert verified(model, inputs={"x": np.zeros((1, 64), np.float32)}).status == "inconclusive"
+    assert verified(model, inputs={"x": np.linspace(0, 40, 64, dtype=np.float32)[None]}).passed
+
+
+def test_the_command_line_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from transload.cli import run
+
+    model = threshold_model(tmp_path / "m.onnx", 1e6)
+    assert run(["convert", str(model), "-o", str(tmp_path / "out")]) == 0
+    assert "not conclusive" in capsys.readouterr().out
+
+
+# --- a runtime that disagrees with itself
+
+def ways(apart: float) -> Ways:
+    """Two ways whose results differ by noise of that size, other noise for other inputs."""
+    def noise(x: np.ndarray, sign: int) -> dict[str, np.ndarray]:
+        return {"y": x + sign * apart * np.random.default_rng(int(abs(x.sum()) * 1e6)).standard_normal(x.shape)}
+
+    return Ways({"node by node": lambda given: noise(given["x"], 0), "fused": lambda given: noise(given["x"], 1)})
+
+
+def inputs(seed: int) -> dict[str, np.ndarray]:
+    return {"x": np.random.default_rng(seed).standard_normal(1000)}
+
+
+def test_between_the_ways_is_near_enough() -> None:
+    both = ways(0.05)
+    given = inputs(0)
+    results = [run(given)["y"] for run in both.runs.values()]
+    judged = both.judge(given, {"y": 0.3 * results[0] + 0.7 * results[1]}, [0], [])
+    assert set(judged.excused) == {0} and judged.nearest == ["fused"]
+
+
+def test_further_than_the_ways_are_apart_is_not() -> None:
+    given = inputs(0)
+    actual = {"y": given["x"] + 0.1 * np.random.default_rng(5).standard_normal(1000)}
+    assert not ways(0.05).judge(given, actual, [0], [inputs(1), inputs(2)]).excused
+    assert not ways(0.0).judge(given, actual, [0], [inputs(1), inputs(2)]).excused
+
+
+def qdq_model(path: Path) -> Path:
+    """Forty quantized matrix products one after the other: roundings add up, and differ between onnxruntime's levels."""
+    from onnx import TensorProto, helper, numpy_helper
+
+    generator = np.random.default_rng(0)
+    nodes, constants, last = [], [], "x"
+
+    def constant(name: str, array: np.ndarray) -> str:
+        constants.append(numpy_helper.from_array(array, name))
+        return name
+
+    def qdq(name: str, scale: float, zero: int) -> str:
+        held = [constant(f"{name}_scale", np.float32(scale)), constant(f"{name}_zero", np.uint8(zero))]
+        nodes.append(helper.make_node("QuantizeLinear", [name, *held], [f"{name}_q"]))
+        nodes.append(helper.make_node("DequantizeLinear", [f"{name}_q", *held], [f"{name}_d"]))
+        return f"{name}_d"
+
+    last = qdq("x", 0.031, 128)
+    for layer in range(40):
+        weight = constant(f"w{layer}", generator.integers(-127, 128, (32, 32)).astype(np.int8))
+        scale, zero = constant(f"ws{layer}", np.float32(0.0042)), constant(f"wz{layer}", np.int8(0))
+        nodes.append(helper.make_node("DequantizeLinear", [weight, scale, zero], [f"wd{layer}"]))
+        nodes.append(helper.make_node("MatMul", [last, f"wd{layer}"], [f"m{layer}"]))
+        last = qdq(f"m{layer}", 0.037, 131)
+    nodes.append(helper.make_node("Identity", [last], ["y"]))
+    graph = helper.make_graph(
+        nodes, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [4, 32])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [4, 32])], constants)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    return path
+
+
+def test_a_deep_qdq_model_is_judged_by_both_levels(tmp_path: Path) -> None:
+    path = qdq_model(tmp_path / "qdq.onnx")
+    verdicts = [verified(path, seed=seed) for seed in range(4)]
+    assert all(verdict.passed for verdict in verdicts), [verdict.broken for verdict in verdicts]
+    assert any("itself computes it in ways" in note for verdict in verdicts for note in verdict.notes)
+    wrong = transload.lower(transload.load(path), "tosa")
+    changed = next(op for op in wrong.ops() if op.name == "tosa.const" and op.values.numpy().size == 32 * 32)
+    changed.attributes["values"] = Dense(np.roll(changed.values.numpy(), 1, axis=-1), changed.values.type)
+    assert verified(path, wrong).failed
