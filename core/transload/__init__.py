@@ -12,7 +12,12 @@
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from .context import host_made_by
+
+if TYPE_CHECKING:
+    from .plugin_host import Host
 
 __version__ = "0.1.0"
 
@@ -31,6 +36,7 @@ _PUBLIC = {
     **dict.fromkeys(("RewriteTable", "Rewriter", "CHANGED"), "rewrite"),
     **dict.fromkeys(("Module", "Op", "Value"), "ir"),
     **dict.fromkeys(("host", "Host"), "plugin_host"),
+    "Context": "context",
 }
 
 __all__ = [*_PUBLIC, "__version__"]
@@ -45,3 +51,11 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+@host_made_by
+def _installed_plugins() -> Host:
+    """The host of a context that was given none: all plugins that are installed, as `TRANSLOAD_PLUGINS` narrows them."""
+    from .plugin_host import Host
+
+    return Host()

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import gc
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from typing import Any
 
-from .engine import fold
+from .context import pinned
 from .errors import UsageError
+from .garbage import rare_collections
 from .ir import Module, update_function_type
 from .options import Options, settings_of
 from .plugin import Conversion, resolve
@@ -59,7 +58,6 @@ def apply_conversion(conversion: Conversion, module: Module, **options: Any) -> 
 
     Raises `ConversionError` with every op it could not convert, `UsageError` for an option it does not have.
     """
-    fold.install()
     declared = options_of(conversion)
     unknown = sorted(set(options) - set(declared))
     if unknown:
@@ -93,21 +91,8 @@ def options_of(conversion: Conversion) -> Options:
     return declared
 
 
-@contextmanager
-def _rare_collections() -> Iterator[None]:
-    """Look for unreachable cycles every 50,000 new objects only.
-
-    Most of what a conversion makes stays, and a quarter of its time would go into finding that out again and again.
-    """
-    before = gc.get_threshold()
-    gc.set_threshold(max(50_000, before[0]) if before[0] else 0, *before[1:])
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
-
-
-@_rare_collections()
+@rare_collections()
+@pinned()
 def convert_to(
     module: Module, accepted: Iterable[str], *, stage: Callable[[str], Any] | None = None, **options: Any,
 ) -> str:

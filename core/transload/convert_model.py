@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from .api import InputSpec, load
+from .context import pinned
 from .conversion import constant_bytes, convert_to, op_counts, options_of, route_of
 from .engine.memory import peak_bytes
 from .errors import TargetError, TransloadError, UsageError, merge_findings
@@ -69,6 +70,7 @@ class Stages:
             self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
 
 
+@pinned()
 def convert(
     model: str | Path | Module,
     target: str = "tosa",

@@ -9,19 +9,25 @@ list of entry-point names, or names with `-` in front of those to leave out.
 from __future__ import annotations
 
 import os
-import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any
+from threading import RLock
+from typing import TYPE_CHECKING, Any
 
 import pluggy
 
 from . import hookspecs
+from .context import current, use_host
 from .errors import PluginError, UsageError
 from .plugin import Conversion, DialectSpec, KernelTable, resolve
 from .suggest import nearest
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from .ir import Op
 
 __all__ = ["Host", "PluginInfo", "host", "use_host"]
 
@@ -57,6 +63,8 @@ class Host:
         self._kernels: dict[str, tuple[Callable[..., Any], str]] = {}
         self._kernel_dialects: set[str] = set()
         self._tables: dict[str, Any] = {}
+        self._collected: dict[str, dict[str, Any]] = {}
+        self._lock = RLock()
         found = list(entry_points(group=GROUP)) if points is None else points
         self._load(list(entry_points(group=FOUNDATION)), found, os.environ.get("TRANSLOAD_PLUGINS", "") if only is None else only)
 
@@ -113,6 +121,13 @@ class Host:
             raise PluginError(str(error)) from None
 
     def _collect(self, hook: str, names: Callable[[Any], str]) -> dict[str, Any]:
+        """What plugins register by a hook, keyed by name; the hook is called once, whoever asks in how many threads."""
+        with self._lock:
+            if hook not in self._collected:
+                self._collected[hook] = self._call_hook(hook, names)
+            return self._collected[hook]
+
+    def _call_hook(self, hook: str, names: Callable[[Any], str]) -> dict[str, Any]:
         """Call one hook of every plugin by itself, and key what it registers by name."""
         collected: dict[str, Any] = {}
         for info in self.plugins:
@@ -225,29 +240,22 @@ class Host:
         if found is None:
             name = op_name.partition(".")[0]
             if name not in self._kernel_dialects:
-                self._kernel_dialects.add(name)
                 spec = self.dialects.get(name)
                 table: KernelTable | None = resolve(spec.kernels) if spec is not None else None
                 if table is not None:
                     self._kernels.update(table.kernels)
+                self._kernel_dialects.add(name)  # last, so that no other thread takes them for read too early
                 found = self._kernels.get(op_name)
         return found
 
+    @cached_property
+    def fold(self) -> Callable[[Op], Sequence[np.ndarray] | None]:
+        """`fold(op)`: an op whose operands are all constant, computed by the kernels; see `transload.engine.fold.fold_op`."""
+        from .engine.fold import fold_op
 
-_host: Host | None = None
+        return partial(fold_op, kernel_of=self.kernel)
 
 
 def host() -> Host:
-    """The host of this process, made when first asked for."""
-    global _host
-    if _host is None:
-        use_host(Host())
-    return _host  # type: ignore[return-value]
-
-
-def use_host(new: Host) -> None:
-    """Make `new` the host of this process (for tests, and for programs that choose their plugins)."""
-    global _host
-    _host = new
-    if (registry := sys.modules.get("transload.ir.registry")) is not None:
-        registry.forget()
+    """The host of the context that is bound, or of the process; see `transload.context`."""
+    return current().host

@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from .context import pinned
 from .errors import ConversionError, Finding, PassError, TransloadError, Unsupported, merge_findings
 from .ir.build import Builder, constant_of, part_location
 from .ir.core import FusedLocation, Op, Value, location_names
@@ -146,6 +147,7 @@ def _hand_on_names(op: Op, replacements: Sequence[Value]) -> None:
             maker.location = op.location
 
 
+@pinned()
 def convert_ops(
     root: Op, table: RewriteTable, source: str, *, fold: bool = True, hint: Callable[[str], str] | None = None,
     options: Mapping[str, Any] | None = None,

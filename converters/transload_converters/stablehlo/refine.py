@@ -6,12 +6,12 @@ on, and calls the function proper with them. What is constant is computed, op by
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from transload.engine.fold import fold_op
+from transload.context import current
 from transload.errors import Finding, ShapeError, UsageError, merge_findings
 from transload.ir.build import Builder, constant_of
 from transload.ir.constants import Dense
@@ -74,6 +74,7 @@ def _refine_block(block: Block, changed: set[Any], findings: list[Finding]) -> N
 
 def _fold(op: Op) -> None:
     """Compute a small op whose operands are constant."""
+    folded: Sequence[np.ndarray] | None
     if op.name == "stablehlo.get_dimension_size":
         type_, dimension = op.operands[0].type, op.attributes["dimension"]
         size = type_.shape[dimension] if isinstance(type_, TensorType) and type_.shape is not None else None
@@ -81,7 +82,7 @@ def _fold(op: Op) -> None:
     elif not op.results or any(not _is_small(result.type) for result in op.results):
         return
     else:
-        folded = fold_op(op)
+        folded = current().fold(op)
     if folded is None:
         return
     builder = Builder(op.parent, op)  # type: ignore[arg-type]

@@ -17,7 +17,7 @@ from transload.ir import F32, Op, QuantType, TensorType, Value, element_type_of,
 from transload.ir.build import Builder
 from transload.ir.declare import Dialect
 from transload.plugin import KernelTable, resolve
-from transload.plugin_host import host
+from transload.plugin_host import Host, host
 from transload.rewrite import Rewriter, convert_ops
 
 from .choices import chosen
@@ -54,7 +54,7 @@ def _kernel(operator: str) -> Callable[..., Any]:
     def kernel(op: Op, *arrays: np.ndarray, options: Mapping[str, Any]) -> tuple[np.ndarray, ...]:
         tensors = tuple((array.shape, array.dtype.str) for array in arrays)
         scalars = tuple(None if array.ndim else array.item() for array in arrays)
-        execute = _program(operator, tuple(sorted(options.items())), tensors, scalars, len(op.results))
+        execute = _program(host(), operator, tuple(sorted(options.items())), tensors, scalars, len(op.results))
         given = {f"x{index}": array for index, array in enumerate(arrays) if array.ndim}
         return tuple(execute(given, False).values())
 
@@ -63,10 +63,13 @@ def _kernel(operator: str) -> Callable[..., Any]:
 
 @lru_cache(maxsize=32)
 def _program(
-    operator: str, options: tuple[tuple[str, Any], ...], tensors: tuple[tuple[tuple[int, ...], str], ...],
+    plugins: Host, operator: str, options: tuple[tuple[str, Any], ...], tensors: tuple[tuple[tuple[int, ...], str], ...],
     scalars: tuple[Any, ...], n_results: int,
 ) -> Callable[..., dict[str, np.ndarray]]:
-    """A function that computes an operator on tensors of these shapes and types, and these scalars as constants."""
+    """A function that computes an operator on tensors of these shapes and types, and these scalars as constants.
+
+    It is made of what `plugins`, the host that is bound, says of the operator.
+    """
     types = [TensorType(shape, element_type_of(np.dtype(dtype))) for shape, dtype in tensors]
     names = [f"x{index}" for index, number in enumerate(scalars) if number is None]
     module = new_module()
@@ -82,8 +85,8 @@ def _program(
     name = f"tfl.{operator.lower()}" if custom is None else "tfl.custom"
     made = block.append(Op(name, operands, [TensorType(None, F32)] * n_results, attributes))
     set_results(function, made.results, [f"y{index}" for index in range(n_results)])
-    convert_ops(module, host().table("tfl-to-top"), "tfl")
-    return resolve(host().get("engines", "reference").prepare)(module, "main")
+    convert_ops(module, plugins.table("tfl-to-top"), "tfl")
+    return resolve(plugins.get("engines", "reference").prepare)(module, "main")
 
 
 for _operator in OPERATORS:

@@ -212,11 +212,12 @@ _OWN = {command.name or command.callback.__name__ for command in app.registered_
 
 def build(arguments: list[str]) -> Any:
     """The command tree; plugins' commands join it where they can matter: in help, and for names that are not ours."""
+    tree: Any = typer.main.get_command(app)
     first = next((argument for argument in arguments if not argument.startswith("-")), None)
     if first not in _OWN:
         from ..plugin_host import host
 
         for name, (_, more) in host().commands.items():
             if name not in _OWN:
-                app.add_typer(more, name=name)
-    return typer.main.get_command(app)
+                tree.add_command(typer.main.get_group(more), name)
+    return tree

@@ -9,18 +9,22 @@ from typing import Any
 import numpy as np
 
 from ..ir import NoneType, Op, QuantType, TensorType, dtype_of
-from ..ir.build import constant_of, set_folder
-from ..plugin_host import host
+from ..ir.build import constant_of
 from .quantized import quantized_kernel
 
-__all__ = ["fold_op", "install"]
+__all__ = ["fold_op"]
+
+KernelOf = Callable[[str], tuple[Callable[..., Any], str] | None]
+"""From an op's name to its kernel and how that treats quantized operands, or None: `transload.plugin_host.Host.kernel`."""
 
 GROWTH_LIMIT = 1 << 20
 """Bytes by which a folded result may exceed what it is made of: expanding a scalar is not worth storing."""
 
 
-def fold_op(op: Op) -> list[np.ndarray] | None:
+def fold_op(op: Op, kernel_of: KernelOf) -> list[np.ndarray] | None:
     """The results of an op whose operands are all constant, or None where it should stay.
+
+    Who works in a context asks that: `transload.context.current().fold(op)`.
 
     It stays where it has effects, regions, dynamic results or no kernel, or where the result is much
     larger than the operands.
@@ -38,7 +42,7 @@ def fold_op(op: Op) -> list[np.ndarray] | None:
             continue
         dense = constant_of(operand)
         if dense is None:
-            return _fold_shape(op)
+            return _fold_shape(op, kernel_of)
         inputs.append(dense.numpy())
         size += dense.nbytes
     made = 0
@@ -52,19 +56,19 @@ def fold_op(op: Op) -> list[np.ndarray] | None:
             return None
     if made > 4 * size + GROWTH_LIMIT:
         return None
-    found = host().kernel(op.name)
+    found = kernel_of(op.name)
     if found is None:
         return None
     return _results(op, quantized_kernel(op, *found), inputs)
 
 
-def _fold_shape(op: Op) -> list[np.ndarray] | None:
+def _fold_shape(op: Op, kernel_of: KernelOf) -> list[np.ndarray] | None:
     """An op that asks only for its operand's type (trait "shape_only") folds where that is static."""
     if "shape_only" not in op.declaration.traits:
         return None
     if not all(isinstance(v.type, TensorType) and v.type.is_static for v in op.operands):
         return None
-    found = host().kernel(op.name)
+    found = kernel_of(op.name)
     if found is None:
         return None
     # The kernel reads shapes alone, so arrays that occupy no memory will do.
@@ -84,8 +88,3 @@ def _results(op: Op, kernel: Callable[..., Any], inputs: list[Any]) -> list[np.n
 
 def _stored(type_: Any) -> Any:
     return type_.element.storage if isinstance(type_.element, QuantType) else type_.element
-
-
-def install() -> None:
-    """Let builders fold by these kernels."""
-    set_folder(fold_op)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from ..context import current
 from ..errors import InternalError
 from . import registry
 from .attributes import Attribute
@@ -14,16 +15,7 @@ from .constants import Dense, LazyData, dtype_of
 from .core import Block, FusedLocation, Location, Op, Region, Value
 from .types import NONE, TensorType, Type
 
-__all__ = ["Builder", "constant_of", "is_constant", "set_folder"]
-
-_fold: Callable[[Op], Sequence[np.ndarray] | None] | None = None
-
-
-def set_folder(fold: Callable[[Op], Sequence[np.ndarray] | None]) -> None:
-    """Set how an op whose operands are all constant is computed (the engine sets it; None: not foldable)."""
-    global _fold
-    _fold = fold
-
+__all__ = ["Builder", "constant_of", "is_constant"]
 
 def constant_of(value: Value | None) -> Dense | None:
     """The constant that a value holds, or None where it is computed, an argument or absent."""
@@ -47,7 +39,7 @@ class Builder:
     """Creates ops before `before` in `block` (at its end where `before` is None).
 
     `location` is given to every op created. With `fold=True`, `emit` computes an op whose operands
-    are all constant at once and returns a constant in its place.
+    are all constant at once, by its kernel, and returns a constant in its place.
     """
 
     def __init__(self, block: Block, before: Op | None = None, location: Location = None, fold: bool = False) -> None:
@@ -95,9 +87,9 @@ class Builder:
             if element is not None:
                 types = [type_.with_element(element) if isinstance(type_, TensorType) else type_ for type_ in types]
         op.results = [Value(type_, op, index) for index, type_ in enumerate(types)]
-        if self.fold and _fold is not None and op.results and "constant" not in (declaration.traits if declaration else ()):
+        if self.fold and op.results and "constant" not in (declaration.traits if declaration else ()):
             try:
-                folded = _fold(op)
+                folded = current().fold(op)
             except Exception:
                 op.drop_references()
                 raise

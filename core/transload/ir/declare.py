@@ -285,6 +285,8 @@ class OpDeclaration:
             if sum(slot.variadic for slot in group) > 1:
                 raise TypeError(f"{name}: at most one variadic operand and one variadic result")
         self.getters = self._make_getters()
+        self.checker: Callable[[Any, Callable[[str], None]], None] | None = None
+        """What the verifier made of the declaration (`transload.ir.verify`), when it first met an op of it."""
         self.required = [key for key, a in self.attributes.items() if a.default is REQUIRED]
 
     @cached_property

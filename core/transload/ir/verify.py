@@ -13,9 +13,6 @@ from .types import NoneType
 
 __all__ = ["check", "verify"]
 
-_checkers: dict[OpDeclaration, Callable[[Op, Callable[[str], None]], None]] = {}
-
-
 def verify(root: Op) -> None:
     """Raise `VerifyError` with everything that is wrong with `root` and what is inside it."""
     findings = check(root)
@@ -34,9 +31,9 @@ def check(root: Op) -> list[Finding]:
 def _check_op(op: Op, visible: set[Value], findings: list[Finding]) -> None:
     declaration = registry.lookup(op.name)
     if declaration is not None:
-        checker = _checkers.get(declaration)
+        checker = declaration.checker
         if checker is None:
-            checker = _checkers[declaration] = _make_checker(declaration)
+            checker = declaration.checker = _make_checker(declaration)
 
         def report(why: str) -> None:
             findings.append(Finding(op.name, why, (op.origin,) if op.origin else ()))

@@ -7,7 +7,6 @@ pass applies the tables of all dialects in the module until nothing changes.
 from __future__ import annotations
 
 from ..conversion import dialects_in
-from ..engine import fold
 from ..ir import Module, update_function_type
 from ..plugin import resolve
 from ..plugin_host import host
@@ -19,7 +18,6 @@ __all__ = ["canonicalize"]
 
 def canonicalize(module: Module) -> bool:
     """Apply every dialect's simplifications until nothing changes, then remove what is unused."""
-    fold.install()
     table = RewriteTable()
     for name in dialects_in(module):
         spec = host().dialects.get(name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..engine.fold import fold_op
+from ..context import current
 from ..ir import Op
 from ..ir.build import Builder
 from .dce import eliminate_dead_code
@@ -12,11 +12,12 @@ __all__ = ["fold_constants"]
 
 def fold_constants(module: Op) -> bool:
     """Replace each op whose operands are all constant by its results, except where that would store much more."""
+    fold = current().fold
     modified = False
     for op in module.walk():
         if op.parent is None or not op.results or op.declaration is None:
             continue
-        folded = fold_op(op)
+        folded = fold(op)
         if folded is None:
             continue
         builder = Builder(op.parent, op)

@@ -18,7 +18,6 @@ from __future__ import annotations
 from functools import reduce
 from operator import add
 
-from transload.engine import fold
 from transload.ir import Module, update_function_type
 from transload.passes.cse import eliminate_common_subexpressions
 from transload.passes.dce import eliminate_dead_code
@@ -40,7 +39,6 @@ TABLE = reduce(add, (_SHAPES, *(family.TABLE for family in (
 
 def recognize(module: Module) -> bool:
     """Find composites in a module of `top` ops, and replace each by its op. Returns whether anything changed."""
-    fold.install()
     modified = eliminate_dead_code(module)  # what is unused would look like a second user
     modified |= eliminate_common_subexpressions(module)  # so that the same number is the same value
     while apply_greedily(module, TABLE):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections import defaultdict, deque
 from collections.abc import Callable, Mapping, Sequence
+from contextvars import copy_context
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -188,7 +189,7 @@ def run_parallel(
                 outfeed[place] = process.outfeed
             grid.finish(place, error)
 
-    threads = [threading.Thread(target=work, args=(place,), daemon=True) for place in places]
+    threads = [threading.Thread(target=copy_context().run, args=(work, place), daemon=True) for place in places]
     for thread in threads:
         thread.start()
     for thread in threads:

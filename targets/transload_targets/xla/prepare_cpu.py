@@ -8,7 +8,6 @@ Every rewrite gives the same bits for integers; a sum of floats may be formed in
 
 from __future__ import annotations
 
-from transload.engine import fold
 from transload.ir import Module
 from transload.passes.cse import eliminate_common_subexpressions
 from transload.passes.dce import eliminate_dead_code
@@ -23,7 +22,6 @@ __all__ = ["prepare_cpu"]
 
 def prepare_cpu(module: Module) -> None:
     """Rewrite a module of stablehlo in place."""
-    fold.install()
     fold_weights(module)
     gather_up(module)
     _apply(module, prepare_cpu_convolutions.FORWARD)

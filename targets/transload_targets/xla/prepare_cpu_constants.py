@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from transload.engine import fold
+from transload.context import current
 from transload.ir import Dense, Module, Op, QuantType, TensorType, Value
 from transload.ir.build import Builder, constant_of
 from transload.rewrite import CHANGED, Rewriter, RewriteTable
@@ -33,7 +33,7 @@ def fold_weights(module: Module) -> None:
                 wanted.add(maker)
                 pending.extend(v.op for v in maker.operands)
     for op in [op for op in module.walk() if op in wanted]:
-        folded = fold.fold_op(op)
+        folded = current().fold(op)
         if folded is not None:
             builder = Builder(op.parent, op)  # type: ignore[arg-type]
             op.replace_with([

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from contextvars import ContextVar
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from transload.context import current, new_run
 from transload.errors import ConversionError, Finding, Unsupported
 from transload.ir import BOOL, Block, Module, Op, Region, Symbol, TensorType, Value
 from transload.rewrite import Rewriter, RewriteTable, convert_ops
@@ -22,10 +23,16 @@ TABLE = RewriteTable()
 _LIMIT = 1_000_000
 """How many operators a model may have once every subgraph stands where it is run."""
 
-_STEP, _WHY = "transload.step", "transload.why"
-"""Attributes of what is left of a loop: how many steps were before it, and why it is unrolled."""
 
-_context: ContextVar[tuple[Mapping[str, Op], RewriteTable, Mapping[str, Any]]] = ContextVar("tflite_subgraphs")
+@dataclass
+class _Subgraphs:
+    """What a run notes down of a model's subgraphs, for the rewrites of the operators that run them."""
+
+    functions: Mapping[str, Op] = field(default_factory=dict)
+    table: RewriteTable = TABLE
+    """By which what is in them is converted."""
+    unrolled: dict[Op, tuple[int, str]] = field(default_factory=dict)
+    """What is left of loops: how many steps were before it, and why the loop is unrolled."""
 
 
 @contextmanager
@@ -43,11 +50,10 @@ def subgraphs_of(module: Module, table: RewriteTable, options: Mapping[str, Any]
     _check_sizes(module.functions)
     for function in private.values():
         module.body.remove(function)
-    token = _context.set((private | module.functions, table, options))
-    try:
+    with new_run(options) as run:
+        noted = run.scratch(_Subgraphs)
+        noted.functions, noted.table = private | module.functions, table
         yield
-    finally:
-        _context.reset(token)
 
 
 def _callees(function: Op) -> list[str]:
@@ -91,7 +97,7 @@ def _check_sizes(functions: Mapping[str, Op]) -> None:
 
 
 def _function(symbol: str) -> Op:
-    functions, _, _ = _context.get(({}, TABLE, {}))
+    functions = current().scratch(_Subgraphs).functions
     if symbol not in functions:
         raise Unsupported(f"the module has no function {symbol!r}")
     return functions[symbol]
@@ -143,8 +149,8 @@ def _converted(regions: list[Region]) -> list[Region]:
     """The regions after conversion of what is in them."""
     holder = Op("builtin.module", (), (), None, regions)
     try:
-        _, table, options = _context.get()
-        convert_ops(holder, table, "tfl", options=options)
+        run = current()
+        convert_ops(holder, run.scratch(_Subgraphs).table, "tfl", options=run.options)
     except BaseException:
         holder.drop_references()
         raise
@@ -212,9 +218,9 @@ def while_(op: Op, rw: Rewriter) -> Any:
     sizes of the parts change from step to step, and only each step by itself has static shapes. The option `loops`
     chooses one of the two ways.
     """
-    step, how = op.attributes.get(_STEP), chosen(rw, "loops")
-    if step is not None:
-        return _unrolled(op, rw, step, op.attributes[_WHY])
+    begun, how = current().scratch(_Subgraphs).unrolled.pop(op, None), chosen(rw, "loops")
+    if begun is not None:
+        return _unrolled(op, rw, *begun)
     if how == "unroll":
         return _unrolled(op, rw, 0, "the number of its steps is found only at run time")
     try:
@@ -270,7 +276,7 @@ def _unrolled(op: Op, rw: Rewriter, step: int, why: str) -> Sequence[Value]:
         raise Unsupported(f"its body gives {len(state)} values for a state of {len(op.operands)}")
     rest = op.clone()
     rest.operands = state
-    rest.attributes |= {_STEP: step + 1, _WHY: why}
+    current().scratch(_Subgraphs).unrolled[rest] = step + 1, why
     rw.block.insert(rest, rw.before)
     return rest.results
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from transload.conversion import hint_for
-from transload.engine import fold
 from transload.ir import I48, I64, Module, TensorType, update_function_type
 from transload.ir.regions import blocks_in
 from transload.plugin import resolve
@@ -25,7 +24,6 @@ def convert(module: Module) -> None:
     Arguments and results keep their types, but for i48, which StableHLO does not have, and which becomes i64.
     Variables become arguments and results of `main`. Raises `ConversionError` with every op that cannot be converted.
     """
-    fold.install()
     strip_quantized_types(module)
     make_explicit(module)
     _widen_48_bits(module)

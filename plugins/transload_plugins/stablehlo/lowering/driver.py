@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from transload.conversion import apply_conversion, hint_for
-from transload.engine import fold
 from transload.errors import ConversionError, Finding, merge_findings
 from transload.ir import IntegerType, Module, NoneType, Op, QuantType, TensorType, Value, update_function_type
 from transload.plugin import resolve
@@ -28,7 +27,6 @@ def lower(module: Module, int64: str = "proved") -> None:
     did before, quantized types as their storage; `int64` is the option of `top-to-tosa`. Shapes must be static.
     Raises `ConversionError` with every op that cannot be converted.
     """
-    fold.install()
     _run(module, BEFORE)
     if _is_quantized(module):
         borders = {name: border_types(function) for name, function in module.functions.items()}

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from transload.context import current
 from transload.engine.run import Plan
 from transload.errors import ConversionError, Unsupported
 from transload.ir import BOOL, Block, Op, Region, TensorType, Value
@@ -19,7 +21,7 @@ from ..types import TOKEN_TYPE, shape_of
 from .bodies import apply_body
 from .table import expand, is_complex, lean, materialized, refuse_complex, reshape, static
 
-__all__ = ["TABLE", "UNROLLED", "refuse_tokens"]
+__all__ = ["TABLE", "refuse_tokens"]
 
 TABLE = RewriteTable()
 
@@ -27,8 +29,13 @@ UNROLL_LIMIT = 20_000
 """Ops that a loop may become; one that would become more is kept as a loop."""
 TOTAL_LIMIT = 60_000
 """Ops that all loops of a module together may become: loops in loops that are unrolled are there many times."""
-UNROLLED = "stablehlo.unrolled"
-"""Attribute of the module that is being converted: how many ops its loops have become."""
+
+
+@dataclass
+class _Unrolled:
+    """What a run notes down: how many ops loops have become."""
+
+    ops: int = 0
 
 
 @TABLE("stablehlo.return")
@@ -123,7 +130,7 @@ def while_(op: Op, rw: Rewriter) -> Sequence[Value]:
     body = op.body.block
     size = max(sum(1 for inner in body for _ in inner.walk()), 1)
     rounds = _rounds(op, rw, UNROLL_LIMIT // size)
-    if rounds is not None and _is_granted(op, rounds * size):
+    if rounds is not None and _is_granted(rounds * size):
         state: Sequence[Value] = op.operands
         for _ in range(rounds):
             state = _copied(rw, body, state)
@@ -142,15 +149,12 @@ def while_(op: Op, rw: Rewriter) -> Sequence[Value]:
     return list(made.results)
 
 
-def _is_granted(op: Op, count: int) -> bool:
+def _is_granted(count: int) -> bool:
     """Whether the module may grow by so many ops; then it is noted that it did."""
-    outermost = op
-    while outermost.parent_op is not None:
-        outermost = outermost.parent_op
-    total = int(outermost.attributes.get(UNROLLED, 0)) + count
-    if total > TOTAL_LIMIT:
+    unrolled = current().scratch(_Unrolled)
+    if unrolled.ops + count > TOTAL_LIMIT:
         return False
-    outermost.attributes[UNROLLED] = total
+    unrolled.ops += count
     return True
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from transload.engine import fold
+from transload.context import new_run
 from transload.errors import ConversionError, Finding, PassError, merge_findings
 from transload.ir import Module, update_function_type
 from transload.passes.inline import named_functions
@@ -12,7 +12,6 @@ from transload.plugin import resolve
 from transload.plugin_host import host
 from transload.rewrite import convert_ops
 
-from .control import UNROLLED
 from .structure import check_borders, fill_in_sizes, flatten_tuples
 
 __all__ = ["raise_module"]
@@ -27,7 +26,6 @@ def raise_module(module: Module) -> None:
     Calls are replaced by the functions' ops first, and loops of a known number of rounds by copies of their bodies. Raises
     `ConversionError` with every op that cannot be converted.
     """
-    fold.install()
     try:
         _run(module, "inline")
     except PassError as error:
@@ -36,10 +34,8 @@ def raise_module(module: Module) -> None:
     fill_in_sizes(module)
     _run(module, "dce")
     check_borders(module)
-    try:
+    with new_run():  # how much its loops may become counts for the whole module
         _convert_functions(module)
-    finally:
-        module.attributes.pop(UNROLLED, None)
     for function in module.functions.values():
         if function.regions[0].blocks:
             update_function_type(function)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from transload.engine import fold
 from transload.errors import ConversionError, merge_findings
 from transload.ir import Module, update_function_type
 from transload.plugin import resolve
@@ -32,7 +31,6 @@ def lower(module: Module, int64: str = "proved") -> None:
     number, or, with `int64="assumed"`, where it is possible that it does not (see `int64`). Raises
     `ConversionError` with every op that cannot be converted.
     """
-    fold.install()
     _run(module, BEFORE)
     if fuse_fixed_point(module, int64 == "assumed"):
         _run(module, (("dce", {}),))
