@@ -72,6 +72,18 @@ def test_a_convolution_in_qdq_form_is_one_op(compare: Callable[..., Any]) -> Non
     assert conv.bias.owner.attributes["value"].numpy().tolist() == bias["b"].tolist()
 
 
+def test_quantized_ops_say_that_they_round_once(compare: Callable[..., Any]) -> None:
+    """Each op by itself; the module says nothing, and casts from floats need not."""
+    constants = {**KINDS, "w": whole(-127, 128, np.int8, 3, 4), "w_scale": scale(0.01), "w_zero": np.int8(0)}
+    nodes = [dq("w", "wd", "w"), node("MatMul", ["x_d", "wd"], ["m"]), q("m", "m_q", "o"), dq("m_q", "m_d", "o"),
+        node("LeakyRelu", ["m_d"], ["r"])]
+    hub = compare(around(nodes, ["x"], "r"), {"x": real(2, 3)}, ("y",), constants, atol=0.041)
+    said = {op.name: op.attributes.get("rounding") for op in hub.ops() if op.name in ("top.MatMul", "top.LeakyRelu")}
+    assert said == {"top.MatMul": "once", "top.LeakyRelu": "once"}
+    assert [op.attributes.get("rounding") for op in hub.ops() if op.name == "top.Cast"] == [None, None]
+    assert not [name for name in hub.attributes if name.startswith("transload.")]
+
+
 @pytest.mark.parametrize("limit", [None, 0.9])
 def test_relu_between_becomes_part_of_it(compare: Callable[..., Any], limit: float | None) -> None:
     kinds = {**KINDS, "o_zero": np.int8(0), "w": whole(-127, 128, np.int8, 5, 4), "w_scale": scale(0.01), "w_zero": np.int8(0),

@@ -9,6 +9,7 @@ from transload.ir.types import TensorType, Type
 
 from .base import NUMBER_TENSOR, REAL_TENSOR, TOP, Unary
 from .infer import broadcast_shapes, fail, normalise_axis, same_as_input, shape_of, show
+from .rounding import rounds
 
 
 @TOP.op("Relu")
@@ -17,6 +18,7 @@ class Relu(Unary):
 
     input = operand("the tensor", type=NUMBER_TENSOR)
     relu_limit = attribute(FLOAT, "upper limit; negative: none", default=-1.0)
+    rounding = rounds("double", "exact", "once")
 
 
 @TOP.op("LeakyRelu")
@@ -24,6 +26,7 @@ class LeakyRelu(Unary):
     """`x` where it is positive, `alpha * x` elsewhere (TPU-MLIR manual 13.1, LeakyReluOp)."""
 
     alpha = attribute(FLOAT, "slope for negative values", default=0.01)
+    rounding = rounds("double", "exact", "once")
 
 
 @TOP.op("PRelu")
@@ -33,6 +36,7 @@ class PRelu:
     input = operand("the tensor", type=NUMBER_TENSOR)
     slope = operand("broadcasts to the input", type=NUMBER_TENSOR)
     output = result("of the input's shape")
+    rounding = rounds("double", "exact", "once")
     traits = ("elementwise",)
 
     def infer(op: Any) -> Type:
@@ -68,6 +72,8 @@ class HardSigmoid(Unary):
 @TOP.op("HardSwish")
 class HardSwish(Unary):
     """`x * max(0, min(6, x + 3)) / 6` (ONNX HardSwish, TFLite HARD_SWISH)."""
+
+    rounding = rounds("double", "exact", "once")
 
 
 @TOP.op("GELU")
@@ -136,6 +142,7 @@ class Clip(Unary):
     input = operand("the tensor", type=NUMBER_TENSOR)
     min = attribute(FLOAT, "lower limit; -inf: none")
     max = attribute(FLOAT, "upper limit; inf: none")
+    rounding = rounds("double", "exact", "once")
 
 
 @TOP.op("Softmax")
@@ -147,6 +154,7 @@ class Softmax:
     axis = attribute(INT, "the dimension to sum over")
     beta = attribute(FLOAT, "factor of the input, as TFLite has it", default=1.0)
     log = attribute(BOOLEAN, "whether to give the logarithm", default=False)
+    rounding = rounds("double", "once")
 
     @constraint
     def axis_is_in_range(op: Any) -> bool | str:

@@ -8,8 +8,9 @@ from transload.ir.declare import BOOLEAN, FLOAT, TENSOR, Dialect, TypeConstraint
 from transload.ir.types import BOOL, FloatType, IndexType, IntegerType, QuantType, TensorType, Type
 
 from .infer import same_as_input
+from .rounding import rounds
 
-__all__ = ["FLAG_TENSOR", "LAYOUT", "NUMBER_TENSOR", "REAL_TENSOR", "TOP", "Activated", "PerDimension", "Unary"]
+__all__ = ["FLAG_TENSOR", "LAYOUT", "NUMBER_TENSOR", "REAL_TENSOR", "TOP", "Activated", "Elementwise", "PerDimension", "Unary"]
 
 TOP = Dialect(
     "top",
@@ -53,9 +54,10 @@ class Activated:
 
     do_relu = attribute(BOOLEAN, "whether to apply ReLU to the result's real value", default=False)
     relu_limit = attribute(FLOAT, "upper limit where do_relu is set; negative: no upper limit", default=-1.0)
+    rounding = rounds("double", "exact", "once")
 
 
-class Unary:
+class Elementwise:
     """Base of elementwise ops of one operand whose result has the operand's shape and element type."""
 
     input = operand("the tensor", type=REAL_TENSOR)
@@ -64,3 +66,9 @@ class Unary:
 
     def infer(op: Any) -> Type:
         return same_as_input(op)
+
+
+class Unary(Elementwise):
+    """Base of those that are functions of numbers."""
+
+    rounding = rounds("exact", "once")

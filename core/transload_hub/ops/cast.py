@@ -10,6 +10,7 @@ from transload.ir.types import FloatType, IntegerType, QuantType, TensorType, Ty
 
 from .base import TOP
 from .infer import same_as_input
+from .rounding import rounds
 
 __all__ = ["width_of"]
 
@@ -38,6 +39,7 @@ class Cast:
         "how a number between two is rounded; by default HalfAwayFromZero to a quantized type, else Trunc",
         default=_default_rounding)
     saturate = attribute(BOOLEAN, "whether what is out of an integer's range becomes its nearest end", default=False)
+    rounding = rounds("double", "exact", "once")
     traits = ("elementwise",)
 
     def infer(op: Any) -> Type:

@@ -7,8 +7,9 @@ from typing import Any
 from transload.ir.declare import FLOAT, FLOATS, INT_TENSOR, TENSOR, attribute, constraint, enum, operand, result, variadic
 from transload.ir.types import BOOL, TensorType, Type
 
-from .base import FLAG_TENSOR, NUMBER_TENSOR, TOP, Activated, Unary
+from .base import FLAG_TENSOR, NUMBER_TENSOR, TOP, Activated, Elementwise, Unary
 from .infer import broadcast_shapes, fail, infer_broadcast, same_as_input, shape_of
+from .rounding import rounds
 
 # --- arithmetic of several operands
 
@@ -17,6 +18,7 @@ class Variadic:
 
     inputs = variadic("two or more tensors that broadcast", type=NUMBER_TENSOR)
     output = result("of the broadcast shape")
+    rounding = rounds("double", "exact", "once")
     traits: tuple[str, ...] = ("elementwise",)
 
     @constraint
@@ -68,6 +70,8 @@ class Mul(Activated, Variadic):
 class Div(Activated, ExactlyTwo):
     """`inputs[0] / inputs[1]`; of integers the quotient truncated towards zero (TPU-MLIR manual 13.1, DivOp; ONNX Div)."""
 
+    rounding = rounds("exact", "once")
+
 
 @TOP.op("Max")
 class Max(Variadic):
@@ -89,6 +93,7 @@ class AddConst(Activated, Unary):
 
     input = operand("the tensor", type=NUMBER_TENSOR)
     const_val = attribute(FLOAT, "the number to add")
+    rounding = rounds("exact", "once")
 
 
 @TOP.op("MulConst")
@@ -97,6 +102,7 @@ class MulConst(Activated, Unary):
 
     input = operand("the tensor", type=NUMBER_TENSOR)
     const_val = attribute(FLOAT, "the factor")
+    rounding = rounds("exact", "once")
 
 
 @TOP.op("Scale")
@@ -107,6 +113,7 @@ class Scale(Activated):
     scale = operand("broadcasts to the input, as [1, C, 1, 1]", type=NUMBER_TENSOR)
     bias = operand("broadcasts to the input", type=NUMBER_TENSOR)
     output = result("of the input's shape")
+    rounding = rounds("exact", "once")
     traits = ("elementwise",)
 
     def infer(op: Any) -> Type:
@@ -121,6 +128,7 @@ class Binary:
     a = operand("left operand", type=NUMBER_TENSOR)
     b = operand("right operand; broadcasts with the left one", type=NUMBER_TENSOR)
     output = result("of the broadcast shape, with the left operand's element type")
+    rounding = rounds("exact", "once")
     traits: tuple[str, ...] = ("elementwise",)
 
     def infer(op: Any) -> Type:
@@ -134,6 +142,7 @@ class Pow:
     base = operand("the base", type=NUMBER_TENSOR)
     exponent = operand("the exponent; may have another element type", type=NUMBER_TENSOR)
     output = result("of the broadcast shape, with the base's element type")
+    rounding = rounds("exact", "once")
     traits = ("elementwise",)
 
     def infer(op: Any) -> Type:
@@ -159,6 +168,7 @@ class TruncMod(Binary):
 class SquaredDifference(Binary):
     """`(a - b) ** 2` (TFLite SQUARED_DIFFERENCE)."""
 
+    rounding = rounds("double", "exact", "once")
     traits = ("elementwise", "commutative")
 
 
@@ -259,6 +269,7 @@ class Where:
     tbrn = operand("chosen where it is true")
     fbrn = operand("chosen where it is false")
     output = result("of the broadcast shape, with the element type of tbrn")
+    rounding = rounds("double", "exact", "once")
     traits = ("elementwise",)
 
     def infer(op: Any) -> Type:
@@ -273,9 +284,14 @@ class UnaryNumber(Unary):
     input = operand("the tensor", type=NUMBER_TENSOR)
 
 
+_BY_KERNEL = {"Abs": rounds("double", "exact", "once"), "Sqrt": rounds("truncate", "exact", "once")}
+"""Functions that LiteRT does not look up in a table of rounded results."""
+
+
 def _unary(name: str, doc: str, base: type = Unary) -> None:
-    """Declare a function of one operand that has no attributes."""
-    TOP.op(name)(type(name, (base,), {"__doc__": doc, "__module__": __name__}))
+    """Declare a function of one operand that has no attributes of its own."""
+    members = {"rounding": _BY_KERNEL[name]} if name in _BY_KERNEL else {}
+    TOP.op(name)(type(name, (base,), {"__doc__": doc, "__module__": __name__, **members}))
 
 
 for _name, _doc in {
@@ -313,7 +329,7 @@ for _name, _doc in {
     _unary(_name, _doc)
 
 
-class Question(Unary):
+class Question(Elementwise):
     """Base of questions about each element."""
 
     output = result("i1 of the input's shape", type=TENSOR)
@@ -333,14 +349,14 @@ class IsInf(Question):
 
 
 @TOP.op("LogicalNot")
-class LogicalNot(Unary):
+class LogicalNot(Elementwise):
     """True where it is false (ONNX Not, TFLite LOGICAL_NOT)."""
 
     input = operand("the tensor", type=FLAG_TENSOR)
 
 
 @TOP.op("BitwiseNot")
-class BitwiseNot(Unary):
+class BitwiseNot(Elementwise):
     """All bits turned (ONNX BitwiseNot)."""
 
     input = operand("the tensor", type=INT_TENSOR)

@@ -9,6 +9,7 @@ from transload.ir.types import I32, TensorType, Type
 
 from .base import NUMBER_TENSOR, TOP
 from .infer import Shape, fail, need_rank, normalise_axis, same_as_input, shape_of, show, unify
+from .rounding import rounds
 
 REDUCTION = enum("none", "add", "mul", "max", "min")
 
@@ -206,6 +207,7 @@ class CumSum:
     axis = attribute(INT, "the dimension to sum along")
     exclusive = attribute(BOOLEAN, "leave the element itself out", default=False)
     reverse = attribute(BOOLEAN, "sum from the end", default=False)
+    rounding = rounds("double", "exact", "once")
 
     def infer(op: Any) -> Type:
         shape = shape_of(op.input)

@@ -10,6 +10,7 @@ from transload.ir.types import TensorType, Type
 
 from .base import NUMBER_TENSOR, TOP, Activated
 from .infer import Shape, broadcast_shapes, fail, shape_of, show, unify
+from .rounding import rounds
 
 __all__ = ["expand_equation"]
 
@@ -28,6 +29,7 @@ class MatMul(Activated):
     output = result("[.., M, N]")
     left_transpose = attribute(BOOLEAN, "whether to swap the last two dimensions of the input", default=False)
     right_transpose = attribute(BOOLEAN, "whether to swap the last two dimensions of the right operand", default=False)
+    rounding = rounds("exact", "double", "once")
 
     def infer(op: Any) -> Type:
         left, right = shape_of(op.input), shape_of(op.right)
@@ -61,6 +63,7 @@ class Einsum:
     inputs = variadic("one tensor per term of the equation", type=NUMBER_TENSOR)
     output = result("as the equation says")
     equation = attribute(STRING, "terms separated by commas, `->`, and the result's subscripts; `...` broadcasts")
+    rounding = rounds("exact", "once")
 
     def infer(op: Any) -> Type:
         element = op.operands[0].element if op.operands else fail(op, "there are no operands")

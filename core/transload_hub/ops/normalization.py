@@ -20,6 +20,7 @@ from .infer import (
     show,
     unify,
 )
+from .rounding import rounds
 
 
 def _check_per_channel(op: Any, *names: str) -> None:
@@ -60,6 +61,7 @@ class BatchNorm(Activated):
     output = result("of the input's shape")
     epsilon = attribute(FLOAT, "added to the variance", default=1e-5)
     layout = attribute(LAYOUT, "where the channels are", default="NCHW")
+    rounding = rounds("exact", "once")
     traits = ("layout",)
 
     def infer(op: Any) -> Type:
@@ -77,6 +79,7 @@ class LayerNorm:
     output = result("of the input's shape")
     axis = attribute(INT, "the first normalized dimension", default=-1)
     eps = attribute(FLOAT, "added to the variance", default=1e-5)
+    rounding = rounds("exact", "once")
 
     def infer(op: Any) -> Type:
         _check_trailing(op, "weight", "bias")
@@ -92,6 +95,7 @@ class RMSNorm:
     output = result("of the input's shape")
     axis = attribute(INT, "the first normalized dimension", default=-1)
     eps = attribute(FLOAT, "added to the mean square", default=1e-5)
+    rounding = rounds("exact", "once")
 
     def infer(op: Any) -> Type:
         _check_trailing(op, "weight")
@@ -108,6 +112,7 @@ class InstanceNorm:
     output = result("of the input's shape")
     eps = attribute(FLOAT, "added to the variance", default=1e-5)
     layout = attribute(LAYOUT, "where the channels are", default="NCHW")
+    rounding = rounds("exact", "once")
     traits = ("layout",)
 
     def infer(op: Any) -> Type:
@@ -126,6 +131,7 @@ class GroupNorm:
     num_groups = attribute(INT, "number of groups; divides the number of channels")
     eps = attribute(FLOAT, "added to the variance", default=1e-5)
     layout = attribute(LAYOUT, "where the channels are", default="NCHW")
+    rounding = rounds("exact", "once")
     traits = ("layout",)
 
     @constraint
@@ -157,6 +163,7 @@ class LRN:
     beta = attribute(FLOAT, "exponent", default=0.75)
     bias = attribute(FLOAT, "added to the mean square", default=1.0)
     layout = attribute(LAYOUT, "where the channels are", default="NCHW")
+    rounding = rounds("exact", "once")
     traits = ("layout",)
 
     @constraint
@@ -177,6 +184,7 @@ class Normalize:
     output = result("of the input's shape")
     axes = attribute(INTS, "dimensions to sum over")
     eps = attribute(FLOAT, "least sum of squares", default=1e-12)
+    rounding = rounds("exact", "once")
 
     def infer(op: Any) -> Type:
         shape = shape_of(op.input)

@@ -9,6 +9,7 @@ from transload.ir.types import TensorType
 
 from .base import REAL_TENSOR, TOP
 from .infer import need_rank, unify
+from .rounding import rounds
 
 ACTIVATIONS = (
     "Affine", "Elu", "HardSigmoid", "LeakyRelu", "Relu", "ScaledTanh", "Sigmoid", "Softplus", "Softsign", "Tanh",
@@ -36,6 +37,7 @@ class Recurrent:
     activation_alpha = attribute(FLOATS, "alpha of those that have one, in order", optional=True)
     activation_beta = attribute(FLOATS, "beta of those that have one, in order", optional=True)
     clip = attribute(FLOAT, "bound of the absolute value of an activation's input; absent: none", optional=True)
+    rounding = rounds("exact", "once")
 
     @constraint
     def directions_agree(op: Any) -> bool:

@@ -10,6 +10,7 @@ from transload.ir.types import I64, QuantType, TensorType, Type
 
 from .base import NUMBER_TENSOR, TOP
 from .infer import Shape, fail, normalise_axes, permuted_element, shape_of, show
+from .rounding import rounds
 
 
 def _reduced(shape: Shape, axes: Sequence[int], keepdims: bool) -> Shape:
@@ -35,6 +36,7 @@ class Reduce:
     mode = attribute(
         enum("ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceL2", "ReduceLogSum",
              "ReduceLogSumExp", "ReduceSumSquare", "ReduceAll", "ReduceAny"), "which number")
+    rounding = rounds("double")
 
     def infer(op: Any) -> Type:
         shape = shape_of(op.input)

@@ -9,6 +9,7 @@ from transload.ir.types import TensorType, Type
 
 from .base import LAYOUT, NUMBER_TENSOR, TOP, Activated
 from .infer import fail, need_rank, spatial_axes
+from .rounding import rounds
 
 
 @TOP.op("Upsample")
@@ -70,6 +71,7 @@ class Interp:
     exclude_outside = attribute(BOOLEAN, "whether elements beyond the border weigh nothing", default=False)
     antialias = attribute(BOOLEAN, "whether to widen the kernel when shrinking", default=False)
     layout = attribute(LAYOUT, "where the channels are", default="NCHW")
+    rounding = rounds("double", "exact", "once")
     traits = ("layout",)
 
     @constraint

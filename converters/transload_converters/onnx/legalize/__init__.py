@@ -65,9 +65,8 @@ def legalize(module: Module) -> None:
     except ConversionError as error:
         raise _causes_alone(error) from None
     module.attributes.pop("onnx.opset", None)
-    # ONNX's quantized operators round a scaled sum once, to the nearest; lowerings to integers ask for it here.
-    module.attributes["transload.rounding"] = "once"
     fold_qdq(module)
+    quantize.round_once(module)
     eliminate_dead_code(module)
     sequences.refuse_sequences(module)
     resolve(host().get("passes", "recognize").run)(module)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import F32, I32, UI8, FloatType, IntegerType, Op, QuantType, TensorType, Type, Value
+from transload.ir import F32, I32, UI8, FloatType, IntegerType, Module, Op, QuantType, TensorType, Type, Value
 from transload.ir.build import constant_of
 from transload.rewrite import Rewriter
 
@@ -21,7 +21,7 @@ from .arithmetic import to_float8
 from .convolution import conv_attributes
 from .table import OnnxTable, as_integers, attr, axis_of, cast, is_float, need, operand, reshape, scalar_like, shape_of
 
-__all__ = ["TABLE", "adopt_quantized_arguments", "bias_of", "quantized_operand", "quantized_type"]
+__all__ = ["TABLE", "adopt_quantized_arguments", "bias_of", "quantized_operand", "quantized_type", "round_once"]
 
 TABLE = OnnxTable()
 
@@ -145,6 +145,23 @@ def _kind_at(user: Op, argument: Value, element: IntegerType) -> QuantType | Non
     if len(kinds) != user.operands.count(argument) or len(set(kinds)) != 1:
         return None
     return kinds[0]
+
+
+def round_once(module: Module) -> None:
+    """Say of every op on quantized tensors that it rounds a scaled sum once, by a factor in float32, as onnxruntime's do.
+
+    Some ops of the hub have one way only (`transload_hub.ops.rounding`): these keep it.
+    """
+    for op in module.walk():
+        rounding = op.declaration.attributes.get("rounding") if op.declaration is not None else None
+        if rounding is None or not rounding.kind.accepts("once"):
+            continue
+        if any(map(_is_quantized, op.operands)) and any(map(_is_quantized, op.results)):
+            op.attributes.setdefault("rounding", "once")
+
+
+def _is_quantized(value: Value) -> bool:
+    return isinstance(value.type, TensorType) and isinstance(value.type.element, QuantType)
 
 
 # --- QuantizeLinear, DequantizeLinear

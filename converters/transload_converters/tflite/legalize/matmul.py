@@ -14,10 +14,6 @@ from .hybrid import hybrid_matmul, is_emulated, real_weights
 
 TABLE = RewriteTable()
 
-ROUNDING = "transload.rounding"
-"""Attribute of a quantized product that says which of LiteRT's two kernels computes it: they round differently."""
-
-
 @TABLE("tfl.fully_connected")
 def fully_connected(op: Op, rw: Rewriter) -> Value:
     """FULLY_CONNECTED: the filter is O, I. All but the last dimension of the input are one, unless keep_num_dims."""
@@ -37,7 +33,7 @@ def fully_connected(op: Op, rw: Rewriter) -> Value:
     bias = typed_bias(rw, op.bias, value, weights)
     rounding = None if is_float(value) else "exact"
     return emit_activated(
-        rw, op, "top.MatMul", value, weights, bias, right_transpose=True, **{ROUNDING: rounding, DYNAMIC: hybrid})
+        rw, op, "top.MatMul", value, weights, bias, right_transpose=True, rounding=rounding, **{DYNAMIC: hybrid})
 
 
 @TABLE("tfl.batch_matmul")
@@ -54,4 +50,4 @@ def batch_matmul(op: Op, rw: Rewriter) -> Value:
     right, hybrid = real_weights(op, rw, left, right)
     return emit_like(
         rw, op, "top.MatMul", left, right, left_transpose=op.attribute("adj_x"), right_transpose=op.attribute("adj_y"),
-        **{ROUNDING: None if is_float(left) else "double", DYNAMIC: hybrid})
+        rounding=None if is_float(left) else "double", **{DYNAMIC: hybrid})

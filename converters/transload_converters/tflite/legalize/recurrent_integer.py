@@ -30,8 +30,6 @@ __all__ = ["GATE", "GATE_SUM", "gate_function", "integer_lstm"]
 
 GATE_SUM = QuantType(I16, F32, (2.0**-12,), (0,))
 GATE = QuantType(I16, F32, (2.0**-15,), (0,))
-_DOUBLE: dict[str, Any] = {"transload.rounding": "double"}
-"""Says of a product that it is rounded as MultiplyByQuantizedMultiplier does, twice."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -88,7 +86,7 @@ def _product(rw: Rewriter, value: Value, weights: Value | None, bias: Value | No
     if weights is None:
         return None
     return rw.emit(
-        "top.MatMul", value, weights, _bias(rw, bias, value, weights), right_transpose=True, element=element, **_DOUBLE)
+        "top.MatMul", value, weights, _bias(rw, bias, value, weights), right_transpose=True, element=element, rounding="double")
 
 
 def _step(
@@ -110,9 +108,9 @@ def _step(
         admit = rw.emit("top.Sub", one, forget, element=GATE)
     else:
         admit = gate(0, peephole_i, cell)
-    rounding: dict[str, Any] = {"transload.rounding": "shift"} if chosen(rw, "gates") == "exact" else {}
-    kept = rw.emit("top.Mul", forget, cell, element=types.cell, **rounding)
-    added = rw.emit("top.Mul", admit, new, element=types.cell, **rounding)
+    rounding = "exact" if chosen(rw, "gates") == "exact" else None
+    kept = rw.emit("top.Mul", forget, cell, element=types.cell, rounding=rounding)
+    added = rw.emit("top.Mul", admit, new, element=types.cell, rounding=rounding)
     cell = rw.emit("top.Add", kept, added, element=types.cell)
     if lstm.cell_clip > 0:
         cell = rw.emit("top.Clip", cell, min=-lstm.cell_clip, max=lstm.cell_clip, element=types.cell)

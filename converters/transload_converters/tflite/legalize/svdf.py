@@ -87,8 +87,7 @@ def _integer_svdf(
     state = quant_per_tensor(op.operands[4], "the state of an SVDF of integers")
     weights = quant_per_tensor(times, "the time weights of an SVDF of integers")
     sum_type = QuantType(I32, F32, (state.scale * weights.scale,), (0,))
-    rounding: dict[str, Any] = {"transload.rounding": "double"}  # as MultiplyByQuantizedMultiplier does
-    newest = rw.emit("top.MatMul", value, features, right_transpose=True, element=state, **rounding)
+    newest = rw.emit("top.MatMul", value, features, right_transpose=True, element=state, rounding="double")
     weighted, after = _over_time(op, rw, newest, times, sum_type)
     sums = _sum_ranks(op, rw, weighted)
     if bias is not None:

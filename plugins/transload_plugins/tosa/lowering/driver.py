@@ -11,7 +11,6 @@ from transload.plugin_host import host
 from transload.rewrite import convert_ops
 from transload_hub.analysis.integer_widths import narrowable
 
-from .arithmetic.rescaling import ROUNDING
 from .prepare.fixed_point import fuse_fixed_point
 from .prepare.float_islands import tabulate_islands
 from .prepare.signedness import make_signed, strip_quantized_types
@@ -46,7 +45,6 @@ def lower(module: Module, int64: str = "proved") -> None:
         kinds = len({finding.what for finding in findings})
         raise ConversionError(
             f"{sum(finding.count for finding in findings)} op(s) of {kinds} kind(s) cannot be converted from 'top'", findings)
-    module.attributes.pop(ROUNDING, None)
     _drop_absent(module)
     strip_quantized_types(module)
     for function in module.functions.values():

@@ -26,15 +26,22 @@ from ...dialect.base import storage_of
 from .scales import Scale, activation_bounds, apply_scale, scale16, scale32, scale_exact, scales32
 
 __all__ = [
-    "DOUBLE", "EXACT", "UNSIGNED", "WIDE", "activation_range", "along", "any_quantized", "dequantize", "fused_activation", "i32",
-    "is_unsigned", "narrow", "quant", "requantize", "rounds_once", "shift_right", "widen",
+    "DOUBLE", "EXACT", "NEAREST", "UNSIGNED", "WIDE", "activation_range", "along", "any_quantized", "dequantize",
+    "fused_activation", "i32", "is_unsigned", "narrow", "quant", "requantize", "rounding_of", "shift_right", "widen",
 ]
 
 UNSIGNED = "tosa.unsigned"
 """Attribute of an op whose operands were unsigned in the source: some kernels round differently for them."""
 
 DOUBLE, EXACT, WIDE, NEAREST = "DOUBLE_ROUND", "EXACT", "WIDE", "SINGLE_ROUND"
-"""How `narrow` rounds: as gemmlowp (most 8-bit kernels), as float64 does, or once with 16-bit multipliers (64-bit sums)."""
+"""How `narrow` rounds: as gemmlowp, halves away from zero, once with 16-bit multipliers (64-bit sums), or halves up."""
+
+_MODES = {"double": DOUBLE, "exact": EXACT, "once": NEAREST}
+
+
+def rounding_of(op: Op) -> str:
+    """How the scaled sums of a `top` op are rounded, by its attribute `rounding` (see `transload_hub.ops.rounding`)."""
+    return _MODES[str(op.attribute("rounding", "double"))]
 
 
 def quant(value: Value | None) -> QuantType | None:
@@ -129,36 +136,16 @@ def fused_activation(rw: Rewriter, x: Value, op: Op) -> Value:
     return clamp_reals(rw, x, low, high)
 
 
-ROUNDING = "transload.rounding"
-"""Attribute of a module: "once" where the source framework rounds a scaled sum once, to the nearest (ONNX); where it
-is absent, as LiteRT's kernels do. Of a matrix product: "exact" or "double", how its kernel rounds, where LiteRT has
-two kernels that compute the same product. Of an elementwise product: "shift", where it is divided by a power of two, halves
-away from zero."""
-
-
-def rounds_once(rw: Rewriter) -> bool:
-    """Whether the module's framework rounds a scaled sum once, by a factor in float32 (ONNX)."""
-    root = rw.op
-    while root.parent_op is not None:
-        root = root.parent_op
-    return root.attributes.get(ROUNDING) == "once"
-
-
-def framework_rounding(rw: Rewriter, rounding: str) -> str:
-    """`rounding`, or NEAREST in place of LiteRT's ways where the module's framework rounds once."""
-    return NEAREST if rounding in (DOUBLE, EXACT) and rounds_once(rw) else rounding
-
-
 def narrow(
-    rw: Rewriter, x: Value, factors: Sequence[float] | float, element: Type, rounding: str = DOUBLE,
+    rw: Rewriter, x: Value, factors: Sequence[float] | float, element: Type, rounding: str | None = None,
     activation: tuple[float, float] = (-math.inf, math.inf), sum_bits: int = 32,
 ) -> Value:
     """A sum `x` of i32 or i48 times real factors (one, or one for each index of the last dimension) in type `element`.
 
     `sum_bits` is how many bits the sum may take, where that is more than 32.
 
-    To a quantized type: rescaled, rounded as `rounding` says, with zero point and saturation, and clamped
-    to the reals of `activation`. To a float type: multiplied in float.
+    To a quantized type: rescaled, rounded as `rounding` or else the op that is converted says, with zero point and
+    saturation, and clamped to the reals of `activation`. To a float type: multiplied in float.
     """
     reals = [factors] if isinstance(factors, int | float) else list(factors)
     if len(set(reals)) == 1:
@@ -167,7 +154,7 @@ def narrow(
         return _narrow_to_float(rw, x, reals, element, activation, sum_bits)
     if element.per_axis:
         raise Unsupported("the result is quantized per axis", "quantize activations with one scale for the whole tensor")
-    rounding = framework_rounding(rw, rounding)
+    rounding = rounding or rounding_of(rw.op)
     bounds = activation_bounds(element, *activation)
     per_channel = len(reals) > 1
     if storage_of(x) == I48 and rounding != WIDE:
@@ -242,14 +229,15 @@ def retyped(rw: Rewriter, x: Value, element: Type) -> Value:
 
 
 def requantize(
-    rw: Rewriter, x: Value, element: QuantType, activation: tuple[float, float] = (-math.inf, math.inf), rounding: str = DOUBLE,
+    rw: Rewriter, x: Value, element: QuantType, activation: tuple[float, float] = (-math.inf, math.inf),
     factor: float | None = None,
 ) -> Value:
     """A quantized value in another quantized type (TFLite's QUANTIZE of a quantized tensor), clamped to reals.
 
-    `factor` is the ratio of the scales where that is to be another than their quotient in float64.
+    It is rounded as the op that is converted says. `factor` is the ratio of the scales where that is to be another than
+    their quotient in float64.
     """
-    rounding = framework_rounding(rw, rounding)
+    rounding = rounding_of(rw.op)
     source = per_tensor(x)
     if element.per_axis:
         raise Unsupported("the result is quantized per axis", "quantize activations with one scale for the whole tensor")

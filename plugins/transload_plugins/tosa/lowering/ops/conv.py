@@ -21,6 +21,7 @@ from ...dialect.base import storage_of
 from ..arithmetic.integer_products import are_integers, by_digits
 from ..arithmetic.rescaling import (
     DOUBLE,
+    NEAREST,
     UNSIGNED,
     WIDE,
     activation_range,
@@ -28,7 +29,7 @@ from ..arithmetic.rescaling import (
     is_unsigned,
     narrow,
     quant,
-    rounds_once,
+    rounding_of,
 )
 from ..arithmetic.scales import float_product
 from .common import static_shape
@@ -66,13 +67,13 @@ def sum_of(x: Value, w: Value) -> Sum | None:
     return None
 
 
-def product_factors(rw: Rewriter, x: QuantType, w: QuantType, target: Type, in_float32: bool) -> list[float]:
-    """What sums of products are multiplied by, for each scale of `w`.
+def product_factors(x: QuantType, w: QuantType, target: Type, rounding: str, in_float32: bool) -> list[float]:
+    """What sums of products that are rounded so are multiplied by, for each scale of `w`.
 
     LiteRT computes it in float64, but the product of two single scales `in_float32` in some kernels;
-    onnxruntime computes all of it in float32.
+    onnxruntime (NEAREST) computes all of it in float32.
     """
-    if rounds_once(rw) and isinstance(target, QuantType):
+    if rounding == NEAREST and isinstance(target, QuantType):
         return [float(np.float32(x.scale) * np.float32(scale) / np.float32(target.scale)) for scale in w.scales]
     divisor = float(np.float32(target.scale)) if isinstance(target, QuantType) else 1.0
     if in_float32 and not w.per_axis:
@@ -117,16 +118,17 @@ def finish(op: Op, rw: Rewriter, made: Value, x: Value, w: Value, part: int = 0)
     target = op.result.element
     if a is None or b is None or isinstance(target, IntegerType):
         return fused_activation(rw, build.cast(rw, made, target), op)
-    factors = product_factors(rw, a, b, target, is_unsigned(op))
+    rounding = rounding_of(op)
+    factors = product_factors(a, b, target, rounding, is_unsigned(op))
     channels = static_shape(made)[-1]
     if len(factors) > channels:
         factors = factors[part * channels : (part + 1) * channels]
-    if storage_of(made) != I48:
-        return narrow(rw, made, factors, target, DOUBLE, activation_range(op))
-    if rounds_once(rw):  # nothing says that its sums fit in 32 bits, as a bias of int32 does in TFLite
-        return narrow(rw, made, factors, target, DOUBLE, activation_range(op), sum_bits(rw, w, op.bias))
-    bias = quant(op.bias)
-    return narrow(rw, made, factors, target, WIDE if bias is None or bias.storage != I32 else DOUBLE, activation_range(op))
+    bits, bias = 32, quant(op.bias)
+    if storage_of(made) == I48 and rounding == DOUBLE and (bias is None or bias.storage != I32):
+        rounding = WIDE
+    elif storage_of(made) == I48 and rounding != DOUBLE:  # nothing says that its sums fit in 32 bits, as LiteRT's int32 bias does
+        bits = sum_bits(rw, w, op.bias)
+    return narrow(rw, made, factors, target, rounding, activation_range(op), bits)
 
 
 def sum_bits(rw: Rewriter, w: Value, bias: Value | None) -> int:
@@ -268,11 +270,11 @@ def _as_forward(op: Op, rw: Rewriter, window: Window) -> Value:
             element.storage_max)
     pads = [(window.extent(i) - 1 - before, window.extent(i) - 1 - after + op.output_padding[i])
             for i, (before, after) in enumerate(window.pads)]
-    mark: dict[str, Any] = {UNSIGNED: True} if is_unsigned(op) else {}
+    kept = {key: value for key, value in op.attributes.items() if key in (UNSIGNED, "do_relu", "relu_limit", "rounding")}
     return rw.emit(
         "top.Conv", _stuffed(rw, op.input, window.strides), build.const(rw, turned, element), op.bias, element=op.result.element,
         kernel_shape=window.kernel, dilations=window.dilations, pads=(*(p[0] for p in pads), *(p[1] for p in pads)), group=group,
-        layout="NHWC", do_relu=op.do_relu, relu_limit=op.relu_limit, **mark)
+        layout="NHWC", **kept)
 
 
 def _stuffed(rw: Rewriter, x: Value, strides: tuple[int, ...]) -> Value:

@@ -18,7 +18,7 @@ from transload.rewrite import Rewriter, RewriteTable, Unsupported
 from ... import build
 from ...dialect.base import storage_of
 from ..arithmetic.integer_products import are_integers, by_digits, digits
-from ..arithmetic.rescaling import DOUBLE, EXACT, ROUNDING, WIDE, activation_range, fused_activation, narrow, quant, retyped
+from ..arithmetic.rescaling import DOUBLE, EXACT, WIDE, activation_range, fused_activation, narrow, quant, retyped, rounding_of
 from .common import binary, static_shape
 from .conv import bias_value, product_factors, sum_bits, sum_of
 
@@ -69,7 +69,9 @@ def _layer(op: Op, rw: Rewriter) -> Value | None:
         build.reshape(rw, w, (outputs, 1, 1, inputs)), bias_value(rw, bias, total, x, w, outputs),
         build.zero_point(rw, total.input_zp, x.element), build.zero_point(rw, total.weight_zp, w.element), element=total.element,
         pad=(0, 0, 0, 0), stride=(1, 1), dilation=(1, 1), acc_type=total.accumulator)
-    made = _finish(op, rw, made, x, w, EXACT, sum_bits(rw, w, bias) if total.element == I48 else 32)
+    wide = total.element == I48
+    rounding = WIDE if wide and rounding_of(op) == DOUBLE else rounding_of(op)
+    made = _finish(op, rw, made, x, w, rounding, sum_bits(rw, w, bias) if wide else 32)
     return build.reshape(rw, made, static_shape(op.result))
 
 
@@ -80,20 +82,11 @@ def _rows_quantized(type_: QuantType) -> QuantType:
 def _finish(op: Op, rw: Rewriter, made: Value, x: Value, w: Value, rounding: str, sum_bits: int = 32) -> Value:
     a, b = quant(x), quant(w)
     target = op.result.element
-    rounding = _rounding(op, made, rounding)
     if a is None or b is None or isinstance(target, IntegerType):
         plain = isinstance(target, FloatType) or (isinstance(target, IntegerType) and storage_of(made) != target)
         return fused_activation(rw, build.cast(rw, made, target) if plain else made, op)
-    factors = product_factors(rw, a, b, target, in_float32=rounding != EXACT)
+    factors = product_factors(a, b, target, rounding, in_float32=rounding != EXACT)
     return narrow(rw, made, factors, target, rounding, activation_range(op), sum_bits)
-
-
-def _rounding(op: Op, made: Value, usual: str) -> str:
-    """How the sums `made` are rounded: as the op says, else as is usual for its form."""
-    wide, said = storage_of(made) == I48, op.attributes.get(ROUNDING)
-    if said == "double":
-        return WIDE if wide else DOUBLE
-    return EXACT if said == "exact" and not wide else usual
 
 
 # --- batches of products
@@ -163,7 +156,8 @@ def _batched(op: Op, rw: Rewriter) -> Value | None:
         return None
     if op.bias is not None:
         made = _with_bias(op, rw, build.reshape(rw, made, shape))
-    made = _finish(op, rw, made, op.input, op.right, WIDE if storage_of(made) == I48 else DOUBLE)  # TOSA reshapes no i48
+    rounding = WIDE if storage_of(made) == I48 else rounding_of(op)
+    made = _finish(op, rw, made, op.input, op.right, rounding)  # before it is reshaped: TOSA reshapes no i48
     return build.reshape(rw, made, shape)
 
 

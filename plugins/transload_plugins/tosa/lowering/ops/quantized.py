@@ -22,7 +22,6 @@ from ...dialect.base import storage_of
 from ..arithmetic.fixed_point_tables import joined_unsigned
 from ..arithmetic.rescaling import (
     EXACT,
-    ROUNDING,
     UNSIGNED,
     activation_range,
     any_quantized,
@@ -33,6 +32,7 @@ from ..arithmetic.rescaling import (
     narrow,
     quant,
     requantize,
+    rounding_of,
     same_numbers,
     scaled,
     single_rescale_agrees,
@@ -165,10 +165,12 @@ def mul(op: Op, rw: Rewriter) -> Value | None:
     plain = a.storage == b.storage and a.zero_point == b.zero_point == 0  # which `mul` takes as they are
     x, y = op.inputs if plain else (widen(rw, value) for value in op.inputs)
     product = build.mul(rw, x, y, element=I32)
-    real = np.float32(a.scale) * np.float32(b.scale) / np.float32(target.scale)
-    if op.attributes.get(ROUNDING) == "shift" and (exponent := -math.log2(real)).is_integer() and 1 <= exponent <= 32:
+    number = np.float64 if rounding_of(op) == EXACT else np.float32
+    real = float(number(np.float32(a.scale)) * np.float32(b.scale) / np.float32(target.scale))
+    alone = rounding_of(op) == EXACT and not op.do_relu
+    if alone and (exponent := -math.log2(real)).is_integer() and 1 <= exponent <= 32:
         return _divided(rw, product, int(exponent), op.result.element)
-    return narrow(rw, product, float(real), op.result.element, activation=activation_range(op))
+    return narrow(rw, product, real, op.result.element, activation=activation_range(op))
 
 
 def _divided(rw: Rewriter, x: Value, exponent: int, element: Any) -> Value:
@@ -282,7 +284,7 @@ def divide(op: Op, rw: Rewriter) -> Value | None:
         return None
     real = a.scale / (abs(number) * b.scale * target.scale)
     x = widen(rw, op.inputs[0])
-    return narrow(rw, build.negate(rw, x) if number < 0 else x, real, op.result.element, EXACT, activation_range(op))
+    return narrow(rw, build.negate(rw, x) if number < 0 else x, real, op.result.element, activation=activation_range(op))
 
 
 @FALLBACK("top.*")

@@ -12,8 +12,8 @@ from transload.rewrite import Rewriter, RewriteTable
 
 from ... import build
 from ..arithmetic import fixed_point_tables
-from ..arithmetic.rescaling import i32, narrow, quant, requantize, rounds_once, scaled, widen
-from ..arithmetic.scales import scale32
+from ..arithmetic.rescaling import DOUBLE, EXACT, NEAREST, i32, narrow, quant, requantize, rounding_of, scaled, widen
+from ..arithmetic.scales import scale32, scale_exact
 from ..arithmetic.tables import Function, fits, int8_table, int16_table, lookup, steep
 from .activation import clip_limits
 
@@ -143,15 +143,22 @@ def clamp_quantized(op: Op, rw: Rewriter) -> Value | None:
 def leaky_relu_quantized(op: Op, rw: Rewriter) -> Value | None:
     """Two factors, one for each sign."""
     source, target = quant(op.input), quant(op.result)
-    if not fits(source, target):
-        return None
+    if not fits(source, target) or (source.storage == I8 and rounding_of(op) != DOUBLE):  # type: ignore[union-attr]
+        return None  # of int8, a table of rounded reals
     up, down = _ratio(source, target), _ratio(source, target, abs(op.alpha))  # type: ignore[arg-type]
     if source.storage == I8:  # type: ignore[union-attr]
         return lookup(rw, op.input, fixed_point_tables.leaky_relu(source, target, up, down, op.alpha < 0), target)  # type: ignore[arg-type]
     above, below = _halves(rw, widen(rw, op.input))
-    positive, negative = scaled(rw, above, scale32(up)), scaled(rw, below, scale32(down))
+    positive, negative = _times(rw, above, up), _times(rw, below, down)
     total = rw.emit("tosa.sub" if op.alpha < 0 else "tosa.add", positive, negative, element=I32)
     return narrow(rw, total, 1.0, target)  # type: ignore[arg-type]
+
+
+def _times(rw: Rewriter, x: Value, real: float) -> Value:
+    """`x` of i32 times a factor, rounded as the op that is converted says."""
+    rounding = rounding_of(rw.op)
+    factor = scale_exact(real) if rounding == EXACT else scale32(real)
+    return scaled(rw, x, factor, DOUBLE if rounding == DOUBLE else NEAREST)
 
 
 def _halves(rw: Rewriter, x: Value) -> tuple[Value, Value]:
@@ -169,16 +176,16 @@ def prelu_quantized(op: Op, rw: Rewriter) -> Value | None:
         return None
     x, factor = build.equal_rank(rw, widen(rw, op.input), widen(rw, op.slope))
     above, below = _halves(rw, x)
-    positive = scaled(rw, above, scale32(_ratio(source, target)))
+    positive = _times(rw, above, _ratio(source, target))
     real = np.float32(source.scale) * np.float32(slope.scale) / np.float32(target.scale)
-    negative = scaled(rw, build.mul(rw, below, factor, element=I32), scale32(float(real)))
+    negative = _times(rw, build.mul(rw, below, factor, element=I32), float(real))
     return narrow(rw, rw.emit("tosa.add", positive, negative, element=I32), 1.0, target)
 
 
 @TABLE("top.HardSwish")
 def hard_swish_quantized(op: Op, rw: Rewriter) -> Value | None:
     source, target = quant(op.input), quant(op.result)
-    if not fits(source, target) or source.storage != I8:  # type: ignore[union-attr]
+    if not fits(source, target) or source.storage != I8 or rounding_of(op) != DOUBLE:  # type: ignore[union-attr]
         return None
     entries = fixed_point_tables.hard_swish(source, target)  # type: ignore[arg-type]
     return None if entries is None else lookup(rw, op.input, entries, target)  # type: ignore[arg-type]
@@ -190,6 +197,8 @@ def abs_quantized(op: Op, rw: Rewriter) -> Value | None:
     if source is None or target is None or source.per_axis or target.per_axis or source.storage not in (I8, I16):
         return None
     if fits(source, target) and source.storage == I8:
+        if rounding_of(op) != DOUBLE:
+            return None
         return lookup(rw, op.input, fixed_point_tables.absolute(source, target, _ratio(source, target)), target)
     return narrow(rw, rw.emit("tosa.abs", widen(rw, op.input)), _ratio(source, target), target)
 
@@ -198,6 +207,6 @@ def abs_quantized(op: Op, rw: Rewriter) -> Value | None:
 def sqrt_quantized(op: Op, rw: Rewriter) -> Value | None:
     """LiteRT's int8 kernel does not round."""
     source, target = quant(op.input), quant(op.result)
-    if rounds_once(rw) or not fits(source, target) or source.storage != I8:  # type: ignore[union-attr]
+    if op.rounding != "truncate" or not fits(source, target) or source.storage != I8:  # type: ignore[union-attr]
         return None
     return lookup(rw, op.input, fixed_point_tables.square_root(source, target), target)  # type: ignore[arg-type]

@@ -19,7 +19,7 @@ from transload_hub.kernels.resize import taps
 
 from ... import build
 from ...dialect.base import storage_of
-from ..arithmetic.rescaling import DOUBLE, activation_range, fused_activation, is_unsigned, quant, requantize, rounds_once
+from ..arithmetic.rescaling import DOUBLE, activation_range, fused_activation, is_unsigned, quant, requantize
 from ..arithmetic.scales import scale32
 from .cast import cast_value
 from .common import cast, is_float, like, reshape, static_shape, transpose, typed
@@ -247,7 +247,7 @@ def _quantized_bilinear(op: Op, rw: Rewriter) -> Value | None:
     x = _repeated(op, rw, op.input)
     shape = static_shape(x)
     if not all(_stays(op, i, shape[1 + i]) for i in range(2)):
-        exact_wide = source.storage == I16 and (is_unsigned(op) or rounds_once(rw))
+        exact_wide = source.storage == I16 and (is_unsigned(op) or op.rounding != "double")
         plan = interp_grid if is_unsigned(op) or exact_wide else _fixed_point_grid
         rows, columns = (plan(op, i, shape[1 + i]) for i in range(2))
         if rows is None or columns is None:

@@ -1,0 +1,45 @@
+"""How the real result of a quantized op becomes an integer: the attribute `rounding` of ops that compute numbers.
+
+Frameworks compute the same quantized op with different integers: they agree on the real number, a sum of integers times
+a factor made of scales, and differ in how it is rounded. The words:
+
+`"exact"`
+    The integer nearest to the real result, halves away from zero, as C's `round`. A factor is the quotient of scales
+    in float64. LiteRT's FULLY_CONNECTED, its tables of functions, and its divisions by powers of two.
+`"double"`
+    As fixed-point arithmetic of gemmlowp rounds, twice: the factor is `m * 2**-s` with `m` of 31 bits, the sum times `m`
+    is rounded to its upper 32 bits (SaturatingRoundingDoublingHighMul, halves up), and that divided by the rest of the
+    power of two (RoundingDivideByPOT, halves away from zero). LiteRT's MultiplyByQuantizedMultiplier, with which most of
+    its reference kernels compute; TOSA's DOUBLE_ROUND. Sums of 64 bits, which convolutions of int16 numbers without a bias
+    of int32 have, are multiplied by 15 bits and rounded once, halves up, as its overload for them does. Ops for which LiteRT
+    has a kernel of their own in fixed point compute as that kernel; Reduce knows no other word, and Softmax is computed so
+    with every word, which tells then how the end of it is scaled.
+`"once"`
+    The integer nearest to the sum times a factor that is computed in float32, `x_scale * w_scale / y_scale`; halves, which
+    such a factor seldom makes, go up. onnxruntime's QLinear kernels (MLAS, MlasRequantizeOutput), but that these
+    multiply in float32, too, and take halves to the even number.
+`"truncate"`
+    The real result without its fraction, of a quotient computed in float32. LiteRT's SQRT of int8.
+
+An op without the attribute rounds as LiteRT's reference kernel of that op does: each declaration says with which word. An op
+whose results are not quantized does not round. Ops that only move numbers have no such attribute: where the types of
+operand and result differ, they do as `top.Cast` with its default.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from transload.ir.declare import attribute, enum
+
+__all__ = ["WORDS", "rounds"]
+
+WORDS = ("exact", "double", "once", "truncate")
+"""All words; `rounds` says which of them an op knows."""
+
+_DOC = "how a quantized result is rounded, see `transload_hub.ops.rounding`"
+
+
+def rounds(*words: str) -> Any:
+    """Declare the attribute `rounding` of an op that knows these words, the default first."""
+    return attribute(enum(*words), _DOC, default=words[0])
