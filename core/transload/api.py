@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .errors import ReadError, UsageError
+from .garbage import rare_collections
 from .ir import NONE, Module, TensorType
 from .ir.verify import verify
 from .plugin import Reader, Source
@@ -26,6 +27,7 @@ InputSpec = TensorType | Sequence[int]
 HEAD = 4096
 
 
+@rare_collections()
 def load(
     path: str | Path | None = None,
     *,
@@ -90,6 +92,7 @@ def _reader_for(source: Source) -> Reader:
     raise ReadError(f"{path}: no reader knows this format", hint=f"readers: {known}; or say which with --format")
 
 
+@rare_collections()
 def save(module: Module, path: str | Path, format: str | None = None) -> Path:
     """Write a module to a file, by the writer of its suffix (or `format`); the file is complete or not there."""
     file = Path(path)
@@ -111,6 +114,7 @@ def legalize(module: Module, to: str = "top", **options: Any) -> Module:
     return lower(module, to, **options)
 
 
+@rare_collections()
 def lower(module: Module, to: str = "tosa", **options: Any) -> Module:
     """A module converted to dialect `to`. Raises `ConversionError` that lists every op in the way."""
     from .conversion import convert_to

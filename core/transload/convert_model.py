@@ -15,13 +15,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .api import InputSpec, load
 from .context import pinned
 from .conversion import constant_bytes, convert_to, op_counts, options_of, route_of
 from .engine.memory import peak_bytes
 from .errors import TargetError, TransloadError, UsageError, merge_findings
+from .garbage import rare_collections
 from .ir import Module, State, input_names, output_names
 from .ir.verify import verify as verify_module
 from .options import settings_of
@@ -29,8 +30,10 @@ from .passes.manager import Pipeline
 from .plugin import Emitted, Target
 from .plugin_host import host
 from .suggest import nearest
-from .verification.tolerance import Tolerance
-from .verification.verify import Verification, verify_conversion
+
+if TYPE_CHECKING:
+    from .verification.tolerance import Tolerance
+    from .verification.verify import Verification
 
 __all__ = ["Artifact", "convert"]
 
@@ -70,6 +73,7 @@ class Stages:
             self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
 
 
+@rare_collections()
 @pinned()
 def convert(
     model: str | Path | Module,
@@ -136,6 +140,9 @@ def convert(
 
     checked: Verification | None = None
     if verify:
+        from .verification.tolerance import Tolerance
+        from .verification.verify import verify_conversion
+
         with stages("verify"):
             checked = verify_conversion(
                 source, module, hub=hub, tolerance=tolerance or Tolerance(), inputs=input_data, engine=engine, seed=seed

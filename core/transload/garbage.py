@@ -1,16 +1,30 @@
-"""How often the process looks for unreachable cycles: more rarely while models are converted."""
+"""When the process looks for unreachable cycles: rarely, while a model is read, converted or written.
+
+A module is full of cycles (a block knows its ops, an op its block), which only the garbage collector frees. It looks at
+new objects again and again, though nearly all that a conversion makes stays to its end: a third of the time would go into
+that. So within `rare_collections` it waits for many more new objects; and what was made there is left to a later look at
+everything, which comes when enough has been left to it.
+"""
 
 from __future__ import annotations
 
 import gc
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Lock
 
+try:
+    import resource
+except ModuleNotFoundError:  # there is none on Windows
+    resource = None  # type: ignore[assignment]
+
 __all__ = ["rare_collections"]
 
-EVERY = 50_000
-"""New objects between two collections of the youngest generation."""
+EVERY = 500_000
+"""New objects between two collections of the youngest generation; and as many are left to a later look, at most."""
+GROWTH = 256 << 20
+"""Bytes by which the process may have grown before what was left is looked through: constants are few objects, and large."""
 
 
 class _Threshold:
@@ -24,6 +38,8 @@ class _Threshold:
         self.lock = Lock()
         self.users = 0
         self.before = self.raised = (0, 0, 0)
+        self.left = 0
+        self.peak = _peak_bytes()
 
     def raise_it(self) -> None:
         with self.lock:
@@ -38,7 +54,26 @@ class _Threshold:
         with self.lock:
             self.users -= 1
             if self.users == 0 and gc.get_threshold() == self.raised:
+                if gc.isenabled() and self.before[0]:
+                    self._settle()
                 gc.set_threshold(*self.before)
+
+    def _settle(self) -> None:
+        """Look through everything where enough was left for that; else count the new objects as old ones, without a look."""
+        self.left += gc.get_count()[0]
+        if self.left >= EVERY or _peak_bytes() - self.peak >= GROWTH:
+            gc.collect()
+            self.left, self.peak = 0, _peak_bytes()
+        elif not gc.get_freeze_count():  # else what the program has frozen would thaw
+            gc.freeze()
+            gc.unfreeze()
+
+
+def _peak_bytes() -> int:
+    """The most memory that the process has occupied so far; 0 where the system does not tell."""
+    if resource is None:
+        return 0
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
 
 _threshold = _Threshold()
@@ -46,10 +81,7 @@ _threshold = _Threshold()
 
 @contextmanager
 def rare_collections() -> Iterator[None]:
-    """Look for unreachable cycles every 50,000 new objects only.
-
-    Most of what a conversion makes stays, and a quarter of its time would go into finding that out again and again.
-    """
+    """Collect rarely within; also a decorator."""
     _threshold.raise_it()
     try:
         yield

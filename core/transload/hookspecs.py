@@ -81,4 +81,4 @@ def register_metrics(register: Register) -> None:
 
 @hookspec
 def register_commands(register: Register) -> None:
-    """Register `typer.Typer` apps (as `(name, app)`) that become subcommands of `transload`."""
+    """Register `click.Command` objects or `typer.Typer` apps (as `(name, command)`) that become subcommands of `transload`."""

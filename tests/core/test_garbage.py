@@ -1,15 +1,18 @@
-"""The garbage collector's threshold: raised while something is converted, and what it was when all is done."""
+"""The garbage collector's threshold: raised while something is converted, what it was when all is done,
+and all garbage is found in the end."""
 
 from __future__ import annotations
 
 import gc
 import random
+import weakref
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 
 import pytest
 
+from transload import garbage
 from transload.garbage import EVERY, rare_collections
 
 
@@ -58,3 +61,56 @@ def test_a_threshold_that_somebody_else_sets_meanwhile_stays() -> None:
     with rare_collections():
         gc.set_threshold(1234, 5, 5)
     assert gc.get_threshold() == (1234, 5, 5)
+
+
+class Knot:
+    """Something that only the collector frees."""
+
+    def __init__(self) -> None:
+        self.itself = self
+
+
+def make_garbage(count: int) -> weakref.ref[Knot]:
+    first = Knot()
+    for _ in range(count - 1):
+        Knot()
+    return weakref.ref(first)
+
+
+def test_what_is_left_is_found_in_the_end(monkeypatch):
+    monkeypatch.setattr(garbage, "EVERY", 20_000)
+    gc.collect()
+    garbage._threshold.left = 0
+    knots = []
+    for _ in range(10):
+        with rare_collections():
+            knots.append(make_garbage(5_000))
+    assert sum(knot() is not None for knot in knots) <= 5
+
+
+def test_what_is_left_is_found_when_the_process_has_grown(monkeypatch):
+    with rare_collections():
+        knot = make_garbage(10)
+    assert knot() is not None
+    monkeypatch.setattr(garbage, "_peak_bytes", lambda: garbage._threshold.peak + garbage.GROWTH)
+    with rare_collections():
+        pass
+    assert knot() is None
+
+
+def test_a_program_that_has_it_off_or_has_frozen_objects_keeps_them_so():
+    gc.disable()
+    with rare_collections():
+        knot = make_garbage(EVERY)
+    assert not gc.isenabled()
+    assert knot() is not None
+    gc.enable()
+    gc.collect()
+    gc.freeze()
+    frozen = gc.get_freeze_count()
+    try:
+        with rare_collections():
+            make_garbage(10)
+        assert gc.get_freeze_count() == frozen
+    finally:
+        gc.unfreeze()

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
+
+from ..garbage import rare_collections
 
 __all__ = ["main"]
 
@@ -14,17 +17,23 @@ def main(arguments: list[str] | None = None) -> None:
     Exit codes: 0 done and verified, 1 a defect in our code, 2 usage, 3 the model cannot be converted,
     4 converted but verification failed.
     """
-    sys.exit(run(sys.argv[1:] if arguments is None else arguments))
+    code = run(sys.argv[1:] if arguments is None else arguments)
+    gc.freeze()  # the process ends: nothing is looked for once more
+    sys.exit(code)
 
 
 def run(arguments: list[str]) -> int:
     """Run the command line and return the exit code."""
+    with rare_collections():
+        return _run(arguments)
+
+
+def _run(arguments: list[str]) -> int:
     from ..errors import TransloadError
 
     try:
-        from .app import build
+        from .app import app
 
-        app = build(arguments)
         outcome = app(args=arguments, prog_name="transload", standalone_mode=False)
         return outcome if isinstance(outcome, int) else 0
     except TransloadError as error:
@@ -41,7 +50,7 @@ def run(arguments: list[str]) -> int:
         # The reader of our output (`| head`) went away: that is no error of ours.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except Exception as error:  # what typer raises for bad arguments, and defects of ours
+    except Exception as error:  # what click raises for bad arguments, and defects of ours
         code = getattr(error, "exit_code", None)
         if code is not None and hasattr(error, "format_message"):
             from .show import show_usage

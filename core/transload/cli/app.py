@@ -2,152 +2,179 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
+import click
 
-__all__ = ["build"]
+__all__ = ["app"]
 
-app = typer.Typer(
-    name="transload",
-    add_completion=False,
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    help="Take a trained model from any framework, correct and fast, onto any chip.",
-)
+PATH = click.Path(path_type=Path)
 
-Model = Annotated[Path, typer.Argument(metavar="MODEL", help="The model's file.", show_default=False)]
-Inputs = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--input", metavar="NAME:SHAPE[:DTYPE]", help="Fix an input's shape: image:1x3x224x224, step:scalar:int64. Repeatable."
-    ),
-]
-Format = Annotated[str | None, typer.Option("--format", help="Name of the reader, where the suffix does not tell.")]
-JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
-@app.callback(invoke_without_command=True)
-def root(
-    context: typer.Context,
-    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
-) -> None:
+def _model(name: str = "model", help: str = "The model's file.") -> Decorator:
+    return click.argument(name, type=PATH, help=help)
+
+
+def _inputs() -> Decorator:
+    return click.option(
+        "--input", metavar="NAME:SHAPE[:DTYPE]", multiple=True,
+        help="Fix an input's shape: image:1x3x224x224, step:scalar:int64. Repeatable.")
+
+
+def _arrays() -> Decorator:
+    return click.option("--input", "-i", type=PATH, help="An .npz with an array per input; random ones without it.")
+
+
+def _format() -> Decorator:
+    return click.option("--format", help="Name of the reader, where the suffix does not tell.")
+
+
+def _seed() -> Decorator:
+    return click.option("--seed", type=int, default=0, help="Seed of the random inputs.")
+
+
+def _json() -> Decorator:
+    return click.option("--json", is_flag=True, help="Print JSON instead of a table.")
+
+
+class _Commands(click.Group):
+    """Our commands, and behind them those of plugins, which are asked for where they can matter: in help, and for other names."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        from ..plugin_host import host
+
+        return list(dict.fromkeys((*self.commands, *host().commands)))
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        own = self.commands.get(cmd_name)
+        if own is not None:
+            return own
+        from ..plugin_host import host
+
+        registered = host().commands.get(cmd_name)
+        return _command(*registered) if registered is not None else None
+
+
+def _command(name: str, registered: Any) -> click.Command:
+    """What a plugin registered as a command: it is one, or a `typer.Typer`, which reads its arguments by itself."""
+    if isinstance(registered, click.Command):
+        return registered
+    from typer.main import get_group
+
+    inner = get_group(registered)
+
+    def call(arguments: tuple[str, ...]) -> Any:
+        return inner(args=list(arguments), prog_name=f"transload {name}", standalone_mode=False)
+
+    return click.Command(
+        name, callback=call, params=[click.Argument(["arguments"], nargs=-1, type=click.UNPROCESSED)], help=inner.help,
+        add_help_option=False, context_settings={"ignore_unknown_options": True})
+
+
+@click.group(cls=_Commands, invoke_without_command=True, context_settings={"show_default": True})
+@click.option("--version", is_flag=True, help="Print the version and exit.")
+@click.pass_context
+def app(context: click.Context, version: bool) -> None:
+    """Take a trained model from any framework, correct and fast, onto any chip."""
     if version:
         from .. import __version__
 
-        typer.echo(f"transload {__version__}")
-        raise typer.Exit
+        click.echo(f"transload {__version__}")
+        context.exit()
     if context.invoked_subcommand is None:
-        typer.echo(context.get_help())
-        raise typer.Exit
+        click.echo(context.get_help())
+        context.exit()
 
 
 @app.command()
-def convert(
-    model: Model,
-    target: Annotated[str, typer.Option("--target", "-t", help="What to convert for; `transload targets` lists them.")] = "tosa",
-    out: Annotated[Path, typer.Option("--out", "-o", help="Directory to write to.")] = Path("build"),
-    option: Annotated[
-        list[str] | None, typer.Option("--option", metavar="KEY=VALUE", help="An option of the target. Repeatable.")
-    ] = None,
-    input: Inputs = None,
-    verify: Annotated[bool, typer.Option(help="Compare the result with the source framework's own runtime.")] = True,
-    input_data: Annotated[
-        Path | None, typer.Option(help="An .npz with the inputs to verify with, instead of random ones.")
-    ] = None,
-    tolerance: Annotated[
-        list[str] | None, typer.Option(metavar="NAME=NUMBER", help="How near is enough: cos=0.999, integer=2, ... Repeatable.")
-    ] = None,
-    engine: Annotated[str, typer.Option(help="What runs the result in verification.")] = "auto",
-    seed: Annotated[int, typer.Option(help="Seed of the random inputs.")] = 0,
-    format: Format = None,
-    json: JsonFlag = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
-) -> int:
+@_model()
+@click.option("--target", "-t", default="tosa", help="What to convert for; `transload targets` lists them.")
+@click.option("--out", "-o", type=PATH, default=Path("build"), help="Directory to write to.")
+@click.option("--option", metavar="KEY=VALUE", multiple=True, help="An option of the target. Repeatable.")
+@_inputs()
+@click.option("--verify/--no-verify", default=True, help="Compare the result with the source framework's own runtime.")
+@click.option("--input-data", type=PATH, help="An .npz with the inputs to verify with, instead of random ones.")
+@click.option(
+    "--tolerance", metavar="NAME=NUMBER", multiple=True, help="How near is enough: cos=0.999, integer=2, ... Repeatable.")
+@click.option("--engine", default="auto", help="What runs the result in verification.")
+@_seed()
+@_format()
+@_json()
+@click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors.")
+def convert(**given: Any) -> int:
     """Convert a model for a target, verify it, and report."""
     from .commands import convert_command
 
-    return convert_command(
-        model, target, out, option or [], input or [], verify, input_data, tolerance or [], engine, seed, format, json, quiet
-    )
+    return convert_command(**given)
 
 
 @app.command()
-def run(
-    artifact: Annotated[Path, typer.Argument(help="An artifact (.tosa, .mlir) or a model.", show_default=False)],
-    input: Annotated[
-        Path | None, typer.Option("--input", "-i", help="An .npz with an array per input; random ones without it.")
-    ] = None,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="An .npz to write the outputs to.")] = None,
-    engine: Annotated[str, typer.Option(help="What runs it.")] = "auto",
-    all: Annotated[bool, typer.Option("--all", help="Every intermediate too, by original name.")] = False,
-    trace: Annotated[
-        bool, typer.Option("--trace", help="Print every value by name as it is computed, parts and regions too.")
-    ] = False,
-    function: Annotated[str, typer.Option(help="Which function.")] = "main",
-    seed: Annotated[int, typer.Option(help="Seed of the random inputs.")] = 0,
-    format: Format = None,
-) -> int:
+@_model("artifact", "An artifact (.tosa, .mlir) or a model.")
+@_arrays()
+@click.option("--out", "-o", type=PATH, help="An .npz to write the outputs to.")
+@click.option("--engine", default="auto", help="What runs it.")
+@click.option("--all", is_flag=True, help="Every intermediate too, by original name.")
+@click.option("--trace", is_flag=True, help="Print every value by name as it is computed, parts and regions too.")
+@click.option("--function", default="main", help="Which function.")
+@_seed()
+@_format()
+def run(**given: Any) -> int:
     """Run an artifact or a model in an engine of ours."""
     from .commands import run_command
 
-    return run_command(artifact, input, out, engine, all, trace, function, seed, format)
+    return run_command(**given)
 
 
 @app.command()
-def compare(
-    model: Model,
-    artifact: Annotated[Path, typer.Argument(help="What it was converted to (.tosa, .mlir).", show_default=False)],
-    input: Annotated[
-        Path | None, typer.Option("--input", "-i", help="An .npz with an array per input; random ones without it.")
-    ] = None,
-    per_layer: Annotated[bool, typer.Option("--per-layer", help="Intermediates too, by original name.")] = False,
-    seed: Annotated[int, typer.Option(help="Seed of the random inputs.")] = 0,
-    json: JsonFlag = False,
-) -> int:
+@_model()
+@_model("artifact", "What it was converted to (.tosa, .mlir).")
+@_arrays()
+@click.option("--per-layer", is_flag=True, help="Intermediates too, by original name.")
+@_seed()
+@_json()
+def compare(**given: Any) -> int:
     """How near an artifact computes to the model's own runtime."""
     from .commands import compare_command
 
-    return compare_command(model, artifact, input, per_layer, seed, json)
+    return compare_command(**given)
 
 
 @app.command()
-def inspect(
-    model: Model,
-    target: Annotated[str | None, typer.Option("--target", "-t", help="Say what this target can and cannot take.")] = None,
-    input: Inputs = None,
-    format: Format = None,
-    json: JsonFlag = False,
-) -> int:
+@_model()
+@click.option("--target", "-t", help="Say what this target can and cannot take.")
+@_inputs()
+@_format()
+@_json()
+def inspect(**given: Any) -> int:
     """A model's inputs, outputs, ops and sizes, and what a target makes of it."""
     from .commands import inspect_command
 
-    return inspect_command(model, target, input or [], format, json)
+    return inspect_command(**given)
 
 
 @app.command()
-def opt(
-    file: Annotated[str, typer.Argument(help="MLIR text in generic form, or - for standard input.", show_default=False)],
-    passes: Annotated[str, typer.Option("--passes", "-p", help='A pipeline: "canonicalize,layout{to=NHWC}".')] = "",
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Where to write; standard output without it.")] = None,
-    timing: Annotated[bool, typer.Option("--timing", help="Print what each pass took.")] = False,
-    print_after: Annotated[
-        bool, typer.Option("--print-after", help="Print the module after each pass, to standard error.")
-    ] = False,
-    verify_each: Annotated[bool, typer.Option(help="Verify the module after each pass.")] = True,
-    constants: Annotated[str, typer.Option(help="How to print constants: inline, elided, resource.")] = "inline",
-    locations: Annotated[bool, typer.Option(help="Print locations.")] = True,
-) -> int:
+@click.argument("file", help="MLIR text in generic form, or - for standard input.")
+@click.option("--passes", "-p", default="", show_default=False, help='A pipeline: "canonicalize,layout{to=NHWC}".')
+@click.option("--out", "-o", type=PATH, help="Where to write; standard output without it.")
+@click.option("--timing", is_flag=True, help="Print what each pass took.")
+@click.option("--print-after", is_flag=True, help="Print the module after each pass, to standard error.")
+@click.option("--verify-each/--no-verify-each", default=True, help="Verify the module after each pass.")
+@click.option("--constants", default="inline", help="How to print constants: inline, elided, resource.")
+@click.option("--locations/--no-locations", default=True, help="Print locations.")
+def opt(**given: Any) -> int:
     """Run passes and conversions on MLIR text, as mlir-opt does."""
     from .commands import opt_command
 
-    return opt_command(file, passes, out, timing, print_after, verify_each, constants, locations)
+    return opt_command(**given)
 
 
 @app.command()
-def plugins(json: JsonFlag = False) -> int:
+@_json()
+def plugins(json: bool) -> int:
     """What is loaded, from which distribution, and what failed to load and why."""
     from .listings import plugins_command
 
@@ -155,7 +182,8 @@ def plugins(json: JsonFlag = False) -> int:
 
 
 @app.command()
-def targets(json: JsonFlag = False) -> int:
+@_json()
+def targets(json: bool) -> int:
     """The targets, their options, and whether they can be used here."""
     from .listings import targets_command
 
@@ -163,7 +191,8 @@ def targets(json: JsonFlag = False) -> int:
 
 
 @app.command()
-def passes(json: JsonFlag = False) -> int:
+@_json()
+def passes(json: bool) -> int:
     """The passes and conversions, with their options."""
     from .listings import passes_command
 
@@ -171,10 +200,9 @@ def passes(json: JsonFlag = False) -> int:
 
 
 @app.command()
-def ops(
-    dialect: Annotated[str, typer.Argument(help="A dialect: top, tosa, tfl, ...; or one op, as top.Conv.", show_default=False)],
-    json: JsonFlag = False,
-) -> int:
+@click.argument("dialect", help="A dialect: top, tosa, tfl, ...; or one op, as top.Conv.")
+@_json()
+def ops(dialect: str, json: bool) -> int:
     """The ops of a dialect, or one op's reference."""
     from .listings import ops_command
 
@@ -182,11 +210,10 @@ def ops(
 
 
 @app.command()
-def coverage(
-    source: Annotated[str, typer.Option("--from", help="A framework's dialect.")] = "tfl",
-    target: Annotated[str, typer.Option("--to", help="A dialect or target.")] = "tosa",
-    json: JsonFlag = False,
-) -> int:
+@click.option("--from", "source", default="tfl", help="A framework's dialect.")
+@click.option("--to", "target", default="tosa", help="A dialect or target.")
+@_json()
+def coverage(source: str, target: str, json: bool) -> int:
     """Which ops of one dialect have a way to another."""
     from .listings import coverage_command
 
@@ -194,30 +221,13 @@ def coverage(
 
 
 @app.command("new-plugin")
-def new_plugin(
-    name: Annotated[str, typer.Argument(help="The package's name.", show_default=False)],
-    kind: Annotated[str, typer.Option("--kind", help="What it adds: op, frontend or target.")] = "op",
-    out: Annotated[Path, typer.Option("--out", "-o", help="Where to make the package's directory.")] = Path(),
-) -> int:
+@click.argument("name", help="The package's name.")
+@click.option("--kind", default="op", help="What it adds: op, frontend or target.")
+@click.option("--out", "-o", type=PATH, default=Path(), help="Where to make the package's directory.")
+def new_plugin(name: str, kind: str, out: Path) -> int:
     """Make a plugin package that works, with its tests, to start from."""
     from ..new_plugin import make_plugin
 
     directory = make_plugin(name, kind, out)
-    typer.echo(f"made {directory}; try: pip install -e {directory} && pytest {directory}")
+    click.echo(f"made {directory}; try: pip install -e {directory} && pytest {directory}")
     return 0
-
-
-_OWN = {command.name or command.callback.__name__ for command in app.registered_commands if command.callback}  # type: ignore[union-attr]
-
-
-def build(arguments: list[str]) -> Any:
-    """The command tree; plugins' commands join it where they can matter: in help, and for names that are not ours."""
-    tree: Any = typer.main.get_command(app)
-    first = next((argument for argument in arguments if not argument.startswith("-")), None)
-    if first not in _OWN:
-        from ..plugin_host import host
-
-        for name, (_, more) in host().commands.items():
-            if name not in _OWN:
-                tree.add_command(typer.main.get_group(more), name)
-    return tree

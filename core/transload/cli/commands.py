@@ -9,8 +9,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from rich.text import Text
-
 from ..api import load, run, runnable
 from ..convert_model import Artifact, convert, target_options
 from ..errors import TransloadError, merge_findings
@@ -92,6 +90,8 @@ def _progress(silent: bool) -> Iterator[Any]:
 
 
 def _show_artifact(artifact: Artifact) -> None:
+    from rich.text import Text
+
     report, out = artifact.report, console()
     out.print(Text.assemble((str(report["model"]), "bold"), " → ", (report["target"], "bold")))
     n_in, n_out = sum(report["ops_in"].values()), sum(report["ops_out"].values())
@@ -230,6 +230,8 @@ def compare_command(model: Path, artifact: Path, input: Path | None, per_layer: 
 
 
 def inspect_command(model: Path, target: str | None, input: Sequence[str], format: str | None, json: bool) -> int:
+    from rich.text import Text
+
     from ..conversion import constant_bytes, main_dialect, op_counts
 
     module = load(model, inputs=parse_inputs(input), format=format)

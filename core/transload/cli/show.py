@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Sequence
-from typing import Any
-
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
+from typing import TYPE_CHECKING, Any
 
 from ..errors import Finding, TransloadError
+
+if TYPE_CHECKING:  # a command that prints nothing does not pay for it
+    from rich.console import Console
+    from rich.table import Table
 
 __all__ = [
     "DEBUG", "bytes_text", "console", "error_console", "number", "seconds_text", "short_name",
@@ -23,15 +23,22 @@ DEBUG = "TRANSLOAD_DEBUG"
 
 
 def console() -> Console:
+    from rich.console import Console
+
     return Console(highlight=False, soft_wrap=False)
 
 
 def error_console() -> Console:
+    from rich.console import Console
+
     return Console(stderr=True, highlight=False, soft_wrap=True)
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], title: str | None = None, right: Sequence[str] = ()) -> Table:
     """A table whose cells are plain text; `right` names the columns to align right."""
+    from rich.table import Table
+    from rich.text import Text
+
     made = Table(
         title=title and Text(title), title_justify="left", box=None, pad_edge=False, header_style="bold", title_style="bold",
         show_header=any(columns),
@@ -71,6 +78,8 @@ def number(value: float) -> str:
 
 def show_error(error: TransloadError) -> None:
     """An error with all its findings, to standard error."""
+    from rich.text import Text
+
     out = error_console()
     out.print(Text.assemble(("error: ", "bold red"), error.message))
     for finding in error.findings:
@@ -80,6 +89,8 @@ def show_error(error: TransloadError) -> None:
 
 
 def show_finding(out: Console, finding: Finding) -> None:
+    from rich.text import Text
+
     text, _, hint = str(finding).partition("\n")
     out.print(Text(f"  • {text}"))
     if hint:
@@ -88,6 +99,8 @@ def show_finding(out: Console, finding: Finding) -> None:
 
 def show_usage(error: Any) -> None:
     """A mistake in the command line, as the command-line library found it."""
+    from rich.text import Text
+
     out = error_console()
     context = getattr(error, "ctx", None)
     if context is not None:
@@ -97,6 +110,8 @@ def show_usage(error: Any) -> None:
 
 def show_defect(error: Exception) -> None:
     """An exception that should not have come this far."""
+    from rich.text import Text
+
     out = error_console()
     out.print(Text.assemble(("error: ", "bold red"), f"a defect in Transload or a plugin: {type(error).__name__}: {error}"))
     frame = error.__traceback__

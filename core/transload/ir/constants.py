@@ -245,7 +245,7 @@ class Dense:
 
     def tobytes(self) -> bytes:
         """The values in row-major order, little-endian, as MLIR's resource blobs hold them."""
-        return np.ascontiguousarray(self.numpy()).tobytes()
+        return self.numpy().tobytes()
 
     def digest(self) -> bytes:
         """A hash of type and bytes, the same however the data is held; computed once."""
@@ -262,7 +262,7 @@ class Dense:
 
     def sample(self) -> bytes:
         """Some of the values, for telling different constants apart without reading all of them; `b""` where that needs work."""
-        if not isinstance(self.data, (ArrayData, MmapData)):
+        if not isinstance(self.data, (ArrayData, MmapData, LazyData)):
             return b""
         flat = self.data.numpy().reshape(-1)
         return flat[:: max(1, flat.size // _SAMPLED)].tobytes()

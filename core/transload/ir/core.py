@@ -315,7 +315,7 @@ class Op:
                     op = following
 
     def erase(self) -> None:
-        """Remove the op from its block and drop what it uses. Its results must have no uses."""
+        """Remove the op from its block, and drop what it uses and its results, which must have no uses."""
         for result in self.results:
             if result.uses:
                 users = ", ".join(sorted({user.name for user in result.uses}))
@@ -323,6 +323,7 @@ class Op:
         self.drop_references()
         if self.parent is not None:
             self.parent.remove(self)
+        self.results = []  # they knew the op: without that circle it is freed at once
 
     def drop_references(self) -> None:
         """Stop using any value, here and in the regions."""

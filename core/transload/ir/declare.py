@@ -279,13 +279,15 @@ class OpDeclaration:
         self.regions = [member for member in members.values() if isinstance(member, _Region)]
         self.constraints = [member for member in members.values() if isinstance(member, _Constraint)]
         self.traits: frozenset[str] = frozenset(getattr(definition, "traits", ()))
+        self.pure = not self.traits & {"effects", "terminator"}
+        """Whether the op may be removed where its results are unused."""
         self.infer: Callable[[Any], Any] | None = getattr(definition, "infer", None)
         self.definition = definition
         for group in (self.operands, self.results):
             if sum(slot.variadic for slot in group) > 1:
                 raise TypeError(f"{name}: at most one variadic operand and one variadic result")
         self.getters = self._make_getters()
-        self.checker: Callable[[Any, Callable[[str], None]], None] | None = None
+        self.checker: Callable[[Any], list[str] | None] | None = None
         """What the verifier made of the declaration (`transload.ir.verify`), when it first met an op of it."""
         self.required = [key for key, a in self.attributes.items() if a.default is REQUIRED]
 
@@ -293,11 +295,6 @@ class OpDeclaration:
     def doc(self) -> str:
         """The docstring, its indentation taken off when it is first read."""
         return inspect.cleandoc(self.definition.__doc__ or "")
-
-    @property
-    def pure(self) -> bool:
-        """Whether the op may be removed where its results are unused."""
-        return not self.traits & {"effects", "terminator"}
 
     def _make_getters(self) -> dict[str, Callable[[Any], Any]]:
         getters: dict[str, Callable[[Any], Any]] = {}

@@ -10,6 +10,8 @@ __all__ = ["eliminate_common_subexpressions"]
 
 _SMALL = 1 << 12
 """Bytes up to which a constant's bytes are its key."""
+_PLAIN = frozenset({bool, int, str, type(None)})
+"""Kinds of attributes that are equal where kind and value are."""
 
 
 def eliminate_common_subexpressions(module: Op) -> bool:
@@ -19,11 +21,7 @@ def eliminate_common_subexpressions(module: Op) -> bool:
     are left alone. Constants are compared by digest, and only those of the same type. The first op
     stays; where only the later one carries a tensor's name, it gets it.
     """
-    modified = False
-    for region in module.regions:
-        for block in region.blocks:
-            modified |= _join_in(block, [])
-    return modified
+    return any([_join_in(block, []) for region in module.regions for block in region.blocks])  # noqa: C419 - every one of them
 
 
 Seen = dict[Any, Op]
@@ -31,22 +29,24 @@ Seen = dict[Any, Op]
 
 def _join_in(block: Block, outer: list[Seen]) -> bool:
     seen: Seen = {}
-    scopes = [seen, *outer]
     modified = False
     for op in block:
-        declaration = op.declaration
-        for region in op.regions:
+        if op.regions:
             # A function knows nothing of what is around it.
-            visible = [] if op.name == "func.func" else scopes
-            for inner in region.blocks:
-                modified |= _join_in(inner, visible)
-        if declaration is None or not declaration.pure or "random" in declaration.traits or op.regions or not op.results:
+            visible = [] if op.name == "func.func" else [seen, *outer]
+            for region in op.regions:
+                for inner in region.blocks:
+                    modified |= _join_in(inner, visible)
             continue
-        key = (op.name, _operands(op, declaration), tuple([result.type for result in op.results]), _attributes(op))
-        first = seen.get(key) or next((scope[key] for scope in outer if key in scope), None)
-        if first is None:
-            seen[key] = op
+        key = _key(op)
+        if key is None:
             continue
+        first = seen.setdefault(key, op)
+        if first is op:
+            first = next((scope[key] for scope in outer if key in scope), op)
+            if first is op:
+                continue
+            del seen[key]
         if isinstance(op.location, str) and not isinstance(first.location, str):
             first.location = op.location
         op.replace_with(first.results)
@@ -54,21 +54,26 @@ def _join_in(block: Block, outer: list[Seen]) -> bool:
     return modified
 
 
-def _operands(op: Op, declaration: Any) -> Any:
-    if "commutative" in declaration.traits and "coeff" not in op.attributes:
-        return tuple(sorted(map(id, op.operands)))
-    return tuple(map(id, op.operands))
-
-
-def _attributes(op: Op) -> tuple[Any, ...]:
-    attributes = op.attributes
-    if not attributes:
-        return ()
-    return tuple([(key, _hashable(attributes[key])) for key in sorted(attributes)])
+def _key(op: Op) -> Any:
+    """What is equal for ops that compute the same; None for an op that must stay by itself."""
+    declaration, results, attributes = op.declaration, op.results, op.attributes
+    if declaration is None or not declaration.pure or not results or "random" in declaration.traits:
+        return None
+    operands: Any = tuple(map(id, op.operands))
+    if "commutative" in declaration.traits and "coeff" not in attributes:
+        operands = tuple(sorted(operands))
+    types = results[0].type if len(results) == 1 else tuple([result.type for result in results])
+    if len(attributes) == 1:
+        (name, value), = attributes.items()
+        return op.name, operands, types, name, _hashable(value)
+    return op.name, operands, types, tuple([(name, _hashable(attributes[name])) for name in sorted(attributes)])
 
 
 def _hashable(value: Any) -> Any:
     """Something that is equal for equal attributes only: `True` is not `1`, `0.0` not `-0.0`."""
+    kind = type(value)
+    if kind in _PLAIN:
+        return kind, value
     if isinstance(value, Dense):
         # Many constants are of one type, and would all meet in one bucket: small ones are told apart by their bytes, large
         # ones by a sample of them, and compared by identity or digest only where the samples are equal.

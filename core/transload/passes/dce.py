@@ -20,17 +20,25 @@ def eliminate_dead_code(module: Op) -> bool:
                 before = op.prev
                 if op.regions:
                     modified |= eliminate_dead_code(op)
-                if not any(result.uses for result in op.results) and is_removable(op):
+                if not is_used(op) and is_removable(op):
                     op.erase()
                     modified = True
                 op = before
     return modified
 
 
+def is_used(op: Op) -> bool:
+    """Whether anything uses a result of an op."""
+    for result in op.results:  # noqa: SIM110 - asked of every op again and again, and a generator would take twice as long
+        if result.uses:
+            return True
+    return False
+
+
 def is_removable(op: Op) -> bool:
     """Whether an op may go where its results are unused: it and all inside it are declared, and without effects."""
-    for inner in op.walk():
-        declaration = inner.declaration
-        if declaration is None or "effects" in declaration.traits or (inner is op and "terminator" in declaration.traits):
-            return False
-    return True
+    declaration = op.declaration
+    if declaration is None or not declaration.pure:
+        return False
+    return not op.regions or all(
+        inner.declaration is not None and "effects" not in inner.declaration.traits for inner in op.walk())

@@ -16,6 +16,6 @@ def register_targets(register: Any) -> None:
 
 @hookimpl
 def register_commands(register: Any) -> None:
-    from .command import app
+    from .command import show
 
-    register(("tosa-requirements", app))
+    register(("tosa-requirements", show))

@@ -5,24 +5,19 @@ from __future__ import annotations
 import json as json_module
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
 
-import typer
+import click
 
-__all__ = ["app"]
-
-app = typer.Typer(
-    help="Op by op, which profile, extension and level of TOSA a model needs, and every rule that it breaks.",
-    context_settings={"allow_interspersed_args": True})
+__all__ = ["show"]
 
 
-@app.callback(invoke_without_command=True)
-def show(
-    model: Annotated[Path, typer.Argument(help="A .tosa file, or any model that converts to TOSA.", show_default=False)],
-    version: Annotated[str, typer.Option(help="The specification's version: 1.0 or 1.1.")] = "1.0",
-    level: Annotated[str, typer.Option(help="Limits to keep: 8k or none.")] = "8k",
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-) -> int:
+@click.command()
+@click.argument("model", type=click.Path(path_type=Path), help="A .tosa file, or any model that converts to TOSA.")
+@click.option("--version", default="1.0", help="The specification's version: 1.0 or 1.1.")
+@click.option("--level", default="8k", help="Limits to keep: 8k or none.")
+@click.option("--json", is_flag=True, help="Print JSON.")
+def show(model: Path, version: str, level: str, json: bool) -> int:
+    """Op by op, which profile, extension and level of TOSA a model needs, and every rule that it breaks."""
     from transload import load
     from transload.cli.show import console, show_finding, table
     from transload.conversion import convert_to

@@ -91,6 +91,8 @@ def _signed_data(dense: Dense, old: Type, new: Type, low_bits: bool = False) -> 
         array = dense.numpy()
         if dtype.kind == "f":
             return array.astype(dtype)
+        if array.dtype == np.uint8 and dtype == np.int8 and offset == 128:
+            return (array ^ np.uint8(0x80)).view(np.int8)  # the same numbers less 128
         if array.dtype.itemsize == 1 or array.dtype.kind not in "iu":  # 4-bit numbers, too
             array = array.astype(np.int16)
         low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
