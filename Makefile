@@ -76,7 +76,7 @@ conformance: $(STAMP)
 
 ## make coverage   run every one-operator TFLite model and write what was measured (the evidence that `transload coverage` shows)
 coverage: $(STAMP)
-	PYTHONPATH=tests $(BIN)/python -m tflite_ops.measure converters/transload_converters/tflite/coverage.json
+	$(BIN)/python -m tests.support.tflite_ops.measure converters/transload_converters/tflite/coverage.json
 
 clean:
 	rm -rf build $(VENV)

@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+pytest.register_assert_rewrite("tests.support")
+pytest_plugins = ["tests.support.judges"]
+
 ROOT = Path(__file__).resolve().parent.parent
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,14 +10,12 @@ import pytest
 
 from transload.ir import Module
 
-sys.path.insert(0, str(Path(__file__).parent))  # for the networks' sources, and `journey`
-
 
 @pytest.fixture(scope="session")
 def journey() -> Any:
     """The class of journeys; the test is skipped where StableHLO's text cannot be read."""
     pytest.importorskip("jaxlib", reason="jaxlib reads StableHLO's pretty text; install transload[stablehlo]")
-    from journey import Journey
+    from tests.networks.journey import Journey
 
     return Journey
 

@@ -8,7 +8,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jax_networks import Weights, attention, batch_norm, conv, layer_norm
+
+from tests.networks.jax_networks import Weights, attention, batch_norm, conv, layer_norm
 
 _w = Weights(100)
 _dense, _bias, _out = _w(12, 24), _w.vector(24), _w(24, 6)

@@ -1,6 +1,6 @@
 """Write the JAX networks as StableHLO portable artifacts, with inputs and outputs beside them.
 
-    python tests/networks/make_jax.py FOLDER [NAME ...]
+    python -m tests.networks.make_jax FOLDER [NAME ...]
 """
 
 from __future__ import annotations
@@ -12,8 +12,7 @@ import jax
 import numpy as np
 from jax import export
 
-sys.path.insert(0, str(Path(__file__).parent))
-from jax_networks import INTEGER_NETWORKS, NETWORKS
+from tests.networks.jax_networks import INTEGER_NETWORKS, NETWORKS
 
 
 def exported(name: str) -> tuple[bytes, dict[str, np.ndarray], list[np.ndarray]]:

@@ -1,7 +1,7 @@
 """Write the PyTorch networks as StableHLO, by torch.export and torch-mlir, with inputs and outputs beside them.
 
     pip install torch torch-mlir
-    python tests/networks/make_torch.py [FOLDER [NAME ...]]
+    python -m tests.networks.make_torch [FOLDER [NAME ...]]
 
 torch is too large for an ordinary test run, so what this makes is kept in `tests/networks/torch`.
 """
@@ -14,8 +14,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-sys.path.insert(0, str(Path(__file__).parent))
-from torch_networks import NETWORKS
+from tests.networks.torch_networks import NETWORKS
 
 
 def exported(name: str) -> tuple[str, list[np.ndarray], list[np.ndarray]]:

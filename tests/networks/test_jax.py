@@ -8,8 +8,8 @@ import pytest
 
 pytest.importorskip("jax", reason="install jax to export its networks")
 
-from jax_networks import INTEGER_NETWORKS, NETWORKS
-from make_jax import exported
+from tests.networks.jax_networks import INTEGER_NETWORKS, NETWORKS
+from tests.networks.make_jax import exported
 
 COMPOSITES = {
     # network: ops of the hub that it must be seen to be made of

@@ -12,11 +12,12 @@ pytest.importorskip("jaxlib", reason="jaxlib reads StableHLO's pretty text; inst
 
 import jax
 from jax import export
-from jax_functions import FUNCTIONS, SYMBOLIC
-from journey import run
 
 import transload
 from transload.ir import Module, input_names
+
+from tests.networks.jax_functions import FUNCTIONS, SYMBOLIC
+from tests.networks.journey import run
 
 TOLERANCE = {"bf16_mlp": 3e-2, "f16_layer_norm": 2e-3}  # of 8 and of 11 bits of mantissa
 

@@ -41,7 +41,7 @@ def test_every_way(name: str, journey: Any, judge: Any) -> None:
 @pytest.mark.skipif(not LIVE, reason="torch and torch-mlir are not installed: their kept output is tested")
 @pytest.mark.parametrize("name", NAMES)
 def test_exported_now(name: str, journey: Any, judge: Any) -> None:
-    from make_torch import exported
+    from tests.networks.make_torch import exported
 
     text, inputs, outputs = exported(name)
     journey(text.encode(), inputs, outputs)(judge)

@@ -1,0 +1,77 @@
+"""Attention and embeddings as onnxruntime's optimizer fuses them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import transload
+from transload.errors import ConversionError
+
+from tests.support.onnx_models import make_model, node, read_model
+
+G = np.random.default_rng(3)
+MS = {"domain": "com.microsoft"}
+CLOSE = {"rtol": 1e-3, "atol": 1e-4}
+
+
+def real(*shape: int) -> np.ndarray:
+    return G.standard_normal(shape).astype(np.float32)
+
+
+MASKS = {"none": None, "lengths": np.array([5, 3], np.int32), "keys": np.array([[1, 1, 1, 1, 1], [1, 1, 0, 0, 0]], np.int32),
+         "places": np.tril(np.ones((2, 5, 5), np.int32))}
+
+
+@pytest.mark.parametrize("mask", list(MASKS))
+@pytest.mark.parametrize("more", [{}, {"unidirectional": 1}, {"scale": 0.3}])
+def test_attention(compare: Callable[..., Any], mask: str, more: dict[str, Any]) -> None:
+    constants = {"w": real(8, 24), "b": real(24)}
+    if MASKS[mask] is not None:
+        constants["m"] = MASKS[mask]
+    fused = node("Attention", ["x", "w", "b", "m" if "m" in constants else ""], ["y"], num_heads=2, **more, **MS)
+    compare(fused, {"x": real(2, 5, 8)}, ("y",), constants, **CLOSE)
+
+
+def test_attention_with_values_of_another_width(compare: Callable[..., Any]) -> None:
+    fused = node("Attention", ["x", "w", "b", "", "", "s"], ["y"], num_heads=2, qkv_hidden_sizes=[8, 8, 12], **MS)
+    compare(fused, {"x": real(2, 5, 8), "s": real(2, 2, 5, 5)}, ("y",), {"w": real(8, 28), "b": real(28)}, **CLOSE)
+
+
+@pytest.mark.parametrize("mask", ["none", "keys"])
+@pytest.mark.parametrize("biased", [False, True])
+def test_attention_of_given_keys(compare: Callable[..., Any], mask: str, biased: bool) -> None:
+    constants = {"b": real(28)} if biased else {}
+    if MASKS[mask] is not None:
+        constants["m"] = MASKS[mask]
+    inputs = {"q": real(2, 4, 8), "k": real(2, 5, 8), "v": real(2, 5, 12)}
+    fused = node("MultiHeadAttention", ["q", "k", "v", "b" if biased else "", "m" if "m" in constants else ""], ["y"],
+                 num_heads=2, **MS)
+    compare(fused, inputs, ("y",), constants, **CLOSE)
+
+
+def test_keys_and_values_by_heads(compare: Callable[..., Any]) -> None:
+    inputs = {"q": real(2, 4, 8), "k": real(2, 2, 5, 4), "v": real(2, 2, 5, 4)}
+    compare(node("MultiHeadAttention", ["q", "k", "v"], ["y"], num_heads=2, **MS), inputs, **CLOSE)
+
+
+@pytest.mark.parametrize("segments", [False, True])
+def test_embeddings(compare: Callable[..., Any], segments: bool) -> None:
+    constants = {"words": real(20, 8), "places": real(7, 8), "kinds": real(2, 8), "g": real(8), "b": real(8)}
+    names = ["i", "t" if segments else "", "words", "places", "kinds" if segments else "", "g", "b", "m"]
+    inputs = {"i": G.integers(0, 20, (2, 5)).astype(np.int32), "m": np.array([[1] * 5, [1, 1, 1, 0, 0]], np.int32)}
+    if segments:
+        inputs["t"] = G.integers(0, 2, (2, 5)).astype(np.int32)
+    fused = node("EmbedLayerNormalization", names, ["y", "n", "s"], epsilon=1e-5, **MS)
+    compare(fused, inputs, ("y", "n", "s"), constants, **CLOSE)
+
+
+def test_caches_are_refused() -> None:
+    inputs = {"x": real(1, 1, 8), "p": real(2, 1, 2, 3, 4)}
+    fused = node("Attention", ["x", "w", "b", "", "p"], ["y", "present"], num_heads=2, **MS)
+    model = make_model([fused], inputs, ["y", "present"], {"w": real(8, 24), "b": real(24)})
+    with pytest.raises(ConversionError, match=r"(?s)earlier steps.*without a cache"):
+        transload.legalize(read_model(model))

@@ -1,0 +1,130 @@
+"""Branches and loops, against onnxruntime."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+import transload
+from transload.errors import ConversionError
+
+from tests.support.onnx_models import make_model, node, op_names, read_model
+
+X = np.arange(6, dtype=np.float32).reshape(2, 3)
+
+
+def info(name: str, element: int = TensorProto.FLOAT, shape: Any = None) -> Any:
+    return helper.make_tensor_value_info(name, element, shape)
+
+
+def graph(nodes: list[Any], inputs: list[Any], outputs: list[Any], constants: dict[str, Any] | None = None) -> Any:
+    held = [numpy_helper.from_array(np.asarray(value), name) for name, value in (constants or {}).items()]
+    return helper.make_graph(nodes, "sub", inputs, [output if isinstance(output,
+        onnx.ValueInfoProto) else info(output) for output in outputs], held)
+
+
+def branch(kind: str, name: str) -> Any:
+    return graph([node(kind, ["x"], [name])], [], [name])
+
+
+def choose() -> Any:
+    return node("If", ["c"], ["y"], then_branch=branch("Exp", "t"), else_branch=branch("Neg", "e"))
+
+
+@pytest.mark.parametrize("condition", [True, False])
+def test_a_branch_by_a_constant(compare: Callable[..., Any], condition: bool) -> None:
+    hub = compare(choose(), {"x": X}, ("y",), {"c": np.array(condition)})
+    assert op_names(hub) == ["Exp" if condition else "Neg"]
+
+
+@pytest.mark.parametrize("condition", [True, False])
+def test_a_branch_by_a_computed_condition(compare: Callable[..., Any], condition: bool) -> None:
+    hub = compare(choose(), {"x": X, "c": np.array([condition])})
+    assert "If" in op_names(hub)
+
+
+def test_a_branch_that_cannot_be_run_is_never_chosen() -> None:
+    wrong = graph([node("MatMul", ["x", "x"], ["e"])], [], ["e"])  # [2, 3] by [2, 3] has no product
+    chosen = node("If", ["c"], ["y"], then_branch=branch("Exp", "t"), else_branch=wrong)
+    assert op_names(transload.legalize(read_model(make_model([chosen], {"x": X, "c": np.array(True)}, ["y"])))) == ["Exp"]
+
+
+def test_branches_of_different_shapes() -> None:
+    other = graph([node("Transpose", ["x"], ["e"])], [], ["e"])
+    model = make_model([node("If", ["c"], ["y"], then_branch=branch("Exp", "t"), else_branch=other)],
+        {"x": X, "c": np.array(True)}, ["y"])
+    with pytest.raises(ConversionError, match="different types"):
+        transload.legalize(read_model(model))
+
+
+def test_an_operator_without_conversion_in_a_branch_is_reported() -> None:
+    other = graph([node("Mystery", ["x"], ["e"], domain="com.example")], [], ["e"])
+    model = make_model([node("If", ["c"], ["y"], then_branch=branch("Exp", "t"), else_branch=other)],
+        {"x": X, "c": np.array(True)}, ["y"])
+    with pytest.raises(ConversionError, match=r"onnx\.com\.example\.Mystery"):
+        transload.legalize(read_model(model))
+
+
+def counting(body_nodes: list[Any], outputs: list[Any], constants: dict[str, Any] | None = None, shape: Any = (2, 3)) -> Any:
+    inputs = [info("i", TensorProto.INT64, []), info("going", TensorProto.BOOL, []), info("a", TensorProto.FLOAT, shape)]
+    return graph(body_nodes, inputs, outputs, constants)
+
+
+def test_a_loop_of_known_length_is_unrolled(compare: Callable[..., Any]) -> None:
+    body = counting([node("Identity", ["going"], ["on"]), node("Add", ["a", "x"], ["b"]),
+        node("ReduceSum", ["b"], ["s"], keepdims=0)],
+                    [info("on", TensorProto.BOOL), "b", "s"])
+    hub = compare(node("Loop", ["n", "", "x"], ["y", "z"], body=body), {"x": X}, ("y", "z"), {"n": np.array(3)})
+    assert op_names(hub).count("Add") == 3 and "While" not in op_names(hub)
+
+
+def test_a_loop_of_no_rounds(compare: Callable[..., Any]) -> None:
+    body = counting([node("Identity", ["going"], ["on"]), node("Add", ["a", "x"], ["b"])], [info("on", TensorProto.BOOL), "b"])
+    assert op_names(compare(node("Loop", ["n", "", "h"], ["y"], body=body), {"x": X}, ("y",), {"n": np.array(0), "h": X})) == []
+
+
+def test_the_number_of_the_round_is_constant_when_unrolled(compare: Callable[..., Any]) -> None:
+    nodes = [node("Identity", ["going"], ["on"]), node("Gather", ["x", "i"], ["row"]), node("Add", ["a", "row"], ["b"])]
+    body = counting(nodes, [info("on", TensorProto.BOOL), "b"], shape=(3,))
+    compare(node("Loop", ["n", "", "h"], ["y"], body=body), {"x": X}, ("y",), {"n": np.array(2), "h": np.zeros(3, np.float32)})
+
+
+def test_a_loop_by_a_computed_condition(compare: Callable[..., Any]) -> None:
+    nodes = [node("Add", ["a", "a"], ["b"]), node("ReduceMax", ["b"], ["m"], keepdims=0), node("Less", ["m", "limit"], ["on"])]
+    body = counting(nodes, [info("on", TensorProto.BOOL), "b"], {"limit": np.float32(100)})
+    hub = compare(node("Loop", ["n", "c", "x"], ["y"], body=body), {"x": X + 1}, ("y",), {"n": np.array(50), "c": np.array(True)})
+    assert "While" in op_names(hub)
+
+
+def test_a_loop_of_a_computed_length(compare: Callable[..., Any]) -> None:
+    body = counting([node("Identity", ["going"], ["on"]), node("Add", ["a", "x"], ["b"])], [info("on", TensorProto.BOOL), "b"])
+    compare(node("Loop", ["n", "", "x"], ["y"], body=body), {"x": X, "n": np.array(4)})
+
+
+def test_a_loop_that_collects_for_an_unknown_time() -> None:
+    body = counting([node("Identity", ["going"], ["on"]), node("Add", ["a", "x"], ["b"])],
+        [info("on", TensorProto.BOOL), "b", info("b")])
+    model = make_model([node("Loop", ["n", "", "x"], ["y", "z"], body=body)], {"x": X, "n": np.array(4)}, ["y", "z"])
+    with pytest.raises(ConversionError, match="number of rounds that is not known"):
+        transload.legalize(read_model(model))
+
+
+def test_a_loop_without_end() -> None:
+    body = counting([node("Identity", ["going"], ["on"]), node("Add", ["a", "x"], ["b"])],
+        [info("on", TensorProto.BOOL), "b", info("b")])
+    model = make_model([node("Loop", ["n", "", "x"], ["y", "z"], body=body)], {"x": X}, ["y", "z"], {"n": np.array(1 << 40)})
+    with pytest.raises(ConversionError, match="ops"):
+        transload.legalize(read_model(model))
+
+
+def test_scan(compare: Callable[..., Any]) -> None:
+    body = graph([node("Add", ["s", "v"], ["t"]), node("Mul", ["t", "v"], ["o"])], [info("s", shape=[2]), info("v", shape=[2])],
+        ["t", "o"])
+    scan = node("Scan", ["h", "x"], ["y", "z"], body=body, num_scan_inputs=1, scan_input_axes=[1], scan_input_directions=[1],
+                scan_output_axes=[1], scan_output_directions=[1])
+    compare(scan, {"x": X}, ("y", "z"), {"h": np.ones(2, np.float32)})

@@ -1,0 +1,250 @@
+# ruff: noqa: E501 - the table of cases reads best with one case a line
+"""Operators in the forms that opset versions gave them, each against onnxruntime; and what they become in `top`.
+
+ONNX's own tests of the newest form of every operator run in `test_backend.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from onnx import TensorProto, helper
+
+import transload
+from transload.errors import ConversionError
+from transload.ir import QuantType
+
+from tests.support.onnx_models import make_model, node, op_names, read_model
+
+G = np.random.default_rng(3)
+F = lambda *shape: G.standard_normal(shape).astype(np.float32)  # noqa: E731
+I = lambda *values: np.array(values, np.int64)  # noqa: E731
+X4 = F(2, 3, 5, 7)
+
+Case = tuple[str, Any, dict[str, Any], dict[str, Any], int]
+CASES: list[Case] = [
+    # arithmetic
+    ("add broadcasts", node("Add", ["x", "w"], ["y"]), {"x": X4}, {"w": F(3, 1, 7)}, 7),
+    ("sum of three", node("Sum", ["x", "w", "x"], ["y"]), {"x": X4}, {"w": F(1, 1)}, 8),
+    ("mean of three", node("Mean", ["x", "w", "x"], ["y"]), {"x": X4}, {"w": F(5, 1)}, 13),
+    ("integers divide towards zero", node("Div", ["x", "w"], ["y"]), {"x": np.array([-7, 7, 8], np.int32)}, {"w": np.array([2, -2, 3], np.int32)}, 14),
+    ("power of floats by integers", node("Pow", ["x", "w"], ["y"]), {"x": F(4)}, {"w": I(2, 3, 1, 0)}, 15),
+    ("power of integers by floats", node("Pow", ["x", "w"], ["y"]), {"x": np.array([2, 3], np.int32)}, {"w": np.array([2.5, 2], np.float32)}, 15),
+    ("modulo with the divisor's sign", node("Mod", ["x", "w"], ["y"]), {"x": I(-7, 7, -8)}, {"w": I(3, -3, 5)}, 13),
+    ("modulo as C's fmod", node("Mod", ["x", "w"], ["y"], fmod=1), {"x": F(6)}, {"w": F(6)}, 13),
+    ("prelu with a slope per channel", node("PRelu", ["x", "w"], ["y"]), {"x": X4}, {"w": F(3, 1, 1)}, 9),
+    ("infinite of one sign", node("IsInf", ["x"], ["y"], detect_negative=0), {"x": np.array([1, np.inf, -np.inf], np.float32)}, {}, 10),
+    ("shift right", node("BitShift", ["x", "w"], ["y"], direction="RIGHT"), {"x": np.array([255, 16, 3], np.uint8)}, {"w": np.array([1, 3, 9], np.uint8)}, 11),
+    # activations
+    ("clip by attributes", node("Clip", ["x"], ["y"], min=-0.5, max=0.25), {"x": X4}, {}, 7),
+    ("clip without an upper limit", node("Clip", ["x", "a"], ["y"]), {"x": X4}, {"a": np.float32(0.1)}, 12),
+    ("clip of integers", node("Clip", ["x", "a", "b"], ["y"]), {"x": I(-5, 0, 1 << 60)}, {"a": np.int64(-1), "b": np.int64((1 << 55) + 1)}, 12),
+    ("clip by inputs", node("Clip", ["x", "a", "b"], ["y"]), {"x": X4, "a": np.float32(-0.1), "b": np.float32(0.3)}, {}, 13),
+    ("softmax over all from the axis", node("Softmax", ["x"], ["y"], axis=2), {"x": X4}, {}, 11),
+    ("softmax of old by default", node("Softmax", ["x"], ["y"]), {"x": X4}, {}, 11),
+    ("softmax along the axis", node("Softmax", ["x"], ["y"], axis=1), {"x": X4}, {}, 13),
+    ("log softmax of old", node("LogSoftmax", ["x"], ["y"], axis=-2), {"x": X4}, {}, 11),
+    ("hardmax of old", node("Hardmax", ["x"], ["y"], axis=1), {"x": X4}, {}, 11),
+    ("gelu by tanh", node("Gelu", ["x"], ["y"], approximate="tanh"), {"x": X4}, {}, 20),
+    ("selu", node("Selu", ["x"], ["y"]), {"x": X4}, {}, 7),
+    ("shrink", node("Shrink", ["x"], ["y"], bias=0.1, lambd=0.4), {"x": X4}, {}, 9),
+    # convolution and pooling
+    ("conv in groups", node("Conv", ["x", "w", "b"], ["y"], group=2, pads=[1, 0, 2, 1], strides=[2, 1], dilations=[1, 2]), {"x": F(1, 4, 9, 8)}, {"w": F(6, 2, 3, 3), "b": F(6)}, 11),
+    ("conv in one dimension", node("Conv", ["x", "w"], ["y"], auto_pad="SAME_LOWER", strides=[2]), {"x": F(2, 3, 10)}, {"w": F(4, 3, 4)}, 11),
+    ("conv in three dimensions", node("Conv", ["x", "w"], ["y"], auto_pad="SAME_UPPER"), {"x": F(1, 2, 4, 5, 6)}, {"w": F(3, 2, 3, 2, 3)}, 11),
+    ("conv with computed weights", node("Conv", ["x", "w"], ["y"]), {"x": F(1, 2, 5, 5), "w": F(3, 2, 3, 3)}, {}, 11),
+    ("transposed conv", node("ConvTranspose", ["x", "w", "b"], ["y"], strides=[2, 3], pads=[1, 0, 1, 2], output_padding=[1, 0], group=2), {"x": F(1, 4, 4, 5)}, {"w": F(4, 3, 3, 4), "b": F(6)}, 11),
+    ("transposed conv to a shape", node("ConvTranspose", ["x", "w"], ["y"], strides=[2, 2], output_shape=[9, 8], auto_pad="SAME_UPPER"), {"x": F(1, 2, 4, 4)}, {"w": F(2, 3, 4, 3)}, 11),
+    ("transposed conv in one dimension", node("ConvTranspose", ["x", "w"], ["y"], strides=[2], dilations=[2]), {"x": F(1, 2, 4)}, {"w": F(2, 3, 3)}, 11),
+    ("max pool, rounded up", node("MaxPool", ["x"], ["y"], kernel_shape=[3, 3], strides=[2, 2], ceil_mode=1), {"x": F(1, 2, 6, 9)}, {}, 11),
+    ("max pool with holes", node("MaxPool", ["x"], ["y"], kernel_shape=[2, 2], dilations=[2, 3], pads=[0, 1, 1, 1]), {"x": F(1, 2, 6, 9)}, {}, 11),
+    ("max pool, same", node("MaxPool", ["x"], ["y"], kernel_shape=[3, 2], strides=[2, 2], auto_pad="SAME_LOWER"), {"x": X4}, {}, 8),
+    ("average pool with padding", node("AveragePool", ["x"], ["y"], kernel_shape=[3, 3], pads=[1, 1, 1, 1], strides=[2, 2]), {"x": X4}, {}, 7),
+    ("average pool, padding counted", node("AveragePool", ["x"], ["y"], kernel_shape=[3, 3], pads=[1, 1, 1, 1], count_include_pad=1), {"x": X4}, {}, 11),
+    ("average pool, rounded up, padding counted", node("AveragePool", ["x"], ["y"], kernel_shape=[3, 3], pads=[1, 1, 1, 1], strides=[3, 2], ceil_mode=1, count_include_pad=1), {"x": F(1, 2, 6, 8)}, {}, 19),
+    ("average pool with holes", node("AveragePool", ["x"], ["y"], kernel_shape=[2, 2], dilations=[2, 2], pads=[1, 1, 1, 1]), {"x": X4}, {}, 19),
+    ("average pool in one dimension", node("AveragePool", ["x"], ["y"], kernel_shape=[3], strides=[2]), {"x": F(1, 2, 9)}, {}, 11),
+    ("norm pool", node("LpPool", ["x"], ["y"], kernel_shape=[2, 3], p=3, pads=[0, 1, 0, 1]), {"x": X4}, {}, 18),
+    ("global average of three dimensions", node("GlobalAveragePool", ["x"], ["y"]), {"x": F(1, 2, 3, 4, 5)}, {}, 7),
+    ("global maximum", node("GlobalMaxPool", ["x"], ["y"]), {"x": X4}, {}, 7),
+    # normalization
+    ("batch norm", node("BatchNormalization", ["x", "g", "b", "m", "v"], ["y"], epsilon=0.01), {"x": X4}, {"g": F(3), "b": F(3), "m": F(3), "v": np.abs(F(3))}, 9),
+    ("instance norm", node("InstanceNormalization", ["x", "g", "b"], ["y"]), {"x": X4}, {"g": F(3), "b": F(3)}, 7),
+    ("layer norm of the last two", node("LayerNormalization", ["x", "g", "b"], ["y"], axis=-2), {"x": X4}, {"g": F(5, 7), "b": F(5, 7)}, 17),
+    ("group norm with a scale per group", node("GroupNormalization", ["x", "g", "b"], ["y"], num_groups=2), {"x": F(2, 6, 3, 3)}, {"g": F(2), "b": F(2)}, 18),
+    ("local response", node("LRN", ["x"], ["y"], size=3, alpha=0.1, beta=0.6, bias=2.0), {"x": X4}, {}, 7),
+    ("1-norm", node("LpNormalization", ["x"], ["y"], axis=1, p=1), {"x": X4}, {}, 7),
+    ("2-norm", node("LpNormalization", ["x"], ["y"]), {"x": X4}, {}, 7),
+    # products
+    ("matmul of vectors", node("MatMul", ["x", "w"], ["y"]), {"x": F(4)}, {"w": F(4, 3)}, 9),
+    ("matmul broadcasts", node("MatMul", ["x", "w"], ["y"]), {"x": F(2, 1, 3, 4)}, {"w": F(5, 4, 2)}, 9),
+    ("gemm with everything", node("Gemm", ["x", "w", "c"], ["y"], alpha=0.5, beta=2.0, transA=1, transB=1), {"x": F(4, 3)}, {"w": F(5, 4), "c": F(3, 1)}, 11),
+    ("gemm with a scalar", node("Gemm", ["x", "w", "c"], ["y"]), {"x": F(4, 3)}, {"w": F(3, 5), "c": F(1)}, 7),
+    ("gemm of two inputs", node("Gemm", ["x", "z"], ["y"], alpha=0.3), {"x": F(4, 3), "z": F(3, 2)}, {}, 11),
+    ("einsum", node("Einsum", ["x", "w"], ["y"], equation="bij, bjk -> bki"), {"x": F(2, 3, 4)}, {"w": F(2, 4, 5)}, 12),
+    # reductions
+    ("mean over axes in an attribute", node("ReduceMean", ["x"], ["y"], axes=[1, -1], keepdims=0), {"x": X4}, {}, 11),
+    ("mean over axes in an operand", node("ReduceMean", ["x", "a"], ["y"]), {"x": X4}, {"a": I(2)}, 18),
+    ("sum over axes in an operand", node("ReduceSum", ["x", "a"], ["y"], keepdims=0), {"x": X4}, {"a": I(0, 3)}, 13),
+    ("sum over everything", node("ReduceSum", ["x"], ["y"]), {"x": X4}, {}, 13),
+    ("sum over nothing", node("ReduceSum", ["x"], ["y"], noop_with_empty_axes=1), {"x": X4}, {}, 13),
+    ("log of sum of exponentials", node("ReduceLogSumExp", ["x"], ["y"], axes=[1]), {"x": X4}, {}, 13),
+    ("last greatest", node("ArgMax", ["x"], ["y"], axis=1, select_last_index=1, keepdims=0), {"x": np.round(X4)}, {}, 12),
+    ("running sum", node("CumSum", ["x", "a"], ["y"], exclusive=1, reverse=1), {"x": X4}, {"a": np.int32(-1)}, 11),
+    # movement
+    ("reshape keeps a size", node("Reshape", ["x", "s"], ["y"]), {"x": X4}, {"s": I(0, -1, 7)}, 8),
+    ("flatten by a negative axis", node("Flatten", ["x"], ["y"], axis=-1), {"x": X4}, {}, 11),
+    ("squeeze by attribute", node("Squeeze", ["x"], ["y"], axes=[0, 2]), {"x": F(1, 3, 1, 1)}, {}, 11),
+    ("squeeze of all ones", node("Squeeze", ["x"], ["y"]), {"x": F(1, 3, 1)}, {}, 13),
+    ("unsqueeze by attribute", node("Unsqueeze", ["x"], ["y"], axes=[0, -1]), {"x": F(3, 2)}, {}, 11),
+    ("transpose reverses", node("Transpose", ["x"], ["y"]), {"x": X4}, {}, 7),
+    ("slice by attributes", node("Slice", ["x"], ["y"], starts=[1, -3], ends=[100, -1], axes=[1, 3]), {"x": X4}, {}, 9),
+    ("slice backwards past the first", node("Slice", ["x", "s", "e", "a", "t"], ["y"]), {"x": X4}, {"s": I(-1, 4), "e": I(-(1 << 40), 0), "a": I(-1, 2), "t": I(-2, -1)}, 13),
+    ("slice of nothing", node("Slice", ["x", "s", "e"], ["y"]), {"x": F(3, 2)}, {"s": I(2), "e": I(1)}, 13),
+    ("split by attribute", [node("Split", ["x"], ["a", "b"], axis=3, split=[2, 5]), node("Concat", ["b", "a"], ["y"], axis=-1)], {"x": X4}, {}, 11),
+    ("split into uneven parts", [node("Split", ["x"], ["a", "b"], axis=3, num_outputs=2), node("Concat", ["b", "a"], ["y"], axis=-1)], {"x": X4}, {}, 18),
+    ("pad by attributes", node("Pad", ["x"], ["y"], pads=[0, 0, 1, 2, 0, 0, 3, 0], value=1.5), {"x": X4}, {}, 10),
+    ("pad and crop", node("Pad", ["x", "p", "v"], ["y"]), {"x": X4}, {"p": I(0, 1, -1, 2, 0, 0, 0, -2), "v": np.float32(-3)}, 13),
+    ("pad some axes", node("Pad", ["x", "p", "", "a"], ["y"], mode="reflect"), {"x": X4}, {"p": I(2, 1, 1, 3), "a": I(2, -1)}, 18),
+    ("pad by wrapping", node("Pad", ["x", "p"], ["y"], mode="wrap"), {"x": F(3, 4)}, {"p": I(1, 2, 5, 0)}, 19),
+    ("pad with a computed value", node("Pad", ["x", "p", "v"], ["y"]), {"x": F(2, 2), "v": np.array(2.5, np.float32)}, {"p": I(1, 0, 0, 1)}, 13),
+    ("tile", node("Tile", ["x", "r"], ["y"]), {"x": F(2, 3)}, {"r": I(2, 3)}, 13),
+    ("expand both ways", node("Expand", ["x", "s"], ["y"]), {"x": F(3, 1)}, {"s": I(2, 1, 4)}, 13),
+    ("depth to space, columns first", node("DepthToSpace", ["x"], ["y"], blocksize=2, mode="CRD"), {"x": F(1, 8, 2, 3)}, {}, 11),
+    ("space to depth", node("SpaceToDepth", ["x"], ["y"], blocksize=2), {"x": F(1, 2, 4, 6)}, {}, 13),
+    ("gather with negative indices", node("Gather", ["x", "i"], ["y"], axis=2), {"x": X4}, {"i": np.array([[0, -1], [3, -5]])}, 13),
+    ("gather with computed negative indices", node("Gather", ["x", "i"], ["y"], axis=-1), {"x": X4, "i": I(-1, 2)}, {}, 13),
+    ("scatter of old", node("Scatter", ["x", "i", "u"], ["y"], axis=1), {"x": F(2, 5)}, {"i": np.array([[1, 3], [0, 4]]), "u": F(2, 2)}, 9),
+    ("scatter adding", node("ScatterND", ["x", "i", "u"], ["y"], reduction="add"), {"x": F(4, 3)}, {"i": np.array([[1], [1], [3]]), "u": F(3, 3)}, 16),
+    ("compress", node("Compress", ["x", "c"], ["y"], axis=1), {"x": F(2, 4)}, {"c": np.array([True, False, True])}, 11),
+    ("one hot with negative places", node("OneHot", ["x", "d", "v"], ["y"], axis=1), {"x": I(0, -1, 7)}, {"d": np.int64(4), "v": np.array([-1, 5], np.float32)}, 11),
+    ("trilu", node("Trilu", ["x", "k"], ["y"], upper=0), {"x": F(3, 4)}, {"k": np.int64(1)}, 14),
+    # resizing
+    ("upsample by attribute", node("Upsample", ["x"], ["y"], scales=[1.0, 1.0, 2.0, 3.0]), {"x": X4}, {}, 7),
+    ("upsample linearly", node("Upsample", ["x", "s"], ["y"], mode="linear"), {"x": X4}, {"s": np.array([1, 1, 2, 1.5], np.float32)}, 9),
+    ("resize of opset 10", node("Resize", ["x", "s"], ["y"], mode="nearest"), {"x": X4}, {"s": np.array([1, 1, 0.6, 2.5], np.float32)}, 10),
+    ("resize linearly", node("Resize", ["x", "", "s"], ["y"], mode="linear"), {"x": X4}, {"s": np.array([1, 1, 1.7, 0.8], np.float32)}, 13),
+    ("resize by corners", node("Resize", ["x", "", "", "n"], ["y"], mode="linear", coordinate_transformation_mode="align_corners"), {"x": X4}, {"n": I(2, 3, 9, 4)}, 13),
+    ("resize by cubic", node("Resize", ["x", "", "", "n"], ["y"], mode="cubic", cubic_coeff_a=-0.5, exclude_outside=1), {"x": X4}, {"n": I(2, 3, 8, 9)}, 13),
+    ("resize of channels last", node("Resize", ["x", "", "s"], ["y"], mode="linear"), {"x": F(1, 5, 6, 2)}, {"s": np.array([1, 2, 2, 1], np.float32)}, 13),
+    ("resize of one axis", node("Resize", ["x", "", "", "n"], ["y"], axes=[2], mode="nearest", nearest_mode="ceil"), {"x": X4}, {"n": I(8)}, 18),
+    # recurrent
+    ("lstm both ways", node("LSTM", ["x", "w", "r", "b"], ["y"], hidden_size=3, direction="bidirectional"), {"x": F(5, 2, 4)}, {"w": F(2, 12, 4), "r": F(2, 12, 3), "b": F(2, 24)}, 7),
+    ("lstm of some steps", node("LSTM", ["x", "w", "r", "", "n"], ["y"], hidden_size=3), {"x": F(5, 2, 4)}, {"w": F(1, 12, 4), "r": F(1, 12, 3), "n": np.array([3, 5], np.int32)}, 7),
+    ("gru, reset after", node("GRU", ["x", "w", "r", "b", "", "h"], ["", "y"], hidden_size=3, linear_before_reset=1, direction="reverse"), {"x": F(5, 2, 4)}, {"w": F(1, 9, 4), "r": F(1, 9, 3), "b": F(1, 18), "h": F(1, 2, 3)}, 7),
+    ("rnn with another activation", node("RNN", ["x", "w", "r"], ["y"], hidden_size=3, activations=["Relu"]), {"x": F(5, 2, 4)}, {"w": F(1, 3, 4), "r": F(1, 3, 3)}, 7),
+    # casts
+    ("cast truncates", node("Cast", ["x"], ["y"], to=TensorProto.INT8), {"x": np.array([-1.9, 1.9, 100.5], np.float32)}, {}, 9),
+    ("cast to truth", node("Cast", ["x"], ["y"], to=TensorProto.BOOL), {"x": np.array([0, -0.5, 2], np.float32)}, {}, 9),
+]
+
+
+@pytest.mark.parametrize(("nodes", "inputs", "constants", "opset"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
+def test_as_onnxruntime(compare: Callable[..., Any], nodes: Any, inputs: Any, constants: Any, opset: int) -> None:
+    compare(nodes, inputs, ("y",), constants, opset=opset)
+
+
+def becomes(nodes: Any, inputs: dict[str, Any], constants: dict[str, Any] | None = None, opset: int = 17) -> list[str]:
+    return op_names(transload.legalize(read_model(make_model(nodes, inputs, ["y"], constants, opset=opset))))
+
+
+@pytest.mark.parametrize("more", [{"strides": [2, 2]}, {"strides": [2, 1], "pads": [1, 0, 1, 1]}, {"dilations": [2, 2]},
+                                  {"strides": [2, 2], "ceil_mode": 1}])
+def test_the_places_of_greatest_elements(compare: Callable[..., Any], normal: Callable[..., Any], more: dict[str, Any]) -> None:
+    compare(node("MaxPool", ["x"], ["y", "i"], kernel_shape=[3, 2], **more), {"x": normal(2, 3, 8, 7)}, ("y", "i"))
+
+
+def test_elements_go_back_to_their_places(compare: Callable[..., Any], normal: Callable[..., Any]) -> None:
+    pool = node("MaxPool", ["x"], ["h", "i"], kernel_shape=[2, 2], strides=[2, 2])
+    back = node("MaxUnpool", ["h", "i"], ["y"], kernel_shape=[2, 2], strides=[2, 2])
+    compare([pool, back], {"x": normal(2, 3, 6, 8)})
+
+
+def test_shape_arithmetic_is_computed() -> None:
+    nodes = [node("Shape", ["x"], ["s"]), node("Gather", ["s", "zero"], ["n"]), node("Unsqueeze", ["n", "zero1"], ["n1"]),
+             node("Concat", ["n1", "rest"], ["to"], axis=0), node("Reshape", ["x", "to"], ["y"])]
+    constants = {"zero": np.array(0), "zero1": I(0), "rest": I(-1)}
+    assert becomes(nodes, {"x": X4}, constants) == ["Reshape"]
+
+
+@pytest.mark.parametrize(("limits", "wanted"), [
+    ({"min": 0.0}, "Relu"), ({"min": 0.0, "max": 6.0}, "Relu"), ({"min": 0.0, "max": 3.4028234663852886e38}, "Relu"), ({"min": -1.0, "max": 1.0}, "Clip")])
+def test_clipping_from_zero_is_relu(limits: dict[str, float], wanted: str) -> None:
+    assert becomes([node("Clip", ["x"], ["y"], **limits)], {"x": X4}, opset=7) == [wanted]
+
+
+@pytest.mark.parametrize("mode", ["asymmetric", "half_pixel"])
+def test_repeating_pixels_is_upsample(mode: str) -> None:
+    resize = node("Resize", ["x", "", "s"], ["y"], coordinate_transformation_mode=mode,
+                  nearest_mode="floor" if mode == "asymmetric" else "round_prefer_floor")
+    assert becomes([resize], {"x": X4}, {"s": np.array([1, 1, 2, 2], np.float32)}) == ["Upsample"]
+
+
+def test_dropout_and_identity_are_nothing() -> None:
+    assert becomes([node("Dropout", ["x"], ["h", "mask"]), node("Identity", ["h"], ["i"]), node("Neg", ["i"], ["y"])], {"x": X4}) == ["Neg"]
+
+
+def test_a_gemm_with_a_bias_is_one_op() -> None:
+    assert becomes([node("Gemm", ["x", "w", "b"], ["y"], transB=1)], {"x": F(1, 3)}, {"w": F(4, 3), "b": F(4)}) == ["MatMul"]
+
+
+def test_an_operator_that_onnx_defines_by_others() -> None:
+    names = becomes([node("Attention", ["q", "k", "v"], ["y"])], {key: F(1, 2, 3, 4) for key in "qkv"}, opset=23)
+    assert names.count("MatMul") == 2 and "Softmax" in names
+
+
+def test_names_stay_with_their_values() -> None:
+    hub = transload.legalize(read_model(make_model(
+        [node("Softmax", ["x"], ["probabilities"], axis=1), node("TopK", ["probabilities", "k"], ["best", "y"])], {"x": X4}, ["y"], {"k": I(2)}, opset=11)))
+    values = [result.name for op in hub.ops() for result in op.results]
+    assert {"probabilities", "best", "y"} <= set(values)
+
+
+# --- what cannot be converted
+
+
+def test_every_cause_is_reported_and_nothing_else() -> None:
+    nodes = [node("NonMaxSuppression", ["b", "s"], ["n"]), node("Cast", ["n"], ["f"], to=1), node("Mystery", ["x"], ["m"], domain="com.example"),
+             node("Mystery", ["m"], ["m2"], domain="com.example"), node("Add", ["f", "m2"], ["y"])]
+    with pytest.raises(ConversionError) as caught:
+        becomes(nodes, {"b": F(1, 3, 4), "s": F(1, 1, 3), "x": X4})
+    whats = [(finding.what, finding.names) for finding in caught.value.findings]
+    assert whats == [("onnx.NonMaxSuppression", ("n",)), ("onnx.com.example.Mystery", ("m", "m2"))]
+    assert "Conversion(extends='onnx-to-top'" in caught.value.findings[0].hint
+
+
+@pytest.mark.parametrize(("nodes", "inputs", "why"), [
+    (node("Reshape", ["x", "s"], ["y"]), {"x": X4, "s": I(2, 105)}, "the new shape must be a constant"),
+    (node("NonZero", ["x"], ["y"]), {"x": X4}, "makes the result's shape"),
+    (node("Transpose", ["x"], ["y"], perm=[0, 1]), {"x": X4}, "is no order of 4 dimensions"),
+    (node("Softmax", ["x"], ["y"], axis=9), {"x": X4}, "axis 9 is outside a tensor of rank 4"),
+    (node("Concat", ["x", "z"], ["y"], axis=0), {"x": X4, "z": F(2, 3)}, "different ranks"),
+    (node("Conv", ["x", "z"], ["y"]), {"x": X4, "z": F(4, 2, 3, 3)}, "channels"),
+    (node("LSTM", ["x", "z", "z"], ["y"], hidden_size=2), {"x": X4, "z": F(1, 8, 2)}, "needs one of rank 3"),
+])
+def test_reasons(nodes: Any, inputs: dict[str, Any], why: str) -> None:
+    with pytest.raises(ConversionError, match=why):
+        becomes([nodes], inputs)
+
+
+def test_text_is_refused() -> None:
+    graph = helper.make_graph([node("StringConcat", ["x", "x"], ["y"])], "g", [helper.make_tensor_value_info("x", TensorProto.STRING, [2])],
+                              [helper.make_tensor_value_info("y", TensorProto.STRING, [2])])
+    with pytest.raises(ConversionError):
+        transload.legalize(read_model(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=10)))
+
+
+def test_no_quantized_types_without_quantization() -> None:
+    hub = transload.legalize(read_model(make_model([node("Relu", ["x"], ["y"])], {"x": X4}, ["y"])))
+    assert not any(isinstance(result.element, QuantType) for op in hub.ops() for result in op.results)
+
+
+def test_a_cast_that_contradicts_the_declared_type_is_refused() -> None:
+    """As converters to float16 leave it, and onnxruntime refuses it."""
+    model = make_model([node("Cast", ["x"], ["y"], to=TensorProto.FLOAT)], {"x": np.zeros(3, np.int32)}, ("y",))
+    model.graph.output[0].CopyFrom(helper.make_tensor_value_info("y", TensorProto.FLOAT16, (3,)))
+    with pytest.raises(ConversionError, match="says that its result is of f16"):
+        transload.legalize(read_model(model))

@@ -1,0 +1,378 @@
+"""Reading ONNX files: one node, one op, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+import transload
+from transload.errors import ReadError, UsageError
+from transload.ir import BOOL, F32, I8, I64, Dense, IntegerType, MmapData, TensorType, input_names, output_names, verify
+from transload.text import parse_module, print_module
+from transload_converters.onnx.wire import cut_out_raw_data, detect
+
+from tests.support.onnx_models import make_model, node, read_model
+
+X = np.zeros((2, 3), np.float32)
+
+def main_ops(module: Any) -> list[Any]:
+    return list(module.body_of_main)
+
+
+def test_one_op_a_node_with_names_attributes_and_types() -> None:
+    weights = np.arange(12, dtype=np.float32).reshape(3, 4)
+    module = read_model(make_model(
+        [node("Gemm", ["x", "w"], ["h"], alpha=0.5, transB=0), node("LeakyRelu", ["h"], ["y"], alpha=0.25)], {"x": X}, ["y"],
+        {"w": weights}))
+    verify(module)
+    constant, gemm, leaky, end = main_ops(module)
+    assert (constant.name, gemm.name, leaky.name, end.name) == ("onnx.Constant", "onnx.Gemm", "onnx.LeakyRelu", "func.return")
+    assert constant.location == "w" and constant.attributes["value"].numpy().tolist() == weights.tolist()
+    assert gemm.attributes == {"alpha": 0.5, "transB": 0}
+    assert gemm.result.type == TensorType((2, 4), F32) and gemm.result.name == "h"
+    assert leaky.alpha == 0.25 and leaky.X is gemm.result
+    assert module.attributes["onnx.opset"] == {"ai.onnx": 17, "com.microsoft": 1}
+    assert (input_names(module.main), output_names(module.main)) == (["x"], ["y"])
+
+
+def test_absent_operands_and_outputs_and_other_domains() -> None:
+    module = read_model(make_model(
+        [node("Clip", ["x", "", "high"], ["c"]), node("QLinearFancy-Op", ["c", ""], ["", "y"], domain="com.example")],
+        {"x": X}, ["y"], {"high": np.float32(1)}))
+    verify(module)
+    clip = next(op for op in module.ops() if op.name == "onnx.Clip")
+    assert str(clip.operands[1].type) == "none" and clip.operand("min_operand") is None
+    fancy = next(op for op in module.ops() if "Fancy" in op.name)
+    assert fancy.name == "onnx.com.example.QLinearFancy_Op" and fancy.attributes["domain"] == "com.example"
+    assert len(fancy.operands) == 1  # an empty name at the end is no operand
+    assert [result.name for result in fancy.results] == [None, "y"]
+
+
+def test_every_form_of_constant() -> None:
+    forms = {"value": helper.make_tensor("t", TensorProto.INT8, [2], [1, -2]), "value_float": 1.5, "value_floats": [1.0, 2.0],
+             "value_int": 3, "value_ints": [4, 5]}
+    nodes = [node("Constant", [], [key], **{key: value}) for key, value in forms.items()]
+    nodes.append(helper.make_node("Constant", [], ["sparse"], sparse_value=helper.make_sparse_tensor(
+        helper.make_tensor("v", TensorProto.FLOAT, [2], [7.0, 8.0]), helper.make_tensor("i", TensorProto.INT64, [2], [1, 5]),
+        [2, 3])))
+    nodes.append(node("Constant", [], ["text"], value_string="hello"))
+    module = read_model(make_model(nodes, {"x": X}, ["x"]))
+    values = {op.location: op.attributes.get("value") for op in module.ops() if op.name == "onnx.Constant"}
+    assert values["value"].numpy().tolist() == [1, -2] and values["value"].type == TensorType((2,), I8)
+    assert values["value_float"].numpy() == 1.5 and values["value_ints"].numpy().tolist() == [4, 5]
+    assert values["value_int"].type == TensorType((), I64)
+    assert values["sparse"].numpy().tolist() == [[0, 7, 0], [0, 0, 8]]
+    assert values["text"] is None
+
+
+@pytest.mark.parametrize("raw", [True, False])
+@pytest.mark.parametrize(("dtype", "values"), [
+    (np.float32, [1.5, -2.0, 3.0]), (np.float16, [1.5, -2.0, 3.0]), (np.float64, [1.5, -2.0, 3.0]), (np.int64, [1, -2, 3]),
+    (np.int8, [1, -2, 3]), (np.uint8, [1, 2, 255]), (np.uint16, [1, 2, 65535]), (np.bool_, [True, False, True]),
+    (np.uint64, [1, 2, 3]),
+    (ml_dtypes.bfloat16, [1.5, -2.0, 3.0]), (ml_dtypes.float8_e4m3fn, [1.5, -2.0, 3.0]), (ml_dtypes.int4, [1, -8, 7]),
+    (ml_dtypes.uint4, [1, 15, 7]), (np.complex64, [1 + 2j, 3, 4]),
+])
+def test_tensors_of_every_type(dtype: Any, values: list[Any], raw: bool) -> None:
+    array = np.array(values).astype(dtype)
+    tensor = numpy_helper.from_array(array, "w")
+    if not raw:
+        flat = array.view(np.float32) if array.dtype == np.complex64 else array
+        tensor = helper.make_tensor("w", tensor.data_type, [3], array if array.dtype == np.complex64 else flat.tolist())
+    module = read_model(make_model([], {"x": X}, ["w"], {"w": tensor}))
+    held = main_ops(module)[0].attributes["value"]
+    assert held.numpy().dtype == array.dtype
+    np.testing.assert_array_equal(held.numpy(), array)
+
+
+def test_small_integers_keep_their_types() -> None:
+    tensor = numpy_helper.from_array(np.array([1, 15, 7], ml_dtypes.uint4), "w")
+    held = main_ops(read_model(make_model([], {"x": X}, ["w"], {"w": tensor})))[0].attributes["value"]
+    assert held.type == TensorType((3,), IntegerType(4, "u")) and held.nbytes == 2
+
+
+def test_large_weights_are_views_of_the_file(tmp_path: Path) -> None:
+    weights = np.arange(4096, dtype=np.float32).reshape(64, 64)
+    file = tmp_path / "m.onnx"
+    file.write_bytes(make_model([node("MatMul", ["x", "w"], ["y"])], {"x": np.zeros((1, 64), np.float32)}, ["y"],
+        {"w": weights}).SerializeToString())
+    held = next(op for op in transload.load(file).ops() if op.name == "onnx.Constant").attributes["value"].numpy()
+    np.testing.assert_array_equal(held, weights)
+    base = held
+    while isinstance(base, np.ndarray) and base.base is not None:
+        base = base.base
+    assert not isinstance(base, bytes)  # a bytes object would be the parser's copy
+
+
+def test_cutting_out_weights_changes_nothing_else() -> None:
+    big, small = np.ones((40, 40), np.float32), np.ones(3, np.float32)
+    model = make_model([node("Identity", ["a"], ["y"])], {"x": X}, ["y"], {"s": small, "a": big, "b": 2 * big})
+    text, raw = cut_out_raw_data(memoryview(model.SerializeToString()))
+    assert len(text) < 1000 and sorted(raw) == [1, 2]
+    assert np.frombuffer(raw[2], np.float32).tolist() == [2.0] * 1600
+    again = onnx.ModelProto()
+    again.ParseFromString(bytes(text))
+    for tensor in model.graph.initializer[1:]:
+        tensor.ClearField("raw_data")
+    assert again == model
+
+
+@pytest.mark.parametrize("data", [b"", b"\x00", b"\x3a\xff\xff\xff\xff\x0f", b"\x3a\x05\x2a\x80\x80", b"\xff" * 30])
+def test_cutting_out_leaves_damaged_files_to_the_parser(data: bytes) -> None:
+    assert cut_out_raw_data(memoryview(data)) == (data, {})
+    with pytest.raises(ReadError):
+        read_model(data)
+
+
+def test_detects_onnx_by_its_first_bytes(models: Path) -> None:
+    for file in models.glob("onnx/*/*.onnx"):
+        assert detect(file.read_bytes()[:4096])
+    for file in [*models.glob("tflite/*/*.tflite"), *models.glob("tf_graphdef/*/*.pb")]:
+        assert not detect(file.read_bytes()[:4096]), file
+
+
+# --- order and definitions
+
+
+def test_nodes_out_of_order_are_put_in_order() -> None:
+    module = read_model(make_model([node("Relu", ["h"], ["y"]), node("Neg", ["x"], ["h"])], {"x": X}, ["y"]))
+    assert [op.name for op in main_ops(module)] == ["onnx.Neg", "onnx.Relu", "func.return"]
+
+
+@pytest.mark.parametrize(("nodes", "message"), [
+    ([node("Relu", ["a"], ["b"]), node("Relu", ["b"], ["a"])], "computed from itself"),
+    ([node("Relu", ["nowhere"], ["y"])], "uses 'nowhere', which nothing defines"),
+    ([node("Relu", ["x"], ["y"]), node("Neg", ["x"], ["y"])], "defined already"),
+    ([node("Relu", ["x"], ["x"])], "defined already|computed from itself"),
+    ([node("Relu", ["x"], [])], "has no output"),
+    ([node("Relu", ["x", "x"], ["y"])], "has 2 operands, not 1"),
+    ([node("Concat", ["x", "x"], ["y"])], "attribute 'axis' is missing"),
+    ([node("Concat", ["x", "x"], ["y"], axis="one")], "attribute 'axis' must be integer"),
+])
+def test_graphs_that_are_not_valid(nodes: list[Any], message: str) -> None:
+    with pytest.raises(ReadError, match=message):
+        read_model(make_model(nodes, {"x": X}, ["y"]))
+
+
+def test_all_problems_are_reported_at_once() -> None:
+    nodes = [node("Relu", ["p"], ["a"]), node("Neg", ["q"], ["b"]), node("Add", ["a", "b"], ["y"])]
+    with pytest.raises(ReadError) as caught:
+        read_model(make_model(nodes, {"x": X}, ["y", "z"]))
+    assert len(caught.value.findings) == 3
+
+
+def test_an_input_that_is_an_initializer_is_a_constant() -> None:
+    module = read_model(make_model([node("Add", ["x", "w"], ["y"])], {"x": X, "w": X}, ["y"], {"w": X + 1}))
+    assert input_names(module.main) == ["x"]
+    assert main_ops(module)[0].attributes["value"].numpy().tolist() == (X + 1).tolist()
+
+
+def test_functions_are_inlined() -> None:
+    leaky = helper.make_function("mine", "Twice", ["a"], ["c"], [node("Add", ["a", "a"], ["b"]), node("Relu", ["b"], ["c"])],
+                                 [helper.make_opsetid("", 17)])
+    module = read_model(make_model([node("Twice", ["x"], ["h"], domain="mine"), node("Twice", ["h"], ["y"], domain="mine")],
+                                   {"x": X}, ["y"], functions=[leaky]))
+    assert [op.name for op in main_ops(module)] == ["onnx.Add", "onnx.Relu", "onnx.Add", "onnx.Relu", "func.return"]
+
+
+def test_a_function_that_calls_itself_is_refused() -> None:
+    loop = helper.make_function("mine", "F", ["a"], ["b"], [node("F", ["a"], ["b"], domain="mine")],
+        [helper.make_opsetid("mine", 1)])
+    with pytest.raises(ReadError, match="calls itself"):
+        read_model(make_model([node("F", ["x"], ["y"], domain="mine")], {"x": X}, ["y"], functions=[loop]))
+
+
+def test_subgraphs_are_regions_that_see_the_values_around() -> None:
+    branches = {key: helper.make_graph([node(kind, ["x"], [key])], key, [], [onnx.ValueInfoProto(name=key)])
+                for key, kind in (("else_branch", "Neg"), ("then_branch", "Relu"))}
+    module = read_model(make_model([node("If", ["c"], ["y"], **branches)], {"x": X, "c": np.array(True)}, ["y"]))
+    verify(module)
+    (chosen,) = (op for op in module.ops() if op.name == "onnx.If")
+    assert [[op.name for op in region.block] for region in chosen.regions] == [["onnx.Relu", "onnx.Yield"],
+        ["onnx.Neg", "onnx.Yield"]]
+    assert chosen.then_branch.block.first.operands[0] is module.body_of_main.arguments[0]
+    assert chosen.operands[0].type == TensorType((), BOOL)
+
+
+def test_text_round_trip_keeps_the_meaning() -> None:
+    nodes = [node("Clip", ["x", "", "high"], ["c"]), node("Softmax", ["c"], ["s"], axis=1),
+        node("Split", ["s"], ["y", "z"], axis=1, split=[1, 2])]
+    module = read_model(make_model(nodes, {"x": X}, ["y"], {"high": np.float32(1)}, opset=11))
+    text = print_module(module)
+    again = parse_module(text)
+    assert print_module(again) == text and again.attributes["onnx.opset"] == module.attributes["onnx.opset"]
+    given = {"x": np.array([[1, 2, 3], [0.5, -1, 0]], np.float32)}
+    np.testing.assert_array_equal(transload.run(again, given)["y"], transload.run(module, given)["y"])
+
+
+# --- shapes of inputs
+
+
+def dynamic(shapes: dict[str, list[Any] | None]) -> Any:
+    graph = helper.make_graph(
+        [node("Identity", [name], [f"{name}_out"]) for name in shapes], "g",
+        [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in shapes.items()],
+        [helper.make_tensor_value_info(f"{name}_out", TensorProto.FLOAT, shape) for name, shape in shapes.items()])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=10)
+
+
+def shapes_of(module: Any) -> list[tuple[int, ...]]:
+    return [argument.shape for argument in module.body_of_main.arguments]
+
+
+def test_an_unknown_batch_is_one_and_names_agree() -> None:
+    module = read_model(dynamic({"a": ["N", 3], "b": [5, "N"], "c": [None, 2]}))
+    assert shapes_of(module) == [(1, 3), (5, 1), (1, 2)]
+    assert [value.type.shape for value in module.body_of_main.terminator.operands] == [(1, 3), (5, 1), (1, 2)]
+
+
+def test_the_user_gives_shapes() -> None:
+    module = read_model(dynamic({"a": ["N", "L", 4], "b": ["N", "L"]}), {"a": (2, 7, 4)})
+    assert shapes_of(module) == [(2, 7, 4), (2, 7)]
+
+
+def test_sizes_that_only_the_user_knows() -> None:
+    with pytest.raises(ReadError) as caught:
+        read_model(dynamic({"image": ["N", 3, "height", "width"], "mask": [1, None], "what": None}))
+    text = str(caught.value)
+    assert "input 'image'" in text and "1x3xheightxwidth" in text
+    assert "input 'mask'" in text and "input 'what'" in text
+    assert "--input image:1x3x224x224 --input mask:1x128 --input what:1x3x224x224" in text
+
+
+def test_an_anonymous_size_is_no_other() -> None:
+    """RetinaFace's input is `['?', 3, '?', '?']`: four question marks are not one size."""
+    with pytest.raises(ReadError, match=r"sizes that only the user knows: 1x3x[?]x[?]") as caught:
+        read_model(dynamic({"a": ["?", 3, "?", "?"]}))
+    assert "--input a:1x3x224x224" in str(caught.value)
+    assert shapes_of(read_model(dynamic({"a": ["?", 3, "?", "?"]}), {"a": (1, 3, 320, 240)})) == [(1, 3, 320, 240)]
+    assert shapes_of(read_model(dynamic({"a": ["", 3], "b": ["?", 4]}), {"a": (2, 3)})) == [(2, 3), (1, 4)]
+
+
+@pytest.mark.parametrize("shape", [["sequence_length", 3], ["?"], ["samples"], [3, "?"], ["T_time", "batch", 4]])
+def test_only_a_batch_becomes_one(shape: list[Any]) -> None:
+    with pytest.raises(ReadError, match="sizes that only the user knows"):
+        read_model(dynamic({"a": shape}))
+
+
+def test_chosen_sizes_are_noted() -> None:
+    notes = read_model(dynamic({"a": ["N", 3], "b": ["N", 4], "c": ["?", 5], "d": [1, 6]})).notes
+    assert notes == (
+        "the size 'N' of 'a', unknown in the file, was taken for the batch and made 1",
+        "the first size of 'c', unknown in the file, was taken for the batch and made 1")
+    assert read_model(dynamic({"a": ["N", 3]}), {"a": (2, 3)}).notes == ()
+
+
+@pytest.mark.parametrize(("given", "message"), [
+    ({"b": (1, 2)}, "no input 'b'.*inputs: a"), ({"a": (2,)}, "has 2 dimensions, and 1 sizes"),
+    ({"a": (2, 4)}, "cannot be 4.*fixes it to 3"),
+])
+def test_shapes_that_do_not_fit(given: dict[str, tuple[int, ...]], message: str) -> None:
+    with pytest.raises(UsageError, match=f"(?s){message}"):
+        read_model(dynamic({"a": ["N", 3]}), given)
+
+
+def test_one_name_has_one_size() -> None:
+    with pytest.raises(UsageError, match=r"cannot be 3: size 'N', given before, is 2"):
+        read_model(dynamic({"a": ["N", 3], "b": ["N", 4]}), {"a": (2, 3), "b": (3, 4)})
+
+
+# --- opsets
+
+
+def test_opsets_that_are_too_new_or_none() -> None:
+    with pytest.raises(ReadError, match="uses ONNX opset 999"):
+        read_model(make_model([node("Relu", ["x"], ["y"])], {"x": X}, ["y"], opset=999))
+
+
+def test_old_models_are_brought_up() -> None:
+    module = read_model(make_model([node("Add", ["x", "w"], ["y"], broadcast=1, axis=1)], {"x": X}, ["y"],
+        {"w": np.ones(3, np.float32)}, opset=6))
+    assert module.attributes["onnx.opset"]["ai.onnx"] >= 7
+
+
+# --- external data
+
+
+def external(tmp_path: Path, **entries: Any) -> Path:
+    tensor = TensorProto(name="w", data_type=TensorProto.FLOAT, dims=[2, 3], data_location=TensorProto.EXTERNAL)
+    for key, value in {"location": "weights.bin", **entries}.items():
+        if value is not None:
+            tensor.external_data.add(key=key, value=str(value))
+    folder = tmp_path / "model"
+    folder.mkdir(exist_ok=True)
+    (folder / "weights.bin").write_bytes(bytes(4) + np.arange(6, dtype=np.float32).tobytes())
+    file = folder / "m.onnx"
+    file.write_bytes(make_model([node("Add", ["x", "w"], ["y"])], {"x": X}, ["y"], {"w": tensor}).SerializeToString())
+    return file
+
+
+def test_external_data_is_mapped(tmp_path: Path) -> None:
+    file = external(tmp_path, offset=4, length=24)
+    dense = next(op for op in transload.load(file).ops() if op.name == "onnx.Constant").attributes["value"]
+    assert isinstance(dense, Dense) and isinstance(dense.data, MmapData)
+    assert dense.numpy().tolist() == [[0, 1, 2], [3, 4, 5]]
+
+
+@pytest.mark.parametrize(("entries", "message"), [
+    ({"location": "../weights.bin"}, "outside the model's folder"), ({"location": "/etc/passwd"}, "outside the model's folder"),
+    ({"location": "..\\weights.bin"}, "outside the model's folder"), ({"location": "nowhere.bin"}, "there is no such file"),
+    ({"location": ""}, "does not say which"), ({"location": None}, "does not say which"),
+    ({"location": "a\0b"}, "does not say which"),
+    ({"location": "x" * 5000}, "cannot be reached|no such file"), ({"offset": 8}, "lies at bytes 8 to 32 .* which has 28"),
+    ({"length": 20}, "needs 24 bytes"), ({"offset": "-4"}, "no number of bytes"), ({"offset": "1e3"}, "no number of bytes"),
+    ({"offset": "9" * 30}, "no number of bytes"), ({"location": "."}, "no such file"),
+])
+def test_external_data_that_is_refused(tmp_path: Path, entries: dict[str, Any], message: str) -> None:
+    with pytest.raises(ReadError, match=message):
+        transload.load(external(tmp_path, **entries))
+
+
+def test_external_data_through_a_link_out_of_the_folder(tmp_path: Path) -> None:
+    file = external(tmp_path, location="link.bin", offset=4)
+    secret = tmp_path / "secret.bin"
+    secret.write_bytes(bytes(100))
+    (file.parent / "link.bin").symlink_to(secret)
+    with pytest.raises(ReadError, match="a link that leads out of the model's folder"):
+        transload.load(file)
+
+
+def test_external_data_of_a_model_without_a_file(tmp_path: Path) -> None:
+    with pytest.raises(ReadError, match="the model was given as bytes"):
+        read_model(external(tmp_path).read_bytes())
+
+
+# --- sizes that a file claims
+
+
+@pytest.mark.parametrize(("tensor", "message"), [
+    (TensorProto(name="w", data_type=1, dims=[1 << 40, 1 << 20], raw_data=b"1234"), "needs .* bytes, but has 4"),
+    (TensorProto(name="w", data_type=1, dims=[3], raw_data=b"1234567"), "needs 12 bytes, but has 7"),
+    (TensorProto(name="w", data_type=1, dims=[3], float_data=[1.0]), "data does not fit"),
+    (TensorProto(name="w", data_type=1, dims=[1 << 50], float_data=[1.0]), "holds 1 numbers"),
+    (TensorProto(name="w", data_type=1, dims=[3]), "holds no data"),
+    (TensorProto(name="w", data_type=1, dims=[-3], float_data=[1.0]), "claims the shape"),
+    (TensorProto(name="w", data_type=1, dims=[1] * 100, float_data=[1.0]), "claims the shape"),
+    (TensorProto(name="w", data_type=99, dims=[1], raw_data=b"1"), "element type number 99"),
+])
+def test_tensors_whose_data_does_not_fit(tensor: Any, message: str) -> None:
+    with pytest.raises(ReadError, match=message):
+        read_model(make_model([], {"x": X}, ["w"], {"w": tensor}))
+
+
+def test_a_package_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("transload_converters.onnx.reader.find_spec", lambda name: None)
+    with pytest.raises(ReadError, match=r"pip install 'transload\[onnx\]'"):
+        read_model(b"")
+
+
+def test_names_that_are_no_text() -> None:
+    data = make_model([node("Relu", ["x"], ["secret_name"])], {"x": X}, ["secret_name"]).SerializeToString()
+    with pytest.raises(ReadError, match="not UTF-8"):
+        read_model(data.replace(b"secret_name", b"secret_nam\xff"))

@@ -1,0 +1,77 @@
+"""onnxruntime as the judge."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from onnx import TensorProto
+
+import transload
+from transload.errors import RunError
+from transload_converters.onnx import runtime
+
+from tests.support.onnx_models import make_model, node
+
+pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
+
+X = np.array([[-1, 2], [3, -4]], np.float32)
+
+
+def write(tmp_path: Path, nodes: list, constants: dict | None = None) -> Path:
+    file = tmp_path / "m.onnx"
+    file.write_bytes(make_model(nodes, {"x": X}, ["y", "z"], constants).SerializeToString())
+    return file
+
+
+NODES = [node("Neg", ["x"], ["n"]), node("Relu", ["n"], ["z"]), node("Exp", ["z"], ["h"]),
+    node("Split", ["h"], ["y", "rest"], axis=0)]
+
+
+def test_outputs_in_the_model_s_order(tmp_path: Path) -> None:
+    outputs = runtime.open_model(write(tmp_path, NODES))({"x": X})
+    assert list(outputs) == ["y", "z"]
+    np.testing.assert_allclose(outputs["z"], [[1, 0], [0, 4]])
+
+
+def test_a_value_that_is_two_outputs(tmp_path: Path) -> None:
+    file = tmp_path / "m.onnx"
+    file.write_bytes(make_model([node("Neg", ["x"], ["y"])], {"x": X}, ["y", "y"]).SerializeToString())
+    module = transload.load(file)
+    assert list(runtime.open_model(file)({"x": X})) == list(transload.run(module, {"x": X})) == ["y", "y_1"]
+
+
+def test_every_intermediate_value(tmp_path: Path) -> None:
+    kept = runtime.open_model(write(tmp_path, NODES))({"x": X}, keep=True)
+    assert list(kept)[-2:] == ["y", "z"] and set(kept) == {"n", "z", "h", "y", "rest"}
+    np.testing.assert_allclose(kept["n"], -X)
+
+
+def test_every_intermediate_value_with_external_data(tmp_path: Path) -> None:
+    tensor = TensorProto(name="w", data_type=TensorProto.FLOAT, dims=[2, 2], data_location=TensorProto.EXTERNAL)
+    tensor.external_data.add(key="location", value="w.bin")
+    (tmp_path / "w.bin").write_bytes(X.tobytes())
+    file = write(tmp_path, [node("Add", ["x", "w"], ["h"]), node("Relu", ["h"], ["y"]), node("Neg", ["y"], ["z"])], {"w": tensor})
+    np.testing.assert_allclose(runtime.open_model(file)({"x": X}, keep=True)["h"], 2 * X)
+
+
+def test_inputs_in_another_dtype_are_cast(tmp_path: Path) -> None:
+    assert runtime.open_model(write(tmp_path, NODES))({"x": X.astype(np.float64)})["y"].dtype == np.float32
+
+
+@pytest.mark.parametrize("nodes", [[node("Nothing", ["x"], ["y"]), node("Neg", ["x"], ["z"])]])
+def test_a_model_that_onnxruntime_refuses(tmp_path: Path, nodes: list) -> None:
+    with pytest.raises(RunError, match="cannot load"):
+        runtime.open_model(write(tmp_path, nodes))({"x": X})
+
+
+def test_inputs_that_do_not_fit(tmp_path: Path) -> None:
+    with pytest.raises(RunError, match="cannot run"):
+        runtime.open_model(write(tmp_path, NODES))({"x": X[0]})
+
+
+def test_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert runtime.available() is None
+    monkeypatch.setattr(runtime, "find_spec", lambda name: None if name == "onnxruntime" else object())
+    assert "pip install" in str(runtime.available()) and "onnxruntime" in str(runtime.available())

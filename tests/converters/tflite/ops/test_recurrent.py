@@ -1,0 +1,12 @@
+"""Recurrent layers, against LiteRT."""
+
+import pytest
+
+from tests.support.tflite_ops.cases_recurrent import CASES
+from tests.support.tflite_ops.harness import judge
+from tests.support.tflite_ops.spec import Case
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_recurrent(case: Case) -> None:
+    judge(case)

@@ -1,0 +1,477 @@
+"""Composites are found in every way that exporters write them, mean the same after, and near misses are left alone."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from transload.ir import BF16, F16, F32, F64, I32, set_results
+from transload.ir.verify import check
+from transload_hub.recognize.composites import recognize
+
+from tests.hub.recognize.recognition import Graph, names, recognized
+
+# --- broadcasts and means
+
+
+def test_expansions_go_before_ops_that_broadcast():
+    shape = (2, 3, 4)
+    left = recognized(lambda g, x, v: g.Add(g.Mul(g.expanded(0.5, shape), x), g.expanded(g.Reshape(v, shape=(1, 3, 1)), shape)),
+                      shape, (3,))
+    assert left == ["Mul", "Reshape", "Add"]
+
+
+def test_one_expansion_stays_where_the_result_needs_it():
+    assert recognized(lambda g, a, b: g.Add(g.expanded(a, (3, 4)), g.expanded(b, (3, 4))), (1, 4), (4,)) == ["Add", "Expand"]
+    assert recognized(lambda g, a, b: g.Add(g.expanded(a, (3, 4)), b), (1, 4), (3, 1)) == ["Add"]
+    assert recognized(lambda g, a: g.Exp(g.expanded(a, (5, 3, 4))), (1, 4)) == ["Exp", "Expand"]
+
+
+def test_a_constant_that_repeats_itself_is_small():
+    g = Graph((2, 3, 4))
+    x = g.inputs[0]
+    table = np.repeat(np.arange(3.0)[None, :, None], 4, 2).repeat(2, 0)
+    set_results(g.function, [g.Add(x, table)], ["y"])
+    recognize(g.module)
+    weight = next(op for op in g.module.ops() if op.name == "top.Weight")
+    assert weight.result.shape == (1, 3, 1)
+
+
+def test_negative_zero_is_not_zero():
+    g = Graph((2, 3))
+    set_results(g.function, [g.Div(g.inputs[0], np.array([[0.0, -0.0, 0.0], [0.0, -0.0, 0.0]]))], ["y"])
+    recognize(g.module)
+    weight = next(op for op in g.module.ops() if op.name == "top.Weight")
+    assert weight.result.shape == (1, 3)
+
+
+@pytest.mark.parametrize("write", [
+    lambda g, x: g.Mul(g.reduce("Sum", x, (1,)), 0.2),
+    lambda g, x: g.Div(g.reduce("Sum", x, (-2,)), 5.0),
+    lambda g, x: g.Reshape(g.Div(g.reduce("Sum", x, (1,), False), 5.0), shape=(3, 1, 4)),
+    lambda g, x: g.MulConst(g.reduce("Sum", x, (1,)), const_val=0.2),
+])
+def test_mean(write):
+    assert recognized(write, (3, 5, 4)) == ["Reduce"]
+
+
+def test_a_sum_over_another_count_is_no_mean():
+    assert recognized(lambda g, x: g.Mul(g.reduce("Sum", x, (1,)), 0.25), (3, 5, 4)) == ["Reduce", "Mul"]
+
+
+def test_integers_stay_as_they_are():
+    g = Graph((3, 4), element=I32)
+    x = g.inputs[0]
+    total = g.builder.emit("top.Reduce", x, axes=(1,), keepdims=True, mode="ReduceSum")
+    four = g.builder.constant(np.array(4, np.int32))
+    zero = g.builder.constant(np.int32(0))
+    set_results(g.function, [g.builder.emit("top.Div", total, four), g.builder.emit("top.Max", x, zero)])
+    recognize(g.module)
+    assert names(g.module) == ["Reduce", "Div", "Max"]
+
+
+# --- softmax
+
+
+def _softmax(g, x, axis, keepdims=True, last="Div"):
+    shape = tuple(1 if i == axis % len(x.shape) else n for i, n in enumerate(x.shape))
+
+    def kept(value):
+        return value if keepdims else g.Reshape(value, shape=shape)
+
+    moved = g.Sub(x, g.expanded(kept(g.Max(g.reduce("Max", x, (axis,), keepdims), -math.inf)), x.shape))
+    powers = g.Exp(moved)
+    total = kept(g.reduce("Sum", powers, (axis,), keepdims))
+    if last == "Log":
+        return g.Sub(moved, g.expanded(g.Log(total), x.shape))
+    if last == "Reciprocal":
+        return g.Mul(g.Reciprocal(total), powers)
+    return g.Div(powers, g.expanded(total, x.shape))
+
+
+@pytest.mark.parametrize("shape", [(7,), (3, 7), (2, 3, 7), (2, 2, 3, 4), (1, 2, 1, 3, 4), (2, 1, 2, 1, 3, 4)])
+@pytest.mark.parametrize("axis", [0, -1])
+@pytest.mark.parametrize("keepdims", [True, False])
+@pytest.mark.parametrize("last", ["Div", "Log", "Reciprocal"])
+def test_softmax(shape, axis, keepdims, last):
+    assert recognized(lambda g, x: _softmax(g, x, axis, keepdims, last), shape) == ["Softmax"]
+
+
+def test_softmax_without_the_maximum():
+    assert recognized(lambda g, x: g.Div(g.Exp(x), g.reduce("Sum", g.Exp(x), (1,))), (3, 5)) == ["Softmax"]
+
+
+def test_softmax_with_a_guard_against_infinity():
+    def write(g, x):
+        most = g.reduce("Max", x, (1,))
+        most = g.Where(g.Compare(g.Abs(most), math.inf, mode="Less"), most, 0.0)
+        moved = g.Sub(x, most)
+        return g.Sub(moved, g.Log(g.reduce("Sum", g.Exp(moved), (1,))))
+    assert recognized(write, (3, 5)) == ["Softmax"]
+
+
+@pytest.mark.parametrize("keepdims", [True, False])
+def test_log_sum_exp(keepdims):
+    def write(g, x):
+        most = g.reduce("Max", x, (1,))
+        total = g.Log(g.reduce("Sum", g.Exp(g.Sub(x, most)), (1,), keepdims))
+        return g.Add(total, most if keepdims else g.Reshape(most, shape=(3,)))
+    assert recognized(write, (3, 5)) == ["Reduce"]
+
+
+@pytest.mark.parametrize("write", [
+    lambda g, x: g.Div(g.Exp(x), g.reduce("Sum", g.Exp(x), (0, 1))),  # over two dimensions
+    lambda g, x: g.Div(g.Exp(g.Sub(x, g.reduce("Max", x, (0,)))),
+                       g.reduce("Sum", g.Exp(g.Sub(x, g.reduce("Max", x, (1,)))), (1,))),
+    lambda g, x: g.Div(g.Exp(x), g.reduce("Sum", g.Exp(g.Mul(x, 2.0)), (1,))),
+    lambda g, x: (g.Div(g.Exp(x), g.reduce("Sum", g.Exp(x), (1,))), g.Exp(x)),  # the powers are wanted themselves
+    lambda g, x: g.Div(g.Exp(x), g.reduce("Mean", g.Exp(x), (1,))),
+])
+def test_what_only_looks_like_a_softmax(write):
+    assert "Softmax" not in recognized(write, (3, 5))
+
+
+# --- normalizations
+
+
+def _variance(g, x, axes, form):
+    mean = g.reduce("Mean", x, axes)
+    if form == "fast":
+        return g.Sub(g.reduce("Mean", g.Square(x), axes), g.Square(mean))
+    if form == "flax":
+        return g.Max(g.Sub(g.reduce("Mean", g.Mul(x, x), axes), g.Mul(mean, mean)), 0.0)
+    if form == "tensorflow":
+        return g.reduce("Mean", g.SquaredDifference(x, mean), axes)
+    centred = g.Sub(x, mean)
+    square = {"square": lambda: g.Square(centred), "mul": lambda: g.Mul(centred, centred), "pow": lambda: g.Pow(centred, 2.0)}
+    return g.reduce("Mean", square[form](), axes)
+
+
+def _standardized(g, x, axes, form="mul", root="rsqrt", eps=1e-3):
+    centred, variance = g.Sub(x, g.reduce("Mean", x, axes)), g.Add(_variance(g, x, axes, form), eps)
+    return {"rsqrt": lambda: g.Mul(centred, g.Rsqrt(variance)), "sqrt": lambda: g.Div(centred, g.Sqrt(variance)),
+            "reciprocal": lambda: g.Mul(g.Reciprocal(g.Sqrt(variance)), centred),
+            "power": lambda: g.Mul(centred, g.Pow(variance, -0.5))}[root]()
+
+
+FORMS = ["square", "mul", "pow", "tensorflow"]
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("root", ["rsqrt", "sqrt", "reciprocal", "power"])
+def test_layer_norm(form, root):
+    weight, bias = np.linspace(0.5, 1.5, 6), np.linspace(-1, 1, 6)
+    left = recognized(lambda g, x: g.Add(g.Mul(_standardized(g, x, (2,), form, root), weight), bias), (2, 3, 6), tolerance=1e-5)
+    assert left == ["LayerNorm"]
+
+
+@pytest.mark.parametrize("form", ["fast", "flax"])
+def test_a_variance_that_cancels_is_none(form):
+    """`mean(x^2) - mean(x)^2` loses digits that the op keeps: numbers of a mean far from 0 would come out differently."""
+    assert "LayerNorm" not in recognized(lambda g, x: _standardized(g, x, (2,), form), (2, 3, 6), tolerance=1e-5)
+
+
+@pytest.mark.parametrize(("shape", "axes", "name"), [
+    ((4, 6), (1,), "LayerNorm"), ((2, 3, 6), (1, 2), "LayerNorm"), ((2, 3, 4, 5), (3,), "LayerNorm"),
+    ((2, 3, 4, 5), (1, 2, 3), "LayerNorm"), ((2, 3, 4, 5), (2, 3), "InstanceNorm"), ((2, 3, 4, 5), (1, 2), "InstanceNorm"),
+    ((2, 3, 4), (1,), "InstanceNorm"), ((2, 3, 4, 5, 2), (2, 3, 4), "InstanceNorm"),
+    ((2, 3, 4, 5, 2), (1, 2, 3), "InstanceNorm"), ((1, 3, 4, 5), (0, 2, 3), "InstanceNorm"), ((1, 4, 5), (0, 1, 2), "LayerNorm"),
+    ((4, 1, 6), (2,), "LayerNorm"), ((1, 4, 1, 6), (1, 3), "LayerNorm")])
+def test_dimensions_of_normalizations(shape, axes, name):
+    assert recognized(lambda g, x: _standardized(g, x, axes), shape, tolerance=1e-5) == [name]
+
+
+@pytest.mark.parametrize("axes", [(0,), (0, 1), (1, 3), (0, 1, 2, 3)])
+def test_other_dimensions_are_none(axes):
+    left = recognized(lambda g, x: _standardized(g, x, axes), (2, 3, 4, 5), tolerance=1e-5)
+    assert ("LayerNorm" in left) == (axes == (0, 1, 2, 3))
+
+
+def test_weight_multiplied_into_the_root_first():
+    weight, bias = np.linspace(0.5, 1.5, 6), np.linspace(-1, 1, 6)
+
+    def flax(g, x):
+        factor = g.Mul(g.Rsqrt(g.Add(_variance(g, x, (1,), "mul"), 1e-3)), weight)
+        return g.Add(g.Mul(g.Sub(x, g.reduce("Mean", x, (1,))), factor), bias)
+
+    def tensorflow(g, x):
+        factor = g.Mul(g.Rsqrt(g.Add(_variance(g, x, (1,), "tensorflow"), 1e-3)), weight)
+        return g.Add(g.Mul(x, factor), g.Sub(bias, g.Mul(g.reduce("Mean", x, (1,)), factor)))
+
+    assert recognized(flax, (4, 6), tolerance=1e-5) == ["LayerNorm"]
+    assert recognized(tensorflow, (4, 6), tolerance=1e-5) == ["LayerNorm"]
+
+
+def test_a_weight_that_is_an_input():
+    left = recognized(lambda g, x, w, b: g.Add(g.Mul(g.expanded(w, (4, 6)), _standardized(g, x, (1,))), g.expanded(b, (4, 6))),
+                      (4, 6), (6,), (6,), tolerance=1e-5)
+    assert left == ["LayerNorm"]
+
+
+def test_a_factor_per_row_is_no_weight():
+    assert recognized(lambda g, x, w: g.Mul(_standardized(g, x, (1,)), w), (4, 6), (4, 1), tolerance=1e-5) == ["LayerNorm", "Mul"]
+
+
+def test_variance_in_double_precision():
+    def write(g, x):
+        wide = g.Cast(x, element=F64)
+        centred = g.Sub(wide, g.reduce("Mean", wide, (1,)))
+        variance = g.Cast(g.reduce("Mean", g.Mul(centred, centred), (1,)), element=F32)
+        return g.Mul(g.Sub(x, g.reduce("Mean", x, (1,))), g.Rsqrt(g.Add(variance, 1e-5)))
+    assert recognized(write, (4, 6)) == ["LayerNorm"]
+
+
+def test_unbiased_variance_is_another():
+    def write(g, x):
+        centred = g.Sub(x, g.reduce("Mean", x, (1,)))
+        return g.Mul(centred, g.Rsqrt(g.Add(g.Div(g.reduce("Sum", g.Square(centred), (1,)), 5.0), 1e-5)))
+    assert "LayerNorm" not in recognized(write, (4, 6))
+
+
+def test_mean_of_another_tensor_is_none():
+    def write(g, x, z):
+        centred = g.Sub(x, g.reduce("Mean", z, (1,)))
+        return g.Mul(centred, g.Rsqrt(g.Add(g.reduce("Mean", g.Square(centred), (1,)), 1e-5)))
+    assert "LayerNorm" not in recognized(write, (4, 6), (4, 6))
+
+
+def test_parts_that_are_wanted_elsewhere_stay():
+    def write(g, x):
+        mean = g.reduce("Mean", x, (1,))
+        centred = g.Sub(x, mean)
+        return g.Mul(centred, g.Rsqrt(g.Add(g.reduce("Mean", g.Square(centred), (1,)), 1e-5))), mean
+    assert "LayerNorm" not in recognized(write, (4, 6))
+
+
+@pytest.mark.parametrize("write", [
+    lambda g, x: g.Mul(x, g.Rsqrt(g.Add(g.reduce("Mean", g.Square(x), (2,)), 1e-5))),
+    lambda g, x: g.Mul(g.Div(x, g.Sqrt(g.Add(g.reduce("Mean", g.Mul(x, x), (2,)), 1e-5))), np.linspace(1, 2, 4)),
+    lambda g, x: g.Mul(np.linspace(1, 2, 4), g.Mul(x, g.Rsqrt(g.Add(g.Div(g.reduce("Sum", g.Pow(x, 2.0), (2,)), 4.0), 1e-5)))),
+])
+def test_rms_norm(write):
+    assert recognized(write, (2, 3, 4)) == ["RMSNorm"]
+
+
+@pytest.mark.parametrize("affine", [False, True])
+@pytest.mark.parametrize(("shape", "apart", "axes", "channels"), [
+    ((2, 6, 4, 5), (2, 3, 40), (2,), (1, 6, 1, 1)), ((2, 6, 4, 5), (2, 3, 2, 4, 5), (2, 3, 4), (6, 1, 1)),
+    ((2, 4, 5, 6), (2, 4, 5, 3, 2), (1, 2, 4), (6,)), ((2, 4, 5, 6), (2, 20, 3, 2), (1, 3), (1, 1, 1, 6))])
+def test_group_norm(shape, apart, axes, channels, affine):
+    def write(g, x):
+        y = g.Reshape(_standardized(g, g.Reshape(x, shape=apart), axes), shape=shape)
+        if not affine:
+            return y
+        return g.Add(g.Mul(y, np.linspace(0.5, 1, 6).reshape(channels)), np.linspace(-1, 1, 6).reshape(channels))
+    left = recognized(write, shape, tolerance=1e-5)
+    assert [name for name in left if name != "Reshape"] == ["GroupNorm"]
+
+
+def test_statistics_that_are_shared_before_their_dimension_comes_back():
+    """As flax has it: the mean is in the variance (here of centred numbers), and taken off x, each by a reshape of its own."""
+    def write(g, x):
+        mean = g.reduce("Mean", x, (2,), False)
+        centred = g.Sub(x, g.Reshape(mean, shape=(2, 3, 1)))
+        variance = g.reduce("Mean", g.Mul(centred, centred), (2,), False)
+        kept_mean, kept_variance = (g.Reshape(v, shape=(2, 3, 1)) for v in (mean, variance))
+        return g.Mul(g.Sub(x, kept_mean), g.Rsqrt(g.Add(kept_variance, 1e-5)))
+    assert recognized(write, (2, 3, 6), tolerance=1e-5) == ["LayerNorm"]
+
+
+def test_group_norm_with_repeated_statistics():
+    """As flax has it: mean and variance of each group are repeated for its channels."""
+    def write(g, x):
+        apart = g.Reshape(x, shape=(2, 4, 5, 3, 2))
+        mean = g.reduce("Mean", apart, (1, 2, 4), False)
+        centred = g.Sub(apart, g.Reshape(mean, shape=(2, 1, 1, 3, 1)))
+        variance = g.reduce("Mean", g.Mul(centred, centred), (1, 2, 4), False)
+
+        def repeated(v):
+            return g.Reshape(g.expanded(g.Reshape(v, shape=(2, 3, 1)), (2, 3, 2)), shape=(2, 1, 1, 6))
+
+        factor = g.Mul(g.Rsqrt(g.Add(repeated(variance), 1e-5)), np.linspace(0.5, 1, 6))
+        return g.Add(g.Mul(g.Sub(x, repeated(mean)), factor), np.linspace(-1, 1, 6))
+    assert recognized(write, (2, 4, 5, 6), tolerance=1e-5) == ["GroupNorm"]
+
+
+@pytest.mark.parametrize("affine", [False, True])
+def test_group_norm_as_a_scale_and_a_shift_per_channel(affine):
+    """As PyTorch has it: `x * k + (beta - mean * k)`, computed per group and reshaped to channels."""
+    def write(g, x):
+        apart = g.Reshape(x, shape=(2, 3, 2, 20))
+        mean = g.reduce("Mean", apart, (2, 3))
+        centred = g.Sub(apart, mean)
+        factor = g.Rsqrt(g.Add(g.reduce("Mean", g.Mul(centred, centred), (2, 3)), 1e-5))
+        weight = np.linspace(0.5, 1, 6).reshape(1, 3, 2, 1) if affine else np.ones((1, 3, 2, 1))
+        factor = g.Mul(factor, weight)
+        shift = g.Mul(g.Neg(mean), factor)
+        shift = g.Add(shift, np.linspace(-1, 1, 6).reshape(1, 3, 2, 1)) if affine else shift
+        return g.Add(g.Mul(x, g.Reshape(factor, shape=(2, 6, 1, 1))), g.Reshape(shift, shape=(2, 6, 1, 1)))
+    assert recognized(write, (2, 6, 4, 5), tolerance=1e-5) == ["GroupNorm"]
+
+
+@pytest.mark.parametrize("write", [
+    lambda g, x: g.Mul(x, g.Rsqrt(g.Max(g.reduce("Sum", g.Square(x), (1,)), 1e-12))),
+    lambda g, x: g.Div(x, g.Sqrt(g.reduce("Sum", g.Mul(x, x), (1,)))),
+    lambda g, x: g.Div(x, g.Max(g.Sqrt(g.reduce("Sum", g.Pow(g.Abs(x), 2.0), (1,))), 1e-6)),
+    lambda g, x: g.Div(x, g.Clip(g.reduce("L2", x, (1,)), min=1e-6, max=math.inf)),
+])
+def test_l2_normalize(write):
+    assert recognized(write, (4, 6)) == ["Normalize"]
+
+
+# --- layers
+
+
+def test_biases():
+    filters = np.random.default_rng(1).normal(size=(4, 3, 3, 3))
+    vector = np.linspace(-1, 1, 4)
+
+    def convolution(g, x):
+        return g.Add(g.Conv(x, filters, kernel_shape=(3, 3)), g.expanded(g.constant(vector.reshape(1, 4, 1, 1)), (1, 4, 4, 4)))
+
+    assert recognized(convolution, (1, 3, 6, 6)) == ["Conv"]
+    assert recognized(lambda g, x, w, b: g.Add(b, g.MatMul(x, w)), (3, 5), (5, 4), (4,)) == ["MatMul"]
+    assert recognized(lambda g, x, w, b: g.Add(g.MatMul(x, w), b), (3, 5), (5, 4), (3, 4)) == ["MatMul", "Add"]
+
+
+@pytest.mark.parametrize("layout", ["NCHW", "NHWC"])
+def test_mean_of_windows_without_padding(layout):
+    shape = (1, 2, 5, 6) if layout == "NCHW" else (1, 5, 6, 2)
+
+    def write(g, x):
+        pads, axes = (1, 0, 1, 1), (2, 3) if layout == "NCHW" else (1, 2)
+        pool = g.AvgPool(x, kernel_shape=(3, 2), strides=(2, 2), pads=pads, count_include_pad=True, layout=layout)
+        counts = np.ones((1,) * 4)
+        for axis, kernel, size, begin, step in zip(axes, (3, 2), (5, 6), pads, (2, 2), strict=False):
+            starts = np.arange(pool.shape[axis]) * step - begin
+            shape = [1] * 4
+            shape[axis] = -1
+            counts = counts * (np.minimum(starts + kernel, size) - np.maximum(starts, 0)).reshape(shape)
+        return g.Div(g.Mul(pool, 6.0), np.broadcast_to(counts, pool.shape))
+
+    assert recognized(write, shape) == ["AvgPool"]
+    assert recognized(lambda g, x: g.Div(g.Mul(g.AvgPool(x, kernel_shape=(7, 7), count_include_pad=True), 49.0), 49.0),
+                      (1, 2, 9, 9)) == ["AvgPool"]
+
+
+@pytest.mark.parametrize("element", [F16, BF16, F64])
+def test_other_float_types(element):
+    assert recognized(lambda g, x: _softmax(g, x, -1), (3, 5), element=element, tolerance=2e-2) == ["Softmax"]
+
+
+def test_the_pass_changes_nothing_the_second_time():
+    g = Graph((2, 3, 6))
+    x = g.inputs[0]
+    set_results(g.function, [_softmax(g, _standardized(g, x, (2,)), -1)], ["y"])
+    assert recognize(g.module)
+    assert names(g.module) == ["LayerNorm", "Softmax"]
+    assert not recognize(g.module)
+
+
+# --- moved numbers
+
+
+@pytest.mark.parametrize(("layout", "shape", "axes"), [("NHWC", (1, 3, 4, 2), (1, 2)), ("NCHW", (2, 2, 3, 4), (2, 3))])
+def test_repeated_pixels(layout, shape, axes):
+    def gathers(g, x):
+        for axis, scale in zip(axes, (2, 3), strict=True):
+            places = g.builder.constant(np.repeat(np.arange(shape[axis]), scale).astype(np.int32))
+            x = g.Gather(x, places, axis=axis)
+        return x
+
+    def expanded(g, x):
+        apart, wide, out = list(shape), list(shape), list(shape)
+        for axis, scale in reversed(list(zip(axes, (2, 3), strict=True))):
+            apart.insert(axis + 1, 1)
+            wide.insert(axis + 1, scale)
+            out[axis] *= scale
+        return g.Reshape(g.Expand(g.Reshape(x, shape=tuple(apart)), shape=tuple(wide)), shape=tuple(out))
+
+    assert recognized(gathers, shape) == ["Upsample"]
+    assert recognized(expanded, shape) == ["Upsample"]
+
+
+def test_other_gathers_are_no_upsample():
+    def write(g, x):
+        for axis in (1, 2):
+            x = g.Gather(x, g.builder.constant(np.array([0, 1, 0, 1, 2, 2], np.int32)), axis=axis)
+        return x
+    assert recognized(write, (1, 3, 3, 2)) == ["Gather", "Gather"]
+
+
+def test_elements_gathered_in_order_are_a_reshape():
+    def write(places):
+        return lambda g, x: g.GatherND(x, g.builder.constant(places))
+    order = np.stack(np.unravel_index(np.arange(12), (2, 3, 2)), -1).astype(np.int64)
+    assert recognized(write(order.reshape(1, 12, 3)), (2, 3, 2)) == ["Reshape"]
+    assert recognized(write(order[::-1].copy()), (2, 3, 2)) == ["GatherND"]
+
+
+def test_one_matrix_for_a_whole_batch():
+    weight = np.random.default_rng(2).normal(size=(5, 4))
+    g = Graph((3, 2, 5))
+    set_results(g.function, [g.MatMul(g.inputs[0], np.broadcast_to(weight, (3, 5, 4)).copy())], ["y"])
+    recognize(g.module)
+    assert next(op for op in g.module.ops() if op.name == "top.Weight").result.shape == (5, 4)
+    assert recognized(lambda g, x, w: g.MatMul(x, g.expanded(w, (3, 5, 4))), (3, 2, 5), (5, 4)) == ["MatMul"]
+    assert recognized(lambda g, x, w: g.MatMul(x, g.expanded(w, (3, 5, 4))), (1, 2, 5), (5, 4)) == ["Expand", "MatMul"]
+
+
+def test_first_of_ordered():
+    def write(g, x):
+        values, places = g.TopK(x, axis=1, k=6)
+        return tuple(g.Slice(v, offset=(0, 0), ends=(3, 2), steps=(1, 1)) for v in (values, places))
+    assert recognized(write, (3, 6)) == ["TopK"]
+
+
+# --- the error function
+
+
+def test_erf_by_polynomials():
+    """The approximation that StableHLO's own passes put in place of `chlo.erf`."""
+    upper = [-2.72614237e-10, 2.77068146e-8, -2.10102394e-6, -5.69250624e-5, -7.34990637e-4, -2.954600e-03, -0.0160960332]
+    lower = [-1.45660715e-5, -2.13374049e-4, -0.00168282702, -0.00737332925, -0.0142647391]
+
+    def polynomial(g, x, coefficients):
+        y = coefficients[0]
+        for coefficient in coefficients[1:]:
+            y = g.Add(g.Mul(y, x), coefficient)
+        return y
+
+    def write(changed, clipped):
+        def erf(g, x):
+            x = g.Clip(x, min=-4.0, max=4.0)
+            square = g.Mul(x, x)
+            top = g.Mul(x, polynomial(g, square, [*upper[:-1], upper[-1] * changed]))
+            y = g.Div(top, polynomial(g, square, lower))
+            return g.Clip(y, min=-1.0, max=1.0) if clipped else y
+        return erf
+
+    assert recognized(write(1.0, True), (50,)) == ["Erf"]
+    assert recognized(write(1.0, False), (50,)) == ["Erf"]
+    assert "Erf" not in recognized(write(1.001, True), (50,))
+
+
+@pytest.mark.parametrize("write", [
+    lambda g, v: g.Mul(v, v), lambda g, v: g.AddConst(v, const_val=0.5), lambda g, v: g.Mul(v, 1.001), lambda g, v: g.Neg(v),
+    lambda g, v: g.Max(v, -1.0), lambda g, v: g.Sub(v, g.reduce("Mean", v, (1,))), lambda g, v: g.Exp(g.Where(
+        g.Compare(v, 0.0, mode="Less"), v, 0.0)), lambda g, v: g.Add(v, g.Exp(v))])
+def test_long_chains_come_to_an_end(write):
+    """Neither the depth of an expression nor its length squared counts."""
+    g = Graph((2, 3))
+    value = g.inputs[0]
+    for _ in range(1500):
+        value = write(g, value)
+    set_results(g.function, [value], ["y"])
+    recognize(g.module)
+    assert check(g.module) == []
+
+
+def test_what_bounded_functions_need_not():
+    assert recognized(lambda g, x: g.Clip(g.Tanh(x), min=-1.0, max=1.0), (3, 4)) == ["Tanh"]
+    assert recognized(lambda g, x: g.Clip(g.Tanh(x), min=-0.9, max=1.0), (3, 4)) == ["Tanh", "Clip"]
+    assert recognized(lambda g, x: g.Abs(g.reduce("Sum", g.Exp(x), (1,))), (3, 4)) == ["Exp", "Reduce"]
+    assert recognized(lambda g, x: g.Abs(g.reduce("Sum", g.Tanh(x), (1,))), (3, 4)) == ["Tanh", "Reduce", "Abs"]
+    assert recognized(lambda g, x: g.Neg(g.Neg(x)), (3, 4)) == []

@@ -1,0 +1,128 @@
+"""Graphs of TOSA operators, converted to StableHLO and run by our kernels and by XLA."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+import transload
+from transload.conversion import apply_conversion, dialects_in
+from transload.ir import Module, TensorType, element_type_of, new_module, set_results, verify
+from transload.ir.build import Builder
+from transload.plugin_host import host
+from transload_plugins.tosa.build import const, shape_const
+
+from tests.support import tosa_catalogue as catalogue
+
+OPERATORS = sorted({case.op for case in catalogue.all_cases()})
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """A test with an argument `operator` runs on each operator of the catalogue."""
+    if "operator" in metafunc.fixturenames:
+        metafunc.parametrize("operator", OPERATORS)
+
+
+def graph_of(cases: Sequence[Any]) -> tuple[Module, dict[str, np.ndarray]]:
+    """A module that computes all the cases, its results named by case and number of result, and its inputs."""
+    module = new_module()
+    function = module.add_function("main", [])
+    block = function.regions[0].block
+    builder = Builder(block)
+    inputs: dict[str, np.ndarray] = {}
+    results, names = [], []
+    for number, case in enumerate(cases):
+        values = []
+        for operand in case.operands:
+            if isinstance(operand, catalogue.Const):
+                values.append(const(builder, operand.array, operand.element))
+            elif isinstance(operand, catalogue.Shape):
+                values.append(shape_const(builder, operand.sizes))
+            else:
+                name = f"x{len(inputs)}"
+                inputs[name] = operand
+                values.append(block.add_argument(TensorType(operand.shape, element_type_of(operand.dtype)), name))
+        made = builder.emit(case.op, *values, element=case.element, location=f"case {number}", **case.attributes)
+        for value in made if isinstance(made, tuple) else (made,):
+            results.append(value)
+            names.append(f"{number} {case} {len(results)}")
+    set_results(function, results, names)
+    function.attributes["arg_attrs"] = [{"ml_program.identifier": name} for name in inputs]
+    return module, inputs
+
+
+def converted(module: Module) -> Module:
+    """The module in StableHLO, verified, nothing of TOSA left."""
+    copy = module.clone()
+    apply_conversion(host().get("conversions", "tosa-to-stablehlo"), copy)
+    verify(copy)
+    assert set(dialects_in(copy)) <= {"stablehlo"}
+    return copy
+
+
+TOLERANCE = {"float32": 2e-5, "float16": 2e-3, "bfloat16": 1.6e-2, "float8_e4m3fn": 0.13, "float8_e5m2": 0.26}
+
+
+def difference(wanted: np.ndarray, got: np.ndarray, tolerance: float | None = None, to_greatest: bool = False) -> str:
+    """How a result differs: integers at all, floats by more than their tolerance; nothing where it does not."""
+    if wanted.shape != got.shape or wanted.dtype != got.dtype:
+        return f"{got.dtype}{got.shape}, not {wanted.dtype}{wanted.shape}"
+    if wanted.dtype.kind in "iub" or "int" in wanted.dtype.name:
+        different = wanted != got
+        return f"{got[different][:4]}, not {wanted[different][:4]}" if different.any() else ""
+    limit = tolerance or TOLERANCE[wanted.dtype.name]
+    a, b = wanted.astype(np.float64), got.astype(np.float64)
+    special = ~np.isfinite(a) | ~np.isfinite(b)
+    if not np.array_equal(a[special], b[special], equal_nan=True):
+        return f"{b[special][:4]}, not {a[special][:4]}"
+    a, b = a[~special], b[~special]
+    size = np.abs(a).max(initial=0) if to_greatest else np.abs(a)
+    bad = np.abs(a - b) > limit * size + 1e-6
+    return f"{b[bad][:4]}, not {a[bad][:4]}" if bad.any() else ""
+
+
+@pytest.fixture(scope="session")
+def check() -> Callable[..., None]:
+    """`check(module, inputs)`: our kernels and XLA compute of the StableHLO what the kernels of TOSA compute."""
+    pytest.importorskip("jaxlib", reason="install jaxlib to judge by XLA")
+
+    def run(module: Module, inputs: Mapping[str, np.ndarray], cases: Sequence[Any] = ()) -> Module:
+        wanted = transload.run(module, inputs)
+        made = converted(module)
+        bad = []
+        for engine in ("reference", "xla-plain"):
+            got = transload.run(made, dict(zip(_names(made), inputs.values(), strict=True)), engine=engine)
+            for (name, a), b in zip(wanted.items(), got.values(), strict=True):
+                case = cases[int(name.split()[0])] if cases else None
+                why = difference(a, b, case.tolerance if case else None, bool(case and case.to_greatest))
+                bad += [f"{engine}: {name}: {why}"] if why else []
+        assert not bad, "\n".join(bad[:20])
+        return made
+
+    return run
+
+
+def _names(module: Module) -> list[str]:
+    from transload.ir import input_names
+
+    return input_names(module.main)
+
+
+@pytest.fixture(scope="session")
+def cases_of() -> Callable[[str], list[Any]]:
+    """The cases of an operator in the catalogue of TOSA's operators."""
+    everything = catalogue.all_cases()
+    return lambda operator: [case for case in everything if case.op == operator]
+
+
+@pytest.fixture(scope="session")
+def graph() -> Callable[..., tuple[Module, dict[str, np.ndarray]]]:
+    return graph_of
+
+
+@pytest.fixture(scope="session")
+def to_stablehlo() -> Callable[[Module], Module]:
+    return converted

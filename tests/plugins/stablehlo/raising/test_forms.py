@@ -1,0 +1,226 @@
+"""The ops that a program becomes: one for each thing it says, with nothing around that need not be."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import transload
+
+from tests.plugins.stablehlo.raising import raising
+
+
+def _tensor(shape: Any, element: str = "f32") -> str:
+    return f"tensor<{''.join(f'{size}x' for size in shape)}{element}>"
+
+
+def _constant(name: str, shape: Any, rng: np.random.Generator) -> str:
+    values = rng.normal(size=shape).astype(np.float32)
+    text = f'dense<"0x{values.tobytes().hex().upper()}"> : {_tensor(shape)}'
+    return f'{name} = "stablehlo.constant"() <{{value = {text}}}> : () -> {_tensor(shape)}'
+
+
+def _splat(name: str, number: Any, shape: Any = (), element: str = "f32") -> str:
+    type_ = _tensor(shape, element)
+    return f'{name} = "stablehlo.constant"() <{{value = dense<{number}> : {type_}}}> : () -> {type_}'
+
+
+def _raised(arguments: list[tuple[str, str]], lines: list[str], result: tuple[str, str]) -> tuple[Any, Any]:
+    module = raising.load(raising.function_text(arguments, "\n".join(lines), [result]))
+    return module, transload.legalize(module)
+
+
+def _same(module: Any, top: Any, *arrays: Any, rtol: float = 1e-5) -> None:
+    want = raising.run(module, arrays)
+    for form in (top, transload.lower(top, "tosa")):
+        for mine, theirs in zip(raising.run(form, arrays), want, strict=True):
+            np.testing.assert_allclose(raising.as_dtype(mine, theirs.dtype), theirs, rtol=rtol, atol=1e-5)
+
+
+CONVOLUTIONS = {
+    "channels last": ((1, 8, 8, 3), (3, 3, 3, 5), "[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]", 1, (1, 6, 6, 5)),
+    "channels second": ((1, 3, 8, 8), (5, 3, 3, 3), "[b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1]", 1, (1, 5, 6, 6)),
+    "depthwise": ((1, 8, 8, 4), (3, 3, 1, 4), "[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]", 4, (1, 6, 6, 4)),
+}
+
+
+@pytest.mark.parametrize("form", CONVOLUTIONS)
+def test_convolution_with_constant_weights_is_one_op(form: str) -> None:
+    rng = np.random.default_rng(0)
+    shape, kernel, dims, groups, made = CONVOLUTIONS[form]
+    line = (
+        f'%y = "stablehlo.convolution"(%x, %w) <{{dimension_numbers = #stablehlo.conv<{dims}>, '
+        f"feature_group_count = {groups} : i64, batch_group_count = 1 : i64}}> "
+        f": ({_tensor(shape)}, {_tensor(kernel)}) -> {_tensor(made)}")
+    module, top = _raised([("%x", _tensor(shape))], [_constant("%w", kernel, rng), line], ("%y", _tensor(made)))
+    assert raising.names_of(top) == ["top.Conv"]
+    conv = next(op for op in top.ops() if op.name == "top.Conv")
+    assert (conv.group, conv.layout) == (groups, "NCHW" if form == "channels second" else "NHWC")
+    _same(module, top, rng.normal(size=shape).astype(np.float32))
+
+
+@pytest.mark.parametrize(("end", "names"), [(2, ["top.Deconv"]), (3, ["top.Deconv", "top.Pad"])])
+def test_transposed_convolution_is_one_op(end: int, names: list[str]) -> None:
+    """And zeros around it, where the windows reach farther than the kernel's own size."""
+    rng = np.random.default_rng(1)
+    made = _tensor((1, 8 + end, 8 + end, 4))
+    line = (
+        '%y = "stablehlo.convolution"(%x, %w) <{dimension_numbers = #stablehlo.conv<[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]>, '
+        f"lhs_dilation = array<i64: 2, 2>, padding = dense<[[1, {end}], [1, {end}]]> : tensor<2x2xi64>, "
+        "feature_group_count = 1 : i64, batch_group_count = 1 : i64}> "
+        f": (tensor<1x5x5x3xf32>, tensor<3x3x3x4xf32>) -> {made}")
+    module, top = _raised([("%x", "tensor<1x5x5x3xf32>")], [_constant("%w", (3, 3, 3, 4), rng), line], ("%y", made))
+    assert raising.names_of(top) == names
+    _same(module, top, rng.normal(size=(1, 5, 5, 3)).astype(np.float32))
+
+
+@pytest.mark.parametrize("over", [0, 1])
+def test_a_constant_right_side_is_a_layers_weight(over: int) -> None:
+    rng = np.random.default_rng(2)
+    kernel = (4, 5) if over == 0 else (5, 4)
+    line = (
+        '%y = "stablehlo.dot_general"(%x, %w) <{dot_dimension_numbers = #stablehlo.dot<lhs_contracting_dimensions = [2], '
+        f"rhs_contracting_dimensions = [{over}]>}}> : (tensor<2x3x4xf32>, {_tensor(kernel)}) -> tensor<2x3x5xf32>")
+    module, top = _raised([("%x", "tensor<2x3x4xf32>")], [_constant("%w", kernel, rng), line], ("%y", "tensor<2x3x5xf32>"))
+    assert raising.names_of(top) == ["top.MatMul"]
+    product = next(op for op in top.ops() if op.name == "top.MatMul")
+    assert product.right_transpose
+    assert product.right.shape == (5, 4)
+    _same(module, top, rng.normal(size=(2, 3, 4)).astype(np.float32))
+
+
+def _pool(x: str, shape: Any, made: Any, padding: str, body: str = "add", name: str = "%s") -> list[str]:
+    own = name[1:]
+    return [
+        f'{name} = "stablehlo.reduce_window"({x}, %init) <{{window_dimensions = array<i64: 1, 3, 3, 1>, '
+        f"window_strides = array<i64: 1, 2, 2, 1>, padding = dense<{padding}> : tensor<4x2xi64>}}> ({{\n"
+        f'^bb0(%a{own}: tensor<f32>, %b{own}: tensor<f32>):\n%c{own} = "stablehlo.{body}"(%a{own}, %b{own}) '
+        f': (tensor<f32>, tensor<f32>) -> tensor<f32>\n"stablehlo.return"(%c{own}) : (tensor<f32>) -> ()\n}}) '
+        f": ({_tensor(shape)}, tensor<f32>) -> {_tensor(made)}"]
+
+
+PADDED, SHAPE, MADE = "[[0, 0], [1, 1], [1, 1], [0, 0]]", (1, 7, 7, 2), (1, 4, 4, 2)
+
+
+@pytest.mark.parametrize("counted", [True, False])
+def test_average_pooling_is_one_op(counted: bool) -> None:
+    """A window's sum divided by its size, or by how many elements there are, which is summed from ones."""
+    t = _tensor(MADE)
+    lines = [_splat("%init", "0.0"), *_pool("%x", SHAPE, MADE, PADDED)]
+    if counted:
+        lines += [_splat("%n", "9.0", MADE)]
+    else:
+        lines += [_splat("%ones", "1.0", SHAPE), *_pool("%ones", SHAPE, MADE, PADDED, name="%n")]
+    lines.append(f'%y = "stablehlo.divide"(%s, %n) : ({t}, {t}) -> {t}')
+    module, top = _raised([("%x", _tensor(SHAPE))], lines, ("%y", t))
+    assert raising.names_of(top) == ["top.AvgPool"]
+    assert next(op for op in top.ops() if op.name == "top.AvgPool").count_include_pad == counted
+    _same(module, top, np.random.default_rng(3).normal(size=SHAPE).astype(np.float32))
+
+
+def test_max_pooling_is_one_op_and_a_start_that_is_no_identity_stays() -> None:
+    x = np.random.default_rng(4).normal(size=SHAPE).astype(np.float32)
+    for init, names in (("0xFF800000", ["top.MaxPool"]), ("0.5", ["top.Pad", "top.MaxPool", "top.Max"])):
+        lines = [_splat("%init", init), *_pool("%x", SHAPE, MADE, PADDED, "maximum")]
+        module, top = _raised([("%x", _tensor(SHAPE))], lines, ("%s", _tensor(MADE)))
+        assert raising.names_of(top) == names
+        _same(module, top, x)
+
+
+ARGMAX = {
+    # of equal values the lesser number, NaN first (JAX); asked by >= without the numbers (TensorFlow); by minimum (PyTorch)
+    "jax": """%g = "stablehlo.compare"(%v, %w) <{comparison_direction = #stablehlo<comparison_direction GT>}> : (F, F) -> B
+%u = "stablehlo.compare"(%v, %v) <{comparison_direction = #stablehlo<comparison_direction NE>}> : (F, F) -> B
+%o = "stablehlo.or"(%g, %u) : (B, B) -> B
+%e = "stablehlo.compare"(%v, %w) <{comparison_direction = #stablehlo<comparison_direction EQ>}> : (F, F) -> B
+%l = "stablehlo.compare"(%i, %j) <{comparison_direction = #stablehlo<comparison_direction LT>}> : (I, I) -> B
+%n = "stablehlo.and"(%e, %l) : (B, B) -> B
+%p = "stablehlo.or"(%o, %n) : (B, B) -> B
+%a = "stablehlo.select"(%o, %v, %w) : (B, F, F) -> F
+%b = "stablehlo.select"(%p, %i, %j) : (B, I, I) -> I""",
+    "tensorflow": """%g = "stablehlo.compare"(%v, %w) <{comparison_direction = #stablehlo<comparison_direction GE>}> : (F, F) -> B
+%a = "stablehlo.select"(%g, %v, %w) : (B, F, F) -> F
+%b = "stablehlo.select"(%g, %i, %j) : (B, I, I) -> I""",
+    "pytorch": """%g = "stablehlo.compare"(%v, %w) <{comparison_direction = #stablehlo<comparison_direction GE>}> : (F, F) -> B
+%a = "stablehlo.select"(%g, %v, %w) : (B, F, F) -> F
+%e = "stablehlo.compare"(%v, %w) <{comparison_direction = #stablehlo<comparison_direction EQ>}> : (F, F) -> B
+%m = "stablehlo.minimum"(%i, %j) : (I, I) -> I
+%s = "stablehlo.select"(%g, %i, %j) : (B, I, I) -> I
+%b = "stablehlo.select"(%e, %m, %s) : (B, I, I) -> I"""}
+
+
+@pytest.mark.parametrize("style", ARGMAX)
+@pytest.mark.parametrize("least", [False, True])
+def test_the_place_of_the_extreme_is_one_op(style: str, least: bool) -> None:
+    body = ARGMAX[style].replace("F)", "tensor<f32>)")
+    for letter, type_ in (("F", "tensor<f32>"), ("I", "tensor<i32>"), ("B", "tensor<i1>")):
+        for mark in ("(", ", ", "-> "):
+            for end in (",", ")", "\n", ""):
+                body = body.replace(f"{mark}{letter}{end}", f"{mark}{type_}{end}") if end else body
+        body = body.replace(f"-> {letter}\n", f"-> {type_}\n")
+        body = body[:-1] + type_ if body.endswith(f"-> {letter}") else body
+    if least:
+        body = body.replace("direction GT>", "direction LESS>").replace("direction GE>", "direction LE>").replace("LESS", "LT")
+    lines = [
+        _splat("%init", "0x7F800000" if least else "0xFF800000"), _splat("%zero", 0, element="i32"),
+        '%n0 = "stablehlo.iota"() <{iota_dimension = 1 : i64}> : () -> tensor<3x7xi32>',
+        '%r:2 = "stablehlo.reduce"(%x, %n0, %init, %zero) <{dimensions = array<i64: 1>}> ({\n'
+        "^bb0(%v: tensor<f32>, %i: tensor<i32>, %w: tensor<f32>, %j: tensor<i32>):\n" + body +
+        '\n"stablehlo.return"(%a, %b) : (tensor<f32>, tensor<i32>) -> ()\n}) '
+        ": (tensor<3x7xf32>, tensor<3x7xi32>, tensor<f32>, tensor<i32>) -> (tensor<3xf32>, tensor<3xi32>)"]
+    _, top = _raised([("%x", "tensor<3x7xf32>")], lines, ("%r#1", "tensor<3xi32>"))
+    assert raising.names_of(top) == ["top.Arg"]
+    x = np.random.default_rng(5).integers(0, 4, (3, 7)).astype(np.float32)
+    want = (x.argmin if least else x.argmax)(1)
+    for form in (top, transload.lower(top, "tosa")):
+        np.testing.assert_array_equal(raising.run(form, [x])[0], want)
+
+
+def test_expansions_are_left_to_broadcasting() -> None:
+    t = "tensor<2x3x4xf32>"
+    lines = [
+        f'%b = "stablehlo.broadcast_in_dim"(%v) <{{broadcast_dimensions = array<i64: 2>}}> : (tensor<4xf32>) -> {t}',
+        _splat("%two", "2.0", (2, 3, 4)), f'%m = "stablehlo.multiply"(%x, %two) : ({t}, {t}) -> {t}',
+        f'%y = "stablehlo.add"(%m, %b) : ({t}, {t}) -> {t}']
+    _, top = _raised([("%x", t), ("%v", "tensor<4xf32>")], lines, ("%y", t))
+    assert raising.names_of(top) == ["top.Mul", "top.Add"]
+    assert next(op for op in top.ops() if op.name == "top.Add").operands[1].shape == (4,)
+
+
+def test_rows_by_subscripts_are_one_gather() -> None:
+    line = (
+        '%y = "stablehlo.gather"(%x, %k) <{dimension_numbers = #stablehlo.gather<offset_dims = [2], collapsed_slice_dims = [0], '
+        "start_index_map = [0], index_vector_dim = 2>, slice_sizes = array<i64: 1, 3>}> "
+        ": (tensor<7x3xf32>, tensor<2x5xi32>) -> tensor<2x5x3xf32>")
+    module, top = _raised([("%x", "tensor<7x3xf32>"), ("%k", "tensor<2x5xi32>")], [line], ("%y", "tensor<2x5x3xf32>"))
+    assert raising.names_of(top) == ["top.Clip", "top.Gather"]
+    rng = np.random.default_rng(6)
+    _same(module, top, rng.normal(size=(7, 3)).astype(np.float32), rng.integers(-3, 12, (2, 5)).astype(np.int32))
+
+
+QUANTIZED = "!quant.uniform<i8:f32, 0.05:3>"
+
+
+@pytest.mark.parametrize("name", ["add", "multiply", "maximum", "subtract", "divide", "tanh", "logistic", "negate", "abs"])
+def test_quantized_ops_differ_by_at_most_one_step(name: str) -> None:
+    t = f"tensor<40x{QUANTIZED}>"
+    operands = 1 if name in ("tanh", "logistic", "negate", "abs") else 2
+    arguments = [(f"%x{i}", t) for i in range(operands)]
+    line = f'%y = "stablehlo.{name}"({", ".join(a for a, _ in arguments)}) : ({", ".join([t] * operands)}) -> {t}'
+    module, top = _raised(arguments, [line], ("%y", t))
+    rng = np.random.default_rng(7)
+    arrays = [rng.integers(-128, 128, 40).astype(np.int8) for _ in range(operands)]
+    want = raising.run(module, arrays)[0].astype(int)
+    for form in (top, transload.lower(top, "tosa")):
+        assert np.abs(raising.run(form, arrays)[0].astype(int) - want).max() <= 1
+
+
+def test_quantize_and_dequantize_are_casts() -> None:
+    t, q = "tensor<50xf32>", f"tensor<50x{QUANTIZED}>"
+    lines = [
+        f'%q = "stablehlo.uniform_quantize"(%x) : ({t}) -> {q}', f'%y = "stablehlo.uniform_dequantize"(%q) : ({q}) -> {t}']
+    module, top = _raised([("%x", t)], lines, ("%y", t))
+    assert raising.names_of(top) == ["top.Cast", "top.Cast"]
+    _same(module, top, (np.random.default_rng(8).normal(size=50) * 5).astype(np.float32))

@@ -1,0 +1,250 @@
+"""Calls, composites, tuples, control flow, custom calls, refusals: what holds programs together."""
+
+from __future__ import annotations
+
+import time
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+import numpy as np
+import pytest
+
+import transload
+from transload import plugin_host
+from transload.errors import ConversionError
+from transload.plugin import Conversion, resolve
+from transload.plugin_host import host
+from transload.rewrite import RewriteTable
+
+from tests.plugins.stablehlo.raising import raising
+
+T = "tensor<3xf32>"
+
+
+def test_every_op_of_the_dialect_is_converted_or_refused_with_a_reason() -> None:
+    table = resolve(host().conversions["stablehlo-to-top"].table)
+    dialect = resolve(host().dialects["stablehlo"].load)
+    missing = [name for name in dialect.ops if name not in table]
+    assert not missing
+    for name in dialect.ops:
+        refusal = table.refusal(name)
+        assert refusal is None or all(refusal), name
+
+
+def _module(*functions: str) -> transload.ir.Module:
+    return raising.load('"builtin.module"() ({\n' + "\n".join(functions) + "\n}) : () -> ()\n")
+
+
+def _function(name: str, arguments: str, body: str, results: str, returned: str, more: str = "") -> str:
+    types = ", ".join(part.split(": ")[1] for part in arguments.split(", ")) if arguments else ""
+    return (
+        f'"func.func"() <{{function_type = ({types}) -> ({results}), sym_name = "{name}"{more}}}> ({{\n'
+        f'^bb0({arguments}):\n{body}\n"func.return"({returned}) : ({results}) -> ()\n}}) : () -> ()')
+
+
+PRIVATE = ', sym_visibility = "private"'
+
+
+def test_calls_are_inlined_and_private_functions_go() -> None:
+    module = _module(
+        _function("main", f"%x: {T}", f'%a = "func.call"(%x) <{{callee = @twice}}> : ({T}) -> {T}', T, "%a"),
+        _function("twice", f"%x: {T}", f'%a = "func.call"(%x) <{{callee = @one}}> : ({T}) -> {T}\n'
+                  f'%b = "func.call"(%a) <{{callee = @one}}> : ({T}) -> {T}', T, "%b", PRIVATE),
+        _function("one", f"%x: {T}", f'%a = "stablehlo.sine"(%x) : ({T}) -> {T}', T, "%a", PRIVATE))
+    top = transload.legalize(module)
+    assert raising.names_of(top) == ["top.Sin", "top.Sin"]
+    assert list(top.functions) == ["main"]
+
+
+def test_recursion_is_refused() -> None:
+    body = f'%y = "stablehlo.sine"(%x) : ({T}) -> {T}\n%a = "func.call"(%y) <{{callee = @main}}> : ({T}) -> {T}'
+    module = _module(_function("main", f"%x: {T}", body, T, "%a"))
+    with pytest.raises(ConversionError, match="calls itself"):
+        transload.legalize(module)
+
+
+def test_calls_that_double_with_every_level_are_refused() -> None:
+    functions = [_function("f0", f"%x: {T}", f'%a = "stablehlo.sine"(%x) : ({T}) -> {T}', T, "%a", PRIVATE)]
+    for level in range(1, 40):
+        call = f'"func.call"(%x) <{{callee = @f{level - 1}}}> : ({T}) -> {T}'
+        functions.append(_function(
+            f"f{level}", f"%x: {T}", f'%a = {call}\n%b = "func.call"(%a) <{{callee = @f{level - 1}}}> : ({T}) -> {T}', T, "%b",
+            PRIVATE))
+    functions.append(_function("main", f"%x: {T}", f'%a = "func.call"(%x) <{{callee = @f39}}> : ({T}) -> {T}', T, "%a"))
+    with pytest.raises(ConversionError, match="would become more than"):
+        transload.legalize(_module(*functions))
+
+
+COMPOSITE = (
+    f'%a = "stablehlo.composite"(%x) <{{name = "my.twice", decomposition = @twice, composite_attributes = {{n = 2 : i64}}}}> '
+    f": ({T}) -> {T}")
+TWICE = _function("twice", f"%x: {T}", f'%a = "stablehlo.add"(%x, %x) : ({T}, {T}) -> {T}', T, "%a", PRIVATE)
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_composites_become_their_decomposition(first: bool) -> None:
+    functions = [_function("main", f"%x: {T}", COMPOSITE, T, "%a"), TWICE]
+    top = transload.legalize(_module(*(functions if first else functions[::-1])))
+    assert raising.names_of(top) == ["top.Add"]
+    assert list(top.functions) == ["main"]
+
+
+class _Claims:
+    """A plugin that knows a composite, and a custom call."""
+
+    table = RewriteTable()
+
+    @table("stablehlo.composite")
+    @staticmethod
+    def twice(op: Any, rw: Any) -> Any:
+        return rw.emit("top.MulConst", op.operands[0], const_val=2.0) if op.attributes["name"] == "my.twice" else None
+
+    @table("stablehlo.custom_call")
+    @staticmethod
+    def call(op: Any, rw: Any) -> Any:
+        return rw.emit("top.Neg", op.operands[0]) if op.call_target_name == "mine" else None
+
+
+CLAIMS = _Claims.table
+
+
+def test_a_plugin_claims_a_composite_and_a_custom_call() -> None:
+    before = plugin_host.host()
+    new = plugin_host.Host([*entry_points(group="transload")], only="")
+    new.conversions["mine"] = Conversion("mine", "stablehlo", "top", table=CLAIMS, extends="stablehlo-to-top")
+    plugin_host.use_host(new)
+    try:
+        call = f'\n%b = "stablehlo.custom_call"(%a) <{{call_target_name = "mine"}}> : ({T}) -> {T}'
+        top = transload.legalize(_module(_function("main", f"%x: {T}", COMPOSITE + call, T, "%b"), TWICE))
+        assert raising.names_of(top) == ["top.MulConst", "top.Neg"]
+    finally:
+        plugin_host.use_host(before)
+
+
+@pytest.mark.parametrize(("target", "made"), [
+    ("Sharding", []), ("mhlo.erf", ["top.Erf"]), ("unknown", ["top.Custom"])])
+def test_custom_calls(target: str, made: list[str]) -> None:
+    body = f'%a = "stablehlo.custom_call"(%x) <{{call_target_name = "{target}"}}> : ({T}) -> {T}'
+    assert raising.names_of(transload.legalize(_module(_function("main", f"%x: {T}", body, T, "%a")))) == made
+
+
+def test_all_refusals_are_listed_at_once_each_with_a_hint() -> None:
+    body = (
+        f'%s = "stablehlo.custom_call"(%x) <{{call_target_name = "print", has_side_effect = true}}> : ({T}) -> {T}\n'
+        f'%b = "stablehlo.bitcast_convert"(%h) : (tensor<3xf64>) -> tensor<3xi64>\n'
+        f'%r, %o = "stablehlo.rng_bit_generator"(%k) <{{rng_algorithm = #stablehlo<rng_algorithm THREE_FRY>}}> '
+        f": (tensor<2xui64>) -> (tensor<2xui64>, tensor<4xui32>)")
+    results = f"{T}, tensor<3xi64>, tensor<4xui32>"
+    module = _module(_function("main", f"%x: {T}, %h: tensor<3xf64>, %k: tensor<2xui64>", body, results, "%s, %b, %o"))
+    with pytest.raises(ConversionError) as caught:
+        transload.legalize(module)
+    findings = caught.value.findings
+    assert [finding.what for finding in findings] == [
+        "stablehlo.custom_call", "stablehlo.bitcast_convert", "stablehlo.rng_bit_generator"]
+    assert all(finding.why and finding.hint for finding in findings)
+
+
+def test_tuples_are_taken_apart() -> None:
+    pair = f"tuple<{T}, tensor<2xi32>>"
+    body = (
+        f'%a = "stablehlo.get_tuple_element"(%p) <{{index = 0 : i32}}> : ({pair}) -> {T}\n'
+        f'%n = "stablehlo.negate"(%a) : ({T}) -> {T}\n%t = "stablehlo.tuple"(%n, %n) : ({T}, {T}) -> tuple<{T}, {T}>')
+    text = (
+        f'"builtin.module"() ({{\n"func.func"() <{{function_type = ({pair}) -> tuple<{T}, {T}>, sym_name = "main"}}> ({{\n'
+        f'^bb0(%p: {pair}):\n{body}\n"func.return"(%t) : (tuple<{T}, {T}>) -> ()\n}}) : () -> ()\n}}) : () -> ()\n')
+    top = transload.legalize(raising.load(text))
+    x = np.array([1, -2, 3], np.float32)
+    first, second = raising.run(top, [x, np.zeros(2, np.int32)])
+    np.testing.assert_array_equal(first, -x)
+    np.testing.assert_array_equal(second, -x)
+
+
+def _loop(rounds: str, body: str, more_arguments: str = "") -> transload.ir.Module:
+    text = (
+        f'%zero = "stablehlo.constant"() <{{value = dense<0> : tensor<i32>}}> : () -> tensor<i32>\n'
+        f'%one = "stablehlo.constant"() <{{value = dense<1> : tensor<i32>}}> : () -> tensor<i32>\n'
+        f'{rounds}\n%r:2 = "stablehlo.while"(%zero, %x) ({{\n^bb0(%i: tensor<i32>, %s: {T}):\n'
+        '%c = "stablehlo.compare"(%i, %n) <{comparison_direction = #stablehlo<comparison_direction LT>}> '
+        ': (tensor<i32>, tensor<i32>) -> tensor<i1>\n"stablehlo.return"(%c) : (tensor<i1>) -> ()\n}, {\n'
+        f'^bb0(%i: tensor<i32>, %s: {T}):\n{body}\n%j = "stablehlo.add"(%i, %one) : (tensor<i32>, tensor<i32>) -> tensor<i32>\n'
+        f'"stablehlo.return"(%j, %t) : (tensor<i32>, {T}) -> ()\n}}) : (tensor<i32>, {T}) -> (tensor<i32>, {T})')
+    return _module(_function("main", f"%x: {T}{more_arguments}", text, T, "%r#1"))
+
+
+def _rounds(count: int) -> str:
+    return f'%n = "stablehlo.constant"() <{{value = dense<{count}> : tensor<i32>}}> : () -> tensor<i32>'
+
+
+DOUBLE = f'%t = "stablehlo.add"(%s, %x) : ({T}, {T}) -> {T}'
+
+
+def test_loops_of_few_rounds_are_unrolled_and_others_kept() -> None:
+    x = np.array([1, 2, 3], np.float32)
+    short = transload.legalize(_loop(_rounds(5), DOUBLE))
+    assert raising.names_of(short) == ["top.Add"] * 5
+    np.testing.assert_array_equal(raising.run(short, [x])[0], 6 * x)
+    long = transload.legalize(_loop(_rounds(30_000), DOUBLE))
+    assert "top.While" in raising.names_of(long)
+    np.testing.assert_array_equal(raising.run(long, [x])[0], 30_001 * x)
+    computed = transload.legalize(_loop("", DOUBLE, ", %n: tensor<i32>"))
+    assert "top.While" in raising.names_of(computed)
+    for form in (computed, transload.lower(computed, "tosa")):
+        np.testing.assert_array_equal(raising.run(form, [x, np.array(7, np.int32)])[0], 8 * x)
+
+
+def test_loops_that_never_end_are_kept() -> None:
+    started = time.monotonic()
+    forever = _loop(_rounds(5), DOUBLE)
+    for op in forever.walk():
+        if op.name == "stablehlo.add" and str(op.results[0].type) == "tensor<i32>":
+            op.operands = [op.operands[1], op.operands[1]]  # the counter stays at 2
+    assert "top.While" in raising.names_of(transload.legalize(forever))
+    assert time.monotonic() - started < 60
+
+
+@pytest.mark.slow
+def test_loops_in_loops_are_unrolled_only_as_far_as_the_module_may_grow() -> None:
+    inner = (
+        f'%q:2 = "stablehlo.while"(%zero, %s) ({{\n^bb0(%k: tensor<i32>, %u: {T}):\n'
+        '%d = "stablehlo.compare"(%k, %n) <{comparison_direction = #stablehlo<comparison_direction LT>}> '
+        ': (tensor<i32>, tensor<i32>) -> tensor<i1>\n"stablehlo.return"(%d) : (tensor<i1>) -> ()\n}, {\n'
+        f'^bb0(%k: tensor<i32>, %u: {T}):\n%v = "stablehlo.add"(%u, %x) : ({T}, {T}) -> {T}\n'
+        '%l = "stablehlo.add"(%k, %one) : (tensor<i32>, tensor<i32>) -> tensor<i32>\n'
+        f'"stablehlo.return"(%l, %v) : (tensor<i32>, {T}) -> ()\n}}) : (tensor<i32>, {T}) -> (tensor<i32>, {T})\n'
+        f'%t = "stablehlo.negate"(%q#1) : ({T}) -> {T}')
+    top = transload.legalize(_loop(_rounds(300), inner))
+    names = raising.names_of(top)
+    assert "top.While" in names
+    assert len(names) < 120_000
+
+
+def _branches(kind: str, selector: str, selector_type: str, count: int) -> transload.ir.Module:
+    functions = ["negate", "sine", "cosine"][:count]
+    regions = ", ".join(
+        f'{{\n%b{name} = "stablehlo.{name}"(%x) : ({T}) -> {T}\n"stablehlo.return"(%b{name}) : ({T}) -> ()\n}}'
+        for name in functions)
+    body = f'{selector}%r = "stablehlo.{kind}"(%p) ({regions}) : ({selector_type}) -> {T}'
+    arguments = f"%x: {T}" + ("" if selector else f", %p: {selector_type}")
+    return _module(_function("main", arguments, body, T, "%r"))
+
+
+def test_branches() -> None:
+    x = np.array([0.1, 0.2, 0.3], np.float32)
+    functions = [np.negative, np.sin, np.cos]
+    for index in (-3, 0, 1, 2, 9):
+        want = functions[index if 0 <= index < 3 else 2](x)
+        constant = f'%p = "stablehlo.constant"() <{{value = dense<{index}> : tensor<i32>}}> : () -> tensor<i32>\n'
+        chosen = transload.legalize(_branches("case", constant, "tensor<i32>", 3))
+        assert len(raising.names_of(chosen)) == 1
+        np.testing.assert_allclose(raising.run(chosen, [x])[0], want, rtol=1e-6)
+        asked = transload.legalize(_branches("case", "", "tensor<i32>", 3))
+        for form in (asked, transload.lower(asked, "tosa")):
+            np.testing.assert_allclose(raising.run(form, [x, np.array(index, np.int32)])[0], want, rtol=1e-6)
+    asked = transload.legalize(_branches("if", "", "tensor<i1>", 2))
+    for value in (True, False):
+        np.testing.assert_allclose(raising.run(asked, [x, np.array(value)])[0], functions[0 if value else 1](x), rtol=1e-6)
+
+
+def test_entry_point_is_there() -> None:
+    assert EntryPoint("stablehlo", "transload_plugins.stablehlo", "transload").load() is not None
+    assert host().conversions["stablehlo-to-top"].target == "top"

@@ -1,0 +1,124 @@
+"""Reductions and the index of the extreme, of floats, integers, truth values and quantized numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from transload.ir import F32, I8, I16, I32, UI8, QuantType, TensorType
+
+Same = Callable[..., Any]
+
+MODES = [
+    "ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp",
+    "ReduceSumSquare",
+]
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(("axes", "keepdims"), [
+    ((1, 2), True), ((-1,), False), ((0, 1, 2, 3), False), ((0, 2), True), ((), True)])
+def test_floats(same_op: Same, normal: Any, mode: str, axes: tuple[int, ...], keepdims: bool) -> None:
+    x = normal(2, 3, 4, 5)
+    same_op("Reduce", np.abs(x) + 0.1 if mode == "ReduceLogSum" else x, axes=axes, keepdims=keepdims, mode=mode)
+
+
+def test_adjacent_axes_are_reduced_at_once(same_op: Same, normal: Any) -> None:
+    module = same_op("Reduce", normal(2, 3, 4, 5), axes=(1, 2), keepdims=False, mode="ReduceMax")
+    assert [op.name for op in module.ops()].count("tosa.reduce_max") == 1
+
+
+def test_exponentials_do_not_overflow(same_op: Same, normal: Any) -> None:
+    same_op("Reduce", normal(3, 40) * 300, axes=(1,), keepdims=False, mode="ReduceLogSumExp")
+    nothing = np.full((2, 3), -np.inf, np.float32)
+    same_op("Reduce", nothing, axes=(1,), keepdims=False, mode="ReduceLogSumExp", official=False)
+
+
+@pytest.mark.parametrize("mode", [mode for mode in MODES if mode not in ("ReduceL2", "ReduceLogSum", "ReduceLogSumExp")])
+@pytest.mark.parametrize("dtype", [np.int32, np.int8])
+def test_integers(same_op: Same, mode: str, dtype: Any) -> None:
+    x = np.random.default_rng(0).integers(-4, 5, (2, 3, 5)).astype(dtype)
+    same_op("Reduce", x, axes=(1, 2), keepdims=False, mode=mode)
+
+
+def test_truth_values(same_op: Same, sample: Any) -> None:
+    for mode in ("ReduceAll", "ReduceAny"):
+        same_op("Reduce", sample(bool, 2, 3, 4), axes=(0, 2), keepdims=False, mode=mode)
+
+
+@pytest.mark.parametrize("mode", ["ReduceMean", "ReduceMax", "ReduceProd"])
+def test_high_ranks(same_op: Same, normal: Any, mode: str) -> None:
+    same_op("Reduce", normal(2, 1, 2, 2, 1, 2, 2), axes=(0, 2, 5), keepdims=True, mode=mode)
+
+
+@pytest.mark.parametrize("mode", ["ArgMax", "ArgMin"])
+@pytest.mark.parametrize("last", [False, True])
+@pytest.mark.parametrize("dtype", [np.float32, np.int8, np.int16, np.int32])
+def test_index_of_the_extreme(same_op: Same, mode: str, last: bool, dtype: Any) -> None:
+    x = np.random.default_rng(0).integers(-3, 3, (2, 5, 4, 3)).astype(dtype)  # with many equal elements
+    for axis, keepdims in ((1, True), (-1, False)):
+        same_op("Arg", x, axis=axis, keepdims=keepdims, mode=mode, select_last_index=last, result=I32)
+    if dtype == np.int8:
+        same_op("Arg", np.array([[-128, 127, -128, 127]], np.int8), axis=1, mode=mode, select_last_index=last, result=I32)
+
+
+def test_index_in_a_high_rank(same_op: Same, sample: Any) -> None:
+    same_op("Arg", sample(np.float32, 2, 1, 2, 2, 5, 2, 2), axis=4, mode="ArgMax", result=I32)
+
+
+# --- quantized: LiteRT's kernels are the judge
+
+STORED = {"int8": (np.int8, I8), "int16": (np.int16, I16), "uint8": (np.uint8, UI8)}
+SCALES = [((0.05, 3), (0.037, -7)), ((0.0625, 0), (0.0625, 0)), ((0.1, -5), (0.003, 10)), ((0.02, 0), (0.5, 4))]
+
+
+def _pair(scale: float, zero_point: int, dtype: str) -> tuple[float, int]:
+    return scale, {"int8": zero_point, "int16": 0, "uint8": zero_point + 100}[dtype]
+
+
+def _judge(
+    judge_op: Any, operator: str, mode: str, dtype: str, shape: Any, axes: Any, keepdims: bool, pairs: Any, **how: Any,
+) -> None:
+    numpy_type, stored = STORED[dtype]
+    limits = np.iinfo(numpy_type)
+    x = np.random.default_rng(0).integers(limits.min, limits.max + 1, shape).astype(numpy_type)
+    source, target = (_pair(*pair, dtype) for pair in pairs)
+    before, after = (QuantType(stored, F32, (float(np.float32(scale)),), (zero,)) for scale, zero in (source, target))
+    made = tuple(1 if i in axes else n for i, n in enumerate(shape) if keepdims or i not in axes)
+    judge_op(
+        operator, [(x, source, False), (np.array(axes, np.int32), None, True)], (made, dtype, target), {"keep_dims": keepdims},
+        lambda b, v: b.emit("top.Reduce", v, axes=axes, keepdims=keepdims, mode=mode, element=after),
+        [TensorType(shape, before)], version=2, **how)
+
+
+SHAPES = [((2, 7, 5, 3), (1, 2), True), ((1, 4, 4, 8), (1, 2), False), ((2, 3, 4, 5), (0, 2), True), ((5, 100), (1,), False)]
+
+
+@pytest.mark.parametrize("dtype", list(STORED))
+@pytest.mark.parametrize("pairs", SCALES)
+@pytest.mark.parametrize(("shape", "axes", "keepdims"), SHAPES)
+def test_quantized_means_are_those_of_litert(
+    judge_op: Any, dtype: str, pairs: Any, shape: Any, axes: Any, keepdims: bool,
+) -> None:
+    _judge(judge_op, "MEAN", "ReduceMean", dtype, shape, axes, keepdims, pairs)
+
+
+@pytest.mark.parametrize("dtype", list(STORED))
+@pytest.mark.parametrize("pairs", SCALES)
+def test_quantized_sums_are_those_of_litert(judge_op: Any, dtype: str, pairs: Any) -> None:
+    # Of the reference kernel's SUM nothing sensible comes out in LiteRT 2.3; the optimised one rounds in float.
+    _judge(judge_op, "SUM", "ReduceSum", dtype, (2, 3, 4, 5), (1, 2), True, pairs, reference=False, steps=1)
+
+
+@pytest.mark.parametrize("dtype", list(STORED))
+@pytest.mark.parametrize(("operator", "mode"), [("REDUCE_MAX", "ReduceMax"), ("REDUCE_MIN", "ReduceMin")])
+def test_quantized_extremes_are_those_of_litert(judge_op: Any, dtype: str, operator: str, mode: str) -> None:
+    _judge(judge_op, operator, mode, dtype, (2, 3, 4, 5), (1, 3), False, (SCALES[0][0], SCALES[0][0]))
+
+
+def test_quantized_products_are_those_of_litert(judge_op: Any) -> None:
+    for pairs in (((0.01, 3), (0.02, -3)), ((0.05, -20), (0.2, 4))):
+        _judge(judge_op, "REDUCE_PROD", "ReduceProd", "int8", (2, 3, 4), (1,), False, pairs)

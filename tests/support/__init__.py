@@ -1,0 +1,1 @@
+"""What tests share: builders of small graphs and models, catalogues of cases, and independent judges."""

@@ -1,0 +1,7 @@
+"""The tests of the XLA engines need XLA."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("jaxlib")
