@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib.util
 import io
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -92,9 +92,10 @@ def _parse(data: bytes, name: str) -> tuple[Any, Any]:
                 module = stablehlo.deserialize_portable_artifact(context, data)
             else:
                 module = ir.Module.parse(data)
-            dialects = _dialects_of(module.operation)
+            dialects = {op.name.partition(".")[0] for op in _walk(module.operation)}
             passes = []
             if "chlo" in dialects:
+                _turn_scans(module.operation)
                 passes.append("func.func(chlo-legalize-to-stablehlo)")
             if "vhlo" in dialects:
                 passes += [f"vhlo-to-version{{target={version()}}}", "vhlo-legalize-to-stablehlo"]
@@ -107,18 +108,45 @@ def _parse(data: bytes, name: str) -> tuple[Any, Any]:
     return module, context
 
 
-def _dialects_of(operation: Any) -> set[str]:
-    found: set[str] = set()
+def _walk(operation: Any) -> Iterator[Any]:
+    """The operations in regions of one, at any depth."""
     work = [operation]
     while work:
         for region in work.pop().regions:
             for block in region.blocks:
                 for op in block.operations:
-                    inner = op.operation
-                    found.add(inner.name.partition(".")[0])
-                    if len(inner.regions):
-                        work.append(inner)
-    return found
+                    yield op.operation
+                    if len(op.operation.regions):
+                        work.append(op.operation)
+
+
+def _turn_scans(operation: Any) -> None:
+    """Say scans from the end as scans from the start, of what is reversed: their decomposition leaves out `is_reverse`."""
+    ir, _, stablehlo, _ = _modules()
+    for op in [op for op in _walk(operation) if op.name == "chlo.scan" and "is_reverse" in op.attributes]:
+        backwards = ir.BoolAttr(op.attributes["is_reverse"]).value
+        del op.attributes["is_reverse"]
+        if not backwards:
+            continue
+        dimension = [ir.IntegerAttr(op.attributes["dimension"]).value]
+        inputs = ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"])[0]
+        outputs = ir.DenseI32ArrayAttr(op.attributes["resultSegmentSizes"])[0]
+        with ir.InsertionPoint(op), op.location:
+            for place in range(inputs):
+                op.operands[place] = stablehlo.ReverseOp(op.operands[place], dimension).result
+        with _behind(op), op.location:
+            for result in list(op.results)[:outputs]:
+                turned = stablehlo.ReverseOp(result, dimension)
+                result.replace_all_uses_with(turned.result)
+                turned.operation.operands[0] = result
+
+
+def _behind(op: Any) -> Any:
+    """Where operations are inserted behind one."""
+    ir = _modules()[0]
+    operations = list(op.block.operations)
+    place = next(index for index, each in enumerate(operations) if each.operation == op)
+    return ir.InsertionPoint(operations[place + 1])
 
 
 def _first_lines(message: str) -> str:
@@ -203,19 +231,12 @@ def _refused(said: list[str]) -> str:
 def _fill(operation: Any, constants: Mapping[str, np.ndarray]) -> None:
     """Give constants that stand in the text as resources their data."""
     ir = _modules()[0]
-    work = [operation]
-    while work:
-        for region in work.pop().regions:
-            for block in region.blocks:
-                for op in block.operations:
-                    inner = op.operation
-                    if inner.name == "stablehlo.constant":
-                        match = _KEY(str(inner.attributes["value"]))
-                        if match is not None and match[1] in constants:
-                            type_ = ir.ShapedType(inner.results[0].type)
-                            inner.attributes["value"] = ir.DenseElementsAttr.get(constants[match[1]], type=type_)
-                    elif len(inner.regions):
-                        work.append(inner)
+    for op in _walk(operation):
+        if op.name == "stablehlo.constant":
+            match = _KEY(str(op.attributes["value"]))
+            if match is not None and match[1] in constants:
+                type_ = ir.ShapedType(op.results[0].type)
+                op.attributes["value"] = ir.DenseElementsAttr.get(constants[match[1]], type=type_)
 
 
 _KEY = re.compile(r'dense_resource<"?([\w.]+)"?>').match

@@ -69,13 +69,14 @@ REQUIRED = Required()
 
 
 class TypeConstraint:
-    """A named set of types, for operands and results."""
+    """A named set of types, for operands and results; `why` may say of a type more than that it is none of them."""
 
-    __slots__ = ("accepts", "name")
+    __slots__ = ("accepts", "name", "why")
 
-    def __init__(self, name: str, accepts: Callable[[Type], bool]) -> None:
+    def __init__(self, name: str, accepts: Callable[[Type], bool], why: Callable[[Type], str] | None = None) -> None:
         self.name = name
         self.accepts = accepts
+        self.why = why
 
     def __repr__(self) -> str:
         return self.name

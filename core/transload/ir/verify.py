@@ -114,7 +114,8 @@ def _slots_checker(kind: str, slots: list[Any]) -> Callable[[Sequence[Value]], l
     def fault(slot: Any, value: Value) -> str | None:
         if slot.type.accepts(value.type) or (slot.optional and isinstance(value.type, NoneType)):
             return None
-        return f"{kind} {slot.name!r} must be {slot.type}, and is {value.type}"
+        why = slot.type.why(value.type) if slot.type.why is not None else ""
+        return f"{kind} {slot.name!r} must be {slot.type}, and is {value.type}{f': {why}' if why else ''}"
 
     def checker(values: Sequence[Value]) -> list[str]:
         n = len(values)

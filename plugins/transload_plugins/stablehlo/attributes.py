@@ -12,10 +12,12 @@ from typing import Any
 from transload.ir.attributes import Attribute, DenseArray, OpaqueAttr
 from transload.ir.constants import Dense
 from transload.ir.declare import INTS, AttributeKind, enum
-from transload.ir.types import BOOL
+from transload.ir.types import BOOL, I64, IndexType
 
 __all__ = [
+    "ACCURACY",
     "ALGORITHM",
+    "ALIASES",
     "API_VERSIONS",
     "BOOLS",
     "CHANNEL",
@@ -28,6 +30,8 @@ __all__ = [
     "DOT_DIMS",
     "FFT_TYPE",
     "GATHER_DIMS",
+    "LAYOUTS",
+    "NUMBERS",
     "PRECISIONS",
     "RNG_ALGORITHM",
     "SCATTER_DIMS",
@@ -38,6 +42,7 @@ __all__ = [
     "DotDims",
     "GatherDims",
     "ScatterDims",
+    "aliases_of",
     "precisions_of",
 ]
 
@@ -91,6 +96,43 @@ PRECISIONS = AttributeKind(
 def precisions_of(value: Any) -> list[str]:
     """The names in a precision configuration."""
     return [one.text[len("#stablehlo<precision ") : -1] for one in value or []]
+
+
+def _is_accuracy(value: Any) -> bool:
+    """Whether it is `#stablehlo.result_accuracy<...>`: tolerances of zero and more, and only with the mode TOLERANCE."""
+    start = "#stablehlo.result_accuracy<"
+    if not isinstance(value, OpaqueAttr) or not (value.text.startswith(start) and value.text.endswith(">")):
+        return False
+    try:
+        entries = _entries(value.text[len(start) : -1], "result_accuracy")
+        mode = _ACCURACY_MODE(entries.pop("mode"))
+        limits = [int(text) if name == "ulps" else float(text) for name, text in entries.items()]
+    except (ValueError, KeyError):
+        return False
+    if mode is None or not set(entries) <= {"atol", "rtol", "ulps"}:
+        return False
+    return all(limit >= 0 for limit in limits) if mode[1] == "TOLERANCE" else not any(limits)
+
+
+_ACCURACY_MODE = re.compile(r"#stablehlo\.result_accuracy_mode<(DEFAULT|HIGHEST|TOLERANCE)>").fullmatch
+ACCURACY = AttributeKind(
+    "#stablehlo.result_accuracy<...> of mode DEFAULT or HIGHEST, or of mode TOLERANCE with limits of 0 and more", _is_accuracy)
+_LAYOUT = "a list of layouts: each a list of dimensions (tensor of index)"
+LAYOUTS = AttributeKind(_LAYOUT, lambda v: isinstance(v, list) and all(
+    isinstance(one, Dense) and len(one.shape) == 1 and isinstance(one.type.element, IndexType) for one in v))
+NUMBERS = AttributeKind("tensor of i64", lambda v: isinstance(v, Dense) and v.type.element == I64)
+"""Rows of numbers: processes in groups, or padding before and behind."""
+_ALIAS = re.compile(
+    r"#stablehlo\.output_operand_alias<\s*output_tuple_indices = \[([\d, -]*)\],\s*operand_index = (-?\d+),\s*"
+    r"operand_tuple_indices = \[([\d, -]*)\]\s*>").fullmatch
+ALIASES = AttributeKind("a list of #stablehlo.output_operand_alias<...>", lambda v: isinstance(v, list) and all(
+    isinstance(one, OpaqueAttr) and _ALIAS(one.text) for one in v))
+
+
+def aliases_of(value: Any) -> list[tuple[tuple[int, ...], int, tuple[int, ...]]]:
+    """Places in the result, number of the operand, and places in that, of each alias of a custom call."""
+    matches = [_ALIAS(one.text) for one in value or []]
+    return [(_list(f"[{m[1]}]"), int(m[2]), _list(f"[{m[3]}]")) for m in matches if m is not None]
 
 
 _entry = re.compile(r"\s*(\w+)\s*=\s*(\[[^\]]*\]|[^,\[\]]+?)\s*(?:,|$)").match
@@ -227,6 +269,27 @@ class DotAlgorithm(OpaqueAttr):
     def number(self, name: str) -> int:
         return int(self.values.get(name, "0"))
 
+    @property
+    def is_known(self) -> bool:
+        """Whether it is one of those that hardware has (the dialect's list; the specification leaves it open)."""
+        types = tuple(self.values.get(f"{name}_type", "") for name in ("lhs_precision", "rhs_precision", "accumulation"))
+        components = (self.number("lhs_component_count"), self.number("rhs_component_count"))
+        times, fast = self.number("num_primitive_operations"), self.values.get("allow_imprecise_accumulation")
+        if components != (1, 1) or fast not in ("true", "false"):
+            return False
+        if types[2] == "f32" and all(name in _F8 for name in types[:2]):
+            return times == 1
+        return fast == "false" and types in _ALGORITHMS and times in _ALGORITHMS[types]
+
+
+_F8 = frozenset(("f8E3M4", "f8E4M3", "f8E4M3B11FNUZ", "f8E4M3FN", "f8E4M3FNUZ", "f8E5M2", "f8E5M2FNUZ"))
+_ALGORITHMS = {
+    ("f16", "f16", "f16"): (1,), ("f16", "f16", "f32"): (1,), ("bf16", "bf16", "bf16"): (1,),
+    ("bf16", "bf16", "f32"): (1, 3, 6, 9), ("tf32", "tf32", "f32"): (1, 3), ("f32", "f32", "f32"): (1,),
+    ("f64", "f64", "f64"): (1,),
+}
+"""Numbers of primitive operations by types of lhs, rhs and accumulation."""
+
 
 class ConvDims(_Structure):
     """The roles of dimensions in a convolution: `[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]`."""
@@ -273,6 +336,9 @@ class ConvDims(_Structure):
         values: dict[str, Any] = {}
         for (name, *singles), text in zip(cls._GROUPS, match.groups(), strict=True):
             letters = [part.strip() for part in text.split(",")]
+            wanted = {letter for _, letter in singles} | {str(index) for index in range(len(letters) - len(singles))}
+            if set(letters) - {"?"} != wanted or len(set(letters)) != len(letters):
+                raise ValueError(f"the dimension numbers {body!r} must name each of {', '.join(sorted(wanted))} once")
             for role, letter in singles:
                 values[f"{name}_{role}_dimension"] = letters.index(letter)
             spatial = sorted((int(letter), index) for index, letter in enumerate(letters) if letter.isdigit())

@@ -110,7 +110,7 @@ class Grid:
                 self.blocked[process.id] = op
                 self._check()
             if self.failure is not None:
-                raise RunError(self.failure.message, self.failure.findings)
+                raise RunError(self.failure.message, self.failure.findings, hint=self.failure.hint)
             self.changed.wait()
         self.blocked.pop(process.id, None)
 
@@ -118,13 +118,14 @@ class Grid:
         """Report a deadlock where every process that runs waits."""
         running = self.running or {(0, 0)}
         if set(self.blocked) >= running:
+            waiting = sorted(self.blocked.items(), key=lambda item: item[0])
+            asked = sorted({channel for _, op in waiting if (channel := _host_channel(op)) is not None})
             self.failure = RunError(
-                "the processes wait for each other, and none can go on",
-                [
-                    Finding(op.name, f"process {place} waits here", (op.origin,) if op.origin else ())
-                    for place, op in sorted(self.blocked.items(), key=lambda item: item[0])
-                ],
-            )
+                f"the program waits for what the host sends on channel {', '.join(map(str, asked))}" if asked
+                else "the processes wait for each other, and none can go on",
+                [Finding(op.name, f"process {place} waits here", (op.origin,) if op.origin else ()) for place, op in waiting],
+                hint="run_parallel(..., grid=grid) takes it from grid.from_host[channel], a queue of lists of arrays, and leaves "
+                     "what is sent to the host in grid.to_host[channel]" if asked else "")
             self.changed.notify_all()
 
     def finish(self, place: ProcessId, error: RunError | None) -> None:
@@ -136,6 +137,11 @@ class Grid:
             if self.running and self.blocked:
                 self._check()
             self.changed.notify_all()
+
+
+def _host_channel(op: Any) -> int | None:
+    """The channel on which an op waits for the host."""
+    return op.channel_handle.handle if op.name == "stablehlo.recv" and op.is_host_transfer else None
 
 
 _here = threading.local()

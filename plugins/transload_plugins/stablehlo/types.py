@@ -5,6 +5,7 @@ A dimension of None is not known until run time, and then fits any size (specifi
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,6 +13,8 @@ from transload.ir.core import Region, Value
 from transload.ir.declare import TypeConstraint
 from transload.ir.types import (
     BOOL,
+    F32,
+    F64,
     ComplexType,
     DialectType,
     FloatType,
@@ -31,7 +34,9 @@ __all__ = [
     "TUPLE",
     "baseline",
     "bits_of",
+    "bounds_of",
     "compatible",
+    "compatible_types",
     "element_of",
     "expressed_of",
     "function_types",
@@ -56,37 +61,105 @@ TOKEN_TYPE = DialectType("stablehlo.token")
 
 # --- kinds of tensors
 
+_WIDTHS = frozenset((2, 4, 8, 16, 32, 64))
+_FLOATS = frozenset((
+    "f4E2M1FN", "f6E2M3FN", "f6E3M2FN", "f8E3M4", "f8E4M3", "f8E4M3B11FNUZ", "f8E4M3FN", "f8E4M3FNUZ", "f8E5M2", "f8E5M2FNUZ",
+    "f8E8M0FNU", "bf16", "f16", "f32", "f64"))
+
+
+def _is_integer(element: Type) -> bool:
+    return isinstance(element, IntegerType) and element.width in _WIDTHS
+
+
 _KINDS: dict[str, tuple[str, Any]] = {
     "b": ("boolean", lambda e: e == BOOL),
-    "s": ("signed integer", lambda e: isinstance(e, IntegerType) and e != BOOL and not e.unsigned),
-    "i": ("integer", lambda e: (isinstance(e, IntegerType) and e != BOOL) or isinstance(e, IndexType)),
-    "f": ("floating-point", lambda e: isinstance(e, FloatType)),
-    "c": ("complex", lambda e: isinstance(e, ComplexType)),
+    "s": ("signed integer", lambda e: _is_integer(e) and not e.unsigned),
+    "i": ("integer", _is_integer),
+    "n": ("integer or index", lambda e: _is_integer(e) or isinstance(e, IndexType)),
+    "f": ("floating-point", lambda e: isinstance(e, FloatType) and e.name in _FLOATS),
+    "c": ("complex", lambda e: isinstance(e, ComplexType) and e.element in (F32, F64)),
     "q": ("per-tensor quantized", lambda e: isinstance(e, QuantType) and e.axis is None),
     "Q": ("quantized", lambda e: isinstance(e, QuantType)),
 }
+"""Names and tests of the element types of the specification, "Types"."""
 
 
-def tensor(kinds: str = "bifcQ", rank: int | None = None, element: Type | None = None) -> TypeConstraint:
-    """Tensors of some kinds of elements, a letter each: b, s(igned), i, f, c, q (per tensor), Q (also per axis)."""
+def tensor(
+    kinds: str = "bifcQ", rank: int | None = None, element: Type | None = None, static: bool = False,
+) -> TypeConstraint:
+    """Tensors of some kinds of elements, a letter each: b, s(igned), i, n(umbers of dimensions: integer or index), f, c,
+    q (per tensor), Q (also per axis); with `static`, of sizes that are all known."""
     tests = [_KINDS[kind][1] for kind in kinds]
     names = [_KINDS[kind][0] for kind in kinds]
     listed = " or ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
-    name = f"a {'' if rank is None else f'{rank}-dimensional '}tensor of {str(element) if element is not None else listed} type"
+    form = f"{'' if rank is None else f'{rank}-dimensional '}tensor{' of static shape,' if static else ''}"
+    name = f"a {form} of {str(element) if element is not None else listed} type"
 
     def accepts(type_: Type) -> bool:
         if not isinstance(type_, TensorType) or type_.shape is None or (rank is not None and len(type_.shape) != rank):
             return False
-        return type_.element == element if element is not None else any(test(type_.element) for test in tests)
+        if type_.encoding is not None and not _bounds_fit(type_):
+            return False
+        if static and None in type_.shape:
+            return False
+        if element is not None:
+            return type_.element == element
+        return any(test(type_.element) for test in tests) and (
+            not isinstance(type_.element, QuantType) or _quantization_fits(type_.element, type_.shape))
 
-    return TypeConstraint(name, accepts)
+    return TypeConstraint(name, accepts, _why_not)
+
+
+_bounds_text = re.compile(r"#stablehlo\.bounds<([^>]*)>").fullmatch
+
+
+def bounds_of(type_: Type) -> tuple[int | None, ...] | None:
+    """The greatest sizes of a tensor's dimensions, None for one that has no bound; None where there are no bounds at all."""
+    match = _bounds_text(type_.encoding) if isinstance(type_, TensorType) and type_.encoding is not None else None
+    if match is None:
+        return None
+    parts = [part.strip() for part in match[1].split(",") if part.strip()]
+    return tuple(int(part) if part.isdigit() else None if part == "?" else -1 for part in parts)
+
+
+def _bounds_fit(type_: TensorType) -> bool:
+    """Whether bounds are one a dimension, and of dimensions of unknown size."""
+    bounds, shape = bounds_of(type_), type_.shape or ()
+    return bounds is None or (len(bounds) == len(shape) and all(
+        bound is None or (bound >= 0 and size is None) for bound, size in zip(bounds, shape, strict=True)))
+
+
+def _quantization_fits(element: QuantType, shape: tuple[int | None, ...]) -> bool:
+    """Whether a quantization along an axis has that axis, and a scale for each of its places."""
+    return element.axis is None or (0 <= element.axis < len(shape) and shape[element.axis] in (None, len(element.scales)))
+
+
+def _why_not(type_: Type) -> str:
+    """What is wrong with a tensor's type besides the kind of its elements."""
+    if not isinstance(type_, TensorType) or type_.shape is None:
+        return ""
+    if not _bounds_fit(type_):
+        return "bounds must be one a dimension, ? for those of known size"
+    if isinstance(type_.element, QuantType) and not _quantization_fits(type_.element, type_.shape):
+        return "a quantization along an axis needs that axis, and a scale for each of its places"
+    return ""
 
 
 _any_tensor = tensor().accepts
 TOKEN = TypeConstraint("a token", lambda t: t == TOKEN_TYPE)
 TENSOR_OR_TOKEN = TypeConstraint("a tensor or a token", lambda t: t == TOKEN_TYPE or _any_tensor(t))
-TUPLE = TypeConstraint("a tuple", lambda t: isinstance(t, TupleType))
-ANY_VALUE = TypeConstraint("a tensor, token or tuple", lambda t: isinstance(t, TupleType) or t == TOKEN_TYPE or _any_tensor(t))
+
+
+def _is_tuple(type_: Type) -> bool:
+    return isinstance(type_, TupleType) and all(map(_is_value, type_.types))
+
+
+def _is_value(type_: Type) -> bool:
+    return type_ == TOKEN_TYPE or _any_tensor(type_) or _is_tuple(type_)
+
+
+TUPLE = TypeConstraint("a tuple of tensors, tokens and tuples", _is_tuple)
+ANY_VALUE = TypeConstraint("a tensor, token or tuple", _is_value)
 
 # --- functions on types
 
@@ -185,16 +258,28 @@ def sizes_fit(a: int | None, b: int | None) -> bool:
     return a is None or b is None or a == b
 
 
+def compatible_types(a: Value | Type, b: Value | Type) -> bool:
+    """Whether tensors can have the same shape: known sizes are equal, and not beyond the other's bounds."""
+    x, y = _type(a), _type(b)
+    if not compatible(shape_of(x), shape_of(y)):
+        return False
+    return all(
+        size is None or bound is None or size <= bound
+        for one, other in ((x, y), (y, x))
+        for size, bound in zip(shape_of(one), bounds_of(other) or (), strict=False))
+
+
 def same(items: Sequence[Any]) -> bool:
     return all(item == items[0] for item in items[1:])
 
 
 def same_shape(*values: Value | Type) -> bool | str:
     """Whether shapes can be the same, or which they are."""
-    shapes = [shape_of(value) for value in values]
-    if all(compatible(shapes[0], shape) for shape in shapes[1:]):
+    if all(compatible_types(values[0], value) for value in values[1:]):
         return True
-    return f"the shapes are {', '.join(map(str, shapes))}"
+    if any(bounds_of(_type(value)) for value in values):
+        return f"the types are {', '.join(str(_type(value)) for value in values)}"
+    return f"the shapes are {', '.join(str(shape_of(value)) for value in values)}"
 
 
 def same_type(*values: Value | Type) -> bool | str:
@@ -202,7 +287,7 @@ def same_type(*values: Value | Type) -> bool | str:
     types = [_type(value) for value in values]
     for other in types[1:]:
         if isinstance(other, TensorType) and isinstance(types[0], TensorType):
-            if other.element != types[0].element or not compatible(shape_of(types[0]), shape_of(other)):
+            if other.element != types[0].element or not compatible_types(types[0], other):
                 return f"the types are {', '.join(map(str, types))}"
         elif other != types[0]:
             return f"the types are {', '.join(map(str, types))}"

@@ -18,6 +18,7 @@ from transload.passes.inline import inline_calls
 from transload.text import print_module
 from transload_hub.layout.change import change_layout
 
+from .allowed import findings_of
 from .precision import at_highest_precision
 from .prepare_cpu import prepare_cpu
 from .prepare_cpu_fusion import options_for
@@ -125,10 +126,10 @@ def written(module: Module, function: str, keep: bool, platform: str, rewrite: b
     update_function_type(main)
     inputs = [argument.type for argument in main.regions[0].block.arguments]
     results = [value.type for value in terminator.operands]
-    findings = cannot_cross([*inputs, *results])
+    _only(copy, main)
+    findings = [*cannot_cross([*inputs, *results]), *findings_of(copy)]
     if findings:
         raise RunError("engine 'xla' cannot run this function", findings)
-    _only(copy, main)
     without_quantized_types(copy)
     if platform == "cpu" and rewrite:
         prepare_cpu(copy)

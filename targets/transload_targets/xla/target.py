@@ -42,10 +42,11 @@ class XlaTarget(Target):
         return {"stablehlo_version": (str, "", "oldest version of StableHLO that is to read the .mlirbc; empty: the newest")}
 
     def check(self, module: Module, options: Mapping[str, Any]) -> Sequence[Finding]:
+        from .allowed import findings_of
         from .program import cannot_cross
 
         block = module.body_of_main
-        return cannot_cross([value.type for value in (*block.arguments, *block.terminator.operands)])
+        return [*cannot_cross([value.type for value in (*block.arguments, *block.terminator.operands)]), *findings_of(module)]
 
     def emit(self, module: Module, directory: Path, stem: str, options: Mapping[str, Any]) -> Emitted:
         from .client import Program

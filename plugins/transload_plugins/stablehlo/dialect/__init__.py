@@ -1,6 +1,6 @@
 """The StableHLO dialect: every op of its specification, and those of the dialect that it leaves out."""
 
-from . import binary, collective, contraction, control, elementwise, indexing, movement, numeric, reduction, slicing
+from . import binary, collective, contraction, control, custom_call, elementwise, indexing, movement, numeric, reduction, slicing
 from .base import STABLEHLO
 
 __all__ = [
@@ -9,6 +9,7 @@ __all__ = [
     "collective",
     "contraction",
     "control",
+    "custom_call",
     "elementwise",
     "indexing",
     "movement",

@@ -10,7 +10,7 @@ from transload.ir.core import Op, Value
 from transload.ir.declare import Dialect
 from transload.ir.types import TensorType, Type
 
-from ..types import compatible, shape_of
+from ..types import compatible, compatible_types, shape_of
 
 __all__ = [
     "STABLEHLO",
@@ -69,7 +69,7 @@ def results_fit(op: Op) -> bool | str:
     except ShapeError as error:
         return error.message
     for type_, value in zip(inferred, op.results, strict=True):
-        if isinstance(type_, TensorType) and not compatible(shape_of(type_), shape_of(value)):
+        if isinstance(type_, TensorType) and not compatible_types(type_, value):
             return f"the result is {value.type}, not of shape {shape_of(type_)}"
     return True
 

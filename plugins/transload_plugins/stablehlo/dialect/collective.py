@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 from transload.ir.declare import (
-    CONSTANT,
     INT,
     AttributeKind,
     attribute,
@@ -22,8 +21,8 @@ from transload.ir.declare import (
 )
 from transload.ir.types import TensorType, Type
 
-from ..attributes import CHANNEL
-from ..types import compatible, element_of, result_types, same_shape, same_type, shape_of, tensor
+from ..attributes import CHANNEL, NUMBERS
+from ..types import compatible_types, element_of, result_types, same_type, shape_of, tensor
 from .base import STABLEHLO, results_fit, shape_error
 from .indexing import reduces, same_elements
 
@@ -50,14 +49,26 @@ def groups_of(op: Any) -> list[list[int]]:
     return [[number for number in row if number != -1] for row in rows]
 
 
-def _group_size(op: Any) -> int:
-    shape = op.replica_groups.shape
-    return int(shape[1]) if len(shape) == 2 else 0
+def _group_size(op: Any) -> int | None:
+    """How many processes a group has; None where only the grid tells: all of it, or replicas with all their partitions."""
+    rows, columns = op.replica_groups.shape
+    spans_partitions = "use_global_device_ids" in op.declaration.attributes and channel_of(op) > 0 and not has_global_ids(op)
+    return int(columns) if rows and columns and not spans_partitions else None
+
+
+def _least_size(op: Any) -> int:
+    """What the number of processes in a group is a multiple of."""
+    return max(1, int(op.replica_groups.shape[1]))
 
 
 class _Grouped:
-    replica_groups = attribute(CONSTANT, "groups of processes, a row each")
+    replica_groups = attribute(NUMBERS, "groups of processes, a row each")
     channel_handle = attribute(CHANNEL, "the channel", optional=True)
+
+    @constraint
+    def groups_are_rows(op: Any) -> bool:
+        """groups are rows of a tensor of two dimensions"""
+        return len(op.replica_groups.shape) == 2
 
     @constraint
     def groups_are_unique(op: Any) -> bool:
@@ -67,11 +78,24 @@ class _Grouped:
 
     @constraint
     def groups_are_numbers(op: Any) -> bool:
-        """(0 <= replica_groups) groups hold processes' numbers"""
-        return op.replica_groups.numpy().ndim == 2 and all(number >= 0 for row in groups_of(op) for number in row)
+        """(0 <= replica_groups) groups hold processes' numbers; -1 fills up a short one, where groups may be of any size"""
+        rows = op.replica_groups.numpy().tolist()
+        least = -1 if op.name in _OF_ANY_SIZE else 0
+        return all(number >= least for row in rows for number in row)
 
 
-class _Global(_Grouped):
+_OF_ANY_SIZE = frozenset(("stablehlo.all_reduce", "stablehlo.cross-replica-sum"))
+
+
+class _Covering(_Grouped):
+    @constraint
+    def groups_are_everybody(op: Any) -> bool | str:
+        """(0 <= replica_groups < size(replica_groups)) groups hold the processes' numbers from 0 on, and leave none out"""
+        flat = sorted(number for row in groups_of(op) for number in row)
+        return len(set(flat)) < len(flat) or flat == list(range(len(flat))) or f"they hold {flat}"
+
+
+class _Global(_Covering):
     use_global_device_ids = attribute(FLAG, "whether groups are of flattened process ids", optional=True)
 
     @constraint
@@ -97,24 +121,47 @@ class AllGather(_Global):
     @constraint
     def c6(op: Any) -> bool | str:
         """(C6) the results have the operands' types, with the dimension as many times as a group has processes"""
-        if len(op.operands) != len(op.results):
-            return f"{len(op.results)} results of {len(op.operands)} operands"
-        return results_fit(op)
+        fits = _corresponds(op)
+        if fits is not True:
+            return fits
+        d = op.all_gather_dim
+        return all(_is_multiple(shape_of(b)[d], shape_of(a)[d], _least_size(op))
+                   for a, b in zip(op.operands, op.results, strict=True)) or "it is not a multiple"
 
     def infer(op: Any) -> list[Type]:
         d, count = op.attributes["all_gather_dim"], _group_size(op)
         return [_scaled(op, value, {d: (count, 1)}) for value in op.operands]
 
 
-def _scaled(op: Any, value: Any, factors: dict[int, tuple[int, int]]) -> Type:
-    """The value's type with some sizes multiplied and divided."""
+def _corresponds(op: Any) -> bool | str:
+    """Whether there is a result of each operand, of its elements and the shape that is inferred."""
+    if len(op.operands) != len(op.results):
+        return f"{len(op.results)} results of {len(op.operands)} operands"
+    if [element_of(value) for value in op.operands] != [element_of(value) for value in op.results]:
+        return "the element types differ"
+    return results_fit(op)
+
+
+def _is_multiple(large: int | None, small: int | None, count: int) -> bool:
+    """Whether a size is that many times another one, or a multiple of that."""
+    if large is None or small is None:
+        return True
+    return large % (small * count) == 0 if small else large == 0
+
+
+def _scaled(op: Any, value: Any, factors: dict[int, tuple[int | None, int | None]]) -> Type:
+    """The value's type with some sizes multiplied and divided; by what is not known (None), to unknown sizes."""
     shape = list(shape_of(value))
     for d, (times, parts) in factors.items():
         size = shape[d] if 0 <= d < len(shape) else None
-        if size is not None and parts:
-            if size * times % parts:
-                raise shape_error(op, f"size {size} of dimension {d} is not divided by {parts}")
-            shape[d] = size * times // parts
+        if size is None:
+            continue
+        if times is None or parts is None:
+            shape[d] = None
+            continue
+        if size * times % parts:
+            raise shape_error(op, f"size {size} of dimension {d} is not divided by {parts}")
+        shape[d] = size * times // parts
     return TensorType(tuple(shape), element_of(value))
 
 
@@ -140,7 +187,7 @@ class AllReduce(_Global):
     def c6(op: Any) -> bool:
         """(C6) the results have the shapes of the operands"""
         return len(op.results) == len(op.operands) and all(
-            compatible(shape_of(a), shape_of(b)) for a, b in zip(op.operands, op.results, strict=True)
+            compatible_types(a, b) for a, b in zip(op.operands, op.results, strict=True)
         )
 
     @constraint
@@ -154,7 +201,7 @@ class AllReduce(_Global):
 
 
 @STABLEHLO.op("all_to_all")
-class AllToAll(_Grouped):
+class AllToAll(_Covering):
     """Each process's tensors split into a part for each process of its group, and the parts one gets joined."""
 
     inputs = variadic("the tensors", PER_TENSOR)
@@ -192,14 +239,12 @@ class AllToAll(_Grouped):
     @constraint
     def c8(op: Any) -> bool:
         """(C8) a group has split_count processes"""
-        return _group_size(op) == op.split_count
+        return _group_size(op) in (None, op.split_count)
 
     @constraint
     def c9(op: Any) -> bool | str:
         """(C9) the results have the operands' types, with the one dimension divided and the other multiplied by split_count"""
-        if len(op.operands) != len(op.results):
-            return f"{len(op.results)} results of {len(op.operands)} operands"
-        return results_fit(op)
+        return _corresponds(op)
 
     def infer(op: Any) -> list[Type]:
         split, concat, count = op.attributes["split_dimension"], op.attributes["concat_dimension"], op.attributes["split_count"]
@@ -230,7 +275,7 @@ class CollectivePermute:
 
     operand = _operand("the tensor", PER_TENSOR)
     result = _result("the source's", PER_TENSOR)
-    source_target_pairs = attribute(CONSTANT, "pairs of processes, a row each")
+    source_target_pairs = attribute(NUMBERS, "pairs of processes, a row each")
     channel_handle = attribute(CHANNEL, "the channel", optional=True)
     traits = ("effects",)
 
@@ -283,9 +328,8 @@ class ReduceScatter(_Global):
     @constraint
     def c1(op: Any) -> bool:
         """(C1) the number of processes in a group divides the size of scatter_dimension"""
-        shape, count = shape_of(op.operands[0]), _group_size(op)
-        d = op.scatter_dimension
-        return not 0 <= d < len(shape) or shape[d] is None or (count > 0 and shape[d] % count == 0)
+        shape, d = shape_of(op.operands[0]), op.scatter_dimension
+        return not 0 <= d < len(shape) or shape[d] is None or shape[d] % _least_size(op) == 0
 
     @constraint
     def c7(op: Any) -> bool | str:
@@ -295,7 +339,11 @@ class ReduceScatter(_Global):
     @constraint
     def c8(op: Any) -> bool | str:
         """(C8) the result has the operand's shape, with the dimension divided by the number of processes in a group"""
-        return results_fit(op)
+        fits, d = results_fit(op), op.scatter_dimension
+        if fits is not True:
+            return fits
+        large, small = shape_of(op.operands[0])[d], shape_of(op.result)[d]
+        return _is_multiple(large, small, _least_size(op)) or f"{large} is no multiple of {small}"
 
     @constraint
     def c9(op: Any) -> bool:
@@ -317,9 +365,9 @@ class CrossReplicaSum(_Grouped):
     traits = ("effects",)
 
     @constraint
-    def shapes(op: Any) -> bool | str:
-        """operand and result have the same shape"""
-        return same_shape(op.operands[0], op.result)
+    def types(op: Any) -> bool | str:
+        """operand and result have the same type"""
+        return same_type(op.operands[0], op.result)
 
     def infer(op: Any) -> Type:
         return op.operands[0].type

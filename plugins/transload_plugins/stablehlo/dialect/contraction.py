@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from transload.ir.declare import CONSTANT, INT, STRING, attribute, constraint, operand, result
-from transload.ir.types import QuantType, TensorType, Type
+from transload.ir.declare import INT, STRING, attribute, constraint, operand, result
+from transload.ir.types import FloatType, QuantType, TensorType, Type
 
-from ..attributes import ALGORITHM, BOOLS, CONV_DIMS, DIMS, DOT_DIMS, PRECISIONS, precisions_of
+from ..attributes import ALGORITHM, BOOLS, CONV_DIMS, DIMS, DOT_DIMS, NUMBERS, PRECISIONS, precisions_of
 from ..types import (
+    bits_of,
     compatible,
     element_of,
     expressed_of,
@@ -185,6 +186,11 @@ class DotGeneral:
     def c24(op: Any) -> bool:
         """(C24) the algorithm's num_primitive_operations is positive"""
         return op.algorithm is None or op.algorithm.number("num_primitive_operations") > 0
+
+    @constraint
+    def algorithm_is_known(op: Any) -> bool | str:
+        """the algorithm is one that hardware has"""
+        return op.algorithm is None or op.algorithm.is_known or f"{op.algorithm}"
 
     def infer(op: Any) -> Type:
         d = op.attributes["dot_dimension_numbers"]
@@ -416,9 +422,9 @@ class _Convolution:
 
     @constraint
     def c27(op: Any) -> bool | str:
-        """(C27) without quantization, lhs and rhs have elements of the same kind"""
+        """(C27) without quantization, lhs and rhs have the same element type, or are floats of 8 bits both"""
         lhs, rhs = element_of(op.operands[0]), element_of(op.operands[1])
-        return is_quantized(lhs) or is_quantized(rhs) or type(lhs) is type(rhs) or f"{lhs} and {rhs}"
+        return is_quantized(lhs) or is_quantized(rhs) or _may_mix(lhs, rhs) or f"{lhs} and {rhs}"
 
     @constraint
     def c28(op: Any) -> bool:
@@ -459,6 +465,11 @@ class _Convolution:
 
     def infer(op: Any) -> Type:
         return TensorType(convolution_shape(op), element_of(op.operands[0]))
+
+
+def _may_mix(lhs: Type, rhs: Type) -> bool:
+    """Whether elements are of one type, or floats of 8 bits both, which version 1.20 brought."""
+    return lhs == rhs or (isinstance(lhs, FloatType) and isinstance(rhs, FloatType) and bits_of(lhs) == bits_of(rhs) == 8)
 
 
 def _divides(count: int, size: int | None) -> bool:
@@ -516,7 +527,7 @@ class Convolution(_Convolution):
     lhs = operand("the input", tensor("bifcq"))
     rhs = operand("the kernel", tensor())
     result = result("the output", tensor())
-    padding = attribute(CONSTANT, "elements before and behind, a pair a spatial dimension", optional=True)
+    padding = attribute(NUMBERS, "elements before and behind, a pair a spatial dimension", optional=True)
 
 
 @STABLEHLO.op("dynamic_conv")
@@ -525,5 +536,5 @@ class DynamicConv(_Convolution):
 
     lhs = operand("the input", tensor("bifcq"))
     rhs = operand("the kernel", tensor())
-    padding = operand("elements before and behind, a pair a spatial dimension", tensor("i", rank=2))
+    padding = operand("elements before and behind, a pair a spatial dimension", tensor("n", rank=2))
     result = result("the output", tensor())

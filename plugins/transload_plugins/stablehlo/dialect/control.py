@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from transload.ir.attributes import Symbol
 from transload.ir.declare import (
     BOOLEAN,
     DICT,
@@ -13,7 +12,6 @@ from transload.ir.declare import (
     LIST,
     STRING,
     SYMBOL,
-    AttributeKind,
     attribute,
     constraint,
     operand,
@@ -24,7 +22,7 @@ from transload.ir.declare import (
 )
 from transload.ir.types import BOOL, I32, UI32, FunctionType, TensorType, TupleType, Type
 
-from ..attributes import CHANNEL, CUSTOM_CALL_API
+from ..attributes import CHANNEL, NUMBERS
 from ..types import ANY_VALUE, TENSOR_OR_TOKEN, TOKEN, TOKEN_TYPE, TUPLE, function_types, result_types, same_type, tensor
 from .base import STABLEHLO
 
@@ -219,31 +217,6 @@ class GetTupleElement:
 # --- calls
 
 
-_BACKEND_CONFIG = AttributeKind("string or dictionary", lambda v: isinstance(v, str | dict))
-
-
-@STABLEHLO.op("custom_call")
-class CustomCall:
-    """An operation that only an implementation knows, kept as it is; a plugin can claim it by its name."""
-
-    inputs = variadic("the operands", ANY_VALUE)
-    outputs = variadic_result("the results", ANY_VALUE)
-    call_target_name = attribute(STRING, "its name")
-    has_side_effect = attribute(BOOLEAN, "whether it must not be left out", default=False)
-    backend_config = attribute(_BACKEND_CONFIG, "what the implementation is told", optional=True)
-    api_version = attribute(CUSTOM_CALL_API, "how it is called", default=1)
-    called_computations = attribute(LIST, "functions that it calls", default=lambda op: [])
-    operand_layouts = attribute(LIST, "in what order the operands' dimensions lie in memory", optional=True)
-    result_layouts = attribute(LIST, "in what order the results' dimensions lie in memory", optional=True)
-    output_operand_aliases = attribute(LIST, "results that may share memory with operands", optional=True)
-    traits = ("effects",)
-
-    @constraint
-    def i6(op: Any) -> bool:
-        """(I6) called_computations are names of functions"""
-        return all(isinstance(name, Symbol) for name in op.called_computations)
-
-
 _NAMESPACED = re.compile(r"[a-zA-Z][a-zA-Z0-9_]*([.][a-zA-Z0-9_$]+)+").fullmatch
 
 
@@ -309,8 +282,8 @@ class _Incoming:
 
     @constraint
     def payload(op: Any) -> bool:
-        """(C2 of infeed, C3 of recv) all results but the last are tensors"""
-        return all(isinstance(value.type, TensorType) for value in op.results[:-1])
+        """(C2 of infeed, C3 of recv) all results but the last are tensors, of known sizes"""
+        return all(isinstance(value.type, TensorType) and value.type.is_static for value in op.results[:-1])
 
     @constraint
     def token_is_last(op: Any) -> bool:
@@ -357,7 +330,7 @@ class Send:
     result = _result("a token", TOKEN)
     channel_handle = attribute(CHANNEL, "the channel, and where it leads")
     is_host_transfer = attribute(BOOLEAN, "whether it leads to the host", default=False)
-    source_target_pairs = attribute(AttributeKind("constant", lambda v: v is not None), "between which processes", optional=True)
+    source_target_pairs = attribute(NUMBERS, "between which processes", optional=True)
     traits = ("effects",)
 
     @constraint
@@ -377,7 +350,7 @@ class Recv(_Incoming):
     outputs = variadic_result("the tensors, and a token", TENSOR_OR_TOKEN)
     channel_handle = attribute(CHANNEL, "the channel, and where it comes from")
     is_host_transfer = attribute(BOOLEAN, "whether it comes from the host", default=False)
-    source_target_pairs = attribute(AttributeKind("constant", lambda v: v is not None), "between which processes", optional=True)
+    source_target_pairs = attribute(NUMBERS, "between which processes", optional=True)
     traits = ("effects",)
 
     @constraint

@@ -7,6 +7,7 @@ from typing import Any
 from transload.ir.declare import INT32, attribute, constraint, operand, result
 from transload.ir.types import BOOL, ComplexType, TensorType, Type
 
+from ..attributes import ACCURACY
 from ..types import (
     baseline,
     element_of,
@@ -48,6 +49,7 @@ class _FloatUnary(_Unary):
 class _ComplexUnary(_Unary):
     operand = operand("the tensor", tensor("fcq"))
     result = result("of the same shape", tensor("fcq"))
+    result_accuracy = attribute(ACCURACY, "how near it must come", optional=True)
 
 
 class SameType:

@@ -204,10 +204,15 @@ class DynamicGather(_Gather):
 
     operand = _operand("the tensor", PER_TENSOR)
     start_indices = _operand("where slices begin", tensor("i"))
-    slice_sizes = _operand("sizes of a slice", tensor("i", rank=1))
+    slice_sizes = _operand("sizes of a slice", tensor("i", rank=1, static=True))
     result = _result("the slices", PER_TENSOR)
     dimension_numbers = attribute(GATHER_DIMS, "which dimension is what")
     indices_are_sorted = attribute(BOOLEAN, "a promise that they are", default=False)
+
+    @constraint
+    def sizes_fit_the_operand(op: Any) -> bool:
+        """slice_sizes has a size for each dimension of the operand"""
+        return shape_of(op.slice_sizes) == (len(shape_of(op.operands[0])),)
 
 
 @STABLEHLO.op("torch_index_select")
@@ -263,7 +268,7 @@ class Scatter:
     @constraint
     def i2(op: Any) -> bool:
         """(I2) scatter_indices are integers"""
-        return len(op.operands) < 3 or tensor("i").accepts(indices_of(op).type)
+        return len(op.operands) < 3 or tensor("n").accepts(indices_of(op).type)
 
     @constraint
     def c1(op: Any) -> bool:

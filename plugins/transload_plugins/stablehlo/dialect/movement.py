@@ -12,6 +12,7 @@ from transload.ir.types import I32, QuantType, TensorType, Type
 from ..attributes import DIMS
 from ..types import (
     bits_of,
+    bounds_of,
     compatible,
     element_of,
     is_complex,
@@ -43,7 +44,7 @@ def dims_of(value: Any) -> tuple[int, ...] | None:
 class Constant:
     """A constant."""
 
-    output = _result("the value", tensor())
+    output = _result("the value", tensor(static=True))
     value = attribute(CONSTANT, "the numbers, of a quantized tensor as they are stored")
     traits = ("constant",)
 
@@ -63,7 +64,7 @@ class Constant:
 class Iota:
     """Numbers that rise from zero along a dimension."""
 
-    output = _result("the numbers", tensor("ifcq"))
+    output = _result("the numbers", tensor("ifcq", static=True))
     iota_dimension = attribute(INT, "the dimension")
 
     @constraint
@@ -76,7 +77,7 @@ class Iota:
 class DynamicIota:
     """`iota` of a computed shape."""
 
-    output_shape = _operand("the sizes", tensor("i", rank=1))
+    output_shape = _operand("the sizes", tensor("n", rank=1, static=True))
     result = _result("the numbers", tensor("ifcq"))
     iota_dimension = attribute(INT, "the dimension")
 
@@ -115,6 +116,13 @@ def _reshapes(op: Any) -> bool:
     )
 
 
+def _nearly_static(value: Any) -> bool:
+    """Whether all sizes are known, but for one with a bound."""
+    shape, bounds = shape_of(value), bounds_of(value.type) or ()
+    unknown = [index for index, size in enumerate(shape) if size is None]
+    return not unknown or (len(unknown) == 1 and len(bounds) == len(shape) and bounds[unknown[0]] is not None)
+
+
 class _Reshaping:
     @constraint
     def c1(op: Any) -> bool:
@@ -146,13 +154,18 @@ class Reshape(_Reshaping):
     operand = _operand("the tensor", tensor())
     result = _result("of the new shape", tensor())
 
+    @constraint
+    def sizes_are_known(op: Any) -> bool:
+        """the result's sizes are known, but for one with a bound (dynamic_reshape takes computed ones)"""
+        return _nearly_static(op.result)
+
 
 @STABLEHLO.op("dynamic_reshape")
 class DynamicReshape(_Reshaping):
     """`reshape` to a computed shape."""
 
     operand = _operand("the tensor", tensor())
-    output_shape = _operand("the sizes", tensor("i", rank=1))
+    output_shape = _operand("the sizes", tensor("n", rank=1, static=True))
     result = _result("of the new shape", tensor())
 
     @constraint
@@ -214,13 +227,18 @@ class BroadcastInDim(_Broadcasting):
     result = _result("of the larger shape", tensor())
     broadcast_dimensions = attribute(DIMS, "for each dimension of the operand, the one of the result")
 
+    @constraint
+    def sizes_are_known(op: Any) -> bool:
+        """the result's sizes are known, but for one with a bound (dynamic_broadcast_in_dim takes computed ones)"""
+        return _nearly_static(op.result)
+
 
 @STABLEHLO.op("dynamic_broadcast_in_dim")
 class DynamicBroadcastInDim(_Broadcasting):
     """`broadcast_in_dim` to a computed shape."""
 
     operand = _operand("the tensor", tensor())
-    output_dimensions = _operand("the sizes", tensor("i", rank=1))
+    output_dimensions = _operand("the sizes", tensor("n", rank=1, static=True))
     result = _result("of the larger shape", tensor())
     broadcast_dimensions = attribute(DIMS, "for each dimension of the operand, the one of the result")
     known_expanding_dimensions = attribute(DIMS, "dimensions of the operand that are known to be repeated", optional=True)
@@ -460,8 +478,9 @@ class Broadcast:
 
     @constraint
     def shapes(op: Any) -> bool | str:
-        """the result has the new sizes before those of the operand"""
-        return results_fit(op)
+        """the result has the operand's element type, and the new sizes before those of the operand"""
+        a, b = op.operands[0], op.result
+        return results_fit(op) if element_of(a) == element_of(b) else f"{a.type} to {b.type}"
 
     def infer(op: Any) -> Type:
         return TensorType(op.attributes["broadcast_sizes"] + shape_of(op.operands[0]), element_of(op.operands[0]))

@@ -314,7 +314,7 @@ class Rng:
 
     a = _operand("the least, or the mean", tensor("bif", rank=0))
     b = _operand("the bound, or the deviation", tensor("bif", rank=0))
-    shape = _operand("the sizes", tensor("i", rank=1))
+    shape = _operand("the sizes", tensor("n", rank=1, static=True))
     result = _result("the numbers", tensor("bif"))
     rng_distribution = attribute(DISTRIBUTION, "how they are spread")
     traits = ("random",)
@@ -344,7 +344,7 @@ class RngBitGenerator:
 
     initial_state = _operand("the state", tensor("i", rank=1))
     output_state = _result("the state after it", tensor("i", rank=1))
-    output = _result("the bits, as elements", tensor("if"))
+    output = _result("the bits, as elements", tensor("if", static=True))
     rng_algorithm = attribute(RNG_ALGORITHM, "how they are computed")
 
     @constraint

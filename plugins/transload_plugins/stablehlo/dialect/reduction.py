@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from transload.ir.declare import BOOLEAN, CONSTANT, INT, attribute, constraint, operand, region, result, variadic, variadic_result
+from transload.ir.declare import BOOLEAN, INT, attribute, constraint, operand, region, result, variadic, variadic_result
 from transload.ir.types import BOOL, TensorType, Type
 
-from ..attributes import DIMS
+from ..attributes import DIMS, NUMBERS
 from ..types import (
     compatible,
     element_of,
@@ -118,7 +118,7 @@ class ReduceWindow:
     window_strides = attribute(DIMS, "steps of the window", default=_ones)
     base_dilations = attribute(DIMS, "distance of elements of the inputs", default=_ones)
     window_dilations = attribute(DIMS, "distance of elements in the window", default=_ones)
-    padding = attribute(CONSTANT, "elements before and behind, a pair a dimension", optional=True)
+    padding = attribute(NUMBERS, "elements before and behind, a pair a dimension", optional=True)
     body = region("combines two elements into one")
 
     @constraint
@@ -232,7 +232,7 @@ class SelectAndScatter:
     result = _result("of the operand's shape", PER_TENSOR)
     window_dimensions = attribute(DIMS, "sizes of the window", default=_ones)
     window_strides = attribute(DIMS, "steps of the window", default=_ones)
-    padding = attribute(CONSTANT, "elements before and behind, a pair a dimension", optional=True)
+    padding = attribute(NUMBERS, "elements before and behind, a pair a dimension", optional=True)
     select = region("whether to keep the first of two elements")
     scatter = region("combines two numbers at one place")
 

@@ -87,15 +87,21 @@ class RealDynamicSlice:
     """`slice` with computed bounds (an op of the dialect that its specification leaves out)."""
 
     operand = _operand("the tensor", PER_TENSOR)
-    start_indices = _operand("the first element", tensor("i", rank=1))
-    limit_indices = _operand("behind the last element", tensor("i", rank=1))
-    strides = _operand("distance of elements", tensor("i", rank=1))
+    start_indices = _operand("the first element", tensor("n", rank=1, static=True))
+    limit_indices = _operand("behind the last element", tensor("n", rank=1, static=True))
+    strides = _operand("distance of elements", tensor("n", rank=1, static=True))
     result = _result("the part", PER_TENSOR)
 
     @constraint
     def same_elements(op: Any) -> bool:
         """operand and result have the same element type and rank"""
         return element_of(op.operands[0]) == element_of(op.result) and len(shape_of(op.operands[0])) == len(shape_of(op.result))
+
+    @constraint
+    def bounds_are_of_one_type(op: Any) -> bool:
+        """start_indices, limit_indices and strides have the same type, a number a dimension"""
+        types = {value.type for value in op.operands[1:]}
+        return len(types) == 1 and shape_of(op.start_indices) == (len(shape_of(op.operands[0])),)
 
 
 @STABLEHLO.op("dynamic_slice")
@@ -246,9 +252,9 @@ class DynamicPad(_Padding):
 
     operand = _operand("the tensor", PER_TENSOR)
     padding_value = _operand("the element", tensor("bifcq", rank=0))
-    edge_padding_low = _operand("how many before, a number a dimension", tensor("i", rank=1))
-    edge_padding_high = _operand("how many behind", tensor("i", rank=1))
-    interior_padding = _operand("how many between any two", tensor("i", rank=1))
+    edge_padding_low = _operand("how many before, a number a dimension", tensor("n", rank=1, static=True))
+    edge_padding_high = _operand("how many behind", tensor("n", rank=1, static=True))
+    interior_padding = _operand("how many between any two", tensor("n", rank=1, static=True))
     result = _result("the larger tensor", PER_TENSOR)
 
     @constraint

@@ -10,9 +10,15 @@ from transload.errors import RunError
 from transload.ir.types import QuantType
 
 from ..dialect.collective import channel_of, groups_of, has_global_ids
-from ..parallel import ProcessId, current_process
+from ..parallel import Grid, ProcessId, current_process
 from .lanes import Lanes
 from .table import Array, kernel, quantize
+
+_HOW_MANY = "run_parallel(..., num_replicas=, num_partitions=) says how many processes there are"
+
+
+def _shown(grid: Grid) -> str:
+    return f"{grid.num_replicas} replicas of {grid.num_partitions} partitions"
 
 
 def _find(groups: list[list[ProcessId]], place: ProcessId) -> list[ProcessId] | None:
@@ -26,11 +32,7 @@ def _gathered(op: Any, value: Any, groups: list[list[ProcessId]]) -> tuple[list[
     flat = [place for group in groups for place in group]
     everyone = {(r, p) for r in range(grid.num_replicas) for p in range(grid.num_partitions)}
     if set(flat) != everyone:
-        raise RunError(
-            f"{op.name} at {op.origin!r}: its groups {groups} are not those of "
-            f"{grid.num_replicas} replicas of {grid.num_partitions} partitions",
-            hint="run_parallel(..., num_replicas=, num_partitions=) says how many processes there are",
-        )
+        raise RunError(f"{op.name} at {op.origin!r}: its groups {groups} are not those of {_shown(grid)}", hint=_HOW_MANY)
     group = _find(groups, process.id)
     if group is None:
         raise RunError(f"{op.name} at {op.origin!r}: process {process.id} is in no group")
@@ -114,6 +116,9 @@ def collective_permute(op: Any, operand: Array) -> Array:
     grid = process.grid
     pairs = _plain_groups(op, op.source_target_pairs.numpy().tolist())
     everyone = [(r, p) for r in range(grid.num_replicas) for p in range(grid.num_partitions)]
+    missing = sorted({place for pair in pairs for place in pair} - set(everyone))
+    if missing:
+        raise RunError(f"{op.name} at {op.origin!r}: process {missing[0]} is not among {_shown(grid)}", hint=_HOW_MANY)
     there = grid.exchange(process, op, everyone, operand)
     source = next((pair[0] for pair in pairs if pair[1] == process.id), None)
     return _zero(op, operand) if source is None else there[source]

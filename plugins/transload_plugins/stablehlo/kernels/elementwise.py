@@ -50,8 +50,18 @@ def _function(name: str, compute: Function, complex_compute: Function | None = N
 # --- one operand
 
 
+def _complex(real: Array, imag: Array) -> Array:
+    """A complex number of its parts: `real + 1j * imag` would make NaN of an infinite one."""
+    out = np.empty(np.shape(real), np.result_type(real, np.complex64))
+    out.real, out.imag = real, imag
+    return out
+
+
 def _complex_logistic(x: Array) -> Array:
-    return 1 / (1 + np.exp(-x))
+    """`1 / (1 + e^-z)`, on the left `e^z / (1 + e^z)`: of a number without overflow."""
+    left = np.real(x) < 0
+    small = np.exp(np.where(left, x, -x))
+    return np.where(left, small, 1) / (1 + small)
 
 
 def _logistic(x: Array) -> Array:
@@ -68,17 +78,25 @@ def _complex_log1p(x: Array) -> Array:
     # log|1 + x|, exact near zero: half of log1p of |1 + x|^2 - 1.
     near = (np.abs(real) < 0.5) & (np.abs(imag) < 0.5)
     magnitude = np.where(near, 0.5 * np.log1p(real * (2 + real) + imag * imag), np.log(np.hypot(real + 1, imag)))
-    return magnitude + 1j * np.arctan2(imag, real + 1)
+    return _complex(magnitude, np.arctan2(imag, real + 1))
 
 
 def _complex_expm1(x: Array) -> Array:
     real, imag = np.real(x), np.imag(x)
     half = np.sin(imag / 2)
-    return (np.expm1(real) * np.cos(imag) - 2 * half * half) + 1j * (np.exp(real) * np.sin(imag))
+    whole = np.exp(x)  # which knows the limits at infinity
+    left = np.where(np.exp(real) == 0, -1, np.expm1(real) * np.cos(imag) - 2 * half * half)
+    return _complex(left, np.imag(whole))
 
 
 def _rsqrt(x: Array) -> Array:
     return 1 / np.sqrt(x)
+
+
+def _complex_rsqrt(x: Array) -> Array:
+    """Zero of what is infinite in either part."""
+    endless = np.isinf(np.real(x)) | np.isinf(np.imag(x))
+    return np.where(endless, 0, 1 / np.sqrt(np.where(endless, 1, x)))
 
 
 def _afz(x: Array) -> Array:
@@ -93,7 +111,7 @@ _function("exponential_minus_one", np.expm1, _complex_expm1)
 _function("log", np.log)
 _function("log_plus_one", np.log1p, _complex_log1p)
 _function("logistic", _logistic, _complex_logistic)
-_function("rsqrt", _rsqrt)
+_function("rsqrt", _rsqrt, _complex_rsqrt)
 _function("sine", np.sin)
 _function("sqrt", np.sqrt)
 _function("tan", np.tan)
@@ -117,8 +135,9 @@ def absolute(op: Any, x: Array) -> Array:
 def sign(op: Any, x: Array) -> Array:
     x = np.asarray(x)
     if x.dtype.kind == "c":
-        size = np.abs(x)
-        out = np.where(x == 0, 0, x / np.where(size == 0, 1, size))
+        exact = x.astype(np.complex128)
+        size = np.abs(exact)
+        out = np.where(x == 0, 0, exact / np.where(size == 0, 1, size))
         return np.where(np.isnan(x), complex(np.nan, np.nan), out).astype(x.dtype)
     if is_int_dtype(x.dtype):
         return fit(np.sign(wide(x)), x.dtype)

@@ -12,6 +12,7 @@ from transload.ir import Op, Value
 from transload.rewrite import Rewriter, RewriteTable
 
 from ..dialect.control import function_called
+from ..dialect.custom_call import gives_back
 from ..types import shape_of
 from .control import refuse_tokens
 from .numeric import factored
@@ -21,12 +22,6 @@ from .table import cast, like, materialized, static
 __all__ = ["TABLE"]
 
 TABLE = RewriteTable()
-
-IDENTITIES = frozenset((
-    "Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape", "annotate_device_placement", "LayoutConstraint", "MoveToHost",
-    "MoveToDevice", "xla.sdy.FuncResultSharding", "xla.sdy.GlobalToLocalShape", "xla.sdy.LocalToGlobalShape",
-    "PinToDevice", "InspectSharding"))
-"""Calls that say where or how a value is kept, and give it back."""
 
 _MATHEMATICAL = ("Erf", "Asin", "Acos", "Atan", "Sinh", "Cosh", "Asinh", "Acosh", "Atanh", "Tan")
 FUNCTIONS = {f"{space}.{name.lower()}": f"top.{name}" for space in ("mhlo", "chlo") for name in _MATHEMATICAL}
@@ -57,8 +52,7 @@ def _top_k(rw: Rewriter, op: Op, k: Any) -> tuple[Value, Value]:
 def custom_call(op: Op, rw: Rewriter) -> Sequence[Value]:
     """The functions that are known by name; any other as `top.Custom`, which a plugin can take up."""
     name = op.call_target_name
-    if name in IDENTITIES and len(op.operands) == len(op.results) and all(
-            a.type == b.type for a, b in zip(op.operands, op.results, strict=True)):
+    if gives_back(op):
         return op.operands
     if name in FUNCTIONS and len(op.operands) == 1:
         return [rw.emit(FUNCTIONS[name], op.operands[0])]

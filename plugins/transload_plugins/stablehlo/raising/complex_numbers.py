@@ -7,7 +7,7 @@ of the op.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from transload.rewrite import Rewriter, RewriteTable
 
 from ..types import element_of, shape_of
 from .bodies import single_op
-from .elementwise import expm1
+from .complex_arithmetic import COMPOSED, Pair, less, modulus
 from .movement import iota_of
 from .table import cut_axis, full, is_complex, like, permute, reshape, static_result
 
@@ -28,8 +28,6 @@ TABLE = RewriteTable()
 
 LONGEST = 2048
 """The longest Fourier transform that is made as a product with a matrix."""
-
-Pair = tuple[Value, Value]
 
 
 def _parts(rw: Rewriter, pair: Value) -> Pair:
@@ -52,152 +50,12 @@ def _real_type(type_: Any) -> Any:
     return type_
 
 
-def _mul(rw: Rewriter, a: Pair, b: Pair) -> Pair:
-    def product(x: Value, y: Value) -> Value:
-        return rw.emit("top.Mul", x, y)
-
-    return (
-        rw.emit("top.Sub", product(a[0], b[0]), product(a[1], b[1])),
-        rw.emit("top.Add", product(a[0], b[1]), product(a[1], b[0])))
-
-
-def _div(rw: Rewriter, a: Pair, b: Pair) -> Pair:
-    size = rw.emit("top.Add", rw.emit("top.Square", b[0]), rw.emit("top.Square", b[1]))
-    over = _mul(rw, a, (b[0], rw.emit("top.Neg", b[1])))
-    return rw.emit("top.Div", over[0], size), rw.emit("top.Div", over[1], size)
-
-
-def _exp(rw: Rewriter, a: Pair) -> Pair:
-    size = rw.emit("top.Exp", a[0])
-    return rw.emit("top.Mul", size, rw.emit("top.Cos", a[1])), rw.emit("top.Mul", size, rw.emit("top.Sin", a[1]))
-
-
-def _abs(rw: Rewriter, a: Pair) -> Value:
-    return rw.emit("top.Sqrt", rw.emit("top.Add", rw.emit("top.Square", a[0]), rw.emit("top.Square", a[1])))
-
-
-def _log(rw: Rewriter, a: Pair) -> Pair:
-    return rw.emit("top.Log", _abs(rw, a)), rw.emit("top.Atan2", a[1], a[0])
-
-
-def _sqrt(rw: Rewriter, a: Pair) -> Pair:
-    """`sqrt((|z| + re) / 2)` and the imaginary part over twice that, or the other way round where re is negative."""
-    size = _abs(rw, a)
-    half = like(rw, size, 0.5)
-    large = rw.emit("top.Sqrt", rw.emit("top.Mul", rw.emit("top.Add", size, rw.emit("top.Abs", a[0])), half))
-    zero = rw.emit("top.Compare", large, like(rw, large, 0), mode="Equal")
-    quotient = rw.emit("top.Div", rw.emit("top.Mul", a[1], half), rw.emit("top.Where", zero, like(rw, large, 1), large))
-    left = rw.emit("top.Compare", a[0], like(rw, large, 0), mode="Less")
-    down = rw.emit("top.Compare", a[1], like(rw, large, 0), mode="Less")
-    signed = rw.emit("top.Where", down, rw.emit("top.Neg", large), large)
-    return (
-        rw.emit("top.Where", left, rw.emit("top.Abs", quotient), large), rw.emit("top.Where", left, signed, quotient))
-
-
-def _sin(rw: Rewriter, a: Pair) -> Pair:
-    return (
-        rw.emit("top.Mul", rw.emit("top.Sin", a[0]), rw.emit("top.Cosh", a[1])),
-        rw.emit("top.Mul", rw.emit("top.Cos", a[0]), rw.emit("top.Sinh", a[1])))
-
-
-def _cos(rw: Rewriter, a: Pair) -> Pair:
-    return (
-        rw.emit("top.Mul", rw.emit("top.Cos", a[0]), rw.emit("top.Cosh", a[1])),
-        rw.emit("top.Neg", rw.emit("top.Mul", rw.emit("top.Sin", a[0]), rw.emit("top.Sinh", a[1]))))
-
-
-def _tanh(rw: Rewriter, a: Pair) -> Pair:
-    """`(sinh 2a + i sin 2b) / (cosh 2a + cos 2b)`."""
-    real, imag = (rw.emit("top.Mul", part, like(rw, part, 2)) for part in a)
-    below = rw.emit("top.Add", rw.emit("top.Cosh", real), rw.emit("top.Cos", imag))
-    return rw.emit("top.Div", rw.emit("top.Sinh", real), below), rw.emit("top.Div", rw.emit("top.Sin", imag), below)
-
-
-def _tan(rw: Rewriter, a: Pair) -> Pair:
-    """`-i tanh(i z)`."""
-    turned = _tanh(rw, (rw.emit("top.Neg", a[1]), a[0]))
-    return turned[1], rw.emit("top.Neg", turned[0])
-
-
-def _one(rw: Rewriter, a: Pair) -> Pair:
-    return like(rw, a[0], 1), like(rw, a[0], 0)
-
-
-def _logistic(rw: Rewriter, a: Pair) -> Pair:
-    down = _exp(rw, (rw.emit("top.Neg", a[0]), rw.emit("top.Neg", a[1])))
-    return _div(rw, _one(rw, a), (rw.emit("top.Add", down[0], like(rw, a[0], 1)), down[1]))
-
-
-def _expm1(rw: Rewriter, a: Pair) -> Pair:
-    """`(expm1(a) cos b - 2 sin(b/2)^2) + i e^a sin b`."""
-    half = rw.emit("top.Square", rw.emit("top.Sin", rw.emit("top.Mul", a[1], like(rw, a[1], 0.5))))
-    first = rw.emit("top.Mul", expm1(rw, a[0]), rw.emit("top.Cos", a[1]))
-    real = rw.emit("top.Sub", first, rw.emit("top.Mul", half, like(rw, half, 2)))
-    return real, rw.emit("top.Mul", rw.emit("top.Exp", a[0]), rw.emit("top.Sin", a[1]))
-
-
-def _log1p(rw: Rewriter, a: Pair) -> Pair:
-    """`log1p(a (2 + a) + b^2) / 2`, exact near zero, and the angle."""
-    more = rw.emit("top.Mul", a[0], rw.emit("top.Add", a[0], like(rw, a[0], 2)))
-    size = rw.emit("top.Log1p", rw.emit("top.Add", more, rw.emit("top.Square", a[1])))
-    angle = rw.emit("top.Atan2", a[1], rw.emit("top.Add", a[0], like(rw, a[0], 1)))
-    return rw.emit("top.Mul", size, like(rw, size, 0.5)), angle
-
-
-def _power(rw: Rewriter, a: Pair, b: Pair) -> Pair:
-    """`exp(b log a)`; of zero, 0, and 1 for the exponent 0."""
-    made = _exp(rw, _mul(rw, b, _log(rw, a)))
-    zero = _both_zero(rw, a)
-    at_zero = rw.emit("top.Cast", _both_zero(rw, b), element=a[0].element)
-    return rw.emit("top.Where", zero, at_zero, made[0]), rw.emit("top.Where", zero, like(rw, made[1], 0), made[1])
-
-
-def _both_zero(rw: Rewriter, a: Pair) -> Value:
-    questions = (rw.emit("top.Compare", part, like(rw, part, 0), mode="Equal") for part in a)
-    return rw.emit("top.LogicalAnd", *questions)
-
-
-def _sign(rw: Rewriter, a: Pair) -> Pair:
-    """`z / |z|`, and zero of zero."""
-    size = rw.emit("top.Where", _both_zero(rw, a), like(rw, a[0], 1), _abs(rw, a))
-    return rw.emit("top.Div", a[0], size), rw.emit("top.Div", a[1], size)
-
-
-def _less(rw: Rewriter, a: Pair, b: Pair) -> Value:
-    """By real parts, then by imaginary ones."""
-    first = rw.emit("top.Compare", a[0], b[0], mode="Less")
-    tied = rw.emit("top.Compare", a[0], b[0], mode="Equal")
-    second = rw.emit("top.LogicalAnd", tied, rw.emit("top.Compare", a[1], b[1], mode="Less"))
-    return rw.emit("top.LogicalOr", first, second)
-
-
-def _maximum(rw: Rewriter, a: Pair, b: Pair) -> Pair:
-    less = _less(rw, a, b)
-    return rw.emit("top.Where", less, b[0], a[0]), rw.emit("top.Where", less, b[1], a[1])
-
-
-def _minimum(rw: Rewriter, a: Pair, b: Pair) -> Pair:
-    less = _less(rw, a, b)
-    return rw.emit("top.Where", less, a[0], b[0]), rw.emit("top.Where", less, a[1], b[1])
-
-
-_COMPOSED: dict[str, Callable[..., Pair]] = {
-    "multiply": _mul, "divide": _div, "exponential": _exp, "log": _log, "sqrt": _sqrt,
-    "sine": _sin, "cosine": _cos, "tan": _tan, "tanh": _tanh, "logistic": _logistic, "exponential_minus_one": _expm1,
-    "log_plus_one": _log1p, "power": _power, "sign": _sign, "maximum": _maximum, "minimum": _minimum,
-    "rsqrt": lambda rw, a: _div(rw, _one(rw, a), _sqrt(rw, a)),
-    "add": lambda rw, a, b: (rw.emit("top.Add", a[0], b[0]), rw.emit("top.Add", a[1], b[1])),
-    "subtract": lambda rw, a, b: (rw.emit("top.Sub", a[0], b[0]), rw.emit("top.Sub", a[1], b[1])),
-    "negate": lambda rw, a: (rw.emit("top.Neg", a[0]), rw.emit("top.Neg", a[1])),
-}
-
-
-@TABLE(*(f"stablehlo.{name}" for name in _COMPOSED))
+@TABLE(*(f"stablehlo.{name}" for name in COMPOSED))
 def composed(op: Op, rw: Rewriter) -> Value | None:
     """Arithmetic of pairs."""
     if not is_complex(op.results[0]):
         return None
-    function = _COMPOSED[op.name.partition(".")[2]]
+    function = COMPOSED[op.name.partition(".")[2]]
     return _joined(rw, *function(rw, *(_parts(rw, value) for value in op.operands)))
 
 
@@ -212,7 +70,7 @@ def part(op: Op, rw: Rewriter) -> Value | None:
     if not _is_pair(op, op.operands[0]):
         return None
     real, imag = _parts(rw, op.operands[0])
-    return _abs(rw, (real, imag)) if op.name == "stablehlo.abs" else real if op.name == "stablehlo.real" else imag
+    return modulus(rw, (real, imag)) if op.name == "stablehlo.abs" else real if op.name == "stablehlo.real" else imag
 
 
 @TABLE("stablehlo.complex")
@@ -241,10 +99,10 @@ def compare(op: Op, rw: Rewriter) -> Value | None:
     a, b = (_parts(rw, value) for value in op.operands)
     direction = op.comparison_direction
     if direction in ("LT", "GE"):
-        less = _less(rw, a, b)
-        return less if direction == "LT" else rw.emit("top.LogicalNot", less)
+        before = less(rw, a, b)
+        return before if direction == "LT" else rw.emit("top.LogicalNot", before)
     if direction in ("GT", "LE"):
-        greater = _less(rw, b, a)
+        greater = less(rw, b, a)
         return greater if direction == "GT" else rw.emit("top.LogicalNot", greater)
     mode, join = ("Equal", "And") if direction == "EQ" else ("NotEqual", "Or")
     return rw.emit(f"top.Logical{join}", *(rw.emit("top.Compare", x, y, mode=mode) for x, y in zip(a, b, strict=True)))

@@ -8,8 +8,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from ml_dtypes import finfo
 
-from transload.ir import BOOL, I32, Op, Value
+from transload.ir import BOOL, I32, FloatType, Op, Value, dtype_of
 from transload.rewrite import Rewriter, RewriteTable, Unsupported
 
 from ... import build
@@ -80,7 +81,7 @@ TAKEN = 1024
 def top_k(op: Op, rw: Rewriter) -> tuple[Value, Value] | None:
     """Few elements by taking the greatest again and again; many by counting for each how many go before it.
 
-    tf.TopKV2 has no lowering. Both give equal elements in the order of their places.
+    tf.TopKV2 has no lowering. Both give equal elements in the order of their places, and have NaN greater than all numbers.
     """
     source, target = quant(op.input), quant(op.results[0])
     if source is not None and (target is None or not same_numbers(source, target)):
@@ -108,8 +109,15 @@ def top_k(op: Op, rw: Rewriter) -> tuple[Value, Value] | None:
 
 
 def _one_by_one(rw: Rewriter, keys: Value, k: int, largest: bool) -> Value:
-    """Places [N, k]: that of the extreme, then of the extreme of the others, ..."""
+    """Places [N, k]: that of the extreme, then of the extreme of the others, ...
+
+    NaN is sought as infinity, which is sought as the greatest finite number: one more comparison for each of k would be
+    needed to tell those two apart.
+    """
     outer, size = static_shape(keys)
+    if isinstance(keys.element, FloatType):
+        greatest = like(rw, keys, float(finfo(dtype_of(keys.element)).max))
+        keys = select(rw, compare(rw, "Equal", keys, keys), binary(rw, "minimum", keys, greatest), like(rw, keys, math.inf))
     numbers = build.const(rw, np.arange(size, dtype=np.int32).reshape(1, size))
     nowhere = build.scalar(rw, size, I32, 2)
     stored = storage_of(keys)
@@ -133,7 +141,15 @@ def _by_rank(rw: Rewriter, keys: Value, k: int, largest: bool) -> Value:
     before = compare(rw, "Greater" if largest else "Less", other, one)
     earlier = build.const(rw, np.tri(size, k=-1, dtype=np.bool_)[None])
     tied = binary(rw, "logical_and", compare(rw, "Equal", other, one), earlier)
-    rank = rw.emit("tosa.reduce_sum", cast(rw, binary(rw, "logical_or", before, tied), I32), axis=2)  # [N, size, 1]
+    before = binary(rw, "logical_or", before, tied)
+    if isinstance(keys.element, FloatType):  # no comparison holds of NaN, which goes before what it is greater than
+        numbers = compare(rw, "Equal", keys, keys)
+        shapes = ((outer, size, 1), (outer, 1, size))
+        one_counts, other_counts = (reshape(rw, numbers, shape) for shape in shapes)
+        first, last = (one_counts, other_counts) if largest else (other_counts, one_counts)
+        nan = rw.emit("tosa.logical_not", last)
+        before = binary(rw, "logical_or", before, binary(rw, "logical_and", nan, binary(rw, "logical_or", first, earlier)))
+    rank = rw.emit("tosa.reduce_sum", cast(rw, before, I32), axis=2)  # [N, size, 1]
     numbers = build.const(rw, np.arange(size, dtype=np.int32).reshape(1, size, 1))
     wanted = build.const(rw, np.arange(k, dtype=np.int32).reshape(1, 1, k))
     chosen = select(rw, compare(rw, "Equal", rank, wanted), numbers, like(rw, numbers, 0))

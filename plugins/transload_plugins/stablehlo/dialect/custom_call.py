@@ -1,0 +1,110 @@
+"""custom_call: an operation that only an implementation knows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from transload.ir.attributes import Symbol
+from transload.ir.declare import BOOLEAN, LIST, STRING, AttributeKind, attribute, constraint, variadic, variadic_result
+from transload.ir.types import TensorType, TupleType, Type
+
+from ..attributes import ALIASES, API_VERSIONS, CUSTOM_CALL_API, LAYOUTS, aliases_of
+from ..types import ANY_VALUE, shape_of
+from .base import STABLEHLO
+
+IDENTITIES = frozenset((
+    "Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape", "annotate_device_placement", "LayoutConstraint", "MoveToHost",
+    "MoveToDevice", "xla.sdy.FuncResultSharding", "xla.sdy.GlobalToLocalShape", "xla.sdy.LocalToGlobalShape",
+    "PinToDevice", "InspectSharding"))
+"""Calls that say where or how a value is kept, and give it back."""
+
+
+def gives_back(op: Any) -> bool:
+    """Whether a call only annotates its operands, which are its results."""
+    return op.call_target_name in IDENTITIES and len(op.operands) == len(op.results) and all(
+        a.type == b.type for a, b in zip(op.operands, op.results, strict=True))
+
+
+_BACKEND_CONFIG = AttributeKind("string or dictionary", lambda v: isinstance(v, str | dict))
+_TYPED = API_VERSIONS.index("typed FFI")
+
+
+@STABLEHLO.op("custom_call")
+class CustomCall:
+    """An operation that only an implementation knows, kept as it is; a plugin can claim it by its name."""
+
+    inputs = variadic("the operands", ANY_VALUE)
+    outputs = variadic_result("the results", ANY_VALUE)
+    call_target_name = attribute(STRING, "its name")
+    has_side_effect = attribute(BOOLEAN, "whether it must not be left out", default=False)
+    backend_config = attribute(_BACKEND_CONFIG, "what the implementation is told", optional=True)
+    api_version = attribute(CUSTOM_CALL_API, "how it is called", default=1)
+    called_computations = attribute(LIST, "functions that it calls", default=lambda op: [])
+    operand_layouts = attribute(LAYOUTS, "in what order the operands' dimensions lie in memory", optional=True)
+    result_layouts = attribute(LAYOUTS, "in what order the results' dimensions lie in memory", optional=True)
+    output_operand_aliases = attribute(ALIASES, "results that may share memory with operands", optional=True)
+    traits = ("effects",)
+
+    @constraint
+    def i6(op: Any) -> bool:
+        """(I6) called_computations are names of functions"""
+        return all(isinstance(name, Symbol) for name in op.called_computations)
+
+    @constraint
+    def i4(op: Any) -> bool | str:
+        """(I4) backend_config is a dictionary for the typed FFI only, else a string"""
+        return not isinstance(op.backend_config, dict) or int(op.api_version) == _TYPED or f"the interface is {op.api_version}"
+
+    @constraint
+    def layouts_come_together(op: Any) -> bool:
+        """operands and results have layouts, or neither have"""
+        return (op.operand_layouts is None) == (op.result_layouts is None)
+
+    @constraint
+    def layouts_fit(op: Any) -> bool | str:
+        """a layout orders all dimensions of its tensor, and is empty for what is no tensor"""
+        if op.operand_layouts is None or op.result_layouts is None:
+            return True
+        results: Sequence[Type] = [value.type for value in op.results]
+        if len(results) == 1 and isinstance(results[0], TupleType):
+            results = results[0].types
+        fit = _layouts_fit([value.type for value in op.operands], op.operand_layouts, "operand")
+        return _layouts_fit(results, op.result_layouts, "result") if fit is True else fit
+
+    @constraint
+    def aliases_fit(op: Any) -> bool | str:
+        """output_operand_aliases are of results and operands that are there, and have the same type"""
+        types: list[Type] = [value.type for value in op.results]
+        whole = types[0] if len(types) == 1 else TupleType(tuple(types))
+        for outer, number, inner in aliases_of(op.output_operand_aliases):
+            if not 0 <= number < len(op.operands):
+                return f"there is no operand {number}"
+            pair = [_part(whole, outer), _part(op.operands[number].type, inner)]
+            if None in pair:
+                return f"{list(outer)} and {list(inner)} are not both places in tuples"
+            if pair[0] != pair[1]:
+                return f"the result has {pair[0]}, and operand {number} {pair[1]}"
+        return True
+
+
+def _layouts_fit(types: Sequence[Type], layouts: Sequence[Any], kind: str) -> bool | str:
+    if len(types) != len(layouts):
+        return f"{len(layouts)} layouts for {len(types)} {kind}s"
+    for type_, layout in zip(types, layouts, strict=True):
+        order = layout.numpy().tolist()
+        if isinstance(type_, TupleType):
+            return f"a {kind} is a tuple, which can have no layout"
+        rank = len(shape_of(type_)) if isinstance(type_, TensorType) else 0
+        if sorted(order) != list(range(rank)):
+            return f"{order} is no order of the dimensions of {type_}"
+    return True
+
+
+def _part(type_: Type, places: Sequence[int]) -> Type | None:
+    """What is at a place in nested tuples; None where there is no such place."""
+    for place in places:
+        if not isinstance(type_, TupleType) or not 0 <= place < len(type_.types):
+            return None
+        type_ = type_.types[place]
+    return type_

@@ -1,0 +1,63 @@
+"""Our verifier beside that of the bindings: what they refuse, it refuses."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from transload.errors import TransloadError
+from transload.ir.verify import check
+from transload.text import parse_module
+from transload_converters.stablehlo import bindings
+
+from tests.plugins.stablehlo.dialect.invalid_programs import VALID, changed, program
+
+pytestmark = pytest.mark.skipif(bindings.available() is not None, reason="no jaxlib")
+
+_OURS_TO_DECIDE = re.compile(
+    # Bounds of results follow from those of operands; that is inferred where shapes are, and not held against a program.
+    r"inferred type\(s\) .*bounds<"
+    # By (C6) of add, the result is quantized along an axis where either operand is.
+    r"|'stablehlo.add' op inferred type"
+    # The specification has triangular_solve of quantized numbers (I1, I2).
+    r"|triangular_solve' op operand .*floating-point|triangular_solve' op operand #\d must be ranked tensor of 4/6"
+    # Tensors that are quantized along an axis are values like others in its section on types.
+    r"|per-tensor integer quantized values or token", re.DOTALL)
+
+
+def _refused_by_the_bindings(texts: list[str]) -> list[str]:
+    ir = bindings._modules()[0]
+    said = []
+    with bindings._context(), ir.Location.unknown():
+        for text in texts:
+            try:
+                ir.Module.parse(text)
+                said.append("")
+            except Exception as error:  # MLIRError: says why
+                said.append(str(error))
+    return said
+
+
+def _refused_by_us(text: str) -> str:
+    try:
+        return "; ".join(f"{finding.what}: {finding.why}" for finding in check(parse_module(text.encode())))
+    except TransloadError as error:
+        return error.message
+
+
+def test_the_valid_programs_are_valid() -> None:
+    texts = [program(*each) for each in VALID]
+    assert _refused_by_the_bindings(texts) == [""] * len(texts)
+    assert [_refused_by_us(text) for text in texts] == [""] * len(texts)
+
+
+@pytest.mark.parametrize("seed", [0, 1, pytest.param(2, marks=pytest.mark.slow), pytest.param(3, marks=pytest.mark.slow)])
+def test_what_the_bindings_refuse_is_refused(seed: int) -> None:
+    programs = list(changed(1500, seed))
+    theirs = _refused_by_the_bindings([text for _, text in programs])
+    assert sum(map(bool, theirs)) > 800  # the programs are mostly invalid
+    let_through = [
+        f"{op}: {why}\n{text}" for (op, text), why in zip(programs, theirs, strict=True)
+        if why and not _OURS_TO_DECIDE.search(why) and not _refused_by_us(text)]
+    assert not let_through, f"{len(let_through)} of {len(programs)}:\n" + "\n".join(let_through[:5])

@@ -1,0 +1,75 @@
+"""Complex numbers that are huge, tiny or infinite: the hub's formulas do not overflow where the number itself does not."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+import transload
+from transload.text import parse_module
+
+NUMBERS = (0.0, 1.0, -1.0, 0.5, -2.0, 1e-20, 1e-30, 1e20, -1e20, 3e38, -3e38)
+POINTS = np.array([complex(a, b) for a in NUMBERS for b in NUMBERS], np.complex64)
+UNARY = (
+    "exponential", "exponential_minus_one", "log", "log_plus_one", "logistic", "rsqrt", "sine", "cosine", "sqrt", "tan", "tanh",
+    "sign")
+
+
+def _both(op: str, *operands: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """By the dialect's own kernels, in double precision, and by the hub in single."""
+    count = len(operands[0])
+    real, whole = f"tensor<{count}xf32>", f"tensor<{count}xcomplex<f32>>"
+    parts = [f"%a{index}" for index in range(2 * len(operands))]
+    lines = [f'%c{index} = "stablehlo.complex"({parts[2 * index]}, {parts[2 * index + 1]}) : ({real}, {real}) -> {whole}'
+             for index in range(len(operands))]
+    numbers = ", ".join(f"%c{index}" for index in range(len(operands)))
+    types = ", ".join([real] * len(parts))
+    lines += [f'%r = "stablehlo.{op}"({numbers}) : ({", ".join([whole] * len(operands))}) -> {whole}',
+              f'%x = "stablehlo.real"(%r) : ({whole}) -> {real}', f'%y = "stablehlo.imag"(%r) : ({whole}) -> {real}']
+    module = parse_module(
+        f'"func.func"() <{{function_type = ({types}) -> ({real}, {real}), sym_name = "main"}}> ({{\n'
+        f'^bb0({", ".join(f"{name}: {real}" for name in parts)}):\n' + "\n".join(lines)
+        + f'\n"func.return"(%x, %y) : ({real}, {real}) -> ()\n}}) : () -> ()\n')
+    given = {f"arg{index}": array for index, array in enumerate(part for z in operands for part in (z.real, z.imag))}
+    hub = transload.lower(module.clone(), to="top")
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        exact, made = (list(transload.run(each, given, engine="reference").values()) for each in (module, hub))
+    return exact[0] + 1j * np.where(np.isinf(exact[1]), 0, exact[1]), made[0] + 1j * np.where(np.isinf(made[1]), 0, made[1])
+
+
+def _agree(exact: np.ndarray, made: np.ndarray) -> np.ndarray:
+    finite = np.isfinite(exact.real) & np.isfinite(exact.imag)
+    made, exact = np.where(finite, made, 0), np.where(finite, exact, 0)
+    near = np.abs(made - exact) <= 2e-5 * np.abs(exact) + 1e-37
+    return near | ~finite
+
+
+@pytest.mark.parametrize("op", UNARY)
+def test_what_is_finite_is_computed(op: str) -> None:
+    points = POINTS[POINTS.imag != 0] if op in ("sqrt", "rsqrt", "log") else POINTS  # on the cut, a zero's sign would count
+    exact, made = _both(op, points)
+    assert np.isfinite(exact).mean() > 0.4
+    wrong = ~_agree(exact, made)
+    assert not wrong.any(), list(zip(points[wrong], exact[wrong], made[wrong], strict=True))[:5]
+
+
+def test_division() -> None:
+    order = np.random.default_rng(0).permutation(len(POINTS))
+    divisors = POINTS[order]
+    exact, made = _both("divide", POINTS, divisors)
+    inside = np.abs(np.log10(np.maximum(np.abs(POINTS), 1e-30)) - np.log10(np.maximum(np.abs(divisors), 1e-30))) < 37
+    wrong = ~_agree(exact, made) & inside & (divisors != 0)
+    assert not wrong.any(), list(zip(POINTS[wrong], divisors[wrong], exact[wrong], made[wrong], strict=True))[:5]
+
+
+@pytest.mark.parametrize(("op", "point", "wanted"), [
+    ("exponential", complex(-np.inf, -np.inf), 0), ("exponential", complex(-np.inf, np.inf), 0),
+    ("exponential_minus_one", complex(-np.inf, 1), -1), ("logistic", complex(-1e30, 0), 0), ("rsqrt", complex(1, np.inf), 0),
+    ("log_plus_one", complex(3e38, 3e38), complex(np.log(np.hypot(3e38, 3e38)), np.pi / 4)), ("tanh", complex(1e30, 1), 1)])
+def test_limits(op: str, point: complex, wanted: complex) -> None:
+    exact, made = _both(op, np.array([point], np.complex64))
+    np.testing.assert_allclose(exact, wanted, rtol=1e-6, atol=1e-30)
+    np.testing.assert_allclose(made, wanted, rtol=1e-6, atol=1e-30)
