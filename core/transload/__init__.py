@@ -33,6 +33,8 @@ _PUBLIC = {
     **dict.fromkeys(
         ("Conversion", "DialectSpec", "Emitted", "Engine", "KernelTable", "Metric", "Pass", "Quantizer", "Reader", "Runtime",
          "Source", "Target", "Writer"), "plugin"),
+    **dict.fromkeys(("FactKind", "FactTable", "Facts"), "facts"),
+    **dict.fromkeys(("Index", "Moves"), "analysis.movement"),
     **dict.fromkeys(("RewriteTable", "Rewriter", "CHANGED"), "rewrite"),
     **dict.fromkeys(("Module", "Op", "Value"), "ir"),
     **dict.fromkeys(("host", "Host"), "plugin_host"),

@@ -162,6 +162,7 @@ def runnable(module: Module) -> Module:
     """The module, or its legalization to `top` where a dialect in it has no kernels."""
     from .conversion import STRUCTURE, dialects_in
 
-    specs = host().dialects
-    without = [d for d in dialects_in(module) if d not in STRUCTURE and d in specs and specs[d].kernels is None]
+    there = host()
+    kernels = there.facts("kernel")
+    without = [d for d in dialects_in(module) if d not in STRUCTURE and d in there.dialects and not kernels.of_dialect(d)]
     return legalize(module, "top") if without else module

@@ -2,18 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+from .facts import FactKind
 from .hookspecs import hookimpl
 from .plugin import DialectSpec, Engine, Metric, Pass, Reader, Writer
 
 _PASSES = "transload.passes"
+_ANALYSIS = "transload.analysis"
 
 
 @hookimpl
 def register_dialects(register: Any) -> None:
     register(DialectSpec("builtin", "transload.dialects.builtin:BUILTIN", doc="The module."))
     register(DialectSpec("func", "transload.dialects.func:FUNC", "transload.dialects.func:KERNELS", "Functions, calls, returns."))
+
+
+@hookimpl
+def register_facts(register: Any) -> None:
+    register(FactKind(
+        "kernel", "a function that executes the op, and how it treats quantized operands (`KernelTable`)", "engines, folding",
+        tuple, declared=False))
+    register(FactKind(
+        "canonicalization", "rewrite functions that simplify the op (`RewriteTable`)", "the pass canonicalize", list,
+        adds_up=True, declared=False))
+    register(FactKind(
+        "shape", "a function of the op that gives its result types, where its declaration has none", "builders, infer-shapes",
+        Callable, declared=False))
+    register(FactKind(
+        "moves", "that it only moves numbers: a `Moves`, or a function of the op that gives one or None",
+        "verification, engines, whatever passes something through", f"{_ANALYSIS}.movement:FACT"))
+    register(FactKind(
+        "indices", "its operands that are indices: `Index` by number", "inputs of verification, narrowing of integers", dict))
+    register(FactKind(
+        "error-bound", "a function `(op, build, errors)` that emits what bounds its results' errors",
+        "verification of models that their framework quantizes when it runs", Callable))
+    register(FactKind("cast", "True: it gives its operand's numbers in another element type", "verification, engines", bool))
 
 
 @hookimpl

@@ -35,6 +35,11 @@ def register_dialects(register: Register) -> None:
 
 
 @hookspec
+def register_facts(register: Register) -> None:
+    """Register `Facts` objects, tables of what is known of ops, one's own or others', and `FactKind` objects, new kinds of it."""
+
+
+@hookspec
 def register_readers(register: Register) -> None:
     """Register `Reader` objects: file formats that can be loaded."""
 

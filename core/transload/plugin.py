@@ -55,7 +55,8 @@ def resolve(reference: Any) -> Any:
 class DialectSpec:
     """A dialect: `load` gives the `transload.ir.declare.Dialect`, `kernels` its `KernelTable` (or None).
 
-    `canonicalize` gives a `RewriteTable` of simplifications, which the pass of that name applies.
+    `canonicalize` gives a `RewriteTable` of simplifications, which the pass of that name applies. Both are facts about
+    the dialect's ops (kinds "kernel" and "canonicalization"), as is what the hook `register_facts` says of them.
     """
 
     name: str
@@ -181,6 +182,11 @@ class KernelTable:
 
     def __init__(self) -> None:
         self.kernels: dict[str, tuple[Callable[..., Any], str]] = {}
+
+    @property
+    def facts(self) -> dict[str, tuple[Callable[..., Any], str]]:
+        """The table as facts of kind "kernel"."""
+        return self.kernels
 
     def __call__(self, *names: str, quantized: str = "float") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         if quantized not in ("float", "storage", "native"):

@@ -9,7 +9,7 @@ list of entry-point names, or names with `-` in front of those to leave out.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from importlib.metadata import EntryPoint, entry_points
@@ -21,7 +21,8 @@ import pluggy
 from . import hookspecs
 from .context import current, use_host
 from .errors import PluginError, UsageError
-from .plugin import Conversion, DialectSpec, KernelTable, resolve
+from .facts import FactKind, FactMap, Facts, Given, need_kind
+from .plugin import Conversion, DialectSpec, resolve
 from .suggest import nearest
 
 if TYPE_CHECKING:
@@ -49,6 +50,11 @@ class PluginInfo:
     skipped: bool = False
     registered: dict[str, list[str]] = field(default_factory=dict)
 
+    @property
+    def label(self) -> str:
+        """Which plugin it is, in messages."""
+        return f"{self.name} ({self.distribution} {self.version})" if self.version else f"{self.name} ({self.distribution})"
+
 
 class Host:
     """Loads plugins and answers what there is.
@@ -60,8 +66,8 @@ class Host:
         self.manager = pluggy.PluginManager("transload")
         self.manager.add_hookspecs(hookspecs)
         self.plugins: list[PluginInfo] = []
-        self._kernels: dict[str, tuple[Callable[..., Any], str]] = {}
-        self._kernel_dialects: set[str] = set()
+        self._fact_maps: dict[str, FactMap] = {}
+        self._given_facts: tuple[dict[str, FactKind], list[Given]] | None = None
         self._tables: dict[str, Any] = {}
         self._collected: dict[str, dict[str, Any]] = {}
         self._lock = RLock()
@@ -128,8 +134,20 @@ class Host:
             return self._collected[hook]
 
     def _call_hook(self, hook: str, names: Callable[[Any], str]) -> dict[str, Any]:
-        """Call one hook of every plugin by itself, and key what it registers by name."""
+        """What all plugins register by a hook, by name."""
         collected: dict[str, Any] = {}
+        for info, mine in self._called(hook):
+            for item in mine:
+                name = names(item)
+                if name in collected:
+                    info.error = f"{hook}: {name!r} is registered twice; the first one stays"
+                    continue
+                collected[name] = item
+                info.registered.setdefault(hook.removeprefix("register_"), []).append(name)
+        return collected
+
+    def _called(self, hook: str) -> Iterator[tuple[PluginInfo, list[Any]]]:
+        """Call one hook of every plugin by itself: what each registers."""
         for info in self.plugins:
             plugin = self.manager.get_plugin(f"{info.distribution}:{info.name}")
             call = getattr(plugin, hook, None) if plugin is not None else None
@@ -141,14 +159,7 @@ class Host:
             except Exception as error:  # a broken hook, likewise
                 info.error = f"{hook}: {type(error).__name__}: {error}"
                 continue
-            for item in mine:
-                name = names(item)
-                if name in collected:
-                    info.error = f"{hook}: {name!r} is registered twice; the first one stays"
-                    continue
-                collected[name] = item
-                info.registered.setdefault(hook.removeprefix("register_"), []).append(name)
-        return collected
+            yield info, mine
 
     @cached_property
     def dialects(self) -> dict[str, DialectSpec]:
@@ -190,6 +201,70 @@ class Host:
     def metrics(self) -> dict[str, Any]:
         return self._collect("register_metrics", lambda item: item.name)
 
+    @property
+    def _facts(self) -> tuple[dict[str, FactKind], list[Given]]:
+        """The kinds of facts, and the tables that are registered."""
+        with self._lock:
+            if self._given_facts is None:
+                self._given_facts = self._collect_facts()
+            return self._given_facts
+
+    def _collect_facts(self) -> tuple[dict[str, FactKind], list[Given]]:
+        """Call the hook for facts; a table of a kind that does not exist is its plugin's error."""
+        kinds: dict[str, FactKind] = {}
+        given: list[tuple[PluginInfo, Facts]] = []
+        for info, mine in self._called("register_facts"):
+            for item in mine:
+                if not isinstance(item, FactKind):
+                    given.append((info, item))
+                elif item.name in kinds:
+                    info.error = f"register_facts: the kind {item.name!r} is declared twice; the first one stays"
+                else:
+                    kinds[item.name] = item
+                    info.registered.setdefault("kinds of facts", []).append(item.name)
+        tables = []
+        for info, item in given:
+            try:
+                need_kind(item.kind, kinds)
+            except UsageError as error:
+                info.error = f"register_facts: {error.message} ({error.hint})"
+                continue
+            tables.append(Given(item, info.label))
+            info.registered.setdefault("facts", []).append(f"{item.kind} of {item.dialect}")
+        return kinds, tables
+
+    @property
+    def fact_kinds(self) -> dict[str, FactKind]:
+        """What can be said of ops."""
+        return self._facts[0]
+
+    def facts(self, kind: str) -> FactMap:
+        """The facts of a kind, by op name (None of an op of which there is none); see `transload.facts`."""
+        found = self._fact_maps.get(kind)
+        if found is None:
+            found = self._fact_maps[kind] = FactMap(
+                need_kind(kind, self.fact_kinds), lambda dialect: self._given(kind, dialect), self._ops_of)
+        return found
+
+    def fact(self, kind: str, op_name: str) -> Any:
+        """The fact of a kind about an op, or None."""
+        return self.facts(kind)[op_name]
+
+    def _given(self, kind: str, dialect: str) -> list[Given]:
+        """The tables of a kind about a dialect's ops: what its `DialectSpec` names, and what is registered."""
+        given = [each for each in self._facts[1] if (each.facts.kind, each.facts.dialect) == (kind, dialect)]
+        spec = self.dialects.get(dialect)
+        own = {"kernel": spec.kernels, "canonicalization": spec.canonicalize}.get(kind) if spec is not None else None
+        if own is not None:
+            owner = next((info.label for info in self.plugins if dialect in info.registered.get("dialects", ())), repr(dialect))
+            given.insert(0, Given(Facts(kind, dialect, own), owner))
+        return given
+
+    def _ops_of(self, dialect: str) -> Iterable[str] | None:
+        """The names of the ops that a dialect declares; None where nobody registered it."""
+        spec = self.dialects.get(dialect)
+        return None if spec is None else resolve(spec.load).ops
+
     @cached_property
     def commands(self) -> dict[str, Any]:
         return self._collect("register_commands", lambda item: item[0])
@@ -208,6 +283,7 @@ class Host:
             "targets",
             "metrics",
             "commands",
+            "fact_kinds",
         ):
             getattr(self, kind)
 
@@ -236,17 +312,7 @@ class Host:
 
     def kernel(self, op_name: str) -> tuple[Callable[..., Any], str] | None:
         """The kernel of an op and how it treats quantized operands, or None."""
-        found = self._kernels.get(op_name)
-        if found is None:
-            name = op_name.partition(".")[0]
-            if name not in self._kernel_dialects:
-                spec = self.dialects.get(name)
-                table: KernelTable | None = resolve(spec.kernels) if spec is not None else None
-                if table is not None:
-                    self._kernels.update(table.kernels)
-                self._kernel_dialects.add(name)  # last, so that no other thread takes them for read too early
-                found = self._kernels.get(op_name)
-        return found
+        return self.facts("kernel")[op_name]  # type: ignore[no-any-return]
 
     @cached_property
     def fold(self) -> Callable[[Op], Sequence[np.ndarray] | None]:

@@ -47,6 +47,11 @@ class RewriteTable:
     def __init__(self) -> None:
         self.functions: dict[str, list[RewriteFunction]] = {}
 
+    @property
+    def facts(self) -> dict[str, list[RewriteFunction]]:
+        """The table as facts of kind "canonicalization"."""
+        return self.functions
+
     def __call__(self, *names: str) -> Callable[[RewriteFunction], RewriteFunction]:
         """Decorator: use the function for the ops of these names."""
 

@@ -7,9 +7,11 @@ point, as every plugin does.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from transload import hookimpl
+from transload.facts import FactKind, Facts
 from transload.plugin import DialectSpec, Pass
 
 _HERE = "transload_hub"
@@ -20,6 +22,21 @@ def register_dialects(register: Any) -> None:
     register(DialectSpec(
         "top", f"{_HERE}.ops:TOP", f"{_HERE}.kernels:KERNELS", "The hub: hardware-independent operations.",
         canonicalize=f"{_HERE}.simplify.table:TABLE"))
+
+
+@hookimpl
+def register_facts(register: Any) -> None:
+    register(FactKind(
+        "layout", "a rule `(op, around) -> options`: the orders of dimensions in which it can run", "the pass layout", Callable))
+    register(FactKind(
+        "integer-width", "what must be known of i32 that stand for wider operands: a `Width`, or a function that gives one",
+        "narrowing of integers", f"{_HERE}.analysis.integer_width_rules:FACT"))
+    register(Facts("layout", "top", f"{_HERE}.layout.rules:RULES"))
+    register(Facts("integer-width", "top", f"{_HERE}.analysis.integer_width_rules:WIDTHS"))
+    register(Facts("error-bound", "top", f"{_HERE}.analysis.error_bounds:ERROR_BOUNDS"))
+    register(Facts("moves", "top", f"{_HERE}.analysis.movement:MOVES"))
+    register(Facts("indices", "top", f"{_HERE}.analysis.movement:INDICES"))
+    register(Facts("cast", "top", f"{_HERE}.analysis.movement:CASTS"))
 
 
 @hookimpl

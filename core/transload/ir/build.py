@@ -74,11 +74,12 @@ class Builder:
         kept = {key: value for key, value in attributes.items() if value is not None}
         op = Op(name, present, (), kept, (), self.location if location is None else location)
         if types is None:
-            if declaration is None or declaration.infer is None:
+            infer = declaration.infer if declaration is not None else None
+            if infer is None and (infer := registry.shape_rule(name)) is None:
                 op.drop_references()
                 raise InternalError(f"{name} declares no inference: give its result types")
             try:
-                types = declaration.infer(op)
+                types = infer(op)
             except Exception:
                 op.drop_references()
                 raise

@@ -6,14 +6,14 @@ A dialect's declarations are loaded when the first op of it is looked up. A prog
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..context import current, lookup
 
 if TYPE_CHECKING:
     from .declare import Dialect
 
-__all__ = ["declare_dialect", "dialect", "dialect_names", "lookup"]
+__all__ = ["declare_dialect", "dialect", "dialect_names", "lookup", "shape_rule"]
 
 
 def declare_dialect(name: str, load: Callable[[], Dialect]) -> None:
@@ -29,3 +29,11 @@ def dialect_names() -> list[str]:
 def dialect(name: str) -> Dialect | None:
     """The dialect's declarations, or None where nobody registered it."""
     return current().declarations.dialect(name)
+
+
+def shape_rule(op_name: str) -> Callable[[Any], Any] | None:
+    """How the result types of an op follow: by its declaration, else by a fact of kind "shape"; None where nobody says."""
+    declaration = lookup(op_name)
+    if declaration is not None and declaration.infer is not None:
+        return declaration.infer
+    return current().host.fact("shape", op_name)  # type: ignore[no-any-return]

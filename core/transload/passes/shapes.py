@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..errors import Finding, ShapeError, merge_findings
-from ..ir import Block, Module, Op, TensorType, Type, location_names, update_function_type
+from ..ir import Block, Module, Op, TensorType, Type, location_names, registry, update_function_type
 
 __all__ = ["infer_op", "infer_shapes"]
 
@@ -47,11 +47,11 @@ def infer_op(op: Op, changed: set[Any], findings: list[Finding]) -> bool:
     `changed` are the values whose types did so far, `findings` collects what does not fit together.
     """
     modified = _infer_regions(op, changed, findings)
-    declaration = op.declaration
-    if declaration is None or declaration.infer is None or not op.results:
+    infer = registry.shape_rule(op.name) if op.results else None
+    if infer is None:
         return modified
     try:
-        inferred = declaration.infer(op)
+        inferred = infer(op)
     except ShapeError as error:
         findings.extend(error.findings or [Finding(op.name, error.message, tuple(location_names(op.location)[:1]))])
         return modified

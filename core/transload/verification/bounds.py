@@ -12,6 +12,8 @@ The bound is one of the op, not of the model: through a deep network worst cases
 result is verified with the framework's own intermediate results. Every tensor that such a product decides, and that has a
 name on both sides, is compared with its bound, and the framework's numbers go on in its place; all the rest of the
 model is held to the usual tolerance.
+
+How errors go through an op, and how a dynamically quantized product makes one, are facts of kind "error-bound" (`ErrorBound`).
 """
 
 from __future__ import annotations
@@ -22,19 +24,17 @@ from typing import Any
 
 import numpy as np
 
+from transload.analysis.movement import moves_of
 from transload.ir import FloatType, Module, Op, TensorType, Value, initial_states, input_names, output_names
 from transload.ir.build import Builder, constant_of
 from transload.ir.module import NAME, update_function_type
 from transload.plugin import resolve
 from transload.plugin_host import host
 
-__all__ = ["DYNAMIC", "Bounded", "check_bounds", "has_bounds"]
+__all__ = ["DYNAMIC", "Bounded", "ErrorBound", "check_bounds", "has_bounds", "moved_errors"]
 
 DYNAMIC = "transload.dynamic_quantization"
 """Attribute of a hub op on real weights whose first operand the framework quantizes: "symmetric" or "asymmetric"."""
-
-_ROUNDING = 2.0**-20
-"""Part of the greatest activation that is added to a step: sums of float32 are taken in any order."""
 
 
 @dataclass(frozen=True)
@@ -149,111 +149,35 @@ def _bounding_module(hub: Module, reference: Mapping[str, np.ndarray]) -> tuple[
 
 # --- how errors go through an op
 
+ErrorBound = Callable[[Op, Builder, list[Value | None]], Any]
+"""A fact of kind "error-bound": a function of an op, a builder behind it, and bounds of the errors of its operands (None: exact).
+
+It emits ops that compute bounds of the errors of the results, and returns them; `()` where nothing can be said. Where the op
+has the attribute `DYNAMIC`, its own error is to be counted, too.
+"""
+
+
 def _errors_of(op: Op, errors: Mapping[Value, Value], build: Builder) -> Sequence[Value]:
     """The bounds of the errors of an op's results; nothing where there are none, or nothing is known of the op."""
     own = [errors.get(operand) for operand in op.operands]
-    if DYNAMIC in op.attributes:
-        return [_product(op, build, _step(op, build, own[0]))]
-    rule = _RULES.get(op.name)
-    if rule is None or not any(own):
+    if DYNAMIC not in op.attributes and not any(own):
         return ()
+    rule: ErrorBound = host().facts("error-bound")[op.name] or moved_errors
     made = rule(op, build, own)
     return (made,) if isinstance(made, Value) else made
 
 
-def _step(op: Op, build: Builder, error: Value | None) -> Value:
-    """The error of each activation of a dynamically quantized product, the one that it had before included."""
-    x = op.operands[0]
-    if op.name != "top.MatMul":
-        axes = tuple(range(1, x.rank))
-    else:
-        axes = (x.rank - 2 if op.attribute("left_transpose") else x.rank - 1,)
+def moved_errors(op: Op, build: Builder, errors: list[Value | None], **changed: Any) -> Any:
+    """Errors go where the numbers go: what is known of an op that only moves numbers, and adds none but zeros.
 
-    def greatest(value: Value) -> Value:
-        if error is not None:
-            value = build.emit("top.Add", value, error)
-        return build.emit("top.Reduce", value, axes=axes, keepdims=True, mode="ReduceMax")
-
-    size = greatest(build.emit("top.Abs", x))
-    if op.attributes[DYNAMIC] == "symmetric":
-        step = build.emit("top.MulConst", size, const_val=1 / 254)
-    else:
-        above, below = greatest(build.emit("top.Relu", x)), greatest(build.emit("top.Relu", build.emit("top.Neg", x)))
-        step = build.emit("top.MulConst", build.emit("top.Add", above, below), const_val=1 / 255)
-    step = build.emit("top.Add", step, build.emit("top.MulConst", size, const_val=_ROUNDING))
-    step = build.emit("top.Expand", step, shape=x.shape)
-    return step if error is None else build.emit("top.Add", step, error)
-
-
-def _product(op: Op, build: Builder, error: Value) -> Value:
-    """A convolution or matrix product of errors with the absolute values of the weights, without bias and activation."""
-    kept = {key: value for key, value in op.attributes.items() if key not in (DYNAMIC, "do_relu", "relu_limit")}
-    return build.emit(op.name, error, build.emit("top.Abs", op.operands[1]), **kept)
-
-
-Rule = Callable[[Op, Builder, list[Value | None]], Any]
-_RULES: dict[str, Rule] = {}
-
-
-def _rule(*names: str) -> Callable[[Rule], Rule]:
-    def add(rule: Rule) -> Rule:
-        _RULES.update(dict.fromkeys(names, rule))
-        return rule
-
-    return add
-
-
-@_rule("top.Conv", "top.Deconv", "top.MatMul")
-def _weighted(op: Op, build: Builder, errors: list[Value | None]) -> Any:
-    """Products with weights that have no error."""
-    return _product(op, build, errors[0]) if errors[0] is not None and not any(errors[1:]) else ()
-
-
-@_rule("top.Relu", "top.Tanh", "top.Clip", "top.Abs", "top.Neg")
-def _steepness_of_one(op: Op, build: Builder, errors: list[Value | None]) -> Value:
-    """Functions that are nowhere steeper than 1."""
-    return errors[0]  # type: ignore[return-value]
-
-
-@_rule("top.Sigmoid")
-def _sigmoid(op: Op, build: Builder, errors: list[Value | None]) -> Value:
-    """Nowhere steeper than 1/4, times its scale."""
-    return build.emit("top.MulConst", errors[0], const_val=abs(op.attribute("scale", 1.0)) / 4)
-
-
-@_rule("top.Add", "top.Sub")
-def _sum(op: Op, build: Builder, errors: list[Value | None]) -> Value:
-    """Errors add up."""
-    given = [error for error in errors if error is not None]
-    total = given[0] if len(given) == 1 else build.emit("top.Add", *given)
-    return build.emit("top.Expand", total, shape=op.results[0].shape)
-
-
-@_rule("top.Mul")
-def _times(op: Op, build: Builder, errors: list[Value | None]) -> Any:
-    """`|a| e(b) + |b| e(a) + e(a) e(b)`."""
-    if len(op.operands) != 2:
+    `changed` are attributes that the op on errors has other values of; None leaves one out.
+    """
+    moves = moves_of(op)
+    if moves is None or (not changed and (moves.by_value or any(moves.constants))):
         return ()
-    (a, b), (error_a, error_b) = op.operands, errors
-    parts = [build.emit("top.Mul", build.emit("top.Abs", value), error)
-             for value, error in ((a, error_b), (b, error_a)) if error is not None]
-    if error_a is not None and error_b is not None:
-        parts.append(build.emit("top.Mul", error_a, error_b))
-    return parts[0] if len(parts) == 1 else build.emit("top.Add", *parts)
-
-
-@_rule("top.Reduce")
-def _reduced(op: Op, build: Builder, errors: list[Value | None]) -> Any:
-    """Of sums the sum of the errors."""
-    return build.emit(op.name, errors[0], **op.attributes) if op.attribute("mode") in ("ReduceSum", "ReduceMean") else ()
-
-
-@_rule(
-    "top.Reshape", "top.Squeeze", "top.Unsqueeze", "top.Permute", "top.Slice", "top.Reverse", "top.Split", "top.Unpack",
-    "top.Pack", "top.Concat", "top.Expand", "top.Tile")
-def _moved(op: Op, build: Builder, errors: list[Value | None]) -> Any:
-    """Errors go where the numbers go."""
+    data = moves.operands(op)
     given = [
-        build.constant(np.zeros(operand.shape, np.float32)) if error is None else error  # type: ignore[arg-type]
+        (build.constant(np.zeros(operand.shape, np.float32)) if error is None else error)  # type: ignore[arg-type]
+        if operand in data else operand
         for operand, error in zip(op.operands, errors, strict=True)]
-    return build.emit(op.name, *given, **{key: value for key, value in op.attributes.items() if not key.startswith("do_relu")})
+    return build.emit(op.name, *given, **{**op.attributes, **changed})

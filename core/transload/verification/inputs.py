@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..analysis.movement import index_operands, is_cast, moved
 from ..ir import BOOL, FloatType, IntegerType, Module, Op, QuantType, TensorType, Value, dtype_of, input_names
 
 __all__ = ["RANGE", "random_inputs"]
@@ -13,7 +14,6 @@ __all__ = ["RANGE", "random_inputs"]
 RANGE = "transload.range"
 """Argument attribute `[low, high]`: the values an input takes, where the model's file says so."""
 
-_INDEXING = {"top.Gather": 1, "top.GatherND": 1, "top.GatherElements": 1, "top.OneHot": 0}
 _DEFAULT_INDEX_BOUND = 2
 
 
@@ -67,7 +67,7 @@ def _random(
 
 
 def _index_bound(hub: Module, index: int, function: str) -> int | None:
-    """How large the tensor is that argument `index` indexes, following it through ops that only move or cast it."""
+    """How large the least dimension is that argument `index` indexes, followed through ops that only move or cast it."""
     if function not in hub.functions:
         return None
     arguments = hub.function(function).regions[0].block.arguments
@@ -81,22 +81,18 @@ def _index_bound(hub: Module, index: int, function: str) -> int | None:
             continue
         seen.add(value)
         for user in value.uses:
-            size = _indexed_size(user, value)
-            if size is not None:
-                bounds.append(size)
-            elif user.dialect == "top" and isinstance(user.results[0].type if user.results else None, TensorType) and (
-                isinstance(user.results[0].element, IntegerType)
-            ):
-                pending.extend(user.results)
+            bounds.extend(_indexed_sizes(user, value))
+            if value in moved(user) or is_cast(user):
+                pending.extend(result for result in user.results if _holds_integers(result))
     return min(bounds) if bounds else None
 
 
-def _indexed_size(user: Op, value: Value) -> int | None:
-    place = _INDEXING.get(user.name)
-    if place is None or place >= len(user.operands) or user.operands[place] is not value:
-        return None
-    if user.name == "top.OneHot":
-        return user.attribute("depth")
-    shape = user.operands[0].shape
-    axis = user.attribute("axis", 0) or 0
-    return shape[axis]
+def _indexed_sizes(user: Op, value: Value) -> list[int]:
+    """The sizes of the dimensions of which `value` holds places in `user`."""
+    found = [index.size(user) for place, index in index_operands(user).items()
+             if place < len(user.operands) and user.operands[place] is value]
+    return [size for size in found if size is not None]
+
+
+def _holds_integers(value: Value) -> bool:
+    return isinstance(value.type, TensorType) and isinstance(value.type.element, IntegerType)

@@ -11,8 +11,10 @@ import numpy as np
 
 from transload.verification.bounds import Bounded, check_bounds, has_bounds
 
+from ..analysis.movement import is_cast, origins
 from ..errors import RunError, UsageError
 from ..ir import FloatType, Module, QuantType, TensorType, Value, initial_states, input_names
+from ..ir.build import constant_of
 from ..plugin import Runtime, resolve
 from ..plugin_host import host
 from .compare import TensorDifference, compare_outputs, runtime_for
@@ -180,9 +182,6 @@ class _Judge:
         return judged.tensors, {index: reasons for index, reasons in wrong.items() if index not in judged.excused}, notes
 
 
-_MOVES = frozenset({"top.Reshape", "top.Squeeze", "top.Unsqueeze", "top.Permute", "top.Slice", "top.Reverse"})
-
-
 def output_steps(hub: Module) -> list[float | None]:
     """For each output, the step between its numbers where it is a dequantized integer, else None.
 
@@ -192,9 +191,15 @@ def output_steps(hub: Module) -> list[float | None]:
 
 
 def _step(value: Value) -> float | None:
-    while (maker := value.op) is not None and maker.name in _MOVES:
-        value = maker.operands[0]
-    if maker is None or maker.name != "top.Cast" or not isinstance(value.type, TensorType):
+    """The greatest step of the quantized tensors of whose dequantized elements a value consists; None where of others, too."""
+    steps = [_step_behind(origin) for origin in origins(value) if constant_of(origin) is None]
+    return max(steps) if steps and None not in steps else None  # type: ignore[type-var]
+
+
+def _step_behind(value: Value) -> float | None:
+    """The step of a quantized tensor, cast to floats; None of what is computed otherwise."""
+    maker = value.op
+    if maker is None or not is_cast(maker) or not isinstance(value.type, TensorType):
         return None
     before = maker.operands[0].type
     if not isinstance(value.type.element, FloatType) or not isinstance(before, TensorType):

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+from transload.analysis.movement import index_operands, moves_of
+from transload.facts import FactTable
 from transload.ir import IntegerType, Op, TensorType, Type
 from transload.ir.types import IndexType
+from transload.plugin_host import host
 
 from .intervals import Interval, inside
 
 __all__ = [
-    "BITS", "CLIPPED", "EXACT", "I32_RANGE", "RING", "Known", "holds", "is_wide", "need_of", "needs_of_operands", "subscripts_of"]
+    "BITS", "CLIPPED", "EXACT", "I32_RANGE", "WIDTHS", "Known", "Width", "holds", "is_wide", "keeps_bits",
+    "subscripts_of", "width_of",
+]
 
 BITS, CLIPPED = 1, 2
 EXACT = BITS | CLIPPED
@@ -41,55 +48,69 @@ def holds(new: Known, old: Known) -> bool:
 
 # --- what ops need of their operands, and what they give
 
-RING = frozenset(f"top.{name}" for name in (
-    "Add", "AddConst", "BitwiseAnd", "BitwiseNot", "BitwiseOr", "BitwiseXor", "CumSum", "Mul", "MulConst", "Neg", "Scale",
-    "ShiftLeft", "Square", "SquaredDifference", "Sub"))
-"""Ops whose low bits depend on the low bits of their operands alone."""
-
-_MONOTONE = frozenset(f"top.{name}" for name in ("Clip", "Max", "MaxPool", "Min", "Relu"))
-"""Ops that commute with clipping."""
-
-_MOVING = frozenset(f"top.{name}" for name in (
-    "BatchToSpace", "Concat", "Depth2Space", "Expand", "Fill", "Gather", "GatherElements", "GatherND", "Input", "OneHot",
-    "Pack", "Pad", "Permute", "Reshape", "Reverse", "ReverseSequence", "Roll", "Slice", "SpaceToBatch", "Split", "Squeeze",
-    "Tile", "Trilu", "Unpack", "Unsqueeze", "Upsample", "Where"))
-"""Ops that give numbers of their operands as they are."""
-
-_SUBSCRIPTS = dict.fromkeys(
-    ("top.Gather", "top.GatherElements", "top.GatherND", "top.ScatterElements", "top.ScatterND"), (1,))
-"""Operands that are subscripts, which lie in their dimension."""
-
-_OTHERS = {"top.OneHot": {0: CLIPPED}, "top.ReverseSequence": {1: EXACT}, "top.ShiftLeft": {1: EXACT}, "top.Pow": {1: EXACT}}
-"""Operands of which more is needed than of the op's others."""
-
-_REDUCTIONS = {
-    "ReduceSum": BITS, "ReduceProd": BITS, "ReduceSumSquare": BITS, "ReduceMax": CLIPPED, "ReduceMin": CLIPPED}
-
-_SCATTERS = {"none": 0, "add": BITS, "mul": BITS, "max": CLIPPED, "min": CLIPPED}
+WIDTHS = FactTable("top")
+"""Facts of kind "integer-width": what ops on wide integers need of their operands, and of single ones."""
 
 
-def need_of(op: Op) -> int:
-    """What an op needs of its operands; a result beyond i32 has no more than that."""
-    if op.attribute("do_relu", False):
-        return EXACT
-    if op.name in RING:
-        return BITS
-    if op.name in _MONOTONE:
-        return CLIPPED
-    if op.name in _MOVING:
-        return 0
-    if op.name == "top.Reduce":
-        return _REDUCTIONS.get(op.attribute("mode"), EXACT)  # type: ignore[arg-type]
-    if op.name in ("top.ScatterND", "top.ScatterElements"):
-        return _SCATTERS[op.attribute("reduction")]  # type: ignore[index]
-    return EXACT
+@dataclass(frozen=True)
+class Width:
+    """What an op needs to be known of the i32 that stand for its operands, so that as much is known of its results.
+
+    `of` says it for single operands, by number, that are not like the others.
+    """
+
+    need: int = EXACT
+    of: Mapping[int, int] = field(default_factory=dict)
+
+
+FACT = (Width, Callable)
+"""A fact of kind "integer-width" is a `Width`, or a function of the op that gives one."""
+
+WIDTHS.add(
+    Width(BITS), "Add", "AddConst", "BitwiseAnd", "BitwiseNot", "BitwiseOr", "BitwiseXor", "CumSum", "Mul", "MulConst", "Neg",
+    "Scale", "Square", "SquaredDifference", "Sub")
+WIDTHS.add(Width(BITS, {1: EXACT}), "ShiftLeft")
+WIDTHS.add(Width(EXACT, {1: EXACT}), "Pow")
+WIDTHS.add(Width(0, {0: CLIPPED}), "OneHot")
+WIDTHS.add(Width(0, {1: EXACT}), "ReverseSequence")
+
+_REDUCTIONS = {"ReduceSum": BITS, "ReduceProd": BITS, "ReduceSumSquare": BITS}
+
+
+@WIDTHS("Reduce")
+def reduced(op: Op) -> Width:
+    """Sums and products of low bits have the right low bits."""
+    return Width(_REDUCTIONS.get(op.attribute("mode"), _of_moves(op)))  # type: ignore[arg-type]
+
+
+@WIDTHS("ScatterND", "ScatterElements")
+def scattered(op: Op) -> Width:
+    """Likewise sums and products of updates."""
+    return Width(BITS if op.attribute("reduction") in ("add", "mul") else _of_moves(op))
+
+
+def _of_moves(op: Op) -> int:
+    """An op that moves numbers needs nothing of them; one that compares them, that they are clipped."""
+    moves = moves_of(op)
+    return EXACT if moves is None else CLIPPED if moves.by_value else 0
+
+
+def width_of(op: Op) -> Width:
+    """What an op needs: what is said of it, else what follows from that it moves numbers, else all bits.
+
+    A ReLU at its end compares: of numbers that were computed it needs all bits.
+    """
+    fact = host().facts("integer-width")[op.name]
+    width: Width = Width(_of_moves(op)) if fact is None else fact if isinstance(fact, Width) else fact(op)
+    return replace(width, need=EXACT) if width.need == BITS and op.attribute("do_relu", False) else width
+
+
+def keeps_bits(op: Op) -> bool:
+    """Whether the low bits of an op's results depend on the low bits of its operands alone."""
+    fact = host().facts("integer-width")[op.name]
+    return isinstance(fact, Width) and fact.need == BITS
 
 
 def subscripts_of(op: Op) -> tuple[int, ...]:
-    """The operands of an op that are subscripts."""
-    return _SUBSCRIPTS.get(op.name, ())
-
-
-def needs_of_operands(op: Op) -> dict[int, int]:
-    """What an op needs of operands that are not like its others."""
-    return _OTHERS.get(op.name, {})
+    """The operands of an op that are subscripts, which lie in their dimension."""
+    return tuple(number for number, index in index_operands(op).items() if index.lies_inside)

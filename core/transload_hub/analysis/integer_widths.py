@@ -25,7 +25,7 @@ With `assumed`, results of ops whose operands are exact are taken to be in i32, 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -39,13 +39,12 @@ from .integer_width_rules import (
     CLIPPED,
     EXACT,
     I32_RANGE,
-    RING,
     Known,
     holds,
     is_wide,
-    need_of,
-    needs_of_operands,
+    keeps_bits,
     subscripts_of,
+    width_of,
 )
 from .intervals import EVERYTHING, Interval, hull, inside, limits, meet, result_interval
 from .loop_counters import counters, limited
@@ -152,7 +151,7 @@ class _Analysis:
         if inside((low, high), I32_RANGE):
             return Known((low, high))
         maker = value.op
-        bits = getattr(element, "width", 64) == 32 or any(user.name in RING for user in value.uses)
+        bits = getattr(element, "width", 64) == 32 or any(keeps_bits(user) for user in value.uses)
         if bits and maker is not None and maker.name == "top.Weight":
             maker.attributes[LOW_BITS] = True
         return Known((low, high), BITS if bits else CLIPPED)
@@ -199,21 +198,22 @@ class _Analysis:
         if op.name == "top.Compare":
             self._compare(op)
             return None
-        need = self._unsigned(op) or need_of(op)
+        width = width_of(op)
+        need = self._unsigned(op) or width.need
         if op.name == "top.Pow" and self.of(op.operands[1]).interval[0] >= 0:
             need = BITS  # products of the base
         shape_only = op.declaration is not None and "shape_only" in op.declaration.traits
         if not any(is_wide(result.type) for result in op.results):  # what is known of those is found when asked for
             for index, operand in enumerate(op.operands):
                 if is_wide(operand.type) and not shape_only:
-                    self._operand(op, index, need)
+                    self._operand(op, index, need, width.of)
             return None
-        operands = [Known(limits(operand.type)) if shape_only else self._operand(op, index, need)
+        operands = [Known(limits(operand.type)) if shape_only else self._operand(op, index, need, width.of)
                     for index, operand in enumerate(op.operands)]
         interval = result_interval(op, [operand.interval for operand in operands])
         if op.name == "top.Reduce" and need == EXACT:
             self._check_sum(op, operands[0].interval)
-        skipped = subscripts_of(op) + tuple(needs_of_operands(op))
+        skipped = subscripts_of(op) + tuple(width.of)
         counted = [known for index, known in enumerate(operands) if index not in skipped and is_wide(op.operands[index].type)]
         kind = need if need else EXACT
         for known in counted:
@@ -226,11 +226,11 @@ class _Analysis:
             self._settle(op, result, interval, kind, blame, exact)
         return None
 
-    def _operand(self, op: Op, index: int, need: int) -> Known:
+    def _operand(self, op: Op, index: int, need: int, of: Mapping[int, int]) -> Known:
         operand = op.operands[index]
         if index in subscripts_of(op):
             return self.of(operand)
-        return self._demand(op, operand, needs_of_operands(op).get(index, need))
+        return self._demand(op, operand, of.get(index, need))
 
     def _demand(self, op: Op, operand: Value, need: int) -> Known:
         """What is known of an operand, of which `op` needs `need`; refused where that is not known."""

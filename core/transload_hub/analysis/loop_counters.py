@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from transload.analysis.movement import moves_of
 from transload.ir import Block, Op, Value
 
 from .integer_width_rules import Known, is_wide
@@ -73,6 +74,6 @@ def _bound(mode: str, other: Interval, turned: bool) -> Interval:
 
 def source_of(value: Value) -> Value:
     """The value that one is but for its shape."""
-    while value.op is not None and value.op.name in ("top.Reshape", "top.Squeeze", "top.Unsqueeze", "top.Input"):
+    while value.op is not None and (moves := moves_of(value.op)) is not None and moves.keeps_order:
         value = value.op.operands[0]
     return value

@@ -10,31 +10,21 @@ from __future__ import annotations
 
 import numpy as np
 
-from transload.ir import FloatType, IntegerType, Op
+from transload.analysis.movement import any_rounds, is_float_of_integers, origins
+from transload.ir import Op
+from transload.ir.build import constant_of
 
 __all__ = ["LIMIT", "product", "rounds_floats"]
 
 LIMIT = 1 << 26
 """How many products are summed one after the other at most; beyond, that would take too long."""
 
-_CASTS = frozenset({"tosa.cast", "top.Cast"})
-_MOVES = frozenset({
-    "tosa.reshape", "tosa.pad", "tosa.transpose", "tosa.slice", "top.Reshape", "top.Pad", "top.Permute", "top.Slice"})
-
-
 def rounds_floats(op: Op) -> bool:
     """Whether a cast in the block of `op` makes integers of floats, and `op` does not itself multiply such integers."""
-    maker = op.operands[0].op
-    while maker is not None and maker.name in _MOVES:
-        maker = maker.operands[0].op
-    if maker is not None and _is_cast(maker, IntegerType, FloatType):
+    makers = [origin.op for origin in origins(op.operands[0]) if constant_of(origin) is None]
+    if makers and all(maker is not None and is_float_of_integers(maker) for maker in makers):
         return False  # any order is exact
-    return op.parent is not None and any(_is_cast(other, FloatType, IntegerType) for other in op.parent)
-
-
-def _is_cast(op: Op, source: type, target: type) -> bool:
-    return op.name in _CASTS and isinstance(getattr(op.operands[0].type, "element", None), source) and isinstance(
-        getattr(op.results[0].type, "element", None), target)
+    return op.parent is not None and any_rounds(op.parent)
 
 
 def product(left: np.ndarray, right: np.ndarray, in_order: bool) -> np.ndarray:

@@ -90,7 +90,7 @@ class _Need(NamedTuple):
 
 
 class _FunctionLayout:
-    """One function's values, options and prices; implements `layout_options.Facts`."""
+    """One function's values, options and prices; implements `options.Surroundings`."""
 
     def __init__(self, function: Op, to: str) -> None:
         self.function = function
@@ -139,7 +139,7 @@ class _FunctionLayout:
             op.attributes["layout"] = self.to
             self.changed = True
 
-    # --- facts
+    # --- what rules ask
 
     def shape(self, value: Value) -> Shape | None:
         return self.shapes.get(value)

@@ -1,6 +1,6 @@
 """What the layout pass may choose from: for each op, the forms in which it can run.
 
-A rule is a function `(op, facts) -> options` for ops of one name; where none is registered, an op
+A rule is a function `(op, around) -> options`, a fact of kind "layout" about an op; where there is none, an op
 whose declaration has the attribute `layout` is turned to the wanted layout, one with the trait
 "elementwise" runs in any form, and every other op runs in the plain form only. The first option is
 the plain one, wherever the op can run so.
@@ -16,7 +16,7 @@ from transload.ir import Op, Value
 
 from .forms import Form, Shape, extended, is_plain, plain
 
-__all__ = ["Facts", "Option", "broadcast_form", "fixed", "joined_forms"]
+__all__ = ["Surroundings", "Option", "broadcast_form", "fixed", "joined_forms"]
 
 
 @dataclass(slots=True, frozen=True)
@@ -41,8 +41,8 @@ class Option:
         return not self.attributes and self.name is None and all(form is None or is_plain(form) for form in forms)
 
 
-class Facts(Protocol):
-    """What a rule can ask about the values of the function as it was before the pass."""
+class Surroundings(Protocol):
+    """What a rule can ask about the values around an op, in the function as it was before the pass."""
 
     to: str
 
@@ -63,32 +63,32 @@ class Facts(Protocol):
         ...
 
 
-Rule = Callable[[Op, Facts], list[Option]]
+Rule = Callable[[Op, Surroundings], list[Option]]
 
 
-def fixed(op: Op, facts: Facts, **attributes: Any) -> Option:
+def fixed(op: Op, around: Surroundings, **attributes: Any) -> Option:
     """Everything plain."""
 
     def form(value: Value) -> Form | None:
-        shape = facts.shape(value)
+        shape = around.shape(value)
         return None if shape is None else plain(len(shape))
 
     return Option(tuple(map(form, op.operands)), tuple(map(form, op.results)), attributes)
 
 
-def joined_forms(values: Iterable[Value], rank: int, facts: Facts, limit: int = 6) -> list[Form]:
+def joined_forms(values: Iterable[Value], rank: int, around: Surroundings, limit: int = 6) -> list[Form]:
     """The forms that any of `values` of this rank may be had in, and those that may be wished for."""
-    joined = dict.fromkeys(facts.wishes(rank))
+    joined = dict.fromkeys(around.wishes(rank))
     for value in values:
-        shape = facts.shape(value)
+        shape = around.shape(value)
         if shape is not None and len(shape) == rank:
-            joined.update(dict.fromkeys(facts.forms(value)))
+            joined.update(dict.fromkeys(around.forms(value)))
     return list(joined)[:limit]
 
 
-def broadcast_form(value: Value, form: Form, facts: Facts) -> Form | None:
+def broadcast_form(value: Value, form: Form, around: Surroundings) -> Form | None:
     """The form that an operand, broadcast from the right, must have where the result has `form`."""
-    shape = facts.shape(value)
+    shape = around.shape(value)
     if shape is None:
         return None
     if all(size == 1 for size in shape):

@@ -10,11 +10,13 @@ Neural Networks for Efficient Integer-Arithmetic-Only Inference" (2018), section
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from transload.analysis.movement import is_cast, moves_of
 from transload.ir import Op, Value, dtype_of
 from transload.rewrite import Rewriter, RewriteTable
 
@@ -69,22 +71,21 @@ def into_weights(op: Op, rw: Rewriter) -> Any:
     return rw.emit(maker.name, maker.operands[0], weights, bias, element=op.results[0].element, **attributes)  # type: ignore[attr-defined]
 
 
-_MOVING = frozenset(
-    f"top.{name}" for name in ("Reshape", "Permute", "Pad", "Slice", "Clip", "Relu", "MaxPool", "Squeeze", "Unsqueeze"))
-_KEEPING = frozenset(f"top.{name}" for name in ("Add", "Sub", "Mul", "Max", "Min"))
+_KEEPING = frozenset(f"top.{name}" for name in ("Add", "Sub", "Mul"))
 
 
 def _holds_integers(value: Value, depth: int = 8) -> bool:
-    """Whether a float tensor holds integers: it was rounded, and then moved about, added to other integers, clipped."""
+    """Whether a float tensor holds integers: it was rounded, and then moved about, compared with or added to other integers."""
     op = value.op
     if op is None or depth == 0:
         return False
     if op.name in ("top.Round", "top.Floor", "top.Ceil"):
         return True
-    if op.name == "top.Cast":
+    if is_cast(op):
         return not is_float(op.operands[0])
-    if op.name in _MOVING:
-        return _holds_integers(op.operands[0], depth - 1)
+    moves = moves_of(op)
+    if moves is not None and all(number.is_integer() or math.isinf(number) for number in moves.constants):
+        return all(_holds_integers(operand, depth - 1) for operand in moves.operands(op))
     if op.name in _KEEPING:
         return all(_holds_integers(operand, depth - 1) for operand in op.operands)
     constant = constant_array(value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from transload import hookimpl
+from transload.facts import Facts
 from transload.plugin import Conversion, DialectSpec
 
 _HERE = "transload_plugins.stablehlo"
@@ -20,6 +21,12 @@ def register_dialects(register: Any) -> None:
             "Portable operations, the exchange format of XLA's world.",
         )
     )
+
+
+@hookimpl
+def register_facts(register: Any) -> None:
+    register(Facts("moves", "stablehlo", f"{_HERE}.facts:MOVES"))
+    register(Facts("cast", "stablehlo", f"{_HERE}.facts:CASTS"))
 
 
 @hookimpl

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from transload import hookimpl
+from transload.facts import Facts
 from transload.plugin import Conversion, DialectSpec, Pass, Reader, Writer
 
 _HERE = "transload_plugins.tosa"
@@ -16,6 +17,13 @@ def register_dialects(register: Any) -> None:
         "tosa", f"{_HERE}.dialect:TOSA", f"{_HERE}.kernels:KERNELS", "Tensor Operator Set Architecture 1.0 and 1.1."))
     register(DialectSpec(
         "tosa030", f"{_HERE}.v030.dialect:TOSA030", f"{_HERE}.v030.kernels:KERNELS", "Tensor Operator Set Architecture 0.30."))
+
+
+@hookimpl
+def register_facts(register: Any) -> None:
+    register(Facts("moves", "tosa", f"{_HERE}.facts:MOVES"))
+    register(Facts("indices", "tosa", f"{_HERE}.facts:INDICES"))
+    register(Facts("cast", "tosa", f"{_HERE}.facts:CASTS"))
 
 
 @hookimpl

@@ -10,20 +10,15 @@ from typing import Any
 
 import numpy as np
 
+from transload.analysis.movement import moves_of
 from transload.ir import BOOL, Module, Op, QuantType, TensorType, Type, Value, dtype_of, update_function_type
 from transload.ir.build import Builder
 from transload.ir.constants import SplatData
 
 __all__ = ["without_quantized_types"]
 
-_MOVES = frozenset(
-    f"stablehlo.{name}"
-    for name in (
-        "broadcast_in_dim", "concatenate", "dynamic_slice", "dynamic_update_slice", "gather", "pad", "reshape", "reverse",
-        "select", "slice", "transpose", "optimization_barrier", "constant", "while", "if", "case", "return", "tuple",
-        "get_tuple_element",
-    )
-)
+_CARRIERS = frozenset(f"stablehlo.{name}" for name in ("constant", "while", "if", "case", "return"))
+"""Ops that compute nothing themselves: what they hold, or what their regions give, are their results."""
 
 
 def _quantized(type_: Type) -> QuantType | None:
@@ -37,7 +32,8 @@ def without_quantized_types(module: Module) -> None:
         return
     for op in list(module.walk()):
         types = [quant for v in (*op.operands, *op.results) if (quant := _quantized(v.type)) is not None]
-        if not types or op.name in ("func.return", "func.call", "func.func") or (op.name in _MOVES and _alike(types)):
+        carries = op.name in _CARRIERS or moves_of(op) is not None
+        if not types or op.name in ("func.return", "func.call", "func.func") or (carries and _alike(types)):
             continue
         _spelled_out(op)
     for op in module.walk():

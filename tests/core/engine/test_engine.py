@@ -107,7 +107,7 @@ def test_a_value_is_dropped_after_its_last_use():
 
     from transload.plugin_host import host
 
-    host()._kernels["watch.op"] = (watch, "native")
+    host().facts("kernel")["watch.op"] = (watch, "native")
     try:
         from transload.ir import Op
 
@@ -118,7 +118,7 @@ def test_a_value_is_dropped_after_its_last_use():
 
         transload.run(build_module([TensorType((3,), I32)], build), {"x0": np.zeros(3, np.int32)})
     finally:
-        del host()._kernels["watch.op"]
+        del host().facts("kernel")["watch.op"]
     assert most <= 2, f"{most} values were alive at once"
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from transload.analysis.movement import moved, moves_of
 from transload.engine.quantized import dequantize
 from transload.ir import I8, I32, FloatType, LazyData, Module, Op, QuantType, TensorType, Value, dtype_of
 from transload.ir.build import constant_of
@@ -22,19 +23,6 @@ from .pooling import global_average
 from .quantize import kept
 
 __all__ = ["fold_qdq"]
-
-QDQ = RewriteTable()
-
-MOVES = (
-    "Reshape", "Squeeze", "Unsqueeze", "Permute", "Slice", "Tile", "Expand", "Reverse", "ReverseSequence", "Roll", "Depth2Space",
-    "Upsample", "Split", "Unpack", "Gather", "GatherND", "GatherElements", "MaxPool")
-"""Ops that move or compare the numbers of their first operand, whose quantized type their results keep."""
-
-KEEP_AXIS = ("Permute", "Squeeze", "Unsqueeze")
-"""Those that also carry a type that is quantized per axis."""
-
-JOINS = ("Concat", "Pack", "Max", "Min")
-"""Ops that move or compare the numbers of all their operands."""
 
 COMPUTE = (
     "Add", "Sub", "Mul", "Div", "AddConst", "MulConst", "AvgPool", "Reduce", "Softmax", "Interp", "Relu", "LeakyRelu", "PRelu",
@@ -53,13 +41,25 @@ def _tops(names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(f"top.{name}" for name in names)
 
 
+_CASTS, _COMPUTES = RewriteTable(), RewriteTable()
+
+
+def _table(module: Module) -> RewriteTable:
+    """The rewrites by op name, with those of ops that move numbers for all such ops in a module, of whatever dialect."""
+    table = _CASTS + _COMPUTES
+    for name in sorted({op.name for op in module.walk() if moves_of(op) is not None}):
+        table.functions.setdefault(name, []).extend((move, join))
+    return table
+
+
 def fold_qdq(module: Module) -> bool:
     """Make quantized ops of QDQ patterns, in place; returns whether anything changed."""
     if not any(_is_cast(op) for op in module.walk()):
         return False
     changed = False
+    table = _table(module)
     for _ in range(100):  # a cast that moved may complete the pattern of an op that was looked at before
-        if not apply_greedily(module, QDQ):
+        if not apply_greedily(module, table):
             break
         changed = True
     return apply_greedily(module, _LEFT) or changed
@@ -108,7 +108,7 @@ def _single_use(value: Value) -> Op | None:
 # --- casts next to each other, and above ops that move numbers
 
 
-@QDQ("top.Cast")
+@_CASTS("top.Cast")
 def cast_of_cast(op: Op, rw: Rewriter) -> Any:
     """Quantizing what was dequantized is a requantization, or nothing; quantizing moves above ops that move numbers."""
     kind = _quant(op.results[0])
@@ -126,7 +126,7 @@ def cast_of_cast(op: Op, rw: Rewriter) -> Any:
     rounding = op.attributes.get("round_mode")
     if maker.name in ("top.Relu", "top.Clip") and _within(kind, *_limits(maker)):
         return rw.emit("top.Cast", maker.operands[0], element=kind, round_mode=rounding, location=op.location)
-    if maker.name in _tops(MOVES) and maker.name != "top.MaxPool" and constant_of(maker.operands[0]) is None:
+    if _moves_first(maker, by_value=False) and constant_of(maker.operands[0]) is None:
         stored = rw.emit("top.Cast", maker.operands[0], element=kind, round_mode=rounding)
         return rw.emit(maker.name, stored, *maker.operands[1:], location=op.location, **maker.attributes)
     return None
@@ -151,47 +151,58 @@ def _within(kind: QuantType, low: float, high: float) -> bool:
 # --- ops that move numbers
 
 
-@QDQ(*_tops(MOVES))
+def _moves_first(op: Op, by_value: bool = True) -> bool:
+    """Whether the elements of an op's results are all elements of its first operand, whose quantized type they keep."""
+    values = moved(op, by_value=by_value, constants=False)
+    return len(values) == 1 and values[0] is op.operands[0]
+
+
 def move(op: Op, rw: Rewriter) -> Any:
-    """Dequantizing passes below an op that moves numbers."""
-    source = _dequantized(op.operands[0]) if op.operands else None
+    """Dequantizing passes below an op that moves or compares the numbers of its first operand."""
+    source = _dequantized(op.operands[0]) if _moves_first(op) else None
     kind = _quant(source)
-    if source is None or kind is None or op.attributes.get("do_relu"):
+    if source is None or kind is None:
         return None
-    if kind.per_axis and op.name not in _tops(KEEP_AXIS):
+    if kind.per_axis and not moves_of(op).keeps_dimensions:  # type: ignore[union-attr]
         return None
     real = op.operands[0].element
-    moved = rw.emit(op.name, source, *op.operands[1:], **op.attributes)
-    values = moved if isinstance(moved, tuple) else (moved,)
+    made = rw.emit(op.name, source, *op.operands[1:], **op.attributes)
+    values = made if isinstance(made, tuple) else (made,)
     return [kept(rw, "top.Cast", value, element=real) for value in values]
 
 
-@QDQ(*_tops(JOINS), "top.Where")
 def join(op: Op, rw: Rewriter) -> Any:
-    """Joining dequantized tensors: of the quantized ones, brought to the type of the result where they differ."""
-    first = 1 if op.name == "top.Where" else 0
-    found = [_dequantized(value) or _exact(rw, value) for value in op.operands[first:]]
-    sources = [source for source in found if source is not None]
-    kinds = {_quant(source) for source in sources}
-    if len(sources) < len(found) or op.attributes.get("do_relu") or any(kind is None or kind.per_axis for kind in kinds):
+    """Joining or comparing dequantized tensors: of the quantized ones, brought to the type of the result where they differ."""
+    values = moved(op, constants=False)
+    if not values or _moves_first(op):
         return None
-    quantizers = _quantizers(op.results[0])
+    found = {value: _dequantized(value) or _exact(rw, value) for value in values}
+    sources = [source for source in found.values() if source is not None]
+    kinds = {_quant(source) for source in sources}
+    if len(sources) < len(found) or any(kind is None or kind.per_axis for kind in kinds):
+        return None
+    quantizers = _quantizers(op.results[0]) if len(op.results) == 1 else []
+    kind = _quant(quantizers[0].results[0]) if quantizers else None
+
+    def stored(value: Value) -> Value:
+        source = found.get(value)
+        if source is None or kind is None or source.element == kind:
+            return value if source is None else source
+        return rw.emit("top.Cast", source, element=kind, round_mode="HalfToEven")
+
     if quantizers:
-        kind = _quant(quantizers[0].results[0])
-        parts = [s if s.element == kind else rw.emit("top.Cast", s, element=kind,
-            round_mode="HalfToEven") for s in sources]
-        joined = rw.emit(op.name, *op.operands[:first], *parts, location=quantizers[0].location, **op.attributes)
+        joined = rw.emit(op.name, *map(stored, op.operands), location=quantizers[0].location, **op.attributes)
         return _replace(op, quantizers, joined)
     if len(kinds) != 1:
         return None
-    joined = rw.emit(op.name, *op.operands[:first], *sources, **op.attributes)
+    joined = rw.emit(op.name, *map(stored, op.operands), **op.attributes)
     return kept(rw, "top.Cast", joined, element=op.results[0].element)
 
 
 # --- ops that compute
 
 
-@QDQ(*_tops(COMPUTE))
+@_COMPUTES(*_tops(COMPUTE))
 def compute(op: Op, rw: Rewriter) -> Any:
     """An op between dequantized operands and quantized results, on the quantized values."""
     if op.name == "top.Reduce" and op.attribute("mode") not in ("ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin"):
@@ -214,7 +225,7 @@ def compute(op: Op, rw: Rewriter) -> Any:
     return _quantized(op, rw, sources, quantizers, relu)
 
 
-@QDQ(*_tops(PRODUCTS))
+@_COMPUTES(*_tops(PRODUCTS))
 def product(op: Op, rw: Rewriter) -> Any:
     """A convolution or product: weights per tensor or per output channel, and a bias of i32."""
     ending = _ending(op)

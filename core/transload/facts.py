@@ -1,0 +1,199 @@
+"""Facts about ops: open tables by op name, which any plugin extends for its own ops or for others'.
+
+A fact is of a *kind* (`FactKind`): what executes an op, how it is simplified, that it only moves numbers, in which layouts
+it can run. A plugin declares kinds, and gives tables of facts, through one hook:
+
+    @hookimpl
+    def register_facts(register):
+        register(Facts("moves", "acme", "acme_package.facts:MOVES"))
+
+Whoever needs to know asks by kind and op name, and keeps no list of names of its own:
+
+    moves = host().facts("moves")
+    if moves[op.name] is not None: ...
+
+A table is loaded when an op of its dialect is first asked about. One op has one fact of a kind: where two plugins give it, and
+neither says that it overrides, asking is a `PluginError` that names both. Facts of kinds that *add up* (simplifications)
+are joined instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .errors import PluginError, UsageError
+from .plugin import resolve
+from .suggest import nearest
+
+__all__ = ["FactKind", "FactMap", "FactTable", "Facts", "Given", "need_kind"]
+
+
+@dataclass(frozen=True)
+class FactKind:
+    """A kind of fact: its name, what a fact of it says, who asks for it, and of which class it is.
+
+    `type` is a class, several, or text that names such (`"package.module:NAME"`); None: anything.
+    """
+
+    name: str
+    says: str
+    asked_by: str
+    type: Any = None
+    adds_up: bool = False
+    """Whether the facts of several plugins about one op are sequences to be joined; else an op has one fact."""
+    declared: bool = True
+    """Whether it is only of ops that their dialect declares: a name that it does not have is then a mistake."""
+
+
+@dataclass(frozen=True)
+class Facts:
+    """A table of facts of one kind about ops of one dialect, a plugin's own or another's.
+
+    `table` is a mapping of op names (in full, `"top.Add"`) to facts, or an object whose attribute `facts` is one
+    (`FactTable`, `KernelTable`, `RewriteTable`), or text `"package.module:NAME"` that names such, loaded when it is needed.
+    """
+
+    kind: str
+    dialect: str
+    table: Any
+    overrides: bool = False
+    """Whether it takes the place of facts that other plugins give of the same ops."""
+
+
+class FactTable(dict[str, Any]):
+    """Facts by op name; called with names it is a decorator that adds the function it decorates.
+
+    `FactTable("top")` completes names without a dialect: `@RULES("Add", "Sub")`.
+    """
+
+    def __init__(self, dialect: str = "") -> None:
+        super().__init__()
+        self.dialect = dialect
+
+    def __call__(self, *names: str) -> Callable[[Any], Any]:
+        def add(fact: Any) -> Any:
+            for name in names:
+                self[self._full(name)] = fact
+            return fact
+
+        return add
+
+    def add(self, fact: Any, *names: str) -> None:
+        """Say one thing of several ops."""
+        for name in names:
+            self[self._full(name)] = fact
+
+    def _full(self, name: str) -> str:
+        return name if not self.dialect or "." in name else f"{self.dialect}.{name}"
+
+
+@dataclass(frozen=True)
+class Given:
+    """Facts, and who registered them, for messages."""
+
+    facts: Facts
+    plugin: str
+
+    def entries(self) -> Mapping[str, Any]:
+        """The facts by op name; `PluginError` where the table cannot be had or is none."""
+        what = f"the facts {self.facts.kind!r} of {self.facts.dialect!r} that plugin {self.plugin} gives"
+        try:
+            table = resolve(self.facts.table)
+        except Exception as error:  # a plugin's code may raise anything
+            raise PluginError(f"{what} cannot be loaded: {type(error).__name__}: {error}") from error
+        found = getattr(table, "facts", table)
+        if not isinstance(found, Mapping):
+            raise PluginError(f"{what} are no table: {type(table).__name__}", hint="a mapping of op names to facts")
+        foreign = [name for name in found if name.partition(".")[0] != self.facts.dialect]
+        if foreign:
+            raise PluginError(
+                f"{what} are about ops of another dialect: {', '.join(map(repr, foreign[:4]))}",
+                hint="register a table for each dialect")
+        return found
+
+
+class FactMap(dict[str, Any]):
+    """The facts of one kind, by op name: `map[name]` is None of an op of which there is none.
+
+    Made by `Host.facts`, of what `given_of(dialect)` says is registered. `get` and `in` see only what was asked for before:
+    ask by `[]`.
+    """
+
+    def __init__(
+        self, kind: FactKind, given_of: Callable[[str], Iterable[Given]], ops_of: Callable[[str], Iterable[str] | None],
+    ) -> None:
+        super().__init__()
+        self.kind = kind
+        self._given_of = given_of
+        self._ops_of = ops_of
+        self._loaded: dict[str, dict[str, Any]] = {}
+
+    def __missing__(self, op_name: str) -> Any:
+        fact = self[op_name] = self.of_dialect(op_name.partition(".")[0]).get(op_name)
+        return fact
+
+    def of_dialect(self, dialect: str) -> Mapping[str, Any]:
+        """All facts of this kind about ops of a dialect."""
+        loaded = self._loaded.get(dialect)
+        if loaded is None:
+            tables = [(given, given.entries()) for given in self._given_of(dialect)]
+            for given, table in tables:
+                self._check(dialect, given, table)
+            loaded = self._loaded[dialect] = _joined(tables) if self.kind.adds_up else _one_each(self.kind, tables)
+        return loaded
+
+    def _check(self, dialect: str, given: Given, table: Mapping[str, Any]) -> None:
+        """That a table is about ops that there are, and says what its kind says."""
+        known = self._ops_of(dialect) if self.kind.declared else None
+        wanted = resolve(self.kind.type)
+        for name, fact in table.items():
+            if wanted is not None and not isinstance(fact, wanted):
+                raise PluginError(
+                    f"plugin {given.plugin} gives as fact {self.kind.name!r} of {name} a {type(fact).__name__}",
+                    hint=f"it is {self.kind.says}")
+            if known is not None and name not in known and not name.endswith(".*"):
+                guess = nearest(name, known)
+                raise PluginError(
+                    f"plugin {given.plugin} gives the fact {self.kind.name!r} of {name}, which dialect {dialect!r} does not have",
+                    hint=f"did you mean {guess}?" if guess else "")
+
+
+_Tables = list[tuple[Given, Mapping[str, Any]]]
+
+
+def _joined(tables: _Tables) -> dict[str, Any]:
+    """The facts of all plugins about each op; additions to a dialect come first, so that they can override."""
+    joined: dict[str, Any] = {}
+    for _, table in reversed(tables):
+        for name, fact in table.items():
+            joined[name] = [*joined.get(name, ()), *fact]
+    return joined
+
+
+def _one_each(kind: FactKind, tables: _Tables) -> dict[str, Any]:
+    """The one fact about each op; `PluginError` where it has two of equal right."""
+    found: dict[str, tuple[Given, Any]] = {}
+    for given, table in tables:
+        for name, fact in table.items():
+            held = found.get(name)
+            if held is not None and held[0].facts.overrides == given.facts.overrides:
+                raise PluginError(
+                    f"plugins {held[0].plugin} and {given.plugin} both give the fact {kind.name!r} of {name}",
+                    hint="one of them says Facts(..., overrides=True), or one is left out: "
+                         f"TRANSLOAD_PLUGINS=-{given.plugin.partition(' ')[0]}")
+            if held is None or given.facts.overrides:
+                found[name] = given, fact
+    return {name: fact for name, (_, fact) in found.items()}
+
+
+def need_kind(name: str, kinds: Mapping[str, FactKind]) -> FactKind:
+    """The kind of that name; `UsageError` names the nearest."""
+    kind = kinds.get(name)
+    if kind is None:
+        guess = nearest(name, kinds)
+        raise UsageError(
+            f"no kind of fact is called {name!r}",
+            hint=(f"did you mean {guess!r}? " if guess else "") + f"there are {', '.join(sorted(kinds))}")
+    return kind

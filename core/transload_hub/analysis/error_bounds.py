@@ -1,0 +1,163 @@
+"""How errors go through ops of `top`, and how a dynamically quantized product makes one: facts of kind "error-bound".
+
+See `transload.verification.bounds`. Each rule emits ops that compute, elementwise, a bound of the results' errors from bounds of
+the operands'. Source: the triangle inequality, and that a function is nowhere steeper than its greatest slope.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from transload.facts import FactTable
+from transload.ir import Op, Value
+from transload.ir.build import Builder
+from transload.verification.bounds import DYNAMIC, moved_errors
+
+__all__ = ["ERROR_BOUNDS"]
+
+ERROR_BOUNDS = FactTable("top")
+
+_ROUNDING = 2.0**-20
+"""Part of the greatest activation that is added to a step: sums of float32 are taken in any order."""
+
+_ACTIVATION = ("do_relu", "relu_limit")
+"""Attributes of a ReLU at an op's end, which makes no error greater."""
+
+
+# --- products with weights
+
+@ERROR_BOUNDS("Conv", "Deconv", "MatMul")
+def weighted(op: Op, build: Builder, errors: list[Value | None]) -> Any:
+    """Products with weights that have no error; the activations have one where the framework quantizes them."""
+    if DYNAMIC in op.attributes:
+        return _product(op, build, _step(op, build, errors[0]))
+    return _product(op, build, errors[0]) if errors[0] is not None and not any(errors[1:]) else ()
+
+
+def _product(op: Op, build: Builder, error: Value) -> Value:
+    """A convolution or matrix product of errors with the absolute values of the weights, without bias and activation."""
+    kept = {key: value for key, value in op.attributes.items() if key not in (DYNAMIC, *_ACTIVATION)}
+    return build.emit(op.name, error, build.emit("top.Abs", op.operands[1]), **kept)  # type: ignore[no-any-return]
+
+
+def _step(op: Op, build: Builder, error: Value | None) -> Value:
+    """The error of each activation of a dynamically quantized product, the one that it had before included."""
+    x = op.operands[0]
+    if op.name != "top.MatMul":
+        axes = tuple(range(1, x.rank))
+    else:
+        axes = (x.rank - 2 if op.attribute("left_transpose") else x.rank - 1,)
+
+    def greatest(value: Value) -> Value:
+        if error is not None:
+            value = build.emit("top.Add", value, error)
+        return build.emit("top.Reduce", value, axes=axes, keepdims=True, mode="ReduceMax")  # type: ignore[no-any-return]
+
+    size = greatest(build.emit("top.Abs", x))
+    if op.attributes[DYNAMIC] == "symmetric":
+        step = build.emit("top.MulConst", size, const_val=1 / 254)
+    else:
+        above, below = greatest(build.emit("top.Relu", x)), greatest(build.emit("top.Relu", build.emit("top.Neg", x)))
+        step = build.emit("top.MulConst", build.emit("top.Add", above, below), const_val=1 / 255)
+    step = build.emit("top.Add", step, build.emit("top.MulConst", size, const_val=_ROUNDING))
+    step = build.emit("top.Expand", step, shape=x.shape)
+    return step if error is None else build.emit("top.Add", step, error)  # type: ignore[no-any-return]
+
+
+# --- functions
+
+@ERROR_BOUNDS("Relu", "Tanh", "Clip", "Abs", "Neg", "Sin", "Cos", "Atan", "Softplus")
+def steepness_of_one(op: Op, build: Builder, errors: list[Value | None]) -> Any:
+    """Functions that are nowhere steeper than 1."""
+    return errors[0]
+
+
+@ERROR_BOUNDS("Sigmoid")
+def sigmoid(op: Op, build: Builder, errors: list[Value | None]) -> Any:
+    """Nowhere steeper than 1/4 (its logarithm: than 1), times its scale."""
+    slope = 1.0 if op.attribute("log", False) else 0.25
+    return build.emit("top.MulConst", errors[0], const_val=abs(op.attribute("scale", 1.0)) * slope)  # type: ignore[arg-type]
+
+
+# --- arithmetic
+
+def _summed(op: Op, build: Builder, given: list[Value]) -> Value:
+    total = given[0] if len(given) == 1 else build.emit("top.Add", *given)
+    return build.emit("top.Expand", total, shape=op.results[0].shape)  # type: ignore[no-any-return]
+
+
+@ERROR_BOUNDS("Add")
+def added(op: Op, build: Builder, errors: list[Value | None]) -> Any:
+    """Errors add up, each times the factor of its operand."""
+    factors: Any = op.attribute("coeff") or (1.0,) * len(errors)
+    given = [error if factor in (1, -1) else build.emit("top.MulConst", error, const_val=abs(float(factor)))
+             for error, factor in zip(errors, factors, strict=True) if error is not None]
+    return _summed(op, build, given)
+
+
+@ERROR_BOUNDS("Sub")
+def subtracted(op: Op, build: Builder, errors: list[Value | None]) -> Any:
+    """Errors add up."""
+    return _summed(op, build, [error for error in errors if error is not None])
+
+
+@ERROR_BOUNDS("AddConst")
+def shifted(op: Op, build: Builder, errors: list[Value | None]) -> Any:
+    """A number added changes no error."""
+    return errors[0]
+
+
+@ERROR_BOUNDS("MulConst")
+def scaled(op: Op, build: Builder, errors: list[Value | None]) -> Any:
+    """Errors times the number."""
+    return build.emit("top.MulConst", errors[0], const_val=abs(op.attribute("const_val")))  # type: ignore[arg-type]
+
+
+@ERROR_BOUNDS("Mul")
+def multiplied(op: Op, build: Builder, errors: list[Value | None]) -> Any:
+    """`|a| e(b) + |b| e(a) + e(a) e(b)`."""
+    if len(op.operands) != 2:
+        return ()
+    (a, b), (error_a, error_b) = op.operands, errors
+    parts = [build.emit("top.Mul", build.emit("top.Abs", value), error)
+             for value, error in ((a, error_b), (b, error_a)) if error is not None]
+    if error_a is not None and error_b is not None:
+        parts.append(build.emit("top.Mul", error_a, error_b))
+    return parts[0] if len(parts) == 1 else build.emit("top.Add", *parts)
+
+
+@ERROR_BOUNDS("Reduce")
+def reduced(op: Op, build: Builder, errors: list[Value | None]) -> Any:
+    """Of sums the sum of the errors, of a maximum or minimum the greatest."""
+    mode = op.attribute("mode")
+    if mode in ("ReduceMax", "ReduceMin"):
+        return build.emit(op.name, errors[0], **{**op.attributes, "mode": "ReduceMax"})
+    return build.emit(op.name, errors[0], **op.attributes) if mode in ("ReduceSum", "ReduceMean") else ()
+
+
+# --- comparing and moving
+
+@ERROR_BOUNDS("Max", "Min")
+def compared(op: Op, build: Builder, errors: list[Value | None]) -> Any:
+    """No more than the greatest error of the operands."""
+    given = [error for error in errors if error is not None]
+    most = given[0] if len(given) == 1 else build.emit("top.Max", *given)
+    return build.emit("top.Expand", most, shape=op.results[0].shape)
+
+
+@ERROR_BOUNDS("MaxPool", "AvgPool")
+def pooled(op: Op, build: Builder, errors: list[Value | None]) -> Any:
+    """No more than the greatest error, or the mean of the errors, of a window."""
+    return build.emit(op.name, errors[0], **{key: value for key, value in op.attributes.items() if key not in _ACTIVATION})
+
+
+@ERROR_BOUNDS("Concat", "Upsample")
+def moved_and_activated(op: Op, build: Builder, errors: list[Value | None]) -> Any:
+    """Errors go where the numbers go."""
+    return moved_errors(op, build, errors, do_relu=None, relu_limit=None)
+
+
+@ERROR_BOUNDS("Pad")
+def padded(op: Op, build: Builder, errors: list[Value | None]) -> Any:
+    """Errors go where the numbers go; the number around them has none."""
+    return moved_errors(op, build, errors, val=0.0) if op.attribute("mode") == "constant" else moved_errors(op, build, errors)

@@ -1,0 +1,44 @@
+"""What is known of TOSA's operators: which of them only move numbers, and which operands are indices.
+
+Source: the specification's operators of the groups data layout, scatter/gather, and what the others say of ties and limits.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from transload.analysis.movement import Index, Moves
+from transload.facts import FactTable
+
+__all__ = ["CASTS", "INDICES", "MOVES"]
+
+MOVES = FactTable("tosa")
+INDICES = FactTable("tosa")
+CASTS = FactTable("tosa")
+
+CASTS.add(True, "cast")
+
+MOVES.add(Moves(keeps_order=True), "reshape")
+MOVES.add(Moves(keeps_order=True, keeps_dimensions=True), "identity")
+MOVES.add(Moves(keeps_dimensions=True), "transpose")
+MOVES.add(Moves(), "gather", "reverse", "row_gather", "slice", "tile")
+MOVES.add(Moves(None), "concat")
+MOVES.add(Moves((0, 2)), "pad", "scatter")
+MOVES.add(Moves((1, 2)), "select")
+MOVES.add(Moves((0, 1), by_value=True), "maximum", "minimum")
+MOVES.add(Moves(by_value=True), "max_pool2d", "max_pool2d_adaptive", "reduce_max", "reduce_min")
+
+
+@MOVES("clamp")
+def clamped(op: Any) -> Moves:
+    """The element, or a limit."""
+    return Moves(by_value=True, constants=(float(op.min_val), float(op.max_val)))
+
+
+def _rows(op: Any) -> int | None:
+    """How many rows `values` has: its dimension K of [N, K, C]."""
+    shape = getattr(op.operands[0].type, "shape", None)
+    return shape[1] if shape is not None else None
+
+
+INDICES.add({1: Index(_rows)}, "gather", "row_gather", "scatter")
