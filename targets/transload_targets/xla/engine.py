@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from transload.engine.intermediates import exposed
 from transload.engine.run import check_inputs, named_outputs
 from transload.errors import RunError
 from transload.ir import IntegerType, Module, TensorType, dtype_of
@@ -17,7 +18,7 @@ from transload.ir.types import Type
 
 from .client import Program
 from .platforms import best
-from .program import Written, in_stablehlo, specialized, written
+from .program import Written, crosses, in_stablehlo, specialized, written
 
 __all__ = ["Execute", "typed", "prepare", "prepare_cpu", "prepare_gpu", "prepare_plain", "prepare_tpu"]
 
@@ -54,13 +55,14 @@ class _Compiled:
     program: Program
     written: Written
     resident: list[Any]
+    kept: list[str]
+    """Names of the intermediates that it gives before the function's own outputs."""
 
     def start(self, arrays: list[np.ndarray]) -> list[Any]:
         return self.program.start([*map(self.program.place, arrays), *self.resident])
 
     def fetch(self, results: list[Any]) -> list[np.ndarray]:
-        types = [*(type_ for _, type_ in self.written.kept), *self.written.results]
-        return [typed(array, type_) for array, type_ in zip(self.program.fetch(results), types, strict=True)]
+        return [typed(array, type_) for array, type_ in zip(self.program.fetch(results), self.written.results, strict=True)]
 
 
 class Execute:
@@ -84,9 +86,8 @@ class Execute:
         arrays = self._arrays(inputs)
         compiled = self.compiled(arrays, keep)
         results = compiled.fetch(compiled.start(arrays))
-        names = [name for name, _ in compiled.written.kept]
-        outputs = named_outputs(self.main, results[len(names):])
-        return {**dict(zip(names, results, strict=False)), **outputs} if keep else outputs
+        outputs = named_outputs(self.main, results[len(compiled.kept):])
+        return {**dict(zip(compiled.kept, results, strict=False)), **outputs}
 
     def batch(self, inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
         """Run on inputs stacked along a new first axis, several at a time; the outputs are stacked likewise.
@@ -119,12 +120,15 @@ class Execute:
         """The program for arrays of these shapes."""
         key = (keep, tuple(array.shape for array in arrays) if self.dynamic else None)
         if key not in self._compiled:
-            module = self.module
-            if module is None:
-                module = in_stablehlo(specialized(self.source, self.function, arrays), self.platform)
-            made = written(module, self.function, keep, self.platform, self.rewrite)
+            module, kept = self.module, list[str]()
+            if module is None or keep:
+                module = specialized(self.source, self.function, arrays) if self.dynamic else self.source
+                if keep:  # before anything changes a layout or a type: a name means the same in every engine
+                    module, kept = exposed(module, self.function, crosses)
+                module = in_stablehlo(module, self.platform)
+            made = written(module, self.function, self.platform, self.rewrite)
             program = Program(made.text, f"function {self.function!r}", self.platform, made.options)
-            self._compiled[key] = _Compiled(program, made, [program.place(array) for array in made.constants])
+            self._compiled[key] = _Compiled(program, made, [program.place(array) for array in made.constants], kept)
         return self._compiled[key]
 
     def _arrays(self, inputs: Mapping[str, Any]) -> list[np.ndarray]:

@@ -24,7 +24,7 @@ from .prepare_cpu import prepare_cpu
 from .prepare_cpu_fusion import options_for
 from .quantized import without_quantized_types
 
-__all__ = ["Written", "cannot_cross", "in_stablehlo", "kept_values", "specialized", "written"]
+__all__ = ["Written", "cannot_cross", "crosses", "in_stablehlo", "specialized", "written"]
 
 INLINE_BYTES = 1024
 """Constants up to this size stay in the program's text, where XLA can use their values; splats stay whatever their size."""
@@ -37,8 +37,6 @@ class Written:
     text: str
     constants: list[np.ndarray]
     """Arguments after the inputs, in order."""
-    kept: list[tuple[str, Type]]
-    """Name and type of each result before the function's own."""
     inputs: list[Type]
     results: list[Type]
     options: dict[str, Any]
@@ -102,25 +100,11 @@ def _refined(module: Module, main: Op) -> Module:
     return refined
 
 
-def kept_values(main: Op) -> list[Value]:
-    """The named intermediates of a function: tensors that it computes outside of regions."""
-    return [
-        result
-        for op in main.regions[0].block
-        for result in op.results
-        if result.name is not None and isinstance(result.type, TensorType)
-    ]
-
-
-def written(module: Module, function: str, keep: bool, platform: str, rewrite: bool = True) -> Written:
+def written(module: Module, function: str, platform: str, rewrite: bool = True) -> Written:
     """The program of a module in stablehlo with static shapes. Raises `RunError` with everything XLA cannot take."""
-    mapping: dict[Value, Value] = {}
-    copy = module.clone(mapping)
+    copy = module.clone()
     main = copy.function(function)
-    kept = [value for value in kept_values(main) if _crosses(value.type)] if keep else []
-    names = [(value.name or "", value.type) for value in kept]
     terminator = main.regions[0].block.terminator
-    terminator.operands = [*kept, *terminator.operands]
     for key in ("res_attrs", "arg_attrs"):
         main.attributes.pop(key, None)
     update_function_type(main)
@@ -139,7 +123,7 @@ def written(module: Module, function: str, keep: bool, platform: str, rewrite: b
     options = options_for(main) if platform == "cpu" else {}
     constants = _as_arguments(main)
     update_function_type(main)
-    return Written(print_module(copy, locations=False), constants, names, inputs, results[len(names):], options)
+    return Written(print_module(copy, locations=False), constants, inputs, results, options)
 
 
 def _only(module: Module, main: Op) -> None:
@@ -151,7 +135,7 @@ def _only(module: Module, main: Op) -> None:
         main.attributes["sym_name"] = "main"
 
 
-def _crosses(type_: Type) -> bool:
+def crosses(type_: Type) -> bool:
     """Whether a value of a type can be given to XLA or taken from it."""
     if not isinstance(type_, TensorType) or not type_.is_static:
         return False
@@ -170,7 +154,7 @@ def cannot_cross(types: Sequence[Type]) -> list[Finding]:
     return merge_findings([
         Finding(str(type_), "cannot be given to or taken from XLA", hint="the reference engine runs it")
         for type_ in types
-        if not _crosses(type_)
+        if not crosses(type_)
     ])
 
 

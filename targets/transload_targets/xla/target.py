@@ -56,7 +56,7 @@ class XlaTarget(Target):
         portable, compiled, constants = (directory / f"{stem}.{suffix}" for suffix in ("mlirbc", "xla", "npz"))
         version = {"version": options["stablehlo_version"]} if options["stablehlo_version"] else {}
         resolve(host().get("writers", "stablehlo").write)(module, portable, **version)
-        made = written(module, str(main.attributes["sym_name"]), False, self.platform)
+        made = written(module, str(main.attributes["sym_name"]), self.platform)
         start = time.perf_counter()
         try:
             program = Program(made.text, f"function {main.attributes['sym_name']!r}", self.platform, made.options)

@@ -90,6 +90,33 @@ def test_intermediates_are_kept_by_name() -> None:
         np.testing.assert_array_equal(mine[name], array)
 
 
+def channels_first() -> Module:
+    """A convolution and a pooling of channels first, as ONNX has them: XLA's CPU wants them last."""
+    text = """
+"builtin.module"() ({
+  "func.func"() <{function_type = (tensor<1x3x8x6xf32>) -> tensor<1x4x4x3xf32>, sym_name = "main"}> ({
+  ^bb0(%x: tensor<1x3x8x6xf32> loc("x")):
+    %w = "top.Weight"() <{value = dense<0.5> : tensor<4x3x3x3xf32>}> : () -> tensor<4x3x3x3xf32>
+    %b = "top.None"() : () -> none
+    %c = "top.Conv"(%x, %w, %b) <{kernel_shape = array<i64: 3, 3>, strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, layout = "NCHW"}> : (tensor<1x3x8x6xf32>, tensor<4x3x3x3xf32>, none) -> tensor<1x4x8x6xf32> loc("conv")
+    %r = "top.Tanh"(%c) : (tensor<1x4x8x6xf32>) -> tensor<1x4x8x6xf32> loc("tanh")
+    %p = "top.MaxPool"(%r) <{kernel_shape = array<i64: 2, 2>, strides = array<i64: 2, 2>, pads = array<i64: 0, 0, 0, 0>, layout = "NCHW"}> : (tensor<1x4x8x6xf32>) -> tensor<1x4x4x3xf32> loc("pool")
+    "func.return"(%p) : (tensor<1x4x4x3xf32>) -> ()
+  }) : () -> ()
+}) : () -> ()
+"""  # noqa: E501 - generic text has long lines
+    return transload.load(text=text, format="mlir")
+
+
+def test_a_name_means_the_same_in_every_engine() -> None:
+    x = {"x": np.random.default_rng(0).standard_normal((1, 3, 8, 6)).astype(np.float32)}
+    mine, theirs = (transload.run(channels_first(), x, engine=engine, keep=True) for engine in ("xla", "reference"))
+    assert {name: array.shape for name, array in mine.items()} == {name: array.shape for name, array in theirs.items()}
+    assert list(mine) == list(theirs) == ["conv", "tanh", "pool"]
+    for name, array in theirs.items():
+        np.testing.assert_allclose(mine[name], array, rtol=1e-5, atol=1e-6)
+
+
 def test_dynamic_shapes_are_compiled_for_each() -> None:
     text = """func.func @main(%a: tensor<?x3xf32>) -> tensor<?x3xf32> {
   %n = stablehlo.get_dimension_size %a, dim = 0 : (tensor<?x3xf32>) -> tensor<i32>
@@ -118,7 +145,7 @@ def test_large_constants_are_arguments_and_equal_ones_are_one() -> None:
         f"%s = stablehlo.constant dense<7> : {type_}",
         f"%0 = stablehlo.add %a0, %c : {type_}", f"%1 = stablehlo.add %0, %d : {type_}", f"%2 = stablehlo.add %1, %s : {type_}",
     ], [("%2", type_)])
-    made = written(in_stablehlo(module), "main", False, "cpu")
+    made = written(in_stablehlo(module), "main", "cpu")
     assert len(made.constants) == 1
     assert len(made.text) < 2000
     np.testing.assert_array_equal(run(module, [numbers], "xla")[0], 3 * numbers + 7)

@@ -75,7 +75,7 @@ def add_convolution(
 
 def element_of_products(module: Module) -> list[str]:
     """The element types in which the rewritten program has its products."""
-    text = written(in_stablehlo(module), "main", False, "cpu").text
+    text = written(in_stablehlo(module), "main", "cpu").text
     return re.findall(r'"stablehlo\.(?:convolution|dot_general)".*-> tensor<[0-9x]*x(\w+)>', text)
 
 
@@ -212,7 +212,7 @@ def test_chains_that_double_without_end_are_compiled_without_fusion() -> None:
         lines.append(f"%w{i} = stablehlo.reverse %v{i}, dims = [1] : {type_}")
         lines.append(f"%v{i + 1} = stablehlo.add %v{i}, %w{i} : {type_}")
     module = program([type_], lines, [("%v45", type_)])
-    assert written(in_stablehlo(module), "main", False, "cpu").options == {"xla_disable_hlo_passes": "fusion"}
+    assert written(in_stablehlo(module), "main", "cpu").options == {"xla_disable_hlo_passes": "fusion"}
     x = np.arange(20, dtype=np.int32).reshape(1, 20)
     np.testing.assert_array_equal(run(module, [x], "xla-cpu")[0], run(module, [x], "reference")[0])
-    assert written(in_stablehlo(one_convolution(4, 1)), "main", False, "cpu").options == {}
+    assert written(in_stablehlo(one_convolution(4, 1)), "main", "cpu").options == {}
