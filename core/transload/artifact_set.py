@@ -1,0 +1,197 @@
+"""Several files that belong together, written so that a folder holds all of the old ones or all of the new.
+
+    with replaced_folder("build") as folder:
+        ...  # write into `folder`
+
+A conversion writes a program, its weights and a report. Renamed into place one by one, they would be a mixture for anybody
+who looks, or kills the process, in between. So a whole new folder is made beside the old one, with the old one's other
+files linked into it, and the two change places by one system call. What killed processes leave is removed by the next
+that writes beside it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+
+from .errors import TransloadError, UsageError
+
+try:
+    import fcntl
+except ImportError:  # not on Windows: folders there are replaced all the same, two processes at once are not told apart
+    fcntl = None  # type: ignore[assignment]
+
+__all__ = ["replaced_folder"]
+
+_PREFIX = ".transload-"
+"""Of the names of folders in the making; each is locked for as long as its process lives."""
+_OTHERS = 100
+"""How many other files a folder may hold that is exchanged for a new one: one with more is somebody's own, and stays."""
+_EXCHANGE = 2
+"""RENAME_EXCHANGE of Linux's renameat2(2)."""
+
+
+@contextmanager
+def replaced_folder(place: str | Path, drop: Iterable[str] = ()) -> Iterator[Path]:
+    """A new, empty folder to write to; when the block ends well, its files are those of `place`, together with the others there.
+
+    Files of `place` that have the same names are replaced, those named in `drop` removed, as one. Raises `UsageError` where
+    `place` is a file, or has a folder where a file is to be, and `TransloadError` where it cannot be written; then, and
+    where the block raises, `place` is as it was.
+    """
+    final = Path(os.path.abspath(place))  # noqa: PTH100 - links stay links
+    if final.is_symlink():
+        final = final.resolve()
+    if final.exists() and not final.is_dir():
+        raise UsageError(f"{place} is a file; give a directory to write to")
+    made: list[Path] = []
+    folder: Path | None = None
+    with ExitStack() as held:
+        try:
+            made = _make_parents(final.parent)
+            with _locked(final.parent):
+                _remove_abandoned(final.parent)
+                folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=final.parent))
+                held.enter_context(_locked(folder))
+            folder.chmod(0o777 & ~_umask())
+            yield folder
+            with _locked(final.parent):
+                _put_in_place(folder, final, set(drop))
+            made = []
+        except OSError as error:
+            raise TransloadError(
+                f"cannot write to {place}: {error.strerror or error}",
+                hint="nothing was left half-written; free space or choose another -o") from None
+        finally:
+            if folder is not None:
+                shutil.rmtree(folder, ignore_errors=True)
+            for parent in reversed(made):
+                with suppress(OSError):
+                    parent.rmdir()
+
+
+def _make_parents(parent: Path) -> list[Path]:
+    """Make a folder and those above it; which of them were not there."""
+    missing = [folder for folder in (*reversed(parent.parents), parent) if not folder.exists()]
+    parent.mkdir(parents=True, exist_ok=True)
+    return missing
+
+
+def _umask() -> int:
+    mask = os.umask(0o022)
+    os.umask(mask)
+    return mask
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Hold a folder for this process and thread; others wait. The system lets go of it when the process ends, however it does."""
+    if fcntl is None:
+        yield
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _remove_abandoned(parent: Path) -> None:
+    """Remove what processes that were killed left here: folders in the making that nobody holds."""
+    if fcntl is None:
+        return
+    for left in parent.glob(f"{_PREFIX}*"):
+        with suppress(OSError):
+            handle = os.open(left, os.O_RDONLY | os.O_DIRECTORY)
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(left, ignore_errors=True)
+            finally:
+                os.close(handle)
+
+
+def _put_in_place(folder: Path, final: Path, drop: set[str]) -> None:
+    if not final.exists():
+        folder.rename(final)
+        return
+    for entry in _entries(folder):
+        if (final / entry).is_dir() and not (final / entry).is_symlink():
+            raise UsageError(
+                f"{final / entry} is a directory, where a file is to be written", hint="remove it, or choose another -o")
+    entries = _entries(folder)
+    if not (_can_be_exchanged(final) and _link_others(final, folder, drop) and _exchange(folder, final)):
+        _move_files(folder, entries, final, drop)
+
+
+def _entries(folder: Path) -> list[str]:
+    return sorted(str(file.relative_to(folder)) for file in folder.rglob("*") if not file.is_dir())
+
+
+def _can_be_exchanged(final: Path) -> bool:
+    """Whether a folder may become another one: not a mount point, and not where this process stands."""
+    return not os.path.ismount(final) and final not in (here := Path.cwd(), *here.parents)
+
+
+def _link_others(final: Path, folder: Path, drop: set[str]) -> bool:
+    """Link what else there is in `final` into `folder`; False where that is much, or the file system has no links."""
+    linked = 0
+    for directory, folders, files in os.walk(final):
+        here = Path(directory)
+        for name in (*files, *(name for name in folders if (here / name).is_symlink())):
+            target = folder / (here / name).relative_to(final)
+            if str(target.relative_to(folder)) in drop or os.path.lexists(target):
+                continue
+            target.parent.mkdir(parents=True, exist_ok=True)
+            linked += 1
+            if linked > _OTHERS:
+                return False
+            try:
+                os.link(here / name, target, follow_symlinks=False)
+            except OSError:
+                return False
+        for name in folders:
+            if not (here / name).is_symlink():
+                (folder / (here / name).relative_to(final)).mkdir(parents=True, exist_ok=True)
+    shutil.copystat(final, folder)
+    return True
+
+
+def _exchange(one: Path, other: Path) -> bool:
+    """Let two folders change places in one step; False where this system or file system cannot."""
+    if not sys.platform.startswith("linux"):
+        return False
+    try:
+        rename = ctypes.CDLL(None, use_errno=True).renameat2
+    except (OSError, AttributeError):
+        return False
+    here = -100  # AT_FDCWD: the paths are absolute
+    if rename(here, os.fsencode(one), here, os.fsencode(other), _EXCHANGE) == 0:
+        return True
+    number = ctypes.get_errno()
+    if number in (errno.EINVAL, errno.ENOSYS, errno.EBUSY, errno.EXDEV, errno.EPERM, errno.EACCES):
+        return False
+    raise OSError(number, os.strerror(number), str(other))
+
+
+def _move_files(folder: Path, entries: list[str], final: Path, drop: set[str]) -> None:
+    """File by file, where a folder cannot be exchanged: the report last, so that what has a report is whole."""
+    with suppress(FileNotFoundError):
+        (final / REPORT).unlink()
+    for entry in drop - set(entries):
+        with suppress(FileNotFoundError):
+            (final / entry).unlink()
+    for entry in sorted(entries, key=lambda entry: entry == REPORT):
+        (final / entry).parent.mkdir(parents=True, exist_ok=True)
+        (folder / entry).replace(final / entry)
+
+
+REPORT = "report.json"
+"""The file that says what the others are."""

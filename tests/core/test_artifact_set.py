@@ -1,0 +1,188 @@
+"""Artifacts are replaced as a set: old or new, never a mixture, whatever happens in between."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from transload import artifact_set
+from transload.artifact_set import replaced_folder
+from transload.child import python_command
+from transload.errors import TransloadError, UsageError
+
+
+def write_set(place: Path, word: str, names: tuple[str, ...] = ("a.tosa", "b.npz", "report.json")) -> None:
+    with replaced_folder(place) as folder:
+        for name in names:
+            (folder / name).write_text(word)
+
+
+def contents(place: Path) -> dict[str, str]:
+    return {str(file.relative_to(place)): file.read_text() for file in place.rglob("*") if file.is_file()}
+
+
+def names_in(folder: Path) -> list[str]:
+    return sorted(entry.name for entry in folder.iterdir())
+
+
+@pytest.fixture(params=["exchanged", "moved"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Both ways to put files in place: in one step, and one by one where the system cannot do that."""
+    if request.param == "moved":
+        monkeypatch.setattr(artifact_set, "_exchange", lambda one, other: False)
+    return request.param
+
+
+def test_a_new_folder_is_made_whole(tmp_path: Path) -> None:
+    write_set(tmp_path / "x" / "y", "new")
+    assert contents(tmp_path) == dict.fromkeys(("x/y/a.tosa", "x/y/b.npz", "x/y/report.json"), "new")
+
+
+@pytest.mark.usefixtures("way")
+def test_files_of_others_stay(tmp_path: Path) -> None:
+    place = tmp_path / "out"
+    write_set(place, "old")
+    (place / "notes").mkdir()
+    (place / "notes" / "mine.txt").write_text("mine")
+    (place / "link").symlink_to("notes/mine.txt")
+    place.chmod(0o750)
+    with replaced_folder(place, drop=["b.npz"]) as folder:
+        (folder / "a.tosa").write_text("new")
+        (folder / "report.json").write_text("new")
+    assert contents(place) == {"a.tosa": "new", "report.json": "new", "notes/mine.txt": "mine", "link": "mine"}
+    assert (place / "link").is_symlink() and place.stat().st_mode & 0o777 == 0o750
+    assert names_in(tmp_path) == ["out"]
+
+
+def test_an_error_leaves_the_old_ones(tmp_path: Path) -> None:
+    write_set(tmp_path / "out", "old")
+    with pytest.raises(ZeroDivisionError), replaced_folder(tmp_path / "out") as folder:
+        (folder / "a.tosa").write_text("new")
+        raise ZeroDivisionError
+    assert set(contents(tmp_path / "out").values()) == {"old"} and names_in(tmp_path) == ["out"]
+
+
+def test_an_error_leaves_no_folders_that_were_made(tmp_path: Path) -> None:
+    with pytest.raises(ZeroDivisionError), replaced_folder(tmp_path / "x" / "y" / "out"):
+        raise ZeroDivisionError
+    assert not names_in(tmp_path)
+
+
+def test_a_folder_with_much_else_in_it_stays_the_same_one(tmp_path: Path) -> None:
+    place = tmp_path / "project"
+    for number in range(200):
+        (place / "src").mkdir(parents=True, exist_ok=True)
+        (place / "src" / f"{number}.py").write_text("mine")
+    number = place.stat().st_ino
+    write_set(place, "new")
+    assert place.stat().st_ino == number and len(contents(place)) == 203 and names_in(tmp_path) == ["project"]
+
+
+@pytest.mark.usefixtures("way")
+def test_a_folder_where_a_file_is_to_be(tmp_path: Path) -> None:
+    write_set(tmp_path / "out", "old", ("a.tosa",))
+    (tmp_path / "out" / "report.json").mkdir()
+    with pytest.raises(UsageError, match=r"report\.json is a directory"):
+        write_set(tmp_path / "out", "new")
+    assert contents(tmp_path / "out") == {"a.tosa": "old"} and names_in(tmp_path) == ["out"]
+
+
+def test_a_file_where_the_folder_is_to_be(tmp_path: Path) -> None:
+    (tmp_path / "out").write_text("file")
+    with pytest.raises(UsageError, match="is a file"):
+        write_set(tmp_path / "out", "new")
+
+
+def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
+    with pytest.raises(TransloadError, match="cannot write to"):
+        write_set(Path("/proc/nothing/out"), "new")
+
+
+def test_the_current_directory_is_not_taken_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    number = tmp_path.stat().st_ino
+    write_set(Path(), "new")
+    assert tmp_path.stat().st_ino == number and contents(Path()) == contents(tmp_path)
+    assert len(contents(tmp_path)) == 3
+
+
+def test_a_link_to_a_folder_stays_a_link(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "out").symlink_to("real")
+    write_set(tmp_path / "out", "new")
+    assert (tmp_path / "out").is_symlink() and set(contents(tmp_path / "real").values()) == {"new"}
+
+
+def test_many_writers_never_mix(tmp_path: Path) -> None:
+    place = tmp_path / "out"
+    write_set(place, "start")
+    failures: list[str] = []
+    done = threading.Event()
+
+    def look() -> None:
+        while not done.is_set():
+            handle = os.open(place, os.O_RDONLY)
+            try:
+                words = set()
+                for name in ("a.tosa", "b.npz", "report.json"):
+                    file = os.open(name, os.O_RDONLY, dir_fd=handle)
+                    words.add(os.read(file, 100))
+                    os.close(file)
+                if len(words) != 1:
+                    failures.append(str(words))
+            except FileNotFoundError:
+                pass  # the folder that was opened has been replaced, and is being removed
+            finally:
+                os.close(handle)
+
+    watcher = threading.Thread(target=look)
+    watcher.start()
+
+    def write(number: int) -> None:
+        for turn in range(20):
+            write_set(place, f"writer {number} turn {turn}")
+
+    writers = [threading.Thread(target=write, args=[number]) for number in range(8)]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join()
+    done.set()
+    watcher.join()
+    assert not failures and len(set(contents(place).values())) == 1 and names_in(tmp_path) == ["out"]
+
+
+KILLED = """
+
+from pathlib import Path
+from transload.artifact_set import replaced_folder
+print("go", flush=True)
+for number in range(100000):
+    with replaced_folder(sys.argv[1]) as folder:
+        for name in ("a.tosa", "b.npz", "report.json"):
+            (folder / name).write_text(f"round {number}")
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_killed_at_any_moment(tmp_path: Path, number: int) -> None:
+    place = tmp_path / "out"
+    write_set(place, "start")
+    for delay in range(12):
+        process = subprocess.Popen(
+            python_command(KILLED, str(place), needs=("transload",)), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        process.stdout.readline()
+        time.sleep(0.0007 * delay)
+        process.send_signal(number)
+        process.wait()
+        process.stdout.close()
+        assert len(set(contents(place).values())) == 1, contents(place)
+        assert len(contents(place)) == 3
+    write_set(place, "end")
+    assert names_in(tmp_path) == ["out"] and set(contents(place).values()) == {"end"}
