@@ -12,7 +12,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from .errors import Finding, InternalError, UsageError
 from .options import Options
@@ -38,6 +38,8 @@ __all__ = [
     "Writer",
     "resolve",
 ]
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 def resolve(reference: Any) -> Any:
@@ -188,11 +190,11 @@ class KernelTable:
         """The table as facts of kind "kernel"."""
         return self.kernels
 
-    def __call__(self, *names: str, quantized: str = "float") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    def __call__(self, *names: str, quantized: str = "float") -> Callable[[F], F]:
         if quantized not in ("float", "storage", "native"):
             raise UsageError(f"a kernel's quantized= must be 'float', 'storage' or 'native', not {quantized!r}")
 
-        def add(kernel: Callable[..., Any]) -> Callable[..., Any]:
+        def add(kernel: F) -> F:
             for name in names:
                 self.kernels[name] = (kernel, quantized)
             return kernel

@@ -5,8 +5,12 @@ A rewrite function takes an op and a `Rewriter` and returns what replaces the op
     TABLE = RewriteTable()
 
     @TABLE("tfl.relu6")
-    def relu6(op, rw):
+    def relu6(op: Op, rw: Rewriter) -> Value:
         return rw.emit("top.Relu", op.operands[0], relu_limit=6.0)
+
+    @TABLE("top.LeakyRelu")
+    def leaky_relu(op: LeakyRelu, rw: Rewriter) -> Value:  # the class that declares the op is its static type
+        return rw.emit("tosa.mul", op.input, filled(op.alpha))
 
 - a `Value`, or a sequence of them, one a result: the op's uses go to them and it is erased;
 - `KEPT` (None): it does not match, nothing changed;
@@ -19,7 +23,7 @@ functions for one name are tried in order. A function for `"top.*"` is tried on 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from .context import pinned
 from .errors import ConversionError, Finding, PassError, TransloadError, Unsupported, merge_findings
@@ -38,7 +42,9 @@ class _Changed:
 
 CHANGED = _Changed()
 
-RewriteFunction = Callable[[Op, "Rewriter"], Any]
+RewriteFunction = Callable[[Any, "Rewriter"], Any]
+"""Called with the ops of the names it was registered for, so that it may say `op: Conv`."""
+F = TypeVar("F", bound=RewriteFunction)
 
 
 class RewriteTable:
@@ -52,10 +58,10 @@ class RewriteTable:
         """The table as facts of kind "canonicalization"."""
         return self.functions
 
-    def __call__(self, *names: str) -> Callable[[RewriteFunction], RewriteFunction]:
+    def __call__(self, *names: str) -> Callable[[F], F]:
         """Decorator: use the function for the ops of these names."""
 
-        def add(function: RewriteFunction) -> RewriteFunction:
+        def add(function: F) -> F:
             for name in names:
                 self.functions.setdefault(name, []).append(function)
             return function

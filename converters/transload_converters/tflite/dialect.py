@@ -71,7 +71,7 @@ BASIC_LSTM = "tfl.basic_lstm"
 
 _LSTMS = ("LSTM", "UNIDIRECTIONAL_SEQUENCE_LSTM")
 
-_KINDS = {
+_KINDS: dict[tuple[str, bool], AttributeKind[Any]] = {
     ("int8", False): INT32, ("int32", False): INT32, ("uint32", False): INT32, ("int64", False): INT, ("uint8", False): INT32,
     ("bool", False): BOOLEAN, ("float32", False): FLOAT32,
     ("int32", True): INTS32, ("uint32", True): INTS32, ("int64", True): INTS, ("bool", True): INTS, ("float32", True): FLOATS,
@@ -89,7 +89,7 @@ def attribute_name(field: str) -> str:
     return SUBGRAPH_ATTRIBUTES.get(field, field)
 
 
-def _kind(name: str, field: OptionField) -> AttributeKind:
+def _kind(name: str, field: OptionField) -> AttributeKind[Any]:
     """What kind of attribute an options field is."""
     if name in SUBGRAPH_ATTRIBUTES:
         return LIST if field.is_vector else SYMBOL

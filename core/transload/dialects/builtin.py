@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from ..ir.declare import ANY, STRING, Dialect, attribute, region, variadic, variadic_result
+from ..ir.declare import ANY, STRING, DeclaredOp, Dialect, attribute, region, variadic, variadic_result
 
 BUILTIN = Dialect("builtin", "The module that holds functions (MLIR builtin dialect).")
 
 
 @BUILTIN.op("module")
-class Module:
+class Module(DeclaredOp):
     """A container of functions."""
 
     body = region("one block with the functions")
@@ -17,7 +17,7 @@ class Module:
 
 
 @BUILTIN.op("unrealized_conversion_cast")
-class UnrealizedConversionCast:
+class UnrealizedConversionCast(DeclaredOp):
     """A value of one type seen as another, between two conversions."""
 
     inputs = variadic(type=ANY)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ..ir.declare import (
     ANY,
     FUNCTION_TYPE,
     LIST,
     STRING,
     SYMBOL,
+    DeclaredOp,
     Dialect,
     attribute,
     constraint,
@@ -24,7 +23,7 @@ KERNELS = KernelTable()
 
 
 @FUNC.op("func")
-class Func:
+class Func(DeclaredOp):
     """A function of one block; its arguments are the block's, its results the operands of `func.return`."""
 
     body = region("one block, ending in func.return")
@@ -36,7 +35,7 @@ class Func:
     traits = ("effects",)
 
     @constraint
-    def type_says_what_the_body_does(op: Any) -> bool | str:
+    def type_says_what_the_body_does(op) -> bool | str:
         """the function's type is that of its block's arguments and of its return"""
         if op.body.is_empty:
             return True
@@ -56,7 +55,7 @@ class Func:
 
 
 @FUNC.op("return")
-class Return:
+class Return(DeclaredOp):
     """Ends a function; its operands are the function's results."""
 
     values = variadic(type=ANY)
@@ -64,7 +63,7 @@ class Return:
 
 
 @FUNC.op("call")
-class Call:
+class Call(DeclaredOp):
     """Calls a function of the same module."""
 
     arguments = variadic(type=ANY)

@@ -15,7 +15,7 @@ from typing import Any
 
 from . import registry
 from .attributes import Attribute
-from .types import NoneType, TensorType, Type
+from .types import BOOL, FloatType, IntegerType, NoneType, QuantType, TensorType, Type
 
 __all__ = [
     "Block", "FileLocation", "FusedLocation", "Location", "NamedLocation", "OpaqueLocation", "Op", "Region", "Value",
@@ -168,6 +168,62 @@ class Value:
             return self.type.element
         raise TypeError(f"a value of type {self.type} has no elements")
 
+    @property
+    def tensor_type(self) -> TensorType:
+        """The type, which must be a tensor's: raises `TypeError` where it is another."""
+        if isinstance(self.type, TensorType):
+            return self.type
+        raise TypeError(f"a value of type {self.type} is no tensor")
+
+    @property
+    def static_shape(self) -> tuple[int, ...]:
+        """The tensor's sizes; raises `ValueError` where one is unknown, `TypeError` where it is no tensor."""
+        return self.tensor_type.static_shape
+
+    # Questions that every value answers; of one that is no tensor, with no.
+
+    @property
+    def element_or_none(self) -> Type | None:
+        """The tensor's element type; None where it is no tensor."""
+        return self.type.element if isinstance(self.type, TensorType) else None
+
+    @property
+    def quant(self) -> QuantType | None:
+        """The tensor's element type where that is quantized, else None."""
+        element = self.type.element if isinstance(self.type, TensorType) else None
+        return element if isinstance(element, QuantType) else None
+
+    @property
+    def stored_element(self) -> Type | None:
+        """What the tensor's elements are stored as: of `!quant.uniform<i8:...>`, `i8`; None where it is no tensor."""
+        element = self.type.element if isinstance(self.type, TensorType) else None
+        return element.storage if isinstance(element, QuantType) else element
+
+    @property
+    def is_float(self) -> bool:
+        """Whether it is a tensor of floats (quantized ones are not)."""
+        return isinstance(self.type, TensorType) and isinstance(self.type.element, FloatType)
+
+    @property
+    def is_integer(self) -> bool:
+        """Whether it is a tensor of integers (`i1`, `index` and quantized ones are not)."""
+        return isinstance(self.type, TensorType) and isinstance(self.type.element, IntegerType) and self.type.element != BOOL
+
+    @property
+    def is_bool(self) -> bool:
+        """Whether it is a tensor of `i1`."""
+        return isinstance(self.type, TensorType) and self.type.element == BOOL
+
+    @property
+    def is_quantized(self) -> bool:
+        """Whether it is a tensor of quantized elements."""
+        return isinstance(self.type, TensorType) and isinstance(self.type.element, QuantType)
+
+    @property
+    def is_static(self) -> bool:
+        """Whether it is a tensor of which every size is known."""
+        return isinstance(self.type, TensorType) and self.type.is_static
+
     def replace_all_uses_with(self, other: Value) -> None:
         """Make every user of this value use `other` instead."""
         if other is self:
@@ -217,7 +273,7 @@ class Op:
         return self._operands
 
     @operands.setter
-    def operands(self, operands: Sequence[Value]) -> None:
+    def operands(self, operands: tuple[Value, ...]) -> None:
         self._drop_uses()
         self._operands = tuple(operands)
         for operand in self._operands:
@@ -227,7 +283,7 @@ class Op:
         """Replace one operand."""
         operands = list(self._operands)
         operands[index] = value
-        self.operands = operands
+        self.operands = tuple(operands)
 
     def _drop_uses(self) -> None:
         for operand in self._operands:

@@ -6,7 +6,7 @@ shape inference, and a docstring with its meaning and source.
     TOP = Dialect("top", "Hardware-independent operations, the hub.")
 
     @TOP.op("LeakyRelu")
-    class LeakyRelu:
+    class LeakyRelu(DeclaredOp):
         \"\"\"`x` where it is positive, `alpha * x` elsewhere (TPU-MLIR manual 13.1, LeakyReluOp).\"\"\"
 
         input = operand("the tensor")
@@ -14,16 +14,23 @@ shape inference, and a docstring with its meaning and source.
         alpha = attribute(FLOAT, "slope for negative values", default=0.01)
 
         @constraint
-        def float_or_quantized(op):
+        def float_or_quantized(op) -> bool:
             \"\"\"the input is a float or quantized tensor\"\"\"
-            return is_float_or_quantized(op.input.type)
+            return op.input.is_float or op.input.is_quantized
 
-        def infer(op):
+        def infer(op) -> Type:
             return op.input.type
 
 The verifier, the accessors (`op.alpha`) and the reference page are generated from it. A
 constraint's docstring is the message a user sees when it is broken; it returns whether it holds, or
 a string with the detail of how it does not.
+
+The class is the op's static type, too: in `def lower(op: LeakyRelu, rw: Rewriter) -> Value` a type checker
+and an editor know that `op.input` is a `Value` and `op.alpha` a float. Ops are never instances of it as they
+run; they are all of the one class `Op`, and `isinstance(op, LeakyRelu)` asks which declaration an op has.
+
+A member whose name ends with an underscore declares the name without it: `operand_ = operand(...)`, which
+is read as `op.operand_`, declares an operand "operand", a name that `Op` has a use of its own for.
 """
 
 from __future__ import annotations
@@ -31,10 +38,11 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
 
 from .attributes import Attribute, DenseArray, FloatAttr, IntAttr, OpaqueAttr, Symbol
 from .constants import Dense
+from .core import Op, Region, Value
 from .types import (
     BOOL,
     F32,
@@ -53,9 +61,12 @@ from .types import (
 __all__ = [
     "ANY", "BOOLEAN", "BOOL_TENSOR", "CONSTANT", "DICT", "FLOAT", "FLOAT32", "FLOATS", "FLOAT_TENSOR", "FUNCTION_TYPE",
     "INT", "INT32", "INTS", "INTS32", "INT_TENSOR", "LIST", "OPAQUE", "QUANT_TENSOR", "STRING", "SYMBOL", "TENSOR",
-    "TYPE", "UNIT", "AttributeKind", "Dialect", "OpDeclaration", "Required", "TypeConstraint", "attribute", "constraint",
-    "enum", "operand", "region", "result", "variadic", "variadic_result",
+    "TYPE", "UNIT", "AttributeKind", "DeclaredOp", "Dialect", "OpDeclaration", "Required", "TypeConstraint", "attribute",
+    "constraint", "enum", "operand", "region", "result", "variadic", "variadic_result",
 ]
+
+T = TypeVar("T")
+A = TypeVar("A")  # what reading an attribute gives
 
 
 class Required:
@@ -95,9 +106,10 @@ BOOL_TENSOR = TypeConstraint("a tensor of i1", lambda type_: _element(type_) == 
 QUANT_TENSOR = TypeConstraint("a quantized tensor", lambda type_: isinstance(_element(type_), QuantType))
 
 
-class AttributeKind:
+class AttributeKind(Generic[A]):
     """What an attribute holds: a name for the reference page, a check, and the text type of its numbers.
 
+    `AttributeKind[int]` is one that reads as an `int`.
     `text_type` is the MLIR type printed after a number (`3 : i32`); `wrap` makes of the plain Python
     value the typed one that the printer prints, `unwrap` the reverse (and gives back what it is given
     where that is of another kind).
@@ -126,16 +138,16 @@ def _is_float(value: Attribute) -> bool:
     return isinstance(value, float) or _is_int(value)
 
 
-def _int_kind(type_: Type) -> AttributeKind:
+def _int_kind(type_: Type) -> AttributeKind[int]:
     return AttributeKind(f"integer ({type_})", _is_int, None if type_ == I64 else lambda v: IntAttr(v, type_),
         lambda v: int(v) if _is_int(v) else v)
 
 
-def _float_kind(type_: Type) -> AttributeKind:
+def _float_kind(type_: Type) -> AttributeKind[float]:
     return AttributeKind(f"float ({type_})", _is_float, lambda v: FloatAttr(v, type_), lambda v: float(v) if _is_float(v) else v)
 
 
-def _ints_kind(type_: Type) -> AttributeKind:
+def _ints_kind(type_: Type) -> AttributeKind[tuple[int, ...]]:
     return AttributeKind(
         f"integers ({type_})", lambda v: isinstance(v, tuple) and all(map(_is_int, v)),
         None if type_ == I64 else lambda v: DenseArray(v, type_),
@@ -145,22 +157,22 @@ def _ints_kind(type_: Type) -> AttributeKind:
 INT, INT32 = _int_kind(I64), _int_kind(I32)
 FLOAT, FLOAT32 = _float_kind(F64), _float_kind(F32)
 INTS, INTS32 = _ints_kind(I64), _ints_kind(I32)
-FLOATS = AttributeKind(
+FLOATS: AttributeKind[tuple[float, ...]] = AttributeKind(
     "floats (f64)", lambda v: isinstance(v, tuple) and all(map(_is_float, v)),
     lambda v: DenseArray(v, F64), lambda v: tuple(map(float, v)) if isinstance(v, tuple) else v)
-BOOLEAN = AttributeKind("true or false", lambda v: isinstance(v, bool))
-STRING = AttributeKind("string", lambda v: isinstance(v, str))
-SYMBOL = AttributeKind("symbol", lambda v: isinstance(v, Symbol))
-TYPE = AttributeKind("type", lambda v: isinstance(v, Type))
-FUNCTION_TYPE = AttributeKind("function type", lambda v: isinstance(v, FunctionType))
-CONSTANT = AttributeKind("constant", lambda v: isinstance(v, Dense))
-LIST = AttributeKind("list", lambda v: isinstance(v, list))
-DICT = AttributeKind("dictionary", lambda v: isinstance(v, dict))
-UNIT = AttributeKind("present or not", lambda v: v is None)
-OPAQUE = AttributeKind("text of another dialect", lambda v: isinstance(v, OpaqueAttr))
+BOOLEAN: AttributeKind[bool] = AttributeKind("true or false", lambda v: isinstance(v, bool))
+STRING: AttributeKind[str] = AttributeKind("string", lambda v: isinstance(v, str))
+SYMBOL: AttributeKind[Symbol] = AttributeKind("symbol", lambda v: isinstance(v, Symbol))
+TYPE: AttributeKind[Type] = AttributeKind("type", lambda v: isinstance(v, Type))
+FUNCTION_TYPE: AttributeKind[FunctionType] = AttributeKind("function type", lambda v: isinstance(v, FunctionType))
+CONSTANT: AttributeKind[Dense] = AttributeKind("constant", lambda v: isinstance(v, Dense))
+LIST: AttributeKind[list[Attribute]] = AttributeKind("list", lambda v: isinstance(v, list))
+DICT: AttributeKind[dict[str, Attribute]] = AttributeKind("dictionary", lambda v: isinstance(v, dict))
+UNIT: AttributeKind[None] = AttributeKind("present or not", lambda v: v is None)
+OPAQUE: AttributeKind[OpaqueAttr] = AttributeKind("text of another dialect", lambda v: isinstance(v, OpaqueAttr))
 
 
-def enum(*names: str, text: Callable[[str], str] | None = None) -> AttributeKind:
+def enum(*names: str, text: Callable[[str], str] | None = None) -> AttributeKind[str]:
     """One of some names, held as `str`.
 
     Printed as a string, or, where MLIR has an enum of its own, as what `text(name)` gives:
@@ -180,7 +192,11 @@ class _Member:
     name = ""
 
     def __init__(self, doc: str) -> None:
-        self.doc = doc
+        self._doc = doc
+
+    @property
+    def doc(self) -> str:
+        return self._doc
 
 
 class _Slot(_Member):
@@ -195,7 +211,7 @@ class _Slot(_Member):
 
 
 class _Attribute(_Member):
-    def __init__(self, kind: AttributeKind, doc: str, default: Attribute, optional: bool) -> None:
+    def __init__(self, kind: AttributeKind[Any], doc: str, default: Attribute, optional: bool) -> None:
         super().__init__(doc)
         self.kind = kind
         self.default = default
@@ -212,35 +228,57 @@ class _Constraint(_Member):
     def __init__(self, check: Callable[[Any], bool | str]) -> None:
         if not check.__doc__:
             raise TypeError(f"constraint {check.__name__} needs a docstring: it is the message a user sees")
+        super().__init__("")
         self.check = check
 
-    @cached_property
-    def doc(self) -> str:  # type: ignore[override]
+    @property
+    def doc(self) -> str:
         """The message, its indentation taken off when it is first read."""
-        return inspect.cleandoc(self.check.__doc__ or "")
+        if not self._doc:
+            self._doc = inspect.cleandoc(self.check.__doc__ or "")
+        return self._doc
 
 
+# What the functions below make is seen by `OpDeclaration` alone; reading the member of an op gives what their
+# types say, which is what these are for.
+
+@overload
+def operand(doc: str = "", type: TypeConstraint = TENSOR, optional: Literal[False] = False) -> Value: ...
+@overload
+def operand(doc: str = "", type: TypeConstraint = TENSOR, *, optional: bool) -> Value | None: ...
 def operand(doc: str = "", type: TypeConstraint = TENSOR, optional: bool = False) -> Any:
     """Declare an operand. An optional one is absent where it is left out at the end, or of type `none`."""
     return _Slot(doc, type, optional, False, False)
 
 
-def variadic(doc: str = "", type: TypeConstraint = TENSOR) -> Any:
+def variadic(doc: str = "", type: TypeConstraint = TENSOR) -> tuple[Value, ...]:
     """Declare any number of operands; at most one such member an op, read as a tuple."""
-    return _Slot(doc, type, False, True, False)
+    member: Any = _Slot(doc, type, False, True, False)
+    return member
 
 
-def result(doc: str = "", type: TypeConstraint = TENSOR) -> Any:
+def result(doc: str = "", type: TypeConstraint = TENSOR) -> Value:
     """Declare a result."""
-    return _Slot(doc, type, False, False, True)
+    member: Any = _Slot(doc, type, False, False, True)
+    return member
 
 
-def variadic_result(doc: str = "", type: TypeConstraint = TENSOR) -> Any:
+def variadic_result(doc: str = "", type: TypeConstraint = TENSOR) -> tuple[Value, ...]:
     """Declare any number of results; at most one such member an op."""
-    return _Slot(doc, type, False, True, True)
+    member: Any = _Slot(doc, type, False, True, True)
+    return member
 
 
-def attribute(kind: AttributeKind, doc: str = "", default: Attribute = REQUIRED, optional: bool = False) -> Any:
+@overload
+def attribute(
+    kind: AttributeKind[A], doc: str = "", default: A | Callable[[Any], A] | Required = REQUIRED,
+    optional: Literal[False] = False,
+) -> A: ...
+@overload
+def attribute(
+    kind: AttributeKind[A], doc: str = "", default: A | Callable[[Any], A] | Required | None = REQUIRED, *, optional: bool,
+) -> A | None: ...
+def attribute(kind: AttributeKind[Any], doc: str = "", default: Attribute = REQUIRED, optional: bool = False) -> Any:
     """Declare an attribute; `optional=True` means that it may be absent and then reads as None.
 
     A default that depends on the rest of the op (ones, as many as `kernel_shape` has) is a function of the op.
@@ -248,14 +286,45 @@ def attribute(kind: AttributeKind, doc: str = "", default: Attribute = REQUIRED,
     return _Attribute(kind, doc, None if optional and default is REQUIRED else default, optional)
 
 
+@overload
+def region(doc: str = "", variadic: Literal[False] = False) -> Region: ...
+@overload
+def region(doc: str = "", *, variadic: Literal[True]) -> tuple[Region, ...]: ...
 def region(doc: str = "", variadic: bool = False) -> Any:
     """Declare a region; a variadic one, the last, is any number of them, read as a tuple."""
     return _Region(doc, variadic)
 
 
-def constraint(check: Callable[[Any], bool | str]) -> Any:
+def constraint(check: Callable[[Any], bool | str]) -> _Constraint:
     """Declare a condition on an op, see the module's docstring."""
     return _Constraint(check)
+
+
+if TYPE_CHECKING:
+
+    class DeclaredOp(Op):
+        """Base of classes that declare ops, see below."""
+
+        __getattr__ = None  # type: ignore[misc,assignment] # a declared op has no other names than its declaration's and those of `Op`
+        traits: tuple[str, ...] = ()
+
+else:
+
+    class _DeclaredOpType(type):
+        """The metaclass of declarations: they have no instances; ops are `Op`s that know their declaration by name."""
+
+        def __instancecheck__(cls, instance: Any) -> bool:
+            declaration = instance.declaration if isinstance(instance, Op) else None
+            return declaration is not None and issubclass(declaration.definition, cls)
+
+        def __call__(cls, *args: Any, **keywords: Any) -> Any:
+            raise TypeError(f"{cls.__name__} declares an op; ops are made by Builder.emit, or as transload.ir.Op")
+
+    class DeclaredOp(metaclass=_DeclaredOpType):
+        """Base of classes that declare ops: with it, the class is a type that mypy and editors know as an `Op`.
+
+        It is never instantiated. `isinstance(op, Conv)` holds for the ops that `Conv`, or a class derived from it, declares.
+        """
 
 
 class OpDeclaration:
@@ -272,11 +341,11 @@ class OpDeclaration:
             key: value for base in reversed(definition.__mro__) for key, value in vars(base).items() if isinstance(value, _Member)
         }
         for key, member in members.items():
-            member.name = key
+            member.name = key.removesuffix("_")
         slots = [member for member in members.values() if isinstance(member, _Slot)]
         self.operands = [slot for slot in slots if not slot.is_result]
         self.results = [slot for slot in slots if slot.is_result]
-        self.attributes: dict[str, _Attribute] = {k: m for k, m in members.items() if isinstance(m, _Attribute)}
+        self.attributes: dict[str, _Attribute] = {m.name: m for m in members.values() if isinstance(m, _Attribute)}
         self.regions = [member for member in members.values() if isinstance(member, _Region)]
         self.constraints = [member for member in members.values() if isinstance(member, _Constraint)]
         self.traits: frozenset[str] = frozenset(getattr(definition, "traits", ()))
@@ -290,6 +359,7 @@ class OpDeclaration:
         self.getters = self._make_getters()
         self.checker: Callable[[Any], list[str] | None] | None = None
         """What the verifier made of the declaration (`transload.ir.verify`), when it first met an op of it."""
+        self.getters.update({key: self.getters[m.name] for key, m in members.items() if key != m.name and m.name in self.getters})
         self.required = [key for key, a in self.attributes.items() if a.default is REQUIRED]
 
     @cached_property
@@ -363,15 +433,15 @@ class Dialect:
         self.constant = constant
         self.none = none
 
-    def op(self, name: str) -> Callable[[type], OpDeclaration]:
-        """Declare op `<dialect>.<name>` from the decorated class."""
+    def op(self, name: str) -> Callable[[type[T]], type[T]]:
+        """Declare op `<dialect>.<name>` from the decorated class; its declaration is in `ops`."""
 
-        def declare(definition: type) -> OpDeclaration:
+        def declare(definition: type[T]) -> type[T]:
             full = f"{self.name}.{name}"
             if full in self.ops:
                 raise TypeError(f"{full} is declared twice")
-            declaration = self.ops[full] = OpDeclaration(full, definition)
-            return declaration
+            self.ops[full] = OpDeclaration(full, definition)
+            return definition
 
         return declare
 

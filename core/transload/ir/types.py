@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Iterator
+from typing import cast
 
 __all__ = [
     "DYNAMIC", "BF16", "BOOL", "F16", "F32", "F64", "I4", "I8", "I16", "I32", "I48", "I64", "INDEX", "NONE",
@@ -266,7 +267,15 @@ class TensorType(Type):
         """How many elements; only of a static shape."""
         if self.shape is None:
             raise ValueError(f"{self} has no known number of elements")
-        return math.prod(self.shape)  # type: ignore[arg-type]
+        return math.prod(self.static_shape)
+
+    @property
+    def static_shape(self) -> tuple[int, ...]:
+        """The sizes; raises `ValueError` where one is unknown."""
+        shape = self.shape
+        if shape is None or None in shape:
+            raise ValueError(f"{self} has no static shape")
+        return cast("tuple[int, ...]", shape)
 
     def with_shape(self, shape: tuple[int | None, ...] | None) -> TensorType:
         return TensorType(shape, self.element, self.encoding)

@@ -140,7 +140,7 @@ def _bounding_module(hub: Module, reference: Mapping[str, np.ndarray]) -> tuple[
                 _cut(module, value, name)
             else:
                 errors[value] = error
-    block.terminator.operands = outputs
+    block.terminator.operands = tuple(outputs)
     module.main.attributes.pop("res_attrs", None)
     module.states = ()
     update_function_type(module.main)

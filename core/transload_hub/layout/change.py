@@ -328,7 +328,7 @@ class _FunctionLayout:
             for operand, form in zip(op.operands, option.operands, strict=True)
         ]
         if any(new is not old for new, old in zip(operands, op.operands, strict=True)):
-            op.operands = operands
+            op.operands = tuple(operands)
             self.changed = True
         if not option.keeps:
             self.changed = True

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from transload.ir.declare import BOOLEAN, FLOAT, INT, attribute, constraint, operand, result
+from transload.ir.declare import BOOLEAN, FLOAT, INT, DeclaredOp, attribute, constraint, operand, result
 from transload.ir.types import TensorType, Type
 
 from .base import NUMBER_TENSOR, REAL_TENSOR, TOP, Unary
@@ -30,7 +28,7 @@ class LeakyRelu(Unary):
 
 
 @TOP.op("PRelu")
-class PRelu:
+class PRelu(DeclaredOp):
     """`x` where it is positive, `slope * x` elsewhere (ONNX PRelu, TFLite PRELU; TPU-MLIR's top.PRelu)."""
 
     input = operand("the tensor", type=NUMBER_TENSOR)
@@ -39,7 +37,7 @@ class PRelu:
     rounding = rounds("double", "exact", "once")
     traits = ("elementwise",)
 
-    def infer(op: Any) -> Type:
+    def infer(op) -> Type:
         joined = broadcast_shapes(op, shape_of(op.input), shape_of(op.slope))
         shape = shape_of(op.input)
         if joined is not None and shape is not None and len(joined) != len(shape):
@@ -146,7 +144,7 @@ class Clip(Unary):
 
 
 @TOP.op("Softmax")
-class Softmax:
+class Softmax(DeclaredOp):
     """`exp(beta*x) / sum(exp(beta*x))` along a dimension; its logarithm with `log` (TPU-MLIR manual 13.1, SoftmaxOp)."""
 
     input = operand("the tensor", type=REAL_TENSOR)
@@ -157,12 +155,12 @@ class Softmax:
     rounding = rounds("double", "once")
 
     @constraint
-    def axis_is_in_range(op: Any) -> bool | str:
+    def axis_is_in_range(op) -> bool | str:
         """axis is a dimension of the input"""
         shape = shape_of(op.input)
         return shape is None or -len(shape) <= op.axis < len(shape) or f"{op.axis} of {show(shape)}"
 
-    def infer(op: Any) -> Type:
+    def infer(op) -> Type:
         shape = shape_of(op.input)
         if shape is not None:
             normalise_axis(op, op.axis, len(shape))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from transload.ir.declare import BOOLEAN, FLOAT, TENSOR, Dialect, TypeConstraint, attribute, enum, operand, result
+from transload.ir.core import Op
+from transload.ir.declare import BOOLEAN, FLOAT, TENSOR, DeclaredOp, Dialect, TypeConstraint, attribute, enum, operand, result
 from transload.ir.types import BOOL, FloatType, IndexType, IntegerType, QuantType, TensorType, Type
 
 from .infer import same_as_input
@@ -42,14 +43,14 @@ class PerDimension:
         self.value = value
         self.sides = sides
 
-    def __call__(self, op: Any) -> tuple[int, ...]:
-        return (self.value,) * (self.sides * len(op.kernel_shape))
+    def __call__(self, op: Op) -> tuple[int, ...]:
+        return (self.value,) * (self.sides * len(op.attribute("kernel_shape")))
 
     def __repr__(self) -> str:
         return f"all {self.value}"
 
 
-class Activated:
+class Activated(DeclaredOp):
     """Base of ops that apply a ReLU to the real value of their result when asked to."""
 
     do_relu = attribute(BOOLEAN, "whether to apply ReLU to the result's real value", default=False)
@@ -57,14 +58,14 @@ class Activated:
     rounding = rounds("double", "exact", "once")
 
 
-class Elementwise:
+class Elementwise(DeclaredOp):
     """Base of elementwise ops of one operand whose result has the operand's shape and element type."""
 
     input = operand("the tensor", type=REAL_TENSOR)
     output = result("of the input's shape and element type", type=TENSOR)
     traits: tuple[str, ...] = ("elementwise",)
 
-    def infer(op: Any) -> Type:
+    def infer(op) -> Type:
         return same_as_input(op)
 
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from transload.ir.constants import dtype_of
-from transload.ir.declare import BOOLEAN, TENSOR, attribute, constraint, enum, operand, result
+from transload.ir.declare import BOOLEAN, TENSOR, DeclaredOp, attribute, constraint, enum, operand, result
 from transload.ir.types import FloatType, IntegerType, QuantType, TensorType, Type
 
 from .base import TOP
@@ -15,14 +13,14 @@ from .rounding import rounds
 __all__ = ["width_of"]
 
 
-def _default_rounding(op: Any) -> str:
+def _default_rounding(op: Cast) -> str:
     """Quantizing rounds halves away from zero, as TFLite does; a cast to integers truncates."""
     type_ = op.results[0].type if op.results else None
     return "HalfAwayFromZero" if isinstance(type_, TensorType) and isinstance(type_.element, QuantType) else "Trunc"
 
 
 @TOP.op("Cast")
-class Cast:
+class Cast(DeclaredOp):
     """The same values in another element type, which the caller gives (TPU-MLIR manual 13.1, CastOp).
 
     - float or integer to quantized: `clamp(round(x / scale) + zero_point)` (ONNX QuantizeLinear, TFLite QUANTIZE);
@@ -42,7 +40,7 @@ class Cast:
     rounding = rounds("double", "exact", "once")
     traits = ("elementwise",)
 
-    def infer(op: Any) -> Type:
+    def infer(op) -> Type:
         return same_as_input(op)
 
 
@@ -55,7 +53,7 @@ def width_of(element: Type) -> int | None:
 
 
 @TOP.op("Bitcast")
-class Bitcast:
+class Bitcast(DeclaredOp):
     """The same bits read as another element type of the same width, which the caller gives (ONNX BitCast, TFLite BITCAST).
 
     Of a quantized tensor the bits are those of the stored numbers, so that between two quantized types, or a quantized
@@ -67,9 +65,9 @@ class Bitcast:
     traits = ("elementwise",)
 
     @constraint
-    def same_width(op: Any) -> bool:
+    def same_width(op) -> bool:
         """elements of input and output are of the same width"""
         return width_of(op.operands[0].element) == width_of(op.results[0].element)
 
-    def infer(op: Any) -> Type:
+    def infer(op) -> Type:
         return same_as_input(op)

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from transload.ir.build import constant_of
-from transload.ir.declare import ANY, BOOLEAN, CONSTANT, INT, INTS, attribute, constraint, operand, result
-from transload.ir.types import I64, NONE, QuantType, TensorType, Type
+from transload.ir.declare import ANY, BOOLEAN, CONSTANT, INT, INTS, DeclaredOp, attribute, constraint, operand, result
+from transload.ir.types import I64, NONE, TensorType, Type
 
 from .base import NUMBER_TENSOR, TOP
 from .infer import fail, need_rank, same_as_input, shape_of
 
 
 @TOP.op("Weight")
-class Weight:
+class Weight(DeclaredOp):
     """A constant (TPU-MLIR manual 13.1, WeightOp). A quantized one holds stored integers; its result has the quantized type."""
 
     output = result("the constant")
@@ -22,54 +21,52 @@ class Weight:
     traits = ("constant",)
 
     @constraint
-    def result_is_the_constant(op: Any) -> bool | str:
+    def result_is_the_constant(op) -> bool | str:
         """the result has the constant's shape, and its element type or a quantized type stored in it"""
-        element = op.output.element
-        stored = element.storage if isinstance(element, QuantType) else element
-        if op.output.type.shape == op.value.type.shape and stored == op.value.type.element:
+        if op.output.tensor_type.shape == op.value.type.shape and op.output.stored_element == op.value.type.element:
             return True
         return f"the constant is {op.value.type}, the result {op.output.type}"
 
-    def infer(op: Any) -> Type:
+    def infer(op) -> Type:
         return op.value.type
 
 
 @TOP.op("None")
-class Absent:
+class Absent(DeclaredOp):
     """Stands for an optional operand that is not there (TPU-MLIR's top.None)."""
 
     output = result("of type none", type=ANY)
 
-    def infer(op: Any) -> Type:
+    def infer(op) -> Type:
         return NONE
 
 
 @TOP.op("Input")
-class Input:
+class Input(DeclaredOp):
     """Marks an input of the model; the value is unchanged (TPU-MLIR manual 13.1, InputOp)."""
 
     input = operand("the tensor")
     output = result("the same tensor")
 
-    def infer(op: Any) -> Type:
+    def infer(op) -> Type:
         return same_as_input(op)
 
 
 @TOP.op("Shape")
-class Shape:
+class Shape(DeclaredOp):
     """The sizes of a tensor's dimensions (ONNX Shape, TFLite SHAPE)."""
 
     input = operand("the tensor; only its shape matters")
     output = result("[rank], i64 unless the caller says otherwise")
     traits = ("shape_only",)
 
-    def infer(op: Any) -> Type:
+    def infer(op) -> Type:
         shape = shape_of(op.input)
         return TensorType((None if shape is None else len(shape),), I64)
 
 
 @TOP.op("Range")
-class Range:
+class Range(DeclaredOp):
     """`start, start + delta, ...` up to but without `limit` (ONNX Range, TFLite RANGE)."""
 
     start = operand("scalar, the first number", type=NUMBER_TENSOR)
@@ -77,7 +74,7 @@ class Range:
     delta = operand("scalar, the step", type=NUMBER_TENSOR)
     output = result("[max(ceil((limit - start) / delta), 0)]")
 
-    def infer(op: Any) -> Type:
+    def infer(op) -> Type:
         bounds = [constant_of(value) for value in (op.start, op.limit, op.delta)]
         if None in bounds:
             return TensorType((None,), op.start.element)
@@ -95,7 +92,7 @@ def range_length(start: float, limit: float, delta: float) -> int:
 
 
 @TOP.op("Fill")
-class Fill:
+class Fill(DeclaredOp):
     """A tensor with `value` in every place (ONNX ConstantOfShape, TFLite FILL)."""
 
     value = operand("scalar, or a tensor of one element")
@@ -103,16 +100,16 @@ class Fill:
     shape = attribute(INTS, "the result's shape")
 
     @constraint
-    def sizes_are_not_negative(op: Any) -> bool:
+    def sizes_are_not_negative(op) -> bool:
         """no size in `shape` is negative"""
         return min(op.attribute("shape"), default=0) >= 0
 
-    def infer(op: Any) -> Type:
+    def infer(op) -> Type:
         return TensorType(tuple(op.attribute("shape")), op.value.element)
 
 
 @TOP.op("EyeLike")
-class EyeLike:
+class EyeLike(DeclaredOp):
     """Ones on diagonal number `k`, zeros elsewhere, in the shape of a matrix (ONNX EyeLike)."""
 
     input = operand("a matrix; only its shape matters")
@@ -120,13 +117,13 @@ class EyeLike:
     k = attribute(INT, "which diagonal: 0 the main one, positive above it", default=0)
     traits = ("shape_only",)
 
-    def infer(op: Any) -> Type:
+    def infer(op) -> Type:
         need_rank(op, op.input, "the input", (2,))
         return same_as_input(op)
 
 
 @TOP.op("Trilu")
-class Trilu:
+class Trilu(DeclaredOp):
     """The upper or lower triangle of each matrix, zeros elsewhere (ONNX Trilu)."""
 
     input = operand("[.., rows, columns]")
@@ -134,19 +131,19 @@ class Trilu:
     upper = attribute(BOOLEAN, "keep what is on and above diagonal k (else: on and below)", default=True)
     k = attribute(INT, "the diagonal: 0 the main one, positive above it", default=0)
 
-    def infer(op: Any) -> Type:
+    def infer(op) -> Type:
         need_rank(op, op.input, "the input", least=2)
         return same_as_input(op)
 
 
 @TOP.op("NonZero")
-class NonZero:
+class NonZero(DeclaredOp):
     """The subscripts of all elements that are not zero, in row-major order (ONNX NonZero; TFLite WHERE is its transpose)."""
 
     input = operand("the tensor")
     output = result("[rank, how many], i64; the number is known only at run time")
 
-    def infer(op: Any) -> Type:
+    def infer(op) -> Type:
         shape = shape_of(op.input)
         rank = None if shape is None else max(len(shape), 1)
         held = constant_of(op.input)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from transload.ir.declare import INT, INTS, attribute, constraint, operand, result
 from transload.ir.types import TensorType, Type
@@ -28,7 +28,7 @@ class Convolution(Activated):
     traits = ("layout",)
 
     @constraint
-    def one_entry_a_dimension(op: Any) -> bool | str:
+    def one_entry_a_dimension(op) -> bool | str:
         """kernel_shape has one to three entries, strides and dilations as many, pads twice as many"""
         n = len(op.kernel_shape)
         if 1 <= n <= 3 and len(op.strides) == len(op.dilations) == n and len(op.pads) == 2 * n:
@@ -36,7 +36,7 @@ class Convolution(Activated):
         return f"kernel {op.kernel_shape}, strides {op.strides}, dilations {op.dilations}, pads {op.pads}"
 
     @constraint
-    def geometry_is_positive(op: Any) -> bool:
+    def geometry_is_positive(op) -> bool:
         """kernel sizes, strides, dilations and group are positive"""
         return min((*op.kernel_shape, *op.strides, *op.dilations, op.group)) > 0
 
@@ -54,13 +54,13 @@ class _Geometry(NamedTuple):
     input: Shape
     filter: Shape
 
-    def result_type(self, op: Any, channels: int | None, sizes: Sequence[int | None]) -> TensorType:
+    def result_type(self, op: Convolution, channels: int | None, sizes: Sequence[int | None]) -> TensorType:
         """The type of the result in the op's layout."""
         batch = self.input[0]
         return TensorType((batch, channels, *sizes) if self.layout == "NCHW" else (batch, *sizes, channels), op.input.element)
 
 
-def _geometry(op: Any, filter_order: Callable[[Shape], Shape]) -> _Geometry:
+def _geometry(op: Convolution, filter_order: Callable[[Shape], Shape]) -> _Geometry:
     """The geometry of `op`, after checking what inference relies on before the verifier has seen the op.
 
     `filter_order` brings the dimensions of an NHWC filter into the order of an NCHW one.
@@ -82,7 +82,7 @@ def _geometry(op: Any, filter_order: Callable[[Shape], Shape]) -> _Geometry:
     return _Geometry(layout, kernel, strides, dilations, pads[:n], pads[n:], group, shape, weights)
 
 
-def _check_bias(op: Any, count: int | None) -> None:
+def _check_bias(op: Convolution, count: int | None) -> None:
     """Check that `bias` is absent, or has `count` elements."""
     bias = op.bias
     shape = None if bias is None else shape_of(bias)
@@ -101,7 +101,7 @@ class Conv(Convolution):
     [O, kernel.., C/group] in NHWC; output channel o belongs to group `g = o // (O/group)`.
     """
 
-    def infer(op: Any) -> Type:
+    def infer(op) -> Type:
         geometry = _geometry(op, lambda weights: (weights[0], weights[-1], *weights[1:-1]))
         group = geometry.group
         outputs, per_group = geometry.filter[:2]
@@ -128,11 +128,11 @@ class Deconv(Convolution):
     output_padding = attribute(INTS, "extra size at each dimension's end", default=PerDimension(0))
 
     @constraint
-    def output_padding_is_not_negative(op: Any) -> bool:
+    def output_padding_is_not_negative(op) -> bool:
         """output_padding has one entry per spatial dimension, none negative"""
         return len(op.output_padding) == len(op.kernel_shape) and min(op.output_padding) >= 0
 
-    def infer(op: Any) -> Type:
+    def infer(op) -> Type:
         geometry = _geometry(op, lambda weights: (weights[-1], *weights[:-1]))
         group, extras = geometry.group, op.output_padding
         inputs, per_group = geometry.filter[:2]

@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from transload.ir.declare import FLOAT, FLOATS, INT_TENSOR, TENSOR, attribute, constraint, enum, operand, result, variadic
+from transload.ir.declare import (
+    FLOAT,
+    FLOATS,
+    INT_TENSOR,
+    TENSOR,
+    DeclaredOp,
+    attribute,
+    constraint,
+    enum,
+    operand,
+    result,
+    variadic,
+)
 from transload.ir.types import BOOL, TensorType, Type
 
 from .base import FLAG_TENSOR, NUMBER_TENSOR, TOP, Activated, Elementwise, Unary
@@ -13,7 +23,7 @@ from .rounding import rounds
 
 # --- arithmetic of several operands
 
-class Variadic:
+class Variadic(DeclaredOp):
     """Base of ops on two or more tensors that broadcast."""
 
     inputs = variadic("two or more tensors that broadcast", type=NUMBER_TENSOR)
@@ -22,11 +32,11 @@ class Variadic:
     traits: tuple[str, ...] = ("elementwise",)
 
     @constraint
-    def at_least_two(op: Any) -> bool | str:
+    def at_least_two(op) -> bool | str:
         """there are two or more operands"""
         return len(op.inputs) >= 2 or f"there is {len(op.inputs)}"
 
-    def infer(op: Any) -> Type:
+    def infer(op) -> Type:
         if not op.operands:
             fail(op, "there are no operands")
         return infer_broadcast(op, op.inputs)
@@ -36,7 +46,7 @@ class ExactlyTwo(Variadic):
     """Base of such ops where the order matters."""
 
     @constraint
-    def exactly_two(op: Any) -> bool | str:
+    def exactly_two(op) -> bool | str:
         """there are exactly two operands"""
         return len(op.inputs) == 2 or f"there are {len(op.inputs)}"
 
@@ -49,7 +59,7 @@ class Add(Activated, Variadic):
     traits = ("elementwise", "commutative")
 
     @constraint
-    def one_factor_each(op: Any) -> bool:
+    def one_factor_each(op) -> bool:
         """coeff has one entry per operand"""
         return op.coeff is None or len(op.coeff) == len(op.inputs)
 
@@ -116,13 +126,13 @@ class Scale(Activated):
     rounding = rounds("exact", "once")
     traits = ("elementwise",)
 
-    def infer(op: Any) -> Type:
+    def infer(op) -> Type:
         return infer_broadcast(op, op.operands)
 
 
 # --- arithmetic of two operands
 
-class Binary:
+class Binary(DeclaredOp):
     """Base of ops on tensors `a` and `b` that broadcast."""
 
     a = operand("left operand", type=NUMBER_TENSOR)
@@ -131,12 +141,12 @@ class Binary:
     rounding = rounds("exact", "once")
     traits: tuple[str, ...] = ("elementwise",)
 
-    def infer(op: Any) -> Type:
+    def infer(op) -> Type:
         return infer_broadcast(op, op.operands)
 
 
 @TOP.op("Pow")
-class Pow:
+class Pow(DeclaredOp):
     """`base ** exponent`, in the base's element type (ONNX Pow, TFLite POW)."""
 
     base = operand("the base", type=NUMBER_TENSOR)
@@ -145,7 +155,7 @@ class Pow:
     rounding = rounds("exact", "once")
     traits = ("elementwise",)
 
-    def infer(op: Any) -> Type:
+    def infer(op) -> Type:
         return infer_broadcast(op, op.operands)
 
 
@@ -180,7 +190,7 @@ class Atan2(Binary):
 # --- comparison and logic
 
 @TOP.op("Compare")
-class Compare:
+class Compare(DeclaredOp):
     """Whether `lhs <mode> rhs` (ONNX Equal, Greater, Less, ...; TFLite EQUAL, NOT_EQUAL, ...; TPU-MLIR's top.Compare)."""
 
     lhs = operand("left operand")
@@ -189,11 +199,11 @@ class Compare:
     mode = attribute(enum("Equal", "NotEqual", "Greater", "GreaterOrEqual", "Less", "LessOrEqual"), "the relation")
     traits = ("elementwise",)
 
-    def infer(op: Any) -> Type:
+    def infer(op) -> Type:
         return infer_broadcast(op, op.operands, BOOL)
 
 
-class Logical:
+class Logical(DeclaredOp):
     """Base of logical ops on i1."""
 
     a = operand("left operand", type=FLAG_TENSOR)
@@ -201,7 +211,7 @@ class Logical:
     output = result("i1 of the broadcast shape")
     traits = ("elementwise", "commutative")
 
-    def infer(op: Any) -> Type:
+    def infer(op) -> Type:
         return infer_broadcast(op, op.operands)
 
 
@@ -220,7 +230,7 @@ class LogicalXor(Logical):
     """Whether exactly one is true (ONNX Xor)."""
 
 
-class Bitwise:
+class Bitwise(DeclaredOp):
     """Base of ops on the bits of integers."""
 
     a = operand("left operand", type=INT_TENSOR)
@@ -228,7 +238,7 @@ class Bitwise:
     output = result("of the broadcast shape")
     traits: tuple[str, ...] = ("elementwise", "commutative")
 
-    def infer(op: Any) -> Type:
+    def infer(op) -> Type:
         return infer_broadcast(op, op.operands)
 
 
@@ -262,7 +272,7 @@ class ShiftRight(Bitwise):
 
 
 @TOP.op("Where")
-class Where:
+class Where(DeclaredOp):
     """`tbrn` where the condition holds, `fbrn` elsewhere (ONNX Where, TFLite SELECT_V2; TPU-MLIR's top.Where)."""
 
     condition = operand("what to choose by", type=FLAG_TENSOR)
@@ -272,7 +282,7 @@ class Where:
     rounding = rounds("double", "exact", "once")
     traits = ("elementwise",)
 
-    def infer(op: Any) -> Type:
+    def infer(op) -> Type:
         return TensorType(broadcast_shapes(op, *map(shape_of, op.operands)), op.tbrn.element)
 
 
@@ -334,7 +344,7 @@ class Question(Elementwise):
 
     output = result("i1 of the input's shape", type=TENSOR)
 
-    def infer(op: Any) -> Type:
+    def infer(op) -> Type:
         return same_as_input(op).with_element(BOOL)
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from transload.ir.declare import BOOLEAN, INT, INT_TENSOR, attribute, constraint, enum, operand, result
+from transload.ir.core import Op
+from transload.ir.declare import BOOLEAN, INT, INT_TENSOR, DeclaredOp, attribute, constraint, enum, operand, result
 from transload.ir.types import I32, TensorType, Type
 
 from .base import NUMBER_TENSOR, TOP
@@ -14,7 +13,7 @@ from .rounding import rounds
 REDUCTION = enum("none", "add", "mul", "max", "min")
 
 
-def _check_batch(op: Any, *shapes: Shape) -> None:
+def _check_batch(op: Gather | GatherND, *shapes: Shape) -> None:
     """Check that the first batch_dims sizes of all shapes are the same."""
     for i in range(op.batch_dims):
         for shape in shapes[1:]:
@@ -22,7 +21,7 @@ def _check_batch(op: Any, *shapes: Shape) -> None:
 
 
 @TOP.op("Gather")
-class Gather:
+class Gather(DeclaredOp):
     """The slices of `axis` that `indices` names: `y[.., i.., ..] = x[.., indices[i..], ..]` (ONNX Gather, TFLite GATHER).
 
     Negative indices count from the end. With batch_dims = b, the first b dimensions of both are the same
@@ -35,7 +34,7 @@ class Gather:
     axis = attribute(INT, "the dimension to take slices of", default=0)
     batch_dims = attribute(INT, "number of leading dimensions in common", default=0)
 
-    def infer(op: Any) -> Type:
+    def infer(op) -> Type:
         shape = need_rank(op, op.input, "the input", least=1)
         indices = shape_of(op.indices)
         if shape is None or indices is None:
@@ -48,7 +47,7 @@ class Gather:
 
 
 @TOP.op("GatherND")
-class GatherND:
+class GatherND(DeclaredOp):
     """The elements or slices at subscripts: `y[i..] = x[indices[i.., 0], indices[i.., 1], ..]` (ONNX and TFLite GatherND)."""
 
     input = operand("the tensor")
@@ -56,7 +55,7 @@ class GatherND:
     output = result("indices.shape[:-1] + input.shape[batch_dims+n:]")
     batch_dims = attribute(INT, "number of leading dimensions in common", default=0)
 
-    def infer(op: Any) -> Type:
+    def infer(op) -> Type:
         shape = shape_of(op.input)
         indices = need_rank(op, op.indices, "indices", least=1)
         if shape is None or indices is None or indices[-1] is None:
@@ -68,7 +67,7 @@ class GatherND:
 
 
 @TOP.op("GatherElements")
-class GatherElements:
+class GatherElements(DeclaredOp):
     """`y[i, j, k] = x[indices[i, j, k], j, k]` for axis 0, and likewise for others (ONNX GatherElements; torch.gather)."""
 
     input = operand("the tensor")
@@ -76,14 +75,14 @@ class GatherElements:
     output = result("of the shape of indices")
     axis = attribute(INT, "the dimension that indices replace", default=0)
 
-    def infer(op: Any) -> Type:
+    def infer(op) -> Type:
         shape, indices = shape_of(op.input), shape_of(op.indices)
         if shape is not None and indices is not None:
             _check_elements(op, shape, indices)
         return TensorType(indices, op.input.element)
 
 
-def _check_elements(op: Any, shape: Shape, indices: Shape) -> None:
+def _check_elements(op: Op, shape: Shape, indices: Shape) -> None:
     """Check the shapes of an op that replaces one subscript of each element."""
     if len(shape) != len(indices):
         fail(op, f"the input {show(shape)} and indices {show(indices)} have different ranks")
@@ -94,7 +93,7 @@ def _check_elements(op: Any, shape: Shape, indices: Shape) -> None:
 
 
 @TOP.op("ScatterND")
-class ScatterND:
+class ScatterND(DeclaredOp):
     """A copy of the input with `updates` written at subscripts, or combined with what is there (ONNX ScatterND).
 
     TFLite's SCATTER_ND is an addition to zeros. Where subscripts repeat and reduction is none, the last one stays.
@@ -106,7 +105,7 @@ class ScatterND:
     output = result("of the input's shape")
     reduction = attribute(REDUCTION, "how to combine", default="none")
 
-    def infer(op: Any) -> Type:
+    def infer(op) -> Type:
         shape, updates = shape_of(op.input), shape_of(op.updates)
         indices = need_rank(op, op.indices, "indices", least=1)
         if shape is None or indices is None or updates is None or indices[-1] is None:
@@ -122,7 +121,7 @@ class ScatterND:
 
 
 @TOP.op("ScatterElements")
-class ScatterElements:
+class ScatterElements(DeclaredOp):
     """A copy of the input with `y[indices[i, j], j] = updates[i, j]` for axis 0, likewise for others (ONNX ScatterElements)."""
 
     input = operand("the tensor")
@@ -132,7 +131,7 @@ class ScatterElements:
     axis = attribute(INT, "the dimension that indices replace", default=0)
     reduction = attribute(REDUCTION, "how to combine", default="none")
 
-    def infer(op: Any) -> Type:
+    def infer(op) -> Type:
         shape, indices, updates = shape_of(op.input), shape_of(op.indices), shape_of(op.updates)
         if shape is not None and indices is not None:
             _check_elements(op, shape, indices)
@@ -145,7 +144,7 @@ class ScatterElements:
 
 
 @TOP.op("OneHot")
-class OneHot:
+class OneHot(DeclaredOp):
     """`on_value` at the place that each index names along a new dimension, `off_value` elsewhere (ONNX OneHot, TFLite ONE_HOT).
 
     An index from -depth to -1 counts from the end; one further out gives no on_value.
@@ -159,11 +158,11 @@ class OneHot:
     axis = attribute(INT, "where the new dimension is in the result", default=-1)
 
     @constraint
-    def depth_is_not_negative(op: Any) -> bool:
+    def depth_is_not_negative(op) -> bool:
         """depth is not negative"""
         return op.depth >= 0
 
-    def infer(op: Any) -> Type:
+    def infer(op) -> Type:
         indices = shape_of(op.indices)
         if indices is None:
             return TensorType(None, op.on_value.element)
@@ -172,7 +171,7 @@ class OneHot:
 
 
 @TOP.op("TopK")
-class TopK:
+class TopK(DeclaredOp):
     """The k greatest (or least) elements along a dimension, and where they were (ONNX TopK, TFLite TOPK_V2).
 
     Of equal elements the one with the lower index comes first. With sorted=False they come in any order.
@@ -186,7 +185,7 @@ class TopK:
     largest = attribute(BOOLEAN, "the greatest, else the least", default=True)
     sorted = attribute(BOOLEAN, "whether the result is in order", default=True)
 
-    def infer(op: Any) -> list[Type]:
+    def infer(op) -> list[Type]:
         shape = need_rank(op, op.input, "the input", least=1)
         if shape is None:
             return [TensorType(None, op.input.element), TensorType(None, I32)]
@@ -199,7 +198,7 @@ class TopK:
 
 
 @TOP.op("CumSum")
-class CumSum:
+class CumSum(DeclaredOp):
     """The sum of all elements up to each one along a dimension (ONNX CumSum, TFLite CUMSUM)."""
 
     input = operand("the tensor", type=NUMBER_TENSOR)
@@ -209,7 +208,7 @@ class CumSum:
     reverse = attribute(BOOLEAN, "sum from the end", default=False)
     rounding = rounds("double", "exact", "once")
 
-    def infer(op: Any) -> Type:
+    def infer(op) -> Type:
         shape = shape_of(op.input)
         if shape is not None:
             normalise_axis(op, op.axis, len(shape))

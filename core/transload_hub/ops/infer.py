@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from transload.errors import Finding, ShapeError
 from transload.ir.core import Op, Value, location_names
@@ -45,7 +45,7 @@ def element_of(value: Value) -> Type:
     return value.element
 
 
-def same_as_input(op: Any) -> TensorType:
+def same_as_input(op: Op) -> TensorType:
     """The type of the first operand, without its encoding."""
     value = op.operands[0]
     return TensorType(shape_of(value), value.element)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import string
-from typing import Any
 
-from transload.ir.declare import BOOLEAN, STRING, attribute, operand, result, variadic
+from transload.ir.core import Op
+from transload.ir.declare import BOOLEAN, STRING, DeclaredOp, attribute, operand, result, variadic
 from transload.ir.types import TensorType, Type
 
 from .base import NUMBER_TENSOR, TOP, Activated
@@ -31,7 +31,7 @@ class MatMul(Activated):
     right_transpose = attribute(BOOLEAN, "whether to swap the last two dimensions of the right operand", default=False)
     rounding = rounds("exact", "double", "once")
 
-    def infer(op: Any) -> Type:
+    def infer(op) -> Type:
         left, right = shape_of(op.input), shape_of(op.right)
         if left is None or right is None:
             return TensorType(None, op.input.element)
@@ -57,7 +57,7 @@ class MatMul(Activated):
 
 
 @TOP.op("Einsum")
-class Einsum:
+class Einsum(DeclaredOp):
     """A sum of products over subscripts named by letters (ONNX Einsum, numpy `einsum`): `"bij,bjk->bik"`."""
 
     inputs = variadic("one tensor per term of the equation", type=NUMBER_TENSOR)
@@ -65,7 +65,7 @@ class Einsum:
     equation = attribute(STRING, "terms separated by commas, `->`, and the result's subscripts; `...` broadcasts")
     rounding = rounds("exact", "once")
 
-    def infer(op: Any) -> Type:
+    def infer(op) -> Type:
         element = op.operands[0].element if op.operands else fail(op, "there are no operands")
         shapes = [shape_of(value) for value in op.inputs]
         if any(shape is None for shape in shapes):
@@ -82,7 +82,7 @@ class Einsum:
         return TensorType(tuple(sizes[letter] for letter in outcome), element)
 
 
-def expand_equation(op: Any, ranks: list[int]) -> tuple[list[str], str]:
+def expand_equation(op: Op, ranks: list[int]) -> tuple[list[str], str]:
     """The terms and the result of an equation, with `...` replaced by letters of its own (the last ones free).
 
     `ranks` are those of the operands. Without `->` the result has, in order of the alphabet, the

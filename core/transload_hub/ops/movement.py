@@ -6,11 +6,13 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from transload.ir.core import Op
 from transload.ir.declare import (
     FLOAT,
     INT,
     INT_TENSOR,
     INTS,
+    DeclaredOp,
     attribute,
     constraint,
     enum,
@@ -46,7 +48,7 @@ __all__ = ["slice_range"]
 # --- shape
 
 @TOP.op("Reshape")
-class Reshape:
+class Reshape(DeclaredOp):
     """The same elements in row-major order, in another shape (TPU-MLIR manual 13.1, ReshapeOp; ONNX Reshape and Flatten)."""
 
     input = operand("the tensor")
@@ -54,12 +56,12 @@ class Reshape:
     shape = attribute(INTS, "the new shape; one entry may be -1: what is left")
 
     @constraint
-    def at_most_one_is_open(op: Any) -> bool | str:
+    def at_most_one_is_open(op) -> bool | str:
         """at most one entry of shape is -1, and none is less"""
         sizes = op.attribute("shape")
         return (sizes.count(-1) <= 1 and min(sizes, default=0) >= -1) or f"it is {sizes}"
 
-    def infer(op: Any) -> Type:
+    def infer(op) -> Type:
         before, wanted = shape_of(op.input), op.attribute("shape")
         if wanted.count(-1) > 1 or min(wanted, default=0) < -1:
             fail(op, f"{wanted} is no shape to reshape to: one entry may be -1, others must not be negative")
@@ -67,7 +69,7 @@ class Reshape:
         return TensorType(after, reshaped_element(op.input.element, before, after))
 
 
-def _close(op: Any, before: Shape | None, wanted: Sequence[int]) -> Shape:
+def _close(op: Op, before: Shape | None, wanted: Sequence[int]) -> Shape:
     """The shape `wanted` with its -1 replaced by what is left of the elements of `before`."""
     total = None if before is None else join_sizes(before)
     given = math.prod(size for size in wanted if size != -1)
@@ -87,14 +89,14 @@ def _close(op: Any, before: Shape | None, wanted: Sequence[int]) -> Shape:
 
 
 @TOP.op("Squeeze")
-class Squeeze:
+class Squeeze(DeclaredOp):
     """Without the dimensions `axes`, each of size 1 (TPU-MLIR manual 13.1, SqueezeOp; ONNX Squeeze, TFLite SQUEEZE)."""
 
     input = operand("the tensor")
     output = result("without these dimensions")
     axes = attribute(INTS, "the dimensions to drop")
 
-    def infer(op: Any) -> Type:
+    def infer(op) -> Type:
         shape = shape_of(op.input)
         if shape is None:
             return TensorType(None, op.input.element)
@@ -107,14 +109,14 @@ class Squeeze:
 
 
 @TOP.op("Unsqueeze")
-class Unsqueeze:
+class Unsqueeze(DeclaredOp):
     """With new dimensions of size 1 at `axes`, counted in the result (ONNX Unsqueeze, TFLite EXPAND_DIMS)."""
 
     input = operand("the tensor")
     output = result("with these dimensions")
     axes = attribute(INTS, "where the new dimensions are in the result")
 
-    def infer(op: Any) -> Type:
+    def infer(op) -> Type:
         shape = shape_of(op.input)
         if shape is None:
             return TensorType(None, op.input.element)
@@ -126,14 +128,14 @@ class Unsqueeze:
 
 
 @TOP.op("Permute")
-class Permute:
+class Permute(DeclaredOp):
     """Dimension i of the result is dimension order[i] of the input (TPU-MLIR manual 13.1, PermuteOp; ONNX Transpose)."""
 
     input = operand("the tensor")
     output = result("with its dimensions in another order")
     order = attribute(INTS, "which dimension of the input each one of the result is")
 
-    def infer(op: Any) -> Type:
+    def infer(op) -> Type:
         shape = shape_of(op.input)
         if shape is None:
             return TensorType((None,) * len(op.order), op.input.element)
@@ -144,14 +146,14 @@ class Permute:
 
 
 @TOP.op("Expand")
-class Expand:
+class Expand(DeclaredOp):
     """Broadcast to `shape`, which may itself be broadcast (ONNX Expand, TFLite BROADCAST_TO)."""
 
     input = operand("the tensor")
     output = result("of the shape that both broadcast to")
     shape = attribute(INTS, "the shape to broadcast with")
 
-    def infer(op: Any) -> Type:
+    def infer(op) -> Type:
         shape = broadcast_shapes(op, shape_of(op.input), tuple(op.attribute("shape")))
         return TensorType(shape, _after_leading(op.input, shape))
 
@@ -166,14 +168,14 @@ def _after_leading(value: Any, shape: Shape | None) -> Type:
 
 
 @TOP.op("Tile")
-class Tile:
+class Tile(DeclaredOp):
     """Repeated tile[i] times along dimension i (ONNX Tile, TFLite TILE; TPU-MLIR's top.Tile)."""
 
     input = operand("the tensor")
     output = result("sizes multiplied by tile")
     tile = attribute(INTS, "how often, per dimension")
 
-    def infer(op: Any) -> Type:
+    def infer(op) -> Type:
         shape = need_rank(op, op.input, "the input", (len(op.tile),))
         if min(op.tile, default=0) < 0:
             fail(op, f"tile {list(op.tile)} has a negative entry")
@@ -193,11 +195,11 @@ class Concat(Activated):
     axis = attribute(INT, "the dimension to join along")
 
     @constraint
-    def at_least_one(op: Any) -> bool:
+    def at_least_one(op) -> bool:
         """there is at least one operand"""
         return len(op.inputs) > 0
 
-    def infer(op: Any) -> Type:
+    def infer(op) -> Type:
         if not op.operands:
             fail(op, "there are no operands")
         shapes = [shape for shape in map(shape_of, op.inputs) if shape is not None]
@@ -218,7 +220,7 @@ class Concat(Activated):
 
 
 @TOP.op("Split")
-class Split:
+class Split(DeclaredOp):
     """Cut along a dimension into pieces of the given sizes (ONNX Split, TFLite SPLIT and SPLIT_V)."""
 
     input = operand("the tensor")
@@ -226,7 +228,7 @@ class Split:
     axis = attribute(INT, "the dimension to cut")
     split_size = attribute(INTS, "the sizes of the pieces")
 
-    def infer(op: Any) -> list[Type]:
+    def infer(op) -> list[Type]:
         if min(op.split_size, default=0) < 0:
             fail(op, f"split_size {list(op.split_size)} has a negative entry")
         shape = shape_of(op.input)
@@ -244,14 +246,14 @@ class Split:
 
 
 @TOP.op("Pack")
-class Pack:
+class Pack(DeclaredOp):
     """Tensors of one shape side by side along a new dimension (TFLite PACK; numpy `stack`)."""
 
     inputs = variadic("tensors of one shape")
     output = result("with one dimension more")
     axis = attribute(INT, "where the new dimension is in the result", default=0)
 
-    def infer(op: Any) -> Type:
+    def infer(op) -> Type:
         if not op.operands:
             fail(op, "there are no operands")
         shape = shape_of(op.inputs[0])
@@ -270,14 +272,14 @@ class Pack:
 
 
 @TOP.op("Unpack")
-class Unpack:
+class Unpack(DeclaredOp):
     """The slices along a dimension, each without it (TFLite UNPACK)."""
 
     input = operand("the tensor")
     outputs = variadic_result("as many as the dimension's size")
     axis = attribute(INT, "the dimension to take apart", default=0)
 
-    def infer(op: Any) -> list[Type]:
+    def infer(op) -> list[Type]:
         shape = shape_of(op.input)
         if shape is None:
             fail(op, "the number of results depends on the input's shape, which is not known")
@@ -296,7 +298,7 @@ def slice_range(size: int, offset: int, end: int, step: int) -> range:
 
 
 @TOP.op("Slice")
-class Slice:
+class Slice(DeclaredOp):
     """Elements `offset, offset + steps, ..` of each dimension, up to but without `ends` (TPU-MLIR manual 13.1, SliceOp).
 
     Offsets are counted from the front. With a negative step, an end of -1 means "past element 0". Ends beyond
@@ -310,16 +312,16 @@ class Slice:
     steps = attribute(INTS, "the step, per dimension; not 0")
 
     @constraint
-    def one_entry_a_dimension(op: Any) -> bool:
+    def one_entry_a_dimension(op) -> bool:
         """offset, ends and steps have as many entries as the input has dimensions"""
         return len(op.offset) == len(op.ends) == len(op.steps) and shape_of(op.input) in (None, *_of_rank(op, len(op.offset)))
 
     @constraint
-    def counted_from_the_front(op: Any) -> bool:
+    def counted_from_the_front(op) -> bool:
         """offsets are not negative and steps are not 0"""
         return min(op.offset, default=0) >= 0 and 0 not in op.steps
 
-    def infer(op: Any) -> Type:
+    def infer(op) -> Type:
         n = len(op.offset)
         if len(op.ends) != n or len(op.steps) != n or min(op.offset, default=0) < 0 or 0 in op.steps:
             fail(op, f"offset {op.offset}, ends {op.ends} and steps {op.steps} do not fit together")
@@ -339,7 +341,7 @@ class Slice:
         return TensorType(tuple(sizes), element)
 
 
-def _of_rank(op: Any, rank: int) -> tuple[Shape, ...]:
+def _of_rank(op: Op, rank: int) -> tuple[Shape, ...]:
     """The input's shape if it has `rank`, for a membership test."""
     shape = shape_of(op.input)
     return (shape,) if shape is not None and len(shape) == rank else ()
@@ -348,7 +350,7 @@ def _of_rank(op: Any, rank: int) -> tuple[Shape, ...]:
 # --- padding, order
 
 @TOP.op("Pad")
-class Pad:
+class Pad(DeclaredOp):
     """More elements around a tensor; negative padding takes elements away (ONNX Pad, TFLite PAD, PADV2 and MIRROR_PAD).
 
     mode: `constant` fills with a value, `edge` repeats the outermost element, `reflect` mirrors without and
@@ -363,12 +365,12 @@ class Pad:
     val = attribute(FLOAT, "the real value to fill with in mode constant", default=0.0)
 
     @constraint
-    def two_entries_a_dimension(op: Any) -> bool:
+    def two_entries_a_dimension(op) -> bool:
         """paddings has two entries per dimension of the input"""
         shape = shape_of(op.input)
         return len(op.paddings) % 2 == 0 and (shape is None or len(op.paddings) == 2 * len(shape))
 
-    def infer(op: Any) -> Type:
+    def infer(op) -> Type:
         n, odd = divmod(len(op.paddings), 2)
         if odd:
             fail(op, f"paddings {list(op.paddings)} has an odd number of entries")
@@ -393,14 +395,14 @@ class Pad:
 
 
 @TOP.op("Reverse")
-class Reverse:
+class Reverse(DeclaredOp):
     """The order of elements turned round along `axes` (TFLite REVERSE_V2)."""
 
     input = operand("the tensor")
     output = result("of the input's shape")
     axes = attribute(INTS, "the dimensions to turn round")
 
-    def infer(op: Any) -> Type:
+    def infer(op) -> Type:
         shape = shape_of(op.input)
         element = op.input.element
         for axis in () if shape is None else normalise_axes(op, op.axes, len(shape)):
@@ -409,7 +411,7 @@ class Reverse:
 
 
 @TOP.op("ReverseSequence")
-class ReverseSequence:
+class ReverseSequence(DeclaredOp):
     """The first `lengths[b]` elements along seq_axis turned round, for each b of batch_axis (ONNX ReverseSequence)."""
 
     input = operand("the tensor")
@@ -418,7 +420,7 @@ class ReverseSequence:
     seq_axis = attribute(INT, "the dimension to turn round")
     batch_axis = attribute(INT, "the dimension that lengths belongs to", default=0)
 
-    def infer(op: Any) -> Type:
+    def infer(op) -> Type:
         shape = need_rank(op, op.input, "the input", least=2)
         held = need_rank(op, op.lengths, "lengths", (1,))
         if shape is not None:
@@ -429,7 +431,7 @@ class ReverseSequence:
 
 
 @TOP.op("Roll")
-class Roll:
+class Roll(DeclaredOp):
     """Elements moved on by `shifts` along `axes`, those beyond the end put at the front (numpy `roll`)."""
 
     input = operand("the tensor")
@@ -438,11 +440,11 @@ class Roll:
     axes = attribute(INTS, "the dimensions to move along")
 
     @constraint
-    def one_shift_an_axis(op: Any) -> bool:
+    def one_shift_an_axis(op) -> bool:
         """shifts and axes have the same number of entries"""
         return len(op.shifts) == len(op.axes)
 
-    def infer(op: Any) -> Type:
+    def infer(op) -> Type:
         if len(op.shifts) != len(op.axes):
             fail(op, f"{len(op.shifts)} shifts for {len(op.axes)} axes")
         shape = shape_of(op.input)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from transload.ir.declare import FLOAT, INT, INTS, attribute, constraint, operand, result
+from transload.ir.core import Op
+from transload.ir.declare import FLOAT, INT, INTS, DeclaredOp, attribute, constraint, operand, result
 from transload.ir.types import Type
 
 from .base import LAYOUT, REAL_TENSOR, TOP, Activated
@@ -23,7 +22,7 @@ from .infer import (
 from .rounding import rounds
 
 
-def _check_per_channel(op: Any, *names: str) -> None:
+def _check_per_channel(op: Op, *names: str) -> None:
     """Check that operands `names` have one element per channel of the input."""
     shape = need_rank(op, op.input, "the input", least=2)
     for name in names:
@@ -33,7 +32,7 @@ def _check_per_channel(op: Any, *names: str) -> None:
             unify(op, shape[channel_axis(op.layout, len(shape))], held[0], f"channels and elements of {name}")
 
 
-def _check_trailing(op: Any, *names: str) -> None:
+def _check_trailing(op: Op, *names: str) -> None:
     """Check that operands `names` broadcast to the dimensions from `axis` on."""
     shape = shape_of(op.input)
     if shape is None:
@@ -64,13 +63,13 @@ class BatchNorm(Activated):
     rounding = rounds("exact", "once")
     traits = ("layout",)
 
-    def infer(op: Any) -> Type:
+    def infer(op) -> Type:
         _check_per_channel(op, "mean", "variance", "gamma", "beta")
         return same_as_input(op)
 
 
 @TOP.op("LayerNorm")
-class LayerNorm:
+class LayerNorm(DeclaredOp):
     """`(x - mean) / sqrt(variance + eps) * weight + bias` over the dimensions from `axis` on (ONNX LayerNormalization)."""
 
     input = operand("the tensor", type=REAL_TENSOR)
@@ -81,13 +80,13 @@ class LayerNorm:
     eps = attribute(FLOAT, "added to the variance", default=1e-5)
     rounding = rounds("exact", "once")
 
-    def infer(op: Any) -> Type:
+    def infer(op) -> Type:
         _check_trailing(op, "weight", "bias")
         return same_as_input(op)
 
 
 @TOP.op("RMSNorm")
-class RMSNorm:
+class RMSNorm(DeclaredOp):
     """`x / sqrt(mean(x^2) + eps) * weight` over the dimensions from `axis` on (ONNX RMSNormalization)."""
 
     input = operand("the tensor", type=REAL_TENSOR)
@@ -97,13 +96,13 @@ class RMSNorm:
     eps = attribute(FLOAT, "added to the mean square", default=1e-5)
     rounding = rounds("exact", "once")
 
-    def infer(op: Any) -> Type:
+    def infer(op) -> Type:
         _check_trailing(op, "weight")
         return same_as_input(op)
 
 
 @TOP.op("InstanceNorm")
-class InstanceNorm:
+class InstanceNorm(DeclaredOp):
     """`(x - mean) / sqrt(variance + eps) * weight + bias` per sample and channel (ONNX InstanceNormalization)."""
 
     input = operand("[N, C, ..] (NCHW) or [N, .., C] (NHWC)", type=REAL_TENSOR)
@@ -115,13 +114,13 @@ class InstanceNorm:
     rounding = rounds("exact", "once")
     traits = ("layout",)
 
-    def infer(op: Any) -> Type:
+    def infer(op) -> Type:
         _check_per_channel(op, "weight", "bias")
         return same_as_input(op)
 
 
 @TOP.op("GroupNorm")
-class GroupNorm:
+class GroupNorm(DeclaredOp):
     """`(x - mean) / sqrt(variance + eps) * weight + bias` per sample and group of channels (ONNX GroupNormalization)."""
 
     input = operand("[N, C, ..] (NCHW) or [N, .., C] (NHWC)", type=REAL_TENSOR)
@@ -135,11 +134,11 @@ class GroupNorm:
     traits = ("layout",)
 
     @constraint
-    def groups_are_positive(op: Any) -> bool:
+    def groups_are_positive(op) -> bool:
         """num_groups is positive"""
         return op.num_groups > 0
 
-    def infer(op: Any) -> Type:
+    def infer(op) -> Type:
         _check_per_channel(op, "weight", "bias")
         shape = shape_of(op.input)
         channels = None if shape is None else shape[channel_axis(op.layout, len(shape))]
@@ -149,7 +148,7 @@ class GroupNorm:
 
 
 @TOP.op("LRN")
-class LRN:
+class LRN(DeclaredOp):
     """`x / (bias + alpha/size * s)^beta`, s the sum of squares over a window of channels (ONNX LRN; TPU-MLIR's top.LRN).
 
     The window of channel c is `c - floor((size-1)/2)` to `c + ceil((size-1)/2)`, as far as there are channels.
@@ -167,17 +166,17 @@ class LRN:
     traits = ("layout",)
 
     @constraint
-    def window_is_positive(op: Any) -> bool:
+    def window_is_positive(op) -> bool:
         """size is positive"""
         return op.size > 0
 
-    def infer(op: Any) -> Type:
+    def infer(op) -> Type:
         need_rank(op, op.input, "the input", least=2)
         return same_as_input(op)
 
 
 @TOP.op("Normalize")
-class Normalize:
+class Normalize(DeclaredOp):
     """`x / sqrt(max(sum(x^2), eps))` over `axes` (ONNX LpNormalization with p=2, TFLite L2_NORMALIZATION)."""
 
     input = operand("the tensor", type=REAL_TENSOR)
@@ -186,7 +185,7 @@ class Normalize:
     eps = attribute(FLOAT, "least sum of squares", default=1e-12)
     rounding = rounds("exact", "once")
 
-    def infer(op: Any) -> Type:
+    def infer(op) -> Type:
         shape = shape_of(op.input)
         if shape is not None:
             normalise_axes(op, op.axes, len(shape))

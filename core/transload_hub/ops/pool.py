@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from transload.ir.declare import BOOLEAN, INTS, attribute, constraint, operand, result
 from transload.ir.types import TensorType, Type
 
@@ -23,7 +21,7 @@ class Pooling(Activated):
     traits = ("layout",)
 
     @constraint
-    def one_entry_a_dimension(op: Any) -> bool | str:
+    def one_entry_a_dimension(op) -> bool | str:
         """strides (and dilations) have as many entries as kernel_shape, pads twice as many"""
         n = len(op.kernel_shape)
         dilations = op.attribute("dilations", op.kernel_shape)
@@ -32,11 +30,11 @@ class Pooling(Activated):
         return f"kernel {op.kernel_shape}, strides {op.strides}, dilations {dilations}, pads {op.pads}"
 
     @constraint
-    def geometry_is_positive(op: Any) -> bool:
+    def geometry_is_positive(op) -> bool:
         """kernel sizes, strides and dilations are positive, pads not negative"""
         return min((*op.kernel_shape, *op.strides, *op.attribute("dilations", (1,)))) > 0 and min(op.pads) >= 0
 
-    def infer(op: Any) -> Type:
+    def infer(op) -> Type:
         n = len(op.kernel_shape)
         dilations = op.attribute("dilations", (1,) * n)
         if n < 1 or len(op.strides) != n or len(dilations) != n or len(op.pads) != 2 * n:

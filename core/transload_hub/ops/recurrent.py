@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from transload.ir.declare import BOOLEAN, FLOAT, FLOATS, INT, INT_TENSOR, LIST, attribute, constraint, enum, operand, result
+from transload.ir.core import Op
+from transload.ir.declare import (
+    BOOLEAN,
+    FLOAT,
+    FLOATS,
+    INT,
+    INT_TENSOR,
+    LIST,
+    DeclaredOp,
+    attribute,
+    constraint,
+    enum,
+    operand,
+    result,
+)
 from transload.ir.types import TensorType
 
 from .base import REAL_TENSOR, TOP
@@ -17,11 +29,11 @@ ACTIVATIONS = (
 """Names that `activations` may hold, ONNX's."""
 
 
-def _default_direction(op: Any) -> str:
+def _default_direction(op: Op) -> str:
     return "bidirectional" if op.attributes.get("bidirectional", False) else "forward"
 
 
-class Recurrent:
+class Recurrent(DeclaredOp):
     """Base of the recurrent layers: sizes T (time), N (batch), I (input), H (hidden), D (directions, 1 or 2)."""
 
     input = operand("[T, N, I], or [N, T, I] with batch_first", type=REAL_TENSOR)
@@ -40,19 +52,19 @@ class Recurrent:
     rounding = rounds("exact", "once")
 
     @constraint
-    def directions_agree(op: Any) -> bool:
+    def directions_agree(op) -> bool:
         """bidirectional, where given, says the same as direction"""
         return "bidirectional" not in op.attributes or op.bidirectional == (op.direction == "bidirectional")
 
     @constraint
-    def activations_are_known(op: Any) -> bool | str:
+    def activations_are_known(op) -> bool | str:
         """activations are functions that ONNX names"""
         known = {name.lower() for name in ACTIVATIONS}
         wrong = [name for name in op.activations or () if not isinstance(name, str) or name.lower() not in known]
         return not wrong or f"{wrong} are not among {', '.join(ACTIVATIONS)}"
 
 
-def _infer(op: Any, gates: int, states: tuple[str, ...]) -> list[TensorType]:
+def _infer(op: Op, gates: int, states: tuple[str, ...]) -> list[TensorType]:
     """The types of Y and of the last states, after checking the operands against each other."""
     shape = need_rank(op, op.input, "the input", (3,)) or (None, None, None)
     time, batch, inputs = shape if not op.batch_first else (shape[1], shape[0], shape[2])
@@ -89,7 +101,7 @@ class LSTM(Recurrent):
     last_c = result("Y_c, the last cell state: as Y_h")
     input_forget = attribute(BOOLEAN, "whether f is 1 - i", default=False)
 
-    def infer(op: Any) -> list[TensorType]:
+    def infer(op) -> list[TensorType]:
         return _infer(op, 4, ("initial_h", "initial_c"))
 
 
@@ -106,7 +118,7 @@ class GRU(Recurrent):
     last_h = result("Y_h, the last hidden state: [D, N, H], or [N, D, H]")
     linear_before_reset = attribute(BOOLEAN, "whether r is applied after the product with R", default=False)
 
-    def infer(op: Any) -> list[TensorType]:
+    def infer(op) -> list[TensorType]:
         return _infer(op, 3, ("initial_h",))
 
 
@@ -118,5 +130,5 @@ class RNN(Recurrent):
     output = result("Y, the hidden states: [T, D, N, H], or [N, T, D, H] with batch_first")
     last_h = result("Y_h, the last hidden state: [D, N, H], or [N, D, H]")
 
-    def infer(op: Any) -> list[TensorType]:
+    def infer(op) -> list[TensorType]:
         return _infer(op, 1, ("initial_h",))

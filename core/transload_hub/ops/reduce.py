@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-from transload.ir.declare import BOOLEAN, INT, INTS, attribute, enum, operand, result
+from transload.ir.declare import BOOLEAN, INT, INTS, DeclaredOp, attribute, enum, operand, result
 from transload.ir.types import I64, QuantType, TensorType, Type
 
 from .base import NUMBER_TENSOR, TOP
@@ -21,7 +20,7 @@ def _reduced(shape: Shape, axes: Sequence[int], keepdims: bool) -> Shape:
 
 
 @TOP.op("Reduce")
-class Reduce:
+class Reduce(DeclaredOp):
     """One number of all elements along `axes` (ONNX ReduceMean, ...; TFLite MEAN, SUM, ...; TPU-MLIR's top.Reduce).
 
     L1 is the sum of absolute values, L2 the root of the sum of squares, LogSum the logarithm of the sum, LogSumExp that of
@@ -38,7 +37,7 @@ class Reduce:
              "ReduceLogSumExp", "ReduceSumSquare", "ReduceAll", "ReduceAny"), "which number")
     rounding = rounds("double")
 
-    def infer(op: Any) -> Type:
+    def infer(op) -> Type:
         shape = shape_of(op.input)
         if shape is None:
             return TensorType(None, op.input.element)
@@ -50,7 +49,7 @@ class Reduce:
 
 
 @TOP.op("Arg")
-class Arg:
+class Arg(DeclaredOp):
     """The index of the greatest or least element along a dimension (ONNX ArgMax, TFLite ARG_MAX; TPU-MLIR's top.Arg)."""
 
     input = operand("the tensor", type=NUMBER_TENSOR)
@@ -60,7 +59,7 @@ class Arg:
     mode = attribute(enum("ArgMax", "ArgMin"), "which extreme")
     select_last_index = attribute(BOOLEAN, "of equal elements the last one, else the first", default=False)
 
-    def infer(op: Any) -> Type:
+    def infer(op) -> Type:
         shape = shape_of(op.input)
         if shape is None:
             return TensorType(None, I64)

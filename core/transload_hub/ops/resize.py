@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from transload.ir.declare import BOOLEAN, FLOAT, FLOATS, INT, INTS, attribute, constraint, enum, operand, result
+from transload.ir.declare import BOOLEAN, FLOAT, FLOATS, INT, INTS, DeclaredOp, attribute, constraint, enum, operand, result
 from transload.ir.types import TensorType, Type
 
 from .base import LAYOUT, NUMBER_TENSOR, TOP, Activated
@@ -24,11 +22,11 @@ class Upsample(Activated):
     traits = ("layout",)
 
     @constraint
-    def scales_are_positive(op: Any) -> bool:
+    def scales_are_positive(op) -> bool:
         """scale_h and scale_w are positive"""
         return op.scale_h > 0 and op.scale_w > 0
 
-    def infer(op: Any) -> Type:
+    def infer(op) -> Type:
         if op.scale_h < 1 or op.scale_w < 1:
             fail(op, "scale_h and scale_w must be positive")
         shape = need_rank(op, op.input, "the input", (4,))
@@ -42,7 +40,7 @@ class Upsample(Activated):
 
 
 @TOP.op("Interp")
-class Interp:
+class Interp(DeclaredOp):
     """Resampled to other spatial sizes (ONNX Resize, TFLite RESIZE_BILINEAR and RESIZE_NEAREST_NEIGHBOR; TPU-MLIR's top.Interp).
 
     Output place `o` lies at input coordinate x, with `s = scales[i]` or `out / in` where absent, by coord_mode:
@@ -75,17 +73,17 @@ class Interp:
     traits = ("layout",)
 
     @constraint
-    def sizes_are_positive(op: Any) -> bool:
+    def sizes_are_positive(op) -> bool:
         """sizes are positive, and scales, where present, are as many and positive"""
         return min(op.sizes, default=0) > 0 and (
             op.scales is None or (len(op.scales) == len(op.sizes) and min(op.scales) > 0))
 
-    def infer(op: Any) -> Type:
+    def infer(op) -> Type:
         n = len(op.sizes)
         if n < 1 or min(op.sizes) < 1 or (op.scales is not None and (len(op.scales) != n or min(op.scales) <= 0)):
             fail(op, f"sizes {list(op.sizes)} (and scales {op.scales}) must be positive, one per spatial dimension")
         shape = need_rank(op, op.input, "the input", (n + 2,))
-        sizes = [None] * (n + 2) if shape is None else list(shape)
+        sizes: list[int | None] = [None] * (n + 2) if shape is None else list(shape)
         for axis, size in zip(spatial_axes(op.layout, n + 2), op.sizes, strict=True):
             if shape is not None and shape[axis] == 0:
                 fail(op, "an empty image cannot be resized")

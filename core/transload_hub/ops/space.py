@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from transload.ir.declare import BOOLEAN, INT, INTS, attribute, constraint, enum, operand, result
+from transload.ir.core import Op
+from transload.ir.declare import BOOLEAN, INT, INTS, DeclaredOp, attribute, constraint, enum, operand, result
 from transload.ir.types import TensorType, Type
 
 from .base import LAYOUT, TOP
@@ -12,7 +11,7 @@ from .infer import channel_axis, fail, need_rank, show, spatial_axes
 
 
 @TOP.op("Depth2Space")
-class Depth2Space:
+class Depth2Space(DeclaredOp):
     """Blocks of channels become blocks of pixels, or, inversed, the reverse (TPU-MLIR manual 13.1, Depth2SpaceOp).
 
     The channels of a pixel are read as [block_h, block_w, C'] (ONNX mode DCR, TFLite DEPTH_TO_SPACE), or as
@@ -29,11 +28,11 @@ class Depth2Space:
     traits = ("layout",)
 
     @constraint
-    def blocks_are_positive(op: Any) -> bool:
+    def blocks_are_positive(op) -> bool:
         """block_h and block_w are positive"""
         return op.block_h > 0 and op.block_w > 0
 
-    def infer(op: Any) -> Type:
+    def infer(op) -> Type:
         if op.block_h < 1 or op.block_w < 1:
             fail(op, "block_h and block_w must be positive")
         shape = need_rank(op, op.input, "the input", (4,))
@@ -57,7 +56,7 @@ class Depth2Space:
         return TensorType(tuple(sizes), op.input.element)
 
 
-class Blocked:
+class Blocked(DeclaredOp):
     """Base of the ops that move blocks between batch and space; channels are last."""
 
     input = operand("[N, spatial.., rest..]; the spatial dimensions are as many as block_shape has entries")
@@ -66,12 +65,12 @@ class Blocked:
     layout = attribute(enum("NHWC"), "channels are last", default="NHWC")
 
     @constraint
-    def blocks_are_positive(op: Any) -> bool:
+    def blocks_are_positive(op) -> bool:
         """the entries of block_shape are positive"""
         return len(op.block_shape) > 0 and min(op.block_shape) > 0
 
 
-def _check(op: Any, extras: tuple[int, ...], name: str) -> None:
+def _check(op: Op, extras: tuple[int, ...], name: str) -> None:
     n = len(op.block_shape)
     if n < 1 or min(op.block_shape) < 1 or len(extras) != 2 * n or min(extras) < 0:
         fail(op, f"block_shape {list(op.block_shape)} and {name} {list(extras)} do not fit together")
@@ -86,7 +85,7 @@ class SpaceToBatch(Blocked):
 
     pads = attribute(INTS, "padding per spatial dimension: all begins, then all ends")
 
-    def infer(op: Any) -> Type:
+    def infer(op) -> Type:
         _check(op, op.pads, "pads")
         n = len(op.block_shape)
         shape = need_rank(op, op.input, "the input", least=n + 1)
@@ -113,7 +112,7 @@ class BatchToSpace(Blocked):
 
     crops = attribute(INTS, "what to cut off per spatial dimension: all begins, then all ends")
 
-    def infer(op: Any) -> Type:
+    def infer(op) -> Type:
         _check(op, op.crops, "crops")
         n = len(op.block_shape)
         shape = need_rank(op, op.input, "the input", least=n + 1)

@@ -7,7 +7,7 @@ is brought to one form when a structure is made, so that equal structures have e
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, TypeVar
 
 from transload.ir.attributes import Attribute, DenseArray, OpaqueAttr
 from transload.ir.constants import Dense
@@ -47,7 +47,7 @@ __all__ = [
 ]
 
 
-def _enum(word: str, *names: str) -> AttributeKind:
+def _enum(word: str, *names: str) -> AttributeKind[str]:
     return enum(*names, text=f"#stablehlo<{word} {{}}>".format)
 
 
@@ -58,7 +58,8 @@ RNG_ALGORITHM = _enum("rng_algorithm", "DEFAULT", "THREE_FRY", "PHILOX")
 DISTRIBUTION = _enum("rng_distribution", "UNIFORM", "NORMAL")
 TRANSPOSE = _enum("transpose", "TRANSPOSE_INVALID", "NO_TRANSPOSE", "TRANSPOSE", "ADJOINT")
 API_VERSIONS = ("unspecified", "original", "status returning", "status returning unified", "typed FFI")
-CUSTOM_CALL_API = AttributeKind("integer (i32), 0 to 4", lambda v: isinstance(v, int) and 0 <= v < len(API_VERSIONS))
+CUSTOM_CALL_API: AttributeKind[int] = AttributeKind(
+    "integer (i32), 0 to 4", lambda v: isinstance(v, int) and 0 <= v < len(API_VERSIONS))
 
 
 def _ints(value: Attribute) -> Attribute:
@@ -68,7 +69,7 @@ def _ints(value: Attribute) -> Attribute:
     return tuple(map(int, value)) if isinstance(value, tuple) else value
 
 
-DIMS = AttributeKind("integers (i64)", INTS.accepts, None, _ints)
+DIMS: AttributeKind[tuple[int, ...]] = AttributeKind("integers (i64)", INTS.accepts, None, _ints)
 """Sizes or dimensions: `array<i64: 1, 2>`, a tuple."""
 
 
@@ -78,7 +79,7 @@ def _bools(value: Attribute) -> Attribute:
     return tuple(map(bool, value)) if isinstance(value, tuple) else value
 
 
-BOOLS = AttributeKind(
+BOOLS: AttributeKind[tuple[bool, ...]] = AttributeKind(
     "true or false, several",
     lambda v: isinstance(v, tuple) and all(isinstance(one, bool) for one in v),
     lambda v: DenseArray(v, BOOL),
@@ -87,7 +88,7 @@ BOOLS = AttributeKind(
 """`array<i1: true, false>`, a tuple."""
 
 _PRECISION = re.compile(r"#stablehlo<precision (DEFAULT|HIGH|HIGHEST)>").fullmatch
-PRECISIONS = AttributeKind(
+PRECISIONS: AttributeKind[list[OpaqueAttr]] = AttributeKind(
     "list of precisions: DEFAULT, HIGH or HIGHEST",
     lambda v: isinstance(v, list) and all(isinstance(one, OpaqueAttr) and _PRECISION(one.text) for one in v),
 )
@@ -156,6 +157,9 @@ def _list(text: str) -> tuple[int, ...]:
     return tuple(int(part) for part in inside.split(",")) if inside else ()
 
 
+S = TypeVar("S", bound="_Structure")
+
+
 class _Structure(OpaqueAttr):
     """A structure with lists of dimensions, and single numbers, in a fixed order."""
 
@@ -207,7 +211,7 @@ class _Structure(OpaqueAttr):
         return cls(**{name: _list(text) if name in cls.lists else int(text) for name, text in entries.items()})
 
     @classmethod
-    def kind(cls) -> AttributeKind:
+    def kind(cls: type[S]) -> AttributeKind[S]:
         return AttributeKind(f"#stablehlo.{cls.mnemonic}<...>", lambda v: isinstance(v, cls), None, cls.parse)
 
 
@@ -348,4 +352,5 @@ class ConvDims(_Structure):
 
 DOT_DIMS, GATHER_DIMS, SCATTER_DIMS = DotDims.kind(), GatherDims.kind(), ScatterDims.kind()
 CHANNEL, CONV_DIMS = ChannelHandle.kind(), ConvDims.kind()
-ALGORITHM = AttributeKind("#stablehlo.dot_algorithm<...>", lambda v: isinstance(v, DotAlgorithm), None, DotAlgorithm.parse)
+ALGORITHM: AttributeKind[DotAlgorithm] = AttributeKind(
+    "#stablehlo.dot_algorithm<...>", lambda v: isinstance(v, DotAlgorithm), None, DotAlgorithm.parse)

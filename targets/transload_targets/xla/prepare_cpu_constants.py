@@ -93,5 +93,5 @@ def kernel_last(op: Op, rw: Rewriter) -> Any:
     op.attributes["dimension_numbers"] = type(dims)(**{
         **dims.values, "kernel_spatial_dimensions": tuple(range(rank)), "kernel_input_feature_dimension": rank,
         "kernel_output_feature_dimension": rank + 1})
-    op.operands = [op.operands[0], turned]
+    op.operands = (op.operands[0], turned)
     return CHANGED

@@ -61,7 +61,7 @@ def forward(op: Op, rw: Rewriter) -> Any:
     axes = op.dimension_numbers.kernel_spatial_dimensions
     turned = tuple(sorted(axis for axis, backwards in zip(axes, reversal, strict=True) if backwards))
     kernel = rw.emit("stablehlo.reverse", op.operands[1], dimensions=turned)
-    op.operands = [op.operands[0], kernel]
+    op.operands = (op.operands[0], kernel)
     op.attributes.pop("window_reversal")
     return CHANGED
 

@@ -58,7 +58,7 @@ def _alike(types: list[QuantType]) -> bool:
 def _spelled_out(op: Op) -> None:
     """Dequantize the operands of an op, and quantize its results."""
     before = Builder(op.parent, op, op.location)  # type: ignore[arg-type]
-    reals = [_dequantized(before, v, quant) if (quant := _quantized(v.type)) else v for v in op.operands]
+    reals = tuple(_dequantized(before, v, quant) if (quant := _quantized(v.type)) else v for v in op.operands)
     if op.name in ("stablehlo.uniform_dequantize", "stablehlo.uniform_quantize"):
         made = reals[0]
         if (quant := _quantized(op.results[0].type)) is not None:
@@ -81,7 +81,7 @@ def _spelled_out(op: Op) -> None:
         result.type = result.type.with_element(quant.expressed)  # type: ignore[attr-defined]
         stored = _stored(after, result, quant, wanted)
         for user in users:
-            user.operands = [stored if v is result else v for v in user.operands]
+            user.operands = tuple(stored if v is result else v for v in user.operands)
 
 
 def _filled(rw: Builder, type_: Any, number: Any) -> Value:

@@ -198,7 +198,7 @@ def toy():
         body = region()
         traits = ("effects",)
 
-    assert Conv.pure and not Join.pure
+    assert dialect.ops["toy.conv"].pure and not dialect.ops["toy.join"].pure
     registry.dialect("builtin")
     registry.declare_dialect("toy", lambda: dialect)
     yield dialect

@@ -206,7 +206,7 @@ def _while(op: Op, rw: Rewriter, trip: Value | None, condition: Value | None, ca
     for value, after in zip(state, operands, strict=True):
         if value.type != after.type:
             raise Unsupported(f"a value it carries changes its type from {value.type} to {after.type}")
-    end.operands = operands
+    end.operands = tuple(operands)
     test = Block([value.type for value in state])
     builder = Builder(test, None, rw.location)
     more = test.arguments[1]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -54,6 +54,7 @@ class Impossible(Unsupported):
     """Raised by a rewrite function for an op that no runtime could compute, shapes being what they are."""
 
 
+F = TypeVar("F", bound=Callable[..., Any])
 _HAND_ON = ("integers", "carried", "native")
 
 
@@ -65,12 +66,12 @@ class OnnxTable(RewriteTable):
     they are; `"native"`: the function sees to it.
     """
 
-    def __call__(self, *names: str, stored: str = "integers") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    def __call__(self, *names: str, stored: str = "integers") -> Callable[[F], F]:
         if stored not in _HAND_ON:
             raise ValueError(f"stored= must be one of {_HAND_ON}")
         enter = super().__call__(*names)
 
-        def add(function: Callable[..., Any]) -> Callable[..., Any]:
+        def add(function: F) -> F:
             enter(_guarded(function, stored))
             return function
 
@@ -102,7 +103,7 @@ def _guarded(function: Callable[..., Any], stored: str) -> Callable[..., Any]:
         if not kinds or (stored == "carried" and not kinds[0].per_axis and _only(op, kinds[0])):
             return function(op, rw)
         before = op.operands
-        op.operands = [as_integers(rw, value) for value in before]
+        op.operands = tuple(as_integers(rw, value) for value in before)
         try:
             outcome = function(op, rw)
         except Exception:

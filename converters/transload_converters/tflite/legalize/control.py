@@ -275,7 +275,7 @@ def _unrolled(op: Op, rw: Rewriter, step: int, why: str) -> Sequence[Value]:
     if len(state) != len(op.operands):
         raise Unsupported(f"its body gives {len(state)} values for a state of {len(op.operands)}")
     rest = op.clone()
-    rest.operands = state
+    rest.operands = tuple(state)
     current().scratch(_Subgraphs).unrolled[rest] = step + 1, why
     rw.block.insert(rest, rw.before)
     return rest.results

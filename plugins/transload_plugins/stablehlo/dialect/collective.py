@@ -28,7 +28,7 @@ from .indexing import reduces, same_elements
 
 _operand, _result = operand, result  # the names are also those of operands
 PER_TENSOR = tensor("bifcq")
-FLAG = AttributeKind("present or not", lambda v: v is None or isinstance(v, bool))
+FLAG: AttributeKind[bool | None] = AttributeKind("present or not", lambda v: v is None or isinstance(v, bool))
 """A unit attribute: present is true."""
 
 

@@ -41,11 +41,11 @@ def restore_border(function: Op, arguments: list[Type], results: list[Type]) -> 
             value.type = wanted
             converted = _converted(start, value, inside)  # one op
             for user in [user for user in value.uses if user is not converted.op]:
-                user.operands = [converted if operand is value else operand for operand in user.operands]
+                user.operands = tuple(converted if operand is value else operand for operand in user.operands)
     end = Builder(block, block.terminator)
-    block.terminator.operands = [
+    block.terminator.operands = tuple(
         _converted(end, value, wanted) if _convertible(value.type, wanted) else value
-        for value, wanted in zip(block.terminator.operands, results, strict=True)]
+        for value, wanted in zip(block.terminator.operands, results, strict=True))
     update_function_type(function)
 
 

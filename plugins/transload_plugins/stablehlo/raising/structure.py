@@ -53,7 +53,7 @@ def flatten_tuples(module: Module) -> None:
             flat: list[Value] = []
             for value in last.operands:
                 flat.extend(_members(value))
-            last.operands = flat
+            last.operands = tuple(flat)
             function.attributes.pop("res_attrs", None)
         for op in reversed([op for op in function.walk() if op.name == "stablehlo.tuple"]):
             if not op.results[0].uses:

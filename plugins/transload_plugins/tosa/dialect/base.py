@@ -35,7 +35,7 @@ TOSA = Dialect(
 NAN_MODE = enum("PROPAGATE", "IGNORE", text="#tosa.nan_mode<{}>".format)
 RESIZE_MODE = enum("NEAREST_NEIGHBOR", "BILINEAR", text="#tosa.resize_mode<{}>".format)
 ROUNDING_MODE = enum("SINGLE_ROUND", "INEXACT_ROUND", "DOUBLE_ROUND", text="#tosa.rounding_mode<{}>".format)
-BOUND = AttributeKind(
+BOUND: AttributeKind[float] = AttributeKind(
     "number with the type of the tensor's elements", lambda v: isinstance(v, int | float) and not isinstance(v, bool))
 """`min_val` and `max_val` of clamp: `IntAttr(0, I8)`, `FloatAttr(6.0, F32)`."""
 

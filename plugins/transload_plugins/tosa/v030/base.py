@@ -43,13 +43,14 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float)
 
 
-NUMBER = AttributeKind("number or boolean with the type of the tensor's elements", _is_number)
+NUMBER: AttributeKind[float] = AttributeKind("number or boolean with the type of the tensor's elements", _is_number)
 """`pad_const`: `IntAttr(0, I8)`, `FloatAttr(0.0, F32)`, `False`."""
-NUMBERS = AttributeKind("integers, or floats (f32)", lambda v: isinstance(v, tuple) and all(map(_is_number, v)))
+NUMBERS: AttributeKind[tuple[float, ...]] = AttributeKind(
+    "integers, or floats (f32)", lambda v: isinstance(v, tuple) and all(map(_is_number, v)))
 """`stride` and `offset` of resize: a tuple of integers, or `DenseArray(..., F32)`."""
 
 
-def zero_point(what: str) -> Any:
+def zero_point(what: str) -> int:
     """Declare a zero point, 0 where it is not given."""
     return attribute(INT, f"zero point of {what}, 0 for other types than i8", default=0)
 

@@ -96,7 +96,7 @@ class Mul(Binary):
 
 
 @TOSA030.op("table")
-class Table030(Table.definition):  # type: ignore[name-defined, misc]
+class Table030(Table):
     """Look-up (2.5.17): of i8 one of 256 numbers; of i16 one of 513, interpolated with 7 bits to an i32 of 23 bits."""
 
     table = operand("256 numbers of i8 for i8, 513 of i16 for i16", rank(1))
@@ -132,7 +132,7 @@ class Negate(SameType):
 
 
 @TOSA030.op("select")
-class Select030(Select.definition):  # type: ignore[name-defined, misc]
+class Select030(Select):
     """`input2` where `input1` is true, else `input3`; all broadcast (2.7.1)."""
 
     datatypes = typed_rows("input1 input2 input3 output", *(f"i1 {t} {t} {t}" for t in f"i1 {INTEGER_ROWS} {FLOATS}".split()))

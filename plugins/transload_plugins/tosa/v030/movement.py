@@ -48,7 +48,7 @@ _DATA = f"{INTEGER_ROWS} {FLOATS}"
 
 
 @TOSA030.op("concat")
-class Concat030(Concat.definition):  # type: ignore[name-defined, misc]
+class Concat030(Concat):
     """Tensors joined along one axis (2.10.1)."""
 
     datatypes = same("input1 output", ANY_ELEMENT)
@@ -227,7 +227,7 @@ class Gather(SameElements):
 
 
 @TOSA030.op("scatter")
-class Scatter030(Scatter.definition):  # type: ignore[name-defined, misc]
+class Scatter030(Scatter):
     """Rows replaced by number: `output[n, indices[n, w], :] = input[n, w, :]`; no index twice in a batch (2.11.2)."""
 
     datatypes = typed_rows("values_in indices input values_out", *(f"{t} i32 {t} {t}" for t in _DATA.split()))
@@ -318,7 +318,7 @@ def idiv(a: int, b: int) -> int:
 
 
 @TOSA030.op("cast")
-class Cast030(Cast.definition):  # type: ignore[name-defined, misc]
+class Cast030(Cast):
     """The same number in another type (2.13.1); floats to the nearest integer, saturated. No way between float types."""
 
     datatypes = typed_rows(
@@ -444,12 +444,12 @@ class Custom:
 
 
 @TOSA030.op("cond_if")
-class CondIf030(CondIf.definition):  # type: ignore[name-defined, misc]
+class CondIf030(CondIf):
     """One of two graphs, by a condition of rank 0 (2.16.1). Both take `input_list` and end in `tosa030.yield`."""
 
 
 @TOSA030.op("while_loop")
-class WhileLoop030(WhileLoop.definition):  # type: ignore[name-defined, misc]
+class WhileLoop030(WhileLoop):
     """A graph repeated while a condition holds (2.16.2): both graphs take the loop's values."""
 
 

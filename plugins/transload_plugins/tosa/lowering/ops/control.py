@@ -98,7 +98,7 @@ def _replace_outer(block: Block, replacements: dict[Value, Value], inside: set[V
     def visit(block: Block) -> None:
         inside.update(block.arguments)
         for op in list(block):
-            operands = [inner_value(operand) for operand in op.operands]
+            operands = tuple(inner_value(operand) for operand in op.operands)
             if any(new is not old for new, old in zip(operands, op.operands, strict=True)):
                 op.operands = operands
             inside.update(op.results)
