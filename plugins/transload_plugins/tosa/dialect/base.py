@@ -10,7 +10,7 @@ from transload.ir import BF16, F16, F32, I8, I16, I32, I48, I64, FloatType, Inte
 from transload.ir.attributes import FloatAttr, IntAttr
 from transload.ir.build import constant_of
 from transload.ir.core import Op, Value
-from transload.ir.declare import AttributeKind, Dialect, TypeConstraint, constraint, enum
+from transload.ir.declare import AttributeKind, DeclaredOp, Dialect, TypeConstraint, constraint, enum
 from transload.ir.types import DialectType
 
 __all__ = [
@@ -236,11 +236,11 @@ def zero_points_fit(op: Op, *pairs: tuple[str, str]) -> bool | str:
     return True
 
 
-class SameElements:
+class SameElements(DeclaredOp):
     """Base of declarations whose result must have the operands' stored element type."""
 
     @constraint
-    def result_elements(op: Any) -> bool | str:
+    def result_elements(op) -> bool | str:
         """the result has the element type of the first operand"""
         if not op.operands:
             return True

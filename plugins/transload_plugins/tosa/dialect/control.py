@@ -11,6 +11,7 @@ from transload.ir.declare import (
     STRING,
     TENSOR,
     TYPE,
+    DeclaredOp,
     attribute,
     constraint,
     operand,
@@ -24,7 +25,7 @@ from .base import TOSA, storage_of
 
 
 @TOSA.op("custom")
-class Custom:
+class Custom(DeclaredOp):
     """An operator that only an implementation's domain defines (2.15.1)."""
 
     input_list = variadic("what it takes")
@@ -36,7 +37,7 @@ class Custom:
 
 
 @TOSA.op("cond_if")
-class CondIf:
+class CondIf(DeclaredOp):
     """One of two graphs, by a condition (2.16.1). Both take `input_list` as arguments and end in `tosa.yield`."""
 
     condition = operand("one i1")
@@ -46,19 +47,19 @@ class CondIf:
     else_graph = region("if it is false")
 
     @constraint
-    def condition_is_one_boolean(op: Any) -> bool | str:
+    def condition_is_one_boolean(op) -> bool | str:
         """the condition is an i1 of one element"""
-        type_ = op.condition.type
+        type_ = op.condition.tensor_type
         fits = storage_of(op.condition) == BOOL and (type_.shape is None or all(s in (1, None) for s in type_.shape))
         return fits or f"{type_}"
 
     @constraint
-    def graphs_agree(op: Any) -> bool | str:
+    def graphs_agree(op) -> bool | str:
         """both graphs take the operands' types, and yield those of the results"""
         return _graph_fits(op, op.then_graph, op.input_list, op.results) and _graph_fits(
             op, op.else_graph, op.input_list, op.results)
 
-    def infer(op: Any) -> list[Any]:
+    def infer(op) -> list[Any]:
         return [value.type for value in op.then_graph.block.terminator.operands]
 
 
@@ -79,7 +80,7 @@ def _graph_fits(op: Any, graph: Any, inputs: Any, outputs: Any) -> bool | str:
 
 
 @TOSA.op("while_loop")
-class WhileLoop:
+class WhileLoop(DeclaredOp):
     """A graph repeated while a condition holds (2.16.2): both graphs take the loop's values."""
 
     input_list = variadic("first values", ANY)
@@ -88,23 +89,23 @@ class WhileLoop:
     body_graph = region("yields the next values")
 
     @constraint
-    def graphs_agree(op: Any) -> bool | str:
+    def graphs_agree(op) -> bool | str:
         """the graphs take the loop's values; cond yields one i1, body the next values"""
         return _graph_fits(op, op.cond_graph, op.input_list, None) and _graph_fits(op, op.body_graph, op.input_list, op.results)
 
     @constraint
-    def condition_is_one_boolean(op: Any) -> bool | str:
+    def condition_is_one_boolean(op) -> bool | str:
         """cond yields one i1"""
         block = op.cond_graph.blocks[0] if op.cond_graph.blocks else None
         values: tuple[Any, ...] = block.last.operands if block is not None and block.last is not None else ()
         return len(values) == 1 and isinstance(values[0].type, TensorType) and storage_of(values[0]) == BOOL
 
-    def infer(op: Any) -> list[Any]:
+    def infer(op) -> list[Any]:
         return [value.type for value in op.input_list]
 
 
 @TOSA.op("yield")
-class Yield:
+class Yield(DeclaredOp):
     """Ends a graph of cond_if or while_loop; its operands are what the graph gives."""
 
     inputs = variadic("the values", ANY)
@@ -112,7 +113,7 @@ class Yield:
 
 
 @TOSA.op("variable")
-class Variable:
+class Variable(DeclaredOp):
     """A tensor that lives from one run of the graph to the next (since 1.0, EXT-VARIABLE); stands in the module itself."""
 
     sym_name = attribute(STRING, "its name")
@@ -123,7 +124,7 @@ class Variable:
 
 
 @TOSA.op("variable_write")
-class VariableWrite:
+class VariableWrite(DeclaredOp):
     """Puts a tensor into a variable (since 1.0)."""
 
     input1 = operand("the tensor", TENSOR)
@@ -132,7 +133,7 @@ class VariableWrite:
 
 
 @TOSA.op("variable_read")
-class VariableRead:
+class VariableRead(DeclaredOp):
     """Gives what a variable holds (since 1.0)."""
 
     output1 = result("the tensor", TENSOR)

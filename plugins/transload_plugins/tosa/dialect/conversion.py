@@ -6,7 +6,7 @@ from typing import Any
 
 from transload.ir import I8, I16, I32, I48, TensorType
 from transload.ir.build import constant_of
-from transload.ir.declare import ANY, BOOLEAN, CONSTANT, attribute, constraint, operand, result
+from transload.ir.declare import ANY, BOOLEAN, CONSTANT, DeclaredOp, attribute, constraint, operand, result
 
 from .base import (
     FLOATS,
@@ -38,7 +38,7 @@ _CASTS = [
 
 
 @TOSA.op("cast")
-class Cast:
+class Cast(DeclaredOp):
     """The same number in another type (2.13.1).
 
     Integers wrap; anything but zero is true; a float becomes the nearest integer, ties to even, saturated
@@ -51,16 +51,16 @@ class Cast:
         "input output", *_CASTS, later=("i64 i1", "i1 i64", *(f"{t} i64" for t in _INTS), *(f"i64 {t}" for t in _INTS)))
 
     @constraint
-    def same_shape(op: Any) -> bool | str:
+    def same_shape(op) -> bool | str:
         """the result has the operand's shape"""
         return equal_sizes(shape_of(op.input), shape_of(op.output)) or f"{op.output.type} of {op.input.type}"
 
-    def infer(op: Any) -> TensorType:
-        return op.input.type
+    def infer(op) -> TensorType:
+        return op.input.tensor_type
 
 
 @TOSA.op("rescale")
-class Rescale:
+class Rescale(DeclaredOp):
     """`apply_scale(x - input_zp, multiplier, shift) + output_zp`, saturated (2.13.2): a scale of multiplier * 2^-shift.
 
     1.0: multiplier, shift and zero points are operands; multipliers are i32 (`scale32`) or i16; one number,
@@ -88,7 +88,7 @@ class Rescale:
     traits = ("elementwise",)
 
     @constraint
-    def scales_fit(op: Any) -> bool | str:
+    def scales_fit(op) -> bool | str:
         """multiplier and shift have one number, or per channel one for each index of the last dimension"""
         source, multiplier, shift = op.operands[:3]
         shape = shape_of(source)
@@ -101,7 +101,7 @@ class Rescale:
         return all(size in (None, expected) for size in sizes) or f"{sizes} where {expected} are expected"
 
     @constraint
-    def multiplier_type(op: Any) -> bool | str:
+    def multiplier_type(op) -> bool | str:
         """multipliers are i32 with scale32 and i16 without; i48 takes no scale32; shifts are i8"""
         wide = op.attributes["scale32"]
         source, multiplier, shift = map(storage_of, op.operands[:3])
@@ -112,7 +112,7 @@ class Rescale:
         return not (wide and source == I48) or "i48 with scale32"
 
     @constraint
-    def zero_points(op: Any) -> bool | str:
+    def zero_points(op) -> bool | str:
         """zero points are 0 but for 8 bits, and 0 or 32768 for unsigned 16 bits"""
         source, _, _, input_zp, output_zp = op.operands
         for value, point, side in ((source, input_zp, "input_unsigned"), (op.results[0], output_zp, "output_unsigned")):
@@ -129,12 +129,12 @@ class Rescale:
         return True
 
     @constraint
-    def rounding(op: Any) -> bool:
+    def rounding(op) -> bool:
         """DOUBLE_ROUND takes 32-bit multipliers only"""
         return op.rounding_mode != "DOUBLE_ROUND" or op.scale32
 
     @constraint
-    def unsigned_sides(op: Any) -> bool | str:
+    def unsigned_sides(op) -> bool | str:
         """not both sides are unsigned; i32 and i48 are not; nor does an unsigned side face i32 (i48 either)"""
         source, target = storage_of(op.operands[0]), storage_of(op.results[0])
         if not (op.attributes["input_unsigned"] or op.attributes["output_unsigned"]):
@@ -149,16 +149,16 @@ class Rescale:
         return True
 
     @constraint
-    def same_shape(op: Any) -> bool | str:
+    def same_shape(op) -> bool | str:
         """the result has the operand's shape"""
         return equal_sizes(shape_of(op.input), shape_of(op.output)) or f"{op.output.type} of {op.input.type}"
 
-    def infer(op: Any) -> TensorType:
-        return op.input.type
+    def infer(op) -> TensorType:
+        return op.input.tensor_type
 
 
 @TOSA.op("const")
-class Const:
+class Const(DeclaredOp):
     """A tensor known at compile time (2.14.1)."""
 
     output = result("the tensor")
@@ -167,19 +167,19 @@ class Const:
     traits = ("constant",)
 
     @constraint
-    def values_fit(op: Any) -> bool | str:
+    def values_fit(op) -> bool | str:
         """the values have the result's shape and stored element type"""
         # By far the most frequent op: read without the accessors.
-        dense, type_ = op.attributes["values"].type, op.results[0].type
+        dense, type_ = op.attributes["values"].type, op.results[0].tensor_type
         fits = dense == type_ or (dense.element == storage(type_) and equal_sizes(dense.shape, type_.shape))
         return fits or f"{dense} for {type_}"
 
-    def infer(op: Any) -> TensorType:
+    def infer(op) -> TensorType:
         return op.values.type
 
 
 @TOSA.op("const_shape")
-class ConstShape:
+class ConstShape(DeclaredOp):
     """A list of sizes known at compile time (since 1.0): a `!tosa.shape<N>` with its N numbers."""
 
     output = result("the sizes", ANY)
@@ -187,12 +187,12 @@ class ConstShape:
     traits = ("constant",)
 
     @constraint
-    def length_fits(op: Any) -> bool | str:
+    def length_fits(op) -> bool | str:
         """the shape's length is the number of values"""
         count = op.values.type.num_elements
         return shape_rank(op.output.type) == count or f"{op.output.type} of {count} values"
 
-    def infer(op: Any) -> Any:
+    def infer(op) -> Any:
         return shape_type(op.values.type.num_elements)
 
 
@@ -204,12 +204,12 @@ class Identity(SameElements):
     output = result("the same")
     datatypes = same("input1 output", f"i1 i4 i8 i16 i32 i48 {FLOATS} {FP8}", later="i64")
 
-    def infer(op: Any) -> TensorType:
-        return op.input1.type
+    def infer(op) -> TensorType:
+        return op.input1.tensor_type
 
 
 @TOSA.op("apply_scale")
-class ApplyScale:
+class ApplyScale(DeclaredOp):
     """`(value * multiplier + round) >> shift` of numbers (1.9.2); not an operator of the specification: MLIR's code
     generation brings it forth, and text that holds it is read here."""
 
@@ -219,6 +219,6 @@ class ApplyScale:
     output = result("i32", ANY)
     rounding_mode = attribute(ROUNDING_MODE, "see rescale")
 
-    def infer(op: Any) -> Any:
+    def infer(op) -> Any:
         type_ = op.value.type
         return type_.with_element(I32) if isinstance(type_, TensorType) else I32

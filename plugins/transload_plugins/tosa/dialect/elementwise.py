@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from transload.ir import BOOL, I8, I16, I32, TensorType
-from transload.ir.declare import BOOLEAN, attribute, constraint, operand, result
+from transload.ir.declare import BOOLEAN, DeclaredOp, attribute, constraint, operand, result
 
 from .base import (
     BOUND,
@@ -39,13 +37,13 @@ class SameType(SameElements):
     traits = ("elementwise",)
 
     @constraint
-    def same_shape(op: Any) -> bool | str:
+    def same_shape(op) -> bool | str:
         """the result has the operand's shape"""
         a, b = shape_of(op.operands[0]), shape_of(op.results[0])
         return equal_sizes(a, b) or f"{op.results[0].type} of {op.operands[0].type}"
 
-    def infer(op: Any) -> TensorType:
-        return op.operands[0].type
+    def infer(op) -> TensorType:
+        return op.operands[0].tensor_type
 
 
 class Unary(SameType):
@@ -58,7 +56,7 @@ class Activation(SameType):
     output = result("of the same type")
 
 
-class Binary:
+class Binary(DeclaredOp):
     """Two operands of equal rank, broadcast against each other."""
 
     input1 = operand("left tensor")
@@ -67,7 +65,7 @@ class Binary:
     traits: tuple[str, ...] = ("elementwise",)
 
     @constraint
-    def broadcasts(op: Any) -> bool | str:
+    def broadcasts(op) -> bool | str:
         """the result has the broadcast shape of operands of equal rank (ERROR_IF broadcast_shape fails)"""
         shapes = [shape_of(value) for value in (op.operands[0], op.operands[1], op.results[0])]
         if shapes[0] == shapes[1] == shapes[2] or None in shapes:
@@ -79,13 +77,13 @@ class Binary:
         return fits or f"{op.operands[0].type} and {op.operands[1].type} give {op.results[0].type}"
 
     @constraint
-    def elements_agree(op: Any) -> bool | str:
+    def elements_agree(op) -> bool | str:
         """both operands have the same element type"""
         a, b = storage_of(op.operands[0]), storage_of(op.operands[1])
         return a == b or f"{a} and {b}"
 
-    def infer(op: Any) -> TensorType:
-        return TensorType(broadcast(op, op.operands[0], op.operands[1]), op.operands[0].type.element)
+    def infer(op) -> TensorType:
+        return TensorType(broadcast(op, op.operands[0], op.operands[1]), op.operands[0].element)
 
 
 # --- activations (2.4)
@@ -107,7 +105,7 @@ class Clamp(SameElements):
     traits = ("elementwise",)
 
     @constraint
-    def bounds(op: Any) -> bool | str:
+    def bounds(op) -> bool | str:
         """the bounds have the type of the elements, and min_val is not above max_val"""
         element = storage_of(op.input)
         for value in (op.min_val, op.max_val):
@@ -115,8 +113,8 @@ class Clamp(SameElements):
                 return f"a bound is {bound_type(value)}, the elements are {element}"
         return op.min_val <= op.max_val or f"{float(op.min_val)} and {float(op.max_val)}"
 
-    def infer(op: Any) -> TensorType:
-        return op.input.type
+    def infer(op) -> TensorType:
+        return op.input.tensor_type
 
 
 @TOSA.op("erf")
@@ -269,8 +267,8 @@ class Mul(Binary):
         *(f"{t} {t} i8 {t}" for t in FLOATS.split()))
     traits = ("elementwise", "commutative")
 
-    def infer(op: Any) -> TensorType:
-        element = op.input1.type.element
+    def infer(op) -> TensorType:
+        element = op.input1.element
         if storage_of(op.input1) in (I8, I16):
             element = I32
         return TensorType(broadcast(op, op.input1, op.input2), element)
@@ -284,7 +282,7 @@ class Pow(Binary):
 
 
 @TOSA.op("table")
-class Table:
+class Table(DeclaredOp):
     """Look-up (2.5.17): of i8 one of 256 numbers; of i16 one of 513, interpolated with 7 bits to an i32 of 23 bits.
 
     1.0: the table is an operand.
@@ -297,7 +295,7 @@ class Table:
     traits = ("elementwise",)
 
     @constraint
-    def table_size(op: Any) -> bool | str:
+    def table_size(op) -> bool | str:
         """the table has 256 entries for i8, 513 for i16"""
         size = shape_of(op.table)
         if size is None or size[0] is None:
@@ -305,12 +303,12 @@ class Table:
         return size[0] == (256 if storage_of(op.input1) == I8 else 513) or f"{size[0]} entries"
 
     @constraint
-    def same_shape(op: Any) -> bool | str:
+    def same_shape(op) -> bool | str:
         """the result has the operand's shape"""
         return equal_sizes(shape_of(op.input1), shape_of(op.output)) or f"{op.output.type}"
 
-    def infer(op: Any) -> TensorType:
-        element = op.table.type.element if storage_of(op.input1) == I8 else I32
+    def infer(op) -> TensorType:
+        element = op.table.element if storage_of(op.input1) == I8 else I32
         return TensorType(shape_of(op.input1), element)
 
 
@@ -391,7 +389,7 @@ class Negate(SameType):
     datatypes = same("input1 input1_zp output_zp output", f"i8 i16 i32 {FLOATS}")
 
     @constraint
-    def zero_points(op: Any) -> bool | str:
+    def zero_points(op) -> bool | str:
         """zero points are 0 but for i8"""
         return zero_points_fit(op, ("input1", "input1_zp"), ("output", "output_zp"))
 
@@ -421,7 +419,7 @@ class Sin(Unary):
 
 
 @TOSA.op("select")
-class Select:
+class Select(DeclaredOp):
     """`input2` where `input1` is true, else `input3`; all broadcast (2.7.1)."""
 
     input1 = operand("the condition, i1")
@@ -433,27 +431,27 @@ class Select:
     traits = ("elementwise",)
 
     @constraint
-    def condition_is_boolean(op: Any) -> bool | str:
+    def condition_is_boolean(op) -> bool | str:
         """the condition is i1"""
         return storage_of(op.input1) == BOOL or str(storage_of(op.input1))
 
     @constraint
-    def choices_agree(op: Any) -> bool | str:
+    def choices_agree(op) -> bool | str:
         """both choices and the result have the same element type"""
         a, b, c = storage_of(op.input2), storage_of(op.input3), storage_of(op.output)
         return a == b == c or f"{a}, {b} and {c}"
 
     @constraint
-    def broadcasts(op: Any) -> bool | str:
+    def broadcasts(op) -> bool | str:
         """the result has the broadcast shape of operands of equal rank"""
         return inferred_shapes_fit(op)
 
-    def infer(op: Any) -> TensorType:
-        return TensorType(broadcast(op, *op.operands), op.input2.type.element)
+    def infer(op) -> TensorType:
+        return TensorType(broadcast(op, *op.operands), op.input2.element)
 
 
 class Comparison(Binary):
-    def infer(op: Any) -> TensorType:
+    def infer(op) -> TensorType:
         return TensorType(broadcast(op, op.input1, op.input2), BOOL)
 
 

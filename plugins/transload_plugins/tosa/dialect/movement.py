@@ -7,7 +7,7 @@ from typing import Any
 
 from transload.errors import ShapeError
 from transload.ir import I8, I16, I32, I48, TensorType
-from transload.ir.declare import INT32, INTS32, attribute, constraint, operand, result, variadic
+from transload.ir.declare import INT32, INTS32, DeclaredOp, attribute, constraint, operand, result, variadic
 
 from .base import (
     FLOATS,
@@ -45,15 +45,15 @@ class Concat(SameElements):
     datatypes = same("input1 output", MOVED, later="i64")
 
     @constraint
-    def joined_shape(op: Any) -> bool | str:
+    def joined_shape(op) -> bool | str:
         """at least one tensor; all agree but along the axis, where the result has the sum of their sizes"""
         return bool(op.operands) and inferred_shapes_fit(op)
 
-    def infer(op: Any) -> TensorType:
+    def infer(op) -> TensorType:
         if not op.operands:
             raise ShapeError(f"tosa.concat at {op.origin!r}: there is nothing to join", hint="give at least one tensor")
         shapes = [shape_of(value) for value in op.operands]
-        element = op.operands[0].type.element
+        element = op.operands[0].element
         if None in shapes:
             return TensorType(None, element)
         out: list[Any] = list(shapes[0])  # type: ignore[arg-type]
@@ -82,7 +82,7 @@ class Pad(SameElements):
     datatypes = same("input1 pad_const output", MOVED, later="i64")
 
     @constraint
-    def padded_shape(op: Any) -> bool | str:
+    def padded_shape(op) -> bool | str:
         """there are two paddings for each dimension, not negative, and the result has the sum of the sizes"""
         shape = shape_of(op.input1)
         if shape is not None and shape_rank(op.padding.type) != 2 * len(shape):
@@ -91,9 +91,9 @@ class Pad(SameElements):
             return f"padding {dims_of(op.padding)}"
         return inferred_shapes_fit(op)
 
-    def infer(op: Any) -> TensorType:
+    def infer(op) -> TensorType:
         shape, padding = shape_of(op.input1), dims_of(op.padding)
-        element = op.input1.type.element
+        element = op.input1.element
         if shape is None or padding is None:
             return TensorType(None if shape is None else (None,) * len(shape), element)
         if len(padding) != 2 * len(shape) or min(padding, default=0) < 0:
@@ -115,13 +115,13 @@ class Reshape(SameElements):
     datatypes = same("input1 output", MOVED, later="i64")
 
     @constraint
-    def same_number_of_elements(op: Any) -> bool | str:
+    def same_number_of_elements(op) -> bool | str:
         """the new shape has as many elements as the input"""
         return inferred_shapes_fit(op)
 
-    def infer(op: Any) -> TensorType:
+    def infer(op) -> TensorType:
         old, new = shape_of(op.input1), dims_of(op.shape)
-        element = op.input1.type.element
+        element = op.input1.element
         if new is None:
             return TensorType((None,) * shape_rank(op.shape.type), element)
         known = old is not None and None not in old
@@ -148,10 +148,10 @@ class Reverse(SameElements):
     axis_in_range = axis_fits
     datatypes = same("input1 output", MOVED)
 
-    def infer(op: Any) -> TensorType:
-        if op.input1.type.shape is not None:
-            axis_of(op, op.input1.type.shape)
-        return op.input1.type
+    def infer(op) -> TensorType:
+        if op.input1.tensor_type.shape is not None:
+            axis_of(op, op.input1.tensor_type.shape)
+        return op.input1.tensor_type
 
 
 @TOSA.op("slice")
@@ -165,13 +165,13 @@ class Slice(SameElements):
     datatypes = same("input1 output", MOVED, later="i64")
 
     @constraint
-    def inside(op: Any) -> bool | str:
+    def inside(op) -> bool | str:
         """the box lies in the tensor: start >= 0, size > 0, start + size <= the tensor's size"""
         return inferred_shapes_fit(op)
 
-    def infer(op: Any) -> TensorType:
+    def infer(op) -> TensorType:
         shape, start, size = shape_of(op.input1), dims_of(op.start), dims_of(op.size)
-        element = op.input1.type.element
+        element = op.input1.element
         if size is None:
             return TensorType((None,) * shape_rank(op.size.type), element)
         if shape is not None and start is not None:
@@ -196,13 +196,13 @@ class Tile(SameElements):
     datatypes = same("input1 output", MOVED)
 
     @constraint
-    def repeated_shape(op: Any) -> bool | str:
+    def repeated_shape(op) -> bool | str:
         """the result has the input's sizes times the multiples"""
         return inferred_shapes_fit(op)
 
-    def infer(op: Any) -> TensorType:
+    def infer(op) -> TensorType:
         shape, multiples = shape_of(op.input1), dims_of(op.multiples)
-        element = op.input1.type.element
+        element = op.input1.element
         if shape is None or multiples is None:
             return TensorType((None,) * shape_rank(op.multiples.type), element)
         if len(shape) != len(multiples):
@@ -220,17 +220,17 @@ class Transpose(SameElements):
     datatypes = same("input1 output", MOVED, later="i64")
 
     @constraint
-    def permuted_shape(op: Any) -> bool | str:
+    def permuted_shape(op) -> bool | str:
         """perms names each dimension once, and the result has the sizes in that order"""
         return inferred_shapes_fit(op)
 
-    def infer(op: Any) -> TensorType:
+    def infer(op) -> TensorType:
         shape, perms = shape_of(op.input1), op.perms
         if shape is None:
-            return TensorType((None,) * len(perms), op.input1.type.element)
+            return TensorType((None,) * len(perms), op.input1.element)
         if sorted(perms) != list(range(len(shape))):
             raise ShapeError(f"tosa.transpose at {op.origin!r}: {perms} is no order of {len(shape)} dimensions")
-        return TensorType(tuple(shape[i] for i in perms), op.input1.type.element)
+        return TensorType(tuple(shape[i] for i in perms), op.input1.element)
 
 
 # --- gather and scatter (2.11)
@@ -248,15 +248,15 @@ class Gather(SameElements):
         ["i1 i32 i1", "i64 i32 i64", *(f"{t} i64 {t}" for t in f"i1 i8 i16 i32 i64 {FLOATS} {FP8}".split())])
 
     @constraint
-    def gathered_shape(op: Any) -> bool | str:
+    def gathered_shape(op) -> bool | str:
         """values are N,K,C, indices N,W, the result N,W,C"""
         return inferred_shapes_fit(op)
 
-    def infer(op: Any) -> TensorType:
+    def infer(op) -> TensorType:
         values, indices = shape_of(op.values), shape_of(op.indices)
         if values is None or indices is None:
-            return TensorType((None, None, None), op.values.type.element)
-        return TensorType((equal_dims(op, values[0], indices[0]), indices[1], values[2]), op.values.type.element)
+            return TensorType((None, None, None), op.values.element)
+        return TensorType((equal_dims(op, values[0], indices[0]), indices[1], values[2]), op.values.element)
 
 
 def equal_dims(op: Any, a: int | None, b: int | None) -> int | None:
@@ -278,12 +278,12 @@ class RowGather(SameElements):
         [f"{t} {i} i32 {t}" for t in f"i1 i8 i16 i32 i64 {FLOATS} {FP8}".split() for i in ("i32", "i64")])
     since = "1.1"
 
-    def infer(op: Any) -> TensorType:
+    def infer(op) -> TensorType:
         values, indices, count = shape_of(op.values), shape_of(op.indices), dims_of(op.row_count)
         if values is None or indices is None:
-            return TensorType((None, None, None), op.values.type.element)
+            return TensorType((None, None, None), op.values.element)
         rows = indices[1] * count[0] if count and indices[1] is not None else None
-        return TensorType((equal_dims(op, values[0], indices[0]), rows, values[2]), op.values.type.element)
+        return TensorType((equal_dims(op, values[0], indices[0]), rows, values[2]), op.values.element)
 
 
 @TOSA.op("scatter")
@@ -299,7 +299,7 @@ class Scatter(SameElements):
         ["i1 i32 i1 i1", "i64 i32 i64 i64", *(f"{t} i64 {t} {t}" for t in f"i1 i8 i16 i32 i64 {FLOATS} {FP8}".split())])
 
     @constraint
-    def shapes_agree(op: Any) -> bool | str:
+    def shapes_agree(op) -> bool | str:
         """values are N,K,C, indices N,W, the input N,W,C and K is not less than W"""
         values, indices, rows = shape_of(op.values_in), shape_of(op.indices), shape_of(op.input)
         if values is None or indices is None or rows is None:
@@ -309,15 +309,15 @@ class Scatter(SameElements):
             fits = values[1] >= indices[1]
         return fits or f"{op.values_in.type}, {op.indices.type} and {op.input.type}"
 
-    def infer(op: Any) -> TensorType:
-        return op.values_in.type
+    def infer(op) -> TensorType:
+        return op.values_in.tensor_type
 
 
 # --- image (2.12)
 
 
 @TOSA.op("resize")
-class Resize:
+class Resize(DeclaredOp):
     """Height and width scaled by `scale` from `offset` to `border` (2.12.1).
 
     1.0: scale (y_n, y_d, x_n, x_d), offset (y, x) and border (y, x) are shape operands. Integers: bilinear
@@ -334,7 +334,7 @@ class Resize:
         "input output", "i8 i32", "i8 i8", "i16 i48", "i16 i16", *(f"{t} {t}" for t in FLOATS.split()), later=("i16 i64",))
 
     @constraint
-    def parameters(op: Any) -> bool | str:
+    def parameters(op) -> bool | str:
         """scales are positive, at most 2048 and less than 16 times each other; offset and border are in range"""
         scale, offset, border = dims_of(op.scale), dims_of(op.offset), dims_of(op.border)
         if scale is None or offset is None or border is None:
@@ -350,21 +350,21 @@ class Resize:
         return True
 
     @constraint
-    def sizes_are_supported(op: Any) -> bool | str:
+    def sizes_are_supported(op) -> bool | str:
         """height and width, before and after, are less than 16384"""
         sizes = [size for value in (op.input, op.output) for size in (shape_of(value) or ())[1:3] if size is not None]
         return max(sizes, default=0) < 16384 or str(max(sizes))
 
     @constraint
-    def resized_shape(op: Any) -> bool | str:
+    def resized_shape(op) -> bool | str:
         """the result has ((size - 1) * scale_n - offset + border) / scale_d + 1 places, divided without rest"""
         return inferred_shapes_fit(op)
 
-    def infer(op: Any) -> TensorType:
+    def infer(op) -> TensorType:
         shape, scale = shape_of(op.input), dims_of(op.scale)
         offset, border = dims_of(op.offset), dims_of(op.border)
         stored = storage_of(op.input)
-        element = op.input.type.element
+        element = op.input.element
         if op.mode == "BILINEAR":
             element = I32 if stored == I8 else I48 if stored == I16 else element
         if shape is None or scale is None or offset is None or border is None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from transload.errors import ShapeError
 from transload.ir import F32, I48, TensorType
-from transload.ir.declare import BOOLEAN, attribute, constraint, operand, result
+from transload.ir.declare import BOOLEAN, DeclaredOp, attribute, constraint, operand, result
 
 from .base import (
     SCALAR,
@@ -45,7 +45,7 @@ MULTIPLIED = typed_rows(
 
 
 @TOSA.op("matmul")
-class MatMul:
+class MatMul(DeclaredOp):
     """Products of N matrices (2.3.8): sums over C of `(a - a_zp) * (b - b_zp)`.
 
     1.0: the zero points are operands of one element, zero for other types than i8. Give `element` F32 to
@@ -60,21 +60,21 @@ class MatMul:
     datatypes = MULTIPLIED
 
     @constraint
-    def output_shape(op: Any) -> bool | str:
+    def output_shape(op) -> bool | str:
         """the sizes of N and C agree, and the result is N,H,W"""
         return inferred_shapes_fit(op)
 
     @constraint
-    def zero_points(op: Any) -> bool | str:
+    def zero_points(op) -> bool | str:
         """zero points are 0 but for i8"""
         return zero_points_fit(op, ("a", "a_zp"), ("b", "b_zp"))
 
-    def infer(op: Any) -> TensorType:
+    def infer(op) -> TensorType:
         return _product(op, 2, 1)
 
 
 @TOSA.op("matmul_t")
-class MatMulT:
+class MatMulT(DeclaredOp):
     """`matmul` with the second matrix transposed, its batch 1 or N (since 1.1)."""
 
     a = operand("N,H,C", rank(3))
@@ -86,16 +86,16 @@ class MatMulT:
     since = "1.1"
 
     @constraint
-    def output_shape(op: Any) -> bool | str:
+    def output_shape(op) -> bool | str:
         """the sizes of N and C agree, and the result is N,H,W"""
         return inferred_shapes_fit(op)
 
     @constraint
-    def zero_points(op: Any) -> bool | str:
+    def zero_points(op) -> bool | str:
         """zero points are 0 but for i8"""
         return zero_points_fit(op, ("a", "a_zp"), ("b", "b_zp"))
 
-    def infer(op: Any) -> TensorType:
+    def infer(op) -> TensorType:
         return _product(op, 1, 2)
 
 
@@ -103,17 +103,17 @@ def _power_of_two(size: int | None) -> bool:
     return size is None or (size > 0 and size & (size - 1) == 0)
 
 
-class Transform:
+class Transform(DeclaredOp):
     """What Fourier transforms have in common, of all versions."""
 
     @constraint
-    def powers_of_two(op: Any) -> bool | str:
+    def powers_of_two(op) -> bool | str:
         """height and width are powers of two (ERROR_IF !power_of_two)"""
         shape = shape_of(op.operands[0])
         return shape is None or all(map(_power_of_two, shape[1:])) or f"{op.operands[0].type}"
 
     @constraint
-    def output_shape(op: Any) -> bool | str:
+    def output_shape(op) -> bool | str:
         """both results have the shape that the transform gives"""
         return inferred_shapes_fit(op)
 
@@ -133,8 +133,8 @@ class Fft2d(Fourier):
     inverse = attribute(BOOLEAN, "whether to transform back")
     datatypes = same("input_real input_imag output_real output_imag", "f32")
 
-    def infer(op: Any) -> list[TensorType]:
-        return [op.input_real.type, op.input_real.type]
+    def infer(op) -> list[TensorType]:
+        return [op.input_real.tensor_type, op.input_real.tensor_type]
 
 
 @TOSA.op("rfft2d")
@@ -146,8 +146,8 @@ class Rfft2d(Fourier):
     output_imag = result("imaginary part, N,H,W/2+1", rank(3))
     datatypes = same("input_real output_real output_imag", "f32")
 
-    def infer(op: Any) -> list[TensorType]:
+    def infer(op) -> list[TensorType]:
         shape = shape_of(op.input_real)
         if shape is not None:
             shape = (shape[0], shape[1], None if shape[2] is None else shape[2] // 2 + 1)
-        return [TensorType(shape, op.input_real.type.element)] * 2
+        return [TensorType(shape, op.input_real.element)] * 2

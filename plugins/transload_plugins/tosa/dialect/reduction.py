@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from transload.ir import TensorType
 from transload.ir.declare import INT32, TENSOR, attribute, constraint, operand, result
 
@@ -19,7 +17,7 @@ class Reduction(SameElements):
     axis_in_range = axis_fits
 
     @constraint
-    def reduced_shape(op: Any) -> bool | str:
+    def reduced_shape(op) -> bool | str:
         """the result has size 1 along the axis, and the input's sizes elsewhere"""
         shape = shape_of(op.input)
         if shape is None:
@@ -27,12 +25,12 @@ class Reduction(SameElements):
         expected = (*shape[: op.axis], 1, *shape[op.axis + 1 :])
         return equal_sizes(expected, shape_of(op.output)) or f"{op.output.type} of {op.input.type}"
 
-    def infer(op: Any) -> TensorType:
+    def infer(op) -> TensorType:
         shape = shape_of(op.input)
         if shape is not None:
             axis = axis_of(op, shape)
             shape = (*shape[:axis], 1, *shape[axis + 1 :])
-        return TensorType(shape, op.input.type.element)
+        return TensorType(shape, op.input.element)
 
 
 @TOSA.op("reduce_all")

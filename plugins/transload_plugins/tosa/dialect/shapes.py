@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from transload.errors import ShapeError
-from transload.ir.declare import BOOLEAN, INT32, attribute, constraint, operand, result, variadic
+from transload.ir.declare import BOOLEAN, INT32, DeclaredOp, attribute, constraint, operand, result, variadic
 
 from .base import SCALAR, SHAPE, TOSA, axis_fits, dims_of, shape_rank, shape_type
 
 
 @TOSA.op("dim")
-class Dim:
+class Dim(DeclaredOp):
     """The size of one dimension of a tensor (since 1.1)."""
 
     input1 = operand("the tensor")
@@ -20,11 +20,11 @@ class Dim:
     axis_in_range = axis_fits
     since = "1.1"
 
-    def infer(op: Any) -> Any:
+    def infer(op) -> Any:
         return shape_type(1)
 
 
-class _Elementwise:
+class _Elementwise(DeclaredOp):
     """Two shapes of equal length, joined number by number."""
 
     input1 = operand("left sizes", SHAPE)
@@ -33,24 +33,24 @@ class _Elementwise:
     since = "1.1"
 
     @constraint
-    def lengths_agree(op: Any) -> bool | str:
+    def lengths_agree(op) -> bool | str:
         """operands and result have the same length"""
         return op.input1.type == op.input2.type == op.output.type or f"{op.input1.type}, {op.input2.type}, {op.output.type}"
 
-    def infer(op: Any) -> Any:
+    def infer(op) -> Any:
         if op.input1.type != op.input2.type:
             raise ShapeError(f"{op.name} at {op.origin!r}: {op.input1.type} and {op.input2.type}")
         return op.input1.type
 
 
-class _Unary:
+class _Unary(DeclaredOp):
     """One shape, changed number by number."""
 
     input = operand("the sizes", SHAPE)
     output = result("as many sizes", SHAPE)
     since = "1.1"
 
-    def infer(op: Any) -> Any:
+    def infer(op) -> Any:
         return op.operands[0].type
 
 
@@ -110,7 +110,7 @@ class Log2FloorShape(_Unary):
 
 
 @TOSA.op("concat_shape")
-class ConcatShape:
+class ConcatShape(DeclaredOp):
     """Shapes one after the other (since 1.1)."""
 
     input = variadic("the shapes", SHAPE)
@@ -118,17 +118,17 @@ class ConcatShape:
     since = "1.1"
 
     @constraint
-    def lengths_agree(op: Any) -> bool | str:
+    def lengths_agree(op) -> bool | str:
         """the result is as long as the operands together, each of them not empty"""
         total = sum(shape_rank(value.type) for value in op.operands)
         return (bool(op.operands) and shape_rank(op.output.type) == total) or f"{op.output.type} of {total} sizes"
 
-    def infer(op: Any) -> Any:
+    def infer(op) -> Any:
         return shape_type(sum(shape_rank(value.type) for value in op.operands))
 
 
 @TOSA.op("slice_shape")
-class SliceShape:
+class SliceShape(DeclaredOp):
     """Some sizes of a shape, one after another (since 1.1)."""
 
     input = operand("the sizes", SHAPE)
@@ -137,7 +137,7 @@ class SliceShape:
     output = result("the sizes", SHAPE)
     since = "1.1"
 
-    def infer(op: Any) -> Any:
+    def infer(op) -> Any:
         size = dims_of(op.size)
         if size is None:
             raise ShapeError(f"tosa.slice_shape at {op.origin!r}: the size must be a constant")
@@ -145,7 +145,7 @@ class SliceShape:
 
 
 @TOSA.op("assert_equal_shape")
-class AssertEqualShape:
+class AssertEqualShape(DeclaredOp):
     """States that two shapes are equal, or with `allow_broadcast` that they broadcast (since 1.1)."""
 
     input1 = operand("the sizes", SHAPE)

@@ -7,7 +7,8 @@ from typing import Any
 
 from transload.errors import ShapeError
 from transload.ir import I32, TensorType
-from transload.ir.declare import BOOLEAN, INT32, INTS, TYPE, attribute, constraint, operand, result
+from transload.ir.core import Value
+from transload.ir.declare import BOOLEAN, INT32, INTS, TYPE, DeclaredOp, attribute, constraint, operand, result
 
 from .base import (
     ACCUMULATORS,
@@ -44,7 +45,7 @@ CONVOLVED = typed_rows(
 
 
 @TOSA.op("argmax")
-class ArgMax:
+class ArgMax(DeclaredOp):
     """The index of the largest value along an axis, the first one of equals (2.3.1). That axis is removed.
 
     1.0: any rank from 1, `nan_mode` says whether a NaN is the largest or is passed over.
@@ -60,11 +61,11 @@ class ArgMax:
         later=("i8 i64", "i16 i64", "f16 i64", "bf16 i64", "f32 i64", "f8E4M3FN i64", "f8E5M2 i64"))
 
     @constraint
-    def reduced_shape(op: Any) -> bool | str:
+    def reduced_shape(op) -> bool | str:
         """the result has the input's shape without the axis"""
         return inferred_shapes_fit(op)
 
-    def infer(op: Any) -> TensorType:
+    def infer(op) -> TensorType:
         shape = shape_of(op.input)
         if shape is None:
             return TensorType(None, I32)
@@ -105,19 +106,19 @@ class Pool(SameElements):
     pad = attribute(INTS, "padding (top, bottom, left, right)")
 
     @constraint
-    def window_is_positive(op: Any) -> bool:
+    def window_is_positive(op) -> bool:
         """kernel and stride are two numbers of at least 1 (ERROR_IF kernel < 1, stride < 1)"""
         return len(op.kernel) == 2 and len(op.stride) == 2 and min(op.kernel) >= 1 and min(op.stride) >= 1
 
     @constraint
-    def padding_is_less_than_kernel(op: Any) -> bool | str:
+    def padding_is_less_than_kernel(op) -> bool | str:
         """the four paddings are not negative, and less than the kernel (ERROR_IF pad < 0, pad >= kernel)"""
         pad, kernel = op.pad, op.kernel
         fits = len(pad) == 4 and len(kernel) == 2 and min(pad) >= 0 and max(pad[:2]) < kernel[0] and max(pad[2:]) < kernel[1]
         return fits or f"pad {pad}, kernel {kernel}"
 
     @constraint
-    def output_shape(op: Any) -> bool | str:
+    def output_shape(op) -> bool | str:
         """the result has (size + padding - kernel) / stride + 1 places, divided without rest (idiv_check)"""
         return inferred_shapes_fit(op)
 
@@ -139,7 +140,7 @@ class AvgPool2d(Pool):
     datatypes = POOLED
 
     @constraint
-    def zero_points(op: Any) -> bool | str:
+    def zero_points(op) -> bool | str:
         """zero points are 0 but for i8"""
         return zero_points_fit(op, ("input", "input_zp"), ("output", "output_zp"))
 
@@ -249,7 +250,7 @@ def _convolved_transposed(op: Any) -> TensorType:
     return TensorType((shape[0], *sizes, output_channels(op, weight[0])), element)
 
 
-class _Convolution:
+class _Convolution(DeclaredOp):
     """The parts of all convolutions.
 
     1.0: the zero points are operands of one element, zero for other types than i8 (i4 weights); a bias of
@@ -261,19 +262,21 @@ class _Convolution:
     acc_type = attribute(TYPE, "type of the sum: i32, i48, f16 or f32")
     local_bound = attribute(BOOLEAN, "whether the error bound depends on nearby elements only", default=False)
     datatypes = CONVOLVED
+    bias: Value  # declared by each op, in its order of operands
+    output: Value
 
     @constraint
-    def accumulator(op: Any) -> bool | str:
+    def accumulator(op) -> bool | str:
         """the accumulator is i32, i48, f16 or f32"""
         return op.acc_type in ACCUMULATORS or str(op.acc_type)
 
     @constraint
-    def zero_points(op: Any) -> bool | str:
+    def zero_points(op) -> bool | str:
         """zero points are 0 but for i8"""
         return zero_points_fit(op, ("input", "input_zp"), ("weight", "weight_zp"))
 
     @constraint
-    def bias_fits(op: Any) -> bool | str:
+    def bias_fits(op) -> bool | str:
         """the bias has one element for each output channel, or one for all"""
         bias, output = shape_of(op.bias), shape_of(op.output)
         if not bias or output is None or None in (bias[0], output[-1]):
@@ -288,7 +291,7 @@ class _Forward(_Convolution):
     dilation = attribute(INTS, "distance of the kernel's elements, a number for each spatial dimension")
 
     @constraint
-    def attributes_are_positive(op: Any) -> bool | str:
+    def attributes_are_positive(op) -> bool | str:
         """stride and dilation are at least 1, padding at least 0, each for every spatial dimension"""
         n = len(op.stride)
         fits = n > 0 and len(op.dilation) == n and len(op.pad) == 2 * n
@@ -296,7 +299,7 @@ class _Forward(_Convolution):
         return fits or f"stride {op.stride}, dilation {op.dilation}, pad {op.pad}"
 
     @constraint
-    def output_shape(op: Any) -> bool | str:
+    def output_shape(op) -> bool | str:
         """the result has (size - 1 + padding - (kernel - 1) * dilation) / stride + 1 places, divided without rest"""
         return inferred_shapes_fit(op)
 
@@ -314,7 +317,7 @@ class Conv2d(_Forward):
     infer = _convolved
 
     @constraint
-    def channels_agree(op: Any) -> bool | str:
+    def channels_agree(op) -> bool | str:
         """the weights have as many input channels as the input"""
         return same_channels(op)
 
@@ -339,7 +342,7 @@ class Conv3d(_Forward):
     infer = _convolved
 
     @constraint
-    def channels_agree(op: Any) -> bool | str:
+    def channels_agree(op) -> bool | str:
         """the weights have as many input channels as the input"""
         return same_channels(op)
 
@@ -357,7 +360,7 @@ class DepthwiseConv2d(_Forward):
     infer = _convolved_depthwise
 
     @constraint
-    def channels_agree(op: Any) -> bool | str:
+    def channels_agree(op) -> bool | str:
         """the weights have as many channels as the input"""
         shape, weight = shape_of(op.input), shape_of(op.weight)
         if shape is None or weight is None or None in (shape[-1], weight[2]):
@@ -383,7 +386,7 @@ class TransposeConv2d(_Convolution):
     infer = _convolved_transposed
 
     @constraint
-    def attributes_fit(op: Any) -> bool | str:
+    def attributes_fit(op) -> bool | str:
         """stride is two numbers of at least 1, out_pad four that are greater than minus the kernel"""
         weight = shape_of(op.weight)
         fits = len(op.stride) == 2 and min(op.stride) >= 1 and len(op.out_pad) == 4
@@ -392,11 +395,11 @@ class TransposeConv2d(_Convolution):
         return fits or f"stride {op.stride}, out_pad {op.out_pad}"
 
     @constraint
-    def channels_agree(op: Any) -> bool | str:
+    def channels_agree(op) -> bool | str:
         """the weights have as many input channels as the input"""
         return same_channels(op)
 
     @constraint
-    def output_shape(op: Any) -> bool | str:
+    def output_shape(op) -> bool | str:
         """the result has (size - 1) * stride + out_pad + kernel places"""
         return inferred_shapes_fit(op)

@@ -36,7 +36,7 @@ class Clamp(SameElements):
     traits = ("elementwise",)
 
     @constraint
-    def bounds(op: Any) -> bool | str:
+    def bounds(op) -> bool | str:
         """the bounds have the type of the elements, and min_val is not above max_val (ERROR_IF max_val < min_val)"""
         element = storage_of(op.input)
         for value in (op.min_val, op.max_val):
@@ -44,8 +44,8 @@ class Clamp(SameElements):
                 return f"a bound is {bound_type(value)}, the elements are {element}"
         return op.min_val <= op.max_val or f"{float(op.min_val)} and {float(op.max_val)}"
 
-    def infer(op: Any) -> TensorType:
-        return op.input.type
+    def infer(op) -> TensorType:
+        return op.input.tensor_type
 
 
 _declare(Activation, "sigmoid", "`1 / (1 + exp(-x))` (2.4.2); for integers use `table`.", same("input output", FLOATS))
@@ -86,12 +86,12 @@ class Mul(Binary):
     traits = _COMMUTES
 
     @constraint
-    def shift_fits(op: Any) -> bool | str:
+    def shift_fits(op) -> bool | str:
         """the shift is from 0 to 63, and 0 for other types than i32 (ERROR_IF in_t != int32_t && shift > 0)"""
         return op.shift == 0 or (0 < op.shift < 64 and storage_of(op.input1) == I32) or f"{op.shift} for {storage_of(op.input1)}"
 
-    def infer(op: Any) -> TensorType:
-        element = I32 if storage_of(op.input1) in (I8, I16) else op.input1.type.element
+    def infer(op) -> TensorType:
+        element = I32 if storage_of(op.input1) in (I8, I16) else op.input1.element
         return TensorType(broadcast(op, op.input1, op.input2), element)
 
 
@@ -126,7 +126,7 @@ class Negate(SameType):
     datatypes = same("input1 output", f"{INTEGER_ROWS} {FLOATS}")
 
     @constraint
-    def zero_points(op: Any) -> bool | str:
+    def zero_points(op) -> bool | str:
         """zero points are 0 but for i8 (ERROR_IF in_out_t != int8_t && zp != 0)"""
         return lacks_zero_point(op, ("input1", "input1_zp"), ("output", "output_zp"))
 

@@ -15,6 +15,7 @@ from transload.ir.declare import (
     INT32,
     INTS,
     STRING,
+    DeclaredOp,
     attribute,
     constraint,
     enum,
@@ -65,24 +66,24 @@ class Pad(SameElements):
     datatypes = same("input1 output", ANY_ELEMENT)
 
     @constraint
-    def value_type(op: Any) -> bool | str:
+    def value_type(op) -> bool | str:
         """pad_const has the type of the elements"""
         value, element = op.pad_const, storage_of(op.input1)
         found = "i1" if isinstance(value, bool) else str(bound_type(value))
         return found == str(element) or f"{found} for {element}"
 
     @constraint
-    def padded_shape(op: Any) -> bool | str:
+    def padded_shape(op) -> bool | str:
         """there are two paddings for each dimension, not negative (ERROR_IF pad_size < 0), added in the result"""
         return inferred_shapes_fit(op)
 
-    def infer(op: Any) -> TensorType:
+    def infer(op) -> TensorType:
         shape, padding = shape_of(op.input1), op.padding
         if shape is None:
-            return op.input1.type
+            return op.input1.tensor_type
         if len(padding) != 2 * len(shape) or min(padding, default=0) < 0:
             raise ShapeError(f"{op.name} at {op.origin!r}: padding {padding} for rank {len(shape)}")
-        return op.input1.type.with_shape(tuple(
+        return op.input1.tensor_type.with_shape(tuple(
             None if size is None else size + padding[2 * i] + padding[2 * i + 1] for i, size in enumerate(shape)))
 
 
@@ -96,22 +97,22 @@ class Reshape(SameElements):
     datatypes = same("input1 output", ANY_ELEMENT)
 
     @constraint
-    def same_number_of_elements(op: Any) -> bool | str:
+    def same_number_of_elements(op) -> bool | str:
         """the new shape has as many elements as the input (ERROR_IF tensor_size(shape1) != tensor_size(shape))"""
         return inferred_shapes_fit(op)
 
-    def infer(op: Any) -> TensorType:
+    def infer(op) -> TensorType:
         old, new = shape_of(op.input1), tuple(op.new_shape)
         count = None if old is None or None in old else math.prod(old)  # type: ignore[arg-type]
         rest = math.prod(size for size in new if size != -1)
         if -1 in new:
             if count is not None and (new.count(-1) > 1 or rest == 0 or count % rest):
                 raise ShapeError(f"{op.name} at {op.origin!r}: {op.input1.type} cannot become {new}")
-            return op.input1.type.with_shape(tuple(
+            return op.input1.tensor_type.with_shape(tuple(
                 size if size != -1 else None if count is None else count // rest for size in new))
         if count is not None and count != rest:
             raise ShapeError(f"{op.name} at {op.origin!r}: {op.input1.type} has {count} elements, {new} {rest}")
-        return op.input1.type.with_shape(new)
+        return op.input1.tensor_type.with_shape(new)
 
 
 @TOSA030.op("reverse")
@@ -125,10 +126,10 @@ class Reverse(SameElements):
     datatypes = same("input output", ANY_ELEMENT)
     ranks = (1, 4)
 
-    def infer(op: Any) -> TensorType:
-        if op.input.type.shape is not None:
-            axis_of(op, op.input.type.shape)
-        return op.input.type
+    def infer(op) -> TensorType:
+        if op.input.tensor_type.shape is not None:
+            axis_of(op, op.input.tensor_type.shape)
+        return op.input.tensor_type
 
 
 @TOSA030.op("slice")
@@ -143,18 +144,18 @@ class Slice(SameElements):
     ranks = (1, 4)
 
     @constraint
-    def inside(op: Any) -> bool | str:
+    def inside(op) -> bool | str:
         """the box lies in the tensor (ERROR_IF start < 0, size <= 0, start + size > the tensor's size)"""
         return inferred_shapes_fit(op)
 
-    def infer(op: Any) -> TensorType:
+    def infer(op) -> TensorType:
         shape, start, size = shape_of(op.input1), op.start, op.size
         if shape is not None:
             fits = len(start) == len(size) == len(shape) and all(
                 a >= 0 and n > 0 and (whole is None or a + n <= whole) for a, n, whole in zip(start, size, shape, strict=True))
             if not fits:
                 raise ShapeError(f"{op.name} at {op.origin!r}: {size} from {start} is not inside {op.input1.type}")
-        return op.input1.type.with_shape(tuple(size))
+        return op.input1.tensor_type.with_shape(tuple(size))
 
 
 @TOSA030.op("tile")
@@ -168,17 +169,17 @@ class Tile(SameElements):
     ranks = (1, 4)
 
     @constraint
-    def repeated_shape(op: Any) -> bool | str:
+    def repeated_shape(op) -> bool | str:
         """the result has the input's sizes times the multiples (ERROR_IF shape1[i] * multiples[i] != shape[i])"""
         return inferred_shapes_fit(op)
 
-    def infer(op: Any) -> TensorType:
+    def infer(op) -> TensorType:
         shape = shape_of(op.input1)
         if shape is None:
-            return op.input1.type
+            return op.input1.tensor_type
         if len(shape) != len(op.multiples) or min(op.multiples, default=1) < 1:
             raise ShapeError(f"{op.name} at {op.origin!r}: multiples {op.multiples} for rank {len(shape)}")
-        return op.input1.type.with_shape(tuple(None if a is None else a * n for a, n in zip(shape, op.multiples, strict=True)))
+        return op.input1.tensor_type.with_shape(tuple(None if a is None else a * n for a, n in zip(shape, op.multiples, strict=True)))
 
 
 @TOSA030.op("transpose")
@@ -192,17 +193,17 @@ class Transpose(SameElements):
     ranks = (1, None)
 
     @constraint
-    def permuted_shape(op: Any) -> bool | str:
+    def permuted_shape(op) -> bool | str:
         """perms names each dimension once, and the result has the sizes in that order"""
         return inferred_shapes_fit(op)
 
-    def infer(op: Any) -> TensorType:
+    def infer(op) -> TensorType:
         shape, perms = shape_of(op.input1), op.perms
         if shape is None:
-            return op.input1.type.with_shape((None,) * len(perms))
+            return op.input1.tensor_type.with_shape((None,) * len(perms))
         if sorted(perms) != list(range(len(shape))):
             raise ShapeError(f"{op.name} at {op.origin!r}: {perms} is no order of {len(shape)} dimensions")
-        return op.input1.type.with_shape(tuple(shape[i] for i in perms))
+        return op.input1.tensor_type.with_shape(tuple(shape[i] for i in perms))
 
 
 @TOSA030.op("gather")
@@ -215,15 +216,15 @@ class Gather(SameElements):
     datatypes = typed_rows("values indices output", *(f"{t} i32 {t}" for t in _DATA.split()))
 
     @constraint
-    def gathered_shape(op: Any) -> bool | str:
+    def gathered_shape(op) -> bool | str:
         """values are N,K,C, indices N,W, the result N,W,C"""
         return inferred_shapes_fit(op)
 
-    def infer(op: Any) -> TensorType:
+    def infer(op) -> TensorType:
         values, indices = shape_of(op.values), shape_of(op.indices)
         if values is None or indices is None:
-            return TensorType((None, None, None), op.values.type.element)
-        return TensorType((equal_dims(op, values[0], indices[0]), indices[1], values[2]), op.values.type.element)
+            return TensorType((None, None, None), op.values.element)
+        return TensorType((equal_dims(op, values[0], indices[0]), indices[1], values[2]), op.values.element)
 
 
 @TOSA030.op("scatter")
@@ -234,7 +235,7 @@ class Scatter030(Scatter):
 
 
 @TOSA030.op("resize")
-class Resize:
+class Resize(DeclaredOp):
     """Height and width sampled at `o * stride + offset`, in units of `2^-shift` of an input place (2.12.1).
 
     For floats stride and offset are floats in input places, and shift is 0. Bilinear i8 gives i32 with
@@ -253,7 +254,7 @@ class Resize:
         "input output", "i8 i32", "i8 i8", "i16 i48", "i16 i16", *(f"{t} {t}" for t in FLOATS.split()))
 
     @constraint
-    def parameters(op: Any) -> bool | str:
+    def parameters(op) -> bool | str:
         """stride is positive, less than 16 << shift; offset within it; shift 1 to 11 for integers, 0 for floats"""
         stride, offset, shift, shape = op.stride, op.offset, op.shift, shape_of(op.input)
         if not len(stride) == len(offset) == len(op.border) == len(op.output_size) == 2 or min(stride) <= 0:
@@ -269,13 +270,13 @@ class Resize:
         return fits or f"stride {stride}, offset {offset}, shift {shift}"
 
     @constraint
-    def sizes_are_supported(op: Any) -> bool | str:
+    def sizes_are_supported(op) -> bool | str:
         """height and width, before and after, are less than 16384 (ERROR_IF max(OH,OW,IH,IW) >= 16384)"""
         sizes = [size for value in (op.input, op.output) for size in (shape_of(value) or ())[1:3] if size is not None]
         return max(sizes, default=0) < 16384 or str(max(sizes))
 
     @constraint
-    def resized_shape(op: Any) -> bool | str:
+    def resized_shape(op) -> bool | str:
         """the result has idiv((size - 1) * 2^shift - offset, stride) + 1 + border places, as output_size says"""
         for size, expected in zip(op.output_size, _resized(op), strict=True):
             if expected is not None and size != expected:
@@ -283,14 +284,14 @@ class Resize:
         return inferred_shapes_fit(op)
 
     @constraint
-    def result_elements(op: Any) -> bool | str:
+    def result_elements(op) -> bool | str:
         """bilinear i8 gives i32 and i16 gives i48; all else keeps the type"""
         a, b = op.declaration.infer(op).element, storage_of(op.output)
         return a == b or f"{b}, not {a}"
 
-    def infer(op: Any) -> TensorType:
+    def infer(op) -> TensorType:
         shape, stored = shape_of(op.input), storage_of(op.input)
-        element = op.input.type.element
+        element = op.input.element
         if op.mode == "BILINEAR":
             element = I32 if stored == I8 else I48 if stored == I16 else element
         batch, channels = (None, None) if shape is None else (shape[0], shape[3])
@@ -333,7 +334,7 @@ _RESCALED = (
 
 
 @TOSA030.op("rescale")
-class Rescale:
+class Rescale(DeclaredOp):
     """`apply_scale(x - input_zp, multiplier, shift) + output_zp`, saturated (2.13.2): a scale of multiplier * 2^-shift.
 
     The only operator for unsigned numbers: ui8 and ui16 are types here. Give the result's `element`.
@@ -353,7 +354,7 @@ class Rescale:
     traits = ("elementwise",)
 
     @constraint
-    def zero_points(op: Any) -> bool | str:
+    def zero_points(op) -> bool | str:
         """zero points are 0 but for 8 bits, where they are in range, and 0 or 32768 for ui16"""
         for value, point in ((op.input, op.input_zp), (op.output, op.output_zp)):
             stored = storage_of(value)
@@ -366,7 +367,7 @@ class Rescale:
         return True
 
     @constraint
-    def scales_fit(op: Any) -> bool | str:
+    def scales_fit(op) -> bool | str:
         """multiplier and shift have one number, or per channel one for each index of the last dimension"""
         shape = shape_of(op.input)
         expected: int | None = 1
@@ -378,30 +379,30 @@ class Rescale:
         return (counts[0] == counts[1] and expected in (None, counts[0])) or f"{counts} where {expected} are expected"
 
     @constraint
-    def scales_in_range(op: Any) -> bool | str:
+    def scales_in_range(op) -> bool | str:
         """multipliers are not negative and fit their bits, shifts are from 2 to 62 (REQUIRE of apply_scale)"""
         top = 1 << (31 if op.scale32 else 15)
         fits = all(0 <= m < top for m in op.multiplier) and all(2 <= s <= 62 for s in op.shift)
         return fits or f"multiplier {op.multiplier[:4]}, shift {op.shift[:4]}"
 
     @constraint
-    def modes(op: Any) -> bool | str:
+    def modes(op) -> bool | str:
         """i48 takes no scale32, and double_round needs it (ERROR_IF scale32 && in_t == int48_t, !scale32 && double_round)"""
         if op.scale32 and storage_of(op.input) == I48:
             return "i48 with scale32"
         return op.scale32 or not op.double_round or "double_round without scale32"
 
     @constraint
-    def same_shape(op: Any) -> bool | str:
+    def same_shape(op) -> bool | str:
         """the result has the operand's shape"""
         return equal_sizes(shape_of(op.input), shape_of(op.output)) or f"{op.output.type} of {op.input.type}"
 
-    def infer(op: Any) -> TensorType:
-        return op.input.type
+    def infer(op) -> TensorType:
+        return op.input.tensor_type
 
 
 @TOSA030.op("const")
-class Const:
+class Const(DeclaredOp):
     """A tensor known at compile time (2.14.1); weights and biases may be i4 and i48."""
 
     output = result("the tensor")
@@ -410,12 +411,12 @@ class Const:
     traits = ("constant",)
 
     @constraint
-    def values_fit(op: Any) -> bool | str:
+    def values_fit(op) -> bool | str:
         """the values have the result's shape and stored element type"""
-        dense, type_ = op.attributes["value"].type, op.results[0].type
+        dense, type_ = op.value.type, op.output.tensor_type
         return (dense.element == storage(type_) and equal_sizes(dense.shape, type_.shape)) or f"{dense} for {type_}"
 
-    def infer(op: Any) -> TensorType:
+    def infer(op) -> TensorType:
         return op.value.type
 
 
@@ -427,12 +428,12 @@ class Identity(SameElements):
     output = result("the same")
     datatypes = same("input1 output", ANY_ELEMENT)
 
-    def infer(op: Any) -> TensorType:
-        return op.input1.type
+    def infer(op) -> TensorType:
+        return op.input1.tensor_type
 
 
 @TOSA030.op("custom")
-class Custom:
+class Custom(DeclaredOp):
     """An operator that only an implementation defines (2.15.1)."""
 
     input_list = variadic("what it takes")
@@ -454,7 +455,7 @@ class WhileLoop030(WhileLoop):
 
 
 @TOSA030.op("yield")
-class Yield:
+class Yield(DeclaredOp):
     """Ends a graph of cond_if or while_loop; its operands are what the graph gives."""
 
     inputs = variadic("the values", ANY)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from transload.errors import ShapeError
 from transload.ir import I32, TensorType
-from transload.ir.declare import BOOLEAN, INT32, INTS, attribute, constraint, operand, result
+from transload.ir.core import Value
+from transload.ir.declare import BOOLEAN, INT32, INTS, DeclaredOp, attribute, constraint, operand, result
 
 from ..dialect.base import (
     SameElements,
@@ -31,7 +30,7 @@ CONVOLVED = typed_rows("input weight bias output", *(row.format(row.split()[-1])
 
 
 @TOSA030.op("argmax")
-class ArgMax:
+class ArgMax(DeclaredOp):
     """The index of the largest value along an axis, the first one of equals; a NaN is never the largest (2.3.1)."""
 
     input = operand("the values, of rank 1 to 4")
@@ -42,11 +41,11 @@ class ArgMax:
     ranks = (1, 4)
 
     @constraint
-    def reduced_shape(op: Any) -> bool | str:
+    def reduced_shape(op) -> bool | str:
         """the result has the input's shape without the axis"""
         return inferred_shapes_fit(op)
 
-    def infer(op: Any) -> TensorType:
+    def infer(op) -> TensorType:
         shape = shape_of(op.input)
         if shape is None:
             return TensorType(None, I32)
@@ -65,7 +64,7 @@ class AvgPool2d(Pool):
     datatypes = same("input output", f"i8 i16 {FLOATS}")
 
     @constraint
-    def zero_points(op: Any) -> bool | str:
+    def zero_points(op) -> bool | str:
         """zero points are 0 but for i8 (ERROR_IF in_out_t != int8_t && zp != 0)"""
         return lacks_zero_point(op, ("input", "input_zp"), ("output", "output_zp"))
 
@@ -79,21 +78,25 @@ class MaxPool2d(Pool):
     datatypes = same("input output", f"i8 i16 {FLOATS}")
 
 
-class _Weighted:
+class _Weighted(DeclaredOp):
     """Products with weights, and a bias: constants in the profiles BI and MI."""
 
     input_zp = zero_point("the input")
     weight_zp = zero_point("the weights")
     datatypes = CONVOLVED
     constants = ("weight", "bias")
+    input: Value  # declared by each op, in its order of operands
+    weight: Value
+    bias: Value
+    output: Value
 
     @constraint
-    def zero_points(op: Any) -> bool | str:
+    def zero_points(op) -> bool | str:
         """zero points are 0 but for i8 (ERROR_IF in_t != int8_t && input_zp != 0, likewise of the weights)"""
         return lacks_zero_point(op, ("input", "input_zp"), ("weight", "weight_zp"))
 
     @constraint
-    def bias_fits(op: Any) -> bool | str:
+    def bias_fits(op) -> bool | str:
         """the bias has one element for each output channel"""
         bias, output = shape_of(op.bias), shape_of(op.output)
         if bias is None or output is None or None in (bias[0], output[-1]):
@@ -107,7 +110,7 @@ class _Convolution(_Weighted):
     dilation = attribute(INTS, "distance of the kernel's elements, a number for each spatial dimension")
 
     @constraint
-    def attributes_are_positive(op: Any) -> bool | str:
+    def attributes_are_positive(op) -> bool | str:
         """stride and dilation are at least 1, padding at least 0, each for every spatial dimension"""
         n = len(op.stride)
         fits = n > 0 and len(op.dilation) == n and len(op.pad) == 2 * n
@@ -115,16 +118,16 @@ class _Convolution(_Weighted):
         return fits or f"stride {op.stride}, dilation {op.dilation}, pad {op.pad}"
 
     @constraint
-    def output_shape(op: Any) -> bool | str:
+    def output_shape(op) -> bool | str:
         """the result has idiv_check(size - 1 + padding - (kernel - 1) * dilation, stride) + 1 places"""
         return inferred_shapes_fit(op)
 
     @constraint
-    def channels_agree(op: Any) -> bool | str:
+    def channels_agree(op) -> bool | str:
         """the weights have as many input channels as the input"""
         return same_channels(op)
 
-    def infer(op: Any) -> TensorType:
+    def infer(op) -> TensorType:
         shape, weight = shape_of(op.input), shape_of(op.weight)
         if shape is None or weight is None:
             return TensorType(None, accumulated(op))
@@ -162,14 +165,14 @@ class DepthwiseConv2d(_Convolution):
     output = result("N,OH,OW,C*M", rank(4))
 
     @constraint
-    def channels_agree(op: Any) -> bool | str:
+    def channels_agree(op) -> bool | str:
         """the weights have as many channels as the input"""
         shape, weight = shape_of(op.input), shape_of(op.weight)
         if shape is None or weight is None or None in (shape[-1], weight[2]):
             return True
         return shape[-1] == weight[2] or f"{weight[2]} and {shape[-1]}"
 
-    def infer(op: Any) -> TensorType:
+    def infer(op) -> TensorType:
         shape, weight = shape_of(op.input), shape_of(op.weight)
         if shape is None or weight is None:
             return TensorType(None, accumulated(op))
@@ -187,11 +190,11 @@ class FullyConnected(_Weighted):
     output = result("N,OC", rank(2))
 
     @constraint
-    def output_shape(op: Any) -> bool | str:
+    def output_shape(op) -> bool | str:
         """the sizes of IC agree, and the result is N,OC"""
         return inferred_shapes_fit(op)
 
-    def infer(op: Any) -> TensorType:
+    def infer(op) -> TensorType:
         shape, weight = shape_of(op.input), shape_of(op.weight)
         if shape is None or weight is None:
             return TensorType(None, accumulated(op))
@@ -213,25 +216,25 @@ class TransposeConv2d(_Weighted):
     out_shape = attribute(INTS, "N,OH,OW,OC")
 
     @constraint
-    def attributes_fit(op: Any) -> bool | str:
+    def attributes_fit(op) -> bool | str:
         """stride is two numbers of at least 1, out_pad four that are not negative (ERROR_IF out_pad < 0, stride < 1)"""
         fits = len(op.stride) == 2 and min(op.stride) >= 1 and len(op.out_pad) == 4 and min(op.out_pad) >= 0
         return fits or f"stride {op.stride}, out_pad {op.out_pad}"
 
     @constraint
-    def channels_agree(op: Any) -> bool | str:
+    def channels_agree(op) -> bool | str:
         """the weights have as many input channels as the input"""
         return same_channels(op)
 
     @constraint
-    def output_shape(op: Any) -> bool | str:
+    def output_shape(op) -> bool | str:
         """the result and out_shape have (size - 1) * stride - out_pad + kernel places"""
         shape = shape_of(op.output)
         if shape is not None and None not in shape and tuple(op.out_shape) != shape:
             return f"out_shape {op.out_shape} for {op.output.type}"
         return inferred_shapes_fit(op)
 
-    def infer(op: Any) -> TensorType:
+    def infer(op) -> TensorType:
         shape, weight = shape_of(op.input), shape_of(op.weight)
         if shape is None or weight is None:
             return TensorType(None, accumulated(op))
@@ -245,7 +248,7 @@ class TransposeConv2d(_Weighted):
 
 
 @TOSA030.op("matmul")
-class MatMul:
+class MatMul(DeclaredOp):
     """Products of N matrices (2.3.8). Give `element` F32 to sum f16 in f32; bf16 always is."""
 
     a = operand("N,H,C", rank(3))
@@ -257,16 +260,16 @@ class MatMul:
         "a b output", "i8 i8 i32", "i16 i16 i48", "f16 f16 f16", "f16 f16 f32", "bf16 bf16 f32", "f32 f32 f32")
 
     @constraint
-    def output_shape(op: Any) -> bool | str:
+    def output_shape(op) -> bool | str:
         """the sizes of N and C agree, and the result is N,H,W"""
         return inferred_shapes_fit(op)
 
     @constraint
-    def zero_points(op: Any) -> bool | str:
+    def zero_points(op) -> bool | str:
         """zero points are 0 but for i8 (ERROR_IF in_t != int8_t && (A_zp != 0 || B_zp != 0))"""
         return lacks_zero_point(op, ("a", "a_zp"), ("b", "b_zp"))
 
-    def infer(op: Any) -> TensorType:
+    def infer(op) -> TensorType:
         a, b = shape_of(op.a), shape_of(op.b)
         if a is None or b is None:
             return TensorType(None, accumulated(op))
@@ -286,8 +289,8 @@ class Fft2d(Transform):
     inverse = attribute(BOOLEAN, "whether to transform back", default=False)
     datatypes = same("input_real input_imag output_real output_imag", "f32")
 
-    def infer(op: Any) -> list[TensorType]:
-        return [op.input_real.type, op.input_real.type]
+    def infer(op) -> list[TensorType]:
+        return [op.input_real.tensor_type, op.input_real.tensor_type]
 
 
 @TOSA030.op("rfft2d")
@@ -299,8 +302,8 @@ class Rfft2d(Transform, SameElements):
     output_imag = result("imaginary part, N,H/2+1,W/2+1", rank(3))
     datatypes = same("input output_real output_imag", "f32")
 
-    def infer(op: Any) -> list[TensorType]:
+    def infer(op) -> list[TensorType]:
         shape = shape_of(op.input)
         if shape is not None:
             shape = (shape[0], *(None if size is None else size // 2 + 1 for size in shape[1:]))
-        return [TensorType(shape, op.input.type.element)] * 2
+        return [TensorType(shape, op.input.element)] * 2
