@@ -28,8 +28,6 @@ operand and result differ, they do as `top.Cast` with its default.
 
 from __future__ import annotations
 
-from typing import Any
-
 from transload.ir.declare import attribute, enum
 
 __all__ = ["WORDS", "rounds"]
@@ -40,6 +38,6 @@ WORDS = ("exact", "double", "once", "truncate")
 _DOC = "how a quantized result is rounded, see `transload_hub.ops.rounding`"
 
 
-def rounds(*words: str) -> Any:
+def rounds(*words: str) -> str:
     """Declare the attribute `rounding` of an op that knows these words, the default first."""
     return attribute(enum(*words), _DOC, default=words[0])
