@@ -116,18 +116,19 @@ def _is_accuracy(value: Any) -> bool:
 
 
 _ACCURACY_MODE = re.compile(r"#stablehlo\.result_accuracy_mode<(DEFAULT|HIGHEST|TOLERANCE)>").fullmatch
-ACCURACY = AttributeKind(
+ACCURACY: AttributeKind[OpaqueAttr] = AttributeKind(
     "#stablehlo.result_accuracy<...> of mode DEFAULT or HIGHEST, or of mode TOLERANCE with limits of 0 and more", _is_accuracy)
 _LAYOUT = "a list of layouts: each a list of dimensions (tensor of index)"
-LAYOUTS = AttributeKind(_LAYOUT, lambda v: isinstance(v, list) and all(
+LAYOUTS: AttributeKind[list[Dense]] = AttributeKind(_LAYOUT, lambda v: isinstance(v, list) and all(
     isinstance(one, Dense) and len(one.shape) == 1 and isinstance(one.type.element, IndexType) for one in v))
-NUMBERS = AttributeKind("tensor of i64", lambda v: isinstance(v, Dense) and v.type.element == I64)
+NUMBERS: AttributeKind[Dense] = AttributeKind("tensor of i64", lambda v: isinstance(v, Dense) and v.type.element == I64)
 """Rows of numbers: processes in groups, or padding before and behind."""
 _ALIAS = re.compile(
     r"#stablehlo\.output_operand_alias<\s*output_tuple_indices = \[([\d, -]*)\],\s*operand_index = (-?\d+),\s*"
     r"operand_tuple_indices = \[([\d, -]*)\]\s*>").fullmatch
-ALIASES = AttributeKind("a list of #stablehlo.output_operand_alias<...>", lambda v: isinstance(v, list) and all(
-    isinstance(one, OpaqueAttr) and _ALIAS(one.text) for one in v))
+ALIASES: AttributeKind[list[OpaqueAttr]] = AttributeKind(
+    "a list of #stablehlo.output_operand_alias<...>",
+    lambda v: isinstance(v, list) and all(isinstance(one, OpaqueAttr) and _ALIAS(one.text) for one in v))
 
 
 def aliases_of(value: Any) -> list[tuple[tuple[int, ...], int, tuple[int, ...]]]:

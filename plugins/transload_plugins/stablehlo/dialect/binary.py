@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from transload.ir.declare import attribute, constraint, operand, result
+from transload.ir.declare import DeclaredOp, attribute, constraint, operand, result
 from transload.ir.types import BOOL, ComplexType, QuantType, TensorType, Type
 
 from ..attributes import COMPARISON, COMPARISON_TYPE
@@ -43,11 +43,11 @@ class _Logical(SameType):
     result = result("of the same type", tensor("bi"))
 
 
-class _Binary:
+class _Binary(DeclaredOp):
     traits: tuple[str, ...] = ELEMENTWISE
 
     @constraint
-    def c1(op: Any) -> bool | str:
+    def c1(op) -> bool | str:
         """(C1) lhs, rhs and the result have the same type, but for scales and zero points"""
         return same_baseline(*op.operands, op.result)
 
@@ -71,7 +71,7 @@ class _AnyBinary(_Binary):
 
 
 @STABLEHLO.op("add")
-class Add:
+class Add(DeclaredOp):
     """Sum; of booleans their disjunction."""
 
     lhs = operand("the first operand", tensor())
@@ -80,42 +80,42 @@ class Add:
     traits = ("elementwise", "commutative")
 
     @constraint
-    def c1(op: Any) -> bool | str:
+    def c1(op) -> bool | str:
         """(C1) without quantization, lhs, rhs and the result have the same type"""
         return True if any(map(is_quantized, (*op.operands, op.result))) else same_type(*op.operands, op.result)
 
     @constraint
-    def c2(op: Any) -> bool:
+    def c2(op) -> bool:
         """(C2) lhs, rhs and the result are all quantized, or none is"""
         return same([is_quantized(value) for value in (*op.operands, op.result)])
 
     @constraint
-    def c3(op: Any) -> bool:
+    def c3(op) -> bool:
         """(C3) lhs, rhs and the result have the same storage type"""
         return same([storage_of(value) for value in (*op.operands, op.result)])
 
     @constraint
-    def c4(op: Any) -> bool:
+    def c4(op) -> bool:
         """(C4) lhs, rhs and the result have the same expressed type"""
         return same([expressed_of(value) for value in (*op.operands, op.result)])
 
     @constraint
-    def c5(op: Any) -> bool:
+    def c5(op) -> bool:
         """(C5) the result is quantized per axis if, and only if, an operand is"""
         return (is_per_axis(op.lhs) or is_per_axis(op.rhs)) == is_per_axis(op.result)
 
     @constraint
-    def c6(op: Any) -> bool:
+    def c6(op) -> bool:
         """(C6) lhs quantized per axis is so along the result's axis"""
         return not is_per_axis(op.lhs) or element_of(op.lhs).axis == getattr(element_of(op.result), "axis", None)
 
     @constraint
-    def c7(op: Any) -> bool:
+    def c7(op) -> bool:
         """(C7) rhs quantized per axis is so along the result's axis"""
         return not is_per_axis(op.rhs) or element_of(op.rhs).axis == getattr(element_of(op.result), "axis", None)
 
     @constraint
-    def same_shapes(op: Any) -> bool | str:
+    def same_shapes(op) -> bool | str:
         """lhs, rhs and the result have the same shape"""
         return same_shape(*op.operands, op.result)
 
@@ -147,7 +147,7 @@ class Atan2(_Binary):
 
 
 @STABLEHLO.op("complex")
-class Complex:
+class Complex(DeclaredOp):
     """Complex numbers of real and imaginary parts."""
 
     lhs = operand("real parts", tensor("f"))
@@ -156,26 +156,26 @@ class Complex:
     traits = ELEMENTWISE
 
     @constraint
-    def i1(op: Any) -> bool:
+    def i1(op) -> bool:
         """(I1, I2) the parts are f32 or f64"""
         return all(str(element_of(value)) in ("f32", "f64") for value in op.operands)
 
     @constraint
-    def c1(op: Any) -> bool | str:
+    def c1(op) -> bool | str:
         """(C1) lhs and rhs have the same type"""
         return same_type(*op.operands)
 
     @constraint
-    def c2(op: Any) -> bool | str:
+    def c2(op) -> bool | str:
         """(C2) the result has the shape of lhs"""
         return same_shape(op.lhs, op.result)
 
     @constraint
-    def c3(op: Any) -> bool:
+    def c3(op) -> bool:
         """(C3) the result is complex, of parts of the type of lhs"""
         return element_of(op.result) == ComplexType(element_of(op.lhs))
 
-    def infer(op: Any) -> Type:
+    def infer(op) -> Type:
         return TensorType(merged_shape(op, op.operands), ComplexType(element_of(op.operands[0])))
 
 
@@ -240,7 +240,7 @@ def _default_comparison(op: Any) -> str:
 
 
 @STABLEHLO.op("compare")
-class Compare:
+class Compare(DeclaredOp):
     """Comparison; of floats as IEEE-754's quiet comparisons, or in total order; complex numbers by real, then imaginary part."""
 
     lhs = operand("the left operand", tensor("bifcq"))
@@ -251,17 +251,17 @@ class Compare:
     traits = ELEMENTWISE
 
     @constraint
-    def c1(op: Any) -> bool:
+    def c1(op) -> bool:
         """(C1) lhs and rhs have the same element type, but for scales and zero points"""
         return baseline(op.lhs) == baseline(op.rhs)
 
     @constraint
-    def c2(op: Any) -> bool | str:
+    def c2(op) -> bool | str:
         """(C2) lhs, rhs and the result have the same shape"""
         return same_shape(op.lhs, op.rhs, op.result)
 
     @constraint
-    def c3(op: Any) -> bool | str:
+    def c3(op) -> bool | str:
         """(C3) compare_type is SIGNED, UNSIGNED (of booleans, too), or FLOAT or TOTALORDER of floats, as the elements are"""
         natural = _default_comparison(op)
         allowed = {natural, "NOTYPE"}
@@ -269,12 +269,12 @@ class Compare:
             allowed.add("TOTALORDER")
         return op.compare_type in allowed or f"it is {op.compare_type} for {element_of(op.lhs)}"
 
-    def infer(op: Any) -> Type:
+    def infer(op) -> Type:
         return TensorType(merged_shape(op, op.operands), BOOL)
 
 
 @STABLEHLO.op("select")
-class Select:
+class Select(DeclaredOp):
     """on_true where the condition holds, on_false elsewhere."""
 
     pred = operand("the condition, one for all or one an element", tensor("b"))
@@ -284,16 +284,16 @@ class Select:
     traits = ELEMENTWISE
 
     @constraint
-    def c1(op: Any) -> bool | str:
+    def c1(op) -> bool | str:
         """(C1) pred has rank 0 or the shape of on_true"""
         return shape_of(op.pred) == () or same_shape(op.pred, op.on_true)
 
     @constraint
-    def c2(op: Any) -> bool | str:
+    def c2(op) -> bool | str:
         """(C2) on_true, on_false and the result have the same type, but for scales and zero points"""
         return same_baseline(op.on_true, op.on_false, op.result)
 
-    def infer(op: Any) -> Type:
+    def infer(op) -> Type:
         return TensorType(merged_shape(op, op.operands[1:]), element_of(op.operands[1]))
 
 
@@ -301,89 +301,89 @@ _operand, _result = operand, result  # the names are also those of operands
 
 
 @STABLEHLO.op("clamp")
-class Clamp:
+class Clamp(DeclaredOp):
     """Numbers brought between a least and a greatest one: `minimum(maximum(operand, min), max)`."""
 
     min = _operand("the least, one for all or one an element", tensor("bifcq"))
-    operand = _operand("the tensor", tensor("bifcq"))
+    operand_ = _operand("the tensor", tensor("bifcq"))
     max = _operand("the greatest, one for all or one an element", tensor("bifcq"))
     result = _result("of the operand's shape", tensor("bifcq"))
     traits = ELEMENTWISE
 
     @constraint
-    def c1(op: Any) -> bool | str:
+    def c1(op) -> bool | str:
         """(C1) min has rank 0 or the operand's shape"""
         return shape_of(op.operands[0]) == () or same_shape(op.operands[0], op.operands[1])
 
     @constraint
-    def c2(op: Any) -> bool | str:
+    def c2(op) -> bool | str:
         """(C2) max has rank 0 or the operand's shape"""
         return shape_of(op.operands[2]) == () or same_shape(op.operands[2], op.operands[1])
 
     @constraint
-    def c3(op: Any) -> bool:
+    def c3(op) -> bool:
         """(C3) min, operand and max have the same element type, but for scales and zero points"""
         return same([baseline(value) for value in op.operands])
 
     @constraint
-    def c4(op: Any) -> bool | str:
+    def c4(op) -> bool | str:
         """(C4) operand and result have the same type, but for scales and zero points"""
         return same_baseline(op.operands[1], op.result)
 
-    def infer(op: Any) -> Type:
+    def infer(op) -> Type:
         return op.operands[1].type
 
 
 @STABLEHLO.op("convert")
-class Convert:
+class Convert(DeclaredOp):
     """Numbers as another type: floats to integers cut off, to booleans whether not zero, of complex ones the real part."""
 
-    operand = _operand("the tensor", tensor("bifc"))
+    operand_ = _operand("the tensor", tensor("bifc"))
     result = _result("of the same shape", tensor("bifc"))
     traits = ELEMENTWISE
 
     @constraint
-    def c1(op: Any) -> bool | str:
+    def c1(op) -> bool | str:
         """(C1) operand and result have the same shape"""
         return same_shape(op.operands[0], op.result)
 
 
 @STABLEHLO.op("uniform_quantize")
-class UniformQuantize:
+class UniformQuantize(DeclaredOp):
     """Floats, or quantized numbers, as numbers of the result's quantized type."""
 
-    operand = _operand("the tensor", tensor("fQ"))
+    operand_ = _operand("the tensor", tensor("fQ"))
     result = _result("of the same shape", tensor("Q"))
     traits = ELEMENTWISE
 
     @constraint
-    def c1(op: Any) -> bool | str:
+    def c1(op) -> bool | str:
         """(C1) operand and result have the same shape"""
         return same_shape(op.operands[0], op.result)
 
     @constraint
-    def c2(op: Any) -> bool:
+    def c2(op) -> bool:
         """(C2) the result's expressed type is the operand's, or the operand's element type where that is a float"""
         return expressed_of(op.result) == expressed_of(op.operands[0])
 
 
 @STABLEHLO.op("uniform_dequantize")
-class UniformDequantize:
+class UniformDequantize(DeclaredOp):
     """Quantized numbers as the floats they stand for."""
 
-    operand = _operand("the tensor", tensor("Q"))
+    operand_ = _operand("the tensor", tensor("Q"))
     result = _result("of the same shape", tensor("f"))
     traits = ELEMENTWISE
 
     @constraint
-    def c1(op: Any) -> bool | str:
+    def c1(op) -> bool | str:
         """(C1) operand and result have the same shape"""
         return same_shape(op.operands[0], op.result)
 
     @constraint
-    def c2(op: Any) -> bool:
+    def c2(op) -> bool:
         """(C2) the result has the operand's expressed type"""
         return element_of(op.result) == expressed_of(op.operands[0])
 
-    def infer(op: Any) -> Type:
+    def infer(op) -> Type:
         return TensorType(shape_of(op.operands[0]), expressed_of(op.operands[0]))

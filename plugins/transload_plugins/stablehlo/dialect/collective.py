@@ -11,6 +11,7 @@ from typing import Any
 from transload.ir.declare import (
     INT,
     AttributeKind,
+    DeclaredOp,
     attribute,
     constraint,
     operand,
@@ -61,23 +62,23 @@ def _least_size(op: Any) -> int:
     return max(1, int(op.replica_groups.shape[1]))
 
 
-class _Grouped:
+class _Grouped(DeclaredOp):
     replica_groups = attribute(NUMBERS, "groups of processes, a row each")
     channel_handle = attribute(CHANNEL, "the channel", optional=True)
 
     @constraint
-    def groups_are_rows(op: Any) -> bool:
+    def groups_are_rows(op) -> bool:
         """groups are rows of a tensor of two dimensions"""
         return len(op.replica_groups.shape) == 2
 
     @constraint
-    def groups_are_unique(op: Any) -> bool:
+    def groups_are_unique(op) -> bool:
         """(is_unique(replica_groups)) no process is in two groups"""
         flat = [number for row in groups_of(op) for number in row]
         return len(set(flat)) == len(flat)
 
     @constraint
-    def groups_are_numbers(op: Any) -> bool:
+    def groups_are_numbers(op) -> bool:
         """(0 <= replica_groups) groups hold processes' numbers; -1 fills up a short one, where groups may be of any size"""
         rows = op.replica_groups.numpy().tolist()
         least = -1 if op.name in _OF_ANY_SIZE else 0
@@ -89,7 +90,7 @@ _OF_ANY_SIZE = frozenset(("stablehlo.all_reduce", "stablehlo.cross-replica-sum")
 
 class _Covering(_Grouped):
     @constraint
-    def groups_are_everybody(op: Any) -> bool | str:
+    def groups_are_everybody(op) -> bool | str:
         """(0 <= replica_groups < size(replica_groups)) groups hold the processes' numbers from 0 on, and leave none out"""
         flat = sorted(number for row in groups_of(op) for number in row)
         return len(set(flat)) < len(flat) or flat == list(range(len(flat))) or f"they hold {flat}"
@@ -99,7 +100,7 @@ class _Global(_Covering):
     use_global_device_ids = attribute(FLAG, "whether groups are of flattened process ids", optional=True)
 
     @constraint
-    def global_ids_need_a_channel(op: Any) -> bool:
+    def global_ids_need_a_channel(op) -> bool:
         """(C4 to C6) with use_global_device_ids, the channel is positive"""
         return not has_global_ids(op) or channel_of(op) > 0
 
@@ -114,12 +115,12 @@ class AllGather(_Global):
     traits = ("effects",)
 
     @constraint
-    def c1(op: Any) -> bool:
+    def c1(op) -> bool:
         """(C1) all_gather_dim is a dimension of the operands"""
         return all(0 <= op.all_gather_dim < len(shape_of(value)) for value in op.operands)
 
     @constraint
-    def c6(op: Any) -> bool | str:
+    def c6(op) -> bool | str:
         """(C6) the results have the operands' types, with the dimension as many times as a group has processes"""
         fits = _corresponds(op)
         if fits is not True:
@@ -128,7 +129,7 @@ class AllGather(_Global):
         return all(_is_multiple(shape_of(b)[d], shape_of(a)[d], _least_size(op))
                    for a, b in zip(op.operands, op.results, strict=True)) or "it is not a multiple"
 
-    def infer(op: Any) -> list[Type]:
+    def infer(op) -> list[Type]:
         d, count = op.attributes["all_gather_dim"], _group_size(op)
         return [_scaled(op, value, {d: (count, 1)}) for value in op.operands]
 
@@ -175,7 +176,7 @@ class AllReduce(_Global):
     traits = ("effects",)
 
     @constraint
-    def c5(op: Any) -> bool | str:
+    def c5(op) -> bool | str:
         """(C5) computation combines two scalars of the operands' element type, perhaps promoted, into one"""
         for value in op.operands:
             fits = reduces(op.computation, [element_of(value)])
@@ -184,18 +185,18 @@ class AllReduce(_Global):
         return True
 
     @constraint
-    def c6(op: Any) -> bool:
+    def c6(op) -> bool:
         """(C6) the results have the shapes of the operands"""
         return len(op.results) == len(op.operands) and all(
             compatible_types(a, b) for a, b in zip(op.operands, op.results, strict=True)
         )
 
     @constraint
-    def c7(op: Any) -> bool:
+    def c7(op) -> bool:
         """(C7) the results have the element type that computation gives"""
         return same_elements(op.results, result_types(op.computation) * len(op.results))
 
-    def infer(op: Any) -> list[Type]:
+    def infer(op) -> list[Type]:
         kinds = result_types(op.regions[0]) if op.regions else []
         return [TensorType(shape_of(value), element_of(kinds[0]) if kinds else element_of(value)) for value in op.operands]
 
@@ -212,22 +213,22 @@ class AllToAll(_Covering):
     traits = ("effects",)
 
     @constraint
-    def c1(op: Any) -> bool:
+    def c1(op) -> bool:
         """(C1) split_dimension is a dimension of the operands"""
         return all(0 <= op.split_dimension < len(shape_of(value)) for value in op.operands)
 
     @constraint
-    def c3(op: Any) -> bool:
+    def c3(op) -> bool:
         """(C3) concat_dimension is a dimension of the operands"""
         return all(0 <= op.concat_dimension < len(shape_of(value)) for value in op.operands)
 
     @constraint
-    def c4(op: Any) -> bool:
+    def c4(op) -> bool:
         """(C4) split_count is positive"""
         return op.split_count > 0
 
     @constraint
-    def c2(op: Any) -> bool:
+    def c2(op) -> bool:
         """(C2) split_count divides the size of split_dimension"""
         return op.split_count < 1 or all(
             not 0 <= op.split_dimension < len(shape)
@@ -237,16 +238,16 @@ class AllToAll(_Covering):
         )
 
     @constraint
-    def c8(op: Any) -> bool:
+    def c8(op) -> bool:
         """(C8) a group has split_count processes"""
         return _group_size(op) in (None, op.split_count)
 
     @constraint
-    def c9(op: Any) -> bool | str:
+    def c9(op) -> bool | str:
         """(C9) the results have the operands' types, with the one dimension divided and the other multiplied by split_count"""
         return _corresponds(op)
 
-    def infer(op: Any) -> list[Type]:
+    def infer(op) -> list[Type]:
         split, concat, count = op.attributes["split_dimension"], op.attributes["concat_dimension"], op.attributes["split_count"]
         factors = {} if split == concat else {split: (1, count), concat: (count, 1)}
         return [_scaled(op, value, factors) for value in op.operands]
@@ -256,57 +257,57 @@ class AllToAll(_Covering):
 class CollectiveBroadcast(_Grouped):
     """The tensor of the first process of a group; zero in processes of no group."""
 
-    operand = _operand("the tensor", PER_TENSOR)
+    operand_ = _operand("the tensor", PER_TENSOR)
     result = _result("the first one's", PER_TENSOR)
     traits = ("effects",)
 
     @constraint
-    def c3(op: Any) -> bool | str:
+    def c3(op) -> bool | str:
         """(C3) operand and result have the same type"""
         return same_type(op.operands[0], op.result)
 
-    def infer(op: Any) -> Type:
+    def infer(op) -> Type:
         return op.operands[0].type
 
 
 @STABLEHLO.op("collective_permute")
-class CollectivePermute:
+class CollectivePermute(DeclaredOp):
     """The tensor of the process that is paired as this one's source; zero where none is."""
 
-    operand = _operand("the tensor", PER_TENSOR)
+    operand_ = _operand("the tensor", PER_TENSOR)
     result = _result("the source's", PER_TENSOR)
     source_target_pairs = attribute(NUMBERS, "pairs of processes, a row each")
     channel_handle = attribute(CHANNEL, "the channel", optional=True)
     traits = ("effects",)
 
     @constraint
-    def c1(op: Any) -> bool:
+    def c1(op) -> bool:
         """(C1) source_target_pairs has two columns"""
         return len(op.source_target_pairs.shape) == 2 and op.source_target_pairs.shape[1] == 2
 
     @constraint
-    def c2(op: Any) -> bool:
+    def c2(op) -> bool:
         """(C2) no process is a source twice"""
         column = op.source_target_pairs.numpy()[:, 0].tolist()
         return len(set(column)) == len(column)
 
     @constraint
-    def c3(op: Any) -> bool:
+    def c3(op) -> bool:
         """(C3) no process is a target twice"""
         column = op.source_target_pairs.numpy()[:, 1].tolist()
         return len(set(column)) == len(column)
 
     @constraint
-    def c4(op: Any) -> bool:
+    def c4(op) -> bool:
         """(C4) source_target_pairs holds processes' numbers"""
         return bool((op.source_target_pairs.numpy() >= 0).all())
 
     @constraint
-    def c5(op: Any) -> bool | str:
+    def c5(op) -> bool | str:
         """(C5) operand and result have the same type"""
         return same_type(op.operands[0], op.result)
 
-    def infer(op: Any) -> Type:
+    def infer(op) -> Type:
         return op.operands[0].type
 
 
@@ -314,30 +315,30 @@ class CollectivePermute:
 class ReduceScatter(_Global):
     """The tensors of all processes of a group combined by a function, of which each process gets a part."""
 
-    operand = _operand("the tensor", PER_TENSOR)
+    operand_ = _operand("the tensor", PER_TENSOR)
     result = _result("a part of the combined ones", PER_TENSOR)
     scatter_dimension = attribute(INT, "the dimension that is split")
     computation = region("combines two elements into one")
     traits = ("effects",)
 
     @constraint
-    def c2(op: Any) -> bool:
+    def c2(op) -> bool:
         """(C2) scatter_dimension is a dimension of the operand"""
         return 0 <= op.scatter_dimension < len(shape_of(op.operands[0]))
 
     @constraint
-    def c1(op: Any) -> bool:
+    def c1(op) -> bool:
         """(C1) the number of processes in a group divides the size of scatter_dimension"""
         shape, d = shape_of(op.operands[0]), op.scatter_dimension
         return not 0 <= d < len(shape) or shape[d] is None or shape[d] % _least_size(op) == 0
 
     @constraint
-    def c7(op: Any) -> bool | str:
+    def c7(op) -> bool | str:
         """(C7) computation combines two scalars of the operand's element type, perhaps promoted, into one"""
         return reduces(op.computation, [element_of(op.operands[0])])
 
     @constraint
-    def c8(op: Any) -> bool | str:
+    def c8(op) -> bool | str:
         """(C8) the result has the operand's shape, with the dimension divided by the number of processes in a group"""
         fits, d = results_fit(op), op.scatter_dimension
         if fits is not True:
@@ -346,11 +347,11 @@ class ReduceScatter(_Global):
         return _is_multiple(large, small, _least_size(op)) or f"{large} is no multiple of {small}"
 
     @constraint
-    def c9(op: Any) -> bool:
+    def c9(op) -> bool:
         """(C9) the result has the element type that computation gives"""
         return same_elements(op.results, result_types(op.computation))
 
-    def infer(op: Any) -> Type:
+    def infer(op) -> Type:
         shape = _scaled(op, op.operands[0], {op.attributes["scatter_dimension"]: (1, _group_size(op))})
         kinds = result_types(op.regions[0]) if op.regions else [shape]
         return TensorType(shape_of(shape), element_of(kinds[0]))
@@ -360,14 +361,14 @@ class ReduceScatter(_Global):
 class CrossReplicaSum(_Grouped):
     """The sum of the tensors of a group's replicas (deprecated: all_reduce)."""
 
-    operand = _operand("the tensor", PER_TENSOR)
+    operand_ = _operand("the tensor", PER_TENSOR)
     result = _result("the sum", PER_TENSOR)
     traits = ("effects",)
 
     @constraint
-    def types(op: Any) -> bool | str:
+    def types(op) -> bool | str:
         """operand and result have the same type"""
         return same_type(op.operands[0], op.result)
 
-    def infer(op: Any) -> Type:
+    def infer(op) -> Type:
         return op.operands[0].type

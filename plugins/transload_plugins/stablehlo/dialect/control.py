@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from transload.ir.core import Value
 from transload.ir.declare import (
     BOOLEAN,
     DICT,
@@ -12,6 +13,7 @@ from transload.ir.declare import (
     LIST,
     STRING,
     SYMBOL,
+    DeclaredOp,
     attribute,
     constraint,
     operand,
@@ -38,7 +40,7 @@ def same_types(a: Any, b: Any) -> bool:
 
 
 @STABLEHLO.op("return")
-class Return:
+class Return(DeclaredOp):
     """Ends a region; its operands are the region's results."""
 
     values = variadic("the results", ANY_VALUE)
@@ -46,7 +48,7 @@ class Return:
 
 
 @STABLEHLO.op("if")
-class If:
+class If(DeclaredOp):
     """The results of one of two functions."""
 
     pred = _operand("which one", tensor(rank=0, element=BOOL))
@@ -55,26 +57,26 @@ class If:
     false_branch = region("where it does not")
 
     @constraint
-    def c1(op: Any) -> bool:
+    def c1(op) -> bool:
         """(C1) neither branch takes arguments"""
         return not op.true_branch.block.arguments and not op.false_branch.block.arguments
 
     @constraint
-    def c2(op: Any) -> bool:
+    def c2(op) -> bool:
         """(C2) both branches give the same types"""
         return same_types(result_types(op.true_branch), result_types(op.false_branch))
 
     @constraint
-    def c3(op: Any) -> bool:
+    def c3(op) -> bool:
         """(C3) the results have the types that true_branch gives"""
         return same_types(op.results, result_types(op.true_branch))
 
-    def infer(op: Any) -> list[Type]:
+    def infer(op) -> list[Type]:
         return result_types(op.regions[0])
 
 
 @STABLEHLO.op("case")
-class Case:
+class Case(DeclaredOp):
     """The results of one of several functions; of the last for an index that is none of them."""
 
     index = _operand("which one", tensor(rank=0, element=I32))
@@ -82,31 +84,31 @@ class Case:
     branches = region("the functions", variadic=True)
 
     @constraint
-    def c1(op: Any) -> bool:
+    def c1(op) -> bool:
         """(C1) there is a branch"""
         return len(op.branches) > 0
 
     @constraint
-    def c2(op: Any) -> bool:
+    def c2(op) -> bool:
         """(C2) no branch takes arguments"""
         return not any(branch.block.arguments for branch in op.branches)
 
     @constraint
-    def c3(op: Any) -> bool:
+    def c3(op) -> bool:
         """(C3) all branches give the same types"""
         return all(same_types(result_types(op.branches[0]), result_types(branch)) for branch in op.branches)
 
     @constraint
-    def c4(op: Any) -> bool:
+    def c4(op) -> bool:
         """(C4) the results have the types that the branches give"""
         return not op.branches or same_types(op.results, result_types(op.branches[0]))
 
-    def infer(op: Any) -> list[Type]:
+    def infer(op) -> list[Type]:
         return result_types(op.regions[0])
 
 
 @STABLEHLO.op("while")
-class While:
+class While(DeclaredOp):
     """A function repeated on its results while another one holds for them."""
 
     inputs = variadic("the first arguments", ANY_VALUE)
@@ -115,23 +117,23 @@ class While:
     body = region("the next arguments")
 
     @constraint
-    def c1(op: Any) -> bool:
+    def c1(op) -> bool:
         """(C1) cond takes the operands' types and gives an i1"""
         inputs, outputs = function_types(op.cond)
         return same_types(inputs, op.operands) and outputs == [TensorType((), BOOL)]
 
     @constraint
-    def c2(op: Any) -> bool:
+    def c2(op) -> bool:
         """(C2) body takes the operands' types and gives the same"""
         inputs, outputs = function_types(op.body)
         return same_types(inputs, op.operands) and same_types(outputs, op.operands)
 
     @constraint
-    def c3(op: Any) -> bool:
+    def c3(op) -> bool:
         """(C3) the results have the operands' types"""
         return same_types(op.results, op.operands)
 
-    def infer(op: Any) -> list[Type]:
+    def infer(op) -> list[Type]:
         return [value.type for value in op.operands]
 
 
@@ -139,79 +141,85 @@ class While:
 
 
 @STABLEHLO.op("after_all")
-class AfterAll:
+class AfterAll(DeclaredOp):
     """A token that comes after others."""
 
     inputs = variadic("the tokens", TOKEN)
     result = _result("a token", TOKEN)
 
-    def infer(op: Any) -> Type:
+    def infer(op) -> Type:
         return TOKEN_TYPE
 
 
 @STABLEHLO.op("create_token")
-class CreateToken:
+class CreateToken(DeclaredOp):
     """A token (deprecated: after_all of nothing)."""
 
     output = _result("a token", TOKEN)
 
-    def infer(op: Any) -> Type:
+    def infer(op) -> Type:
         return TOKEN_TYPE
 
 
 @STABLEHLO.op("optimization_barrier")
-class OptimizationBarrier:
+class OptimizationBarrier(DeclaredOp):
     """The operands, not to be moved across by a compiler."""
 
     inputs = variadic("the values", ANY_VALUE)
     outputs = variadic_result("the same", ANY_VALUE)
 
     @constraint
-    def c1(op: Any) -> bool:
+    def c1(op) -> bool:
         """(C1) operands and results have the same types"""
         return same_types(op.operands, op.results)
 
-    def infer(op: Any) -> list[Type]:
+    def infer(op) -> list[Type]:
         return [value.type for value in op.operands]
 
 
+def _members(value: Value) -> tuple[Type, ...]:
+    """The types in a tuple."""
+    type_ = value.type
+    return type_.types if isinstance(type_, TupleType) else ()
+
+
 @STABLEHLO.op("tuple")
-class Tuple:
+class Tuple(DeclaredOp):
     """Values as one."""
 
     val = variadic("the values", ANY_VALUE)
     result = _result("the tuple", TUPLE)
 
     @constraint
-    def c1(op: Any) -> bool:
+    def c1(op) -> bool:
         """(C1) the result is a tuple of the operands' types"""
-        return same_types(op.operands, op.result.type.types)
+        return same_types(op.operands, _members(op.result))
 
-    def infer(op: Any) -> Type:
+    def infer(op) -> Type:
         return TupleType(tuple(value.type for value in op.operands))
 
 
 @STABLEHLO.op("get_tuple_element")
-class GetTupleElement:
+class GetTupleElement(DeclaredOp):
     """One value of a tuple."""
 
-    operand = _operand("the tuple", TUPLE)
+    operand_ = _operand("the tuple", TUPLE)
     result = _result("the value", ANY_VALUE)
     index = attribute(INT32, "which one")
 
     @constraint
-    def c1(op: Any) -> bool:
+    def c1(op) -> bool:
         """(C1) index is below the tuple's size"""
-        return 0 <= op.attributes["index"] < len(op.operands[0].type.types)
+        return 0 <= op.attributes["index"] < len(_members(op.operands[0]))
 
     @constraint
-    def c2(op: Any) -> bool:
+    def c2(op) -> bool:
         """(C2) the result has the type of that element"""
-        index, types = op.attributes["index"], op.operands[0].type.types
+        index, types = op.attributes["index"], _members(op.operands[0])
         return not 0 <= index < len(types) or same_type(types[index], op.result.type) is True
 
-    def infer(op: Any) -> Type:
-        return op.operands[0].type.types[op.attributes["index"]]
+    def infer(op) -> Type:
+        return _members(op.operands[0])[op.attributes["index"]]
 
 
 # --- calls
@@ -234,7 +242,7 @@ def function_called(op: Any, name: str) -> Any:
 
 
 @STABLEHLO.op("composite")
-class Composite:
+class Composite(DeclaredOp):
     """An operation made of others: what it computes is a function of the module, its decomposition."""
 
     inputs = variadic("the operands", ANY_VALUE)
@@ -245,24 +253,24 @@ class Composite:
     version = attribute(INT32, "which version of its meaning", default=0)
 
     @constraint
-    def c1(op: Any) -> bool:
+    def c1(op) -> bool:
         """(C1) name is one with a namespace, `space.name`"""
         return _NAMESPACED(op.attributes["name"]) is not None
 
     @constraint
-    def c2(op: Any) -> bool | str:
+    def c2(op) -> bool | str:
         """(C2) decomposition is a function of the module"""
         return op.parent is None or function_called(op, op.decomposition) is not None or f"there is no @{op.decomposition}"
 
     @constraint
-    def c3(op: Any) -> bool:
+    def c3(op) -> bool:
         """(C3) the operands have the types that decomposition takes"""
         callee = function_called(op, op.decomposition)
         type_ = callee.attributes.get("function_type") if callee is not None else None
         return not isinstance(type_, FunctionType) or same_types(op.operands, type_.inputs)
 
     @constraint
-    def c4(op: Any) -> bool:
+    def c4(op) -> bool:
         """(C4) the results have the types that decomposition gives"""
         callee = function_called(op, op.decomposition)
         type_ = callee.attributes.get("function_type") if callee is not None else None
@@ -272,21 +280,21 @@ class Composite:
 # --- what comes from outside and goes there
 
 
-class _Incoming:
+class _Incoming(DeclaredOp):
     """Results that come from outside: tensors, then a token."""
 
     @constraint
-    def there_are_results(op: Any) -> bool:
+    def there_are_results(op) -> bool:
         """(C1 of infeed, C2 of recv) there is a result"""
         return len(op.results) > 0
 
     @constraint
-    def payload(op: Any) -> bool:
+    def payload(op) -> bool:
         """(C2 of infeed, C3 of recv) all results but the last are tensors, of known sizes"""
         return all(isinstance(value.type, TensorType) and value.type.is_static for value in op.results[:-1])
 
     @constraint
-    def token_is_last(op: Any) -> bool:
+    def token_is_last(op) -> bool:
         """(C3 of infeed, C4 of recv) the last result is a token"""
         return not op.results or op.results[-1].type == TOKEN_TYPE
 
@@ -303,7 +311,7 @@ class Infeed(_Incoming):
 
 
 @STABLEHLO.op("outfeed")
-class Outfeed:
+class Outfeed(DeclaredOp):
     """Tensors written to the outfeed of the process."""
 
     inputs = variadic("the tensors", TENSOR_OR_TOKEN)
@@ -312,7 +320,7 @@ class Outfeed:
     outfeed_config = attribute(STRING, "what the implementation is told", default="")
     traits = ("effects",)
 
-    def infer(op: Any) -> Type:
+    def infer(op) -> Type:
         return TOKEN_TYPE
 
 
@@ -322,7 +330,7 @@ def _channel_type(op: Any, host: int) -> bool | str:
 
 
 @STABLEHLO.op("send")
-class Send:
+class Send(DeclaredOp):
     """Tensors sent through a channel."""
 
     inputs = variadic("the tensors", TENSOR_OR_TOKEN)
@@ -334,11 +342,11 @@ class Send:
     traits = ("effects",)
 
     @constraint
-    def c1(op: Any) -> bool | str:
+    def c1(op) -> bool | str:
         """(C1) the channel leads to the host (type 2) if is_host_transfer, and between devices (type 1) otherwise"""
         return _channel_type(op, 2)
 
-    def infer(op: Any) -> Type:
+    def infer(op) -> Type:
         return TOKEN_TYPE
 
 
@@ -354,7 +362,7 @@ class Recv(_Incoming):
     traits = ("effects",)
 
     @constraint
-    def c1(op: Any) -> bool | str:
+    def c1(op) -> bool | str:
         """(C1) the channel comes from the host (type 3) if is_host_transfer, and from a device (type 1) otherwise"""
         return _channel_type(op, 3)
 
@@ -362,11 +370,11 @@ class Recv(_Incoming):
 # --- where the program runs
 
 
-class _ProcessId:
+class _ProcessId(DeclaredOp):
     result = _result("the number", tensor(rank=0, element=UI32))
     traits = ("random",)
 
-    def infer(op: Any) -> Type:
+    def infer(op) -> Type:
         return TensorType((), UI32)
 
 

@@ -6,7 +6,17 @@ from collections.abc import Sequence
 from typing import Any
 
 from transload.ir.attributes import Symbol
-from transload.ir.declare import BOOLEAN, LIST, STRING, AttributeKind, attribute, constraint, variadic, variadic_result
+from transload.ir.declare import (
+    BOOLEAN,
+    LIST,
+    STRING,
+    AttributeKind,
+    DeclaredOp,
+    attribute,
+    constraint,
+    variadic,
+    variadic_result,
+)
 from transload.ir.types import TensorType, TupleType, Type
 
 from ..attributes import ALIASES, API_VERSIONS, CUSTOM_CALL_API, LAYOUTS, aliases_of
@@ -26,12 +36,13 @@ def gives_back(op: Any) -> bool:
         a.type == b.type for a, b in zip(op.operands, op.results, strict=True))
 
 
-_BACKEND_CONFIG = AttributeKind("string or dictionary", lambda v: isinstance(v, str | dict))
+_BACKEND_CONFIG: AttributeKind[str | dict[str, Any]] = AttributeKind(
+    "string or dictionary", lambda v: isinstance(v, str | dict))
 _TYPED = API_VERSIONS.index("typed FFI")
 
 
 @STABLEHLO.op("custom_call")
-class CustomCall:
+class CustomCall(DeclaredOp):
     """An operation that only an implementation knows, kept as it is; a plugin can claim it by its name."""
 
     inputs = variadic("the operands", ANY_VALUE)
@@ -47,22 +58,22 @@ class CustomCall:
     traits = ("effects",)
 
     @constraint
-    def i6(op: Any) -> bool:
+    def i6(op) -> bool:
         """(I6) called_computations are names of functions"""
         return all(isinstance(name, Symbol) for name in op.called_computations)
 
     @constraint
-    def i4(op: Any) -> bool | str:
+    def i4(op) -> bool | str:
         """(I4) backend_config is a dictionary for the typed FFI only, else a string"""
         return not isinstance(op.backend_config, dict) or int(op.api_version) == _TYPED or f"the interface is {op.api_version}"
 
     @constraint
-    def layouts_come_together(op: Any) -> bool:
+    def layouts_come_together(op) -> bool:
         """operands and results have layouts, or neither have"""
         return (op.operand_layouts is None) == (op.result_layouts is None)
 
     @constraint
-    def layouts_fit(op: Any) -> bool | str:
+    def layouts_fit(op) -> bool | str:
         """a layout orders all dimensions of its tensor, and is empty for what is no tensor"""
         if op.operand_layouts is None or op.result_layouts is None:
             return True
@@ -73,7 +84,7 @@ class CustomCall:
         return _layouts_fit(results, op.result_layouts, "result") if fit is True else fit
 
     @constraint
-    def aliases_fit(op: Any) -> bool | str:
+    def aliases_fit(op) -> bool | str:
         """output_operand_aliases are of results and operands that are there, and have the same type"""
         types: list[Type] = [value.type for value in op.results]
         whole = types[0] if len(types) == 1 else TupleType(tuple(types))

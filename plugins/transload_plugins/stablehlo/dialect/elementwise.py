@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from transload.ir.declare import INT32, attribute, constraint, operand, result
+from transload.ir.declare import INT32, DeclaredOp, attribute, constraint, operand, result
 from transload.ir.types import BOOL, ComplexType, TensorType, Type
 
 from ..attributes import ACCURACY
@@ -30,11 +30,11 @@ def first_type(op: Any) -> Type:
 # --- families: what ops of the same signature and constraint share
 
 
-class _Unary:
+class _Unary(DeclaredOp):
     traits = ELEMENTWISE
 
     @constraint
-    def c1(op: Any) -> bool | str:
+    def c1(op) -> bool | str:
         """(C1) operand and result have the same type, but for scales and zero points"""
         return same_baseline(op.operands[0], op.result)
 
@@ -42,21 +42,21 @@ class _Unary:
 
 
 class _FloatUnary(_Unary):
-    operand = operand("the tensor", tensor("fq"))
+    operand_ = operand("the tensor", tensor("fq"))
     result = result("of the same shape", tensor("fq"))
 
 
 class _ComplexUnary(_Unary):
-    operand = operand("the tensor", tensor("fcq"))
+    operand_ = operand("the tensor", tensor("fcq"))
     result = result("of the same shape", tensor("fcq"))
     result_accuracy = attribute(ACCURACY, "how near it must come", optional=True)
 
 
-class SameType:
+class SameType(DeclaredOp):
     traits: tuple[str, ...] = ELEMENTWISE
 
     @constraint
-    def c1(op: Any) -> bool | str:
+    def c1(op) -> bool | str:
         """(C1) all operands and the result have the same type"""
         return same_type(*op.operands, op.result)
 
@@ -64,7 +64,7 @@ class SameType:
 
 
 class _IntUnary(SameType):
-    operand = operand("the tensor", tensor("i"))
+    operand_ = operand("the tensor", tensor("i"))
     result = result("of the same type", tensor("i"))
 
 
@@ -72,25 +72,25 @@ class _IntUnary(SameType):
 
 
 @STABLEHLO.op("abs")
-class Abs:
+class Abs(DeclaredOp):
     """Absolute value; of complex numbers their modulus, which is a float."""
 
-    operand = operand("the tensor", tensor("sfcq"))
+    operand_ = operand("the tensor", tensor("sfcq"))
     result = result("of the same shape", tensor("sfq"))
     traits = ELEMENTWISE
 
     @constraint
-    def c1(op: Any) -> bool | str:
+    def c1(op) -> bool | str:
         """(C1) the result has the shape of the operand"""
         return same_shape(op.operands[0], op.result)
 
     @constraint
-    def c2(op: Any) -> bool | str:
+    def c2(op) -> bool | str:
         """(C2) the result has the operand's element type, of a complex one that of its parts"""
         element = element_of(op.operands[0])
         return baseline(op.result) == (element.element if isinstance(element, ComplexType) else baseline(op.operands[0]))
 
-    def infer(op: Any) -> Type:
+    def infer(op) -> Type:
         return _real_type(op)
 
 
@@ -134,18 +134,18 @@ class Floor(_FloatUnary):
     """The greatest integer that is not above, IEEE-754 `roundToIntegralTowardNegative`."""
 
 
-class _Part:
-    operand = operand("the tensor", tensor("fc"))
+class _Part(DeclaredOp):
+    operand_ = operand("the tensor", tensor("fc"))
     result = result("of the same shape", tensor("f"))
     traits = ELEMENTWISE
 
     @constraint
-    def c1(op: Any) -> bool | str:
+    def c1(op) -> bool | str:
         """(C1) the result has the shape of the operand"""
         return same_shape(op.operands[0], op.result)
 
     @constraint
-    def c2(op: Any) -> bool | str:
+    def c2(op) -> bool | str:
         """(C2) the result has the operand's element type, of a complex one that of its parts"""
         return element_of(op.result) == element_of(_real_type(op))
 
@@ -163,7 +163,7 @@ class Real(_Part):
 
 
 @STABLEHLO.op("is_finite")
-class IsFinite:
+class IsFinite(DeclaredOp):
     """Whether a number is neither infinite nor NaN; always of quantized ones."""
 
     x = operand("the tensor", tensor("fq"))
@@ -171,11 +171,11 @@ class IsFinite:
     traits = ELEMENTWISE
 
     @constraint
-    def c1(op: Any) -> bool | str:
+    def c1(op) -> bool | str:
         """(C1) x and y have the same shape"""
         return same_shape(op.x, op.y)
 
-    def infer(op: Any) -> Type:
+    def infer(op) -> Type:
         return TensorType(shape_of(op.operands[0]), BOOL)
 
 
@@ -198,7 +198,7 @@ class Logistic(_ComplexUnary):
 class Negate(_Unary):
     """`-x`; of unsigned integers, of the same bits read as signed."""
 
-    operand = operand("the tensor", tensor("ifcq"))
+    operand_ = operand("the tensor", tensor("ifcq"))
     result = result("of the same shape", tensor("ifcq"))
 
 
@@ -206,7 +206,7 @@ class Negate(_Unary):
 class Not(SameType):
     """Of booleans the logical, of integers the bitwise complement."""
 
-    operand = operand("the tensor", tensor("bi"))
+    operand_ = operand("the tensor", tensor("bi"))
     result = result("of the same type", tensor("bi"))
 
 
@@ -234,7 +234,7 @@ class Rsqrt(_ComplexUnary):
 class Sign(_Unary):
     """-1, 0 or 1; NaN of NaN, a zero of a zero with its sign; of complex numbers `x / abs(x)`."""
 
-    operand = operand("the tensor", tensor("sfcq"))
+    operand_ = operand("the tensor", tensor("sfcq"))
     result = result("of the same shape", tensor("sfcq"))
 
 
@@ -259,27 +259,27 @@ class Tanh(_ComplexUnary):
 
 
 @STABLEHLO.op("reduce_precision")
-class ReducePrecision:
+class ReducePrecision(DeclaredOp):
     """The number as a float of fewer bits would hold it: rounded to even, then overflown to infinity or flushed to zero."""
 
-    operand = operand("the tensor", tensor("fq"))
+    operand_ = operand("the tensor", tensor("fq"))
     output = result("of the same shape", tensor("fq"))
     exponent_bits = attribute(INT32, "bits of the exponent")
     mantissa_bits = attribute(INT32, "bits of the mantissa")
     traits = ELEMENTWISE
 
     @constraint
-    def c1(op: Any) -> bool | str:
+    def c1(op) -> bool | str:
         """(C1) operand and output have the same type, but for scales and zero points"""
         return same_baseline(op.operands[0], op.output)
 
     @constraint
-    def c2(op: Any) -> bool:
+    def c2(op) -> bool:
         """(C2) exponent_bits is at least 1"""
         return op.exponent_bits >= 1
 
     @constraint
-    def c3(op: Any) -> bool:
+    def c3(op) -> bool:
         """(C3) mantissa_bits is not negative"""
         return op.mantissa_bits >= 0
 

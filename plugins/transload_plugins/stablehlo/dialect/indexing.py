@@ -4,10 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
-from transload.ir.declare import BOOLEAN, INT, attribute, constraint, operand, region, result, variadic, variadic_result
+from transload.ir.core import Value
+from transload.ir.declare import (
+    BOOLEAN,
+    INT,
+    DeclaredOp,
+    attribute,
+    constraint,
+    operand,
+    region,
+    result,
+    variadic,
+    variadic_result,
+)
 from transload.ir.types import TensorType, Type
 
-from ..attributes import DIMS, GATHER_DIMS, SCATTER_DIMS
+from ..attributes import DIMS, GATHER_DIMS, SCATTER_DIMS, GatherDims
 from ..types import compatible, element_of, function_types, is_promotable, result_types, same, shape_of, sizes_fit, tensor
 from .base import STABLEHLO, Shape, all_in, results_fit, shape_error, sorted_unique
 from .movement import dims_of
@@ -29,91 +41,94 @@ def _unique(numbers: Any) -> bool:
     return len(set(numbers)) == len(numbers)
 
 
-class _Gather:
+class _Gather(DeclaredOp):
+    start_indices: Value  # declared by each op, in its order of members
+    dimension_numbers: GatherDims
+
     @constraint
-    def c1(op: Any) -> bool:
+    def c1(op) -> bool:
         """(C1) the operand's dimensions are those of offset_dims, collapsed_slice_dims and operand_batching_dims together"""
         d = op.dimension_numbers
         return len(shape_of(op.operands[0])) == len(d.offset_dims) + len(d.collapsed_slice_dims) + len(d.operand_batching_dims)
 
     @constraint
-    def c2(op: Any) -> bool:
+    def c2(op) -> bool:
         """(C2) index_vector_dim is a dimension of start_indices, or just behind the last"""
         return 0 <= op.dimension_numbers.index_vector_dim <= len(shape_of(op.start_indices))
 
     @constraint
-    def c3(op: Any) -> bool:
+    def c3(op) -> bool:
         """(C3) start_index_map has a dimension for each index of a vector"""
         d = op.dimension_numbers
         return sizes_fit(len(d.start_index_map), _vector_size(shape_of(op.start_indices), d.index_vector_dim))
 
     @constraint
-    def c4(op: Any) -> bool:
+    def c4(op) -> bool:
         """(C4) offset_dims are different and in order"""
         return sorted_unique(op.dimension_numbers.offset_dims)
 
     @constraint
-    def c5(op: Any) -> bool:
+    def c5(op) -> bool:
         """(C5) offset_dims are dimensions of the result"""
         return all_in(op.dimension_numbers.offset_dims, len(shape_of(op.result)))
 
     @constraint
-    def c6(op: Any) -> bool:
+    def c6(op) -> bool:
         """(C6) collapsed_slice_dims and operand_batching_dims are all different"""
         return _unique(op.dimension_numbers.collapsed_slice_dims + op.dimension_numbers.operand_batching_dims)
 
     @constraint
-    def c7(op: Any) -> bool:
+    def c7(op) -> bool:
         """(C7) collapsed_slice_dims are in order"""
         return _is_sorted(op.dimension_numbers.collapsed_slice_dims)
 
     @constraint
-    def c8(op: Any) -> bool:
+    def c8(op) -> bool:
         """(C8) collapsed_slice_dims are dimensions of the operand"""
         return all_in(op.dimension_numbers.collapsed_slice_dims, len(shape_of(op.operands[0])))
 
     @constraint
-    def c9(op: Any) -> bool:
+    def c9(op) -> bool:
         """(C9) slices have at most size 1 in collapsed_slice_dims"""
         return _sizes_at_most_one(op, op.dimension_numbers.collapsed_slice_dims)
 
     @constraint
-    def c10(op: Any) -> bool:
+    def c10(op) -> bool:
         """(C10) operand_batching_dims are in order"""
         return _is_sorted(op.dimension_numbers.operand_batching_dims)
 
     @constraint
-    def c11(op: Any) -> bool:
+    def c11(op) -> bool:
         """(C11) operand_batching_dims are dimensions of the operand"""
         return all_in(op.dimension_numbers.operand_batching_dims, len(shape_of(op.operands[0])))
 
     @constraint
-    def c12(op: Any) -> bool:
+    def c12(op) -> bool:
         """(C12) slices have at most size 1 in operand_batching_dims"""
         return _sizes_at_most_one(op, op.dimension_numbers.operand_batching_dims)
 
     @constraint
-    def c13(op: Any) -> bool:
+    def c13(op) -> bool:
         """(C13) start_indices_batching_dims are all different"""
         return _unique(op.dimension_numbers.start_indices_batching_dims)
 
     @constraint
-    def c14(op: Any) -> bool:
+    def c14(op) -> bool:
         """(C14) start_indices_batching_dims are dimensions of start_indices"""
         return all_in(op.dimension_numbers.start_indices_batching_dims, len(shape_of(op.start_indices)))
 
     @constraint
-    def c15(op: Any) -> bool:
+    def c15(op) -> bool:
         """(C15) index_vector_dim is not in start_indices_batching_dims"""
         return op.dimension_numbers.index_vector_dim not in op.dimension_numbers.start_indices_batching_dims
 
     @constraint
-    def c16(op: Any) -> bool:
+    def c16(op) -> bool:
         """(C16) operand_batching_dims and start_indices_batching_dims are equally many"""
         return len(op.dimension_numbers.operand_batching_dims) == len(op.dimension_numbers.start_indices_batching_dims)
 
     @constraint
-    def c17(op: Any) -> bool:
+    def c17(op) -> bool:
         """(C17) batching dimensions have the same sizes in operand and start_indices"""
         d = op.dimension_numbers
         a, b = shape_of(op.operands[0]), shape_of(op.start_indices)
@@ -123,39 +138,39 @@ class _Gather:
         )
 
     @constraint
-    def c18(op: Any) -> bool:
+    def c18(op) -> bool:
         """(C18) start_index_map and operand_batching_dims are all different"""
         return _unique(op.dimension_numbers.start_index_map + op.dimension_numbers.operand_batching_dims)
 
     @constraint
-    def c19(op: Any) -> bool:
+    def c19(op) -> bool:
         """(C19) start_index_map holds dimensions of the operand"""
         return all_in(op.dimension_numbers.start_index_map, len(shape_of(op.operands[0])))
 
     @constraint
-    def c20(op: Any) -> bool:
+    def c20(op) -> bool:
         """(C20) slice_sizes has a size for each dimension of the operand"""
         sizes = _slice_sizes(op)
         return sizes is None or len(sizes) == len(shape_of(op.operands[0]))
 
     @constraint
-    def c21(op: Any) -> bool:
+    def c21(op) -> bool:
         """(C21) 0 <= slice_sizes <= shape(operand)"""
         return all(
             a >= 0 and (b is None or a <= b) for a, b in zip(_slice_sizes(op) or (), shape_of(op.operands[0]), strict=False)
         )
 
     @constraint
-    def c22(op: Any) -> bool | str:
+    def c22(op) -> bool | str:
         """(C22) the result has the sizes of start_indices without the vectors, and those of the slices at offset_dims"""
         return results_fit(op)
 
     @constraint
-    def c23(op: Any) -> bool:
+    def c23(op) -> bool:
         """(C23) operand and result have the same element type"""
         return element_of(op.operands[0]) == element_of(op.result)
 
-    def infer(op: Any) -> Type:
+    def infer(op) -> Type:
         return TensorType(gathered_shape(op, _slice_sizes(op)), element_of(op.operands[0]))
 
 
@@ -190,7 +205,7 @@ def gathered_shape(op: Any, sizes: tuple[int, ...] | None) -> Shape:
 class Gather(_Gather):
     """Slices of the operand at computed places, which are moved so that the slices lie inside."""
 
-    operand = _operand("the tensor", PER_TENSOR)
+    operand_ = _operand("the tensor", PER_TENSOR)
     start_indices = _operand("where slices begin", tensor("i"))
     result = _result("the slices", PER_TENSOR)
     dimension_numbers = attribute(GATHER_DIMS, "which dimension is what")
@@ -202,7 +217,7 @@ class Gather(_Gather):
 class DynamicGather(_Gather):
     """`gather` of slices of a computed size."""
 
-    operand = _operand("the tensor", PER_TENSOR)
+    operand_ = _operand("the tensor", PER_TENSOR)
     start_indices = _operand("where slices begin", tensor("i"))
     slice_sizes = _operand("sizes of a slice", tensor("i", rank=1, static=True))
     result = _result("the slices", PER_TENSOR)
@@ -210,22 +225,22 @@ class DynamicGather(_Gather):
     indices_are_sorted = attribute(BOOLEAN, "a promise that they are", default=False)
 
     @constraint
-    def sizes_fit_the_operand(op: Any) -> bool:
+    def sizes_fit_the_operand(op) -> bool:
         """slice_sizes has a size for each dimension of the operand"""
         return shape_of(op.slice_sizes) == (len(shape_of(op.operands[0])),)
 
 
 @STABLEHLO.op("torch_index_select")
-class TorchIndexSelect:
+class TorchIndexSelect(DeclaredOp):
     """Slices of the operand along a dimension, chosen by an index tensor (deprecated: gather)."""
 
-    operand = _operand("the tensor", PER_TENSOR)
+    operand_ = _operand("the tensor", PER_TENSOR)
     index = _operand("which slices", tensor("i"))
     result = _result("the slices", PER_TENSOR)
     dim = attribute(INT, "the dimension")
     batch_dims = attribute(INT, "how many leading dimensions both have in common")
 
-    def infer(op: Any) -> Type:
+    def infer(op) -> Type:
         a, b = shape_of(op.operands[0]), shape_of(op.operands[1])
         return TensorType(a[: op.dim] + b[op.batch_dims :] + a[op.dim + 1 :], element_of(op.operands[0]))
 
@@ -247,7 +262,7 @@ def indices_of(op: Any) -> Any:
 
 
 @STABLEHLO.op("scatter")
-class Scatter:
+class Scatter(DeclaredOp):
     """Inputs with updates worked into slices at computed places by a function; what lies outside is left out.
 
     The operands are the inputs, then scatter_indices, then the updates, as many as inputs.
@@ -261,22 +276,22 @@ class Scatter:
     update_computation = region("the new element, of the old one and the update")
 
     @constraint
-    def c5(op: Any) -> bool:
+    def c5(op) -> bool:
         """(C5) there are inputs, as many as updates"""
         return len(op.operands) >= 3 and len(op.operands) % 2 == 1
 
     @constraint
-    def i2(op: Any) -> bool:
+    def i2(op) -> bool:
         """(I2) scatter_indices are integers"""
         return len(op.operands) < 3 or tensor("n").accepts(indices_of(op).type)
 
     @constraint
-    def c1(op: Any) -> bool:
+    def c1(op) -> bool:
         """(C1) all inputs have the same shape"""
         return all(compatible(shape_of(op.operands[0]), shape_of(value)) for value in inputs_of(op))
 
     @constraint
-    def c2(op: Any) -> bool:
+    def c2(op) -> bool:
         """(C2) the inputs' dimensions are those of update_window_dims, inserted_window_dims and input_batching_dims together"""
         d = op.scatter_dimension_numbers
         return len(shape_of(op.operands[0])) == len(d.update_window_dims) + len(d.inserted_window_dims) + len(
@@ -284,12 +299,12 @@ class Scatter:
         )
 
     @constraint
-    def c3(op: Any) -> bool:
+    def c3(op) -> bool:
         """(C3) all updates have the same shape"""
         return all(compatible(shape_of(updates_of(op)[0]), shape_of(value)) for value in updates_of(op))
 
     @constraint
-    def c4(op: Any) -> bool | str:
+    def c4(op) -> bool | str:
         """(C4) updates have the sizes of scatter_indices without the vectors, and in windows at most those of the inputs"""
         d = op.scatter_dimension_numbers
         inputs, indices, updates = shape_of(op.operands[0]), shape_of(indices_of(op)), shape_of(updates_of(op)[0])
@@ -305,69 +320,69 @@ class Scatter:
         return compatible(have_outer, outer) and all(a is None or b is None or a <= b for a, b in zip(window, most, strict=False))
 
     @constraint
-    def c6(op: Any) -> bool:
+    def c6(op) -> bool:
         """(C6) updates have the element types of the inputs"""
         return [element_of(value) for value in inputs_of(op)] == [element_of(value) for value in updates_of(op)]
 
     @constraint
-    def c7(op: Any) -> bool:
+    def c7(op) -> bool:
         """(C7) update_window_dims are different and in order"""
         return sorted_unique(op.scatter_dimension_numbers.update_window_dims)
 
     @constraint
-    def c8(op: Any) -> bool:
+    def c8(op) -> bool:
         """(C8) update_window_dims are dimensions of the updates"""
         return all_in(op.scatter_dimension_numbers.update_window_dims, len(shape_of(updates_of(op)[0])))
 
     @constraint
-    def c9(op: Any) -> bool:
+    def c9(op) -> bool:
         """(C9) inserted_window_dims and input_batching_dims are all different"""
         return _unique(op.scatter_dimension_numbers.inserted_window_dims + op.scatter_dimension_numbers.input_batching_dims)
 
     @constraint
-    def c10(op: Any) -> bool:
+    def c10(op) -> bool:
         """(C10) inserted_window_dims are in order"""
         return _is_sorted(op.scatter_dimension_numbers.inserted_window_dims)
 
     @constraint
-    def c11(op: Any) -> bool:
+    def c11(op) -> bool:
         """(C11) inserted_window_dims are dimensions of the inputs"""
         return all_in(op.scatter_dimension_numbers.inserted_window_dims, len(shape_of(op.operands[0])))
 
     @constraint
-    def c12(op: Any) -> bool:
+    def c12(op) -> bool:
         """(C12) input_batching_dims are in order"""
         return _is_sorted(op.scatter_dimension_numbers.input_batching_dims)
 
     @constraint
-    def c13(op: Any) -> bool:
+    def c13(op) -> bool:
         """(C13) input_batching_dims are dimensions of the inputs"""
         return all_in(op.scatter_dimension_numbers.input_batching_dims, len(shape_of(op.operands[0])))
 
     @constraint
-    def c14(op: Any) -> bool:
+    def c14(op) -> bool:
         """(C14) scatter_indices_batching_dims are all different"""
         return _unique(op.scatter_dimension_numbers.scatter_indices_batching_dims)
 
     @constraint
-    def c15(op: Any) -> bool:
+    def c15(op) -> bool:
         """(C15) scatter_indices_batching_dims are dimensions of scatter_indices"""
         return all_in(op.scatter_dimension_numbers.scatter_indices_batching_dims, len(shape_of(indices_of(op))))
 
     @constraint
-    def c16(op: Any) -> bool:
+    def c16(op) -> bool:
         """(C16) index_vector_dim is not in scatter_indices_batching_dims"""
         d = op.scatter_dimension_numbers
         return d.index_vector_dim not in d.scatter_indices_batching_dims
 
     @constraint
-    def c17(op: Any) -> bool:
+    def c17(op) -> bool:
         """(C17) input_batching_dims and scatter_indices_batching_dims are equally many"""
         d = op.scatter_dimension_numbers
         return len(d.input_batching_dims) == len(d.scatter_indices_batching_dims)
 
     @constraint
-    def c18(op: Any) -> bool:
+    def c18(op) -> bool:
         """(C18) batching dimensions have the same sizes in inputs and scatter_indices"""
         d = op.scatter_dimension_numbers
         a, b = shape_of(op.operands[0]), shape_of(indices_of(op))
@@ -377,45 +392,45 @@ class Scatter:
         )
 
     @constraint
-    def c19(op: Any) -> bool:
+    def c19(op) -> bool:
         """(C19) scatter_dims_to_operand_dims has a dimension for each index of a vector"""
         d = op.scatter_dimension_numbers
         return sizes_fit(len(d.scatter_dims_to_operand_dims), _vector_size(shape_of(indices_of(op)), d.index_vector_dim))
 
     @constraint
-    def c20(op: Any) -> bool:
+    def c20(op) -> bool:
         """(C20) scatter_dims_to_operand_dims and input_batching_dims are all different"""
         d = op.scatter_dimension_numbers
         return _unique(d.scatter_dims_to_operand_dims + d.input_batching_dims)
 
     @constraint
-    def c21(op: Any) -> bool:
+    def c21(op) -> bool:
         """(C21) scatter_dims_to_operand_dims holds dimensions of the inputs"""
         return all_in(op.scatter_dimension_numbers.scatter_dims_to_operand_dims, len(shape_of(op.operands[0])))
 
     @constraint
-    def c22(op: Any) -> bool:
+    def c22(op) -> bool:
         """(C22) index_vector_dim is a dimension of scatter_indices, or just behind the last"""
         return 0 <= op.scatter_dimension_numbers.index_vector_dim <= len(shape_of(indices_of(op)))
 
     @constraint
-    def c23(op: Any) -> bool | str:
+    def c23(op) -> bool | str:
         """(C23) update_computation takes the inputs' and the updates' elements, as scalars, and gives as many of the former"""
         return reduces(op.update_computation, [element_of(value) for value in inputs_of(op)])
 
     @constraint
-    def c24(op: Any) -> bool:
+    def c24(op) -> bool:
         """(C24) the results have the shapes of the inputs"""
         return len(op.results) == len(inputs_of(op)) and all(
             compatible(shape_of(a), shape_of(b)) for a, b in zip(inputs_of(op), op.results, strict=False)
         )
 
     @constraint
-    def c25(op: Any) -> bool:
+    def c25(op) -> bool:
         """(C25) the results have the element types that update_computation gives"""
         return same_elements(op.results, result_types(op.update_computation))
 
-    def infer(op: Any) -> list[Type]:
+    def infer(op) -> list[Type]:
         kinds = result_types(op.regions[0]) if op.regions else [value.type for value in inputs_of(op)]
         return [TensorType(shape_of(value), element_of(kind)) for value, kind in zip(inputs_of(op), kinds, strict=False)]
 

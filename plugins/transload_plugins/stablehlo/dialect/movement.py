@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from transload.ir.build import constant_of
-from transload.ir.declare import CONSTANT, INT, attribute, constraint, operand, result, variadic
+from transload.ir.declare import CONSTANT, INT, DeclaredOp, attribute, constraint, operand, result, variadic
 from transload.ir.types import I32, QuantType, TensorType, Type
 
 from ..attributes import DIMS
@@ -41,7 +41,7 @@ def dims_of(value: Any) -> tuple[int, ...] | None:
 
 
 @STABLEHLO.op("constant")
-class Constant:
+class Constant(DeclaredOp):
     """A constant."""
 
     output = _result("the value", tensor(static=True))
@@ -49,32 +49,32 @@ class Constant:
     traits = ("constant",)
 
     @constraint
-    def c1(op: Any) -> bool | str:
+    def c1(op) -> bool | str:
         """(C1) value and output have the same type"""
         type_ = op.value.type
         return (storage_of(op.output) == element_of(type_) and compatible(shape_of(type_), shape_of(op.output))) or (
             f"they are {type_} and {op.output.type}"
         )
 
-    def infer(op: Any) -> Type:
+    def infer(op) -> Type:
         return op.attributes["value"].type
 
 
 @STABLEHLO.op("iota")
-class Iota:
+class Iota(DeclaredOp):
     """Numbers that rise from zero along a dimension."""
 
     output = _result("the numbers", tensor("ifcq", static=True))
     iota_dimension = attribute(INT, "the dimension")
 
     @constraint
-    def c1(op: Any) -> bool:
+    def c1(op) -> bool:
         """(C1) iota_dimension is a dimension of the output"""
         return 0 <= op.iota_dimension < len(shape_of(op.output))
 
 
 @STABLEHLO.op("dynamic_iota")
-class DynamicIota:
+class DynamicIota(DeclaredOp):
     """`iota` of a computed shape."""
 
     output_shape = _operand("the sizes", tensor("n", rank=1, static=True))
@@ -82,12 +82,12 @@ class DynamicIota:
     iota_dimension = attribute(INT, "the dimension")
 
     @constraint
-    def c1(op: Any) -> bool:
+    def c1(op) -> bool:
         """(C1) iota_dimension is below the number of sizes"""
         return 0 <= op.iota_dimension < len(shape_of(op.result))
 
     @constraint
-    def c2(op: Any) -> bool | str:
+    def c2(op) -> bool | str:
         """(C2) the result has as many dimensions as output_shape has sizes, and these"""
         return _says_shape(op, op.output_shape)
 
@@ -123,20 +123,20 @@ def _nearly_static(value: Any) -> bool:
     return not unknown or (len(unknown) == 1 and len(bounds) == len(shape) and bounds[unknown[0]] is not None)
 
 
-class _Reshaping:
+class _Reshaping(DeclaredOp):
     @constraint
-    def c1(op: Any) -> bool:
+    def c1(op) -> bool:
         """(C1) the result has the operand's element type, quantized along perhaps another axis"""
         return _reshapes(op)
 
     @constraint
-    def c2(op: Any) -> bool | str:
+    def c2(op) -> bool | str:
         """(C2) operand and result have the same number of elements"""
         a, b = shape_of(op.operands[0]), shape_of(op.result)
         return None in a or None in b or math.prod(a) == math.prod(b) or f"{math.prod(a)} and {math.prod(b)}"
 
     @constraint
-    def c3(op: Any) -> bool:
+    def c3(op) -> bool:
         """(C3) quantized per axis, operand and result have the same size there, and as many elements before and behind"""
         if not (is_per_axis(op.operands[0]) and is_per_axis(op.result)):
             return True
@@ -151,11 +151,11 @@ class _Reshaping:
 class Reshape(_Reshaping):
     """The same elements, in order, in another shape."""
 
-    operand = _operand("the tensor", tensor())
+    operand_ = _operand("the tensor", tensor())
     result = _result("of the new shape", tensor())
 
     @constraint
-    def sizes_are_known(op: Any) -> bool:
+    def sizes_are_known(op) -> bool:
         """the result's sizes are known, but for one with a bound (dynamic_reshape takes computed ones)"""
         return _nearly_static(op.result)
 
@@ -164,19 +164,21 @@ class Reshape(_Reshaping):
 class DynamicReshape(_Reshaping):
     """`reshape` to a computed shape."""
 
-    operand = _operand("the tensor", tensor())
+    operand_ = _operand("the tensor", tensor())
     output_shape = _operand("the sizes", tensor("n", rank=1, static=True))
     result = _result("of the new shape", tensor())
 
     @constraint
-    def c4(op: Any) -> bool | str:
+    def c4(op) -> bool | str:
         """(C4) output_shape has as many sizes as the result has dimensions, and these"""
         return _says_shape(op, op.output_shape)
 
 
-class _Broadcasting:
+class _Broadcasting(DeclaredOp):
+    broadcast_dimensions: tuple[int, ...]  # declared by each op, in its order of members
+
     @constraint
-    def c1(op: Any) -> bool:
+    def c1(op) -> bool:
         """(C1) the result has the operand's element type (quantized per axis, of other scales, zero points and axis)"""
         a, b = element_of(op.operands[0]), element_of(op.result)
         if not is_per_axis(op.operands[0]):
@@ -184,22 +186,22 @@ class _Broadcasting:
         return isinstance(b, QuantType) and (a.storage, a.expressed) == (b.storage, b.expressed)
 
     @constraint
-    def c2(op: Any) -> bool:
+    def c2(op) -> bool:
         """(C2) broadcast_dimensions has one dimension for each of the operand"""
         return len(op.broadcast_dimensions) == len(shape_of(op.operands[0]))
 
     @constraint
-    def c3(op: Any) -> bool:
+    def c3(op) -> bool:
         """(C3) broadcast_dimensions are dimensions of the result"""
         return all_in(op.broadcast_dimensions, len(shape_of(op.result)))
 
     @constraint
-    def c4(op: Any) -> bool:
+    def c4(op) -> bool:
         """(C4) broadcast_dimensions are all different"""
         return len(set(op.broadcast_dimensions)) == len(op.broadcast_dimensions)
 
     @constraint
-    def c5(op: Any) -> bool | str:
+    def c5(op) -> bool | str:
         """(C5) each dimension of the operand has size 1, or that of its dimension of the result"""
         shape = shape_of(op.result)
         for size, dimension in zip(shape_of(op.operands[0]), op.broadcast_dimensions, strict=False):
@@ -208,7 +210,7 @@ class _Broadcasting:
         return True
 
     @constraint
-    def c6(op: Any) -> bool:
+    def c6(op) -> bool:
         """(C6) quantized per axis, the result's axis is where the operand's goes, with its parameters where it is spread"""
         if not (is_per_axis(op.result) and is_per_axis(op.operands[0])):
             return True
@@ -223,12 +225,12 @@ class _Broadcasting:
 class BroadcastInDim(_Broadcasting):
     """The operand repeated along new dimensions, and along those where its size is 1."""
 
-    operand = _operand("the tensor", tensor())
+    operand_ = _operand("the tensor", tensor())
     result = _result("of the larger shape", tensor())
     broadcast_dimensions = attribute(DIMS, "for each dimension of the operand, the one of the result")
 
     @constraint
-    def sizes_are_known(op: Any) -> bool:
+    def sizes_are_known(op) -> bool:
         """the result's sizes are known, but for one with a bound (dynamic_broadcast_in_dim takes computed ones)"""
         return _nearly_static(op.result)
 
@@ -237,7 +239,7 @@ class BroadcastInDim(_Broadcasting):
 class DynamicBroadcastInDim(_Broadcasting):
     """`broadcast_in_dim` to a computed shape."""
 
-    operand = _operand("the tensor", tensor())
+    operand_ = _operand("the tensor", tensor())
     output_dimensions = _operand("the sizes", tensor("n", rank=1, static=True))
     result = _result("of the larger shape", tensor())
     broadcast_dimensions = attribute(DIMS, "for each dimension of the operand, the one of the result")
@@ -245,56 +247,56 @@ class DynamicBroadcastInDim(_Broadcasting):
     known_nonexpanding_dimensions = attribute(DIMS, "dimensions of the operand that are known not to be", optional=True)
 
     @constraint
-    def c7(op: Any) -> bool | str:
+    def c7(op) -> bool | str:
         """(C7) output_dimensions has as many sizes as the result has dimensions, and these"""
         return _says_shape(op, op.output_dimensions)
 
     @constraint
-    def c8(op: Any) -> bool:
+    def c8(op) -> bool:
         """(C8) no dimension is known to be expanding and not, or twice"""
         both = (op.known_expanding_dimensions or ()) + (op.known_nonexpanding_dimensions or ())
         return len(set(both)) == len(both)
 
     @constraint
-    def c9(op: Any) -> bool:
+    def c9(op) -> bool:
         """(C9) known_expanding_dimensions are dimensions of the operand"""
         return all_in(op.known_expanding_dimensions or (), len(shape_of(op.operands[0])))
 
     @constraint
-    def c10(op: Any) -> bool:
+    def c10(op) -> bool:
         """(C10) known_nonexpanding_dimensions are dimensions of the operand"""
         return all_in(op.known_nonexpanding_dimensions or (), len(shape_of(op.operands[0])))
 
 
 @STABLEHLO.op("transpose")
-class Transpose:
+class Transpose(DeclaredOp):
     """Dimensions in another order: dimension `i` of the result is `permutation[i]` of the operand."""
 
-    operand = _operand("the tensor", tensor())
+    operand_ = _operand("the tensor", tensor())
     result = _result("the permuted tensor", tensor())
     permutation = attribute(DIMS, "for each dimension of the result, the one of the operand")
 
     @constraint
-    def c1(op: Any) -> bool:
+    def c1(op) -> bool:
         """(C1) the result has the operand's element type, quantized along perhaps another axis"""
         return _reshapes(op)
 
     @constraint
-    def c2(op: Any) -> bool:
+    def c2(op) -> bool:
         """(C2) permutation is one of the operand's dimensions"""
         return sorted(op.permutation) == list(range(len(shape_of(op.operands[0]))))
 
     @constraint
-    def c3(op: Any) -> bool | str:
+    def c3(op) -> bool | str:
         """(C3) the result's sizes are the operand's, permuted"""
         return results_fit(op)
 
     @constraint
-    def c4(op: Any) -> bool:
+    def c4(op) -> bool:
         """(C4) quantized per axis, the result's axis is where the operand's goes"""
         return not is_per_axis(op.result) or element_of(op.operands[0]).axis == op.permutation[element_of(op.result).axis]
 
-    def infer(op: Any) -> Type:
+    def infer(op) -> Type:
         shape, element = shape_of(op.operands[0]), element_of(op.operands[0])
         order = op.attributes["permutation"]
         if sorted(order) != list(range(len(shape))):
@@ -313,34 +315,34 @@ class Transpose:
 
 
 @STABLEHLO.op("reverse")
-class Reverse:
+class Reverse(DeclaredOp):
     """Elements in reverse order along some dimensions."""
 
-    operand = _operand("the tensor", PER_TENSOR)
+    operand_ = _operand("the tensor", PER_TENSOR)
     result = _result("of the same type", PER_TENSOR)
     dimensions = attribute(DIMS, "the dimensions")
 
     @constraint
-    def c1(op: Any) -> bool | str:
+    def c1(op) -> bool | str:
         """(C1) operand and result have the same type"""
         return same_type(op.operands[0], op.result)
 
     @constraint
-    def c2(op: Any) -> bool:
+    def c2(op) -> bool:
         """(C2) dimensions are all different"""
         return len(set(op.dimensions)) == len(op.dimensions)
 
     @constraint
-    def c3(op: Any) -> bool:
+    def c3(op) -> bool:
         """(C3) dimensions are dimensions of the result"""
         return all_in(op.dimensions, len(shape_of(op.result)))
 
-    def infer(op: Any) -> Type:
+    def infer(op) -> Type:
         return op.operands[0].type
 
 
 @STABLEHLO.op("concatenate")
-class Concatenate:
+class Concatenate(DeclaredOp):
     """Tensors one behind the other along a dimension."""
 
     inputs = variadic("the tensors", PER_TENSOR)
@@ -348,22 +350,22 @@ class Concatenate:
     dimension = attribute(INT, "the dimension")
 
     @constraint
-    def c3(op: Any) -> bool:
+    def c3(op) -> bool:
         """(C3) there is an input"""
         return len(op.inputs) > 0
 
     @constraint
-    def c1(op: Any) -> bool:
+    def c1(op) -> bool:
         """(C1) all inputs have the same element type"""
         return same([element_of(value) for value in op.inputs])
 
     @constraint
-    def c4(op: Any) -> bool:
+    def c4(op) -> bool:
         """(C4) dimension is a dimension of the inputs"""
         return not op.inputs or 0 <= op.dimension < len(shape_of(op.inputs[0]))
 
     @constraint
-    def c2(op: Any) -> bool:
+    def c2(op) -> bool:
         """(C2) all inputs have the same shape but for the size of the dimension"""
         shapes = [shape_of(value) for value in op.inputs]
         d = op.dimension
@@ -372,16 +374,16 @@ class Concatenate:
         )
 
     @constraint
-    def c5(op: Any) -> bool:
+    def c5(op) -> bool:
         """(C5) the result has the element type of the inputs"""
         return not op.inputs or element_of(op.result) == element_of(op.inputs[0])
 
     @constraint
-    def c6(op: Any) -> bool | str:
+    def c6(op) -> bool | str:
         """(C6) the result has the shape of the inputs, and the sum of their sizes in the dimension"""
         return not op.inputs or results_fit(op)
 
-    def infer(op: Any) -> Type:
+    def infer(op) -> Type:
         shapes = [shape_of(value) for value in op.operands]
         d = op.attributes["dimension"]
         if not shapes or not 0 <= d < len(shapes[0]) or not same([len(shape) for shape in shapes]):
@@ -402,52 +404,52 @@ class Concatenate:
 
 
 @STABLEHLO.op("get_dimension_size")
-class GetDimensionSize:
+class GetDimensionSize(DeclaredOp):
     """The size of a dimension."""
 
-    operand = _operand("the tensor", tensor())
+    operand_ = _operand("the tensor", tensor())
     result = _result("its size", tensor(rank=0, element=I32))
     dimension = attribute(INT, "the dimension")
     traits = ("shape_only",)
 
     @constraint
-    def c1(op: Any) -> bool:
+    def c1(op) -> bool:
         """(C1) dimension is a dimension of the operand"""
         return 0 <= op.dimension < len(shape_of(op.operands[0]))
 
-    def infer(op: Any) -> Type:
+    def infer(op) -> Type:
         return TensorType((), I32)
 
 
 @STABLEHLO.op("set_dimension_size")
-class SetDimensionSize:
+class SetDimensionSize(DeclaredOp):
     """The operand cut in a dimension to a computed size (an op of the dialect that its specification leaves out)."""
 
-    operand = _operand("the tensor", tensor())
+    operand_ = _operand("the tensor", tensor())
     size = _operand("the size", tensor(rank=0, element=I32))
     result = _result("the part", tensor())
     dimension = attribute(INT, "the dimension")
 
     @constraint
-    def dimension_exists(op: Any) -> bool:
+    def dimension_exists(op) -> bool:
         """dimension is a dimension of the operand"""
         return 0 <= op.dimension < len(shape_of(op.operands[0]))
 
     @constraint
-    def same_elements(op: Any) -> bool:
+    def same_elements(op) -> bool:
         """operand and result have the same element type and rank"""
         return element_of(op.operands[0]) == element_of(op.result) and len(shape_of(op.operands[0])) == len(shape_of(op.result))
 
 
 @STABLEHLO.op("bitcast_convert")
-class BitcastConvert:
+class BitcastConvert(DeclaredOp):
     """The operand's bits read as elements of another type; a last dimension takes up the difference in width."""
 
-    operand = _operand("the tensor", tensor())
+    operand_ = _operand("the tensor", tensor())
     result = _result("the same bits", tensor())
 
     @constraint
-    def c1(op: Any) -> bool | str:
+    def c1(op) -> bool | str:
         """(C1) the shapes are the same, but for a last dimension of the narrower type, which makes up one element of the wider"""
         a, b = shape_of(op.operands[0]), shape_of(op.result)
         wide, narrow = bits_of(element_of(op.operands[0])), bits_of(element_of(op.result))
@@ -460,7 +462,7 @@ class BitcastConvert:
         )
 
     @constraint
-    def c2(op: Any) -> bool:
+    def c2(op) -> bool:
         """(C2) both are complex, or neither is"""
         return is_complex(op.operands[0]) == is_complex(op.result)
 
@@ -469,18 +471,18 @@ class BitcastConvert:
 
 
 @STABLEHLO.op("broadcast")
-class Broadcast:
+class Broadcast(DeclaredOp):
     """New leading dimensions (deprecated: broadcast_in_dim)."""
 
-    operand = _operand("the tensor", tensor())
+    operand_ = _operand("the tensor", tensor())
     result = _result("of the larger shape", tensor())
     broadcast_sizes = attribute(DIMS, "sizes of the new dimensions")
 
     @constraint
-    def shapes(op: Any) -> bool | str:
+    def shapes(op) -> bool | str:
         """the result has the operand's element type, and the new sizes before those of the operand"""
         a, b = op.operands[0], op.result
         return results_fit(op) if element_of(a) == element_of(b) else f"{a.type} to {b.type}"
 
-    def infer(op: Any) -> Type:
+    def infer(op) -> Type:
         return TensorType(op.attributes["broadcast_sizes"] + shape_of(op.operands[0]), element_of(op.operands[0]))

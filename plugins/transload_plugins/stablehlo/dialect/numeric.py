@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from transload.ir.declare import BOOLEAN, FLOAT32, INT, attribute, constraint, operand, result
+from transload.ir.declare import BOOLEAN, FLOAT32, INT, DeclaredOp, attribute, constraint, operand, result
 from transload.ir.types import UI64, ComplexType, TensorType, Type
 
 from ..attributes import DIMS, DISTRIBUTION, FFT_TYPE, RNG_ALGORITHM, TRANSPOSE
@@ -31,19 +31,19 @@ FLOATS = tensor("fq")
 NUMBERS = tensor("fcq")
 
 
-class _BatchNorm:
+class _BatchNorm(DeclaredOp):
     """Normalization over all dimensions but one."""
 
     epsilon = attribute(FLOAT32, "added to the variance")
     feature_index = attribute(INT, "the dimension that is kept")
 
     @constraint
-    def c1(op: Any) -> bool:
+    def c1(op) -> bool:
         """(C1) feature_index is a dimension of the operand"""
         return 0 <= op.feature_index < len(shape_of(op.operands[0]))
 
     @constraint
-    def c2(op: Any) -> bool:
+    def c2(op) -> bool:
         """(C2) operands and results have the same element type, but for scales and zero points"""
         return same([baseline(value) for value in (*op.operands, *op.results)])
 
@@ -61,7 +61,7 @@ def _has_features(op: Any, value: Any) -> bool | str:
 class BatchNormTraining(_BatchNorm):
     """The operand normalized by its own mean and variance, and these."""
 
-    operand = _operand("the tensor", FLOATS)
+    operand_ = _operand("the tensor", FLOATS)
     scale = _operand("a factor a feature", VECTOR)
     offset = _operand("added, a number a feature", VECTOR)
     output = _result("normalized", FLOATS)
@@ -69,31 +69,31 @@ class BatchNormTraining(_BatchNorm):
     batch_var = _result("variance of each feature", VECTOR)
 
     @constraint
-    def c3(op: Any) -> bool | str:
+    def c3(op) -> bool | str:
         """(C3) scale has an element a feature"""
         return _has_features(op, op.scale)
 
     @constraint
-    def c4(op: Any) -> bool | str:
+    def c4(op) -> bool | str:
         """(C4) offset has an element a feature"""
         return _has_features(op, op.offset)
 
     @constraint
-    def c5(op: Any) -> bool | str:
+    def c5(op) -> bool | str:
         """(C5) batch_mean has an element a feature"""
         return _has_features(op, op.batch_mean)
 
     @constraint
-    def c6(op: Any) -> bool | str:
+    def c6(op) -> bool | str:
         """(C6) batch_var has an element a feature"""
         return _has_features(op, op.batch_var)
 
     @constraint
-    def c7(op: Any) -> bool | str:
+    def c7(op) -> bool | str:
         """(C7) operand and output have the same type, but for scales and zero points"""
         return same_baseline(op.operands[0], op.output)
 
-    def infer(op: Any) -> list[Type]:
+    def infer(op) -> list[Type]:
         return [op.operands[0].type, op.operands[1].type, op.operands[1].type]
 
 
@@ -101,7 +101,7 @@ class BatchNormTraining(_BatchNorm):
 class BatchNormInference(_BatchNorm):
     """The operand normalized by a mean and variance that are given."""
 
-    operand = _operand("the tensor", FLOATS)
+    operand_ = _operand("the tensor", FLOATS)
     scale = _operand("a factor a feature", VECTOR)
     offset = _operand("added, a number a feature", VECTOR)
     mean = _operand("mean of each feature", VECTOR)
@@ -109,31 +109,31 @@ class BatchNormInference(_BatchNorm):
     result = _result("normalized", FLOATS)
 
     @constraint
-    def c3(op: Any) -> bool | str:
+    def c3(op) -> bool | str:
         """(C3) scale has an element a feature"""
         return _has_features(op, op.scale)
 
     @constraint
-    def c4(op: Any) -> bool | str:
+    def c4(op) -> bool | str:
         """(C4) offset has an element a feature"""
         return _has_features(op, op.offset)
 
     @constraint
-    def c5(op: Any) -> bool | str:
+    def c5(op) -> bool | str:
         """(C5) mean has an element a feature"""
         return _has_features(op, op.mean)
 
     @constraint
-    def c6(op: Any) -> bool | str:
+    def c6(op) -> bool | str:
         """(C6) variance has an element a feature"""
         return _has_features(op, op.variance)
 
     @constraint
-    def c7(op: Any) -> bool | str:
+    def c7(op) -> bool | str:
         """(C7) operand and result have the same type, but for scales and zero points"""
         return same_baseline(op.operands[0], op.result)
 
-    def infer(op: Any) -> Type:
+    def infer(op) -> Type:
         return op.operands[0].type
 
 
@@ -141,7 +141,7 @@ class BatchNormInference(_BatchNorm):
 class BatchNormGrad(_BatchNorm):
     """Gradients of batch_norm_training in its operands."""
 
-    operand = _operand("the tensor", FLOATS)
+    operand_ = _operand("the tensor", FLOATS)
     scale = _operand("a factor a feature", VECTOR)
     mean = _operand("mean of each feature", VECTOR)
     variance = _operand("variance of each feature", VECTOR)
@@ -151,21 +151,21 @@ class BatchNormGrad(_BatchNorm):
     grad_offset = _result("gradient in offset", VECTOR)
 
     @constraint
-    def c3(op: Any) -> bool | str:
+    def c3(op) -> bool | str:
         """(C3) operand, grad_output and grad_operand have the same shape"""
         return same_shape(op.operands[0], op.grad_output, op.grad_operand)
 
     @constraint
-    def c4(op: Any) -> bool | str:
+    def c4(op) -> bool | str:
         """(C4) scale, mean, variance, grad_scale and grad_offset have the same shape"""
         return same_shape(op.scale, op.mean, op.variance, op.grad_scale, op.grad_offset)
 
     @constraint
-    def c5(op: Any) -> bool | str:
+    def c5(op) -> bool | str:
         """(C5) scale has an element a feature"""
         return _has_features(op, op.scale)
 
-    def infer(op: Any) -> list[Type]:
+    def infer(op) -> list[Type]:
         return [op.operands[0].type, op.operands[1].type, op.operands[1].type]
 
 
@@ -173,7 +173,7 @@ class BatchNormGrad(_BatchNorm):
 
 
 @STABLEHLO.op("cholesky")
-class Cholesky:
+class Cholesky(DeclaredOp):
     """Matrices taken apart into a triangular one times its conjugate transpose."""
 
     a = _operand("Hermitian, positive-definite matrices", NUMBERS)
@@ -181,27 +181,27 @@ class Cholesky:
     lower = attribute(BOOLEAN, "whether the lower triangle is read and given", default=False)
 
     @constraint
-    def c1(op: Any) -> bool | str:
+    def c1(op) -> bool | str:
         """(C1) a and the result have the same type, but for scales and zero points"""
         return same_baseline(op.a, op.result)
 
     @constraint
-    def c2(op: Any) -> bool:
+    def c2(op) -> bool:
         """(C2) a has at least rank 2"""
         return len(shape_of(op.a)) >= 2
 
     @constraint
-    def c3(op: Any) -> bool:
+    def c3(op) -> bool:
         """(C3) the matrices are square"""
         shape = shape_of(op.a)
         return len(shape) < 2 or sizes_fit(shape[-2], shape[-1])
 
-    def infer(op: Any) -> Type:
+    def infer(op) -> Type:
         return op.operands[0].type
 
 
 @STABLEHLO.op("triangular_solve")
-class TriangularSolve:
+class TriangularSolve(DeclaredOp):
     """Systems of linear equations with triangular matrices."""
 
     a = _operand("the matrices", NUMBERS)
@@ -213,17 +213,17 @@ class TriangularSolve:
     transpose_a = attribute(TRANSPOSE, "whether the matrix is transposed first")
 
     @constraint
-    def c1(op: Any) -> bool:
+    def c1(op) -> bool:
         """(C1) a and b have the same element type, but for scales and zero points"""
         return baseline(op.a) == baseline(op.b)
 
     @constraint
-    def c2(op: Any) -> bool:
+    def c2(op) -> bool:
         """(C2) a and b have the same rank, at least 2"""
         return len(shape_of(op.a)) == len(shape_of(op.b)) >= 2
 
     @constraint
-    def c3(op: Any) -> bool:
+    def c3(op) -> bool:
         """(C3) the matrices are square, as large as b is on the side where they stand, and as many"""
         a, b = shape_of(op.a), shape_of(op.b)
         if len(a) < 2 or len(b) < 2:
@@ -231,16 +231,16 @@ class TriangularSolve:
         return compatible(a[:-2], b[:-2]) and sizes_fit(a[-2], a[-1]) and sizes_fit(a[-1], b[-2 if op.left_side else -1])
 
     @constraint
-    def c4(op: Any) -> bool | str:
+    def c4(op) -> bool | str:
         """(C4) b and the result have the same type, but for scales and zero points"""
         return same_baseline(op.b, op.result)
 
     @constraint
-    def i6(op: Any) -> bool:
+    def i6(op) -> bool:
         """(I6) transpose_a is NO_TRANSPOSE, TRANSPOSE or ADJOINT"""
         return op.transpose_a != "TRANSPOSE_INVALID"
 
-    def infer(op: Any) -> Type:
+    def infer(op) -> Type:
         return op.operands[1].type
 
 
@@ -248,21 +248,21 @@ class TriangularSolve:
 
 
 @STABLEHLO.op("fft")
-class Fft:
+class Fft(DeclaredOp):
     """Discrete Fourier transforms over the last one to three dimensions, and their inverses."""
 
-    operand = _operand("the tensor", tensor("fc"))
+    operand_ = _operand("the tensor", tensor("fc"))
     result = _result("the transform", tensor("fc"))
     fft_type = attribute(FFT_TYPE, "forward or inverse, of complex or real numbers")
     fft_length = attribute(DIMS, "sizes of the dimensions, on the real side")
 
     @constraint
-    def c1(op: Any) -> bool:
+    def c1(op) -> bool:
         """(C1) fft_length has no more sizes than the operand has dimensions"""
         return len(op.fft_length) <= len(shape_of(op.operands[0]))
 
     @constraint
-    def c2(op: Any) -> bool | str:
+    def c2(op) -> bool | str:
         """(C2) FFT and IFFT are of complex numbers; RFFT takes the real ones of such, and IRFFT gives them"""
         before, after = element_of(op.operands[0]), element_of(op.result)
         if op.fft_type in ("FFT", "IFFT"):
@@ -272,12 +272,12 @@ class Fft:
         return (is_float(after) and before == ComplexType(after)) or f"{before} to {after}"
 
     @constraint
-    def c3(op: Any) -> bool:
+    def c3(op) -> bool:
         """(C3) fft_length has 1 to 3 sizes"""
         return 1 <= len(op.fft_length) <= 3
 
     @constraint
-    def c4(op: Any) -> bool | str:
+    def c4(op) -> bool | str:
         """(C4) the last dimensions of the real tensor have the sizes fft_length"""
         real = next((value for value in (op.operands[0], op.result) if is_float(value)), None)
         if real is None or not op.fft_length:
@@ -286,7 +286,7 @@ class Fft:
         return compatible(last, op.fft_length) or f"{last}, not {op.fft_length}"
 
     @constraint
-    def c5(op: Any) -> bool | str:
+    def c5(op) -> bool | str:
         """(C5) the result has the operand's shape, but that the complex side of a real transform has size N / 2 + 1 last"""
         before, after = shape_of(op.operands[0]), shape_of(op.result)
         if op.fft_type in ("FFT", "IFFT"):
@@ -295,7 +295,7 @@ class Fft:
         half = None if real[-1] is None else real[-1] // 2 + 1 if real[-1] else 0
         return (compatible(real[:-1], complex_[:-1]) and sizes_fit(complex_[-1], half)) or f"{before} to {after}"
 
-    def infer(op: Any) -> Type:
+    def infer(op) -> Type:
         shape, element = shape_of(op.operands[0]), element_of(op.operands[0])
         if op.fft_type == "RFFT":
             last = None if shape[-1] is None else shape[-1] // 2 + 1 if shape[-1] else 0
@@ -309,7 +309,7 @@ class Fft:
 
 
 @STABLEHLO.op("rng")
-class Rng:
+class Rng(DeclaredOp):
     """Random numbers, uniform in `[a, b)`, or normal of mean a and deviation b."""
 
     a = _operand("the least, or the mean", tensor("bif", rank=0))
@@ -320,17 +320,17 @@ class Rng:
     traits = ("random",)
 
     @constraint
-    def c1(op: Any) -> bool:
+    def c1(op) -> bool:
         """(C1) a, b and the result have the same element type"""
         return same([element_of(value) for value in (op.a, op.b, op.result)])
 
     @constraint
-    def c2(op: Any) -> bool:
+    def c2(op) -> bool:
         """(C2) normal numbers are floats"""
         return op.rng_distribution != "NORMAL" or is_float(op.a)
 
     @constraint
-    def c3(op: Any) -> bool | str:
+    def c3(op) -> bool | str:
         """(C3) the result has the shape `shape`"""
         known = dims_of(op.operands[2])
         if known is None:
@@ -339,7 +339,7 @@ class Rng:
 
 
 @STABLEHLO.op("rng_bit_generator")
-class RngBitGenerator:
+class RngBitGenerator(DeclaredOp):
     """Random bits that a state determines, and the state after them."""
 
     initial_state = _operand("the state", tensor("i", rank=1))
@@ -348,17 +348,17 @@ class RngBitGenerator:
     rng_algorithm = attribute(RNG_ALGORITHM, "how they are computed")
 
     @constraint
-    def i2(op: Any) -> bool | str:
+    def i2(op) -> bool | str:
         """(I2) the state is of ui64"""
         return element_of(op.initial_state) == UI64 or f"it is {op.initial_state.type}"
 
     @constraint
-    def c1(op: Any) -> bool | str:
+    def c1(op) -> bool | str:
         """(C1) initial_state and output_state have the same type"""
         return same_type(op.initial_state, op.output_state)
 
     @constraint
-    def c2(op: Any) -> bool | str:
+    def c2(op) -> bool | str:
         """(C2) the state has 2 elements for THREE_FRY, 2 or 3 for PHILOX"""
         size = shape_of(op.initial_state)[0]
         allowed = {"THREE_FRY": (2, None), "PHILOX": (2, 3, None)}.get(op.rng_algorithm)

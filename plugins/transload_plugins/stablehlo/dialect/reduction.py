@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from transload.ir.declare import BOOLEAN, INT, attribute, constraint, operand, region, result, variadic, variadic_result
+from transload.ir.declare import (
+    BOOLEAN,
+    INT,
+    DeclaredOp,
+    attribute,
+    constraint,
+    operand,
+    region,
+    result,
+    variadic,
+    variadic_result,
+)
 from transload.ir.types import BOOL, TensorType, Type
 
 from ..attributes import DIMS, NUMBERS
@@ -43,7 +54,7 @@ def _elements(op: Any) -> list[Type]:
 
 
 @STABLEHLO.op("reduce")
-class Reduce:
+class Reduce(DeclaredOp):
     """A function applied over dimensions, until they are gone. The operands are the inputs, then their initial values."""
 
     arguments = variadic("inputs, init_values", PER_TENSOR)
@@ -52,51 +63,51 @@ class Reduce:
     body = region("combines two elements into one")
 
     @constraint
-    def c3(op: Any) -> bool:
+    def c3(op) -> bool:
         """(C3) there are inputs, as many as initial values and results"""
         return len(op.operands) == 2 * len(op.results) > 0
 
     @constraint
-    def c1(op: Any) -> bool | str:
+    def c1(op) -> bool | str:
         """(C1) all inputs have the same shape"""
         return same_shape(*_inputs(op))
 
     @constraint
-    def i2(op: Any) -> bool:
+    def i2(op) -> bool:
         """(I2) initial values are scalars"""
         return all(shape_of(value) == () for value in _init_values(op))
 
     @constraint
-    def c2(op: Any) -> bool:
+    def c2(op) -> bool:
         """(C2) inputs and initial values have the same element types"""
         return [element_of(value) for value in _inputs(op)] == [element_of(value) for value in _init_values(op)]
 
     @constraint
-    def c4(op: Any) -> bool:
+    def c4(op) -> bool:
         """(C4) dimensions are dimensions of the inputs"""
         return all_in(op.dimensions, len(shape_of(op.operands[0])))
 
     @constraint
-    def c5(op: Any) -> bool:
+    def c5(op) -> bool:
         """(C5) dimensions are all different"""
         return len(set(op.dimensions)) == len(op.dimensions)
 
     @constraint
-    def c6(op: Any) -> bool | str:
+    def c6(op) -> bool | str:
         """(C6) body combines two sets of scalars, one of each input's element type, perhaps promoted, into one"""
         return reduces(op.body, [element_of(value) for value in _inputs(op)])
 
     @constraint
-    def c7(op: Any) -> bool | str:
+    def c7(op) -> bool | str:
         """(C7) the results have the shape of the inputs without dimensions"""
         return results_fit(op)
 
     @constraint
-    def c8(op: Any) -> bool:
+    def c8(op) -> bool:
         """(C8) the results have the element types that body gives"""
         return same_elements(op.results, result_types(op.body))
 
-    def infer(op: Any) -> list[Type]:
+    def infer(op) -> list[Type]:
         gone = op.attributes["dimensions"]
         if not all_in(gone, len(shape_of(op.operands[0]))):
             raise shape_error(op, f"dimensions {gone} of a tensor of rank {len(shape_of(op.operands[0]))}")
@@ -109,7 +120,7 @@ def _ones(op: Any) -> tuple[int, ...]:
 
 
 @STABLEHLO.op("reduce_window")
-class ReduceWindow:
+class ReduceWindow(DeclaredOp):
     """A function applied over windows. The operands are the inputs, then their initial values, which also pad."""
 
     arguments = variadic("inputs, init_values", PER_TENSOR)
@@ -122,91 +133,91 @@ class ReduceWindow:
     body = region("combines two elements into one")
 
     @constraint
-    def c1(op: Any) -> bool:
+    def c1(op) -> bool:
         """(C1) there are inputs, as many as initial values and results"""
         return len(op.operands) == 2 * len(op.results) > 0
 
     @constraint
-    def c2(op: Any) -> bool | str:
+    def c2(op) -> bool | str:
         """(C2) all inputs have the same shape"""
         return same_shape(*_inputs(op))
 
     @constraint
-    def i2(op: Any) -> bool:
+    def i2(op) -> bool:
         """(I2) initial values are scalars"""
         return all(shape_of(value) == () for value in _init_values(op))
 
     @constraint
-    def c3(op: Any) -> bool:
+    def c3(op) -> bool:
         """(C3) inputs and initial values have the same element types"""
         return [element_of(value) for value in _inputs(op)] == [element_of(value) for value in _init_values(op)]
 
     @constraint
-    def c4(op: Any) -> bool:
+    def c4(op) -> bool:
         """(C4) window_dimensions has a size for each dimension"""
         return len(op.window_dimensions) == len(shape_of(op.operands[0]))
 
     @constraint
-    def c5(op: Any) -> bool:
+    def c5(op) -> bool:
         """(C5) window_dimensions are positive"""
         return all(number > 0 for number in op.window_dimensions)
 
     @constraint
-    def c6(op: Any) -> bool:
+    def c6(op) -> bool:
         """(C6) window_strides has a number for each dimension"""
         return len(op.window_strides) == len(shape_of(op.operands[0]))
 
     @constraint
-    def c7(op: Any) -> bool:
+    def c7(op) -> bool:
         """(C7) window_strides are positive"""
         return all(number > 0 for number in op.window_strides)
 
     @constraint
-    def c8(op: Any) -> bool:
+    def c8(op) -> bool:
         """(C8) base_dilations has a number for each dimension"""
         return len(op.base_dilations) == len(shape_of(op.operands[0]))
 
     @constraint
-    def c9(op: Any) -> bool:
+    def c9(op) -> bool:
         """(C9) base_dilations are positive"""
         return all(number > 0 for number in op.base_dilations)
 
     @constraint
-    def c10(op: Any) -> bool:
+    def c10(op) -> bool:
         """(C10) window_dilations has a number for each dimension"""
         return len(op.window_dilations) == len(shape_of(op.operands[0]))
 
     @constraint
-    def c11(op: Any) -> bool:
+    def c11(op) -> bool:
         """(C11) window_dilations are positive"""
         return all(number > 0 for number in op.window_dilations)
 
     @constraint
-    def c12(op: Any) -> bool:
+    def c12(op) -> bool:
         """(C12) padding has a pair of numbers for each dimension"""
         return op.padding is None or tuple(op.padding.shape) == (len(shape_of(op.operands[0])), 2)
 
     @constraint
-    def c13(op: Any) -> bool | str:
+    def c13(op) -> bool | str:
         """(C13) body combines two sets of scalars, one of each input's element type, perhaps promoted, into one"""
         return reduces(op.body, [element_of(value) for value in _inputs(op)])
 
     @constraint
-    def c14(op: Any) -> bool | str:
+    def c14(op) -> bool | str:
         """(C14) all results have the same shape"""
         return same_shape(*op.results)
 
     @constraint
-    def c15(op: Any) -> bool | str:
+    def c15(op) -> bool | str:
         """(C15) the results have as many elements in each dimension as there are windows"""
         return results_fit(op)
 
     @constraint
-    def c16(op: Any) -> bool:
+    def c16(op) -> bool:
         """(C16) the results have the element types that body gives"""
         return same_elements(op.results, result_types(op.body))
 
-    def infer(op: Any) -> list[Type]:
+    def infer(op) -> list[Type]:
         shape = shape_of(op.operands[0])
         rank = len(shape)
         numbers = (op.window_dimensions, op.window_strides, op.base_dilations, op.window_dilations)
@@ -223,10 +234,10 @@ class ReduceWindow:
 
 
 @STABLEHLO.op("select_and_scatter")
-class SelectAndScatter:
+class SelectAndScatter(DeclaredOp):
     """Numbers of a source, one a window, put where in its window of the operand a function selects: max pooling's gradient."""
 
-    operand = _operand("the tensor that windows select in", PER_TENSOR)
+    operand_ = _operand("the tensor that windows select in", PER_TENSOR)
     source = _operand("a number a window", PER_TENSOR)
     init_value = _operand("what numbers are combined with", tensor("bifcq", rank=0))
     result = _result("of the operand's shape", PER_TENSOR)
@@ -237,37 +248,37 @@ class SelectAndScatter:
     scatter = region("combines two numbers at one place")
 
     @constraint
-    def c1(op: Any) -> bool:
+    def c1(op) -> bool:
         """(C1) operand and source have the same element type"""
         return element_of(op.operands[0]) == element_of(op.operands[1])
 
     @constraint
-    def c4(op: Any) -> bool:
+    def c4(op) -> bool:
         """(C4) window_dimensions has a size for each dimension"""
         return len(op.window_dimensions) == len(shape_of(op.operands[0]))
 
     @constraint
-    def c5(op: Any) -> bool:
+    def c5(op) -> bool:
         """(C5) window_dimensions are positive"""
         return all(number > 0 for number in op.window_dimensions)
 
     @constraint
-    def c6(op: Any) -> bool:
+    def c6(op) -> bool:
         """(C6) window_strides has a number for each dimension"""
         return len(op.window_strides) == len(shape_of(op.operands[0]))
 
     @constraint
-    def c7(op: Any) -> bool:
+    def c7(op) -> bool:
         """(C7) window_strides are positive"""
         return all(number > 0 for number in op.window_strides)
 
     @constraint
-    def c8(op: Any) -> bool:
+    def c8(op) -> bool:
         """(C8) padding has a pair of numbers for each dimension"""
         return op.padding is None or tuple(op.padding.shape) == (len(shape_of(op.operands[0])), 2)
 
     @constraint
-    def c2(op: Any) -> bool | str:
+    def c2(op) -> bool | str:
         """(C2) source has as many elements in each dimension as there are windows"""
         shape = shape_of(op.operands[0])
         rank, pads = len(shape), padding_of(op, len(shape))
@@ -280,39 +291,39 @@ class SelectAndScatter:
         return compatible(shape_of(op.operands[1]), wanted) or f"{shape_of(op.operands[1])}, not {wanted}"
 
     @constraint
-    def c3(op: Any) -> bool:
+    def c3(op) -> bool:
         """(C3) init_value has the operand's element type"""
         return element_of(op.operands[2]) == element_of(op.operands[0])
 
     @constraint
-    def c9(op: Any) -> bool:
+    def c9(op) -> bool:
         """(C9) select compares two scalars of the operand's element type"""
         inputs, outputs = function_types(op.regions[0])
         scalar = TensorType((), element_of(op.operands[0]))
         return inputs == [scalar, scalar] and outputs == [TensorType((), BOOL)]
 
     @constraint
-    def c10(op: Any) -> bool | str:
+    def c10(op) -> bool | str:
         """(C10) scatter combines two scalars of the operand's element type, perhaps promoted, into one"""
         return reduces(op.regions[1], [element_of(op.operands[0])])
 
     @constraint
-    def c11(op: Any) -> bool | str:
+    def c11(op) -> bool | str:
         """(C11) the result has the operand's shape"""
         return same_shape(op.operands[0], op.result)
 
     @constraint
-    def c12(op: Any) -> bool:
+    def c12(op) -> bool:
         """(C12) the result has the element type that scatter gives"""
         return same_elements(op.results, result_types(op.regions[1]))
 
-    def infer(op: Any) -> Type:
+    def infer(op) -> Type:
         kinds = result_types(op.regions[1]) if len(op.regions) > 1 else [op.operands[0].type]
         return TensorType(shape_of(op.operands[0]), element_of(kinds[0]))
 
 
 @STABLEHLO.op("sort")
-class Sort:
+class Sort(DeclaredOp):
     """Inputs sorted together along a dimension, by a function that says whether elements come before others."""
 
     inputs = variadic("the tensors", PER_TENSOR)
@@ -322,40 +333,40 @@ class Sort:
     comparator = region("whether the first of two sets of elements comes before the second")
 
     @constraint
-    def c1(op: Any) -> bool:
+    def c1(op) -> bool:
         """(C1) there is an input"""
         return len(op.inputs) > 0
 
     @constraint
-    def c2(op: Any) -> bool:
+    def c2(op) -> bool:
         """(C2) inputs and results have the same types"""
         return len(op.inputs) == len(op.results) and all(
             same_type(a, b) is True for a, b in zip(op.inputs, op.results, strict=False)
         )
 
     @constraint
-    def c3(op: Any) -> bool | str:
+    def c3(op) -> bool | str:
         """(C3) inputs and results have the same shape"""
         return not op.inputs or same_shape(*op.inputs, *op.results)
 
     @constraint
-    def c4(op: Any) -> bool:
+    def c4(op) -> bool:
         """(C4) -R <= dimension < R, where R is the rank of the inputs"""
         return not op.inputs or -len(shape_of(op.inputs[0])) <= op.dimension < len(shape_of(op.inputs[0]))
 
     @constraint
-    def c5(op: Any) -> bool:
+    def c5(op) -> bool:
         """(C5) comparator takes two scalars of each input's element type, side by side, and gives an i1"""
         inputs, outputs = function_types(op.comparator)
         wanted = [TensorType((), element_of(value)) for value in op.inputs for _ in range(2)]
         return inputs == wanted and outputs == [TensorType((), BOOL)]
 
-    def infer(op: Any) -> list[Type]:
+    def infer(op) -> list[Type]:
         return [value.type for value in op.operands]
 
 
 @STABLEHLO.op("map")
-class Map:
+class Map(DeclaredOp):
     """A function applied to the elements of tensors, one by one."""
 
     inputs = variadic("the tensors", PER_TENSOR)
@@ -364,26 +375,26 @@ class Map:
     computation = region("the element, of elements")
 
     @constraint
-    def c2(op: Any) -> bool:
+    def c2(op) -> bool:
         """(C2) there is an input"""
         return len(op.inputs) > 0
 
     @constraint
-    def c1(op: Any) -> bool | str:
+    def c1(op) -> bool | str:
         """(C1) inputs and result have the same shape"""
         return same_shape(*op.inputs, op.result)
 
     @constraint
-    def c3(op: Any) -> bool:
+    def c3(op) -> bool:
         """(C3) dimensions are all dimensions of the inputs, in order"""
         return not op.inputs or op.dimensions == tuple(range(len(shape_of(op.inputs[0]))))
 
     @constraint
-    def c4(op: Any) -> bool:
+    def c4(op) -> bool:
         """(C4) computation takes a scalar of each input's element type and gives one of the result's"""
         inputs, outputs = function_types(op.computation)
         return inputs == [TensorType((), element_of(v)) for v in op.inputs] and outputs == [TensorType((), element_of(op.result))]
 
-    def infer(op: Any) -> Type:
+    def infer(op) -> Type:
         kinds = result_types(op.regions[0]) if op.regions else [op.operands[0].type]
         return TensorType(shape_of(op.operands[0]), element_of(kinds[0]))

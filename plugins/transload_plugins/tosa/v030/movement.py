@@ -179,7 +179,8 @@ class Tile(SameElements):
             return op.input1.tensor_type
         if len(shape) != len(op.multiples) or min(op.multiples, default=1) < 1:
             raise ShapeError(f"{op.name} at {op.origin!r}: multiples {op.multiples} for rank {len(shape)}")
-        return op.input1.tensor_type.with_shape(tuple(None if a is None else a * n for a, n in zip(shape, op.multiples, strict=True)))
+        sizes = tuple(None if a is None else a * n for a, n in zip(shape, op.multiples, strict=True))
+        return op.input1.tensor_type.with_shape(sizes)
 
 
 @TOSA030.op("transpose")
