@@ -36,6 +36,11 @@ def register_facts(register: Any) -> None:
     register(FactKind(
         "indices", "its operands that are indices: `Index` by number", "inputs of verification, narrowing of integers", dict))
     register(FactKind(
+        "interval", "between which numbers its results lie: a function `(op, operands)`, or an `IntervalRule`",
+        "narrowing of integers, engines, legalizations", f"{_ANALYSIS}.intervals:FACT"))
+    register(FactKind(
+        "control", "how it runs its regions: `Loop` or `Branches`", "analyses", f"{_ANALYSIS}.dataflow:FACT"))
+    register(FactKind(
         "error-bound", "a function `(op, build, errors)` that emits what bounds its results' errors",
         "verification of models that their framework quantizes when it runs", Callable))
     register(FactKind("cast", "True: it gives its operand's numbers in another element type", "verification, engines", bool))

@@ -33,6 +33,8 @@ def register_facts(register: Any) -> None:
         "narrowing of integers", f"{_HERE}.analysis.integer_width_rules:FACT"))
     register(Facts("layout", "top", f"{_HERE}.layout.rules:RULES"))
     register(Facts("integer-width", "top", f"{_HERE}.analysis.integer_width_rules:WIDTHS"))
+    register(Facts("interval", "top", f"{_HERE}.analysis.intervals:INTERVALS"))
+    register(Facts("control", "top", f"{_HERE}.analysis.movement:CONTROL"))
     register(Facts("error-bound", "top", f"{_HERE}.analysis.error_bounds:ERROR_BOUNDS"))
     register(Facts("moves", "top", f"{_HERE}.analysis.movement:MOVES"))
     register(Facts("indices", "top", f"{_HERE}.analysis.movement:INDICES"))

@@ -74,9 +74,11 @@ def steepness_of_one(op: Op, build: Builder, errors: list[Value | None]) -> Any:
 
 @ERROR_BOUNDS("Sigmoid")
 def sigmoid(op: Op, build: Builder, errors: list[Value | None]) -> Any:
-    """Nowhere steeper than 1/4 (its logarithm: than 1), times its scale."""
-    slope = 1.0 if op.attribute("log", False) else 0.25
-    return build.emit("top.MulConst", errors[0], const_val=abs(op.attribute("scale", 1.0)) * slope)  # type: ignore[arg-type]
+    """Nowhere steeper than 1/4, times its scale; its logarithm nowhere steeper than 1."""
+    scale: Any = op.attribute("scale", 1.0)
+    if op.attribute("log", False):
+        return errors[0] if (scale, op.attribute("bias", 0.0)) == (1.0, 0.0) else ()
+    return build.emit("top.MulConst", errors[0], const_val=abs(scale) / 4)
 
 
 # --- arithmetic

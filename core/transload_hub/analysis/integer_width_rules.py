@@ -6,13 +6,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+from transload.analysis.intervals import Interval, inside
 from transload.analysis.movement import index_operands, moves_of
 from transload.facts import FactTable
 from transload.ir import IntegerType, Op, TensorType, Type
 from transload.ir.types import IndexType
 from transload.plugin_host import host
-
-from .intervals import Interval, inside
 
 __all__ = [
     "BITS", "CLIPPED", "EXACT", "I32_RANGE", "WIDTHS", "Known", "Width", "holds", "is_wide", "keeps_bits",

@@ -28,8 +28,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
+from transload.analysis.dataflow import Forward, control_of
+from transload.analysis.intervals import (
+    EVERYTHING,
+    LARGEST_CONSTANT,
+    Interval,
+    hull,
+    inside,
+    interval_of_constant,
+    limits,
+    meet,
+    result_intervals,
+    rule_of,
+)
+from transload.analysis.movement import moves_of
 from transload.errors import Finding
 from transload.ir import BOOL, UI32, Block, FloatType, IntegerType, Module, Op, QuantType, TensorType, Type, Value, location_names
 from transload.ir.build import constant_of
@@ -46,7 +58,6 @@ from .integer_width_rules import (
     subscripts_of,
     width_of,
 )
-from .intervals import EVERYTHING, Interval, hull, inside, limits, meet, result_interval
 from .loop_counters import counters, limited
 
 __all__ = ["LOW_BITS", "UNSIGNED_32", "is_wide", "narrowable"]
@@ -70,30 +81,14 @@ def narrowable(module: Module, assumed: bool = False) -> list[Finding]:
     return _Analysis(module, assumed).findings() if wide else []
 
 
-_ROUNDS = 2
-"""Rounds of a loop after which what still grows is taken to be anything."""
-
-_DEPTH = 2
-"""Loops in loops deeper than that carry anything at once."""
-
-_FAR = 24
-"""How many ops back what makes a value that is not wide is looked at."""
-
-_LOOKED_AT = 1 << 20
-"""Elements of constants, other than wide integers, whose least and greatest are looked for."""
-
-
-class _Analysis:
-    """The state of the analysis of one module."""
+class _Analysis(Forward[Known]):
+    """The analysis of one module, in program order."""
 
     def __init__(self, module: Module, assumed: bool) -> None:
+        super().__init__()
         self.module = module
         self.assumed = assumed
-        self.known: dict[Value, Known] = {}
         self.refused: dict[Op, Finding] = {}
-        self.recording = True
-        self.depth = 0
-        self.loops = 0
 
     def findings(self) -> list[Finding]:
         """The findings of all functions, in order."""
@@ -104,7 +99,7 @@ class _Analysis:
             block = function.regions[0].block
             for argument in block.arguments:
                 self.known[argument] = self._given(argument.type, ARGUMENT if name not in called else I32_RANGE)
-            self._block(block)
+            self._visit(block)
         return list(self.refused.values())
 
     def _given(self, type_: Type, wide: Interval) -> Known:
@@ -118,65 +113,51 @@ class _Analysis:
 
     # --- values
 
-    def of(self, value: Value) -> Known:
-        """What is known of a value; of one that is not wide, found when first asked for."""
-        found = self.known.get(value)
-        if found is None:
-            found = self.known[value] = self._constant(value) or self._narrow(value)
-        return found
+    def initial(self, value: Value) -> Known:
+        return self._constant(value) or Known(limits(value.type))
+
+    def looks_at(self, op: Op) -> Sequence[Value]:
+        """Of an op without wide integers, which is looked at when it is asked for."""
+        if op.regions or not isinstance(op.results[0].type, TensorType) or constant_of(op.results[0]) is not None:
+            return ()
+        return op.operands if rule_of(op) is not None or moves_of(op) is not None else ()
+
+    def transfer(self, op: Op) -> list[Known]:
+        if not self.looks_at(op):
+            return [self.initial(result) for result in op.results]
+        found = result_intervals(op, [self.known[operand].interval for operand in op.operands])
+        made = []
+        for result, interval in zip(op.results, found, strict=True):
+            everything = limits(result.type)
+            made.append(Known(interval if inside(interval, everything) else everything))
+        return made
 
     def _constant(self, value: Value) -> Known | None:
         dense = constant_of(value)
-        if dense is None:
+        if dense is None or isinstance(value.element, QuantType):
             return None
-        everything = limits(value.type)
-        element = value.element
         wide = is_wide(value.type)
-        size = int(np.prod(dense.shape))
-        if isinstance(element, QuantType) or (size > _LOOKED_AT and not wide):
-            return Known(everything)
-        if size == 0:
-            return Known((0, 0))
-        array = dense.numpy()
-        if array.dtype.kind not in "iufb":
-            if isinstance(element, FloatType):
-                array = array.astype(np.float32)
-            else:
-                return Known(everything)
-        low, high = array.min().item(), array.max().item()
-        if low != low:  # NaN
-            return Known(EVERYTHING)
-        if not wide:
-            return Known((low, high))
-        if inside((low, high), I32_RANGE):
-            return Known((low, high))
+        interval = interval_of_constant(dense, None if wide else LARGEST_CONSTANT)
+        if interval is None:
+            return None
+        if not wide or inside(interval, I32_RANGE):
+            return Known(interval)
         maker = value.op
-        bits = getattr(element, "width", 64) == 32 or any(keeps_bits(user) for user in value.uses)
+        bits = getattr(value.element, "width", 64) == 32 or any(keeps_bits(user) for user in value.uses)
         if bits and maker is not None and maker.name == "top.Weight":
             maker.attributes[LOW_BITS] = True
-        return Known((low, high), BITS if bits else CLIPPED)
-
-    def _narrow(self, value: Value) -> Known:
-        """A value that is not wide, from what makes it, as far as that is near."""
-        op = value.op
-        everything = limits(value.type)
-        if op is None or op.regions or self.depth > _FAR or not isinstance(value.type, TensorType):
-            return Known(everything)
-        self.depth += 1
-        try:
-            interval = result_interval(op, [self.of(operand).interval for operand in op.operands])
-        finally:
-            self.depth -= 1
-        return Known(interval if inside(interval, everything) else everything)
+        return Known(interval, BITS if bits else CLIPPED)
 
     # --- ops, in order
 
-    def _block(self, block: Block) -> None:
+    def run_block(self, block: Block) -> list[Known]:
+        self._visit(block)
+        return super().run_block(block)
+
+    def _visit(self, block: Block) -> None:
         for op in block:
-            if op.name == "top.While":
-                self._while(op)
-            elif op.name == "top.If":
-                self._if(op)
+            if control_of(op) is not None:
+                self.control(op)
             elif op.name in ("top.Yield", "top.Weight"):
                 continue
             elif op.name == "func.return":
@@ -210,7 +191,7 @@ class _Analysis:
             return None
         operands = [Known(limits(operand.type)) if shape_only else self._operand(op, index, need, width.of)
                     for index, operand in enumerate(op.operands)]
-        interval = result_interval(op, [operand.interval for operand in operands])
+        intervals = result_intervals(op, [operand.interval for operand in operands])
         if op.name == "top.Reduce" and need == EXACT:
             self._check_sum(op, operands[0].interval)
         skipped = subscripts_of(op) + tuple(width.of)
@@ -222,7 +203,7 @@ class _Analysis:
             kind = 0  # a result beyond i32 means nothing
         blame = next((known.blame for known in counted if known.blame is not None), None)
         exact = all(known.kind == EXACT for known in counted)
-        for result in op.results:
+        for result, interval in zip(op.results, intervals, strict=True):
             self._settle(op, result, interval, kind, blame, exact)
         return None
 
@@ -237,7 +218,7 @@ class _Analysis:
         known = self.of(operand)
         if not is_wide(operand.type) or known.kind & need == need:
             return known
-        if self.recording:
+        if not self.tentative:
             self._refuse(op, operand, known)
         return Known(meet(known.interval, meet(limits(operand.type), ARGUMENT)))  # as if it were right: one finding is enough
 
@@ -282,7 +263,7 @@ class _Analysis:
 
     def _cast(self, op: Op) -> None:
         source, target = op.operands[0], op.results[0]
-        interval = result_interval(op, [self.of(source).interval])
+        (interval,) = result_intervals(op, [self.of(source).interval])
         if not is_wide(source.type):  # from something narrow; of an integer the bits stay
             whole = isinstance(source.element, IntegerType)
             low, high = interval
@@ -294,7 +275,7 @@ class _Analysis:
         known = self.of(source)
         element = target.element
         if isinstance(element, FloatType) and source.element == UI32 and known.kind == BITS:
-            if self.recording:
+            if not self.tentative:
                 op.attributes[UNSIGNED_32] = True
         elif isinstance(element, IntegerType) and element.width > 1:
             fits = inside(known.interval, limits(element))
@@ -350,7 +331,7 @@ class _Analysis:
             return 0
         if op.name == "top.ShiftRight" and self.of(op.operands[1]).kind != EXACT:
             return 0
-        if self.recording:
+        if not self.tentative:
             op.attributes[UNSIGNED_32] = True
         return BITS
 
@@ -362,21 +343,14 @@ class _Analysis:
             count *= shape[axis] if shape and shape[axis] is not None else 1 << 31
         low, high = interval[0] * count, interval[1] * count
         fits = inside((low, high), I32_RANGE)
-        if is_wide(op.operands[0].type) and self.recording and not fits and not self.assumed and op not in self.refused:
+        if is_wide(op.operands[0].type) and not self.tentative and not fits and not self.assumed and op not in self.refused:
             self.refused[op] = Finding(
                 op.name, f"the sum of {count} numbers may need more than 32 bits: from {low} to {high}",
                 tuple(location_names(op.location)[:1]), HINT)
 
     # --- regions
 
-    def _if(self, op: Op) -> None:
-        for region in op.regions:
-            self._block(region.block)
-        ends = [[self.of(value) for value in region.block.terminator.operands] for region in op.regions]
-        for result, ways in zip(op.results, zip(*ends, strict=True), strict=True):
-            self.known[result] = self._joined(op, result.type, ways)
-
-    def _joined(self, op: Op, type_: Type, ways: Iterable[Known]) -> Known:
+    def joined(self, op: Op, type_: Type, ways: Iterable[Known]) -> Known:
         """What is known of a value that is one of several."""
         ways = list(ways)
         interval = hull([known.interval for known in ways])
@@ -392,83 +366,38 @@ class _Analysis:
         why = f"a value of it may need more than 32 bits: it lies from {interval[0]} to {interval[1]}"
         return Known(interval, kind, blame or (op, why))
 
-    def _while(self, op: Op) -> None:
-        """What a loop carries: joined round by round; what still grows then is anything, unless its condition limits it."""
-        first = [self.of(operand) if is_wide(operand.type) else Known(limits(operand.type)) for operand in op.operands]
-        pinned = counters(op, first, self._constant)
-        outer, self.recording = self.recording, False
-        self.loops += 1
-        state = self._carried(op, first, pinned) if self.loops <= _DEPTH else None
-        if state is None:
-            state = [self._anything(op, operand.type) for operand in op.operands]
-        self.recording = outer
-        self._round(op, state, pinned)
-        self.loops -= 1
-        for index, result in enumerate(op.results):
-            self.known[result] = pinned.get(index, state[index])
+    def holds(self, new: Known, old: Known) -> bool:
+        return holds(new, old)
 
-    def _carried(self, op: Op, first: Sequence[Known], pinned: dict[int, Known]) -> list[Known] | None:
-        """What is known of the values a loop carries: what holds before the first round and, if before a round, after it."""
-        types = [operand.type for operand in op.operands]
+    def carried_in(self, op: Op) -> list[Known]:
+        return [self.of(operand) if is_wide(operand.type) else Known(limits(operand.type)) for operand in op.operands]
 
-        def after(state: Sequence[Known]) -> list[Known]:
-            pairs = zip(first, self._round(op, state, pinned), strict=True)
-            return [self._joined(op, type_, pair) for type_, pair in zip(types, pairs, strict=True)]
+    def pinned(self, op: Op, first: Sequence[Known]) -> dict[int, Known]:
+        return counters(op, first, self._constant)
 
-        state = list(first)
-        for count in range(3 * _ROUNDS):
-            following = after(state)
-            if all(holds(new, old) for old, new in zip(state, following, strict=True)):
-                break
-            grown = [self._joined(op, type_, pair) for type_, *pair in zip(types, state, following, strict=True)]
-            state = grown if count < _ROUNDS else [
-                self._widened(op, type_, old, new) for type_, old, new in zip(types, state, grown, strict=True)]
-        for _ in range(2):  # what bounds a value in its round bounds it afterwards
-            following = after(state)
-            state = [new if holds(new, old) else old for old, new in zip(state, following, strict=True)]
-        proved = all(holds(new, old) for old, new in zip(state, after(state), strict=True))
-        return state if proved else None
-
-    def _widened(self, op: Op, type_: Type, old: Known, new: Known) -> Known:
+    def widened(self, op: Op, type_: Type, old: Known, new: Known) -> Known:
         """The ends of an interval that still move, moved as far as they can."""
-        if holds(new, old):
-            return old
-        least, most = self._anything(op, type_).interval
+        least, most = self.anything(op, type_).interval
         interval = (old.interval[0] if new.interval[0] >= old.interval[0] else least,
                     old.interval[1] if new.interval[1] <= old.interval[1] else most)
         if not is_wide(type_) or inside(interval, I32_RANGE):
             return Known(interval)
-        return self._anything(op, type_)._replace(interval=interval)
+        return self.anything(op, type_)._replace(interval=interval)
 
-    def _anything(self, op: Op, type_: Type) -> Known:
+    def anything(self, op: Op, type_: Type) -> Known:
         if not is_wide(type_):
             return Known(limits(type_))
         if self.assumed:
             return Known(meet(limits(type_), I32_RANGE))
         return Known(limits(type_), 0, (op, "a value that it carries from round to round may need more than 32 bits"))
 
-    def _round(self, op: Op, state: Sequence[Known], pinned: dict[int, Known]) -> list[Known]:
-        """One round, from what is known of the state before it; what is known after it."""
-        test, body = (region.block for region in op.regions)
-        for block in (test, body):
-            self._forget(block)
-            for index, argument in enumerate(block.arguments):
-                self.known[argument] = pinned.get(index, state[index])
-        self._block(test)
+    def entered(self, op: Op, test: Block, body: Block) -> None:
+        """What the test compares with is a bound in the body."""
         for index, bound in limited(test, lambda value: self.of(value).interval).items():
             argument = body.arguments[index]
             known = self.known[argument]
             interval = meet(known.interval, bound)
             self.known[argument] = Known(interval) if inside(interval, I32_RANGE) else known._replace(interval=interval)
-        self._block(body)
-        after = [self.of(value) for value in body.terminator.operands]
-        return [state[index] if index in pinned else known for index, known in enumerate(after)]
-
-    def _forget(self, block: Block) -> None:
-        for op in block:
-            for inner in op.walk():
-                for result in inner.results:
-                    self.known.pop(result, None)
 
 
 def _named(op: Op) -> str:

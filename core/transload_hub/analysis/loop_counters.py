@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from transload.analysis.intervals import EVERYTHING, Interval, inside, meet
 from transload.analysis.movement import moves_of
 from transload.ir import Block, Op, Value
 
 from .integer_width_rules import Known, is_wide
-from .intervals import EVERYTHING, Interval, inside, meet
 
 __all__ = ["counters", "limited", "source_of"]
 

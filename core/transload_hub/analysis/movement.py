@@ -6,17 +6,22 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from transload.analysis.dataflow import Branches, Loop
 from transload.analysis.movement import Index, Moves
 from transload.facts import FactTable
 from transload.ir import Op, TensorType, Value
 
-__all__ = ["CASTS", "INDICES", "MOVES"]
+__all__ = ["CASTS", "CONTROL", "INDICES", "MOVES"]
 
 MOVES = FactTable("top")
 INDICES = FactTable("top")
 CASTS = FactTable("top")
 
+CONTROL = FactTable("top")
+
 CASTS.add(True, "Cast")
+CONTROL.add(Branches(), "If")
+CONTROL.add(Loop(), "While")
 
 
 def _activated(moves: Moves) -> Callable[[Any], Moves]:

@@ -27,6 +27,8 @@ def register_dialects(register: Any) -> None:
 def register_facts(register: Any) -> None:
     register(Facts("moves", "stablehlo", f"{_HERE}.facts:MOVES"))
     register(Facts("cast", "stablehlo", f"{_HERE}.facts:CASTS"))
+    register(Facts("control", "stablehlo", f"{_HERE}.facts:CONTROL"))
+    register(Facts("interval", "stablehlo", f"{_HERE}.intervals:INTERVALS"))
 
 
 @hookimpl

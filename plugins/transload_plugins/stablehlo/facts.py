@@ -1,16 +1,21 @@
-"""Which ops of StableHLO only move numbers (its specification, "Ops"), and which cast them."""
+"""Which ops of StableHLO only move numbers (its specification, "Ops"), which cast them, and how those with regions run them."""
 
 from __future__ import annotations
 
+from transload.analysis.dataflow import Branches, Loop
 from transload.analysis.movement import Moves
 from transload.facts import FactTable
 
-__all__ = ["CASTS", "MOVES"]
+__all__ = ["CASTS", "CONTROL", "MOVES"]
 
 MOVES = FactTable("stablehlo")
 CASTS = FactTable("stablehlo")
 
+CONTROL = FactTable("stablehlo")
+
 CASTS.add(True, "convert")
+CONTROL.add(Branches(), "if", "case")
+CONTROL.add(Loop(), "while")
 
 MOVES.add(Moves(keeps_order=True), "reshape", "dynamic_reshape")
 MOVES.add(Moves(keeps_dimensions=True), "transpose")

@@ -24,6 +24,7 @@ def register_facts(register: Any) -> None:
     register(Facts("moves", "tosa", f"{_HERE}.facts:MOVES"))
     register(Facts("indices", "tosa", f"{_HERE}.facts:INDICES"))
     register(Facts("cast", "tosa", f"{_HERE}.facts:CASTS"))
+    register(Facts("control", "tosa", f"{_HERE}.facts:CONTROL"))
 
 
 @hookimpl

@@ -1,4 +1,4 @@
-"""What is known of TOSA's operators: which of them only move numbers, and which operands are indices.
+"""What is known of TOSA's operators: which of them only move numbers, which operands are indices, how regions run.
 
 Source: the specification's operators of the groups data layout, scatter/gather, and what the others say of ties and limits.
 """
@@ -7,16 +7,21 @@ from __future__ import annotations
 
 from typing import Any
 
+from transload.analysis.dataflow import Branches, Loop
 from transload.analysis.movement import Index, Moves
 from transload.facts import FactTable
 
-__all__ = ["CASTS", "INDICES", "MOVES"]
+__all__ = ["CASTS", "CONTROL", "INDICES", "MOVES"]
 
 MOVES = FactTable("tosa")
 INDICES = FactTable("tosa")
 CASTS = FactTable("tosa")
 
+CONTROL = FactTable("tosa")
+
 CASTS.add(True, "cast")
+CONTROL.add(Branches(), "cond_if")
+CONTROL.add(Loop(), "while_loop")
 
 MOVES.add(Moves(keeps_order=True), "reshape")
 MOVES.add(Moves(keeps_order=True, keeps_dimensions=True), "identity")

@@ -8,6 +8,7 @@ Every rewrite gives the same bits for integers; a sum of floats may be formed in
 
 from __future__ import annotations
 
+from transload.analysis.intervals import Intervals
 from transload.ir import Module
 from transload.passes.cse import eliminate_common_subexpressions
 from transload.passes.dce import eliminate_dead_code
@@ -15,7 +16,6 @@ from transload.rewrite import CHANGED, Rewriter, RewriteTable
 
 from . import prepare_cpu_convolutions, prepare_cpu_products
 from .prepare_cpu_constants import LAYOUT, fold_weights, gather_up
-from .ranges import Ranges
 
 __all__ = ["prepare_cpu"]
 
@@ -25,7 +25,7 @@ def prepare_cpu(module: Module) -> None:
     fold_weights(module)
     gather_up(module)
     _apply(module, prepare_cpu_convolutions.FORWARD)
-    _apply(module, prepare_cpu_products.table(Ranges()))
+    _apply(module, prepare_cpu_products.table(Intervals(largest=None)))
     _apply(module, prepare_cpu_convolutions.TABLE)
     _apply(module, LAYOUT)
     eliminate_common_subexpressions(module)

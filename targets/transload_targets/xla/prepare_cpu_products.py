@@ -16,12 +16,11 @@ from typing import Any
 
 import numpy as np
 
+from transload.analysis.intervals import Intervals, integer_of, magnitude
 from transload.ir import F32, F64, I32, I64, FloatType, Op, TensorType, Type, Value, dtype_of
 from transload.ir.build import constant_of
 from transload.ir.constants import SplatData
 from transload.rewrite import Rewriter, RewriteTable
-
-from .ranges import Ranges, integer_of, magnitude
 
 __all__ = ["filled", "scalar", "table"]
 
@@ -62,7 +61,7 @@ def _product(op: Op) -> Product | None:
     return Product(op, lhs, rhs, cut, math.prod(shape[axis] for axis in rhs))
 
 
-def table(ranges: Ranges) -> RewriteTable:
+def table(ranges: Intervals) -> RewriteTable:
     """The rewrites, by what is known of the integers."""
     rewrites = RewriteTable()
 
@@ -81,11 +80,9 @@ def table(ranges: Ranges) -> RewriteTable:
     return rewrites
 
 
-def _rewritten(rw: Rewriter, product: Product, ranges: Ranges) -> Value | None:
+def _rewritten(rw: Rewriter, product: Product, ranges: Intervals) -> Value | None:
     x, w = product.op.operands
     x_range, w_range = ranges.of(x), ranges.of(w)
-    if x_range is None or w_range is None:
-        return None
     weights = _absolute(product)
     x_most, w_most = magnitude(x_range), magnitude(w_range)
 

@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from transload.analysis.intervals import Intervals
 from transload.ir import F32, I8, I32, UI8, Op, QuantType, Value
 from transload.rewrite import Rewriter
 from transload.verification.bounds import DYNAMIC
@@ -239,31 +240,9 @@ def _round(rw: Rewriter, value: Value, fraction: int, nonnegative: bool = False)
     return rw.emit("top.ShiftRight", rw.emit("top.Add", whole, half), scalar(rw, fraction, I32))
 
 
-_ONTO_NONNEGATIVE = frozenset({"top.Relu", "top.Sigmoid", "top.Abs", "top.Square", "top.HardSigmoid"})
-_OF_ALL_OPERANDS = frozenset({"top.Concat", "top.Pack", "top.Add", "top.Mul", "top.Max"})
-_OF_THE_FIRST = frozenset({
-    "top.Reshape", "top.Squeeze", "top.Unsqueeze", "top.Permute", "top.Slice", "top.Split", "top.Unpack", "top.MaxPool",
-    "top.AvgPool", "top.Tile", "top.Expand", "top.Gather", "top.Reverse"})
 _MOST_LOOKED_AT = 64
 
 
 def is_nonnegative(value: Value) -> bool:
     """Whether no number of a float tensor can be below 0, as after a ReLU; False where that takes long to find out."""
-    pending, seen = [value], {value}
-    while pending:
-        op = pending.pop().op
-        if op is None or len(seen) > _MOST_LOOKED_AT:
-            return False
-        if op.name in _ONTO_NONNEGATIVE or op.attributes.get("do_relu"):
-            continue
-        if op.name == "top.Clip" and op.attribute("min") >= 0:
-            continue
-        if op.name in _OF_ALL_OPERANDS:
-            operands = op.operands
-        elif op.name in _OF_THE_FIRST or (op.name == "top.Pad" and len(op.operands) == 1 and op.attribute("val") >= 0):
-            operands = op.operands[:1]
-        else:
-            return False
-        pending.extend(operand for operand in operands if operand not in seen)
-        seen.update(operands)
-    return True
+    return bool(Intervals(_MOST_LOOKED_AT, largest=1 << 12).of(value)[0] >= 0)
