@@ -64,6 +64,8 @@ def fuse_fixed_point(module: Module, assumed: bool = False) -> bool:
     """
     changed = False
     for op in [op for op in module.walk() if op.name in ("top.Cast", "top.ShiftRight")]:
+        if op.parent is None:  # it went with what was replaced before
+            continue
         if op.results[0].shape is None or None in op.results[0].shape or _integer(op.results[0]) != I64:
             continue
         end = _end_of(op)
