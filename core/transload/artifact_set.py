@@ -28,8 +28,10 @@ try:
 except ImportError:  # not on Windows: folders there are replaced all the same, two processes at once are not told apart
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["replaced_folder"]
+__all__ = ["REPORT", "replaced_folder"]
 
+REPORT = "report.json"
+"""The file that says what the others are."""
 _PREFIX = ".transload-"
 """Of the names of folders in the making; each is locked for as long as its process lives."""
 _OTHERS = 100
@@ -63,7 +65,7 @@ def replaced_folder(place: str | Path, drop: Iterable[str] = ()) -> Iterator[Pat
             folder.chmod(0o777 & ~_umask())
             yield folder
             with _locked(final.parent):
-                _put_in_place(folder, final, set(drop))
+                _put_in_place(folder, final, {name for name in drop if (final / name).resolve().is_relative_to(final.resolve())})
             made = []
         except OSError as error:
             raise TransloadError(
@@ -191,7 +193,3 @@ def _move_files(folder: Path, entries: list[str], final: Path, drop: set[str]) -
     for entry in sorted(entries, key=lambda entry: entry == REPORT):
         (final / entry).parent.mkdir(parents=True, exist_ok=True)
         (folder / entry).replace(final / entry)
-
-
-REPORT = "report.json"
-"""The file that says what the others are."""

@@ -8,8 +8,6 @@ renamed into place.
 from __future__ import annotations
 
 import json
-import shutil
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -18,10 +16,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .api import InputSpec, load
+from .artifact_set import REPORT, replaced_folder
 from .context import pinned
 from .conversion import constant_bytes, convert_to, op_counts, options_of, route_of
 from .engine.memory import peak_bytes
-from .errors import TargetError, TransloadError, UsageError, merge_findings
+from .errors import TargetError, UsageError, merge_findings
 from .garbage import rare_collections
 from .ir import Module, State, input_names, output_names
 from .ir.verify import verify as verify_module
@@ -192,36 +191,28 @@ def _emit(
     report: dict[str, Any],
     stages: Stages,
 ) -> tuple[list[Path], Emitted]:
-    """Have the target write into a temporary directory, add the report, and move all of it into place."""
-    made = not directory.exists()
-    temporary: Path | None = None
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-        temporary = Path(tempfile.mkdtemp(prefix=".transload-", dir=directory))
+    """Have the target write into a new directory, add the report, and let it take the place of the old one.
+
+    What an earlier conversion wrote there goes: a directory holds one conversion, whose report lists its files.
+    """
+    with replaced_folder(directory, drop=_files_of_report(directory)) as folder:
         with stages("emit"):
-            emitted = target.emit(module, temporary, stem, settings)
+            emitted = target.emit(module, folder, stem, settings)
         report["seconds"] = {name: round(seconds, 6) for name, seconds in stages.seconds.items()}
-        report["files"] = {str(f.relative_to(temporary)): f.stat().st_size for f in emitted.files}
+        names = [file.relative_to(folder) for file in emitted.files]
+        report["files"] = {str(name): (folder / name).stat().st_size for name in names}
         report["target_report"] = emitted.report
-        path = temporary / "report.json"
-        path.write_text(json.dumps(report, indent=2, default=str) + "\n", encoding="utf-8")
-        final: list[Path] = []
-        for file in [*emitted.files, path]:
-            place = directory / file.relative_to(temporary)
-            place.parent.mkdir(parents=True, exist_ok=True)
-            file.replace(place)
-            final.append(place)
-    except OSError as error:
-        raise TransloadError(
-            f"cannot write to {directory}: {error.strerror or error}",
-            hint="nothing was left half-written; free space or choose another -o",
-        ) from None
-    finally:
-        if temporary is not None:
-            shutil.rmtree(temporary, ignore_errors=True)
-        if made and directory.is_dir() and not any(directory.iterdir()):
-            directory.rmdir()
-    return final, emitted
+        (folder / REPORT).write_text(json.dumps(report, indent=2, default=str) + "\n", encoding="utf-8")
+    return [*(directory / name for name in names), directory / REPORT], emitted
+
+
+def _files_of_report(directory: Path) -> list[str]:
+    """The files that an earlier conversion wrote to a directory, by its report; none where there is no report that reads."""
+    try:
+        files = json.loads((directory / REPORT).read_text(encoding="utf-8"))["files"]
+        return [name for name in files if isinstance(name, str)]
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return []
 
 
 def target_options(target: Target, given: Mapping[str, Any]) -> dict[str, Any]:

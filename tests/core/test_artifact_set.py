@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import transload
 from transload import artifact_set
 from transload.artifact_set import replaced_folder
 from transload.child import python_command
@@ -186,3 +188,37 @@ def test_killed_at_any_moment(tmp_path: Path, number: int) -> None:
         assert len(contents(place)) == 3
     write_set(place, "end")
     assert names_in(tmp_path) == ["out"] and set(contents(place).values()) == {"end"}
+
+
+# --- conversions
+
+def test_a_directory_holds_one_conversion(tmp_path: Path, examples: Path) -> None:
+    """A second model's files take the place of the first one's; what is not ours stays."""
+    first, second = tmp_path / "first.tflite", tmp_path / "second.tflite"
+    for copy in (first, second):
+        copy.write_bytes((examples / "digits" / "digits_int8.tflite").read_bytes())
+    out = tmp_path / "out"
+    made = transload.convert(first, "tosa", out, verify=False)
+    (out / "notes.txt").write_text("mine")
+    again = transload.convert(second, "tosa", out, verify=False)
+    assert all(file.exists() for file in again.files)
+    assert not [file for file in made.files if file.exists() and file not in again.files]
+    assert {*names_in(out)} == {"notes.txt", *(file.name for file in again.files)}
+    assert json.loads((out / "report.json").read_text())["model"] == str(second)
+
+
+@pytest.mark.parametrize(
+    "report", ["", "[]", "null", '{"files": 3}', '{"files": ["../kept"]}', '{"files": {"../kept": 1}}', "[" * 9999])
+def test_a_report_of_somebody_else_removes_nothing_outside(tmp_path: Path, examples: Path, report: str) -> None:
+    (tmp_path / "kept").write_text("mine")
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "report.json").write_text(report)
+    transload.convert(examples / "digits" / "digits_int8.tflite", "tosa", tmp_path / "out", verify=False)
+    assert (tmp_path / "kept").read_text() == "mine"
+
+
+def test_a_folder_called_as_the_report(tmp_path: Path, examples: Path) -> None:
+    (tmp_path / "out" / "report.json").mkdir(parents=True)
+    with pytest.raises(UsageError, match=r"report\.json is a directory"):
+        transload.convert(examples / "digits" / "digits_int8.tflite", "tosa", tmp_path / "out", verify=False)
+    assert names_in(tmp_path / "out") == ["report.json"] and names_in(tmp_path) == ["out"]
