@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from transload import guard
+from transload.errors import PluginFailure
 
 pytest.register_assert_rewrite("tests.support")
 pytest_plugins = ["tests.support.judges"]
@@ -17,6 +21,27 @@ def models_directory() -> Path | None:
     """The folder of real models: TRANSLOAD_MODELS, or `../shared/models` beside the checkout."""
     folder = Path(os.environ.get("TRANSLOAD_MODELS") or ROOT.parent / "shared" / "models")
     return folder if folder.is_dir() else None
+
+
+@pytest.fixture(autouse=True)
+def no_plugin_of_ours_fails(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A guard that had something to catch in a call into one of our own plugins has found a defect, whoever catches its error.
+
+    Tests of guards are marked `plugin_fails`.
+    """
+    caught: list[str] = []
+    made = guard.failure
+
+    def failure(plugin: guard.PluginInfo | None, place: str, error: BaseException) -> PluginFailure:
+        failed = made(plugin, place, error)
+        if plugin is not None and plugin.is_ours:
+            caught.append(failed.message)
+        return failed
+
+    monkeypatch.setattr(guard, "failure", failure)
+    yield
+    if request.node.get_closest_marker("plugin_fails") is None:
+        assert not caught, caught[0]
 
 
 @pytest.fixture(scope="session")

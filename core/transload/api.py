@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .errors import ReadError, UsageError
+from .errors import PluginFailure, ReadError, UsageError
 from .garbage import rare_collections
 from .ir import NONE, Module, TensorType
 from .ir.verify import verify
@@ -85,11 +85,17 @@ def _reader_for(source: Source) -> Reader:
         head = bytes(source.data[:HEAD])
     except OSError as error:
         raise ReadError(f"{path}: cannot be read: {error.strerror or error}") from None
+    failed: PluginFailure | None = None
     for reader in by_suffix or readers:
-        if reader.detect is not None and resolve(reader.detect)(head, path):
-            return reader
+        try:
+            if reader.detect is not None and resolve(reader.detect)(head, path):
+                return reader
+        except PluginFailure as error:  # one that cannot tell its files leaves them to others
+            failed = error
+    if failed is not None:
+        raise failed
     known = ", ".join(f"{reader.name} ({' '.join(reader.suffixes)})" if reader.suffixes else reader.name for reader in readers)
-    raise ReadError(f"{path}: no reader knows this format", hint=f"readers: {known}; or say which with --format")
+    raise ReadError(f"{path}: no reader knows this format", hint=f"readers: {known}; or say which with --format{host().absent()}")
 
 
 @rare_collections()
@@ -102,7 +108,7 @@ def save(module: Module, path: str | Path, format: str | None = None) -> Path:
         writer = next((w for w in host().writers.values() if file.name.lower().endswith(w.suffixes)), None)
         if writer is None:
             suffixes = ", ".join(s for w in host().writers.values() for s in w.suffixes)
-            raise UsageError(f"no writer for {file.suffix or file.name!r}", hint=f"suffixes: {suffixes}")
+            raise UsageError(f"no writer for {file.suffix or file.name!r}", hint=f"suffixes: {suffixes}{host().absent()}")
     from .plugin import resolve
 
     resolve(writer.write)(module, file)

@@ -45,10 +45,13 @@ class Declarations(dict[str, "OpDeclaration | None"]):
 
     def __init__(self, host: Host | None = None, own: Mapping[str, Callable[[], Dialect]] | None = None) -> None:
         super().__init__()
-        self._host = host
+        self._host: Host | None = None
         self.own: dict[str, Callable[[], Dialect]] = dict(own or {})
         self._dialects: dict[str, Dialect] = {}
         self._lock = RLock()
+        self._age = 0
+        if host is not None:
+            self.take(host)
 
     @property
     def host(self) -> Host:
@@ -56,8 +59,9 @@ class Declarations(dict[str, "OpDeclaration | None"]):
         if self._host is None:
             with self._lock:
                 if self._host is None:
-                    self._host = _make_host()
-        return self._host
+                    self.take(_make_host())
+        there: Host = self._host  # type: ignore[assignment]
+        return there
 
     @property
     def has_host(self) -> bool:
@@ -70,30 +74,33 @@ class Declarations(dict[str, "OpDeclaration | None"]):
             if self._host is not None:
                 return False
             self._host = host
+            host.watch(self)
             return True
 
     def __missing__(self, op_name: str) -> OpDeclaration | None:
+        age = self._age
         dialect = self.dialect(op_name.partition(".")[0])
-        declaration = self[op_name] = dialect.ops.get(op_name) if dialect is not None else None
+        declaration = dialect.ops.get(op_name) if dialect is not None else None
+        with self._lock:
+            if age == self._age:
+                self[op_name] = declaration
         return declaration
 
     def dialect(self, name: str) -> Dialect | None:
         """A dialect's declarations, or None where nobody registered it."""
-        found = self._dialects.get(name)
+        found, age = self._dialects.get(name), self._age
         if found is not None:
             return found
         load = self.own.get(name)
         if load is not None:
             made: Dialect = load()
         else:
-            from .plugin import resolve
-
-            spec = self.host.dialects.get(name)
-            if spec is None:
+            there = self.host.dialect(name)
+            if there is None:
                 return None
-            made = resolve(spec.load)
+            made = there
         with self._lock:
-            if self.own.get(name) is load:  # it was not declared anew while it was loaded
+            if age == self._age:  # nothing was declared anew while it was loaded
                 self._dialects[name] = made
         return made
 
@@ -105,9 +112,14 @@ class Declarations(dict[str, "OpDeclaration | None"]):
         """Make a dialect of the program's own known; `load()` gives it when it is first needed."""
         with self._lock:
             self.own[name] = load
-            self._dialects.pop(name, None)
-            for op in [op for op in list(self) if op.partition(".")[0] == name]:
-                self.pop(op, None)
+            self.forget()
+
+    def forget(self) -> None:
+        """Look everything up anew: there are more dialects than before."""
+        with self._lock:
+            self._age += 1
+            self._dialects.clear()
+            self.clear()
 
 
 class Context:

@@ -8,10 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .guard import PluginInfo
 
 __all__ = [
-    "ConversionError", "Finding", "InternalError", "PassError", "PluginError", "ReadError", "RunError", "ShapeError",
-    "TargetError", "TextError", "TransloadError", "Unsupported", "UsageError", "VerificationError", "VerifyError",
+    "ConversionError", "Finding", "InternalError", "PassError", "PluginError", "PluginFailure", "ReadError", "RunError",
+    "ShapeError", "TargetError", "TextError", "TransloadError", "Unsupported", "UsageError", "VerificationError", "VerifyError",
 ]
 
 
@@ -113,6 +117,23 @@ class PluginError(TransloadError):
     """A plugin that does not load or breaks the rules of registration."""
 
     exit_code = 2
+
+
+class PluginFailure(PluginError):
+    """A plugin raised what is no error of ours, in a call into it: a defect of the plugin's.
+
+    `plugin` is who it was (None where that is not known), `place` what was called; `__cause__` is what was raised.
+    """
+
+    exit_code = 3
+
+    def __init__(
+        self, message: str, findings: Iterable[Finding] = (), hint: str = "", *,
+        plugin: PluginInfo | None = None, place: str = "",
+    ) -> None:
+        super().__init__(message, findings, hint)
+        self.plugin = plugin
+        self.place = place
 
 
 class RunError(TransloadError):

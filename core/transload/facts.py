@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .errors import PluginError, UsageError
+from .errors import PluginError, PluginFailure, UsageError
 from .plugin import resolve
 from .suggest import nearest
 
@@ -101,8 +101,11 @@ class Given:
         what = f"the facts {self.facts.kind!r} of {self.facts.dialect!r} that plugin {self.plugin} gives"
         try:
             table = resolve(self.facts.table)
-        except Exception as error:  # a plugin's code may raise anything
-            raise PluginError(f"{what} cannot be loaded: {type(error).__name__}: {error}") from error
+        except PluginFailure as error:
+            if error.plugin is not None:  # it says all that there is to say
+                raise
+            cause = error.__cause__ or error
+            raise PluginError(f"{what} cannot be loaded: {type(cause).__name__}: {cause}") from cause
         found = getattr(table, "facts", table)
         if not isinstance(found, Mapping):
             raise PluginError(f"{what} are no table: {type(table).__name__}", hint="a mapping of op names to facts")

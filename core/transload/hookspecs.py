@@ -12,6 +12,8 @@ and in it, for each hook it wants:
     @hookimpl
     def register_targets(register):
         register(MyChip())
+
+A module may say which version of this interface it was written for: `transload_api = "1.0"`.
 """
 
 from __future__ import annotations
@@ -21,7 +23,11 @@ from typing import Any
 
 import pluggy
 
-__all__ = ["hookimpl", "hookspec"]
+__all__ = ["API_VERSION", "hookimpl", "hookspec"]
+
+API_VERSION = "1.0"
+"""Of the hooks and of what they register. A plugin may say in `transload_api` which it was written for: it is loaded where the
+first number is the same, and the second no greater."""
 
 hookspec = pluggy.HookspecMarker("transload")
 hookimpl = pluggy.HookimplMarker("transload")

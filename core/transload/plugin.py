@@ -7,7 +7,6 @@ these classes. They are cheap to make: where a member is code that needs imports
 
 from __future__ import annotations
 
-import importlib
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from .errors import Finding, InternalError, UsageError
+from .guard import Reference, imported
 from .options import Options
 
 if TYPE_CHECKING:
@@ -43,14 +43,10 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def resolve(reference: Any) -> Any:
-    """The object behind `"package.module:name"`; anything else is returned as it is."""
-    if not isinstance(reference, str):
-        return reference
-    module_name, _, name = reference.partition(":")
-    try:
-        return getattr(importlib.import_module(module_name), name)
-    except AttributeError:
-        raise InternalError(f"{module_name} has no {name!r}, which a plugin registered") from None
+    """The object behind `"package.module:name"`; anything else is returned as it is. `PluginFailure` where there is none."""
+    if isinstance(reference, Reference):
+        return reference.load()
+    return imported(reference) if isinstance(reference, str) else reference
 
 
 @dataclass(frozen=True)

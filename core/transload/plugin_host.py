@@ -2,35 +2,57 @@
 
 pluggy's own loader stops at the first plugin that fails to import. This one loads each entry point of
 group `transload` by itself, keeps the error of one that fails (with its distribution's name and
-version) and goes on; `transload plugins` shows it. `TRANSLOAD_PLUGINS` narrows what loads: a comma
-list of entry-point names, or names with `-` in front of those to leave out.
+version) and goes on; `transload plugins` shows it. What a plugin registers is looked at at once
+(`transload.registration`), and called through its guard (`transload.guard`). `TRANSLOAD_PLUGINS` narrows
+what loads: a comma list of entry-point names, or names with `-` in front of those to leave out.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property, partial
 from importlib.metadata import EntryPoint, entry_points
+from itertools import takewhile
 from threading import RLock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
+from weakref import ReferenceType, ref
 
 import pluggy
 
 from . import hookspecs
 from .context import current, use_host
-from .errors import PluginError, UsageError
+from .errors import Finding, PluginError, UsageError
 from .facts import FactKind, FactMap, Facts, Given, need_kind
-from .plugin import Conversion, DialectSpec, resolve
+from .guard import FOREIGN, Guarded, PluginInfo, failure
+from .plugin import (
+    Conversion,
+    DialectSpec,
+    Engine,
+    Metric,
+    Pass,
+    Quantizer,
+    Reader,
+    Runtime,
+    Target,
+    Writer,
+    resolve,
+)
+from .registration import KINDS, admit, singular, wrong_facts, wrong_hooks
 from .suggest import nearest
 
 if TYPE_CHECKING:
     import numpy as np
 
+    from .context import Declarations
     from .ir import Op
+    from .ir.declare import Dialect
+    from .rewrite import RewriteTable
 
 __all__ = ["Host", "PluginInfo", "host", "use_host"]
+
+Made = TypeVar("Made")
 
 GROUP = "transload"
 FOUNDATION = "transload.foundation"
@@ -38,22 +60,12 @@ FOUNDATION = "transload.foundation"
 CORE = "transload.builtin_plugin"
 
 
-@dataclass
-class PluginInfo:
-    """What became of one entry point."""
+@dataclass(frozen=True)
+class _Plugin:
+    """A plugin that is loaded: the object with its hooks."""
 
-    name: str
-    distribution: str
-    version: str
-    module: str
-    error: str | None = None
-    skipped: bool = False
-    registered: dict[str, list[str]] = field(default_factory=dict)
-
-    @property
-    def label(self) -> str:
-        """Which plugin it is, in messages."""
-        return f"{self.name} ({self.distribution} {self.version})" if self.version else f"{self.name} ({self.distribution})"
+    info: PluginInfo
+    hooks: Any
 
 
 class Host:
@@ -66,39 +78,37 @@ class Host:
         self.manager = pluggy.PluginManager("transload")
         self.manager.add_hookspecs(hookspecs)
         self.plugins: list[PluginInfo] = []
+        """Every plugin that was found, whatever became of it."""
+        self._loaded: list[_Plugin] = []
+        self._dialects: dict[str, Dialect] = {}
         self._fact_maps: dict[str, FactMap] = {}
         self._given_facts: tuple[dict[str, FactKind], list[Given]] | None = None
         self._tables: dict[str, Any] = {}
         self._collected: dict[str, dict[str, Any]] = {}
+        self._owners: dict[tuple[str, str], PluginInfo] = {}
+        self._watchers: list[ReferenceType[Declarations]] = []
         self._lock = RLock()
         found = list(entry_points(group=GROUP)) if points is None else points
         self._load(list(entry_points(group=FOUNDATION)), found, os.environ.get("TRANSLOAD_PLUGINS", "") if only is None else only)
+
+    # --- loading
 
     def _load(self, foundation: list[EntryPoint], points: list[EntryPoint], only: str) -> None:
         wanted = [name.strip() for name in only.split(",") if name.strip()]
         keep = {name for name in wanted if not name.startswith("-")}
         drop = {name[1:] for name in wanted if name.startswith("-")}
-        always = [EntryPoint("core", CORE, FOUNDATION), *sorted(foundation, key=lambda p: p.name)]
-        seen: set[tuple[str, str]] = set()
-        for point in [*always, *sorted(points, key=lambda p: p.name)]:
-            if (point.name, point.value) in seen:  # the same distribution found twice on sys.path
-                continue
-            seen.add((point.name, point.value))
-            distribution = getattr(point, "dist", None)
-            info = PluginInfo(
-                point.name,
-                distribution.name if distribution else "transload",
-                distribution.version if distribution else "",
-                point.value,
-            )
+        for point in [EntryPoint("core", CORE, FOUNDATION), *sorted(foundation, key=_order), *sorted(points, key=_order)]:
+            info = _info_of(point)
+            same = next((other for other in self.plugins if other.name == info.name), None)
+            if same is not None and (same.distribution, same.module) == (info.distribution, info.module):
+                continue  # the same distribution found twice on sys.path
             self.plugins.append(info)
             if point.group != FOUNDATION and ((keep and point.name not in keep) or point.name in drop):
                 info.skipped = True
-                continue
-            try:
-                self._register(point, info)
-            except Exception as error:  # a broken plugin is reported and stops nobody else
-                info.error = f"{type(error).__name__}: {error}"
+            elif same is not None:
+                info.blame(f"{same} has this name already and is loaded instead; leave one of the two distributions out")
+            else:
+                self._load_one(point, info)
         unknown = (keep | drop) - {info.name for info in self.plugins}
         if unknown:
             raise UsageError(
@@ -106,132 +116,241 @@ class Host:
                 hint=f"installed: {', '.join(info.name for info in self.plugins)}",
             )
 
-    def _register(self, point: EntryPoint, info: PluginInfo) -> None:
-        plugin = point.load()
-        name = f"{info.distribution}:{info.name}"
-        misspelt = [
-            member
-            for member in dir(plugin)
-            if getattr(getattr(plugin, member), "transload_impl", None) is not None and not hasattr(hookspecs, member)
-        ]
-        if misspelt:
-            hooks = [hook for hook in dir(hookspecs) if hook.startswith("register_")]
-            raise PluginError(
-                f"{', '.join(misspelt)} is no hook of Transload", hint=f"did you mean {nearest(misspelt[0], hooks)}?"
-            )
-        self.manager.register(plugin, name)
+    def _load_one(self, point: EntryPoint, info: PluginInfo) -> None:
+        """Import a plugin; one that is broken is reported and stops nobody else."""
         try:
-            self.manager.check_pending()
-        except pluggy.PluginValidationError as error:
-            self.manager.unregister(name=name)
-            raise PluginError(str(error)) from None
+            plugin = point.load()
+        except FOREIGN as error:
+            info.blame_for("", error)
+            return
+        for problem in wrong_hooks(plugin, info, self.manager):
+            info.blame(problem)
+        if info.error is None:
+            self._loaded.append(_Plugin(info, plugin))
 
-    def _collect(self, hook: str, names: Callable[[Any], str]) -> dict[str, Any]:
+    def register(self, plugin: Any, name: str | None = None) -> PluginInfo:
+        """Add a plugin that no package brings: a module, or any object with hooks.
+
+            class Mine:
+                @hookimpl
+                def register_metrics(self, register):
+                    register(Metric("mean", mean_difference))
+
+            transload.host().register(Mine())
+
+        Raises `PluginError` with everything that is wrong with it; then nothing of it is added.
+        """
+        label = name or getattr(plugin, "__name__", None) or type(plugin).__name__
+        info = PluginInfo(label, "", "", getattr(plugin, "__name__", type(plugin).__module__))
+        with self._lock:
+            if any(other.name == label for other in self.plugins):
+                raise PluginError(f"a plugin is called {label!r} already", hint="give another name=")
+            for problem in wrong_hooks(plugin, info, self.manager):
+                info.blame(problem)
+            self.everything()
+            added: dict[str, dict[str, Any]] = {}
+            kinds, tables = dict(self._facts[0]), self._facts[1]
+            more: list[Given] = []
+            if info.error is None:
+                added = {kind: self._ask(_Plugin(info, plugin), kind, self._collected[kind]) for kind in KINDS}
+                more = self._ask_facts([_Plugin(info, plugin)], kinds)
+                if info.error is None and not info.registered:
+                    info.blame("it registers nothing")
+            if info.error is not None:
+                if self.manager.get_plugin(f":{label}") is plugin:
+                    self.manager.unregister(plugin)
+                raise PluginError(f"{info} cannot be registered", [Finding(label, why) for why in info.errors])
+            self.plugins.append(info)
+            self._loaded.append(_Plugin(info, plugin))
+            for kind, items in added.items():
+                self._collected[kind].update(items)
+                self._owners.update(((kind, each), info) for each in items)
+            self._tables.clear()
+            self._fact_maps.clear()
+            self._given_facts = kinds, [*tables, *more]
+            for watcher in self._watchers:
+                declarations = watcher()
+                if declarations is not None:
+                    declarations.forget()
+        return info
+
+    def watch(self, declarations: Declarations) -> None:
+        """Tell these declarations when a plugin is added."""
+        with self._lock:
+            self._watchers = [each for each in self._watchers if each() is not None]
+            self._watchers.append(ref(declarations))
+
+    # --- what plugins register
+
+    def _collect(self, kind: str) -> dict[str, Any]:
         """What plugins register by a hook, keyed by name; the hook is called once, whoever asks in how many threads."""
         with self._lock:
-            if hook not in self._collected:
-                self._collected[hook] = self._call_hook(hook, names)
-            return self._collected[hook]
+            if kind not in self._collected:
+                collected: dict[str, Any] = {}
+                for plugin in self._loaded:
+                    items = self._ask(plugin, kind, collected)
+                    collected.update(items)
+                    self._owners.update(((kind, name), plugin.info) for name in items)
+                self._collected[kind] = collected
+            return self._collected[kind]
 
-    def _call_hook(self, hook: str, names: Callable[[Any], str]) -> dict[str, Any]:
-        """What all plugins register by a hook, by name."""
-        collected: dict[str, Any] = {}
-        for info, mine in self._called(hook):
-            for item in mine:
-                name = names(item)
-                if name in collected:
-                    info.error = f"{hook}: {name!r} is registered twice; the first one stays"
-                    continue
-                collected[name] = item
-                info.registered.setdefault(hook.removeprefix("register_"), []).append(name)
-        return collected
-
-    def _called(self, hook: str) -> Iterator[tuple[PluginInfo, list[Any]]]:
-        """Call one hook of every plugin by itself: what each registers."""
-        for info in self.plugins:
-            plugin = self.manager.get_plugin(f"{info.distribution}:{info.name}")
-            call = getattr(plugin, hook, None) if plugin is not None else None
-            if call is None or getattr(call, "transload_impl", None) is None:
-                continue
-            mine: list[Any] = []
-            try:
-                call(mine.append)
-            except Exception as error:  # a broken hook, likewise
-                info.error = f"{hook}: {type(error).__name__}: {error}"
-                continue
-            yield info, mine
-
-    @cached_property
-    def dialects(self) -> dict[str, DialectSpec]:
-        return self._collect("register_dialects", lambda item: item.name)
-
-    @cached_property
-    def readers(self) -> dict[str, Any]:
-        return self._collect("register_readers", lambda item: item.name)
-
-    @cached_property
-    def writers(self) -> dict[str, Any]:
-        return self._collect("register_writers", lambda item: item.name)
-
-    @cached_property
-    def conversions(self) -> dict[str, Conversion]:
-        return self._collect("register_conversions", lambda item: item.name)
-
-    @cached_property
-    def passes(self) -> dict[str, Any]:
-        return self._collect("register_passes", lambda item: item.name)
-
-    @cached_property
-    def engines(self) -> dict[str, Any]:
-        return self._collect("register_engines", lambda item: item.name)
-
-    @cached_property
-    def runtimes(self) -> dict[str, Any]:
-        return self._collect("register_runtimes", lambda item: item.name)
-
-    @cached_property
-    def quantizers(self) -> dict[str, Any]:
-        return self._collect("register_quantizers", lambda item: item.name)
-
-    @cached_property
-    def targets(self) -> dict[str, Any]:
-        return self._collect("register_targets", lambda item: item.name)
-
-    @cached_property
-    def metrics(self) -> dict[str, Any]:
-        return self._collect("register_metrics", lambda item: item.name)
+    def _ask(self, plugin: _Plugin, kind: str, there: Mapping[str, Any]) -> dict[str, Any]:
+        """Call one hook of one plugin; what it registers and is in order, by name. What is not is noted down, all of it."""
+        hook, info = f"register_{kind}", plugin.info
+        mine: dict[str, Any] = {}
+        for item in _called(plugin, hook):
+            name, admitted, problems = admit(kind, item, info)
+            if not problems and (name in there or name in mine):
+                owner = info if name in mine else self._owners.get((kind, name))
+                by = f" by {owner}, too" if owner is not None and owner is not info else ""
+                problems = [f"{singular(kind)} {name!r} is registered twice{by}; the first one stays"]
+            for problem in problems:
+                info.blame(f"{hook}: {problem}")
+            if not problems:
+                mine[name] = admitted
+        if mine:
+            info.registered[kind] = list(mine)
+        return mine
 
     @property
     def _facts(self) -> tuple[dict[str, FactKind], list[Given]]:
         """The kinds of facts, and the tables that are registered."""
         with self._lock:
             if self._given_facts is None:
-                self._given_facts = self._collect_facts()
+                kinds: dict[str, FactKind] = {}
+                tables = self._ask_facts(self._loaded, kinds)
+                self._given_facts = kinds, tables
             return self._given_facts
 
-    def _collect_facts(self) -> tuple[dict[str, FactKind], list[Given]]:
-        """Call the hook for facts; a table of a kind that does not exist is its plugin's error."""
-        kinds: dict[str, FactKind] = {}
+    def _ask_facts(self, plugins: Iterable[_Plugin], kinds: dict[str, FactKind]) -> list[Given]:
+        """Call the hook for facts: the tables. Kinds are added to `kinds`; a table of a kind that is not there is an error."""
         given: list[tuple[PluginInfo, Facts]] = []
-        for info, mine in self._called("register_facts"):
-            for item in mine:
-                if not isinstance(item, FactKind):
-                    given.append((info, item))
-                elif item.name in kinds:
-                    info.error = f"register_facts: the kind {item.name!r} is declared twice; the first one stays"
-                else:
+        for plugin in plugins:
+            info = plugin.info
+            for item in _called(plugin, "register_facts"):
+                problems = wrong_facts(item)
+                if not problems and isinstance(item, FactKind) and item.name in kinds:
+                    problems = [f"the kind {item.name!r} is declared twice; the first one stays"]
+                for problem in problems:
+                    info.blame(f"register_facts: {problem}")
+                if problems:
+                    continue
+                if isinstance(item, FactKind):
                     kinds[item.name] = item
                     info.registered.setdefault("kinds of facts", []).append(item.name)
+                else:
+                    given.append((info, item))
         tables = []
         for info, item in given:
             try:
                 need_kind(item.kind, kinds)
             except UsageError as error:
-                info.error = f"register_facts: {error.message} ({error.hint})"
+                info.blame(f"register_facts: {error.message} ({error.hint})")
                 continue
             tables.append(Given(item, info.label))
             info.registered.setdefault("facts", []).append(f"{item.kind} of {item.dialect}")
-        return kinds, tables
+        return tables
+
+    @cached_property
+    def dialects(self) -> dict[str, DialectSpec]:
+        return self._collect("dialects")
+
+    @cached_property
+    def readers(self) -> dict[str, Reader]:
+        return self._collect("readers")
+
+    @cached_property
+    def writers(self) -> dict[str, Writer]:
+        return self._collect("writers")
+
+    @cached_property
+    def conversions(self) -> dict[str, Conversion]:
+        return self._collect("conversions")
+
+    @cached_property
+    def passes(self) -> dict[str, Pass]:
+        return self._collect("passes")
+
+    @cached_property
+    def engines(self) -> dict[str, Engine]:
+        return self._collect("engines")
+
+    @cached_property
+    def runtimes(self) -> dict[str, Runtime]:
+        return self._collect("runtimes")
+
+    @cached_property
+    def quantizers(self) -> dict[str, Quantizer]:
+        return self._collect("quantizers")
+
+    @cached_property
+    def targets(self) -> dict[str, Target]:
+        return self._collect("targets")
+
+    @cached_property
+    def metrics(self) -> dict[str, Metric]:
+        return self._collect("metrics")
+
+    @cached_property
+    def commands(self) -> dict[str, Any]:
+        return self._collect("commands")
+
+    def everything(self) -> None:
+        """Call every hook, so that `plugins` is complete."""
+        for kind in (*KINDS, "fact_kinds"):
+            getattr(self, kind)
+        for plugin in self._loaded:
+            if plugin.info.error is None and not plugin.info.registered:
+                plugin.info.blame("it registers nothing")
+
+    # --- asking
+
+    def get(self, kind: str, name: str) -> Any:
+        """The registered object of a kind ("targets", "passes", ...) by name; `UsageError` names the nearest."""
+        there = getattr(self, kind)
+        if name in there:
+            return there[name]
+        guess = nearest(name, there)
+        listing = kind if kind in ("targets", "passes") else "plugins"
+        raise UsageError(
+            f"no {singular(kind)} is called {name!r}",
+            hint=(f"did you mean {guess!r}? " if guess else "") + f"`transload {listing}` lists all {len(there)}" + self.absent(),
+        )
+
+    def absent(self) -> str:
+        """What to add to a message that something is not there: which plugins failed, and which were left out; or nothing."""
+        failed = [f"{info}: {info.error}" for info in self.plugins if info.error is not None]
+        skipped = [info.name for info in self.plugins if info.skipped]
+        return (f"; not all plugins are in order: {'; '.join(failed)}" if failed else "") + (
+            f"; left out by TRANSLOAD_PLUGINS: {', '.join(skipped)}" if skipped else "")
+
+    def owner(self, kind: str, name: str) -> PluginInfo | None:
+        """The plugin that registered an object of a kind, by name."""
+        getattr(self, kind)
+        return self._owners.get((kind, name))
+
+    def plugin_of(self, function: Any) -> PluginInfo | None:
+        """The plugin that a function belongs to, by the module it is defined in; None where it is no plugin's."""
+        parts = str(getattr(function, "__module__", None) or type(function).__module__).split(".")
+        best: tuple[int, PluginInfo | None] = (0, None)
+        for plugin in self._loaded:
+            theirs = plugin.info.module.partition(":")[0].split(".")
+            shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(parts, theirs, strict=False)))
+            if shared > best[0]:
+                best = shared, plugin.info
+        return best[1]
+
+    def dialect(self, name: str) -> Dialect | None:
+        """A dialect's declarations, loaded; None where nobody registered it."""
+        found, spec = self._dialects.get(name), self.dialects.get(name)
+        if found is not None or spec is None:
+            return found
+        from .ir.declare import Dialect
+
+        made = resolve(spec.load)
+        if callable(made):
+            made = Guarded(made, self._owners["dialects", name], f"dialect {name!r} (load)")()
+        return self._dialects.setdefault(name, self._right("dialects", name, "load", made, Dialect))
 
     @property
     def fact_kinds(self) -> dict[str, FactKind]:
@@ -256,59 +375,39 @@ class Host:
         spec = self.dialects.get(dialect)
         own = {"kernel": spec.kernels, "canonicalization": spec.canonicalize}.get(kind) if spec is not None else None
         if own is not None:
-            owner = next((info.label for info in self.plugins if dialect in info.registered.get("dialects", ())), repr(dialect))
-            given.insert(0, Given(Facts(kind, dialect, own), owner))
+            owner = self.owner("dialects", dialect)
+            given.insert(0, Given(Facts(kind, dialect, own), owner.label if owner is not None else repr(dialect)))
         return given
 
     def _ops_of(self, dialect: str) -> Iterable[str] | None:
         """The names of the ops that a dialect declares; None where nobody registered it."""
-        spec = self.dialects.get(dialect)
-        return None if spec is None else resolve(spec.load).ops
+        found = self.dialect(dialect)
+        return None if found is None else found.ops
 
-    @cached_property
-    def commands(self) -> dict[str, Any]:
-        return self._collect("register_commands", lambda item: item[0])
-
-    def everything(self) -> None:
-        """Call every hook, so that `plugins` is complete."""
-        for kind in (
-            "dialects",
-            "readers",
-            "writers",
-            "conversions",
-            "passes",
-            "engines",
-            "runtimes",
-            "quantizers",
-            "targets",
-            "metrics",
-            "commands",
-            "fact_kinds",
-        ):
-            getattr(self, kind)
-
-    def get(self, kind: str, name: str) -> Any:
-        """The registered object of a kind ("targets", "passes", ...) by name; `UsageError` names the nearest."""
-        there = getattr(self, kind)
-        if name in there:
-            return there[name]
-        guess = nearest(name, there)
-        listing = kind if kind in ("targets", "passes") else "plugins"
-        raise UsageError(
-            f"no {kind.removesuffix('s') if kind != 'passes' else 'pass'} is called {name!r}",
-            hint=(f"did you mean {guess!r}? " if guess else "") + f"`transload {listing}` lists all {len(there)}",
-        )
-
-    def table(self, conversion: str) -> Any:
+    def table(self, conversion: str) -> RewriteTable:
         """The rewrite table of a conversion, with what other plugins add to it."""
         table = self._tables.get(conversion)
         if table is None:
-            table = resolve(self.conversions[conversion].table)
+            table = self._table_of(self.conversions[conversion])
             for other in self.conversions.values():
                 if other.extends == conversion:
-                    table = resolve(other.table) + table  # additions come first, so that they can override
+                    table = self._table_of(other) + table  # additions come first, so that they can override
             self._tables[conversion] = table
-        return table
+        made: RewriteTable = table
+        return made
+
+    def _table_of(self, conversion: Conversion) -> RewriteTable:
+        from .rewrite import RewriteTable
+
+        return self._right("conversions", conversion.name, "table", resolve(conversion.table), RewriteTable)
+
+    def _right(self, kind: str, name: str, member: str, made: Any, wanted: type[Made]) -> Made:
+        """An object that a plugin gave, if it is of the class that is wanted; else `PluginFailure`."""
+        if isinstance(made, wanted):
+            return made
+        place = f"{singular(kind)} {name!r} ({member})"
+        wrong = TypeError(f"gives a {type(made).__name__}, where a {wanted.__name__} is wanted")
+        raise failure(self.owner(kind, name), place, wrong)
 
     def kernel(self, op_name: str) -> tuple[Callable[..., Any], str] | None:
         """The kernel of an op and how it treats quantized operands, or None."""
@@ -320,6 +419,33 @@ class Host:
         from .engine.fold import fold_op
 
         return partial(fold_op, kernel_of=self.kernel)
+
+
+def _called(plugin: _Plugin, hook: str) -> list[Any]:
+    """What a plugin registers by a hook; nothing where the hook raises, which is noted down."""
+    call = getattr(plugin.hooks, hook, None)
+    if call is None or getattr(call, "transload_impl", None) is None:
+        return []
+    given: list[Any] = []
+    try:
+        call(given.append)
+    except FOREIGN as error:
+        plugin.info.blame_for(hook, error)
+        return []
+    return given
+
+
+def _order(point: EntryPoint) -> tuple[str, bool, str]:
+    """Plugins by name; of those with one name, ours first, so that nobody takes its place."""
+    info = _info_of(point)
+    return info.name, not info.is_ours, info.distribution
+
+
+def _info_of(point: EntryPoint) -> PluginInfo:
+    distribution = getattr(point, "dist", None)
+    if distribution is not None:
+        return PluginInfo(point.name, distribution.name, distribution.version, point.value)
+    return PluginInfo(point.name, "transload" if point.value == CORE else "", "", point.value)
 
 
 def host() -> Host:

@@ -23,10 +23,12 @@ functions for one name are tried in order. A function for `"top.*"` is tried on 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from .context import pinned
-from .errors import ConversionError, Finding, PassError, TransloadError, Unsupported, merge_findings
+from .errors import ConversionError, Finding, PassError, PluginFailure, TransloadError, Unsupported, merge_findings
+from .guard import FOREIGN, OURS, rule_failed
 from .ir.build import Builder, constant_of, part_location
 from .ir.core import FusedLocation, Op, Value, location_names
 
@@ -171,6 +173,7 @@ def convert_ops(
     and hint (`hint(op_name)` says how a plugin could add the missing rewrite).
     """
     findings: list[Finding] = []
+    failures: list[PluginFailure] = []
     prefix = source + "."
     named = frozenset(table.functions)
 
@@ -182,7 +185,7 @@ def convert_ops(
         while op is not None:
             if concerns(op):
                 before = op.prev
-                finding = _convert_one(op, table, fold, hint, options)
+                finding = _convert_one(op, table, fold, hint, options, failures)
                 if finding is not None:
                     findings.append(finding)
                 if op.parent is not None:  # it stays: it could not be converted, or was changed in place
@@ -208,12 +211,15 @@ def convert_ops(
         merged = merge_findings(findings)
         total = sum(finding.count for finding in merged)
         kinds = len({finding.what for finding in merged})
-        raise ConversionError(f"{total} op(s) of {kinds} kind(s) cannot be converted from {source!r}", merged)
+        raise ConversionError(f"{total} op(s) of {kinds} kind(s) cannot be converted from {source!r}", merged) from (
+            failures[0] if failures else None)
 
 
 def _convert_one(
     op: Op, table: RewriteTable, fold: bool, hint: Callable[[str], str] | None, options: Mapping[str, Any] | None,
+    failures: list[PluginFailure],
 ) -> Finding | None:
+    """Apply the first function that matches; why none did, or None. Defects of functions are added to `failures`."""
     functions = table.get(op.name)
     why, advice = f"no conversion of {op.name} is registered", hint(op.name) if hint else ""
     for function in functions:
@@ -233,7 +239,15 @@ def _convert_one(
         except ConversionError as error:
             why = "; ".join(f"{finding.what}: {finding.why}" for finding in error.findings) or str(error)
             advice = "; ".join(dict.fromkeys(finding.hint for finding in error.findings if finding.hint))
-        _erase_since(op, before)
+        except OURS:
+            raise
+        except FOREIGN as error:
+            failed = rule_failed(function, op, error)
+            failed.__cause__ = error
+            failures.append(failed)
+            why, advice = failed.findings[0].why, failed.hint
+        with suppress(ValueError):  # what a function that failed had put to use already stays
+            _erase_since(op, before)
         break
     return Finding(op.name, why, tuple(location_names(op.location)[:1]), advice)
 
@@ -263,7 +277,12 @@ def apply_greedily(root: Op, table: RewriteTable, *, fold: bool = True, limit: i
         for function in table.get(op.name):
             rewriter = Rewriter(op, fold)
             before, block = op.prev, op.parent
-            outcome = function(op, rewriter)
+            try:
+                outcome = function(op, rewriter)
+            except OURS:
+                raise
+            except FOREIGN as error:
+                raise rule_failed(function, op, error) from error
             if outcome is None:
                 _erase_since(op, before)
                 continue

@@ -30,16 +30,19 @@ def run(arguments: list[str]) -> int:
 
 def _run(arguments: list[str]) -> int:
     from ..errors import TransloadError
+    from ..guard import DEBUG
 
+    debug = bool(os.environ.get(DEBUG)) or "--debug" in arguments
+    arguments = [argument for argument in arguments if argument != "--debug"]
     try:
         from .app import app
 
         outcome = app(args=arguments, prog_name="transload", standalone_mode=False)
         return outcome if isinstance(outcome, int) else 0
     except TransloadError as error:
-        from .show import DEBUG, show_error
+        from .show import show_error
 
-        if os.environ.get(DEBUG):
+        if debug:
             raise
         show_error(error)
         return error.exit_code
@@ -59,9 +62,9 @@ def _run(arguments: list[str]) -> int:
             return 2
         if code is not None:
             return int(code)
-        from .show import DEBUG, show_defect
+        from .show import show_defect
 
-        if os.environ.get(DEBUG):
+        if debug:
             raise
         show_defect(error)
         return 1

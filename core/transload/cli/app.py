@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +58,28 @@ class _Commands(click.Group):
         from ..plugin_host import host
 
         registered = host().commands.get(cmd_name)
-        return _command(*registered) if registered is not None else None
+        return _guarded(_command(*registered), cmd_name) if registered is not None else None
+
+
+def _guarded(command: click.Command, name: str) -> click.Command:
+    """A plugin's command, with the plugin's name on what it raises, but for what ends a command."""
+    from ..guard import Guarded
+    from ..plugin_host import host
+
+    plugin = host().owner("commands", name)
+    if plugin is None:
+        return command
+    guarded = copy(command)
+    guarded.invoke = Guarded(command.invoke, plugin, f"command {name!r}", lets=_ends())  # type: ignore[method-assign]
+    return guarded
+
+
+def _ends() -> tuple[type[BaseException], ...]:
+    """What a command raises to end, or to say how it is called, and what its files do; typer has exceptions of its own."""
+    ends: list[type[BaseException]] = [click.exceptions.Exit, click.Abort, click.ClickException, OSError]
+    if (typer := sys.modules.get("typer")) is not None:
+        ends += [typer.Exit, typer.Abort, *(base for base in typer.BadParameter.__mro__ if base.__name__ == "ClickException")]
+    return tuple(ends)
 
 
 def _command(name: str, registered: Any) -> click.Command:
@@ -77,8 +100,9 @@ def _command(name: str, registered: Any) -> click.Command:
 
 @click.group(cls=_Commands, invoke_without_command=True, context_settings={"show_default": True})
 @click.option("--version", is_flag=True, help="Print the version and exit.")
+@click.option("--debug", is_flag=True, help="Show the traceback of an error; wherever it stands in the line.")
 @click.pass_context
-def app(context: click.Context, version: bool) -> None:
+def app(context: click.Context, version: bool, debug: bool) -> None:
     """Take a trained model from any framework, correct and fast, onto any chip."""
     if version:
         from .. import __version__

@@ -9,7 +9,7 @@ from typing import Any
 from rich.text import Text
 
 from ..conversion import options_of
-from ..errors import UsageError
+from ..errors import PluginFailure, UsageError
 from ..ir import registry
 from ..ir.declare import Required
 from ..plugin_host import host
@@ -23,7 +23,7 @@ def plugins_command(json: bool) -> int:
     there = host()
     there.everything()
     if json:
-        print(json_module.dumps([asdict(info) for info in there.plugins], indent=2))
+        print(json_module.dumps([{**asdict(info), "error": info.error} for info in there.plugins], indent=2))
         return 0
     rows = []
     for info in there.plugins:
@@ -39,21 +39,19 @@ def plugins_command(json: bool) -> int:
 
 
 def targets_command(json: bool) -> int:
-    rows = []
+    rows: list[dict[str, Any]] = []
     for name, target in host().targets.items():
-        options = {
-            key: {"type": type_text(kind), "default": default, "doc": doc}
-            for key, (kind, default, doc) in target.options().items()
-        }
-        rows.append(
-            {
-                "name": name,
-                "doc": target.doc,
-                "accepts": list(target.accepts),
-                "options": options,
-                "unavailable": target.available(),
+        options: dict[str, Any] = {}
+        try:
+            options = {
+                key: {"type": type_text(kind), "default": default, "doc": doc}
+                for key, (kind, default, doc) in target.options().items()
             }
-        )
+            unavailable = target.available()
+        except PluginFailure as error:  # one that fails does not stop the list
+            unavailable = error.message
+        rows.append(
+            {"name": name, "doc": target.doc, "accepts": list(target.accepts), "options": options, "unavailable": unavailable})
     if json:
         print(json_module.dumps(rows, indent=2, default=str))
         return 0
@@ -81,17 +79,18 @@ def type_text(kind: type | tuple[str, ...]) -> str:
 
 
 def passes_command(json: bool) -> int:
-    passes = [
-        {
-            "name": p.name,
-            "doc": p.doc,
-            "options": {
+    passes: list[dict[str, Any]] = []
+    for p in host().passes.values():
+        doc = p.doc
+        declared: dict[str, Any] = {}
+        try:
+            declared = {
                 key: {"type": getattr(option.annotation, "__name__", str(option.annotation)), "default": option.default}
                 for key, option in p.options().items()
-            },
-        }
-        for p in host().passes.values()
-    ]
+            }
+        except PluginFailure as error:  # likewise
+            doc = error.message
+        passes.append({"name": p.name, "doc": doc, "options": declared})
     conversions: list[dict[str, Any]] = [
         {
             "name": c.name, "from": c.source, "to": c.target, "doc": c.doc,

@@ -8,18 +8,16 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..errors import Finding, TransloadError
+from ..guard import DEBUG
 
 if TYPE_CHECKING:  # a command that prints nothing does not pay for it
     from rich.console import Console
     from rich.table import Table
 
 __all__ = [
-    "DEBUG", "bytes_text", "console", "error_console", "number", "seconds_text", "short_name",
+    "bytes_text", "console", "error_console", "number", "seconds_text", "short_name",
     "show_defect", "show_error", "show_usage", "table",
 ]
-
-DEBUG = "TRANSLOAD_DEBUG"
-"""Environment variable that shows tracebacks."""
 
 
 def console() -> Console:

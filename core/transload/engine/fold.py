@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..guard import FOREIGN, OURS, kernel_failed
 from ..ir import NoneType, Op, QuantType, TensorType, dtype_of
 from ..ir.build import constant_of
 from .quantized import quantized_kernel
@@ -59,7 +60,7 @@ def fold_op(op: Op, kernel_of: KernelOf) -> list[np.ndarray] | None:
     found = kernel_of(op.name)
     if found is None:
         return None
-    return _results(op, quantized_kernel(op, *found), inputs)
+    return _results(op, quantized_kernel(op, *found), inputs, found[0])
 
 
 def _fold_shape(op: Op, kernel_of: KernelOf) -> list[np.ndarray] | None:
@@ -73,12 +74,18 @@ def _fold_shape(op: Op, kernel_of: KernelOf) -> list[np.ndarray] | None:
         return None
     # The kernel reads shapes alone, so arrays that occupy no memory will do.
     stand_ins = [np.broadcast_to(np.zeros((), np.int8), v.shape) for v in op.operands]  # type: ignore[arg-type]
-    return _results(op, found[0], stand_ins)
+    return _results(op, found[0], stand_ins, found[0])
 
 
-def _results(op: Op, kernel: Callable[..., Any], inputs: list[Any]) -> list[np.ndarray]:
-    with np.errstate(all="ignore"):
-        computed = kernel(op, *inputs)
+def _results(op: Op, kernel: Callable[..., Any], inputs: list[Any], registered: Callable[..., Any]) -> list[np.ndarray]:
+    """What a kernel computes, in the storage types of the results; `registered` is the kernel as a plugin registered it."""
+    try:
+        with np.errstate(all="ignore"):
+            computed = kernel(op, *inputs)
+    except OURS:
+        raise
+    except FOREIGN as error:
+        raise kernel_failed(registered, op, error) from error
     outputs = computed if isinstance(computed, tuple | list) else (computed,)
     return [
         np.asarray(array).astype(dtype_of(_stored(result.type)), copy=False)

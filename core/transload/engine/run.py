@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import Finding, RunError, merge_findings
+from ..guard import FOREIGN, OURS, kernel_failed
 from ..ir import (
     NoneType,
     Op,
@@ -132,10 +133,16 @@ class Plan:
         with np.errstate(all="ignore"):
             for op, kernel, ins, outs, dead in self.steps:
                 arrays = [values[slot] for slot in ins]
-                if hasattr(kernel, "wants_values"):
-                    computed = kernel(op, *arrays, values=values, watch=watch)
-                else:
-                    computed = kernel(op, *arrays)
+                try:
+                    if hasattr(kernel, "wants_values"):
+                        computed = kernel(op, *arrays, values=values, watch=watch)
+                    else:
+                        computed = kernel(op, *arrays)
+                except OURS:
+                    raise
+                except FOREIGN as error:
+                    found = host().kernel(op.name)
+                    raise kernel_failed(found[0] if found is not None else kernel, op, error) from error
                 outputs = computed if isinstance(computed, tuple | list) else (computed,)
                 for slot, array, result in zip(outs, outputs, op.results, strict=True):
                     values[slot] = array

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..api import load
-from ..errors import TransloadError
+from ..errors import PluginFailure, TransloadError
 from ..ir.verify import check
 
 __all__ = ["check_reader", "mutations"]
@@ -58,6 +58,8 @@ def check_reader(
             if then is not None:
                 then(module)
             outcome["read"] += 1
+        except PluginFailure as error:  # what the check is for
+            raise AssertionError(f"mutation {index} (seed {seed}): {error.message}") from error
         except TransloadError:
             outcome["refused"] += 1
         except AssertionError:

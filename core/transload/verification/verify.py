@@ -12,7 +12,7 @@ import numpy as np
 from transload.verification.bounds import Bounded, check_bounds, has_bounds
 
 from ..analysis.movement import is_cast, origins
-from ..errors import RunError, UsageError
+from ..errors import PluginFailure, RunError, UsageError
 from ..ir import FloatType, Module, QuantType, TensorType, Value, initial_states, input_names
 from ..ir.build import constant_of
 from ..plugin import Runtime, resolve
@@ -86,6 +86,10 @@ def verify_conversion(
         if judge.used:  # it is our engine that cannot
             raise
         return Verification("skipped", f"{runtime.name} cannot run the model: {error}", runtime.name, engine)
+    except PluginFailure as error:
+        if not error.place.startswith(f"runtime {runtime.name!r}"):
+            raise
+        return Verification("skipped", f"{runtime.name} could not judge: {error.message}", runtime.name, engine)
 
 
 class _Judge:

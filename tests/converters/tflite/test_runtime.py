@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import subprocess
 import sys
 from collections.abc import Callable
@@ -79,7 +80,7 @@ def test_real_models_that_litert_refuses(models: Path) -> None:
 
 def test_the_plugin_is_registered(chain: Path) -> None:
     assert "tfl" in host().dialects and "tfl-to-top" in host().conversions
-    assert resolve(host().runtimes["litert"].open) is open_model
+    assert inspect.unwrap(resolve(host().runtimes["litert"].open)) is open_model
     module = transload.load(chain)
     assert module.source_format == "tflite"
     outputs = transload.run(module, {"x": np.array([[-1, 2]], np.float32)})

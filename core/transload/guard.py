@@ -1,0 +1,263 @@
+"""Calls into plugins: what a plugin raises that is no error of ours is told with the plugin's name, and where it was.
+
+Whatever a plugin registers is kept behind a guard: `Guarded` for a function, `GuardedObject` for an object with methods,
+`Reference` for text that names code. So every call is guarded, whoever makes it, and costs a `try` more. Rewrites and kernels,
+which are called in loops, stand in tables as they are; the loops have one `try` around them, and name what failed by
+`rule_failed` and `kernel_failed`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import traceback
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from .context import current
+from .errors import Finding, PluginFailure, TransloadError, Unsupported
+
+if TYPE_CHECKING:
+    from .ir.core import Op
+
+__all__ = [
+    "DEBUG", "FOREIGN", "OURS", "Guarded", "GuardedObject", "PluginInfo", "Reference", "failure", "imported", "kernel_failed",
+    "rule_failed",
+]
+
+DEBUG = "TRANSLOAD_DEBUG"
+"""Environment variable that shows tracebacks."""
+OURS = (TransloadError, Unsupported, MemoryError)
+"""What goes through as it is: what a plugin raises to say something, and what is no fault of its."""
+NOTHING: Mapping[str, Any] = MappingProxyType({})
+FOREIGN = (Exception, SystemExit)
+"""What nobody meant to be seen: a defect of the plugin. Ctrl-C goes through."""
+
+
+@dataclass
+class PluginInfo:
+    """A plugin, where it comes from, and what became of it."""
+
+    name: str
+    distribution: str
+    version: str
+    module: str
+    errors: list[str] = field(default_factory=list)
+    """Everything that is wrong with it."""
+    skipped: bool = False
+    registered: dict[str, list[str]] = field(default_factory=dict)
+    trace: str = ""
+    """The traceback of what it raised, where it raised something."""
+
+    def __str__(self) -> str:
+        return f"plugin {self.name!r} ({self.origin})"
+
+    @property
+    def origin(self) -> str:
+        """Its distribution and version."""
+        return f"{self.distribution} {self.version}".strip() or "no distribution"
+
+    @property
+    def label(self) -> str:
+        """Which plugin it is, in messages that say themselves that it is one."""
+        return f"{self.name} ({self.origin})"
+
+    def blame(self, why: str) -> None:
+        """Note one more thing that is wrong."""
+        self.errors.append(why)
+
+    def blame_for(self, place: str, error: BaseException) -> None:
+        """Note that it raised something."""
+        self.blame(f"{place}: {said(error)}" if place else said(error))
+        self.trace += "".join(traceback.format_exception(error))
+
+    @property
+    def error(self) -> str | None:
+        """Everything that is wrong with it in one text, or None."""
+        return "; ".join(self.errors) or None
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether it comes with Transload."""
+        return self.distribution == "transload"
+
+
+def failure(plugin: PluginInfo | None, place: str, error: BaseException) -> PluginFailure:
+    """The error for what a plugin raised at a place: which plugin, of what distribution, where, and what to do."""
+    hint = f"{DEBUG}=1 shows the traceback; "
+    if plugin is None or plugin.is_ours:
+        hint += "please report it with the model"
+    else:
+        hint += f"report it to who wrote {plugin.distribution or plugin.name}; TRANSLOAD_PLUGINS=-{plugin.name} leaves it out"
+    return PluginFailure(f"{plugin or 'a plugin'} failed in {place}: {said(error)}", hint=hint, plugin=plugin, place=place)
+
+
+def said(error: BaseException) -> str:
+    """An exception in one line, with the place in the code where it was raised."""
+    last = error.__traceback__
+    while last is not None and last.tb_next is not None:
+        last = last.tb_next
+    where = ""
+    if last is not None:
+        file = last.tb_frame.f_code.co_filename.replace("\\", "/").split("/")
+        where = f" ({'/'.join(file[-2:])}:{last.tb_lineno})"
+    text = str(error)
+    return f"{type(error).__name__}{': ' + text if text else ''}{where}"
+
+
+def imported(text: str, plugin: PluginInfo | None = None, place: str = "") -> Any:
+    """The object that `"package.module:name"` names."""
+    module_name, _, name = text.partition(":")
+    place = f"{place}, {text!r}" if place else repr(text)
+    try:
+        found: Any = importlib.import_module(module_name)
+    except OURS:
+        raise
+    except FOREIGN as error:
+        raise failure(plugin, place, error) from error
+    for part in name.split("."):
+        try:
+            found = getattr(found, part)
+        except AttributeError as error:
+            raise failure(plugin, place, error) from error
+    return found
+
+
+class Reference(str):
+    """Text that names code, `"package.module:name"`, as a plugin registered it."""
+
+    __slots__ = ("place", "plugin")
+
+    plugin: PluginInfo
+    place: str
+
+    def __new__(cls, text: str, plugin: PluginInfo, place: str) -> Reference:
+        self = super().__new__(cls, text)
+        self.plugin, self.place = plugin, place
+        return self
+
+    def load(self) -> Any:
+        """The object behind it; `PluginFailure` where there is none."""
+        return imported(self, self.plugin, self.place)
+
+
+class Guarded:
+    """A function that a plugin registered, or the text that names it, with the plugin's name on what it raises.
+
+    `lets` are exceptions that go through because the caller has something to say of them. `takes(outcome)` is None, or says
+    what is wrong with what the function returned. With `makes`, the function returns another one, or a dictionary of some, to
+    be guarded as well.
+    """
+
+    def __init__(
+        self, function: Any, plugin: PluginInfo, place: str, *, lets: tuple[type[BaseException], ...] = (),
+        takes: Callable[[Any], str | None] | None = None, makes: bool = False,
+    ) -> None:
+        self.function = function
+        self.plugin = plugin
+        self.place = place
+        self.lets = lets
+        self.takes = takes
+        self.makes = makes
+
+    @property
+    def __wrapped__(self) -> Any:
+        """The function itself, for who asks for its signature."""
+        if isinstance(self.function, str):
+            self.function = imported(self.function, self.plugin, self.place)
+        return self.function
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        function = self.__wrapped__
+        try:
+            outcome = function(*arguments, **named)
+        except OURS:
+            raise
+        except FOREIGN as error:
+            if isinstance(error, self.lets):
+                raise
+            raise failure(self.plugin, self.place, error) from error
+        wrong = self.takes(outcome) if self.takes is not None else None
+        if wrong is not None:
+            raise failure(self.plugin, self.place, TypeError(wrong))
+        if not self.makes:
+            return outcome
+        if isinstance(outcome, Mapping):
+            return {name: GuardedObject(made, self.plugin, self.place) for name, made in outcome.items()}
+        return GuardedObject(outcome, self.plugin, self.place)
+
+    def __repr__(self) -> str:
+        return f"<{self.place} of {self.plugin}: {self.function!r}>"
+
+
+class GuardedObject:
+    """An object that a plugin registered, or made: everything about it is as it is, and its methods are guarded.
+
+    `lets` and `takes` say by a method's name what `Guarded` is to let through, and what the method may return.
+    """
+
+    __slots__ = ("_lets", "_object", "_place", "_plugin", "_takes")
+
+    def __init__(
+        self, held: Any, plugin: PluginInfo, place: str, lets: Mapping[str, tuple[type[BaseException], ...]] = NOTHING,
+        takes: Mapping[str, Callable[[Any], str | None]] = NOTHING,
+    ) -> None:
+        for name, value in (("_object", held), ("_plugin", plugin), ("_place", place), ("_lets", lets), ("_takes", takes)):
+            object.__setattr__(self, name, value)
+
+    def __getattr__(self, name: str) -> Any:
+        place = f"{self._place}.{name}"
+        try:
+            value = getattr(self._object, name)
+        except (AttributeError, *OURS):
+            raise
+        except FOREIGN as error:
+            raise failure(self._plugin, place, error) from error
+        if callable(value) and not isinstance(value, type):
+            return Guarded(value, self._plugin, f"{place}()", lets=self._lets.get(name, ()), takes=self._takes.get(name))
+        return value
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        return Guarded(self._object, self._plugin, self._place)(*arguments, **named)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(self._object, name, value)
+
+    def __delattr__(self, name: str) -> None:
+        delattr(self._object, name)
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        return type(self._object)
+
+    def __dir__(self) -> list[str]:
+        return dir(self._object)
+
+    def __repr__(self) -> str:
+        return repr(self._object)
+
+
+def _name_of(function: Any) -> str:
+    """`package.module:name` of a function, or of the class of an object that is called like one."""
+    named = function if hasattr(function, "__qualname__") else type(function)
+    return f"{named.__module__}:{named.__qualname__}"
+
+
+def _failed_at(kind: str, function: Any, op: Op, error: BaseException) -> PluginFailure:
+    place = f"the {kind} {_name_of(function)} of {op.name}"
+    made = failure(current().host.plugin_of(function), place, error)
+    of = f" of {made.plugin}" if made.plugin is not None else ""
+    why = f"the {kind} {_name_of(function)}{of} failed: {said(error)}"
+    made.findings = (Finding(op.name, why, (op.origin,) if op.origin else ()),)
+    return made
+
+
+def rule_failed(function: Any, op: Op, error: BaseException) -> PluginFailure:
+    """The error for a rewrite function that raised what no rewrite function should."""
+    return _failed_at("rule", function, op, error)
+
+
+def kernel_failed(function: Any, op: Op, error: BaseException) -> PluginFailure:
+    """The error for a kernel that raised what no kernel should."""
+    return _failed_at("kernel", function, op, error)

@@ -1,0 +1,362 @@
+"""What a plugin registers, looked at as it is registered: types, names, and the text that names code.
+
+    checked, problems = admit("targets", item, info)
+
+Every problem of an object is found at once, before anything of it is used. What is admitted stands behind the plugin's guard
+(`transload.guard`).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import pluggy
+
+from . import hookspecs
+from .facts import FactKind, Facts
+from .guard import Guarded, GuardedObject, PluginInfo, Reference
+from .plugin import (
+    Conversion,
+    DialectSpec,
+    Emitted,
+    Engine,
+    KernelTable,
+    Metric,
+    Pass,
+    Quantizer,
+    Reader,
+    Runtime,
+    Target,
+    Writer,
+)
+from .suggest import nearest
+
+__all__ = ["KINDS", "admit", "singular", "wrong_facts", "wrong_hooks"]
+
+KINDS: dict[str, type] = {
+    "dialects": DialectSpec, "readers": Reader, "writers": Writer, "conversions": Conversion, "passes": Pass, "engines": Engine,
+    "runtimes": Runtime, "quantizers": Quantizer, "targets": Target, "metrics": Metric, "commands": tuple,
+}
+"""The hooks, `register_` left out, and the class of what each takes."""
+
+_NAME = re.compile(r"[A-Za-z0-9_][\w.+-]*", re.ASCII)
+_REFERENCE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", re.ASCII)
+
+
+def singular(kind: str) -> str:
+    """"target" of "targets"."""
+    return "pass" if kind == "passes" else kind.removesuffix("s")
+
+
+def admit(kind: str, item: Any, plugin: PluginInfo) -> tuple[str, Any, list[str]]:
+    """The name of a registered object, the object behind its plugin's guard, and everything that is wrong with it.
+
+    Nothing may be wrong with what is used; the name is there for the message even where something is.
+    """
+    if kind == "commands":
+        return _admit_command(item)
+    if kind == "targets":
+        return _admit_target(item, plugin)
+    wanted: type[Any] = KINDS[kind]
+    if not isinstance(item, wanted):
+        return "", item, [f"gives {_a(item)}, where a {wanted.__name__} is wanted"]
+    problems = _Problems(singular(kind), item)
+    problems.name(item.name)
+    _CHECKS[kind](problems, item)
+    if problems.found:
+        return str(item.name), item, problems.found
+    place = f"{singular(kind)} {item.name!r}"
+    code = {
+        member: Guarded(
+            value, plugin, f"{place} ({member})", lets=_LETS.get((kind, member), ()), takes=_TAKES.get((kind, member)),
+            makes=(kind, member) in _MAKERS)
+        for member in _CODE.get(kind, ()) if (value := getattr(item, member)) is not None}
+    data = {
+        member: Reference(value, plugin, f"{place} ({member})")
+        for member in _DATA.get(kind, ()) if isinstance(value := getattr(item, member), str)}
+    return item.name, replace(item, **code, **data), []
+
+
+class _Problems:
+    """What is wrong with one object."""
+
+    def __init__(self, kind: str, item: Any) -> None:
+        self.kind = kind
+        self.item = item
+        self.found: list[str] = []
+
+    def add(self, why: str) -> None:
+        name = getattr(self.item, "name", None)
+        self.found.append(f"{self.kind} {name!r}: {why}" if isinstance(name, str) and name else f"a {self.kind}: {why}")
+
+    def name(self, value: Any, what: str = "name") -> None:
+        if not isinstance(value, str) or not _NAME.fullmatch(value):
+            self.add(f"{what} must be letters, digits and . _ + -, and is {value!r}")
+
+    def code(self, *members: str, optional: bool = False) -> None:
+        """Members that are a function, or text that names one."""
+        for member in members:
+            value = getattr(self.item, member)
+            if value is None and optional:
+                continue
+            if isinstance(value, str):
+                self.reference(member, value)
+            elif not callable(value):
+                self.add(f'{member} must be a function, or "package.module:name", and is {_a(value)}')
+
+    def data(self, member: str, wanted: type | None, optional: bool = True) -> None:
+        """A member that is an object of a class, or text that names one."""
+        value = getattr(self.item, member)
+        if value is None and optional:
+            return
+        if isinstance(value, str):
+            self.reference(member, value)
+        elif value is None or (wanted is not None and not isinstance(value, wanted)):
+            name = wanted.__name__ if wanted is not None else "object"
+            self.add(f'{member} must be a {name}, or "package.module:name", and is {_a(value)}')
+
+    def reference(self, member: str, value: str) -> None:
+        if not _REFERENCE.fullmatch(value):
+            self.add(f'{member} must be "package.module:name", and is {value!r}')
+
+    def text(self, *members: str) -> None:
+        for member in members:
+            if not isinstance(getattr(self.item, member), str):
+                self.add(f"{member} must be text, and is {_a(getattr(self.item, member))}")
+
+    def texts(self, member: str, starting: str = "", least: int = 0) -> None:
+        """A member that is a tuple of texts."""
+        value = getattr(self.item, member)
+        if not isinstance(value, tuple | list) or not all(isinstance(part, str) and part.startswith(starting) for part in value):
+            each = f" that start with {starting!r}" if starting else ""
+            self.add(f"{member} must be a tuple of texts{each}, and is {value!r}")
+        elif len(value) < least:
+            self.add(f"{member} must name at least one")
+
+    def options(self, declared: Any) -> None:
+        """Options: name -> (type, default, what it does)."""
+        wrong = wrong_options(declared)
+        if wrong is not None:
+            self.add(wrong)
+
+
+def wrong_options(declared: Any) -> str | None:
+    """What is wrong with declared options, or None."""
+    if not isinstance(declared, Mapping):
+        return f"options must be a dictionary, and are {_a(declared)}"
+    for name, entry in declared.items():
+        fits = isinstance(name, str) and isinstance(entry, tuple) and len(entry) == 3 and isinstance(entry[2], str)
+        if not fits or not (entry[0] in (bool, int, float, str) or (
+                isinstance(entry[0], tuple) and entry[0] and all(isinstance(word, str) for word in entry[0]))):
+            return (f"option {name!r} must be (type, default, what it does), the type bool, int, float, str or a tuple of words, "
+                    f"and is {entry!r}")
+    return None
+
+
+def _a(value: Any) -> str:
+    return f"a {type(value).__name__}" if value is not None else "None"
+
+
+def _dialect(problems: _Problems, item: DialectSpec) -> None:
+    problems.data("load", None, optional=False)
+    problems.data("kernels", KernelTable)
+    problems.data("canonicalize", None)
+    problems.text("doc")
+
+
+def _file_format(problems: _Problems, item: Reader | Writer) -> None:
+    problems.name(item.dialect, "dialect")
+    problems.texts("suffixes", starting=".")
+    problems.text("doc")
+
+
+def _reader(problems: _Problems, item: Reader) -> None:
+    _file_format(problems, item)
+    problems.code("read")
+    problems.code("detect", optional=True)
+
+
+def _writer(problems: _Problems, item: Writer) -> None:
+    _file_format(problems, item)
+    problems.code("write")
+
+
+def _conversion(problems: _Problems, item: Conversion) -> None:
+    problems.name(item.source, "source")
+    problems.name(item.target, "target")
+    problems.code("run", optional=True)
+    problems.data("table", None)
+    problems.text("doc")
+    problems.options(item.options)
+    if isinstance(item.cost, bool) or not isinstance(item.cost, int | float) or not math.isfinite(item.cost) or item.cost < 0:
+        problems.add(f"cost must be a number that is not negative, and is {item.cost!r}")
+    if item.extends is not None:
+        problems.name(item.extends, "extends")
+        if item.table is None:
+            problems.add(f"it extends {item.extends!r} and has no table to add to that one's")
+    elif item.run is None and item.table is None:
+        problems.add("it has neither a table nor a run")
+
+
+def _pass(problems: _Problems, item: Pass) -> None:
+    problems.code("run")
+    problems.texts("requires")
+    problems.texts("produces")
+    problems.text("doc")
+
+
+def _engine(problems: _Problems, item: Engine) -> None:
+    problems.code("prepare")
+    problems.code("available", optional=True)
+    problems.text("doc")
+
+
+def _runtime(problems: _Problems, item: Runtime) -> None:
+    problems.name(item.format, "format")
+    problems.code("open", "available")
+    problems.code("alternatives", optional=True)
+    problems.text("doc")
+
+
+def _quantizer(problems: _Problems, item: Quantizer) -> None:
+    problems.code("run")
+    problems.text("doc")
+
+
+def _metric(problems: _Problems, item: Metric) -> None:
+    problems.code("measure")
+    problems.text("doc")
+    if item.better not in ("lower", "higher"):
+        problems.add(f"better must be 'lower' or 'higher', and is {item.better!r}")
+
+
+_CHECKS: dict[str, Callable[[_Problems, Any], None]] = {
+    "dialects": _dialect, "readers": _reader, "writers": _writer, "conversions": _conversion, "passes": _pass, "engines": _engine,
+    "runtimes": _runtime, "quantizers": _quantizer, "metrics": _metric,
+}
+_CODE = {
+    "readers": ("read", "detect"), "writers": ("write",), "conversions": ("run",), "passes": ("run",),
+    "engines": ("prepare", "available"), "runtimes": ("open", "available", "alternatives"), "quantizers": ("run",),
+    "metrics": ("measure",),
+}
+"""Members that are called."""
+_DATA = {"dialects": ("load", "kernels", "canonicalize"), "conversions": ("table",)}
+"""Members that are objects."""
+_MAKERS = {("engines", "prepare"), ("runtimes", "open"), ("runtimes", "alternatives")}
+"""Members that return functions of the plugin's, or a dictionary of them."""
+_LETS: dict[tuple[str, str], tuple[type[BaseException], ...]] = {
+    ("readers", "read"): (OSError, MemoryError), ("readers", "detect"): (OSError,), ("writers", "write"): (OSError,),
+}
+"""What a file or disk does, of which the caller has more to say."""
+
+
+def _no_module(outcome: Any) -> str | None:
+    from .ir import Module
+
+    return None if isinstance(outcome, Module) else f"gives {_a(outcome)}, where a Module is wanted"
+
+
+def _no_reason(outcome: Any) -> str | None:
+    return None if outcome is None or isinstance(outcome, str) else f"gives {_a(outcome)}, where None or a reason is wanted"
+
+
+def _no_findings(outcome: Any) -> str | None:
+    return None if hasattr(outcome, "__iter__") else f"gives {_a(outcome)}, where findings are wanted"
+
+
+def _nothing_emitted(outcome: Any) -> str | None:
+    return None if isinstance(outcome, Emitted) else f"gives {_a(outcome)}, where an Emitted is wanted"
+
+
+_TAKES: dict[tuple[str, str], Callable[[Any], str | None]] = {
+    ("readers", "read"): _no_module, ("engines", "available"): _no_reason, ("runtimes", "available"): _no_reason}
+_TARGET_TAKES = {"options": wrong_options, "available": _no_reason, "check": _no_findings, "emit": _nothing_emitted}
+
+
+def _admit_target(item: Any, plugin: PluginInfo) -> tuple[str, Any, list[str]]:
+    members = ("name", "doc", "accepts", "pipeline", "options", "check", "emit", "available")
+    if isinstance(item, type):
+        return "", item, [f"gives the class {item.__name__}, where an object of it is wanted: {item.__name__}()"]
+    missing = [member for member in members if not hasattr(item, member)]
+    if missing:
+        return "", item, [f"gives {_a(item)}, which is no Target: it has no {', '.join(missing)}"]
+    problems = _Problems("target", item)
+    problems.name(item.name)
+    problems.text("doc", "pipeline")
+    problems.texts("accepts", least=1)
+    for member in ("options", "check", "emit", "available"):
+        if not callable(getattr(item, member)):
+            problems.add(f"{member} must be a method, and is {_a(getattr(item, member))}")
+    if problems.found:
+        return str(item.name), item, problems.found
+    return item.name, GuardedObject(item, plugin, f"target {item.name!r}", {"emit": (OSError,)}, _TARGET_TAKES), []
+
+
+def _admit_command(item: Any) -> tuple[str, Any, list[str]]:
+    if not isinstance(item, tuple) or len(item) != 2:
+        return "", item, [f"gives {_a(item)}, where (name, click.Command) is wanted"]
+    name, app = item
+    problems = _Problems("command", item)
+    problems.name(name)
+    if not any(base.__name__ in ("Command", "Typer") for base in type(app).__mro__):
+        problems.add(f"{name!r} must be a click.Command or a typer.Typer, and is {_a(app)}")
+    return str(name), item, problems.found
+
+
+def wrong_facts(item: Any) -> list[str]:
+    """Everything that is wrong with a table of facts, or with a kind of them."""
+    if isinstance(item, Facts):
+        problems = _Problems("table of facts", item)
+        problems.name(item.kind, "kind")
+        problems.name(item.dialect, "dialect")
+        problems.data("table", None, optional=False)
+        return problems.found
+    if isinstance(item, FactKind):
+        problems = _Problems("kind of fact", item)
+        problems.name(item.name)
+        problems.text("says", "asked_by")
+        return problems.found
+    return [f"gives {_a(item)}, where Facts or a FactKind is wanted"]
+
+
+# --- hooks
+
+
+def wrong_hooks(plugin: Any, info: PluginInfo, manager: pluggy.PluginManager) -> list[str]:
+    """Everything that is wrong with a plugin's hooks, before any of them is called. Where nothing is, `manager` knows it."""
+    version = wrong_version(getattr(plugin, "transload_api", hookspecs.API_VERSION))
+    problems = [] if version is None else [version]
+    hooks = [hook for hook in dir(hookspecs) if hook.startswith("register_")]
+    marked = [member for member in dir(plugin) if getattr(getattr(plugin, member, None), "transload_impl", None) is not None]
+    problems += [
+        f"{member} is no hook of Transload; did you mean {nearest(member, hooks) or ', '.join(hooks)}?"
+        for member in marked if member not in hooks]
+    if not marked:
+        problems.append("it has no hooks: mark functions called register_targets and the like with @transload.hookimpl")
+    if not problems:
+        name = f"{info.distribution}:{info.name}"
+        try:
+            manager.register(plugin, name)
+        except (pluggy.PluginValidationError, ValueError) as error:  # ValueError: the same object, registered twice
+            problems.append(" ".join(str(error).split()))
+            if manager.has_plugin(name):
+                manager.unregister(name=name)
+    return problems
+
+
+def wrong_version(asked: Any) -> str | None:
+    """Why a plugin that asks for a version of the interface cannot have it, or None."""
+    there = hookspecs.API_VERSION
+    parts = asked.split(".") if isinstance(asked, str) else []
+    if len(parts) != 2 or not all(part.isascii() and part.isdigit() for part in parts):
+        return f'transload_api must be text as "{there}", and is {asked!r}'
+    major, minor = (int(part) for part in there.split("."))
+    if int(parts[0]) == major and int(parts[1]) <= minor:
+        return None
+    newer = (int(parts[0]), int(parts[1])) > (major, minor)
+    return f"it asks for version {asked} of the plugin interface, and this is {there}: " + (
+        "a newer Transload is needed" if newer else "a newer version of the plugin is needed")
