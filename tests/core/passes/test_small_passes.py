@@ -14,37 +14,38 @@ from transload.passes.shapes import infer_shapes
 from transload.text import parse_module, print_module
 
 # --- common subexpressions
+from tests.support.graphs import Graph, check_pass
 
 
-def test_equal_ops_become_one(kit):
-    g = kit.Graph((2, 3))
-    a = g.emit("MulConst", g.inputs[0], const_val=2.0, location=FusedLocation(("x",), "part"))
-    b = g.emit("MulConst", g.inputs[0], const_val=2.0, location="twice")
-    c = g.emit("Add", a, b)
-    d = g.emit("Add", b, a)
-    module = kit.check(eliminate_common_subexpressions, g.done(c, d), ["MulConst", "Add"])
+def test_equal_ops_become_one():
+    g = Graph((2, 3))
+    a = g.MulConst(g.inputs[0], const_val=2.0, location=FusedLocation(("x",), "part"))
+    b = g.MulConst(g.inputs[0], const_val=2.0, location="twice")
+    c = g.Add(a, b)
+    d = g.Add(b, a)
+    module = check_pass(eliminate_common_subexpressions, g.done(c, d), ["MulConst", "Add"])
     assert module.body_of_main.first.location == "twice"  # the tensor's name is kept
 
 
-def test_constants_are_joined_by_their_data(kit):
-    g = kit.Graph((3,))
-    same = [g.weight(np.arange(3, dtype=np.float32)) for _ in range(3)]
-    other = g.weight(np.arange(3, dtype=np.float32) + 1)
-    integers = g.weight(np.arange(3, dtype=np.int32))
-    g.done(g.emit("Add", g.emit("Add", *same), other), g.emit("Cast", integers, element=F32))
+def test_constants_are_joined_by_their_data():
+    g = Graph((3,))
+    same = [g.constant(np.arange(3, dtype=np.float32)) for _ in range(3)]
+    other = g.constant(np.arange(3, dtype=np.float32) + 1)
+    integers = g.constant(np.arange(3, dtype=np.int32))
+    g.done(g.Add(g.Add(*same), other), g.Cast(integers, element=F32))
     assert eliminate_common_subexpressions(g.module)
     assert sum(op.name == "top.Weight" for op in g.module.ops()) == 3
 
 
-def test_what_differs_stays_apart(kit):
-    g = kit.Graph((2, 3))
+def test_what_differs_stays_apart():
+    g = Graph((2, 3))
     x = g.inputs[0]
-    values = [g.emit("MulConst", x, const_val=value) for value in (0.0, -0.0, 1.0)]
+    values = [g.MulConst(x, const_val=value) for value in (0.0, -0.0, 1.0)]
     values += [
-        g.emit("Sub", x, values[0]),
-        g.emit("Sub", values[0], x),
-        g.emit("Cast", x, element=I32),
-        g.emit("Cast", x, element=I8),
+        g.Sub(x, values[0]),
+        g.Sub(values[0], x),
+        g.Cast(x, element=I32),
+        g.Cast(x, element=I8),
     ]
     g.done(*values)
     assert not eliminate_common_subexpressions(g.module)
@@ -105,35 +106,35 @@ def test_unused_ops_go_and_effects_stay():
 # --- constant folding
 
 
-def test_constants_are_computed_with_their_names(kit):
-    g = kit.Graph((2, 3))
-    a = g.emit("Add", g.random(3), g.random(2, 3), location="sum")
-    parts = g.emit("Split", a, axis=0, split_size=(1, 1), location=FusedLocation(("first", "second")))
-    module = kit.check(fold_constants, g.done(g.emit("Mul", g.inputs[0], parts[1])), ["Mul"])
+def test_constants_are_computed_with_their_names():
+    g = Graph((2, 3))
+    a = g.Add(g.random(3), g.random(2, 3), location="sum")
+    parts = g.Split(a, axis=0, split_size=(1, 1), location=FusedLocation(("first", "second")))
+    module = check_pass(fold_constants, g.done(g.Mul(g.inputs[0], parts[1])), ["Mul"])
     assert module.body_of_main.first.location == "second"
 
 
-def test_shape_arithmetic_folds(kit):
-    g = kit.Graph((2, 3))
-    shape = g.emit("Shape", g.inputs[0])
-    module = kit.check(fold_constants, g.done(g.emit("Neg", g.inputs[0]), g.emit("Mul", shape, shape)), ["Neg"])
+def test_shape_arithmetic_folds():
+    g = Graph((2, 3))
+    shape = g.Shape(g.inputs[0])
+    module = check_pass(fold_constants, g.done(g.Neg(g.inputs[0]), g.Mul(shape, shape)), ["Neg"])
     assert [str(v.type) for v in module.body_of_main.terminator.operands] == ["tensor<2x3xf32>", "tensor<2xi64>"]
 
 
-def test_what_would_take_much_more_room_stays(kit):
-    g = kit.Graph((2,))
-    x = g.emit("Expand", np.ones((1, 1), np.float32), shape=(1000, 1000))
-    g.done(g.emit("Neg", g.inputs[0]), x)
+def test_what_would_take_much_more_room_stays():
+    g = Graph((2,))
+    x = g.Expand(np.ones((1, 1), np.float32), shape=(1000, 1000))
+    g.done(g.Neg(g.inputs[0]), x)
     assert not fold_constants(g.module)
 
 
 # --- shapes
 
 
-def test_a_new_batch_size_goes_through_the_graph(kit):
-    g = kit.Graph((1, 4, 8, 8))
-    x = g.emit("Conv", g.inputs[0], g.random(6, 4, 3, 3), None, kernel_shape=(3, 3), strides=(2, 2))
-    x = g.emit("Reshape", g.emit("Relu", x), shape=(-1, 6))
+def test_a_new_batch_size_goes_through_the_graph():
+    g = Graph((1, 4, 8, 8))
+    x = g.Conv(g.inputs[0], g.random(6, 4, 3, 3), None, kernel_shape=(3, 3), strides=(2, 2))
+    x = g.Reshape(g.Relu(x), shape=(-1, 6))
     module = g.done(x)
     assert not infer_shapes(module)
     module.body_of_main.arguments[0].type = TensorType((5, 4, 8, 8), F32)
@@ -142,11 +143,11 @@ def test_a_new_batch_size_goes_through_the_graph(kit):
     assert str(module.main.attributes["function_type"]) == "(tensor<5x4x8x8xf32>) -> tensor<45x6xf32>"
 
 
-def test_element_types_and_unknown_sizes(kit):
+def test_element_types_and_unknown_sizes():
     quantized = QuantType(I8, F32, (0.5,), (1,))
-    g = kit.Graph((None, 3))
-    x = g.emit("Cast", g.inputs[0], element=quantized)
-    y = g.emit("Cast", g.emit("Reshape", x, shape=(-1,)), element=F32)
+    g = Graph((None, 3))
+    x = g.Cast(g.inputs[0], element=quantized)
+    y = g.Cast(g.Reshape(x, shape=(-1,)), element=F32)
     module = g.done(y)
     y.type = TensorType((12,), F32)  # somebody knows better
     module.main.attributes["function_type"] = type(module.main.attributes["function_type"])((g.inputs[0].type,), (y.type,))
@@ -168,10 +169,10 @@ def test_shapes_inside_regions():
     assert "2xf32" not in print_module(module)
 
 
-def test_every_misfit_is_reported(kit):
-    g = kit.Graph((2, 3), (2, 3))
-    a, b = g.emit("Add", *g.inputs), g.emit("Mul", *g.inputs)
-    module = g.done(a, b, g.emit("Neg", a))
+def test_every_misfit_is_reported():
+    g = Graph((2, 3), (2, 3))
+    a, b = g.Add(*g.inputs), g.Mul(*g.inputs)
+    module = g.done(a, b, g.Neg(a))
     module.body_of_main.arguments[0].type = TensorType((5, 7), F32)
     with pytest.raises(ShapeError) as caught:
         infer_shapes(module)

@@ -123,7 +123,7 @@ def test_one_op(form):
 def test_infinities_and_nan_are_the_same(form):
     write = ONE[form][0] if isinstance(ONE[form], tuple) else ONE[form]
     g = Graph((3, 4))
-    set_results(g.function, [write(g, g.inputs[0])], ["y"])
+    set_results(g.main, [write(g, g.inputs[0])], ["y"])
     x = np.array([[math.inf, -math.inf, math.nan, 0.0], [-0.0, 1e30, -1e30, 3.0], [1e-30, -1e-30, 60.0, -60.0]], np.float32)
     before = run_function(g.module, {"x0": x})["y"]
     recognize(g.module)

@@ -11,7 +11,8 @@ from transload.ir import BF16, F16, F32, F64, I32, set_results
 from transload.ir.verify import check
 from transload_hub.recognize.composites import recognize
 
-from tests.hub.recognize.recognition import Graph, names, recognized
+from tests.hub.recognize.recognition import Graph, recognized
+from tests.support.graphs import op_names
 
 # --- broadcasts and means
 
@@ -33,7 +34,7 @@ def test_a_constant_that_repeats_itself_is_small():
     g = Graph((2, 3, 4))
     x = g.inputs[0]
     table = np.repeat(np.arange(3.0)[None, :, None], 4, 2).repeat(2, 0)
-    set_results(g.function, [g.Add(x, table)], ["y"])
+    set_results(g.main, [g.Add(x, table)], ["y"])
     recognize(g.module)
     weight = next(op for op in g.module.ops() if op.name == "top.Weight")
     assert weight.result.shape == (1, 3, 1)
@@ -41,7 +42,7 @@ def test_a_constant_that_repeats_itself_is_small():
 
 def test_negative_zero_is_not_zero():
     g = Graph((2, 3))
-    set_results(g.function, [g.Div(g.inputs[0], np.array([[0.0, -0.0, 0.0], [0.0, -0.0, 0.0]]))], ["y"])
+    set_results(g.main, [g.Div(g.inputs[0], np.array([[0.0, -0.0, 0.0], [0.0, -0.0, 0.0]]))], ["y"])
     recognize(g.module)
     weight = next(op for op in g.module.ops() if op.name == "top.Weight")
     assert weight.result.shape == (1, 3)
@@ -67,9 +68,9 @@ def test_integers_stay_as_they_are():
     total = g.builder.emit("top.Reduce", x, axes=(1,), keepdims=True, mode="ReduceSum")
     four = g.builder.constant(np.array(4, np.int32))
     zero = g.builder.constant(np.int32(0))
-    set_results(g.function, [g.builder.emit("top.Div", total, four), g.builder.emit("top.Max", x, zero)])
+    set_results(g.main, [g.builder.emit("top.Div", total, four), g.builder.emit("top.Max", x, zero)])
     recognize(g.module)
-    assert names(g.module) == ["Reduce", "Div", "Max"]
+    assert op_names(g.module) == ["Reduce", "Div", "Max"]
 
 
 # --- softmax
@@ -364,9 +365,9 @@ def test_other_float_types(element):
 def test_the_pass_changes_nothing_the_second_time():
     g = Graph((2, 3, 6))
     x = g.inputs[0]
-    set_results(g.function, [_softmax(g, _standardized(g, x, (2,)), -1)], ["y"])
+    set_results(g.main, [_softmax(g, _standardized(g, x, (2,)), -1)], ["y"])
     assert recognize(g.module)
-    assert names(g.module) == ["LayerNorm", "Softmax"]
+    assert op_names(g.module) == ["LayerNorm", "Softmax"]
     assert not recognize(g.module)
 
 
@@ -412,7 +413,7 @@ def test_elements_gathered_in_order_are_a_reshape():
 def test_one_matrix_for_a_whole_batch():
     weight = np.random.default_rng(2).normal(size=(5, 4))
     g = Graph((3, 2, 5))
-    set_results(g.function, [g.MatMul(g.inputs[0], np.broadcast_to(weight, (3, 5, 4)).copy())], ["y"])
+    set_results(g.main, [g.MatMul(g.inputs[0], np.broadcast_to(weight, (3, 5, 4)).copy())], ["y"])
     recognize(g.module)
     assert next(op for op in g.module.ops() if op.name == "top.Weight").result.shape == (5, 4)
     assert recognized(lambda g, x, w: g.MatMul(x, g.expanded(w, (3, 5, 4))), (3, 2, 5), (5, 4)) == ["MatMul"]
@@ -464,7 +465,7 @@ def test_long_chains_come_to_an_end(write):
     value = g.inputs[0]
     for _ in range(1500):
         value = write(g, value)
-    set_results(g.function, [value], ["y"])
+    set_results(g.main, [value], ["y"])
     recognize(g.module)
     assert check(g.module) == []
 

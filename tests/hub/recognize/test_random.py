@@ -14,7 +14,8 @@ from transload.rewrite import apply_greedily
 from transload_hub.recognize.composites import recognize
 from transload_hub.simplify.table import TABLE
 
-from tests.hub.recognize.recognition import Graph, names
+from tests.hub.recognize.recognition import Graph
+from tests.support.graphs import op_names
 
 NUMBERS = (
     0.0, 1.0, -1.0, 0.5, 2.0, 3.0, 6.0, 1 / 6, 0.2, 0.1, math.sqrt(0.5), math.sqrt(2 / math.pi), 0.044715, 0.25, 1e-5, 1 / 3)
@@ -61,7 +62,7 @@ def test_random_graphs(seed):
     g = Graph(*shapes)
     values = grow(g, random, int(random.integers(4, 24)))
     outputs = [values[-1], values[-2], values[int(random.integers(len(values)))]]
-    set_results(g.function, outputs, [f"y{i}" for i in range(3)])
+    set_results(g.main, outputs, [f"y{i}" for i in range(3)])
     feeds = {f"x{i}": random.normal(size=shape).astype(np.float32) for i, shape in enumerate(shapes)}
     with np.errstate(all="ignore"):
         before = run_function(g.module, feeds)
@@ -74,7 +75,7 @@ def test_random_graphs(seed):
         assert wanted.shape == after[name].shape == last[name].shape
         sane = np.isfinite(wanted) & (np.abs(wanted) < 1e6)
         for found in (after, last):
-            np.testing.assert_allclose(found[name][sane], wanted[sane], rtol=2e-4, atol=2e-5, err_msg=str(names(g.module)))
+            np.testing.assert_allclose(found[name][sane], wanted[sane], rtol=2e-4, atol=2e-5, err_msg=str(op_names(g.module)))
 
 
 @pytest.mark.parametrize("seed", range(150))
@@ -83,7 +84,7 @@ def test_sizes_and_ranks_that_are_not_known(seed):
     random = np.random.default_rng(seed)
     g = Graph(SHAPES[0], SHAPES[int(random.integers(len(SHAPES)))])
     values = grow(g, random, 24)
-    set_results(g.function, values[-2:], ["y0", "y1"])
+    set_results(g.main, values[-2:], ["y0", "y1"])
     for value in values:
         if random.random() < 0.3:
             shape = None if random.random() < 0.5 else tuple(None if random.random() < 0.5 else n for n in value.shape)
