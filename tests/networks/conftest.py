@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
-import numpy as np
 import pytest
 
-from transload.ir import Module
+from tests.support import tosa_reference
 
 
 @pytest.fixture(scope="session")
@@ -23,16 +22,5 @@ def journey() -> Any:
 @pytest.fixture(scope="session")
 def judge() -> Any:
     """Arm's reference model on a TOSA module, through the flatbuffer that we write."""
-    arm = pytest.importorskip("tosa_reference_model", reason="install tosa-tools to judge against the TOSA reference model")
-
-    def compute(module: Module, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
-        from journey import fitted
-
-        from transload_plugins.tosa.flatbuffer.writer import serialize
-
-        outputs, status = arm.run(bytes(serialize(module)), fitted(module, inputs))
-        assert status == arm.GraphStatus.TOSA_VALID, f"reference model: {status.name}"
-        results = module.body_of_main.terminator.operands
-        return [np.asarray(array).reshape(value.shape) for array, value in zip(outputs, results, strict=True)]
-
-    return compute
+    tosa_reference.reference_model()
+    return partial(tosa_reference.run_module, level="NONE")

@@ -10,6 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.support import tosa_reference
+
 
 @pytest.fixture(scope="session")
 def iree() -> Callable[..., list[np.ndarray]]:
@@ -28,24 +30,11 @@ def iree() -> Callable[..., list[np.ndarray]]:
     return run
 
 
-def _plain(array: np.ndarray) -> np.ndarray:
-    """Bits of the small floats, which the reference model takes as integers."""
-    array = np.ascontiguousarray(array)
-    builtin = array.dtype in (np.bool_, np.int8, np.int16, np.int32, np.int64, np.float16, np.float32)
-    return array if builtin else array.view(f"uint{8 * array.dtype.itemsize}")
-
-
 @pytest.fixture(scope="session")
 def reference_model() -> Callable[[bytes, list[np.ndarray]], list[np.ndarray]]:
     """`run(file, inputs) -> outputs` by the TOSA reference model; fails where it finds the graph wrong."""
-    package = pytest.importorskip("tosa_reference_model", reason="install tosa-tools to judge against the TOSA reference model")
-
-    def run(data: bytes, inputs: list[np.ndarray]) -> list[np.ndarray]:
-        outputs, status = package.run(data, [_plain(array) for array in inputs])
-        assert status == package.GraphStatus.TOSA_VALID, f"reference model: {status.name}"
-        return outputs
-
-    return run
+    tosa_reference.reference_model()
+    return tosa_reference.run_file
 
 
 @pytest.fixture(scope="session")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,74 +11,9 @@ import pytest
 
 from transload.api import legalize, run
 from transload.ir import Module
-from transload.plugin import Source
-from transload_converters.tflite.reader import read
-from transload_converters.tflite.writer import ModelWriter
 
-Tensor = tuple[Any, ...]
-"""The arguments of `add_tensor` but the name: shape, dtype, data or None, quantization or None."""
-
-
-def write_operator(
-    operator: str,
-    inputs: Sequence[Tensor | None],
-    outputs: Sequence[Tensor],
-    options: Mapping[str, Any] | None = None,
-    *,
-    version: int = 1,
-    custom_options: bytes | None = None,
-    **more: Any,
-) -> bytes:
-    """A model of one operator. Tensors without data, but variables, are inputs of the model; None is an absent input."""
-    model = ModelWriter()
-    given: list[int | None] = []
-    for number, tensor in enumerate(inputs):
-        if tensor is None:
-            given.append(None)
-            continue
-        *parts, last = tensor
-        variable = isinstance(last, str) and last == "variable"
-        arguments = parts if variable else tensor
-        given.append(model.add_tensor(f"in{number}", *arguments, is_variable=variable))
-        if not variable and (len(arguments) < 3 or arguments[2] is None):
-            model.inputs.append(given[-1])  # type: ignore[arg-type]
-    made = [model.add_tensor(f"out{number}", *tensor) for number, tensor in enumerate(outputs)]
-    if custom_options is not None:
-        model.add_custom_operator(operator, given, made, custom_options)
-    else:
-        model.add_operator(operator, given, made, options, version=version, **more)
-    model.outputs = made
-    return model.finish()
-
-
-def read_bytes(content: bytes, inputs: Mapping[str, Any] | None = None) -> Module:
-    """The module of a model in memory."""
-    return read(Source(_data=content, name="<test>"), inputs)
-
-
-def run_litert(content: bytes, inputs: Mapping[str, np.ndarray], reference: bool = True) -> list[np.ndarray]:
-    """The outputs of LiteRT's reference kernels; inputs by name, resized where they have other shapes.
-
-    A few operators have no reference kernel: there, or with `reference=False`, the usual kernels run.
-    """
-    litert = pytest.importorskip("ai_edge_litert.interpreter", reason="LiteRT is not installed")
-    usual = litert.OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
-    resolver = litert.OpResolverType.BUILTIN_REF if reference else usual
-    try:
-        interpreter = litert.Interpreter(model_content=content, experimental_op_resolver_type=resolver)
-    except ValueError as error:
-        if "Didn't find op" not in str(error):
-            raise
-        interpreter = litert.Interpreter(model_content=content, experimental_op_resolver_type=usual)
-    details = interpreter.get_input_details()
-    for detail in details:
-        if tuple(detail["shape"]) != inputs[detail["name"]].shape:
-            interpreter.resize_tensor_input(detail["index"], inputs[detail["name"]].shape)
-    interpreter.allocate_tensors()
-    for detail in details:
-        interpreter.set_tensor(detail["index"], inputs[detail["name"]])
-    interpreter.invoke()
-    return [interpreter.get_tensor(detail["index"]) for detail in interpreter.get_output_details()]
+from tests.support.litert import run_litert
+from tests.support.tflite_models import read_bytes, write_operator
 
 
 def random_like(type_: Any, seed: int = 0, low: float = -2.0, high: float = 2.0) -> np.ndarray:

@@ -16,6 +16,8 @@ from transload.ir import Module, initial_states, input_names, output_names
 from transload.verification.inputs import random_inputs
 from transload_converters.tflite.writer import ModelWriter
 
+from tests.support.litert import interpreter_of
+
 T, N, I, H, P = 3, 2, 4, 5, 3
 STEPS = 6
 random = np.random.default_rng(11)
@@ -101,13 +103,7 @@ def stream(path: Path, runs: Callable[[dict[str, np.ndarray]], list[np.ndarray]]
 
 def litert_of(path: Path) -> Callable[[dict[str, np.ndarray]], list[np.ndarray]]:
     """Runs a model with LiteRT's reference kernels, which keep its state."""
-    litert = pytest.importorskip("ai_edge_litert.interpreter", reason="LiteRT is not installed")
-    resolvers = litert.OpResolverType
-    try:
-        interpreter = litert.Interpreter(model_path=str(path), experimental_op_resolver_type=resolvers.BUILTIN_REF)
-    except ValueError:  # READ_VARIABLE and its like have no reference kernels
-        interpreter = litert.Interpreter(
-            model_path=str(path), experimental_op_resolver_type=resolvers.BUILTIN_WITHOUT_DEFAULT_DELEGATES)
+    interpreter = interpreter_of(path.read_bytes())
     interpreter.allocate_tensors()
 
     def runs(given: dict[str, np.ndarray]) -> list[np.ndarray]:

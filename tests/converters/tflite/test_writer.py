@@ -20,6 +20,8 @@ from transload_converters.tflite.writer_options import (
     union_member,
 )
 
+from tests.support.litert import interpreter_of, run_litert
+
 OPTION_TABLES = [
     name
     for union in (tflite.BuiltinOptions, tflite.BuiltinOptions2)
@@ -35,14 +37,9 @@ def read(content: bytes) -> Any:
 
 def run(content: bytes, *inputs: Any) -> list[np.ndarray]:
     """Run a model once in LiteRT's reference kernels and return its outputs."""
-    litert = pytest.importorskip("ai_edge_litert.interpreter", reason="LiteRT is not installed")
-    resolver = litert.OpResolverType.BUILTIN_REF
-    interpreter = litert.Interpreter(model_content=content, experimental_op_resolver_type=resolver)
-    interpreter.allocate_tensors()
-    for details, value in zip(interpreter.get_input_details(), inputs, strict=True):
-        interpreter.set_tensor(details["index"], np.asarray(value, details["dtype"]))
-    interpreter.invoke()
-    return [interpreter.get_tensor(details["index"]) for details in interpreter.get_output_details()]
+    interpreter = interpreter_of(content)
+    details = interpreter.get_input_details()
+    return run_litert(content, [np.asarray(value, detail["dtype"]) for detail, value in zip(details, inputs, strict=True)])
 
 
 def add_model() -> ModelWriter:

@@ -21,15 +21,9 @@ from tests.support.graphs import Graph, check_pass, op_names
 def conv(g, layout="NCHW", group=1, bias=True, channels=4, outputs=6, kernel=(3, 3), **attributes):
     """A convolution of the first input, with random weights."""
     shape = (outputs, channels // group, *kernel) if layout == "NCHW" else (outputs, *kernel, channels // group)
-    return g.Conv(g.inputs[0],
-        g.random(*shape),
-        g.random(outputs) if bias else None,
-        kernel_shape=kernel,
-        group=group,
-        layout=layout,
-        pads=(1,) * 2 * len(kernel),
-        **attributes,
-    )
+    return g.Conv(
+        g.inputs[0], g.random(*shape), g.random(outputs) if bias else None, kernel_shape=kernel, group=group, layout=layout,
+        pads=(1,) * 2 * len(kernel), **attributes)
 
 
 def image(layout, channels=4, spatial=(5, 5)):
@@ -37,15 +31,9 @@ def image(layout, channels=4, spatial=(5, 5)):
 
 
 def batch_norm(g, x, layout, channels, **attributes):
-    return g.BatchNorm(x,
-        g.random(channels),
-        g.random(channels, positive=True),
-        g.random(channels),
-        g.random(channels),
-        epsilon=1e-3,
-        layout=layout,
-        **attributes,
-    )
+    return g.BatchNorm(
+        x, g.random(channels), g.random(channels, positive=True), g.random(channels), g.random(channels), epsilon=1e-3,
+        layout=layout, **attributes)
 
 
 # --- what does nothing

@@ -7,7 +7,7 @@ engine; the same TOSA is written to a `.tosa` file and run by the TOSA reference
 from __future__ import annotations
 
 import tempfile
-from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,8 @@ from transload.ir import Module, dtype_of
 from .build import Built, build
 from .spec import Case
 from .tolerances import float_tolerance, integer_steps, needs_usual_kernels
+from tests.support import litert
+from tests.support.tosa_reference import run_file
 
 __all__ = ["Refused", "convert", "is_assumed_small", "judge", "loaded", "run_litert"]
 
@@ -34,31 +36,9 @@ class Refused(Exception):
 def run_litert(built: Built, usual: bool = False) -> list[np.ndarray]:
     """What LiteRT's reference kernels compute; with `usual`, and for operators that have no others, its usual ones."""
     try:
-        interpreter = _open(built, usual)
-        details = interpreter.get_input_details()
-        for detail in details:
-            array = built.feeds[detail["name"]]
-            if tuple(detail["shape"]) != array.shape:
-                interpreter.resize_tensor_input(detail["index"], array.shape)
-        interpreter.allocate_tensors()
-        for detail in details:
-            interpreter.set_tensor(detail["index"], built.feeds[detail["name"]])
-        interpreter.invoke()
-        return [interpreter.get_tensor(detail["index"]) for detail in interpreter.get_output_details()]
+        return litert.run_litert(built.content, built.feeds, reference=not usual)
     except (RuntimeError, ValueError) as error:
         raise Refused(" ".join(str(error).split())) from None
-
-
-def _open(built: Built, usual: bool) -> Any:
-    litert = pytest.importorskip("ai_edge_litert.interpreter", reason="LiteRT, the judge, is not installed")
-    resolvers = litert.OpResolverType
-    resolver = resolvers.BUILTIN_WITHOUT_DEFAULT_DELEGATES if usual else resolvers.BUILTIN_REF
-    try:
-        return litert.Interpreter(model_content=built.content, experimental_op_resolver_type=resolver)
-    except ValueError as error:
-        if usual or "Didn't find op" not in str(error):
-            raise
-        return _open(built, usual=True)
 
 
 def convert(built: Built) -> Module:
@@ -81,32 +61,19 @@ def is_assumed_small(source: Module) -> bool:
     return False
 
 
-@cache
-def reference_model() -> Any:
-    """The TOSA reference model, or None where it is not installed."""
-    try:
-        import tosa_reference_model
-    except ImportError:
-        return None
-    return tosa_reference_model
-
-
 def run_reference_model(module: Module, feeds: dict[str, np.ndarray]) -> list[np.ndarray] | None:
     """What the TOSA reference model computes on the module written as a `.tosa` file.
 
     None where it is not installed, or a tensor is empty: TOSA has no such tensors, and the model aborts.
     """
-    model = reference_model()
-    if model is None or any(0 in (getattr(result.type, "shape", None) or ()) for op in module.ops() for result in op.results):
+    empty = any(0 in (getattr(result.type, "shape", None) or ()) for op in module.ops() for result in op.results)
+    if empty or find_spec("tosa_reference_model") is None:
         return None
     with tempfile.TemporaryDirectory() as folder:
         content = save(module, Path(folder) / "case.tosa").read_bytes()
     arguments = module.body_of_main.arguments
     arrays = [_stored(array, argument.type.element) for array, argument in zip(feeds.values(), arguments, strict=True)]
-    outputs, status = model.run(content, arrays)
-    if str(status) != "GraphStatus.TOSA_VALID":
-        pytest.fail(f"the TOSA reference model finds the file {status}")
-    return list(outputs)
+    return run_file(content, arrays)
 
 
 def _stored(array: np.ndarray, element: Any) -> np.ndarray:

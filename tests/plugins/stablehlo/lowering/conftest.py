@@ -11,24 +11,15 @@ import pytest
 
 from transload.api import lower, run
 from transload.errors import ConversionError
-from transload.ir import Module, QuantType, TensorType, Type, Value, element_type_of, new_module, set_results
+from transload.ir import Module, QuantType, TensorType, Type, Value, element_type_of
 from transload.ir.build import Builder
+from transload.testing import build_module
 
 from tests.support.hub_ops import evaluate as evaluate_op
 from tests.support.hub_ops import make_op, near, onnx_op, rng  # noqa: F401 - fixtures
 
 TOLERANCE = {"f8E4M3FN": 0.13, "f8E5M2": 0.26, "f16": 2e-3, "bf16": 1.6e-2, "f32": 2e-5, "f64": 1e-7}
 """Relative to a number, and half of it relative to the greatest, where sums cancel."""
-
-
-def build(types: Sequence[Type], make: Callable[..., Any]) -> Module:
-    """A module whose function returns what `make(builder, *arguments)` gives."""
-    module = new_module()
-    module.add_function("main", types, [f"x{i}" for i in range(len(types))])
-    made = make(Builder(module.body_of_main, None, "y"), *module.body_of_main.arguments)
-    values = [made] if isinstance(made, Value) else list(made)
-    set_results(module.main, values, [f"y{i}" for i in range(len(values))])
-    return module
 
 
 def assert_same(mine: Any, wanted: Any, element: Type, tolerance: float | None = None, absolute: float = 0) -> None:
@@ -84,7 +75,7 @@ def check_op(
             for i, array in enumerate(arrays)]
         return builder.emit(f"top.{name}", *values, element=element, **attributes)
 
-    module = build([TensorType(arrays[i].shape, elements[i]) for i in given], make)
+    module = build_module([TensorType(arrays[i].shape, elements[i]) for i in given], make)
     return check(module, [arrays[i] for i in given], tolerance, engines, absolute)
 
 
@@ -100,7 +91,7 @@ def same(xla: None) -> Callable[..., Module]:
 
     def compare(make: Callable[..., Any], *arrays: Any, types: Sequence[Type] | None = None, **how: Any) -> Module:
         types = types or [TensorType(array.shape, element_type_of(array.dtype)) for array in arrays]
-        return check(build(types, make), arrays, **how)
+        return check(build_module(types, make), arrays, **how)
 
     return compare
 

@@ -10,10 +10,11 @@ import pytest
 
 from transload.api import lower, run
 from transload.ir import F32, TensorType, element_type_of
+from transload.testing import build_module
 from transload.text import print_module
 
 from . import test_control, test_types
-from .conftest import assert_same, build
+from .conftest import assert_same
 
 INDICES = np.array([[0, 1], [2, -1]], np.int64)
 
@@ -86,7 +87,7 @@ def program(request, rng):
 
     def keep(make, *arrays, **how):
         types = [TensorType(array.shape, element_type_of(array.dtype)) for array in arrays]
-        made.append((lower(build(types, make), "stablehlo"), arrays))
+        made.append((lower(build_module(types, make), "stablehlo"), arrays))
         return made[-1][0]
 
     PROGRAMS[request.param](keep, rng)

@@ -9,41 +9,15 @@ import numpy as np
 import pytest
 
 from transload.api import lower, run
-from transload.ir import BF16, Module, TensorType, Type, Value, dtype_of, element_type_of, new_module, set_results
+from transload.ir import BF16, Module, TensorType, Type, Value, dtype_of, element_type_of
 from transload.ir.build import Builder
+from transload.testing import build_module
+
+from tests.support.litert import run_litert
+from tests.support.tflite_models import write_operator
+from tests.support.tosa_reference import run_module
 
 HALVES = (np.dtype(np.float16), dtype_of(BF16))
-
-
-def build(types: Sequence[Type], make: Callable[..., Any]) -> Module:
-    """A module whose function returns what `make(builder, *arguments)` gives."""
-    module = new_module()
-    module.add_function("main", types, [f"x{i}" for i in range(len(types))])
-    block = module.body_of_main
-    made = make(Builder(block, None, "y"), *block.arguments)
-    values = [made] if isinstance(made, Value) else list(made)
-    set_results(module.main, values, [f"y{i}" for i in range(len(values))])
-    return module
-
-
-def run_official(module: Module, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """The outputs of Arm's reference model, which also checks what specification and level 8K require."""
-    arm = pytest.importorskip("tosa_reference_model", reason="tosa-tools is not installed")
-    from transload_plugins.tosa.flatbuffer.writer import serialize
-
-    block = module.body_of_main
-    given = []
-    for argument, array in zip(block.arguments, arrays, strict=True):
-        wanted = dtype_of(argument.element)
-        carrier = np.dtype(np.uint16) if argument.element == BF16 else wanted  # numpy's buffers know no bfloat16
-        given.append(np.ascontiguousarray(array.view(carrier) if array.itemsize == carrier.itemsize else array.astype(wanted)))
-    outputs, status = arm.run(bytes(serialize(module)), given, tosa_level="EIGHTK")
-    assert str(status).endswith("TOSA_VALID"), status
-    made = []
-    for output, value in zip(outputs, block.terminator.operands, strict=True):
-        array, wanted = np.asarray(output), dtype_of(value.element)
-        made.append((array.view(wanted) if array.itemsize == wanted.itemsize else array.astype(wanted)).reshape(value.shape))
-    return made
 
 
 def assert_same(mine: np.ndarray, wanted: np.ndarray, tolerance: float) -> None:
@@ -67,7 +41,7 @@ def check(module: Module, arrays: Sequence[np.ndarray], tolerance: float = 1e-5,
     judged = [mine]
     borders = (*lowered.body_of_main.arguments, *lowered.body_of_main.terminator.operands)
     if official and all(value.rank <= 6 for value in borders):
-        judged.append(run_official(lowered, arrays))
+        judged.append(run_module(lowered, arrays))
     for results in judged:
         for result, expected in zip(results, wanted, strict=True):
             assert_same(result, expected, tolerance)
@@ -80,7 +54,7 @@ def same() -> Callable[..., Module]:
 
     def compare(make: Callable[..., Any], *arrays: np.ndarray, types: Sequence[Type] | None = None, **how: Any) -> Module:
         types = types or [TensorType(array.shape, element_type_of(array.dtype)) for array in arrays]
-        return check(build(types, make), arrays, **how)
+        return check(build_module(types, make), arrays, **how)
 
     return compare
 
@@ -108,7 +82,7 @@ def same_op() -> Callable[..., Module]:
                 builder.constant(array, elements[i]) if i in constants else next(values) for i, array in enumerate(arrays)]
             return builder.emit(f"top.{name}", *operands, element=result, **attributes)
 
-        module = build([TensorType(arrays[i].shape, elements[i]) for i in given], make)
+        module = build_module([TensorType(arrays[i].shape, elements[i]) for i in given], make)
         return check(module, [arrays[i] for i in given], tolerance, official)
 
     return compare
@@ -125,34 +99,19 @@ def judge_op() -> Callable[..., None]:
         operator: str, inputs: Sequence[tuple[Any, ...]], output: tuple[Any, ...], options: dict[str, Any],
         make: Callable[..., Any], types: Sequence[Type], steps: int = 0, reference: bool = True, version: int = 1,
     ) -> None:
-        litert = pytest.importorskip("ai_edge_litert.interpreter", reason="LiteRT is not installed")
-        from transload_converters.tflite.writer import ModelWriter
-
         def quantization(pair: tuple[float, int] | None) -> Any:
             return None if pair is None else ([pair[0]], [pair[1]])
 
-        model = ModelWriter()
-        numbers = [
-            model.add_tensor(f"in{i}", array.shape, str(array.dtype), array if constant else None, quantization(pair))
-            for i, (array, pair, constant) in enumerate(inputs)]
+        tensors = [(a.shape, str(a.dtype), a if constant else None, quantization(pair)) for a, pair, constant in inputs]
         shape, dtype, pair = output
-        result = model.add_tensor("out", shape, dtype, None, quantization(pair))
-        model.add_operator(operator, numbers, [result], options, version=version)
-        model.inputs = [number for number, (_, _, constant) in zip(numbers, inputs, strict=True) if not constant]
-        model.outputs = [result]
-        kernels = litert.OpResolverType.BUILTIN_REF if reference else litert.OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
-        interpreter = litert.Interpreter(model_content=bytes(model.finish()), experimental_op_resolver_type=kernels)
-        interpreter.allocate_tensors()
+        content = write_operator(operator, tensors, [(shape, dtype, None, quantization(pair))], options, version=version)
         arrays = [array for array, _, constant in inputs if not constant]
-        for detail, array in zip(interpreter.get_input_details(), arrays, strict=True):
-            interpreter.set_tensor(detail["index"], array)
-        interpreter.invoke()
-        theirs = interpreter.get_tensor(interpreter.get_output_details()[0]["index"])
-        lowered = lower(build(types, make))
-        mine = run(lowered, {f"x{i}": array for i, array in enumerate(arrays)})["y0"]
+        (theirs,) = run_litert(content, arrays, reference)
+        lowered = lower(build_module(types, make))
+        (mine,) = run(lowered, {f"x{i}": array for i, array in enumerate(arrays)}).values()
         difference = np.abs(mine.view(theirs.dtype).astype(np.int64) - theirs.astype(np.int64))
         assert difference.max(initial=0) <= steps
-        official = run_official(lowered, arrays)[0]
+        official = run_module(lowered, arrays)[0]
         np.testing.assert_array_equal(official.view(mine.dtype), mine)
 
     return compare
