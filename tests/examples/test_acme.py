@@ -5,48 +5,17 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
-import venv
-from pathlib import Path
 
 import pytest
 
-
-def site_packages(python: Path) -> str:
-    code = "import sysconfig; print(sysconfig.get_path('purelib'))"
-    return subprocess.run([python, "-c", code], check=True, capture_output=True, text=True).stdout.strip()
+from ..support.installed import install, run_tests
 
 
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory, examples, root):
-    """A fresh environment with Transload and the package installed; dependencies are seen from ours, to save time."""
+    """A fresh environment with Transload and the package installed."""
     directory = tmp_path_factory.mktemp("acme")
-    venv.create(directory / "env", with_pip=False)
-    python = directory / "env" / "bin" / "python"
-    ours = site_packages(Path(sys.executable))
-    for project in (root, examples / "acme"):
-        subprocess.run(
-            [
-                sys.executable,
-                "-m",
-                "pip",
-                "--python",
-                str(python),
-                "install",
-                "-q",
-                "--no-deps",
-                "--no-build-isolation",
-                str(project),
-            ],
-            check=True,
-            capture_output=True,
-            text=True,
-            timeout=300,
-            env={**os.environ, "PYTHONPATH": ours},
-        )
-    # Ours come behind the fresh environment's own packages, so that what was installed there is what is tested.
-    (Path(site_packages(python)) / "behind.pth").write_text(f"import sys; sys.path.append({ours!r})\n")
-    return directory, python
+    return directory, install(directory, root, examples / "acme")
 
 
 def transload(environment, *arguments, code=0):
@@ -99,11 +68,5 @@ def test_its_chip_says_what_it_cannot_take(environment):
 
 def test_its_own_tests_pass(environment, examples):
     directory, python = environment
-    ran = subprocess.run(
-        [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(examples / "acme" / "tests")],
-        cwd=directory,
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
+    ran = run_tests(python, directory, examples / "acme" / "tests")
     assert ran.returncode == 0, ran.stdout + ran.stderr

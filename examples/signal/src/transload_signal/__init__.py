@@ -1,0 +1,1 @@
+"""Ops of signal processing for Transload."""
