@@ -48,7 +48,8 @@ def register_conversions(register: Any) -> None:
     register(Conversion("top-to-tosa", "top", "tosa", run=f"{_HERE}.lowering:lower", table=f"{_HERE}.lowering:TABLE",
                         doc="The hub to TOSA: float, and quantized with exact integer arithmetic.", options={
         "int64": (("proved", "assumed"), "proved",
-                  "64-bit integers become 32-bit ones where that is proved to change no number, or wherever it may be so")}))
+                  "64-bit integers become 32-bit ones where that is proved to change no number, or wherever it may be so"),
+        "f64": (("narrowed", "refused"), "narrowed", "f64 becomes f32, which is noted, or is refused")}))
     register(Conversion("tosa030-to-tosa", "tosa030", "tosa", run=f"{_HERE}.v030.upgrade:upgrade",
                         table=f"{_HERE}.v030.upgrade:TABLE", doc="TOSA 0.30 to 1.0: attributes become operands."))
     register(Conversion("tosa-to-tosa030", "tosa", "tosa030", run=f"{_HERE}.v030.downgrade:downgrade",

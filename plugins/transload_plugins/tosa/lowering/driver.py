@@ -11,6 +11,7 @@ from transload.plugin_host import host
 from transload.rewrite import convert_ops
 from transload_hub.analysis.integer_widths import narrowable
 
+from .prepare.doubles import findings_of_doubles
 from .prepare.fixed_point import fuse_fixed_point
 from .prepare.float_islands import tabulate_islands
 from .prepare.signedness import make_signed, strip_quantized_types
@@ -22,18 +23,20 @@ AFTER: tuple[tuple[str, dict[str, Any]], ...] = (("dce", {}), ("tosa-canonicaliz
 """Passes, with options, run before and after the conversion."""
 
 
-def lower(module: Module, int64: str = "proved") -> None:
+def lower(module: Module, int64: str = "proved", f64: str = "narrowed") -> None:
     """Convert a module of `top` ops to TOSA, in place.
 
     The arguments and results of its entry functions keep their bits; quantized types become their storage,
     unsigned 8- and 16-bit types signless ones, and 64-bit types 32-bit ones: where that is proved to change no
-    number, or, with `int64="assumed"`, where it is possible that it does not (see `int64`). Raises
+    number, or, with `int64="assumed"`, where it is possible that it does not (see `int64`). f64 becomes f32,
+    which is noted on the module, or is refused with `f64="refused"`. Raises
     `ConversionError` with every op that cannot be converted.
     """
     _run(module, BEFORE)
     if fuse_fixed_point(module, int64 == "assumed"):
         _run(module, (("dce", {}),))
     findings = narrowable(module, assumed=int64 == "assumed")
+    findings += findings_of_doubles(module, f64)
     make_signed(module)
     tabulate_islands(module)
     try:
