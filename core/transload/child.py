@@ -9,6 +9,7 @@ from which the child was said to need.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -73,7 +74,8 @@ class PythonChild:
         self.process.wait()
         for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
             if pipe is not None:
-                pipe.close()
+                with contextlib.suppress(OSError):  # what it was still to be told
+                    pipe.close()
         self._folder.cleanup()
 
     def __enter__(self) -> PythonChild:

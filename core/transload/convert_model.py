@@ -111,6 +111,10 @@ def convert(
 
     with stages("read"):
         source = model if isinstance(model, Module) else load(model, inputs=inputs, format=format)
+    if verify:
+        from .verification.compare import warm_runtime
+
+        warm_runtime(source.source_format)
     module = source.clone()
     hub: Module | None = None
 

@@ -233,6 +233,8 @@ class Runtime:
     alternatives: Any = None
     """`alternatives(path)` gives, by name, other ways in which the runtime computes the model, each as right as `open`'s: a
     dict of functions that `run(inputs)`. Where they differ, a result is judged by the nearest."""
+    warm: Any = None
+    """`warm()` is called when a verification is to come, and starts what takes time to start; it returns at once."""
 
 
 @dataclass

@@ -42,7 +42,7 @@ def test_reading_stablehlo_runs_no_file_beside_it(planted: Path) -> None:
     pytest.importorskip("jaxlib.mlir", reason="pretty text is read by jaxlib's bindings")
     from transload_converters.stablehlo import worker
 
-    worker._worker.stop()  # one that an earlier test started would not show how it is started
+    worker.JAXLIB.stop()  # one that an earlier test started would not show how it is started
     (planted / "model.mlir").write_text(PRETTY)
     module = transload.load("model.mlir", format="stablehlo")
     assert [op.name for op in module.body_of_main] == ["stablehlo.add", "func.return"]

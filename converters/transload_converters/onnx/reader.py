@@ -8,17 +8,18 @@ become `onnx.Constant` and look into the file, or into files of external data, w
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from importlib.util import find_spec
 from typing import Any
 
-from transload.errors import ReadError
+from transload.errors import ReadError, TransloadError
 from transload.ir import Module, Op, TensorType, Type, new_module, set_results
 from transload.ir.verify import check
 from transload.plugin import Source
+from transload.worker import ChildEnded
 
 from .dialect import FIRST_OPSET
 from .graph import GraphImporter, Scope, types_of
+from .isolated import ONNX
 from .shapes import fix_input_shapes
 from .tensors import TensorReader
 from .types import value_type
@@ -29,6 +30,7 @@ __all__ = ["OPSET", "read"]
 OPSET = "onnx.opset"
 """Module attribute: the opset version of each domain, ONNX's own under `ai.onnx`."""
 
+_PROCESS = "transload_converters.onnx.process"
 _DAMAGED = "the file is damaged, was cut short, or is no ONNX model"
 
 
@@ -38,6 +40,7 @@ def read(source: Source, inputs: Mapping[str, TensorType] | None = None) -> Modu
     Raises `ReadError` for anything that is wrong with the file, `UsageError` where `inputs` does not fit it.
     """
     _need_onnx()
+    ONNX.start()  # which takes as long as what is done here before it is called
     where = source.name
     model, raw = _parse(source)
     if model.functions:
@@ -52,9 +55,9 @@ def read(source: Source, inputs: Mapping[str, TensorType] | None = None) -> Modu
     changed, notes = fix_input_shapes(arguments, inputs or {}, where)
     if changed:
         _forget_shapes(graph)
-    types = _infer_types(model)
+    types, more = _infer_types(model)
     module = _build(graph, arguments, types, opsets, TensorReader(where, source.path.parent if source.path else None), raw)
-    module.notes = notes
+    module.notes = (*notes, *more)
     return module
 
 
@@ -136,28 +139,25 @@ def _opsets(model: Any, where: str) -> dict[str, int]:
 
 def _upgrade(model: Any, opset: int, source: Source) -> Any:
     """A model older than what is read, brought up by ONNX's own converter (which needs all its weights)."""
-    from onnx import ModelProto, version_converter
+    from onnx import ModelProto
 
     try:
-        whole = ModelProto()
-        whole.ParseFromString(bytes(source.data))
-        return version_converter.convert_version(whole, FIRST_OPSET + 1)
-    except Exception as error:
+        return ModelProto.FromString(ONNX.call(f"{_PROCESS}:upgraded", source.data, FIRST_OPSET + 1))
+    except TransloadError as error:
         raise ReadError(
             f"{source.name}: uses ONNX opset {opset}, older than {FIRST_OPSET}, and ONNX's converter cannot bring it up: "
-            f"{str(error).strip().splitlines()[-1:] or error}",
+            f"{error.message.strip().splitlines()[-1:] or error}",
             hint="export the model anew with a newer opset") from None
 
 
 def _inline_functions(model: Any, where: str) -> Any:
-    from onnx import inliner
+    from onnx import ModelProto
 
     _refuse_recursion(model, where)
     try:
-        inlined = inliner.inline_local_functions(model, convert_version=True)
-    except Exception as error:
-        raise ReadError(f"{where}: the model's functions cannot be inlined: {str(error)[:300]}") from None
-    return inlined
+        return ModelProto.FromString(ONNX.call(f"{_PROCESS}:inlined", model.SerializeToString()))
+    except TransloadError as error:
+        raise ReadError(f"{where}: the model's functions cannot be inlined: {error.message[:300]}") from None
 
 
 def _refuse_recursion(model: Any, where: str) -> None:
@@ -195,12 +195,17 @@ def _forget_shapes(graph: Any) -> None:
             info.type.tensor_type.ClearField("shape")
 
 
-def _infer_types(model: Any) -> dict[str, Type]:
-    from onnx import shape_inference
+def _infer_types(model: Any) -> tuple[dict[str, Type], tuple[str, ...]]:
+    from onnx import ModelProto
 
-    with suppress(Exception):  # inference is a help, not a condition: legalization infers for itself
-        model = shape_inference.infer_shapes(model, data_prop=True)
-    return types_of(model.graph)
+    notes: tuple[str, ...] = ()
+    try:  # inference is a help, not a condition: legalization infers for itself
+        model = ModelProto.FromString(ONNX.call(f"{_PROCESS}:with_shapes", model.SerializeToString()))
+    except ChildEnded as error:
+        notes = (f"{error.message} while it inferred shapes: they are those that the file gives",)
+    except TransloadError:
+        pass
+    return types_of(model.graph), notes
 
 
 def _build(

@@ -14,13 +14,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from transload.errors import RunError
+from transload.worker import Remote
 
-__all__ = ["alternatives", "available", "open_model"]
+from .isolated import ONNX
+
+__all__ = ["alternatives", "available", "open_model", "warm"]
+
 
 
 def available() -> str | None:
@@ -42,78 +44,22 @@ def alternatives(path: str | Path) -> dict[str, Callable[..., dict[str, np.ndarr
 def open_model(path: str | Path, optimized: bool = False) -> Callable[..., dict[str, np.ndarray]]:
     """`run(inputs, keep=False)` for a model: outputs by name, in order; with `keep`, every named intermediate before them.
 
-    `optimized` turns graph optimizations on, of all levels.
+    `optimized` turns graph optimizations on, of all levels. It runs in a process of its own.
     Raises `RunError` where onnxruntime refuses the model or the inputs.
     """
     file = Path(path)
-    sessions: dict[bool, Any] = {}
+    there: list[Remote] = []
 
     def run(inputs: Mapping[str, np.ndarray], keep: bool = False) -> dict[str, np.ndarray]:
-        if keep not in sessions:
-            sessions[keep] = _session(file, keep, optimized)
-        session = sessions[keep]
-        names = [output.name for output in session.get_outputs()]
-        fed = {entry.name: _as_wanted(entry, inputs) for entry in session.get_inputs() if entry.name in inputs}
-        try:
-            values = dict(zip(names, session.run(names, fed), strict=True))
-        except Exception as error:  # onnxruntime's native errors share no class
-            raise RunError(f"onnxruntime cannot run {file}: {_first_line(error)}") from None
-        outputs = [output.name for output in sessions[False].get_outputs()] if False in sessions else _output_names(file)
-        results: dict[str, np.ndarray] = {}
-        for index, name in enumerate(outputs):  # one value may be several outputs: named as `output_names` does
-            results[name if name not in results else f"{name}_{index}"] = values[name]
-        return {**{n: v for n, v in values.items() if n not in results}, **results}
+        if not there:
+            there.append(ONNX.open(
+                "transload_converters.onnx.session:Session", str(file.resolve()), str(file), optimized))
+        found: dict[str, np.ndarray] = there[0](dict(inputs), keep)
+        return found
 
     return run
 
 
-def _session(file: Path, keep: bool, optimized: bool) -> Any:
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    levels = onnxruntime.GraphOptimizationLevel
-    options.graph_optimization_level = levels.ORT_ENABLE_ALL if optimized else levels.ORT_DISABLE_ALL
-    options.log_severity_level = 4
-    model: Any = str(file)
-    try:
-        if keep:
-            model = _with_all_outputs(file)
-            options.add_session_config_entry("session.model_external_initializers_file_folder_path", str(file.resolve().parent))
-        return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-    except Exception as error:  # onnxruntime's native errors share no class
-        raise RunError(f"onnxruntime cannot load {file}: {_first_line(error)}") from None
-
-
-def _with_all_outputs(file: Path) -> bytes:
-    """The model with every value of its graph as an output, as bytes. Values inside subgraphs cannot be had."""
-    import onnx
-
-    model = onnx.load(str(file), load_external_data=False)
-    there = {output.name for output in model.graph.output}
-    for node in model.graph.node:
-        for name in node.output:
-            if name and name not in there:
-                there.add(name)
-                model.graph.output.add().name = name
-    return model.SerializeToString()
-
-
-def _output_names(file: Path) -> list[str]:
-    import onnx
-
-    return [output.name for output in onnx.load(str(file), load_external_data=False).graph.output]
-
-
-_DTYPES = {"tensor(float)": np.float32, "tensor(double)": np.float64, "tensor(float16)": np.float16, "tensor(int64)": np.int64,
-           "tensor(int32)": np.int32, "tensor(int16)": np.int16, "tensor(int8)": np.int8, "tensor(uint8)": np.uint8,
-           "tensor(uint16)": np.uint16, "tensor(uint32)": np.uint32, "tensor(uint64)": np.uint64, "tensor(bool)": np.bool_}
-
-
-def _as_wanted(entry: Any, inputs: Mapping[str, np.ndarray]) -> np.ndarray:
-    """The array for an input, in the dtype that the session wants."""
-    array = np.asarray(inputs[entry.name])
-    return array.astype(_DTYPES.get(entry.type, array.dtype), copy=False)
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0][:400]
+def warm() -> None:
+    """Start the process that a verification will need."""
+    ONNX.start()

@@ -1,115 +1,49 @@
-"""A process in which the bindings read programs: MLIR ends the process that reads a damaged one.
-
-    data = bytecode_of(program, name)
-
-The process is started for the first program, and waits for the next; where it ends, the program is refused, and another one
-is started. A message is its length in eight bytes, and as many bytes; an answer has one more in front, which says whether it
-is the result (0) or the reason why there is none (1).
-"""
+"""The process in which the bindings read and write programs: MLIR ends the process that reads a damaged one."""
 
 from __future__ import annotations
 
-import atexit
-import os
-import subprocess
-import sys
-import threading
-from typing import IO, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-from transload.child import PythonChild
-from transload.errors import ReadError
+from transload.errors import ReadError, TransloadError, UsageError
+from transload.worker import ChildEnded, Worker
 
-__all__ = ["bytecode_of", "serve"]
+from . import bindings
 
-TIMEOUT = 600.0
-"""Seconds that reading one program may take."""
-_START = "from transload_converters.stablehlo.worker import serve; serve()"
-_NEEDS = ("transload", "transload_converters", "transload_plugins", "numpy", "ml_dtypes", "jaxlib")
+if TYPE_CHECKING:
+    import numpy as np
 
+__all__ = ["JAXLIB", "bytecode_of", "portable_artifact"]
 
-class _Worker:
-    """The process, and one program at a time in it."""
-
-    def __init__(self) -> None:
-        self.lock = threading.Lock()
-        self.child: PythonChild | None = None
-        self.owner = 0
-
-    def ask(self, data: bytes | memoryview, name: str) -> bytes:
-        """The program as bytecode; `ReadError` with the bindings' reason, or where the process ends."""
-        with self.lock:
-            process = self._running()
-            timer = threading.Timer(TIMEOUT, process.kill)
-            timer.start()
-            try:
-                _send(process.stdin, b"", data)
-                refused = _receive(process.stdout, 1)[0]
-                answer = _receive(process.stdout, int.from_bytes(_receive(process.stdout, 8), "little"))
-            except OSError:
-                self.stop()
-                raise ReadError(
-                    f"{name}: the program is damaged: MLIR cannot go on reading it", hint="write the file again, or get it anew"
-                ) from None
-            finally:
-                timer.cancel()
-        if refused:
-            why, _, hint = answer.decode("utf-8", "replace").partition("\0")
-            raise ReadError(f"{name}: {why}", hint=hint)
-        return answer
-
-    def _running(self) -> subprocess.Popen[bytes]:
-        """The process; a new one where it ended, or belongs to the process that this one was forked from."""
-        if self.child is not None and self.owner == os.getpid() and self.child.process.poll() is not None:
-            self.stop()
-        if self.child is None or self.owner != os.getpid():
-            self.child = PythonChild(
-                _START, needs=_NEEDS, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-            self.owner = os.getpid()
-        return self.child.process
-
-    def stop(self) -> None:
-        """End the process."""
-        child, self.child = self.child, None
-        if child is not None and self.owner == os.getpid():
-            child.stop()
-
-
-_worker = _Worker()
-atexit.register(_worker.stop)
+JAXLIB = Worker("MLIR", needs=("transload_converters", "transload_plugins", "numpy", "ml_dtypes", "jaxlib"))
+_BINDINGS = "transload_converters.stablehlo.bindings"
 
 
 def bytecode_of(data: bytes | memoryview, name: str) -> bytes:
     """A program (pretty text, or bytecode) as MLIR bytecode that our own reader reads; raises `ReadError`."""
-    return _worker.ask(data, name)
+    try:
+        return bytes(JAXLIB.call(f"{_BINDINGS}:rewritten", data, "program"))
+    except ChildEnded as error:
+        raise ReadError(
+            f"{name}: the program is damaged: {error.message} while it read it", hint="write the file again, or get it anew"
+        ) from None
+    except ReadError as error:
+        raise ReadError(f"{name}: {error.message.removeprefix('program: ')}", error.findings, error.hint) from None
+    except TransloadError as error:
+        raise ReadError(f"{name}: {error.message}", error.findings, error.hint) from None
 
 
-def _send(pipe: IO[bytes] | None, mark: bytes, data: bytes | memoryview) -> None:
-    if pipe is None:
-        raise OSError
-    pipe.write(mark + len(data).to_bytes(8, "little"))
-    pipe.write(data)
-    pipe.flush()
-
-
-def _receive(pipe: Any, size: int) -> bytes:
-    data = pipe.read(size) if pipe is not None else b""
-    if len(data) != size:
-        raise OSError("the process ended")
-    return bytes(data)
-
-
-def serve() -> None:
-    """What the process does: read programs until there are no more."""
-    from . import bindings
-
-    source, sink = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # whatever else is printed does not get among the answers
-    while True:
-        head = source.read(8)
-        if len(head) < 8:
-            return
-        data = source.read(int.from_bytes(head, "little"))
-        try:
-            _send(sink, b"\0", bindings.rewritten(data, "program"))
-        except ReadError as error:
-            _send(sink, b"\1", f"{error.message.removeprefix('program: ')}\0{error.hint}".encode("utf-8", "replace"))
+def portable_artifact(text: str, name: str, target: str | None, constants: Mapping[str, np.ndarray]) -> bytes:
+    """A program, as text, as a portable artifact of StableHLO version `target`: `bindings.portable_artifact`, there."""
+    why = bindings.available()
+    if why:
+        raise UsageError(f"this form of StableHLO cannot be read or written: {why}")
+    try:
+        data = text.encode()
+    except UnicodeEncodeError as error:
+        broken = text[error.start : error.start + 1]
+        raise UsageError(f"{name}: holds text that is not UTF-8 ({broken!r} in a name or attribute)") from None
+    try:
+        return bytes(JAXLIB.call(f"{_BINDINGS}:portable_artifact", data, name, target, dict(constants)))
+    except ChildEnded as error:
+        raise UsageError(f"{name}: cannot be written as a portable artifact: {error.message} while it read the program") from None

@@ -18,7 +18,7 @@ from transload.ir.core import OpaqueLocation
 from transload.ir.types import FloatType, IntegerType, Type
 from transload.text import print_module
 
-from . import bindings
+from .worker import portable_artifact
 
 __all__ = ["write"]
 
@@ -40,7 +40,7 @@ def write(module: Module, path: Path, version: str | None = None) -> None:
             f"only modules in stablehlo are written as portable artifacts; this one is in {', '.join(foreign)}",
             hint="write it as MLIR text (.mlir), or convert it first")
     text, constants = _as_text(module)
-    data = bindings.portable_artifact(text, str(path), version, constants)
+    data = portable_artifact(text, str(path), version, constants)
     with atomic_path(path) as temporary:
         temporary.write_bytes(data)
 

@@ -36,4 +36,5 @@ def register_conversions(register: Any) -> None:
 @hookimpl
 def register_runtimes(register: Any) -> None:
     register(Runtime(
-        "litert", "tflite", f"{_HERE}.runtime:open_model", f"{_HERE}.runtime:available", "LiteRT's reference kernels."))
+        "litert", "tflite", f"{_HERE}.runtime:open_model", f"{_HERE}.runtime:available", "LiteRT's reference kernels.",
+        warm=f"{_HERE}.runtime:warm"))

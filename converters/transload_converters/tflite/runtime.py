@@ -17,10 +17,14 @@ import numpy as np
 from transload.errors import Finding, RunError
 from transload.ir import I16, Module, QuantType
 from transload.plugin import Source
+from transload.worker import Remote, Worker
 
-__all__ = ["available", "open_model"]
+__all__ = ["available", "open_model", "warm"]
 
 _INSTALL = "pip install ai-edge-litert"
+LITERT = Worker(
+    "LiteRT", needs=("transload_converters", "numpy", "ml_dtypes", "ai_edge_litert"),
+    first=("transload_converters.tflite.litert", "ai_edge_litert.interpreter"))
 
 
 def available() -> str | None:
@@ -45,7 +49,7 @@ def open_model(path: str | Path) -> Callable[..., dict[str, np.ndarray]]:
 
 
 class _Session:
-    """A model, and the interpreters made for it: one for speed, one that keeps all tensors, each when first needed."""
+    """A model, and what runs it in a process of its own: LiteRT trusts files that it should not (`litert`)."""
 
     def __init__(self, path: Path) -> None:
         from .reader import read, tensor_names
@@ -61,7 +65,7 @@ class _Session:
             raise RunError(f"{path}: LiteRT cannot run the model: {dangerous}")
         self.inputs, self.outputs, self.names = tensor_names(source)
         self._reference_is_right = not _has_wrong_reference(module)
-        self._interpreters: dict[bool, Any] = {}
+        self._there: Remote | None = None
 
     def run(self, inputs: Mapping[str, Any], keep: bool = False) -> dict[str, np.ndarray]:
         """Run once."""
@@ -70,56 +74,12 @@ class _Session:
         if wrong:
             there = ", ".join(map(repr, self.inputs))
             raise RunError(f"{self.path}: the inputs do not fit", wrong, hint=f"its inputs are {there}")
-        interpreter = self._interpreter(keep)
-        try:
-            return self._invoke(interpreter, inputs, keep)
-        except (RuntimeError, ValueError) as error:
-            self._interpreters.pop(keep, None)
-            raise RunError(f"{self.path}: LiteRT cannot run the model: {_first_line(error)}") from None
-
-    def _interpreter(self, keep: bool) -> Any:
-        """An interpreter with reference kernels; with the usual ones for models that use what has none, or a wrong one."""
-        if keep not in self._interpreters:
-            from ai_edge_litert.interpreter import Interpreter, OpResolverType
-
-            usual = OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
-            resolvers = (OpResolverType.BUILTIN_REF, usual) if self._reference_is_right else (usual,)
-            for resolver in resolvers:
-                try:
-                    self._interpreters[keep] = Interpreter(
-                        model_path=str(self.path), experimental_op_resolver_type=resolver, experimental_preserve_all_tensors=keep)
-                    break
-                except (RuntimeError, ValueError) as error:
-                    if resolver is resolvers[-1] or "Didn't find op" not in str(error):
-                        raise RunError(f"{self.path}: LiteRT does not load the model: {_first_line(error)}") from None
-        return self._interpreters[keep]
-
-    def _invoke(self, interpreter: Any, inputs: Mapping[str, Any], keep: bool) -> dict[str, np.ndarray]:
-        details = interpreter.get_input_details()
-        arrays = [np.asarray(inputs[name]) for name in self.inputs]
-        for detail, array in zip(details, arrays, strict=True):
-            if tuple(detail["shape"]) != array.shape:
-                interpreter.resize_tensor_input(detail["index"], array.shape)
-        interpreter.allocate_tensors()
-        interpreter.reset_all_variables()
-        for detail, array in zip(details, arrays, strict=True):
-            interpreter.set_tensor(detail["index"], array.astype(detail["dtype"], copy=False))
-        interpreter.invoke()
-        outputs = [interpreter.get_tensor(detail["index"]) for detail in interpreter.get_output_details()]
-        kept = self._intermediates(interpreter) if keep else {}
-        return {**kept, **dict(zip(self.outputs, outputs, strict=True))}
-
-    def _intermediates(self, interpreter: Any) -> dict[str, np.ndarray]:
-        """The tensors of the main subgraph by name; those that LiteRT has no data for are left out."""
-        kept = {}
-        for index, name in enumerate(self.names):
-            if name in self.outputs:
-                continue
-            try:
-                kept[name] = interpreter.get_tensor(index)
-            except (RuntimeError, ValueError):
-                continue  # an inner tensor of a kernel, or one that was never allocated
-        return kept
+        if self._there is None:
+            self._there = LITERT.open(
+                "transload_converters.tflite.litert:Session", str(self.path.resolve()), str(self.path), self.outputs, self.names,
+                self._reference_is_right)
+        found: dict[str, np.ndarray] = self._there([np.asarray(inputs[name]) for name in self.inputs], keep)
+        return found
 
 
 def _dangerous(module: Module) -> str:
@@ -147,7 +107,6 @@ def _has_wrong_reference(module: Module) -> bool:
         for op in module.walk())
 
 
-def _first_line(error: Exception) -> str:
-    """What LiteRT says, without the place in its sources."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return "; ".join(lines) or type(error).__name__
+def warm() -> None:
+    """Start the process that a verification will need."""
+    LITERT.start()

@@ -16,7 +16,7 @@ from ..ir import Module, QuantType, TensorType, initial_states, input_names
 from ..plugin import Runtime, resolve
 from ..plugin_host import host
 
-__all__ = ["Comparison", "TensorDifference", "compare", "difference", "runtime_for"]
+__all__ = ["Comparison", "TensorDifference", "compare", "difference", "runtime_for", "warm_runtime"]
 
 
 @dataclass(frozen=True)
@@ -99,6 +99,13 @@ def runtime_for(format: str | None) -> tuple[Runtime | None, str]:
             return runtime, ""
         reasons.append(f"{runtime.name}: {why}")
     return None, "; ".join(reasons)
+
+
+def warm_runtime(format: str | None) -> None:
+    """Have the runtime that judges models of a format start what takes time to start."""
+    runtime, _ = runtime_for(format)
+    if runtime is not None and runtime.warm is not None:
+        resolve(runtime.warm)()
 
 
 def compare(

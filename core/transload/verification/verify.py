@@ -17,6 +17,7 @@ from ..ir import FloatType, Module, QuantType, TensorType, Value, initial_states
 from ..ir.build import constant_of
 from ..plugin import Runtime, resolve
 from ..plugin_host import host
+from ..worker import ChildEnded
 from .compare import TensorDifference, compare_outputs, runtime_for
 from .information import attempts, is_informative
 from .inputs import random_inputs
@@ -82,6 +83,8 @@ def verify_conversion(
     judge = _Judge(source, result, hub, runtime, tolerance or Tolerance(), engine, further)
     try:
         return judge.of_several(given)
+    except ChildEnded as error:
+        return Verification("skipped", f"could not judge: {error.message}", runtime.name, engine)
     except RunError as error:
         if judge.used:  # it is our engine that cannot
             raise
@@ -177,7 +180,10 @@ class _Judge:
         others = resolve(self.runtime.alternatives)(self.path) if self.runtime.alternatives is not None else {}
         if not others or self._reference is None:
             return tensors, broken, []
-        judged = Ways({"node by node": self._reference, **others}).judge(given, actual, list(broken), self.further)
+        try:
+            judged = Ways({"node by node": self._reference, **others}).judge(given, actual, list(broken), self.further)
+        except ChildEnded as error:
+            return tensors, broken, [f"{error.message}, computing the model in another way: judged by the one alone"]
         wrong = self._limits_broken(judged.tensors)
         notes = [
             f"{tensors[index].name}: {self.runtime.name} itself computes it in ways that are a cosine of {apart:.5f} apart; "

@@ -9,10 +9,17 @@ from typing import Any
 import numpy as np
 
 from transload.errors import RunError
+from transload.worker import Worker
 
 from .platforms import Device, device_of
 
-__all__ = ["STRICT", "Program"]
+__all__ = ["STRICT", "XLA", "Compiled", "Isolated", "Program", "warm"]
+
+XLA = Worker(
+    "XLA", needs=("transload_targets", "numpy", "ml_dtypes", "jaxlib"),
+    first=("transload_targets.xla.client", "jaxlib.xla_client", "jaxlib._jax"))
+"""The process of the judge. Its programs are other people's; those that the engine `xla` runs here are what our own conversions
+make, or have passed the verifier, and `allowed` in either case."""
 
 STRICT: dict[str, dict[str, Any]] = {
     "cpu": {
@@ -122,6 +129,45 @@ class Program:
         for name in ("argument", "output", "temp", "generated_code"):
             facts[f"{name}_bytes"] = int(getattr(memory, f"{name}_size_in_bytes"))
         return facts
+
+
+def warm() -> None:
+    """Start the process that a verification will need."""
+    XLA.start()
+
+
+class Isolated:
+    """A program compiled and run in a process of its own, with its constants; `ChildEnded` where it brings that down."""
+
+    def __init__(
+        self, text: str, what: str, platform: str, options: Mapping[str, Any], constants: Sequence[np.ndarray],
+    ) -> None:
+        self._there = XLA.open("transload_targets.xla.client:Compiled", text, what, platform, dict(options), list(constants))
+
+    def __call__(self, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
+        found: list[np.ndarray] = self._there(list(arrays))
+        return found
+
+
+class Compiled:
+    """A program and its constants, which it takes behind its inputs."""
+
+    def __init__(
+        self, text: str, what: str, platform: str, options: Mapping[str, Any], constants: Sequence[np.ndarray],
+    ) -> None:
+        self.program = Program(text, what, platform, options)
+        self.resident = [self.program.place(array) for array in constants]
+
+    def start(self, arrays: Sequence[np.ndarray]) -> list[Any]:
+        """Begin to run on the inputs."""
+        return self.program.start([*map(self.program.place, arrays), *self.resident])
+
+    def fetch(self, results: Sequence[Any]) -> list[np.ndarray]:
+        """The results, when they are there."""
+        return self.program.fetch(results)
+
+    def __call__(self, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
+        return self.fetch(self.start(arrays))
 
 
 class _Described:

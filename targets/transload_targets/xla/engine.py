@@ -16,7 +16,7 @@ from transload.errors import RunError
 from transload.ir import IntegerType, Module, TensorType, dtype_of
 from transload.ir.types import Type
 
-from .client import Program
+from .client import Compiled, Isolated
 from .platforms import best
 from .program import Written, crosses, in_stablehlo, specialized, written
 
@@ -44,25 +44,25 @@ def prepare_tpu(module: Module, function: str = "main") -> Execute:
 
 
 def prepare_plain(module: Module, function: str = "main") -> Execute:
-    """For the CPU, the program as it is: to judge rewrites, and kernels, by."""
-    return Execute(module, function, "cpu", rewrite=False)
+    """For the CPU, the program as it is, in a process of its own: to judge rewrites, and kernels, by."""
+    return Execute(module, function, "cpu", rewrite=False, isolated=True)
 
 
 @dataclass
 class _Compiled:
     """A program with its constants on the device."""
 
-    program: Program
+    program: Compiled | Isolated
     written: Written
-    resident: list[Any]
     kept: list[str]
     """Names of the intermediates that it gives before the function's own outputs."""
 
     def start(self, arrays: list[np.ndarray]) -> list[Any]:
-        return self.program.start([*map(self.program.place, arrays), *self.resident])
+        return self.program.start(arrays) if isinstance(self.program, Compiled) else self.program(arrays)
 
     def fetch(self, results: list[Any]) -> list[np.ndarray]:
-        return [typed(array, type_) for array, type_ in zip(self.program.fetch(results), self.written.results, strict=True)]
+        fetched = self.program.fetch(results) if isinstance(self.program, Compiled) else results
+        return [typed(array, type_) for array, type_ in zip(fetched, self.written.results, strict=True)]
 
 
 class Execute:
@@ -72,9 +72,12 @@ class Execute:
     Raises `RunError` or `ConversionError` with everything in the module that XLA cannot take.
     """
 
-    def __init__(self, module: Module, function: str, platform: str, rewrite: bool = True) -> None:
+    def __init__(
+        self, module: Module, function: str, platform: str, rewrite: bool = True, isolated: bool = False,
+    ) -> None:
         self.platform = platform
         self.rewrite = rewrite
+        self.isolated = isolated
         self.source = module
         self.function: str = module.function(function).attributes["sym_name"]
         self.main = module.function(function)
@@ -127,8 +130,9 @@ class Execute:
                     module, kept = exposed(module, self.function, crosses)
                 module = in_stablehlo(module, self.platform)
             made = written(module, self.function, self.platform, self.rewrite)
-            program = Program(made.text, f"function {self.function!r}", self.platform, made.options)
-            self._compiled[key] = _Compiled(program, made, [program.place(array) for array in made.constants], kept)
+            kind = Isolated if self.isolated else Compiled
+            program = kind(made.text, f"function {self.function!r}", self.platform, made.options, made.constants)
+            self._compiled[key] = _Compiled(program, made, kept)
         return self._compiled[key]
 
     def _arrays(self, inputs: Mapping[str, Any]) -> list[np.ndarray]:

@@ -19,6 +19,7 @@ from transload.text import print_module
 from transload_hub.layout.change import change_layout
 
 from .allowed import findings_of
+from .client import XLA
 from .precision import at_highest_precision
 from .prepare_cpu import prepare_cpu
 from .prepare_cpu_fusion import options_for
@@ -76,8 +77,6 @@ def specialized(module: Module, function: str, arrays: Sequence[np.ndarray]) -> 
 
 def _refined(module: Module, main: Op) -> Module:
     """All shapes of a StableHLO module, as they follow from those of its main function's arguments."""
-    from jaxlib import _jax
-
     from transload.plugin import Source
     from transload.plugin_host import host
 
@@ -89,15 +88,25 @@ def _refined(module: Module, main: Op) -> Module:
     for key in attributes:
         main.attributes.pop(key, None)
     try:
-        data = bytes(_jax.mlir.refine_polymorphic_shapes(print_module(module).encode(), enable_shape_assertions=False))
-    except Exception as error:  # ValueError, XlaRuntimeError: the shapes do not follow from the inputs'
-        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-        raise RunError(f"function {name!r}: its shapes do not follow from the inputs': {'; '.join(lines[:3])[:600]}") from None
+        data = bytes(XLA.call("transload_targets.xla.program:refined", print_module(module)))
+    except RunError as error:
+        raise type(error)(f"function {name!r}: its shapes do not follow from the inputs': {error.message}") from None
     refined = host().get("readers", "stablehlo")(Source(_data=data, name=f"function {name!r} refined"))
     function: Op = refined.function("main")
     function.attributes["sym_name"] = name
     function.attributes.update({key: value for key, value in attributes.items() if value is not None})
     return refined
+
+
+def refined(text: str) -> bytes:
+    """A program whose main function has arguments of known shapes, with all shapes that follow, as bytecode (`XLA` runs it)."""
+    from jaxlib import _jax
+
+    try:
+        return bytes(_jax.mlir.refine_polymorphic_shapes(text.encode(), enable_shape_assertions=False))
+    except Exception as error:  # ValueError, XlaRuntimeError: the shapes do not follow from the inputs'
+        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+        raise RunError("; ".join(lines[:3])[:600]) from None
 
 
 def written(module: Module, function: str, platform: str, rewrite: bool = True) -> Written:

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - lines of programs
 """f64 on the way to TOSA: said, or refused."""
 
 from __future__ import annotations

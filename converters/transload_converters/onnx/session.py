@@ -1,0 +1,94 @@
+"""onnxruntime's sessions, as the process has them in which it runs (`runtime`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from transload.errors import RunError
+
+__all__ = ["Session"]
+
+
+class Session:
+    """A model, and the sessions made for it: one for its outputs, one for all values, each when first needed.
+
+    `name` is what errors call the model.
+    """
+
+    def __init__(self, path: str, name: str, optimized: bool) -> None:
+        self.path, self.name, self.optimized = path, name, optimized
+        self._sessions: dict[bool, Any] = {}
+
+    def __call__(self, inputs: Mapping[str, np.ndarray], keep: bool) -> dict[str, np.ndarray]:
+        """Run once."""
+        if keep not in self._sessions:
+            self._sessions[keep] = _session(self.path, self.name, keep, self.optimized)
+        session = self._sessions[keep]
+        names = [output.name for output in session.get_outputs()]
+        fed = {entry.name: _as_wanted(entry, inputs) for entry in session.get_inputs() if entry.name in inputs}
+        try:
+            values = dict(zip(names, session.run(names, fed), strict=True))
+        except Exception as error:  # onnxruntime's native errors share no class
+            raise RunError(f"onnxruntime cannot run {self.name}: {_first_line(error)}") from None
+        whole = self._sessions.get(False)
+        outputs = [output.name for output in whole.get_outputs()] if whole is not None else _output_names(self.path)
+        results: dict[str, np.ndarray] = {}
+        for index, name in enumerate(outputs):  # one value may be several outputs: named as `output_names` does
+            results[name if name not in results else f"{name}_{index}"] = values[name]
+        return {**{n: v for n, v in values.items() if n not in results}, **results}
+
+
+def _session(file: str, name: str, keep: bool, optimized: bool) -> Any:
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    levels = onnxruntime.GraphOptimizationLevel
+    options.graph_optimization_level = levels.ORT_ENABLE_ALL if optimized else levels.ORT_DISABLE_ALL
+    options.log_severity_level = 4
+    model: Any = file
+    try:
+        if keep:
+            model = _with_all_outputs(file)
+            options.add_session_config_entry("session.model_external_initializers_file_folder_path", str(Path(file).parent))
+        return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # onnxruntime's native errors share no class
+        raise RunError(f"onnxruntime cannot load {name}: {_first_line(error)}") from None
+
+
+def _with_all_outputs(file: str) -> bytes:
+    """The model with every value of its graph as an output, as bytes. Values inside subgraphs cannot be had."""
+    import onnx
+
+    model = onnx.load(file, load_external_data=False)
+    there = {output.name for output in model.graph.output}
+    for node in model.graph.node:
+        for name in node.output:
+            if name and name not in there:
+                there.add(name)
+                model.graph.output.add().name = name
+    return model.SerializeToString()
+
+
+def _output_names(file: str) -> list[str]:
+    import onnx
+
+    return [output.name for output in onnx.load(file, load_external_data=False).graph.output]
+
+
+_DTYPES = {"tensor(float)": np.float32, "tensor(double)": np.float64, "tensor(float16)": np.float16, "tensor(int64)": np.int64,
+           "tensor(int32)": np.int32, "tensor(int16)": np.int16, "tensor(int8)": np.int8, "tensor(uint8)": np.uint8,
+           "tensor(uint16)": np.uint16, "tensor(uint32)": np.uint32, "tensor(uint64)": np.uint64, "tensor(bool)": np.bool_}
+
+
+def _as_wanted(entry: Any, inputs: Mapping[str, np.ndarray]) -> np.ndarray:
+    """The array for an input, in the dtype that the session wants."""
+    array = np.asarray(inputs[entry.name])
+    return array.astype(_DTYPES.get(entry.type, array.dtype), copy=False)
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0][:400]

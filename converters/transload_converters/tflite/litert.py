@@ -1,0 +1,82 @@
+"""LiteRT's interpreter, as the process has it in which it runs (`runtime`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from transload.errors import RunError
+
+__all__ = ["Session"]
+
+
+class Session:
+    """A model, and the interpreters made for it: one for speed, one that keeps all tensors, each when first needed.
+
+    `name` is what errors call the model; `outputs` and `names` are the names of its outputs and of all tensors.
+    """
+
+    def __init__(self, path: str, name: str, outputs: Sequence[str], names: Sequence[str], reference_is_right: bool) -> None:
+        self.path, self.name, self.outputs, self.names = path, name, outputs, names
+        self._reference_is_right = reference_is_right
+        self._interpreters: dict[bool, Any] = {}
+
+    def __call__(self, inputs: Sequence[np.ndarray], keep: bool) -> dict[str, np.ndarray]:
+        """Run once, on arrays in the order of the model's inputs."""
+        interpreter = self._interpreter(keep)
+        try:
+            return self._invoke(interpreter, inputs, keep)
+        except (RuntimeError, ValueError) as error:
+            self._interpreters.pop(keep, None)
+            raise RunError(f"{self.name}: LiteRT cannot run the model: {_first_line(error)}") from None
+
+    def _interpreter(self, keep: bool) -> Any:
+        """An interpreter with reference kernels; with the usual ones for models that use what has none, or a wrong one."""
+        if keep not in self._interpreters:
+            from ai_edge_litert.interpreter import Interpreter, OpResolverType
+
+            usual = OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
+            resolvers = (OpResolverType.BUILTIN_REF, usual) if self._reference_is_right else (usual,)
+            for resolver in resolvers:
+                try:
+                    self._interpreters[keep] = Interpreter(
+                        model_path=self.path, experimental_op_resolver_type=resolver, experimental_preserve_all_tensors=keep)
+                    break
+                except (RuntimeError, ValueError) as error:
+                    if resolver is resolvers[-1] or "Didn't find op" not in str(error):
+                        raise RunError(f"{self.name}: LiteRT does not load the model: {_first_line(error)}") from None
+        return self._interpreters[keep]
+
+    def _invoke(self, interpreter: Any, inputs: Sequence[np.ndarray], keep: bool) -> dict[str, np.ndarray]:
+        details = interpreter.get_input_details()
+        for detail, array in zip(details, inputs, strict=True):
+            if tuple(detail["shape"]) != array.shape:
+                interpreter.resize_tensor_input(detail["index"], array.shape)
+        interpreter.allocate_tensors()
+        interpreter.reset_all_variables()
+        for detail, array in zip(details, inputs, strict=True):
+            interpreter.set_tensor(detail["index"], array.astype(detail["dtype"], copy=False))
+        interpreter.invoke()
+        outputs = [interpreter.get_tensor(detail["index"]) for detail in interpreter.get_output_details()]
+        kept = self._intermediates(interpreter) if keep else {}
+        return {**kept, **dict(zip(self.outputs, outputs, strict=True))}
+
+    def _intermediates(self, interpreter: Any) -> dict[str, np.ndarray]:
+        """The tensors of the main subgraph by name; those that LiteRT has no data for are left out."""
+        kept = {}
+        for index, name in enumerate(self.names):
+            if name in self.outputs:
+                continue
+            try:
+                kept[name] = interpreter.get_tensor(index)
+            except (RuntimeError, ValueError):
+                continue  # an inner tensor of a kernel, or one that was never allocated
+        return kept
+
+
+def _first_line(error: Exception) -> str:
+    """What LiteRT says, without the place in its sources."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return "; ".join(lines) or type(error).__name__

@@ -1,0 +1,342 @@
+"""Resident child processes that run what is not ours: a judge, a parser, a compiler, all of which a model can bring down.
+
+    LITERT = Worker("LiteRT", needs=("numpy", "ai_edge_litert"))
+    run = LITERT.open("package.module:Session", "/absolute/model.tflite")     # an object there, called from here
+    outputs = run({"x": array})
+    data = LITERT.call("package.module:function", data)                       # or a function, once
+
+Other people's C++ ends the process that gives it a model it did not expect. So it runs in a process of its own, which is
+isolated (`transload.child`), started when it is first needed and kept for the next call, and limited in time and memory. Where
+it ends, `ChildEnded` says so and why; the next call starts another one.
+
+A message is a header in JSON and the bytes of its arrays, each behind its length; nothing is pickled, so that a child that was
+taken over can send back data and nothing else. None, booleans, numbers, text, bytes, arrays, lists, tuples and dictionaries
+with text as keys travel.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import itertools
+import json
+import os
+import signal
+import sys
+import tempfile
+import threading
+import weakref
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import IO, Any
+
+from . import errors
+from .child import PythonChild
+from .errors import Finding, RunError, TransloadError
+
+__all__ = ["ChildEnded", "Limits", "Remote", "Worker", "serve"]
+
+_START = "from transload.worker import serve; serve(int(sys.argv[1]), sys.argv[2:])"
+_CHUNK = 1 << 20
+
+
+class ChildEnded(RunError):
+    """A child process ended, or was ended, before it answered: of what it was asked, nothing is known."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one call may take."""
+
+    seconds: float = 600.0
+    memory: float = 0.75
+    """Of the machine's memory."""
+
+    @property
+    def bytes(self) -> int:
+        """The memory in bytes; 0 where the machine's is not known."""
+        try:
+            return int(self.memory * os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+        except (AttributeError, ValueError, OSError):
+            return 0
+
+
+class Worker:
+    """A child process, started when first needed, and one call at a time in it.
+
+    `name` is what errors call it; `needs` are the packages that it imports, `first` the modules that it imports at once.
+    """
+
+    def __init__(
+        self, name: str, needs: Iterable[str] = (), first: Iterable[str] = (), limits: Limits | None = None,
+    ) -> None:
+        self.name = name
+        self.limits = limits or Limits()
+        self.generation = 0
+        self._needs = ("transload", *needs)
+        self._first = tuple(first)
+        self._lock = threading.RLock()
+        self._child: PythonChild | None = None
+        self._owner = 0
+        self._said: IO[bytes] | None = None
+        self._closed: list[int] = []
+
+    def start(self) -> None:
+        """Start the process, where none runs, so that it is ready when it is called."""
+        with self._lock:
+            self._running()
+
+    def call(self, function: str, *arguments: Any) -> Any:
+        """What the function `module:name` gives there. Raises what it raises, and `ChildEnded`."""
+        return self._ask(["call", function, list(arguments)])
+
+    def open(self, function: str, *arguments: Any) -> Remote:
+        """What the function `module:name` makes there stays there; what comes back calls it. Raises what it raises."""
+        return Remote(self, function, arguments)
+
+    def stop(self) -> None:
+        """End the process, where one runs."""
+        with self._lock:
+            child, self._child = self._child, None
+            if child is not None and self._owner == os.getpid():
+                child.stop()
+            if self._said is not None:
+                self._said.close()
+                self._said = None
+
+    def _ask(self, request: list[Any]) -> Any:
+        with self._lock:
+            process = self._running()
+            late = threading.Event()
+
+            def end() -> None:
+                late.set()
+                process.kill()
+
+            timer = threading.Timer(self.limits.seconds, end)
+            timer.daemon = True
+            timer.start()
+            try:
+                closed, self._closed = self._closed, []
+                _send(process.stdin, [*request, closed])
+                answer = _receive(process.stdout)
+            except (OSError, ValueError):
+                why = self._why(process, late.is_set())
+                self.stop()
+                raise ChildEnded(f"{self.name} {why}") from None
+            except BaseException:  # Ctrl-C: an answer is still to come, which nobody will wait for
+                self.stop()
+                raise
+            finally:
+                timer.cancel()
+        if answer[0] == "done":
+            return answer[1]
+        raise _error(answer[1:])
+
+    def _running(self) -> Any:
+        """The process; a new one where it ended, or belongs to the process that this one was forked from."""
+        if self._child is not None and (self._owner != os.getpid() or self._child.process.poll() is not None):
+            self.stop()
+        if self._child is None:
+            self._said = tempfile.TemporaryFile()  # noqa: SIM115 - as long as the process
+            self._child = PythonChild(
+                _START, str(self.limits.bytes), *self._first, needs=self._needs, stdin=-1, stdout=-1, stderr=self._said)  # pipes
+            self._owner = os.getpid()
+            self.generation += 1
+            _alive.add(self)
+        return self._child.process
+
+    def _why(self, process: Any, late: bool) -> str:
+        """What became of a process that does not answer."""
+        if late:
+            return f"took longer than {self.limits.seconds:g} s"
+        try:
+            code = process.wait(timeout=5)
+        except Exception:  # TimeoutExpired: it closed its pipes, and hangs
+            return "stopped answering"
+        how = f"exit status {code}" if code >= 0 else signal.Signals(-code).name if -code in iter(signal.Signals) else str(code)
+        return f"ended ({how}){self._last_words()}"
+
+    def _last_words(self) -> str:
+        if self._said is None:
+            return ""
+        size = self._said.seek(0, os.SEEK_END)
+        self._said.seek(max(0, size - 4096))
+        lines = [line.strip() for line in self._said.read().decode("utf-8", "replace").splitlines() if line.strip()]
+        return f": {lines[-1][:300]}" if lines else ""
+
+    def forget(self, number: int) -> None:
+        """Have an object there go with the next call."""
+        self._closed.append(number)
+
+
+class Remote:
+    """An object in a worker's process, made again where that was started anew; calling it calls the object."""
+
+    def __init__(self, worker: Worker, function: str, arguments: Sequence[Any]) -> None:
+        self._worker, self._made = worker, (function, list(arguments))
+        self._generation = 0
+        self._number = -1
+        self._open()
+
+    def _open(self) -> None:
+        self._number = self._worker._ask(["open", *self._made])
+        self._generation = self._worker.generation
+        weakref.finalize(self, self._worker.forget, self._number)
+
+    def __call__(self, *arguments: Any) -> Any:
+        with self._worker._lock:
+            self._worker._running()
+            if self._generation != self._worker.generation:
+                self._open()
+            return self._worker._ask(["use", self._number, list(arguments)])
+
+
+_alive: weakref.WeakSet[Worker] = weakref.WeakSet()
+
+
+@atexit.register
+def _stop_all() -> None:
+    for worker in list(_alive):
+        worker.stop()
+
+
+def _error(parts: Sequence[Any]) -> TransloadError:
+    """An error that was raised in the child."""
+    kind, message, findings, hint = parts
+    type_ = getattr(errors, kind, RunError)
+    made = (type_ if isinstance(type_, type) and issubclass(type_, TransloadError) else RunError)(message)
+    made.findings = tuple(Finding(what, why, tuple(names), more, count) for what, why, names, more, count in findings)
+    made.hint = hint
+    return made
+
+
+# --- messages
+
+
+def _send(pipe: Any, value: Any) -> None:
+    buffers: list[memoryview] = []
+    header = json.dumps([_packed(value, buffers), [len(buffer) for buffer in buffers]]).encode("ascii")
+    pipe.write(len(header).to_bytes(8, "little") + header)
+    for buffer in buffers:
+        for start in range(0, len(buffer), _CHUNK):
+            pipe.write(buffer[start : start + _CHUNK])
+    pipe.flush()
+
+
+def _receive(pipe: Any) -> Any:
+    """The next message; `OSError` where there is none."""
+    header, lengths = json.loads(_read(pipe, int.from_bytes(_read(pipe, 8), "little")))
+    return _unpacked(header, [_read(pipe, length) for length in lengths])
+
+
+def _read(pipe: Any, size: int) -> bytearray:
+    data = bytearray(size)
+    view, at = memoryview(data), 0
+    while at < size:
+        count = pipe.readinto(view[at : at + _CHUNK])
+        if not count:
+            raise OSError("the process ended")
+        at += count
+    return data
+
+
+def _packed(value: Any, buffers: list[memoryview]) -> Any:
+    """A value as JSON has it: lists are what they are and how, the rest stands for itself."""
+    if value is None or isinstance(value, bool | int | float | str):
+        return value if type(value) in (bool, int, float, str, type(None)) else _plain(value)
+    if isinstance(value, dict):
+        return ["d", [[str(key), _packed(item, buffers)] for key, item in value.items()]]
+    if isinstance(value, tuple | list):
+        return ["t" if isinstance(value, tuple) else "l", [_packed(item, buffers) for item in value]]
+    if isinstance(value, bytes | bytearray | memoryview):
+        buffers.append(memoryview(value).cast("B"))
+        return ["b", len(buffers) - 1]
+    import numpy as np
+
+    array = np.asarray(value)
+    if array.dtype.hasobject:
+        raise RunError(f"values of type {type(value).__name__} cannot be sent to a process")
+    flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+    buffers.append(flat.data)
+    return ["a", len(buffers) - 1, array.dtype.name, list(array.shape)]
+
+
+def _plain(value: Any) -> Any:
+    return int(value) if isinstance(value, int) else float(value) if isinstance(value, float) else str(value)
+
+
+def _unpacked(value: Any, buffers: Sequence[bytearray]) -> Any:
+    if not isinstance(value, list):
+        return value
+    kind = value[0]
+    if kind == "d":
+        return {key: _unpacked(item, buffers) for key, item in value[1]}
+    if kind in ("l", "t"):
+        items = [_unpacked(item, buffers) for item in value[1]]
+        return tuple(items) if kind == "t" else items
+    if kind == "b":
+        return bytes(buffers[value[1]])
+    import ml_dtypes  # noqa: F401 - gives numpy its types' names
+    import numpy as np
+
+    return np.frombuffer(buffers[value[1]], np.dtype(value[2])).reshape(value[3])
+
+
+# --- in the child
+
+
+def serve(memory: int = 0, first: Sequence[str] = ()) -> None:
+    """What the process does: import the modules `first`, and answer calls until there are no more.
+
+    `memory` is the most that it may take, in bytes.
+    """
+    source, sink = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # whatever else is printed does not get among the answers
+    _limit(memory)
+    for module in first:
+        with contextlib.suppress(ImportError):  # said when it is called
+            import_module(module)
+    objects: dict[int, Any] = {}
+    numbers = itertools.count(1)
+    while True:
+        try:
+            how, what, arguments, closed = _receive(source)
+        except OSError:
+            return
+        for number in closed:
+            objects.pop(number, None)
+        try:
+            function = objects[what] if how == "use" else _resolved(what)
+            made = function(*arguments)
+            if how == "open":
+                number = next(numbers)
+                objects[number], made = made, number
+            answer: list[Any] = ["done", made]
+        except TransloadError as error:
+            answer = ["failed", type(error).__name__, error.message, [
+                [f.what, f.why, list(f.names), f.hint, f.count] for f in error.findings], error.hint]
+        except Exception as error:  # whatever other people's code raises is told
+            answer = ["failed", "RunError", f"{type(error).__name__}: {str(error)[:600]}", [], ""]
+        _send(sink, answer)
+
+
+def _resolved(name: str) -> Any:
+    module, _, attribute = name.partition(":")
+    return getattr(import_module(module), attribute)
+
+
+def _limit(memory: int) -> None:
+    """Let memory beyond the limit be refused, no file grow large, and no core be dumped, where the system has such limits."""
+    try:
+        import resource
+    except ImportError:
+        return
+    for kind, most in (("RLIMIT_DATA", memory), ("RLIMIT_FSIZE", 1 << 26), ("RLIMIT_CORE", 0)):
+        which = getattr(resource, kind, None)
+        if which is None or (kind == "RLIMIT_DATA" and not most):
+            continue
+        with contextlib.suppress(OSError, ValueError):
+            _, hard = resource.getrlimit(which)
+            resource.setrlimit(which, (most if hard < 0 else min(most, hard), hard))

@@ -1,0 +1,67 @@
+"""Models that end the process of onnx or onnxruntime: they are read or refused, and the judge's end is told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import transload
+from transload.errors import TransloadError
+
+onnx = pytest.importorskip("onnx")
+from onnx import TensorProto, helper  # noqa: E402
+
+
+def _model(path: Path, *nodes: object, output: int = TensorProto.FLOAT, element: int = TensorProto.FLOAT) -> Path:
+    x = helper.make_tensor_value_info("x", element, [2, 4])
+    y = helper.make_tensor_value_info("y", output, None)
+    graph = helper.make_graph(list(nodes), "g", [x], [y])
+    opsets = [helper.make_opsetid("", 20), helper.make_opsetid("ai.onnx.ml", 3)]
+    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=9), path)
+    return path
+
+
+@pytest.mark.parametrize("node", [
+    helper.make_node("RegexFullMatch", [""], ["y"], pattern="a"),
+    helper.make_node("LabelEncoder", [""], ["y"], domain="ai.onnx.ml", keys_int64s=[1], values_floats=[1.0]),
+    helper.make_node("LayerNormalization", ["x", "x"], ["y"], axis=2**31),
+    helper.make_node("Split", ["x"], ["y", "z", "w"], axis=0, num_outputs=3),
+], ids=lambda node: node.op_type)
+def test_reading_survives(node: object, tmp_path: Path) -> None:
+    try:
+        module = transload.load(_model(tmp_path / "m.onnx", node))
+    except TransloadError:
+        return
+    assert module.functions
+
+
+def test_a_judge_that_ends_could_not_judge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The conversion is whole, and says that nobody judged it."""
+    pytest.importorskip("onnxruntime")
+    from transload_converters.onnx import runtime
+
+    monkeypatch.setattr(runtime, "open_model", lambda path: lambda inputs, keep=False: runtime.ONNX.call("os:abort"))
+    path = _model(tmp_path / "m.onnx", helper.make_node("Relu", ["x"], ["y"]))
+    artifact = transload.convert(path, "tosa", tmp_path / "out")
+    assert artifact.verification is not None
+    assert artifact.verification.status == "skipped"
+    assert "could not judge" in artifact.verification.why
+    assert "SIGABRT" in artifact.verification.why
+    assert (tmp_path / "out" / "m.tosa").is_file()
+    monkeypatch.undo()
+    assert transload.convert(path, "tosa", tmp_path / "out").verified
+
+
+def test_onnxruntime_is_not_in_this_process(tmp_path: Path) -> None:
+    """An input that is left out where onnxruntime wants one ends its process."""
+    pytest.importorskip("onnxruntime")
+    from transload_converters.onnx.runtime import open_model
+
+    run = open_model(_model(tmp_path / "m.onnx", helper.make_node("Max", ["x", ""], ["y"])))
+    try:
+        outputs = run({"x": np.zeros((2, 4), np.float32)})
+    except TransloadError:
+        return
+    assert list(outputs) == ["y"]

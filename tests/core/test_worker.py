@@ -1,0 +1,93 @@
+"""Resident child processes: what travels, what becomes of errors, and of children that end."""
+
+from __future__ import annotations
+
+import os
+import threading
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from transload.errors import ReadError, RunError
+from transload.worker import ChildEnded, Limits, Worker
+
+
+@pytest.fixture
+def worker():  # type: ignore[no-untyped-def]
+    made = Worker("the judge", needs=("numpy",))
+    yield made
+    made.stop()
+
+
+@pytest.mark.parametrize("value", [
+    None, True, 3, -1.5, float("inf"), "text", "\udcff", b"\0\xff", [1, [2, "x"]], (1, (2,)), [], {},
+    {"a": [None], "b": {"c": b"d"}}])
+def test_values_travel(worker: Worker, value: object) -> None:
+    assert worker.call("copy:copy", value) == value
+    assert type(worker.call("copy:copy", value)) is type(value)
+
+
+@pytest.mark.parametrize("array", [
+    np.arange(6, dtype=np.float32).reshape(2, 3), np.zeros((0, 3), np.int8), np.array(2.5), np.array([True, False]),
+    np.array([1, 2], ml_dtypes.bfloat16), np.array([1 + 2j], np.complex64), np.arange(6).reshape(2, 3).T,
+    np.array([-3, 7], ml_dtypes.int4)])
+def test_arrays_travel(worker: Worker, array: np.ndarray) -> None:
+    there = worker.call("copy:copy", {"x": array})["x"]
+    assert there.dtype == array.dtype
+    np.testing.assert_array_equal(there.astype(np.complex128), array.astype(np.complex128))
+    assert there.shape == array.shape
+
+
+def test_errors_are_those_that_were_raised(worker: Worker) -> None:
+    with pytest.raises(ReadError, match="no such file"):
+        worker.call("transload.api:run", "nowhere.tflite", {})
+    with pytest.raises(RunError, match="ZeroDivisionError"):
+        worker.call("operator:truediv", 1, 0)
+    assert worker.call("operator:truediv", 1, 2) == 0.5
+
+
+@pytest.mark.parametrize(("function", "arguments", "why"), [
+    ("os:abort", (), "SIGABRT"), ("os:_exit", (3,), "exit status 3"), ("time:sleep", (60,), "took longer than 1 s")])
+def test_an_end_is_told_and_the_next_call_starts_another(
+    worker: Worker, function: str, arguments: tuple[object, ...], why: str,
+) -> None:
+    worker.limits = Limits(seconds=1.0)
+    first = worker.call("os:getpid")
+    with pytest.raises(ChildEnded, match=f"the judge .*{why}"):
+        worker.call(function, *arguments)
+    worker.limits = Limits()
+    assert worker.call("os:getpid") not in (first, os.getpid())
+
+
+def test_memory_is_limited() -> None:
+    worker = Worker("the judge", needs=("numpy",), limits=Limits(memory=0.02))
+    try:
+        with pytest.raises(RunError, match=r"MemoryError|ended"):
+            worker.call("numpy:ones", 1 << 30)
+    finally:
+        worker.stop()
+
+
+def test_what_is_printed_does_not_get_among_the_answers(worker: Worker) -> None:
+    assert worker.call("builtins:print", "noise") is None
+    assert worker.call("os:write", 1, b"noise") == 5
+    assert worker.call("operator:add", 1, 2) == 3
+
+
+def test_objects_stay_and_are_made_again(worker: Worker) -> None:
+    second = worker.open("operator:itemgetter", 1)
+    assert second([7, 8]) == 8
+    with pytest.raises(ChildEnded):
+        worker.call("os:abort")
+    assert second([7, 9]) == 9
+
+
+def test_several_threads_share_one(worker: Worker) -> None:
+    found: list[int] = []
+    threads = [threading.Thread(target=lambda n=n: found.append(worker.call("operator:mul", n, 2))) for n in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(found) == [2 * n for n in range(8)]
