@@ -45,4 +45,6 @@ def register_facts(register: Any) -> None:
 def register_passes(register: Any) -> None:
     register(Pass("recognize", f"{_HERE}.recognize.composites:recognize",
                   "Put composites that exporters take apart (softmax, layer norm, GELU, ...) together as one op of `top`."))
+    register(Pass("dequantize-weights", f"{_HERE}.simplify.weights:dequantize_weights",
+                  "Make quantized constants that are used as real numbers float constants."))
     register(Pass("layout", f"{_HERE}.layout.change:change_layout", "Turn the graph to NHWC or NCHW and cancel the transposes."))

@@ -12,7 +12,7 @@ from typing import Any
 from ..api import load, run, runnable
 from ..convert_model import Artifact, convert, target_options
 from ..errors import TransloadError, merge_findings
-from ..ir import Module, QuantType, TensorType, input_names, output_names
+from ..ir import Blocks, Module, QuantType, TensorType, input_names, output_names
 from .arguments import parse_inputs, parse_options, read_arrays, write_arrays
 from .show import bytes_text, console, number, seconds_text, short_name, show_finding, table
 
@@ -296,12 +296,19 @@ def _values(module: Module, side: int) -> list[dict[str, str]]:
         if isinstance(type_, TensorType) and isinstance(element := type_.element, QuantType):
             quantization = (
                 f"scale {element.scale:.7g}, zero point {element.zero_point}"
-                if element.axis is None
+                if element.per_tensor
                 else f"{len(element.scales)} scales along axis {element.axis}"
+                if element.blocks is None
+                else f"{len(element.scales)} scales, of blocks of {_block(element.blocks)}"
             )
             type_ = type_.with_element(element.storage)
         rows.append({"name": name, "type": str(type_), "quantization": quantization})
     return rows
+
+
+def _block(blocks: Blocks) -> str:
+    """The size of a block in all dimensions: `1x32`; `all` where a dimension is not divided."""
+    return "x".join("all" if size is None else str(size) for size in blocks.sizes)
 
 
 def _what_target_says(module: Module, target: str) -> TransloadError | None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..ir import QuantType, TensorType, Type, dtype_of
+from ..ir.quantization import split_shapes, spread
 
 __all__ = ["dequantize", "quantize", "quantized_kernel", "round_half_away"]
 
@@ -17,19 +18,15 @@ def round_half_away(x: np.ndarray) -> np.ndarray:
     return np.trunc(x + np.copysign(0.5, x))
 
 
-def _along_axis(values: tuple[float, ...] | tuple[int, ...], type_: QuantType, rank: int, dtype: Any) -> np.ndarray:
-    array = np.array(values, dtype)
-    if type_.axis is None:
-        return array.reshape(())
-    shape = [1] * rank
-    shape[type_.axis] = len(values)
-    return array.reshape(shape)
-
-
 def dequantize(stored: np.ndarray, type_: QuantType, dtype: Any = np.float32) -> np.ndarray:
     """`scale * (stored - zero_point)` as an array of the float `dtype`."""
-    scale = _along_axis(type_.scales, type_, stored.ndim, dtype)
-    zero_point = _along_axis(type_.zero_points, type_, stored.ndim, np.int64)
+    if type_.blocks is not None:  # a scale is not copied for each number of its block
+        tensor, grid = split_shapes(type_, stored.shape)
+        scale, zero_point = np.array(type_.scales, dtype).reshape(grid), np.array(type_.zero_points).reshape(grid)
+        blocks = stored.reshape(tensor)
+        return ((blocks.astype(np.int64) - zero_point).astype(dtype) * scale).astype(dtype, copy=False).reshape(stored.shape)
+    scale = spread(type_.scales, type_, stored.ndim, dtype)
+    zero_point = spread(type_.zero_points, type_, stored.ndim, np.int64)
     return ((stored.astype(np.int64) - zero_point).astype(dtype) * scale).astype(dtype, copy=False)
 
 
@@ -40,8 +37,8 @@ def quantize(
 ) -> np.ndarray:
     """`real / scale + zero_point`, rounded and saturated to the storage range; NaN becomes the zero point."""
     real = np.asarray(real)
-    scale = _along_axis(type_.scales, type_, real.ndim, np.float64)
-    zero_point = _along_axis(type_.zero_points, type_, real.ndim, np.float64)
+    scale = spread(type_.scales, type_, real.ndim, np.float64)
+    zero_point = spread(type_.zero_points, type_, real.ndim, np.float64)
     with np.errstate(invalid="ignore", over="ignore"):
         scaled = rounding(np.nan_to_num(real.astype(np.float64) / scale, posinf=np.inf, neginf=-np.inf)) + zero_point
     return np.clip(scaled, type_.storage_min, type_.storage_max).astype(dtype_of(type_.storage))
@@ -61,7 +58,9 @@ def quantized_kernel(op: Any, kernel: Callable[..., Any], mode: str) -> Callable
     operands = [_element(value.type) for value in op.operands]
     results = [_element(value.type) for value in op.results]
     quantized = [element for element in (*operands, *results) if isinstance(element, QuantType)]
-    if not quantized or (mode == "storage" and all(element == quantized[0] for element in quantized)):
+    # Which scale is a number's depends on its place, where there is more than one: through reals, moved numbers are right.
+    if not quantized or (
+            mode == "storage" and quantized[0].blocks is None and all(element == quantized[0] for element in quantized)):
         return kernel
 
     def through_reals(op: Any, *arrays: Any, **more: Any) -> Any:

@@ -57,6 +57,7 @@ from .types import (
     UI16,
     UI32,
     UI64,
+    Blocks,
     BuiltinType,
     ComplexType,
     DialectType,
@@ -75,7 +76,7 @@ from .verify import verify
 __all__ = [
     "BF16", "BOOL", "DYNAMIC", "F16", "F32", "F64", "I4", "I8", "I16", "I32", "I48", "I64", "INDEX", "NONE",
     "UI8", "UI16", "UI32", "UI64",
-    "ArrayData", "Attribute", "Block", "BuiltinType", "ComplexType", "Dense", "DenseArray", "DialectType", "ElidedData",
+    "ArrayData", "Attribute", "Block", "Blocks", "BuiltinType", "ComplexType", "Dense", "DenseArray", "DialectType", "ElidedData",
     "FileLocation", "FloatAttr", "FloatType", "FunctionType", "FusedLocation", "IndexType", "IntAttr", "IntegerType", "LazyData",
     "Location", "MmapData", "Module", "NamedLocation", "NoneType", "Op", "OpaqueAttr", "OpaqueLocation", "Packed4Data",
     "QuantType", "Region", "SplatData", "State", "Symbol", "TensorData", "TensorType", "TupleType", "Type", "Value",

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Iterator
-from typing import cast
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple, cast
 
 __all__ = [
     "DYNAMIC", "BF16", "BOOL", "F16", "F32", "F64", "I4", "I8", "I16", "I32", "I48", "I64", "INDEX", "NONE",
     "UI8", "UI16", "UI32", "UI64",
-    "BuiltinType", "ComplexType", "DialectType", "FloatType", "FunctionType", "IndexType", "IntegerType", "NoneType",
+    "Blocks", "BuiltinType", "ComplexType", "DialectType", "FloatType", "FunctionType", "IndexType", "IntegerType", "NoneType",
     "QuantType", "TensorType", "TupleType", "Type", "format_shape",
 ]
 
@@ -166,22 +166,34 @@ class BuiltinType(Type):
         return self.text
 
 
+class Blocks(NamedTuple):
+    """How a tensor is divided into blocks of one scale each.
+
+    `sizes` says of each dimension how many indices a block takes, None: all of them. `grid` says how many blocks that
+    makes; where a size is None, one.
+    """
+
+    sizes: tuple[int | None, ...]
+    grid: tuple[int, ...]
+
+
 class QuantType(Type):
     """A quantized element: `real = scale * (stored - zero_point)` (MLIR's `!quant.uniform`).
 
-    `scales` and `zero_points` have one entry per tensor (`axis` is None), or one per index of
-    dimension `axis`. `storage` is the integer type of the stored number, `expressed` the float it
-    stands for; `storage_min`/`storage_max` narrow the stored range (TFLite's symmetric int8 weights
-    use -127 to 127).
+    `scales` and `zero_points` have one entry for the tensor, or one for each index of dimension `axis`, or one for each
+    of its `blocks`, in the order of the tensor's elements. The three are one idea, and a type is of the simplest form that
+    says it: `transload.ir.quantization` makes types of any grid of scales, and follows them through permutations and the like.
+    `storage` is the integer type of the stored number, `expressed` the float it stands for; `storage_min`/`storage_max`
+    narrow the stored range (TFLite's symmetric int8 weights use -127 to 127).
 
-    Source: MLIR quant dialect, UniformQuantizedType and UniformQuantizedPerAxisType.
+    Source: MLIR quant dialect, UniformQuantizedType, UniformQuantizedPerAxisType, UniformQuantizedSubChannelType.
     """
 
-    __slots__ = ("axis", "expressed", "scales", "storage", "storage_max", "storage_min", "zero_points")
+    __slots__ = ("axis", "blocks", "expressed", "scales", "storage", "storage_max", "storage_min", "zero_points")
 
     def __init__(
         self, storage: IntegerType, expressed: Type, scales: tuple[float, ...], zero_points: tuple[int, ...],
-        axis: int | None = None, storage_min: int | None = None, storage_max: int | None = None,
+        axis: int | None = None, storage_min: int | None = None, storage_max: int | None = None, blocks: Blocks | None = None,
     ) -> None:
         low, high = storage.range
         self.storage = storage
@@ -189,11 +201,26 @@ class QuantType(Type):
         self.scales = scales
         self.zero_points = zero_points if len(zero_points) == len(scales) else zero_points * len(scales)
         self.axis = axis
+        self.blocks = blocks
         self.storage_min = low if storage_min is None else storage_min
         self.storage_max = high if storage_max is None else storage_max
 
     def _key(self) -> tuple:
-        return (self.storage, self.expressed, self.scales, self.zero_points, self.axis, self.storage_min, self.storage_max)
+        return (
+            self.storage, self.expressed, self.scales, self.zero_points, self.axis, self.storage_min, self.storage_max,
+            self.blocks)
+
+    def replace(self, **changes: Any) -> QuantType:
+        """The type with other values of some members, named as those of the constructor."""
+        held: dict[str, Any] = {
+            "storage": self.storage, "expressed": self.expressed, "scales": self.scales, "zero_points": self.zero_points,
+            "axis": self.axis, "storage_min": self.storage_min, "storage_max": self.storage_max, "blocks": self.blocks}
+        return QuantType(**(held | changes))
+
+    @property
+    def per_tensor(self) -> bool:
+        """Whether one scale and zero point are those of all elements."""
+        return self.axis is None and self.blocks is None
 
     @property
     def scale(self) -> float:
@@ -207,6 +234,7 @@ class QuantType(Type):
 
     @property
     def per_axis(self) -> bool:
+        """Whether there is a scale for each index of one dimension."""
         return self.axis is not None
 
     def _format(self) -> str:
@@ -218,10 +246,21 @@ class QuantType(Type):
             number = format_float(scale) if math.isfinite(scale) else f"0x{struct.pack('>d', scale).hex().upper()}"
             return number + (f":{zero_point}" if zero_point else "")
 
+        if self.blocks is not None:
+            sizes = ", ".join(f"{dim}:{size}" for dim, size in enumerate(self.blocks.sizes) if size is not None)
+            nested = _nested(list(map(one, self.scales, self.zero_points)), self.blocks.grid)
+            return f"!quant.uniform<{storage}:{self.expressed}:{{{sizes}}}, {nested}>"
         if self.axis is None:
             return f"!quant.uniform<{storage}:{self.expressed}, {one(self.scale, self.zero_point)}>"
         entries = ",".join(map(one, self.scales, self.zero_points))
         return f"!quant.uniform<{storage}:{self.expressed}:{self.axis}, {{{entries}}}>"
+
+
+def _nested(entries: Sequence[str], shape: tuple[int, ...]) -> str:
+    """Entries in braces, one level for each dimension of `shape`."""
+    for size in reversed(shape):
+        entries = ["{" + ", ".join(entries[i : i + size]) + "}" for i in range(0, len(entries), size)]
+    return entries[0]
 
 
 class TensorType(Type):

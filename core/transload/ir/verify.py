@@ -9,7 +9,8 @@ from ..errors import Finding, VerifyError, merge_findings
 from . import registry
 from .core import Block, Op, Value
 from .declare import OpDeclaration
-from .types import NoneType
+from .quantization import misfit
+from .types import NoneType, QuantType, TensorType
 
 __all__ = ["check", "verify"]
 
@@ -41,9 +42,23 @@ def _check_op(op: Op, visible: set[Value], findings: list[Finding]) -> None:
         faults = checker(op)
         if faults is not None:
             findings.extend(_finding(op, why) for why in faults)
+    for value in op.results:
+        if type(value.type) is TensorType and type(value.type.element) is QuantType:
+            _check_scales(op, value, findings)
     for region in op.regions:
         for block in region.blocks:
+            for value in block.arguments:
+                _check_scales(op, value, findings)
             _check_block(block, visible, findings)
+
+
+def _check_scales(op: Op, value: Value, findings: list[Finding]) -> None:
+    """The scales of a quantized tensor lie along its dimensions, and are as many as it has indices or blocks there."""
+    type_ = value.type
+    if isinstance(type_, TensorType) and isinstance(type_.element, QuantType) and not type_.element.per_tensor:
+        why = misfit(type_.element, type_.shape)
+        if why is not None:
+            findings.append(_finding(op, f"{value!r} is of type {type_!s:.120}: {why}"))
 
 
 def _check_block(block: Block, visible: set[Value], findings: list[Finding]) -> None:

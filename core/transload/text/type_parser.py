@@ -6,6 +6,9 @@ import re
 import struct
 from typing import Any
 
+import numpy as np
+
+from ..ir.quantization import quantized_over
 from ..ir.types import (
     BF16,
     F16,
@@ -48,9 +51,10 @@ _integer_type = re.compile(r"([su]?)i([1-9]\d*)").fullmatch
 _float_type = re.compile(r"bf16|tf32|f16|f32|f64|f80|f128|f8E\w+|f6E\w+|f4E\w+").fullmatch
 _symbol = re.compile(rf"[!#]{SUFFIX_NAME}")
 _number = re.compile(r"0x[0-9A-Fa-f]{1,16}(?![0-9A-Za-z])|[-+]?\d+(?:\.\d*(?:[eE][-+]?\d+)?)?")
+_count = re.compile(r"\d+")
 _signed = re.compile(r"-?\d+")
 _storage = re.compile(r"(ui|u|i)([1-9]\d*)(?!\w)").match
-_sub_channel = re.compile(r"quant\.uniform<\s*(?:si|[^<>:]*(?:<[^<>]*>)?\s*:\s*\w+\s*:\s*\{)").match
+_signed_storage = re.compile(r"quant\.uniform<\s*si").match
 _body = re.compile(rf'{STRING}|->|[#!]{SUFFIX_NAME}|[^"<>()\[\]{{}}#!-]+|.', re.DOTALL).match
 _affine_body = re.compile(rf'{STRING}|->|[<>]=|[^"<>()\[\]{{}}-]+|.', re.DOTALL).match
 _CLOSING = {"<": ">", "(": ")", "[": "]", "{": "}"}
@@ -190,7 +194,7 @@ class TypeParser(Scanner):
                 self.error(f"type alias {symbol!r} is not defined", start)
             self.count_expansion(self.alias_sizes[symbol])
             return alias
-        if name == "quant.uniform" and has_body and not _sub_channel(self.text, start + 1):
+        if name == "quant.uniform" and has_body and not _signed_storage(self.text, start + 1):
             return self._take_quant()
         return DialectType(name + (self.take_body() if has_body else ""))
 
@@ -221,6 +225,8 @@ class TypeParser(Scanner):
             self.error(f"the expressed type of a quantized type is a float, not {expressed}", start)
         axis = None
         if self.try_take(":"):
+            if self.peek() == "{":
+                return self._take_blocks(QuantType(storage, expressed, (1.0,), (0,), None, low, high))
             axis = self.to_int(self.take_match(_size, "the axis"))
         self.take(",", "before the scale")
         scales: list[float] = []
@@ -236,6 +242,61 @@ class TypeParser(Scanner):
             self.take("}")
         self.take(">")
         return QuantType(storage, expressed, tuple(scales), tuple(zero_points), axis, low, high)
+
+    def _take_blocks(self, head: QuantType) -> QuantType:
+        """`{0:1, 1:32}, {{0.5, 0.25:3}, {0.5, 0.125}}>`: sizes of blocks by dimension, and a scale for each block."""
+        start = self.pos
+        self.take("{")
+        sizes: dict[int, int] = {}
+        while self.peek() != "}":
+            dim = self.to_int(self.take_match(_count, "a dimension"))
+            self.take(":", "between a dimension and the size of its blocks")
+            size = self.to_int(self.take_match(_count, "the size of a block"))
+            if size < 1 or size > _MAX_SIZE:
+                self.error(f"a block has no size of {size}", start)
+            if dim in sizes:
+                self.error(f"dimension {dim} has blocks of two sizes", start)
+            sizes[dim] = size
+            if not self.try_take(","):
+                break
+        self.take("}")
+        self.take(",", "before the scales")
+        start = self.pos
+        scales: list[float] = []
+        zero_points: list[int] = []
+        grid = self._take_grid(head, scales, zero_points)
+        self.take(">")
+        if any(dim >= len(grid) for dim in sizes):
+            self.error(f"scales of {len(grid)} dimensions for blocks along dimension {max(sizes)}", start)
+        if any(count > 1 and dim not in sizes for dim, count in enumerate(grid)):
+            self.error("there are scales along a dimension that is not divided into blocks", start)
+        return quantized_over(
+            head, np.array(scales).reshape(grid), np.array(zero_points).reshape(grid), [sizes.get(d) for d in range(len(grid))])
+
+    def _take_grid(self, head: QuantType, scales: list[float], zero_points: list[int]) -> tuple[int, ...]:
+        """Nested braces with scales and zero points, which are added to the lists; the shape that they have."""
+        self.take("{")
+        self.enter()
+        start = self.pos
+        below: tuple[int, ...] | None = None
+        count = 0
+        while True:
+            shape: tuple[int, ...] = ()
+            if self.peek() == "{":
+                shape = self._take_grid(head, scales, zero_points)
+            else:
+                scales.append(self._take_scale())
+                point = self.to_int(self.take_match(_signed, "a zero point")) if self.try_take(":") else 0
+                # MLIR prints the bits of an unsigned zero point as a signed number
+                zero_points.append(point + (1 << head.storage.width) if point < 0 and head.storage.unsigned else point)
+            if below not in (None, shape):
+                self.error("the scales are not as many in all rows", start)
+            below, count = shape, count + 1
+            if not self.try_take(","):
+                break
+        self.leave()
+        self.take("}")
+        return (count, *below)  # type: ignore[misc]
 
     def _take_scale(self) -> float:
         text = self.take_match(_number, "a scale")

@@ -9,6 +9,7 @@ import numpy as np
 
 from transload.engine.quantized import round_half_away
 from transload.ir.constants import dtype_of
+from transload.ir.quantization import spread
 from transload.ir.types import IntegerType, QuantType, Type
 from transload.plugin import KernelTable
 
@@ -23,27 +24,21 @@ _ROUNDINGS: dict[str, Callable[[Array], Array]] = {
 }
 
 
-def _along(values: tuple[Any, ...], type_: QuantType, rank: int, dtype: Any) -> Array:
-    """Scales or zero points, shaped to broadcast with a tensor of `rank`."""
-    array = np.array(values, dtype)
-    return array.reshape(() if type_.axis is None else [-1 if axis == type_.axis else 1 for axis in range(rank)])
-
-
 def _stored_range(type_: Type) -> tuple[int, int]:
     return (type_.storage_min, type_.storage_max) if isinstance(type_, QuantType) else type_.range  # type: ignore[attr-defined]
 
 
 def dequantized(x: Array, type_: QuantType) -> Array:
     """The real numbers of stored ones, in float64."""
-    centred = wide(x).astype(np.int64) - _along(type_.zero_points, type_, x.ndim, np.int64)
-    return centred * _along(type_.scales, type_, x.ndim, np.float64)
+    centred = wide(x).astype(np.int64) - spread(type_.zero_points, type_, x.ndim, np.int64)
+    return centred * spread(type_.scales, type_, x.ndim, np.float64)
 
 
 def _quantized(real: Array, type_: QuantType, rounding: Callable[[Array], Array]) -> Array:
     """Stored integers of real numbers. The quotient is taken in the numbers' own precision, as runtimes do."""
-    quotient = real / _along(type_.scales, type_, real.ndim, real.dtype)
+    quotient = real / spread(type_.scales, type_, real.ndim, real.dtype)
     stored = rounding(_as_float64(quotient))
-    stored += _along(type_.zero_points, type_, real.ndim, np.float64)
+    stored += spread(type_.zero_points, type_, real.ndim, np.float64)
     return _saturated(stored, type_)
 
 

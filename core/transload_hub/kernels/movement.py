@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from transload.engine.quantized import quantize
+from transload.ir.quantization import spread
 from transload.ir.types import QuantType
 from transload.plugin import KernelTable
 
@@ -90,15 +91,13 @@ def slice_(op: Any, x: Array) -> Array:
 def fill_value(op: Any, x: Array, real: float) -> Any:
     """The number that stands for `real` in an array of the op's input: stored or real.
 
-    Of a tensor that is quantized per axis, an array that broadcasts to it.
+    Of a tensor with more than one scale, an array that broadcasts to it.
     """
     element = op.operands[0].element
     if x.dtype.kind == "f" or not isinstance(element, QuantType):
         return x.dtype.type(real)
-    shape = [1] * x.ndim
-    if element.axis is not None:
-        shape[element.axis] = len(element.scales)
-    return quantize(np.full(shape, real), element)
+    shape = spread(element.scales, element, x.ndim, np.float64).shape
+    return quantize(np.full(shape or (1,) * x.ndim, real), element)
 
 
 @KERNELS("top.Pad", quantized="storage")

@@ -24,11 +24,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from transload.errors import UsageError
-from transload.ir import Block, FusedLocation, Module, Op, QuantType, TensorType, Value, output_names
+from transload.ir import Block, FusedLocation, Module, Op, TensorType, Value, output_names
 from transload.ir.build import Builder, constant_of, part_location
 from transload.ir.constants import Dense, LazyData, SplatData
 
-from ..ops.infer import permuted_element, quantized_along
+from ..ops.infer import led_element, permuted_element
 from .forms import (
     Form,
     Shape,
@@ -451,9 +451,7 @@ def _padded(shape: Shape, rank: int) -> Shape:
 
 def _permuted_padded(element: Any, added: int, form: Form) -> Any:
     """The element type of a tensor that got `added` leading dimensions and was then put into `form`."""
-    if isinstance(element, QuantType) and element.axis is not None:
-        return permuted_element(quantized_along(element, element.axis + added), form)
-    return element
+    return permuted_element(led_element(element, added), form)
 
 
 def _for_reshape(shape: Shape) -> tuple[int, ...]:

@@ -54,9 +54,9 @@ def options_of(op: Op, around: Surroundings) -> list[Option]:
 
 
 def _with_quantized_axis(op: Op) -> bool:
-    """Whether a value of the op is quantized along a dimension."""
+    """Whether a value of the op has more than one scale, along dimensions."""
     return any(
-        isinstance(value.type, TensorType) and isinstance(value.element, QuantType) and value.element.per_axis
+        isinstance(value.type, TensorType) and isinstance(value.element, QuantType) and not value.element.per_tensor
         for value in (*op.operands, *op.results))
 
 

@@ -12,12 +12,13 @@ from collections.abc import Iterable, Sequence
 from typing import NoReturn
 
 from transload.errors import Finding, ShapeError
+from transload.ir import quantization
 from transload.ir.core import Op, Value, location_names
 from transload.ir.types import QuantType, TensorType, Type
 
 __all__ = [
-    "Shape", "broadcast_shapes", "channel_axis", "element_of", "fail", "infer_broadcast", "join_sizes", "need_rank",
-    "normalise_axes", "normalise_axis", "permuted_element", "quantized_along", "reshaped_element", "same_as_input",
+    "Shape", "broadcast_shapes", "channel_axis", "element_of", "fail", "infer_broadcast", "join_sizes", "led_element",
+    "need_rank", "normalise_axes", "normalise_axis", "permuted_element", "reshaped_element", "same_as_input",
     "shape_of", "show", "sliced_element", "spatial_axes", "transposed_window_size", "unify", "window_size",
 ]
 
@@ -159,40 +160,43 @@ def join_sizes(sizes: Iterable[int | None]) -> int | None:
     return None if None in known else math.prod(known)  # type: ignore[arg-type]
 
 
-# --- element types that name a dimension: quantization per axis
+# --- element types that name dimensions: quantization per axis and per block
 
-def quantized_along(element: Type, axis: int | None) -> Type:
-    """`element` with its quantized dimension moved to `axis`; unchanged where it has none."""
-    if not isinstance(element, QuantType) or element.axis is None or axis is None or axis == element.axis:
-        return element
-    return QuantType(
-        element.storage, element.expressed, element.scales, element.zero_points, axis, element.storage_min, element.storage_max)
+def led_element(element: Type, added: int) -> Type:
+    """The element type of a tensor that got so many dimensions in front."""
+    return quantization.with_leading(element, added) if added and isinstance(element, QuantType) else element
 
 
 def permuted_element(element: Type, order: Sequence[int]) -> Type:
-    """The element type after dimensions were put into `order`."""
-    if isinstance(element, QuantType) and element.axis is not None and element.axis in order:
-        return quantized_along(element, list(order).index(element.axis))
-    return element
-
-
-def reshaped_element(element: Type, before: Shape | None, after: Shape | None) -> Type:
-    """The element type after a reshape: the quantized dimension is where the same number of elements lies before it."""
-    if not isinstance(element, QuantType) or element.axis is None or before is None or after is None:
+    """The element type after dimensions were put into `order`, which may leave dimensions out (reduced ones)."""
+    if not isinstance(element, QuantType) or element.per_tensor:
         return element
-    leading = join_sizes(before[: element.axis])
-    for axis, size in enumerate(after):
-        if size == len(element.scales) and join_sizes(after[:axis]) == leading:
-            return quantized_along(element, axis)
-    return element
+    if element.axis is not None:
+        return element.replace(axis=list(order).index(element.axis)) if element.axis in order else element
+    return quantization.permuted(element, order) if len(order) == len(element.blocks.grid) else element  # type: ignore[union-attr]
 
 
-def sliced_element(element: Type, axis: int, part: slice) -> Type:
-    """The element type after dimension `axis` was sliced: scales and zero points are sliced with it."""
-    if not isinstance(element, QuantType) or element.axis != axis:
+def reshaped_element(op: Op, element: Type, before: Shape | None, after: Shape | None) -> Type:
+    """The element type after a reshape: the quantized dimension is where the same number of elements lies before it.
+
+    Blocks of scales stay those of the same numbers; a shape in which they are none is refused.
+    """
+    if not isinstance(element, QuantType) or element.per_tensor or before is None or after is None:
         return element
-    scales, zero_points = element.scales[part], element.zero_points[part]
-    if not scales:
+    if element.axis is not None:
+        leading = join_sizes(before[: element.axis])
+        for axis, size in enumerate(after):
+            if size == len(element.scales) and join_sizes(after[:axis]) == leading:
+                return element.replace(axis=axis)
         return element
-    return QuantType(
-        element.storage, element.expressed, scales, zero_points, axis, element.storage_min, element.storage_max)
+    known = None if None in before or None in after else quantization.reshaped(element, before, after)  # type: ignore[arg-type]
+    if known is None:
+        fail(op, f"the blocks of {show(before)} that share a scale are no blocks of {show(after)}: dequantize before")
+    return known
+
+
+def sliced_element(element: Type, rank: int, axis: int, places: range) -> Type:
+    """The element type after these places of dimension `axis` were taken: their scales are taken with them."""
+    if not isinstance(element, QuantType) or element.per_tensor or element.axis not in (None, axis):
+        return element
+    return quantization.sliced(element, rank, axis, places) or element

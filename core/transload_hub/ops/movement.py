@@ -21,7 +21,7 @@ from transload.ir.declare import (
     variadic,
     variadic_result,
 )
-from transload.ir.types import TensorType, Type
+from transload.ir.types import QuantType, TensorType, Type
 
 from .base import TOP, Activated
 from .infer import (
@@ -29,11 +29,11 @@ from .infer import (
     broadcast_shapes,
     fail,
     join_sizes,
+    led_element,
     need_rank,
     normalise_axes,
     normalise_axis,
     permuted_element,
-    quantized_along,
     reshaped_element,
     same_as_input,
     shape_of,
@@ -66,7 +66,7 @@ class Reshape(DeclaredOp):
         if wanted.count(-1) > 1 or min(wanted, default=0) < -1:
             fail(op, f"{wanted} is no shape to reshape to: one entry may be -1, others must not be negative")
         after = _close(op, before, wanted)
-        return TensorType(after, reshaped_element(op.input.element, before, after))
+        return TensorType(after, reshaped_element(op, op.input.element, before, after))
 
 
 def _close(op: Op, before: Shape | None, wanted: Sequence[int]) -> Shape:
@@ -105,7 +105,7 @@ class Squeeze(DeclaredOp):
             if shape[axis] not in (1, None):
                 fail(op, f"dimension {axis} of {show(shape)} has size {shape[axis]}, not 1")
         after = tuple(size for axis, size in enumerate(shape) if axis not in axes)
-        return TensorType(after, reshaped_element(op.input.element, shape, after))
+        return TensorType(after, reshaped_element(op, op.input.element, shape, after))
 
 
 @TOP.op("Unsqueeze")
@@ -124,7 +124,7 @@ class Unsqueeze(DeclaredOp):
         axes = normalise_axes(op, op.axes, rank)
         sizes = iter(shape)
         after = tuple(1 if axis in axes else next(sizes) for axis in range(rank))
-        return TensorType(after, reshaped_element(op.input.element, shape, after))
+        return TensorType(after, reshaped_element(op, op.input.element, shape, after))
 
 
 @TOP.op("Permute")
@@ -160,11 +160,8 @@ class Expand(DeclaredOp):
 
 def _after_leading(value: Any, shape: Shape | None) -> Type:
     """The element type of `value` where dimensions were added in front to get `shape`."""
-    axis = getattr(value.element, "axis", None)
     before = shape_of(value)
-    if axis is None or before is None or shape is None:
-        return value.element
-    return quantized_along(value.element, axis + len(shape) - len(before))
+    return value.element if before is None or shape is None else led_element(value.element, len(shape) - len(before))
 
 
 @TOP.op("Tile")
@@ -239,7 +236,7 @@ class Split(DeclaredOp):
         types: list[Type] = []
         start = 0
         for size in op.split_size:
-            element = sliced_element(op.input.element, axis, slice(start, start + size))
+            element = sliced_element(op.input.element, len(shape), axis, range(start, start + size))
             types.append(TensorType((*shape[:axis], size, *shape[axis + 1 :]), element))
             start += size
         return types
@@ -336,8 +333,7 @@ class Slice(DeclaredOp):
                 continue
             taken = slice_range(size, offset, end, step)
             sizes.append(len(taken))
-            stop: int | None = taken.stop if taken.stop >= 0 else None
-            element = sliced_element(element, axis, slice(taken.start, stop, step)) if len(taken) else element
+            element = sliced_element(element, n, axis, taken)
         return TensorType(tuple(sizes), element)
 
 
@@ -405,8 +401,11 @@ class Reverse(DeclaredOp):
     def infer(op) -> Type:
         shape = shape_of(op.input)
         element = op.input.element
-        for axis in () if shape is None else normalise_axes(op, op.axes, len(shape)):
-            element = sliced_element(element, axis, slice(None, None, -1))
+        if shape is None:
+            return TensorType(None, element)
+        for axis in normalise_axes(op, op.axes, len(shape)):
+            along = isinstance(element, QuantType) and element.axis == axis and len(element.scales)
+            element = sliced_element(element, len(shape), axis, range(shape[axis] or along)[::-1])
         return TensorType(shape, element)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from transload.ir.declare import BOOLEAN, INT, INTS, DeclaredOp, attribute, enum, operand, result
-from transload.ir.types import I64, QuantType, TensorType, Type
+from transload.ir.types import I64, TensorType, Type
 
 from .base import NUMBER_TENSOR, TOP
 from .infer import Shape, fail, normalise_axes, permuted_element, shape_of, show
@@ -43,7 +43,7 @@ class Reduce(DeclaredOp):
             return TensorType(None, op.input.element)
         axes = normalise_axes(op, op.axes, len(shape))
         element = op.input.element
-        if isinstance(element, QuantType) and element.axis is not None and not op.keepdims and element.axis not in axes:
+        if not op.keepdims:
             element = permuted_element(element, [axis for axis in range(len(shape)) if axis not in axes])
         return TensorType(_reduced(shape, axes, op.keepdims), element)
 

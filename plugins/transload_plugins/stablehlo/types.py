@@ -78,7 +78,7 @@ _KINDS: dict[str, tuple[str, Any]] = {
     "n": ("integer or index", lambda e: _is_integer(e) or isinstance(e, IndexType)),
     "f": ("floating-point", lambda e: isinstance(e, FloatType) and e.name in _FLOATS),
     "c": ("complex", lambda e: isinstance(e, ComplexType) and e.element in (F32, F64)),
-    "q": ("per-tensor quantized", lambda e: isinstance(e, QuantType) and e.axis is None),
+    "q": ("per-tensor quantized", lambda e: isinstance(e, QuantType) and e.per_tensor),
     "Q": ("quantized", lambda e: isinstance(e, QuantType)),
 }
 """Names and tests of the element types of the specification, "Types"."""

@@ -87,7 +87,7 @@ def simplify_transpose(op: Op, rw: Rewriter) -> Any:
             return inner.operands[0] if inner.operands[0].type == result.type else KEPT
         return rw.emit("tosa.transpose", inner.operands[0], perms=joined, element=result.element)
     shape = source.type.shape if isinstance(source.type, TensorType) else None
-    if shape is None or None in shape or _per_axis(source) or _per_axis(result):
+    if shape is None or None in shape or not (_one_scale(source) and _one_scale(result)):
         return KEPT
     dense = constant_of(source)
     if dense is not None:
@@ -100,8 +100,8 @@ def simplify_transpose(op: Op, rw: Rewriter) -> Any:
     return KEPT
 
 
-def _per_axis(value: Value) -> bool:
-    return bool(getattr(value.element, "per_axis", False))
+def _one_scale(value: Value) -> bool:
+    return bool(getattr(value.element, "per_tensor", True))
 
 
 @TABLE("tosa.reshape")

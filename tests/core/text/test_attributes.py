@@ -20,6 +20,7 @@ from transload.ir import (
     I48,
     INDEX,
     UI8,
+    Blocks,
     BuiltinType,
     ComplexType,
     Dense,
@@ -141,7 +142,8 @@ TYPES = [
     "!quant.uniform<i8:f32, 0.5:-3>",
     "!quant.uniform<u8<1:254>:f32:1, {0.1:2,0.2}>",
     "tensor<2x!quant.uniform<i8<-127:127>:f32, 1.0e-05>>",
-    "!quant.uniform<i8:f32:{0:1,1:2}, {{1.0,2.0},{3.0:1,4.0}}>",
+    "!quant.uniform<i8:f32:{0:1, 1:2}, {{1.0, 2.0}, {3.0:1, 4.0}}>",
+    "!quant.uniform<u4<1:15>:bf16:{1:32}, {{{0.5:8}, {0.25}}}>",
     "!quant.any<i8:f32>",
     "!quant.uniform<i8:f32, 0x7FF0000000000000>",
 ]
@@ -156,6 +158,11 @@ def test_types_mean_what_they_say():
     assert parse_type("tensor< 1 x ? x 3 x ui8 >") == TensorType((1, None, 3), IntegerType(8, "u"))
     assert parse_type("!quant.uniform<ui8:f32, 1.0>") == QuantType(UI8, F32, (1.0,), (0,))
     assert parse_type("!quant.uniform<i16:f32:0, {1.0, 2.0:3}>") == QuantType(I16, F32, (1.0, 2.0), (0, 3), 0)
+    blocks = Blocks((None, 32), (1, 2))
+    assert parse_type("!quant.uniform<i8:f32:{1:32}, {{1.0, 2.0:3}}>") == QuantType(I8, F32, (1.0, 2.0), (0, 3), blocks=blocks)
+    assert parse_type("!quant.uniform<i8:f32:{1 : 1}, {{1.0 , 2.0}}>") == QuantType(I8, F32, (1.0, 2.0), (0, 0), 1)
+    assert parse_type("!quant.uniform<i8:f32:{0:4}, {{1.0}}>") == QuantType(I8, F32, (1.0,), (0,))
+    assert parse_type("!quant.uniform<u4:f32:{1:2}, {{1.0:-8, 2.0:7}}>").zero_points == (8, 7)  # as MLIR prints 8
     assert parse_type("tuple<complex<f32>, vector<2xi8>>") == TupleType((ComplexType(F32), BuiltinType("vector<2xi8>")))
     assert parse_type("!tosa.shape<4>") == DialectType("tosa.shape<4>")
     assert parse_type("f4E2M1FN") == FloatType("f4E2M1FN")
@@ -222,6 +229,15 @@ def test_large_constant_is_hexadecimal():
         ("!quant.uniform<i8:i8, 1.0>", "is a float"),
         ("!quant.uniform<i8<0:999>:f32, 1.0>", "does not lie"),
         ("!quant.uniform<f8:f32, 1.0>", "storage"),
+        ("!quant.uniform<i8:f32:{0:2}, {{1.0}, {1.0, 2.0}}>", "not as many in all rows"),
+        ("!quant.uniform<i8:f32:{0:2}, {{1.0}, 2.0}>", "not as many in all rows"),
+        ("!quant.uniform<i8:f32:{0:0}, {1.0}>", "size of 0"),
+        ("!quant.uniform<i8:f32:{0:2, 0:3}, {1.0}>", "two sizes"),
+        ("!quant.uniform<i8:f32:{1:2}, {1.0}>", "along dimension 1"),
+        ("!quant.uniform<i8:f32:{0:2}, {{1.0, 2.0}}>", "not divided"),
+        ("!quant.uniform<i8:f32:{0:2}, {}>", "a scale"),
+        ("!quant.uniform<i8:f32:{0:2}, 1.0>", "'{'"),
+        ("!quant.uniform<i8:f32:{0:2}, " + "{" * 500, "levels deep"),
         ("1 2", "expected the end"),
         ("dense_resource<k> : tensor<2xi8>", "no data"),
         ("[" * 500, "levels deep"),

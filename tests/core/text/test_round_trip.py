@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 import time
 
@@ -48,6 +49,7 @@ from transload.ir import (
     new_module,
 )
 from transload.ir.compare import difference
+from transload.ir.quantization import quantized_over
 from transload.text import parse_module, print_module
 
 names = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
@@ -67,8 +69,15 @@ def quant_types(draw):
     zero = st.integers(*storage.range)
     low, high = storage.range
     limits = draw(st.sampled_from([(None, None), (low + 1, high)]))
-    if draw(st.booleans()):
+    form = draw(st.sampled_from(["tensor", "axis", "blocks"]))
+    if form == "tensor":
         return QuantType(storage, F32, (draw(scale),), (draw(zero),), None, *limits)
+    if form == "blocks":
+        grid = draw(st.lists(st.integers(1, 3), min_size=1, max_size=3))
+        count = math.prod(grid)
+        numbers = (np.array(draw(st.lists(of, min_size=count, max_size=count))).reshape(grid) for of in (scale, zero))
+        sizes = draw(st.lists(st.integers(1, 64), min_size=len(grid), max_size=len(grid)))
+        return quantized_over(QuantType(storage, F32, (1.0,), (0,), None, *limits), *numbers, sizes)
     size = draw(st.integers(1, 4))
     zeros = tuple(draw(st.lists(zero, min_size=size, max_size=size)))
     return QuantType(

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import F32, Op, QuantType, Value
+from transload.ir import F32, IntegerType, Op, QuantType, Value, dtype_of
 from transload.ir.build import constant_of
 from transload.rewrite import Rewriter
 
@@ -19,7 +19,7 @@ from .convolution import Window, conv_attributes, read_window
 from .matmul import gemm_product, transpose_last
 from .normalization import trailing_norm
 from .pooling import average, global_average, pooling_window, wider
-from .quantize import bias_of, kind_of, quantized_operand, result_type
+from .quantize import bias_of, blocked, kept, kind_of, quantized_operand, result_type
 from .table import (
     OnnxTable,
     attr,
@@ -127,7 +127,7 @@ def qgemm(op: Op, rw: Rewriter) -> Value:
     """QGemm: a product of quantized matrices and an i32 bias; without a result scale the result is f32."""
     left, right = bool(attr(op, "transA", 0)), bool(attr(op, "transB", 0))
     a, b = _operand(op, rw, 0), _operand(op, rw, 3, axis=0 if right else 1)
-    if kind_of(a).per_axis:
+    if not kind_of(a).per_tensor:
         raise Unsupported("its left operand is quantized per axis")
     b = _times(rw, b, float(attr(op, "alpha", 1.0)))
     bias = bias_of(rw, operand(op, 6), kind_of(a), kind_of(b))
@@ -149,8 +149,7 @@ def _times(rw: Rewriter, value: Value, factor: float) -> Value:
     if dense is None or factor <= 0:
         raise Unsupported(f"multiplies by alpha {factor}, which must be positive, and 1 where the right operand is not constant")
     scales = tuple(scale * factor for scale in kind.scales)
-    limits = kind.storage_min, kind.storage_max
-    return rw.constant(dense, element=QuantType(kind.storage, kind.expressed, scales, kind.zero_points, kind.axis, *limits))
+    return rw.constant(dense, element=kind.replace(scales=scales))
 
 
 @TABLE(f"{_MS}.MatMulIntegerToFloat")
@@ -168,7 +167,10 @@ def matmul_integer_to_float(op: Op, rw: Rewriter) -> Value:
 
 @TABLE(f"{_MS}.MatMulNBits")
 def matmul_nbits(op: Op, rw: Rewriter) -> Value:
-    """MatMulNBits: a product with constant weights of 2, 4 or 8 bits, quantized in blocks; they become floats."""
+    """MatMulNBits: a product with constant weights of 2, 4 or 8 bits, quantized in blocks, which stay so.
+
+    Zero points that are floats no quantized type has: with these the weights become floats.
+    """
     value = need(op, 0)
     bits, block = attr(op, "bits", 4), need_attr(op, "block_size")
     rows, columns = need_attr(op, "N"), need_attr(op, "K")
@@ -179,17 +181,24 @@ def matmul_nbits(op: Op, rw: Rewriter) -> Value:
     scales = np.asarray(rw.need_constant(need(op, 2), "the scales"))
     if packed.size * 8 != rows * blocks * block * bits or scales.size != rows * blocks:
         raise Unsupported(f"weights {packed.shape} and scales {scales.shape} do not fit N={rows}, K={columns}, blocks of {block}")
-    stored = _unpack(packed.reshape(-1), bits).reshape(rows, blocks, block).astype(np.float32)
+    stored = np.ascontiguousarray(_unpack(packed.reshape(-1), bits).reshape(rows, -1)[:, :columns])
+    scales = scales.astype(np.float32).reshape(rows, blocks)
     given = operand(op, 3)
-    zeros = np.full((rows, blocks), float(1 << (bits - 1)), np.float32)
+    zeros = np.full((rows, blocks), 1 << (bits - 1))
     if given is not None:
         array = np.asarray(rw.need_constant(given, "the zero points"))
         if array.dtype == np.uint8:  # packed like the weights, each row by itself
             array = _unpack(array.reshape(rows, -1), bits)[:, :blocks]
-        zeros = array.astype(np.float32).reshape(rows, blocks)
-    weights = (stored - zeros[..., None]) * scales.astype(np.float32).reshape(rows, blocks, 1)
-    held = rw.constant(np.ascontiguousarray(weights.reshape(rows, -1)[:, :columns]))
-    return rw.emit("top.MatMul", value, cast(rw, held, value.element), operand(op, 5), right_transpose=True)
+        zeros = array.reshape(rows, blocks)
+    if zeros.dtype.kind not in "iu":
+        places = np.arange(columns) // block
+        weights = (stored.astype(np.float32) - zeros.astype(np.float32)[:, places]) * scales[:, places]
+        held = cast(rw, rw.constant(weights), value.element)
+    else:
+        storage = IntegerType(bits, "u")
+        kind = blocked(storage, scales, zeros, 1, block, (rows, columns), value.element)
+        held = kept(rw, "top.Cast", rw.constant(stored.astype(dtype_of(storage)), element=kind), element=value.element)
+    return rw.emit("top.MatMul", value, held, operand(op, 5), right_transpose=True)
 
 
 def _unpack(packed: np.ndarray, bits: int) -> np.ndarray:

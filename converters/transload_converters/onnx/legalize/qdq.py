@@ -15,9 +15,10 @@ import numpy as np
 
 from transload.analysis.movement import moved, moves_of
 from transload.engine.quantized import dequantize
-from transload.ir import I8, I32, FloatType, LazyData, Module, Op, QuantType, TensorType, Value, dtype_of
+from transload.ir import I8, I32, FloatType, Module, Op, QuantType, TensorType, Value
 from transload.ir.build import constant_of
 from transload.rewrite import CHANGED, Rewriter, RewriteTable, apply_greedily
+from transload_hub.simplify.weights import real_weight
 
 from .pooling import global_average
 from .quantize import kept
@@ -94,7 +95,7 @@ def _quantizers(value: Value) -> list[Op]:
     if not users or len(kinds) != 1 or any(user.name != "top.Cast" for user in users):
         return []
     (kind,) = kinds
-    return users if kind is not None and not kind.per_axis else []
+    return users if kind is not None and kind.per_tensor else []
 
 
 def _single_use(value: Value) -> Op | None:
@@ -113,10 +114,10 @@ def cast_of_cast(op: Op, rw: Rewriter) -> Any:
     """Quantizing what was dequantized is a requantization, or nothing; quantizing moves above ops that move numbers."""
     kind = _quant(op.results[0])
     value = op.operands[0]
-    if kind is None or kind.per_axis or not isinstance(value.element, FloatType):
+    if kind is None or not kind.per_tensor or not isinstance(value.element, FloatType):
         return None
     source = _dequantized(value)
-    if source is not None and not _quant(source).per_axis:  # type: ignore[union-attr]
+    if source is not None and _quant(source).per_tensor:  # type: ignore[union-attr]
         if source.element == kind:
             return source
         return rw.emit("top.Cast", source, element=kind, round_mode=op.attributes.get("round_mode"), location=op.location)
@@ -163,7 +164,7 @@ def move(op: Op, rw: Rewriter) -> Any:
     kind = _quant(source)
     if source is None or kind is None:
         return None
-    if kind.per_axis and not moves_of(op).keeps_dimensions:  # type: ignore[union-attr]
+    if not kind.per_tensor and not moves_of(op).keeps_dimensions:  # type: ignore[union-attr]
         return None
     real = op.operands[0].element
     made = rw.emit(op.name, source, *op.operands[1:], **op.attributes)
@@ -179,7 +180,7 @@ def join(op: Op, rw: Rewriter) -> Any:
     found = {value: _dequantized(value) or _exact(rw, value) for value in values}
     sources = [source for source in found.values() if source is not None]
     kinds = {_quant(source) for source in sources}
-    if len(sources) < len(found) or any(kind is None or kind.per_axis for kind in kinds):
+    if len(sources) < len(found) or any(kind is None or not kind.per_tensor for kind in kinds):
         return None
     quantizers = _quantizers(op.results[0]) if len(op.results) == 1 else []
     kind = _quant(quantizers[0].results[0]) if quantizers else None
@@ -214,7 +215,7 @@ def compute(op: Op, rw: Rewriter) -> Any:
         return None
     quantizers, relu = ending
     sources = [_dequantized(value) or _exact(rw, value) for value in op.operands]
-    if any(source is None or _quant(source).per_axis for source in sources):  # type: ignore[union-attr]
+    if any(source is None or not _quant(source).per_tensor for source in sources):  # type: ignore[union-attr]
         return None
     if all(constant_of(source) is not None for source in sources):
         return None
@@ -227,13 +228,13 @@ def compute(op: Op, rw: Rewriter) -> Any:
 
 @_COMPUTES(*_tops(PRODUCTS))
 def product(op: Op, rw: Rewriter) -> Any:
-    """A convolution or product: weights per tensor or per output channel, and a bias of i32."""
+    """A convolution or product: weights per tensor or per output channel, of a product in blocks, too, and a bias of i32."""
     ending = _ending(op)
     value, weights = _dequantized(op.operands[0]), _dequantized(op.operands[1])
     if ending is None or value is None or weights is None:
         return None
     kind, weight_kind = _quant(value), _quant(weights)
-    if kind.per_axis or (weight_kind.per_axis and weight_kind.axis != _output_axis(op, weights)):  # type: ignore[union-attr]
+    if not kind.per_tensor or not _fits_product(op, weights, weight_kind):  # type: ignore[union-attr, arg-type]
         return None
     operands: list[Value | None] = [value, weights]
     bias = op.operand("bias")
@@ -243,6 +244,13 @@ def product(op: Op, rw: Rewriter) -> Any:
             return None
         operands.append(stored)
     return _quantized(op, rw, operands, *ending)
+
+
+def _fits_product(op: Op, weights: Value, kind: QuantType) -> bool:
+    """Whether the sums of products with such weights can be scaled: all by one scale, each channel by its own, or in groups."""
+    if kind.blocks is not None:
+        return op.name == "top.MatMul" and weights.rank == 2 and constant_of(weights) is not None
+    return kind.per_tensor or kind.axis == _output_axis(op, weights)
 
 
 def _output_axis(op: Op, weights: Value) -> int | None:
@@ -255,7 +263,7 @@ def _output_axis(op: Op, weights: Value) -> int | None:
 
 
 def _stored_bias(rw: Rewriter, bias: Value, kind: QuantType, weights: QuantType) -> Value | None:
-    """A constant bias in steps of the product's scale; None where it is computed, or does not fit 32 bits."""
+    """A constant bias in steps of the product's scale (of blocks, the least one's); None where computed, or over 32 bits."""
     source = _dequantized(bias)
     dense = constant_of(bias if source is None else source)
     if dense is None or bias.rank != 1:
@@ -263,12 +271,13 @@ def _stored_bias(rw: Rewriter, bias: Value, kind: QuantType, weights: QuantType)
     array = dense.numpy().astype(np.float64)
     if source is not None:
         array = dequantize(dense.numpy(), _quant(source), np.float64)  # type: ignore[arg-type]
-    scales = np.array([kind.scale * scale for scale in weights.scales])
+    held = weights.scales if weights.blocks is None else (min(weights.scales),)
+    scales = np.array([kind.scale * scale for scale in held])
     steps = np.rint(array / scales)
     low, high = I32.range
     if not np.isfinite(steps).all() or steps.min(initial=0) < low or steps.max(initial=0) > high:
         return None
-    element = QuantType(I32, kind.expressed, tuple(scales.tolist()), (0,), 0 if weights.per_axis else None)
+    element = QuantType(I32, kind.expressed, tuple(scales.tolist()), (0,), None if weights.axis is None else 0)
     return rw.constant(steps.astype(np.int32), element=element)
 
 
@@ -327,11 +336,9 @@ _LEFT = RewriteTable()
 
 @_LEFT("top.Cast")
 def weight_in_floats(op: Op, rw: Rewriter) -> Any:
-    """A weight that is used in floats becomes a float constant, computed when it is first looked at."""
-    source, element = op.operands[0], op.results[0].type.element  # type: ignore[attr-defined]
-    kind = _quant(source)
-    dense = constant_of(source)
-    if kind is None or dense is None or not isinstance(element, FloatType):
-        return None
-    dtype = dtype_of(element)
-    return rw.constant(LazyData(lambda: dequantize(dense.numpy(), kind, dtype), dense.shape, dtype), element=element)
+    """A weight that is used in floats becomes a float constant.
+
+    Not one with a scale for each block: that was made so to be small, and chips have products for it. Lowerings dequantize it.
+    """
+    kind = _quant(op.operands[0])
+    return real_weight(op, rw) if kind is not None and kind.blocks is None else None

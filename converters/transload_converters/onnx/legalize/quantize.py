@@ -2,11 +2,12 @@
 
 A pair of scale and zero point that are constants becomes a quantized type: QuantizeLinear is a cast to
 it, DequantizeLinear one from it, and an operator with such pairs is the hub's op on values of such types.
-What no quantized type can say (scales computed at run time, blocks, 8-bit floats) becomes arithmetic.
+Scales in blocks, too. What no quantized type can say (scales computed at run time, 8-bit floats) becomes arithmetic.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import F32, I32, UI8, FloatType, IntegerType, Module, Op, QuantType, TensorType, Type, Value
 from transload.ir.build import constant_of
+from transload.ir.quantization import block_size_for, quantized_over
 from transload.rewrite import Rewriter
 
 from ..types import element_of
@@ -56,6 +58,51 @@ def quantized_type(
     return QuantType(storage, expressed, values, points, axis_of(axis, rank) if count > 1 else None)
 
 
+def block_type(
+    rw: Rewriter, storage: Type, scale: Value, zero: Value | None, axis: int, block: int, shape: Sequence[int], expressed: Type,
+) -> QuantType | None:
+    """The quantized type of a scale and a zero point for each block of `block` places along a dimension.
+
+    The last block may be shorter. None where they are not constant, or not integers.
+    """
+    if not isinstance(storage, IntegerType) or storage.width not in STORAGE_WIDTHS:
+        return None
+    scales = rw.constant_of(scale)
+    zeros = None if scales is None else np.zeros(scales.shape, np.int64) if zero is None else rw.constant_of(zero)
+    if scales is None or zeros is None or (zeros.dtype.kind not in "iu" and zero is not None and is_float(zero)):
+        return None
+    return blocked(storage, np.asarray(scales), np.asarray(zeros), axis_of(axis, len(shape)), block, shape, expressed)
+
+
+def blocked(
+    storage: IntegerType, scales: np.ndarray, zeros: np.ndarray, axis: int, block: int, shape: Sequence[int], expressed: Type,
+) -> QuantType:
+    """The type of a tensor with scales and zero points of its rank, one for `block` places along a dimension, the last fewer."""
+    wanted = tuple(-(-size // block) if dim == axis else size for dim, size in enumerate(shape))
+    if scales.shape != wanted or zeros.shape != wanted:
+        raise Unsupported(
+            f"scales {list(scales.shape)} and zero points {list(zeros.shape)} in blocks of {block} do not fit a tensor of shape "
+            f"{list(shape)}")
+    if not (np.isfinite(scales.astype(np.float64)) & (scales.astype(np.float64) > 0)).all():
+        raise Unsupported("has a scale that is not a positive number")
+    size = block_size_for(shape[axis], block)
+    place = np.arange(0, shape[axis], size) // block  # a block that does not fill the dimension is several smaller ones
+    sizes = [size if dim == axis else 1 for dim in range(len(shape))]
+    return quantized_over(
+        QuantType(storage, expressed, (1.0,), (0,)), scales.astype(np.float64).take(place, axis),
+        zeros.astype(np.int64).take(place, axis), sizes)
+
+
+def _kind_of_linear(op: Op, rw: Rewriter, value: Value, storage: Type, axis: int, expressed: Type) -> QuantType | None:
+    """The quantized type that a QuantizeLinear makes, or a DequantizeLinear reads."""
+    scale, zero, block, shape = need(op, 1), operand(op, 2), attr(op, "block_size", 0), shape_of(value)
+    if not block:
+        return quantized_type(rw, storage, scale, zero, axis, len(shape), expressed)
+    if block < 0 or None in shape or 0 in shape:
+        return None
+    return block_type(rw, storage, scale, zero, axis, block, shape, expressed)
+
+
 def _integers_of(value: Value) -> Type:
     """The integer type in which a value is stored."""
     element = value.element
@@ -88,7 +135,7 @@ def _as_quantized(rw: Rewriter, value: Value, kind: QuantType) -> Value:
             return rw.constant(dense, element=kind)
     # Integers that come from elsewhere: their real values, quantized again; that is exact.
     integers = as_integers(rw, value)
-    if kind.per_axis:
+    if not kind.per_tensor:
         raise Unsupported("a computed tensor is quantized per axis")
     real = _real(rw, integers, scalar_like_f32(rw, kind.scale), kind.zero_point)
     return rw.emit("top.Cast", real, element=kind, round_mode="HalfToEven")
@@ -156,12 +203,8 @@ def round_once(module: Module) -> None:
         rounding = op.declaration.attributes.get("rounding") if op.declaration is not None else None
         if rounding is None or not rounding.kind.accepts("once"):
             continue
-        if any(map(_is_quantized, op.operands)) and any(map(_is_quantized, op.results)):
+        if any(value.is_quantized for value in op.operands) and any(value.is_quantized for value in op.results):
             op.attributes.setdefault("rounding", "once")
-
-
-def _is_quantized(value: Value) -> bool:
-    return isinstance(value.type, TensorType) and isinstance(value.type.element, QuantType)
 
 
 # --- QuantizeLinear, DequantizeLinear
@@ -175,11 +218,10 @@ def quantize_linear(op: Op, rw: Rewriter) -> Value:
     if storage is None:
         storage = element_of(attr(op, "output_dtype", 0)) or UI8
     real = value if is_float(value) else cast(rw, value, F32)
-    axis, rank = attr(op, "axis", 1), len(shape_of(value))
-    if not attr(op, "block_size", 0):
-        kind = quantized_type(rw, storage, scale, zero, axis, rank, real.element)
-        if kind is not None:
-            return rw.emit("top.Cast", real, element=kind, round_mode="HalfToEven")
+    axis = attr(op, "axis", 1)
+    kind = _kind_of_linear(op, rw, value, storage, axis, real.element)
+    if kind is not None:
+        return rw.emit("top.Cast", real, element=kind, round_mode="HalfToEven")
     steps = rw.emit("top.Div", real, cast(rw, _along(rw, op, scale, real, axis), real.element))
     if isinstance(storage, FloatType):
         return to_float8(rw, steps, storage, bool(attr(op, "saturate", 1)))
@@ -194,14 +236,13 @@ def dequantize_linear(op: Op, rw: Rewriter) -> Value:
     """DequantizeLinear: a cast from a quantized type. That of a weight is kept, for what uses it to take the integers."""
     value, scale, zero = need(op, 0), need(op, 1), operand(op, 2)
     element = element_of(attr(op, "output_dtype", 0)) or scale.element
-    axis, rank = attr(op, "axis", 1), len(shape_of(value))
+    axis = attr(op, "axis", 1)
     storage = _integers_of(value)
-    if not attr(op, "block_size", 0):
-        kind = quantized_type(rw, storage, scale, zero, axis, rank, element)
-        dense = constant_of(value)
-        if kind is not None and (dense is not None or _same(value.element, kind)):
-            stored = value if dense is None else rw.constant(dense, element=kind)
-            return kept(rw, "top.Cast", stored, element=element)
+    kind = _kind_of_linear(op, rw, value, storage, axis, element)
+    dense = constant_of(value)
+    if kind is not None and (dense is not None or _same(value.element, kind)):
+        stored = value if dense is None else rw.constant(dense, element=kind)
+        return kept(rw, "top.Cast", stored, element=element)
     integers = as_integers(rw, value)
     centered = cast(rw, integers, F32)
     if zero is not None and not isinstance(zero.element, FloatType):
@@ -211,7 +252,7 @@ def dequantize_linear(op: Op, rw: Rewriter) -> Value:
 
 def _same(a: Type, b: QuantType) -> bool:
     """Whether two types are quantized types that differ at most in the float they stand for."""
-    return isinstance(a, QuantType) and a == QuantType(b.storage, a.expressed, b.scales, b.zero_points, b.axis)
+    return isinstance(a, QuantType) and a == b.replace(expressed=a.expressed)
 
 
 def _along(rw: Rewriter, op: Op, part: Value, value: Value, axis: int) -> Value:
@@ -293,7 +334,7 @@ def bias_of(rw: Rewriter, bias: Value | None, value: QuantType, weights: QuantTy
 def qlinear_conv(op: Op, rw: Rewriter) -> Value:
     """QLinearConv: a convolution of quantized tensors, weights per tensor or per output channel."""
     value, weights = _operand(op, rw, 0), _operand(op, rw, 3)
-    if kind_of(value).per_axis:
+    if not kind_of(value).per_tensor:
         raise Unsupported("its input is quantized per channel")
     kind = result_type(op, rw, 6, kind_of(value).storage)
     bias = bias_of(rw, operand(op, 8), kind_of(value), kind_of(weights))
@@ -309,7 +350,7 @@ def qlinear_matmul(op: Op, rw: Rewriter) -> Value:
     if left is None or right is None:
         raise Unsupported("its scales and zero points must be constants, one or one per row or column")
     kind = result_type(op, rw, 6, left.storage)
-    if not left.per_axis and (not right.per_axis or constant_of(b) is not None):
+    if left.per_tensor and (right.per_tensor or constant_of(b) is not None):
         return rw.emit("top.MatMul", _as_quantized(rw, a, left), _as_quantized(rw, b, right), element=kind)
     reals = [_dequantized(rw, value, kind_) for value, kind_ in ((a, left), (b, right))]
     return rw.emit("top.Cast", rw.emit("top.MatMul", *reals), element=kind, round_mode="HalfToEven")
@@ -320,6 +361,6 @@ def _dequantized(rw: Rewriter, value: Value, kind: QuantType) -> Value:
     shape = [1] * len(shape_of(value))
     if kind.axis is not None:
         shape[kind.axis] = len(kind.scales)
-    points = rw.constant(np.array(kind.zero_points, np.float32).reshape(shape if kind.per_axis else ()))
-    scales = rw.constant(np.array(kind.scales, np.float32).reshape(shape if kind.per_axis else ()))
+    points = rw.constant(np.array(kind.zero_points, np.float32).reshape(shape if not kind.per_tensor else ()))
+    scales = rw.constant(np.array(kind.scales, np.float32).reshape(shape if not kind.per_tensor else ()))
     return rw.emit("top.Mul", rw.emit("top.Sub", cast(rw, as_integers(rw, value), F32), points), scales)

@@ -100,7 +100,7 @@ def _guarded(function: Callable[..., Any], stored: str) -> Callable[..., Any]:
         if stored == "native":
             return function(op, rw)
         kinds = [v.type.element for v in op.operands if isinstance(v.type, TensorType) and isinstance(v.type.element, QuantType)]
-        if not kinds or (stored == "carried" and not kinds[0].per_axis and _only(op, kinds[0])):
+        if not kinds or (stored == "carried" and kinds[0].per_tensor and _only(op, kinds[0])):
             return function(op, rw)
         before = op.operands
         op.operands = tuple(as_integers(rw, value) for value in before)
@@ -137,7 +137,7 @@ def as_integers(rw: Rewriter, value: Value) -> Value:
     dense = rw.constant_of(value)
     if dense is not None:
         return rw.constant(dense, element=element.storage)
-    if element.per_axis:
+    if not element.per_tensor:
         raise Unsupported("uses the integers of a tensor that is quantized per axis")
     real = rw.emit("top.Cast", value, element=element.expressed)
     steps = rw.emit("top.Div", real, scalar_like(rw, real, element.scale))

@@ -162,7 +162,7 @@ def need_plain(op: Op) -> None:
 def quant_per_tensor(value: Value, what: str) -> QuantType:
     """The quantized element type of a value, which must be per tensor."""
     element = value.element
-    if not isinstance(element, QuantType) or element.per_axis:
+    if not isinstance(element, QuantType) or not element.per_tensor:
         raise Unsupported(f"{what} must be quantized per tensor, and is {element}")
     return element
 

@@ -148,7 +148,8 @@ def as_kernels_read(rw: Rewriter, weights: Value) -> Value:
         return weights
     signed = array.view(np.int8) if array.dtype == np.uint8 else array
     storage = I8 if element.storage == UI8 else element.storage
-    return rw.constant(signed, element=QuantType(storage, F32, element.scales, (0,) * len(element.scales), element.axis))
+    return rw.constant(signed, element=element.replace(
+        storage=storage, zero_points=(0,) * len(element.scales), storage_min=storage.range[0], storage_max=storage.range[1]))
 
 
 def _scales(rw: Rewriter, weights: Value) -> Value:

@@ -30,7 +30,7 @@ def _is_elementwise(region: Region) -> bool:
             return False
         if any(not isinstance(value.type, TensorType) or value.type.shape != () for value in (*op.operands, *op.results)):
             return False
-        if any(isinstance(element_of(value), QuantType) and element_of(value).axis is not None for value in op.results):
+        if any(isinstance(element_of(value), QuantType) and not element_of(value).per_tensor for value in op.results):
             return False
     return True
 

@@ -13,7 +13,7 @@ from .borders import border_types, restore_border
 
 __all__ = ["lower"]
 
-BEFORE = ("fold-constants", "canonicalize", "dce")
+BEFORE = ("dequantize-weights", "fold-constants", "canonicalize", "dce")
 AFTER = ("dce", "cse", "dce")
 """Passes run before and after the direct conversion."""
 

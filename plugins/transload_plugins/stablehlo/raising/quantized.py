@@ -36,7 +36,7 @@ def through_reals(op: Op, rw: Rewriter) -> list[Value] | None:
     values = (*op.operands, *op.results)
     if not any(is_quantized(value) for value in values):
         return None
-    per_axis = any(is_quantized(value) and element_of(value).axis is not None for value in values)
+    per_axis = any(is_quantized(value) and not element_of(value).per_tensor for value in values)
     if op.name.partition(".")[2] in NATIVE and all(is_quantized(value) for value in values) and not per_axis:
         return None
     operands = [cast(rw, value, element_of(value).expressed) if is_quantized(value) else value for value in op.operands]

@@ -12,6 +12,7 @@ from transload.rewrite import RewriteTable
 from .driver import lower
 from .ops import (
     activation,
+    block_products,
     cast,
     control,
     conv,
@@ -35,8 +36,8 @@ from .ops import (
 __all__ = ["TABLE", "lower"]
 
 FAMILIES = (
-    cast, conv, matmul, pool, quantized, quantized_functions, activation, softmax, elementwise, functions, movement, reduce,
-    resize, gather, ordering, normalization, einsum, recurrent, control)
+    cast, conv, block_products, matmul, pool, quantized, quantized_functions, activation, softmax, elementwise, functions,
+    movement, reduce, resize, gather, ordering, normalization, einsum, recurrent, control)
 
 TABLE: RewriteTable = sum((family.TABLE for family in FAMILIES), RewriteTable())
 TABLE += quantized_functions.FALLBACK + quantized.FALLBACK

@@ -11,6 +11,7 @@ from transload.plugin_host import host
 from transload.rewrite import convert_ops
 from transload_hub.analysis.integer_widths import narrowable
 
+from .prepare.block_scales import spell_out_blocks
 from .prepare.doubles import findings_of_doubles
 from .prepare.fixed_point import fuse_fixed_point
 from .prepare.float_islands import tabulate_islands
@@ -37,6 +38,7 @@ def lower(module: Module, int64: str = "proved", f64: str = "narrowed") -> None:
         _run(module, (("dce", {}),))
     findings = narrowable(module, assumed=int64 == "assumed")
     findings += findings_of_doubles(module, f64)
+    spell_out_blocks(module)
     make_signed(module)
     tabulate_islands(module)
     try:

@@ -19,6 +19,7 @@ from transload.engine.quantized import dequantize as dequantize_array
 from transload.ir import F32, I8, I16, I32, I48, FloatType, IntegerType, Op, QuantType, Type, Value, dtype_of
 from transload.ir.build import constant_of
 from transload.ir.constants import LazyData
+from transload.ir.quantization import spread
 from transload.rewrite import Rewriter, Unsupported
 
 from ... import build
@@ -65,7 +66,7 @@ def is_unsigned(op: Op) -> bool:
 def per_tensor(value: Value) -> QuantType:
     """The type of a value that is quantized with one scale; `Unsupported` where it is not."""
     type_ = quant(value)
-    if type_ is None or type_.per_axis:
+    if type_ is None or not type_.per_tensor:
         raise Unsupported(f"{value.type} is not quantized per tensor", "quantize with one scale for the whole tensor")
     return type_
 
@@ -152,7 +153,7 @@ def narrow(
         reals = reals[:1]
     if not isinstance(element, QuantType):
         return _narrow_to_float(rw, x, reals, element, activation, sum_bits)
-    if element.per_axis:
+    if not element.per_tensor:
         raise Unsupported("the result is quantized per axis", "quantize activations with one scale for the whole tensor")
     rounding = rounding or rounding_of(rw.op)
     bounds = activation_bounds(element, *activation)
@@ -220,7 +221,7 @@ def _narrow_to_float(
 
 def same_numbers(a: QuantType, b: QuantType) -> bool:
     """Whether a stored number means the same in both types."""
-    return (a.storage, a.scales, a.zero_points, a.axis) == (b.storage, b.scales, b.zero_points, b.axis)
+    return (a.storage, a.scales, a.zero_points, a.axis, a.blocks) == (b.storage, b.scales, b.zero_points, b.axis, b.blocks)
 
 
 def retyped(rw: Rewriter, x: Value, element: Type) -> Value:
@@ -239,7 +240,7 @@ def requantize(
     """
     rounding = rounding_of(rw.op)
     source = per_tensor(x)
-    if element.per_axis:
+    if not element.per_tensor:
         raise Unsupported("the result is quantized per axis", "quantize activations with one scale for the whole tensor")
     if same_numbers(source, element):
         bounds = activation_bounds(element, *activation)
@@ -257,13 +258,10 @@ def requantize(
     return clamp_to(rw, made, activation_bounds(element, *activation), element)
 
 
-def along(values: Sequence[float], axis: int | None, rank: int) -> np.ndarray:
-    """Numbers per tensor or per axis as a float32 array that broadcasts against a tensor of `rank`."""
-    array = np.asarray(values, np.float32)
-    shape = [1] * rank
-    if axis is not None and rank:
-        shape[axis] = len(values)
-    return array.reshape(shape)
+def along(values: Sequence[float], type_: QuantType, rank: int) -> np.ndarray:
+    """A number for each scale of a type, as a float32 array of `rank` that broadcasts against its tensor."""
+    array = spread(values, type_, rank, np.float32)
+    return array if array.ndim else array.reshape((1,) * rank)
 
 
 def dequantize(rw: Rewriter, x: Value, element: Type = F32) -> Value:
@@ -279,8 +277,8 @@ def dequantize(rw: Rewriter, x: Value, element: Type = F32) -> Value:
         raise Unsupported(f"TOSA cannot convert {type_.storage} to float")
     real = rw.emit("tosa.cast", x, element=F32)
     if any(type_.zero_points):
-        real = rw.emit("tosa.sub", real, build.const(rw, along(type_.zero_points, type_.axis, x.rank)), element=F32)
-    return build.cast(rw, build.mul(rw, real, build.const(rw, along(type_.scales, type_.axis, x.rank))), element)
+        real = rw.emit("tosa.sub", real, build.const(rw, along(type_.zero_points, type_, x.rank)), element=F32)
+    return build.cast(rw, build.mul(rw, real, build.const(rw, along(type_.scales, type_, x.rank))), element)
 
 
 def fits_shift(numbers: np.ndarray, shift: int) -> bool:

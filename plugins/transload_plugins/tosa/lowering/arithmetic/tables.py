@@ -77,6 +77,6 @@ def lookup(rw: Rewriter, x: Value, entries: np.ndarray, element: QuantType) -> V
 
 def fits(source: QuantType | None, target: QuantType | None) -> bool:
     """Whether a table leads from one type to the other: int8 to int8, or int16 to int16 without zero points."""
-    if source is None or target is None or source.per_axis or target.per_axis or source.storage != target.storage:
+    if source is None or target is None or not source.per_tensor or not target.per_tensor or source.storage != target.storage:
         return False
     return source.storage == I8 or (source.storage == I16 and source.zero_point == target.zero_point == 0)

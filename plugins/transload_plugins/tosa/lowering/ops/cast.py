@@ -46,7 +46,7 @@ def cast(op: Op, rw: Rewriter) -> Value:
     x, target = op.input, op.result.element
     source = x.element
     if isinstance(source, QuantType) and isinstance(target, QuantType):
-        if source.per_axis or target.per_axis:
+        if not source.per_tensor or not target.per_tensor:
             return quantize(rw, dequantize(rw, x), target, op.round_mode)
         return requantize(rw, x, target)
     if isinstance(target, QuantType):
@@ -111,7 +111,7 @@ def _moved(stored: IntegerType, element: Type) -> int:
 
 
 def _to_quantized(rw: Rewriter, x: Value, target: QuantType, mode: str) -> Value:
-    if isinstance(x.element, IntegerType) and not target.per_axis and x.element in (I8, I16, I32):
+    if isinstance(x.element, IntegerType) and target.per_tensor and x.element in (I8, I16, I32):
         wide = build.cast(rw, x, I32)
         return narrow(rw, wide, float(np.float64(1.0) / np.float64(np.float32(target.scale))), target)
     return quantize(rw, build.cast(rw, x, F32), target, mode)
@@ -166,19 +166,19 @@ def quantize(rw: Rewriter, x: Value, element: QuantType, mode: str = "HalfAwayFr
     if mode not in ("HalfAwayFromZero", "HalfToEven"):
         raise Unsupported(f"quantization cannot round with {mode!r}", "it rounds halves away from zero or to even")
     x = build.cast(rw, x, F32)
-    factor = along(tuple(1.0 / np.asarray(element.scales, np.float64)), element.axis, x.rank)
-    bounds = None if element.per_axis else activation_bounds(element)
+    factor = along(tuple(1.0 / np.asarray(element.scales, np.float64)), element, x.rank)
+    bounds = None if not element.per_tensor else activation_bounds(element)
     if mode == "HalfToEven" and not any(element.zero_points) and stored != I32:
         return clamp_to(rw, rw.emit("tosa.cast", build.mul(rw, x, build.const(rw, factor)), element=element), bounds, element)
     # i16 holds twice any number that int8 does not saturate; what is wider is clamped, and stays exact
     wide = I16 if stored == I8 else I32
     whole = _whole(rw, x, factor, wide, mode)
-    if wide == I16 and not element.per_axis:
+    if wide == I16 and element.per_tensor:
         made = build.rescale(rw, whole, [1 << 30], [30], 0, element.zero_point, element)
         return clamp_to(rw, made, bounds, element)
     whole = build.cast(rw, whole, I32)
     if any(element.zero_points):
-        points = along(element.zero_points, element.axis, x.rank).astype(np.int32)
+        points = along(element.zero_points, element, x.rank).astype(np.int32)
         whole = rw.emit("tosa.add", whole, build.const(rw, points))
     made = build.clamp(rw, whole, max(stored.range[0], element.storage_min), min(stored.range[1], element.storage_max))
     return rw.emit("tosa.identity" if stored == I32 else "tosa.cast", made, element=element)

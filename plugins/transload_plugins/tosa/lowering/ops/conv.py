@@ -57,7 +57,7 @@ def sum_of(x: Value, w: Value) -> Sum | None:
         if element != w.element or element not in (F16, BF16, F32, I8):
             return None
         return Sum(I32, I32) if element == I8 else Sum(element, F32)
-    if a is None or b is None or a.per_axis or len(set(b.zero_points)) != 1:
+    if a is None or b is None or not a.per_tensor or b.blocks is not None or len(set(b.zero_points)) != 1:
         return None
     zero_points = (a.zero_point, b.zero_points[0])
     if a.storage == I8 and b.storage == I8:
@@ -76,7 +76,7 @@ def product_factors(x: QuantType, w: QuantType, target: Type, rounding: str, in_
     if rounding == NEAREST and isinstance(target, QuantType):
         return [float(np.float32(x.scale) * np.float32(scale) / np.float32(target.scale)) for scale in w.scales]
     divisor = float(np.float32(target.scale)) if isinstance(target, QuantType) else 1.0
-    if in_float32 and not w.per_axis:
+    if in_float32 and w.per_tensor:
         return [float_product(x.scale, w.scale) / divisor]
     products = float(np.float32(x.scale)) * np.asarray(w.scales, np.float32).astype(np.float64)
     return (products / divisor).tolist()
@@ -264,10 +264,8 @@ def _as_forward(op: Op, rw: Rewriter, window: Window) -> Value:
     turned = np.moveaxis(turned.reshape(*turned.shape[:-1], group, per_group), -2, 0)
     turned = np.ascontiguousarray(turned.reshape(group * array.shape[0], *array.shape[1:-1], per_group))
     element = op.filter.element
-    if isinstance(element, QuantType) and element.per_axis:
-        element = QuantType(
-            element.storage, element.expressed, element.scales * group, element.zero_points * group, 0, element.storage_min,
-            element.storage_max)
+    if isinstance(element, QuantType) and not element.per_tensor:
+        element = element.replace(scales=element.scales * group, zero_points=element.zero_points * group, axis=0)
     pads = [(window.extent(i) - 1 - before, window.extent(i) - 1 - after + op.output_padding[i])
             for i, (before, after) in enumerate(window.pads)]
     kept = {key: value for key, value in op.attributes.items() if key in (UNSIGNED, "do_relu", "relu_limit", "rounding")}

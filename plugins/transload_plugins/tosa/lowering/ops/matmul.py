@@ -53,7 +53,7 @@ def _layer(op: Op, rw: Rewriter) -> Value | None:
             return None
         w = build.transpose(rw, w, (1, 0))
         if type_ is not None and type_.axis == 1:
-            w = retyped(rw, w, _rows_quantized(type_))
+            w = retyped(rw, w, type_.replace(axis=0))
     elif type_ is not None and type_.axis == 1:
         return None
     bias = op.bias
@@ -73,10 +73,6 @@ def _layer(op: Op, rw: Rewriter) -> Value | None:
     rounding = WIDE if wide and rounding_of(op) == DOUBLE else rounding_of(op)
     made = _finish(op, rw, made, x, w, rounding, sum_bits(rw, w, bias) if wide else 32)
     return build.reshape(rw, made, static_shape(op.result))
-
-
-def _rows_quantized(type_: QuantType) -> QuantType:
-    return QuantType(type_.storage, type_.expressed, type_.scales, type_.zero_points, 0, type_.storage_min, type_.storage_max)
 
 
 def _finish(op: Op, rw: Rewriter, made: Value, x: Value, w: Value, rounding: str, sum_bits: int = 32) -> Value:
@@ -107,7 +103,7 @@ def _kind(x: Value, w: Value) -> _Kind | None:
             return None
         kinds = {I8: I32, F16: F32, BF16: F32, F32: F32}
         return _Kind(kinds[x.element]) if x.element in kinds else None
-    if a is None or b is None or a.per_axis or b.per_axis or a.storage != b.storage:
+    if a is None or b is None or not a.per_tensor or not b.per_tensor or a.storage != b.storage:
         return None
     if a.storage == I8:
         return _Kind(I32, a.zero_point, b.zero_point)
@@ -117,7 +113,7 @@ def _kind(x: Value, w: Value) -> _Kind | None:
 def _widened(rw: Rewriter, x: Value, w: Value) -> Value:
     """An int8 right operand as int16 where the left one is: TOSA's MATMUL takes two of one type."""
     a, b = quant(x), quant(w)
-    if a is None or b is None or a.storage != I16 or b.storage != I8 or b.per_axis or b.zero_point:
+    if a is None or b is None or a.storage != I16 or b.storage != I8 or not b.per_tensor or b.zero_point:
         return w
     return rw.emit("tosa.cast", w, element=QuantType(I16, b.expressed, b.scales, b.zero_points))
 

@@ -154,10 +154,10 @@ def concatenate(op: Op, rw: Rewriter) -> Value:
 
 def _must_change(value: Value, element: QuantType, bounds: tuple[float, float]) -> bool:
     """Whether an operand has another quantized type than the result, or is to be clamped."""
-    if not element.per_axis and not math.isinf(bounds[0]):
+    if element.per_tensor and not math.isinf(bounds[0]):
         return True
     held = quant(value)
-    return held is not None and not element.per_axis and held != element
+    return held is not None and element.per_tensor and held != element
 
 
 @TABLE("top.Pack")
@@ -310,7 +310,7 @@ def _pad_number(op: Op, rw: Rewriter) -> float | None:
 def _stored_number(real: float, element: Any) -> float:
     """A real number as it is stored in an element type."""
     if isinstance(element, QuantType):
-        if element.per_axis:
+        if not element.per_tensor:
             if real == 0 and not any(element.zero_points):
                 return 0
             raise Unsupported("a tensor quantized per axis cannot be padded with one number other than 0")

@@ -182,7 +182,7 @@ def triangle(op: Op, rw: Rewriter) -> Value:
     mask = np.tri(rows, columns, op.k - 1 if op.upper else op.k, dtype=np.bool_)
     kept = build.const(rw, (~mask if op.upper else mask).reshape((1,) * (x.rank - 2) + (rows, columns)))
     type_ = quant(x)
-    if type_ is not None and type_.per_axis and any(type_.zero_points):
+    if type_ is not None and not type_.per_tensor and any(type_.zero_points):
         raise Unsupported("a tensor quantized per axis with zero points has no one stored number for 0")
     zero = like(rw, x, type_.zero_points[0] if type_ is not None else 0)
     return select(rw, kept, x, zero, element=x.element)

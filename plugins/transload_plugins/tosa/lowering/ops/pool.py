@@ -28,7 +28,7 @@ TABLE = RewriteTable()
 def avg_pool(op: Op, rw: Rewriter) -> Value | None:
     x = op.input
     type_ = quant(x)
-    if type_ is not None and (type_.per_axis or type_.storage not in (I8, I16)):
+    if type_ is not None and (not type_.per_tensor or type_.storage not in (I8, I16)):
         return None
     if type_ is None and not isinstance(x.element, FloatType):
         raise Unsupported(f"TOSA has no mean of {x.element}")
@@ -69,7 +69,7 @@ def _with_fraction(op: Op, rw: Rewriter, x: Value) -> Value:
 def max_pool(op: Op, rw: Rewriter) -> Value | None:
     x = op.input
     type_ = quant(x)
-    if type_ is not None and (type_.per_axis or type_.storage not in (I8, I16)):
+    if type_ is not None and (not type_.per_tensor or type_.storage not in (I8, I16)):
         return None
     if type_ is None and not isinstance(x.element, FloatType) and x.element not in (I8, I16):
         raise Unsupported(f"TOSA has no pooling of {x.element}")

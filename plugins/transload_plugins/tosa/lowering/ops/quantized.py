@@ -53,7 +53,7 @@ FALLBACK = RewriteTable()
 def _integers(values: Sequence[Value], storages: Sequence[Any] = (I8, I16)) -> list[QuantType] | None:
     """The types of values that are all quantized per tensor in small integers; None where one is not."""
     types = [quant(value) for value in values]
-    fits = all(t is not None and not t.per_axis and t.storage in storages for t in types)
+    fits = all(t is not None and t.per_tensor and t.storage in storages for t in types)
     return types if fits else None  # type: ignore[return-value]
 
 
@@ -157,7 +157,7 @@ def sub(op: Op, rw: Rewriter) -> Value | None:
 @TABLE("top.Mul")
 def mul(op: Op, rw: Rewriter) -> Value | None:
     types, target = _integers(op.inputs), quant(op.result)
-    if types is None or len(types) != 2 or target is None or target.per_axis or target.storage not in (I8, I16, I32):
+    if types is None or len(types) != 2 or target is None or not target.per_tensor or target.storage not in (I8, I16, I32):
         return None
     a, b = types
     if math.prod(max(t.zero_point - t.storage_min, t.storage_max - t.zero_point) for t in types) > I32.range[1]:

@@ -134,7 +134,7 @@ def _ratio(source: QuantType, target: QuantType, factor: float = 1.0) -> float:
 def clamp_quantized(op: Op, rw: Rewriter) -> Value | None:
     """The numbers in the result's type, between the stored numbers of the limits."""
     source, target = quant(op.input), quant(op.result)
-    if source is None or target is None or source.per_axis or target.per_axis or source.storage not in (I8, I16, I32):
+    if source is None or target is None or not source.per_tensor or not target.per_tensor or source.storage not in (I8, I16, I32):
         return None
     return requantize(rw, op.input, target, clip_limits(op), factor=_ratio(source, target))
 
@@ -172,7 +172,7 @@ def prelu_quantized(op: Op, rw: Rewriter) -> Value | None:
     source, slope, target = quant(op.input), quant(op.slope), quant(op.result)
     if source is None or slope is None or target is None:
         return None
-    if any(type_.per_axis or type_.storage not in (I8, I16) for type_ in (source, slope, target)):
+    if any(not type_.per_tensor or type_.storage not in (I8, I16) for type_ in (source, slope, target)):
         return None
     x, factor = build.equal_rank(rw, widen(rw, op.input), widen(rw, op.slope))
     above, below = _halves(rw, x)
@@ -194,7 +194,7 @@ def hard_swish_quantized(op: Op, rw: Rewriter) -> Value | None:
 @TABLE("top.Abs")
 def abs_quantized(op: Op, rw: Rewriter) -> Value | None:
     source, target = quant(op.input), quant(op.result)
-    if source is None or target is None or source.per_axis or target.per_axis or source.storage not in (I8, I16):
+    if source is None or target is None or not source.per_tensor or not target.per_tensor or source.storage not in (I8, I16):
         return None
     if fits(source, target) and source.storage == I8:
         if rounding_of(op) != DOUBLE:

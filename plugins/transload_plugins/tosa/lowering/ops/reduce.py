@@ -209,7 +209,7 @@ def reduce_quantized(op: Op, rw: Rewriter) -> Value | None:
     Source: LiteRT's reference kernels of MEAN, SUM, REDUCE_MAX, REDUCE_MIN and REDUCE_PROD.
     """
     source, target = quant(op.input), quant(op.result)
-    if source is None or target is None or source.per_axis or target.per_axis:
+    if source is None or target is None or not source.per_tensor or not target.per_tensor:
         return None
     if source.storage not in (I8, I16, I32) or target.storage not in (I8, I16, I32):
         return None
@@ -292,7 +292,7 @@ def arg(op: Op, rw: Rewriter) -> Value | None:
     """
     x = op.input
     type_ = quant(x)
-    if type_ is not None and type_.per_axis:
+    if type_ is not None and not type_.per_tensor:
         return None
     axis = normal_axis(op.axis, x.rank)
     shape = static_shape(x)

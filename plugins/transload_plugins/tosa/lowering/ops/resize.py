@@ -240,7 +240,7 @@ def _quantized_bilinear(op: Op, rw: Rewriter) -> Value | None:
     frameworks. None, and then in float, where RESIZE has no such grid, or RESCALE cannot divide exactly.
     """
     source, target = quant(op.input), quant(op.result)
-    if source is None or target is None or source.per_axis or target.per_axis or op.mode != "linear" or op.antialias:
+    if source is None or target is None or not source.per_tensor or not target.per_tensor or op.mode != "linear" or op.antialias:
         return None
     if len(op.sizes) != 2 or source.storage not in (I8, I16):
         return None
@@ -317,5 +317,5 @@ def upsample(op: Op, rw: Rewriter) -> Value:
         x = reshape(rw, x, made)
     if isinstance(op.result.element, QuantType):
         x = typed(rw, x, op.result.element)
-        return x if op.result.element.per_axis else requantize(rw, x, op.result.element, activation_range(op))
+        return x if not op.result.element.per_tensor else requantize(rw, x, op.result.element, activation_range(op))
     return fused_activation(rw, x, op)

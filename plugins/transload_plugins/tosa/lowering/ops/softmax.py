@@ -40,7 +40,7 @@ def softmax(op: Op, rw: Rewriter) -> Value | None:
 @TABLE("top.Softmax")
 def quantized_softmax(op: Op, rw: Rewriter) -> Value | None:
     source, target = quant(op.input), quant(op.result)
-    if source is None or target is None or source.per_axis or target.per_axis or op.log:
+    if source is None or target is None or not source.per_tensor or not target.per_tensor or op.log:
         return None
     shape = static_shape(op.input)
     axis = op.axis % len(shape)

@@ -62,9 +62,9 @@ def signed_element(element: Type) -> Type:
         storage = {8: I8, 16: I16}.get(stored.width, I8 if stored.width < 8 else I32)
         if storage == stored and not offset:
             return element
-        return QuantType(
-            storage, element.expressed, element.scales, tuple(zp - offset for zp in element.zero_points), element.axis,
-            element.storage_min - offset, element.storage_max - offset)
+        return element.replace(
+            storage=storage, zero_points=tuple(zp - offset for zp in element.zero_points),
+            storage_min=element.storage_min - offset, storage_max=element.storage_max - offset)
     if isinstance(element, IndexType):
         return I32
     if isinstance(element, IntegerType) and element.width > 1:

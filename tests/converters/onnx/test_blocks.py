@@ -1,0 +1,213 @@
+"""Scales in blocks: QuantizeLinear and DequantizeLinear with block_size, MatMulNBits, against onnxruntime, on every route."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import transload
+from transload.ir import Module, QuantType, TensorType
+from transload_converters.onnx.runtime import open_model
+
+from tests.support.onnx_models import make_model, node
+
+pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
+
+G = np.random.default_rng(13)
+MS = {"domain": "com.microsoft"}
+LIMITS = {np.int8: (-128, 127), np.uint8: (0, 255), ml_dtypes.int4: (-8, 7), ml_dtypes.uint4: (0, 15)}
+
+
+def real(*shape: int) -> np.ndarray:
+    return G.standard_normal(shape).astype(np.float32)
+
+
+def blocks(dtype: Any, shape: tuple[int, ...], axis: int, block: int, with_zero: bool) -> dict[str, Any]:
+    """Weights `w`, a scale for each block, and zero points where asked for."""
+    low, high = LIMITS[dtype]
+    grid = tuple(-(-size // block) if dim == axis else size for dim, size in enumerate(shape))
+    made = {
+        "w": G.integers(low, high, shape, endpoint=True).astype(np.int16).astype(dtype),
+        "s": G.uniform(0.01, 0.1, grid).astype(np.float32)}
+    if with_zero:
+        middle = (low + high + 1) // 2
+        made["z"] = G.integers(middle - 3, middle + 4, grid).astype(np.int16).astype(dtype)
+    return made
+
+
+def quantized_types(module: Module) -> list[QuantType]:
+    return [
+        value.type.element for op in module.walk() for value in op.results
+        if isinstance(value.type, TensorType) and isinstance(value.type.element, QuantType)]
+
+
+@pytest.fixture
+def everywhere(tmp_path: Path, reference_model: Any) -> Callable[..., Module]:
+    """`everywhere(nodes, inputs, constants, atol=)`: onnxruntime, the hub, TOSA and StableHLO in two engines agree; the hub."""
+
+    def run(
+        nodes: list[Any], inputs: dict[str, np.ndarray], constants: dict[str, Any], atol: float = 2e-5, **more: Any,
+    ) -> Module:
+        file = tmp_path / "model.onnx"
+        file.write_bytes(make_model(nodes, inputs, ["y"], constants, opset=21, **more).SerializeToString())
+        wanted = open_model(file)(inputs)["y"].astype(np.float64)
+        scale = max(1.0, float(np.abs(wanted).max()))
+        hub = transload.legalize(transload.load(file))
+        tosa = transload.lower(transload.load(file), to="tosa")
+        out = tmp_path / "model.tosa"
+        transload.save(tosa, out)
+        found = {
+            "top": transload.run(hub, inputs)["y"], "tosa": transload.run(tosa, inputs)["y"],
+            "reference model": reference_model(out.read_bytes(), list(inputs.values()))[0],
+        }
+        stablehlo = transload.lower(transload.load(file), to="stablehlo")
+        found["stablehlo"] = transload.run(stablehlo, inputs)["y"]
+        found["xla"] = transload.run(stablehlo, inputs, engine="xla")["y"]
+        for route, got in found.items():
+            np.testing.assert_allclose(np.asarray(got, np.float64).reshape(wanted.shape), wanted, 0, atol * scale, err_msg=route)
+        return hub
+
+    return run
+
+
+@pytest.mark.parametrize("with_zero", [False, True])
+@pytest.mark.parametrize(("axis", "block", "shape"), [
+    (0, 4, (8, 6)), (1, 4, (6, 8)), (1, 4, (6, 10)), (0, 5, (7, 3)), (-1, 16, (5, 12)), (1, 2, (3, 4, 5)), (0, 1, (6, 4))])
+@pytest.mark.parametrize("dtype", LIMITS)
+def test_dequantized_weights(
+    everywhere: Callable[..., Module], dtype: Any, axis: int, block: int, shape: tuple[int, ...], with_zero: bool,
+) -> None:
+    """Blocks along any dimension, the last one shorter, of one place, or longer than the dimension."""
+    constants = blocks(dtype, shape, axis % len(shape), block, with_zero)
+    nodes = [
+        node("DequantizeLinear", ["w", "s", "z"][: 2 + with_zero], ["d"], axis=axis, block_size=block),
+        node("Mul", ["x", "d"], ["y"])]
+    hub = everywhere(nodes, {"x": real(*shape)}, constants)
+    kinds = quantized_types(hub)
+    assert len(kinds) == (block < shape[axis])  # else they are scales per axis
+    assert all(kind.blocks is not None for kind in kinds)
+
+
+@pytest.mark.parametrize(("dtype", "axis", "block", "shape", "with_zero"), [
+    (np.int8, 1, 4, (6, 8), False), (np.uint8, 0, 4, (8, 6), True), (np.int8, 1, 4, (6, 10), True)])
+def test_numbers_quantized_in_blocks_at_run_time(
+    everywhere: Callable[..., Module], dtype: Any, axis: int, block: int, shape: tuple[int, ...], with_zero: bool,
+) -> None:
+    """Quantized and dequantized again: a step's difference where a number lies on an edge in float32."""
+    constants = blocks(dtype, shape, axis, block, with_zero)
+    names = ["s", "z"][: 1 + with_zero]
+    more: dict[str, Any] = {} if with_zero else {"output_dtype": 3}
+    nodes = [
+        node("QuantizeLinear", ["x", *names], ["q"], axis=axis, block_size=block, **more),
+        node("DequantizeLinear", ["q", *names], ["y"], axis=axis, block_size=block)]
+    hub = everywhere(nodes, {"x": real(*shape) * 2}, {k: v for k, v in constants.items() if k != "w"}, atol=1e-6)
+    kinds = quantized_types(hub)
+    assert kinds and all(kind.blocks is not None for kind in kinds)
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+def test_weights_that_are_moved_before_use(everywhere: Callable[..., Module], transposed: bool) -> None:
+    """A transposed or reshaped blocked constant keeps its blocks, or is dequantized first."""
+    constants = blocks(np.int8, (6, 8), 1, 4, True)
+    dq = node("DequantizeLinear", ["w", "s", "z"], ["d"], axis=1, block_size=4)
+    moved = node("Transpose", ["d"], ["t"], perm=[1, 0]) if transposed else node("Reshape", ["d", "shape"], ["t"])
+    if not transposed:
+        constants["shape"] = np.array([8, 6])
+    everywhere([dq, moved, node("MatMul", ["x", "t"], ["y"])], {"x": real(3, 8)}, constants)
+
+
+def quantized_product(
+    dtype: Any, k: int, n: int, block: int, with_zero: bool, bias: bool, relu: bool = False,
+) -> tuple[list[Any], dict[str, Any]]:
+    """A product in QDQ form, activations of int8 per tensor and weights in blocks along K."""
+    constants: dict[str, Any] = {
+        **blocks(dtype, (k, n), 0, block, with_zero), "a_scale": np.float32(0.02), "a_zero": np.int8(3),
+        "o_scale": np.float32(0.06), "o_zero": np.int8(-5)}
+    nodes = [
+        node("QuantizeLinear", ["x", "a_scale", "a_zero"], ["xq"]), node("DequantizeLinear", ["xq", "a_scale", "a_zero"], ["xd"]),
+        node("DequantizeLinear", ["w", "s", "z"][: 2 + with_zero], ["wd"], axis=0, block_size=block)]
+    if bias:
+        constants["b"] = real(n)
+        nodes.append(node("Gemm", ["xd", "wd", "b"], ["r"]))
+    else:
+        nodes.append(node("MatMul", ["xd", "wd"], ["r"]))
+    end = "r"
+    if relu:
+        nodes.append(node("Relu", ["r"], ["p"]))
+        end = "p"
+    last = ["o_scale", "o_zero"]
+    return [*nodes, node("QuantizeLinear", [end, *last], ["oq"]), node("DequantizeLinear", ["oq", *last], ["y"])], constants
+
+
+@pytest.mark.parametrize(("k", "block"), [(32, 8), (20, 8), (64, 64), (96, 32)])
+@pytest.mark.parametrize(("with_zero", "bias", "relu"), [(False, False, False), (True, True, False), (True, True, True)])
+@pytest.mark.parametrize("dtype", [np.int8, ml_dtypes.int4, ml_dtypes.uint4])
+def test_integer_activations_take_the_product_apart(
+    tmp_path: Path, reference_model: Any, dtype: Any, k: int, block: int, with_zero: bool, bias: bool, relu: bool,
+) -> None:
+    """In integers throughout, one convolution for each group; never off by more than one step, and by none nearly always."""
+    nodes, constants = quantized_product(dtype, k, 10, block, with_zero or dtype == ml_dtypes.uint4, bias, relu)
+    inputs = {"x": real(40, k)}
+    file = tmp_path / "model.onnx"
+    file.write_bytes(make_model(nodes, inputs, ["y"], constants, opset=21).SerializeToString())
+    wanted = open_model(file)(inputs)["y"]
+    hub = transload.legalize(transload.load(file))
+    product = next(op for op in hub.walk() if op.name == "top.MatMul")
+    assert isinstance(product.right.element, QuantType) and isinstance(product.result.element, QuantType)
+    tosa = transload.lower(transload.load(file), to="tosa")
+    wide = np.abs(constants["w"].astype(int)).max() > 120 and with_zero  # less their zero points, they take more than 8 bits
+    if not wide:
+        names = [op.name for op in tosa.walk()]
+        assert "tosa.matmul" not in names and "tosa.conv2d" in names
+        assert all(op.result.element.width == 32 for op in tosa.walk() if op.name == "tosa.conv2d")
+    out = tmp_path / "model.tosa"
+    transload.save(tosa, out)
+    found = {
+        "top": transload.run(hub, inputs)["y"], "tosa": transload.run(tosa, inputs)["y"],
+        "reference model": reference_model(out.read_bytes(), [inputs["x"]])[0].reshape(wanted.shape),
+        "xla": transload.run(transload.lower(transload.load(file), to="stablehlo"), inputs, engine="xla")["y"]}
+    for route, got in found.items():
+        steps = np.abs(got.astype(np.float64) - wanted) / 0.06
+        assert steps.max() < 1.01 and (steps > 0.5).mean() < 0.01, route
+    np.testing.assert_array_equal(found["tosa"], found["reference model"])
+    np.testing.assert_array_equal(found["tosa"], found["xla"])
+
+
+@pytest.mark.parametrize("bits", [4, 8])
+@pytest.mark.parametrize(("k", "block"), [(64, 16), (64, 32), (80, 32), (48, 64)])
+@pytest.mark.parametrize(("with_zero", "bias"), [(False, False), (True, False), (True, True)])
+def test_matmul_nbits(everywhere: Callable[..., Module], bits: int, k: int, block: int, with_zero: bool, bias: bool) -> None:
+    """Weights of 4 and 8 bits in groups, as LLMs have them; in the hub they stay so."""
+    n, count = 12, -(-k // block)
+    constants: dict[str, Any] = {
+        "w": G.integers(0, 256, (n, count, block * bits // 8)).astype(np.uint8),
+        "s": G.uniform(0.01, 0.1, n * count).astype(np.float32)}
+    operands = ["x", "w", "s"]
+    if with_zero:
+        constants["z"] = G.integers(0, 256, n * -(-count * bits // 8)).astype(np.uint8)
+        operands.append("z")
+    if bias:
+        constants["b"] = real(n)
+        operands += ["", "b"]
+    nodes = [node("MatMulNBits", operands, ["y"], bits=bits, block_size=block, K=k, N=n, **MS)]
+    hub = everywhere(nodes, {"x": real(3, k)}, constants, atol=2e-4)
+    kinds = quantized_types(hub)
+    assert len(kinds) == (block < k)  # else there is one scale for each row
+    for kind in kinds:
+        assert str(kind).startswith(f"!quant.uniform<u{bits}:f32:{{0:1, 1:{16 if k == 80 else block}}}, {{{{")
+
+
+def test_blocked_scales_that_do_not_fit_are_refused(tmp_path: Path) -> None:
+    constants = blocks(np.int8, (6, 8), 1, 4, False)
+    constants["s"] = constants["s"][:, :1]
+    file = tmp_path / "model.onnx"
+    file.write_bytes(make_model([
+        node("DequantizeLinear", ["w", "s"], ["d"], axis=1, block_size=4), node("Mul", ["x", "d"], ["y"])],
+        {"x": real(6, 8)}, ["y"], constants, opset=21).SerializeToString())
+    with pytest.raises(transload.TransloadError, match="do not fit"):
+        transload.legalize(transload.load(file))
