@@ -57,14 +57,18 @@ def test_no_groups_are_one_of_everybody() -> None:
     assert _on_a_grid(module)[0, 1] == [1, 100, 11, 100]
 
 
-@pytest.mark.parametrize(("result", "why"), [("tensor<6xi64>", "multiple"), ("tensor<1xi64>", "multiple")])
-def test_a_size_that_no_grid_gives(result: str, why: str) -> None:
+def test_a_size_that_no_grid_gives() -> None:
     from transload.ir.verify import check
 
-    module = _module(
-        '%r = "stablehlo.all_gather"(%a) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, '
-        f"{CHANNEL.format(1)}}}> : (tensor<2xi64>) -> {result}", result)
-    assert any(why in finding.why for finding in check(module))
+    def gathered(result: str) -> Module:
+        return _module(
+            '%r = "stablehlo.all_gather"(%a) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, '
+            f"{CHANNEL.format(1)}}}> : (tensor<2xi64>) -> {result}", result)
+
+    for result in ("tensor<3xi64>", "tensor<1xi64>", "tensor<8xi32>"):
+        assert any("multiple" in finding.why for finding in check(gathered(result)))
+    with pytest.raises(RunError, match=r"shape \(8,\)"):  # which the grid decides
+        _on_a_grid(gathered("tensor<6xi64>"))
 
 
 def test_the_host_is_asked_for() -> None:

@@ -54,15 +54,26 @@ def read_bytecode(data: memoryview, resources: Mapping[str, ResourceData] | None
     damaged, `UnknownConstruct` where it is newer or of other dialects.
     """
     version = portable_version(data)
-    if version is not None and not upgrade.OLDEST <= version[:2] <= upgrade.NEWEST:
-        shown, oldest, newest = (".".join(map(str, each)) for each in (version, upgrade.OLDEST, upgrade.NEWEST))
+    if version is None or upgrade.OLDEST <= version[:2] <= upgrade.NEWEST:
+        return _read(data, resources or {})
+    shown, oldest, newest = (".".join(map(str, each)) for each in (version, upgrade.OLDEST, upgrade.NEWEST))
+    hint = f"write it for {newest} or an older version (the target version of stablehlo-translate or of the exporter)"
+    if not upgrade.OLDEST <= version[:2] < (upgrade.NEWEST[0] + 1, 0):
         raise UnknownConstruct(
-            f"it is a portable artifact of StableHLO {shown}; versions {oldest} to {newest} are read",
-            hint=f"write it for {newest} or an older version (the target version of stablehlo-translate or of the exporter)")
+            f"it is a portable artifact of StableHLO {shown}; versions {oldest} to {newest} are read", hint=hint)
+    try:  # within a major version, what is known stays as it is, and what is new has new names and numbers
+        return _read(data, resources or {})
+    except UnknownConstruct as unknown:
+        raise UnknownConstruct(
+            f"it is a portable artifact of StableHLO {shown}, of which Transload knows what {newest} had: {unknown.message}",
+            hint=hint) from None
+
+
+def _read(data: memoryview, resources: Mapping[str, ResourceData]) -> tuple[Module, Successors]:
     container = Container(data)
     if any(op.dialect == "chlo" for op in container.ops):
         raise UnknownConstruct("it holds operations of CHLO, whose decompositions are those of the bindings")
-    structure = Structure(container, Entries(container, _DECODERS, builtin.read_location, resources or {}))
+    structure = Structure(container, Entries(container, _DECODERS, builtin.read_location, resources))
     try:
         return structure.read(), structure.successors
     except RecursionError:

@@ -12,6 +12,7 @@ from transload.ir.types import QuantType
 from ..dialect.collective import channel_of, groups_of, has_global_ids
 from ..parallel import Grid, ProcessId, current_process
 from .lanes import Lanes
+from .movement import check_shape
 from .table import Array, kernel, quantize
 
 _HOW_MANY = "run_parallel(..., num_replicas=, num_partitions=) says how many processes there are"
@@ -57,7 +58,8 @@ def _plain_groups(op: Any, rows: list[list[int]]) -> list[list[ProcessId]]:
 @kernel("all_gather", quantized="native")
 def all_gather(op: Any, *inputs: Array) -> tuple[Array, ...]:
     brought, _ = _gathered(op, inputs, _global_groups(op))
-    return tuple(np.concatenate(parts, op.all_gather_dim) for parts in zip(*brought, strict=True))
+    made = (np.concatenate(parts, op.all_gather_dim) for parts in zip(*brought, strict=True))
+    return tuple(check_shape(op, array, index) for index, array in enumerate(made))
 
 
 def _reduced(op: Any, parts: Any, run: Any) -> Array:
@@ -77,7 +79,7 @@ def all_reduce(op: Any, *inputs: Array, run: Any) -> tuple[Array, ...]:
 @kernel("reduce_scatter", quantized="native")
 def reduce_scatter(op: Any, operand: Array, run: Any) -> Array:
     brought, place = _gathered(op, operand, _global_groups(op))
-    return np.split(_reduced(op, brought, run), len(brought), op.scatter_dimension)[place]
+    return check_shape(op, np.split(_reduced(op, brought, run), len(brought), op.scatter_dimension)[place])
 
 
 @kernel("cross-replica-sum")

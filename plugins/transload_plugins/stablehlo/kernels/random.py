@@ -105,11 +105,11 @@ def rng_bit_generator(op: Any, state: Array) -> tuple[Array, Array]:
     type_ = op.results[1].type
     dtype = dtype_of(type_.element)
     width = 64 if dtype.itemsize == 8 else 32  # of narrower elements, the low bits of 32
-    state = np.asarray(state, np.uint64)
-    if len(state) not in (2, 3):
+    state = np.asarray(state)
+    if state.dtype != np.uint64 or state.shape not in ((2,), (3,)):
         raise RunError(
-            f"{op.name} at {op.origin!r}: a state of {len(state)} numbers", hint="it has 2 for THREE_FRY, 2 or 3 for PHILOX"
-        )
+            f"{op.name} at {op.origin!r}: a state of type {op.initial_state.type}",
+            hint="it is a list of ui64, 2 for THREE_FRY, 2 or 3 for PHILOX")
     philox_wanted = op.rng_algorithm == "PHILOX" or (op.rng_algorithm == "DEFAULT" and len(state) == 3)
     with np.errstate(over="ignore"):
         bits, after = (_philox_bits if philox_wanted else _threefry_bits)(state, tuple(type_.shape), width)
