@@ -115,7 +115,7 @@ def step_peer(path: Path, work: Path, target: str) -> dict[str, Any]:
 def step_ours(path: Path, work: Path, target: str) -> dict[str, Any]:
     """Transload's TOSA."""
     import transload
-    from transload.conversion import op_counts
+    from transload.contents import op_counts
 
     module = transload.lower(transload.load(path), "tosa")
     return {"ops": sum(op_counts(module).values())} | compiled_cycles(lambda: module, work, target)

@@ -177,7 +177,7 @@ def names_of(module: Any) -> list[str]:
 def step_export(path: Path, work: Path, seed: int) -> dict[str, Any]:
     """The model as a portable artifact of StableHLO."""
     import transload
-    from transload.conversion import op_counts
+    from transload.contents import op_counts
 
     source = source_of(path)
     start = time.perf_counter()

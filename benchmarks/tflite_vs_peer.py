@@ -148,7 +148,7 @@ def step_litert(path: Path, inputs: Path, out: Path) -> None:
 def step_ours(path: Path, out: Path) -> None:
     """Transload: `.tflite` to `.tosa`."""
     import transload
-    from transload.conversion import op_counts
+    from transload.contents import op_counts
 
     def convert() -> Any:
         module = transload.lower(transload.load(path), "tosa")

@@ -166,7 +166,7 @@ def run(
 
 def runnable(module: Module) -> Module:
     """The module, or its legalization to `top` where a dialect in it has no kernels."""
-    from .conversion import STRUCTURE, dialects_in
+    from .contents import STRUCTURE, dialects_in
 
     there = host()
     kernels = there.facts("kernel")

@@ -2,55 +2,27 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
-from .context import pinned
-from .errors import UsageError
+from .contents import dialects_in
+from .context import new_run, pinned
+from .errors import ConversionError, Finding, PassError, PluginError, UsageError, merge_findings
+from .findings import collected_findings, refuse
 from .garbage import rare_collections
 from .ir import Module, update_function_type
 from .options import Options, settings_of
+from .passes.steps import PassRecord, Step, parse_steps
 from .plugin import Conversion, resolve
 from .plugin_host import host
-from .rewrite import convert_ops
+from .rewrite import Rewriting, cannot_convert
+from .roles import hub
+from .routes import next_conversion
 
 __all__ = [
-    "apply_conversion", "constant_bytes", "convert_to", "dialects_in", "hint_for", "main_dialect", "op_counts",
-    "options_of", "route_of",
+    "apply_conversion", "convert_to", "hint_for", "options_of", "rewriting_of", "route_of", "run_conversion", "steps_of",
 ]
-
-STRUCTURE = ("builtin", "func")
-"""Dialects that only hold a module together and are part of every other."""
-
-
-def dialects_in(module: Module) -> Counter[str]:
-    """How many ops of each dialect a module has; module and functions themselves left out."""
-    return Counter(op.dialect for op in module.walk() if op.dialect not in STRUCTURE)
-
-
-def op_counts(module: Module) -> dict[str, int]:
-    """How many ops of each name, the most frequent first; constants and structure left out."""
-    counts = Counter(
-        op.name for op in module.walk()
-        if op.dialect not in STRUCTURE and not (op.declaration is not None and op.declaration.traits & {"constant", "terminator"})
-        and not (op.results and str(op.results[0].type) == "none")
-    )
-    return dict(counts.most_common())
-
-
-def constant_bytes(module: Module) -> int:
-    """Bytes of all constants, each counted once."""
-    from .ir import Dense
-
-    seen = {id(a.data): a.nbytes for op in module.walk() for a in op.attributes.values() if isinstance(a, Dense)}
-    return sum(seen.values())
-
-
-def main_dialect(module: Module) -> str:
-    """The dialect a module is written in: the one most of its ops are of (`builtin` of an empty one)."""
-    counts = dialects_in(module)
-    return counts.most_common(1)[0][0] if counts else "builtin"
 
 
 def apply_conversion(conversion: Conversion, module: Module, **options: Any) -> None:
@@ -58,16 +30,80 @@ def apply_conversion(conversion: Conversion, module: Module, **options: Any) -> 
 
     Raises `ConversionError` with every op it could not convert, `UsageError` for an option it does not have.
     """
+    run_conversion(conversion, steps_of(conversion, options), module)
+
+
+@pinned()
+def run_conversion(
+    conversion: Conversion, steps: Sequence[Step], module: Module, tell: Callable[[PassRecord, Module], None] | None = None,
+) -> None:
+    """Run the steps of a conversion, in place; `tell(record, module)` is called after each.
+
+    What the passes before find and what cannot be rewritten comes in one `ConversionError`.
+    """
+    with collected_findings() as refused:
+        for step in steps:
+            try:
+                record = step.apply(module)
+            except (ConversionError, PassError) as error:
+                if isinstance(error, ConversionError) and not refused.findings:
+                    raise
+                raise ConversionError(
+                    error.message, merge_findings([*refused.findings, *error.findings]), error.hint) from None
+            if step.name == conversion.name and refused.findings:
+                raise cannot_convert(refused.findings, conversion.source) from refused.cause
+            if tell is not None:
+                tell(record, module)
+    _update_function_types(module)
+
+
+def steps_of(conversion: Conversion, options: Mapping[str, Any]) -> list[Step]:
+    """All that a conversion does, in order: its passes before, its rewrites, under its own name, its passes after.
+
+    Raises `UsageError` for an option it does not have.
+    """
     declared = options_of(conversion)
     unknown = sorted(set(options) - set(declared))
     if unknown:
         raise UsageError(
             f"{conversion.name} takes no option {', '.join(unknown)}", hint=f"options: {', '.join(sorted(declared)) or 'none'}")
     settings = settings_of(declared, options)
-    if conversion.run is not None:
-        resolve(conversion.run)(module, **settings)
-    else:
-        convert_ops(module, host().table(conversion.name), conversion.source, hint=hint_for(conversion), options=settings)
+
+    def rewrite(module: Module, **settings: Any) -> bool:
+        _rewrite(conversion, module, settings)
+        return True
+
+    return [
+        *parse_steps(conversion.before, settings),
+        Step(conversion.name, rewrite, settings, (conversion.source,), (conversion.target,)),
+        *parse_steps(conversion.after, settings)]
+
+
+def _rewrite(conversion: Conversion, module: Module, settings: Mapping[str, Any]) -> None:
+    """The rewrites; what they cannot convert is refused, together with what the passes before found."""
+    functions = list(module.functions.values())
+    entries = functions if conversion.entries is None else resolve(conversion.entries)(module)
+    rewriting = rewriting_of(conversion, module, settings)
+    found: list[Finding] = []
+    for root in entries if conversion.entries is not None else [module]:
+        found += rewriting.rewrite(root)
+    refuse(found, rewriting.failures[0] if rewriting.failures else None)
+    for function in functions:
+        if function not in entries:
+            function.erase()
+    _update_function_types(module)
+
+
+def rewriting_of(conversion: Conversion, module: Module, settings: Mapping[str, Any] | None = None) -> Rewriting:
+    """The rewrites of a conversion, without the passes before and after, for a module or a part of one."""
+    there = host()
+    joins = {there.conversions[name].source: partial(there.table, name) for name in conversion.joins if name in there.conversions}
+    return Rewriting(
+        module, there.table(conversion.name), conversion.source, hint=hint_for(conversion), joins=joins,
+        options=settings_of(options_of(conversion), settings or {}))
+
+
+def _update_function_types(module: Module) -> None:
     for function in module.functions.values():
         if function.regions[0].blocks:
             update_function_type(function)
@@ -83,40 +119,70 @@ def hint_for(conversion: Conversion) -> Callable[[str], str]:
 
 
 def options_of(conversion: Conversion) -> Options:
-    """The options of a conversion, with those of the conversions that extend its table."""
+    """The options of a conversion, with those of the conversions that extend its table.
+
+    Raises `PluginError` where two of them declare one option differently.
+    """
     declared = dict(conversion.options)
+    owners = dict.fromkeys(declared, conversion.name)
     for other in host().conversions.values():
-        if other.extends == conversion.name:
-            declared.update(other.options)
+        if other.extends != conversion.name:
+            continue
+        for name, option in other.options.items():
+            if name in declared and tuple(declared[name][:2]) != tuple(option[:2]):
+                raise PluginError(
+                    f"option {name} of conversion {conversion.name!r} is declared by {owners[name]!r} and, differently, by "
+                    f"{other.name!r}", hint="one of these plugins has to give its option another name")
+            declared.setdefault(name, option)
+            owners.setdefault(name, other.name)
     return declared
 
 
 @rare_collections()
-@pinned()
+@new_run()
 def convert_to(
-    module: Module, accepted: Iterable[str], *, stage: Callable[[str], Any] | None = None, **options: Any,
+    module: Module, accepted: Iterable[str], *, stage: Callable[[str], Any] | None = None, at_hub: str | None = None,
+    **options: Any,
 ) -> str:
     """Convert a module in place to the nearest of the `accepted` dialects, by the shortest route.
 
-    `stage(name)` is called before each conversion, and may return a function to call after it with the
+    A way that goes on from the hub has the hub's pipeline in it; `at_hub` is one to run instead. The way is looked for again
+    after each stage. `stage(name)` is called before each, and may return a function to call after it with the
     module. Options go to the conversions that take them. Returns the dialect reached. Raises
     `ConversionError` where no route exists, or an op cannot be converted.
     """
     accepted = tuple(accepted)
-    route = route_of(module, accepted)
-    for conversion in route:
+    reached = None
+    center = hub()
+    passes = parse_steps(center.pipeline if at_hub is None else at_hub)
+    while route := route_of(module, accepted):
+        conversion = route[0]
+        if passes and conversion.source == center.name:
+            done = stage("hub") if stage is not None else None
+            for step in passes:
+                step.apply(module)
+            if done is not None:
+                done(module)
+            passes = []
+            continue
         done = stage(conversion.name) if stage is not None else None
         takes = options_of(conversion)
         apply_conversion(conversion, module, **{key: value for key, value in options.items() if key in takes})
+        reached = conversion.target
         if done is not None:
             done(module)
-    return route[-1].target if route else next(iter(dialects_in(module)), accepted[0])
+    return reached or next(iter(dialects_in(module)), accepted[0])
 
 
 def route_of(module: Module, accepted: Iterable[str]) -> list[Conversion]:
     """The conversions that lead a module to the nearest of the `accepted` dialects; none where it is in them already."""
-    from .routes import find_route
+    present = dialects_in(module)
+    fit = {
+        name: conversion for name, conversion in host().conversions.items()
+        if conversion.unfit is None or conversion.source not in present or resolve(conversion.unfit)(module) is None}
+    return next_conversion(present, accepted, fit, _takes)
 
-    accepted = tuple(accepted)
-    foreign = [dialect for dialect, _ in dialects_in(module).most_common() if dialect not in accepted]
-    return find_route(foreign[0], accepted, host().conversions) if foreign else []
+
+def _takes(conversion: Conversion, dialect: str) -> bool:
+    """Whether a conversion has rewrites for ops of another dialect than its own."""
+    return any(name.startswith(f"{dialect}.") for name in host().table(conversion.name).functions)

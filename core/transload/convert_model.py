@@ -15,10 +15,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from . import roles
 from .api import InputSpec, load
 from .artifact_set import REPORT, replaced_folder
+from .contents import constant_bytes, main_dialect, op_counts
 from .context import pinned
-from .conversion import constant_bytes, convert_to, op_counts, options_of, route_of
+from .conversion import convert_to, options_of, route_of
 from .engine.memory import peak_bytes
 from .errors import TargetError, UsageError, merge_findings
 from .garbage import rare_collections
@@ -117,6 +119,7 @@ def convert(
         warm_runtime(source.source_format)
     module = source.clone()
     hub: Module | None = None
+    center = roles.hub().name
 
     def stage(name: str) -> Callable[[Module], None]:
         context = stages(name)
@@ -125,7 +128,7 @@ def convert(
         def done(current: Module) -> None:
             nonlocal hub
             context.__exit__(None, None, None)
-            if hub is None:
+            if hub is None and main_dialect(current) == center:
                 hub = current.clone()
 
         return done

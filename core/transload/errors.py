@@ -24,7 +24,8 @@ class Finding:
     """One thing that is wrong.
 
     `what` names the op or part (`tfl.while`), `names` the original tensor names (or places) where it
-    occurs, `why` the reason, `hint` what the user can do about it; `count` how often.
+    occurs, `why` the reason, `hint` what the user can do about it; `count` how often. What only `follows` from other
+    findings is left out where those are said.
     """
 
     what: str
@@ -32,6 +33,7 @@ class Finding:
     names: tuple[str, ...] = ()
     hint: str = ""
     count: int = 1
+    follows: bool = False
 
     def __str__(self) -> str:
         times = f" ({self.count} times)" if self.count > 1 else ""
@@ -145,13 +147,15 @@ class RunError(TransloadError):
 class Unsupported(Exception):
     """Raised by a rewrite function: this op, as it stands, cannot be converted, and why.
 
-    The conversion catches it, goes on, and reports every such op at its end.
+    The conversion catches it, goes on, and reports every such op at its end; those that only `follow` from others, where
+    there are no others.
     """
 
-    def __init__(self, why: str, hint: str = "") -> None:
+    def __init__(self, why: str, hint: str = "", follows: bool = False) -> None:
         super().__init__(why)
         self.why = why
         self.hint = hint
+        self.follows = follows
 
 
 def merge_findings(findings: Sequence[Finding]) -> list[Finding]:
@@ -161,6 +165,6 @@ def merge_findings(findings: Sequence[Finding]) -> list[Finding]:
         key = (finding.what, finding.why, finding.hint)
         old = merged.get(key)
         merged[key] = finding if old is None else Finding(
-            finding.what, finding.why, old.names + finding.names, finding.hint, old.count + finding.count
-        )
+            finding.what, finding.why, old.names + finding.names, finding.hint, old.count + finding.count,
+            old.follows and finding.follows)
     return list(merged.values())

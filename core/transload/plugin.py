@@ -62,6 +62,10 @@ class DialectSpec:
     kernels: Any = None
     doc: str = ""
     canonicalize: Any = None
+    role: str | None = None
+    """`"hub"`: every framework's model comes to it, and from it every target's starts. One dialect plays the part."""
+    pipeline: str = ""
+    """Of the hub: the passes, as pipeline text, between legalization and lowering."""
 
 
 @dataclass
@@ -122,25 +126,39 @@ class Writer:
 
 @dataclass(frozen=True)
 class Conversion:
-    """Turns a module of one dialect into another's.
+    """Turns a module of dialect `source` into one of dialect `target`: passes before, a table of rewrites, passes after.
 
-    `run(module, **options)` changes the module in place, and raises `ConversionError` listing every
-    op it could not convert. `source` and `target` are dialect names; `cost` weighs it when a route
-    is looked for. `table` (optional) is the `RewriteTable` it is made of, by which `coverage` knows
-    the ops it covers, and which other plugins extend with `extends`.
+    The passes are pipeline text, as in `transload opt`: `before="layout{to=NHWC},my-types{width=$width}"`. A `$name` stands for
+    the value of the conversion's option of that name. `table` is the `RewriteTable`; what a plugin adds to it, by `extends`,
+    comes first. A pass that finds what cannot be converted says so by `transload.findings.refuse`, and the rest goes on: one
+    `ConversionError` lists what the passes before and the rewrites found.
     """
 
     name: str
     source: str
     target: str
-    run: Any = None
     table: Any = None
+    before: str = ""
+    """Passes run before the rewrites, as pipeline text."""
+    after: str = ""
+    """Passes run after the rewrites, as pipeline text."""
     cost: float = 1.0
+    """Weighs it when a route is looked for."""
     doc: str = ""
     extends: str | None = None
     """Name of the conversion whose table this one's is added to, instead of being one of its own."""
     options: Options = field(default_factory=dict)
-    """Choices that a user has, as a target's: `--option key=value`. `run` gets them as keywords, rewrites in `rw.options`."""
+    """Choices that a user has, as a target's: `--option key=value`. Rewrites get them in `rw.options`, passes by `$key`.
+
+    Those of a conversion that `extends` another are options of that one.
+    """
+    entries: Any = None
+    """`entries(module)` gives the functions to convert, where not all are. Rewrites copy ops of the others (`rw.function`),
+    which are erased after."""
+    joins: tuple[str, ...] = ()
+    """Conversions whose tables are used, too, for ops of their source dialects that rewrites of this one make."""
+    unfit: Any = None
+    """`unfit(module)` gives None, or why the conversion is not meant for the module: a route then goes another way."""
     evidence: str | None = None
     """`"package:file.json"`, a file in that package: what tests measured of the conversion, see `transload.coverage_report`."""
 

@@ -399,6 +399,8 @@ class Host:
     def _table_of(self, conversion: Conversion) -> RewriteTable:
         from .rewrite import RewriteTable
 
+        if conversion.table is None:
+            return RewriteTable()
         return self._right("conversions", conversion.name, "table", resolve(conversion.table), RewriteTable)
 
     def _right(self, kind: str, name: str, member: str, made: Any, wanted: type[Made]) -> Made:

@@ -24,15 +24,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from functools import cached_property
 from typing import Any, TypeVar
 
 from .context import pinned
-from .errors import ConversionError, Finding, PassError, PluginFailure, TransloadError, Unsupported, merge_findings
+from .errors import ConversionError, Finding, InternalError, PassError, PluginFailure, TransloadError, Unsupported, merge_findings
 from .guard import FOREIGN, OURS, rule_failed
 from .ir.build import Builder, constant_of, part_location
 from .ir.core import FusedLocation, Op, Value, location_names
+from .ir.module import Module
 
-__all__ = ["CHANGED", "KEPT", "RewriteTable", "Rewriter", "apply_greedily", "convert_ops"]
+__all__ = ["CHANGED", "KEPT", "RewriteTable", "Rewriter", "Rewriting", "apply_greedily", "cannot_convert", "convert_ops"]
 
 KEPT = None
 
@@ -47,6 +49,7 @@ CHANGED = _Changed()
 RewriteFunction = Callable[[Any, "Rewriter"], Any]
 """Called with the ops of the names it was registered for, so that it may say `op: Conv`."""
 F = TypeVar("F", bound=RewriteFunction)
+Kind = TypeVar("Kind")
 
 
 class RewriteTable:
@@ -115,11 +118,35 @@ class Rewriter(Builder):
     replacement value gets the name itself when the rewrite is done.
     """
 
-    def __init__(self, op: Op, fold: bool = False, options: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, op: Op, fold: bool = False, rewriting: Rewriting | None = None) -> None:
         super().__init__(op.parent, op, part_location(op.location, op.name), fold)  # type: ignore[arg-type]
         self.op = op
-        self.options = options or {}
+        self.rewriting = rewriting
+
+    @property
+    def options(self) -> Mapping[str, Any]:
         """The conversion's options, as its user chose them."""
+        return self.rewriting.options if self.rewriting is not None else {}
+
+    def scratch(self, kind: type[Kind]) -> Kind:
+        """What the rewrites of this run of the table note down for each other: an object of class `kind`, made by `kind()`."""
+        return self.rewriting.scratch(kind) if self.rewriting is not None else kind()
+
+    def function(self, symbol: str) -> Op:
+        """A function of the module that is converted; `Unsupported` where it has none of that name."""
+        found = self.rewriting.functions.get(symbol) if self.rewriting is not None else None
+        if found is None:
+            raise Unsupported(f"the module has no function {symbol!r}")
+        return found
+
+    def convert(self, root: Op) -> None:
+        """Convert what is inside `root`, an op of its own or one whose regions have to be converted before it can be.
+
+        Raises `ConversionError` with every op that cannot be: `Unsupported` is then for the caller to raise.
+        """
+        if self.rewriting is None:
+            raise InternalError("only a rewrite that runs in a conversion can convert regions")
+        self.rewriting.convert(root)
 
     def constant_of(self, value: Value | None) -> Any:
         """The array a value holds if it is a constant, else None."""
@@ -160,7 +187,128 @@ def _hand_on_names(op: Op, replacements: Sequence[Value]) -> None:
             maker.location = op.location
 
 
-@pinned()
+class Rewriting:
+    """One run of a table over a module: what its rewrites have in common.
+
+    `joins` are tables for ops of other dialects that come up on the way: dialect -> function that gives its table, which is
+    called when the first such op is met.
+    """
+
+    def __init__(
+        self, root: Op, table: RewriteTable, source: str, *, fold: bool = True, hint: Callable[[str], str] | None = None,
+        options: Mapping[str, Any] | None = None, joins: Mapping[str, Callable[[], RewriteTable]] | None = None,
+    ) -> None:
+        self.root = root
+        self.source = source
+        self.fold = fold
+        self.hint = hint
+        self.options = options or {}
+        self.failures: list[PluginFailure] = []
+        """Defects of rewrites, in order; a finding says each, too."""
+        self._notes: dict[type, Any] = {}
+        self._joins = dict(joins or {})
+        self._prefixes = tuple(f"{dialect}." for dialect in (source, *self._joins))
+        self._use(table)
+
+    def _use(self, table: RewriteTable) -> None:
+        self.table = table
+        self._named = frozenset(table.functions)
+
+    @cached_property
+    def functions(self) -> dict[str, Op]:
+        """The functions of the module."""
+        return self.root.functions if isinstance(self.root, Module) else {}
+
+    def scratch(self, kind: type[Kind]) -> Kind:
+        """An object of class `kind` for this run of the table, made by `kind()` when it is first asked for."""
+        found = self._notes.get(kind)
+        if found is None:
+            found = self._notes[kind] = kind()
+        note: Kind = found
+        return note
+
+    @pinned()
+    def convert(self, root: Op) -> None:
+        """Rewrite what is inside `root`; `ConversionError` with every op that could not be."""
+        findings = self.rewrite(root)
+        if findings:
+            raise cannot_convert(findings, self.source) from (self.failures[0] if self.failures else None)
+
+    def rewrite(self, root: Op) -> list[Finding]:
+        """Rewrite what is inside `root`, each op once, in order; the findings."""
+        findings: list[Finding] = []
+        self._regions(root, findings)
+        return findings
+
+    def _regions(self, op: Op, findings: list[Finding]) -> None:
+        for region in op.regions:
+            for block in region.blocks:
+                self._block(block, findings)
+
+    def _concerns(self, op: Op) -> bool:
+        return op.name.startswith(self._prefixes) or op.name in self._named
+
+    def _block(self, block: Any, findings: list[Finding]) -> None:
+        op = block.first
+        while op is not None:
+            if self._concerns(op):
+                before = op.prev
+                finding = self._one(op)
+                if finding is not None:
+                    findings.append(finding)
+                if op.parent is not None:  # it stays: it could not be converted, or was changed in place
+                    self._regions(op, findings)
+                    op = op.next
+                else:
+                    # Go on behind what was there before: new ops of the source dialect are visited too.
+                    op = before.next if before is not None else block.first
+                    while op is not None and not self._concerns(op):
+                        self._regions(op, findings)
+                        op = op.next
+                continue
+            self._regions(op, findings)
+            op = op.next
+
+    def _functions_for(self, op: Op) -> list[RewriteFunction]:
+        load = self._joins.pop(op.dialect, None) if self._joins else None
+        if load is not None:
+            self._use(self.table + load())
+        return self.table.get(op.name)
+
+    def _one(self, op: Op) -> Finding | None:
+        """Rewrite one op; the finding where that cannot be."""
+        functions = self._functions_for(op)
+        why, advice, follows = f"no conversion of {op.name} is registered", self.hint(op.name) if self.hint else "", False
+        for function in functions:
+            rewriter = Rewriter(op, self.fold, self)
+            before = op.prev
+            try:
+                outcome = function(op, rewriter)
+                if outcome is None:
+                    why = f"no conversion of {op.name} matches this form of it"
+                    _erase_since(op, before)
+                    continue
+                if outcome is not CHANGED:
+                    rewriter.replace(outcome)
+                return None
+            except Unsupported as reason:
+                why, advice, follows = reason.why, reason.hint, reason.follows
+            except ConversionError as error:
+                why = "; ".join(f"{finding.what}: {finding.why}" for finding in error.findings) or str(error)
+                advice = "; ".join(dict.fromkeys(finding.hint for finding in error.findings if finding.hint))
+            except OURS:
+                raise
+            except FOREIGN as error:
+                failed = rule_failed(function, op, error)
+                failed.__cause__ = error
+                self.failures.append(failed)
+                why, advice = failed.findings[0].why, failed.hint
+            with suppress(ValueError):  # what a function that failed had put to use already stays
+                _erase_since(op, before)
+            break
+        return Finding(op.name, why, tuple(location_names(op.location)[:1]), advice, follows=follows)
+
+
 def convert_ops(
     root: Op, table: RewriteTable, source: str, *, fold: bool = True, hint: Callable[[str], str] | None = None,
     options: Mapping[str, Any] | None = None,
@@ -172,84 +320,19 @@ def convert_ops(
     `ConversionError` with every op that could not be converted: name, count, tensor names, reason
     and hint (`hint(op_name)` says how a plugin could add the missing rewrite).
     """
-    findings: list[Finding] = []
-    failures: list[PluginFailure] = []
-    prefix = source + "."
-    named = frozenset(table.functions)
-
-    def concerns(op: Op) -> bool:
-        return op.name.startswith(prefix) or op.name in named
-
-    def visit(block: Any) -> None:
-        op = block.first
-        while op is not None:
-            if concerns(op):
-                before = op.prev
-                finding = _convert_one(op, table, fold, hint, options, failures)
-                if finding is not None:
-                    findings.append(finding)
-                if op.parent is not None:  # it stays: it could not be converted, or was changed in place
-                    _visit_regions(op)
-                    op = op.next
-                else:
-                    # Go on behind what was there before: new ops of the source dialect are visited too.
-                    op = before.next if before is not None else block.first
-                    while op is not None and not concerns(op):
-                        _visit_regions(op)
-                        op = op.next
-                continue
-            _visit_regions(op)
-            op = op.next
-
-    def _visit_regions(op: Op) -> None:
-        for region in op.regions:
-            for block in region.blocks:
-                visit(block)
-
-    _visit_regions(root)
-    if findings:
-        merged = merge_findings(findings)
-        total = sum(finding.count for finding in merged)
-        kinds = len({finding.what for finding in merged})
-        raise ConversionError(f"{total} op(s) of {kinds} kind(s) cannot be converted from {source!r}", merged) from (
-            failures[0] if failures else None)
+    Rewriting(root, table, source, fold=fold, hint=hint, options=options).convert(root)
 
 
-def _convert_one(
-    op: Op, table: RewriteTable, fold: bool, hint: Callable[[str], str] | None, options: Mapping[str, Any] | None,
-    failures: list[PluginFailure],
-) -> Finding | None:
-    """Apply the first function that matches; why none did, or None. Defects of functions are added to `failures`."""
-    functions = table.get(op.name)
-    why, advice = f"no conversion of {op.name} is registered", hint(op.name) if hint else ""
-    for function in functions:
-        rewriter = Rewriter(op, fold, options)
-        before = op.prev
-        try:
-            outcome = function(op, rewriter)
-            if outcome is None:
-                why = f"no conversion of {op.name} matches this form of it"
-                _erase_since(op, before)
-                continue
-            if outcome is not CHANGED:
-                rewriter.replace(outcome)
-            return None
-        except Unsupported as reason:
-            why, advice = reason.why, reason.hint
-        except ConversionError as error:
-            why = "; ".join(f"{finding.what}: {finding.why}" for finding in error.findings) or str(error)
-            advice = "; ".join(dict.fromkeys(finding.hint for finding in error.findings if finding.hint))
-        except OURS:
-            raise
-        except FOREIGN as error:
-            failed = rule_failed(function, op, error)
-            failed.__cause__ = error
-            failures.append(failed)
-            why, advice = failed.findings[0].why, failed.hint
-        with suppress(ValueError):  # what a function that failed had put to use already stays
-            _erase_since(op, before)
-        break
-    return Finding(op.name, why, tuple(location_names(op.location)[:1]), advice)
+def cannot_convert(findings: Iterable[Finding], source: str) -> ConversionError:
+    """The error that says of all these ops that they cannot be converted from dialect `source`.
+
+    Ops that are in the way only because of others that are said, too, are left out.
+    """
+    findings = list(findings)
+    merged = merge_findings([finding for finding in findings if not finding.follows] or findings)
+    total = sum(finding.count for finding in merged)
+    kinds = len({finding.what for finding in merged})
+    return ConversionError(f"{total} op(s) of {kinds} kind(s) cannot be converted from {source!r}", merged)
 
 
 def _erase_since(op: Op, before: Op | None) -> None:

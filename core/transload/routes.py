@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from .errors import ConversionError
 from .plugin import Conversion
 
-__all__ = ["find_route"]
+__all__ = ["companions", "find_route", "next_conversion"]
 
 
 def find_route(source: str, accepted: Iterable[str], conversions: Mapping[str, Conversion]) -> list[Conversion]:
@@ -50,3 +50,35 @@ def _steps(conversions: Mapping[str, Conversion]) -> Iterator[tuple[str, Convers
             yield conversion.source, conversion
         elif conversion.extends in conversions:
             yield conversion.source, conversions[conversion.extends]
+
+
+def companions(dialect: str, conversions: Mapping[str, Conversion]) -> set[str]:
+    """A dialect, and those whose ops stand beside its own: plugins add them to the tables of conversions that start from it."""
+    return {dialect} | {start for start, step in _steps(conversions) if step.source == dialect}
+
+
+def next_conversion(
+    counts: Mapping[str, int], accepted: Iterable[str], conversions: Mapping[str, Conversion],
+    takes: Callable[[Conversion, str], bool] = lambda conversion, dialect: False,
+) -> list[Conversion]:
+    """The way on for a module with so many ops of each dialect: the route of the dialect that has farthest to go.
+
+    Converted first, it meets the others on their way. Empty where there are only `accepted` dialects and their companions.
+    A dialect that no route starts from may be one that a conversion on the way `takes`: its table names ops of it. Raises
+    `ConversionError` that names every dialect that no conversions lead on from.
+    """
+    accepted = list(accepted)
+    there = set().union(*(companions(dialect, conversions) for dialect in accepted))
+    foreign = sorted((dialect for dialect in counts if dialect not in there), key=lambda dialect: -counts[dialect])
+    routes: list[list[Conversion]] = []
+    stuck: dict[str, ConversionError] = {}
+    for dialect in foreign:
+        try:
+            routes.append(find_route(dialect, accepted, conversions))
+        except ConversionError as error:
+            stuck[dialect] = error
+    errors = [
+        error for dialect, error in stuck.items() if not any(takes(step, dialect) for route in routes for step in route)]
+    if errors:
+        raise errors[0] if len(errors) == 1 else ConversionError("; ".join(error.message for error in errors), (), errors[0].hint)
+    return max(routes, key=len) if routes else []

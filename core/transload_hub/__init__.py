@@ -21,7 +21,7 @@ _HERE = "transload_hub"
 def register_dialects(register: Any) -> None:
     register(DialectSpec(
         "top", f"{_HERE}.ops:TOP", f"{_HERE}.kernels:KERNELS", "The hub: hardware-independent operations.",
-        canonicalize=f"{_HERE}.simplify.table:TABLE"))
+        canonicalize=f"{_HERE}.simplify.table:TABLE", role="hub", pipeline="fold-constants,canonicalize"))
 
 
 @hookimpl

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import transload
-from transload.conversion import op_counts
+from transload.contents import op_counts
 from transload.ir import Module, input_names
 
 RELATIVE = 1e-5

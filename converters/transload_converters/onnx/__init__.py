@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from transload import hookimpl
-from transload.plugin import Conversion, DialectSpec, Reader, Runtime
+from transload.plugin import Conversion, DialectSpec, Pass, Reader, Runtime
 
 _HERE = "transload_converters.onnx"
 
@@ -25,8 +25,23 @@ def register_readers(register: Any) -> None:
 @hookimpl
 def register_conversions(register: Any) -> None:
     register(Conversion(
-        "onnx-to-top", "onnx", "top", f"{_HERE}.legalize:legalize", f"{_HERE}.legalize:TABLE",
+        "onnx-to-top", "onnx", "top", f"{_HERE}.legalize:TABLE", before="onnx-quantized-arguments",
+        after="onnx-drop-opset,onnx-fold-qdq,onnx-round-once,dce,onnx-refuse-sequences,recognize",
         doc="ONNX operators to the hub; shape arithmetic is computed, QDQ patterns become quantized ops."))
+
+
+@hookimpl
+def register_passes(register: Any) -> None:
+    register(Pass("onnx-quantized-arguments", f"{_HERE}.legalize.quantize:adopt_quantized_arguments",
+                  "Give integer inputs that are only used as quantized numbers, always of one kind, that type."))
+    register(Pass("onnx-drop-opset", f"{_HERE}.legalize.quantize:drop_opset",
+                  "Forget the opset, which only ONNX's operators need."))
+    register(Pass("onnx-fold-qdq", f"{_HERE}.legalize.qdq:fold_qdq",
+                  "Make quantized ops of ops between DequantizeLinear and QuantizeLinear."))
+    register(Pass("onnx-round-once", f"{_HERE}.legalize.quantize:round_once",
+                  "Say of quantized ops that they round a scaled sum once, as onnxruntime's do."))
+    register(Pass("onnx-refuse-sequences", f"{_HERE}.legalize.sequences:refuse_sequences",
+                  "Refuse sequences of tensors that are left."))
 
 
 @hookimpl

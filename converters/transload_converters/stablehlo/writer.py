@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from transload.conversion import dialects_in
+from transload.contents import dialects_in
 from transload.errors import UsageError
 from transload.files import atomic_path
 from transload.ir import Module, Op

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from transload.hookspecs import hookimpl
-from transload.plugin import Conversion, DialectSpec, Reader, Runtime
+from transload.plugin import Conversion, DialectSpec, Pass, Reader, Runtime
 
 from .choices import OPTIONS
 
@@ -28,9 +28,21 @@ def register_readers(register: Any) -> None:
 @hookimpl
 def register_conversions(register: Any) -> None:
     register(Conversion(
-        "tfl-to-top", "tfl", "top", f"{_HERE}.legalize:legalize", f"{_HERE}.legalize:TABLE",
-        doc="The operators of TensorFlow Lite as hub operations.", options=OPTIONS,
-        evidence=f"{_HERE}:coverage.json"))
+        "tfl-to-top", "tfl", "top", f"{_HERE}.legalize:TABLE",
+        before="tfl-variables{state=$state},tfl-states{state=$state},tfl-check-subgraphs",
+        entries=f"{_HERE}.legalize.control:entries",
+        joins=("stablehlo-to-top",),  # for operators that are StableHLO's
+        doc="The operators of TensorFlow Lite as hub operations.", options=OPTIONS, evidence=f"{_HERE}:coverage.json"))
+
+
+@hookimpl
+def register_passes(register: Any) -> None:
+    register(Pass("tfl-variables", f"{_HERE}.legalize.variables:resolve_variables",
+                  "Replace reads of resource variables by what they hold there."))
+    register(Pass("tfl-states", f"{_HERE}.legalize.state:expose_states",
+                  "Make the states of recurrent operators inputs and outputs, where that is asked for."))
+    register(Pass("tfl-check-subgraphs", f"{_HERE}.legalize.control:check_subgraphs",
+                  "Refuse subgraphs that run each other in a circle, or would be too many operators."))
 
 
 @hookimpl

@@ -13,12 +13,13 @@ from typing import Any
 
 import numpy as np
 
+from transload.conversion import rewriting_of
 from transload.ir import F32, Op, QuantType, TensorType, Value, element_type_of, new_module, set_results
 from transload.ir.build import Builder
 from transload.ir.declare import Dialect
 from transload.plugin import KernelTable, resolve
 from transload.plugin_host import Host, host
-from transload.rewrite import Rewriter, convert_ops
+from transload.rewrite import Rewriter
 
 from .choices import chosen
 from .operators import bytes_attribute
@@ -85,7 +86,7 @@ def _program(
     name = f"tfl.{operator.lower()}" if custom is None else "tfl.custom"
     made = block.append(Op(name, operands, [TensorType(None, F32)] * n_results, attributes))
     set_results(function, made.results, [f"y{index}" for index in range(n_results)])
-    convert_ops(module, plugins.table("tfl-to-top"), "tfl")
+    rewriting_of(plugins.get("conversions", "tfl-to-top"), module).convert(module)
     return resolve(plugins.get("engines", "reference").prepare)(module, "main")
 
 

@@ -232,7 +232,7 @@ def compare_command(model: Path, artifact: Path, input: Path | None, per_layer: 
 def inspect_command(model: Path, target: str | None, input: Sequence[str], format: str | None, json: bool) -> int:
     from rich.text import Text
 
-    from ..conversion import constant_bytes, main_dialect, op_counts
+    from ..contents import constant_bytes, main_dialect, op_counts
 
     module = load(model, inputs=parse_inputs(input), format=format)
     description: dict[str, Any] = {

@@ -7,7 +7,7 @@ nothing changes.
 
 from __future__ import annotations
 
-from ..conversion import dialects_in
+from ..contents import dialects_in
 from ..ir import Module, update_function_type
 from ..plugin_host import host
 from ..rewrite import RewriteTable, apply_greedily

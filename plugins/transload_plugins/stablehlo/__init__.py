@@ -6,7 +6,7 @@ from typing import Any
 
 from transload import hookimpl
 from transload.facts import Facts
-from transload.plugin import Conversion, DialectSpec
+from transload.plugin import Conversion, DialectSpec, Pass
 
 _HERE = "transload_plugins.stablehlo"
 
@@ -38,8 +38,10 @@ def register_conversions(register: Any) -> None:
             "stablehlo-to-top",
             "stablehlo",
             "top",
-            run=f"{_HERE}.raising:raise_module",
-            table=f"{_HERE}.raising:TABLE",
+            f"{_HERE}.raising:TABLE",
+            before="inline,stablehlo-flatten-tuples,stablehlo-fill-in-sizes,dce,stablehlo-check-borders",
+            after="fold-constants,dce,cse,recognize,dce",
+            entries=f"{_HERE}.raising.structure:entries",
             doc="StableHLO to the hub, op by op, and then by what several ops say together.",
         )
     )
@@ -48,12 +50,11 @@ def register_conversions(register: Any) -> None:
             "top-to-stablehlo",
             "top",
             "stablehlo",
-            run=f"{_HERE}.lowering:lower",
-            table=f"{_HERE}.lowering:TABLE",
-            doc="The hub to StableHLO: float and integer models directly, quantized ones by way of TOSA.",
-            options={
-                "int64": (("proved", "assumed"), "proved", "how i64 of quantized models becomes i32, as in TOSA")
-            },
+            f"{_HERE}.lowering:TABLE",
+            before="dequantize-weights,fold-constants,dce,stablehlo-check-types",
+            after="dce,cse,dce",
+            unfit=f"{_HERE}.lowering.types:why_not_directly",
+            doc="The hub to StableHLO: float and integer models in their own layout and types. Quantized ones go by way of TOSA.",
         )
     )
     register(
@@ -61,8 +62,60 @@ def register_conversions(register: Any) -> None:
             "tosa-to-stablehlo",
             "tosa",
             "stablehlo",
-            run=f"{_HERE}.from_tosa:convert",
-            table=f"{_HERE}.from_tosa:TABLE",
+            f"{_HERE}.from_tosa:TABLE",
+            before="tosa-strip-quantized,stablehlo-variables,stablehlo-widen-i48",
+            after="dce,cse,stablehlo-restore-borders",
             doc="TOSA to StableHLO: integers to the same bits.",
+        )
+    )
+
+
+@hookimpl
+def register_passes(register: Any) -> None:
+    register(
+        Pass(
+            "stablehlo-flatten-tuples",
+            f"{_HERE}.raising.structure:flatten_tuples",
+            "Make values of their own of what tuples hold, at the borders of functions and inside.",
+        )
+    )
+    register(
+        Pass(
+            "stablehlo-fill-in-sizes",
+            f"{_HERE}.raising.structure:fill_in_sizes",
+            "Replace `stablehlo.get_dimension_size` where a type says the size.",
+        )
+    )
+    register(
+        Pass(
+            "stablehlo-check-borders",
+            f"{_HERE}.raising.structure:check_borders",
+            "Refuse functions that take or give what the hub has no type for: complex numbers, tokens.",
+        )
+    )
+    register(
+        Pass(
+            "stablehlo-check-types",
+            f"{_HERE}.lowering.types:check_types",
+            "Refuse values of types that StableHLO lacks, and of sizes known only at run time.",
+        )
+    )
+    register(
+        Pass(
+            "stablehlo-variables",
+            f"{_HERE}.from_tosa.variables:make_explicit",
+            "Make arguments and results of `main` of TOSA's variables: StableHLO has no state.",
+        )
+    )
+    register(
+        Pass(
+            "stablehlo-widen-i48", f"{_HERE}.from_tosa.widths:widen_48_bits", "Give values of 48 bits, which TOSA has, 64."
+        )
+    )
+    register(
+        Pass(
+            "stablehlo-restore-borders",
+            f"{_HERE}.lowering.borders:restore_borders",
+            "Let functions take and give again what they did before `tosa-make-signed`.",
         )
     )

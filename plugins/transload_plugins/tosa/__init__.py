@@ -45,18 +45,45 @@ def register_writers(register: Any) -> None:
 
 @hookimpl
 def register_conversions(register: Any) -> None:
-    register(Conversion("top-to-tosa", "top", "tosa", run=f"{_HERE}.lowering:lower", table=f"{_HERE}.lowering:TABLE",
-                        doc="The hub to TOSA: float, and quantized with exact integer arithmetic.", options={
-        "int64": (("proved", "assumed"), "proved",
-                  "64-bit integers become 32-bit ones where that is proved to change no number, or wherever it may be so"),
-        "f64": (("narrowed", "refused"), "narrowed", "f64 becomes f32, which is noted, or is refused")}))
-    register(Conversion("tosa030-to-tosa", "tosa030", "tosa", run=f"{_HERE}.v030.upgrade:upgrade",
-                        table=f"{_HERE}.v030.upgrade:TABLE", doc="TOSA 0.30 to 1.0: attributes become operands."))
-    register(Conversion("tosa-to-tosa030", "tosa", "tosa030", run=f"{_HERE}.v030.downgrade:downgrade",
-                        table=f"{_HERE}.v030.downgrade:TABLE", doc="TOSA 1.0 to 0.30, where it can be said."))
+    register(Conversion(
+        "top-to-tosa", "top", "tosa", f"{_HERE}.lowering:TABLE",
+        before="layout{to=NHWC},tosa-fuse-fixed-point{int64=$int64},dce,"
+               "tosa-narrow-integers{int64=$int64},tosa-narrow-doubles{f64=$f64},tosa-spell-out-blocks,tosa-make-signed,"
+               "tosa-tabulate-islands",
+        after="tosa-strip-quantized,dce,tosa-canonicalize,cse,dce",
+        doc="The hub to TOSA: float, and quantized with exact integer arithmetic.",
+        options={
+            "int64": (("proved", "assumed"), "proved",
+                      "64-bit integers become 32-bit ones where that is proved to change no number, or wherever it may be so"),
+            "f64": (("narrowed", "refused"), "narrowed", "f64 becomes f32, which is noted, or is refused")}))
+    register(Conversion(
+        "tosa030-to-tosa", "tosa030", "tosa", f"{_HERE}.v030.upgrade:TABLE", after="dce,tosa-make-signless",
+        doc="TOSA 0.30 to 1.0: attributes become operands."))
+    register(Conversion(
+        "tosa-to-tosa030", "tosa", "tosa030", f"{_HERE}.v030.downgrade:TABLE", before="tosa030-unsigned", after="dce",
+        doc="TOSA 1.0 to 0.30, where it can be said."))
 
 
 @hookimpl
 def register_passes(register: Any) -> None:
+    prepare, v030 = f"{_HERE}.lowering.prepare", f"{_HERE}.v030"
     register(Pass("tosa-canonicalize", f"{_HERE}.canonicalize:canonicalize_tosa",
                   "Remove reshapes, transposes, casts and rescales that do nothing or cancel.", ("tosa",), ("tosa",)))
+    register(Pass("tosa-fuse-fixed-point", f"{prepare}.fixed_point:fuse_fixed_point",
+                  "Multiplications by a fixed-point number, written out in 64 bits, as one `tosa.rescale` each."))
+    register(Pass("tosa-narrow-integers", f"{prepare}.integers:narrow_integers",
+                  "Refuse ops on 64-bit integers, and unsigned 32-bit ones, that would compute other numbers in i32."))
+    register(Pass("tosa-narrow-doubles", f"{prepare}.doubles:narrow_doubles",
+                  "Note on the module that f64 becomes f32, or refuse it."))
+    register(Pass("tosa-spell-out-blocks", f"{prepare}.block_scales:spell_out_blocks",
+                  "Compute with real numbers where tensors have a scale for each block, which TOSA cannot say."))
+    register(Pass("tosa-make-signed", f"{prepare}.signedness:make_signed",
+                  "Give values the element types that TOSA has: unsigned ones become signed, 64-bit ones 32-bit."))
+    register(Pass("tosa-tabulate-islands", f"{prepare}.float_islands:tabulate_islands",
+                  "Make a table of what is computed in float of one int8 number and quantized again."))
+    register(Pass("tosa-strip-quantized", f"{prepare}.signedness:strip_quantized_types",
+                  "Leave the storage type where a value has a quantized type, as TOSA's operators see it."))
+    register(Pass("tosa-make-signless", f"{v030}.upgrade:make_signless",
+                  "Tensors of ui8 and ui16 as i8 and i16, as TOSA 1.0 has them.", ("tosa",), ("tosa",)))
+    register(Pass("tosa030-unsigned", f"{v030}.downgrade:make_unsigned",
+                  "Tensors that are only read and written as unsigned get an unsigned type, as TOSA 0.30 has it."))

@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from transload.conversion import STRUCTURE
+from transload.contents import STRUCTURE
 from transload.errors import Finding, TransloadError
 from transload.ir import Dense, Module, Op, Value, new_module, set_results
 from transload.ir.constants import SplatData

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from transload.conversion import constant_bytes, op_counts
+from transload.contents import constant_bytes, op_counts
 from transload.errors import Finding, UsageError
 from transload.ir import Module
 from transload.plugin import Emitted, Target

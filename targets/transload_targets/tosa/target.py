@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from transload.conversion import apply_conversion, constant_bytes, op_counts
+from transload.contents import constant_bytes, op_counts
+from transload.conversion import apply_conversion
 from transload.errors import ConversionError, Finding
 from transload.ir import Module
 from transload.plugin import Emitted, Target, resolve

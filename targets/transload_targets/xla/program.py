@@ -8,15 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from transload.conversion import convert_to, dialects_in, main_dialect, route_of
+from transload.contents import dialects_in
+from transload.conversion import convert_to
 from transload.errors import Finding, RunError, merge_findings
 from transload.ir import Dense, Module, Op, QuantType, TensorType, Value, dtype_of, update_function_type
 from transload.ir.core import Block
 from transload.ir.types import FloatType, Type
 from transload.passes.dce import eliminate_dead_code
 from transload.passes.inline import inline_calls
+from transload.roles import hub
 from transload.text import print_module
-from transload_hub.layout.change import change_layout
 
 from .allowed import findings_of
 from .client import XLA
@@ -51,11 +52,8 @@ def in_stablehlo(module: Module, platform: str = "cpu") -> Module:
     transpose each convolution's operands by itself.
     """
     copy = module.clone()
-    while set(dialects_in(copy)) - {"stablehlo"}:
-        if platform == "cpu" and main_dialect(copy) == "top":
-            change_layout(copy, to="NHWC")
-        step = route_of(copy, ("stablehlo",))[0]
-        convert_to(copy, (step.target,))
+    pipeline = hub().pipeline
+    convert_to(copy, ("stablehlo",), at_hub=f"layout{{to=NHWC}},{pipeline}" if platform == "cpu" else pipeline)
     return copy
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from transload.conversion import constant_bytes, op_counts
+from transload.contents import constant_bytes, op_counts
 from transload.errors import Finding, ReadError, RunError, TargetError
 from transload.ir import Module, input_names, output_names
 from transload.plugin import Emitted, Target, resolve

@@ -11,7 +11,7 @@ import pytest
 
 from transload import convert
 from transload.api import load, lower, run
-from transload.conversion import op_counts
+from transload.contents import op_counts
 from transload.errors import ConversionError, RunError, UsageError
 from transload.ir import Module
 from transload_converters.tflite.choices import OPTIONS

@@ -12,7 +12,7 @@ import pytest
 
 import transload
 from transload.cli import run
-from transload.conversion import op_counts
+from transload.contents import op_counts
 
 
 @pytest.fixture

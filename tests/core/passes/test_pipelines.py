@@ -11,11 +11,13 @@ from transload.ir import Module
 from transload.passes.manager import Pipeline
 from transload.plugin import Conversion, Pass
 from transload.plugin_host import Host, host, use_host
-from transload.rewrite import RewriteTable
+from transload.rewrite import CHANGED, RewriteTable
 from transload.routes import find_route
 from transload.text import parse_module
 
 calls: list[dict] = []
+KEEP = RewriteTable()
+KEEP("a.b")(lambda op, rw: CHANGED)
 
 
 def record(
@@ -43,11 +45,12 @@ def passes():
         Pass("spoil", spoil),
         Pass("needs", record, requires=("other",)),
         Pass("makes", record, produces=("other",)),
+        Pass("convert", convert),
     ):
         mine.passes[one.name] = one
     table = RewriteTable()
     for one in (
-        Conversion("a-to-b", "a", "b", run=convert, options={"limit": (int, 3, "How far.")}),
+        Conversion("a-to-b", "a", "b", table=KEEP, before="convert{limit=$limit}", options={"limit": (int, 3, "How far.")}),
         Conversion("b-to-c", "b", "c", table=table),
         Conversion("a-to-c", "a", "c", table=table, cost=5.0),
         Conversion("more", "a", "c", extends="a-to-b", cost=0.0),

@@ -15,8 +15,7 @@ from transload.errors import ConversionError, Unsupported
 from transload.ir import I64, Block, NoneType, Op, Region, TensorType, Value
 from transload.ir.build import Builder
 from transload.ir.regions import release_regions
-from transload.plugin_host import host
-from transload.rewrite import Rewriter, convert_ops
+from transload.rewrite import Rewriter
 
 from .movement import slice_along
 from .table import IMPOSSIBLE, OnnxTable, attr, axis_of, cast, need, operand, opset, reshape, shape_of, splat
@@ -68,7 +67,7 @@ def if_(op: Op, rw: Rewriter) -> list[Value]:
     if known is not None:
         return _take_over(rw, op.regions[0 if np.asarray(known).any() else 1].block)
     try:
-        _convert_regions(op)
+        _convert_regions(op, rw)
     except Unsupported:
         possible = [region for region in op.regions if not any(IMPOSSIBLE in inner.attributes for inner in region.block)]
         if len(possible) != 1 or any(inner.dialect == "onnx" for inner in possible[0].block):
@@ -96,12 +95,12 @@ def _take_over(rw: Rewriter, block: Block) -> list[Value]:
     return values
 
 
-def _convert_regions(op: Op) -> None:
+def _convert_regions(op: Op, rw: Rewriter) -> None:
     """Convert what is in an op's regions, whose types are needed before the op itself can be converted."""
     try:
-        convert_ops(op, host().table("onnx-to-top"), "onnx")
+        rw.convert(op)
     except ConversionError:
-        raise Unsupported("holds ops that cannot be converted") from None  # the driver visits and reports each
+        raise Unsupported("holds ops that cannot be converted") from None  # each is visited and reported by itself
 
 
 # --- loops
@@ -197,7 +196,7 @@ def _while(op: Op, rw: Rewriter, trip: Value | None, condition: Value | None, ca
     body = op.regions[0].block
     for argument, value in zip(body.arguments, state, strict=True):
         argument.type = value.type
-    _convert_regions(op)
+    _convert_regions(op, rw)
     end = body.terminator
     inner = Rewriter(end, True)
     following = inner.emit("top.Add", body.arguments[0], inner.constant(np.array(1, np.int64)))

@@ -23,7 +23,8 @@ from .arithmetic import to_float8
 from .convolution import conv_attributes
 from .table import OnnxTable, as_integers, attr, axis_of, cast, is_float, need, operand, reshape, scalar_like, shape_of
 
-__all__ = ["TABLE", "adopt_quantized_arguments", "bias_of", "quantized_operand", "quantized_type", "round_once"]
+__all__ = ["TABLE", "adopt_quantized_arguments", "bias_of", "drop_opset", "quantized_operand", "quantized_type",
+           "round_once"]
 
 TABLE = OnnxTable()
 
@@ -165,16 +166,25 @@ _TRIPLES: dict[str, tuple[tuple[int, int, int], ...]] = {
 """Where an operator has (tensor, scale, zero point) among its operands."""
 
 
-def adopt_quantized_arguments(block: Any) -> None:
+def adopt_quantized_arguments(module: Module) -> bool:
     """Give integer inputs of the model that are only used as quantized numbers, always of one kind, that type."""
-    for argument in block.arguments:
-        element = argument.type.element if isinstance(argument.type, TensorType) else None
+    changed = False
+    for argument in [argument for function in module.functions.values() for argument in function.regions[0].block.arguments]:
+        type_ = argument.type
+        element = type_.element if isinstance(type_, TensorType) else None
         if not isinstance(element, IntegerType) or element.width not in (8, 16) or not argument.uses:
             continue
         kinds = {_kind_at(user, argument, element) for user in argument.uses}
         kind = kinds.pop() if len(kinds) == 1 else None
         if kind is not None:
-            argument.type = argument.type.with_element(kind)
+            argument.type = type_.with_element(kind)  # type: ignore[attr-defined]
+            changed = True
+    return changed
+
+
+def drop_opset(module: Module) -> bool:
+    """Forget the number of the opset, which only ONNX's operators need."""
+    return module.attributes.pop("onnx.opset", None) is not None
 
 
 def _kind_at(user: Op, argument: Value, element: IntegerType) -> QuantType | None:
@@ -194,17 +204,20 @@ def _kind_at(user: Op, argument: Value, element: IntegerType) -> QuantType | Non
     return kinds[0]
 
 
-def round_once(module: Module) -> None:
+def round_once(module: Module) -> bool:
     """Say of every op on quantized tensors that it rounds a scaled sum once, by a factor in float32, as onnxruntime's do.
 
     Some ops of the hub have one way only (`transload_hub.ops.rounding`): these keep it.
     """
+    changed = False
     for op in module.walk():
         rounding = op.declaration.attributes.get("rounding") if op.declaration is not None else None
         if rounding is None or not rounding.kind.accepts("once"):
             continue
         if any(value.is_quantized for value in op.operands) and any(value.is_quantized for value in op.results):
+            changed |= "rounding" not in op.attributes
             op.attributes.setdefault("rounding", "once")
+    return changed
 
 
 # --- QuantizeLinear, DequantizeLinear

@@ -140,7 +140,7 @@ def has_element(op: Op, rw: Rewriter) -> Value:
     return rw.constant(np.array(value is not None))
 
 
-def refuse_sequences(module: Module) -> None:
+def refuse_sequences(module: Module) -> bool:
     """Raise `ConversionError` where a sequence is left: the model gives it, or an op that was kept takes it."""
     left = [op for op in module.ops() if op.name == "top.Custom" and op.attributes.get("name") == _NAME]
     if left:
@@ -148,3 +148,4 @@ def refuse_sequences(module: Module) -> None:
         raise ConversionError("the model gives sequences", [
             Finding("onnx.sequence", "only tensors can be results", names, "give the tensors as outputs of their own",
             len(left))])
+    return False

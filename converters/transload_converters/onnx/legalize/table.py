@@ -35,7 +35,7 @@ from transload.rewrite import Rewriter, RewriteTable
 from ..types import UNKNOWN
 
 __all__ = [
-    "DEPENDS", "IMPOSSIBLE", "Impossible", "OnnxTable", "as_integers", "attr", "axes_of", "axis_of", "cast", "constant_ints",
+    "IMPOSSIBLE", "Impossible", "OnnxTable", "as_integers", "attr", "axes_of", "axis_of", "cast", "constant_ints",
     "constant_scalar", "first_of", "is_float", "is_integer", "need", "need_attr", "operand", "opset", "permute", "reshape",
     "scalar_like", "shape_of", "splat", "unused_results",
 ]
@@ -43,7 +43,6 @@ __all__ = [
 MAX_CONSTANT = 1 << 28
 """Elements that a constant computed here may have."""
 
-DEPENDS = "uses a value whose op cannot be converted"
 """Why an op is not converted that comes after one which could not be: not worth a finding of its own."""
 
 IMPOSSIBLE = "onnx.impossible"
@@ -82,7 +81,7 @@ def _guarded(function: Callable[..., Any], stored: str) -> Callable[..., Any]:
     def rewrite(op: Op, rw: Rewriter) -> Any:
         for value in op.operands:
             if (isinstance(value.owner, Op) and value.owner.dialect == op.dialect) or value.type == UNKNOWN:
-                raise Unsupported(DEPENDS)
+                raise Unsupported("uses a value whose op cannot be converted", follows=True)
             if stored != "native" and not _is_numbers(value.type):
                 raise Unsupported(f"works on a value of type {value.type}, and only tensors of numbers can be converted")
         try:

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from transload.context import current, new_run
 from transload.errors import ConversionError, Finding, Unsupported
 from transload.ir import BOOL, Block, Module, Op, Region, Symbol, TensorType, Value
-from transload.rewrite import Rewriter, RewriteTable, convert_ops
+from transload.rewrite import Rewriter, RewriteTable
 
 from ..choices import chosen
 
-__all__ = ["TABLE", "subgraph_region", "subgraphs_of"]
+__all__ = ["TABLE", "check_subgraphs", "entries", "subgraph_region"]
 
 TABLE = RewriteTable()
 
@@ -25,35 +23,24 @@ _LIMIT = 1_000_000
 
 
 @dataclass
-class _Subgraphs:
-    """What a run notes down of a model's subgraphs, for the rewrites of the operators that run them."""
+class _Loops:
+    """What the rewrites note down of loops."""
 
-    functions: Mapping[str, Op] = field(default_factory=dict)
-    table: RewriteTable = TABLE
-    """By which what is in them is converted."""
     unrolled: dict[Op, tuple[int, str]] = field(default_factory=dict)
     """What is left of loops: how many steps were before it, and why the loop is unrolled."""
 
 
-@contextmanager
-def subgraphs_of(module: Module, table: RewriteTable, options: Mapping[str, Any]) -> Iterator[None]:
-    """Take the functions that only operators run out of `module`; inside the context, rewrites find them.
+def entries(module: Module) -> list[Op]:
+    """The functions that are models of their own: the main one, and those with a signature; operators run the others."""
+    return [
+        function for function in module.functions.values()
+        if function.attributes.get("sym_visibility") != "private" or "tfl.signatures" in function.attributes]
 
-    What is in them is converted by `table`, with the conversion's options.
 
-    Raises `ConversionError` where subgraphs run each other in a circle, or grow beyond measure.
-    """
-    private = {
-        name: function for name, function in module.functions.items()
-        if function.attributes.get("sym_visibility") == "private" and "tfl.signatures" not in function.attributes
-    }
+def check_subgraphs(module: Module) -> bool:
+    """Raise `ConversionError` where subgraphs run each other in a circle, or would grow beyond measure put in place."""
     _check_sizes(module.functions)
-    for function in private.values():
-        module.body.remove(function)
-    with new_run(options) as run:
-        noted = run.scratch(_Subgraphs)
-        noted.functions, noted.table = private | module.functions, table
-        yield
+    return False
 
 
 def _callees(function: Op) -> list[str]:
@@ -96,16 +83,9 @@ def _check_sizes(functions: Mapping[str, Op]) -> None:
                     pending.append((callee, False))
 
 
-def _function(symbol: str) -> Op:
-    functions = current().scratch(_Subgraphs).functions
-    if symbol not in functions:
-        raise Unsupported(f"the module has no function {symbol!r}")
-    return functions[symbol]
-
-
-def _body(symbol: str, arguments: Sequence[Value]) -> tuple[list[Op], list[Value]]:
+def _body(rw: Rewriter, symbol: str, arguments: Sequence[Value]) -> tuple[list[Op], list[Value]]:
     """Copies of a function's ops with its arguments replaced, and the values that it returns."""
-    block = _function(symbol).regions[0].block
+    block = rw.function(symbol).regions[0].block
     if len(block.arguments) != len(arguments):
         raise Unsupported(f"subgraph {symbol} takes {len(block.arguments)} inputs, and is given {len(arguments)}")
     mapping: dict[Value, Value] = dict(zip(block.arguments, arguments, strict=True))
@@ -117,40 +97,41 @@ def _body(symbol: str, arguments: Sequence[Value]) -> tuple[list[Op], list[Value
     raise Unsupported(f"subgraph {symbol} does not return")
 
 
-def subgraph_region(symbol: str, end: str) -> Region:
+def subgraph_region(rw: Rewriter, symbol: str, end: str) -> Region:
     """A subgraph as it is, as a region with its inputs as arguments and its outputs given by an op named `end`."""
-    block = Block([argument.type for argument in _function(symbol).regions[0].block.arguments])
-    copies, results = _body(symbol, block.arguments)
+    block = Block([argument.type for argument in rw.function(symbol).regions[0].block.arguments])
+    copies, results = _body(rw, symbol, block.arguments)
     for copy in (*copies, Op(end, results)):
         block.append(copy)
     return Region([block])
 
 
 def _in_place(rw: Rewriter, symbol: str, arguments: Sequence[Value]) -> list[Value]:
-    """Put a function's ops before the op being rewritten; the driver goes on to convert them."""
-    copies, results = _body(symbol, arguments)
+    """Put a function's ops before the op being rewritten; the conversion goes on with them."""
+    copies, results = _body(rw, symbol, arguments)
     for copy in copies:
         rw.block.insert(copy, rw.before)
     return results
 
 
-def _region(symbol: str, arguments: Sequence[Value], own_arguments: bool, fixed: Sequence[int] = ()) -> Region:
+def _region(
+    rw: Rewriter, symbol: str, arguments: Sequence[Value], own_arguments: bool, fixed: Sequence[int] = (),
+) -> Region:
     """A region that computes a function; its arguments are the block's own, but for those `fixed`, or values around it."""
     block = Block([value.type for value in arguments] if own_arguments else ())
     given = [value if not own_arguments or i in fixed else block.arguments[i] for i, value in enumerate(arguments)]
-    copies, results = _body(symbol, given)
+    copies, results = _body(rw, symbol, given)
     for copy in copies:
         block.append(copy)
     block.append(Op("top.Yield", results))
     return Region([block])
 
 
-def _converted(regions: list[Region]) -> list[Region]:
+def _converted(rw: Rewriter, regions: list[Region]) -> list[Region]:
     """The regions after conversion of what is in them."""
     holder = Op("builtin.module", (), (), None, regions)
     try:
-        run = current()
-        convert_ops(holder, run.scratch(_Subgraphs).table, "tfl", options=run.options)
+        rw.convert(holder)
     except BaseException:
         holder.drop_references()
         raise
@@ -176,7 +157,7 @@ def if_(op: Op, rw: Rewriter) -> Any:
     known = rw.constant_of(condition)
     if known is not None:
         return _in_place(rw, branches[0] if np.any(known) else branches[1], arguments)
-    regions = _converted([_region(branch, arguments, own_arguments=False) for branch in branches])
+    regions = _converted(rw, [_region(rw, branch, arguments, own_arguments=False) for branch in branches])
     then, other = ([value.type for value in _yields(region)] for region in regions)
     if then != other or len(then) != len(op.results):
         _drop(regions)
@@ -195,7 +176,7 @@ def case(op: Op, rw: Rewriter) -> Any:
     if known is not None or len(branches) == 1:
         place = -1 if known is None else int(np.asarray(known).reshape(-1)[0])
         return _in_place(rw, branches[place if 0 <= place < len(branches) else -1], arguments)
-    regions = _converted([_region(branch, arguments, own_arguments=False) for branch in branches])
+    regions = _converted(rw, [_region(rw, branch, arguments, own_arguments=False) for branch in branches])
     types = [[value.type for value in _yields(region)] for region in regions]
     if any(other != types[0] for other in types) or len(types[0]) != len(op.results):
         _drop(regions)
@@ -218,7 +199,7 @@ def while_(op: Op, rw: Rewriter) -> Any:
     sizes of the parts change from step to step, and only each step by itself has static shapes. The option `loops`
     chooses one of the two ways.
     """
-    begun, how = current().scratch(_Subgraphs).unrolled.pop(op, None), chosen(rw, "loops")
+    begun, how = rw.scratch(_Loops).unrolled.pop(op, None), chosen(rw, "loops")
     if begun is not None:
         return _unrolled(op, rw, *begun)
     if how == "unroll":
@@ -239,10 +220,10 @@ def _loop(op: Op, rw: Rewriter) -> Sequence[Value]:
 
     What the body hands on unchanged has the first value in every step; it may be a constant that tells sizes.
     """
-    body = _function(op.attribute("body")).regions[0].block
+    body = rw.function(op.attribute("body")).regions[0].block
     fixed = [i for i, (old, new) in enumerate(zip(body.arguments, body.terminator.operands, strict=False)) if old is new]
-    regions = _converted([
-        _region(op.attribute(name), op.operands, own_arguments=True, fixed=fixed) for name in ("cond", "body")])
+    regions = _converted(rw, [
+        _region(rw, op.attribute(name), op.operands, own_arguments=True, fixed=fixed) for name in ("cond", "body")])
     state = [value.type for value in op.operands]
     after = [value.type for value in _yields(regions[1])]
     condition = [value.type for value in _yields(regions[0])]
@@ -261,7 +242,7 @@ def _unrolled(op: Op, rw: Rewriter, step: int, why: str) -> Sequence[Value]:
 
     `Unsupported`, with the reason `why` there is no other way, where the condition is computed at run time.
     """
-    region, = _converted([_region(op.attribute("cond"), op.operands, own_arguments=False)])
+    region, = _converted(rw, [_region(rw, op.attribute("cond"), op.operands, own_arguments=False)])
     known = rw.constant_of(_yields(region)[0]) if len(_yields(region)) == 1 else None
     _drop([region])
     if known is None:
@@ -276,7 +257,7 @@ def _unrolled(op: Op, rw: Rewriter, step: int, why: str) -> Sequence[Value]:
         raise Unsupported(f"its body gives {len(state)} values for a state of {len(op.operands)}")
     rest = op.clone()
     rest.operands = tuple(state)
-    current().scratch(_Subgraphs).unrolled[rest] = step + 1, why
+    rw.scratch(_Loops).unrolled[rest] = step + 1, why
     rw.block.insert(rest, rw.before)
     return rest.results
 

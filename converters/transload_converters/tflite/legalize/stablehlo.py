@@ -120,13 +120,13 @@ def scatter(op: Op, rw: Rewriter) -> Any:
     names = ("update_window_dims", "inserted_window_dims", "scatter_dims_to_operand_dims", "index_vector_dim")
     attributes = {
         "scatter_dimension_numbers": _structure("scatter", op, names), **_named("indices_are_sorted", "unique_indices")(op)}
-    return _emit(op, rw, "scatter", op.operands, attributes, [_computation(op.attribute("update_computation"))])
+    return _emit(op, rw, "scatter", op.operands, attributes, [_computation(rw, op.attribute("update_computation"))])
 
 
 @TABLE("tfl.stablehlo_reduce")
 def reduce(op: Op, rw: Rewriter) -> Any:
     """REDUCE."""
-    return _emit(op, rw, "reduce", op.operands, _named("dimensions")(op), [_computation(op.attribute("body"))])
+    return _emit(op, rw, "reduce", op.operands, _named("dimensions")(op), [_computation(rw, op.attribute("body"))])
 
 
 @TABLE("tfl.stablehlo_reduce_window")
@@ -136,7 +136,7 @@ def reduce_window(op: Op, rw: Rewriter) -> Any:
     attributes = {
         **_given(op, "window_dimensions", "window_strides", "base_dilations", "window_dilations"),
         "padding": _pairs(op.attribute("padding") or (0,) * (2 * len(op.attribute("window_dimensions"))))}
-    return _emit(op, rw, "reduce_window", op.operands, attributes, [_computation(op.attribute("body"))])
+    return _emit(op, rw, "reduce_window", op.operands, attributes, [_computation(rw, op.attribute("body"))])
 
 
 _COMBINING = {"ADD": "add", "MUL": "multiply", "MINIMUM": "minimum", "MAXIMUM": "maximum", "ALL": "and", "ANY": "or"}
@@ -164,7 +164,8 @@ def window(op: Op, rw: Rewriter) -> Any:
 @TABLE("tfl.stablehlo_sort")
 def sort(op: Op, rw: Rewriter) -> Any:
     """SORT."""
-    return _emit(op, rw, "sort", op.operands, _named("dimension", "is_stable")(op), [_computation(op.attribute("comparator"))])
+    computation = _computation(rw, op.attribute("comparator"))
+    return _emit(op, rw, "sort", op.operands, _named("dimension", "is_stable")(op), [computation])
 
 
 _ALGORITHMS = {"DEFAULT": "PHILOX", "PHILOX": "PHILOX", "THREEFRY": "THREE_FRY"}
@@ -254,9 +255,9 @@ def _emit(
     return made.results[0] if len(made.results) == 1 else made.results
 
 
-def _computation(symbol: str) -> Region:
+def _computation(rw: Rewriter, symbol: str) -> Region:
     """The region that a subgraph stands for, in ops of StableHLO."""
-    region = subgraph_region(symbol, "stablehlo.return")
+    region = subgraph_region(rw, symbol, "stablehlo.return")
     holder = Op("builtin.module", (), (), None, [region])
     try:
         convert_ops(holder, IN_COMPUTATIONS, "tfl", fold=False)

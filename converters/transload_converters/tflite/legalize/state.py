@@ -17,7 +17,7 @@ Source: `tensorflow/lite/core/subgraph.cc` (ResetVariableTensors) and the kernel
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -55,11 +55,13 @@ def is_zero(rw: Rewriter, state: Value) -> bool:
     return held is not None and not np.any(held != zero)
 
 
-def expose_states(module: Module) -> None:
-    """Make the states of operators inputs and outputs of the main function.
+def expose_states(module: Module, state: Literal["zero", "explicit"] = "zero") -> bool:
+    """With `state="explicit"`, make the states of operators inputs and outputs of the main function.
 
     Raises `ConversionError` where a subgraph that an operator runs has state.
     """
+    if state != "explicit":
+        return False
     main = module.main
     findings = [
         Finding(op.name, "its state lies in a subgraph that another operator runs, and cannot be an input of the model",
@@ -86,6 +88,7 @@ def expose_states(module: Module) -> None:
     terminator = main.regions[0].block.terminator
     for value, number in now.values():
         terminator.set_operand(number, value)
+    return bool(now)
 
 
 def _states_of(op: Op) -> Sequence[int]:

@@ -10,8 +10,9 @@ Source: `tensorflow/lite/kernels/read_variable.cc`, `assign_variable.cc`, `call_
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
+from transload.conversion import rewriting_of
 from transload.errors import ConversionError, Finding, Unsupported
 from transload.ir import (
     Dense,
@@ -28,7 +29,8 @@ from transload.ir import (
     set_results,
 )
 from transload.ir.build import constant_of
-from transload.rewrite import Rewriter, RewriteTable, convert_ops
+from transload.plugin_host import host
+from transload.rewrite import Rewriter, RewriteTable
 
 __all__ = ["TABLE", "resolve_variables"]
 
@@ -42,14 +44,15 @@ _STATEFUL = frozenset(
 """Ops whose results do not follow from their operands."""
 
 
-def resolve_variables(module: Module, table: RewriteTable, explicit: bool = False) -> None:
+def resolve_variables(module: Module, state: Literal["zero", "explicit"] = "zero") -> bool:
     """Replace reads of variables by what they hold there, and erase assignments, in every function.
 
-    With `explicit`, variables that the main function reads first and assigns then become inputs and outputs of it. What
-    they hold at first is computed by converting it with `table`.
+    With `state="explicit"`, variables that the main function reads first and assigns then become inputs and outputs of it.
+    What they hold at first is computed by converting it.
     """
+    changed = any(op.name in ("tfl.read_variable", "tfl.assign_variable") for op in module.walk())
     first = _first_values(module)
-    states = _expose(module, first, table) if explicit else {}
+    states = _expose(module, first) if state == "explicit" else {}
     for function in module.functions.values():
         if not any(op.name == "tfl.assign_variable" for op in function.walk()) and not first:
             continue
@@ -59,9 +62,10 @@ def resolve_variables(module: Module, table: RewriteTable, explicit: bool = Fals
             terminator = function.regions[0].block.terminator
             for name, (_, number) in states.items():
                 terminator.set_operand(number, held[name])
+    return changed
 
 
-def _expose(module: Module, first: Mapping[Name, Value], table: RewriteTable) -> dict[Name, tuple[Value, int]]:
+def _expose(module: Module, first: Mapping[Name, Value]) -> dict[Name, tuple[Value, int]]:
     """An input and an output for each variable whose value lives on: the input's value, and the output's number."""
     read: dict[Name, Op] = {}
     assigned: set[Name] = set()
@@ -77,11 +81,11 @@ def _expose(module: Module, first: Mapping[Name, Value], table: RewriteTable) ->
     for name, op in read.items():
         if name in assigned:
             type_ = first[name].type if name in first else op.results[0].type
-            states[name] = add_state(module, name[1] or op.origin or "variable", type_, _number_of(first.get(name), type_, table))
+            states[name] = add_state(module, name[1] or op.origin or "variable", type_, _number_of(first.get(name), type_))
     return states
 
 
-def _number_of(value: Value | None, type_: Type, table: RewriteTable) -> Dense:
+def _number_of(value: Value | None, type_: Type) -> Dense:
     """What a variable holds at first: what was assigned to it, or zeros where nothing was."""
     if not isinstance(type_, TensorType) or not type_.is_static:
         raise ConversionError(
@@ -99,7 +103,7 @@ def _number_of(value: Value | None, type_: Type, table: RewriteTable) -> Dense:
     for maker in _makers(value) or ():
         function.regions[0].block.append(maker.clone(mapping))
     terminator = set_results(function, [mapping[value]])
-    convert_ops(alone, table, "tfl")
+    rewriting_of(host().get("conversions", "tfl-to-top"), alone).convert(alone)
     dense = constant_of(terminator.operands[0])
     if dense is None:
         raise ConversionError(

@@ -9,9 +9,8 @@ from __future__ import annotations
 from transload.rewrite import RewriteTable
 
 from . import control, convolution, elementwise, fourier, movement, pooling, rescale, resize, shapes, variables
-from .driver import convert
 
-__all__ = ["TABLE", "convert"]
+__all__ = ["TABLE"]
 
 FAMILIES = (shapes, movement, rescale, convolution, pooling, elementwise, resize, fourier, control, variables)
 

@@ -26,11 +26,11 @@ def left(op: Op, rw: Rewriter) -> Any:
         "function", "pass its value into the region and out of it")
 
 
-def make_explicit(module: Module) -> None:
+def make_explicit(module: Module) -> bool:
     """Make a state of each variable that only the body of `main` reads and writes, in place."""
     variables = {op.attributes["sym_name"]: op for op in module.body if op.name == "tosa.variable"}
     if not variables:
-        return
+        return False
     block = module.main.regions[0].block
     for op in module.walk():
         if op.name in ACCESSES and op.parent is not block:
@@ -51,6 +51,7 @@ def make_explicit(module: Module) -> None:
                 op.erase()
     for name, place in places.items():
         block.terminator.set_operand(place, held[name])
+    return bool(places)
 
 
 def _initial(variable: Op) -> Dense:

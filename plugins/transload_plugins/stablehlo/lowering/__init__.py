@@ -1,6 +1,6 @@
 """From the hub to StableHLO, directly: float and integer models, in their own layout and types.
 
-A module a family of ops, each with a `RewriteTable`. Quantized models go by way of TOSA (see `driver`).
+A module a family of ops, each with a `RewriteTable`. Quantized models go by way of TOSA.
 """
 
 from __future__ import annotations
@@ -25,9 +25,8 @@ from . import (
     resize,
     space,
 )
-from .driver import lower
 
-__all__ = ["TABLE", "lower"]
+__all__ = ["TABLE"]
 
 FAMILIES = (
     constant, elementwise, activation, cast, conv, pool, matmul, normalization, reduce, movement, space, gather, ordering,

@@ -6,12 +6,16 @@ own inputs and outputs are, so its function takes and gives these, and converts 
 
 from __future__ import annotations
 
-from transload.ir import FloatType, IntegerType, Op, QuantType, TensorType, Type, Value, update_function_type
+from collections.abc import Sequence
+
+from transload.context import current
+from transload.ir import FloatType, IntegerType, Module, Op, QuantType, TensorType, Type, Value, update_function_type
 from transload.ir.build import Builder
 
+from ...tosa.lowering.prepare.signedness import Borders
 from .. import build
 
-__all__ = ["border_types", "restore_border"]
+__all__ = ["restore_borders"]
 
 
 def _stored(type_: Type) -> Type:
@@ -21,32 +25,35 @@ def _stored(type_: Type) -> Type:
     return type_
 
 
-def border_types(function: Op) -> tuple[list[Type], list[Type]]:
-    """The types of a function's arguments and results, of quantized ones the stored."""
-    if not function.regions[0].blocks:
-        return [], []
-    block = function.regions[0].block
-    return [_stored(value.type) for value in block.arguments], [_stored(value.type) for value in block.terminator.operands]
+def restore_borders(module: Module) -> bool:
+    """Let the functions take and give again what they did before the lowering to TOSA; quantized types as their storage.
+
+    What that was is what `tosa-make-signed` noted in the run's scratch: nothing is done where it did not run before.
+    """
+    noted = current().scratch(Borders).types
+    changed = [_restore(function, *noted[name]) for name, function in module.functions.items() if name in noted]
+    return any(changed)
 
 
-def restore_border(function: Op, arguments: list[Type], results: list[Type]) -> None:
-    """Let a function take and give these types again."""
-    if not function.regions[0].blocks:
-        return
+def _restore(function: Op, arguments: Sequence[Type], results: Sequence[Type]) -> bool:
     block = function.regions[0].block
+    changed = False
     start = Builder(block, block.first)
-    for value, wanted in zip(block.arguments, arguments, strict=True):
+    for value, wanted in zip(block.arguments, map(_stored, arguments), strict=True):
         inside = value.type
         if _convertible(inside, wanted):
             value.type = wanted
             converted = _converted(start, value, inside)  # one op
             for user in [user for user in value.uses if user is not converted.op]:
                 user.operands = tuple(converted if operand is value else operand for operand in user.operands)
+            changed = True
     end = Builder(block, block.terminator)
+    before = block.terminator.operands
     block.terminator.operands = tuple(
         _converted(end, value, wanted) if _convertible(value.type, wanted) else value
-        for value, wanted in zip(block.terminator.operands, results, strict=True))
+        for value, wanted in zip(before, map(_stored, results), strict=True))
     update_function_type(function)
+    return changed or block.terminator.operands != before
 
 
 def _convertible(a: Type, b: Type) -> bool:

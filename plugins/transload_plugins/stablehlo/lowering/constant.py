@@ -27,7 +27,7 @@ def weight(op: Op, rw: Rewriter) -> Value:
 
 @TABLE("top.None")
 def absent(op: Op, rw: Rewriter) -> Any:
-    """What stands for absent operands has no users when all else is converted; the driver removes it then."""
+    """What stands for absent operands has no users when all else is converted; DCE removes it then."""
     return CHANGED
 
 

@@ -30,9 +30,8 @@ from . import (
     structure,
     windows,
 )
-from .driver import raise_module
 
-__all__ = ["TABLE", "raise_module"]
+__all__ = ["TABLE"]
 
 FAMILIES = (
     folding, complex_numbers, quantized, bits, means, elementwise, binary, movement, contraction, convolution, reduction, windows,

@@ -8,14 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from transload.context import current
 from transload.engine.run import Plan
 from transload.errors import ConversionError, Unsupported
 from transload.ir import BOOL, Block, Op, Region, TensorType, Value
 from transload.ir.build import Builder
 from transload.ir.regions import release_regions
-from transload.plugin_host import host
-from transload.rewrite import Rewriter, RewriteTable, convert_ops
+from transload.rewrite import Rewriter, RewriteTable
 
 from ..types import TOKEN_TYPE, shape_of
 from .bodies import apply_body
@@ -33,7 +31,7 @@ TOTAL_LIMIT = 60_000
 
 @dataclass
 class _Unrolled:
-    """What a run notes down: how many ops loops have become."""
+    """What the rewrites note down: how many ops the loops of a module have become."""
 
     ops: int = 0
 
@@ -58,12 +56,12 @@ def refuse_tokens(op: Op) -> None:
             raise Unsupported(f"passes on a {value.type}, and only tensors of real numbers can be converted")
 
 
-def _raise_regions(op: Op) -> None:
+def _raise_regions(op: Op, rw: Rewriter) -> None:
     """Convert what is in an op's regions."""
     try:
-        convert_ops(op, host().table("stablehlo-to-top"), "stablehlo")
+        rw.convert(op)
     except ConversionError:
-        raise Unsupported("holds ops that cannot be converted") from None  # the driver visits and reports each
+        raise Unsupported("holds ops that cannot be converted") from None  # each is visited and reported by itself
 
 
 def _copied(rw: Rewriter, block: Block, arguments: Sequence[Value]) -> list[Value]:
@@ -85,7 +83,7 @@ def if_(op: Op, rw: Rewriter) -> Sequence[Value]:
     if known is not None:
         return _copied(rw, op.regions[0 if known.reshape(-1)[0] else 1].block, ())
     refuse_tokens(op)
-    _raise_regions(op)
+    _raise_regions(op, rw)
     made = rw.create("top.If", (op.pred,), [result.type for result in op.results], {}, release_regions(op))
     return list(made.results)
 
@@ -101,7 +99,7 @@ def case(op: Op, rw: Rewriter) -> Sequence[Value]:
     if len(branches) == 1:
         return _copied(rw, branches[0].block, ())
     refuse_tokens(op)
-    _raise_regions(op)
+    _raise_regions(op, rw)
     types = [result.type for result in op.results]
     index, regions = op.index, release_regions(op)
 
@@ -130,7 +128,7 @@ def while_(op: Op, rw: Rewriter) -> Sequence[Value]:
     body = op.body.block
     size = max(sum(1 for inner in body for _ in inner.walk()), 1)
     rounds = _rounds(op, rw, UNROLL_LIMIT // size)
-    if rounds is not None and _is_granted(rounds * size):
+    if rounds is not None and _is_granted(rw, rounds * size):
         state: Sequence[Value] = op.operands
         for _ in range(rounds):
             state = _copied(rw, body, state)
@@ -138,7 +136,7 @@ def while_(op: Op, rw: Rewriter) -> Sequence[Value]:
     refuse_tokens(op)
     for value in op.operands:
         static(value, "a value of the loop")
-    _raise_regions(op)
+    _raise_regions(op, rw)
     inputs = [materialized(rw, value) for value in op.operands]
     question = op.cond.block.terminator
     answer = question.operands[0]
@@ -149,9 +147,9 @@ def while_(op: Op, rw: Rewriter) -> Sequence[Value]:
     return list(made.results)
 
 
-def _is_granted(count: int) -> bool:
+def _is_granted(rw: Rewriter, count: int) -> bool:
     """Whether the module may grow by so many ops; then it is noted that it did."""
-    unrolled = current().scratch(_Unrolled)
+    unrolled = rw.scratch(_Unrolled)
     if unrolled.ops + count > TOTAL_LIMIT:
         return False
     unrolled.ops += count

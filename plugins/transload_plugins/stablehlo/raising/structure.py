@@ -9,15 +9,26 @@ import numpy as np
 from transload.errors import ConversionError, Finding, Unsupported
 from transload.ir import Module, Op, TensorType, TupleType, Value, location_names, update_function_type
 from transload.ir.build import Builder
+from transload.ir.regions import blocks_in
+from transload.passes.inline import named_functions
 from transload.rewrite import Rewriter, RewriteTable
 
 from ..dialect.control import function_called
 from ..types import TOKEN_TYPE
 from .table import is_complex
 
-__all__ = ["TABLE", "check_borders", "fill_in_sizes", "flatten_tuples"]
+__all__ = ["TABLE", "check_borders", "entries", "fill_in_sizes", "flatten_tuples"]
 
 TABLE = RewriteTable()
+
+
+def entries(module: Module) -> list[Op]:
+    """The functions that are run; not those that ops only name, as composites do their decompositions. All, where none is."""
+    functions = list(module.functions.values())
+    named = named_functions(module)
+    return [
+        function for function in functions
+        if function.attribute("sym_visibility") != "private" and function.attributes["sym_name"] not in named] or functions
 
 
 @TABLE("stablehlo.composite")
@@ -37,8 +48,11 @@ def composite(op: Op, rw: Rewriter) -> Sequence[Value]:
 
 # --- tuples
 
-def flatten_tuples(module: Module) -> None:
+def flatten_tuples(module: Module) -> bool:
     """Make values of their own of what tuples hold: in the functions' arguments and results, and inside."""
+    changed = any(
+        isinstance(value.type, TupleType)
+        for block in blocks_in(module) for value in (*block.arguments, *(result for op in block for result in op.results)))
     for function in module.functions.values():
         if not function.regions[0].blocks:
             continue
@@ -59,6 +73,7 @@ def flatten_tuples(module: Module) -> None:
             if not op.results[0].uses:
                 op.erase()
         update_function_type(function)
+    return changed
 
 
 def _members(value: Value) -> list[Value]:
@@ -90,8 +105,9 @@ def _flatten_arguments(function: Op) -> None:
 
 # --- sizes
 
-def fill_in_sizes(module: Module) -> None:
+def fill_in_sizes(module: Module) -> bool:
     """Replace `get_dimension_size` of sizes that types say: nothing hangs on the tensor itself then."""
+    changed = False
     for op in [op for op in module.walk() if op.name == "stablehlo.get_dimension_size"]:
         size = op.operands[0].shape[op.dimension]
         if size is not None:
@@ -99,11 +115,13 @@ def fill_in_sizes(module: Module) -> None:
                 continue
             builder = Builder(op.parent, op)
             op.replace_with([builder.constant(np.array(size, np.int32), dialect="stablehlo", location=op.location)])
+            changed = True
+    return changed
 
 
 # --- what cannot pass the border of a function
 
-def check_borders(module: Module) -> None:
+def check_borders(module: Module) -> bool:
     """`ConversionError` where a function takes or gives what the hub has no type for."""
     findings: list[Finding] = []
     for name, function in module.functions.items():
@@ -118,6 +136,7 @@ def check_borders(module: Module) -> None:
                     findings.append(Finding(f"{what} {index} of @{name}", *why[:1], names, why[1]))
     if findings:
         raise ConversionError("the program's arguments or results cannot be converted from 'stablehlo'", findings)
+    return False
 
 
 def _refused(value: Value) -> tuple[str, str] | None:

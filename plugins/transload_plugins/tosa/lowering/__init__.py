@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from transload.rewrite import RewriteTable
 
-from .driver import lower
 from .ops import (
     activation,
     block_products,
@@ -33,7 +32,7 @@ from .ops import (
     softmax,
 )
 
-__all__ = ["TABLE", "lower"]
+__all__ = ["TABLE"]
 
 FAMILIES = (
     cast, conv, block_products, matmul, pool, quantized, quantized_functions, activation, softmax, elementwise, functions,

@@ -15,9 +15,8 @@ import numpy as np
 
 from transload.ir import F16, I8, I16, UI8, UI16, FloatType, Module, NoneType, Op, TensorType, Value
 from transload.ir.attributes import DenseArray
-from transload.ir.module import update_function_type
 from transload.ir.types import F32, INDEX
-from transload.rewrite import Rewriter, RewriteTable, Unsupported, convert_ops
+from transload.rewrite import Rewriter, RewriteTable, Unsupported
 
 from ..dialect.base import dims_of, storage_of
 from .base import UNCHANGED, one_number
@@ -25,23 +24,18 @@ from .dialect import TOSA030
 from .movement import reached
 from .upgrade import taken_regions
 
-__all__ = ["TABLE", "downgrade"]
+__all__ = ["TABLE", "make_unsigned"]
 
 TABLE = RewriteTable()
 _UNSIGNED = {I8: UI8, I16: UI16}
 
 
-def downgrade(module: Module) -> None:
-    """Make a module of `tosa` one of `tosa030`, in place. Raises `ConversionError` with every op that 0.30 cannot express."""
+def make_unsigned(module: Module) -> bool:
+    """Give tensors of `tosa` that are read and written as unsigned everywhere the unsigned types that 0.30 has."""
     unsigned = _unsigned_values(module)
     for value in unsigned:
         value.type = value.type.with_element(_UNSIGNED[value.type.element])  # type: ignore[attr-defined]
-    convert_ops(module, TABLE, "tosa")
-    for op in list(module.walk()):
-        if op.name == "tosa030.const" and not op.result.uses:
-            op.erase()
-    for function in module.functions.values():
-        update_function_type(function)
+    return bool(unsigned)
 
 
 def _unsigned_values(module: Module) -> list[Value]:

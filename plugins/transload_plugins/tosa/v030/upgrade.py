@@ -14,34 +14,28 @@ import numpy as np
 
 from transload.ir import F16, F32, I8, I16, I32, I48, UI8, UI16, Dense, FloatType, IntegerType, Module, Op, TensorType, Value
 from transload.ir.module import update_function_type
-from transload.rewrite import Rewriter, RewriteTable, Unsupported, convert_ops
+from transload.rewrite import Rewriter, RewriteTable, Unsupported
 
 from .. import build
 from ..dialect.base import storage_of
 from .base import UNCHANGED
 
-__all__ = ["TABLE", "taken_regions", "upgrade"]
+__all__ = ["TABLE", "make_signless", "taken_regions"]
 
 TABLE = RewriteTable()
 
 _SIGNLESS: dict[Any, Any] = {UI8: I8, UI16: I16}
 
 
-def upgrade(module: Module) -> None:
-    """Make a module of `tosa030` one of `tosa`, in place. Raises `ConversionError` with every op that 1.0 cannot express."""
-    convert_ops(module, TABLE, "tosa030")
-    for op in list(module.walk()):
-        if op.name == "tosa.reshape" and op.result.element == I48 and not op.result.uses:
-            op.erase()
-    _drop_signedness(module)
-
-
-def _drop_signedness(module: Module) -> None:
+def make_signless(module: Module) -> bool:
     """Tensors of ui8 and ui16 as i8 and i16: in 1.0 only `rescale` says how it reads them."""
+    changed = False
 
     def signless(value: Value) -> None:
+        nonlocal changed
         if isinstance(value.type, TensorType) and value.type.element in _SIGNLESS:
             value.type = value.type.with_element(_SIGNLESS[value.type.element])
+            changed = True
 
     for op in module.walk():
         for result in op.results:
@@ -57,6 +51,7 @@ def _drop_signedness(module: Module) -> None:
             op.attributes["values"] = Dense(array.view(f"int{8 * array.dtype.itemsize}"), dense.type.with_element(element))
     for function in module.functions.values():
         update_function_type(function)
+    return changed
 
 
 def _same(op: Op, rw: Rewriter) -> Any:

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import transload
-from transload.conversion import apply_conversion, dialects_in
+from transload.contents import dialects_in
+from transload.conversion import apply_conversion
 from transload.ir import Module, TensorType, element_type_of, new_module, set_results, verify
 from transload.ir.build import Builder
 from transload.plugin_host import host

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from transload.api import lower, run
-from transload.conversion import op_counts
+from transload.contents import op_counts
 from transload.errors import ConversionError
 from transload.ir import BOOL, F32, I32, Block, Region, TensorType, new_module, set_results
 from transload.ir.build import Builder
@@ -144,7 +144,7 @@ def test_constants_are_not_spread(same, rng):
     x = rng.standard_normal((1, 64, 64, 32)).astype(np.float32)
     bias = rng.standard_normal(32).astype(np.float32)
     lowered = same(lambda b, x: b.emit("top.GELU", b.emit("top.Add", x, b.constant(bias))), x)
-    from transload.conversion import constant_bytes
+    from transload.contents import constant_bytes
 
     assert constant_bytes(lowered) < 1000
 

@@ -13,13 +13,16 @@ __all__ = ["spell_out_blocks"]
 _KNOWS = frozenset({"top.Cast", "top.MatMul", "top.Weight"})
 
 
-def spell_out_blocks(module: Module) -> None:
+def spell_out_blocks(module: Module) -> bool:
     """Put casts from and to real numbers around every other op on tensors that have a scale for each block."""
+    changed = False
     for op in list(module.walk()):
         if op.dialect != "top" or op.name in _KNOWS or op.regions or "terminator" in op.declaration.traits:  # type: ignore[union-attr]
             continue
         if any(_in_blocks(value) for value in (*op.operands, *op.results)):
             _on_reals(op)
+            changed = True
+    return changed
 
 
 def _in_blocks(value: Value) -> bool:

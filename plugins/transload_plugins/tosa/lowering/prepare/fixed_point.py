@@ -11,7 +11,7 @@ of two numbers that is shifted so is TOSA's MUL; a number that is only moved and
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -57,12 +57,12 @@ class _End(NamedTuple):
     last: Op
 
 
-def fuse_fixed_point(module: Module, assumed: bool = False) -> bool:
+def fuse_fixed_point(module: Module, int64: Literal["proved", "assumed"] = "proved") -> bool:
     """Replace what matches; what nothing uses any more is left to DCE.
 
-    With `assumed`, a product that is cast to i32 is taken to lie in it where that is possible (see `int64`).
+    With `int64="assumed"`, a product that is cast to i32 is taken to lie in it where that is possible.
     """
-    changed = False
+    changed, assumed = False, int64 == "assumed"
     for op in [op for op in module.walk() if op.name in ("top.Cast", "top.ShiftRight")]:
         if op.parent is None:  # it went with what was replaced before
             continue

@@ -31,8 +31,9 @@ _MOST = 64
 _ROUNDING: dict[str, Any] = {"HalfAwayFromZero": round_half_away, "HalfToEven": np.rint}
 
 
-def tabulate_islands(module: Module) -> None:
+def tabulate_islands(module: Module) -> bool:
     """Replace the quantization at the end of each float island by a table; what nothing uses any more is left to DCE."""
+    changed = False
     for op in [op for op in module.walk() if op.name == "top.Cast"]:
         found = _island(op)
         if found is None:
@@ -42,6 +43,8 @@ def tabulate_islands(module: Module) -> None:
         if entries is not None:
             rw = Rewriter(op)
             rw.replace(lookup(rw, start, entries, quant(op.result)))  # type: ignore[arg-type]
+            changed = True
+    return changed
 
 
 def _island(end: Op) -> tuple[Value, list[Op]] | None:

@@ -14,8 +14,11 @@ The arguments and results of an entry function keep their bits: an 8-bit unsigne
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 import numpy as np
 
+from transload.context import current
 from transload.ir import (
     F32,
     F64,
@@ -32,6 +35,7 @@ from transload.ir import (
     Type,
     Value,
     dtype_of,
+    update_function_type,
 )
 from transload.ir.build import Builder
 from transload.ir.constants import LazyData
@@ -42,10 +46,18 @@ from transload_hub.analysis.integer_widths import LOW_BITS
 from ... import build
 from ..arithmetic.rescaling import UNSIGNED
 
-__all__ = ["STORED", "make_signed", "signed_element", "strip_quantized_types"]
+__all__ = ["STORED", "Borders", "make_signed", "signed_element", "strip_quantized_types"]
 
 STORED = "tosa.stored"
 """On `top.Bitcast`: the types that its operand and result were stored in before they were made signed."""
+
+
+@dataclass
+class Borders:
+    """What a run notes down: the types of each function's arguments and results before they were made signed, by its name."""
+
+    types: dict[str, tuple[list[Type], list[Type]]] = field(default_factory=dict)
+
 
 WRAPPING = frozenset({
     "top.Add", "top.BitwiseNot", "top.CumSum", "top.Mul", "top.Neg", "top.Pow", "top.Reduce", "top.ShiftLeft", "top.Sub"})
@@ -107,8 +119,14 @@ def _signed_data(dense: Dense, old: Type, new: Type, low_bits: bool = False) -> 
     return Dense(LazyData(make, tuple(dense.shape), dtype), TensorType(dense.type.shape, stored))
 
 
-def make_signed(module: Module) -> None:
+def make_signed(module: Module) -> bool:
     """Change the types of all values, in place, and convert at the borders of the entry functions."""
+    changed = any(
+        _signed_type(value.type) is not value.type
+        for block in blocks_in(module) for value in (*block.arguments, *(result for op in block for result in op.results)))
+    current().scratch(Borders).types = {
+        name: ([value.type for value in block.arguments], [value.type for value in block.terminator.operands])
+        for name, function in module.functions.items() for block in function.regions[0].blocks[:1]}
     called = {op.attributes.get("callee") for op in module.walk() if op.name == "func.call"}
     for op in module.walk():
         if op.name == "top.Bitcast":
@@ -130,6 +148,7 @@ def make_signed(module: Module) -> None:
             for argument, old in arguments.items():
                 _convert_argument(block, argument, old)
             _convert_results(block, results)
+    return changed
 
 
 def _mark_users(value: Value) -> None:
@@ -237,13 +256,16 @@ def _convert_results(block: Block, types: list[Type]) -> None:
     terminator.operands = tuple(converted)
 
 
-def strip_quantized_types(module: Module) -> None:
+def strip_quantized_types(module: Module) -> bool:
     """Leave the storage type where a value has a quantized type, as TOSA's operators see it."""
+    changed = False
 
     def strip(value: Value) -> None:
+        nonlocal changed
         type_ = value.type
         if isinstance(type_, TensorType) and isinstance(type_.element, QuantType):
             value.type = TensorType(type_.shape, type_.element.storage, type_.encoding)
+            changed = True
 
     for function in module.functions.values():
         for block in blocks_in(function):
@@ -252,5 +274,8 @@ def strip_quantized_types(module: Module) -> None:
             for op in block:
                 for result in op.results:
                     strip(result)
+        if function.regions[0].blocks:
+            update_function_type(function)
+    return changed
 
 

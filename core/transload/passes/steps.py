@@ -1,0 +1,139 @@
+"""Steps of a pipeline, from text: passes with their options.
+
+    canonicalize,layout{to=NHWC}
+
+Names are separated by commas, options in braces by spaces or commas. In the pipelines of a conversion, `name{key=$option}`
+gives a pass the value that the conversion's own option has.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin
+
+from ..errors import UsageError
+from ..ir import Module
+from ..options import typed
+from ..plugin import resolve
+from ..plugin_host import host
+from ..suggest import nearest
+
+__all__ = ["PassRecord", "Step", "parse_steps", "read_options"]
+
+@dataclass(frozen=True)
+class PassRecord:
+    """What became of one pass: how long it took, and whether it changed anything."""
+
+    name: str
+    seconds: float
+    modified: bool
+
+
+@dataclass
+class Step:
+    """A pass or conversion with its options."""
+
+    name: str
+    run: Callable[..., Any]
+    options: dict[str, Any] = field(default_factory=dict)
+    requires: tuple[str, ...] = ()
+    produces: tuple[str, ...] = ()
+
+    def apply(self, module: Module) -> PassRecord:
+        """Run it on `module`, in place."""
+        start = time.perf_counter()
+        modified = bool(self.run(module, **self.options))
+        return PassRecord(self.name, time.perf_counter() - start, modified)
+
+    def __str__(self) -> str:
+        """As text that `Pipeline.parse` reads."""
+        return self.name + ("{" + " ".join(f"{key}={_text(value)}" for key, value in self.options.items()) + "}"
+                            if self.options else "")
+
+
+def _text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+More = Callable[[str, str, Mapping[str, Any]], "Step | None"]
+"""`more(name, options, settings)`: the step of a name that is no pass's, or None."""
+
+
+def parse_steps(text: str, settings: Mapping[str, Any] | None = None, more: More | None = None) -> list[Step]:
+    """Steps from text: names separated by commas, options in braces: `name{option=value option=value}`.
+
+    `settings` are the values that `$name` stands for; `more` knows steps that are no passes. Raises `UsageError` for
+    unknown passes and options, with the nearest names, and for values of the wrong type.
+    """
+    return [_step(name, options, settings or {}, more) for name, options in _split(text)]
+
+
+_ITEM = re.compile(r"\s*([\w.-]+)\s*(?:\{([^{}]*)\})?\s*(?:,|$)")
+
+
+def _split(text: str) -> list[tuple[str, str]]:
+    """`a,b{x=1}` to `[("a", ""), ("b", "x=1")]`."""
+    items: list[tuple[str, str]] = []
+    at = 0
+    while at < len(text) and text[at:].strip():
+        match = _ITEM.match(text, at)
+        if match is None:
+            raise UsageError(f"the pipeline does not read at {text[at:]!r}", hint='as "canonicalize,layout{to=NHWC}"')
+        items.append((match[1], match[2] or ""))
+        at = match.end()
+    return items
+
+
+def _step(name: str, options: str, settings: Mapping[str, Any], more: More | None) -> Step:
+    there = host()
+    if name in there.passes:
+        known = there.passes[name]
+        wanted = {key: _option_type(parameter.annotation) for key, parameter in known.options().items()
+                  if parameter.kind not in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL)}
+        return Step(name, resolve(known.run), read_options(name, wanted, options, settings), known.requires, known.produces)
+    step = more(name, options, settings) if more is not None else None
+    if step is not None:
+        return step
+    names = [*there.passes, *(c.name for c in there.conversions.values() if c.extends is None and more is not None)]
+    guess = nearest(name, names)
+    raise UsageError(
+        f"no pass is called {name!r}", hint=(f"did you mean {guess!r}? " if guess else "") + f"passes: {', '.join(names)}")
+
+
+def read_options(
+    name: str, known: Mapping[str, type | tuple[str, ...]], text: str, settings: Mapping[str, Any],
+) -> dict[str, Any]:
+    """The options in `key=value` texts; `known` says their types (see `transload.options`), `settings` what `$name` is."""
+    options: dict[str, Any] = {}
+    for item in re.split(r"[\s,]+", text.strip()):
+        if not item:
+            continue
+        key, equals, value = item.partition("=")
+        if key not in known:
+            guess = nearest(key, known)
+            raise UsageError(
+                f"pass {name!r} has no option {key!r}",
+                hint=(f"did you mean {guess!r}? " if guess else "") + f"options: {', '.join(known) or 'none'}")
+        if key in options:
+            raise UsageError(f"option {key} of pass {name!r} is given twice")
+        if value.startswith("$"):
+            if value[1:] not in settings:
+                raise UsageError(
+                    f"option {key} of pass {name!r} is {value}, and there is no option {value[1:]}",
+                    hint=f"options: {', '.join(settings) or 'none'}")
+            value = settings[value[1:]]
+        options[key] = typed(f"{key} of pass {name!r}", value if equals else "true", known[key])
+    return options
+
+
+def _option_type(annotation: Any) -> type | tuple[str, ...]:
+    """What a parameter's annotation says of the option: a type, or the words to choose from."""
+    if isinstance(annotation, UnionType) or get_origin(annotation) is Union:  # `int | None`: as the first of them
+        annotation = next(part for part in get_args(annotation) if part is not NoneType)
+    if get_origin(annotation) is Literal:
+        return get_args(annotation)
+    return annotation if annotation in (bool, int, float) else str
