@@ -41,6 +41,10 @@ def run_conversion(
 
     What the passes before find and what cannot be rewritten comes in one `ConversionError`.
     """
+    why = resolve(conversion.unfit)(module) if conversion.unfit is not None else None
+    if why is not None:
+        raise ConversionError(
+            f"conversion {conversion.name!r} is not for this module: {why}", hint="a route goes another way: `transload convert`")
     with collected_findings() as refused:
         for step in steps:
             try:
