@@ -165,7 +165,9 @@ def _dialect(problems: _Problems, item: DialectSpec) -> None:
     problems.data("load", None, optional=False)
     problems.data("kernels", KernelTable)
     problems.data("canonicalize", None)
-    problems.text("doc")
+    problems.text("doc", "pipeline")
+    if item.role is not None:
+        problems.name(item.role, "role")
 
 
 def _file_format(problems: _Problems, item: Reader | Writer) -> None:
@@ -188,18 +190,21 @@ def _writer(problems: _Problems, item: Writer) -> None:
 def _conversion(problems: _Problems, item: Conversion) -> None:
     problems.name(item.source, "source")
     problems.name(item.target, "target")
-    problems.code("run", optional=True)
+    problems.code("unfit", "entries", optional=True)
     problems.data("table", None)
-    problems.text("doc")
+    problems.text("before", "after", "doc")
+    problems.texts("joins")
     problems.options(item.options)
     if isinstance(item.cost, bool) or not isinstance(item.cost, int | float) or not math.isfinite(item.cost) or item.cost < 0:
         problems.add(f"cost must be a number that is not negative, and is {item.cost!r}")
     if item.extends is not None:
         problems.name(item.extends, "extends")
-        if item.table is None:
-            problems.add(f"it extends {item.extends!r} and has no table to add to that one's")
-    elif item.run is None and item.table is None:
-        problems.add("it has neither a table nor a run")
+        if item.table is None and not item.options:
+            problems.add(f"it extends {item.extends!r} and has no table and no options to add to that one's")
+        if item.before or item.after:
+            problems.add(f"it extends {item.extends!r}, which alone says what passes run before and after")
+    elif item.table is None and not item.before:
+        problems.add("it has neither a table nor passes")
 
 
 def _pass(problems: _Problems, item: Pass) -> None:
@@ -239,7 +244,7 @@ _CHECKS: dict[str, Callable[[_Problems, Any], None]] = {
     "runtimes": _runtime, "quantizers": _quantizer, "metrics": _metric,
 }
 _CODE = {
-    "readers": ("read", "detect"), "writers": ("write",), "conversions": ("run",), "passes": ("run",),
+    "readers": ("read", "detect"), "writers": ("write",), "conversions": ("unfit", "entries"), "passes": ("run",),
     "engines": ("prepare", "available"), "runtimes": ("open", "available", "alternatives"), "quantizers": ("run",),
     "metrics": ("measure",),
 }

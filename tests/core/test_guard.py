@@ -131,7 +131,7 @@ def acme(**items: Any) -> Host:
     ("writers", lambda f: Writer("acme", "acme", (".acme",), f), "writer 'acme' (write)",
      lambda there: transload.save(new_module(), "x.acme")),
     ("passes", lambda f: Pass("acme", f), "pass 'acme' (run)", lambda there: Pipeline.parse("acme").run(module_of("acme.op"))),
-    ("conversions", lambda f: Conversion("acme", "acme", "top", f), "conversion 'acme' (run)",
+    ("conversions", lambda f: Conversion("acme", "acme", "top", RewriteTable(), unfit=f), "conversion 'acme' (unfit)",
      lambda there: transload.lower(module_of("acme.op"), "top")),
     ("engines", lambda f: Engine("acme", f), "engine 'acme' (prepare)",
      lambda there: transload.run(module_of("top.Relu"), {"x": np.zeros(2, np.float32)}, engine="acme")),
@@ -370,10 +370,10 @@ def test_a_reader_that_cannot_tell_its_files_leaves_them_to_others(tmp_path: Pat
     ("writers", Writer("w", "a b", (".one",), abs), "dialect must be letters"),
     ("dialects", DialectSpec("d", None), "load must be a object"),
     ("dialects", DialectSpec("d", Dialect("d"), 5), "kernels must be a KernelTable"),
-    ("conversions", Conversion("c", "a", "b"), "neither a table nor a run"),
+    ("conversions", Conversion("c", "a", "b"), "neither a table nor passes"),
     ("conversions", Conversion("c", "a", "b", extends="d"), "has no table"),
-    ("conversions", Conversion("c", "a", "b", run=abs, cost=float("nan")), "cost must be a number"),
-    ("conversions", Conversion("c", "a", "b", run=abs, options={"o": 5}), r"option 'o' must be \(type"),  # type: ignore[dict-item]
+    ("conversions", Conversion("c", "a", "b", table="a.b:C", cost=float("nan")), "cost must be a number"),
+    ("conversions", Conversion("c", "a", "b", table="a.b:C", options={"o": 5}), r"option 'o' must be \(type"),  # type: ignore[dict-item]
     ("passes", Pass("p", abs, requires="top"), "requires must be a tuple"),  # type: ignore[arg-type]
     ("engines", Engine("e", None), "prepare must be a function"),
     ("runtimes", Runtime("r", "f", abs, None), "available must be a function"),
