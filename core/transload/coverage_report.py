@@ -3,10 +3,10 @@
 What tests measured is the *evidence* of a conversion: a JSON file that its plugin ships and names in
 `Conversion.evidence`. Tests write it, and it says what it says for one source dialect and one dialect at the end:
 
-    {"from": "tfl", "to": "tosa",
+    {"from": "framework", "to": "acme",
      "judge": "who says what is right",
      "formats": {"f32": "float32", ...},
-     "results": {"tfl.add": {"f32": {"cases": 41, "kind": "float", "off": 0.0},
+     "results": {"framework.add": {"f32": {"cases": 41, "kind": "float", "off": 0.0},
                              "u8":  {"cases": 20, "kind": "integer", "off": 1, "why": "how that comes"},
                              "bool": {"cases": 0, "why": "why there is none"}}}}
 

@@ -51,7 +51,7 @@ class FactKind:
 class Facts:
     """A table of facts of one kind about ops of one dialect, a plugin's own or another's.
 
-    `table` is a mapping of op names (in full, `"top.Add"`) to facts, or an object whose attribute `facts` is one
+    `table` is a mapping of op names (in full, `"acme.HardMish"`) to facts, or an object whose attribute `facts` is one
     (`FactTable`, `KernelTable`, `RewriteTable`), or text `"package.module:NAME"` that names such, loaded when it is needed.
     """
 
@@ -65,7 +65,7 @@ class Facts:
 class FactTable(dict[str, Any]):
     """Facts by op name; called with names it is a decorator that adds the function it decorates.
 
-    `FactTable("top")` completes names without a dialect: `@RULES("Add", "Sub")`.
+    `FactTable("acme")` completes names without a dialect: `@RULES("HardMish", "SoftMish")`.
     """
 
     def __init__(self, dialect: str = "") -> None:

@@ -56,8 +56,8 @@ def limits(type_: Type) -> Interval:
     if isinstance(element, QuantType):
         if element.storage.width > 32:
             return EVERYTHING
-        ends = [(end - point) * scale for end in (element.storage_min, element.storage_max)
-                for point in element.zero_points for scale in element.scales]
+        ends = [(end - point) * scale for point, scale in zip(element.zero_points, element.scales, strict=True)
+                for end in (element.storage_min, element.storage_max)]
         return min(ends), max(ends)
     if isinstance(element, IndexType):
         return INT64

@@ -3,9 +3,9 @@
 An op is one readable class: its operands, results, attributes with types and defaults, constraints,
 shape inference, and a docstring with its meaning and source.
 
-    TOP = Dialect("top", "Hardware-independent operations, the hub.")
+    ACME = Dialect("acme", "Operations of Acme's networks.")
 
-    @TOP.op("LeakyRelu")
+    @ACME.op("LeakyRelu")
     class LeakyRelu(DeclaredOp):
         \"\"\"`x` where it is positive, `alpha * x` elsewhere (TPU-MLIR manual 13.1, LeakyReluOp).\"\"\"
 

@@ -137,7 +137,7 @@ class NoneType(Type):
 
 
 class DialectType(Type):
-    """A type of another dialect, kept as its text: `!tosa.shape<4>` is `DialectType("tosa.shape<4>")`."""
+    """A type of another dialect, kept as its text: `!acme.shape<4>` is `DialectType("acme.shape<4>")`."""
 
     __slots__ = ("text",)
 

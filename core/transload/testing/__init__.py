@@ -3,7 +3,7 @@
     from transload.testing import check_op
 
     def test_hard_mish():
-        check_op("acme.HardMish", x, reference=lambda x: x * np.clip(...), lowers_to=("tosa",))
+        check_op("acme.HardMish", x, reference=lambda x: x * np.clip(...), lowers_to=("chip",))
 
 `check_op` verifies the op, takes it through text and back, compares its shape inference with what its
 kernel makes, its kernel with a reference, and every lowering with the kernel. `check_reader` feeds a

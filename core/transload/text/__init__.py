@@ -4,7 +4,7 @@
     text = print_module(module, constants="elided")     # structure only
     module = parse_module(text, name="model.mlir")
 
-The generic form (`"tosa.add"(%0, %1) : (...) -> ...`) is the one that all MLIR tools of all versions
+The generic form (`"acme.add"(%0, %1) : (...) -> ...`) is the one that all MLIR tools of all versions
 read. Constants are printed in place, left out, in a resource section, or in a `.npz` beside the text.
 """
 

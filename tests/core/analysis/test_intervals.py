@@ -225,3 +225,10 @@ def test_a_stablehlo_sum_is_bounded_by_its_count():
         return b.create("stablehlo.reduce", [wide, zero], [total], {"dimensions": (0,)}, [Region([block])]).result
 
     assert interval_in(summed, TensorType((6,), I8)) == (-768, 762)
+
+
+def test_a_type_with_many_scales_has_the_ends_of_all():
+    scales = tuple(0.001 * (1 + i % 7) for i in range(4096))
+    kind = QuantType(I8, F32, scales, tuple(i % 3 for i in range(4096)), axis=0)
+    low, high = limits(TensorType((4096, 2), kind))
+    assert low == pytest.approx(-130 * 0.007) and high == pytest.approx(127 * 0.007)
