@@ -7,8 +7,8 @@ What tests measured is the *evidence* of a conversion: a JSON file that its plug
      "judge": "who says what is right",
      "formats": {"f32": "float32", ...},
      "results": {"framework.add": {"f32": {"cases": 41, "kind": "float", "off": 0.0},
-                             "u8":  {"cases": 20, "kind": "integer", "off": 1, "why": "how that comes"},
-                             "bool": {"cases": 0, "why": "why there is none"}}}}
+                                   "u8":  {"cases": 20, "kind": "integer", "off": 1, "why": "how that comes"},
+                                   "bool": {"cases": 0, "why": "why there is none"}}}}
 
 A cell may name another `judge`. `off` is by how much the worst element differs: of integers in steps, of floats relative to
 their size. Number formats are the conversion's own; `formats` says what they are called, in the order of a table's columns.
