@@ -61,8 +61,8 @@ from .types import (
 __all__ = [
     "ANY", "BOOLEAN", "BOOL_TENSOR", "CONSTANT", "DICT", "FLOAT", "FLOAT32", "FLOATS", "FLOAT_TENSOR", "FUNCTION_TYPE",
     "INT", "INT32", "INTS", "INTS32", "INT_TENSOR", "LIST", "OPAQUE", "QUANT_TENSOR", "STRING", "SYMBOL", "TENSOR",
-    "TYPE", "UNIT", "AttributeKind", "DeclaredOp", "Dialect", "OpDeclaration", "Required", "TypeConstraint", "attribute",
-    "constraint", "enum", "operand", "region", "result", "variadic", "variadic_result",
+    "TYPE", "UNIT", "AttributeKind", "DeclaredOp", "Dialect", "OpDeclaration", "Required", "TypeConstraint", "absent",
+    "attribute", "constraint", "enum", "operand", "region", "result", "variadic", "variadic_result",
 ]
 
 T = TypeVar("T")
@@ -210,6 +210,10 @@ class _Slot(_Member):
         self.is_result = is_result
 
 
+class _Absent(_Member):
+    """In place of a member of a base class."""
+
+
 class _Attribute(_Member):
     def __init__(self, kind: AttributeKind[Any], doc: str, default: Attribute, optional: bool) -> None:
         super().__init__(doc)
@@ -300,6 +304,11 @@ def constraint(check: Callable[[Any], bool | str]) -> _Constraint:
     return _Constraint(check)
 
 
+def absent() -> Any:
+    """Declare that this op lacks a member that a class it derives from has: of an older version, `nan_mode = absent()`."""
+    return _Absent("")
+
+
 if TYPE_CHECKING:
 
     class DeclaredOp(Op):
@@ -340,6 +349,7 @@ class OpDeclaration:
         members: dict[str, _Member] = {
             key: value for base in reversed(definition.__mro__) for key, value in vars(base).items() if isinstance(value, _Member)
         }
+        members = {key: member for key, member in members.items() if not isinstance(member, _Absent)}
         for key, member in members.items():
             member.name = key.removesuffix("_")
         slots = [member for member in members.values() if isinstance(member, _Slot)]

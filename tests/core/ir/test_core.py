@@ -35,6 +35,7 @@ from transload.ir.declare import (
     INTS,
     STRING,
     Dialect,
+    absent,
     attribute,
     constraint,
     enum,
@@ -293,6 +294,37 @@ def test_declarations_must_make_sense():
 
 
 # --- builder
+
+
+def test_an_op_is_declared_by_what_differs_from_another():
+    """Of an older version: an attribute in place of an operand, and what did not exist."""
+
+    class Newer:
+        x = operand("the tensor")
+        count = operand("how often")
+        y = result("the tensor again")
+        mode = attribute(STRING, "which way", default="fast")
+
+        @constraint
+        def is_short(op):
+            """the mode has a short name"""
+            return len(op.mode) < 5
+
+        def infer(op):
+            return op.x.type
+
+    older = Dialect("older")
+
+    @older.op("repeat")
+    class Repeat(Newer):
+        count = attribute(INT, "how often")
+        mode = absent()
+        is_short = absent()
+
+    declaration = older.ops["older.repeat"]
+    assert [slot.name for slot in declaration.operands] == ["x"] and [slot.name for slot in declaration.results] == ["y"]
+    assert [*declaration.attributes] == ["count"] == declaration.required and not declaration.constraints
+    assert declaration.infer is Newer.infer
 
 
 def test_builder_infers_and_places(toy):

@@ -14,11 +14,10 @@ from transload.ir.declare import AttributeKind, DeclaredOp, Dialect, TypeConstra
 from transload.ir.types import DialectType
 
 __all__ = [
-    "ACCUMULATORS", "BOUND", "DataTypes", "F8E4M3", "F8E5M2", "FLOATS", "INTEGERS", "NAN_MODE", "RESIZE_MODE", "ROUNDING_MODE",
-    "SCALAR",
-    "SHAPE", "TOSA", "SameElements", "axis_fits", "axis_of", "broadcast", "dims_of", "equal_sizes", "inferred_shapes_fit",
-    "merge_dims", "need", "rank", "same", "shape_of", "shape_rank",
-    "shape_type", "storage", "storage_of", "typed_rows", "zero_points_fit",
+    "ACCUMULATORS", "BOUND", "DataTypes", "F8E4M3", "F8E5M2", "FLOATS", "FP8", "INTEGERS", "NAN_MODE", "RESIZE_MODE",
+    "ROUNDING_MODE", "SCALAR", "SHAPE", "TOSA", "SameElements", "axis_fits", "axis_of", "broadcast", "count_of", "dims_of",
+    "equal_sizes", "inferred_shapes_fit", "merge_dims", "need", "rank", "same", "shape_of", "shape_rank", "shape_type",
+    "storage", "storage_of", "typed_rows", "zero_points_fit",
 ]
 
 TOSA = Dialect(
@@ -130,6 +129,8 @@ def same(slots: str, types: str, later: str = "") -> DataTypes:
 
 
 FLOATS = "f16 bf16 f32"
+FP8 = "f8E4M3FN f8E5M2"
+"""The small floats, since 1.0."""
 ACCUMULATORS = (I32, I48, I64, F16, F32)
 
 # --- shape arithmetic; a dimension of None is not known until run time
@@ -140,8 +141,13 @@ def shape_of(value: Value) -> tuple[int | None, ...] | None:
     return value.type.shape if isinstance(value.type, TensorType) else None
 
 
-def dims_of(value: Value | None) -> tuple[int, ...] | None:
-    """The sizes that a value of type `!tosa.shape`, or a small integer tensor, holds; None where they are computed."""
+def dims_of(value: Value | tuple[int, ...] | None) -> tuple[int, ...] | None:
+    """The sizes that a value of type `!tosa.shape`, or a small integer tensor, holds; None where they are computed.
+
+    What 0.30 has as an attribute, where 1.0 has an operand, is what it is.
+    """
+    if isinstance(value, tuple):
+        return value
     dense = constant_of(value)
     return None if dense is None else tuple(int(size) for size in dense.numpy().reshape(-1))
 
@@ -225,15 +231,25 @@ def axis_fits(op: Any) -> bool | str:
 
 
 def zero_points_fit(op: Op, *pairs: tuple[str, str]) -> bool | str:
-    """Whether zero points are 0 but for tensors of 8 bits: `pairs` name each tensor and its zero point."""
+    """Whether zero points are 0 but for tensors of 8 bits: `pairs` name each tensor and its zero point.
+
+    These are operands, or attributes as in 0.30.
+    """
     for name, point in pairs:
         stored = storage_of(op.declaration.getters[name](op))
         if isinstance(stored, IntegerType) and stored.width == 8:
             continue
-        dense = constant_of(op.declaration.getters[point](op))
-        if dense is not None and dense.numpy().reshape(-1)[:1].any():
-            return f"{point} is {dense.numpy().reshape(-1)[0]} for {stored}"
+        given = op.declaration.getters[point](op)
+        dense = None if isinstance(given, int) else constant_of(given)
+        number = given if isinstance(given, int) else 0 if dense is None else dense.numpy().flat[0] if dense.numpy().size else 0
+        if number:
+            return f"{point} is {number} for {stored}"
     return True
+
+
+def count_of(value: Value | tuple[int, ...]) -> int:
+    """How many sizes a value of type `!tosa.shape` holds, or an attribute of 0.30."""
+    return len(value) if isinstance(value, tuple) else shape_rank(value.type)
 
 
 class SameElements(DeclaredOp):

@@ -10,6 +10,7 @@ from transload.ir.declare import ANY, BOOLEAN, CONSTANT, DeclaredOp, attribute, 
 
 from .base import (
     FLOATS,
+    FP8,
     INTEGERS,
     ROUNDING_MODE,
     SCALAR,
@@ -27,7 +28,6 @@ from .base import (
     typed_rows,
 )
 
-FP8 = "f8E4M3FN f8E5M2"
 _INTS = ["i8", "i16", "i32"]
 _ALL_FLOATS = f"{FLOATS} {FP8}".split()
 _CASTS = [

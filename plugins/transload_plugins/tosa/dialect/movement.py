@@ -6,11 +6,12 @@ import math
 from typing import Any
 
 from transload.errors import ShapeError
-from transload.ir import I8, I16, I32, I48, TensorType
+from transload.ir import I8, I16, I32, I48, TensorType, Type
 from transload.ir.declare import INT32, INTS32, DeclaredOp, attribute, constraint, operand, result, variadic
 
 from .base import (
     FLOATS,
+    FP8,
     RESIZE_MODE,
     SCALAR,
     SHAPE,
@@ -19,6 +20,7 @@ from .base import (
     SameElements,
     axis_fits,
     axis_of,
+    count_of,
     dims_of,
     equal_sizes,
     inferred_shapes_fit,
@@ -30,7 +32,6 @@ from .base import (
     typed_rows,
 )
 
-FP8 = "f8E4M3FN f8E5M2"
 MOVED = f"i1 i8 i16 i32 {FLOATS} {FP8}"
 
 
@@ -51,7 +52,7 @@ class Concat(SameElements):
 
     def infer(op) -> TensorType:
         if not op.operands:
-            raise ShapeError(f"tosa.concat at {op.origin!r}: there is nothing to join", hint="give at least one tensor")
+            raise ShapeError(f"{op.name} at {op.origin!r}: there is nothing to join", hint="give at least one tensor")
         shapes = [shape_of(value) for value in op.operands]
         element = op.operands[0].element
         if None in shapes:
@@ -60,14 +61,14 @@ class Concat(SameElements):
         axis_of(op, out)
         for shape in shapes[1:]:
             if len(shape) != len(out):  # type: ignore[arg-type]
-                raise ShapeError(f"tosa.concat at {op.origin!r}: operands of rank {len(out)} and {len(shape)}")  # type: ignore[arg-type]
+                raise ShapeError(f"{op.name} at {op.origin!r}: operands of rank {len(out)} and {len(shape)}")  # type: ignore[arg-type]
             for index, size in enumerate(shape):  # type: ignore[arg-type]
                 if index == op.axis:
                     out[index] = None if size is None or out[index] is None else out[index] + size
                 elif out[index] is None:
                     out[index] = size
                 elif size is not None and size != out[index]:
-                    raise ShapeError(f"tosa.concat at {op.origin!r}: sizes {out[index]} and {size} in dimension {index}")
+                    raise ShapeError(f"{op.name} at {op.origin!r}: sizes {out[index]} and {size} in dimension {index}")
         return TensorType(tuple(out), element)
 
 
@@ -85,8 +86,8 @@ class Pad(SameElements):
     def padded_shape(op) -> bool | str:
         """there are two paddings for each dimension, not negative, and the result has the sum of the sizes"""
         shape = shape_of(op.input1)
-        if shape is not None and shape_rank(op.padding.type) != 2 * len(shape):
-            return f"{op.padding.type} for rank {len(shape)}"
+        if shape is not None and count_of(op.padding) != 2 * len(shape):
+            return f"{count_of(op.padding)} paddings for rank {len(shape)}"
         if min(dims_of(op.padding) or (), default=0) < 0:
             return f"padding {dims_of(op.padding)}"
         return inferred_shapes_fit(op)
@@ -97,7 +98,7 @@ class Pad(SameElements):
         if shape is None or padding is None:
             return TensorType(None if shape is None else (None,) * len(shape), element)
         if len(padding) != 2 * len(shape) or min(padding, default=0) < 0:
-            raise ShapeError(f"tosa.pad at {op.origin!r}: padding {padding} for rank {len(shape)}")
+            raise ShapeError(f"{op.name} at {op.origin!r}: padding {padding} for rank {len(shape)}")
         return TensorType(
             tuple(None if size is None else size + padding[2 * i] + padding[2 * i + 1] for i, size in enumerate(shape)), element)
 
@@ -120,22 +121,24 @@ class Reshape(SameElements):
         return inferred_shapes_fit(op)
 
     def infer(op) -> TensorType:
-        old, new = shape_of(op.input1), dims_of(op.shape)
-        element = op.input1.element
-        if new is None:
-            return TensorType((None,) * shape_rank(op.shape.type), element)
-        known = old is not None and None not in old
-        if -1 in new:
-            rest = math.prod(size for size in new if size != -1)
-            count = math.prod(old) if known else None  # type: ignore[arg-type]
-            if count is not None and (new.count(-1) > 1 or rest == 0 or count % rest):
-                raise ShapeError(f"tosa.reshape at {op.origin!r}: {op.input1.type} cannot become {new}")
-            return TensorType(tuple((None if count is None else count // rest) if size == -1 else size for size in new), element)
-        if known and math.prod(old) != math.prod(new):  # type: ignore[arg-type]
-            raise ShapeError(
-                f"tosa.reshape at {op.origin!r}: {op.input1.type} has {math.prod(old)} elements, "  # type: ignore[arg-type]
-                f"{new} {math.prod(new)}")
-        return TensorType(new, element)
+        new = dims_of(op.shape)
+        return TensorType((None,) * shape_rank(op.shape.type), op.input1.element) if new is None else reshaped(op, new)
+
+
+def reshaped(op: Any, new: tuple[int, ...]) -> TensorType:
+    """The type of the first operand in another shape."""
+    (value,) = op.operands[:1]
+    old = shape_of(value)
+    count = None if old is None or None in old else math.prod(old)  # type: ignore[arg-type]
+    rest = math.prod(size for size in new if size != -1)
+    if -1 in new:
+        if count is not None and (new.count(-1) > 1 or rest == 0 or count % rest):
+            raise ShapeError(f"{op.name} at {op.origin!r}: {value.type} cannot become {new}")
+        left = None if count is None else count // rest
+        return TensorType(tuple(left if size == -1 else size for size in new), value.element)
+    if count is not None and count != rest:
+        raise ShapeError(f"{op.name} at {op.origin!r}: {value.type} has {count} elements, {new} {rest}")
+    return TensorType(new, value.element)
 
 
 @TOSA.op("reverse")
@@ -149,9 +152,10 @@ class Reverse(SameElements):
     datatypes = same("input1 output", MOVED)
 
     def infer(op) -> TensorType:
-        if op.input1.tensor_type.shape is not None:
-            axis_of(op, op.input1.tensor_type.shape)
-        return op.input1.tensor_type
+        type_ = op.operands[0].tensor_type
+        if type_.shape is not None:
+            axis_of(op, type_.shape)
+        return type_
 
 
 @TOSA.op("slice")
@@ -179,7 +183,7 @@ class Slice(SameElements):
                 a >= 0 and n >= -1 and (whole is None or a + max(n, 0) <= whole)
                 for a, n, whole in zip(start, size, shape, strict=True))
             if not fits:
-                raise ShapeError(f"tosa.slice at {op.origin!r}: {size} from {start} is not inside {op.input1.type}")
+                raise ShapeError(f"{op.name} at {op.origin!r}: {size} from {start} is not inside {op.input1.type}")
             # A size of -1 means "up to the end", which MLIR allows while shapes are not known.
             size = tuple(
                 n if n >= 0 else -1 if whole is None else whole - a for a, n, whole in zip(start, size, shape, strict=True))
@@ -204,9 +208,9 @@ class Tile(SameElements):
         shape, multiples = shape_of(op.input1), dims_of(op.multiples)
         element = op.input1.element
         if shape is None or multiples is None:
-            return TensorType((None,) * shape_rank(op.multiples.type), element)
+            return TensorType((None,) * count_of(op.multiples), element)
         if len(shape) != len(multiples):
-            raise ShapeError(f"tosa.tile at {op.origin!r}: {len(multiples)} multiples for rank {len(shape)}")
+            raise ShapeError(f"{op.name} at {op.origin!r}: {len(multiples)} multiples for rank {len(shape)}")
         return TensorType(tuple(None if a is None else a * n for a, n in zip(shape, multiples, strict=True)), element)
 
 
@@ -229,7 +233,7 @@ class Transpose(SameElements):
         if shape is None:
             return TensorType((None,) * len(perms), op.input1.element)
         if sorted(perms) != list(range(len(shape))):
-            raise ShapeError(f"tosa.transpose at {op.origin!r}: {perms} is no order of {len(shape)} dimensions")
+            raise ShapeError(f"{op.name} at {op.origin!r}: {perms} is no order of {len(shape)} dimensions")
         return TensorType(tuple(shape[i] for i in perms), op.input1.element)
 
 
@@ -316,6 +320,14 @@ class Scatter(SameElements):
 # --- image (2.12)
 
 
+def sampled(op: Any) -> Type:
+    """The element type that `resize` gives: bilinear integers are wider by the fractions that they are scaled by."""
+    stored = storage_of(op.input)
+    if op.mode != "BILINEAR":
+        return op.input.element
+    return I32 if stored == I8 else I48 if stored == I16 else op.input.element
+
+
 @TOSA.op("resize")
 class Resize(DeclaredOp):
     """Height and width scaled by `scale` from `offset` to `border` (2.12.1).
@@ -363,14 +375,11 @@ class Resize(DeclaredOp):
     def infer(op) -> TensorType:
         shape, scale = shape_of(op.input), dims_of(op.scale)
         offset, border = dims_of(op.offset), dims_of(op.border)
-        stored = storage_of(op.input)
-        element = op.input.element
-        if op.mode == "BILINEAR":
-            element = I32 if stored == I8 else I48 if stored == I16 else element
+        element = sampled(op)
         if shape is None or scale is None or offset is None or border is None:
             return TensorType(None if shape is None else (shape[0], None, None, shape[3]), element)
         if (len(scale), len(offset), len(border)) != (4, 2, 2):
-            raise ShapeError(f"tosa.resize at {op.origin!r}: scale {scale}, offset {offset}, border {border}")
+            raise ShapeError(f"{op.name} at {op.origin!r}: scale {scale}, offset {offset}, border {border}")
         sizes: list[int | None] = []
         for axis in (0, 1):
             size, n, d = shape[1 + axis], scale[2 * axis], scale[2 * axis + 1]
@@ -380,7 +389,7 @@ class Resize(DeclaredOp):
             reach = (size - 1) * n - offset[axis] + border[axis]
             if d <= 0 or reach < 0 or reach % d:
                 raise ShapeError(
-                    f"tosa.resize at {op.origin!r}: size {size} with scale {n}/{d}, offset {offset[axis]}, border {border[axis]} "
+                    f"{op.name} at {op.origin!r}: size {size} with scale {n}/{d}, offset {offset[axis]}, border {border[axis]} "
                     f"reaches {reach}, not a multiple of {d}", hint="choose the border so that the last sample lies on the grid")
             sizes.append(reach // d + 1)
         return TensorType((shape[0], *sizes, shape[3]), element)

@@ -9,6 +9,7 @@ from transload.ir import F32, I48, TensorType
 from transload.ir.declare import BOOLEAN, DeclaredOp, attribute, constraint, operand, result
 
 from .base import (
+    FP8,
     SCALAR,
     TOSA,
     accumulator_result,
@@ -21,8 +22,6 @@ from .base import (
     typed_rows,
     zero_points_fit,
 )
-
-FP8 = "f8E4M3FN f8E5M2"
 
 
 def _product(op: Any, columns: int, inner: int) -> TensorType:

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from transload.errors import ShapeError
-from transload.ir import I32, TensorType
+from transload.ir import BF16, F32, I32, TensorType, Type
 from transload.ir.core import Value
 from transload.ir.declare import BOOLEAN, INT32, INTS, TYPE, DeclaredOp, attribute, constraint, operand, result
 
 from .base import (
     ACCUMULATORS,
     FLOATS,
+    FP8,
     NAN_MODE,
     SCALAR,
     SHAPE,
@@ -27,11 +28,11 @@ from .base import (
     rank,
     same,
     shape_of,
+    storage_of,
     typed_rows,
     zero_points_fit,
 )
 
-FP8 = "f8E4M3FN f8E5M2"
 POOLED = typed_rows(
     "input input_zp output_zp acc_type output",
     "i8 i8 i8 i32 i8", "i16 i16 i16 i32 i16", "f16 f16 f16 f16 f16", "f16 f16 f16 f32 f16", "bf16 bf16 bf16 f32 bf16",
@@ -219,9 +220,15 @@ def output_channels(op: Any, channels: int | None) -> int | None:
     return channels
 
 
+def summed(op: Any) -> Type:
+    """The element type of a convolution's result. 0.30, which has no `acc_type`, hands out the f32 in which bf16 is summed."""
+    stored = storage_of(op.input)
+    return F32 if stored == BF16 and "acc_type" not in op.declaration.attributes else accumulator_result(stored)
+
+
 def _convolved(op: Any) -> TensorType:
     shape, weight = shape_of(op.input), shape_of(op.weight)
-    element = accumulator_result(op.input.type.element)
+    element = summed(op)
     if shape is None or weight is None:
         return TensorType(None, element)
     return TensorType((shape[0], *spatial_sizes(op, shape[1:-1], weight[1:-1]), output_channels(op, weight[0])), element)
@@ -229,16 +236,17 @@ def _convolved(op: Any) -> TensorType:
 
 def _convolved_depthwise(op: Any) -> TensorType:
     shape, weight = shape_of(op.input), shape_of(op.weight)
-    element = accumulator_result(op.input.type.element)
+    element = summed(op)
     if shape is None or weight is None:
         return TensorType(None, element)
     channels = None if weight[2] is None or weight[3] is None else weight[2] * weight[3]
     return TensorType((shape[0], *spatial_sizes(op, shape[1:-1], weight[:2]), output_channels(op, channels)), element)
 
 
-def _convolved_transposed(op: Any) -> TensorType:
+def convolved_transposed(op: Any, sign: int = 1) -> TensorType:
+    """The type of `transpose_conv2d`: `out_pad` is added, or with a sign of -1 taken away (0.30)."""
     shape, weight = shape_of(op.input), shape_of(op.weight)
-    element = accumulator_result(op.input.type.element)
+    element = summed(op)
     if shape is None or weight is None:
         return TensorType(None, element)
     need(op, stride=2, out_pad=4)
@@ -246,11 +254,12 @@ def _convolved_transposed(op: Any) -> TensorType:
     for index in (0, 1):
         size, extent = shape[1 + index], weight[1 + index]
         before, after = op.out_pad[2 * index : 2 * index + 2]
-        sizes.append(None if size is None or extent is None else (size - 1) * op.stride[index] + before + after + extent)
+        grown = sign * (before + after)
+        sizes.append(None if size is None or extent is None else (size - 1) * op.stride[index] + grown + extent)
     return TensorType((shape[0], *sizes, output_channels(op, weight[0])), element)
 
 
-class _Convolution(DeclaredOp):
+class Convolution(DeclaredOp):
     """The parts of all convolutions.
 
     1.0: the zero points are operands of one element, zero for other types than i8 (i4 weights); a bias of
@@ -284,7 +293,7 @@ class _Convolution(DeclaredOp):
         return bias[0] in (1, output[-1]) or f"{bias[0]} for {output[-1]} channels"
 
 
-class _Forward(_Convolution):
+class _Forward(Convolution):
     """A convolution that gathers: with padding and dilation of the input."""
 
     pad = attribute(INTS, "padding: before and after for each spatial dimension (top, bottom, left, right)")
@@ -369,7 +378,7 @@ class DepthwiseConv2d(_Forward):
 
 
 @TOSA.op("transpose_conv2d")
-class TransposeConv2d(_Convolution):
+class TransposeConv2d(Convolution):
     """A convolution that scatters: the gradient of `conv2d` (2.3.11).
 
     1.0: no `out_shape`; the result has `(IH - 1) * stride + out_pad + KH` rows, and `out_pad` may be negative,
@@ -383,7 +392,9 @@ class TransposeConv2d(_Convolution):
     weight_zp = operand("zero point of the weights", SCALAR)
     output = result("N,OH,OW,OC", rank(4))
     out_pad = attribute(INTS, "what is added to the result: (top, bottom, left, right); negative takes away")
-    infer = _convolved_transposed
+
+    def infer(op) -> TensorType:
+        return convolved_transposed(op)
 
     @constraint
     def attributes_fit(op) -> bool | str:

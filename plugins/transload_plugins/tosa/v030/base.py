@@ -1,21 +1,17 @@
-"""What the declarations of TOSA 0.30 share."""
+"""What the declarations of TOSA 0.30 share: each is that of 1.0, and says what differs."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
-from transload.ir import F32, I8, I48, FloatType, Type
+from transload.ir import FloatType, Type
 from transload.ir.attributes import FloatAttr, IntAttr
-from transload.ir.core import Op
-from transload.ir.declare import INT, AttributeKind, Dialect, attribute
+from transload.ir.declare import INT, AttributeKind, Dialect, absent, attribute
 
-from ..dialect.base import FLOATS, accumulator_result, storage_of
+from ..dialect.base import FLOATS, FP8, TOSA, DataTypes
 
-__all__ = [
-    "ANY_ELEMENT", "COMPARABLE", "FLOATS", "INTEGER_ROWS", "NUMBER", "NUMBERS", "TOSA030", "UNCHANGED",
-    "accumulated", "lacks_zero_point",
-    "one_number", "zero_point",
-]
+__all__ = ["FLOATS", "INTEGER_ROWS", "NUMBER", "NUMBERS", "TOSA030", "UNCHANGED", "instead", "older", "one_number", "zero_point"]
 
 TOSA030 = Dialect(
     "tosa030",
@@ -27,8 +23,6 @@ TOSA030 = Dialect(
     constant="tosa030.const",
 )
 
-ANY_ELEMENT = f"i1 i8 i16 i32 {FLOATS}"
-COMPARABLE = f"i32 {FLOATS}"
 INTEGER_ROWS = "i8 i16 i32"
 UNCHANGED = """
     sigmoid tanh add sub arithmetic_right_shift bitwise_and bitwise_or bitwise_xor intdiv logical_and logical_left_shift
@@ -37,6 +31,62 @@ UNCHANGED = """
     concat reverse transpose gather scatter cast identity fft2d max_pool2d clamp
 """
 """Operators with the same operands and attributes in both versions, NaN modes and error bounds aside."""
+
+# --- by difference
+
+LATER = ("nan_mode", "acc_type", "local_bound")
+"""Attributes that no operator has before 1.0: NaNs have one meaning, sums one type, and there are no error bounds."""
+
+T = TypeVar("T")
+
+
+def older(name: str) -> Callable[[type[T]], type[T]]:
+    """Declare operator `name` by a class that derives from 1.0's and says what differs.
+
+    Its data types are the class's, or 1.0's, for the operands and results that it has, without the small floats of
+    1.0 and what came later; its docstring is 1.0's where it has none.
+    """
+
+    def declare(definition: type[T]) -> type[T]:
+        for later in LATER:
+            if hasattr(definition, later):
+                setattr(definition, later, absent())
+        definition.__doc__ = definition.__doc__ or TOSA.ops[f"tosa.{name}"].doc
+        TOSA030.op(name)(definition)
+        table = getattr(definition, "datatypes", None)
+        if table is not None:
+            declaration = TOSA030.ops[f"tosa030.{name}"]
+            definition.datatypes = _restricted(table, [  # type: ignore[attr-defined]
+                slot.name for slot in (*declaration.operands, *declaration.results)])
+        return definition
+
+    return declare
+
+
+def _restricted(table: DataTypes, names: list[str]) -> DataTypes:
+    """A table for some of its slots, without rows of small floats."""
+    kept = [index for index, slot in enumerate(table.slots) if slot in names]
+    rows = (" ".join(row[index] for index in kept) for row in table.rows if not {*row} & {*FP8.split()})
+    return DataTypes(" ".join(table.slots[index] for index in kept), rows)
+
+
+def unchanged(name: str, doc: str = "", **differences: Any) -> None:
+    """Declare an operator as 1.0 does, but for members that are named here."""
+    newer = TOSA.ops[f"tosa.{name}"].definition
+    older(name)(type(newer.__name__, (newer,), {"__doc__": doc, "__module__": __name__, **differences}))
+
+
+def instead(kind: AttributeKind[Any], doc: str, **more: Any) -> Any:
+    """Declare an attribute where 1.0 has an operand of the same name."""
+    return attribute(kind, doc, **more)
+
+
+def zero_point(what: str) -> Any:
+    """Declare a zero point, an attribute here, and 0 where it is not given."""
+    return instead(INT, f"zero point of {what}, 0 for other types than i8", default=0)
+
+
+# --- attributes that hold numbers of the tensor's type
 
 
 def _is_number(value: Any) -> bool:
@@ -50,34 +100,8 @@ NUMBERS: AttributeKind[tuple[float, ...]] = AttributeKind(
 """`stride` and `offset` of resize: a tuple of integers, or `DenseArray(..., F32)`."""
 
 
-def zero_point(what: str) -> int:
-    """Declare a zero point, 0 where it is not given."""
-    return attribute(INT, f"zero point of {what}, 0 for other types than i8", default=0)
-
-
-def lacks_zero_point(op: Op, *pairs: tuple[str, str]) -> bool | str:
-    """Whether zero points are 0 but for i8 (the ERROR_IF of most operators): `pairs` name each tensor and its zero point."""
-    for name, point in pairs:
-        stored = storage_of(op.declaration.getters[name](op))
-        value = op.attribute(point)
-        if value and stored != I8:
-            return f"{point} is {value} for {stored}"
-    return True
-
-
-def accumulated(op: Any) -> Type:
-    """What products of the operand's elements are summed to: f32 for bf16; give `element` F32 to sum f16 in f32."""
-    stored = storage_of(op.operands[0])
-    if str(stored) == "bf16":
-        return F32
-    if str(stored) == "i16":
-        return I48
-    return accumulator_result(stored)
-
-
 def one_number(value: Any, element: Type) -> IntAttr | FloatAttr | bool:
     """A number as an attribute with the type of a tensor's elements."""
     if isinstance(element, FloatType):
         return FloatAttr(float(value), element)
     return bool(value) if str(element) == "i1" else IntAttr(int(value), element)
-
