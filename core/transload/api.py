@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .errors import PluginFailure, ReadError, UsageError
+from .errors import PluginFailure, ReadError, TransloadError, UsageError
 from .garbage import rare_collections
 from .ir import NONE, Module, TensorType
 from .ir.verify import verify
@@ -111,7 +111,10 @@ def save(module: Module, path: str | Path, format: str | None = None) -> Path:
             raise UsageError(f"no writer for {file.suffix or file.name!r}", hint=f"suffixes: {suffixes}{host().absent()}")
     from .plugin import resolve
 
-    resolve(writer.write)(module, file)
+    try:
+        resolve(writer.write)(module, file)
+    except OSError as error:
+        raise TransloadError(f"cannot write {file}: {error.strerror or error}") from None
     return file
 
 

@@ -21,7 +21,7 @@ from transload import hookspecs
 from transload.cli import run as command
 from transload.context import Context, current
 from transload.conversion import apply_conversion
-from transload.errors import ConversionError, PluginError, PluginFailure, ReadError, TargetError, UsageError
+from transload.errors import ConversionError, PluginError, PluginFailure, ReadError, TargetError, TransloadError, UsageError
 from transload.hookspecs import hookimpl
 from transload.ir import F32, Module, Op, TensorType, new_module, registry, set_results
 from transload.ir.build import Builder
@@ -332,6 +332,16 @@ def test_what_a_disk_does_is_no_defect_of_the_plugin(raised: BaseException, said
 
     with Context(acme(readers=[Reader("acme", "acme", (".acme",), read)])).bind(), pytest.raises(ReadError, match=said):
         transload.load(text=b"x", format="acme")
+
+
+def test_what_a_disk_does_to_a_writer_is_no_defect_of_the_plugin() -> None:
+    def write(module: Any, path: Any) -> None:
+        raise OSError(28, "No space left")
+
+    there = acme(writers=[Writer("acme", "acme", (".acme",), write)])
+    with Context(there).bind(), pytest.raises(TransloadError, match=r"cannot write model\.acme: No space left") as caught:
+        transload.save(new_module(), "model.acme")
+    assert type(caught.value) is TransloadError
 
 
 def test_ctrl_c_goes_through() -> None:
