@@ -49,7 +49,7 @@ from transload.ir.types import NoneType
 from .dialect_ops import SIGNATURES
 from .schema import ENUMERATIONS, OptionField, enumeration, operators, option_fields, options_table
 
-__all__ = ["BASIC_LSTM", "LSTM_INTERMEDIATES", "SUBGRAPH_ATTRIBUTES", "TFL", "attribute_name", "op_name"]
+__all__ = ["BASIC_LSTM", "BLOCKWISE", "LSTM_INTERMEDIATES", "SUBGRAPH_ATTRIBUTES", "TFL", "attribute_name", "op_name"]
 
 #: Options fields that number a subgraph, and the attribute that names its function.
 SUBGRAPH_ATTRIBUTES = {
@@ -65,6 +65,9 @@ LSTM_INTERMEDIATES = (
     "input_to_input_intermediate", "input_to_forget_intermediate", "input_to_cell_intermediate",
     "input_to_output_intermediate", "effective_hidden_scale_intermediate",
 )
+
+#: Attribute of a layer whose weights the file quantizes in blocks: LiteRT leaves it to XNNPACK, even where a block is a row.
+BLOCKWISE = "blockwise"
 
 #: The LSTM operator with the older, simpler kernel.
 BASIC_LSTM = "tfl.basic_lstm"
@@ -140,6 +143,9 @@ def _declare(name: str, operator: str, signature: str, meaning: str) -> OpDeclar
     if operator in _LSTMS:
         for key in LSTM_INTERMEDIATES:
             members[key] = attribute(TYPE, "the type of an inner value of a quantized LSTM", optional=True)
+    if operator == "FULLY_CONNECTED":
+        members[BLOCKWISE] = attribute(
+            BOOLEAN, "whether the file gives the filter's scales by blocks, even if one takes a whole row", default=False)
     traits = ("effects",) if operator in _EFFECTS else ()
     cited = f" with the options `{table}`" if fields else ""
     members["__doc__"] = f"{meaning}\n\nTFLite operator {operator}{cited}."

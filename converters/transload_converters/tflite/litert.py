@@ -15,12 +15,13 @@ __all__ = ["Session"]
 class Session:
     """A model, and the interpreters made for it: one for speed, one that keeps all tensors, each when first needed.
 
-    `name` is what errors call the model; `outputs` and `names` are the names of its outputs and of all tensors.
+    `name` is what errors call the model; `outputs` and `names` are the names of its outputs and of all tensors; `kernels`
+    says what is to compute: the "reference" kernels, the "usual" ones, or XNNPACK where it can ("delegate").
     """
 
-    def __init__(self, path: str, name: str, outputs: Sequence[str], names: Sequence[str], reference_is_right: bool) -> None:
+    def __init__(self, path: str, name: str, outputs: Sequence[str], names: Sequence[str], kernels: str) -> None:
         self.path, self.name, self.outputs, self.names = path, name, outputs, names
-        self._reference_is_right = reference_is_right
+        self._kernels = kernels
         self._interpreters: dict[bool, Any] = {}
 
     def __call__(self, inputs: Sequence[np.ndarray], keep: bool) -> dict[str, np.ndarray]:
@@ -33,12 +34,14 @@ class Session:
             raise RunError(f"{self.name}: LiteRT cannot run the model: {_first_line(error)}") from None
 
     def _interpreter(self, keep: bool) -> Any:
-        """An interpreter with reference kernels; with the usual ones for models that use what has none, or a wrong one."""
+        """An interpreter with the kernels asked for; with the usual ones for models that use what has no reference."""
         if keep not in self._interpreters:
             from ai_edge_litert.interpreter import Interpreter, OpResolverType
 
             usual = OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
-            resolvers = (OpResolverType.BUILTIN_REF, usual) if self._reference_is_right else (usual,)
+            resolvers = {
+                "reference": (OpResolverType.BUILTIN_REF, usual), "usual": (usual,), "delegate": (OpResolverType.BUILTIN,),
+            }[self._kernels]
             for resolver in resolvers:
                 try:
                     self._interpreters[keep] = Interpreter(
@@ -64,8 +67,13 @@ class Session:
         return {**kept, **dict(zip(self.outputs, outputs, strict=True))}
 
     def _intermediates(self, interpreter: Any) -> dict[str, np.ndarray]:
-        """The tensors of the main subgraph by name; those that LiteRT has no data for are left out."""
-        kept = {}
+        """The tensors of the main subgraph by name; those that LiteRT has no data for are left out.
+
+        A delegate keeps its tensors to itself: LiteRT's own hold nothing then.
+        """
+        kept: dict[str, np.ndarray] = {}
+        if self._kernels == "delegate":
+            return kept
         for index, name in enumerate(self.names):
             if name in self.outputs:
                 continue

@@ -13,6 +13,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from transload.errors import Finding, ReadError, UsageError
 from transload.input_shapes import Size, static_shapes
 from transload.ir import (
@@ -34,7 +36,8 @@ from transload.ir.verify import check
 from transload.plugin import Source
 from transload.suggest import nearest
 
-from .dialect import LSTM_INTERMEDIATES
+from .blocks import blocked_element
+from .dialect import BLOCKWISE, LSTM_INTERMEDIATES
 from .flatbuffer import FlatFile, Table
 from .operators import OperatorCode, read_attributes, read_operator_code
 from .tensors import Tensor, constant_data, read_tensor, tensor_name, zero_state
@@ -198,6 +201,10 @@ class _SubgraphReader:
         for number, tensor in enumerate(table.tables(_TENSORS)):
             self.file.place = f"{self.where}tensor {number}"
             self.tensors.append(read_tensor(tensor))
+        for number, held in enumerate(self.tensors):
+            if held.blocks is not None:
+                self.file.place = f"{self.where}tensor {number}"
+                held.element = blocked_element(held, held.blocks, self.tensors, self._numbers)
         self.names = _unique([tensor.name for tensor in self.tensors])
         self.values: dict[int, Value] = {}
         self.stale = False
@@ -235,6 +242,13 @@ class _SubgraphReader:
         for index in indices:
             if not 0 <= index < len(self.tensors):
                 self.file.fail(f"tensor {index} does not exist; there are {len(self.tensors)}")
+
+    def _numbers(self, tensor: Tensor) -> np.ndarray | None:
+        """The numbers of a tensor that is constant, else None."""
+        if tensor.buffer >= len(self.model.buffers) or _no_numbers(tensor):
+            return None
+        data = constant_data(tensor, self.model.buffers[tensor.buffer])
+        return None if data is None else np.asarray(data.numpy())
 
     # --- types
 
@@ -343,7 +357,11 @@ class _SubgraphReader:
         code = codes[code_index]
         file.place = f"{self.where}operator {number} ({code.custom_code or code.operator})"
         name, attributes = read_attributes(code, table, self.model.functions)
-        operands = [self._value(i) for i in table.numbers(_OP_INPUTS, "i")]
+        inputs = table.numbers(_OP_INPUTS, "i")
+        operands = [self._value(i) for i in inputs]
+        weights = self.tensors[inputs[1]] if len(inputs) > 1 and inputs[1] >= 0 else None
+        if code.operator == "FULLY_CONNECTED" and weights is not None and weights.blocks is not None:
+            attributes[BLOCKWISE] = True
         outputs = table.numbers(_OP_OUTPUTS, "i")
         types: list[Type] = []
         for i in outputs:

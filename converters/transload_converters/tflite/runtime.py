@@ -19,6 +19,8 @@ from transload.ir import I16, Module, QuantType
 from transload.plugin import Source
 from transload.worker import Remote, Worker
 
+from .dialect import BLOCKWISE
+
 __all__ = ["available", "open_model", "warm"]
 
 _INSTALL = "pip install ai-edge-litert"
@@ -64,7 +66,7 @@ class _Session:
         if dangerous:
             raise RunError(f"{path}: LiteRT cannot run the model: {dangerous}")
         self.inputs, self.outputs, self.names = tensor_names(source)
-        self._reference_is_right = not _has_wrong_reference(module)
+        self._kernels = "delegate" if _needs_delegate(module) else "usual" if _has_wrong_reference(module) else "reference"
         self._there: Remote | None = None
 
     def run(self, inputs: Mapping[str, Any], keep: bool = False) -> dict[str, np.ndarray]:
@@ -77,7 +79,7 @@ class _Session:
         if self._there is None:
             self._there = LITERT.open(
                 "transload_converters.tflite.litert:Session", str(self.path.resolve()), str(self.path), self.outputs, self.names,
-                self._reference_is_right)
+                self._kernels)
         found: dict[str, np.ndarray] = self._there([np.asarray(inputs[name]) for name in self.inputs], keep)
         return found
 
@@ -94,6 +96,14 @@ def _dangerous(module: Module) -> str:
             if isinstance(element, QuantType) and op.operands and op.dialect == "tfl" and not all(element.scales):
                 return f"{op.name} has a tensor with a scale of 0, {value.name or op.origin!r}; LiteRT would end the process"
     return ""
+
+
+def _needs_delegate(module: Module) -> bool:
+    """Whether a model has a layer with weights quantized in blocks, whose scales LiteRT's own kernels do not look at.
+
+    XNNPACK, which LiteRT uses by default, computes it.
+    """
+    return any(BLOCKWISE in op.attributes for op in module.walk())
 
 
 def _has_wrong_reference(module: Module) -> bool:

@@ -61,7 +61,7 @@ _ELEMENTS: dict[str, Type] = {
 # Vtable slots of the schema's tables.
 _SHAPE, _TYPE, _BUFFER, _NAME, _QUANTIZATION, _IS_VARIABLE, _SPARSITY, _SIGNATURE, _HAS_RANK, _EXTERNAL = (
     4, 6, 8, 10, 12, 14, 16, 18, 20, 24)
-_SCALES, _ZERO_POINTS, _DETAILS_TYPE, _AXIS = 8, 10, 12, 16
+_SCALES, _ZERO_POINTS, _DETAILS_TYPE, _DETAILS, _AXIS = 8, 10, 12, 14, 16
 _DATA, _OFFSET, _SIZE = 4, 6, 8
 _BLOCKWISE, _MULTI_AXIS = 2, 3  # members of the union `QuantizationDetails`
 
@@ -70,10 +70,11 @@ class Tensor:
     """A tensor as the file describes it.
 
     `shape` is the one that the file's tensors were planned for; `signature` the same with None for dimensions
-    that may change. `known_rank` is False where the file gives no shape and does not say that this means a scalar.
+    that may change. `known_rank` is False where the file gives no shape and does not say that this means a scalar. `blocks`
+    describes the scales of one quantized in blocks, which other tensors hold: until these are read, its element is an integer.
     """
 
-    __slots__ = ("buffer", "element", "external", "is_variable", "known_rank", "name", "shape", "signature", "sparse")
+    __slots__ = ("blocks", "buffer", "element", "external", "is_variable", "known_rank", "name", "shape", "signature", "sparse")
 
     name: str
     element: Type
@@ -84,6 +85,7 @@ class Tensor:
     known_rank: bool
     sparse: Table | None
     external: bool
+    blocks: Table | None
 
     @property
     def type(self) -> TensorType:
@@ -123,6 +125,7 @@ def read_tensor(table: Table) -> Tensor:
     tensor.sparse = table.table(_SPARSITY)
     tensor.external = table.scalar(_EXTERNAL, "I") > 0
     tensor.element = element_of(table.scalar(_TYPE, "b"), file)
+    tensor.blocks = None
     quantization = table.table(_QUANTIZATION)
     if quantization is not None and isinstance(tensor.element, IntegerType) and tensor.element != BOOL:
         tensor.element = _quantized(tensor, tensor.element, quantization)
@@ -137,11 +140,13 @@ def _quantized(tensor: Tensor, storage: IntegerType, table: Table) -> Type:
     file, shape, name = table.file, tensor.shape, tensor.name
     scales = table.numbers(_SCALES, "f")
     details = table.scalar(_DETAILS_TYPE, "B")
-    if details in (_BLOCKWISE, _MULTI_AXIS):
+    if details == _BLOCKWISE:
+        tensor.blocks = table.table(_DETAILS)
+        return storage
+    if details == _MULTI_AXIS:
         file.fail(
-            f"tensor {name!r} is quantized in blocks, with scales in another tensor; only one scale for a tensor, or one "
-            "for each index of one dimension, can be represented",
-            "quantize the model per tensor or per channel")
+            f"tensor {name!r} is quantized along several dimensions (MultiAxisQuantization), which no runtime computes yet",
+            "quantize the model per tensor, per channel or blockwise")
     if not scales:
         return storage
     zero_points = table.numbers(_ZERO_POINTS, "q") or (0,)

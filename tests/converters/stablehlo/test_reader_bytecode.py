@@ -215,3 +215,25 @@ def test_claims_of_sizes_are_checked() -> None:
         huge = data[:position] + b"\0" + b"\xff" * 8 + data[position:]
         with pytest.raises((BytecodeError, UnknownConstruct)):
             read_bytecode(memoryview(huge))
+
+
+@pytest.mark.parametrize("text", [
+    "!quant.uniform<i8<-7:7>:f32:{0:1, 1:2}, {{2.0:3, 3.0}, {4.0, 5.0}, {1.0, 1.5:-2}}>",
+    "!quant.uniform<u4:f32:{1:4}, {{0.5:9, 0.25}}>",
+])
+def test_scales_of_blocks(text: str, tmp_path: Path) -> None:
+    """MLIR's sub-channel types, as the bindings write them."""
+    pytest.importorskip("jaxlib", reason="jaxlib is not installed")
+    import io
+
+    from jaxlib.mlir import ir
+
+    from transload.text import parse_type
+
+    type_ = f"tensor<3x{4 if '1:2' in text else 8}x{text}>"
+    made = io.BytesIO()
+    with bindings._context(), ir.Location.unknown():
+        ir.Module.parse(f"func.func @main(%a: {type_}) -> {type_} {{ return %a : {type_} }}").operation.write_bytecode(made)
+    file = tmp_path / "m.mlirbc"
+    file.write_bytes(made.getvalue())
+    assert transload.load(file).body_of_main.arguments[0].type == parse_type(type_)

@@ -7,13 +7,17 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from transload.ir.constants import Dense
+from transload.ir.quantization import quantized_over
 from transload.ir.types import IntegerType, QuantType, Type
 
 from .builtin import double
 from .cursor import UnknownConstruct
 from .entries import EntryCursor
 
-__all__ = ["per_axis", "per_tensor", "read_attribute", "read_type"]
+__all__ = ["per_axis", "per_block", "per_tensor", "read_attribute", "read_type"]
 
 
 def read_attribute(r: EntryCursor, code: int) -> Any:
@@ -27,6 +31,8 @@ def read_type(r: EntryCursor, code: int) -> Type:
         return per_tensor(r)
     if code == 5:
         return per_axis(r)
+    if code == 6:
+        return per_block(r)
     raise UnknownConstruct(f"quantized type {code} in bytecode is not known")
 
 
@@ -54,3 +60,23 @@ def per_axis(r: EntryCursor) -> QuantType:
         r.error(f"{len(scales)} scales and {len(zero_points)} zero points")
     r.weight += len(scales)
     return QuantType(storage, expressed, scales, zero_points, axis, low, high)
+
+
+def per_block(r: EntryCursor) -> QuantType:
+    """A scale and zero point for each block; sizes of blocks along some of the dimensions."""
+    storage, expressed = _head(r)
+    low, high = r.signed(), r.signed()
+    dimensions, sizes = r.signed_list(), r.signed_list()
+    scales, zero_points = r.attribute(), r.attribute()
+    if not isinstance(scales, Dense) or not isinstance(zero_points, Dense) or scales.shape != zero_points.shape:
+        r.error("scales and zero points of blocks are no constants of one shape")
+    grid: tuple[int, ...] = scales.shape
+    known = dict(zip(dimensions, sizes, strict=False))
+    fits = len(dimensions) == len(sizes) == len(known) and all(0 <= dim < len(grid) and known[dim] > 0 for dim in known)
+    if not fits or 0 in grid or any(count > 1 and dim not in known for dim, count in enumerate(grid)):
+        r.error(f"scales of shape {list(grid)} do not fit blocks of {list(sizes)} along dimensions {list(dimensions)}")
+    points = np.asarray(zero_points.numpy()).astype(np.int64)
+    points = np.where((points < 0) & storage.unsigned, points + (1 << storage.width), points)
+    head = QuantType(storage, expressed, (1.0,), (0,), None, low, high)
+    r.weight += points.size
+    return quantized_over(head, scales.numpy(), points, [known.get(dim) for dim in range(len(grid))])

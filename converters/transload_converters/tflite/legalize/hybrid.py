@@ -29,6 +29,7 @@ from transload.rewrite import Rewriter
 from transload.verification.bounds import DYNAMIC
 
 from ..choices import chosen
+from ..dialect import BLOCKWISE
 from .common import activate, is_float, is_hybrid, scalar, static_shape
 
 __all__ = [
@@ -44,13 +45,27 @@ _FRACTION_OF_127, _FRACTION_OF_255 = 24, 23
 
 
 def is_emulated(rw: Rewriter, value: Value, weights: Value) -> bool:
-    """Whether an operator is hybrid, and to be computed as LiteRT does."""
-    return is_hybrid(value, weights) and chosen(rw, "hybrid") == "exact"
+    """Whether an operator is hybrid, and to be computed as LiteRT's own kernels do.
+
+    They have none for weights quantized in blocks: there XNNPACK quantizes the activations, and what it does is within a bound.
+    """
+    blockwise = _in_blocks(weights) or rw.op.attribute(BLOCKWISE, False)
+    return is_hybrid(value, weights) and not blockwise and chosen(rw, "hybrid") == "exact"
+
+
+def _in_blocks(weights: Value) -> bool:
+    return weights.quant is not None and weights.quant.blocks is not None
 
 
 def real(rw: Rewriter, value: Value) -> Value:
-    """Weights as floats, dequantized where they are quantized."""
-    return value if is_float(value) else rw.emit("top.Cast", as_kernels_read(rw, value), element=F32)
+    """Weights as floats, dequantized where they are quantized; those in blocks are kept as they are stored."""
+    if is_float(value):
+        return value
+    fold, rw.fold = rw.fold, rw.fold and not _in_blocks(value)
+    try:
+        return rw.emit("top.Cast", as_kernels_read(rw, value), element=F32)
+    finally:
+        rw.fold = fold
 
 
 def real_weights(op: Op, rw: Rewriter, value: Value, weights: Value) -> tuple[Value, str | None]:
@@ -62,7 +77,7 @@ def real_weights(op: Op, rw: Rewriter, value: Value, weights: Value) -> tuple[Va
 
 def is_asymmetric(op: Op, weights: Value) -> bool:
     """Whether LiteRT quantizes the activations of an operator so that 0 need not be in the middle."""
-    if op.name in ("tfl.depthwise_conv_2d", "tfl.transpose_conv", "tfl.custom"):
+    if op.name in ("tfl.depthwise_conv_2d", "tfl.transpose_conv", "tfl.custom") or op.attribute(BLOCKWISE, False):
         return True
     if op.name in ("tfl.conv_2d", "tfl.conv_3d"):
         return len(set(weights.element.scales)) > 1  # type: ignore[attr-defined]
