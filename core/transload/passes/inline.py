@@ -9,7 +9,7 @@ from ..ir import Module, Op, Symbol, Value, location_names
 
 __all__ = ["inline_calls", "named_functions"]
 
-LIMIT = 1_000_000
+LIMIT = 250_000
 """How many ops all calls together may become: functions that call each other twice each double with every level."""
 
 

@@ -44,6 +44,8 @@ __all__ = ["DYNAMIC_SIZE", "double", "read_attribute", "read_location", "read_ty
 DYNAMIC_SIZE = -(1 << 63)
 """The size of a dimension that is not known until run time."""
 MAX_WIDTH = (1 << 24) - 1
+MAX_NUMBER = 1 << 12
+"""Bits of a number: what takes longer to print than a model to read has no meaning in a program."""
 MAX_LOCATION = 1 << 12
 """Characters of a location's text; the frames of a call that are beyond are left out."""
 
@@ -98,6 +100,8 @@ def typed_integer(r: EntryCursor, type_: Type) -> Any:
         width, unsigned = type_.width, type_.unsigned
     else:
         r.error(f"an integer cannot be of type {type_!s:.80}")
+    if width > MAX_NUMBER:
+        r.error(f"a number of {width} bits; up to {MAX_NUMBER} are read")
     bits = r.integer(width)
     if type_ == BOOL:
         return bool(bits)

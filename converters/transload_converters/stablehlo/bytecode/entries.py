@@ -24,6 +24,9 @@ MAX_DEPTH = 100
 MAX_WEIGHT = 1 << 24
 """How many entries all entries together may stand for, each counted with everything inside of it."""
 
+MAX_OF_OP, MAX_OF_OPS = 1 << 17, 1 << 22
+"""The same of the attributes of one operation, and of all: whoever goes through the operations goes through these each time."""
+
 
 class EntryCursor(Cursor):
     """A cursor inside of one entry, which also reads what names other entries."""
@@ -84,10 +87,8 @@ class EntryCursor(Cursor):
             return self.byte() & mask
         if width <= 64:
             return self.signed() & mask
-        value = 0
-        for place in range(self.count("words of a number")):
-            value |= (self.signed() & (1 << 64) - 1) << (64 * place)
-        return value & mask
+        words = b"".join((self.signed() & (1 << 64) - 1).to_bytes(8, "little") for _ in range(self.count("words of a number")))
+        return int.from_bytes(words, "little") & mask
 
     def enum(self, names: dict[int, str], what: str) -> str:
         """The name of a number."""
@@ -119,7 +120,17 @@ class Entries:
         self.weights: dict[tuple[str, int], int] = {}
         self.known: dict[tuple[str, int], Any] = {}
         self.total = 0
+        self.used = 0
         self.depth = 0
+
+    def attributes_of_op(self, index: int, at: Cursor) -> Attribute:
+        """Attribute number `index` as what an operation has."""
+        value = self.attribute(index, at)
+        weight = self.weights["attribute", index]
+        self.used += weight
+        if weight > MAX_OF_OP or self.used > MAX_OF_OPS:
+            raise BytecodeError("the attributes of its operations stand for more than can be read")
+        return value
 
     def attribute(self, index: int, at: Cursor) -> Attribute:
         """Attribute number `index`; lists and dictionaries are shared: copy them before changing them."""

@@ -262,7 +262,7 @@ class Structure:
         if properties is not None:
             held.update(self._read_properties(name, entry.dialect, properties))
         if attributes is not None:
-            more = self.entries.attribute(attributes, cursor)
+            more = self.entries.attributes_of_op(attributes, cursor)
             if not isinstance(more, dict):
                 cursor.error(f"the attributes of {name} are no dictionary")
             for each, value in more.items():
