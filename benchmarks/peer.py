@@ -21,10 +21,10 @@ HELP = "--tosa-convert-integer-type-to-signless"
 
 def without_dynamic_sizes(content: bytes) -> bytes:
     """The model with every `shape_signature` overwritten by the shape that goes with it."""
-    import tflite
+    from ai_edge_litert import schema_py_generated as schema
 
     data = bytearray(content)
-    model = tflite.Model.GetRootAsModel(data, 0)
+    model = schema.Model.GetRootAs(data, 0)
     for graph in map(model.Subgraphs, range(model.SubgraphsLength())):
         for tensor in map(graph.Tensors, range(graph.TensorsLength())):
             if not tensor.ShapeSignatureIsNone() and tensor.ShapeSignatureLength() == tensor.ShapeLength():

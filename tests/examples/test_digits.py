@@ -101,7 +101,7 @@ def test_int8_file_stays_close(test_set: tuple[np.ndarray, np.ndarray]) -> None:
 
 
 def test_operators_and_batch_dimension() -> None:
-    tflite = pytest.importorskip("tflite", reason="the schema package tflite is not installed")
+    schema = pytest.importorskip("ai_edge_litert.schema_py_generated", reason="LiteRT's schema is not installed")
     operators = [
         ("CONV_2D", 3),
         ("DEPTHWISE_CONV_2D", 3),
@@ -112,13 +112,14 @@ def test_operators_and_batch_dimension() -> None:
         ("FULLY_CONNECTED", 4),
         ("SOFTMAX", 2),
     ]
+    builtin = {number: name for name, number in vars(schema.BuiltinOperator).items() if isinstance(number, int)}
     for name in MODELS[1:]:
-        model = tflite.Model.GetRootAsModel((FOLDER / name).read_bytes(), 0)
+        model = schema.Model.GetRootAs((FOLDER / name).read_bytes(), 0)
         graph = model.Subgraphs(0)
         found = []
         for number in range(graph.OperatorsLength()):
             code = model.OperatorCodes(graph.Operators(number).OpcodeIndex())
-            found.append((tflite.opcode2name(code.BuiltinCode()), code.Version()))
+            found.append((builtin[code.BuiltinCode()], code.Version()))
         versions = operators if "int8" in name else [(operator, 1) for operator, _version in operators]
         assert found == versions
         image = graph.Tensors(graph.Inputs(0))

@@ -17,13 +17,17 @@ import numpy as np
 from transload.ir import F32, FloatType, IntegerType, QuantType
 from transload.ir.quantization import quantized_over
 
+from .schema import numbers
+
 if TYPE_CHECKING:
-    from .flatbuffer import FlatFile, Table
+    from transload.flatbuffer import FlatFile, Table
+
     from .tensors import Tensor
 
 __all__ = ["blocked_element"]
 
-_SCALES, _ZERO_POINTS, _BLOCK_SIZE, _BLOCK_SHAPE = 4, 6, 8, 10
+_SCALES, _ZERO_POINTS, _BLOCK_SIZE, _BLOCK_SHAPE = numbers(
+    "BlockwiseQuantization", "scales", "zero_points", "block_size", "block_shape")
 
 
 def blocked_element(

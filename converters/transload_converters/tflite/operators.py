@@ -13,21 +13,20 @@ import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from transload.flatbuffer import FlatFile, Table
 from transload.ir import OpaqueAttr, Symbol
 
 from .dialect import BASIC_LSTM, SUBGRAPH_ATTRIBUTES, attribute_name, op_name
-from .flatbuffer import FlatFile, Table
-from .schema import ENUMERATIONS, enumeration, operators, option_fields, options_table, union_member
+from .schema import ENUMERATIONS, enumeration, numbers, operators, option_fields, options_table, union_member
 
 __all__ = ["OperatorCode", "bytes_attribute", "bytes_of", "read_attributes", "read_operator_code"]
 
-# Vtable slots of the schema's tables.
-_OLD_CODE, _CUSTOM_CODE, _CODE = 4, 6, 10
-_CUSTOM_OPTIONS, _LARGE_OFFSET, _LARGE_SIZE = 14, 22, 24
-_OPTIONS = {1: (10, 12), 2: (26, 28)}  # of the two unions: the member's number, the table
-
-_STRUCT_CODES = {
-    "int8": "b", "uint8": "B", "bool": "?", "int32": "i", "uint32": "I", "int64": "q", "float32": "f",
+_OLD_CODE, _CUSTOM_CODE, _CODE = numbers("OperatorCode", "deprecated_builtin_code", "custom_code", "builtin_code")
+_CUSTOM_OPTIONS, _LARGE_OFFSET, _LARGE_SIZE = numbers(
+    "Operator", "custom_options", "large_custom_options_offset", "large_custom_options_size")
+_OPTIONS = {  # of the two unions: the member's number, the table
+    1: numbers("Operator", "builtin_options_type", "builtin_options"),
+    2: numbers("Operator", "builtin_options2_type", "builtin_options2"),
 }
 
 
@@ -39,7 +38,7 @@ class _Field:
     """
 
     attribute: str
-    slot: int
+    number: int
     code: str
     default: Any
     is_vector: bool
@@ -55,8 +54,9 @@ class OperatorCode:
     operator: str
     """The schema's name, for messages."""
     custom_code: str
-    type_slot: int
-    options_slot: int
+    type_number: int
+    """Of the field with the number of the options table, and of that with the table."""
+    options_number: int
     member: int
     fields: tuple[_Field, ...]
 
@@ -73,15 +73,16 @@ def _builtin(code: int) -> OperatorCode:
         is_enumeration = name in ENUMERATIONS and not field.is_vector
         fields.append(_Field(
             attribute=attribute_name(name),
-            slot=field.slot,
-            code=_STRUCT_CODES[field.dtype.name] if field.dtype is not None else "",
+            number=field.number,
+            code=field.code,
             default=field.default,
             is_vector=field.is_vector,
-            names=enumeration(ENUMERATIONS[name]) if is_enumeration and field.dtype is not None else None,
+            names=enumeration(ENUMERATIONS[name]) if is_enumeration and field.code else None,
             subgraph=name in SUBGRAPH_ATTRIBUTES,
         ))
     union, member = union_member(table)
-    return OperatorCode(op_name(operator), operator, "", *_OPTIONS[union], member, tuple(fields))
+    type_number, options_number = _OPTIONS[union]
+    return OperatorCode(op_name(operator), operator, "", type_number, options_number, member, tuple(fields))
 
 
 def read_operator_code(table: Table) -> OperatorCode:
@@ -109,8 +110,8 @@ def read_attributes(code: OperatorCode, table: Table, functions: Sequence[str]) 
     if code.operator == "CUSTOM":
         return code.op, {"custom_code": code.custom_code, "custom_option": bytes_attribute(_custom_options(table))}
     options = None
-    if code.member and table.scalar(code.type_slot, "B") == code.member:
-        options = table.table(code.options_slot)
+    if code.member and table.scalar(code.type_number, "B") == code.member:
+        options = table.table(code.options_number)
     attributes = {field.attribute: _read_field(field, options, file, functions) for field in code.fields}
     if code.operator == "LSTM" and attributes["kernel_type"] == "BASIC":
         return BASIC_LSTM, attributes
@@ -121,14 +122,14 @@ def _read_field(field: _Field, options: Table | None, file: FlatFile, functions:
     """The value of an attribute."""
     if field.is_vector:
         if field.code == "B":
-            return bytes_attribute(options.data(field.slot) if options is not None else b"")
-        values = options.numbers(field.slot, field.code) if options is not None else ()
+            return bytes_attribute(options.data(field.number) if options is not None else b"")
+        values = options.numbers(field.number, field.code) if options is not None else ()
         if field.subgraph:
             return [_function(index, file, functions) for index in values]
         return tuple(map(int, values)) if field.code == "?" else values
     if not field.code:
-        return options.text(field.slot) if options is not None else ""
-    value = field.default if options is None else options.scalar(field.slot, field.code, field.default)
+        return options.text(field.number) if options is not None else ""
+    value = field.default if options is None else options.scalar(field.number, field.code, field.default)
     if field.subgraph:
         return _function(value, file, functions)
     if field.names is None:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from transload.errors import Finding, ReadError, UsageError
+from transload.flatbuffer import FlatFile, Table
 from transload.input_shapes import Size, static_shapes
 from transload.ir import (
     NONE,
@@ -38,20 +39,22 @@ from transload.suggest import nearest
 
 from .blocks import blocked_element
 from .dialect import BLOCKWISE, LSTM_INTERMEDIATES
-from .flatbuffer import FlatFile, Table
 from .operators import OperatorCode, read_attributes, read_operator_code
+from .schema import numbers
 from .tensors import Tensor, constant_data, read_tensor, tensor_name, zero_state
 
 __all__ = ["detect", "open_model", "read", "tensor_names"]
 
 _IDENTIFIER = b"TFL3"
 
-# Vtable slots of the schema's tables.
-_VERSION, _CODES, _SUBGRAPHS, _DESCRIPTION, _BUFFERS, _SIGNATURES = 4, 6, 8, 10, 12, 18
-_TENSORS, _INPUTS, _OUTPUTS, _OPERATORS, _NAME = 4, 6, 8, 10, 12
-_OPCODE_INDEX, _OP_INPUTS, _OP_OUTPUTS, _INTERMEDIATES = 4, 6, 8, 20
-_SIGNATURE_INPUTS, _SIGNATURE_OUTPUTS, _SIGNATURE_KEY, _SIGNATURE_SUBGRAPH = 4, 6, 8, 12
-_MAP_NAME, _MAP_TENSOR = 4, 6
+_VERSION, _CODES, _SUBGRAPHS, _DESCRIPTION, _BUFFERS, _SIGNATURES = numbers(
+    "Model", "version", "operator_codes", "subgraphs", "description", "buffers", "signature_defs")
+_TENSORS, _INPUTS, _OUTPUTS, _OPERATORS, _NAME = numbers("SubGraph", "tensors", "inputs", "outputs", "operators", "name")
+_OPCODE_INDEX, _OP_INPUTS, _OP_OUTPUTS, _INTERMEDIATES = numbers(
+    "Operator", "opcode_index", "inputs", "outputs", "intermediates")
+_SIGNATURE_INPUTS, _SIGNATURE_OUTPUTS, _SIGNATURE_KEY, _SIGNATURE_SUBGRAPH = numbers(
+    "SignatureDef", "inputs", "outputs", "signature_key", "subgraph_index")
+_MAP_NAME, _MAP_TENSOR = numbers("TensorMap", "name", "tensor_index")
 
 
 def detect(head: bytes, path: Path | None = None) -> bool:

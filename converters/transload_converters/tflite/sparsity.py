@@ -14,15 +14,17 @@ import math
 
 import numpy as np
 
-from .flatbuffer import FlatFile, Table
+from transload.flatbuffer import FlatFile, Table
+
+from .schema import numbers
 
 __all__ = ["leaf_places"]
 
-# Vtable slots of the schema's tables.
-_ORDER, _BLOCKS, _LEVELS = 4, 6, 8
-_FORMAT, _SIZE, _SEGMENTS_TYPE, _SEGMENTS, _INDICES_TYPE, _INDICES = 4, 6, 8, 10, 12, 14
+_ORDER, _BLOCKS, _LEVELS = numbers("SparsityParameters", "traversal_order", "block_map", "dim_metadata")
+_FORMAT, _SIZE, _SEGMENTS_TYPE, _SEGMENTS, _INDICES_TYPE, _INDICES = numbers(
+    "DimensionMetadata", "format", "dense_size", "array_segments_type", "array_segments", "array_indices_type", "array_indices")
 _CODES = {1: "i", 2: "H", 3: "B"}  # members of the union `SparseIndexVector`: vectors of int32, uint16, uint8
-_VALUES = 4
+_VALUES, = numbers("Int32Vector", "values")  # as of the other two
 
 _FEW, _RATIO = 1 << 20, 4096
 """A tensor is not larger than this, or this many times as large as what is stored of it: else a few bytes fill the memory."""

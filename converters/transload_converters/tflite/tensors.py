@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from transload.flatbuffer import FlatFile, Table
 from transload.ir import (
     BF16,
     BOOL,
@@ -41,8 +42,7 @@ from transload.ir import (
     dtype_of,
 )
 
-from .flatbuffer import FlatFile, Table
-from .schema import enumeration
+from .schema import enumeration, numbers
 from .sparsity import leaf_places
 
 __all__ = ["Tensor", "constant_data", "element_of", "read_tensor", "tensor_name", "zero_state"]
@@ -58,11 +58,12 @@ _ELEMENTS: dict[str, Type] = {
     "VARIANT": DialectType("tf_type.variant"),
 }
 
-# Vtable slots of the schema's tables.
-_SHAPE, _TYPE, _BUFFER, _NAME, _QUANTIZATION, _IS_VARIABLE, _SPARSITY, _SIGNATURE, _HAS_RANK, _EXTERNAL = (
-    4, 6, 8, 10, 12, 14, 16, 18, 20, 24)
-_SCALES, _ZERO_POINTS, _DETAILS_TYPE, _DETAILS, _AXIS = 8, 10, 12, 14, 16
-_DATA, _OFFSET, _SIZE = 4, 6, 8
+_SHAPE, _TYPE, _BUFFER, _NAME, _QUANTIZATION, _IS_VARIABLE, _SPARSITY, _SIGNATURE, _HAS_RANK, _EXTERNAL = numbers(
+    "Tensor", "shape", "type", "buffer", "name", "quantization", "is_variable", "sparsity", "shape_signature", "has_rank",
+    "external_buffer")
+_SCALES, _ZERO_POINTS, _DETAILS_TYPE, _DETAILS, _AXIS = numbers(
+    "QuantizationParameters", "scale", "zero_point", "details_type", "details", "quantized_dimension")
+_DATA, _OFFSET, _SIZE = numbers("Buffer", "data", "offset", "size")
 _BLOCKWISE, _MULTI_AXIS = 2, 3  # members of the union `QuantizationDetails`
 
 

@@ -14,7 +14,7 @@ A model of one operator::
     model.inputs, model.outputs = [a], [total]
     Path("add.tflite").write_bytes(model.finish())
 
-Source: the TFLite schema, ``tensorflow/lite/schema/schema.fbs``, through the ``tflite`` package.
+Source: the TFLite schema, ``tensorflow/lite/schema/schema.fbs``.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from typing import Any
 
 from numpy.typing import DTypeLike
 
-from transload_converters.tflite.writer_assembly import (
+from .schema import operator_code, options_table
+from .writer_assembly import (
     ModelRecord,
     OperatorRecord,
     Quantization,
@@ -34,8 +35,7 @@ from transload_converters.tflite.writer_assembly import (
     TensorRecord,
     assemble_model,
 )
-from transload_converters.tflite.writer_encoding import encode_tensor_data, type_name
-from transload_converters.tflite.writer_options import operator_code, options_table
+from .writer_encoding import encode_tensor_data, type_name
 
 __all__ = ["ModelWriter", "Quantization", "Sparsity", "SubgraphWriter"]
 

@@ -3,7 +3,7 @@
 The records of this module say what is in a model; :func:`assemble_model` writes them. People and tests use
 :mod:`transload_converters.tflite.writer`, which fills the records.
 
-Source: the TFLite schema, ``tensorflow/lite/schema/schema.fbs``, through the ``tflite`` package.
+Source: the TFLite schema, ``tensorflow/lite/schema/schema.fbs``.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-import flatbuffers
-import tflite
+from transload.flatbuffer import FlatBuilder
 
-from transload_converters.tflite.writer_encoding import type_code, write_vector
-from transload_converters.tflite.writer_options import union_member, write_options
+from .schema import struct_code, union_member
+from .writer_encoding import type_code
+from .writer_options import write_options, write_table
 
 #: The version of the schema that every TFLite file states.
 _SCHEMA_VERSION = 3
@@ -24,6 +24,8 @@ _SCHEMA_VERSION = 3
 _FILE_IDENTIFIER = b"TFL3"
 #: The schema forces the bytes of a buffer to this alignment, so that kernels may use them in place.
 _BUFFER_ALIGNMENT = 16
+#: Members of the enumeration `DimensionType`, and of the union `SparseIndexVector`.
+_DENSE, _SPARSE_CSR, _INT32_VECTOR = 0, 1, 1
 #: The first, 8-bit field of operator codes ends here; later operators put this number into it.
 _PLACEHOLDER_FOR_GREATER_OP_CODES = 127
 
@@ -152,224 +154,145 @@ class _Assembly:
     """One pass of writing a model into a FlatBuffer.
 
     A FlatBuffer is written from the leaves to the root: each method writes what its table refers to, then
-    the table, and returns the table's offset. Buffers and operator codes are shared by the whole model; they
-    are gathered while the subgraphs are written, and are written after them.
+    the table, and returns its place.
     """
 
     def __init__(self) -> None:
-        self._builder = flatbuffers.Builder(1024)
+        self._builder = FlatBuilder()
         # By convention the first buffer is empty: tensors that are no constants refer to it.
         self._buffers: list[bytes] = [b""]
         self._codes: dict[tuple[int, str, int], int] = {}
 
     def model(self, model: ModelRecord) -> bytes:
         """Write the whole model and return the file's bytes."""
-        builder = self._builder
-        subgraph_vector = self._tables([self._subgraph(subgraph) for subgraph in model.subgraphs])
+        subgraphs = self._tables([self._subgraph(subgraph) for subgraph in model.subgraphs])
         metadata = [self._metadata(name, data) for name, data in model.metadata]
-        metadata_vector = self._tables(metadata) if metadata else None
         signatures = [self._signature(signature) for signature in model.signatures]
-        signature_vector = self._tables(signatures) if signatures else None
-        code_vector = self._tables([self._operator_code(*code) for code in self._codes])
-        buffer_vector = self._tables([self._buffer(data) for data in self._buffers])
-        description_string = builder.CreateString(model.description)
+        root = self._table(
+            "Model",
+            version=_SCHEMA_VERSION,
+            operator_codes=self._tables([self._operator_code(*code) for code in self._codes]),
+            subgraphs=subgraphs,
+            description=self._builder.string(model.description),
+            buffers=self._tables([self._buffer(data) for data in self._buffers]),
+            metadata=self._tables(metadata) if metadata else None,
+            signature_defs=self._tables(signatures) if signatures else None,
+        )
+        return b"".join(self._builder.finish(root, _FILE_IDENTIFIER, _BUFFER_ALIGNMENT))
 
-        tflite.ModelStart(builder)
-        tflite.ModelAddVersion(builder, _SCHEMA_VERSION)
-        tflite.ModelAddOperatorCodes(builder, code_vector)
-        tflite.ModelAddSubgraphs(builder, subgraph_vector)
-        tflite.ModelAddDescription(builder, description_string)
-        tflite.ModelAddBuffers(builder, buffer_vector)
-        if metadata_vector is not None:
-            tflite.ModelAddMetadata(builder, metadata_vector)
-        if signature_vector is not None:
-            tflite.ModelAddSignatureDefs(builder, signature_vector)
-        builder.Finish(tflite.ModelEnd(builder), file_identifier=_FILE_IDENTIFIER)
-        return bytes(builder.Output())
+    def _table(self, table: str, /, **values: Any) -> int:
+        """Write a table: see :func:`writer_options.write_table`."""
+        return write_table(self._builder, table, values)
 
-    def _tables(self, offsets: Sequence[int]) -> int:
+    def _tables(self, places: Sequence[int]) -> int:
         """Write a vector of references to tables that are written already."""
-        builder = self._builder
-        builder.StartVector(4, len(offsets), 4)
-        for offset in reversed(offsets):
-            builder.PrependUOffsetTRelative(offset)
-        return int(builder.EndVector())
+        return self._builder.offsets(places)
+
+    def _vector(self, dtype: str, values: Sequence[Any], *, always: bool = False) -> int | None:
+        """Write a vector of numbers; an empty one is left out, unless it is ``always`` to be there."""
+        return self._builder.vector(struct_code(dtype), values) if always or len(values) else None
 
     def _subgraph(self, subgraph: SubgraphRecord) -> int:
-        builder = self._builder
-        tensors = self._tables([self._tensor(record) for record in subgraph.tensors])
-        operators = self._tables([self._operator(record) for record in subgraph.operators])
-        inputs = write_vector(builder, subgraph.inputs, "int32")
-        outputs = write_vector(builder, subgraph.outputs, "int32")
-        name = builder.CreateString(subgraph.name)
-        tflite.SubGraphStart(builder)
-        tflite.SubGraphAddTensors(builder, tensors)
-        tflite.SubGraphAddInputs(builder, inputs)
-        tflite.SubGraphAddOutputs(builder, outputs)
-        tflite.SubGraphAddOperators(builder, operators)
-        tflite.SubGraphAddName(builder, name)
-        return int(tflite.SubGraphEnd(builder))
+        return self._table(
+            "SubGraph",
+            tensors=self._tables([self._tensor(record) for record in subgraph.tensors]),
+            operators=self._tables([self._operator(record) for record in subgraph.operators]),
+            inputs=self._vector("int32", subgraph.inputs, always=True),
+            outputs=self._vector("int32", subgraph.outputs, always=True),
+            name=self._builder.string(subgraph.name),
+        )
 
     def _tensor(self, record: TensorRecord) -> int:
-        builder = self._builder
         buffer = 0
         if record.data is not None:
             buffer = len(self._buffers)
             self._buffers.append(record.data)
-        name = builder.CreateString(record.name)
-        shape = None if record.shape is None else write_vector(builder, record.shape, "int32")
-        signature = None
-        if record.shape_signature is not None:
-            signature = write_vector(builder, record.shape_signature, "int32")
-        quantization = None if record.quantization is None else self._quantization(record.quantization)
-        sparsity = None if record.sparsity is None else self._sparsity(record.sparsity)
-
-        tflite.TensorStart(builder)
-        if shape is not None:
-            tflite.TensorAddShape(builder, shape)
-            tflite.TensorAddHasRank(builder, True)
-        tflite.TensorAddType(builder, type_code(record.dtype))
-        tflite.TensorAddBuffer(builder, buffer)
-        tflite.TensorAddName(builder, name)
-        if quantization is not None:
-            tflite.TensorAddQuantization(builder, quantization)
-        if sparsity is not None:
-            tflite.TensorAddSparsity(builder, sparsity)
-        tflite.TensorAddIsVariable(builder, record.is_variable)
-        if signature is not None:
-            tflite.TensorAddShapeSignature(builder, signature)
-        return int(tflite.TensorEnd(builder))
+        signature = record.shape_signature
+        return self._table(
+            "Tensor",
+            shape=None if record.shape is None else self._vector("int32", record.shape, always=True),
+            has_rank=record.shape is not None,
+            type=type_code(record.dtype),
+            buffer=buffer,
+            name=self._builder.string(record.name),
+            quantization=None if record.quantization is None else self._quantization(record.quantization),
+            sparsity=None if record.sparsity is None else self._sparsity(record.sparsity),
+            is_variable=record.is_variable,
+            shape_signature=None if signature is None else self._vector("int32", signature, always=True),
+        )
 
     def _sparsity(self, sparsity: Sparsity) -> int:
-        builder = self._builder
-        levels = [self._level(level) for level in sparsity.levels]
-        order, blocks = write_vector(builder, sparsity.order, "int32"), write_vector(builder, sparsity.blocks, "int32")
-        metadata = self._tables(levels)
-        tflite.SparsityParametersStart(builder)
-        tflite.SparsityParametersAddTraversalOrder(builder, order)
-        tflite.SparsityParametersAddBlockMap(builder, blocks)
-        tflite.SparsityParametersAddDimMetadata(builder, metadata)
-        return int(tflite.SparsityParametersEnd(builder))
+        return self._table(
+            "SparsityParameters",
+            traversal_order=self._vector("int32", sparsity.order, always=True),
+            block_map=self._vector("int32", sparsity.blocks, always=True),
+            dim_metadata=self._tables([self._level(level) for level in sparsity.levels]),
+        )
 
     def _level(self, level: int | tuple[Sequence[int], Sequence[int]]) -> int:
-        builder = self._builder
         if isinstance(level, int):
-            tflite.DimensionMetadataStart(builder)
-            tflite.DimensionMetadataAddFormat(builder, tflite.DimensionType.DENSE)
-            tflite.DimensionMetadataAddDenseSize(builder, level)
-            return int(tflite.DimensionMetadataEnd(builder))
-        vectors = []
-        for numbers in level:
-            values = write_vector(builder, numbers, "int32")
-            tflite.Int32VectorStart(builder)
-            tflite.Int32VectorAddValues(builder, values)
-            vectors.append(int(tflite.Int32VectorEnd(builder)))
-        tflite.DimensionMetadataStart(builder)
-        tflite.DimensionMetadataAddFormat(builder, tflite.DimensionType.SPARSE_CSR)
-        tflite.DimensionMetadataAddArraySegmentsType(builder, tflite.SparseIndexVector.Int32Vector)
-        tflite.DimensionMetadataAddArraySegments(builder, vectors[0])
-        tflite.DimensionMetadataAddArrayIndicesType(builder, tflite.SparseIndexVector.Int32Vector)
-        tflite.DimensionMetadataAddArrayIndices(builder, vectors[1])
-        return int(tflite.DimensionMetadataEnd(builder))
+            return self._table("DimensionMetadata", format=_DENSE, dense_size=level)
+        segments, indices = (
+            self._table("Int32Vector", values=self._vector("int32", numbers, always=True)) for numbers in level
+        )
+        return self._table(
+            "DimensionMetadata", format=_SPARSE_CSR, array_segments_type=_INT32_VECTOR, array_segments=segments,
+            array_indices_type=_INT32_VECTOR, array_indices=indices,
+        )
 
     def _quantization(self, quantization: Quantization) -> int:
-        builder = self._builder
-        minimum = (
-            write_vector(builder, quantization.minimum, "float32") if len(quantization.minimum) else None
+        return self._table(
+            "QuantizationParameters",
+            min=self._vector("float32", quantization.minimum),
+            max=self._vector("float32", quantization.maximum),
+            scale=self._vector("float32", quantization.scales, always=True),
+            zero_point=self._vector("int64", quantization.zero_points, always=True),
+            quantized_dimension=quantization.axis,
         )
-        maximum = (
-            write_vector(builder, quantization.maximum, "float32") if len(quantization.maximum) else None
-        )
-        scales = write_vector(builder, quantization.scales, "float32")
-        zero_points = write_vector(builder, quantization.zero_points, "int64")
-        tflite.QuantizationParametersStart(builder)
-        if minimum is not None:
-            tflite.QuantizationParametersAddMin(builder, minimum)
-        if maximum is not None:
-            tflite.QuantizationParametersAddMax(builder, maximum)
-        tflite.QuantizationParametersAddScale(builder, scales)
-        tflite.QuantizationParametersAddZeroPoint(builder, zero_points)
-        tflite.QuantizationParametersAddQuantizedDimension(builder, quantization.axis)
-        return int(tflite.QuantizationParametersEnd(builder))
 
     def _operator(self, record: OperatorRecord) -> int:
-        builder = self._builder
-        code_index = self._codes.setdefault(record.code, len(self._codes))
-        inputs = write_vector(builder, record.inputs, "int32")
-        outputs = write_vector(builder, record.outputs, "int32")
-        options = None if record.table is None else write_options(builder, record.table, record.options)
-        custom = write_vector(builder, record.custom_options, "uint8") if record.custom_options else None
-        intermediates = write_vector(builder, record.intermediates, "int32") if record.intermediates else None
-        mutating = None
-        if record.mutating_variable_inputs:
-            mutating = write_vector(builder, record.mutating_variable_inputs, "bool")
-
-        tflite.OperatorStart(builder)
-        tflite.OperatorAddOpcodeIndex(builder, code_index)
-        tflite.OperatorAddInputs(builder, inputs)
-        tflite.OperatorAddOutputs(builder, outputs)
+        options: dict[str, int] = {}
         if record.table is not None:
             union, member = union_member(record.table)
-            if union == 1:
-                tflite.OperatorAddBuiltinOptionsType(builder, member)
-                tflite.OperatorAddBuiltinOptions(builder, options)
-            else:
-                tflite.OperatorAddBuiltinOptions2Type(builder, member)
-                tflite.OperatorAddBuiltinOptions2(builder, options)
-        if custom is not None:
-            tflite.OperatorAddCustomOptions(builder, custom)
-        if mutating is not None:
-            tflite.OperatorAddMutatingVariableInputs(builder, mutating)
-        if intermediates is not None:
-            tflite.OperatorAddIntermediates(builder, intermediates)
-        return int(tflite.OperatorEnd(builder))
+            field = "builtin_options" if union == 1 else "builtin_options2"
+            options = {f"{field}_type": member, field: write_options(self._builder, record.table, record.options)}
+        return self._table(
+            "Operator",
+            opcode_index=self._codes.setdefault(record.code, len(self._codes)),
+            inputs=self._vector("int32", record.inputs, always=True),
+            outputs=self._vector("int32", record.outputs, always=True),
+            custom_options=self._builder.byte_vector(record.custom_options) if record.custom_options else None,
+            mutating_variable_inputs=self._vector("bool", record.mutating_variable_inputs),
+            intermediates=self._vector("int32", record.intermediates),
+            **options,
+        )
 
     def _operator_code(self, builtin: int, custom: str, version: int) -> int:
-        builder = self._builder
-        custom_code = builder.CreateString(custom) if custom else None
-        tflite.OperatorCodeStart(builder)
-        # Readers that know only the 8-bit field must not take a later operator for an early one.
-        tflite.OperatorCodeAddDeprecatedBuiltinCode(builder, min(builtin, _PLACEHOLDER_FOR_GREATER_OP_CODES))
-        if custom_code is not None:
-            tflite.OperatorCodeAddCustomCode(builder, custom_code)
-        tflite.OperatorCodeAddVersion(builder, version)
-        tflite.OperatorCodeAddBuiltinCode(builder, builtin)
-        return int(tflite.OperatorCodeEnd(builder))
+        return self._table(
+            "OperatorCode",
+            # Readers that know only the 8-bit field must not take a later operator for an early one.
+            deprecated_builtin_code=min(builtin, _PLACEHOLDER_FOR_GREATER_OP_CODES),
+            custom_code=self._builder.string(custom) if custom else None,
+            version=version,
+            builtin_code=builtin,
+        )
 
     def _buffer(self, data: bytes) -> int:
-        builder = self._builder
-        vector = write_vector(builder, data, "uint8", _BUFFER_ALIGNMENT) if data else None
-        tflite.BufferStart(builder)
-        if vector is not None:
-            tflite.BufferAddData(builder, vector)
-        return int(tflite.BufferEnd(builder))
+        return self._table("Buffer", data=self._builder.byte_vector(data, _BUFFER_ALIGNMENT) if data else None)
 
     def _metadata(self, name: str, data: bytes) -> int:
-        builder = self._builder
         buffer = len(self._buffers)
         self._buffers.append(data)
-        name_string = builder.CreateString(name)
-        tflite.MetadataStart(builder)
-        tflite.MetadataAddName(builder, name_string)
-        tflite.MetadataAddBuffer(builder, buffer)
-        return int(tflite.MetadataEnd(builder))
+        return self._table("Metadata", name=self._builder.string(name), buffer=buffer)
 
     def _signature(self, signature: SignatureRecord) -> int:
-        builder = self._builder
-        inputs = self._tables([self._tensor_map(*item) for item in signature.inputs.items()])
-        outputs = self._tables([self._tensor_map(*item) for item in signature.outputs.items()])
-        key = builder.CreateString(signature.key)
-        tflite.SignatureDefStart(builder)
-        tflite.SignatureDefAddInputs(builder, inputs)
-        tflite.SignatureDefAddOutputs(builder, outputs)
-        tflite.SignatureDefAddSignatureKey(builder, key)
-        tflite.SignatureDefAddSubgraphIndex(builder, signature.subgraph)
-        return int(tflite.SignatureDefEnd(builder))
+        return self._table(
+            "SignatureDef",
+            inputs=self._tables([self._tensor_map(*item) for item in signature.inputs.items()]),
+            outputs=self._tables([self._tensor_map(*item) for item in signature.outputs.items()]),
+            signature_key=self._builder.string(signature.key),
+            subgraph_index=signature.subgraph,
+        )
 
     def _tensor_map(self, name: str, tensor: int) -> int:
-        builder = self._builder
-        name_string = builder.CreateString(name)
-        tflite.TensorMapStart(builder)
-        tflite.TensorMapAddName(builder, name_string)
-        tflite.TensorMapAddTensorIndex(builder, tensor)
-        return int(tflite.TensorMapEnd(builder))
+        return self._table("TensorMap", name=self._builder.string(name), tensor_index=tensor)

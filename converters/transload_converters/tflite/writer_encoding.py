@@ -10,7 +10,6 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import flatbuffers
 import ml_dtypes
 import numpy as np
 from numpy.typing import DTypeLike
@@ -148,21 +147,3 @@ def encode_strings(strings: Sequence[bytes]) -> bytes:
     offsets = header_size + np.cumsum([0, *lengths])
     header = np.array([len(strings), *offsets], dtype="<i4")
     return header.tobytes() + b"".join(strings)
-
-
-def write_vector(builder: flatbuffers.Builder, values: Any, dtype: DTypeLike, alignment: int = 0) -> int:
-    """Write a vector of numbers into a FlatBuffer and return its offset.
-
-    Args:
-        builder: the FlatBuffers builder, outside any table.
-        values: the numbers, or ``bytes`` for a vector of bytes.
-        dtype: the NumPy element type of the vector.
-        alignment: how many bytes the first element is aligned to; 0 means the size of an element.
-    """
-    element = np.dtype(dtype).newbyteorder("<")
-    data = values if isinstance(values, bytes) else np.asarray(values, dtype=element).tobytes()
-    builder.StartVector(element.itemsize, len(data) // element.itemsize, alignment or element.itemsize)
-    # The builder writes from the back to the front: make room before everything so far, then fill it.
-    builder.head -= len(data)
-    builder.Bytes[builder.head : builder.head + len(data)] = data
-    return int(builder.EndVector())

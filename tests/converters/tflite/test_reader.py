@@ -325,7 +325,7 @@ def test_all_unreadable_constants_are_reported(load: Callable[..., Module]) -> N
 
 def test_overlapping_vectors_do_not_keep_the_reader_busy() -> None:
     """A small file whose every operator refers to one long list of operands."""
-    from transload_converters.tflite.flatbuffer import FlatFile
+    from transload.flatbuffer import FlatFile
 
     file = FlatFile(bytes(100), "x")
     with pytest.raises(ReadError, match="lie over each other"):

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from transload.errors import Finding, ReadError, UsageError, merge_findings
+from transload.flatbuffer import FlatFile, Table
 from transload.ir import (
     Block,
     Dense,
@@ -32,7 +33,6 @@ from transload.plugin import Source, resolve
 from transload.plugin_host import host
 
 from ..dialect.base import equal_sizes, shape_type, storage
-from .access import FlatBuffer, Table, describe
 from .schema import DTYPES, ENUMS, IDENTIFIER, OPERATORS, Operator
 from .values import decode, decode_number, decode_shape
 
@@ -58,7 +58,7 @@ def read(source: Source, inputs: Mapping[str, TensorType]) -> Module:
     name = str(source.path or source.name)
     if len(data) < 12 or not detect(bytes(data[:8])):
         raise ReadError(f"{name} is no TOSA flatbuffer: it does not say TOSA at byte 4")
-    module = _Reader(FlatBuffer(data, name)).read()
+    module = _Reader(FlatFile(data, name, "the flatbuffer", strict=True)).read()
     _fix_inputs(module, inputs)
     findings = check(module)
     if findings:
@@ -105,26 +105,26 @@ class _Operator(NamedTuple):
 class _Reader:
     """The file being read."""
 
-    def __init__(self, buffer: FlatBuffer) -> None:
-        self.buffer = buffer
+    def __init__(self, file: FlatFile) -> None:
+        self.file = file
         self.module = new_module()
         self.findings: list[Finding] = []
         self.graphs: dict[str, Table] = {}
         self.variables: dict[str, Op] = {}
 
     def read(self) -> Module:
-        root = self.buffer.root()
+        root = self.file.root()
         self._check_version(root.table(0))
         regions = root.tables(1)
         if not regions:
-            raise self.buffer.fail("it holds no graph")
+            self.file.fail("it holds no graph")
         for region in regions:
-            name = region.string(0) or "main"
+            name = region.text(0) or "main"
             blocks = region.tables(1)
             if len(blocks) != 1:
-                raise self.buffer.fail(f"graph {describe(name)} has {len(blocks)} blocks, not one")
+                self.file.fail(f"graph {describe(name)} has {len(blocks)} blocks, not one")
             if name in self.graphs:
-                raise self.buffer.fail(f"two graphs are called {describe(name)}")
+                self.file.fail(f"two graphs are called {describe(name)}")
             self.graphs[name] = blocks[0]
         main = next(iter(self.graphs.values()))
         graph = _Graph(self, main, ())
@@ -133,17 +133,17 @@ class _Reader:
         outputs = graph.fill(function.regions[0].block, [name for name, _ in inputs])
         if self.findings:
             merged = merge_findings(self.findings)
-            raise ReadError(f"{self.buffer.name} holds operators that cannot be read", merged)
+            raise ReadError(f"{self.file.name} holds operators that cannot be read", merged)
         set_results(function, outputs, main.strings(4))
         return self.module
 
     def _check_version(self, version: Table | None) -> None:
         if version is None:
-            raise self.buffer.fail("it does not say its version")
-        major, minor, patch = (version.int32(slot, -1) for slot in range(3))
+            self.file.fail("it does not say its version")
+        major, minor, patch = (version.scalar(slot, "i", -1) for slot in range(3))
         if (major, minor) not in ((1, 0), (1, 1)):
             raise ReadError(
-                f"{self.buffer.name} is of TOSA version {major}.{minor}.{patch}; 1.0 and 1.1 can be read",
+                f"{self.file.name} is of TOSA version {major}.{minor}.{patch}; 1.0 and 1.1 can be read",
                 hint="convert it with the tools of its version, or export the model anew")
 
     def variable(self, name: str, tensor: _Tensor) -> None:
@@ -152,7 +152,7 @@ class _Reader:
             return
         type_ = tensor.type
         if not isinstance(type_, TensorType) or not type_.is_static:
-            raise self.buffer.fail(f"variable {describe(name)} has no static shape")
+            self.file.fail(f"variable {describe(name)} has no static shape")
         shape: tuple[int, ...] = type_.shape  # type: ignore[assignment]
         attributes: dict[str, Any] = {
             "sym_name": name, "type": type_.element,
@@ -160,7 +160,7 @@ class _Reader:
         if tensor.data is not None and len(tensor.data):
             initial = decode(tensor.data, shape, type_.element)
             if initial is None:
-                raise self.buffer.fail(f"variable {describe(name)} has {len(tensor.data)} bytes for {type_}")
+                self.file.fail(f"variable {describe(name)} has {len(tensor.data)} bytes for {type_}")
             attributes["initial_value"] = initial
         op = Op("tosa.variable", (), (), attributes)
         self.variables[name] = self.module.body.insert(op, self.module.body.first)
@@ -171,53 +171,56 @@ class _Graph:
 
     def __init__(self, whole: _Reader, block: Table, outer: tuple[str, ...]) -> None:
         self.whole = whole
-        self.buffer = whole.buffer
+        self.file = whole.file
         self.table = block
         self.outer = outer
         self.values: dict[str, Value] = {}
         self.tensors: dict[str, _Tensor] = {}
         for table in block.tables(2):
-            self._add(table.string(0), self._tensor(table))
+            self._add(table, self._tensor(table))
         for table in block.tables(5):
-            self._add(table.string(0), self._shape(table))
+            self._add(table, self._shape(table))
 
-    def _add(self, name: str | None, tensor: _Tensor) -> None:
-        if name is None or name in self.tensors:
-            raise self.buffer.fail(f"a tensor has no name of its own: {describe(name)}")
+    def _add(self, table: Table, tensor: _Tensor) -> None:
+        name = table.text(0)
+        if not table.has(0) or name in self.tensors:
+            self.file.fail(f"a tensor has no name of its own: {describe(name)}")
         self.tensors[name] = tensor
         if tensor.variable is not None:
             self.whole.variable(tensor.variable, tensor)
 
     def _tensor(self, table: Table) -> _Tensor:
-        number = table.uint32(2)
+        number = table.scalar(2, "I")
         element = DTYPES.get(number)
-        shape = table.ints(1)
-        name = table.string(0)
+        shape = table.numbers(1, "i")
+        name = table.text(0)
         if element is None:
-            raise ReadError(f"{self.buffer.name}: tensor {describe(name)} is of data type number {number}, which is not known")
+            raise ReadError(f"{self.file.name}: tensor {describe(name)} is of data type number {number}, which is not known")
         if len(shape) > MAX_RANK or any(size > MAX_SIZE for size in shape):
-            raise self.buffer.fail(f"tensor {describe(name)} has shape {shape[:MAX_RANK]}")
-        data = table.bytes(3)
-        offset, size = table.uint64(7), table.uint64(8)
+            self.file.fail(f"tensor {describe(name)} has shape {shape[:MAX_RANK]}")
+        data = table.view(3)
+        offset, size = table.scalar(7, "Q"), table.scalar(8, "Q")
         if not data and offset > 1 and size:
             # Constants of a file beyond 2 GB stand behind the flatbuffer.
-            data = self.buffer.data[self.buffer.need(offset, size, "a constant") : offset + size]
-        sizes = None if table.boolean(5) else tuple(None if size < 0 else size for size in shape)
-        variable = (table.string(6) or name) if table.boolean(4) else None
+            if offset + size > self.file.size:
+                self.file.damaged("a constant", offset)
+            data = self.file.data[offset : offset + size]
+        sizes = None if table.scalar(5, "?", False) else tuple(None if size < 0 else size for size in shape)
+        variable = (table.text(6) or name) if table.scalar(4, "?", False) else None
         return _Tensor(TensorType(sizes, element), data, variable)
 
     def _shape(self, table: Table) -> _Tensor:
-        rank = table.uint32(1)
-        data = table.bytes(2)
+        rank = table.scalar(1, "I")
+        data = table.view(2)
         if rank > 2 * MAX_RANK:
-            raise self.buffer.fail(f"shape {describe(table.string(0))} has {rank} sizes")
+            self.file.fail(f"shape {describe(table.text(0))} has {rank} sizes")
         return _Tensor(shape_type(rank), data)
 
     def tensor(self, name: str) -> _Tensor:
         """What the file says of a name."""
         found = self.tensors.get(name)
         if found is None:
-            raise self.buffer.fail(f"tensor {describe(name)} is not described")
+            self.file.fail(f"tensor {describe(name)} is not described")
         return found
 
     # --- the block
@@ -227,7 +230,7 @@ class _Graph:
         self.block = block
         for name, argument in zip(inputs, block.arguments, strict=True):
             if name in self.values:
-                raise self.buffer.fail(f"input {describe(name)} is listed twice")
+                self.file.fail(f"input {describe(name)} is listed twice")
             self.values[name] = argument
         self._run([self._operator(table) for table in self.table.tables(1)])
         return [self._value(name) for name in self.table.strings(4)]
@@ -239,7 +242,7 @@ class _Graph:
             for name in operator.outputs:
                 if self.tensor(name).variable is None:
                     if name in makers or name in self.values:
-                        raise self.buffer.fail(f"tensor {describe(name)} is computed twice")
+                        self.file.fail(f"tensor {describe(name)} is computed twice")
                     makers[name] = index
         waiting = [
             len({makers[name] for name in operator.inputs if name in makers}) for operator in operators]
@@ -263,19 +266,19 @@ class _Graph:
                     if not waiting[user] and user < start:  # those behind come in their turn
                         ready.append(user)
         if made != len(operators):
-            raise self.buffer.fail("operators wait for each other's results")
+            self.file.fail("operators wait for each other's results")
 
     def _operator(self, table: Table) -> _Operator:
-        number = table.uint32(0)
-        attributes_number = table.byte(1)
+        number = table.scalar(0, "I")
+        attributes_number = table.scalar(1, "B")
         attributes = table.table(2)
         if number == _IDENTITY and attributes_number in (_VARIABLE_READ, _VARIABLE_WRITE):
             number = attributes_number  # how the serializer writes accesses of variables
         if not 0 < number < len(OPERATORS):
-            raise ReadError(f"{self.buffer.name} holds operator number {number}, which TOSA 1.1 does not have",
+            raise ReadError(f"{self.file.name} holds operator number {number}, which TOSA 1.1 does not have",
                             hint="it may come from a newer version of the specification")
         if attributes is not None and attributes_number not in (number, 0):
-            raise self.buffer.fail(f"{OPERATORS[number].schema_name} has the attributes of operator number {attributes_number}")
+            self.file.fail(f"{OPERATORS[number].schema_name} has the attributes of operator number {attributes_number}")
         return _Operator(OPERATORS[number], attributes, table.strings(3), table.strings(4))
 
     def _value(self, name: str) -> Value:
@@ -284,7 +287,7 @@ class _Graph:
         if value is None:
             tensor = self.tensor(name)
             if tensor.data is None or tensor.variable is not None:
-                raise self.buffer.fail(f"nothing computes tensor {describe(name)}")
+                self.file.fail(f"nothing computes tensor {describe(name)}")
             value = self._constant(name)
         return value
 
@@ -306,7 +309,7 @@ class _Graph:
             dense = decode_shape(data, int(str(type_)[12:-1]))
             op_name = "tosa.const_shape"
         if dense is None:
-            raise self.buffer.fail(f"constant {describe(name)} of type {type_} has {len(data)} bytes")
+            self.file.fail(f"constant {describe(name)} of type {type_} has {len(data)} bytes")
         self._append(Op(op_name, (), (type_,), {"values": dense}, (), name), [name])
         return self.values[name]
 
@@ -344,16 +347,16 @@ class _Graph:
         if written is not None:
             return "tosa.variable_write", written, inputs, []
         if operator.kind.schema_name != "IDENTITY":
-            raise self.buffer.fail(f"{operator.kind.schema_name} accesses no variable")
+            self.file.fail(f"{operator.kind.schema_name} accesses no variable")
         return "tosa.identity", None, inputs, outputs
 
     def _subgraph(self, name: str) -> Region:
         table = self.whole.graphs.get(name)
         if table is None:
-            raise self.buffer.fail(f"there is no graph {describe(name)}")
+            self.file.fail(f"there is no graph {describe(name)}")
         if name in self.outer or len(self.outer) >= MAX_DEPTH:
-            raise self.buffer.fail(f"graph {describe(name)} contains itself")
-        graph = _Graph(self.whole, Table(self.buffer, table.position), (*self.outer, name))
+            self.file.fail(f"graph {describe(name)} contains itself")
+        graph = _Graph(self.whole, table, (*self.outer, name))
         inputs = table.strings(3)
         block = Block([graph.tensor(input_).type for input_ in inputs], inputs)
         region = Region([block])
@@ -366,36 +369,42 @@ class _Graph:
         attributes: dict[str, Any] = {}
         if table is None:
             if kind.fields:
-                raise self.buffer.fail(f"{kind.schema_name} has no attributes")
+                self.file.fail(f"{kind.schema_name} has no attributes")
             return attributes
         for slot, field in enumerate(kind.fields):
             value: Any
             if field.kind == "int":
-                value = table.int32(slot)
+                value = table.scalar(slot, "i")
             elif field.kind == "bool":
-                value = table.boolean(slot)
+                value = table.scalar(slot, "?", False)
             elif field.kind == "ints":
-                value = table.ints(slot)
+                value = table.numbers(slot, "i")
             elif field.kind == "dtype":
-                value = DTYPES.get(table.uint32(slot))
+                value = DTYPES.get(table.scalar(slot, "I"))
             elif field.kind == "number":
-                data = table.bytes(slot)
+                data = table.view(slot)
                 element = storage(operands[0].type) if operands and isinstance(operands[0].type, TensorType) else None
                 value = None if data is None or element is None else decode_number(data, element)
             elif field.kind in ("text", "graph"):
-                value = table.string(slot) or ""
+                value = table.text(slot)
             elif field.kind == "bytes":
-                value = bytes(table.bytes(slot) or b"").decode("latin-1")
+                value = bytes(table.view(slot) or b"").decode("latin-1")
             else:
                 names = ENUMS[field.kind]
-                number = table.uint32(slot)
+                number = table.scalar(slot, "I")
                 value = names[number] if 0 < number < len(names) else None
                 if field.kind == "nan" and number == 0:
                     continue  # left out: the op's own default
             if value is None:
-                raise self.buffer.fail(f"{kind.schema_name}: attribute {field.name} makes no sense")
+                self.file.fail(f"{kind.schema_name}: attribute {field.name} makes no sense")
             attributes[field.name] = value
         return attributes
+
+
+def describe(value: Any) -> str:
+    """A name for messages, shortened."""
+    text = repr(value)
+    return text if len(text) <= 80 else text[:77] + "..."
 
 
 def read_bytes(data: bytes, name: str = "<data>") -> Module:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from transload.errors import ConversionError, Finding, UsageError, merge_findings
 from transload.files import atomic_path
+from transload.flatbuffer.builder import FlatBuilder, Layout, layout
 from transload.ir import Dense, Module, Op, TensorType, Type, Value, input_names, output_names
 from transload.ir.build import constant_of
 from transload.ir.regions import captured_values
 from transload.ir.types import DialectType
 
 from ..dialect.base import bound_type, shape_rank, storage, storage_of
-from .build import FlatBuilder
-from .schema import ENUMS, IDENTIFIER, OPERATORS, Operator, dtype_number
+from .schema import ENUMS, IDENTIFIER, OPERATORS, Field, dtype_number
 from .values import encode, encode_number, encode_shape
 
 __all__ = ["serialize", "write"]
@@ -26,18 +26,41 @@ _FIELD_KINDS = {"int": "i", "bool": "B", "ints": "O", "dtype": "I", "number": "O
 SIZE_LIMIT = (1 << 31) - 1
 """Bytes that a flatbuffer's offsets can span."""
 
-# Fields of the schema's tables: (number, kind) for `FlatBuilder.table`.
-_TENSOR = ((0, "O"), (1, "O"), (2, "I"))
-_CONSTANT = (*_TENSOR, (3, "O"))
-_VARIABLE = (*_TENSOR, (4, "B"), (6, "O"))
-_VARIABLE_WITH_DATA = (*_TENSOR, (3, "O"), (4, "B"), (6, "O"))
-_SHAPE = ((0, "O"), (1, "I"))
-_CONSTANT_SHAPE = (*_SHAPE, (2, "O"))
-_OPERATOR = ((0, "I"), (1, "B"), (2, "O"), (3, "O"), (4, "O"))
-_BLOCK = tuple((slot, "O") for slot in range(6))
-_REGION = ((0, "O"), (1, "O"))
-_GRAPH = ((0, "O"), (1, "O"))
-_VERSION = ((0, "i"), (1, "i"), (2, "i"), (3, "B"))
+# The schema's tables, by the fields of each that are present.
+_TENSOR = layout((0, "O"), (1, "O"), (2, "I"))
+_CONSTANT = layout((0, "O"), (1, "O"), (2, "I"), (3, "O"))
+_VARIABLE = layout((0, "O"), (1, "O"), (2, "I"), (4, "B"), (6, "O"))
+_VARIABLE_WITH_DATA = layout((0, "O"), (1, "O"), (2, "I"), (3, "O"), (4, "B"), (6, "O"))
+_SHAPE = layout((0, "O"), (1, "I"))
+_CONSTANT_SHAPE = layout((0, "O"), (1, "I"), (2, "O"))
+_OPERATOR = layout((0, "I"), (1, "B"), (2, "O"), (3, "O"), (4, "O"))
+_BLOCK = layout(*((number, "O") for number in range(6)))
+_REGION = layout((0, "O"), (1, "O"))
+_GRAPH = layout((0, "O"), (1, "O"))
+_VERSION = layout((0, "i"), (1, "i"), (2, "i"), (3, "B"))
+_NO_ATTRIBUTES = layout()
+
+
+class _Kind(NamedTuple):
+    """What is written of every operator of one kind."""
+
+    number: int
+    executed: int
+    """The number of the operator that runs: files hold a read or write of a variable as IDENTITY from or to its tensor."""
+    fields: tuple[Field, ...]
+    attributes: Layout
+
+
+def _kinds() -> dict[str, _Kind]:
+    kinds = {}
+    for number, operator in enumerate(OPERATORS):
+        executed = _NUMBERS["tosa.identity"] if operator.schema_name in ("VARIABLE_READ", "VARIABLE_WRITE") else number
+        fields = ((place, _FIELD_KINDS.get(field.kind, "I")) for place, field in enumerate(operator.fields))
+        kinds[operator.op_name] = _Kind(number, executed, operator.fields, layout(*fields))
+    return kinds
+
+
+_KINDS = _kinds()
 
 
 def write(module: Module, path: str | Path, tosa_version: str = "1.0") -> None:
@@ -75,6 +98,7 @@ class _Writer:
         self.regions: list[int] = []
         self.names: dict[str, int] = {}  # with the number to try next where it is taken
         self.data: dict[int, tuple[Any, int]] = {}
+        self.types: dict[Type, tuple[int, int]] = {}
         self.variables = {
             op.attributes["sym_name"]: op for op in module.body if op.name == "tosa.variable"}
 
@@ -198,8 +222,11 @@ class _GraphWriter:
         self._tensor(value.op, name, value.type)
 
     def _type(self, op: Op | None, name: str, type_: Type) -> tuple[int, int] | None:
-        """The places of a tensor's shape and the number of its element type."""
+        """The place of a tensor's shape and the number of its element type."""
         whole = self.whole
+        described = whole.types.get(type_)
+        if described is not None:
+            return described
         if not isinstance(type_, TensorType):
             whole.refuse(op, f"value {name!r}", f"is of type {type_}, which a .tosa file does not hold")
             return None
@@ -212,7 +239,8 @@ class _GraphWriter:
             whole.refuse(
                 op, f"element type {storage(type_)}", "is none of TOSA's", "unsigned tensors are rescaled to signed ones")
             return None
-        return self.buffer.ints(type_.shape), number  # type: ignore[arg-type]
+        described = whole.types[type_] = self.buffer.ints(type_.shape), number  # type: ignore[arg-type]
+        return described
 
     def _tensor(self, op: Op | None, name: str, type_: Type, dense: Dense | None = None) -> None:
         buffer = self.buffer
@@ -239,11 +267,11 @@ class _GraphWriter:
             return
         fields = [buffer.string(_variable_tensor(name)), *described]
         initial = op.attributes.get("initial_value")
-        slots: tuple[tuple[int, str], ...] = _VARIABLE
+        shape = _VARIABLE
         if isinstance(initial, Dense):
-            slots = _VARIABLE_WITH_DATA
+            shape = _VARIABLE_WITH_DATA
             fields.append(self.whole.constant(initial))
-        self.tensors.append(buffer.table(slots, (*fields, 1, buffer.string(name))))
+        self.tensors.append(buffer.table(shape, (*fields, 1, buffer.string(name))))
 
     def _name(self, value: Value) -> str:
         """The name of a value in this graph; a constant from outside is made again inside."""
@@ -277,11 +305,10 @@ class _GraphWriter:
 
     def _op(self, op: Op) -> None:
         whole = self.whole
-        number = _NUMBERS.get(op.name)
-        if number is None:
+        if op.name not in _KINDS:
             whole.refuse(op, op.name, "is no operator of TOSA", "lower the module to the tosa dialect first")
             return
-        if getattr(op.declaration.definition, "since", "1.0") == "1.1" and whole.version[:2] < (1, 1):
+        if whole.version[:2] < (1, 1) and getattr(op.declaration.definition, "since", "1.0") == "1.1":
             whole.refuse(op, op.name, "came with TOSA 1.1", "write tosa_version=1.1")
         if op.name in ("tosa.const", "tosa.const_shape"):
             # Where it is used, and only there: constants that nothing uses are left out.
@@ -334,22 +361,17 @@ class _GraphWriter:
         self, op_name: str, inputs: Iterable[str], outputs: Iterable[str], op: Op | None = None, graphs: Iterable[str] = (),
     ) -> None:
         buffer = self.buffer
-        number = _NUMBERS[op_name]
-        operator = OPERATORS[number]
-        attributes = self._attributes(operator, op, iter(graphs))
-        # Files hold a read or write of a variable as IDENTITY from or to the variable's tensor.
-        executed = _NUMBERS["tosa.identity"] if op_name in ("tosa.variable_read", "tosa.variable_write") else number
+        kind = _KINDS[op_name]
+        attributes = buffer.table(_NO_ATTRIBUTES, ()) if op is None else self._attributes(kind, op, iter(graphs))
         self.operators.append(buffer.table(
-            _OPERATOR, (executed, number, attributes, buffer.strings(inputs), buffer.strings(outputs))))
+            _OPERATOR, (kind.executed, kind.number, attributes, buffer.strings(inputs), buffer.strings(outputs))))
 
-    def _attributes(self, operator: Operator, op: Op | None, graphs: Any) -> int:
+    def _attributes(self, operator: _Kind, op: Op, graphs: Any) -> int:
         """The place of an operator's attribute table."""
         buffer = self.buffer
-        slots: list[tuple[int, str]] = []
         values: list[int] = []
-        for slot, field in enumerate(operator.fields if op is not None else ()):
-            kind = field.kind
-            held = next(graphs) if kind == "graph" else op.attribute(field.name)  # type: ignore[union-attr]
+        for name, kind in operator.fields:
+            held = next(graphs) if kind == "graph" else op.attribute(name)
             if kind in ("int", "bool"):
                 number = int(held)
             elif kind == "ints":
@@ -357,18 +379,17 @@ class _GraphWriter:
             elif kind == "dtype":
                 number = dtype_number(held) or 0
                 if not number:
-                    self.whole.refuse(op, operator.op_name, f"{field.name} {held} is none of TOSA's types")
+                    self.whole.refuse(op, op.name, f"{name} {held} is none of TOSA's types")
             elif kind == "number":
-                number = self._bound(op, held)  # type: ignore[arg-type]
+                number = self._bound(op, held)
             elif kind in ("text", "graph"):
                 number = buffer.string(held)
             elif kind == "bytes":
                 number = buffer.byte_vector(held.encode("latin-1", "replace"))
             else:
                 number = _ENUM_NUMBERS[kind][held]
-            slots.append((slot, _FIELD_KINDS.get(kind, "I")))
             values.append(number)
-        return buffer.table(tuple(slots), values)
+        return buffer.table(operator.attributes, values)
 
     def _bound(self, op: Op, value: Any) -> int:
         element = storage_of(op.operands[0])

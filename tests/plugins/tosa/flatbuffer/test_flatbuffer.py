@@ -274,19 +274,19 @@ def test_two_thousand_damaged_files(cases: list[Any], built: Any) -> None:
 
 def test_a_small_file_cannot_ask_for_much_work() -> None:
     """Thousands of references to one long vector are refused before they are walked."""
-    from transload_plugins.tosa.flatbuffer.build import FlatBuilder
+    from transload.flatbuffer.builder import FlatBuilder, layout
 
     buffer = FlatBuilder()
     names = buffer.strings(["x"] * 20000)
-    attributes = buffer.table((), ())
-    operator = buffer.table(((0, "I"), (1, "B"), (2, "O"), (3, "O"), (4, "O")), (14, 14, attributes, names, names))
+    attributes = buffer.table(layout(), ())
+    operator = buffer.table(layout((0, "I"), (1, "B"), (2, "O"), (3, "O"), (4, "O")), (14, 14, attributes, names, names))
     operators = buffer.offsets([operator] * 20000)
     empty = buffer.offsets([])
     name = buffer.string("main")
-    block = buffer.table(tuple((slot, "O") for slot in range(6)), (name, operators, empty, empty, empty, empty))
-    region = buffer.table(((0, "O"), (1, "O")), (name, buffer.offsets([block])))
-    version = buffer.table(((0, "i"), (1, "i"), (2, "i")), (1, 0, 0))
-    root = buffer.table(((0, "O"), (1, "O")), (version, buffer.offsets([region])))
+    block = buffer.table(layout(*((slot, "O") for slot in range(6))), (name, operators, empty, empty, empty, empty))
+    region = buffer.table(layout((0, "O"), (1, "O")), (name, buffer.offsets([block])))
+    version = buffer.table(layout((0, "i"), (1, "i"), (2, "i")), (1, 0, 0))
+    root = buffer.table(layout((0, "O"), (1, "O")), (version, buffer.offsets([region])))
     with pytest.raises(ReadError, match="more often than its size allows"):
         read_bytes(b"".join(buffer.finish(root, b"TOSA")))
 

@@ -1,0 +1,146 @@
+"""Building a flatbuffer, back to front.
+
+Offsets in a flatbuffer point forward, so what is referred to is made first and lies further back. Pieces
+are kept in a list and joined once, so large constants are copied once. A *place* is a distance from the
+end of the buffer, which stays the same while things are put in front.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import Any
+
+__all__ = ["FlatBuilder", "Layout", "layout"]
+
+_SIZES = {code: struct.calcsize(code.replace("O", "I")) for code in "bB?hHiIfOqQd"}
+
+
+class Layout:
+    """Where the fields of a kind of table lie, for one set of fields present; made by `layout`."""
+
+    __slots__ = ("align", "offsets", "pack", "size", "vtable")
+
+    def __init__(self, fields: tuple[tuple[int, str], ...]) -> None:
+        order = sorted(range(len(fields)), key=lambda i: -_SIZES[fields[i][1]])
+        self.align = 8 if any(_SIZES[kind] == 8 for _, kind in fields) else 4
+        position, text = 4, "<i"
+        positions = [0] * len(fields)
+        for index in order:
+            kind = fields[index][1]
+            gap = -position % _SIZES[kind]
+            text += f"{gap}x" if gap else ""
+            position += gap
+            positions[index] = position
+            text += "I" if kind == "O" else kind
+            position += _SIZES[kind]
+        gap = -position % self.align
+        self.size = position + gap
+        packer = struct.Struct(text + (f"{gap}x" if gap else ""))
+        self.pack = packer.pack
+        self.offsets = [(index, positions[index] if fields[index][1] == "O" else -1) for index in order]
+        places = [0] * (max((number for number, _ in fields), default=-1) + 1)
+        for (number, _), position in zip(fields, positions, strict=True):
+            places[number] = position
+        self.vtable = struct.pack(f"<{2 + len(places)}H", 4 + 2 * len(places), self.size, *places)
+
+
+@lru_cache(maxsize=4096)
+def layout(*fields: tuple[int, str]) -> Layout:
+    """The layout of tables with these fields present: (field number, kind) each.
+
+    A kind is a number's code in `struct` (`B` one byte, `i` int32, ...), or `O` for a reference to a place.
+    """
+    return Layout(fields)
+
+
+class FlatBuilder:
+    """A buffer in the making; every method that adds something returns its place."""
+
+    def __init__(self) -> None:
+        self.pieces: list[Any] = []
+        self.size = 0
+        self._vtables: dict[bytes, int] = {}
+        self._strings: dict[str, int] = {}
+        self._vectors: dict[tuple[int, bytes], int] = {}
+
+    def _put(self, piece: Any, length: int) -> int:
+        self.pieces.append(piece)
+        self.size += length
+        return self.size
+
+    def _align(self, to: int, upcoming: int) -> None:
+        gap = -(self.size + upcoming) % to
+        if gap:
+            self._put(bytes(gap), gap)
+
+    def string(self, text: str) -> int:
+        """A string; equal ones are stored once."""
+        place = self._strings.get(text)
+        if place is None:
+            data = text.encode()
+            length = 4 + len(data) + 1
+            self._align(4, length)
+            place = self._strings[text] = self._put(struct.pack(f"<I{len(data)}sx", len(data), data), length)
+        return place
+
+    def ints(self, values: Sequence[int]) -> int:
+        """A vector of int32; equal ones are stored once."""
+        return self.vector("i", values)
+
+    def vector(self, code: str, values: Sequence[Any]) -> int:
+        """A vector of numbers of `struct` format `code`; equal ones are stored once."""
+        count, size = len(values), _SIZES[code]
+        data = struct.pack(f"<I{count}{code}", count, *values)
+        place = self._vectors.get((size, data))
+        if place is None:
+            self._align(max(4, size), count * size)
+            place = self._vectors[size, data] = self._put(data, len(data))
+        return place
+
+    def byte_vector(self, data: Any, align: int = 8) -> int:
+        """A vector of bytes, the first of which is aligned."""
+        view = memoryview(data).cast("B") if not isinstance(data, bytes) else data
+        length = len(view)
+        self._align(align, length)
+        self._put(view, length)
+        return self._put(struct.pack("<I", length), 4)
+
+    def offsets(self, places: Sequence[int]) -> int:
+        """A vector of references to what lies at these places."""
+        count = len(places)
+        if self.size & 3:
+            self._align(4, 0)
+        length = 4 + 4 * count
+        first = self.size + 4 * count
+        self.pieces.append(
+            struct.pack(f"<{count + 1}I", count, *[first - 4 * index - target for index, target in enumerate(places)]))
+        self.size += length
+        return self.size
+
+    def strings(self, texts: Iterable[str]) -> int:
+        """A vector of strings."""
+        return self.offsets([self.string(text) for text in texts])
+
+    def table(self, shape: Layout, values: Sequence[Any]) -> int:
+        """A table: `values` are what the fields of the layout hold, in its order."""
+        vtable = self._vtables.get(shape.vtable)
+        if vtable is None:
+            self._align(4, len(shape.vtable))
+            vtable = self._vtables[shape.vtable] = self._put(shape.vtable, len(shape.vtable))
+        gap = -(self.size + shape.size) % shape.align
+        if gap:
+            self._put(bytes(gap), gap)
+        place = self.size + shape.size
+        self.pieces.append(shape.pack(vtable - place, *[
+            values[index] if position < 0 else place - position - values[index] for index, position in shape.offsets]))
+        self.size = place
+        return place
+
+    def finish(self, root: int, identifier: bytes, align: int = 8) -> list[Any]:
+        """The whole buffer, as pieces from first to last; `align` is the greatest alignment in it."""
+        self._align(align, 8)
+        total = self.size + 8
+        self._put(struct.pack("<I4s", total - root, identifier), 8)
+        return self.pieces[::-1]
