@@ -371,7 +371,7 @@ class Op:
                     op = following
 
     def erase(self) -> None:
-        """Remove the op from its block, and drop what it uses and its results, which must have no uses."""
+        """Remove the op from its block, and drop what it uses. Its results must have no uses, and have no owner any more."""
         for result in self.results:
             if result.uses:
                 users = ", ".join(sorted({user.name for user in result.uses}))
@@ -379,7 +379,8 @@ class Op:
         self.drop_references()
         if self.parent is not None:
             self.parent.remove(self)
-        self.results = []  # they knew the op: without that circle it is freed at once
+        for result in self.results:
+            result.owner = _GONE  # without this circle the op is freed at once
 
     def drop_references(self) -> None:
         """Stop using any value, here and in the regions."""
@@ -500,6 +501,10 @@ class Block:
     @property
     def parent_op(self) -> Op | None:
         return self.parent.parent if self.parent is not None else None
+
+
+_GONE = Block()
+"""The owner of the results of erased ops."""
 
 
 class Region:
