@@ -153,7 +153,7 @@ def _quantized(tensor: Tensor, storage: IntegerType, table: Table) -> Type:
     zero_points = table.numbers(_ZERO_POINTS, "q") or (0,)
     if len(zero_points) not in (1, len(scales)):
         file.fail(f"tensor {name!r} has {len(scales)} scales and {len(zero_points)} zero points")
-    if not all(0.0 <= scale < math.inf for scale in scales):
+    if min(scales) < 0.0 or not math.isfinite(sum(scales)):  # a sum of what is not a number is none, wherever that stands
         file.fail(f"tensor {name!r} has a scale that is negative or not a number")
     low, high = storage.range
     if min(zero_points) < low or max(zero_points) > high:

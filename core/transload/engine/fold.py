@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..guard import FOREIGN, OURS, kernel_failed
-from ..ir import NoneType, Op, QuantType, TensorType, dtype_of
+from ..ir import Dense, NoneType, Op, QuantType, TensorType, dtype_of
 from ..ir.build import constant_of
 from .quantized import quantized_kernel
 
@@ -18,6 +18,8 @@ __all__ = ["fold_op"]
 KernelOf = Callable[[str], tuple[Callable[..., Any], str] | None]
 """From an op's name to its kernel and how that treats quantized operands, or None: `transload.plugin_host.Host.kernel`."""
 
+_STAYS = frozenset({"constant", "effects", "terminator", "random"})
+"""Traits of ops that are not folded."""
 GROWTH_LIMIT = 1 << 20
 """Bytes by which a folded result may exceed what it is made of: expanding a scalar is not worth storing."""
 
@@ -31,21 +33,17 @@ def fold_op(op: Op, kernel_of: KernelOf) -> list[np.ndarray] | None:
     larger than the operands.
     """
     declaration = op.declaration
-    if op.regions or declaration is None or declaration.traits & {"constant", "effects", "terminator", "random"}:
+    if op.regions or declaration is None or not _STAYS.isdisjoint(declaration.traits):
         return None
     if not op.operands and "foldable" not in declaration.traits and declaration.operands:
         return None
-    inputs: list[np.ndarray | None] = []
-    size = 0
+    held: list[Dense | None] = []
     for operand in op.operands:
-        if isinstance(operand.type, NoneType):
-            inputs.append(None)
-            continue
         dense = constant_of(operand)
-        if dense is None:
-            return _fold_shape(op, kernel_of)
-        inputs.append(dense.numpy())
-        size += dense.nbytes
+        if dense is None and not isinstance(operand.type, NoneType):
+            return _fold_shape(op, kernel_of) if "shape_only" in declaration.traits else None
+        held.append(dense)
+    size = sum(dense.nbytes for dense in held if dense is not None)
     made = 0
     for result in op.results:
         type_ = result.type
@@ -60,13 +58,12 @@ def fold_op(op: Op, kernel_of: KernelOf) -> list[np.ndarray] | None:
     found = kernel_of(op.name)
     if found is None:
         return None
+    inputs = [None if dense is None else dense.numpy() for dense in held]
     return _results(op, quantized_kernel(op, *found), inputs, found[0])
 
 
 def _fold_shape(op: Op, kernel_of: KernelOf) -> list[np.ndarray] | None:
     """An op that asks only for its operand's type (trait "shape_only") folds where that is static."""
-    if "shape_only" not in op.declaration.traits:
-        return None
     if not all(isinstance(v.type, TensorType) and v.type.is_static for v in op.operands):
         return None
     found = kernel_of(op.name)

@@ -48,6 +48,21 @@ def _element(type_: Type) -> Type | None:
     return type_.element if isinstance(type_, TensorType) else None
 
 
+def _moves_axis_only(op: Any, quantized: list[QuantType]) -> bool:
+    """Whether the stored numbers keep their meaning, though the axis of their scales is another in the result.
+
+    So it is where the result has the type that inference gives an op that only moves numbers.
+    """
+    source, *others = quantized
+    infer = op.declaration.infer if op.declaration is not None else None
+    if source.axis is None or len(op.operands) != 1 or len(others) != 1 or infer is None:
+        return False
+    target = others[0]
+    if target.blocks is not None or (source.storage, source.scales) != (target.storage, target.scales):
+        return False
+    return source.zero_points == target.zero_points and bool(infer(op) == op.results[0].type)
+
+
 def quantized_kernel(op: Any, kernel: Callable[..., Any], mode: str) -> Callable[..., Any]:
     """The kernel as it is to be called for `op`, whose operands or results may be quantized.
 
@@ -59,8 +74,8 @@ def quantized_kernel(op: Any, kernel: Callable[..., Any], mode: str) -> Callable
     results = [_element(value.type) for value in op.results]
     quantized = [element for element in (*operands, *results) if isinstance(element, QuantType)]
     # Which scale is a number's depends on its place, where there is more than one: through reals, moved numbers are right.
-    if not quantized or (
-            mode == "storage" and quantized[0].blocks is None and all(element == quantized[0] for element in quantized)):
+    if not quantized or (mode == "storage" and quantized[0].blocks is None and (
+            all(element == quantized[0] for element in quantized) or _moves_axis_only(op, quantized))):
         return kernel
 
     def through_reals(op: Any, *arrays: Any, **more: Any) -> Any:

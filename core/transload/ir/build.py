@@ -67,12 +67,10 @@ class Builder:
         cannot know). An operand of None is an absent optional one. Attributes of None are left out.
         """
         declaration = registry.lookup(name)
-        given = list(operands)
-        while given and given[-1] is None:
-            given.pop()
-        present = [self.none(name.partition(".")[0]) if operand is None else operand for operand in given]
-        kept = {key: value for key, value in attributes.items() if value is not None}
-        op = Op(name, present, (), kept, (), self.location if location is None else location)
+        present = operands if None not in operands else self._present(name, operands)
+        if None in attributes.values():
+            attributes = {key: value for key, value in attributes.items() if value is not None}
+        op = Op(name, present, (), attributes, (), self.location if location is None else location)  # type: ignore[arg-type]
         if types is None:
             infer = declaration.infer if declaration is not None else None
             if infer is None and (infer := registry.shape_rule(name)) is None:
@@ -103,6 +101,13 @@ class Builder:
         self.block.insert(op, self.before)
         return op.results[0] if len(op.results) == 1 else tuple(op.results)
 
+    def _present(self, name: str, operands: Sequence[Value | None]) -> list[Value]:
+        """The operands of an op where some are absent: those at its end are left out, in place of others is a value for none."""
+        given = list(operands)
+        while given and given[-1] is None:
+            given.pop()
+        return [self.none(name.partition(".")[0]) if operand is None else operand for operand in given]
+
     def constant(
         self, data: Any, element: Type | None = None, dialect: str = "top", location: Location = None,
     ) -> Value:
@@ -119,11 +124,9 @@ class Builder:
                 dense = Dense(_with_dtype(dense.data, dtype_of(stored)), TensorType(type_.shape, stored))
             type_ = TensorType(type_.shape, element)
         owner = registry.dialect(dialect)
-        if owner is None or owner.constant is None:
+        if owner is None or owner.constant is None or owner.constant_attribute is None:
             raise InternalError(f"dialect {dialect!r} declares no op for constants")
-        declaration = owner.ops[owner.constant]
-        key = next(key for key, declared in declaration.attributes.items() if declared.kind.name == "constant")
-        return self.create(owner.constant, (), (type_,), {key: dense}, (), location).results[0]
+        return self.create(owner.constant, (), (type_,), {owner.constant_attribute: dense}, (), location).results[0]
 
     def none(self, dialect: str) -> Value:
         """A value that stands for an absent operand."""

@@ -69,9 +69,10 @@ class ArrayData:
     __slots__ = ("_array",)
 
     def __init__(self, array: NDArray[Any]) -> None:
-        view = np.asarray(array).view()
-        view.flags.writeable = False
-        self._array = view
+        if array.flags.writeable:
+            array = array.view()
+            array.flags.writeable = False
+        self._array = array
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -213,6 +214,8 @@ _PLAIN = (np.ndarray, np.generic, int, float, list, tuple)
 
 _SAMPLED = 16
 """How many values a sample has, about."""
+_SMALL = 1 << 12
+"""Bytes up to which a constant's bytes are its key."""
 
 
 class Dense:
@@ -222,14 +225,16 @@ class Dense:
     the *storage* type, the quantized type being that of the value which holds the constant.
     """
 
-    __slots__ = ("_digest", "data", "type")
+    __slots__ = ("_digest", "_key", "data", "type")
 
     def __init__(self, data: Any, type: TensorType | None = None) -> None:
-        if not isinstance(data, _OURS) and (isinstance(data, _PLAIN) or not isinstance(data, TensorData)):
+        if isinstance(data, np.ndarray) or (
+                not isinstance(data, _OURS) and (isinstance(data, _PLAIN) or not isinstance(data, TensorData))):
             data = ArrayData(np.asarray(data))
         self.data: TensorData = data
         self.type = type if type is not None else TensorType(tuple(data.shape), element_type_of(data.dtype))
         self._digest: bytes | None = None
+        self._key: tuple[Any, ...] | None = None
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -266,6 +271,17 @@ class Dense:
             return b""
         flat = self.data.numpy().reshape(-1)
         return flat[:: max(1, flat.size // _SAMPLED)].tobytes()
+
+    def key(self) -> tuple[Any, ...]:
+        """Something hashable that is equal for equal constants only, made once.
+
+        Many constants are of one type, and would all meet in one bucket: small ones are told apart by their bytes, large
+        ones by a sample of them, and compared by identity or digest only where the samples are equal.
+        """
+        if self._key is None:
+            small = isinstance(self.data, ArrayData) and self.nbytes <= _SMALL
+            self._key = (self.type, self.tobytes()) if small else (self.sample(), self)
+        return self._key
 
     def splat_value(self) -> NDArray[Any] | None:
         """The value (an array of rank 0) that is in every place, bit for bit; None where they differ or there is none."""

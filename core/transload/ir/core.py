@@ -228,9 +228,10 @@ class Value:
         """Make every user of this value use `other` instead."""
         if other is self:
             return
+        uses = other.uses
         for user, count in self.uses.items():
-            user._operands = tuple(other if operand is self else operand for operand in user._operands)
-            other.uses[user] = other.uses.get(user, 0) + count
+            user._operands = tuple([other if operand is self else operand for operand in user._operands])
+            uses[user] = uses.get(user, 0) + count
         self.uses = {}
 
     def __repr__(self) -> str:
@@ -252,8 +253,8 @@ class Op:
         attributes: dict[str, Attribute] | None = None, regions: Iterable[Region] = (), location: Location = None,
     ) -> None:
         self.name = name
-        self._operands = tuple(operands)
-        for operand in self._operands:
+        self._operands = operands = tuple(operands)
+        for operand in operands:
             uses = operand.uses
             uses[self] = uses.get(self, 0) + 1
         self.results = [Value(type_, self, index) for index, type_ in enumerate(result_types)]
@@ -322,11 +323,12 @@ class Op:
         return default
 
     def __getattr__(self, name: str) -> Any:
-        declaration = registry.lookup(self.name) if not name.startswith("__") else None
-        getter = declaration.getters.get(name) if declaration is not None else None
-        if getter is None:
-            raise AttributeError(f"{self.name} declares no operand, result, attribute or region {name!r}")
-        return getter(self)
+        declaration = registry.lookup(self.name)
+        if declaration is not None:
+            getter = declaration.getters.get(name)
+            if getter is not None:
+                return getter(self)
+        raise AttributeError(f"{self.name} declares no operand, result, attribute or region {name!r}")
 
     # --- place
 

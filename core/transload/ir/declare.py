@@ -409,11 +409,12 @@ def _slot_getter(index: int, after: int, slot: _Slot, past_variadic: bool, is_re
         return lambda op: values_of(op)[-1 - after]
 
     def get(op: Any) -> Any:
-        values = op.results if is_result else op.operands
-        if index >= len(values):
-            return None
-        value = values[index]
-        return None if isinstance(value.type, NoneType) else value
+        values = op.results if is_result else op._operands
+        if index < len(values):
+            value = values[index]
+            if type(value.type) is not NoneType:
+                return value
+        return None
 
     return get
 
@@ -442,6 +443,12 @@ class Dialect:
         self.ops: dict[str, OpDeclaration] = {}
         self.constant = constant
         self.none = none
+
+    @cached_property
+    def constant_attribute(self) -> str | None:
+        """The attribute of the op for constants that holds the constant."""
+        declared = self.ops[self.constant].attributes if self.constant is not None else {}
+        return next((key for key, attribute in declared.items() if attribute.kind is CONSTANT), None)
 
     def op(self, name: str) -> Callable[[type[T]], type[T]]:
         """Declare op `<dialect>.<name>` from the decorated class; its declaration is in `ops`."""

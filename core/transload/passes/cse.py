@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..ir import ArrayData, Block, Dense, DenseArray, Op
+from ..ir import Block, Dense, DenseArray, Op
 
 __all__ = ["eliminate_common_subexpressions"]
 
-_SMALL = 1 << 12
-"""Bytes up to which a constant's bytes are its key."""
 _PLAIN = frozenset({bool, int, str, type(None)})
 """Kinds of attributes that are equal where kind and value are."""
 
@@ -75,10 +73,7 @@ def _hashable(value: Any) -> Any:
     if kind in _PLAIN:
         return kind, value
     if isinstance(value, Dense):
-        # Many constants are of one type, and would all meet in one bucket: small ones are told apart by their bytes, large
-        # ones by a sample of them, and compared by identity or digest only where the samples are equal.
-        small = isinstance(value.data, ArrayData) and value.nbytes <= _SMALL
-        return ("dense", value.type, value.tobytes()) if small else ("dense", value.sample(), value)
+        return "dense", value.key()
     if isinstance(value, list):
         return ("list", *map(_hashable, value))
     if isinstance(value, dict):

@@ -7,6 +7,7 @@ operands since TOSA 1.0, are given here as plain numbers.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -32,30 +33,34 @@ def const(rw: Builder, array: Any, element: Type | None = None) -> Value:
 
 def shape_const(rw: Builder, sizes: Sequence[int]) -> Value:
     """A `tosa.const_shape`: a value of type `!tosa.shape<N>`."""
-    values = Dense(np.asarray(tuple(sizes), np.int64), TensorType((len(sizes),), INDEX))
-    return rw.create("tosa.const_shape", (), (shape_type(len(sizes)),), {"values": values}).results[0]
+    return rw.create("tosa.const_shape", (), (shape_type(len(sizes)),), {"values": _sizes(tuple(sizes))}).results[0]
+
+
+@lru_cache(maxsize=4096)
+def _sizes(sizes: tuple[int, ...]) -> Dense:
+    return Dense(np.asarray(sizes, np.int64), TensorType((len(sizes),), INDEX))
+
+
+@lru_cache(maxsize=4096)
+def _number(number: int, element: Type, rank: int) -> Dense:
+    """One integer in `rank` dimensions of size 1: constants of it may as well be the same object."""
+    return Dense(np.full((1,) * rank, number, dtype_of(element)), TensorType((1,) * rank, storage(element)))
 
 
 def scalar(rw: Builder, value: float, element: Type, rank: int = 1) -> Value:
     """A constant of one element and `rank` dimensions of size 1; of a quantized element, the stored number."""
+    if type(value) is int:
+        return const(rw, _number(value, element, rank), element)
     return const(rw, np.full((1,) * rank, value, dtype_of(element)), element)
 
 
 def zero_point(rw: Builder, value: int, element: Type) -> Value:
     """A zero-point operand: one number of the stored type of `element` (an unsigned number keeps its bits)."""
     stored = storage(element)
-    dtype = dtype_of(stored)
     if isinstance(stored, FloatType):
-        return const(rw, np.full((1,), value, dtype), stored)
-    return const(rw, _wrapped([value], stored), stored)
-
-
-def _wrapped(values: Sequence[int], stored: Type) -> np.ndarray:
-    """Numbers in a stored type, unsigned ones (200 in i8) as the same bits."""
-    dtype = dtype_of(stored)
+        return const(rw, np.full((1,), value, dtype_of(stored)), stored)
     low, high = stored.range  # type: ignore[attr-defined]
-    span = high - low + 1
-    return np.array([value - span if value > high else value for value in values], np.int64).astype(dtype)
+    return const(rw, _number((int(value) - low) % (high - low + 1) + low, stored, 1), stored)
 
 
 def equal_rank(rw: Builder, *values: Value) -> tuple[Value, ...]:

@@ -24,7 +24,7 @@ from transload.rewrite import Rewriter, Unsupported
 
 from ... import build
 from ...dialect.base import storage_of
-from .scales import Scale, activation_bounds, apply_scale, scale16, scale32, scale_exact, scales32
+from .scales import Scale, activation_bounds, apply_scale, scale16, scale32, scale_exact, scales32, split
 
 __all__ = [
     "DOUBLE", "EXACT", "NEAREST", "UNSIGNED", "WIDE", "activation_range", "along", "any_quantized", "dequantize",
@@ -149,7 +149,7 @@ def narrow(
     saturation, and clamped to the reals of `activation`. To a float type: multiplied in float.
     """
     reals = [factors] if isinstance(factors, int | float) else list(factors)
-    if len(set(reals)) == 1:
+    if len(reals) > 1 and reals.count(reals[0]) == len(reals):
         reals = reals[:1]
     if not isinstance(element, QuantType):
         return _narrow_to_float(rw, x, reals, element, activation, sum_bits)
@@ -165,9 +165,9 @@ def narrow(
     if len(reals) == 1 and reals[0] >= _STEEP and element.storage in (I8, I16) and storage_of(x) == I32:
         x, reals = _bounded(rw, x, reals[0])
     if rounding == WIDE:
-        scales = [scale16(real) for real in reals]
+        multipliers, shifts = split([scale16(real) for real in reals])
     else:
-        scales = [scale_exact(real) for real in reals] if rounding == EXACT else scales32(reals)
+        multipliers, shifts = split([scale_exact(real) for real in reals]) if rounding == EXACT else scales32(reals)
     mode = DOUBLE if rounding == DOUBLE else "SINGLE_ROUND"
     target = element.storage
     zero_point = element.zero_point
@@ -175,7 +175,7 @@ def narrow(
         raise Unsupported(f"TOSA cannot rescale to {target}")
     direct = target == I8 or zero_point == 0
     made = build.rescale(
-        rw, x, [s.multiplier for s in scales], [s.shift for s in scales], 0, zero_point if direct else 0,
+        rw, x, multipliers, shifts, 0, zero_point if direct else 0,
         element if direct else I32, per_channel=per_channel, rounding=mode, scale32=rounding != WIDE)
     if not direct:  # only i8 has zero points
         made = rw.emit("tosa.add", made, i32(rw, zero_point, made), element=I32)

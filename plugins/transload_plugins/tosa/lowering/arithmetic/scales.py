@@ -19,13 +19,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from transload.engine.quantized import round_half_away
 from transload.ir import QuantType
 from transload.rewrite import Unsupported
 
 __all__ = [
     "Scale", "activation_bounds", "apply_scale", "divide_by_power_of_two", "exp_on_negative_values", "float_product",
-    "high_multiply", "quantize_float32", "scale16", "scale32", "scale_exact", "scales32", "softmax_input_scale",
+    "high_multiply", "quantize_float32", "scale16", "scale32", "scale_exact", "scales32", "softmax_input_scale", "split",
 ]
 
 INT32_MAX = (1 << 31) - 1
@@ -59,17 +58,21 @@ def scale32(real: float) -> Scale:
     return Scale(multiplier, shift)
 
 
-def scales32(reals: Sequence[float]) -> list[Scale]:
-    """`scale32` of each of many factors, at once where none is out of range."""
-    if len(reals) < 8:
-        return [scale32(real) for real in reals]
-    mantissas, exponents = np.frexp(np.asarray(reals, np.float64))
-    multipliers = np.floor(mantissas * (1 << 31) + 0.5).astype(np.int64)
-    over = multipliers == 1 << 31
-    multipliers, shifts = np.where(over, 1 << 30, multipliers), 31 - exponents - over
-    if not np.all(np.isfinite(mantissas) & (mantissas >= 0) & (shifts >= 2) & (shifts <= 62)):
-        return [scale32(real) for real in reals]
-    return list(map(Scale, multipliers.tolist(), shifts.tolist()))
+def scales32(reals: Sequence[float]) -> tuple[Sequence[int], Sequence[int]]:
+    """The multipliers and the shifts that `scale32` gives for many factors, at once where none is out of range."""
+    if len(reals) >= 8:
+        mantissas, exponents = np.frexp(np.asarray(reals, np.float64))
+        multipliers = np.floor(mantissas * (1 << 31) + 0.5).astype(np.int64)
+        over = multipliers == 1 << 31
+        multipliers, shifts = np.where(over, 1 << 30, multipliers), 31 - exponents - over
+        if bool(np.all(np.isfinite(mantissas) & (mantissas >= 0) & (shifts >= 2) & (shifts <= 62))):
+            return multipliers, shifts  # type: ignore[return-value]
+    return split([scale32(real) for real in reals])
+
+
+def split(scales: Sequence[Scale]) -> tuple[Sequence[int], Sequence[int]]:
+    """The multipliers and the shifts of some scales."""
+    return [scale.multiplier for scale in scales], [scale.shift for scale in scales]
 
 
 def scale16(real: float) -> Scale:
@@ -108,7 +111,7 @@ def apply_scale(values: Any, scale: Scale, double_round: bool = True) -> np.ndar
 def quantize_float32(real: float, type_: QuantType) -> int:
     """A real number in a per-tensor type, not saturated; divided in float32 as LiteRT does."""
     scaled = np.float32(real) / np.float32(type_.scale)
-    return type_.zero_point + int(round_half_away(np.asarray(scaled)))
+    return type_.zero_point + int(np.trunc(scaled + np.copysign(np.float32(0.5), scaled)))  # halves away from zero
 
 
 def activation_bounds(type_: QuantType, low: float = -math.inf, high: float = math.inf) -> tuple[int, int] | None:

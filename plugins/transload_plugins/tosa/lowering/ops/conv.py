@@ -92,7 +92,8 @@ def bias_value(rw: Rewriter, bias: Value | None, total: Sum, x: Value, w: Value,
         return build.cast(rw, bias, element)
     array = rw.constant_of(bias)
     scales = np.float64(a.scale) * np.asarray(b.scales, np.float64)
-    same_scale = held is not None and len(held.scales) in (1, len(b.scales)) and np.allclose(held.scales, scales, 1e-3, 0)
+    same_scale = held is not None and len(held.scales) in (1, len(b.scales)) and (
+        np.array_equal(held.scales, scales) or np.allclose(held.scales, scales, 1e-3, 0))
     if held is not None and same_scale and not any(held.zero_points) and array is None:
         if storage_of(bias) == element:
             return bias
@@ -103,8 +104,9 @@ def bias_value(rw: Rewriter, bias: Value | None, total: Sum, x: Value, w: Value,
         array = (array.astype(np.float64) - np.asarray(held.zero_points)) * np.asarray(held.scales)
     if array.dtype.kind != "i":
         array = np.rint(array.astype(np.float64) / scales)
-    low, high = element.range  # type: ignore[attr-defined]
-    array = np.clip(array.astype(np.int64), low, high).astype(dtype_of(element))
+    if element == I48 or array.dtype != dtype_of(element):
+        low, high = element.range  # type: ignore[attr-defined]
+        array = np.clip(array.astype(np.int64), low, high).astype(dtype_of(element))
     return build.const(rw, np.broadcast_to(array.reshape(-1), (channels,)), element)
 
 
