@@ -413,7 +413,7 @@ class Host:
 
     def kernel(self, op_name: str) -> tuple[Callable[..., Any], str] | None:
         """The kernel of an op and how it treats quantized operands, or None."""
-        return self.facts("kernel")[op_name]  # type: ignore[no-any-return]
+        return self.facts("kernel")[op_name]
 
     @cached_property
     def fold(self) -> Callable[[Op], Sequence[np.ndarray] | None]:

@@ -15,6 +15,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from transload.errors import ReadError, UsageError
+from transload.ir import Op
 
 if TYPE_CHECKING:
     import numpy as np
@@ -141,7 +142,7 @@ def _turn_scans(operation: Any) -> None:
                 turned.operation.operands[0] = result
 
 
-def _behind(op: Any) -> Any:
+def _behind(op: Op) -> Any:
     """Where operations are inserted behind one."""
     ir = _modules()[0]
     operations = list(op.block.operations)

@@ -87,7 +87,7 @@ def _fold(op: Op) -> None:
         return
     builder = Builder(op.parent, op)  # type: ignore[arg-type]
     op.replace_with([
-        builder.constant(array, result.type.element, dialect="stablehlo", location=op.location)  # type: ignore[attr-defined]
+        builder.constant(array, result.element, dialect="stablehlo", location=op.location)
         for array, result in zip(folded, op.results, strict=True)])
 
 
@@ -169,7 +169,7 @@ def _of_shape(name: str, sizes: int, kept: int) -> Callable[[Op], None]:
         op.operands = op.operands[:kept]
         for key in ("known_expanding_dimensions", "known_nonexpanding_dimensions"):
             op.attributes.pop(key, None)
-        op.results[0].type = op.results[0].type.with_shape(tuple(numbers[0]))  # type: ignore[attr-defined]
+        op.results[0].type = op.results[0].tensor_type.with_shape(tuple(numbers[0]))
 
     return rule
 

@@ -46,7 +46,7 @@ FACT = (Branches, Loop)
 
 def control_of(op: Op) -> Control | None:
     """How an op runs its regions; None where that is not known, or it has none."""
-    return host().facts("control")[op.name] if op.regions else None  # type: ignore[no-any-return]
+    return host().facts("control")[op.name] if op.regions else None
 
 
 State = TypeVar("State")

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..ir import QuantType, TensorType, Type, dtype_of
+from ..ir import Op, QuantType, TensorType, Type, dtype_of
 from ..ir.quantization import split_shapes, spread
 
 __all__ = ["dequantize", "quantize", "quantized_kernel", "round_half_away"]
@@ -48,7 +48,7 @@ def _element(type_: Type) -> Type | None:
     return type_.element if isinstance(type_, TensorType) else None
 
 
-def _moves_axis_only(op: Any, quantized: list[QuantType]) -> bool:
+def _moves_axis_only(op: Op, quantized: list[QuantType]) -> bool:
     """Whether the stored numbers keep their meaning, though the axis of their scales is another in the result.
 
     So it is where the result has the type that inference gives an op that only moves numbers.
@@ -63,7 +63,7 @@ def _moves_axis_only(op: Any, quantized: list[QuantType]) -> bool:
     return source.zero_points == target.zero_points and bool(infer(op) == op.results[0].type)
 
 
-def quantized_kernel(op: Any, kernel: Callable[..., Any], mode: str) -> Callable[..., Any]:
+def quantized_kernel(op: Op, kernel: Callable[..., Any], mode: str) -> Callable[..., Any]:
     """The kernel as it is to be called for `op`, whose operands or results may be quantized.
 
     See `transload.plugin.KernelTable` for the modes.
@@ -78,7 +78,7 @@ def quantized_kernel(op: Any, kernel: Callable[..., Any], mode: str) -> Callable
             all(element == quantized[0] for element in quantized) or _moves_axis_only(op, quantized))):
         return kernel
 
-    def through_reals(op: Any, *arrays: Any, **more: Any) -> Any:
+    def through_reals(op: Op, *arrays: Any, **more: Any) -> Any:
         # In float64 the reals are exact to far below half a step, so that rounding decides as in exact arithmetic.
         reals = [
             dequantize(array, element, np.float64) if isinstance(element, QuantType) and array is not None else array

@@ -390,7 +390,7 @@ class OpDeclaration:
             getters[member.name] = _region_getter(index, member.variadic)
         return getters
 
-    def get_operand(self, op: Any, name: str) -> Any:
+    def get_operand(self, op: Op, name: str) -> Any:
         return self.getters[name](op)
 
     def __repr__(self) -> str:
@@ -400,7 +400,7 @@ class OpDeclaration:
 def _slot_getter(index: int, after: int, slot: _Slot, past_variadic: bool, is_result: bool) -> Callable[[Any], Any]:
     """How to read operand or result number `index`, with `after` more declared behind it."""
 
-    def values_of(op: Any) -> Any:
+    def values_of(op: Op) -> Any:
         return op.results if is_result else op.operands
 
     if slot.variadic:
@@ -408,7 +408,7 @@ def _slot_getter(index: int, after: int, slot: _Slot, past_variadic: bool, is_re
     if past_variadic:
         return lambda op: values_of(op)[-1 - after]
 
-    def get(op: Any) -> Any:
+    def get(op: Op) -> Any:
         values = op.results if is_result else op._operands
         if index < len(values):
             value = values[index]

@@ -36,4 +36,4 @@ def shape_rule(op_name: str) -> Callable[[Any], Any] | None:
     declaration = lookup(op_name)
     if declaration is not None and declaration.infer is not None:
         return declaration.infer
-    return current().host.fact("shape", op_name)  # type: ignore[no-any-return]
+    return current().host.fact("shape", op_name)

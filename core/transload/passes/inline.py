@@ -58,7 +58,7 @@ def _finish(
         if pending is not None:
             path.append(str(pending))
             continue
-        size = sum(1 for _ in functions[name].walk()) + sum(done[call.attribute("callee")] for call in calls[name])  # type: ignore[index]
+        size = sum(1 for _ in functions[name].walk()) + sum(done[call.attribute("callee")] for call in calls[name])
         if size > LIMIT:
             findings.append(Finding(f"@{name}", f"would become more than {LIMIT:,} ops", (), "let functions call fewer others"))
             return

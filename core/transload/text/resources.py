@@ -101,7 +101,7 @@ class Constants:
             array = np.ascontiguousarray(data.numpy())
             if sub_byte:
                 return from_bytes(array.reshape(-1).view(np.uint8), type_)  # type: ignore[return-value]
-            return array.reshape(-1).view(dtype).reshape(type_.shape)  # type: ignore[arg-type]
+            return array.reshape(-1).view(dtype).reshape(type_.shape)
 
         return Dense(LazyData(view, type_.shape, dtype), type_)  # type: ignore[arg-type]
 

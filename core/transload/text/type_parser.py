@@ -296,7 +296,7 @@ class TypeParser(Scanner):
                 break
         self.leave()
         self.take("}")
-        return (count, *below)  # type: ignore[misc]
+        return (count, *below)
 
     def _take_scale(self) -> float:
         text = self.take_match(_number, "a scale")

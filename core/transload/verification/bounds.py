@@ -177,7 +177,7 @@ def moved_errors(op: Op, build: Builder, errors: list[Value | None], **changed: 
         return ()
     data = moves.operands(op)
     given = [
-        (build.constant(np.zeros(operand.shape, np.float32)) if error is None else error)  # type: ignore[arg-type]
+        (build.constant(np.zeros(operand.shape, np.float32)) if error is None else error)
         if operand in data else operand
         for operand, error in zip(op.operands, errors, strict=True)]
     return build.emit(op.name, *given, **{**op.attributes, **changed})

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from transload.ir import ElidedData, FloatType, Op, TensorType, Value
 from transload.ir.build import constant_of
 
 from ..ops.infer import channel_axis
+
+if TYPE_CHECKING:
+    from ..ops.normalization import BatchNorm
 
 __all__ = ["Affine", "Array", "affine_of", "constant_array", "is_float", "relu_of", "used_once"]
 
@@ -137,7 +140,7 @@ def _scale(op: Op) -> Affine | None:
     return None if scale is None or bias is None else Affine(op.operands[0], scale, bias)
 
 
-def _batch_norm(op: Any) -> Affine | None:
+def _batch_norm(op: BatchNorm) -> Affine | None:
     arrays = []
     for value, absent in ((op.mean, None), (op.variance, None), (op.gamma, 1.0), (op.beta, 0.0)):
         array = np.float64(absent) if value is None and absent is not None else constant_array(value)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from transload.ir import ElidedData, FloatType, Op, TensorType, Value, dtype_of
 from transload.ir.build import constant_of
 
 from .affine import affine_of, is_float, used_once
+
+if TYPE_CHECKING:
+    from ..ops.reduce import Reduce
 
 __all__ = [
     "Linear", "Product", "is_near", "is_static_float", "linear", "made_by", "number", "only_serves", "product", "reduced",
@@ -185,16 +188,16 @@ def reduced(value: Value, mode: str, keepdims: bool = True) -> Any:
     return op if is_static_float(op.input) else None
 
 
-def axes_of(op: Any) -> tuple[int, ...]:
+def axes_of(op: Reduce) -> tuple[int, ...]:
     """A reduction's dimensions, counted from the front and in order."""
     return tuple(sorted(axis % op.input.rank for axis in op.axes))
 
 
-def same_axes(a: Any, b: Any) -> bool:
+def same_axes(a: Reduce, b: Reduce) -> bool:
     """Whether two reductions are over the same dimensions."""
     return axes_of(a) == axes_of(b)
 
 
-def count_of(op: Any) -> int:
+def count_of(op: Reduce) -> int:
     """How many elements a reduction makes one of."""
-    return math.prod(op.input.shape[axis] for axis in axes_of(op))
+    return math.prod(op.input.static_shape[axis] for axis in axes_of(op))

@@ -6,12 +6,23 @@ the operands'. Source: the triangle inequality, and that a function is nowhere s
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from transload.facts import FactTable
 from transload.ir import Op, Value
 from transload.ir.build import Builder
 from transload.verification.bounds import DYNAMIC, moved_errors
+
+if TYPE_CHECKING:
+    from ..ops.activation import Sigmoid
+    from ..ops.base import Unary
+    from ..ops.conv import Conv, Deconv
+    from ..ops.elementwise import Add, AddConst, Max, Min, Mul, MulConst, Sub
+    from ..ops.matmul import MatMul
+    from ..ops.movement import Concat, Pad
+    from ..ops.pool import AvgPool, MaxPool
+    from ..ops.reduce import Reduce
+    from ..ops.resize import Upsample
 
 __all__ = ["ERROR_BOUNDS"]
 
@@ -27,7 +38,7 @@ _ACTIVATION = ("do_relu", "relu_limit")
 # --- products with weights
 
 @ERROR_BOUNDS("Conv", "Deconv", "MatMul")
-def weighted(op: Op, build: Builder, errors: list[Value | None]) -> Any:
+def weighted(op: Conv | Deconv | MatMul, build: Builder, errors: list[Value | None]) -> Any:
     """Products with weights that have no error; the activations have one where the framework quantizes them."""
     if DYNAMIC in op.attributes:
         return _product(op, build, _step(op, build, errors[0]))
@@ -37,7 +48,7 @@ def weighted(op: Op, build: Builder, errors: list[Value | None]) -> Any:
 def _product(op: Op, build: Builder, error: Value) -> Value:
     """A convolution or matrix product of errors with the absolute values of the weights, without bias and activation."""
     kept = {key: value for key, value in op.attributes.items() if key not in (DYNAMIC, *_ACTIVATION)}
-    return build.emit(op.name, error, build.emit("top.Abs", op.operands[1]), **kept)  # type: ignore[no-any-return]
+    return build.emit(op.name, error, build.emit("top.Abs", op.operands[1]), **kept)
 
 
 def _step(op: Op, build: Builder, error: Value | None) -> Value:
@@ -51,7 +62,7 @@ def _step(op: Op, build: Builder, error: Value | None) -> Value:
     def greatest(value: Value) -> Value:
         if error is not None:
             value = build.emit("top.Add", value, error)
-        return build.emit("top.Reduce", value, axes=axes, keepdims=True, mode="ReduceMax")  # type: ignore[no-any-return]
+        return build.emit("top.Reduce", value, axes=axes, keepdims=True, mode="ReduceMax")
 
     size = greatest(build.emit("top.Abs", x))
     if op.attributes[DYNAMIC] == "symmetric":
@@ -61,19 +72,19 @@ def _step(op: Op, build: Builder, error: Value | None) -> Value:
         step = build.emit("top.MulConst", build.emit("top.Add", above, below), const_val=1 / 255)
     step = build.emit("top.Add", step, build.emit("top.MulConst", size, const_val=_ROUNDING))
     step = build.emit("top.Expand", step, shape=x.shape)
-    return step if error is None else build.emit("top.Add", step, error)  # type: ignore[no-any-return]
+    return step if error is None else build.emit("top.Add", step, error)
 
 
 # --- functions
 
 @ERROR_BOUNDS("Relu", "Tanh", "Clip", "Abs", "Neg", "Sin", "Cos", "Atan", "Softplus")
-def steepness_of_one(op: Op, build: Builder, errors: list[Value | None]) -> Any:
+def steepness_of_one(op: Unary, build: Builder, errors: list[Value | None]) -> Any:
     """Functions that are nowhere steeper than 1."""
     return errors[0]
 
 
 @ERROR_BOUNDS("Sigmoid")
-def sigmoid(op: Op, build: Builder, errors: list[Value | None]) -> Any:
+def sigmoid(op: Sigmoid, build: Builder, errors: list[Value | None]) -> Any:
     """Nowhere steeper than 1/4, times its scale; its logarithm nowhere steeper than 1."""
     scale: Any = op.attribute("scale", 1.0)
     if op.attribute("log", False):
@@ -85,11 +96,11 @@ def sigmoid(op: Op, build: Builder, errors: list[Value | None]) -> Any:
 
 def _summed(op: Op, build: Builder, given: list[Value]) -> Value:
     total = given[0] if len(given) == 1 else build.emit("top.Add", *given)
-    return build.emit("top.Expand", total, shape=op.results[0].shape)  # type: ignore[no-any-return]
+    return build.emit("top.Expand", total, shape=op.results[0].shape)
 
 
 @ERROR_BOUNDS("Add")
-def added(op: Op, build: Builder, errors: list[Value | None]) -> Any:
+def added(op: Add, build: Builder, errors: list[Value | None]) -> Any:
     """Errors add up, each times the factor of its operand."""
     factors: Any = op.attribute("coeff") or (1.0,) * len(errors)
     given = [error if factor in (1, -1) else build.emit("top.MulConst", error, const_val=abs(float(factor)))
@@ -98,25 +109,25 @@ def added(op: Op, build: Builder, errors: list[Value | None]) -> Any:
 
 
 @ERROR_BOUNDS("Sub")
-def subtracted(op: Op, build: Builder, errors: list[Value | None]) -> Any:
+def subtracted(op: Sub, build: Builder, errors: list[Value | None]) -> Any:
     """Errors add up."""
     return _summed(op, build, [error for error in errors if error is not None])
 
 
 @ERROR_BOUNDS("AddConst")
-def shifted(op: Op, build: Builder, errors: list[Value | None]) -> Any:
+def shifted(op: AddConst, build: Builder, errors: list[Value | None]) -> Any:
     """A number added changes no error."""
     return errors[0]
 
 
 @ERROR_BOUNDS("MulConst")
-def scaled(op: Op, build: Builder, errors: list[Value | None]) -> Any:
+def scaled(op: MulConst, build: Builder, errors: list[Value | None]) -> Any:
     """Errors times the number."""
-    return build.emit("top.MulConst", errors[0], const_val=abs(op.attribute("const_val")))  # type: ignore[arg-type]
+    return build.emit("top.MulConst", errors[0], const_val=abs(op.attribute("const_val")))
 
 
 @ERROR_BOUNDS("Mul")
-def multiplied(op: Op, build: Builder, errors: list[Value | None]) -> Any:
+def multiplied(op: Mul, build: Builder, errors: list[Value | None]) -> Any:
     """`|a| e(b) + |b| e(a) + e(a) e(b)`."""
     if len(op.operands) != 2:
         return ()
@@ -129,7 +140,7 @@ def multiplied(op: Op, build: Builder, errors: list[Value | None]) -> Any:
 
 
 @ERROR_BOUNDS("Reduce")
-def reduced(op: Op, build: Builder, errors: list[Value | None]) -> Any:
+def reduced(op: Reduce, build: Builder, errors: list[Value | None]) -> Any:
     """Of sums the sum of the errors, of a maximum or minimum the greatest."""
     mode = op.attribute("mode")
     if mode in ("ReduceMax", "ReduceMin"):
@@ -140,7 +151,7 @@ def reduced(op: Op, build: Builder, errors: list[Value | None]) -> Any:
 # --- comparing and moving
 
 @ERROR_BOUNDS("Max", "Min")
-def compared(op: Op, build: Builder, errors: list[Value | None]) -> Any:
+def compared(op: Max | Min, build: Builder, errors: list[Value | None]) -> Any:
     """No more than the greatest error of the operands."""
     given = [error for error in errors if error is not None]
     most = given[0] if len(given) == 1 else build.emit("top.Max", *given)
@@ -148,18 +159,18 @@ def compared(op: Op, build: Builder, errors: list[Value | None]) -> Any:
 
 
 @ERROR_BOUNDS("MaxPool", "AvgPool")
-def pooled(op: Op, build: Builder, errors: list[Value | None]) -> Any:
+def pooled(op: AvgPool | MaxPool, build: Builder, errors: list[Value | None]) -> Any:
     """No more than the greatest error, or the mean of the errors, of a window."""
     return build.emit(op.name, errors[0], **{key: value for key, value in op.attributes.items() if key not in _ACTIVATION})
 
 
 @ERROR_BOUNDS("Concat", "Upsample")
-def moved_and_activated(op: Op, build: Builder, errors: list[Value | None]) -> Any:
+def moved_and_activated(op: Concat | Upsample, build: Builder, errors: list[Value | None]) -> Any:
     """Errors go where the numbers go."""
     return moved_errors(op, build, errors, do_relu=None, relu_limit=None)
 
 
 @ERROR_BOUNDS("Pad")
-def padded(op: Op, build: Builder, errors: list[Value | None]) -> Any:
+def padded(op: Pad, build: Builder, errors: list[Value | None]) -> Any:
     """Errors go where the numbers go; the number around them has none."""
     return moved_errors(op, build, errors, val=0.0) if op.attribute("mode") == "constant" else moved_errors(op, build, errors)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from transload.analysis.intervals import Interval, inside
 from transload.analysis.movement import index_operands, moves_of
@@ -12,6 +12,10 @@ from transload.facts import FactTable
 from transload.ir import IntegerType, Op, TensorType, Type
 from transload.ir.types import IndexType
 from transload.plugin_host import host
+
+if TYPE_CHECKING:
+    from ..ops.gather import ScatterElements, ScatterND
+    from ..ops.reduce import Reduce
 
 __all__ = [
     "BITS", "CLIPPED", "EXACT", "I32_RANGE", "WIDTHS", "Known", "Width", "holds", "is_wide", "keeps_bits",
@@ -77,13 +81,13 @@ _REDUCTIONS = {"ReduceSum": BITS, "ReduceProd": BITS, "ReduceSumSquare": BITS}
 
 
 @WIDTHS("Reduce")
-def reduced(op: Op) -> Width:
+def reduced(op: Reduce) -> Width:
     """Sums and products of low bits have the right low bits."""
-    return Width(_REDUCTIONS.get(op.attribute("mode"), _of_moves(op)))  # type: ignore[arg-type]
+    return Width(_REDUCTIONS.get(op.attribute("mode"), _of_moves(op)))
 
 
 @WIDTHS("ScatterND", "ScatterElements")
-def scattered(op: Op) -> Width:
+def scattered(op: ScatterElements | ScatterND) -> Width:
     """Likewise sums and products of updates."""
     return Width(BITS if op.attribute("reduction") in ("add", "mul") else _of_moves(op))
 

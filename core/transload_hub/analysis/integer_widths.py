@@ -256,7 +256,7 @@ class _Analysis(Forward[Known]):
                 kind &= BITS
             if blame is None:
                 low, high = interval
-                blame = op, f"its results of {result.element} may need more than 32 bits: they lie from {low} to {high}"  # type: ignore[attr-defined]
+                blame = op, f"its results of {result.element} may need more than 32 bits: they lie from {low} to {high}"
             self.known[result] = Known(interval, kind, blame)
 
     # --- ops that need a closer look
@@ -281,7 +281,7 @@ class _Analysis(Forward[Known]):
             fits = inside(known.interval, limits(element))
             if op.attribute("saturate", False):
                 known = self._demand(op, source, CLIPPED)
-                interval = tuple(min(max(end, element.range[0]), element.range[1]) for end in known.interval)  # type: ignore[assignment]
+                interval = tuple(min(max(end, element.range[0]), element.range[1]) for end in known.interval)
             elif not is_wide(target.type) and not (fits and known.kind == EXACT):
                 known = self._demand(op, source, BITS)
             kind = known.kind if fits else known.kind & BITS
@@ -339,7 +339,7 @@ class _Analysis(Forward[Known]):
         """Means and norms of integers are made of a sum, which must fit, too."""
         shape = getattr(op.operands[0].type, "shape", None) or ()
         count = 1
-        for axis in op.attribute("axes"):  # type: ignore[union-attr]
+        for axis in op.attribute("axes"):
             count *= shape[axis] if shape and shape[axis] is not None else 1 << 31
         low, high = interval[0] * count, interval[1] * count
         fits = inside((low, high), I32_RANGE)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from itertools import product as pairs_of
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from transload.analysis.intervals import (
     EVERYTHING,
@@ -27,6 +27,43 @@ from transload.analysis.intervals import (
 )
 from transload.ir import FloatType, IntegerType, Op, QuantType, Value
 from transload.ir.types import IndexType
+
+if TYPE_CHECKING:
+    from ..ops.activation import Clip, Relu, Sigmoid
+    from ..ops.base import Unary
+    from ..ops.cast import Cast
+    from ..ops.constant import EyeLike, NonZero, Range, Shape
+    from ..ops.conv import Conv, Deconv
+    from ..ops.elementwise import (
+        Add,
+        AddConst,
+        BitwiseAnd,
+        BitwiseNot,
+        BitwiseOr,
+        BitwiseXor,
+        Div,
+        FloorDiv,
+        FloorMod,
+        Max,
+        Min,
+        Mul,
+        MulConst,
+        Pow,
+        Scale,
+        ShiftLeft,
+        ShiftRight,
+        SquaredDifference,
+        Sub,
+        TruncMod,
+        UnaryNumber,
+    )
+    from ..ops.gather import CumSum, ScatterElements, ScatterND, TopK
+    from ..ops.matmul import MatMul
+    from ..ops.movement import Concat
+    from ..ops.normalization import BatchNorm
+    from ..ops.pool import AvgPool, MaxPool
+    from ..ops.reduce import Arg, Reduce
+    from ..ops.resize import Upsample
 
 __all__ = ["INTERVALS"]
 
@@ -55,7 +92,7 @@ def _count(op: Op) -> int | None:
     if shape is None:
         return None
     axes = op.attribute("axes") if op.name == "top.Reduce" else (op.attribute("axis"),)
-    sizes = [shape[axis] for axis in axes]  # type: ignore[union-attr,index]
+    sizes = [shape[axis] for axis in axes]
     return None if None in sizes else math.prod(sizes)
 
 
@@ -63,29 +100,29 @@ def _count(op: Op) -> int | None:
 
 
 @INTERVALS("Concat", rounds=False)
-def joined(op: Op, x: Sequence[Interval]) -> Interval:
+def joined(op: Concat, x: Sequence[Interval]) -> Interval:
     return hull(x)
 
 
 @INTERVALS("MaxPool", "Upsample", rounds=False)
-def first(op: Op, x: Sequence[Interval]) -> Interval:
+def first(op: MaxPool | Upsample, x: Sequence[Interval]) -> Interval:
     return x[0]
 
 
 @INTERVALS("AvgPool")
-def averaged(op: Op, x: Sequence[Interval]) -> Interval:
+def averaged(op: AvgPool, x: Sequence[Interval]) -> Interval:
     """A mean, of which zeros around the input may be part."""
     return hull((x[0], (0, 0)))
 
 
 @INTERVALS("Conv", "Deconv", "BatchNorm", rounds=False, of_operands=False)
-def anything(op: Op, x: Sequence[Interval]) -> Interval:
+def anything(op: BatchNorm | Conv | Deconv, x: Sequence[Interval]) -> Interval:
     """But for the ReLU behind it."""
     return EVERYTHING
 
 
 @INTERVALS("Floor", "Ceil", "Round", rounds=False)
-def rounded(op: Op, x: Sequence[Interval]) -> Interval:
+def rounded(op: UnaryNumber, x: Sequence[Interval]) -> Interval:
     low, high = x[0]
     return (low - 1.0, high + 1.0) if isinstance(low, float) else (low, high)
 
@@ -94,7 +131,7 @@ def rounded(op: Op, x: Sequence[Interval]) -> Interval:
 
 
 @INTERVALS("Add")
-def added(op: Op, x: Sequence[Interval]) -> Interval:
+def added(op: Add, x: Sequence[Interval]) -> Interval:
     coeff: Any = op.attribute("coeff") or (1,) * len(x)
     total: Interval = (0, 0)
     for interval, factor in zip(x, coeff, strict=True):
@@ -104,12 +141,12 @@ def added(op: Op, x: Sequence[Interval]) -> Interval:
 
 
 @INTERVALS("Sub")
-def subtracted(op: Op, x: Sequence[Interval]) -> Interval:
+def subtracted(op: Sub, x: Sequence[Interval]) -> Interval:
     return sum_of(x[0], negated(x[1]))
 
 
 @INTERVALS("Mul")
-def multiplied(op: Op, x: Sequence[Interval]) -> Interval:
+def multiplied(op: Mul, x: Sequence[Interval]) -> Interval:
     if len(op.operands) == 2 and op.operands[0] is op.operands[1]:
         return square(x[0])
     total = x[0]
@@ -119,38 +156,38 @@ def multiplied(op: Op, x: Sequence[Interval]) -> Interval:
 
 
 @INTERVALS("AddConst", "MulConst")
-def with_number(op: Op, x: Sequence[Interval]) -> Interval:
-    number = whole(op, op.attribute("const_val"))  # type: ignore[arg-type]
+def with_number(op: AddConst | MulConst, x: Sequence[Interval]) -> Interval:
+    number = whole(op, op.attribute("const_val"))
     return (sum_of if op.name == "top.AddConst" else product)(x[0], (number, number))
 
 
 @INTERVALS("Scale")
-def scale(op: Op, x: Sequence[Interval]) -> Interval:
+def scale(op: Scale, x: Sequence[Interval]) -> Interval:
     return sum_of(product(x[0], x[1]), x[2])
 
 
 @INTERVALS("Neg", rounds=False)
-def negative(op: Op, x: Sequence[Interval]) -> Interval:
+def negative(op: UnaryNumber, x: Sequence[Interval]) -> Interval:
     return negated(x[0])
 
 
 @INTERVALS("Abs", rounds=False)
-def absolute_value(op: Op, x: Sequence[Interval]) -> Interval:
+def absolute_value(op: UnaryNumber, x: Sequence[Interval]) -> Interval:
     return absolute(x[0])
 
 
 @INTERVALS("Square")
-def squared(op: Op, x: Sequence[Interval]) -> Interval:
+def squared(op: UnaryNumber, x: Sequence[Interval]) -> Interval:
     return square(x[0])
 
 
 @INTERVALS("SquaredDifference")
-def squared_difference(op: Op, x: Sequence[Interval]) -> Interval:
+def squared_difference(op: SquaredDifference, x: Sequence[Interval]) -> Interval:
     return square(sum_of(x[0], negated(x[1])))
 
 
 @INTERVALS("Div", "FloorDiv")
-def divided(op: Op, x: Sequence[Interval]) -> Interval:
+def divided(op: Div | FloorDiv, x: Sequence[Interval]) -> Interval:
     (low, high), (least, most) = x
     if isinstance(low, float) or isinstance(least, float):
         return _float_quotient(x[0], x[1])
@@ -171,7 +208,7 @@ def _float_quotient(a: Interval, b: Interval) -> Interval:
 
 
 @INTERVALS("FloorMod", "TruncMod")
-def remainder(op: Op, x: Sequence[Interval]) -> Interval:
+def remainder(op: FloorMod | TruncMod, x: Sequence[Interval]) -> Interval:
     (low, high), (least, most) = x
     size = max(abs(least), abs(most))
     below = size if isinstance(size, float) else max(size - 1, 0)
@@ -183,7 +220,7 @@ def remainder(op: Op, x: Sequence[Interval]) -> Interval:
 
 
 @INTERVALS("Pow")
-def power(op: Op, x: Sequence[Interval]) -> Interval:
+def power(op: Pow, x: Sequence[Interval]) -> Interval:
     (low, high), (_, most) = x
     if isinstance(low, float) or isinstance(most, float) or most > 64:
         return EVERYTHING
@@ -192,23 +229,23 @@ def power(op: Op, x: Sequence[Interval]) -> Interval:
 
 
 @INTERVALS("Max", rounds=False)
-def greatest(op: Op, x: Sequence[Interval]) -> Interval:
+def greatest(op: Max, x: Sequence[Interval]) -> Interval:
     return max(low for low, _ in x), max(high for _, high in x)
 
 
 @INTERVALS("Min", rounds=False)
-def least(op: Op, x: Sequence[Interval]) -> Interval:
+def least(op: Min, x: Sequence[Interval]) -> Interval:
     return min(low for low, _ in x), min(high for _, high in x)
 
 
 @INTERVALS("Clip", rounds=False)
-def clipped(op: Op, x: Sequence[Interval]) -> Interval:
-    low, high = (whole(op, op.attribute(name)) for name in ("min", "max"))  # type: ignore[arg-type]
+def clipped(op: Clip, x: Sequence[Interval]) -> Interval:
+    low, high = (whole(op, op.attribute(name)) for name in ("min", "max"))
     return min(max(x[0][0], low), high), min(max(x[0][1], low), high)
 
 
 @INTERVALS("Relu", rounds=False)
-def relu(op: Op, x: Sequence[Interval]) -> Interval:
+def relu(op: Relu, x: Sequence[Interval]) -> Interval:
     return _rectified(x[0], op)
 
 
@@ -222,7 +259,7 @@ def _rectified(x: Interval, op: Op) -> Interval:
 
 
 @INTERVALS("BitwiseAnd")
-def bits_and(op: Op, x: Sequence[Interval]) -> Interval:
+def bits_and(op: BitwiseAnd, x: Sequence[Interval]) -> Interval:
     positive = [high for low, high in x if low >= 0]
     if positive:
         return 0, min(positive)
@@ -230,7 +267,7 @@ def bits_and(op: Op, x: Sequence[Interval]) -> Interval:
 
 
 @INTERVALS("BitwiseOr", "BitwiseXor")
-def bits_or(op: Op, x: Sequence[Interval]) -> Interval:
+def bits_or(op: BitwiseOr | BitwiseXor, x: Sequence[Interval]) -> Interval:
     return _bits(x)
 
 
@@ -242,7 +279,7 @@ def _bits(x: Sequence[Interval]) -> Interval:
 
 
 @INTERVALS("BitwiseNot")
-def bits_not(op: Op, x: Sequence[Interval]) -> Interval:
+def bits_not(op: BitwiseNot, x: Sequence[Interval]) -> Interval:
     element: Any = op.operands[0].element
     if getattr(element, "unsigned", False):
         return element.range[1] - x[0][1], element.range[1] - x[0][0]
@@ -250,20 +287,20 @@ def bits_not(op: Op, x: Sequence[Interval]) -> Interval:
 
 
 @INTERVALS("ShiftLeft")
-def shift_left(op: Op, x: Sequence[Interval]) -> Interval:
+def shift_left(op: ShiftLeft, x: Sequence[Interval]) -> Interval:
     least, most = (min(max(end, 0), 64) for end in x[1])
     return product(x[0], (1 << least, 1 << most))
 
 
 @INTERVALS("ShiftRight")
-def shift_right(op: Op, x: Sequence[Interval]) -> Interval:
+def shift_right(op: ShiftRight, x: Sequence[Interval]) -> Interval:
     least, most = (min(max(end, 0), 64) for end in x[1])
     ends = [end >> by for end, by in pairs_of(x[0], (least, most))]
     return min(ends), max(ends)
 
 
 @INTERVALS("CumSum")
-def cumulated(op: Op, x: Sequence[Interval]) -> Interval:
+def cumulated(op: CumSum, x: Sequence[Interval]) -> Interval:
     count = _count(op)
     if count is None:
         return EVERYTHING
@@ -271,7 +308,7 @@ def cumulated(op: Op, x: Sequence[Interval]) -> Interval:
 
 
 @INTERVALS("Reduce")
-def reduced(op: Op, x: Sequence[Interval]) -> Interval:
+def reduced(op: Reduce, x: Sequence[Interval]) -> Interval:
     mode, count = op.attribute("mode"), _count(op)
     if mode in ("ReduceMax", "ReduceMin"):
         return x[0] if count else EVERYTHING
@@ -289,12 +326,12 @@ def reduced(op: Op, x: Sequence[Interval]) -> Interval:
 
 
 @INTERVALS("Range")
-def range_of(op: Op, x: Sequence[Interval]) -> Interval:
+def range_of(op: Range, x: Sequence[Interval]) -> Interval:
     return hull(x[:2])
 
 
 @INTERVALS("ScatterND", "ScatterElements")
-def scattered(op: Op, x: Sequence[Interval]) -> Interval:
+def scattered(op: ScatterElements | ScatterND, x: Sequence[Interval]) -> Interval:
     kind = op.attribute("reduction")
     if kind in ("none", "max", "min"):
         return hull((x[0], x[2]))
@@ -315,37 +352,37 @@ def _size(value: Value, axis: int | None = None) -> int:
 
 
 @INTERVALS("Shape", of_operands=False)
-def shape(op: Op, x: Sequence[Interval]) -> Interval:
+def shape(op: Shape, x: Sequence[Interval]) -> Interval:
     return 0, _size(op.operands[0])
 
 
 @INTERVALS("Arg", of_operands=False)
-def arg(op: Op, x: Sequence[Interval]) -> Interval:
-    return 0, max(_size(op.operands[0], op.attribute("axis")) - 1, 0)  # type: ignore[arg-type]
+def arg(op: Arg, x: Sequence[Interval]) -> Interval:
+    return 0, max(_size(op.operands[0], op.attribute("axis")) - 1, 0)
 
 
 @INTERVALS("NonZero", of_operands=False)
-def non_zero(op: Op, x: Sequence[Interval]) -> Interval:
+def non_zero(op: NonZero, x: Sequence[Interval]) -> Interval:
     return 0, max(_size(op.operands[0]) - 1, 0)
 
 
 @INTERVALS("TopK", rounds=False)
-def top_k(op: Op, x: Sequence[Interval]) -> list[Interval]:
-    return [x[0], (0, max(_size(op.operands[0], op.attribute("axis")) - 1, 0))]  # type: ignore[arg-type]
+def top_k(op: TopK, x: Sequence[Interval]) -> list[Interval]:
+    return [x[0], (0, max(_size(op.operands[0], op.attribute("axis")) - 1, 0))]
 
 
 @INTERVALS("EyeLike", of_operands=False)
-def zero_or_one(op: Op, x: Sequence[Interval]) -> Interval:
+def zero_or_one(op: EyeLike, x: Sequence[Interval]) -> Interval:
     return 0, 1
 
 
 @INTERVALS("Sign", of_operands=False)
-def sign(op: Op, x: Sequence[Interval]) -> Interval:
+def sign(op: UnaryNumber, x: Sequence[Interval]) -> Interval:
     return -1, 1
 
 
 @INTERVALS("MatMul")
-def matmul(op: Op, x: Sequence[Interval]) -> Interval:
+def matmul(op: MatMul, x: Sequence[Interval]) -> Interval:
     shape = getattr(op.operands[0].type, "shape", None)
     size = shape[-2 if op.attribute("left_transpose") else -1] if shape else None
     if size is None:
@@ -355,7 +392,7 @@ def matmul(op: Op, x: Sequence[Interval]) -> Interval:
 
 
 @INTERVALS("Cast")
-def cast(op: Op, x: Sequence[Interval]) -> Interval:
+def cast(op: Cast, x: Sequence[Interval]) -> Interval:
     low, high = x[0]
     source, target = op.operands[0].element, op.results[0].element
     if isinstance(target, FloatType):
@@ -386,19 +423,19 @@ for _name, _ends in _BETWEEN.items():
 
 
 @INTERVALS("Sigmoid", rounds=False, of_operands=False)
-def sigmoid(op: Op, x: Sequence[Interval]) -> Interval:
+def sigmoid(op: Sigmoid, x: Sequence[Interval]) -> Interval:
     """`scale * y + bias` with y from 0 to 1."""
-    scale, bias = float(op.attribute("scale")), float(op.attribute("bias"))  # type: ignore[arg-type]
+    scale, bias = float(op.attribute("scale")), float(op.attribute("bias"))
     if op.attribute("log", False):
         return EVERYTHING
     return min(bias, scale + bias), max(bias, scale + bias)
 
 
 @INTERVALS("Exp", of_operands=False)
-def exponential(op: Op, x: Sequence[Interval]) -> Interval:
+def exponential(op: Unary, x: Sequence[Interval]) -> Interval:
     return 0.0, math.inf
 
 
 @INTERVALS("Sqrt")
-def sqrt(op: Op, x: Sequence[Interval]) -> Interval:
+def sqrt(op: Unary, x: Sequence[Interval]) -> Interval:
     return 0.0, math.sqrt(max(x[0][1], 0.0))

@@ -50,7 +50,7 @@ def limited(test: Block, interval_of: Callable[[Value], Interval]) -> dict[int, 
                 argument = source_of(op.operands[mine])
                 if argument.owner is not test or not is_wide(argument.type):
                     continue
-                bound = _bound(op.attribute("mode"), interval_of(op.operands[other]), turned)  # type: ignore[arg-type]
+                bound = _bound(op.attribute("mode"), interval_of(op.operands[other]), turned)
                 found[argument.index] = meet(found.get(argument.index, bound), bound)
     return found
 

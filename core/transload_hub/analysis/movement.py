@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from transload.analysis.dataflow import Branches, Loop
 from transload.analysis.movement import Index, Moves
 from transload.facts import FactTable
 from transload.ir import Op, TensorType, Value
+
+if TYPE_CHECKING:
+    from ..ops.activation import Clip, Relu
+    from ..ops.gather import ScatterElements, ScatterND
+    from ..ops.movement import Pad
+    from ..ops.reduce import Reduce
+    from ..ops.resize import Interp
 
 __all__ = ["CASTS", "CONTROL", "INDICES", "MOVES"]
 
@@ -27,7 +34,7 @@ CONTROL.add(Loop(), "While")
 def _activated(moves: Moves) -> Callable[[Any], Moves]:
     """Of an op that may apply a ReLU to what it moved: then numbers are compared with its limits."""
 
-    def of(op: Any) -> Moves:
+    def of(op: Op) -> Moves:
         if not op.attribute("do_relu", False):
             return moves
         limit = op.attribute("relu_limit", -1.0)
@@ -52,7 +59,7 @@ MOVES.add(Moves(None, by_value=True), "Max", "Min")
 
 
 @MOVES("Pad")
-def pad(op: Any) -> Moves:
+def pad(op: Pad) -> Moves:
     """With elements of its own, or with a number: `value` where that is given, else `val`."""
     if op.mode != "constant":
         return Moves()
@@ -60,31 +67,31 @@ def pad(op: Any) -> Moves:
 
 
 @MOVES("Interp")
-def interpolated(op: Any) -> Moves | None:
+def interpolated(op: Interp) -> Moves | None:
     """The nearest element, as it is."""
     return Moves() if op.mode == "nearest" and not op.antialias else None
 
 
 @MOVES("Clip")
-def clipped(op: Any) -> Moves:
+def clipped(op: Clip) -> Moves:
     """The element, or a limit."""
     return Moves(by_value=True, constants=(op.min, op.max))
 
 
 @MOVES("Relu")
-def rectified(op: Any) -> Moves:
+def rectified(op: Relu) -> Moves:
     """The element, 0, or a limit."""
     return Moves(by_value=True, constants=(0.0, op.relu_limit) if op.relu_limit >= 0 else (0.0,))
 
 
 @MOVES("Reduce")
-def reduced(op: Any) -> Moves | None:
+def reduced(op: Reduce) -> Moves | None:
     """The greatest or least element."""
     return Moves(by_value=True) if op.mode in ("ReduceMax", "ReduceMin") else None
 
 
 @MOVES("ScatterND", "ScatterElements")
-def scattered(op: Any) -> Moves | None:
+def scattered(op: ScatterElements | ScatterND) -> Moves | None:
     """The input's elements and the updates, or the greater or less of both."""
     if op.reduction in ("add", "mul"):
         return None
@@ -101,7 +108,7 @@ def _sizes(value: Value) -> tuple[int | None, ...] | None:
 def _along_axis(op: Op) -> int | None:
     """The size of the dimension `axis` of the first operand."""
     sizes = _sizes(op.operands[0])
-    return None if sizes is None else sizes[op.attribute("axis", 0) or 0]  # type: ignore[index]
+    return None if sizes is None else sizes[op.attribute("axis", 0) or 0]
 
 
 def _of_subscripts(op: Op) -> int | None:
@@ -110,10 +117,10 @@ def _of_subscripts(op: Op) -> int | None:
     if sizes is None or not subscripts or subscripts[-1] is None:
         return None
     first = op.attribute("batch_dims", 0) or 0
-    indexed = sizes[first : first + subscripts[-1]]  # type: ignore[operator]
+    indexed = sizes[first : first + subscripts[-1]]
     return None if None in indexed else min(indexed, default=None)  # type: ignore[type-var]
 
 
 INDICES.add({1: Index(_along_axis)}, "Gather", "GatherElements", "ScatterElements")
 INDICES.add({1: Index(_of_subscripts)}, "GatherND", "ScatterND")
-INDICES.add({0: Index(lambda op: op.attribute("depth"), lies_inside=False)}, "OneHot")  # type: ignore[arg-type,return-value]
+INDICES.add({0: Index(lambda op: op.attribute("depth"), lies_inside=False)}, "OneHot")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import reduce
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,13 +12,36 @@ from transload.plugin import KernelTable
 
 from .common import Array, finish, is_integer, wide
 
+if TYPE_CHECKING:
+    from ..ops.elementwise import (
+        Add,
+        AddConst,
+        Atan2,
+        Compare,
+        Div,
+        FloorDiv,
+        FloorMod,
+        Max,
+        Min,
+        Mul,
+        MulConst,
+        Pow,
+        Scale,
+        ShiftLeft,
+        ShiftRight,
+        SquaredDifference,
+        Sub,
+        TruncMod,
+        Where,
+    )
+
 __all__ = ["KERNELS"]
 
 KERNELS = KernelTable()
 
 
 @KERNELS("top.Add")
-def add(op: Any, *inputs: Array) -> Array:
+def add(op: Add, *inputs: Array) -> Array:
     terms = [wide(x) for x in inputs]
     if op.coeff is not None:
         terms = [x if factor == 1.0 else _times(x, factor) for x, factor in zip(terms, op.coeff, strict=True)]
@@ -35,12 +58,12 @@ def _times(x: Array, factor: float) -> Array:
 
 
 @KERNELS("top.Sub")
-def sub(op: Any, a: Array, b: Array) -> Array:
+def sub(op: Sub, a: Array, b: Array) -> Array:
     return finish(op, wide(a) - wide(b))
 
 
 @KERNELS("top.Mul")
-def mul(op: Any, *inputs: Array) -> Array:
+def mul(op: Mul, *inputs: Array) -> Array:
     return finish(op, reduce(np.multiply, map(wide, inputs)))
 
 
@@ -53,35 +76,35 @@ def truncated_quotient(a: Array, b: Array) -> Array:
 
 
 @KERNELS("top.Div")
-def div(op: Any, a: Array, b: Array) -> Array:
+def div(op: Div, a: Array, b: Array) -> Array:
     a, b = wide(a), wide(b)
     with np.errstate(all="ignore"):
         return finish(op, truncated_quotient(a, b) if is_integer(a) and is_integer(b) else np.divide(a, b))
 
 
 @KERNELS("top.Max")
-def maximum(op: Any, *inputs: Array) -> Array:
+def maximum(op: Max, *inputs: Array) -> Array:
     return finish(op, reduce(np.maximum, map(wide, inputs)))
 
 
 @KERNELS("top.Min")
-def minimum(op: Any, *inputs: Array) -> Array:
+def minimum(op: Min, *inputs: Array) -> Array:
     return finish(op, reduce(np.minimum, map(wide, inputs)))
 
 
 @KERNELS("top.AddConst")
-def add_const(op: Any, x: Array) -> Array:
+def add_const(op: AddConst, x: Array) -> Array:
     x = wide(x)
     return finish(op, x + (x.dtype.type(op.const_val) if is_integer(x) else op.const_val))
 
 
 @KERNELS("top.MulConst")
-def mul_const(op: Any, x: Array) -> Array:
+def mul_const(op: MulConst, x: Array) -> Array:
     return finish(op, _times(wide(x), op.const_val))
 
 
 @KERNELS("top.Scale")
-def scale(op: Any, x: Array, factor: Array, bias: Array) -> Array:
+def scale(op: Scale, x: Array, factor: Array, bias: Array) -> Array:
     return finish(op, wide(x) * wide(factor) + wide(bias))
 
 
@@ -90,7 +113,7 @@ _POWERS: dict[float, Callable[[Array], Array]] = {2: np.square, 3: lambda x: np.
 
 
 @KERNELS("top.Pow")
-def power(op: Any, base: Array, exponent: Array) -> Array:
+def power(op: Pow, base: Array, exponent: Array) -> Array:
     base, exponent = wide(base), wide(exponent)
     with np.errstate(all="ignore"):
         if not is_integer(base):
@@ -105,31 +128,31 @@ def power(op: Any, base: Array, exponent: Array) -> Array:
 
 
 @KERNELS("top.FloorDiv")
-def floor_div(op: Any, a: Array, b: Array) -> Array:
+def floor_div(op: FloorDiv, a: Array, b: Array) -> Array:
     a, b = wide(a), wide(b)
     with np.errstate(all="ignore"):
         return finish(op, a // b if is_integer(a) else np.floor(a / b))
 
 
 @KERNELS("top.FloorMod")
-def floor_mod(op: Any, a: Array, b: Array) -> Array:
+def floor_mod(op: FloorMod, a: Array, b: Array) -> Array:
     with np.errstate(all="ignore"):
         return finish(op, np.mod(wide(a), wide(b)))
 
 
 @KERNELS("top.TruncMod")
-def trunc_mod(op: Any, a: Array, b: Array) -> Array:
+def trunc_mod(op: TruncMod, a: Array, b: Array) -> Array:
     with np.errstate(all="ignore"):
         return finish(op, np.fmod(wide(a), wide(b)))
 
 
 @KERNELS("top.SquaredDifference")
-def squared_difference(op: Any, a: Array, b: Array) -> Array:
+def squared_difference(op: SquaredDifference, a: Array, b: Array) -> Array:
     return finish(op, np.square(wide(a) - wide(b)))
 
 
 @KERNELS("top.Atan2")
-def atan2(op: Any, a: Array, b: Array) -> Array:
+def atan2(op: Atan2, a: Array, b: Array) -> Array:
     return finish(op, np.arctan2(wide(a), wide(b)))
 
 
@@ -140,7 +163,7 @@ _RELATIONS: dict[str, Callable[..., Any]] = {
 
 
 @KERNELS("top.Compare")
-def compare(op: Any, lhs: Array, rhs: Array) -> Array:
+def compare(op: Compare, lhs: Array, rhs: Array) -> Array:
     return finish(op, _RELATIONS[op.mode](wide(lhs), wide(rhs)))
 
 
@@ -166,17 +189,17 @@ def _shift(a: Array, b: Array, shift: Callable[..., Any], beyond: Any) -> Array:
 
 
 @KERNELS("top.ShiftLeft")
-def shift_left(op: Any, a: Array, b: Array) -> Array:
+def shift_left(op: ShiftLeft, a: Array, b: Array) -> Array:
     a, b = wide(a), wide(b)
     return finish(op, _shift(a, b, np.left_shift, a.dtype.type(0)))
 
 
 @KERNELS("top.ShiftRight")
-def shift_right(op: Any, a: Array, b: Array) -> Array:
+def shift_right(op: ShiftRight, a: Array, b: Array) -> Array:
     a, b = wide(a), wide(b)
     return finish(op, _shift(a, b, np.right_shift, a >> (8 * a.dtype.itemsize - 1) if a.dtype.kind == "i" else a.dtype.type(0)))
 
 
 @KERNELS("top.Where", quantized="storage")
-def where(op: Any, condition: Array, tbrn: Array, fbrn: Array) -> Array:
+def where(op: Where, condition: Array, tbrn: Array, fbrn: Array) -> Array:
     return np.where(condition, tbrn, fbrn)

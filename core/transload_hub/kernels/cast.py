@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from transload.ir.types import IntegerType, QuantType, Type
 from transload.plugin import KernelTable
 
 from .common import Array, is_integer, wide
+
+if TYPE_CHECKING:
+    from ..ops.cast import Bitcast, Cast
 
 __all__ = ["KERNELS", "cast"]
 
@@ -85,7 +88,7 @@ def _narrowed(x: Array, type_: IntegerType) -> Array:
 
 
 @KERNELS("top.Cast", quantized="native")
-def cast(op: Any, x: Array) -> Array:
+def cast(op: Cast, x: Array) -> Array:
     source, target = op.operands[0].element, op.results[0].element
     rounding = _ROUNDINGS[op.round_mode]
     with np.errstate(all="ignore"):
@@ -103,7 +106,7 @@ def cast(op: Any, x: Array) -> Array:
 
 
 @KERNELS("top.Bitcast", quantized="native")
-def bitcast(op: Any, x: Array) -> Array:
+def bitcast(op: Bitcast, x: Array) -> Array:
     return np.ascontiguousarray(x).view(dtype_of(op.results[0].element)).reshape(x.shape)
 
 

@@ -8,6 +8,7 @@ import ml_dtypes
 import numpy as np
 
 from transload.errors import Finding, RunError
+from transload.ir import Op
 from transload.ir.constants import dtype_of
 from transload.ir.core import location_names
 from transload.ir.types import IntegerType, QuantType, TensorType
@@ -32,7 +33,7 @@ def wide(x: Array) -> Array:
     return x.astype(np.int8 if x.dtype in _NARROW_INTEGERS else np.float32)
 
 
-def finish(op: Any, y: Any, index: int = 0) -> Array:
+def finish(op: Op, y: Any, index: int = 0) -> Array:
     """The result `y` after the op's ReLU, where it has one, in the dtype that the result's type asks for.
 
     Where the result is quantized, what is float stays so: the engine quantizes it.
@@ -44,13 +45,13 @@ def finish(op: Any, y: Any, index: int = 0) -> Array:
     return array.astype(dtype_of(type_.element), copy=False)
 
 
-def whole(op: Any, y: Array) -> Array:
+def whole(op: Op, y: Array) -> Array:
     """Sums of integers that were computed in float64 as integers, so that they wrap round where the result's type is narrow."""
     element = getattr(op.results[0].type, "element", None)
     return y.astype(np.int64) if isinstance(element, IntegerType) and y.dtype.kind == "f" else y
 
 
-def activate(op: Any, y: Array) -> Array:
+def activate(op: Op, y: Array) -> Array:
     """`y` after the ReLU that the op's attributes do_relu and relu_limit ask for; of stored integers, too."""
     if not op.attributes.get("do_relu", False):
         return y
@@ -78,12 +79,12 @@ def axes_of(axes: Any, rank: int) -> tuple[int, ...]:
     return tuple(axis_of(axis, rank) for axis in axes)
 
 
-def run_error(op: Any, why: str, hint: str = "") -> RunError:
+def run_error(op: Op, why: str, hint: str = "") -> RunError:
     """The error for values, known only at run time, that an op cannot take."""
     return RunError(f"{op.name} cannot be computed", [Finding(op.name, why, tuple(location_names(op.location)[:1]), hint)])
 
 
-def checked_subscripts(op: Any, indices: Array, size: int) -> Array:
+def checked_subscripts(op: Op, indices: Array, size: int) -> Array:
     """`indices` counted from the front; `RunError` where one is outside `[-size, size)`."""
     indices = wide(indices).astype(np.int64, copy=False)
     if indices.size:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,18 +12,21 @@ from transload.plugin import KernelTable
 from ..ops.constant import range_length
 from .common import Array, finish, run_error, wide
 
+if TYPE_CHECKING:
+    from ..ops.constant import EyeLike, Fill, NonZero, Range, Shape, Trilu
+
 __all__ = ["KERNELS"]
 
 KERNELS = KernelTable()
 
 
 @KERNELS("top.Shape", quantized="storage")
-def shape(op: Any, x: Array) -> Array:
+def shape(op: Shape, x: Array) -> Array:
     return finish(op, np.array(x.shape, np.int64))
 
 
 @KERNELS("top.Range")
-def range_(op: Any, start: Array, limit: Array, delta: Array) -> Array:
+def range_(op: Range, start: Array, limit: Array, delta: Array) -> Array:
     first, stop, step = (wide(bound).reshape(-1)[0].item() for bound in (start, limit, delta))
     if step == 0:
         raise run_error(op, "the step is 0")
@@ -31,23 +34,23 @@ def range_(op: Any, start: Array, limit: Array, delta: Array) -> Array:
 
 
 @KERNELS("top.Fill", quantized="storage")
-def fill(op: Any, value: Array) -> Array:
+def fill(op: Fill, value: Array) -> Array:
     return np.broadcast_to(value.reshape(()), op.attribute("shape"))
 
 
 @KERNELS("top.EyeLike")
-def eye_like(op: Any, x: Array) -> Array:
+def eye_like(op: EyeLike, x: Array) -> Array:
     rows, columns = x.shape
     return np.eye(rows, columns, op.k).astype(dtype_of(op.result.element))
 
 
 @KERNELS("top.Trilu")
-def trilu(op: Any, x: Array) -> Array:
+def trilu(op: Trilu, x: Array) -> Array:
     rows, columns = x.shape[-2:]
     kept = np.tri(rows, columns, op.k - 1 if op.upper else op.k, dtype=bool)
     return np.where(kept != op.upper, x, x.dtype.type(0))
 
 
 @KERNELS("top.NonZero")
-def non_zero(op: Any, x: Array) -> Array:
+def non_zero(op: NonZero, x: Array) -> Array:
     return finish(op, np.array(np.nonzero(np.atleast_1d(wide(x))), np.int64))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,6 +11,9 @@ from transload.engine.custom import run_custom
 from transload.plugin import KernelTable
 
 from .common import Array
+
+if TYPE_CHECKING:
+    from ..ops.control import Custom, If, While
 
 __all__ = ["KERNELS"]
 
@@ -22,12 +25,12 @@ def _holds(condition: Array) -> bool:
 
 
 @KERNELS("top.If", quantized="native")
-def if_(op: Any, condition: Array, *, run: Callable[..., list[Array]]) -> tuple[Array, ...]:
+def if_(op: If, condition: Array, *, run: Callable[..., list[Array]]) -> tuple[Array, ...]:
     return tuple(run(op.then_region if _holds(condition) else op.else_region))
 
 
 @KERNELS("top.While", quantized="native")
-def while_(op: Any, *inputs: Array, run: Callable[..., list[Array]]) -> tuple[Array, ...]:
+def while_(op: While, *inputs: Array, run: Callable[..., list[Array]]) -> tuple[Array, ...]:
     state = list(inputs)
     while _holds(run(op.cond, *state)[0]):
         state = run(op.body, *state)
@@ -35,5 +38,5 @@ def while_(op: Any, *inputs: Array, run: Callable[..., list[Array]]) -> tuple[Ar
 
 
 @KERNELS("top.Custom", quantized="native")
-def custom(op: Any, *inputs: Array) -> Any:
+def custom(op: Custom, *inputs: Array) -> Any:
     return run_custom(op, op.attribute("name"), op.options or {}, inputs)

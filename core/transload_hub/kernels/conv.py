@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from transload.plugin import KernelTable
 
 from .common import Array, finish, is_integer, whole, wide
 from .sums import product, rounds_floats
+
+if TYPE_CHECKING:
+    from ..ops.conv import Conv, Deconv
 
 __all__ = ["KERNELS", "pad_spatial"]
 
@@ -53,7 +56,7 @@ def _greatest(x: Array) -> int:
 
 
 @KERNELS("top.Conv")
-def conv(op: Any, x: Array, weights: Array, bias: Array | None = None) -> Array:
+def conv(op: Conv, x: Array, weights: Array, bias: Array | None = None) -> Array:
     x, weights = _factors(x, weights)
     n = len(op.kernel_shape)
     last = op.layout == "NHWC"
@@ -76,14 +79,14 @@ def _with_bias(y: Array, bias: Array | None, last: bool) -> Array:
     return y + wide(bias).astype(y.dtype, copy=False).reshape(shape)
 
 
-def _output_sizes(op: Any, sizes: Sequence[int]) -> tuple[int, ...]:
+def _output_sizes(op: Conv, sizes: Sequence[int]) -> tuple[int, ...]:
     """Spatial sizes of the result for an input that is already padded."""
     return tuple(
         (size - (kernel - 1) * dilation - 1) // stride + 1
         for size, kernel, stride, dilation in zip(sizes, op.kernel_shape, op.strides, op.dilations, strict=True))
 
 
-def _shifted(op: Any, outputs: Sequence[int]) -> Iterator[tuple[Any, Any]]:
+def _shifted(op: Conv | Deconv, outputs: Sequence[int]) -> Iterator[tuple[Any, Any]]:
     """For each kernel element, its subscripts, and the slices of the input's spatial dimensions that it meets."""
     for place in np.ndindex(*op.kernel_shape):
         yield place, tuple(
@@ -91,7 +94,7 @@ def _shifted(op: Any, outputs: Sequence[int]) -> Iterator[tuple[Any, Any]]:
             for k, dilation, stride, size in zip(place, op.dilations, op.strides, outputs, strict=True))
 
 
-def _depthwise(op: Any, x: Array, weights: Array, last: bool) -> Array:
+def _depthwise(op: Conv, x: Array, weights: Array, last: bool) -> Array:
     """One input channel a group: kernel elements one after the other, each times a shifted view of the input."""
     n = len(op.kernel_shape)
     batch = x.shape[0]
@@ -112,7 +115,7 @@ def _depthwise(op: Any, x: Array, weights: Array, last: bool) -> Array:
     return y.reshape((batch, *outputs, channels) if last else (batch, channels, *outputs))
 
 
-def _dense(op: Any, x: Array, weights: Array, last: bool) -> Array:
+def _dense(op: Conv, x: Array, weights: Array, last: bool) -> Array:
     """All input channels for each output channel: the windows as a matrix, times the filter as a matrix."""
     n = len(op.kernel_shape)
     batch, out_channels = x.shape[0], weights.shape[0]
@@ -143,7 +146,7 @@ def _dense(op: Any, x: Array, weights: Array, last: bool) -> Array:
     return y
 
 
-def _windows(op: Any, x: Array, outputs: Sequence[int], last: bool) -> Array:
+def _windows(op: Conv, x: Array, outputs: Sequence[int], last: bool) -> Array:
     """A view of `x`: [N, out.., kernel.., C] where channels are last, [N, C, kernel.., out..] where they are second."""
     spatial = x.strides[1:-1] if last else x.strides[2:]
     over_outputs = tuple(step * stride for step, stride in zip(spatial, op.strides, strict=True))
@@ -173,7 +176,7 @@ def _blocks(batch: int, rows: int, row_bytes: int) -> Iterator[tuple[slice, slic
 
 
 @KERNELS("top.Deconv")
-def deconv(op: Any, x: Array, weights: Array, bias: Array | None = None) -> Array:
+def deconv(op: Deconv, x: Array, weights: Array, bias: Array | None = None) -> Array:
     x, weights = _factors(x, weights)
     last = op.layout == "NHWC"
     if last:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from transload.engine.quantized import quantized_kernel
+from transload.ir import Op
 from transload.plugin import KernelTable
 
 from .common import Array, axis_of, checked_subscripts, finish, is_integer, wide
+
+if TYPE_CHECKING:
+    from ..ops.gather import CumSum, Gather, GatherElements, GatherND, OneHot, ScatterElements, ScatterND, TopK
 
 __all__ = ["KERNELS"]
 
@@ -19,7 +23,7 @@ KERNELS = KernelTable()
 
 
 @KERNELS("top.Gather", quantized="storage")
-def gather(op: Any, x: Array, indices: Array) -> Array:
+def gather(op: Gather, x: Array, indices: Array) -> Array:
     axis, batch_dims = axis_of(op.axis, x.ndim), op.batch_dims
     places = checked_subscripts(op, indices, x.shape[axis])
     if batch_dims == 0:
@@ -31,13 +35,13 @@ def gather(op: Any, x: Array, indices: Array) -> Array:
     return np.moveaxis(picked, 1, 2).reshape((*batch, *before, *indices.shape[batch_dims:], *after))
 
 
-def _subscript_tuple(op: Any, indices: Array, sizes: Sequence[int]) -> tuple[Array, ...]:
+def _subscript_tuple(op: Op, indices: Array, sizes: Sequence[int]) -> tuple[Array, ...]:
     """The last dimension of `indices` as one checked array per dimension that it subscripts."""
     return tuple(checked_subscripts(op, indices[..., i], sizes[i]) for i in range(indices.shape[-1]))
 
 
 @KERNELS("top.GatherND", quantized="storage")
-def gather_nd(op: Any, x: Array, indices: Array) -> Array:
+def gather_nd(op: GatherND, x: Array, indices: Array) -> Array:
     batch = x.shape[: op.batch_dims]
     count = math.prod(batch)
     rest = x.shape[op.batch_dims :]
@@ -50,7 +54,7 @@ def gather_nd(op: Any, x: Array, indices: Array) -> Array:
     return picked.reshape((*batch, *inner, *rest[indices.shape[-1] :]))
 
 
-def _open_grid(op: Any, x: Array, indices: Array) -> tuple[Array, ...]:
+def _open_grid(op: GatherElements | ScatterElements, x: Array, indices: Array) -> tuple[Array, ...]:
     """Subscripts of `x` for each element of `indices`, which replaces the subscript of dimension axis."""
     axis = axis_of(op.axis, x.ndim)
     grid = list(np.ogrid[tuple(slice(size) for size in indices.shape)])
@@ -59,14 +63,14 @@ def _open_grid(op: Any, x: Array, indices: Array) -> tuple[Array, ...]:
 
 
 @KERNELS("top.GatherElements", quantized="storage")
-def gather_elements(op: Any, x: Array, indices: Array) -> Array:
+def gather_elements(op: GatherElements, x: Array, indices: Array) -> Array:
     return x[_open_grid(op, x, indices)]
 
 
 _COMBINE: dict[str, Any] = {"add": np.add, "mul": np.multiply, "max": np.maximum, "min": np.minimum}
 
 
-def _scatter(op: Any, x: Array, where: tuple[Array, ...], updates: Array) -> Array:
+def _scatter(op: ScatterElements | ScatterND, x: Array, where: tuple[Array, ...], updates: Array) -> Array:
     """A copy of `x` with `updates` written, or combined, at subscripts `where`."""
     if op.reduction == "none":
         y = x.copy()
@@ -77,34 +81,34 @@ def _scatter(op: Any, x: Array, where: tuple[Array, ...], updates: Array) -> Arr
     return y.astype(x.dtype, copy=False)
 
 
-def _scatter_nd(op: Any, x: Array, indices: Array, updates: Array) -> Array:
+def _scatter_nd(op: ScatterND, x: Array, indices: Array, updates: Array) -> Array:
     where = _subscript_tuple(op, indices, x.shape)
     if not where:  # no subscripts: each update is of the whole tensor
         return _scatter(op, x[None], (np.zeros(indices.shape[:-1], np.int64),), updates)[0]
     return _scatter(op, x, where, updates)
 
 
-def _scatter_elements(op: Any, x: Array, indices: Array, updates: Array) -> Array:
+def _scatter_elements(op: ScatterElements, x: Array, indices: Array, updates: Array) -> Array:
     return _scatter(op, x, _open_grid(op, x, indices), updates)
 
 
-def _mode(op: Any) -> str:
+def _mode(op: ScatterElements | ScatterND) -> str:
     """Sums and products of stored integers mean nothing; the rest does."""
     return "float" if op.reduction in ("add", "mul") else "storage"
 
 
 @KERNELS("top.ScatterND", quantized="native")
-def scatter_nd(op: Any, *arrays: Array) -> Array:
+def scatter_nd(op: ScatterND, *arrays: Array) -> Array:
     return quantized_kernel(op, _scatter_nd, _mode(op))(op, *arrays)
 
 
 @KERNELS("top.ScatterElements", quantized="native")
-def scatter_elements(op: Any, *arrays: Array) -> Array:
+def scatter_elements(op: ScatterElements, *arrays: Array) -> Array:
     return quantized_kernel(op, _scatter_elements, _mode(op))(op, *arrays)
 
 
 @KERNELS("top.OneHot", quantized="storage")
-def one_hot(op: Any, indices: Array, on_value: Array, off_value: Array) -> Array:
+def one_hot(op: OneHot, indices: Array, on_value: Array, off_value: Array) -> Array:
     places = wide(indices).astype(np.int64)
     places = np.where((places < 0) & (places >= -op.depth), places + op.depth, places)
     chosen = np.expand_dims(places, axis_of(op.axis, indices.ndim + 1))
@@ -114,7 +118,7 @@ def one_hot(op: Any, indices: Array, on_value: Array, off_value: Array) -> Array
 
 
 @KERNELS("top.TopK")
-def top_k(op: Any, x: Array) -> tuple[Array, Array]:
+def top_k(op: TopK, x: Array) -> tuple[Array, Array]:
     axis = axis_of(op.axis, x.ndim)
     size = x.shape[axis]
     if op.largest:
@@ -127,7 +131,7 @@ def top_k(op: Any, x: Array) -> tuple[Array, Array]:
 
 
 @KERNELS("top.CumSum")
-def cum_sum(op: Any, x: Array) -> Array:
+def cum_sum(op: CumSum, x: Array) -> Array:
     values = wide(x)
     axis = axis_of(op.axis, x.ndim)
     values = np.flip(values, axis) if op.reverse else values

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,6 +10,9 @@ from transload.plugin import KernelTable
 
 from ..ops.matmul import expand_equation
 from .common import Array, finish, is_integer, whole, wide
+
+if TYPE_CHECKING:
+    from ..ops.matmul import Einsum, MatMul
 
 __all__ = ["KERNELS"]
 
@@ -26,7 +29,7 @@ def _factors(*arrays: Array) -> list[Array]:
 
 
 @KERNELS("top.MatMul")
-def matmul(op: Any, left: Array, right: Array, bias: Array | None = None) -> Array:
+def matmul(op: MatMul, left: Array, right: Array, bias: Array | None = None) -> Array:
     a, b = _factors(left, right)
     if op.left_transpose and a.ndim > 1:
         a = a.swapaxes(-1, -2)
@@ -43,6 +46,6 @@ def matmul(op: Any, left: Array, right: Array, bias: Array | None = None) -> Arr
 
 
 @KERNELS("top.Einsum")
-def einsum(op: Any, *inputs: Array) -> Array:
+def einsum(op: Einsum, *inputs: Array) -> Array:
     terms, outcome = expand_equation(op, [x.ndim for x in inputs])
     return finish(op, np.einsum(f"{','.join(terms)}->{outcome}", *_factors(*inputs), optimize="greedy"))

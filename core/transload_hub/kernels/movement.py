@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from transload.engine.quantized import quantize
+from transload.ir import Op
 from transload.ir.quantization import spread
 from transload.ir.types import QuantType
 from transload.plugin import KernelTable
@@ -16,18 +17,40 @@ from ..ops.movement import slice_range
 from .common import Array, axes_of, axis_of, finish, wide
 from .conv import pad_spatial
 
+if TYPE_CHECKING:
+    from ..ops.constant import Input
+    from ..ops.movement import (
+        Concat,
+        Expand,
+        Pack,
+        Pad,
+        Permute,
+        Reshape,
+        Reverse,
+        ReverseSequence,
+        Roll,
+        Slice,
+        Split,
+        Squeeze,
+        Tile,
+        Unpack,
+        Unsqueeze,
+    )
+    from ..ops.resize import Upsample
+    from ..ops.space import BatchToSpace, Depth2Space, SpaceToBatch
+
 __all__ = ["KERNELS", "fill_value"]
 
 KERNELS = KernelTable()
 
 
 @KERNELS("top.Input", quantized="storage")
-def identity(op: Any, x: Array) -> Array:
+def identity(op: Input, x: Array) -> Array:
     return x
 
 
 @KERNELS("top.Reshape", quantized="storage")
-def reshape(op: Any, x: Array) -> Array:
+def reshape(op: Reshape, x: Array) -> Array:
     shape = op.attribute("shape")
     if 0 in shape:
         shape = tuple(0 if size == -1 else size for size in shape)
@@ -35,60 +58,60 @@ def reshape(op: Any, x: Array) -> Array:
 
 
 @KERNELS("top.Squeeze", quantized="storage")
-def squeeze(op: Any, x: Array) -> Array:
+def squeeze(op: Squeeze, x: Array) -> Array:
     return np.squeeze(x, axes_of(op.axes, x.ndim))
 
 
 @KERNELS("top.Unsqueeze", quantized="storage")
-def unsqueeze(op: Any, x: Array) -> Array:
+def unsqueeze(op: Unsqueeze, x: Array) -> Array:
     return np.expand_dims(x, axes_of(op.axes, x.ndim + len(op.axes)))
 
 
 @KERNELS("top.Permute", quantized="storage")
-def permute(op: Any, x: Array) -> Array:
+def permute(op: Permute, x: Array) -> Array:
     return x.transpose(op.order)
 
 
 @KERNELS("top.Expand", quantized="storage")
-def expand(op: Any, x: Array) -> Array:
+def expand(op: Expand, x: Array) -> Array:
     return np.broadcast_to(x, np.broadcast_shapes(x.shape, tuple(op.attribute("shape"))))
 
 
 @KERNELS("top.Tile", quantized="storage")
-def tile(op: Any, x: Array) -> Array:
+def tile(op: Tile, x: Array) -> Array:
     return np.tile(x, op.tile)
 
 
 @KERNELS("top.Concat", quantized="storage")
-def concat(op: Any, *inputs: Array) -> Array:
+def concat(op: Concat, *inputs: Array) -> Array:
     return finish(op, np.concatenate(inputs, axis=op.axis))
 
 
 @KERNELS("top.Split", quantized="storage")
-def split(op: Any, x: Array) -> tuple[Array, ...]:
+def split(op: Split, x: Array) -> tuple[Array, ...]:
     if not op.split_size:
         return ()
     return tuple(np.split(x, np.cumsum(op.split_size)[:-1], axis=op.axis))
 
 
 @KERNELS("top.Pack", quantized="storage")
-def pack(op: Any, *inputs: Array) -> Array:
+def pack(op: Pack, *inputs: Array) -> Array:
     return np.stack(inputs, axis=op.axis)
 
 
 @KERNELS("top.Unpack", quantized="storage")
-def unpack(op: Any, x: Array) -> tuple[Array, ...]:
+def unpack(op: Unpack, x: Array) -> tuple[Array, ...]:
     return tuple(np.moveaxis(x, op.axis, 0)[index] for index in range(x.shape[op.axis]))
 
 
 @KERNELS("top.Slice", quantized="storage")
-def slice_(op: Any, x: Array) -> Array:
+def slice_(op: Slice, x: Array) -> Array:
     taken = [slice_range(*part) for part in zip(x.shape, op.offset, op.ends, op.steps, strict=True)]
     return x[tuple(
         slice(part.start, part.stop if part.stop >= 0 else None, part.step) if part else slice(0, 0) for part in taken)]
 
 
-def fill_value(op: Any, x: Array, real: float) -> Any:
+def fill_value(op: Op, x: Array, real: float) -> Any:
     """The number that stands for `real` in an array of the op's input: stored or real.
 
     Of a tensor with more than one scale, an array that broadcasts to it.
@@ -101,11 +124,12 @@ def fill_value(op: Any, x: Array, real: float) -> Any:
 
 
 @KERNELS("top.Pad", quantized="storage")
-def pad(op: Any, x: Array, value: Array | None = None) -> Array:
+def pad(op: Pad, x: Array, value: Array | None = None) -> Array:
     n = x.ndim
     if op.mode != "constant":
         width = [(max(op.paddings[i], 0), max(op.paddings[n + i], 0)) for i in range(n)]
-        grown = np.pad(x, width, mode=op.mode)  # numpy has the same names
+        mode: Any = op.mode  # numpy has the same names
+        grown = np.pad(x, width, mode=mode)
         return pad_spatial(grown, range(n), [min(p, 0) for p in op.paddings])
     fill = fill_value(op, x, op.val) if value is None else value
     fill = np.asarray(fill, x.dtype)
@@ -119,12 +143,12 @@ def pad(op: Any, x: Array, value: Array | None = None) -> Array:
 
 
 @KERNELS("top.Reverse", quantized="storage")
-def reverse(op: Any, x: Array) -> Array:
+def reverse(op: Reverse, x: Array) -> Array:
     return np.flip(x, axes_of(op.axes, x.ndim)) if op.axes else x
 
 
 @KERNELS("top.ReverseSequence", quantized="storage")
-def reverse_sequence(op: Any, x: Array, lengths: Array) -> Array:
+def reverse_sequence(op: ReverseSequence, x: Array, lengths: Array) -> Array:
     seq, batch = axis_of(op.seq_axis, x.ndim), axis_of(op.batch_axis, x.ndim)
     lengths = np.clip(wide(lengths).astype(np.int64), 0, x.shape[seq])[:, None]
     time = np.arange(x.shape[seq])[None, :]
@@ -135,14 +159,14 @@ def reverse_sequence(op: Any, x: Array, lengths: Array) -> Array:
 
 
 @KERNELS("top.Roll", quantized="storage")
-def roll(op: Any, x: Array) -> Array:
+def roll(op: Roll, x: Array) -> Array:
     return np.roll(x, op.shifts, axis=op.axes) if op.axes else x
 
 
 # --- between space and depth or batch
 
 @KERNELS("top.Depth2Space", quantized="storage")
-def depth_to_space(op: Any, x: Array) -> Array:
+def depth_to_space(op: Depth2Space, x: Array) -> Array:
     bh, bw = op.block_h, op.block_w
     last = channel_axis(op.layout, 4) == 3
     x = np.moveaxis(x, -1, 1) if last else x
@@ -162,7 +186,7 @@ def depth_to_space(op: Any, x: Array) -> Array:
 
 
 @KERNELS("top.SpaceToBatch", quantized="storage")
-def space_to_batch(op: Any, x: Array) -> Array:
+def space_to_batch(op: SpaceToBatch, x: Array) -> Array:
     block = op.block_shape
     n = len(block)
     zero = np.asarray(fill_value(op, x, 0.0)).reshape(-1)[0]
@@ -176,7 +200,7 @@ def space_to_batch(op: Any, x: Array) -> Array:
 
 
 @KERNELS("top.BatchToSpace", quantized="storage")
-def batch_to_space(op: Any, x: Array) -> Array:
+def batch_to_space(op: BatchToSpace, x: Array) -> Array:
     block = op.block_shape
     n = len(block)
     batch = x.shape[0] // int(np.prod(block))
@@ -187,6 +211,6 @@ def batch_to_space(op: Any, x: Array) -> Array:
 
 
 @KERNELS("top.Upsample", quantized="storage")
-def upsample(op: Any, x: Array) -> Array:
+def upsample(op: Upsample, x: Array) -> Array:
     rows, columns = (1, 2) if op.layout == "NHWC" else (2, 3)
     return finish(op, x.repeat(op.scale_h, axis=rows).repeat(op.scale_w, axis=columns))

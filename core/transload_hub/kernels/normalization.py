@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,12 +11,15 @@ from transload.plugin import KernelTable
 from ..ops.infer import channel_axis
 from .common import Array, axes_of, axis_of, finish, wide
 
+if TYPE_CHECKING:
+    from ..ops.normalization import LRN, BatchNorm, GroupNorm, InstanceNorm, LayerNorm, Normalize, RMSNorm
+
 __all__ = ["KERNELS"]
 
 KERNELS = KernelTable()
 
 
-def _per_channel(op: Any, value: Array | None, rank: int) -> Array | None:
+def _per_channel(op: BatchNorm | GroupNorm | InstanceNorm, value: Array | None, rank: int) -> Array | None:
     """A vector of channels, shaped to broadcast with a tensor of `rank`."""
     if value is None:
         return None
@@ -38,7 +41,7 @@ def _standardized(x: Array, axes: tuple[int, ...], eps: float) -> Array:
 
 @KERNELS("top.BatchNorm")
 def batch_norm(
-    op: Any, x: Array, mean: Array, variance: Array, gamma: Array | None = None, beta: Array | None = None,
+    op: BatchNorm, x: Array, mean: Array, variance: Array, gamma: Array | None = None, beta: Array | None = None,
 ) -> Array:
     x = wide(x)
     centre, spread, weight, bias = (_per_channel(op, v, x.ndim) for v in (mean, variance, gamma, beta))
@@ -48,14 +51,14 @@ def batch_norm(
 
 
 @KERNELS("top.LayerNorm")
-def layer_norm(op: Any, x: Array, weight: Array | None = None, bias: Array | None = None) -> Array:
+def layer_norm(op: LayerNorm, x: Array, weight: Array | None = None, bias: Array | None = None) -> Array:
     x = wide(x)
     y = _standardized(x, tuple(range(axis_of(op.axis, x.ndim), x.ndim)), op.eps)
     return finish(op, _affine(y, None if weight is None else wide(weight), None if bias is None else wide(bias)))
 
 
 @KERNELS("top.RMSNorm")
-def rms_norm(op: Any, x: Array, weight: Array | None = None) -> Array:
+def rms_norm(op: RMSNorm, x: Array, weight: Array | None = None) -> Array:
     x = wide(x)
     axes = tuple(range(axis_of(op.axis, x.ndim), x.ndim))
     power = np.square(x).mean(axis=axes, keepdims=True, dtype=np.float64)
@@ -63,7 +66,7 @@ def rms_norm(op: Any, x: Array, weight: Array | None = None) -> Array:
 
 
 @KERNELS("top.InstanceNorm")
-def instance_norm(op: Any, x: Array, weight: Array | None = None, bias: Array | None = None) -> Array:
+def instance_norm(op: InstanceNorm, x: Array, weight: Array | None = None, bias: Array | None = None) -> Array:
     x = wide(x)
     channels = channel_axis(op.layout, x.ndim)
     axes = tuple(axis for axis in range(1, x.ndim) if axis != channels)
@@ -72,7 +75,7 @@ def instance_norm(op: Any, x: Array, weight: Array | None = None, bias: Array | 
 
 
 @KERNELS("top.GroupNorm")
-def group_norm(op: Any, x: Array, weight: Array | None = None, bias: Array | None = None) -> Array:
+def group_norm(op: GroupNorm, x: Array, weight: Array | None = None, bias: Array | None = None) -> Array:
     x = wide(x)
     channels = channel_axis(op.layout, x.ndim)
     shape = (*x.shape[:channels], op.num_groups, x.shape[channels] // op.num_groups, *x.shape[channels + 1 :])
@@ -82,7 +85,7 @@ def group_norm(op: Any, x: Array, weight: Array | None = None, bias: Array | Non
 
 
 @KERNELS("top.LRN")
-def lrn(op: Any, x: Array) -> Array:
+def lrn(op: LRN, x: Array) -> Array:
     x = wide(x)
     channels = channel_axis(op.layout, x.ndim)
     count = x.shape[channels]
@@ -97,7 +100,7 @@ def lrn(op: Any, x: Array) -> Array:
 
 
 @KERNELS("top.Normalize")
-def normalize(op: Any, x: Array) -> Array:
+def normalize(op: Normalize, x: Array) -> Array:
     x = wide(x)
     squares = np.square(x).sum(axis=axes_of(op.axes, x.ndim), keepdims=True, dtype=np.float64)
     return finish(op, x / np.sqrt(np.maximum(squares, op.eps)).astype(x.dtype))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from transload.plugin import KernelTable
 from ..ops.infer import spatial_axes
 from .common import Array, finish, is_integer, wide
 from .conv import pad_spatial
+
+if TYPE_CHECKING:
+    from ..ops.pool import AvgPool, MaxPool
 
 __all__ = ["KERNELS"]
 
@@ -36,7 +39,7 @@ def _along(x: Array, axis: int, kernel: int, stride: int, dilation: int, combine
 
 
 @KERNELS("top.MaxPool", quantized="storage")
-def max_pool(op: Any, x: Array) -> Array:
+def max_pool(op: MaxPool, x: Array) -> Array:
     x = wide(x)
     axes = spatial_axes(op.layout, x.ndim)
     least = np.iinfo(x.dtype).min if is_integer(x) else -np.inf
@@ -47,7 +50,7 @@ def max_pool(op: Any, x: Array) -> Array:
 
 
 @KERNELS("top.AvgPool")
-def avg_pool(op: Any, x: Array) -> Array:
+def avg_pool(op: AvgPool, x: Array) -> Array:
     x = wide(x)
     axes = spatial_axes(op.layout, x.ndim)
     n = len(axes)

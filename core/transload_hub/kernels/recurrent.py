@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,6 +11,9 @@ from transload.plugin import KernelTable
 
 from .common import Array, finish, wide
 from .unary import sigmoid, softplus
+
+if TYPE_CHECKING:
+    from ..ops.recurrent import GRU, LSTM, RNN
 
 __all__ = ["KERNELS"]
 
@@ -35,7 +38,7 @@ _WITH_ALPHA_AND_BETA: dict[str, tuple[Callable[[Array, float, float], Array], fl
 }
 
 
-def _activations(op: Any, defaults: tuple[str, ...], directions: int) -> Iterator[list[Function]]:
+def _activations(op: GRU | LSTM | RNN, defaults: tuple[str, ...], directions: int) -> Iterator[list[Function]]:
     """The activation functions of each direction. Those with parameters take the next of the lists."""
     alphas, betas = iter(op.activation_alpha or ()), iter(op.activation_beta or ())
 
@@ -65,7 +68,7 @@ class _Layer:
     hidden one first, and gives the next states.
     """
 
-    def __init__(self, op: Any, x: Array, lengths: Array | None) -> None:
+    def __init__(self, op: GRU | LSTM | RNN, x: Array, lengths: Array | None) -> None:
         self.op = op
         self.x = wide(x).swapaxes(0, 1) if op.batch_first else wide(x)  # [T, N, I]
         self.time, self.batch = self.x.shape[:2]
@@ -131,7 +134,7 @@ def _halves(bias: Array | None, direction: int, width: int, dtype: Any) -> tuple
 
 @KERNELS("top.LSTM")
 def lstm(
-    op: Any, x: Array, weights: Array, recurrence: Array, bias: Array | None = None, initial_h: Array | None = None,
+    op: LSTM, x: Array, weights: Array, recurrence: Array, bias: Array | None = None, initial_h: Array | None = None,
     initial_c: Array | None = None, peephole: Array | None = None, sequence_lens: Array | None = None,
 ) -> tuple[Array, ...]:
     layer = _Layer(op, x, sequence_lens)
@@ -164,7 +167,7 @@ def lstm(
 
 @KERNELS("top.GRU")
 def gru(
-    op: Any, x: Array, weights: Array, recurrence: Array, bias: Array | None = None, initial_h: Array | None = None,
+    op: GRU, x: Array, weights: Array, recurrence: Array, bias: Array | None = None, initial_h: Array | None = None,
     sequence_lens: Array | None = None,
 ) -> tuple[Array, ...]:
     layer = _Layer(op, x, sequence_lens)
@@ -200,7 +203,7 @@ def gru(
 
 @KERNELS("top.RNN")
 def rnn(
-    op: Any, x: Array, weights: Array, recurrence: Array, bias: Array | None = None, initial_h: Array | None = None,
+    op: RNN, x: Array, weights: Array, recurrence: Array, bias: Array | None = None, initial_h: Array | None = None,
     sequence_lens: Array | None = None,
 ) -> tuple[Array, ...]:
     layer = _Layer(op, x, sequence_lens)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,6 +11,9 @@ from transload.plugin import KernelTable
 
 from .arithmetic import truncated_quotient
 from .common import Array, axes_of, axis_of, finish, is_integer, wide
+
+if TYPE_CHECKING:
+    from ..ops.reduce import Arg, Reduce
 
 __all__ = ["KERNELS"]
 
@@ -67,13 +70,13 @@ _MODES: dict[str, Callable[..., Array]] = {
 
 
 @KERNELS("top.Reduce")
-def reduce(op: Any, x: Array) -> Array:
+def reduce(op: Reduce, x: Array) -> Array:
     with np.errstate(all="ignore"):
         return finish(op, _MODES[op.mode](wide(x), axis=axes_of(op.axes, x.ndim), keepdims=op.keepdims))
 
 
 @KERNELS("top.Arg")
-def arg(op: Any, x: Array) -> Array:
+def arg(op: Arg, x: Array) -> Array:
     x = wide(x)
     find = np.argmax if op.mode == "ArgMax" else np.argmin
     if op.select_last_index:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,12 +13,15 @@ from transload.plugin import KernelTable
 from ..ops.infer import spatial_axes
 from .common import Array, finish, is_integer, wide
 
+if TYPE_CHECKING:
+    from ..ops.resize import Interp
+
 __all__ = ["KERNELS"]
 
 KERNELS = KernelTable()
 
 
-def coordinates(op: Any, i: int, size: int) -> Array:
+def coordinates(op: Interp, i: int, size: int) -> Array:
     """Where the output places of spatial dimension `i` lie in an input of `size` elements.
 
     Without scales, in float64 and with size / count kept as a fraction, so that whole coordinates come out whole.
@@ -67,7 +70,7 @@ def _cubic(distance: Array, a: float) -> Array:
     return np.where(d <= 1, near, np.where(d < 2, far, 0))
 
 
-def taps(op: Any, i: int, size: int) -> tuple[Array, Array]:
+def taps(op: Interp, i: int, size: int) -> tuple[Array, Array]:
     """Subscripts and weights, [out, taps] each, of spatial dimension `i` of an input of `size` elements."""
     x = coordinates(op, i, size)
     if op.mode == "nearest":
@@ -102,7 +105,7 @@ def _weighted(x: Array, axis: int, where: Array, weights: Array) -> Array:
 
 
 @KERNELS("top.Interp")
-def interp(op: Any, x: Array) -> Array:
+def interp(op: Interp, x: Array) -> Array:
     y = wide(x)
     if is_integer(y) and op.mode != "nearest":
         y = y.astype(np.float64)  # what comes between integers is truncated at the end

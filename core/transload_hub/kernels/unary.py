@@ -4,13 +4,31 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from transload.ir import Op
 from transload.plugin import KernelTable
 
 from .common import Array, finish, is_integer, wide
+
+if TYPE_CHECKING:
+    from ..ops.activation import (
+        GELU,
+        Celu,
+        Clip,
+        Elu,
+        HardSigmoid,
+        LeakyRelu,
+        PRelu,
+        Relu,
+        Selu,
+        Shrink,
+        Sigmoid,
+        Softmax,
+        ThresholdedRelu,
+    )
 
 __all__ = ["KERNELS", "erf", "sigmoid", "softplus"]
 
@@ -77,7 +95,7 @@ def log_sigmoid(x: Array) -> Array:
 def _function(name: str, function: Callable[[Array], Any]) -> None:
     """A kernel that is one function of the array."""
 
-    def kernel(op: Any, x: Array) -> Array:
+    def kernel(op: Op, x: Array) -> Array:
         with np.errstate(all="ignore"):
             return finish(op, function(wide(x)))
 
@@ -110,7 +128,7 @@ def _activation(name: str) -> Callable[[Callable[[Any, Array], Any]], Callable[[
     """Make of `function(op, wide array)` the kernel of an op."""
 
     def add(function: Callable[[Any, Array], Any]) -> Callable[[Any, Array], Any]:
-        def kernel(op: Any, x: Array) -> Array:
+        def kernel(op: Op, x: Array) -> Array:
             with np.errstate(all="ignore"):
                 return finish(op, function(op, wide(x)))
 
@@ -121,7 +139,7 @@ def _activation(name: str) -> Callable[[Callable[[Any, Array], Any]], Callable[[
 
 
 @_activation("top.Relu")
-def relu(op: Any, x: Array) -> Array:
+def relu(op: Relu, x: Array) -> Array:
     y = np.maximum(x, x.dtype.type(0))
     limit = op.relu_limit
     if limit < 0 or (is_integer(x) and limit >= np.iinfo(x.dtype).max):
@@ -130,18 +148,18 @@ def relu(op: Any, x: Array) -> Array:
 
 
 @_activation("top.LeakyRelu")
-def leaky_relu(op: Any, x: Array) -> Array:
+def leaky_relu(op: LeakyRelu, x: Array) -> Array:
     return np.where(x >= 0, x, x * op.alpha)
 
 
 @KERNELS("top.PRelu")
-def prelu(op: Any, x: Array, slope: Array) -> Array:
+def prelu(op: PRelu, x: Array, slope: Array) -> Array:
     x = wide(x)
     return finish(op, np.where(x >= 0, x, x * wide(slope)))
 
 
 @_activation("top.Sigmoid")
-def sigmoid_kernel(op: Any, x: Array) -> Array:
+def sigmoid_kernel(op: Sigmoid, x: Array) -> Array:
     if op.scale == 1.0 and op.bias == 0.0:
         return log_sigmoid(x) if op.log else sigmoid(x)
     y = op.scale * sigmoid(x) + op.bias
@@ -149,44 +167,44 @@ def sigmoid_kernel(op: Any, x: Array) -> Array:
 
 
 @_activation("top.HardSigmoid")
-def hard_sigmoid(op: Any, x: Array) -> Array:
+def hard_sigmoid(op: HardSigmoid, x: Array) -> Array:
     return np.clip(x * op.alpha + op.beta, 0, 1)
 
 
 @_activation("top.GELU")
-def gelu(op: Any, x: Array) -> Array:
+def gelu(op: GELU, x: Array) -> Array:
     if op.approx:
         return x * 0.5 * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x)))
     return x * 0.5 * (1 + erf(x * math.sqrt(0.5)))
 
 
 @_activation("top.Elu")
-def elu(op: Any, x: Array) -> Array:
+def elu(op: Elu, x: Array) -> Array:
     return np.where(x >= 0, x, op.alpha * np.expm1(np.minimum(x, 0)))
 
 
 @_activation("top.Selu")
-def selu(op: Any, x: Array) -> Array:
+def selu(op: Selu, x: Array) -> Array:
     return op.gamma * np.where(x >= 0, x, op.alpha * np.expm1(np.minimum(x, 0)))
 
 
 @_activation("top.Celu")
-def celu(op: Any, x: Array) -> Array:
+def celu(op: Celu, x: Array) -> Array:
     return np.maximum(x, 0) + np.minimum(op.alpha * np.expm1(x / op.alpha), 0)
 
 
 @_activation("top.ThresholdedRelu")
-def thresholded_relu(op: Any, x: Array) -> Array:
+def thresholded_relu(op: ThresholdedRelu, x: Array) -> Array:
     return np.where(x > op.alpha, x, 0)
 
 
 @_activation("top.Shrink")
-def shrink(op: Any, x: Array) -> Array:
+def shrink(op: Shrink, x: Array) -> Array:
     return np.where(x > op.lambd, x - op.bias, np.where(x < -op.lambd, x + op.bias, 0))
 
 
 @_activation("top.Clip")
-def clip(op: Any, x: Array) -> Array:
+def clip(op: Clip, x: Array) -> Array:
     low, high = op.attribute("min"), op.attribute("max")
     if not is_integer(x):
         return np.minimum(np.maximum(x, x.dtype.type(low)), x.dtype.type(high))
@@ -199,7 +217,7 @@ def clip(op: Any, x: Array) -> Array:
 
 
 @_activation("top.Softmax")
-def softmax(op: Any, x: Array) -> Array:
+def softmax(op: Softmax, x: Array) -> Array:
     scaled = x if op.beta == 1.0 else x * op.beta
     if not scaled.size:
         return scaled

@@ -63,7 +63,7 @@ class Surroundings(Protocol):
         ...
 
 
-Rule = Callable[[Op, Surroundings], list[Option]]
+Rule = Callable[[Any, Surroundings], list[Option]]
 
 
 def fixed(op: Op, around: Surroundings, **attributes: Any) -> Option:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from transload.facts import FactTable
 from transload.ir import Op, QuantType, TensorType, Value
@@ -13,6 +13,15 @@ from transload.plugin_host import host
 from .forms import Form, Shape, dropping, inserting, is_plain, plain, reshaped_form, stored_shape
 from .options import Option, Rule, Surroundings, broadcast_form, fixed, joined_forms
 from .weights import absorber
+
+if TYPE_CHECKING:
+    from ..ops.constant import Input
+    from ..ops.conv import Conv, Deconv
+    from ..ops.gather import Gather
+    from ..ops.matmul import MatMul
+    from ..ops.movement import Concat, Expand, Pack, Reshape, Reverse, ReverseSequence, Roll, Squeeze, Unpack, Unsqueeze
+    from ..ops.normalization import BatchNorm, GroupNorm, InstanceNorm, LayerNorm, Normalize, RMSNorm
+    from ..ops.reduce import Arg, Reduce
 
 __all__ = ["RULES", "options_of"]
 
@@ -88,7 +97,7 @@ def turn_layout(op: Op, around: Surroundings) -> list[Option]:
 
 
 @rule("Conv")
-def conv(op: Op, around: Surroundings) -> list[Option]:
+def conv(op: Conv, around: Surroundings) -> list[Option]:
     """Filter `O, I/g, kernel` (channels first) or `O, kernel, I/g` (channels last): permuted as the data is."""
     (option,) = turn_layout(op, around)
     if option.keeps:
@@ -98,7 +107,7 @@ def conv(op: Op, around: Surroundings) -> list[Option]:
 
 
 @rule("Deconv")
-def deconv(op: Op, around: Surroundings) -> list[Option]:
+def deconv(op: Deconv, around: Surroundings) -> list[Option]:
     """Filter `I, O/g, kernel` (channels first) or `O/g, kernel, I` (channels last)."""
     (option,) = turn_layout(op, around)
     if option.keeps:
@@ -109,7 +118,7 @@ def deconv(op: Op, around: Surroundings) -> list[Option]:
 
 
 @rule("BatchNorm", "InstanceNorm", "GroupNorm")
-def per_channel(op: Op, around: Surroundings) -> list[Option]:
+def per_channel(op: BatchNorm | GroupNorm | InstanceNorm, around: Surroundings) -> list[Option]:
     """The channels must be where the layout says; in which order the other dimensions lie does not matter."""
     rank = _rank(op.operands[0], around)
     channel = 1 if op.layout == "NCHW" and rank > 1 else rank - 1
@@ -125,7 +134,7 @@ def per_channel(op: Op, around: Surroundings) -> list[Option]:
 # --- ops that run in any form
 
 @rule("Input")
-def elementwise(op: Op, around: Surroundings) -> list[Option]:
+def elementwise(op: Input, around: Surroundings) -> list[Option]:
     """The result in any form, operands to match (numpy's broadcasting, from the right)."""
     rank = _rank(op.results[0], around)
     options = []
@@ -136,7 +145,7 @@ def elementwise(op: Op, around: Surroundings) -> list[Option]:
 
 
 @rule("Expand")
-def expand(op: Op, around: Surroundings) -> list[Option]:
+def expand(op: Expand, around: Surroundings) -> list[Option]:
     shape: Shape = around.shape(op.results[0])  # type: ignore[assignment]
     if None in shape:
         return []
@@ -147,7 +156,7 @@ def expand(op: Op, around: Surroundings) -> list[Option]:
 
 
 @rule("Concat", per_axis=False)
-def concat(op: Op, around: Surroundings) -> list[Option]:
+def concat(op: Concat, around: Surroundings) -> list[Option]:
     """All operands in the result's form, the axis where that has it."""
     rank = _rank(op.results[0], around)
     axis = _axis(op.axis, rank)
@@ -172,7 +181,7 @@ rule("Split", per_axis=False)(along_axis)
 
 
 @rule("Reverse", "Normalize", "Roll")
-def along_axes(op: Op, around: Surroundings) -> list[Option]:
+def along_axes(op: Normalize | Reverse | Roll, around: Surroundings) -> list[Option]:
     """An op with an attribute `axes`, whose result has the operand's shape."""
     rank = _rank(op.operands[0], around)
     options = []
@@ -183,7 +192,7 @@ def along_axes(op: Op, around: Surroundings) -> list[Option]:
 
 
 @rule("ReverseSequence")
-def reverse_sequence(op: Op, around: Surroundings) -> list[Option]:
+def reverse_sequence(op: ReverseSequence, around: Surroundings) -> list[Option]:
     rank = _rank(op.operands[0], around)
     options = []
     for form in joined_forms(op.operands[:1], rank, around):
@@ -194,7 +203,7 @@ def reverse_sequence(op: Op, around: Surroundings) -> list[Option]:
 
 
 @rule("LayerNorm", "RMSNorm")
-def over_trailing(op: Op, around: Surroundings) -> list[Option]:
+def over_trailing(op: LayerNorm | RMSNorm, around: Surroundings) -> list[Option]:
     """Normalized over all dimensions from `axis` on, which must stay at the end and in order, as the weights have them."""
     rank = _rank(op.operands[0], around)
     axis = _axis(op.axis, rank)
@@ -206,7 +215,7 @@ def over_trailing(op: Op, around: Surroundings) -> list[Option]:
 
 
 @rule("MatMul")
-def matmul(op: Op, around: Surroundings) -> list[Option]:
+def matmul(op: MatMul, around: Surroundings) -> list[Option]:
     """`x @ W` with a constant matrix W: any form of x whose last dimension is the one multiplied."""
     rank = _rank(op.operands[0], around)
     right = op.operands[1]
@@ -264,7 +273,7 @@ def _dropping(
 
 
 @rule("Reduce")
-def reduce(op: Op, around: Surroundings) -> list[Option]:
+def reduce(op: Reduce, around: Surroundings) -> list[Option]:
     """Any form; the axes where that has them, in ascending order."""
     rank = _rank(op.operands[0], around)
     return _dropping(
@@ -273,19 +282,19 @@ def reduce(op: Op, around: Surroundings) -> list[Option]:
 
 
 @rule("Arg")
-def arg(op: Op, around: Surroundings) -> list[Option]:
+def arg(op: Arg, around: Surroundings) -> list[Option]:
     rank = _rank(op.operands[0], around)
     return _dropping(op, around, [op.axis], op.keepdims, lambda form: {"axis": form.index(_axis(op.axis, rank))})
 
 
 @rule("Unpack", per_axis=False)
-def unpack(op: Op, around: Surroundings) -> list[Option]:
+def unpack(op: Unpack, around: Surroundings) -> list[Option]:
     rank = _rank(op.operands[0], around)
     return _dropping(op, around, [op.axis], False, lambda form: {"axis": form.index(_axis(op.axis, rank))})
 
 
 @rule("Gather", per_axis=False)
-def gather(op: Op, around: Surroundings) -> list[Option]:
+def gather(op: Gather, around: Surroundings) -> list[Option]:
     """With one index, or a list of them, the axis goes or stays as it is; other indices want the plain form."""
     rank = _rank(op.operands[0], around)
     indices = around.shape(op.operands[1])
@@ -296,7 +305,7 @@ def gather(op: Op, around: Surroundings) -> list[Option]:
 
 
 @rule("Pack", per_axis=False)
-def pack(op: Op, around: Surroundings) -> list[Option]:
+def pack(op: Pack, around: Surroundings) -> list[Option]:
     """All operands in one form, the new dimension in a place that gives the result a form that may be wished for."""
     rank = _rank(op.results[0], around)
     axis = _axis(op.axis, rank)
@@ -310,7 +319,7 @@ def pack(op: Op, around: Surroundings) -> list[Option]:
 
 
 @rule("Reshape", "Squeeze", "Unsqueeze", per_axis=False)
-def reshape(op: Op, around: Surroundings) -> list[Option]:
+def reshape(op: Reshape | Squeeze | Unsqueeze, around: Surroundings) -> list[Option]:
     """A form of the operand in which the data is, unmoved, a form of the result."""
     before, after = around.shape(op.operands[0]), around.shape(op.results[0])
     if before is None or after is None or None in before or None in after:

@@ -51,7 +51,7 @@ def absorber(reshape: Op) -> Callable[[Form], Callable[[], None] | None] | None:
 def _matmul_behind(value: Value) -> Op | None:
     while len(value.uses) == 1:
         op, count = next(iter(value.uses.items()))
-        if op.parent is not value.owner.parent or count != 1:  # type: ignore[union-attr]
+        if op.parent is not value.owner.parent or count != 1:
             return None
         if op.name == "top.MatMul":
             dense = constant_of(op.right)
@@ -60,7 +60,7 @@ def _matmul_behind(value: Value) -> Op | None:
         declaration = op.declaration
         if (
             len(op.operands) != 1 or len(op.results) != 1 or declaration is None or "elementwise" not in declaration.traits
-            or getattr(op.results[0].type.element, "axis", None) is not None  # type: ignore[attr-defined]
+            or getattr(op.results[0].element, "axis", None) is not None
         ):
             return None
         value = op.results[0]

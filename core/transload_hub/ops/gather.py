@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from transload.ir.core import Op
 from transload.ir.declare import BOOLEAN, INT, INT_TENSOR, DeclaredOp, attribute, constraint, enum, operand, result
 from transload.ir.types import I32, TensorType, Type
 
@@ -82,7 +81,7 @@ class GatherElements(DeclaredOp):
         return TensorType(indices, op.input.element)
 
 
-def _check_elements(op: Op, shape: Shape, indices: Shape) -> None:
+def _check_elements(op: GatherElements | ScatterElements, shape: Shape, indices: Shape) -> None:
     """Check the shapes of an op that replaces one subscript of each element."""
     if len(shape) != len(indices):
         fail(op, f"the input {show(shape)} and indices {show(indices)} have different ranks")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import string
 
-from transload.ir.core import Op
 from transload.ir.declare import BOOLEAN, STRING, DeclaredOp, attribute, operand, result, variadic
 from transload.ir.types import TensorType, Type
 
@@ -82,7 +81,7 @@ class Einsum(DeclaredOp):
         return TensorType(tuple(sizes[letter] for letter in outcome), element)
 
 
-def expand_equation(op: Op, ranks: list[int]) -> tuple[list[str], str]:
+def expand_equation(op: Einsum, ranks: list[int]) -> tuple[list[str], str]:
     """The terms and the result of an equation, with `...` replaced by letters of its own (the last ones free).
 
     `ranks` are those of the operands. Without `->` the result has, in order of the alphabet, the

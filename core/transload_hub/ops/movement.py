@@ -337,7 +337,7 @@ class Slice(DeclaredOp):
         return TensorType(tuple(sizes), element)
 
 
-def _of_rank(op: Op, rank: int) -> tuple[Shape, ...]:
+def _of_rank(op: Slice, rank: int) -> tuple[Shape, ...]:
     """The input's shape if it has `rank`, for a membership test."""
     shape = shape_of(op.input)
     return (shape,) if shape is not None and len(shape) == rank else ()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from transload.ir.core import Op
 from transload.ir.declare import FLOAT, INT, INTS, DeclaredOp, attribute, constraint, operand, result
 from transload.ir.types import Type
 
@@ -22,7 +21,7 @@ from .infer import (
 from .rounding import rounds
 
 
-def _check_per_channel(op: Op, *names: str) -> None:
+def _check_per_channel(op: BatchNorm | GroupNorm | InstanceNorm, *names: str) -> None:
     """Check that operands `names` have one element per channel of the input."""
     shape = need_rank(op, op.input, "the input", least=2)
     for name in names:
@@ -32,7 +31,7 @@ def _check_per_channel(op: Op, *names: str) -> None:
             unify(op, shape[channel_axis(op.layout, len(shape))], held[0], f"channels and elements of {name}")
 
 
-def _check_trailing(op: Op, *names: str) -> None:
+def _check_trailing(op: LayerNorm | RMSNorm, *names: str) -> None:
     """Check that operands `names` broadcast to the dimensions from `axis` on."""
     shape = shape_of(op.input)
     if shape is None:

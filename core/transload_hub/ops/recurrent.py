@@ -64,7 +64,7 @@ class Recurrent(DeclaredOp):
         return not wrong or f"{wrong} are not among {', '.join(ACTIVATIONS)}"
 
 
-def _infer(op: Op, gates: int, states: tuple[str, ...]) -> list[TensorType]:
+def _infer(op: GRU | LSTM | RNN, gates: int, states: tuple[str, ...]) -> list[TensorType]:
     """The types of Y and of the last states, after checking the operands against each other."""
     shape = need_rank(op, op.input, "the input", (3,)) or (None, None, None)
     time, batch, inputs = shape if not op.batch_first else (shape[1], shape[0], shape[2])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from transload.ir.core import Op
 from transload.ir.declare import BOOLEAN, INT, INTS, DeclaredOp, attribute, constraint, enum, operand, result
 from transload.ir.types import TensorType, Type
 
@@ -70,7 +69,7 @@ class Blocked(DeclaredOp):
         return len(op.block_shape) > 0 and min(op.block_shape) > 0
 
 
-def _check(op: Op, extras: tuple[int, ...], name: str) -> None:
+def _check(op: BatchToSpace | SpaceToBatch, extras: tuple[int, ...], name: str) -> None:
     n = len(op.block_shape)
     if n < 1 or min(op.block_shape) < 1 or len(extras) != 2 * n or min(extras) < 0:
         fail(op, f"block_shape {list(op.block_shape)} and {name} {list(extras)} do not fit together")

@@ -7,13 +7,18 @@ exception that only gains: `log(1 + exp(x))` overflows where `Softplus` does not
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from transload.ir import Value
+from transload.ir import Op, Value
 from transload.rewrite import Rewriter, RewriteTable
 
 from ..algebra.affine import is_float, used_once
 from ..algebra.match import inputs_of, is_near, is_static_float, linear, made_by, number, only_serves, product
+
+if TYPE_CHECKING:
+    from ..ops.activation import Clip
+    from ..ops.base import Unary
+    from ..ops.elementwise import Add, AddConst, Div, Max, Min, Mul, MulConst, Scale, UnaryNumber, Where
 
 __all__ = ["GATED", "TABLE"]
 
@@ -26,13 +31,14 @@ GATED = RewriteTable()
 
 
 @TABLE("top.Max", "top.Min", "top.Clip")
-def limits(op: Any, rw: Rewriter) -> Value | None:
+def limits(op: Clip | Max | Min, rw: Rewriter) -> Value | None:
     """`max(x, 0)` is a ReLU; `min(max(x, a), b)` and `max(min(x, b), a)` with `a <= b` are a Clip."""
     outer = _limits_of(op)
     if outer is None or not is_float(outer[0]) or outer[0].type != op.results[0].type:
         return None
     x, low, high = outer
-    inner = _limits_of(x.op) if used_once(x) and made_by(x, "Max", "Min", "Relu", "Clip") is not None else None
+    maker = made_by(x, "Max", "Min", "Relu", "Clip") if used_once(x) else None
+    inner = _limits_of(maker) if maker is not None else None
     if inner is not None and inner[0].type == x.type and max(low, inner[1]) <= min(high, inner[2]):
         return _clip(rw, inner[0], max(low, inner[1]), min(high, inner[2]))
     if low == 0 and high > 0:
@@ -40,7 +46,7 @@ def limits(op: Any, rw: Rewriter) -> Value | None:
     return None
 
 
-def _limits_of(op: Any) -> tuple[Value, float, float] | None:
+def _limits_of(op: Op) -> tuple[Value, float, float] | None:
     """An op as `min(max(x, low), high)`: x, low and high; of numbers only, and in that order."""
     if op.name == "top.Relu":
         return op.input, 0.0, op.relu_limit if op.relu_limit >= 0 else math.inf
@@ -63,7 +69,7 @@ _RANGES = {"top.Erf": (-1.0, 1.0), "top.Tanh": (-1.0, 1.0), "top.Softsign": (-1.
 
 
 @TABLE("top.Clip")
-def clip_of_bounded(op: Any, rw: Rewriter) -> Value | None:
+def clip_of_bounded(op: Clip, rw: Rewriter) -> Value | None:
     """A clip to limits that a function does not exceed goes: approximations of erf and tanh end with one."""
     maker = made_by(op.input, "Erf", "Tanh", "Softsign", "HardSigmoid", "Sigmoid")
     if maker is None or not is_float(op.input):
@@ -77,7 +83,7 @@ _NOT_NEGATIVE = ("Exp", "Abs", "Square", "Sqrt", "Relu", "Sigmoid", "HardSigmoid
 
 
 @TABLE("top.Abs")
-def absolute_of_not_negative(op: Any, rw: Rewriter) -> Value | None:
+def absolute_of_not_negative(op: UnaryNumber, rw: Rewriter) -> Value | None:
     """`|x|` of what is not negative: JAX's logsumexp takes one of the sum of exponentials."""
     total = made_by(op.input, "Reduce")
     value = total.input if total is not None and total.mode in ("ReduceSum", "ReduceMean", "ReduceMax") else op.input
@@ -88,7 +94,7 @@ def absolute_of_not_negative(op: Any, rw: Rewriter) -> Value | None:
 
 
 @TABLE("top.Neg")
-def twice_negated(op: Any, rw: Rewriter) -> Value | None:
+def twice_negated(op: UnaryNumber, rw: Rewriter) -> Value | None:
     """`-(-x)`."""
     inner = made_by(op.input, "Neg")
     return inner.input if inner is not None and is_float(op.input) else None
@@ -126,7 +132,7 @@ def _limited(value: Value) -> _Limited | None:
 
 
 @TABLE("top.Clip", "top.Relu", "top.Mul", "top.MulConst", "top.Div")
-def hard_sigmoid(op: Any, rw: Rewriter) -> Value | None:
+def hard_sigmoid(op: Op, rw: Rewriter) -> Value | None:
     """`min(max(x/6 + 1/2, 0), 1)`, also as `relu6(x + 3) / 6`, and Keras's older `min(max(x/5 + 1/2, 0), 1)`."""
     result = op.results[0]
     if not is_static_float(result):
@@ -151,7 +157,7 @@ def hard_sigmoid(op: Any, rw: Rewriter) -> Value | None:
 
 
 @GATED("top.Mul", "top.MulConst", "top.Div")
-def gated(op: Any, rw: Rewriter) -> Value | None:
+def gated(op: Div | Mul | MulConst, rw: Rewriter) -> Value | None:
     """GELU, SiLU, HardSwish, Mish: `x * gate(x)`, constant factors anywhere."""
     result = op.results[0]
     if not is_static_float(result) or op.do_relu:
@@ -252,7 +258,7 @@ def _power(value: Value, x: Value) -> float | None:
 
 
 @TABLE("top.Div", "top.Reciprocal")
-def quotients(op: Any, rw: Rewriter) -> Value | None:
+def quotients(op: Div | Unary, rw: Rewriter) -> Value | None:
     """`1 / (1 + exp(-x))` is a Sigmoid, `x` times it a SiLU; `x / (1 + |x|)` is a Softsign."""
     result = op.results[0]
     parts = product(result)
@@ -278,7 +284,7 @@ def quotients(op: Any, rw: Rewriter) -> Value | None:
 
 
 @TABLE("top.Add", "top.AddConst", "top.Scale")
-def sigmoid_by_tanh(op: Any, rw: Rewriter) -> Value | None:
+def sigmoid_by_tanh(op: Add | AddConst | Scale, rw: Rewriter) -> Value | None:
     """`1/2 + 1/2 tanh(x / 2)` is a Sigmoid."""
     result = op.results[0]
     if not is_static_float(result) or op.do_relu:
@@ -297,7 +303,7 @@ def sigmoid_by_tanh(op: Any, rw: Rewriter) -> Value | None:
 
 
 @TABLE("top.Log", "top.Log1p")
-def softplus(op: Any, rw: Rewriter) -> Value | None:
+def softplus(op: Unary, rw: Rewriter) -> Value | None:
     """`log(1 + exp(x))`."""
     inside = op.input
     if op.name == "top.Log":
@@ -312,7 +318,7 @@ def softplus(op: Any, rw: Rewriter) -> Value | None:
 
 
 @TABLE("top.Add")
-def stable_softplus(op: Any, rw: Rewriter) -> Value | None:
+def stable_softplus(op: Add, rw: Rewriter) -> Value | None:
     """`max(x, 0) + log(1 + exp(-|x|))`: as JAX's `logaddexp(x, 0)` has it."""
     if made_by(op.results[0], "Add") is None or not is_static_float(op.results[0]):
         return None
@@ -329,7 +335,7 @@ def stable_softplus(op: Any, rw: Rewriter) -> Value | None:
 
 
 @TABLE("top.Where")
-def guarded(op: Any, rw: Rewriter) -> Value | None:
+def guarded(op: Where, rw: Rewriter) -> Value | None:
     """Softplus with the guards that JAX and PyTorch write: `x` where x is NaN, or so large that softplus is x."""
     curve = made_by(op.fbrn, "Softplus")
     condition = made_by(op.condition, "Compare", "IsNaN")
@@ -347,7 +353,7 @@ def guarded(op: Any, rw: Rewriter) -> Value | None:
 
 
 @TABLE("top.Neg")
-def log_sigmoid(op: Any, rw: Rewriter) -> Value | None:
+def log_sigmoid(op: UnaryNumber, rw: Rewriter) -> Value | None:
     """`-softplus(-x)` is the logarithm of the sigmoid."""
     curve = made_by(op.input, "Softplus")
     inside = made_by(curve.input, "Neg") if curve is not None else None

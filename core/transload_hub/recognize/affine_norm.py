@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from transload.ir import Op, Value
 from transload.rewrite import Rewriter, RewriteTable
@@ -12,13 +12,16 @@ from ..algebra.affine import is_float, used_once
 from ..algebra.match import inputs_of, is_static_float, linear, made_by, only_serves, product
 from .normalization import groups_apart, groups_of, inverse_roots, is_mean, spread_of
 
+if TYPE_CHECKING:
+    from ..ops.elementwise import Add, Div, Mul, Scale
+
 __all__ = ["TABLE"]
 
 TABLE = RewriteTable()
 
 
 @TABLE("top.Mul", "top.Add", "top.Scale")
-def weight_and_bias(op: Op, rw: Rewriter) -> Value | None:
+def weight_and_bias(op: Add | Mul | Scale, rw: Rewriter) -> Value | None:
     """A factor and an addend per channel, or per normalized element, are the normalization's own."""
     if made_by(op.results[0], "Mul", "Add", "Scale") is None or not is_static_float(op.results[0]):
         return None
@@ -65,7 +68,7 @@ def _with_affine(rw: Rewriter, op: Op, value: Value, weight: Value | None, bias:
 
 
 @TABLE("top.Add")
-def group_norm_by_affine(op: Any, rw: Rewriter) -> Value | None:
+def group_norm_by_affine(op: Add, rw: Rewriter) -> Value | None:
     """`x * k + (beta - mean * k)` with `k = gamma / sqrt(var + eps)` of groups, both reshaped to a number a channel (PyTorch)."""
     result = op.results[0]
     if made_by(result, "Add") is None or not is_static_float(result):
@@ -122,7 +125,7 @@ def _norm_of_groups(x: Value, factor: Value, shift: Value) -> _GroupNorm | None:
 
 
 @TABLE("top.Mul", "top.Div")
-def group_norm_by_repeats(op: Any, rw: Rewriter) -> Value | None:
+def group_norm_by_repeats(op: Div | Mul, rw: Rewriter) -> Value | None:
     """`(x - repeat(mean)) * rsqrt(repeat(var) + eps)`, mean and variance of a group repeated for each of its channels (flax)."""
     result = op.results[0]
     if not is_static_float(result) or op.do_relu or result.rank < 3:

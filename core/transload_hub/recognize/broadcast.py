@@ -6,7 +6,7 @@ goes, so that a scalar is seen as one and a bias as a vector.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,10 @@ from transload.rewrite import Rewriter, RewriteTable
 
 from ..algebra.affine import is_float, relu_of, used_once
 from ..algebra.match import axes_of, count_of, is_near, is_static_float, linear, number
+
+if TYPE_CHECKING:
+    from ..ops.elementwise import Div, Max, Min, Mul, MulConst
+    from ..ops.movement import Expand, Reshape, Unsqueeze
 
 __all__ = ["TABLE"]
 
@@ -99,7 +103,7 @@ def expand_later(op: Op, rw: Rewriter) -> Value | None:
         if maker is not None and maker.name == "top.Expand" and used_once(value) and maker.input.element == value.element:
             inner.append(maker.input)
             expanded = True
-        elif constant_of(value) is not None and value.type.num_elements == 1:  # type: ignore[attr-defined]
+        elif constant_of(value) is not None and value.tensor_type.num_elements == 1:
             inner.append(value)
         else:
             return None
@@ -111,7 +115,7 @@ def expand_later(op: Op, rw: Rewriter) -> Value | None:
 
 
 @TABLE("top.Expand")
-def expand_of_expand(op: Any, rw: Rewriter) -> Value | None:
+def expand_of_expand(op: Expand, rw: Rewriter) -> Value | None:
     """Of two expansions the second is enough."""
     maker: Any = op.input.op
     if maker is None or maker.name != "top.Expand":
@@ -120,7 +124,7 @@ def expand_of_expand(op: Any, rw: Rewriter) -> Value | None:
 
 
 @TABLE("top.Reshape", "top.Unsqueeze")
-def reduce_keeps_dimensions(op: Any, rw: Rewriter) -> Value | None:
+def reduce_keeps_dimensions(op: Reshape | Unsqueeze, rw: Rewriter) -> Value | None:
     """Reduced dimensions that come back with size 1 were kept: JAX and PyTorch reduce first, and reshape then.
 
     Also where elementwise functions of the reduced numbers lie between. All that uses them must be reshaped so: each
@@ -170,7 +174,7 @@ def _all_reshaped(value: Value, shape: Any, depth: int) -> bool:
 
 
 def _is_single(value: Value) -> bool:
-    return constant_of(value) is not None and _static(value) and value.type.num_elements == 1 and value.rank == 0  # type: ignore[attr-defined]
+    return constant_of(value) is not None and _static(value) and value.tensor_type.num_elements == 1 and value.rank == 0
 
 
 def _kept(rw: Rewriter, value: Value, shape: Any) -> Value:
@@ -182,7 +186,7 @@ def _kept(rw: Rewriter, value: Value, shape: Any) -> Value:
 
 
 @TABLE("top.Mul", "top.MulConst", "top.Div")
-def mean_of_sum(op: Any, rw: Rewriter) -> Value | None:
+def mean_of_sum(op: Div | Mul | MulConst, rw: Rewriter) -> Value | None:
     """`sum(x) / n` over n elements is their mean."""
     made = linear(op.results[0])
     total: Any = made.source.op
@@ -196,7 +200,7 @@ def mean_of_sum(op: Any, rw: Rewriter) -> Value | None:
 
 
 @TABLE("top.Add", "top.Sub", "top.Mul", "top.Div")
-def does_nothing(op: Any, rw: Rewriter) -> Value | None:
+def does_nothing(op: Op, rw: Rewriter) -> Value | None:
     """`x + 0`, `x - 0`, `x * 1`, `x / 1`, of floats."""
     if len(op.operands) != 2 or op.attribute("coeff") is not None:
         return None
@@ -210,7 +214,7 @@ def does_nothing(op: Any, rw: Rewriter) -> Value | None:
 
 
 @TABLE("top.Max", "top.Min")
-def beyond_all(op: Any, rw: Rewriter) -> Value | None:
+def beyond_all(op: Max | Min, rw: Rewriter) -> Value | None:
     """`max(x, -inf)` and `min(x, inf)`: JAX starts reductions from there, and compares once more."""
     if len(op.operands) != 2:
         return None

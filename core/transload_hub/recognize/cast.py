@@ -6,12 +6,15 @@ Programs go through 64 bits then, and put 0 in place of what does not fit there:
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from transload.ir import BF16, F32, I64, IntegerType, Value
 from transload.rewrite import Rewriter, RewriteTable
 
 from ..algebra.match import made_by, number
+
+if TYPE_CHECKING:
+    from ..ops.cast import Cast
 
 __all__ = ["TABLE"]
 
@@ -19,7 +22,7 @@ TABLE = RewriteTable()
 
 
 @TABLE("top.Cast")
-def through_64_bits(op: Any, rw: Rewriter) -> Value | None:
+def through_64_bits(op: Cast, rw: Rewriter) -> Value | None:
     """`Cast(Cast(Where(|x| < 2^63, x, 0)))`: to i64, then to 32 bits or less, is one cast, which wraps round."""
     target, wide = op.results[0].element, made_by(op.input, "Cast")
     if not isinstance(target, IntegerType) or not 1 < target.width <= 32 or op.saturate:

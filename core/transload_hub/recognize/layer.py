@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from transload.ir import I32, ElidedData, FloatType, Op, TensorType, Value
+from transload.ir import I32, ElidedData, FloatType, TensorType, Value
 from transload.ir.build import constant_of
 from transload.rewrite import Rewriter, RewriteTable
 
 from ..algebra.affine import is_float, relu_of, used_once
 from ..algebra.match import inputs_of, is_static_float, linear, made_by
 from ..ops.infer import channel_axis, spatial_axes
+
+if TYPE_CHECKING:
+    from ..ops.elementwise import Add, Div, Mul, MulConst
 
 __all__ = ["TABLE"]
 
@@ -25,7 +28,7 @@ def is_static(value: Value) -> bool:
 
 
 @TABLE("top.Add")
-def bias(op: Op, rw: Rewriter) -> Value | None:
+def bias(op: Add, rw: Rewriter) -> Value | None:
     """What is added per output channel to a Conv, Deconv or MatMul without a bias is its bias; of sums in i32, too."""
     whole = op.results[0].element == I32 and not op.attribute("do_relu", False)
     if len(op.operands) != 2 or op.attribute("coeff") is not None or not (is_static_float(op.results[0]) or whole):
@@ -49,7 +52,7 @@ def bias(op: Op, rw: Rewriter) -> Value | None:
 
 
 @TABLE("top.Add")
-def bias_of_a_term(op: Op, rw: Rewriter) -> Value | None:
+def bias_of_a_term(op: Add, rw: Rewriter) -> Value | None:
     """`(x + product) + c` is `x + (product + c)`: a residual connection written before the layer's bias."""
     if made_by(op.results[0], "Add") is None or len(op.operands) != 2 or not is_static_float(op.results[0]):
         return None
@@ -69,7 +72,7 @@ def bias_of_a_term(op: Op, rw: Rewriter) -> Value | None:
 
 
 @TABLE("top.Mul", "top.Div")
-def mean_without_padding(op: Any, rw: Rewriter) -> Value | None:
+def mean_without_padding(op: Div | Mul, rw: Rewriter) -> Value | None:
     """The mean of a window, padding counted, times the window's size over the number of elements that are no padding."""
     if not is_static_float(op.results[0]) or op.do_relu or len(op.operands) != 2:
         return None
@@ -95,8 +98,9 @@ def mean_without_padding(op: Any, rw: Rewriter) -> Value | None:
         if np.broadcast_shapes(given.shape, wanted.shape) != wanted.shape and any(
                 size not in (1, value.shape[place - given.ndim]) for place, size in enumerate(given.shape)):
             continue
-        if given.ndim <= source.rank and np.allclose(np.broadcast_to(given, source.shape), np.broadcast_to(wanted, source.shape),
-                                                     rtol=2e-6, atol=0):
+        shape = source.static_shape
+        if given.ndim <= source.rank and np.allclose(
+                np.broadcast_to(given, shape), np.broadcast_to(wanted, shape), rtol=2e-6, atol=0):
             return rw.emit("top.AvgPool", pool.input, **{**pool.attributes, "count_include_pad": False})
     return None
 
@@ -116,7 +120,7 @@ def _elements(pool: Any) -> np.ndarray:
 
 
 @TABLE("top.Mul", "top.MulConst", "top.Div")
-def factor_of_one(op: Any, rw: Rewriter) -> Value | None:
+def factor_of_one(op: Div | Mul | MulConst, rw: Rewriter) -> Value | None:
     """A factor that is one but for its rounding goes: the sum over n elements, as n times their mean, divided by n."""
     result = op.results[0]
     if op.do_relu or not is_float(result):

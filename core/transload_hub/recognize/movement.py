@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,11 @@ from ..algebra.affine import used_once
 from ..algebra.match import made_by
 from ..ops.infer import spatial_axes
 
+if TYPE_CHECKING:
+    from ..ops.gather import Gather, GatherElements, GatherND
+    from ..ops.matmul import MatMul
+    from ..ops.movement import Expand, Reshape, Slice
+
 __all__ = ["TABLE"]
 
 TABLE = RewriteTable()
@@ -25,20 +30,22 @@ def _static(value: Value) -> bool:
 
 
 @TABLE("top.Expand")
-def expand_that_repeats_nothing(op: Any, rw: Rewriter) -> Value | None:
+def expand_that_repeats_nothing(op: Expand, rw: Rewriter) -> Value | None:
     """New dimensions of size 1 alone are a reshape."""
-    if not _static(op.input) or math.prod(op.input.shape) != math.prod(op.output.shape) or op.input.type == op.output.type:
+    if not _static(op.input) or op.input.type == op.output.type:
+        return None
+    if math.prod(op.input.static_shape) != math.prod(op.output.static_shape):
         return None
     return rw.emit("top.Reshape", op.input, shape=tuple(op.output.shape), element=op.output.element)
 
 
 @TABLE("top.GatherND")
-def gather_in_order(op: Any, rw: Rewriter) -> Value | None:
+def gather_in_order(op: GatherND, rw: Rewriter) -> Value | None:
     """All elements, gathered in the order in which they lie, are a reshape."""
     dense = constant_of(op.indices)
     if dense is None or isinstance(dense.data, ElidedData) or op.batch_dims or not _static(op.input):
         return None
-    shape = op.input.shape
+    shape = op.input.static_shape
     indices = dense.numpy()
     if indices.ndim < 1 or indices.shape[-1] != len(shape) or indices.size != len(shape) * math.prod(shape):
         return None
@@ -52,7 +59,7 @@ def gather_in_order(op: Any, rw: Rewriter) -> Value | None:
 
 
 @TABLE("top.Gather")
-def repeated_pixels(op: Any, rw: Rewriter) -> Value | None:
+def repeated_pixels(op: Gather, rw: Rewriter) -> Value | None:
     """Rows and columns gathered several times each, in order, are an Upsample: JAX's resize to whole multiples."""
     if not _static(op.input) or op.input.rank != 4:
         return None
@@ -69,7 +76,7 @@ def repeated_pixels(op: Any, rw: Rewriter) -> Value | None:
     return None
 
 
-def _repeat_of(op: Any) -> int | None:
+def _repeat_of(op: Gather) -> int | None:
     """How often a Gather repeats each element of a dimension, in order; None of others."""
     dense = constant_of(op.indices)
     if dense is None or isinstance(dense.data, ElidedData) or op.batch_dims or len(dense.shape) != 1:
@@ -82,7 +89,7 @@ def _repeat_of(op: Any) -> int | None:
 
 
 @TABLE("top.Reshape")
-def expanded_pixels(op: Any, rw: Rewriter) -> Value | None:
+def expanded_pixels(op: Reshape, rw: Rewriter) -> Value | None:
     """`[N, C, H, 1, W, 1]` expanded and reshaped to `[N, C, H*a, W*b]` is an Upsample; so is `[N, H, 1, W, 1, C]`."""
     expand = made_by(op.input, "Expand")
     apart = made_by(expand.input, "Reshape", "Unsqueeze") if expand is not None else None
@@ -98,7 +105,7 @@ def expanded_pixels(op: Any, rw: Rewriter) -> Value | None:
         scales = [expand.output.shape[place] for place in places]
         wanted = list(x.shape)
         for axis, scale in zip(spatial_axes(layout, 4), scales, strict=True):
-            wanted[axis] = x.shape[axis] * scale  # type: ignore[operator]
+            wanted[axis] = x.shape[axis] * scale
         others = [place for place in range(6) if place not in places]
         if tuple(wanted) == tuple(op.output.shape) and all(expand.output.shape[p] == expand.input.shape[p] for p in others):
             return rw.emit("top.Upsample", x, scale_h=scales[0], scale_w=scales[1], layout=layout, element=op.output.element)
@@ -106,7 +113,7 @@ def expanded_pixels(op: Any, rw: Rewriter) -> Value | None:
 
 
 @TABLE("top.MatMul")
-def one_matrix_for_all(op: Any, rw: Rewriter) -> Value | None:
+def one_matrix_for_all(op: MatMul, rw: Rewriter) -> Value | None:
     """A right operand repeated for every matrix of a batch is one matrix: PyTorch's exporter expands the weight of a layer."""
     if not _static(op.input) or not _static(op.right) or op.right.rank < 3 or op.input.rank < op.right.rank:
         return None
@@ -132,7 +139,7 @@ def _batch(value: Value) -> tuple[Any, ...]:
 
 
 @TABLE("top.GatherElements")
-def gathered_numbers_of_places(op: Any, rw: Rewriter) -> Value | None:
+def gathered_numbers_of_places(op: GatherElements, rw: Rewriter) -> Value | None:
     """0, 1, 2, ... gathered along their dimension are the indices, where those are known to be in range: JAX's sort and top_k."""
     dense, indices = constant_of(op.input), op.indices
     if dense is None or isinstance(dense.data, ElidedData) or not _static(op.output) or indices.shape != op.input.shape:
@@ -148,7 +155,7 @@ def gathered_numbers_of_places(op: Any, rw: Rewriter) -> Value | None:
 
 
 @TABLE("top.Slice")
-def first_of_ordered(op: Any, rw: Rewriter) -> Value | None:
+def first_of_ordered(op: Slice, rw: Rewriter) -> Value | None:
     """The first ones of elements put in order are the greatest (or least): fewer need to be found."""
     maker = made_by(op.input, "TopK")
     if maker is None or not _static(op.output) or not maker.sorted or any(op.offset) or any(step != 1 for step in op.steps):

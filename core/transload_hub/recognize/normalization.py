@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from transload.ir import Value, dtype_of
 from transload.rewrite import Rewriter, RewriteTable
@@ -26,6 +26,9 @@ from ..algebra.match import (
     reduced,
     square_of,
 )
+
+if TYPE_CHECKING:
+    from ..ops.elementwise import Add, Div, Mul, MulConst, Sub
 
 __all__ = ["TABLE", "groups_apart", "groups_of", "inverse_roots", "is_mean", "spread_of"]
 
@@ -120,7 +123,7 @@ def inverse_roots(parts: Product) -> list[tuple[_Root, list[Value], list[Value]]
 
 
 @TABLE("top.Mul", "top.Div", "top.MulConst")
-def normalization(op: Any, rw: Rewriter) -> Value | None:
+def normalization(op: Div | Mul | MulConst, rw: Rewriter) -> Value | None:
     """`(x - mean(x)) / sqrt(var(x) + eps)` and `x / sqrt(mean(x^2) + eps)`, times whatever else."""
     result = op.results[0]
     if not is_static_float(result) or op.do_relu:
@@ -156,7 +159,7 @@ def _times(rw: Rewriter, value: Value, factor: float, others: Sequence[Value]) -
 
 
 @TABLE("top.Add", "top.Sub")
-def normalization_by_affine(op: Any, rw: Rewriter) -> Value | None:
+def normalization_by_affine(op: Add | Sub, rw: Rewriter) -> Value | None:
     """`x * k + (beta - mean(x) * k)` with `k = gamma / sqrt(var(x) + eps)`: TensorFlow's batch_normalization of any axes."""
     result = op.results[0]
     if made_by(result, "Add", "Sub") is None or not is_static_float(result) or len(op.operands) != 2:

@@ -6,13 +6,16 @@ Libraries write them as a Where, as a maximum, or as the sum of a function of th
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from transload.ir import Op, Value
+from transload.ir import Value
 from transload.ir.build import constant_of
 from transload.rewrite import Rewriter, RewriteTable
 
 from ..algebra.match import Linear, inputs_of, is_near, is_static_float, linear, made_by, number, only_serves
+
+if TYPE_CHECKING:
+    from ..ops.elementwise import Add, Max, Mul, MulConst, Sub, Where
 
 __all__ = ["TABLE"]
 
@@ -27,7 +30,7 @@ class _BySign(NamedTuple):
     below: Value
 
 
-def _by_sign(op: Any) -> _BySign | None:
+def _by_sign(op: Where) -> _BySign | None:
     """A Where as a choice by the sign of a value."""
     test = made_by(op.condition, "Compare")
     if test is None or test.mode not in ("Greater", "GreaterOrEqual", "Less", "LessOrEqual"):
@@ -40,7 +43,7 @@ def _by_sign(op: Any) -> _BySign | None:
 
 
 @TABLE("top.Where")
-def chosen_by_sign(op: Any, rw: Rewriter) -> Value | None:
+def chosen_by_sign(op: Where, rw: Rewriter) -> Value | None:
     """LeakyRelu `x or a*x`, PRelu with a constant tensor for a, Elu `x or a*(exp(x) - 1)`."""
     choice = _by_sign(op) if is_static_float(op.results[0]) else None
     if choice is None or choice.above is not choice.x:
@@ -116,7 +119,7 @@ def _is_negative_part(value: Value, x: Value) -> bool:
 
 
 @TABLE("top.Max")
-def leaky_by_max(op: Any, rw: Rewriter) -> Value | None:
+def leaky_by_max(op: Max, rw: Rewriter) -> Value | None:
     """`max(x, a*x)` with a from 0 to 1 is a LeakyRelu."""
     for x, other in inputs_of(op):
         below = linear(other)
@@ -129,7 +132,7 @@ _SELU_ALPHA, _SELU_GAMMA = 1.6732632423543772, 1.0507009873554805
 
 
 @TABLE("top.Mul", "top.MulConst")
-def selu(op: Any, rw: Rewriter) -> Value | None:
+def selu(op: Mul | MulConst, rw: Rewriter) -> Value | None:
     """`1.0507 * elu(x)` with alpha 1.6733 (Klambauer et al., 2017)."""
     result = op.results[0]
     outer = linear(result)
@@ -142,7 +145,7 @@ def selu(op: Any, rw: Rewriter) -> Value | None:
 
 
 @TABLE("top.Add", "top.Sub")
-def sum_of_parts(op: Op, rw: Rewriter) -> Value | None:
+def sum_of_parts(op: Add | Sub, rw: Rewriter) -> Value | None:
     """`relu(x) + f(min(x, 0))`, as Keras and PyTorch write LeakyRelu, PRelu, Elu, Selu and Celu; of `-relu(-x)`, too."""
     result = op.results[0]
     if made_by(result, "Add", "Sub") is None or len(op.operands) != 2 or not is_static_float(result):
@@ -207,7 +210,7 @@ def _sign_of_negative_part(value: Value, x: Value) -> int | None:
 
 
 @TABLE("top.Sub")
-def log_sigmoid_by_min(op: Any, rw: Rewriter) -> Value | None:
+def log_sigmoid_by_min(op: Sub, rw: Rewriter) -> Value | None:
     """`min(x, 0) - log(1 + exp(-|x|))` is the logarithm of the sigmoid, as PyTorch has it."""
     left, right = op.operands
     rest = made_by(right, "Softplus")
@@ -221,7 +224,7 @@ def log_sigmoid_by_min(op: Any, rw: Rewriter) -> Value | None:
 
 
 @TABLE("top.Where")
-def clip_by_where(op: Any, rw: Rewriter) -> Value | None:
+def clip_by_where(op: Where, rw: Rewriter) -> Value | None:
     """`x > c ? c : x` is `min(x, c)`, its opposite a maximum, and so is a choice by x of what x was limited to before."""
     test = made_by(op.condition, "Compare")
     if test is None or test.mode not in ("Greater", "GreaterOrEqual", "Less", "LessOrEqual"):

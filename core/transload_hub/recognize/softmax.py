@@ -7,7 +7,7 @@ both give the same up to rounding, and where it does only `Softmax` gives number
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -26,6 +26,9 @@ from ..algebra.match import (
     same_axes,
     square_of,
 )
+
+if TYPE_CHECKING:
+    from ..ops.elementwise import Add, Div, Mul, Sub
 
 __all__ = ["TABLE"]
 
@@ -88,7 +91,7 @@ def _is_greatest(value: Value, x: Value, like: Any) -> bool:
 
 
 @TABLE("top.Div", "top.Mul")
-def softmax(op: Any, rw: Rewriter) -> Value | None:
+def softmax(op: Div | Mul, rw: Rewriter) -> Value | None:
     """`exp(x - max(x)) / sum(exp(x - max(x)))`."""
     result = op.results[0]
     if not is_static_float(result) or op.do_relu:
@@ -105,7 +108,7 @@ def softmax(op: Any, rw: Rewriter) -> Value | None:
 
 
 @TABLE("top.Sub")
-def log_softmax(op: Any, rw: Rewriter) -> Value | None:
+def log_softmax(op: Sub, rw: Rewriter) -> Value | None:
     """`z - log(sum(exp(z)))` with `z = x - max(x)`, and `x - logsumexp(x)`."""
     left, right = op.operands
     if not is_static_float(op.results[0]) or op.do_relu or left.type != op.results[0].type:
@@ -122,7 +125,7 @@ def log_softmax(op: Any, rw: Rewriter) -> Value | None:
 
 
 @TABLE("top.Add")
-def log_sum_exp(op: Any, rw: Rewriter) -> Value | None:
+def log_sum_exp(op: Add, rw: Rewriter) -> Value | None:
     """`log(sum(exp(x - max(x)))) + max(x)`, with the dimension kept or not."""
     if made_by(op.results[0], "Add") is None or not is_static_float(op.results[0]):
         return None
@@ -144,7 +147,7 @@ def log_sum_exp(op: Any, rw: Rewriter) -> Value | None:
 
 
 @TABLE("top.Mul", "top.Div")
-def l2_normalize(op: Any, rw: Rewriter) -> Value | None:
+def l2_normalize(op: Div | Mul, rw: Rewriter) -> Value | None:
     """`x * rsqrt(max(sum(x^2), eps))`, `x / sqrt(sum(x^2))` and `x / max(norm(x), e)`, whose eps is `e^2`."""
     result = op.results[0]
     if not is_static_float(result) or op.do_relu:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING
 
 from transload.ir import Value
 from transload.rewrite import Rewriter, RewriteTable
 
 from ..algebra.affine import is_float, used_once
+
+if TYPE_CHECKING:
+    from ..ops.activation import Clip, Relu
 
 __all__ = ["TABLE"]
 
@@ -16,7 +19,7 @@ TABLE = RewriteTable()
 
 
 @TABLE("top.Relu")
-def relu_into_op(op: Any, rw: Rewriter) -> Value | None:
+def relu_into_op(op: Relu, rw: Rewriter) -> Value | None:
     """A ReLU is part of the op before it, where that can end with one and nobody wants the value without."""
     maker = op.input.op
     if maker is None or maker.parent is not op.parent or not used_once(op.input) or not is_float(op.input):
@@ -42,7 +45,7 @@ def _lower(a: float, b: float) -> float:
 
 
 @TABLE("top.Clip")
-def clip_is_relu(op: Any, rw: Rewriter) -> Value | None:
+def clip_is_relu(op: Clip, rw: Rewriter) -> Value | None:
     """Clipping at 0 from below is a ReLU."""
     if not is_float(op.input) or op.min != 0 or op.max < 0 or math.isnan(op.max):
         return None

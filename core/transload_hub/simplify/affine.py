@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +22,10 @@ from transload.rewrite import Rewriter, RewriteTable
 
 from ..algebra.affine import Affine, Array, affine_of, constant_array, is_float, relu_of, used_once
 from ..ops.infer import channel_axis
+
+if TYPE_CHECKING:
+    from ..ops.conv import Conv, Deconv
+    from ..ops.matmul import MatMul
 
 __all__ = ["TABLE"]
 
@@ -68,7 +72,7 @@ def into_weights(op: Op, rw: Rewriter) -> Any:
         return None
     weights, bias = absorbed
     attributes = {**maker.attributes, **relu_of(op)}
-    return rw.emit(maker.name, maker.operands[0], weights, bias, element=op.results[0].element, **attributes)  # type: ignore[attr-defined]
+    return rw.emit(maker.name, maker.operands[0], weights, bias, element=op.results[0].element, **attributes)
 
 
 _KEEPING = frozenset(f"top.{name}" for name in ("Add", "Sub", "Mul"))
@@ -101,7 +105,7 @@ def affine_chain(op: Op, rw: Rewriter) -> Any:
     rounding gives.
     """
     affine = affine_of(op)
-    if affine is None or (op.results[0].type.is_static and op.results[0].type.num_elements <= _FEW):  # type: ignore[attr-defined]
+    if affine is None or (op.results[0].tensor_type.is_static and op.results[0].tensor_type.num_elements <= _FEW):
         return None
     steps = affine.steps
     inner = affine.source.op
@@ -177,13 +181,13 @@ def _cast(array: Array, dtype: np.dtype) -> Array | None:
     return stored if np.isfinite(stored.astype(np.float64)).all() else None
 
 
-def _conv(op: Any, affine: Affine, rw: Rewriter) -> tuple[Value, Value | None] | None:
+def _conv(op: Conv, affine: Affine, rw: Rewriter) -> tuple[Value, Value | None] | None:
     """Output channels are the first dimension of the filter, in both layouts."""
     return _absorb(op, affine, rw, channel_axis(op.layout, affine.source.rank), op.filter,
                    lambda weights, scale: weights * scale.reshape((-1,) + (1,) * (weights.ndim - 1)))
 
 
-def _deconv(op: Any, affine: Affine, rw: Rewriter) -> tuple[Value, Value | None] | None:
+def _deconv(op: Deconv, affine: Affine, rw: Rewriter) -> tuple[Value, Value | None] | None:
     """The filter is [I, O/group, ..] or [O/group, .., I]; input i belongs to group `i // (I/group)`."""
 
     def scaled(weights: Array, scale: Array) -> Array:
@@ -197,7 +201,7 @@ def _deconv(op: Any, affine: Affine, rw: Rewriter) -> tuple[Value, Value | None]
     return _absorb(op, affine, rw, channel_axis(op.layout, affine.source.rank), op.filter, scaled)
 
 
-def _matmul(op: Any, affine: Affine, rw: Rewriter) -> tuple[Value, Value | None] | None:
+def _matmul(op: MatMul, affine: Affine, rw: Rewriter) -> tuple[Value, Value | None] | None:
     """Columns of the product are columns of the right operand, or its rows where it is transposed."""
     if op.input.rank < 2 or op.right.rank < 2:  # no column dimension, or one that is the only one
         return None

@@ -5,9 +5,16 @@ Those that need real numbers are in `affine` (constants into weights) and `activ
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from transload.ir import Op, TensorType, Value
 from transload.ir.build import constant_of
 from transload.rewrite import Rewriter, RewriteTable
+
+if TYPE_CHECKING:
+    from ..ops.cast import Bitcast
+    from ..ops.elementwise import Max, Min
+    from ..ops.movement import Concat, Permute, Reshape, Slice, Squeeze, Unsqueeze
 
 __all__ = ["TABLE"]
 
@@ -42,21 +49,21 @@ def identity(op: Op, rw: Rewriter) -> Value | None:
 
 
 @TABLE("top.Bitcast")
-def bitcast_of_bitcast(op: Op, rw: Rewriter) -> Value | None:
+def bitcast_of_bitcast(op: Bitcast, rw: Rewriter) -> Value | None:
     """Only the last of two readings counts."""
     inner = _producer(op.input, "top.Bitcast")
     return None if inner is None else rw.emit("top.Bitcast", inner.input, element=op.output.element)
 
 
 @TABLE("top.Concat", "top.Max", "top.Min")
-def only_one(op: Op, rw: Rewriter) -> Value | None:
+def only_one(op: Concat | Max | Min, rw: Rewriter) -> Value | None:
     """A concatenation, maximum or minimum of one tensor is that tensor."""
     alone = len(op.operands) == 1 and op.results[0].type == op.operands[0].type
     return op.operands[0] if alone and not op.attribute("do_relu", False) else None
 
 
 @TABLE("top.Permute")
-def permute_of_permute(op: Op, rw: Rewriter) -> Value | None:
+def permute_of_permute(op: Permute, rw: Rewriter) -> Value | None:
     """Two transpositions are one."""
     inner = _producer(op.input, "top.Permute")
     if inner is None:
@@ -66,7 +73,7 @@ def permute_of_permute(op: Op, rw: Rewriter) -> Value | None:
 
 
 @TABLE("top.Reshape", "top.Squeeze", "top.Unsqueeze")
-def reshape_of_reshape(op: Op, rw: Rewriter) -> Value | None:
+def reshape_of_reshape(op: Reshape | Squeeze | Unsqueeze, rw: Rewriter) -> Value | None:
     """Of several changes of shape only the last matters."""
     maker = op.operands[0].op
     if maker is None or maker.name not in ("top.Reshape", "top.Squeeze", "top.Unsqueeze"):
@@ -78,7 +85,7 @@ def reshape_of_reshape(op: Op, rw: Rewriter) -> Value | None:
 
 
 @TABLE("top.Permute")
-def permute_that_moves_only_ones(op: Op, rw: Rewriter) -> Value | None:
+def permute_that_moves_only_ones(op: Permute, rw: Rewriter) -> Value | None:
     """A transposition that keeps the order of all sizes other than 1 is a reshape."""
     if not isinstance(op.output.type, TensorType) or not op.output.type.is_static or constant_of(op.input) is not None:
         return None
@@ -88,29 +95,30 @@ def permute_that_moves_only_ones(op: Op, rw: Rewriter) -> Value | None:
     return rw.emit("top.Reshape", op.input, shape=tuple(op.output.shape), element=op.output.element)
 
 
-def _span(op: Op) -> tuple[int, int, int] | None:
+def _span(op: Slice) -> tuple[int, int, int] | None:
     """(axis, begin, end) of a slice without gaps that takes less than all of just one dimension; None of others."""
     if not isinstance(op.output.type, TensorType) or not op.output.type.is_static or any(step != 1 for step in op.steps):
         return None
-    shape: tuple[int, ...] = op.output.shape
+    shape = op.output.static_shape
     cut = [axis for axis, (kept, size) in enumerate(zip(shape, op.input.shape, strict=True)) if kept != size]
     if len(cut) != 1:
         return None
-    begin: int = op.offset[cut[0]]
+    begin = op.offset[cut[0]]
     return cut[0], begin, begin + shape[cut[0]]
 
 
 def _part(rw: Rewriter, value: Value, axis: int, begin: int, end: int) -> Value:
     """Elements `begin` to `end` of one dimension."""
-    offset, ends = [0] * value.rank, list(value.shape)  # type: ignore[attr-defined]
+    offset, ends = [0] * value.rank, list(value.shape)
     offset[axis], ends[axis] = begin, end
     return rw.emit("top.Slice", value, offset=tuple(offset), ends=tuple(ends), steps=(1,) * value.rank, element=value.element)
 
 
 @TABLE("top.Slice")
-def slice_of_slice(op: Op, rw: Rewriter) -> Value | None:
+def slice_of_slice(op: Slice, rw: Rewriter) -> Value | None:
     """Two slices along the same dimension are one."""
-    inner, outer_span = _producer(op.input, "top.Slice"), _span(op)
+    inner: Any = _producer(op.input, "top.Slice")
+    outer_span = _span(op)
     inner_span = _span(inner) if inner is not None and outer_span is not None else None
     if inner is None or outer_span is None or inner_span is None or inner_span[0] != outer_span[0]:
         return None
@@ -121,7 +129,7 @@ def slice_of_slice(op: Op, rw: Rewriter) -> Value | None:
 
 
 @TABLE("top.Slice")
-def slice_of_concat(op: Op, rw: Rewriter) -> Value | None:
+def slice_of_concat(op: Slice, rw: Rewriter) -> Value | None:
     """A slice of a concatenation is one of the part that it lies in, or the concatenation of those that it covers.
 
     A loop that writes a list element by element, unrolled, cuts the list in every step and joins it again.
@@ -148,7 +156,7 @@ def slice_of_concat(op: Op, rw: Rewriter) -> Value | None:
 
 
 @TABLE("top.Concat")
-def concat_of_concat(op: Op, rw: Rewriter) -> Value | None:
+def concat_of_concat(op: Concat, rw: Rewriter) -> Value | None:
     """A part that is itself a concatenation, along the same dimension and for nothing else, gives its parts."""
     parts: list[Value] = []
     for part in op.operands:

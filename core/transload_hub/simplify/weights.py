@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from transload.engine.quantized import dequantize
 from transload.ir import FloatType, LazyData, Op, QuantType, dtype_of
 from transload.ir.build import constant_of
 from transload.rewrite import Rewriter, RewriteTable, apply_greedily
+
+if TYPE_CHECKING:
+    from ..ops.cast import Cast
 
 __all__ = ["dequantize_weights", "real_weight"]
 
@@ -20,9 +23,9 @@ def dequantize_weights(module: Op) -> bool:
 
 
 @TABLE("top.Cast")
-def real_weight(op: Op, rw: Rewriter) -> Any:
+def real_weight(op: Cast, rw: Rewriter) -> Any:
     """The constant; None of any other cast."""
-    source, element = op.operands[0], op.results[0].type.element  # type: ignore[attr-defined]
+    source, element = op.operands[0], op.results[0].element
     kind: QuantType = source.element  # type: ignore[assignment]
     dense = constant_of(source)
     if dense is None or not isinstance(kind, QuantType) or not isinstance(element, FloatType):

@@ -75,7 +75,7 @@ HIGHEST = [OpaqueAttr("#stablehlo<precision HIGHEST>")] * 2
 
 def shape_of(x: Value) -> tuple[int, ...]:
     """The static shape of a value."""
-    return x.type.shape  # type: ignore[attr-defined,no-any-return]
+    return x.tensor_type.shape  # type: ignore[return-value]
 
 
 # --- constants

@@ -7,10 +7,16 @@ is said than that some move numbers.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from transload.analysis.intervals import Interval, IntervalTable, absolute, hull, integer_of, negated, product, sum_of
 from transload.ir import Block, Op
+
+if TYPE_CHECKING:
+    from .dialect.binary import Add, And, Clamp, Convert, Maximum, Minimum, Multiply, ShiftRightArithmetic, Subtract
+    from .dialect.elementwise import Abs, Negate
+    from .dialect.movement import Iota
+    from .dialect.reduction import Reduce, ReduceWindow
 
 __all__ = ["INTERVALS"]
 
@@ -27,54 +33,54 @@ def _rule(*names: str, of_operands: bool = True) -> Any:
 
 
 @_rule("convert")
-def convert(op: Op, x: Sequence[Interval]) -> Interval:
+def convert(op: Convert, x: Sequence[Interval]) -> Interval:
     """The same number, cut off where it is beyond the type."""
     return x[0]
 
 
 @INTERVALS("clamp", rounds=False)
-def clamp(op: Op, x: Sequence[Interval]) -> Interval:
+def clamp(op: Clamp, x: Sequence[Interval]) -> Interval:
     low, number, high = x
     return min(max(number[0], low[0]), high[0]), min(max(number[1], low[1]), high[1])
 
 
 @INTERVALS("maximum", rounds=False)
-def maximum(op: Op, x: Sequence[Interval]) -> Interval:
+def maximum(op: Maximum, x: Sequence[Interval]) -> Interval:
     return max(x[0][0], x[1][0]), max(x[0][1], x[1][1])
 
 
 @INTERVALS("minimum", rounds=False)
-def minimum(op: Op, x: Sequence[Interval]) -> Interval:
+def minimum(op: Minimum, x: Sequence[Interval]) -> Interval:
     return min(x[0][0], x[1][0]), min(x[0][1], x[1][1])
 
 
 @_rule("add")
-def add(op: Op, x: Sequence[Interval]) -> Interval:
+def add(op: Add, x: Sequence[Interval]) -> Interval:
     return sum_of(x[0], x[1])
 
 
 @_rule("subtract")
-def subtract(op: Op, x: Sequence[Interval]) -> Interval:
+def subtract(op: Subtract, x: Sequence[Interval]) -> Interval:
     return sum_of(x[0], negated(x[1]))
 
 
 @_rule("multiply")
-def multiply(op: Op, x: Sequence[Interval]) -> Interval:
+def multiply(op: Multiply, x: Sequence[Interval]) -> Interval:
     return product(x[0], x[1])
 
 
 @_rule("negate")
-def negate(op: Op, x: Sequence[Interval]) -> Interval:
+def negate(op: Negate, x: Sequence[Interval]) -> Interval:
     return negated(x[0])
 
 
 @_rule("abs")
-def absolute_value(op: Op, x: Sequence[Interval]) -> Interval:
+def absolute_value(op: Abs, x: Sequence[Interval]) -> Interval:
     return absolute(x[0])
 
 
 @_rule("shift_right_arithmetic")
-def shift_right(op: Op, x: Sequence[Interval]) -> Interval | None:
+def shift_right(op: ShiftRightArithmetic, x: Sequence[Interval]) -> Interval | None:
     number, by = x
     element = integer_of(op.results[0])
     if element is None or element.unsigned or by[0] < 0 or by[1] >= element.width:
@@ -84,19 +90,19 @@ def shift_right(op: Op, x: Sequence[Interval]) -> Interval | None:
 
 
 @_rule("and")
-def bits_and(op: Op, x: Sequence[Interval]) -> Interval | None:
+def bits_and(op: And, x: Sequence[Interval]) -> Interval | None:
     masks = [high for low, high in x if low >= 0]
     return (0, min(masks)) if masks else None
 
 
 @_rule("iota", of_operands=False)
-def iota(op: Op, x: Sequence[Interval]) -> Interval | None:
-    size = op.results[0].shape[op.attributes["iota_dimension"]]  # type: ignore[index]
+def iota(op: Iota, x: Sequence[Interval]) -> Interval | None:
+    size = op.results[0].shape[op.attributes["iota_dimension"]]
     return (0, size - 1) if size else None
 
 
 @_rule("reduce", "reduce_window")
-def reduce(op: Op, x: Sequence[Interval]) -> Interval | None:
+def reduce(op: Reduce | ReduceWindow, x: Sequence[Interval]) -> Interval | None:
     """A sum, a maximum or a minimum of one tensor."""
     if len(op.operands) != 2:
         return None
@@ -128,7 +134,7 @@ def _summed(op: Op) -> int | None:
         sizes = op.attributes["window_dimensions"]
     else:
         shape = op.operands[0].shape
-        sizes = [shape[axis] for axis in op.attribute("dimensions")]  # type: ignore[union-attr,index]
+        sizes = [shape[axis] for axis in op.attribute("dimensions")]
     count = 1
     for size in sizes:
         if size is None:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from transload.errors import Finding, RunError
+from transload.ir import Op
 from transload.ir.module import Module
 
 __all__ = ["Grid", "Process", "current_process", "run_parallel"]
@@ -75,7 +76,7 @@ class Grid:
 
     # --- meeting
 
-    def exchange(self, process: Process, op: Any, members: Sequence[ProcessId], value: Any) -> dict[ProcessId, Any]:
+    def exchange(self, process: Process, op: Op, members: Sequence[ProcessId], value: Any) -> dict[ProcessId, Any]:
         """What each member brings to a collective op, when all are there."""
         turn = process.turns[id(op)]
         process.turns[id(op)] += 1
@@ -88,7 +89,7 @@ class Grid:
             self._wait(process, op, lambda: len(meeting) == len(members))
         return meeting
 
-    def receive(self, process: Process, op: Any, queue: deque[Any]) -> Any:
+    def receive(self, process: Process, op: Op, queue: deque[Any]) -> Any:
         """The next item of a channel, when there is one."""
         with self.changed:
             self._wait(process, op, lambda: bool(queue))
@@ -104,7 +105,7 @@ class Grid:
             self.blocked.pop(process, None)
         self.changed.notify_all()
 
-    def _wait(self, process: Process, op: Any, ready: Callable[[], bool]) -> None:
+    def _wait(self, process: Process, op: Op, ready: Callable[[], bool]) -> None:
         while not ready():
             if self.failure is None:
                 self.blocked[process.id] = op
@@ -139,7 +140,7 @@ class Grid:
             self.changed.notify_all()
 
 
-def _host_channel(op: Any) -> int | None:
+def _host_channel(op: Op) -> int | None:
     """The channel on which an op waits for the host."""
     return op.channel_handle.handle if op.name == "stablehlo.recv" and op.is_host_transfer else None
 

@@ -202,6 +202,13 @@ def is_integer(x: Value | Type) -> bool:
     return (isinstance(element, IntegerType) and element != BOOL) or isinstance(element, IndexType)
 
 
+def quant_of(x: Value) -> QuantType:
+    """The quantized element type of a value that is constrained to have one."""
+    if (quant := x.quant) is None:
+        raise TypeError(f"a value of type {x.type} is not quantized")
+    return quant
+
+
 def storage_of(x: Value | Type) -> Type:
     """`storage_type`, or the element type of what is not quantized."""
     element = element_of(x)

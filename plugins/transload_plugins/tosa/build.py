@@ -79,7 +79,7 @@ def _static(shape: tuple[int | None, ...]) -> tuple[int, ...]:
 def reshape(rw: Builder, x: Value, shape: Sequence[int | None]) -> Value:
     """`x` in another shape; a constant is reshaped at once, and nothing is made where it has that shape already."""
     shape = tuple(shape)
-    if x.type.shape == shape:  # type: ignore[attr-defined]
+    if x.tensor_type.shape == shape:
         return x
     return rw.emit("tosa.reshape", x, shape_const(rw, _static(shape)))
 
@@ -94,7 +94,7 @@ def transpose(rw: Builder, x: Value, perms: Sequence[int]) -> Value:
 
 def slice_(rw: Builder, x: Value, start: Sequence[int], size: Sequence[int]) -> Value:
     """A box of `x`; `x` itself where it is all of it."""
-    if x.type.shape == tuple(size) and not any(start):  # type: ignore[attr-defined]
+    if x.tensor_type.shape == tuple(size) and not any(start):
         return x
     return rw.emit("tosa.slice", x, shape_const(rw, start), shape_const(rw, size))
 

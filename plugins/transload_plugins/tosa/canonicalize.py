@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,13 @@ from transload.rewrite import KEPT, Rewriter, RewriteTable, apply_greedily
 
 from .build import clamp, const, reshape, shape_const
 from .dialect.base import dims_of, storage_of
+
+if TYPE_CHECKING:
+    from .dialect.conversion import Cast, Identity, Rescale
+    from .dialect.elementwise import BitwiseNot, Clamp, LogicalNot
+    from .dialect.movement import Concat, Pad, Reshape, Reverse, Slice, Tile, Transpose
+    from .dialect.reduction import Reduction
+    from .dialect.spatial import MaxPool2d
 
 __all__ = ["TABLE", "canonicalize_tosa"]
 
@@ -37,13 +44,13 @@ def _if_unchanged(op: Op) -> Any:
 
 
 @TABLE("tosa.identity", "tosa.cast")
-def does_nothing(op: Op, rw: Rewriter) -> Any:
+def does_nothing(op: Cast | Identity, rw: Rewriter) -> Any:
     """An identity, or a cast to the type the tensor has."""
     return _if_unchanged(op)
 
 
 @TABLE("tosa.reshape")
-def simplify_reshape(op: Op, rw: Rewriter) -> Any:
+def simplify_reshape(op: Reshape, rw: Rewriter) -> Any:
     """A reshape to the same shape goes; of a reshape, it takes the place of both; of a constant, it is done now."""
     source, result = op.operands[0], op.result
     shape = result.type.shape if isinstance(result.type, TensorType) else None
@@ -75,7 +82,7 @@ def _reshaped(dense: Dense, shape: tuple[int, ...]) -> Dense:
 
 
 @TABLE("tosa.transpose")
-def simplify_transpose(op: Op, rw: Rewriter) -> Any:
+def simplify_transpose(op: Transpose, rw: Rewriter) -> Any:
     """Transposes of transposes join; one that moves only sizes of 1 is a reshape; of a constant, it is done now."""
     source, result, perms = op.operands[0], op.result, op.perms
     if perms == tuple(range(len(perms))):
@@ -105,10 +112,10 @@ def _one_scale(value: Value) -> bool:
 
 
 @TABLE("tosa.reshape")
-def reshape_of_transpose(op: Op, rw: Rewriter) -> Any:
+def reshape_of_transpose(op: Reshape, rw: Rewriter) -> Any:
     """A reshape that undoes a transpose's grouping: transpose, then flatten, where the moved sizes are all 1."""
     inner = _maker(op.operands[0], "tosa.transpose")
-    if inner is None or not inner.operands[0].type.is_static:  # type: ignore[attr-defined]
+    if inner is None or not inner.operands[0].tensor_type.is_static:
         return KEPT
     shape = inner.operands[0].shape
     moved = [axis for axis in inner.perms if shape[axis] != 1]
@@ -134,7 +141,7 @@ def after_two_reshapes(op: Op, rw: Rewriter) -> Any:
 
 
 @TABLE("tosa.rescale")
-def rescale_by_one(op: Op, rw: Rewriter) -> Any:
+def rescale_by_one(op: Rescale, rw: Rewriter) -> Any:
     """A rescale by exactly 1 between equal types and zero points."""
     if op.input_unsigned or op.output_unsigned or storage_of(op.input) != storage_of(op.result):
         return KEPT
@@ -148,19 +155,19 @@ def rescale_by_one(op: Op, rw: Rewriter) -> Any:
 
 
 @TABLE("tosa.pad")
-def pad_nothing(op: Op, rw: Rewriter) -> Any:
+def pad_nothing(op: Pad, rw: Rewriter) -> Any:
     """A pad by zeros."""
     padding = dims_of(op.padding)
     return _if_unchanged(op) if padding is not None and not any(padding) else KEPT
 
 
 @TABLE("tosa.slice")
-def slice_all(op: Op, rw: Rewriter) -> Any:
+def slice_all(op: Slice, rw: Rewriter) -> Any:
     """A slice of the whole; a slice of a slice becomes one."""
     start, size = dims_of(op.start), dims_of(op.size)
     if start is None or size is None or not isinstance(op.result.type, TensorType) or not op.result.type.is_static:
         return KEPT
-    if op.input1.type.shape == size:
+    if op.input1.tensor_type.shape == size:
         return _if_unchanged(op)
     inner = _maker(op.input1, "tosa.slice")
     outer_start = dims_of(inner.operands[1]) if inner is not None else None
@@ -171,14 +178,14 @@ def slice_all(op: Op, rw: Rewriter) -> Any:
 
 
 @TABLE("tosa.tile")
-def tile_once(op: Op, rw: Rewriter) -> Any:
+def tile_once(op: Tile, rw: Rewriter) -> Any:
     """A tile by ones."""
     multiples = dims_of(op.multiples)
     return _if_unchanged(op) if multiples is not None and all(n == 1 for n in multiples) else KEPT
 
 
 @TABLE("tosa.concat")
-def concat_one(op: Op, rw: Rewriter) -> Any:
+def concat_one(op: Concat, rw: Rewriter) -> Any:
     """A concat of one tensor; concats along one axis join, up to the 64 tensors that level 8K allows."""
     if len(op.operands) == 1:
         return _if_unchanged(op)
@@ -195,7 +202,7 @@ def concat_one(op: Op, rw: Rewriter) -> Any:
 
 
 @TABLE("tosa.clamp")
-def simplify_clamp(op: Op, rw: Rewriter) -> Any:
+def simplify_clamp(op: Clamp, rw: Rewriter) -> Any:
     """A clamp to the type's whole range goes; of a clamp, both become one."""
     stored = storage_of(op.input)
     low, high = op.min_val, op.max_val
@@ -212,15 +219,15 @@ def simplify_clamp(op: Op, rw: Rewriter) -> Any:
 
 
 @TABLE("tosa.reduce_sum", "tosa.reduce_max", "tosa.reduce_min", "tosa.reduce_product", "tosa.reduce_all", "tosa.reduce_any")
-def reduce_one(op: Op, rw: Rewriter) -> Any:
+def reduce_one(op: Reduction, rw: Rewriter) -> Any:
     """A reduction of an axis of size 1."""
-    shape = op.input.type.shape
+    shape = op.input.tensor_type.shape
     ignores = op.attributes.get("nan_mode") == "IGNORE"
     return _if_unchanged(op) if shape is not None and shape[op.axis] == 1 and not ignores else KEPT
 
 
 @TABLE("tosa.max_pool2d")
-def pool_one(op: Op, rw: Rewriter) -> Any:
+def pool_one(op: MaxPool2d, rw: Rewriter) -> Any:
     """A pooling over windows of one element, taken everywhere."""
     if op.kernel != (1, 1) or op.stride != (1, 1) or any(op.pad) or op.nan_mode == "IGNORE":
         return KEPT
@@ -228,17 +235,17 @@ def pool_one(op: Op, rw: Rewriter) -> Any:
 
 
 @TABLE("tosa.reverse")
-def reverse_twice(op: Op, rw: Rewriter) -> Any:
+def reverse_twice(op: Reverse, rw: Rewriter) -> Any:
     """A reverse of a reverse of the same axis, or of an axis of size 1."""
     inner = _maker(op.input1, "tosa.reverse")
     if inner is not None and inner.axis == op.axis and inner.operands[0].type == op.result.type:
         return inner.operands[0]
-    shape = op.input1.type.shape
+    shape = op.input1.tensor_type.shape
     return _if_unchanged(op) if shape is not None and shape[op.axis] == 1 else KEPT
 
 
 @TABLE("tosa.logical_not", "tosa.bitwise_not")
-def not_twice(op: Op, rw: Rewriter) -> Any:
+def not_twice(op: BitwiseNot | LogicalNot, rw: Rewriter) -> Any:
     """A negation of a negation."""
     inner = _maker(op.input1, op.name)
     return inner.operands[0] if inner is not None and inner.operands[0].type == op.result.type else KEPT

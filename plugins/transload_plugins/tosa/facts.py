@@ -5,11 +5,15 @@ Source: the specification's operators of the groups data layout, scatter/gather,
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from transload.analysis.dataflow import Branches, Loop
 from transload.analysis.movement import Index, Moves
 from transload.facts import FactTable
+from transload.ir import Op
+
+if TYPE_CHECKING:
+    from .dialect.elementwise import Clamp
 
 __all__ = ["CASTS", "CONTROL", "INDICES", "MOVES"]
 
@@ -35,12 +39,12 @@ MOVES.add(Moves(by_value=True), "max_pool2d", "max_pool2d_adaptive", "reduce_max
 
 
 @MOVES("clamp")
-def clamped(op: Any) -> Moves:
+def clamped(op: Clamp) -> Moves:
     """The element, or a limit."""
     return Moves(by_value=True, constants=(float(op.min_val), float(op.max_val)))
 
 
-def _rows(op: Any) -> int | None:
+def _rows(op: Op) -> int | None:
     """How many rows `values` has: its dimension K of [N, K, C]."""
     shape = getattr(op.operands[0].type, "shape", None)
     return shape[1] if shape is not None else None

@@ -213,8 +213,8 @@ def _quantization(chain: Sequence[Op]) -> dict[str, Any] | None:
             scale /= number
         elif op.name == "tosa.arithmetic_right_shift" and (number := _number(op.operands[1])):
             scale *= 2.0**number
-        elif op.name == "tosa.rescale" and _number(op.multiplier) == 2.0 ** (_number(op.shift) or 0):  # type: ignore[attr-defined]
-            zero_point = round(_number(op.output_zp) or 0)  # type: ignore[attr-defined]
+        elif op.name == "tosa.rescale" and _number(op.multiplier) == 2.0 ** (_number(op.shift) or 0):
+            zero_point = round(_number(op.output_zp) or 0)
         elif op.name not in ("tosa.abs", "tosa.cast", "tosa.floor", "tosa.select"):
             return None
     return {"scale": scale, "zero_point": zero_point} if chain else None

@@ -64,7 +64,7 @@ class StablehloTarget(Target):
             "file_bytes": {file.name: file.stat().st_size for file in (artifact, text)},
         })
 
-    def run(self, emitted: Emitted, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:  # type: ignore[override]
+    def run(self, emitted: Emitted, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """The artifact, read back, by the engine that suits it: XLA, or the reference engine."""
         import transload
 

@@ -183,7 +183,7 @@ class _Described:
 def _sharding(on: Device) -> Any:
     """All of an array on one device, as the runtime wants it said."""
 
-    class OneDevice(on.runtime.SingleDeviceSharding):  # type: ignore[name-defined,misc]
+    class OneDevice(on.runtime.SingleDeviceSharding):  # type: ignore[name-defined]
         memory_kind = None
 
         def _to_xla_hlo_sharding(self, rank: int) -> Any:

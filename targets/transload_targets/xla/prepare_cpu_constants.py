@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -10,6 +10,9 @@ from transload.context import current
 from transload.ir import Dense, Module, Op, QuantType, TensorType, Value
 from transload.ir.build import Builder, constant_of
 from transload.rewrite import CHANGED, Rewriter, RewriteTable
+
+if TYPE_CHECKING:
+    from transload_plugins.stablehlo.dialect.contraction import Convolution
 
 __all__ = ["LAYOUT", "PRODUCTS", "fold_weights", "gather_up"]
 
@@ -79,7 +82,7 @@ def _repeats(array: np.ndarray, axis: int) -> bool:
 
 
 @LAYOUT("stablehlo.convolution")
-def kernel_last(op: Op, rw: Rewriter) -> Any:
+def kernel_last(op: Convolution, rw: Rewriter) -> Any:
     """Constant kernels as (spatial..., input, output), as the backend reads them: it would transpose others in each run."""
     kernel: Value = op.operands[1]
     if constant_of(kernel) is None or not isinstance(kernel.type, TensorType):

@@ -9,12 +9,15 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from transload.ir import FloatType, IntegerType, Op, TensorType, Value
 from transload.rewrite import CHANGED, Rewriter, RewriteTable
 
 from .prepare_cpu_products import scalar
+
+if TYPE_CHECKING:
+    from transload_plugins.stablehlo.dialect.contraction import Convolution
 
 __all__ = ["FORWARD", "TABLE"]
 
@@ -49,11 +52,11 @@ class Axes:
 
 def _padding(op: Op, rank: int) -> list[tuple[int, int]]:
     dense = op.attribute("padding")
-    return [(low, high) for low, high in dense.numpy().tolist()] if dense is not None else [(0, 0)] * rank  # type: ignore[union-attr]
+    return [(low, high) for low, high in dense.numpy().tolist()] if dense is not None else [(0, 0)] * rank
 
 
 @FORWARD("stablehlo.convolution")
-def forward(op: Op, rw: Rewriter) -> Any:
+def forward(op: Convolution, rw: Rewriter) -> Any:
     """A kernel that is read backwards: turned round, and read forwards."""
     reversal = op.window_reversal
     if not any(reversal):
@@ -67,7 +70,7 @@ def forward(op: Op, rw: Rewriter) -> Any:
 
 
 @TABLE("stablehlo.convolution")
-def depthwise(op: Op, rw: Rewriter) -> Value | None:
+def depthwise(op: Convolution, rw: Rewriter) -> Value | None:
     """One input channel a group: a sum over the places of the kernel."""
     x, w = op.operands
     if not all(isinstance(v.type, TensorType) and v.type.is_static for v in (x, w, op.results[0])):
@@ -84,10 +87,10 @@ def depthwise(op: Op, rw: Rewriter) -> Value | None:
     return _sum_of_places(op, rw, axes, places)
 
 
-def _sum_of_places(op: Op, rw: Rewriter, axes: Axes, places: list[int]) -> Value:
+def _sum_of_places(op: Convolution, rw: Rewriter, axes: Axes, places: list[int]) -> Value:
     element: Any = op.results[0].element
     rank = len(places)
-    x, w = (rw.emit("stablehlo.convert", v, types=[v.type.with_element(element)]) if v.element != element else v  # type: ignore[attr-defined]
+    x, w = (rw.emit("stablehlo.convert", v, types=[v.tensor_type.with_element(element)]) if v.element != element else v
             for v in op.operands)
     x = _transposed(rw, x, (axes.batch, *axes.spatial, axes.feature), (axes.out_batch, *axes.out_spatial, axes.out_feature))
     features = op.results[0].shape[axes.out_feature] or 0

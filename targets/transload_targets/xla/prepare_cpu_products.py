@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from transload.ir import F32, F64, I32, I64, FloatType, Op, TensorType, Type, Va
 from transload.ir.build import constant_of
 from transload.ir.constants import SplatData
 from transload.rewrite import Rewriter, RewriteTable
+
+if TYPE_CHECKING:
+    from transload_plugins.stablehlo.dialect.contraction import Convolution, DotGeneral
 
 __all__ = ["filled", "scalar", "table"]
 
@@ -66,7 +69,7 @@ def table(ranges: Intervals) -> RewriteTable:
     rewrites = RewriteTable()
 
     @rewrites("stablehlo.convolution", "stablehlo.dot_general")
-    def exact(op: Op, rw: Rewriter) -> Value | None:
+    def exact(op: Convolution | DotGeneral, rw: Rewriter) -> Value | None:
         x, w = op.operands
         if integer_of(x) is None or integer_of(w) is None or op.results[0].element not in (I32, I64):
             return None
@@ -157,7 +160,7 @@ def _summed(rw: Rewriter, product: Product, x: Value, parts: list[tuple[int, int
     op = product.op
     total: Value | None = None
     for left, right in _cut(rw, product, x, parts):
-        floats = [rw.emit("stablehlo.convert", v, types=[v.type.with_element(element)]) for v in (left, right)]  # type: ignore[attr-defined]
+        floats = [rw.emit("stablehlo.convert", v, types=[v.tensor_type.with_element(element)]) for v in (left, right)]
         type_: Any = op.results[0].type
         attributes = {key: value for key, value in op.attributes.items() if key != "algorithm"}
         made = rw.create(op.name, floats, [type_.with_element(element)], attributes).results[0]

@@ -40,7 +40,7 @@ def without_quantized_types(module: Module) -> None:
         for value in (*op.results, *_arguments(op)):
             quant = _quantized(value.type)
             if quant is not None:
-                value.type = value.type.with_element(quant.storage)  # type: ignore[attr-defined]
+                value.type = value.tensor_type.with_element(quant.storage)
     for function in module.functions.values():
         if function.regions[0].blocks:
             update_function_type(function)
@@ -70,7 +70,7 @@ def _spelled_out(op: Op) -> None:
         for block in region.blocks:
             for argument in block.arguments:
                 if (quant := _quantized(argument.type)) is not None:
-                    argument.type = argument.type.with_element(quant.expressed)  # type: ignore[attr-defined]
+                    argument.type = argument.tensor_type.with_element(quant.expressed)
     after = Builder(op.parent, op.next, op.location)  # type: ignore[arg-type]
     for result in op.results:
         quant = _quantized(result.type)
@@ -78,7 +78,7 @@ def _spelled_out(op: Op) -> None:
             continue
         wanted = result.type
         users = list(result.uses)
-        result.type = result.type.with_element(quant.expressed)  # type: ignore[attr-defined]
+        result.type = result.tensor_type.with_element(quant.expressed)
         stored = _stored(after, result, quant, wanted)
         for user in users:
             user.operands = tuple(stored if v is result else v for v in user.operands)
@@ -98,11 +98,11 @@ def _along(rw: Builder, type_: Any, quant: QuantType, numbers: Any) -> Value:
 
 def _dequantized(rw: Builder, x: Value, quant: QuantType) -> Value:
     """`(stored - zero_point) * scale` in the expressed type."""
-    type_: Any = x.type.with_element(quant.expressed)  # type: ignore[attr-defined]
+    type_: Any = x.tensor_type.with_element(quant.expressed)
     real = rw.create("stablehlo.convert", (x,), [type_]).results[0]
     if any(quant.zero_points):
         real = rw.emit("stablehlo.subtract", real, _along(rw, type_, quant, quant.zero_points))
-    return rw.emit("stablehlo.multiply", real, _along(rw, type_, quant, quant.scales))  # type: ignore[no-any-return]
+    return rw.emit("stablehlo.multiply", real, _along(rw, type_, quant, quant.scales))
 
 
 def _stored(rw: Builder, real: Value, quant: QuantType, wanted: Type) -> Value:

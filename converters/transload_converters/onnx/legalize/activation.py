@@ -16,7 +16,6 @@ from .table import (
     attr,
     axis_of,
     cast,
-    is_float,
     need,
     operand,
     opset,
@@ -51,7 +50,7 @@ def with_attributes(op: Op, rw: Rewriter) -> Value:
     target, defaults = _WITH_ATTRIBUTES[op.name.rpartition(".")[2]]
     attributes: dict[str, Any] = {key: float(attr(op, key, default)) for key, default in defaults.items()}
     value = need(op, 0)
-    if is_float(value):
+    if value.is_float:
         return rw.emit(f"top.{target}", value, **attributes)
     if isinstance(value.element, IntegerType) and target == "Shrink":
         return cast(rw, rw.emit("top.Shrink", cast(rw, value, F32), **attributes), value.element)

@@ -11,7 +11,7 @@ from transload.ir import BOOL, F32, FloatType, IntegerType, Op, TensorType, Valu
 from transload.rewrite import Rewriter
 
 from ..types import element_of
-from .table import OnnxTable, attr, cast, first_of, is_integer, need, need_attr, operand, opset, scalar_like, shape_of, splat
+from .table import OnnxTable, attr, cast, first_of, need, need_attr, operand, opset, scalar_like, shape_of, splat
 
 TABLE = OnnxTable()
 
@@ -28,7 +28,7 @@ def _unary(name: str) -> None:
     @TABLE(f"onnx.{name}")
     def rewrite(op: Op, rw: Rewriter) -> Value:
         value = need(op, 0)
-        if name == "Erf" and is_integer(value):
+        if name == "Erf" and value.is_integer:
             return cast(rw, rw.emit("top.Erf", cast(rw, value, F32)), value.element)
         return rw.emit(f"top.{_UNARY[name]}", value)
 

@@ -9,7 +9,7 @@ from transload.ir import F32, I32, Op, Value
 from transload.rewrite import Rewriter
 
 from .convolution import conv_attributes
-from .table import OnnxTable, attr, cast, is_float, need, need_attr, operand, permute, reshape, shape_of
+from .table import OnnxTable, attr, cast, need, need_attr, operand, permute, reshape, shape_of
 
 __all__ = ["TABLE", "gemm_product"]
 
@@ -34,7 +34,7 @@ def gemm_product(
     rw: Rewriter, a: Value, b: Value, c: Value | None, alpha: float, beta: float, left: bool, right: bool,
 ) -> Value:
     """A product with its factors; a bias per column becomes part of it, any other addend an addition."""
-    if not is_float(a) and not (alpha.is_integer() and beta.is_integer()):
+    if not a.is_float and not (alpha.is_integer() and beta.is_integer()):
         raise Unsupported(f"multiplies integers by alpha={alpha} and beta={beta}")
     if alpha != 1.0:  # into the weights where they are constant, so that it costs nothing
         if rw.constant_of(b) is not None:

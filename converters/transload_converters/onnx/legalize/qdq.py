@@ -9,7 +9,7 @@ becomes a float constant.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +22,11 @@ from transload_hub.simplify.weights import real_weight
 
 from .pooling import global_average
 from .quantize import kept
+
+if TYPE_CHECKING:
+    from transload_hub.ops.cast import Cast
+    from transload_hub.ops.conv import Conv, Deconv
+    from transload_hub.ops.matmul import MatMul
 
 __all__ = ["fold_qdq"]
 
@@ -110,7 +115,7 @@ def _single_use(value: Value) -> Op | None:
 
 
 @_CASTS("top.Cast")
-def cast_of_cast(op: Op, rw: Rewriter) -> Any:
+def cast_of_cast(op: Cast, rw: Rewriter) -> Any:
     """Quantizing what was dequantized is a requantization, or nothing; quantizing moves above ops that move numbers."""
     kind = _quant(op.results[0])
     value = op.operands[0]
@@ -227,7 +232,7 @@ def compute(op: Op, rw: Rewriter) -> Any:
 
 
 @_COMPUTES(*_tops(PRODUCTS))
-def product(op: Op, rw: Rewriter) -> Any:
+def product(op: Conv | Deconv | MatMul, rw: Rewriter) -> Any:
     """A convolution or product: weights per tensor or per output channel, of a product in blocks, too, and a bias of i32."""
     ending = _ending(op)
     value, weights = _dequantized(op.operands[0]), _dequantized(op.operands[1])
@@ -335,7 +340,7 @@ _LEFT = RewriteTable()
 
 
 @_LEFT("top.Cast")
-def weight_in_floats(op: Op, rw: Rewriter) -> Any:
+def weight_in_floats(op: Cast, rw: Rewriter) -> Any:
     """A weight that is used in floats becomes a float constant.
 
     Not one with a scale for each block: that was made so to be small, and chips have products for it. Lowerings dequantize it.

@@ -21,7 +21,7 @@ from transload.rewrite import Rewriter
 from ..types import element_of
 from .arithmetic import to_float8
 from .convolution import conv_attributes
-from .table import OnnxTable, as_integers, attr, axis_of, cast, is_float, need, operand, reshape, scalar_like, shape_of
+from .table import OnnxTable, as_integers, attr, axis_of, cast, need, operand, reshape, scalar_like, shape_of
 
 __all__ = ["TABLE", "adopt_quantized_arguments", "bias_of", "drop_opset", "quantized_operand", "quantized_type",
            "round_once"]
@@ -70,7 +70,7 @@ def block_type(
         return None
     scales = rw.constant_of(scale)
     zeros = None if scales is None else np.zeros(scales.shape, np.int64) if zero is None else rw.constant_of(zero)
-    if scales is None or zeros is None or (zeros.dtype.kind not in "iu" and zero is not None and is_float(zero)):
+    if scales is None or zeros is None or (zeros.dtype.kind not in "iu" and zero is not None and zero.is_float):
         return None
     return blocked(storage, np.asarray(scales), np.asarray(zeros), axis_of(axis, len(shape)), block, shape, expressed)
 
@@ -230,7 +230,7 @@ def quantize_linear(op: Op, rw: Rewriter) -> Value:
     storage: Type | None = zero.element if zero is not None else None
     if storage is None:
         storage = element_of(attr(op, "output_dtype", 0)) or UI8
-    real = value if is_float(value) else cast(rw, value, F32)
+    real = value if value.is_float else cast(rw, value, F32)
     axis = attr(op, "axis", 1)
     kind = _kind_of_linear(op, rw, value, storage, axis, real.element)
     if kind is not None:

@@ -17,7 +17,6 @@ from .table import (
     constant_ints,
     constant_scalar,
     first_of,
-    is_float,
     need,
     operand,
     opset,
@@ -115,7 +114,7 @@ def one_hot(op: Op, rw: Rewriter) -> Value:
     """OneHot; `values` are [off, on]."""
     indices, values = need(op, 0), need(op, 2)
     depth = int(constant_scalar(rw, need(op, 1), "depth"))
-    if is_float(indices):
+    if indices.is_float:
         indices = cast(rw, indices, I64)
     off, on = (
         reshape(rw, rw.emit("top.Slice", values, offset=(i,), ends=(i + 1,), steps=(1,)), ()) for i in (0, 1))

@@ -16,11 +16,8 @@ import numpy as np
 
 from transload.errors import RunError, ShapeError, Unsupported
 from transload.ir import (
-    BOOL,
     Dense,
     DialectType,
-    FloatType,
-    IntegerType,
     NoneType,
     Op,
     QuantType,
@@ -36,7 +33,7 @@ from ..types import UNKNOWN
 
 __all__ = [
     "IMPOSSIBLE", "Impossible", "OnnxTable", "as_integers", "attr", "axes_of", "axis_of", "cast", "constant_ints",
-    "constant_scalar", "first_of", "is_float", "is_integer", "need", "need_attr", "operand", "opset", "permute", "reshape",
+    "constant_scalar", "first_of", "need", "need_attr", "operand", "opset", "permute", "reshape",
     "scalar_like", "shape_of", "splat", "unused_results",
 ]
 
@@ -225,20 +222,12 @@ def constant_scalar(rw: Rewriter, value: Value | None, what: str) -> Any:
     return array.reshape(()).item()
 
 
-def is_float(value: Value) -> bool:
-    return isinstance(value.type, TensorType) and isinstance(value.type.element, FloatType)
-
-
-def is_integer(value: Value) -> bool:
-    return isinstance(value.type, TensorType) and isinstance(value.type.element, IntegerType) and value.type.element != BOOL
-
-
 # --- making values
 
 
 def cast(rw: Rewriter, value: Value, element: Type, round_mode: str = "Trunc") -> Value:
     """`value` with elements of another type; itself where it has them."""
-    if value.type.element == element:  # type: ignore[attr-defined]
+    if value.element == element:
         return value
     return rw.emit("top.Cast", value, element=element, round_mode=round_mode)
 

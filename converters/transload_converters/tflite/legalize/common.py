@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import F32, FloatType, IntegerType, Op, QuantType, Type, Value
+from transload.ir import F32, IntegerType, Op, QuantType, Type, Value
 from transload.ir.constants import Dense
 from transload.ir.registry import lookup
 from transload.rewrite import Rewriter
 
 __all__ = [
-    "activate", "axes_of", "axis_of", "constant_ints", "emit_activated", "emit_like", "is_float", "is_hybrid",
+    "activate", "axes_of", "axis_of", "constant_ints", "emit_activated", "emit_like", "is_hybrid",
     "layout", "limited", "need_plain", "pads_for", "quant_per_tensor", "same_padding", "scalar", "static_shape", "typed_bias",
 ]
 
@@ -58,7 +58,7 @@ def activate(rw: Rewriter, op: Op, value: Value, activation: str) -> Value:
         return rw.emit("top.Relu", value, relu_limit=6.0, element=element)
     if activation == "RELU_N1_TO_1":
         return rw.emit("top.Clip", value, min=-1.0, max=1.0, element=element)
-    if activation == "TANH" and is_float(value):
+    if activation == "TANH" and value.is_float:
         return rw.emit("top.Tanh", value, element=element)
     raise Unsupported(f"the fused activation {activation} of {op.name} on {element} is not supported")
 
@@ -142,14 +142,9 @@ def pads_for(
 
 # --- element types
 
-def is_float(value: Value) -> bool:
-    """Whether a tensor holds floating-point numbers."""
-    return isinstance(value.element, FloatType)
-
-
 def is_hybrid(value: Value, weights: Value) -> bool:
     """Whether an operator is hybrid: float activations with quantized weights."""
-    return is_float(value) and isinstance(weights.element, QuantType)
+    return value.is_float and isinstance(weights.element, QuantType)
 
 
 def need_plain(op: Op) -> None:
@@ -184,4 +179,4 @@ def typed_bias(rw: Rewriter, bias: Value | None, value: Value, weights: Value) -
     element = QuantType(stored, F32, scales, (0,), 0 if len(scales) > 1 else None)
     if element == bias.element:
         return bias
-    return rw.constant(Dense(array, bias.type.with_element(stored)), element=element)  # type: ignore[attr-defined]
+    return rw.constant(Dense(array, bias.tensor_type.with_element(stored)), element=element)

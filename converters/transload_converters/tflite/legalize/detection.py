@@ -17,7 +17,7 @@ from transload.rewrite import Rewriter
 
 from ..operators import bytes_of
 from ..postprocess import lowered_or_custom
-from .common import is_float, scalar, static_shape
+from .common import scalar, static_shape
 from .suppression import DROPPED, count_true, race
 
 __all__ = ["detection_postprocess"]
@@ -65,7 +65,7 @@ def _detections(op: Op, rw: Rewriter) -> tuple[Value, ...]:
     """Boxes [1, M, 4], classes [1, M], scores [1, M] and their number [1], M the most boxes wanted."""
     options = _options(op)
     encodings, predictions, anchors = (
-        value if is_float(value) else rw.emit("top.Cast", value, element=F32) for value in op.operands[:3])
+        value if value.is_float else rw.emit("top.Cast", value, element=F32) for value in op.operands[:3])
     static_shape(anchors, "the anchors", 2)
     batch, count, columns = static_shape(encodings, "the boxes", 3)
     n_classes = static_shape(predictions, "the scores", 3)[-1]

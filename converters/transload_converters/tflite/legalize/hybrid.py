@@ -30,7 +30,7 @@ from transload.verification.bounds import DYNAMIC
 
 from ..choices import chosen
 from ..dialect import BLOCKWISE
-from .common import activate, is_float, is_hybrid, scalar, static_shape
+from .common import activate, is_hybrid, scalar, static_shape
 
 __all__ = [
     "hybrid_conv", "hybrid_deconv", "hybrid_matmul", "hybrid_product", "is_asymmetric", "is_emulated", "products",
@@ -59,7 +59,7 @@ def _in_blocks(weights: Value) -> bool:
 
 def real(rw: Rewriter, value: Value) -> Value:
     """Weights as floats, dequantized where they are quantized; those in blocks are kept as they are stored."""
-    if is_float(value):
+    if value.is_float:
         return value
     fold, rw.fold = rw.fold, rw.fold and not _in_blocks(value)
     try:

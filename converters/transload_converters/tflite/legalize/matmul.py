@@ -9,7 +9,7 @@ from transload.ir import Op, Value
 from transload.rewrite import Rewriter, RewriteTable
 from transload.verification.bounds import DYNAMIC
 
-from .common import emit_activated, emit_like, is_float, static_shape, typed_bias
+from .common import emit_activated, emit_like, static_shape, typed_bias
 from .hybrid import hybrid_matmul, is_emulated, real_weights
 
 TABLE = RewriteTable()
@@ -31,7 +31,7 @@ def fully_connected(op: Op, rw: Rewriter) -> Value:
         return hybrid_matmul(op, rw, value, weights, op.bias, right_transpose=True)
     weights, hybrid = real_weights(op, rw, value, weights)
     bias = typed_bias(rw, op.bias, value, weights)
-    rounding = None if is_float(value) else "exact"
+    rounding = None if value.is_float else "exact"
     return emit_activated(
         rw, op, "top.MatMul", value, weights, bias, right_transpose=True, rounding=rounding, **{DYNAMIC: hybrid})
 
@@ -50,4 +50,4 @@ def batch_matmul(op: Op, rw: Rewriter) -> Value:
     right, hybrid = real_weights(op, rw, left, right)
     return emit_like(
         rw, op, "top.MatMul", left, right, left_transpose=op.attribute("adj_x"), right_transpose=op.attribute("adj_y"),
-        rounding=None if is_float(left) else "double", **{DYNAMIC: hybrid})
+        rounding=None if left.is_float else "double", **{DYNAMIC: hybrid})

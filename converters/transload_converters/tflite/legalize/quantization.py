@@ -7,7 +7,7 @@ from transload.ir import F32, UI8, UI16, Op, QuantType, Value
 from transload.rewrite import Rewriter, RewriteTable
 from transload_hub.ops.cast import width_of
 
-from .common import emit_like, is_float
+from .common import emit_like
 from .storage import plain_integers
 
 TABLE = RewriteTable()
@@ -23,7 +23,7 @@ def quantize(op: Op, rw: Rewriter) -> Value:
 @plain_integers
 def cast(op: Op, rw: Rewriter) -> Value:
     """CAST: floats become integers by leaving off the fraction, and saturate; integers, as they are stored, wrap round."""
-    return emit_like(rw, op, "top.Cast", op.operands[0], saturate=True if is_float(op.operands[0]) else None)
+    return emit_like(rw, op, "top.Cast", op.operands[0], saturate=True if op.operands[0].is_float else None)
 
 
 @TABLE("tfl.fake_quant")

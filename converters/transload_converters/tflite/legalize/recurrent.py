@@ -17,7 +17,7 @@ from transload.ir import FloatType, Op, QuantType, Value
 from transload.ir.core import is_absent
 from transload.rewrite import Rewriter, RewriteTable
 
-from .common import activate, is_float, is_hybrid, limited, static_shape
+from .common import activate, is_hybrid, limited, static_shape
 from .hybrid import products, real
 from .recurrent_integer import integer_lstm
 from .recurrent_legacy import integer_step
@@ -51,7 +51,7 @@ def lstm(op: Op, rw: Rewriter) -> Any:
     """LSTM: one step. Its last result is the output; the others are scratch."""
     step = _lstm_of(op, rw, op.operands, time_major=True)
     step = dataclasses.replace(step, value=rw.emit("top.Unsqueeze", step.value, axes=(0,), element=step.value.element))
-    layer = integer_lstm(op, rw, step) if not is_float(step.value) else _sequence(op, rw, step)
+    layer = integer_lstm(op, rw, step) if not step.value.is_float else _sequence(op, rw, step)
     output = rw.emit("top.Squeeze", layer.outputs, axes=(0,), element=layer.outputs.element)
     scratch = len(op.results) - n_states(op) - 1
     return [*[rw.none("top")] * scratch, output, *layer.results(n_states(op))[1:]]
@@ -67,7 +67,7 @@ def bidirectional_sequence_lstm(op: Op, rw: Rewriter) -> Any:
     value, aux = operands[0], _present(operands, 39)
     forward = _lstm_of(op, rw, (*operands[:18], *operands[35:37]))
     backward = dataclasses.replace(_lstm_of(op, rw, (value, *operands[18:35], *operands[37:39])), reverse=True)
-    if not is_float(value):
+    if not value.is_float:
         raise Unsupported("a bidirectional LSTM of integers does not run in LiteRT either")
     weights = [tuple(_present(operands, i) for i in range(first, first + 4)) for first in (40, 44)]
     if aux is not None and weights[0][1] is not None:
@@ -129,7 +129,7 @@ def _sequence(op: Op, rw: Rewriter, lstm: Lstm) -> Layer:
     zeros = rw.constant(np.zeros(hidden, np.float32))
     if w_i is None:
         # The input gate is 1 - sigmoid(z), z being the forget gate's sum; and that is sigmoid(-z).
-        w_i, r_i, b_i = (rw.emit("top.Neg", part) for part in (w_f, r_f, b_f or zeros))  # type: ignore[misc]
+        w_i, r_i, b_i = (rw.emit("top.Neg", part) for part in (w_f, r_f, b_f or zeros))
         p_i = None if p_f is None else rw.emit("top.Neg", p_f)
     bias = rw.emit("top.Concat", *(part or zeros for part in (b_i, b_o, b_f, b_c)), *[zeros] * 4, axis=0)
     peephole = None
@@ -179,7 +179,7 @@ def _state(rw: Rewriter, time_major: bool, state: Value | None) -> Value | None:
 def basic_lstm(op: Op, rw: Rewriter) -> Any:
     """LSTM with the kernel BASIC: one step, its four gates in one product; gives its state and its inner sums, too."""
     value, activations, weights, bias, state = op.operands
-    if not is_float(value):
+    if not value.is_float:
         return integer_step(op, rw)
     joined = rw.emit("top.Concat", value, activations, axis=-1)
     sums = rw.emit("top.MatMul", joined, weights, bias, right_transpose=True)
@@ -208,7 +208,7 @@ class _Rnn:
 
 def _rnn_of(op: Op, rw: Rewriter, first: int) -> _Rnn:
     value, (weights, recurrent, bias, state) = op.operands[0], op.operands[first : first + 4]
-    if not is_float(value):
+    if not value.is_float:
         raise Unsupported(f"a recurrent layer of {value.element} is not supported")
     return _Rnn(value, weights, recurrent, bias, _first_state(rw, state))
 

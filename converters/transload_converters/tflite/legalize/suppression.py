@@ -61,7 +61,7 @@ def race(
         running = rw.emit("top.Where", rw.emit("top.LogicalOr", close, itself), dropped, running)
     if steps == 1:
         return places[0], scores[0], alive[0]
-    return tuple(rw.emit("top.Concat", *parts, axis=1) for parts in (places, scores, alive))  # type: ignore[return-value]
+    return tuple(rw.emit("top.Concat", *parts, axis=1) for parts in (places, scores, alive))
 
 
 def _area(rw: Rewriter, edges: Any) -> Value:

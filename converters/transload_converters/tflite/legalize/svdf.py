@@ -15,7 +15,7 @@ from transload.ir import F32, I32, Op, QuantType, Type, Value
 from transload.ir.core import is_absent
 from transload.rewrite import Rewriter, RewriteTable
 
-from .common import activate, is_float, quant_per_tensor, static_shape
+from .common import activate, quant_per_tensor, static_shape
 from .hybrid import products, real
 from .state import is_zero, n_states
 
@@ -27,7 +27,7 @@ def svdf(op: Op, rw: Rewriter) -> Any:
     """SVDF: features [N, I] by weights [filters, I], a column of the state; by time weights, summed over time and rank."""
     value, features, times = op.operands[:3]
     bias = None if is_absent(op.operands[3]) else op.operands[3]
-    if is_float(value):
+    if value.is_float:
         return _float_svdf(op, rw, products(op, rw, value, [features]), real(rw, times), bias)
     return _integer_svdf(op, rw, value, features, times, bias)
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from transload.ir import Op
 from transload.ir.declare import DeclaredOp, attribute, constraint, operand, result
 from transload.ir.types import BOOL, ComplexType, QuantType, TensorType, Type
 
@@ -232,7 +231,7 @@ class Subtract(_Arithmetic):
 # --- comparison, selection, conversion
 
 
-def _default_comparison(op: Any) -> str:
+def _default_comparison(op: Op) -> str:
     element = element_of(op.operands[0])
     if isinstance(element, QuantType) or is_float(op.operands[0]) or is_complex(op.operands[0]):
         return "FLOAT"

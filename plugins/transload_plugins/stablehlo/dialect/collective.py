@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from transload.ir import Op
 from transload.ir.declare import (
     INT,
     AttributeKind,
@@ -33,31 +34,31 @@ FLAG: AttributeKind[bool | None] = AttributeKind("present or not", lambda v: v i
 """A unit attribute: present is true."""
 
 
-def channel_of(op: Any) -> int:
+def channel_of(op: Op) -> int:
     """The number of the op's channel, 0 where it has none."""
-    handle = op.channel_handle
+    handle = op.attribute("channel_handle")
     return 0 if handle is None else int(handle.handle)
 
 
-def has_global_ids(op: Any) -> bool:
+def has_global_ids(op: Op) -> bool:
     """Whether groups are of flattened process ids."""
     return "use_global_device_ids" in op.attributes and op.attributes["use_global_device_ids"] is not False
 
 
-def groups_of(op: Any) -> list[list[int]]:
+def groups_of(op: Op) -> list[list[int]]:
     """The groups, without the -1 that fills up short ones."""
     rows = op.attributes["replica_groups"].numpy().tolist()
     return [[number for number in row if number != -1] for row in rows]
 
 
-def _group_size(op: Any) -> int | None:
+def _group_size(op: AllGather | AllToAll | ReduceScatter) -> int | None:
     """How many processes a group has; None where only the grid tells: all of it, or replicas with all their partitions."""
     rows, columns = op.replica_groups.shape
     spans_partitions = "use_global_device_ids" in op.declaration.attributes and channel_of(op) > 0 and not has_global_ids(op)
     return int(columns) if rows and columns and not spans_partitions else None
 
 
-def _least_size(op: Any) -> int:
+def _least_size(op: ReduceScatter) -> int:
     """What the number of processes in a group is a multiple of."""
     return max(1, int(op.replica_groups.shape[1]))
 
@@ -144,7 +145,7 @@ def _gathers(operand: Any, result: Any, d: int) -> bool:
     return compatible((*a[:d], None, *a[d + 1 :]), b) and _is_multiple(b[d], a[d], 1)
 
 
-def _corresponds(op: Any) -> bool | str:
+def _corresponds(op: Op) -> bool | str:
     """Whether there is a result of each operand, of its elements and the shape that is inferred."""
     if len(op.operands) != len(op.results):
         return f"{len(op.results)} results of {len(op.operands)} operands"
@@ -160,7 +161,7 @@ def _is_multiple(large: int | None, small: int | None, count: int) -> bool:
     return large % (small * count) == 0 if small else large == 0
 
 
-def _scaled(op: Any, value: Any, factors: dict[int, tuple[int | None, int | None]]) -> Type:
+def _scaled(op: Op, value: Any, factors: dict[int, tuple[int | None, int | None]]) -> Type:
     """The value's type with some sizes multiplied and divided; by what is not known (None), to unknown sizes."""
     shape = list(shape_of(value))
     for d, (times, parts) in factors.items():

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from transload.ir import Op
 from transload.ir.declare import INT, STRING, DeclaredOp, attribute, constraint, operand, result
 from transload.ir.types import FloatType, QuantType, TensorType, Type
 
@@ -24,13 +23,13 @@ from ..types import (
 from .base import STABLEHLO, all_in, ones, padding_of, results_fit, shape_error, unique_and_in, windows
 
 
-def _quantized_as(op: Any) -> bool:
+def _quantized_as(op: Op) -> bool:
     """Whether operands and result are quantized in one of the ways there are: none, all, or only rhs."""
     lhs, rhs, out = is_quantized(op.operands[0]), is_quantized(op.operands[1]), is_quantized(op.result)
     return (lhs, rhs, out) in ((False, False, False), (True, True, True), (False, True, False))
 
 
-def _mixed_expressed(op: Any) -> bool:
+def _mixed_expressed(op: Op) -> bool:
     return (
         is_quantized(op.operands[0])
         or not is_quantized(op.operands[1])
@@ -38,7 +37,7 @@ def _mixed_expressed(op: Any) -> bool:
     )
 
 
-def _both(op: Any) -> bool:
+def _both(op: Op) -> bool:
     return is_quantized(op.operands[0]) and is_quantized(op.operands[1]) and is_quantized(op.result)
 
 
@@ -207,7 +206,7 @@ class DotGeneral(DeclaredOp):
         return TensorType(tuple(shape), element_of(op.operands[0]))
 
 
-def _sizes_agree(op: Any, left: tuple[int, ...], right: tuple[int, ...]) -> bool:
+def _sizes_agree(op: Op, left: tuple[int, ...], right: tuple[int, ...]) -> bool:
     lhs, rhs = shape_of(op.operands[0]), shape_of(op.operands[1])
     return all(i >= len(lhs) or j >= len(rhs) or sizes_fit(lhs[i], rhs[j]) for i, j in zip(left, right, strict=False))
 
@@ -255,11 +254,11 @@ class UnaryEinsum(DeclaredOp):
 # --- convolution
 
 
-def _spatial(op: Any) -> int:
+def _spatial(op: Op) -> int:
     return len(shape_of(op.operands[0])) - 2
 
 
-def _ones(op: Any) -> tuple[int, ...]:
+def _ones(op: Op) -> tuple[int, ...]:
     return ones(_spatial(op))
 
 
@@ -476,12 +475,12 @@ def _divides(count: int, size: int | None) -> bool:
     return size is None or count < 1 or size % count == 0
 
 
-def _size(op: Any, operand_index: int, role: str) -> int | None:
+def _size(op: _Convolution, operand_index: int, role: str) -> int | None:
     shape, dimension = shape_of(op.operands[operand_index]), getattr(op.dimension_numbers, role)
     return shape[dimension] if 0 <= dimension < len(shape) else None
 
 
-def convolution_shape(op: Any, padding: list[list[int]] | None = None) -> tuple[int | None, ...]:
+def convolution_shape(op: _Convolution, padding: list[list[int]] | None = None) -> tuple[int | None, ...]:
     """The result's shape (C25); `padding` where it is computed."""
     d = op.dimension_numbers
     lhs, rhs = shape_of(op.operands[0]), shape_of(op.operands[1])

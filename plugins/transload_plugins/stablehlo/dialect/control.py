@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from transload.ir import Op
 from transload.ir.core import Value
 from transload.ir.declare import (
     BOOLEAN,
@@ -228,7 +229,7 @@ class GetTupleElement(DeclaredOp):
 _NAMESPACED = re.compile(r"[a-zA-Z][a-zA-Z0-9_]*([.][a-zA-Z0-9_$]+)+").fullmatch
 
 
-def function_called(op: Any, name: str) -> Any:
+def function_called(op: Op, name: str) -> Any:
     """The function of that name beside the one that `op` is in, or None."""
     outer = op.parent_op
     while outer is not None:
@@ -324,7 +325,7 @@ class Outfeed(DeclaredOp):
         return TOKEN_TYPE
 
 
-def _channel_type(op: Any, host: int) -> bool | str:
+def _channel_type(op: Recv | Send, host: int) -> bool | str:
     wanted = host if op.is_host_transfer else 1
     return op.channel_handle.type == wanted or f"channel type {op.channel_handle.type}, not {wanted}"
 

@@ -30,7 +30,7 @@ IDENTITIES = frozenset((
 """Calls that say where or how a value is kept, and give it back."""
 
 
-def gives_back(op: Any) -> bool:
+def gives_back(op: CustomCall) -> bool:
     """Whether a call only annotates its operands, which are its results."""
     return op.call_target_name in IDENTITIES and len(op.operands) == len(op.results) and all(
         a.type == b.type for a, b in zip(op.operands, op.results, strict=True))

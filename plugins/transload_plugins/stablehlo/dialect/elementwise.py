@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from transload.ir import Op
 from transload.ir.declare import INT32, DeclaredOp, attribute, constraint, operand, result
 from transload.ir.types import BOOL, ComplexType, TensorType, Type
 
@@ -22,7 +21,7 @@ from .base import STABLEHLO, merged_shape
 ELEMENTWISE: tuple[str, ...] = ("elementwise",)
 
 
-def first_type(op: Any) -> Type:
+def first_type(op: Op) -> Type:
     """All operands' common shape with the first operand's elements."""
     return TensorType(merged_shape(op, op.operands), element_of(op.operands[0]))
 
@@ -94,7 +93,7 @@ class Abs(DeclaredOp):
         return _real_type(op)
 
 
-def _real_type(op: Any) -> Type:
+def _real_type(op: Op) -> Type:
     element = element_of(op.operands[0])
     return TensorType(shape_of(op.operands[0]), element.element if isinstance(element, ComplexType) else element)
 

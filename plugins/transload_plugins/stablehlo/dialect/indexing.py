@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from transload.ir import Op
 from transload.ir.core import Value
 from transload.ir.declare import (
     BOOLEAN,
@@ -174,17 +175,17 @@ class _Gather(DeclaredOp):
         return TensorType(gathered_shape(op, _slice_sizes(op)), element_of(op.operands[0]))
 
 
-def _slice_sizes(op: Any) -> tuple[int, ...] | None:
+def _slice_sizes(op: Op) -> tuple[int, ...] | None:
     sizes = op.attributes.get("slice_sizes")
     return sizes if sizes is not None else dims_of(op.operands[2])
 
 
-def _sizes_at_most_one(op: Any, dimensions: tuple[int, ...]) -> bool:
+def _sizes_at_most_one(op: Op, dimensions: tuple[int, ...]) -> bool:
     sizes = _slice_sizes(op)
     return sizes is None or all(sizes[d] <= 1 for d in dimensions if d < len(sizes))
 
 
-def gathered_shape(op: Any, sizes: tuple[int, ...] | None) -> Shape:
+def gathered_shape(op: Op, sizes: tuple[int, ...] | None) -> Shape:
     """The result's shape (C22); of a computed slice, the sizes are not known."""
     d = op.attributes["dimension_numbers"]
     rank, indices = len(shape_of(op.operands[0])), shape_of(op.operands[1])
@@ -248,16 +249,16 @@ class TorchIndexSelect(DeclaredOp):
 # --- scatter
 
 
-def inputs_of(op: Any) -> tuple[Any, ...]:
+def inputs_of(op: Op) -> tuple[Any, ...]:
     """The tensors that a scatter starts from."""
     return op.operands[: len(op.operands) // 2]
 
 
-def updates_of(op: Any) -> tuple[Any, ...]:
+def updates_of(op: Op) -> tuple[Any, ...]:
     return op.operands[len(op.operands) // 2 + 1 :]
 
 
-def indices_of(op: Any) -> Any:
+def indices_of(op: Op) -> Any:
     return op.operands[len(op.operands) // 2]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from transload.ir import Op
 from transload.ir.build import constant_of
 from transload.ir.declare import CONSTANT, INT, DeclaredOp, attribute, constraint, operand, result, variadic
 from transload.ir.types import I32, QuantType, TensorType, Type
@@ -92,7 +93,7 @@ class DynamicIota(DeclaredOp):
         return _says_shape(op, op.output_shape)
 
 
-def _says_shape(op: Any, sizes: Any) -> bool | str:
+def _says_shape(op: Op, sizes: Any) -> bool | str:
     """Whether a tensor of sizes has as many as the result has dimensions, and, if constant, the same."""
     shape = shape_of(op.result)
     if not sizes_fit(shape_of(sizes)[0], len(shape)):
@@ -101,7 +102,7 @@ def _says_shape(op: Any, sizes: Any) -> bool | str:
     return known is None or compatible(known, shape) or f"sizes {known} for the result {op.result.type}"
 
 
-def _reshapes(op: Any) -> bool:
+def _reshapes(op: Op) -> bool:
     """Whether operand and result have the same elements, of one quantization along perhaps another axis."""
     a, b = element_of(op.operands[0]), element_of(op.result)
     if not is_per_axis(op.operands[0]):

@@ -48,7 +48,7 @@ class _BatchNorm(DeclaredOp):
         return same([baseline(value) for value in (*op.operands, *op.results)])
 
 
-def _has_features(op: Any, value: Any) -> bool | str:
+def _has_features(op: BatchNormGrad | BatchNormInference | BatchNormTraining, value: Any) -> bool | str:
     """Whether a vector has an element a feature."""
     shape = shape_of(op.operands[0])
     if not 0 <= op.feature_index < len(shape):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from transload.ir import Op
 from transload.ir.declare import (
     BOOLEAN,
     INT,
@@ -36,15 +37,15 @@ _operand, _result = operand, result  # the names are also those of operands
 PER_TENSOR = tensor("bifcq")
 
 
-def _inputs(op: Any) -> tuple[Any, ...]:
+def _inputs(op: Op) -> tuple[Any, ...]:
     return op.operands[: len(op.operands) // 2]
 
 
-def _init_values(op: Any) -> tuple[Any, ...]:
+def _init_values(op: Op) -> tuple[Any, ...]:
     return op.operands[len(op.operands) // 2 :]
 
 
-def _elements(op: Any) -> list[Type]:
+def _elements(op: Op) -> list[Type]:
     """Element types of the results: what the function works on."""
     return (
         [element_of(type_) for type_ in result_types(op.regions[0])]
@@ -115,7 +116,7 @@ class Reduce(DeclaredOp):
         return [TensorType(shape, element) for element in _elements(op)]
 
 
-def _ones(op: Any) -> tuple[int, ...]:
+def _ones(op: Op) -> tuple[int, ...]:
     return ones(len(shape_of(op.operands[0])))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from transload.ir import Op
 from transload.ir.core import Value
 from transload.ir.declare import DeclaredOp, attribute, constraint, operand, result, variadic
 from transload.ir.types import TensorType, Type
@@ -233,7 +234,7 @@ class Pad(_Padding):
         return TensorType(sizes, element_of(op.operands[0]))
 
 
-def padded_sizes(op: Any, low: Any, high: Any, interior: Any) -> Shape:
+def padded_sizes(op: Op, low: Any, high: Any, interior: Any) -> Shape:
     """Sizes after padding; `ShapeError` where more is taken away than there is."""
     shape = shape_of(op.operands[0])
     if not len(low) == len(high) == len(interior) == len(shape):

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from transload.ir import F32, F64, FloatType, IntegerType, Type, Value
+from transload.ir import F32, F64, IntegerType, Type, Value
 from transload.ir.build import Builder, constant_of
 from transload.rewrite import Unsupported
 
 from ...tosa.dialect.base import dims_of
 from .. import build
 
-__all__ = ["is_float", "is_zero", "number", "shifted", "sizes", "static", "vector", "wide_float", "widen"]
+__all__ = ["is_zero", "number", "range_of", "shifted", "sizes", "static", "vector", "wide_float", "widen"]
 
 KEPT_NARROW = 64
 """Elements of a constant from which on it stays as it is, and an op widens it: weights keep their size in files."""
@@ -25,6 +25,13 @@ def static(value: Value) -> tuple[int, ...]:
     if shape is None or None in shape:
         raise Unsupported(f"a value is of type {value.type}", "give the inputs static shapes: --input name=1x224x224x3")
     return shape
+
+
+def range_of(element: Type) -> tuple[int, int]:
+    """The least and the greatest integer of an element type that holds integers."""
+    if isinstance(element, IntegerType):
+        return element.range
+    raise TypeError(f"{element} is no integer type")
 
 
 def sizes(value: Value, what: str) -> tuple[int, ...]:
@@ -50,10 +57,6 @@ def number(value: Value, unsigned: bool = False) -> int | None:
     return int(found[0]) + (1 << width if unsigned and found[0] < 0 else 0)
 
 
-def is_float(value: Value) -> bool:
-    return isinstance(value.element, FloatType)
-
-
 def is_zero(value: Value) -> bool:
     """Whether a value is a constant of zeros."""
     dense = constant_of(value)
@@ -70,7 +73,7 @@ def widen(rw: Builder, x: Value, element: Type) -> Value:
     dense = constant_of(x)
     if dense is None or dense.splat_value() is not None or int(np.prod(dense.shape)) <= KEPT_NARROW:
         return build.convert(rw, x, element)
-    return rw.create("stablehlo.convert", (x,), (x.type.with_element(element),)).results[0]  # type: ignore[attr-defined]
+    return rw.create("stablehlo.convert", (x,), (x.tensor_type.with_element(element),)).results[0]
 
 
 def wide_float(rw: Builder, x: Value) -> Value:

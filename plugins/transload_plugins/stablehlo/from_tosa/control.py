@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from transload.ir import Block, Op, Region, TensorType, Value
+from transload.ir import Block, Region, TensorType, Value
 from transload.rewrite import Rewriter, RewriteTable
 
 from .. import build
+
+if TYPE_CHECKING:
+    from ...tosa.dialect.control import CondIf, Custom, WhileLoop, Yield
 
 __all__ = ["TABLE"]
 
@@ -15,7 +19,7 @@ TABLE = RewriteTable()
 
 
 @TABLE("tosa.yield")
-def yield_(op: Op, rw: Rewriter) -> list[Value]:
+def yield_(op: Yield, rw: Rewriter) -> list[Value]:
     """The end of a graph; the condition of a loop is a tensor of rank 0 there."""
     values = op.operands
     outer = op.parent.parent_op if op.parent is not None else None
@@ -43,7 +47,7 @@ def _without_arguments(block: Block, values: Sequence[Value]) -> None:
 
 
 @TABLE("tosa.cond_if")
-def cond_if(op: Op, rw: Rewriter) -> Sequence[Value]:
+def cond_if(op: CondIf, rw: Rewriter) -> Sequence[Value]:
     """The branches of `stablehlo.if` take no arguments: they see the values around them."""
     for region in op.regions:
         _without_arguments(region.block, op.input_list)
@@ -53,14 +57,14 @@ def cond_if(op: Op, rw: Rewriter) -> Sequence[Value]:
 
 
 @TABLE("tosa.while_loop")
-def while_loop(op: Op, rw: Rewriter) -> Sequence[Value]:
+def while_loop(op: WhileLoop, rw: Rewriter) -> Sequence[Value]:
     """The same; graphs that see values around them may do so in both."""
     regions = [moved(region) for region in list(op.regions)]
     return rw.create("stablehlo.while", op.operands, [result.type for result in op.results], {}, regions).results
 
 
 @TABLE("tosa.custom")
-def custom(op: Op, rw: Rewriter) -> Sequence[Value]:
+def custom(op: Custom, rw: Rewriter) -> Sequence[Value]:
     """A call of what only an implementation knows, named `domain.operator`."""
     name = f"{op.domain_name}.{op.operator_name}" if op.domain_name else op.operator_name
     types = [result.type for result in op.results if isinstance(result.type, TensorType)]

@@ -7,14 +7,18 @@ in the module is plain integer arithmetic. Floats of fewer than 32 bits are summ
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from transload.ir import I32, I64, Op, Type, Value
 from transload.rewrite import Rewriter, RewriteTable
 
 from .. import build
 from ..attributes import ConvDims
-from .common import is_float, is_zero, shifted, static, wide_float
+from .common import is_zero, shifted, static, wide_float
+
+if TYPE_CHECKING:
+    from ...tosa.dialect.product import MatMul, MatMulT
+    from ...tosa.dialect.spatial import Conv2d, Conv3d, DepthwiseConv2d, TransposeConv2d
 
 __all__ = ["TABLE"]
 
@@ -23,7 +27,7 @@ TABLE = RewriteTable()
 
 def factors(op: Op, rw: Rewriter, a: Value, b: Value, a_zp: Value, b_zp: Value) -> tuple[Value, Value]:
     """Both operands of a product in the type of the sum, zero points subtracted."""
-    if is_float(a):
+    if a.is_float:
         return wide_float(rw, a), wide_float(rw, b)
     accumulator: Type = I32 if op.results[0].element == I32 else I64
     return shifted(rw, a, a_zp, accumulator), shifted(rw, b, b_zp, accumulator)
@@ -54,7 +58,7 @@ def _pairs(pad: Sequence[int]) -> list[tuple[int, int]]:
 
 
 @TABLE("tosa.conv2d", "tosa.conv3d")
-def convolution(op: Op, rw: Rewriter) -> Value:
+def convolution(op: Conv2d | Conv3d, rw: Rewriter) -> Value:
     """Weights are OC, kernel..., IC."""
     x, weight = factors(op, rw, op.input, op.weight, op.input_zp, op.weight_zp)
     spatial = len(op.stride)
@@ -63,7 +67,7 @@ def convolution(op: Op, rw: Rewriter) -> Value:
 
 
 @TABLE("tosa.depthwise_conv2d")
-def depthwise(op: Op, rw: Rewriter) -> Value:
+def depthwise(op: DepthwiseConv2d, rw: Rewriter) -> Value:
     """A group for each channel; weights KH,KW,C,M are KH,KW,1,C*M to it."""
     height, width, channels, multiplier = static(op.weight)
     flat = build.reshape(rw, op.weight, (height, width, 1, channels * multiplier))
@@ -74,7 +78,7 @@ def depthwise(op: Op, rw: Rewriter) -> Value:
 
 
 @TABLE("tosa.transpose_conv2d")
-def transpose_convolution(op: Op, rw: Rewriter) -> Value:
+def transpose_convolution(op: TransposeConv2d, rw: Rewriter) -> Value:
     """A convolution of the input with gaps between its elements, by the kernel turned round."""
     turned = build.reverse(rw, op.weight, (1, 2))
     x, weight = factors(op, rw, op.input, turned, op.input_zp, op.weight_zp)
@@ -86,7 +90,7 @@ def transpose_convolution(op: Op, rw: Rewriter) -> Value:
 
 
 @TABLE("tosa.matmul", "tosa.matmul_t")
-def matmul(op: Op, rw: Rewriter) -> Value:
+def matmul(op: MatMul | MatMulT, rw: Rewriter) -> Value:
     """A batch of products; of MATMUL_T the right matrices lie transposed, and one may serve all."""
     a, b = factors(op, rw, op.a, op.b, op.a_zp, op.b_zp)
     transposed = op.name == "tosa.matmul_t"

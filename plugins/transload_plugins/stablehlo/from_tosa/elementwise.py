@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,7 +12,25 @@ from transload.rewrite import Rewriter, RewriteTable
 
 from .. import build
 from ..functions import erf as error_function
-from .common import is_float, is_zero, number, static, wide_float, widen
+from .common import is_zero, number, range_of, static, wide_float, widen
+
+if TYPE_CHECKING:
+    from ...tosa.dialect.elementwise import (
+        Abs,
+        ArithmeticRightShift,
+        Clamp,
+        Equal,
+        Erf,
+        Greater,
+        GreaterEqual,
+        Maximum,
+        Minimum,
+        Mul,
+        Negate,
+        Reciprocal,
+        Select,
+        Table,
+    )
 
 __all__ = ["TABLE"]
 
@@ -44,65 +62,65 @@ def unary(op: Op, rw: Rewriter) -> Value:
 
 
 @TABLE(*COMPARISONS)
-def comparison(op: Op, rw: Rewriter) -> Value:
+def comparison(op: Equal | Greater | GreaterEqual, rw: Rewriter) -> Value:
     """A comparison."""
     return build.compare(rw, COMPARISONS[op.name], op.input1, op.input2)
 
 
 @TABLE("tosa.select")
-def select(op: Op, rw: Rewriter) -> Value:
+def select(op: Select, rw: Rewriter) -> Value:
     """One of two, by a condition."""
     return build.select(rw, op.input1, op.input2, op.input3)
 
 
 @TABLE("tosa.erf")
-def erf(op: Op, rw: Rewriter) -> Value:
+def erf(op: Erf, rw: Rewriter) -> Value:
     """The error function, which StableHLO does not have, in polynomials; of narrow floats in f32."""
     return build.convert(rw, error_function(rw, wide_float(rw, op.input)), op.output.element)
 
 
 @TABLE("tosa.reciprocal")
-def reciprocal(op: Op, rw: Rewriter) -> Value:
+def reciprocal(op: Reciprocal, rw: Rewriter) -> Value:
     """`1 / x`."""
     return build.binary(rw, "divide", 1, op.input1)
 
 
 @TABLE("tosa.clamp")
-def clamp(op: Op, rw: Rewriter) -> Value:
+def clamp(op: Clamp, rw: Rewriter) -> Value:
     """Between two numbers; a NaN stays, or with `nan_mode` IGNORE becomes the least."""
     x = op.input
-    low, high = (float(bound) if is_float(x) else int(bound) for bound in (op.min_val, op.max_val))
+    low, high = (float(bound) if x.is_float else int(bound) for bound in (op.min_val, op.max_val))
     made = build.clamp(rw, x, low, high)
-    if is_float(x) and op.nan_mode == "IGNORE":
+    if x.is_float and op.nan_mode == "IGNORE":
         made = build.select(rw, build.compare(rw, "NE", x, x), low, made)
     return made
 
 
 @TABLE("tosa.maximum", "tosa.minimum")
-def extremum(op: Op, rw: Rewriter) -> Value:
+def extremum(op: Maximum | Minimum, rw: Rewriter) -> Value:
     """The greater or lesser; a NaN wins, or with `nan_mode` IGNORE loses."""
     a, b = build.together(rw, op.input1, op.input2)
     made = build.binary(rw, op.name.partition(".")[2], a, b)
-    if is_float(a) and op.nan_mode == "IGNORE":
+    if a.is_float and op.nan_mode == "IGNORE":
         made = build.select(rw, build.compare(rw, "NE", a, a), b, made)
         made = build.select(rw, build.compare(rw, "NE", b, b), a, made)
     return made
 
 
 @TABLE("tosa.abs")
-def absolute(op: Op, rw: Rewriter) -> Value:
+def absolute(op: Abs, rw: Rewriter) -> Value:
     """Absolute value; of the least integer, the greatest."""
     x = op.input1
-    if not is_float(x):
-        x = build.binary(rw, "maximum", x, x.element.range[0] + 1)
+    if not x.is_float:
+        x = build.binary(rw, "maximum", x, range_of(x.element)[0] + 1)
     return build.unary(rw, "abs", x)
 
 
 @TABLE("tosa.negate")
-def negate(op: Op, rw: Rewriter) -> Value:
+def negate(op: Negate, rw: Rewriter) -> Value:
     """`output_zp - (x - input_zp)`, saturated."""
     x: Value = op.input1
-    if is_float(x):
+    if x.is_float:
         return build.unary(rw, "negate", x)
     element: Any = x.element
     low, high = element.range
@@ -115,7 +133,7 @@ def negate(op: Op, rw: Rewriter) -> Value:
 
 
 @TABLE("tosa.arithmetic_right_shift")
-def arithmetic_right_shift(op: Op, rw: Rewriter) -> Value:
+def arithmetic_right_shift(op: ArithmeticRightShift, rw: Rewriter) -> Value:
     """`a >> b`, plus the last bit shifted out where it rounds."""
     a, b = op.input1, op.input2
     made = build.binary(rw, "shift_right_arithmetic", a, b)
@@ -131,11 +149,11 @@ def arithmetic_right_shift(op: Op, rw: Rewriter) -> Value:
 
 
 @TABLE("tosa.mul")
-def multiply(op: Op, rw: Rewriter) -> Value:
+def multiply(op: Mul, rw: Rewriter) -> Value:
     """The product: of i8 and i16 in i32; of i32 with a shift in i64, rounded to nearest."""
     element = op.output.element
     bits = number(op.shift)
-    if is_float(op.input1) or bits == 0 or op.input1.element != I32:
+    if op.input1.is_float or bits == 0 or op.input1.element != I32:
         return build.binary(rw, "multiply", widen(rw, op.input1, element), widen(rw, op.input2, element))
     product = build.binary(rw, "multiply", widen(rw, op.input1, I64), widen(rw, op.input2, I64))
     if bits is not None:
@@ -149,7 +167,7 @@ def multiply(op: Op, rw: Rewriter) -> Value:
 
 
 @TABLE("tosa.table")
-def table(op: Op, rw: Rewriter) -> Value:
+def table(op: Table, rw: Rewriter) -> Value:
     """Of i8 the entry at `x + 128`; of i16 between the entries around `x / 128`, by 7 bits of fraction (1.9.5)."""
     if op.input1.element == I8:
         return looked_up(rw, op.table, build.binary(rw, "add", build.convert(rw, op.input1, I32), 128))

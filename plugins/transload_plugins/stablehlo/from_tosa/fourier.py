@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from transload.ir import F32, Op, TensorType, Value
+from typing import TYPE_CHECKING
+
+from transload.ir import F32, TensorType, Value
 from transload.ir.types import ComplexType
 from transload.rewrite import Rewriter, RewriteTable
 
 from .. import build
 from .common import static
+
+if TYPE_CHECKING:
+    from ...tosa.dialect.product import Fft2d, Rfft2d
 
 __all__ = ["TABLE"]
 
@@ -19,7 +24,7 @@ def _parts(rw: Rewriter, x: Value) -> list[Value]:
 
 
 @TABLE("tosa.fft2d")
-def fft2d(op: Op, rw: Rewriter) -> list[Value]:
+def fft2d(op: Fft2d, rw: Rewriter) -> list[Value]:
     """Both directions unscaled, where the inverse one of StableHLO is divided by the number of elements."""
     _, height, width = static(op.input_real)
     whole = rw.emit("stablehlo.complex", op.input_real, op.input_imag)
@@ -31,7 +36,7 @@ def fft2d(op: Op, rw: Rewriter) -> list[Value]:
 
 
 @TABLE("tosa.rfft2d")
-def rfft2d(op: Op, rw: Rewriter) -> list[Value]:
+def rfft2d(op: Rfft2d, rw: Rewriter) -> list[Value]:
     """The half of the spectrum that real input leaves free."""
     batch, height, width = static(op.input_real)
     type_ = TensorType((batch, height, width // 2 + 1), ComplexType(F32))

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from transload.ir import BOOL, F32, F64, FloatType, Op, Value
+from transload.ir import BOOL, F32, F64, FloatType, Value
 from transload.rewrite import Rewriter, RewriteTable
 
 from .. import build
-from .common import is_float, sizes, static
+from .common import range_of, sizes, static
+
+if TYPE_CHECKING:
+    from ...tosa.dialect.conversion import Cast, Const, Identity
+    from ...tosa.dialect.movement import Concat, Gather, Pad, Reshape, Reverse, RowGather, Scatter, Slice, Tile, Transpose
 
 __all__ = ["TABLE"]
 
@@ -17,28 +21,28 @@ TABLE = RewriteTable()
 
 
 @TABLE("tosa.const")
-def const(op: Op, rw: Rewriter) -> Value:
+def const(op: Const, rw: Rewriter) -> Value:
     """The same numbers; of 48 bits, in 64."""
     return build.const(rw, op.values, op.output.element)
 
 
 @TABLE("tosa.identity")
-def identity(op: Op, rw: Rewriter) -> Value:
+def identity(op: Identity, rw: Rewriter) -> Value:
     """The operand itself."""
     return op.input1
 
 
 @TABLE("tosa.cast")
-def cast(op: Op, rw: Rewriter) -> Value:
+def cast(op: Cast, rw: Rewriter) -> Value:
     """To integers from floats: nearest, ties to even, saturated, NaN is 0. Anything but zero is true."""
     x, wanted = op.input, op.output.element
     if wanted == BOOL:
         return build.compare(rw, "NE", x, 0)
-    if not is_float(x) or isinstance(wanted, FloatType):
+    if not x.is_float or isinstance(wanted, FloatType):
         return build.convert(rw, x, wanted)
     if x.element not in (F32, F64):
         x = build.convert(rw, x, F32)
-    low, high = wanted.range
+    low, high = range_of(wanted)
     rounded = build.unary(rw, "round_nearest_even", x)
     made = build.convert(rw, build.clamp(rw, rounded, low, _below(high, x.element)), wanted)
     if _below(high, x.element) != high:  # the greatest integer is no float: what lies above it is set apart
@@ -54,38 +58,38 @@ def _below(bound: int, element: Any) -> float:
 
 
 @TABLE("tosa.reshape")
-def reshape(op: Op, rw: Rewriter) -> Value:
+def reshape(op: Reshape, rw: Rewriter) -> Value:
     """The same elements in another shape."""
     return build.reshape(rw, op.input1, static(op.output))
 
 
 @TABLE("tosa.transpose")
-def transpose(op: Op, rw: Rewriter) -> Value:
+def transpose(op: Transpose, rw: Rewriter) -> Value:
     """Dimensions in another order."""
     return build.transpose(rw, op.input1, op.perms)
 
 
 @TABLE("tosa.reverse")
-def reverse(op: Op, rw: Rewriter) -> Value:
+def reverse(op: Reverse, rw: Rewriter) -> Value:
     """One axis backwards."""
     return build.reverse(rw, op.input1, (op.axis,))
 
 
 @TABLE("tosa.slice")
-def slice_(op: Op, rw: Rewriter) -> Value:
+def slice_(op: Slice, rw: Rewriter) -> Value:
     """A box."""
     start = sizes(op.start, "the start of a slice")
     return build.slice_(rw, op.input1, start, [a + n for a, n in zip(start, static(op.output), strict=True)])
 
 
 @TABLE("tosa.concat")
-def concat(op: Op, rw: Rewriter) -> Value:
+def concat(op: Concat, rw: Rewriter) -> Value:
     """Tensors joined."""
     return build.concat(rw, op.operands, op.axis)
 
 
 @TABLE("tosa.tile")
-def tile(op: Op, rw: Rewriter) -> Value:
+def tile(op: Tile, rw: Rewriter) -> Value:
     """Each dimension that is repeated is one of the copies and one of the elements, then both are made one."""
     multiples, shape = sizes(op.multiples, "the multiples of a tile"), static(op.input1)
     spread: list[int] = []
@@ -99,7 +103,7 @@ def tile(op: Op, rw: Rewriter) -> Value:
 
 
 @TABLE("tosa.pad")
-def pad(op: Op, rw: Rewriter) -> Value:
+def pad(op: Pad, rw: Rewriter) -> Value:
     """Places of one value around a tensor."""
     padding = sizes(op.padding, "the padding")
     value = build.reshape(rw, op.pad_const, ())
@@ -117,7 +121,7 @@ def _rows(rw: Rewriter, indices: Value) -> Value:
 
 
 @TABLE("tosa.gather")
-def gather(op: Op, rw: Rewriter) -> Value:
+def gather(op: Gather, rw: Rewriter) -> Value:
     """`output[n, w, :] = values[n, indices[n, w], :]`."""
     return gathered(rw, op.values, op.indices)
 
@@ -136,7 +140,7 @@ def gathered(rw: Rewriter, values: Value, indices: Value) -> Value:
 
 
 @TABLE("tosa.row_gather")
-def row_gather(op: Op, rw: Rewriter) -> Value:
+def row_gather(op: RowGather, rw: Rewriter) -> Value:
     """From each index on, a run of rows."""
     batches, starts = static(op.indices)
     count = static(op.output)[1] // starts if starts else 0
@@ -147,7 +151,7 @@ def row_gather(op: Op, rw: Rewriter) -> Value:
 
 
 @TABLE("tosa.scatter")
-def scatter(op: Op, rw: Rewriter) -> Value:
+def scatter(op: Scatter, rw: Rewriter) -> Value:
     """`values` with the rows at `indices` replaced."""
     if math.prod(static(op.input)) == 0:
         return op.values_in

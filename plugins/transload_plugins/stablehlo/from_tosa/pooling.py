@@ -3,26 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from transload.ir import I32, I64, Op, Type, Value
+from transload.ir import I32, I64, Type, Value
 from transload.rewrite import Rewriter, RewriteTable, Unsupported
 
+from ...tosa.dialect.spatial import AvgPool2dAdaptive, MaxPool2dAdaptive
 from ...tosa.kernels.base import reciprocal_scale
 from .. import build
-from .common import is_float, number, shifted, sizes, static, wide_float
+from .common import number, range_of, shifted, sizes, static, wide_float
 from .rescale import Scale, fits, scaled
+
+if TYPE_CHECKING:
+    from ...tosa.dialect.reduction import ReduceAll, ReduceAny, ReduceMax, ReduceMin, ReduceProduct, ReduceSum
+    from ...tosa.dialect.spatial import ArgMax, AvgPool2d, MaxPool2d
 
 __all__ = ["TABLE"]
 
 TABLE = RewriteTable()
 
 
-def _window(op: Op) -> tuple[Sequence[int], Sequence[int], Sequence[int]]:
+def _window(
+    op: AvgPool2d | AvgPool2dAdaptive | MaxPool2d | MaxPool2dAdaptive,
+) -> tuple[Sequence[int], Sequence[int], Sequence[int]]:
     """Kernel, stride and padding: attributes, or the operands of the adaptive operators."""
-    if op.name.endswith("_adaptive"):
+    if isinstance(op, AvgPool2dAdaptive | MaxPool2dAdaptive):
         return sizes(op.kernel, "the window"), sizes(op.stride, "the stride"), sizes(op.pad, "the padding")
     return op.kernel, op.stride, op.pad
 
@@ -44,13 +51,13 @@ def _counts(length: int, extent: int, stride: int, before: int, places: int) -> 
 
 
 @TABLE("tosa.avg_pool2d", "tosa.avg_pool2d_adaptive")
-def average(op: Op, rw: Rewriter) -> Value:
+def average(op: AvgPool2d | AvgPool2dAdaptive, rw: Rewriter) -> Value:
     """The mean of the elements that exist; integers divide by a fixed-point reciprocal."""
     kernel, stride, pad = _window(op)
     shape, out = static(op.input), static(op.output)
     counts = np.multiply.outer(
         _counts(shape[1], kernel[0], stride[0], pad[0], out[1]), _counts(shape[2], kernel[1], stride[1], pad[2], out[2]))
-    if is_float(op.input):
+    if op.input.is_float:
         sums = _pooled(rw, wide_float(rw, op.input), "add", kernel, stride, pad)
         made = build.binary(rw, "divide", sums, _by_place(rw, sums, counts))
         return build.convert(rw, made, op.output.element)
@@ -64,11 +71,11 @@ def _by_place(rw: Rewriter, sums: Value, numbers: np.ndarray) -> Value:
     return build.spread(rw, build.const(rw, numbers, sums.element), static(sums), (1, 2))
 
 
-def _integer_average(op: Op, rw: Rewriter, window: tuple[Any, Any, Any], counts: np.ndarray) -> Value:
+def _integer_average(op: AvgPool2d | AvgPool2dAdaptive, rw: Rewriter, window: tuple[Any, Any, Any], counts: np.ndarray) -> Value:
     zero_in, zero_out = number(op.input_zp), number(op.output_zp)
     if zero_in is None or zero_out is None:
         raise Unsupported("a zero point of an average is computed at run time")
-    low, high = (bound - zero_in for bound in op.input.element.range)
+    low, high = (bound - zero_in for bound in range_of(op.input.element))
     most = int(counts.max(initial=0))
     interval = (low * most, high * most)
     wide: Type = I32 if fits(interval, I32) else I64
@@ -93,15 +100,15 @@ def _integer_average(op: Op, rw: Rewriter, window: tuple[Any, Any, Any], counts:
 
 
 @TABLE("tosa.max_pool2d", "tosa.max_pool2d_adaptive")
-def maximum(op: Op, rw: Rewriter) -> Value:
+def maximum(op: MaxPool2d | MaxPool2dAdaptive, rw: Rewriter) -> Value:
     """The greatest element of a window; padding does not take part."""
     return _extremum(op, rw, lambda x: _pooled(rw, x, "maximum", *_window(op)), build.least)
 
 
-def _extremum(op: Op, rw: Rewriter, combine: Any, start: Any) -> Value:
+def _extremum(op: MaxPool2d | MaxPool2dAdaptive | ReduceMax | ReduceMin, rw: Rewriter, combine: Any, start: Any) -> Value:
     """A combination of the elements; with `nan_mode` IGNORE of those that are no NaN, and NaN where all are."""
     x = op.operands[0]
-    if not is_float(x):
+    if not x.is_float:
         return combine(x)
     narrow = x.element
     x = wide_float(rw, x) if str(narrow).startswith("f8") else x
@@ -125,27 +132,27 @@ EXTREMA: dict[str, tuple[str, Any]] = {
 
 
 @TABLE(*SUMS)
-def reduce_sum(op: Op, rw: Rewriter) -> Value:
+def reduce_sum(op: ReduceProduct | ReduceSum, rw: Rewriter) -> Value:
     """Sums and products; those of narrow floats in f32."""
-    x = wide_float(rw, op.input) if is_float(op.input) else op.input
+    x = wide_float(rw, op.input) if op.input.is_float else op.input
     return build.convert(rw, build.reduce(rw, x, (op.axis,), SUMS[op.name], keep=True), op.output.element)
 
 
 @TABLE(*LOGICAL)
-def reduce_logical(op: Op, rw: Rewriter) -> Value:
+def reduce_logical(op: ReduceAll | ReduceAny, rw: Rewriter) -> Value:
     """Whether all, or any, are true."""
     return build.reduce(rw, op.input, (op.axis,), LOGICAL[op.name], keep=True)
 
 
 @TABLE(*EXTREMA)
-def reduce_extremum(op: Op, rw: Rewriter) -> Value:
+def reduce_extremum(op: ReduceMax | ReduceMin, rw: Rewriter) -> Value:
     """The greatest or least."""
     name, start = EXTREMA[op.name]
     return _extremum(op, rw, lambda x: build.reduce(rw, x, (op.axis,), name, keep=True), start)
 
 
 @TABLE("tosa.argmax")
-def argmax(op: Op, rw: Rewriter) -> Value:
+def argmax(op: ArgMax, rw: Rewriter) -> Value:
     """The first place of the greatest: the least number of a place that holds it.
 
     A NaN is the greatest, or with `nan_mode` IGNORE is passed over.
@@ -156,7 +163,7 @@ def argmax(op: Op, rw: Rewriter) -> Value:
         x = wide_float(rw, x)
     places = build.iota(rw, shape, axis, element)
     end = shape[axis]
-    if is_float(x):
+    if x.is_float:
         missing = build.compare(rw, "NE", x, x)
         if op.nan_mode == "IGNORE":
             x = build.select(rw, missing, float("-inf"), x)
@@ -169,7 +176,7 @@ def argmax(op: Op, rw: Rewriter) -> Value:
     else:
         hit = build.compare(rw, "EQ", x, build.reduce(rw, x, (axis,), "maximum", keep=True))
     found = build.reduce(rw, build.select(rw, hit, places, end), (axis,), "minimum")
-    if is_float(x) and op.nan_mode == "IGNORE":  # nothing but NaNs: the first place
+    if x.is_float and op.nan_mode == "IGNORE":  # nothing but NaNs: the first place
         found = build.select(rw, build.compare(rw, "EQ", found, end), 0, found)
     return found
 

@@ -9,15 +9,18 @@ addition; where the numbers that are left fit, all of it is done in 32 bits.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from transload.ir import I32, I64, Op, Type, Value
+from transload.ir import I32, I64, Type, Value
 from transload.rewrite import Rewriter, RewriteTable
 
 from .. import build
 from .common import number, static, vector
+
+if TYPE_CHECKING:
+    from ...tosa.dialect.conversion import ApplyScale, Rescale
 
 __all__ = ["TABLE", "Scale", "scaled"]
 
@@ -82,7 +85,7 @@ def _channels(rw: Rewriter, x: Value, numbers: tuple[int, ...]) -> Value:
 
 
 @TABLE("tosa.rescale")
-def rescale(op: Op, rw: Rewriter) -> Value:
+def rescale(op: Rescale, rw: Rewriter) -> Value:
     """Constant scales as above; others step by step."""
     x: Value = op.input
     wanted: Any = op.output.element
@@ -102,7 +105,7 @@ def rescale(op: Op, rw: Rewriter) -> Value:
     return build.convert(rw, made, wanted)
 
 
-def _constant(op: Op, rw: Rewriter, x: Value, bounds: tuple[int, int]) -> tuple[Value, tuple[int, int]] | None:
+def _constant(op: Rescale, rw: Rewriter, x: Value, bounds: tuple[int, int]) -> tuple[Value, tuple[int, int]] | None:
     """The scaled number with its zero point, and between which numbers it lies; None where a parameter is computed."""
     multipliers, shifts = vector(op.multiplier), vector(op.shift)
     zero_in, zero_out = number(op.input_zp, op.input_unsigned), number(op.output_zp, op.output_unsigned)
@@ -154,7 +157,7 @@ def _double(
     return made, (least + zero_out, most + zero_out)
 
 
-def _computed(op: Op, rw: Rewriter, x: Value) -> Value:
+def _computed(op: Rescale, rw: Rewriter, x: Value) -> Value:
     """The same of parameters that are computed at run time."""
 
     def point(value: Value, unsigned: bool) -> Value:
@@ -181,7 +184,7 @@ def apply_scale(rw: Rewriter, x: Value, multiplier: Value, shift: Value, twice: 
 
 
 @TABLE("tosa.apply_scale")
-def scale(op: Op, rw: Rewriter) -> Value:
+def scale(op: ApplyScale, rw: Rewriter) -> Value:
     """The arithmetic of RESCALE by itself."""
     value, multiplier, shift = (build.convert(rw, operand, I64) for operand in op.operands)
     made = apply_scale(rw, value, multiplier, shift, op.rounding_mode == "DOUBLE_ROUND")

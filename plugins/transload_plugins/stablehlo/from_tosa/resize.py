@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
-from transload.ir import I32, Op, Value
+from transload.ir import I32, Value
 from transload.rewrite import Rewriter, RewriteTable
 
 from .. import build
-from .common import is_float, sizes, static, wide_float
+from .common import sizes, static, wide_float
+
+if TYPE_CHECKING:
+    from ...tosa.dialect.movement import Resize
 
 __all__ = ["TABLE"]
 
@@ -16,7 +21,7 @@ TABLE = RewriteTable()
 
 
 @TABLE("tosa.resize")
-def resize(op: Op, rw: Rewriter) -> Value:
+def resize(op: Resize, rw: Rewriter) -> Value:
     """Height, then width; integers keep the fraction in the result."""
     y_n, y_d, x_n, x_d = sizes(op.scale, "the scale")
     offset = sizes(op.offset, "the offset")
@@ -27,7 +32,7 @@ def resize(op: Op, rw: Rewriter) -> Value:
         for axis, n, d, start in axes:
             x = _nearest(rw, x, axis, out[axis], n, d, start)
         return x
-    x = wide_float(rw, x) if is_float(x) else build.convert(rw, x, element)
+    x = wide_float(rw, x) if x.is_float else build.convert(rw, x, element)
     for axis, n, d, start in axes:
         x = _mixed(rw, x, axis, out[axis], n, d, start)
     return build.convert(rw, x, element)
@@ -48,13 +53,13 @@ def _nearest(rw: Rewriter, x: Value, axis: int, places: int, n: int, d: int, off
 def _mixed(rw: Rewriter, x: Value, axis: int, places: int, n: int, d: int, offset: int) -> Value:
     before, after, fraction = _positions(static(x)[axis], places, n, d, offset)
     left = taken(rw, x, axis, before)
-    if is_float(x):  # the weight of the one before is 1 less that of the one after, in f32
+    if x.is_float:  # the weight of the one before is 1 less that of the one after, in f32
         part = (fraction / n).astype(np.float32)
         rest = 1 - part
     else:
         part, rest = fraction, n - fraction
     if not fraction.any():
-        return left if is_float(x) or n == 1 else build.binary(rw, "multiply", left, n)
+        return left if x.is_float or n == 1 else build.binary(rw, "multiply", left, n)
     right = taken(rw, x, axis, after)
     products = [
         build.binary(rw, "multiply", value, build.spread(rw, build.const(rw, w, value.element), static(value), (axis,)))
@@ -66,7 +71,7 @@ def taken(rw: Rewriter, x: Value, axis: int, indices: np.ndarray) -> Value:
     """The places `indices` of an axis: a slice where they rise evenly, copies where each comes equally often, else a gather."""
     shape = static(x)
     out = (*shape[:axis], len(indices), *shape[axis + 1 :])
-    if not x.type.num_elements or not len(indices):  # type: ignore[attr-defined]
+    if not x.tensor_type.num_elements or not len(indices):
         return build.filled(rw, out, x.element)
     steps = np.diff(indices)
     if len(indices) == 1 or (steps[0] > 0 and (steps == steps[0]).all()):

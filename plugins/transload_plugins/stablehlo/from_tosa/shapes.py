@@ -6,7 +6,7 @@ operators that read them are converted, whose attributes they become.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from transload.ir.build import constant_of
 from transload.ir.types import INDEX
 from transload.plugin_host import host
 from transload.rewrite import CHANGED, Rewriter, RewriteTable, Unsupported
+
+if TYPE_CHECKING:
+    from ...tosa.dialect.conversion import ConstShape
 
 __all__ = ["TABLE"]
 
@@ -27,7 +30,7 @@ OPERATORS = tuple(f"tosa.{name}" for name in (
 
 
 @TABLE("tosa.const_shape")
-def const_shape(op: Op, rw: Rewriter) -> Any:
+def const_shape(op: ConstShape, rw: Rewriter) -> Any:
     """Stays; the conversion removes it at its end."""
     return CHANGED
 

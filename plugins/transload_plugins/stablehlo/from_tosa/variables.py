@@ -6,11 +6,14 @@ what it holds before, and a result, what it holds after. Who runs the program ha
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from transload.ir import Dense, Module, Op, TensorType, Value, add_state, dtype_of
 from transload.ir.constants import SplatData
 from transload.rewrite import Rewriter, RewriteTable, Unsupported
+
+if TYPE_CHECKING:
+    from ...tosa.dialect.control import Variable, VariableRead, VariableWrite
 
 __all__ = ["TABLE", "make_explicit"]
 
@@ -19,7 +22,7 @@ ACCESSES = ("tosa.variable_read", "tosa.variable_write")
 
 
 @TABLE("tosa.variable", *ACCESSES)
-def left(op: Op, rw: Rewriter) -> Any:
+def left(op: Variable | VariableRead | VariableWrite, rw: Rewriter) -> Any:
     """What `make_explicit` left."""
     raise Unsupported(
         f"variable {op.attributes.get('name') or op.attributes.get('sym_name')!r} is used inside of a branch, a loop or another "

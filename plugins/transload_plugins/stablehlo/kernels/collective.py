@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from transload.errors import RunError
+from transload.ir import Op
 from transload.ir.types import QuantType
 
 from ..dialect.collective import channel_of, groups_of, has_global_ids
@@ -14,6 +15,17 @@ from ..parallel import Grid, ProcessId, current_process
 from .lanes import Lanes
 from .movement import check_shape
 from .table import Array, kernel, quantize
+
+if TYPE_CHECKING:
+    from ..dialect.collective import (
+        AllGather,
+        AllReduce,
+        AllToAll,
+        CollectiveBroadcast,
+        CollectivePermute,
+        CrossReplicaSum,
+        ReduceScatter,
+    )
 
 _HOW_MANY = "run_parallel(..., num_replicas=, num_partitions=) says how many processes there are"
 
@@ -26,7 +38,7 @@ def _find(groups: list[list[ProcessId]], place: ProcessId) -> list[ProcessId] | 
     return next((group for group in groups if place in group), None)
 
 
-def _gathered(op: Any, value: Any, groups: list[list[ProcessId]]) -> tuple[list[Any], int]:
+def _gathered(op: Op, value: Any, groups: list[list[ProcessId]]) -> tuple[list[Any], int]:
     """What the processes of this one's group bring, in the group's order, and its place in it."""
     process = current_process()
     grid = process.grid
@@ -41,7 +53,7 @@ def _gathered(op: Any, value: Any, groups: list[list[ProcessId]]) -> tuple[list[
     return [there[place] for place in group], group.index(process.id)
 
 
-def _global_groups(op: Any) -> list[list[ProcessId]]:
+def _global_groups(op: Op) -> list[list[ProcessId]]:
     grid, rows = current_process().grid, groups_of(op)
     if not rows or not rows[0]:
         rows = [list(range(grid.num_replicas))]
@@ -50,19 +62,19 @@ def _global_groups(op: Any) -> list[list[ProcessId]]:
     return grid.flattened_ids(rows) if has_global_ids(op) else grid.cross_replica_and_partition(rows)
 
 
-def _plain_groups(op: Any, rows: list[list[int]]) -> list[list[ProcessId]]:
+def _plain_groups(op: Op, rows: list[list[int]]) -> list[list[ProcessId]]:
     grid = current_process().grid
     return grid.cross_replica(rows) if channel_of(op) <= 0 else grid.cross_partition(rows)
 
 
 @kernel("all_gather", quantized="native")
-def all_gather(op: Any, *inputs: Array) -> tuple[Array, ...]:
+def all_gather(op: AllGather, *inputs: Array) -> tuple[Array, ...]:
     brought, _ = _gathered(op, inputs, _global_groups(op))
     made = (np.concatenate(parts, op.all_gather_dim) for parts in zip(*brought, strict=True))
     return tuple(check_shape(op, array, index) for index, array in enumerate(made))
 
 
-def _reduced(op: Any, parts: Any, run: Any) -> Array:
+def _reduced(op: AllReduce | ReduceScatter, parts: Any, run: Any) -> Array:
     body = Lanes(op.computation, run)
     total = np.asarray(parts[0])
     for part in parts[1:]:
@@ -71,31 +83,31 @@ def _reduced(op: Any, parts: Any, run: Any) -> Array:
 
 
 @kernel("all_reduce", quantized="native")
-def all_reduce(op: Any, *inputs: Array, run: Any) -> tuple[Array, ...]:
+def all_reduce(op: AllReduce, *inputs: Array, run: Any) -> tuple[Array, ...]:
     brought, _ = _gathered(op, inputs, _global_groups(op))
     return tuple(_reduced(op, parts, run) for parts in zip(*brought, strict=True))
 
 
 @kernel("reduce_scatter", quantized="native")
-def reduce_scatter(op: Any, operand: Array, run: Any) -> Array:
+def reduce_scatter(op: ReduceScatter, operand: Array, run: Any) -> Array:
     brought, place = _gathered(op, operand, _global_groups(op))
     return check_shape(op, np.split(_reduced(op, brought, run), len(brought), op.scatter_dimension)[place])
 
 
 @kernel("cross-replica-sum")
-def cross_replica_sum(op: Any, operand: Array) -> Array:
+def cross_replica_sum(op: CrossReplicaSum, operand: Array) -> Array:
     brought, _ = _gathered(op, operand, _plain_groups(op, groups_of(op)))
     return np.sum(brought, axis=0).astype(np.asarray(operand).dtype)
 
 
 @kernel("all_to_all", quantized="native")
-def all_to_all(op: Any, *inputs: Array) -> tuple[Array, ...]:
+def all_to_all(op: AllToAll, *inputs: Array) -> tuple[Array, ...]:
     split = [np.split(np.asarray(array), op.split_count, op.split_dimension) for array in inputs]
     brought, place = _gathered(op, split, _plain_groups(op, groups_of(op)))
     return tuple(np.concatenate([parts[index][place] for parts in brought], op.concat_dimension) for index in range(len(inputs)))
 
 
-def _zero(op: Any, operand: Array) -> Array:
+def _zero(op: Op, operand: Array) -> Array:
     element = op.result.element
     if isinstance(element, QuantType):
         return np.broadcast_to(quantize(np.zeros((), np.float32), element), np.shape(operand))
@@ -103,7 +115,7 @@ def _zero(op: Any, operand: Array) -> Array:
 
 
 @kernel("collective_broadcast", quantized="native")
-def collective_broadcast(op: Any, operand: Array) -> Array:
+def collective_broadcast(op: CollectiveBroadcast, operand: Array) -> Array:
     process = current_process()
     group = _find(_plain_groups(op, groups_of(op)), process.id)
     if group is None:
@@ -112,7 +124,7 @@ def collective_broadcast(op: Any, operand: Array) -> Array:
 
 
 @kernel("collective_permute", quantized="native")
-def collective_permute(op: Any, operand: Array) -> Array:
+def collective_permute(op: CollectivePermute, operand: Array) -> Array:
     """Every process takes part, so that a source need not know whether its target is there."""
     process = current_process()
     grid = process.grid

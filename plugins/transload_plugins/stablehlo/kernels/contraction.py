@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from transload.ir import Op
 from transload.ir.constants import dtype_of
 from transload.ir.types import QuantType
 
@@ -18,8 +19,11 @@ from ..dialect.base import padding_of
 from .movement import padded
 from .table import Array, exact_dtype, fit, kernel
 
+if TYPE_CHECKING:
+    from ..dialect.contraction import Convolution, Dot, DotGeneral, DynamicConv, Einsum, UnaryEinsum
 
-def _result_dtype(op: Any) -> np.dtype:
+
+def _result_dtype(op: Op) -> np.dtype:
     element = op.result.element
     return dtype_of(element.expressed if isinstance(element, QuantType) else element)
 
@@ -54,7 +58,7 @@ def contract(
 
 
 @kernel("dot_general")
-def dot_general(op: Any, lhs: Array, rhs: Array) -> Array:
+def dot_general(op: DotGeneral, lhs: Array, rhs: Array) -> Array:
     d, dtype = op.dot_dimension_numbers, _result_dtype(op)
     out = contract(
         _exact(lhs, dtype),
@@ -66,13 +70,13 @@ def dot_general(op: Any, lhs: Array, rhs: Array) -> Array:
 
 
 @kernel("dot")
-def dot(op: Any, lhs: Array, rhs: Array) -> Array:
+def dot(op: Dot, lhs: Array, rhs: Array) -> Array:
     dtype = _result_dtype(op)
     return _rounded(contract(_exact(lhs, dtype), _exact(rhs, dtype), ((), ()), ((np.ndim(lhs) - 1,), (0,))), dtype)
 
 
 @kernel("einsum", "unary_einsum")
-def einsum(op: Any, *arrays: Array) -> Array:
+def einsum(op: Einsum | UnaryEinsum, *arrays: Array) -> Array:
     dtype = _result_dtype(op)
     return _rounded(np.einsum(op.einsum_config, *(_exact(array, dtype) for array in arrays)), dtype)
 
@@ -80,7 +84,7 @@ def einsum(op: Any, *arrays: Array) -> Array:
 # --- convolution
 
 
-def _convolve(lhs: Array, rhs: Array, op: Any, spatial: Sequence[int]) -> Array:
+def _convolve(lhs: Array, rhs: Array, op: Convolution | DynamicConv, spatial: Sequence[int]) -> Array:
     """Of `lhs` N, space, C (padded and dilated) and `rhs` space, C, F: windows gathered place by place and multiplied."""
     out = np.zeros((lhs.shape[0], *spatial, rhs.shape[-1]), lhs.dtype)
     if not out.size:
@@ -100,7 +104,7 @@ def _convolve(lhs: Array, rhs: Array, op: Any, spatial: Sequence[int]) -> Array:
     return out
 
 
-def _convolution(op: Any, lhs: Array, rhs: Array, padding: Sequence[Sequence[int]]) -> Array:
+def _convolution(op: Convolution | DynamicConv, lhs: Array, rhs: Array, padding: Sequence[Sequence[int]]) -> Array:
     d, dtype = op.dimension_numbers, _result_dtype(op)
     x = np.transpose(_exact(lhs, dtype), [d.input_batch_dimension, *d.input_spatial_dimensions, d.input_feature_dimension])
     w = np.transpose(
@@ -128,10 +132,10 @@ def _convolution(op: Any, lhs: Array, rhs: Array, padding: Sequence[Sequence[int
 
 
 @kernel("convolution")
-def convolution(op: Any, lhs: Array, rhs: Array) -> Array:
+def convolution(op: Convolution, lhs: Array, rhs: Array) -> Array:
     return _convolution(op, lhs, rhs, padding_of(op, np.ndim(lhs) - 2))
 
 
 @kernel("dynamic_conv")
-def dynamic_conv(op: Any, lhs: Array, rhs: Array, padding: Array) -> Array:
+def dynamic_conv(op: DynamicConv, lhs: Array, rhs: Array, padding: Array) -> Array:
     return _convolution(op, lhs, rhs, np.asarray(padding).tolist())

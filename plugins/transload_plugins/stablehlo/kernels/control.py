@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from transload.engine.run import Plan
 from transload.errors import RunError
+from transload.ir import Op
 from transload.ir.constants import dtype_of
 
 from ..dialect.control import function_called
@@ -16,23 +17,43 @@ from ..parallel import current_process
 from .movement import check_shape
 from .table import Array, kernel
 
+if TYPE_CHECKING:
+    from ..dialect.control import (
+        AfterAll,
+        Case,
+        Composite,
+        CreateToken,
+        GetTupleElement,
+        If,
+        Infeed,
+        OptimizationBarrier,
+        Outfeed,
+        PartitionId,
+        Recv,
+        ReplicaId,
+        Send,
+        Tuple,
+        While,
+    )
+    from ..dialect.custom_call import CustomCall
+
 TOKEN = np.zeros((), np.bool_)
 """What stands for a token: only that there is one counts."""
 
 
 @kernel("if", quantized="native")
-def if_(op: Any, pred: Array, run: Any) -> tuple[Array, ...]:
+def if_(op: If, pred: Array, run: Any) -> tuple[Array, ...]:
     return tuple(run(op.true_branch if bool(pred) else op.false_branch))
 
 
 @kernel("case", quantized="native")
-def case(op: Any, index: Array, run: Any) -> tuple[Array, ...]:
+def case(op: Case, index: Array, run: Any) -> tuple[Array, ...]:
     number, branches = int(index), op.branches
     return tuple(run(branches[number if 0 <= number < len(branches) else -1]))
 
 
 @kernel("while", quantized="native")
-def while_(op: Any, *state: Array, run: Any) -> tuple[Array, ...]:
+def while_(op: While, *state: Array, run: Any) -> tuple[Array, ...]:
     current: Any = state
     while bool(run(op.cond, *current)[0]):
         current = run(op.body, *current)
@@ -40,27 +61,27 @@ def while_(op: Any, *state: Array, run: Any) -> tuple[Array, ...]:
 
 
 @kernel("after_all", "create_token", quantized="native")
-def token(op: Any, *tokens: Array) -> Array:
+def token(op: AfterAll | CreateToken, *tokens: Array) -> Array:
     return TOKEN
 
 
 @kernel("optimization_barrier", quantized="native")
-def optimization_barrier(op: Any, *values: Array) -> tuple[Array, ...]:
+def optimization_barrier(op: OptimizationBarrier, *values: Array) -> tuple[Array, ...]:
     return values
 
 
 @kernel("tuple", quantized="native")
-def tuple_(op: Any, *values: Array) -> tuple[tuple[Array, ...]]:
+def tuple_(op: Tuple, *values: Array) -> tuple[tuple[Array, ...]]:
     return (values,)
 
 
 @kernel("get_tuple_element", quantized="native")
-def get_tuple_element(op: Any, value: tuple[Array, ...]) -> tuple[Array]:
+def get_tuple_element(op: GetTupleElement, value: tuple[Array, ...]) -> tuple[Array]:
     return (value[op.attributes["index"]],)
 
 
 @kernel("composite", quantized="native")
-def composite(op: Any, *inputs: Array) -> tuple[Array, ...]:
+def composite(op: Composite, *inputs: Array) -> tuple[Array, ...]:
     callee = function_called(op, op.decomposition)
     if callee is None:
         raise RunError(f"{op.name} at {op.origin!r}: the module has no function @{op.decomposition}")
@@ -72,7 +93,7 @@ def composite(op: Any, *inputs: Array) -> tuple[Array, ...]:
 
 
 @kernel("custom_call", quantized="native")
-def custom_call(op: Any, *inputs: Array) -> Any:
+def custom_call(op: CustomCall, *inputs: Array) -> Any:
     if op.call_target_name == "shape_assertion" and inputs:  # of programs that JAX exports with symbolic shapes
         if not inputs[0].all():
             message = str(op.attributes.get("error_message", "the shapes are not those that the program was exported for"))
@@ -92,29 +113,29 @@ def custom_call(op: Any, *inputs: Array) -> Any:
 
 
 @kernel("replica_id")
-def replica_id(op: Any) -> Array:
+def replica_id(op: ReplicaId) -> Array:
     return np.array(current_process().replica, np.uint32)
 
 
 @kernel("partition_id")
-def partition_id(op: Any) -> Array:
+def partition_id(op: PartitionId) -> Array:
     return np.array(current_process().partition, np.uint32)
 
 
-def _payload(op: Any, arrays: Any, what: str) -> tuple[Array, ...]:
+def _payload(op: Op, arrays: Any, what: str) -> tuple[Array, ...]:
     """Arrays from outside as the op's results, with a token behind them."""
     results = op.results[:-1]
     if len(arrays) != len(results):
         raise RunError(f"{op.name} at {op.origin!r}: {what} gives {len(arrays)} tensors, not {len(results)}")
     out = [
-        check_shape(op, np.asarray(array, dtype_of(result.type.element)), index)
+        check_shape(op, np.asarray(array, dtype_of(result.element)), index)
         for index, (array, result) in enumerate(zip(arrays, results, strict=True))
     ]
     return (*out, TOKEN)
 
 
 @kernel("infeed", quantized="native")
-def infeed(op: Any, token: Array) -> tuple[Array, ...]:
+def infeed(op: Infeed, token: Array) -> tuple[Array, ...]:
     queue = current_process().infeed
     if not queue:
         raise RunError(f"{op.name} at {op.origin!r}: the infeed is empty", hint="run_parallel(..., infeed=...) fills it")
@@ -122,20 +143,20 @@ def infeed(op: Any, token: Array) -> tuple[Array, ...]:
 
 
 @kernel("outfeed", quantized="native")
-def outfeed(op: Any, *inputs: Array) -> Array:
+def outfeed(op: Outfeed, *inputs: Array) -> Array:
     current_process().outfeed.append(list(inputs[:-1]))
     return TOKEN
 
 
 @kernel("send", quantized="native")
-def send(op: Any, *inputs: Array) -> Array:
+def send(op: Send, *inputs: Array) -> Array:
     grid, channel = current_process().grid, op.channel_handle.handle
     grid.send(grid.to_host[channel] if op.is_host_transfer else grid.channels[channel], list(inputs[:-1]))
     return TOKEN
 
 
 @kernel("recv", quantized="native")
-def recv(op: Any, token: Array) -> tuple[Array, ...]:
+def recv(op: Recv, token: Array) -> tuple[Array, ...]:
     process, channel = current_process(), op.channel_handle.handle
     grid = process.grid
     queue = grid.from_host[channel] if op.is_host_transfer else grid.channels[channel]

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from transload.ir import Op
 from transload.ir.constants import dtype_of
 from transload.ir.types import QuantType
 
+from ..types import quant_of
 from .table import (
     Array,
     dequantize,
@@ -24,6 +26,22 @@ from .table import (
     wide,
 )
 
+if TYPE_CHECKING:
+    from ..dialect.binary import (
+        Atan2,
+        Clamp,
+        Compare,
+        Complex,
+        Convert,
+        Divide,
+        Power,
+        Remainder,
+        Select,
+        UniformDequantize,
+        UniformQuantize,
+    )
+    from ..dialect.elementwise import Abs, CountLeadingZeros, Imag, IsFinite, Not, Popcnt, Real, ReducePrecision, Sign
+
 Function = Callable[..., Array]
 
 
@@ -31,7 +49,7 @@ def _arithmetic(name: str, compute: Function) -> None:
     """A kernel that is exact in the elements' own format."""
 
     @kernel(name)
-    def run(op: Any, *arrays: Array) -> Array:
+    def run(op: Op, *arrays: Array) -> Array:
         dtype = np.asarray(arrays[0]).dtype
         return fit(compute(*map(wide, arrays)), dtype)
 
@@ -40,7 +58,7 @@ def _function(name: str, compute: Function, complex_compute: Function | None = N
     """A kernel of a function that is computed in double precision and rounded once."""
 
     @kernel(name)
-    def run(op: Any, *arrays: Array) -> Array:
+    def run(op: Op, *arrays: Array) -> Array:
         dtype = np.asarray(arrays[0]).dtype
         exact = exact_dtype(dtype)
         chosen = complex_compute if dtype.kind == "c" and complex_compute is not None else compute
@@ -124,7 +142,7 @@ _arithmetic("negate", lambda x: np.negative(x))
 
 
 @kernel("abs")
-def absolute(op: Any, x: Array) -> Array:
+def absolute(op: Abs, x: Array) -> Array:
     x = np.asarray(x)
     if x.dtype.kind == "c":
         return np.hypot(np.real(x).astype(np.float64), np.imag(x).astype(np.float64)).astype(np.real(x).dtype)
@@ -132,7 +150,7 @@ def absolute(op: Any, x: Array) -> Array:
 
 
 @kernel("sign")
-def sign(op: Any, x: Array) -> Array:
+def sign(op: Sign, x: Array) -> Array:
     x = np.asarray(x)
     if x.dtype.kind == "c":
         exact = x.astype(np.complex128)
@@ -146,7 +164,7 @@ def sign(op: Any, x: Array) -> Array:
 
 
 @kernel("not")
-def complement(op: Any, x: Array) -> Array:
+def complement(op: Not, x: Array) -> Array:
     x = np.asarray(x)
     return fit(np.invert(wide(x)), x.dtype)
 
@@ -160,7 +178,7 @@ def _as_unsigned(x: Array) -> tuple[Array, int]:
 
 
 @kernel("popcnt")
-def popcnt(op: Any, x: Array) -> Array:
+def popcnt(op: Popcnt, x: Array) -> Array:
     bits, width = _as_unsigned(x)
     count = np.zeros(bits.shape, np.int64)
     for place in range(width):
@@ -169,7 +187,7 @@ def popcnt(op: Any, x: Array) -> Array:
 
 
 @kernel("count_leading_zeros")
-def count_leading_zeros(op: Any, x: Array) -> Array:
+def count_leading_zeros(op: CountLeadingZeros, x: Array) -> Array:
     bits, width = _as_unsigned(x)
     count = np.full(bits.shape, width, np.int64)
     for place in range(width):
@@ -178,23 +196,23 @@ def count_leading_zeros(op: Any, x: Array) -> Array:
 
 
 @kernel("is_finite")
-def is_finite(op: Any, x: Array) -> Array:
+def is_finite(op: IsFinite, x: Array) -> Array:
     return np.isfinite(wide(x))
 
 
 @kernel("real")
-def real(op: Any, x: Array) -> Array:
+def real(op: Real, x: Array) -> Array:
     return np.real(x)
 
 
 @kernel("imag")
-def imag(op: Any, x: Array) -> Array:
+def imag(op: Imag, x: Array) -> Array:
     x = np.asarray(x)
     return np.imag(x) if x.dtype.kind == "c" else np.zeros_like(x)
 
 
 @kernel("complex")
-def complex_of(op: Any, lhs: Array, rhs: Array) -> Array:
+def complex_of(op: Complex, lhs: Array, rhs: Array) -> Array:
     lhs, rhs = np.broadcast_arrays(lhs, rhs)
     out = np.empty(lhs.shape, np.complex64 if lhs.dtype == np.float32 else np.complex128)
     out.real, out.imag = lhs, rhs
@@ -202,7 +220,7 @@ def complex_of(op: Any, lhs: Array, rhs: Array) -> Array:
 
 
 @kernel("reduce_precision")
-def reduce_precision(op: Any, x: Array) -> Array:
+def reduce_precision(op: ReducePrecision, x: Array) -> Array:
     """Rounding to even by adding to the bits; exponents beyond the range become infinity or zero."""
     x = np.asarray(x)
     w = wide(x)
@@ -283,14 +301,14 @@ def _quotient(a: Array, b: Array) -> Array:
 
 
 @kernel("divide")
-def divide(op: Any, lhs: Array, rhs: Array) -> Array:
+def divide(op: Divide, lhs: Array, rhs: Array) -> Array:
     dtype = np.asarray(lhs).dtype
     a, b = wide(lhs), wide(rhs)
     return fit(_quotient(a, b) if is_int_dtype(dtype) else np.divide(a, b), dtype)
 
 
 @kernel("remainder")
-def remainder(op: Any, lhs: Array, rhs: Array) -> Array:
+def remainder(op: Remainder, lhs: Array, rhs: Array) -> Array:
     dtype = np.asarray(lhs).dtype
     a, b = wide(lhs), wide(rhs)
     if is_int_dtype(dtype):
@@ -315,7 +333,7 @@ def _int_power(a: Array, b: Array) -> Array:
 
 
 @kernel("power")
-def power(op: Any, lhs: Array, rhs: Array) -> Array:
+def power(op: Power, lhs: Array, rhs: Array) -> Array:
     dtype = np.asarray(lhs).dtype
     if is_int_dtype(dtype):
         return fit(_int_power(wide(lhs), wide(rhs)), dtype)
@@ -329,7 +347,7 @@ def power(op: Any, lhs: Array, rhs: Array) -> Array:
 
 
 @kernel("atan2")
-def atan2(op: Any, lhs: Array, rhs: Array) -> Array:
+def atan2(op: Atan2, lhs: Array, rhs: Array) -> Array:
     dtype = np.asarray(lhs).dtype
     exact = exact_dtype(dtype)
     y, x = np.asarray(lhs).astype(exact), np.asarray(rhs).astype(exact)
@@ -340,7 +358,7 @@ def atan2(op: Any, lhs: Array, rhs: Array) -> Array:
 
 def _shift(op_name: str) -> None:
     @kernel(op_name)
-    def run(op: Any, lhs: Array, rhs: Array) -> Array:
+    def run(op: Op, lhs: Array, rhs: Array) -> Array:
         lhs = np.asarray(lhs)
         value, bits = _as_unsigned(lhs)
         amount, _ = _as_unsigned(rhs)
@@ -383,7 +401,7 @@ def _total_order(x: Array) -> Array:
 
 
 @kernel("compare")
-def compare(op: Any, lhs: Array, rhs: Array) -> Array:
+def compare(op: Compare, lhs: Array, rhs: Array) -> Array:
     direction = op.comparison_direction
     lhs, rhs = np.asarray(lhs), np.asarray(rhs)
     if lhs.dtype.kind == "c":
@@ -399,12 +417,12 @@ def compare(op: Any, lhs: Array, rhs: Array) -> Array:
 
 
 @kernel("select", quantized="moves")
-def select(op: Any, pred: Array, on_true: Array, on_false: Array) -> Array:
+def select(op: Select, pred: Array, on_true: Array, on_false: Array) -> Array:
     return np.where(pred, on_true, on_false)
 
 
 @kernel("clamp")
-def clamp(op: Any, low: Array, x: Array, high: Array) -> Array:
+def clamp(op: Clamp, low: Array, x: Array, high: Array) -> Array:
     dtype = np.asarray(x).dtype
     return fit(_minimum_of(_maximum_of(wide(x), wide(low)), wide(high)), dtype)
 
@@ -443,16 +461,16 @@ def convert_to(x: Array, dtype: Any) -> Array:
 
 
 @kernel("convert")
-def convert(op: Any, x: Array) -> Array:
+def convert(op: Convert, x: Array) -> Array:
     return convert_to(x, dtype_of(op.result.element))
 
 
 @kernel("uniform_quantize", quantized="native")
-def uniform_quantize(op: Any, x: Array) -> Array:
+def uniform_quantize(op: UniformQuantize, x: Array) -> Array:
     before = op.operands[0].element
-    return quantize(dequantize(x, before) if isinstance(before, QuantType) else x, op.result.element)
+    return quantize(dequantize(x, before) if isinstance(before, QuantType) else x, quant_of(op.result))
 
 
 @kernel("uniform_dequantize", quantized="native")
-def uniform_dequantize(op: Any, x: Array) -> Array:
-    return dequantize(x, op.operands[0].element)
+def uniform_dequantize(op: UniformDequantize, x: Array) -> Array:
+    return dequantize(x, quant_of(op.operands[0]))

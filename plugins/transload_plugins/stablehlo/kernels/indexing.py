@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -10,6 +10,9 @@ from .lanes import Lanes
 from .movement import check_shape, integers
 from .reduction import scatter_rounds
 from .table import Array, kernel
+
+if TYPE_CHECKING:
+    from ..dialect.indexing import DynamicGather, Gather, Scatter, TorchIndexSelect
 
 
 def _index_vectors(indices: Array, index_vector_dim: int) -> Array:
@@ -57,7 +60,7 @@ def _window_index(
     return out
 
 
-def _gather(op: Any, operand: Array, indices: Array, sizes: tuple[int, ...]) -> Array:
+def _gather(op: DynamicGather | Gather, operand: Array, indices: Array, sizes: tuple[int, ...]) -> Array:
     d = op.dimension_numbers
     vectors = _index_vectors(indices, d.index_vector_dim)
     most = np.array([operand.shape[i] - sizes[i] for i in d.start_index_map], np.int64)
@@ -81,17 +84,17 @@ def _gather(op: Any, operand: Array, indices: Array, sizes: tuple[int, ...]) -> 
 
 
 @kernel("gather", quantized="moves")
-def gather(op: Any, operand: Array, indices: Array) -> Array:
+def gather(op: Gather, operand: Array, indices: Array) -> Array:
     return _gather(op, np.asarray(operand), indices, op.slice_sizes)
 
 
 @kernel("dynamic_gather", quantized="moves")
-def dynamic_gather(op: Any, operand: Array, indices: Array, sizes: Array) -> Array:
+def dynamic_gather(op: DynamicGather, operand: Array, indices: Array, sizes: Array) -> Array:
     return check_shape(op, _gather(op, np.asarray(operand), indices, integers(sizes)))
 
 
 @kernel("torch_index_select", quantized="moves")
-def torch_index_select(op: Any, operand: Array, index: Array) -> Array:
+def torch_index_select(op: TorchIndexSelect, operand: Array, index: Array) -> Array:
     batch = op.batch_dims
     if not batch:
         return np.take(operand, index, op.dim)
@@ -101,7 +104,7 @@ def torch_index_select(op: Any, operand: Array, index: Array) -> Array:
 
 
 @kernel("scatter", quantized="native")
-def scatter(op: Any, *arrays: Array, run: Any) -> tuple[Array, ...]:
+def scatter(op: Scatter, *arrays: Array, run: Any) -> tuple[Array, ...]:
     n = len(arrays) // 2
     inputs, indices, updates = arrays[:n], arrays[n], arrays[n + 1 :]
     d = op.scatter_dimension_numbers

@@ -3,22 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from transload.errors import RunError
+from transload.ir import Op
 from transload.ir.constants import dtype_of
 from transload.ir.types import QuantType
 
 from ..types import bits_of
 from .table import Array, fit, int_bits, is_int_dtype, kernel, quantize, wide
 
+if TYPE_CHECKING:
+    from ..dialect.movement import (
+        BitcastConvert,
+        Broadcast,
+        BroadcastInDim,
+        Concatenate,
+        DynamicBroadcastInDim,
+        DynamicIota,
+        DynamicReshape,
+        GetDimensionSize,
+        Iota,
+        Reshape,
+        Reverse,
+        SetDimensionSize,
+        Transpose,
+    )
+    from ..dialect.slicing import DynamicPad, DynamicSlice, DynamicUpdateSlice, Pad, RealDynamicSlice, Slice
 
-def check_shape(op: Any, array: Array, index: int = 0) -> Array:
+
+def check_shape(op: Op, array: Array, index: int = 0) -> Array:
     """The array, if its shape is what the result's type says; the specification leaves anything else undefined."""
-    type_ = op.results[index].type
-    wanted = type_.shape
+    type_, wanted = op.results[index].type, op.results[index].shape
     if len(wanted) != array.ndim or any(size not in (None, have) for size, have in zip(wanted, array.shape, strict=True)):
         raise RunError(f"{op.name} at {op.origin!r}: computed a result of shape {array.shape}, where its type is {type_}")
     return array
@@ -29,8 +47,8 @@ def integers(array: Array) -> tuple[int, ...]:
     return tuple(int(number) for number in np.asarray(array).reshape(-1).tolist())
 
 
-def _iota(op: Any, shape: Sequence[int]) -> Array:
-    element = op.results[0].type.element
+def _iota(op: DynamicIota | Iota, shape: Sequence[int]) -> Array:
+    element = op.results[0].element
     expressed = element.expressed if isinstance(element, QuantType) else element
     dtype = dtype_of(expressed)
     d = op.iota_dimension
@@ -46,18 +64,18 @@ def _iota(op: Any, shape: Sequence[int]) -> Array:
 
 
 @kernel("iota", quantized="native")
-def iota(op: Any) -> Array:
-    return _iota(op, op.results[0].type.shape)
+def iota(op: Iota) -> Array:
+    return _iota(op, op.results[0].static_shape)
 
 
 @kernel("dynamic_iota", quantized="native")
-def dynamic_iota(op: Any, sizes: Array) -> Array:
+def dynamic_iota(op: DynamicIota, sizes: Array) -> Array:
     return check_shape(op, _iota(op, integers(sizes)))
 
 
 @kernel("reshape", quantized="moves")
-def reshape(op: Any, x: Array) -> Array:
-    shape = [-1 if size is None else size for size in op.result.type.shape]
+def reshape(op: Reshape, x: Array) -> Array:
+    shape = [-1 if size is None else size for size in op.result.shape]
     if shape.count(-1) > 1:
         raise RunError(
             f"{op.name} at {op.origin!r}: more than one size of {op.result.type} is unknown", hint="dynamic_reshape says which"
@@ -66,14 +84,14 @@ def reshape(op: Any, x: Array) -> Array:
 
 
 @kernel("dynamic_reshape", quantized="moves")
-def dynamic_reshape(op: Any, x: Array, sizes: Array) -> Array:
+def dynamic_reshape(op: DynamicReshape, x: Array, sizes: Array) -> Array:
     shape = integers(sizes)
     if np.size(x) != int(np.prod(shape)):
         raise RunError(f"{op.name} at {op.origin!r}: a tensor of {np.size(x)} elements has no shape {shape}")
     return check_shape(op, np.reshape(x, shape))
 
 
-def _broadcast(op: Any, x: Array, shape: Sequence[int]) -> Array:
+def _broadcast(op: BroadcastInDim | DynamicBroadcastInDim, x: Array, shape: Sequence[int]) -> Array:
     x = np.asarray(x)
     dimensions = op.broadcast_dimensions
     order = sorted(range(x.ndim), key=lambda i: dimensions[i])
@@ -87,39 +105,39 @@ def _broadcast(op: Any, x: Array, shape: Sequence[int]) -> Array:
 
 
 @kernel("broadcast_in_dim", quantized="moves")
-def broadcast_in_dim(op: Any, x: Array) -> Array:
-    return _broadcast(op, x, op.result.type.shape)
+def broadcast_in_dim(op: BroadcastInDim, x: Array) -> Array:
+    return _broadcast(op, x, op.result.static_shape)
 
 
 @kernel("dynamic_broadcast_in_dim", quantized="moves")
-def dynamic_broadcast_in_dim(op: Any, x: Array, sizes: Array) -> Array:
+def dynamic_broadcast_in_dim(op: DynamicBroadcastInDim, x: Array, sizes: Array) -> Array:
     return check_shape(op, _broadcast(op, x, integers(sizes)))
 
 
 @kernel("broadcast", quantized="moves")
-def broadcast(op: Any, x: Array) -> Array:
+def broadcast(op: Broadcast, x: Array) -> Array:
     return np.broadcast_to(x, (*op.broadcast_sizes, *np.shape(x)))
 
 
 @kernel("transpose", quantized="moves")
-def transpose(op: Any, x: Array) -> Array:
+def transpose(op: Transpose, x: Array) -> Array:
     return np.transpose(x, op.permutation)
 
 
 @kernel("reverse", quantized="moves")
-def reverse(op: Any, x: Array) -> Array:
+def reverse(op: Reverse, x: Array) -> Array:
     return np.flip(x, op.dimensions)
 
 
 @kernel("concatenate", quantized="moves")
-def concatenate(op: Any, *inputs: Array) -> Array:
+def concatenate(op: Concatenate, *inputs: Array) -> Array:
     return np.concatenate(inputs, op.dimension)
 
 
 # --- slices
 
 
-def _slice(op: Any, x: Array, starts: Sequence[int], limits: Sequence[int], strides: Sequence[int]) -> Array:
+def _slice(op: Op, x: Array, starts: Sequence[int], limits: Sequence[int], strides: Sequence[int]) -> Array:
     for start, limit, stride, size in zip(starts, limits, strides, np.shape(x), strict=True):
         if not 0 <= start <= limit <= size or stride < 1:
             raise RunError(f"{op.name} at {op.origin!r}: cannot slice {start} to {limit} by {stride} of {size} elements")
@@ -127,12 +145,12 @@ def _slice(op: Any, x: Array, starts: Sequence[int], limits: Sequence[int], stri
 
 
 @kernel("slice", quantized="moves")
-def static_slice(op: Any, x: Array) -> Array:
+def static_slice(op: Slice, x: Array) -> Array:
     return _slice(op, x, op.start_indices, op.limit_indices, op.strides)
 
 
 @kernel("real_dynamic_slice", quantized="moves")
-def real_dynamic_slice(op: Any, x: Array, starts: Array, limits: Array, strides: Array) -> Array:
+def real_dynamic_slice(op: RealDynamicSlice, x: Array, starts: Array, limits: Array, strides: Array) -> Array:
     return check_shape(op, _slice(op, x, integers(starts), integers(limits), integers(strides)))
 
 
@@ -142,14 +160,14 @@ def clamped_starts(starts: Sequence[Array], shape: Sequence[int], sizes: Sequenc
 
 
 @kernel("dynamic_slice", quantized="moves")
-def dynamic_slice(op: Any, x: Array, *starts: Array) -> Array:
+def dynamic_slice(op: DynamicSlice, x: Array, *starts: Array) -> Array:
     sizes = op.slice_sizes
     begin = clamped_starts(starts, np.shape(x), sizes)
     return x[tuple(slice(start, start + size) for start, size in zip(begin, sizes, strict=True))]
 
 
 @kernel("dynamic_update_slice", quantized="moves")
-def dynamic_update_slice(op: Any, x: Array, update: Array, *starts: Array) -> Array:
+def dynamic_update_slice(op: DynamicUpdateSlice, x: Array, update: Array, *starts: Array) -> Array:
     begin = clamped_starts(starts, np.shape(x), np.shape(update))
     out = np.array(x)
     out[tuple(slice(start, start + size) for start, size in zip(begin, np.shape(update), strict=True))] = update
@@ -181,12 +199,12 @@ def padded(x: Array, value: Array, low: Sequence[int], high: Sequence[int], inte
 
 
 @kernel("pad", quantized="moves")
-def pad(op: Any, x: Array, value: Array) -> Array:
+def pad(op: Pad, x: Array, value: Array) -> Array:
     return padded(x, value, op.edge_padding_low, op.edge_padding_high, op.interior_padding)
 
 
 @kernel("dynamic_pad", quantized="moves")
-def dynamic_pad(op: Any, x: Array, value: Array, low: Array, high: Array, interior: Array) -> Array:
+def dynamic_pad(op: DynamicPad, x: Array, value: Array, low: Array, high: Array, interior: Array) -> Array:
     return check_shape(op, padded(x, value, integers(low), integers(high), integers(interior)))
 
 
@@ -194,12 +212,12 @@ def dynamic_pad(op: Any, x: Array, value: Array, low: Array, high: Array, interi
 
 
 @kernel("get_dimension_size", quantized="native")
-def get_dimension_size(op: Any, x: Array) -> Array:
+def get_dimension_size(op: GetDimensionSize, x: Array) -> Array:
     return np.array(np.shape(x)[op.dimension], np.int32)
 
 
 @kernel("set_dimension_size", quantized="native")
-def set_dimension_size(op: Any, x: Array, size: Array) -> Array:
+def set_dimension_size(op: SetDimensionSize, x: Array, size: Array) -> Array:
     count = int(size)
     if not 0 <= count <= np.shape(x)[op.dimension]:
         raise RunError(f"{op.name} at {op.origin!r}: size {count} of a dimension of {np.shape(x)[op.dimension]} elements")
@@ -227,7 +245,7 @@ def _from_bits(bits: Array, dtype: Any, width: int) -> Array:
 
 
 @kernel("bitcast_convert", quantized="native")
-def bitcast_convert(op: Any, x: Array) -> Array:
+def bitcast_convert(op: BitcastConvert, x: Array) -> Array:
     before, after = bits_of(op.operands[0].element), bits_of(op.result.element)
     dtype = dtype_of(op.result.element)
     x = np.asarray(x)

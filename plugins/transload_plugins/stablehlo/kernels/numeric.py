@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,6 +10,9 @@ from transload.ir.constants import dtype_of
 from transload.ir.types import QuantType
 
 from .table import Array, exact_dtype, fit, kernel
+
+if TYPE_CHECKING:
+    from ..dialect.numeric import BatchNormGrad, BatchNormInference, BatchNormTraining, Cholesky, Fft, TriangularSolve
 
 # --- batch normalization, in double precision and rounded at the end
 
@@ -24,7 +27,7 @@ def _others(rank: int, feature: int) -> tuple[int, ...]:
 
 
 @kernel("batch_norm_inference")
-def batch_norm_inference(op: Any, x: Array, scale: Array, offset: Array, mean: Array, variance: Array) -> Array:
+def batch_norm_inference(op: BatchNormInference, x: Array, scale: Array, offset: Array, mean: Array, variance: Array) -> Array:
     rank, feature = np.ndim(x), op.feature_index
     wide = np.asarray(x).astype(np.float64)
     centred = wide - _spread(mean, rank, feature)
@@ -33,7 +36,7 @@ def batch_norm_inference(op: Any, x: Array, scale: Array, offset: Array, mean: A
 
 
 @kernel("batch_norm_training")
-def batch_norm_training(op: Any, x: Array, scale: Array, offset: Array) -> tuple[Array, Array, Array]:
+def batch_norm_training(op: BatchNormTraining, x: Array, scale: Array, offset: Array) -> tuple[Array, Array, Array]:
     dtype, wide = np.asarray(x).dtype, np.asarray(x).astype(np.float64)
     axes = _others(wide.ndim, op.feature_index)
     mean = wide.mean(axes)
@@ -45,7 +48,9 @@ def batch_norm_training(op: Any, x: Array, scale: Array, offset: Array) -> tuple
 
 
 @kernel("batch_norm_grad")
-def batch_norm_grad(op: Any, x: Array, scale: Array, mean: Array, variance: Array, grad: Array) -> tuple[Array, Array, Array]:
+def batch_norm_grad(
+    op: BatchNormGrad, x: Array, scale: Array, mean: Array, variance: Array, grad: Array,
+) -> tuple[Array, Array, Array]:
     dtype, wide, grad = np.asarray(x).dtype, np.asarray(x).astype(np.float64), np.asarray(grad).astype(np.float64)
     rank, feature = wide.ndim, op.feature_index
     axes = _others(rank, feature)
@@ -64,7 +69,7 @@ def batch_norm_grad(op: Any, x: Array, scale: Array, mean: Array, variance: Arra
 
 
 @kernel("cholesky")
-def cholesky(op: Any, a: Array) -> Array:
+def cholesky(op: Cholesky, a: Array) -> Array:
     """NaN where a matrix is not positive-definite; zero in the other triangle."""
     dtype = np.asarray(a).dtype
     wide = np.asarray(a).astype(exact_dtype(dtype))
@@ -81,7 +86,7 @@ def cholesky(op: Any, a: Array) -> Array:
 
 
 @kernel("triangular_solve")
-def triangular_solve(op: Any, a: Array, b: Array) -> Array:
+def triangular_solve(op: TriangularSolve, a: Array, b: Array) -> Array:
     dtype = np.asarray(b).dtype
     exact = exact_dtype(dtype)
     matrix, right = np.asarray(a).astype(exact), np.asarray(b).astype(exact)
@@ -106,13 +111,13 @@ def triangular_solve(op: Any, a: Array, b: Array) -> Array:
 
 
 @kernel("fft")
-def fft(op: Any, x: Array) -> Array:
+def fft(op: Fft, x: Array) -> Array:
     element = op.result.element
     dtype = dtype_of(element.expressed if isinstance(element, QuantType) else element)
     x = np.asarray(x)
     axes = list(range(x.ndim - len(op.fft_length), x.ndim))
     if 0 in x.shape:
-        return np.zeros([0 if size is None else size for size in op.result.type.shape], dtype)
+        return np.zeros([0 if size is None else size for size in op.result.shape], dtype)
     wide = x.astype(exact_dtype(x.dtype))
     if op.fft_type == "FFT":
         return np.fft.fftn(wide, axes=axes).astype(dtype)

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from transload.errors import RunError
 from transload.ir.constants import dtype_of
 
 from .table import Array, convert_bits, fit, is_float_dtype, kernel
+
+if TYPE_CHECKING:
+    from ..dialect.numeric import Rng, RngBitGenerator
 
 Words = tuple[Array, ...]
 _MASK = np.uint64(0xFFFFFFFF)
@@ -100,9 +103,9 @@ def _philox_bits(state: Array, shape: tuple[int, ...], width: int) -> tuple[Arra
 
 
 @kernel("rng_bit_generator")
-def rng_bit_generator(op: Any, state: Array) -> tuple[Array, Array]:
+def rng_bit_generator(op: RngBitGenerator, state: Array) -> tuple[Array, Array]:
     """DEFAULT is THREE_FRY for a state of two numbers, PHILOX for one of three."""
-    type_ = op.results[1].type
+    type_ = op.results[1].tensor_type
     dtype = dtype_of(type_.element)
     width = 64 if dtype.itemsize == 8 else 32  # of narrower elements, the low bits of 32
     state = np.asarray(state)
@@ -112,12 +115,12 @@ def rng_bit_generator(op: Any, state: Array) -> tuple[Array, Array]:
             hint="it is a list of ui64, 2 for THREE_FRY, 2 or 3 for PHILOX")
     philox_wanted = op.rng_algorithm == "PHILOX" or (op.rng_algorithm == "DEFAULT" and len(state) == 3)
     with np.errstate(over="ignore"):
-        bits, after = (_philox_bits if philox_wanted else _threefry_bits)(state, tuple(type_.shape), width)
+        bits, after = (_philox_bits if philox_wanted else _threefry_bits)(state, type_.static_shape, width)
     return after, convert_bits(bits, dtype)
 
 
 @kernel("rng")
-def rng(op: Any, a: Array, b: Array, shape: Array) -> Array:
+def rng(op: Rng, a: Array, b: Array, shape: Array) -> Array:
     dtype = np.asarray(a).dtype
     sizes = tuple(int(size) for size in shape)
     generator = np.random.default_rng(abs(hash((np.asarray(a).tobytes(), np.asarray(b).tobytes(), sizes))) % (1 << 63))

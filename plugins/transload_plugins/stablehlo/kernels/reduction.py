@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,9 +13,12 @@ from .lanes import Lanes
 from .movement import padded
 from .table import Array, kernel
 
+if TYPE_CHECKING:
+    from ..dialect.reduction import Map, Reduce, ReduceWindow, SelectAndScatter, Sort
+
 
 @kernel("reduce", quantized="native")
-def reduce(op: Any, *arrays: Array, run: Any) -> tuple[Array, ...]:
+def reduce(op: Reduce, *arrays: Array, run: Any) -> tuple[Array, ...]:
     n = len(arrays) // 2
     inputs, inits = arrays[:n], arrays[n:]
     gone = sorted(op.dimensions)
@@ -45,7 +48,7 @@ def _counts(shape: Sequence[int], window: Sequence[int], dilations: Sequence[int
 
 
 @kernel("reduce_window", quantized="native")
-def reduce_window(op: Any, *arrays: Array, run: Any) -> tuple[Array, ...]:
+def reduce_window(op: ReduceWindow, *arrays: Array, run: Any) -> tuple[Array, ...]:
     n = len(arrays) // 2
     inputs, inits = arrays[:n], arrays[n:]
     padding = padding_of(op, np.ndim(inputs[0]))
@@ -61,7 +64,7 @@ def reduce_window(op: Any, *arrays: Array, run: Any) -> tuple[Array, ...]:
 
 
 @kernel("select_and_scatter", quantized="native")
-def select_and_scatter(op: Any, operand: Array, source: Array, init: Array, run: Any) -> Array:
+def select_and_scatter(op: SelectAndScatter, operand: Array, source: Array, init: Array, run: Any) -> Array:
     padding = padding_of(op, np.ndim(operand))
     low, high = [pair[0] for pair in padding], [pair[1] for pair in padding]
     none = [0] * np.ndim(operand)
@@ -110,7 +113,7 @@ def scatter_rounds(outputs: list[Array], targets: Array, updates: Sequence[Array
 
 
 @kernel("map", quantized="native")
-def map_elements(op: Any, *inputs: Array, run: Any) -> Array:
+def map_elements(op: Map, *inputs: Array, run: Any) -> Array:
     return Lanes(op.computation, run)(*inputs)[0]
 
 
@@ -118,7 +121,7 @@ def map_elements(op: Any, *inputs: Array, run: Any) -> Array:
 
 
 @kernel("sort", quantized="native")
-def sort(op: Any, *inputs: Array, run: Any) -> tuple[Array, ...]:
+def sort(op: Sort, *inputs: Array, run: Any) -> tuple[Array, ...]:
     """Merge sort of all slices at once: in each merge, an element's place is found by bisection in the other run."""
     axis = op.dimension % np.ndim(inputs[0]) if np.ndim(inputs[0]) else 0
     if not np.ndim(inputs[0]) or np.size(inputs[0]) == 0:

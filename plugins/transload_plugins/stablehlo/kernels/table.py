@@ -13,6 +13,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from transload.ir import Op
 from transload.ir.constants import dtype_of
 from transload.ir.types import QuantType, TensorType, Type
 from transload.plugin import KernelTable
@@ -173,7 +174,7 @@ def kernel(*names: str, quantized: str = "reals") -> Callable[[Callable[..., Any
 
     def add(function: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(function)
-        def called(op: Any, *arrays: Array, **more: Any) -> Any:
+        def called(op: Op, *arrays: Array, **more: Any) -> Any:
             kinds = [_element(value.type) for value in (*op.operands, *op.results)]
             types = [kind for kind in kinds if isinstance(kind, QuantType)]
             if not types or (quantized == "moves" and all(_alike(type_, types[0]) for type_ in types)):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from transload.ir import Op, Value
 from transload.ir.build import Builder
@@ -11,7 +11,25 @@ from transload.rewrite import Rewriter, RewriteTable
 
 from .. import build, functions
 from ..build import binary, clamp, compare, select, unary
-from .common import finish, is_int, normal_axis, promoted, widened
+from .common import finish, normal_axis, promoted, widened
+
+if TYPE_CHECKING:
+    from transload_hub.ops.activation import (
+        GELU,
+        Celu,
+        Elu,
+        HardSigmoid,
+        LeakyRelu,
+        PRelu,
+        Relu,
+        Selu,
+        Shrink,
+        Sigmoid,
+        Softmax,
+        ThresholdedRelu,
+    )
+    from transload_hub.ops.base import Unary
+    from transload_hub.ops.elementwise import IsInf, IsNaN
 
 __all__ = ["TABLE"]
 
@@ -54,17 +72,17 @@ FUNCTIONS: dict[str, Function] = {
 
 
 @TABLE(*(f"top.{name}" for name in FUNCTIONS))
-def function(op: Op, rw: Rewriter) -> Value:
+def function(op: Unary, rw: Rewriter) -> Value:
     return finish(rw, op, FUNCTIONS[op.name.removeprefix("top.")](rw, widened(rw, op.input)))
 
 
 @TABLE("top.IsNaN")
-def is_nan(op: Op, rw: Rewriter) -> Value:
+def is_nan(op: IsNaN, rw: Rewriter) -> Value:
     return functions.is_nan(rw, op.input)
 
 
 @TABLE("top.IsInf")
-def is_inf(op: Op, rw: Rewriter) -> Value:
+def is_inf(op: IsInf, rw: Rewriter) -> Value:
     return functions.is_inf(rw, op.input)
 
 
@@ -85,26 +103,26 @@ def activation(name: str) -> Callable[[Callable[[Any, Builder, Value], Value]], 
 
 
 @activation("top.Relu")
-def relu(op: Any, rw: Builder, x: Value) -> Value:
+def relu(op: Relu, rw: Builder, x: Value) -> Value:
     limit = op.relu_limit
-    if limit < 0 or (is_int(x) and limit >= build.greatest(x.element)):
+    if limit < 0 or (x.is_integer and limit >= build.greatest(x.element)):
         return binary(rw, "maximum", x, 0)
-    return clamp(rw, x, 0, int(limit) if is_int(x) else limit)
+    return clamp(rw, x, 0, int(limit) if x.is_integer else limit)
 
 
 @activation("top.LeakyRelu")
-def leaky_relu(op: Any, rw: Builder, x: Value) -> Value:
+def leaky_relu(op: LeakyRelu, rw: Builder, x: Value) -> Value:
     return select(rw, compare(rw, "GE", x, 0), x, binary(rw, "multiply", x, op.alpha))
 
 
 @TABLE("top.PRelu")
-def prelu(op: Op, rw: Rewriter) -> Value:
+def prelu(op: PRelu, rw: Rewriter) -> Value:
     x, slope = promoted(rw, op.input, op.slope)
     return finish(rw, op, select(rw, compare(rw, "GE", x, 0), x, binary(rw, "multiply", x, slope)))
 
 
 @activation("top.Sigmoid")
-def sigmoid(op: Any, rw: Builder, x: Value) -> Value:
+def sigmoid(op: Sigmoid, rw: Builder, x: Value) -> Value:
     if op.scale == 1.0 and op.bias == 0.0:
         return functions.log_sigmoid(rw, x) if op.log else unary(rw, "logistic", x)
     y = binary(rw, "add", binary(rw, "multiply", unary(rw, "logistic", x), op.scale), op.bias)
@@ -112,12 +130,12 @@ def sigmoid(op: Any, rw: Builder, x: Value) -> Value:
 
 
 @activation("top.HardSigmoid")
-def hard_sigmoid(op: Any, rw: Builder, x: Value) -> Value:
+def hard_sigmoid(op: HardSigmoid, rw: Builder, x: Value) -> Value:
     return clamp(rw, binary(rw, "add", binary(rw, "multiply", x, op.alpha), op.beta), 0, 1)
 
 
 @activation("top.GELU")
-def gelu(op: Any, rw: Builder, x: Value) -> Value:
+def gelu(op: GELU, rw: Builder, x: Value) -> Value:
     return (functions.gelu_tanh if op.approx else functions.gelu)(rw, x)
 
 
@@ -128,35 +146,35 @@ def _exponential_below(rw: Builder, x: Value, alpha: float) -> Value:
 
 
 @activation("top.Elu")
-def elu(op: Any, rw: Builder, x: Value) -> Value:
+def elu(op: Elu, rw: Builder, x: Value) -> Value:
     return _exponential_below(rw, x, op.alpha)
 
 
 @activation("top.Selu")
-def selu(op: Any, rw: Builder, x: Value) -> Value:
+def selu(op: Selu, rw: Builder, x: Value) -> Value:
     return binary(rw, "multiply", _exponential_below(rw, x, op.alpha), op.gamma)
 
 
 @activation("top.Celu")
-def celu(op: Any, rw: Builder, x: Value) -> Value:
+def celu(op: Celu, rw: Builder, x: Value) -> Value:
     inner = unary(rw, "exponential_minus_one", binary(rw, "divide", x, op.alpha))
     below = binary(rw, "minimum", binary(rw, "multiply", inner, op.alpha), 0)
     return binary(rw, "add", binary(rw, "maximum", x, 0), below)
 
 
 @activation("top.ThresholdedRelu")
-def thresholded_relu(op: Any, rw: Builder, x: Value) -> Value:
+def thresholded_relu(op: ThresholdedRelu, rw: Builder, x: Value) -> Value:
     return select(rw, compare(rw, "GT", x, op.alpha), x, 0)
 
 
 @activation("top.Shrink")
-def shrink(op: Any, rw: Builder, x: Value) -> Value:
+def shrink(op: Shrink, rw: Builder, x: Value) -> Value:
     low = select(rw, compare(rw, "LT", x, -op.lambd), binary(rw, "add", x, op.bias), 0)
     return select(rw, compare(rw, "GT", x, op.lambd), binary(rw, "subtract", x, op.bias), low)
 
 
 @TABLE("top.Softmax")
-def softmax(op: Op, rw: Rewriter) -> Value:
+def softmax(op: Softmax, rw: Rewriter) -> Value:
     """`exp(x - max) / sum`, or `x - max - log(sum)`."""
     x = widened(rw, op.input)
     axis = normal_axis(op.axis, x.rank)

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from transload.ir import BOOL, F32, F64, I64, FloatType, Op, Type, Value
+from typing import TYPE_CHECKING
+
+from transload.ir import BOOL, F32, F64, I64, FloatType, Type, Value
 from transload.ir.build import Builder
 from transload.rewrite import Rewriter, RewriteTable
 
 from .. import build
 from ..build import binary, clamp, compare, convert, select, unary
 from ..functions import is_nan
-from .common import is_float, widened
+from .common import widened
+
+if TYPE_CHECKING:
+    from transload_hub.ops.cast import Bitcast, Cast
 
 __all__ = ["TABLE"]
 
@@ -17,7 +22,7 @@ TABLE = RewriteTable()
 
 
 @TABLE("top.Cast")
-def cast(op: Op, rw: Rewriter) -> Value:
+def cast(op: Cast, rw: Rewriter) -> Value:
     x, target = op.input, op.result.element
     if x.element == target:
         return x
@@ -27,14 +32,14 @@ def cast(op: Op, rw: Rewriter) -> Value:
         return convert(rw, x, target)
     if x.element == BOOL:
         return convert(rw, x, target)
-    if not is_float(x):
+    if not x.is_float:
         return convert(rw, _saturated_integer(rw, x, target) if op.saturate else x, target)
     whole = _rounded(rw, widened(rw, x), op.round_mode)
     return _saturated(rw, whole, target) if op.saturate else _wrapped(rw, whole, target)
 
 
 @TABLE("top.Bitcast")
-def bitcast(op: Op, rw: Rewriter) -> Value:
+def bitcast(op: Bitcast, rw: Rewriter) -> Value:
     return build.bitcast(rw, op.input, op.result.element)
 
 

@@ -18,18 +18,9 @@ from transload_hub.ops.infer import channel_axis
 from .. import build
 
 __all__ = [
-    "activated", "finish", "is_float", "is_int", "normal_axes", "normal_axis", "per_channel", "promoted", "static_shape",
+    "activated", "finish", "normal_axes", "normal_axis", "per_channel", "promoted", "static_shape",
     "widened",
 ]  # fmt: skip
-
-
-def is_float(value: Value) -> bool:
-    return isinstance(value.element, FloatType)
-
-
-def is_int(value: Value) -> bool:
-    """Whether a value holds integers (booleans not counted)."""
-    return isinstance(value.element, IntegerType) and value.element != BOOL
 
 
 def static_shape(value: Value) -> tuple[int, ...]:
@@ -77,9 +68,9 @@ def activated(rw: Builder, op: Op, y: Value) -> Value:
     if not op.attributes.get("do_relu", False):
         return y
     limit = op.attributes.get("relu_limit", -1.0)
-    if limit < 0 or (is_int(y) and limit >= build.greatest(y.element)):
+    if limit < 0 or (y.is_integer and limit >= build.greatest(y.element)):
         return build.binary(rw, "maximum", y, 0)
-    return build.clamp(rw, y, 0, int(limit) if is_int(y) else limit)
+    return build.clamp(rw, y, 0, int(limit) if y.is_integer else limit)
 
 
 def finish(rw: Rewriter, op: Op, y: Value, index: int = 0) -> Value:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from transload.ir import BOOL, I32, Op, Value
+from transload.ir import BOOL, I32, Value
 from transload.rewrite import CHANGED, Rewriter, RewriteTable, Unsupported
 from transload_hub.ops.constant import range_length
 
@@ -14,30 +14,33 @@ from .. import build
 from ..build import binary, compare, select
 from .common import static_shape
 
+if TYPE_CHECKING:
+    from transload_hub.ops.constant import Absent, EyeLike, Fill, NonZero, Range, Shape, Trilu, Weight
+
 __all__ = ["TABLE"]
 
 TABLE = RewriteTable()
 
 
 @TABLE("top.Weight")
-def weight(op: Op, rw: Rewriter) -> Value:
+def weight(op: Weight, rw: Rewriter) -> Value:
     """A constant; its numbers are not copied."""
     return build.const(rw, op.value, op.result.element)
 
 
 @TABLE("top.None")
-def absent(op: Op, rw: Rewriter) -> Any:
+def absent(op: Absent, rw: Rewriter) -> Any:
     """What stands for absent operands has no users when all else is converted; DCE removes it then."""
     return CHANGED
 
 
 @TABLE("top.Shape")
-def shape(op: Op, rw: Rewriter) -> Value:
+def shape(op: Shape, rw: Rewriter) -> Value:
     return build.const(rw, np.array(static_shape(op.input), np.int64), op.result.element)
 
 
 @TABLE("top.Range")
-def range_(op: Op, rw: Rewriter) -> Value:
+def range_(op: Range, rw: Rewriter) -> Value:
     bounds = [rw.need_constant(value, "a bound of a range").reshape(-1)[0].item() for value in (op.start, op.limit, op.delta)]
     start, limit, delta = bounds
     if delta == 0:
@@ -46,13 +49,13 @@ def range_(op: Op, rw: Rewriter) -> Value:
 
 
 @TABLE("top.Fill")
-def fill(op: Op, rw: Rewriter) -> Value:
+def fill(op: Fill, rw: Rewriter) -> Value:
     value = build.reshape(rw, op.value, ())
     return build.broadcast(rw, value, static_shape(op.result))
 
 
 @TABLE("top.EyeLike")
-def eye_like(op: Op, rw: Rewriter) -> Value:
+def eye_like(op: EyeLike, rw: Rewriter) -> Value:
     shape = static_shape(op.input)
     diagonal = binary(rw, "add", build.iota(rw, shape, 0, I32), op.k)
     found = compare(rw, "EQ", diagonal, build.iota(rw, shape, 1, I32))
@@ -60,7 +63,7 @@ def eye_like(op: Op, rw: Rewriter) -> Value:
 
 
 @TABLE("top.Trilu")
-def trilu(op: Op, rw: Rewriter) -> Value:
+def trilu(op: Trilu, rw: Rewriter) -> Value:
     """Elements whose column less their row is at least (at most) k."""
     shape = static_shape(op.input)
     rows, columns = (build.iota(rw, shape, len(shape) - i, I32) for i in (2, 1))
@@ -70,7 +73,7 @@ def trilu(op: Op, rw: Rewriter) -> Value:
 
 
 @TABLE("top.NonZero")
-def non_zero(op: Op, rw: Rewriter) -> Value:
+def non_zero(op: NonZero, rw: Rewriter) -> Value:
     array = rw.constant_of(op.input)
     if array is None:
         raise Unsupported(

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
-from transload.ir import F32, F64, I32, I64, FloatType, Op, Type, Value
+from transload.ir import F32, F64, I32, I64, FloatType, Type, Value
 from transload.ir.build import Builder
 from transload.rewrite import Rewriter, RewriteTable
 from transload_hub.ops.infer import channel_axis, spatial_axes
 
 from .. import build
 from ..attributes import ConvDims
-from .common import finish, is_float, per_channel
+from .common import finish, per_channel
+
+if TYPE_CHECKING:
+    from transload_hub.ops.conv import Conv, Deconv
 
 __all__ = ["TABLE", "sum_type"]
 
@@ -23,7 +27,7 @@ def sum_type(a: Value, b: Value, target: Type) -> Type:
 
     Sums modulo 2^32 are right for results of 32 bits and less, whatever is in between; others need i64.
     """
-    if is_float(a):
+    if a.is_float:
         return F64 if F64 in (a.element, b.element) else F32
     return I64 if not isinstance(target, FloatType) and target.width > 32 else I32  # type: ignore[attr-defined]
 
@@ -45,7 +49,7 @@ def _dims(layout: str, spatial: int, filter_in: int, filter_out: int, filter_spa
         output_batch_dimension=0, output_feature_dimension=channels, output_spatial_dimensions=axes)
 
 
-def _with_bias(rw: Rewriter, op: Op, y: Value) -> Value:
+def _with_bias(rw: Rewriter, op: Conv | Deconv, y: Value) -> Value:
     if op.bias is not None:
         bias = build.convert(rw, op.bias, y.element)
         y = build.binary(rw, "add", y, per_channel(rw, bias, build.shape_of(y), op.layout))
@@ -53,7 +57,7 @@ def _with_bias(rw: Rewriter, op: Op, y: Value) -> Value:
 
 
 @TABLE("top.Conv")
-def conv(op: Op, rw: Rewriter) -> Value:
+def conv(op: Conv, rw: Rewriter) -> Value:
     """A convolution; the filter is [O, I/g, kernel..] (NCHW) or [O, kernel.., I/g] (NHWC)."""
     n = len(op.kernel_shape)
     last = op.layout == "NHWC"
@@ -66,7 +70,7 @@ def conv(op: Op, rw: Rewriter) -> Value:
 
 
 @TABLE("top.Deconv")
-def deconv(op: Op, rw: Rewriter) -> Value:
+def deconv(op: Deconv, rw: Rewriter) -> Value:
     """A convolution of the input, its elements `strides` apart, with the filter turned round.
 
     The filter is [I, O/g, kernel..] (NCHW) or [O/g, kernel.., I] (NHWC). What the kernel reaches beyond the input, less

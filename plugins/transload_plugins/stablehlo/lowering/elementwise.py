@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import reduce
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,7 +15,34 @@ from transload.rewrite import Rewriter, RewriteTable
 
 from .. import build
 from ..build import binary, compare, select
-from .common import finish, is_float, is_int, promoted, widened
+from .common import finish, promoted, widened
+
+if TYPE_CHECKING:
+    from transload_hub.ops.activation import Clip
+    from transload_hub.ops.elementwise import (
+        Add,
+        AddConst,
+        Atan2,
+        BitwiseNot,
+        Compare,
+        Div,
+        FloorDiv,
+        FloorMod,
+        LogicalNot,
+        Max,
+        Min,
+        Mul,
+        MulConst,
+        Pow,
+        Scale,
+        ShiftLeft,
+        ShiftRight,
+        SquaredDifference,
+        Sub,
+        TruncMod,
+        UnaryNumber,
+        Where,
+    )
 
 __all__ = ["TABLE", "floor_mod", "truncated_quotient"]
 
@@ -26,7 +54,7 @@ def _joined(rw: Builder, name: str, values: Sequence[Value]) -> Value:
 
 
 @TABLE("top.Add")
-def add(op: Op, rw: Rewriter) -> Value:
+def add(op: Add, rw: Rewriter) -> Value:
     """The sum, each operand times its coefficient."""
     terms = promoted(rw, *op.inputs)
     if op.coeff is not None:
@@ -36,8 +64,8 @@ def add(op: Op, rw: Rewriter) -> Value:
 
 def times(rw: Builder, x: Value, factor: float) -> Value:
     """`x * factor`; a whole factor of integers stays exact, a product with another one is cut off."""
-    if is_float(x) or float(factor).is_integer():
-        return binary(rw, "multiply", x, factor if is_float(x) else _wrapped(int(factor), x.element))
+    if x.is_float or float(factor).is_integer():
+        return binary(rw, "multiply", x, factor if x.is_float else _wrapped(int(factor), x.element))
     return build.convert(rw, binary(rw, "multiply", build.convert(rw, x, F64), factor), x.element)
 
 
@@ -48,12 +76,12 @@ def _wrapped(number: int, element: Type) -> int:
 
 
 @TABLE("top.Sub")
-def sub(op: Op, rw: Rewriter) -> Value:
+def sub(op: Sub, rw: Rewriter) -> Value:
     return finish(rw, op, _joined(rw, "subtract", promoted(rw, *op.inputs)))
 
 
 @TABLE("top.Mul")
-def mul(op: Op, rw: Rewriter) -> Value:
+def mul(op: Mul, rw: Rewriter) -> Value:
     return finish(rw, op, _joined(rw, "multiply", promoted(rw, *op.inputs)))
 
 
@@ -77,50 +105,50 @@ def truncated_quotient(rw: Builder, a: Value, b: Value) -> Value:
 
 
 @TABLE("top.Div")
-def div(op: Op, rw: Rewriter) -> Value:
+def div(op: Div, rw: Rewriter) -> Value:
     a, b = promoted(rw, *op.inputs)
-    return finish(rw, op, truncated_quotient(rw, a, b) if is_int(a) else binary(rw, "divide", a, b))
+    return finish(rw, op, truncated_quotient(rw, a, b) if a.is_integer else binary(rw, "divide", a, b))
 
 
 @TABLE("top.Max")
-def maximum(op: Op, rw: Rewriter) -> Value:
+def maximum(op: Max, rw: Rewriter) -> Value:
     return finish(rw, op, _joined(rw, "maximum", promoted(rw, *op.inputs)))
 
 
 @TABLE("top.Min")
-def minimum(op: Op, rw: Rewriter) -> Value:
+def minimum(op: Min, rw: Rewriter) -> Value:
     return finish(rw, op, _joined(rw, "minimum", promoted(rw, *op.inputs)))
 
 
 @TABLE("top.AddConst")
-def add_const(op: Op, rw: Rewriter) -> Value:
+def add_const(op: AddConst, rw: Rewriter) -> Value:
     x = widened(rw, op.input)
-    return finish(rw, op, binary(rw, "add", x, op.const_val if is_float(x) else _wrapped(int(op.const_val), x.element)))
+    return finish(rw, op, binary(rw, "add", x, op.const_val if x.is_float else _wrapped(int(op.const_val), x.element)))
 
 
 @TABLE("top.MulConst")
-def mul_const(op: Op, rw: Rewriter) -> Value:
+def mul_const(op: MulConst, rw: Rewriter) -> Value:
     return finish(rw, op, times(rw, widened(rw, op.input), op.const_val))
 
 
 @TABLE("top.Scale")
-def scale(op: Op, rw: Rewriter) -> Value:
+def scale(op: Scale, rw: Rewriter) -> Value:
     x, factor, bias = promoted(rw, *op.operands)
     return finish(rw, op, binary(rw, "add", binary(rw, "multiply", x, factor), bias))
 
 
 @TABLE("top.Pow")
-def power(op: Op, rw: Rewriter) -> Value:
+def power(op: Pow, rw: Rewriter) -> Value:
     """`power`; small whole exponents of floats by products, and what is not a whole power of integers in f64, cut off."""
     base, exponent = widened(rw, op.base), widened(rw, op.exponent)
-    if is_float(base):
+    if base.is_float:
         dense = constant_of(exponent)
         number = None if dense is None or dense.splat_value() is None else float(dense.splat_value())  # type: ignore[arg-type]
         if number in (2, 3) and exponent.rank <= base.rank and all(size == 1 for size in exponent.shape):
             square = binary(rw, "multiply", base, base)
             return finish(rw, op, square if number == 2 else binary(rw, "multiply", square, base))
         return finish(rw, op, binary(rw, "power", base, build.convert(rw, exponent, base.element)))
-    if is_int(exponent):
+    if exponent.is_integer:
         return finish(rw, op, _integer_power(rw, base, exponent))
     double = binary(rw, "power", build.convert(rw, base, F64), build.convert(rw, exponent, F64))
     return finish(rw, op, build.convert(rw, double, base.element))
@@ -155,9 +183,9 @@ def _integer_power(rw: Builder, base: Value, exponent: Value) -> Value:
 
 
 @TABLE("top.FloorDiv")
-def floor_div(op: Op, rw: Rewriter) -> Value:
+def floor_div(op: FloorDiv, rw: Rewriter) -> Value:
     a, b = promoted(rw, op.a, op.b)
-    if is_float(a):
+    if a.is_float:
         return finish(rw, op, build.unary(rw, "floor", binary(rw, "divide", a, b)))
     quotient = truncated_quotient(rw, a, b)
     if a.element.unsigned:  # type: ignore[attr-defined]
@@ -170,7 +198,7 @@ def floor_div(op: Op, rw: Rewriter) -> Value:
 def floor_mod(rw: Builder, a: Value, b: Value) -> Value:
     """What division leaves, with the sign of b; of integers 0 where b is 0."""
     a, b = build.together(rw, a, b)
-    if is_float(a):
+    if a.is_float:
         rest = binary(rw, "remainder", a, b)
         other = compare(rw, "NE", compare(rw, "LT", rest, 0), compare(rw, "LT", b, 0))
     else:
@@ -183,26 +211,26 @@ def floor_mod(rw: Builder, a: Value, b: Value) -> Value:
 
 
 @TABLE("top.FloorMod")
-def floor_mod_op(op: Op, rw: Rewriter) -> Value:
+def floor_mod_op(op: FloorMod, rw: Rewriter) -> Value:
     return finish(rw, op, floor_mod(rw, *promoted(rw, op.a, op.b)))
 
 
 @TABLE("top.TruncMod")
-def trunc_mod(op: Op, rw: Rewriter) -> Value:
+def trunc_mod(op: TruncMod, rw: Rewriter) -> Value:
     a, b = promoted(rw, op.a, op.b)
-    return finish(rw, op, binary(rw, "remainder", a, b) if is_float(a) else _divided(rw, "remainder", a, b))
+    return finish(rw, op, binary(rw, "remainder", a, b) if a.is_float else _divided(rw, "remainder", a, b))
 
 
 @TABLE("top.SquaredDifference")
-def squared_difference(op: Op, rw: Rewriter) -> Value:
+def squared_difference(op: SquaredDifference, rw: Rewriter) -> Value:
     difference = binary(rw, "subtract", *promoted(rw, op.a, op.b))
     return finish(rw, op, binary(rw, "multiply", difference, difference))
 
 
 @TABLE("top.Atan2")
-def atan2(op: Op, rw: Rewriter) -> Value:
+def atan2(op: Atan2, rw: Rewriter) -> Value:
     a, b = promoted(rw, op.a, op.b)
-    if not is_float(a):
+    if not a.is_float:
         a, b = build.convert(rw, a, F64), build.convert(rw, b, F64)
     return finish(rw, op, binary(rw, "atan2", a, b))
 
@@ -213,7 +241,7 @@ DIRECTIONS = {"Equal": "EQ", "NotEqual": "NE", "Greater": "GT", "GreaterOrEqual"
 
 
 @TABLE("top.Compare")
-def compare_op(op: Op, rw: Rewriter) -> Value:
+def compare_op(op: Compare, rw: Rewriter) -> Value:
     return compare(rw, DIRECTIONS[op.mode], *promoted(rw, op.lhs, op.rhs))
 
 
@@ -229,12 +257,12 @@ def bitwise(op: Op, rw: Rewriter) -> Value:
 
 
 @TABLE("top.LogicalNot", "top.BitwiseNot")
-def not_(op: Op, rw: Rewriter) -> Value:
+def not_(op: BitwiseNot | LogicalNot, rw: Rewriter) -> Value:
     return finish(rw, op, build.unary(rw, "not", widened(rw, op.input)))
 
 
 @TABLE("top.ShiftLeft", "top.ShiftRight")
-def shift(op: Op, rw: Rewriter) -> Value:
+def shift(op: ShiftLeft | ShiftRight, rw: Rewriter) -> Value:
     """Bits moved; by the width or more, all are gone (or the sign's only are left); a negative distance is none."""
     a, b = build.together(rw, widened(rw, op.a), widened(rw, op.b))
     unsigned = a.element.unsigned  # type: ignore[attr-defined]
@@ -251,7 +279,7 @@ def shift(op: Op, rw: Rewriter) -> Value:
 
 
 @TABLE("top.Where")
-def where(op: Op, rw: Rewriter) -> Value:
+def where(op: Where, rw: Rewriter) -> Value:
     a, b = op.tbrn, op.fbrn
     return select(rw, op.condition, a, build.convert(rw, b, a.element))
 
@@ -260,26 +288,26 @@ def where(op: Op, rw: Rewriter) -> Value:
 
 
 @TABLE("top.Abs")
-def absolute(op: Op, rw: Rewriter) -> Value:
+def absolute(op: UnaryNumber, rw: Rewriter) -> Value:
     x = widened(rw, op.input)
-    return finish(rw, op, x if is_int(x) and x.element.unsigned else build.unary(rw, "abs", x))  # type: ignore[attr-defined]
+    return finish(rw, op, x if x.is_integer and x.element.unsigned else build.unary(rw, "abs", x))  # type: ignore[attr-defined]
 
 
 @TABLE("top.Neg")
-def negate(op: Op, rw: Rewriter) -> Value:
+def negate(op: UnaryNumber, rw: Rewriter) -> Value:
     return finish(rw, op, build.unary(rw, "negate", widened(rw, op.input)))
 
 
 @TABLE("top.Sign")
-def sign(op: Op, rw: Rewriter) -> Value:
+def sign(op: UnaryNumber, rw: Rewriter) -> Value:
     x = widened(rw, op.input)
-    if is_int(x) and x.element.unsigned:  # type: ignore[attr-defined]
+    if x.is_integer and x.element.unsigned:  # type: ignore[attr-defined]
         return finish(rw, op, binary(rw, "minimum", x, 1))
     return finish(rw, op, build.unary(rw, "sign", x))
 
 
 @TABLE("top.Square")
-def square(op: Op, rw: Rewriter) -> Value:
+def square(op: UnaryNumber, rw: Rewriter) -> Value:
     x = widened(rw, op.input)
     return finish(rw, op, binary(rw, "multiply", x, x))
 
@@ -288,19 +316,19 @@ ROUNDINGS = {"top.Floor": "floor", "top.Ceil": "ceil", "top.Round": "round_neare
 
 
 @TABLE(*ROUNDINGS)
-def rounded(op: Op, rw: Rewriter) -> Value:
+def rounded(op: UnaryNumber, rw: Rewriter) -> Value:
     """Rounding, which leaves integers as they are."""
     x = op.input
-    return finish(rw, op, build.unary(rw, ROUNDINGS[op.name], x) if is_float(x) else x)
+    return finish(rw, op, build.unary(rw, ROUNDINGS[op.name], x) if x.is_float else x)
 
 
 @TABLE("top.Clip")
-def clip(op: Op, rw: Rewriter) -> Value:
+def clip(op: Clip, rw: Rewriter) -> Value:
     """Between two numbers; those of integers are rounded inwards, and one out of their range bounds nothing."""
     x = widened(rw, op.input)
     low, high = op.attribute("min"), op.attribute("max")
     least, greatest = build.least(x.element), build.greatest(x.element)
-    if is_int(x):
+    if x.is_integer:
         low = greatest if low >= greatest else math.ceil(low) if low > least else least
         high = least if high <= least else math.floor(high) if high < greatest else greatest
     if low > least:

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from transload.ir import I32, I64, IntegerType, Op, Type, Value
+from transload.ir import I32, I64, IntegerType, Type, Value
 from transload.ir.build import Builder, constant_of
 from transload.rewrite import Rewriter, RewriteTable
 
 from .. import build
 from ..build import binary, compare, select
 from .common import normal_axis, promoted, static_shape
+
+if TYPE_CHECKING:
+    from transload_hub.ops.gather import Gather, GatherElements, GatherND, OneHot, ScatterElements, ScatterND
 
 __all__ = ["TABLE", "take", "take_along"]
 
@@ -83,7 +86,7 @@ def _run(numbers: np.ndarray) -> range | None:
 
 
 @TABLE("top.Gather")
-def gather(op: Op, rw: Rewriter) -> Value:
+def gather(op: Gather, rw: Rewriter) -> Value:
     x, shape = op.input, static_shape(op.input)
     axis, common = normal_axis(op.axis, len(shape)), op.batch_dims
     indices = from_front(rw, op.indices, shape[axis])
@@ -102,7 +105,7 @@ def gather(op: Op, rw: Rewriter) -> Value:
 
 
 @TABLE("top.GatherND")
-def gather_nd(op: Op, rw: Rewriter) -> Value:
+def gather_nd(op: GatherND, rw: Rewriter) -> Value:
     x, shape, places = op.input, static_shape(op.input), static_shape(op.indices)
     common, depth = op.batch_dims, places[-1]
     made = static_shape(op.result)
@@ -146,7 +149,7 @@ def _linear(rw: Builder, indices: Value, shape: Sequence[int], axis: int) -> Val
 
 
 @TABLE("top.GatherElements")
-def gather_elements(op: Op, rw: Rewriter) -> Value:
+def gather_elements(op: GatherElements, rw: Rewriter) -> Value:
     axis = normal_axis(op.axis, op.input.rank)
     return take_along(rw, op.input, from_front(rw, op.indices, static_shape(op.input)[axis]), axis)
 
@@ -158,7 +161,7 @@ COMBINATIONS: dict[str, Any] = {
 
 
 @TABLE("top.ScatterND")
-def scatter_nd(op: Op, rw: Rewriter) -> Value:
+def scatter_nd(op: ScatterND, rw: Rewriter) -> Value:
     x, updates = op.input, build.convert(rw, op.updates, op.input.element)
     depth = static_shape(op.indices)[-1]
     if 0 in static_shape(updates):
@@ -172,7 +175,7 @@ def scatter_nd(op: Op, rw: Rewriter) -> Value:
         tuple(range(depth)))
 
 
-def _updated_whole(rw: Rewriter, op: Op, x: Value, updates: Value) -> Value:
+def _updated_whole(rw: Rewriter, op: ScatterND, x: Value, updates: Value) -> Value:
     """Without subscripts, each update is of the whole tensor: the last one stays, or all are combined."""
     shape = static_shape(x)
     rows = build.reshape(rw, updates, (math.prod(static_shape(updates)[: updates.rank - x.rank]), *shape))
@@ -184,7 +187,7 @@ def _updated_whole(rw: Rewriter, op: Op, x: Value, updates: Value) -> Value:
 
 
 @TABLE("top.ScatterElements")
-def scatter_elements(op: Op, rw: Rewriter) -> Value:
+def scatter_elements(op: ScatterElements, rw: Rewriter) -> Value:
     """The elements in a row, and each update at the sum of its subscripts times their strides."""
     x, shape = op.input, static_shape(op.input)
     updates = build.convert(rw, op.updates, x.element)
@@ -199,7 +202,7 @@ def scatter_elements(op: Op, rw: Rewriter) -> Value:
 
 
 @TABLE("top.OneHot")
-def one_hot(op: Op, rw: Rewriter) -> Value:
+def one_hot(op: OneHot, rw: Rewriter) -> Value:
     """A comparison with the places along the new dimension."""
     shape = static_shape(op.result)
     axis = normal_axis(op.axis, len(shape))

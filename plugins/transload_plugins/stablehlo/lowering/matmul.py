@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
-from transload.ir import I32, Op, Type, Value
+from transload.ir import I32, Type, Value
 from transload.ir.build import Builder
 from transload.rewrite import Rewriter, RewriteTable
 from transload_hub.ops.matmul import expand_equation
 
 from .. import build
-from .common import finish, is_float, promoted, static_shape, widened
+from .common import finish, promoted, static_shape, widened
 from .conv import contracted, sum_type
+
+if TYPE_CHECKING:
+    from transload_hub.ops.matmul import Einsum, MatMul
 
 __all__ = ["TABLE"]
 
@@ -20,14 +25,14 @@ TABLE = RewriteTable()
 
 def _factors(rw: Builder, a: Value, b: Value, target: Type) -> tuple[Value, Value, Type]:
     """Two factors as they are contracted, and the type of the sums."""
-    if is_float(a) != is_float(b) or (is_float(a) and a.element != b.element):
+    if a.is_float != b.is_float or (a.is_float and a.element != b.element):
         a, b = promoted(rw, a, b)
     total = sum_type(a, b, target)
     return contracted(rw, a, total), contracted(rw, b, total), total
 
 
 @TABLE("top.MatMul")
-def matmul(op: Op, rw: Rewriter) -> Value:
+def matmul(op: MatMul, rw: Rewriter) -> Value:
     """The product of the last two dimensions, broadcast over those before, plus the bias."""
     a, b, total = _factors(rw, op.input, op.right, op.result.element)
     inner_a = a.rank - (2 if op.left_transpose and a.rank > 1 else 1)
@@ -59,7 +64,7 @@ def _with_batch(rw: Builder, x: Value, inner: int, batch: tuple[int, ...], other
 
 
 @TABLE("top.Einsum")
-def einsum(op: Op, rw: Rewriter) -> Value:
+def einsum(op: Einsum, rw: Rewriter) -> Value:
     """Operands one after the other: those so far with the next, over the subscripts that nothing after them needs."""
     terms, outcome = expand_equation(op, [value.rank for value in op.inputs])
     sizes: dict[str, int] = {}
@@ -68,7 +73,7 @@ def einsum(op: Op, rw: Rewriter) -> Value:
             sizes[letter] = size if sizes.get(letter, 1) == 1 else sizes[letter]
     target = op.result.element
     values = list(op.inputs)
-    if not is_float(values[0]):
+    if not values[0].is_float:
         total = I32 if target.width <= 32 else target  # type: ignore[attr-defined]
         values = [build.convert(rw, value, total) for value in values]
     parts = [_plain_term(rw, value, term, sizes) for value, term in zip(values, terms, strict=True)]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from transload.ir import BOOL, I32, I64, FloatType, Op, Type, Value
+from transload.ir import BOOL, I32, I64, FloatType, Type, Value
 from transload.ir.build import Builder
 from transload.rewrite import Rewriter, RewriteTable
 from transload_hub.ops.movement import slice_range
@@ -14,33 +15,53 @@ from ..build import binary, compare, select
 from .common import activated, normal_axes, normal_axis, static_shape
 from .gather import take_along
 
+if TYPE_CHECKING:
+    from transload_hub.ops.constant import Input
+    from transload_hub.ops.movement import (
+        Concat,
+        Expand,
+        Pack,
+        Pad,
+        Permute,
+        Reshape,
+        Reverse,
+        ReverseSequence,
+        Roll,
+        Slice,
+        Split,
+        Squeeze,
+        Tile,
+        Unpack,
+        Unsqueeze,
+    )
+
 __all__ = ["TABLE", "padded"]
 
 TABLE = RewriteTable()
 
 
 @TABLE("top.Input")
-def identity(op: Op, rw: Rewriter) -> Value:
+def identity(op: Input, rw: Rewriter) -> Value:
     return op.input
 
 
 @TABLE("top.Reshape", "top.Squeeze", "top.Unsqueeze")
-def reshape(op: Op, rw: Rewriter) -> Value:
+def reshape(op: Reshape | Squeeze | Unsqueeze, rw: Rewriter) -> Value:
     return build.reshape(rw, op.input, static_shape(op.result))
 
 
 @TABLE("top.Permute")
-def permute(op: Op, rw: Rewriter) -> Value:
+def permute(op: Permute, rw: Rewriter) -> Value:
     return build.transpose(rw, op.input, normal_axes(op.order, op.input.rank))
 
 
 @TABLE("top.Expand")
-def expand(op: Op, rw: Rewriter) -> Value:
+def expand(op: Expand, rw: Rewriter) -> Value:
     return build.broadcast(rw, op.input, static_shape(op.result))
 
 
 @TABLE("top.Tile")
-def tile(op: Op, rw: Rewriter) -> Value:
+def tile(op: Tile, rw: Rewriter) -> Value:
     return repeated(rw, op.input, op.tile)
 
 
@@ -59,7 +80,7 @@ def repeated(rw: Builder, x: Value, times: Sequence[int], inner: bool = False) -
 
 
 @TABLE("top.Concat")
-def concat(op: Op, rw: Rewriter) -> Value:
+def concat(op: Concat, rw: Rewriter) -> Value:
     """concatenate, empty operands left out."""
     axis = normal_axis(op.axis, op.inputs[0].rank)
     parts = [value for value in op.inputs if static_shape(value)[axis]] or [op.inputs[0]]
@@ -68,14 +89,14 @@ def concat(op: Op, rw: Rewriter) -> Value:
 
 
 @TABLE("top.Split")
-def split(op: Op, rw: Rewriter) -> list[Value]:
+def split(op: Split, rw: Rewriter) -> list[Value]:
     axis = normal_axis(op.axis, op.input.rank)
     starts = [sum(op.split_size[:i]) for i in range(len(op.split_size))]
     return [build.cut(rw, op.input, axis, start, size) for start, size in zip(starts, op.split_size, strict=True)]
 
 
 @TABLE("top.Pack")
-def pack(op: Op, rw: Rewriter) -> Value:
+def pack(op: Pack, rw: Rewriter) -> Value:
     shape = static_shape(op.inputs[0])
     axis = normal_axis(op.axis, len(shape) + 1)
     parts = [build.reshape(rw, value, (*shape[:axis], 1, *shape[axis:])) for value in op.inputs]
@@ -83,7 +104,7 @@ def pack(op: Op, rw: Rewriter) -> Value:
 
 
 @TABLE("top.Unpack")
-def unpack(op: Op, rw: Rewriter) -> list[Value]:
+def unpack(op: Unpack, rw: Rewriter) -> list[Value]:
     shape = static_shape(op.input)
     axis = normal_axis(op.axis, len(shape))
     rest = shape[:axis] + shape[axis + 1 :]
@@ -91,7 +112,7 @@ def unpack(op: Op, rw: Rewriter) -> list[Value]:
 
 
 @TABLE("top.Slice")
-def slice_(op: Op, rw: Rewriter) -> Value:
+def slice_(op: Slice, rw: Rewriter) -> Value:
     """slice; along dimensions with a negative step the same elements from the front, then reversed."""
     shape = static_shape(op.input)
     taken = [slice_range(*part) for part in zip(shape, op.offset, op.ends, op.steps, strict=True)]
@@ -113,7 +134,7 @@ def number_of(real: float, element: Type) -> float | int | bool:
 
 
 @TABLE("top.Pad")
-def pad(op: Op, rw: Rewriter) -> Value:
+def pad(op: Pad, rw: Rewriter) -> Value:
     x, n = op.input, op.input.rank
     low, high = op.paddings[:n], op.paddings[n:]
     if op.mode != "constant":
@@ -156,12 +177,12 @@ def _mirrored(rw: Builder, x: Value, axis: int, count: int, side: int, gap: int)
 
 
 @TABLE("top.Reverse")
-def reverse(op: Op, rw: Rewriter) -> Value:
+def reverse(op: Reverse, rw: Rewriter) -> Value:
     return build.reverse(rw, op.input, normal_axes(op.axes, op.input.rank))
 
 
 @TABLE("top.ReverseSequence")
-def reverse_sequence(op: Op, rw: Rewriter) -> Value:
+def reverse_sequence(op: ReverseSequence, rw: Rewriter) -> Value:
     """Elements taken from place `length - 1 - t` where t is below the length, from t elsewhere."""
     shape = static_shape(op.input)
     seq, batch = normal_axis(op.seq_axis, len(shape)), normal_axis(op.batch_axis, len(shape))
@@ -179,7 +200,7 @@ def reversed_places(rw: Builder, shape: Sequence[int], seq: int, lengths: Value)
 
 
 @TABLE("top.Roll")
-def roll(op: Op, rw: Rewriter) -> Value:
+def roll(op: Roll, rw: Rewriter) -> Value:
     """The last elements in front of the others, along each axis."""
     x = op.input
     for shift, axis in zip(op.shifts, normal_axes(op.axes, x.rank), strict=True):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from transload.ir import Op, Value
+from transload.ir import Value
 from transload.ir.build import Builder
 from transload.rewrite import Rewriter, RewriteTable
 from transload_hub.ops.infer import channel_axis
@@ -13,6 +14,9 @@ from .. import build
 from ..build import binary, unary
 from .common import finish, normal_axes, normal_axis, per_channel, static_shape, widened
 from .reduce import mean
+
+if TYPE_CHECKING:
+    from transload_hub.ops.normalization import LRN, BatchNorm, GroupNorm, InstanceNorm, LayerNorm, Normalize, RMSNorm
 
 __all__ = ["TABLE"]
 
@@ -32,12 +36,12 @@ def _affine(rw: Builder, y: Value, weight: Value | None, bias: Value | None) -> 
     return y if bias is None else binary(rw, "add", y, build.convert(rw, bias, y.element))
 
 
-def _channels(rw: Builder, op: Op, value: Value | None, y: Value) -> Value | None:
+def _channels(rw: Builder, op: BatchNorm | GroupNorm | InstanceNorm, value: Value | None, y: Value) -> Value | None:
     return None if value is None else per_channel(rw, build.convert(rw, value, y.element), static_shape(y), op.layout)
 
 
 @TABLE("top.BatchNorm")
-def batch_norm(op: Op, rw: Rewriter) -> Value:
+def batch_norm(op: BatchNorm, rw: Rewriter) -> Value:
     """`(x - mean) * (gamma / sqrt(variance + epsilon)) + beta`; the factor is a vector, constant where its operands are."""
     x = widened(rw, op.input)
     centre, variance = (build.convert(rw, value, x.element) for value in (op.mean, op.variance))
@@ -50,14 +54,14 @@ def batch_norm(op: Op, rw: Rewriter) -> Value:
 
 
 @TABLE("top.LayerNorm")
-def layer_norm(op: Op, rw: Rewriter) -> Value:
+def layer_norm(op: LayerNorm, rw: Rewriter) -> Value:
     x = widened(rw, op.input)
     y = _standardized(rw, x, range(normal_axis(op.axis, x.rank), x.rank), op.eps)
     return finish(rw, op, _affine(rw, y, op.weight, op.bias))
 
 
 @TABLE("top.RMSNorm")
-def rms_norm(op: Op, rw: Rewriter) -> Value:
+def rms_norm(op: RMSNorm, rw: Rewriter) -> Value:
     x = widened(rw, op.input)
     power = mean(rw, binary(rw, "multiply", x, x), range(normal_axis(op.axis, x.rank), x.rank))
     y = binary(rw, "multiply", x, unary(rw, "rsqrt", binary(rw, "add", power, op.eps)))
@@ -65,7 +69,7 @@ def rms_norm(op: Op, rw: Rewriter) -> Value:
 
 
 @TABLE("top.InstanceNorm")
-def instance_norm(op: Op, rw: Rewriter) -> Value:
+def instance_norm(op: InstanceNorm, rw: Rewriter) -> Value:
     x = widened(rw, op.input)
     channels = channel_axis(op.layout, x.rank)
     y = _standardized(rw, x, [axis for axis in range(1, x.rank) if axis != channels], op.eps)
@@ -73,7 +77,7 @@ def instance_norm(op: Op, rw: Rewriter) -> Value:
 
 
 @TABLE("top.GroupNorm")
-def group_norm(op: Op, rw: Rewriter) -> Value:
+def group_norm(op: GroupNorm, rw: Rewriter) -> Value:
     x = widened(rw, op.input)
     shape, channels = static_shape(x), channel_axis(op.layout, x.rank)
     split = (*shape[:channels], op.num_groups, shape[channels] // op.num_groups, *shape[channels + 1 :])
@@ -83,7 +87,7 @@ def group_norm(op: Op, rw: Rewriter) -> Value:
 
 
 @TABLE("top.LRN")
-def lrn(op: Op, rw: Rewriter) -> Value:
+def lrn(op: LRN, rw: Rewriter) -> Value:
     """`x / (bias + alpha/size * s)^beta`, s the sum of squares over a window of channels."""
     x = widened(rw, op.input)
     channels = channel_axis(op.layout, x.rank)
@@ -95,7 +99,7 @@ def lrn(op: Op, rw: Rewriter) -> Value:
 
 
 @TABLE("top.Normalize")
-def normalize(op: Op, rw: Rewriter) -> Value:
+def normalize(op: Normalize, rw: Rewriter) -> Value:
     """`x / sqrt(max(sum(x*x), eps))`."""
     x = widened(rw, op.input)
     squares = build.reduce(rw, binary(rw, "multiply", x, x), normal_axes(op.axes, x.rank), "add", keep=True)

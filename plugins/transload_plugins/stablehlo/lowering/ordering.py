@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from transload.ir import I32, Op, Value
+from typing import TYPE_CHECKING
+
+from transload.ir import I32, Value
 from transload.ir.build import Builder
 from transload.rewrite import Rewriter, RewriteTable
 
 from .. import build
 from ..build import binary, compare
 from ..functions import is_nan
-from .common import finish, is_float, normal_axis, static_shape, widened
+from .common import finish, normal_axis, static_shape, widened
+
+if TYPE_CHECKING:
+    from transload_hub.ops.gather import CumSum, TopK
 
 __all__ = ["TABLE"]
 
@@ -17,11 +22,11 @@ TABLE = RewriteTable()
 
 
 @TABLE("top.TopK")
-def top_k(op: Op, rw: Rewriter) -> tuple[Value, Value]:
+def top_k(op: TopK, rw: Rewriter) -> tuple[Value, Value]:
     """Elements and their places sorted, stable; NaN is greater than all numbers."""
     x = op.input
     axis = normal_axis(op.axis, x.rank)
-    largest, floats = op.largest, is_float(x)
+    largest, floats = op.largest, x.is_float
 
     def before(inner: Builder, a: Value, b: Value, *places: Value) -> Value:
         ordered = compare(inner, "GT" if largest else "LT", a, b)
@@ -37,7 +42,7 @@ def top_k(op: Op, rw: Rewriter) -> tuple[Value, Value]:
 
 
 @TABLE("top.CumSum")
-def cum_sum(op: Op, rw: Rewriter) -> Value:
+def cum_sum(op: CumSum, rw: Rewriter) -> Value:
     """Sums of 1, 2, 4, ... elements up to each one, each step adding what lies so many places before."""
     x = widened(rw, op.input)
     axis = normal_axis(op.axis, x.rank)

@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from transload.ir import Op, Value
+from transload.ir import Value
 from transload.rewrite import Rewriter, RewriteTable
 from transload_hub.ops.infer import spatial_axes
 
 from .. import build
 from .common import finish, static_shape, widened
 
+if TYPE_CHECKING:
+    from transload_hub.ops.pool import AvgPool, MaxPool
+
 __all__ = ["TABLE"]
 
 TABLE = RewriteTable()
 
 
-def _pooled(op: Op, rw: Rewriter, x: Value, name: str, dilations: Sequence[int]) -> Value:
+def _pooled(op: AvgPool | MaxPool, rw: Rewriter, x: Value, name: str, dilations: Sequence[int]) -> Value:
     """The windows of `x`, combined."""
     shape = static_shape(x)
     n, rank = len(op.kernel_shape), len(shape)
@@ -39,13 +43,13 @@ def _pooled(op: Op, rw: Rewriter, x: Value, name: str, dilations: Sequence[int])
 
 
 @TABLE("top.MaxPool")
-def max_pool(op: Op, rw: Rewriter) -> Value:
+def max_pool(op: MaxPool, rw: Rewriter) -> Value:
     """The greatest element of each window; padding is the type's least number."""
     return finish(rw, op, _pooled(op, rw, op.input, "maximum", op.dilations))
 
 
 @TABLE("top.AvgPool")
-def avg_pool(op: Op, rw: Rewriter) -> Value:
+def avg_pool(op: AvgPool, rw: Rewriter) -> Value:
     """The sum of each window, divided by how many of its elements count."""
     x = widened(rw, op.input)
     total = _pooled(op, rw, x, "add", (1,) * len(op.kernel_shape))
@@ -56,7 +60,7 @@ def avg_pool(op: Op, rw: Rewriter) -> Value:
     return finish(rw, op, build.binary(rw, "divide", total, divisor))
 
 
-def _counts(op: Op, shape: Sequence[int]) -> np.ndarray | None:
+def _counts(op: AvgPool, shape: Sequence[int]) -> np.ndarray | None:
     """How many elements of the input each window has (at least 1, to divide by), broadcast; None: all of them everywhere."""
     n, rank = len(op.kernel_shape), len(shape)
     if op.count_include_pad or not any(op.pads):

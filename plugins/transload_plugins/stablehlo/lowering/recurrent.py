@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from transload.ir import I32, Op, Value
 from transload.ir.build import Builder
@@ -13,6 +14,9 @@ from ..build import binary, clamp, compare, select, unary
 from .common import finish, static_shape, widened
 from .gather import take_along
 from .movement import reversed_places
+
+if TYPE_CHECKING:
+    from transload_hub.ops.recurrent import GRU, LSTM, RNN
 
 __all__ = ["TABLE"]
 
@@ -205,7 +209,7 @@ def _sum(rw: Builder, *terms: Value) -> Value:
 
 
 @TABLE("top.LSTM")
-def lstm(op: Op, rw: Rewriter) -> tuple[Value, ...]:
+def lstm(op: LSTM, rw: Rewriter) -> tuple[Value, ...]:
     """Gates i, o, f, c: `c' = f*c + i*n`, `h' = o*tanh(c')`; peepholes add their part of the cell state."""
     layer = _Layer(op, rw, 4, ("sigmoid", "tanh", "tanh"))
 
@@ -241,7 +245,7 @@ def lstm(op: Op, rw: Rewriter) -> tuple[Value, ...]:
 
 
 @TABLE("top.GRU")
-def gru(op: Op, rw: Rewriter) -> tuple[Value, ...]:
+def gru(op: GRU, rw: Rewriter) -> tuple[Value, ...]:
     """Gates z, r, n: `h' = (1 - z)*n + z*h`."""
     layer = _Layer(op, rw, 3, ("sigmoid", "tanh"))
     hidden = layer.hidden
@@ -273,7 +277,7 @@ def gru(op: Op, rw: Rewriter) -> tuple[Value, ...]:
 
 
 @TABLE("top.RNN")
-def rnn(op: Op, rw: Rewriter) -> tuple[Value, ...]:
+def rnn(op: RNN, rw: Rewriter) -> tuple[Value, ...]:
     """`h' = tanh(W x + R h + b)`."""
     layer = _Layer(op, rw, 1, ("tanh",))
 

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
-from transload.ir import BOOL, F64, I64, Op, Value
+from transload.ir import BOOL, F64, I64, Value
 from transload.ir.build import Builder
 from transload.rewrite import Rewriter, RewriteTable
 
 from .. import build
 from ..build import binary, compare, convert, select, unary
 from ..functions import is_inf, is_nan
-from .common import finish, is_float, is_int, normal_axes, normal_axis, static_shape, widened
+from .common import finish, normal_axes, normal_axis, static_shape, widened
+
+if TYPE_CHECKING:
+    from transload_hub.ops.reduce import Arg, Reduce
 
 __all__ = ["TABLE", "mean"]
 
@@ -41,7 +45,7 @@ def _sum(rw: Builder, x: Value, axes: Sequence[int]) -> Value:
 
 def _mean(rw: Builder, x: Value, axes: Sequence[int]) -> Value:
     """The mean; of integers their sum in i64, divided and cut off."""
-    if is_float(x):
+    if x.is_float:
         return mean(rw, x, axes)
     count = math.prod(static_shape(x)[axis] for axis in axes)
     total = _sum(rw, convert(rw, x, I64), axes)
@@ -50,7 +54,7 @@ def _mean(rw: Builder, x: Value, axes: Sequence[int]) -> Value:
 
 def _real(rw: Builder, x: Value) -> Value:
     """Integers as f64, for roots and logarithms."""
-    return x if is_float(x) else convert(rw, x, F64)
+    return x if x.is_float else convert(rw, x, F64)
 
 
 def _sum_of_squares(rw: Builder, x: Value, axes: Sequence[int]) -> Value:
@@ -67,7 +71,7 @@ def _log_sum_exp(rw: Builder, x: Value, axes: Sequence[int]) -> Value:
 
 
 def _absolute(rw: Builder, x: Value) -> Value:
-    return x if is_int(x) and x.element.unsigned else unary(rw, "abs", x)  # type: ignore[attr-defined]
+    return x if x.is_integer and x.element.unsigned else unary(rw, "abs", x)  # type: ignore[attr-defined]
 
 
 def _truth(rw: Builder, x: Value) -> Value:
@@ -91,23 +95,23 @@ MODES: Modes = {
 
 
 @TABLE("top.Reduce")
-def reduce(op: Op, rw: Rewriter) -> Value:
+def reduce(op: Reduce, rw: Rewriter) -> Value:
     x = widened(rw, op.input)
-    if is_int(x) and is_int(op.result) and op.result.element.width > x.element.width:  # type: ignore[attr-defined]
+    if x.is_integer and op.result.is_integer and op.result.element.width > x.element.width:  # type: ignore[attr-defined]
         x = convert(rw, x, op.result.element)
     y = MODES[op.mode](rw, x, normal_axes(op.axes, x.rank))
     return build.reshape(rw, finish(rw, op, y), static_shape(op.result))
 
 
 @TABLE("top.Arg")
-def arg(op: Op, rw: Rewriter) -> Value:
+def arg(op: Arg, rw: Rewriter) -> Value:
     """The least (or last) index at which the extreme stands; NaN is the extreme where there is one."""
     x = widened(rw, op.input)
     axis = normal_axis(op.axis, x.rank)
     shape = static_shape(x)
     extreme = build.reduce(rw, x, (axis,), "maximum" if op.mode == "ArgMax" else "minimum", keep=True)
     found = compare(rw, "EQ", x, extreme)
-    if is_float(x):
+    if x.is_float:
         found = binary(rw, "or", found, is_nan(rw, x))
     index = build.iota(rw, shape, axis, op.result.element)
     last = op.select_last_index

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
-from transload.ir import F64, Op, Value
+from transload.ir import F64, Value
 from transload.ir.build import Builder
 from transload.rewrite import Rewriter, RewriteTable
 from transload_hub.kernels.resize import coordinates, taps
@@ -12,9 +14,12 @@ from transload_hub.ops.infer import spatial_axes
 
 from .. import build
 from ..build import binary
-from .common import finish, is_int, static_shape, widened
+from .common import finish, static_shape, widened
 from .gather import take
 from .movement import repeated
+
+if TYPE_CHECKING:
+    from transload_hub.ops.resize import Interp
 
 __all__ = ["TABLE"]
 
@@ -22,10 +27,10 @@ TABLE = RewriteTable()
 
 
 @TABLE("top.Interp")
-def interp(op: Op, rw: Rewriter) -> Value:
+def interp(op: Interp, rw: Rewriter) -> Value:
     x = widened(rw, op.input)
     y = x
-    if is_int(x) and op.mode != "nearest":
+    if x.is_integer and op.mode != "nearest":
         y = build.convert(rw, x, F64)  # what comes between integers is cut off at the end
     for i, axis in enumerate(spatial_axes(op.layout, x.rank)):
         size = static_shape(x)[axis]
@@ -33,8 +38,9 @@ def interp(op: Op, rw: Rewriter) -> Value:
             continue  # every place falls on its own element
         where, weights = taps(op, i, size)
         y = _lines(rw, y, axis, where[:, 0]) if op.mode == "nearest" else _weighted(rw, y, axis, where, weights)
-    if is_int(x) and op.mode == "cubic":
-        y = build.clamp(rw, y, *map(float, x.element.range))  # type: ignore[attr-defined]  # cubic interpolation overshoots
+    if x.is_integer and op.mode == "cubic":
+        # Cubic interpolation overshoots.
+        y = build.clamp(rw, y, *map(float, x.element.range))  # type: ignore[attr-defined]
     return finish(rw, op, y)
 
 

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
-from transload.ir import Op, Value
+from transload.ir import Value
 from transload.ir.build import Builder
 from transload.rewrite import Rewriter, RewriteTable
 
 from .. import build
 from .common import activated, static_shape
 from .movement import repeated
+
+if TYPE_CHECKING:
+    from transload_hub.ops.resize import Upsample
+    from transload_hub.ops.space import BatchToSpace, Depth2Space, SpaceToBatch
 
 __all__ = ["TABLE"]
 
@@ -23,7 +28,7 @@ def _rearranged(rw: Builder, x: Value, split: list[int], order: list[int], shape
 
 
 @TABLE("top.Depth2Space")
-def depth_to_space(op: Op, rw: Rewriter) -> Value:
+def depth_to_space(op: Depth2Space, rw: Rewriter) -> Value:
     """Blocks of channels to blocks of pixels, or back: reshape, transpose, reshape.
 
     Dimensions are named n, c (what is left of the channels), r and s (a block's rows and columns), h and w.
@@ -43,7 +48,7 @@ def depth_to_space(op: Op, rw: Rewriter) -> Value:
 
 
 @TABLE("top.SpaceToBatch")
-def space_to_batch(op: Op, rw: Rewriter) -> Value:
+def space_to_batch(op: SpaceToBatch, rw: Rewriter) -> Value:
     """Padding; then each spatial dimension is split into places and blocks, and the blocks' go in front of the batch."""
     n, block = len(op.block_shape), op.block_shape
     rank = op.input.rank
@@ -60,7 +65,7 @@ def space_to_batch(op: Op, rw: Rewriter) -> Value:
 
 
 @TABLE("top.BatchToSpace")
-def batch_to_space(op: Op, rw: Rewriter) -> Value:
+def batch_to_space(op: BatchToSpace, rw: Rewriter) -> Value:
     """The reverse: places of blocks go behind the spatial dimensions, which are then cropped."""
     n, block = len(op.block_shape), op.block_shape
     shape = static_shape(op.input)
@@ -74,7 +79,7 @@ def batch_to_space(op: Op, rw: Rewriter) -> Value:
 
 
 @TABLE("top.Upsample")
-def upsample(op: Op, rw: Rewriter) -> Value:
+def upsample(op: Upsample, rw: Rewriter) -> Value:
     """Each pixel repeated."""
     times = (1, op.scale_h, op.scale_w, 1) if op.layout == "NHWC" else (1, 1, op.scale_h, op.scale_w)
     return activated(rw, op, repeated(rw, op.input, times, inner=True))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,10 +15,7 @@ from ..types import element_of, shape_of
 from .table import (
     cast,
     in_shape,
-    is_bool,
-    is_float,
     is_integer,
-    is_quantized,
     lean,
     like,
     pointwise,
@@ -26,6 +23,23 @@ from .table import (
     reshape,
     splat_of,
 )
+
+if TYPE_CHECKING:
+    from ..dialect.binary import (
+        Clamp,
+        Compare,
+        Convert,
+        Divide,
+        Power,
+        Remainder,
+        Select,
+        ShiftLeft,
+        ShiftRightArithmetic,
+        ShiftRightLogical,
+        UniformDequantize,
+        UniformQuantize,
+    )
+    from ..dialect.movement import BitcastConvert
 
 __all__ = ["MODES", "TABLE", "outside_as_width", "shifted_down"]
 
@@ -44,11 +58,11 @@ def arithmetic(op: Op, rw: Rewriter) -> Value:
     """An op that `top` has, too."""
     refuse_complex(op)
     numbers, flags = {**ARITHMETIC, **LOGIC}[op.name.partition(".")[2]]
-    return pointwise(rw, op, f"top.{flags if is_bool(op.operands[0]) else numbers}", *op.operands)
+    return pointwise(rw, op, f"top.{flags if op.operands[0].is_bool else numbers}", *op.operands)
 
 
 @TABLE("stablehlo.remainder")
-def remainder(op: Op, rw: Rewriter) -> Value:
+def remainder(op: Remainder, rw: Rewriter) -> Value:
     """What a quotient cut off leaves, with the sign of the dividend; of narrow floats computed in f32."""
     refuse_complex(op)
     a, b = (lean(value) for value in op.operands)
@@ -63,7 +77,7 @@ def remainder(op: Op, rw: Rewriter) -> Value:
 
 
 @TABLE("stablehlo.divide")
-def divide(op: Op, rw: Rewriter) -> Value:
+def divide(op: Divide, rw: Rewriter) -> Value:
     """A quotient; of integers, cut off, and by zero -1 (all bits set), as XLA has it."""
     refuse_complex(op)
     safe = _without_zeros(rw, lean(op.operands[1]))
@@ -85,16 +99,16 @@ def _without_zeros(rw: Rewriter, divisor: Value) -> tuple[Value, Value] | None:
 
 
 @TABLE("stablehlo.power")
-def power(op: Op, rw: Rewriter) -> Value:
+def power(op: Power, rw: Rewriter) -> Value:
     """A power; by exponents that stand for other functions, those."""
     refuse_complex(op)
     base, exponent = op.operands
-    known = None if is_quantized(base) else splat_of(rw, exponent)
+    known = None if base.is_quantized else splat_of(rw, exponent)
     number = float(known) if known is not None else math.nan
     if number == 1:
         return in_shape(rw, op, lean(base))
     name = {2.0: "top.Square"}.get(number)
-    if name is None and is_float(base):
+    if name is None and base.is_float:
         name = {0.5: "top.Sqrt", -0.5: "top.Rsqrt", -1.0: "top.Reciprocal"}.get(number)
     if name is not None:
         return pointwise(rw, op, name, base)
@@ -119,7 +133,7 @@ def _integer_power(op: Op, rw: Rewriter, base: Value, exponent: Value) -> Value:
 # --- shifts
 
 @TABLE("stablehlo.shift_left", "stablehlo.shift_right_arithmetic", "stablehlo.shift_right_logical")
-def shift(op: Op, rw: Rewriter) -> Value:
+def shift(op: ShiftLeft | ShiftRightArithmetic | ShiftRightLogical, rw: Rewriter) -> Value:
     """A shift; amounts outside of the width, negative ones too, leave nothing but the sign's copies.
 
     Down with zeros moved in, a signed number is shifted with its sign, of which the copies are then masked.
@@ -166,7 +180,7 @@ MODES = {"EQ": "Equal", "NE": "NotEqual", "GE": "GreaterOrEqual", "GT": "Greater
 
 
 @TABLE("stablehlo.compare")
-def compare(op: Op, rw: Rewriter) -> Value:
+def compare(op: Compare, rw: Rewriter) -> Value:
     """A comparison; of floats in total order one that tells zeros and NaN apart."""
     refuse_complex(op)
     a, b = op.operands
@@ -175,7 +189,7 @@ def compare(op: Op, rw: Rewriter) -> Value:
         if a.element not in (F16, BF16, F32, F64):  # formats of 8 bits and less, some without infinity
             a, b = cast(rw, a, F32), cast(rw, b, F32)
         return in_shape(rw, op, _in_total_order(rw, lean(a), lean(b), direction))
-    if is_bool(a) and direction not in ("EQ", "NE"):
+    if a.is_bool and direction not in ("EQ", "NE"):
         return in_shape(rw, op, _of_flags(rw, lean(a), lean(b), direction))
     return pointwise(rw, op, "top.Compare", a, b, mode=MODES[direction])
 
@@ -215,7 +229,7 @@ def _totally_less(rw: Rewriter, a: Value, b: Value) -> Value:
 
 
 @TABLE("stablehlo.select")
-def select(op: Op, rw: Rewriter) -> Value:
+def select(op: Select, rw: Rewriter) -> Value:
     """A choice, element by element or as a whole."""
     refuse_complex(op)
     pred, on_true, on_false = op.operands
@@ -226,15 +240,15 @@ def select(op: Op, rw: Rewriter) -> Value:
 
 
 @TABLE("stablehlo.clamp")
-def clamp(op: Op, rw: Rewriter) -> Value:
+def clamp(op: Clamp, rw: Rewriter) -> Value:
     """`min(max(x, low), high)`; by numbers, a clip."""
     refuse_complex(op)
     low, x, high = op.operands
-    if is_bool(x):
+    if x.is_bool:
         raised = rw.emit("top.LogicalOr", lean(x), lean(low))
         return in_shape(rw, op, rw.emit("top.LogicalAnd", raised, lean(high)))
     limits = [float(number) for number in (splat_of(rw, low), splat_of(rw, high)) if number is not None]
-    exact = len(limits) == 2 and (is_float(x) or max(map(abs, limits)) < 2.0**53)
+    exact = len(limits) == 2 and (x.is_float or max(map(abs, limits)) < 2.0**53)
     if exact and same_numbers(op) and limits[0] <= limits[1]:
         return pointwise(rw, op, "top.Clip", x, min=limits[0], max=limits[1])
     raised = rw.emit("top.Max", lean(x), lean(low), element=x.element)
@@ -243,30 +257,30 @@ def clamp(op: Op, rw: Rewriter) -> Value:
 
 def same_numbers(op: Op) -> bool:
     """Whether the op is on numbers that are what they are stored as."""
-    return not any(is_quantized(value) for value in (*op.operands, *op.results))
+    return not any(value.is_quantized for value in (*op.operands, *op.results))
 
 
 # --- conversion
 
 @TABLE("stablehlo.convert")
-def convert(op: Op, rw: Rewriter) -> Value:
+def convert(op: Convert, rw: Rewriter) -> Value:
     """Floats to integers are cut off and kept in range; integers wrap round."""
     refuse_complex(op)
     x, element = op.operands[0], op.results[0].element
-    saturate = True if is_float(x) and isinstance(element, IntegerType) and element.width > 1 else None
+    saturate = True if x.is_float and isinstance(element, IntegerType) and element.width > 1 else None
     return cast(rw, x, element, saturate=saturate)
 
 
 @TABLE("stablehlo.uniform_quantize", "stablehlo.uniform_dequantize")
-def quantize(op: Op, rw: Rewriter) -> Value:
+def quantize(op: UniformDequantize | UniformQuantize, rw: Rewriter) -> Value:
     """To, from and between quantized types, halves to the even number."""
     element = op.results[0].element
-    how: dict[str, Any] = {"round_mode": "HalfToEven"} if is_quantized(op.results[0]) else {}
+    how: dict[str, Any] = {"round_mode": "HalfToEven"} if op.results[0].is_quantized else {}
     return cast(rw, op.operands[0], element, **how)
 
 
 @TABLE("stablehlo.bitcast_convert")
-def bitcast_convert(op: Op, rw: Rewriter) -> Value:
+def bitcast_convert(op: BitcastConvert, rw: Rewriter) -> Value:
     """Between integers of one width, whose bits a cast keeps, and between integers where bits can be shifted and joined."""
     x, result = op.operands[0], op.results[0]
     source, target = x.element, result.element

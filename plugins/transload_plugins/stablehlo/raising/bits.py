@@ -7,17 +7,33 @@ arithmetic that stays in range: right for all numbers, on the hub and behind it.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import BF16, F32, I32, UI32, FloatType, IntegerType, Op, Value
+from transload.ir import BF16, F32, I32, UI32, FloatType, IntegerType, Value
 from transload.rewrite import Rewriter, RewriteTable
 
 from .binary import MODES, outside_as_width, shifted_down
 from .elementwise import logical_shift_right
 from .table import cast, in_shape, lean, like, splat_of
+
+if TYPE_CHECKING:
+    from ..dialect.binary import (
+        Add,
+        Clamp,
+        Compare,
+        Convert,
+        Divide,
+        Maximum,
+        Minimum,
+        Multiply,
+        Remainder,
+        ShiftRightLogical,
+        Subtract,
+    )
+    from ..dialect.movement import BitcastConvert
 
 __all__ = ["TABLE", "ordered_bits"]
 
@@ -47,7 +63,7 @@ def _less(rw: Rewriter, a: Value, b: Value, mode: str = "Less") -> Value:
 
 
 @TABLE("stablehlo.compare")
-def compare(op: Op, rw: Rewriter) -> Value | None:
+def compare(op: Compare, rw: Rewriter) -> Value | None:
     """An order of unsigned numbers."""
     if not _is_unsigned(op.operands[0]) or op.comparison_direction in ("EQ", "NE"):
         return None
@@ -60,7 +76,7 @@ def _chosen(rw: Rewriter, a: Value, b: Value, greatest: bool) -> Value:
 
 
 @TABLE("stablehlo.maximum", "stablehlo.minimum", "stablehlo.clamp")
-def extreme(op: Op, rw: Rewriter) -> Value | None:
+def extreme(op: Clamp | Maximum | Minimum, rw: Rewriter) -> Value | None:
     """The greater or lesser of unsigned numbers."""
     if not _is_unsigned(op.results[0]):
         return None
@@ -72,7 +88,7 @@ def extreme(op: Op, rw: Rewriter) -> Value | None:
 
 
 @TABLE("stablehlo.shift_right_logical")
-def shift_right(op: Op, rw: Rewriter) -> Value | None:
+def shift_right(op: ShiftRightLogical, rw: Rewriter) -> Value | None:
     """By a constant number of places; by others as signed numbers are."""
     if not _is_unsigned(op.results[0]):
         return None
@@ -133,7 +149,7 @@ _WRAPPING = {"add": _sum, "subtract": _difference, "multiply": _product}
 
 
 @TABLE(*(f"stablehlo.{name}" for name in _WRAPPING))
-def wrapping(op: Op, rw: Rewriter) -> Value | None:
+def wrapping(op: Add | Multiply | Subtract, rw: Rewriter) -> Value | None:
     """Sums and products that wrap round: made of halves, for in targets' signed arithmetic nothing may overflow."""
     if not _is_unsigned(op.results[0]):
         return None
@@ -142,7 +158,7 @@ def wrapping(op: Op, rw: Rewriter) -> Value | None:
 
 
 @TABLE("stablehlo.divide", "stablehlo.remainder")
-def quotient(op: Op, rw: Rewriter) -> Value | None:
+def quotient(op: Divide | Remainder, rw: Rewriter) -> Value | None:
     """Half the number divided, twice that quotient, and one more where what is left is still as large as the divisor.
 
     A divisor with its highest bit set goes once into what is not less. (Warren, Hacker's Delight, 9-3.)
@@ -166,7 +182,7 @@ def quotient(op: Op, rw: Rewriter) -> Value | None:
 
 
 @TABLE("stablehlo.convert")
-def convert(op: Op, rw: Rewriter) -> Value | None:
+def convert(op: Convert, rw: Rewriter) -> Value | None:
     """To floats: both halves of the number, which are exact, and their sum."""
     x, element = op.operands[0], op.results[0].element
     if not _is_unsigned(x) or not isinstance(element, FloatType):
@@ -182,7 +198,7 @@ def convert(op: Op, rw: Rewriter) -> Value | None:
 # --- the bits of floats
 
 @TABLE("stablehlo.bitcast_convert")
-def bitcast(op: Op, rw: Rewriter) -> Value | None:
+def bitcast(op: BitcastConvert, rw: Rewriter) -> Value | None:
     """f32 as an integer of 32 bits, and the reverse; bf16, which is the upper half of f32, as one of 16."""
     x, target = lean(op.operands[0]), op.results[0].element
     source = x.element

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from .control import refuse_tokens
 from .numeric import factored
 from .reduction import counts
 from .table import cast, like, materialized, static
+
+if TYPE_CHECKING:
+    from ..dialect.custom_call import CustomCall
 
 __all__ = ["TABLE"]
 
@@ -49,7 +52,7 @@ def _top_k(rw: Rewriter, op: Op, k: Any) -> tuple[Value, Value]:
 
 
 @TABLE("stablehlo.custom_call")
-def custom_call(op: Op, rw: Rewriter) -> Sequence[Value]:
+def custom_call(op: CustomCall, rw: Rewriter) -> Sequence[Value]:
     """The functions that are known by name; any other as `top.Custom`, which a plugin can take up."""
     name = op.call_target_name
     if gives_back(op):
@@ -78,7 +81,7 @@ def custom_call(op: Op, rw: Rewriter) -> Sequence[Value]:
     return list(made.results)
 
 
-def _approximate_top_k(op: Op, rw: Rewriter) -> Sequence[Value] | None:
+def _approximate_top_k(op: CustomCall, rw: Rewriter) -> Sequence[Value] | None:
     """JAX's approx_max_k and approx_min_k: the exact ones, of which the approximation is allowed to miss some."""
     if len(op.operands) != 4 or len(op.results) != 2 or len(op.called_computations) != 1:
         return None

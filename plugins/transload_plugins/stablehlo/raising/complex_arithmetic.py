@@ -95,7 +95,7 @@ def _log_modulus(rw: Rewriter, a: Pair) -> Value:
 
 
 def _scale(rw: Rewriter, a: Pair, factor: float) -> Pair:
-    return tuple(rw.emit("top.Mul", part, like(rw, part, factor)) for part in a)  # type: ignore[return-value]
+    return tuple(rw.emit("top.Mul", part, like(rw, part, factor)) for part in a)
 
 
 def _scaled(rw: Rewriter, a: Pair, size: Value) -> Pair:
@@ -146,7 +146,7 @@ def _divide(rw: Rewriter, a: Pair, b: Pair) -> Pair:
     size = rw.emit("top.Add", rw.emit("top.Square", real), rw.emit("top.Square", imag))
     over = _multiply(rw, _scaled(rw, a, top), (real, rw.emit("top.Neg", imag)))
     factor = rw.emit("top.Div", top, below)
-    return tuple(rw.emit("top.Mul", rw.emit("top.Div", part, size), factor) for part in over)  # type: ignore[return-value]
+    return tuple(rw.emit("top.Mul", rw.emit("top.Div", part, size), factor) for part in over)
 
 
 # --- exponentials
@@ -256,7 +256,7 @@ def _tanh(rw: Rewriter, a: Pair) -> Pair:
     sinh, cosh = rw.emit("top.Sinh", near), rw.emit("top.Cosh", near)
     sine, cosine = rw.emit("top.Sin", a[1]), rw.emit("top.Cos", a[1])
     below = rw.emit("top.Add", rw.emit("top.Square", sinh), rw.emit("top.Square", cosine))
-    return tuple(rw.emit("top.Div", rw.emit("top.Mul", *over), below) for over in ((sinh, cosh), (sine, cosine)))  # type: ignore[return-value]
+    return tuple(rw.emit("top.Div", rw.emit("top.Mul", *over), below) for over in ((sinh, cosh), (sine, cosine)))
 
 
 def _tan(rw: Rewriter, a: Pair) -> Pair:

@@ -8,7 +8,7 @@ of the op.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,6 +21,14 @@ from .bodies import single_op
 from .complex_arithmetic import COMPOSED, Pair, less, modulus
 from .movement import iota_of
 from .table import cut_axis, full, is_complex, like, permute, reshape, static_result
+
+if TYPE_CHECKING:
+    from ..dialect.binary import Compare, Complex, Convert
+    from ..dialect.contraction import Convolution, DotGeneral
+    from ..dialect.elementwise import Abs, Imag, Real
+    from ..dialect.movement import Constant, Iota
+    from ..dialect.numeric import Fft
+    from ..dialect.reduction import Reduce
 
 __all__ = ["TABLE"]
 
@@ -65,7 +73,7 @@ def _is_pair(op: Op, value: Value) -> bool:
 
 
 @TABLE("stablehlo.real", "stablehlo.imag", "stablehlo.abs")
-def part(op: Op, rw: Rewriter) -> Value | None:
+def part(op: Abs | Imag | Real, rw: Rewriter) -> Value | None:
     """A part, or the modulus."""
     if not _is_pair(op, op.operands[0]):
         return None
@@ -74,13 +82,13 @@ def part(op: Op, rw: Rewriter) -> Value | None:
 
 
 @TABLE("stablehlo.complex")
-def complex_(op: Op, rw: Rewriter) -> Value:
+def complex_(op: Complex, rw: Rewriter) -> Value:
     """A pair of two tensors."""
     return _joined(rw, *op.operands)
 
 
 @TABLE("stablehlo.convert")
-def convert(op: Op, rw: Rewriter) -> Value | None:
+def convert(op: Convert, rw: Rewriter) -> Value | None:
     """To complex numbers with a zero imaginary part; from them, the real part."""
     x, element = op.operands[0], op.results[0].element
     if isinstance(element, ComplexType):
@@ -92,7 +100,7 @@ def convert(op: Op, rw: Rewriter) -> Value | None:
 
 
 @TABLE("stablehlo.compare")
-def compare(op: Op, rw: Rewriter) -> Value | None:
+def compare(op: Compare, rw: Rewriter) -> Value | None:
     """Equality of both parts; order by real parts, then by imaginary ones."""
     if not _is_pair(op, op.operands[0]):
         return None
@@ -109,7 +117,7 @@ def compare(op: Op, rw: Rewriter) -> Value | None:
 
 
 @TABLE("stablehlo.constant")
-def constant(op: Op, rw: Rewriter) -> Value | None:
+def constant(op: Constant, rw: Rewriter) -> Value | None:
     """Both parts of a constant."""
     if not is_complex(op.results[0]):
         return None
@@ -118,7 +126,7 @@ def constant(op: Op, rw: Rewriter) -> Value | None:
 
 
 @TABLE("stablehlo.iota")
-def iota(op: Op, rw: Rewriter) -> Value | None:
+def iota(op: Iota, rw: Rewriter) -> Value | None:
     """Numbers from 0 on, without imaginary parts."""
     if not is_complex(op.results[0]):
         return None
@@ -161,7 +169,7 @@ def movement(op: Op, rw: Rewriter) -> Value | None:
 
 
 @TABLE("stablehlo.reduce")
-def reduce(op: Op, rw: Rewriter) -> Value | None:
+def reduce(op: Reduce, rw: Rewriter) -> Value | None:
     """A sum of each part."""
     if not is_complex(op.results[0]):
         return None
@@ -172,7 +180,7 @@ def reduce(op: Op, rw: Rewriter) -> Value | None:
 
 
 @TABLE("stablehlo.dot_general", "stablehlo.convolution")
-def products(op: Op, rw: Rewriter) -> Value | None:
+def products(op: Convolution | DotGeneral, rw: Rewriter) -> Value | None:
     """Four products of parts."""
     if not is_complex(op.results[0]):
         return None
@@ -184,7 +192,7 @@ def products(op: Op, rw: Rewriter) -> Value | None:
 # --- Fourier transforms
 
 @TABLE("stablehlo.fft")
-def fft(op: Op, rw: Rewriter) -> Value:
+def fft(op: Fft, rw: Rewriter) -> Value:
     """Along each dimension, a product with the matrix of the roots of unity."""
     kind, lengths = op.fft_type, op.fft_length
     x = op.operands[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from transload.errors import Unsupported
 from transload.ir import FloatType, IntegerType, Op, Type, Value
@@ -13,8 +14,6 @@ from .table import (
     cast,
     empty,
     full,
-    is_bool,
-    is_quantized,
     materialized,
     permute,
     product,
@@ -22,6 +21,9 @@ from .table import (
     reshape,
     static,
 )
+
+if TYPE_CHECKING:
+    from ..dialect.contraction import Dot, DotGeneral, Einsum, UnaryEinsum
 
 __all__ = ["TABLE", "factors"]
 
@@ -33,11 +35,11 @@ def factors(rw: Rewriter, a: Value, b: Value, element: Type) -> tuple[Value, Val
 
     Floats of a quantized factor where the other one is float (hybrid). Two of one narrow type stay: the sum is wider.
     """
-    if is_quantized(a) != is_quantized(b):
-        a, b = (cast(rw, x, element_of(x).expressed) if is_quantized(x) else x for x in (a, b))
-    if is_quantized(a):
+    if a.is_quantized != b.is_quantized:
+        a, b = (cast(rw, x, element_of(x).expressed) if x.is_quantized else x for x in (a, b))
+    if a.is_quantized:
         return a, b
-    if isinstance(element, IntegerType) and (is_bool(a) or is_bool(b) or a.element != b.element):
+    if isinstance(element, IntegerType) and (a.is_bool or b.is_bool or a.element != b.element):
         return cast(rw, a, element), cast(rw, b, element)
     if isinstance(element, FloatType) and a.element != b.element:
         return cast(rw, a, element), cast(rw, b, element)
@@ -50,7 +52,7 @@ def factors(rw: Rewriter, a: Value, b: Value, element: Type) -> tuple[Value, Val
 
 
 @TABLE("stablehlo.dot_general")
-def dot_general(op: Op, rw: Rewriter) -> Value:
+def dot_general(op: DotGeneral, rw: Rewriter) -> Value:
     """Batched dimensions first, those that are left joined into rows and columns, those that are contracted into one."""
     d = op.dot_dimension_numbers
     a, b = op.operands
@@ -60,7 +62,7 @@ def dot_general(op: Op, rw: Rewriter) -> Value:
 
 
 @TABLE("stablehlo.dot")
-def dot(op: Op, rw: Rewriter) -> Value:
+def dot(op: Dot, rw: Rewriter) -> Value:
     """The last dimension of the one with the first of the other."""
     a, b = op.operands
     return _contracted(op, rw, a, b, ((), ()), ((a.rank - 1,), (0,)))
@@ -79,9 +81,9 @@ def _contracted(
     left, right = static(a, "the left operand"), static(b, "the right operand")
     if 0 in left or 0 in right:  # a sum of nothing
         return full(rw, 0, shape, element)
-    if is_bool(result):
+    if result.is_bool:
         raise Unsupported("a product of booleans", "convert to integers first")
-    if is_quantized(result) and not (is_quantized(a) and is_quantized(b)):
+    if result.is_quantized and not (a.is_quantized and b.is_quantized):
         made = _product(rw, *factors(rw, a, b, element.expressed), batch, over, element.expressed)
         return cast(rw, reshape(rw, made, shape), element, round_mode="HalfToEven")
     made = _product(rw, *factors(rw, a, b, element), batch, over, element)
@@ -156,7 +158,7 @@ def _is_cheaper(x: Value, order: Sequence[int], other: Sequence[int]) -> bool:
 
 
 @TABLE("stablehlo.einsum", "stablehlo.unary_einsum")
-def einsum(op: Op, rw: Rewriter) -> Value:
+def einsum(op: Einsum | UnaryEinsum, rw: Rewriter) -> Value:
     """A sum of products over letters, which `top` has."""
     refuse_complex(op)
     element = op.results[0].element

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,10 @@ from transload.rewrite import Rewriter, RewriteTable
 from ..types import TOKEN_TYPE, shape_of
 from .bodies import apply_body
 from .table import expand, is_complex, lean, materialized, refuse_complex, reshape, static
+
+if TYPE_CHECKING:
+    from ..dialect.control import Case, If, OptimizationBarrier, Return, While
+    from ..dialect.reduction import Map
 
 __all__ = ["TABLE", "refuse_tokens"]
 
@@ -37,14 +41,14 @@ class _Unrolled:
 
 
 @TABLE("stablehlo.return")
-def return_(op: Op, rw: Rewriter) -> list[Value]:
+def return_(op: Return, rw: Rewriter) -> list[Value]:
     """The end of a branch or body that is kept."""
     rw.create("top.Yield", op.operands)
     return []
 
 
 @TABLE("stablehlo.optimization_barrier")
-def barrier(op: Op, rw: Rewriter) -> Sequence[Value]:
+def barrier(op: OptimizationBarrier, rw: Rewriter) -> Sequence[Value]:
     """The values: what a compiler may not move across, a conversion does not move."""
     return op.operands
 
@@ -77,7 +81,7 @@ def _copied(rw: Rewriter, block: Block, arguments: Sequence[Value]) -> list[Valu
 # --- branches
 
 @TABLE("stablehlo.if")
-def if_(op: Op, rw: Rewriter) -> Sequence[Value]:
+def if_(op: If, rw: Rewriter) -> Sequence[Value]:
     """`top.If`; of a constant condition the ops of the branch it takes."""
     known = rw.constant_of(lean(op.pred))
     if known is not None:
@@ -89,7 +93,7 @@ def if_(op: Op, rw: Rewriter) -> Sequence[Value]:
 
 
 @TABLE("stablehlo.case")
-def case(op: Op, rw: Rewriter) -> Sequence[Value]:
+def case(op: Case, rw: Rewriter) -> Sequence[Value]:
     """`top.If` of one branch and the rest; the last branch is also that of an index that is none of them."""
     branches = list(op.regions)
     known = rw.constant_of(lean(op.index))
@@ -123,7 +127,7 @@ def case(op: Op, rw: Rewriter) -> Sequence[Value]:
 # --- loops
 
 @TABLE("stablehlo.while")
-def while_(op: Op, rw: Rewriter) -> Sequence[Value]:
+def while_(op: While, rw: Rewriter) -> Sequence[Value]:
     """Copies of the body where the number of rounds is known and they are not too many; else `top.While`."""
     body = op.body.block
     size = max(sum(1 for inner in body for _ in inner.walk()), 1)
@@ -142,7 +146,7 @@ def while_(op: Op, rw: Rewriter) -> Sequence[Value]:
     answer = question.operands[0]
     if answer.element != BOOL or answer.shape != ():
         builder = Rewriter(question)
-        question.operands = [reshape(builder, answer, ())]
+        question.operands = (reshape(builder, answer, ()),)
     made = rw.create("top.While", inputs, [result.type for result in op.results], {}, release_regions(op))
     return list(made.results)
 
@@ -156,7 +160,7 @@ def _is_granted(rw: Rewriter, count: int) -> bool:
     return True
 
 
-def _rounds(op: Op, rw: Rewriter, limit: int) -> int | None:
+def _rounds(op: While, rw: Rewriter, limit: int) -> int | None:
     """How often the body runs, up to a limit, if that hangs on constants alone: what the condition hangs on is run."""
     cond, body = op.cond, op.body
     needed = _needed_state(op)
@@ -181,7 +185,7 @@ def _rounds(op: Op, rw: Rewriter, limit: int) -> int | None:
     return None
 
 
-def _needed_state(op: Op) -> list[int] | None:
+def _needed_state(op: While) -> list[int] | None:
     """Which values of the loop the condition hangs on, through all rounds; None where others than its own are used."""
     needed: set[int] = set()
     pending = _arguments_of(op.cond, op.cond.block.terminator.operands)
@@ -245,7 +249,7 @@ def _part(region: Region, values: Sequence[Value], needed: Sequence[int]) -> Reg
 # --- functions of elements
 
 @TABLE("stablehlo.map")
-def map_(op: Op, rw: Rewriter) -> Sequence[Value]:
+def map_(op: Map, rw: Rewriter) -> Sequence[Value]:
     """The function's ops, on whole tensors."""
     refuse_complex(op)
     made = apply_body(rw, op.computation, op.operands)

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from transload.errors import Unsupported
-from transload.ir import Op, Type, Value
+from transload.ir import Type, Value
 from transload.rewrite import Rewriter, RewriteTable
 
 from ..dialect.base import padding_of
 from ..types import element_of, shape_of
 from .contraction import factors
 from .movement import integers, padded
-from .table import cast, empty, full, is_bool, is_quantized, like, materialized, permute, refuse_complex, reshape, static
+from .table import cast, empty, full, like, materialized, permute, refuse_complex, reshape, static
+
+if TYPE_CHECKING:
+    from ..dialect.contraction import Convolution, DynamicConv
 
 __all__ = ["TABLE"]
 
@@ -31,7 +35,7 @@ class Windows:
 
 
 @TABLE("stablehlo.convolution", "stablehlo.dynamic_conv")
-def convolution(op: Op, rw: Rewriter) -> Value:
+def convolution(op: Convolution | DynamicConv, rw: Rewriter) -> Value:
     """See `_convolve`; a quantized result of factors that are not is computed in floats."""
     refuse_complex(op)
     nothing = empty(rw, op)
@@ -43,7 +47,7 @@ def convolution(op: Op, rw: Rewriter) -> Value:
     n = x.rank - 2
     if n > 3:
         raise Unsupported(f"has {n} spatial dimensions, and the hub's convolution at most three")
-    if is_bool(op.results[0]):
+    if op.results[0].is_bool:
         raise Unsupported("a convolution of booleans", "convert to integers first")
     if len(op.operands) > 2:
         flat = integers(rw, op.operands[2], "the padding")
@@ -52,13 +56,13 @@ def convolution(op: Op, rw: Rewriter) -> Value:
         padding = tuple((low, high) for low, high in padding_of(op, n))
     windows = Windows(op.window_strides, padding, op.lhs_dilation, op.rhs_dilation, op.window_reversal)
     element = element_of(op.results[0])
-    if is_quantized(op.results[0]) and not (is_quantized(x) and is_quantized(w)):
+    if op.results[0].is_quantized and not (x.is_quantized and w.is_quantized):
         made = _convolve(op, rw, *factors(rw, x, w, element.expressed), windows, element.expressed)
         return cast(rw, made, element, round_mode="HalfToEven")
     return _convolve(op, rw, *factors(rw, x, w, element), windows, element)
 
 
-def _convolve(op: Op, rw: Rewriter, x: Value, w: Value, windows: Windows, element: Type) -> Value:
+def _convolve(op: Convolution | DynamicConv, rw: Rewriter, x: Value, w: Value, windows: Windows, element: Type) -> Value:
     """The dimensions in the order of one layout, unless they are so; groups of the batch as groups of features."""
     d = op.dimension_numbers
     n = x.rank - 2
@@ -123,7 +127,7 @@ def _spread(rw: Rewriter, x: Value, windows: Windows, layout: str) -> tuple[Valu
 
 
 def _zero(rw: Rewriter, x: Value) -> Value:
-    if is_quantized(x):
+    if x.is_quantized:
         return rw.constant(element_of(x).zero_point, x.element)
     return like(rw, x, 0)
 
@@ -152,7 +156,7 @@ def _transposed(
     that is negative, zeros are put around its result.
     """
     n = x.rank - 2
-    if any(stride > 1 for stride in windows.strides) or is_quantized(x):
+    if any(stride > 1 for stride in windows.strides) or x.is_quantized:
         return None
     plain = group == 1 and n < 3 and all(dilation == 1 for dilation in windows.rhs_dilation)
     if rw.constant_of(kernel) is None and not plain:  # targets turn such a filter over themselves, and must know it

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,7 +11,10 @@ from transload.ir import BF16, F16, F32, F64, Op, Value, dtype_of
 from transload.rewrite import Rewriter, RewriteTable
 
 from ..types import element_of
-from .table import in_shape, is_bool, lean, like, pointwise, refuse_complex
+from .table import in_shape, lean, like, pointwise, refuse_complex
+
+if TYPE_CHECKING:
+    from ..dialect.elementwise import Imag, Not, Real, ReducePrecision
 
 __all__ = ["TABLE", "logical_shift_right", "truncated"]
 
@@ -109,13 +112,13 @@ def truncated(rw: Rewriter, x: Value) -> Value:
 
 
 @TABLE("stablehlo.not")
-def complement(op: Op, rw: Rewriter) -> Value:
+def complement(op: Not, rw: Rewriter) -> Value:
     """Of booleans the negation, of integers the complement of all bits."""
-    return pointwise(rw, op, "top.LogicalNot" if is_bool(op.operands[0]) else "top.BitwiseNot", op.operands[0])
+    return pointwise(rw, op, "top.LogicalNot" if op.operands[0].is_bool else "top.BitwiseNot", op.operands[0])
 
 
 @TABLE("stablehlo.real", "stablehlo.imag")
-def part(op: Op, rw: Rewriter) -> Value:
+def part(op: Imag | Real, rw: Rewriter) -> Value:
     """Of numbers that are not complex: the number, and zero."""
     refuse_complex(op)
     if op.name == "stablehlo.real":
@@ -187,7 +190,7 @@ _BITS: dict[Any, tuple[int, int]] = {F16: (5, 10), BF16: (8, 7), F32: (8, 23), F
 
 
 @TABLE("stablehlo.reduce_precision")
-def reduce_precision(op: Op, rw: Rewriter) -> Value:
+def reduce_precision(op: ReducePrecision, rw: Rewriter) -> Value:
     """The mantissa rounded, through bf16 or f16 where one of them has those bits; then what the exponent cannot say cut off."""
     x, exponent, mantissa = lean(op.operands[0]), op.exponent_bits, op.mantissa_bits
     element = x.element

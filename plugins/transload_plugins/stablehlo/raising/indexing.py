@@ -7,14 +7,15 @@ clamped first.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import I32, I64, Op, Value
+from transload.ir import I32, I64, Value
 from transload.rewrite import Rewriter, RewriteTable
 
+from ..dialect.indexing import DynamicGather
 from ..types import element_of, shape_of
 from .movement import integers
 from .table import (
@@ -33,6 +34,10 @@ from .table import (
     reshape,
     static,
 )
+
+if TYPE_CHECKING:
+    from ..dialect.indexing import Gather, TorchIndexSelect
+    from ..dialect.slicing import DynamicSlice, DynamicUpdateSlice
 
 __all__ = ["TABLE", "as_subscripts"]
 
@@ -63,7 +68,7 @@ def _clamped(rw: Rewriter, starts: Value, most: int) -> Value:
 # --- one slice
 
 @TABLE("stablehlo.dynamic_slice")
-def dynamic_slice(op: Op, rw: Rewriter) -> Value:
+def dynamic_slice(op: DynamicSlice, rw: Rewriter) -> Value:
     """A slice, where the starts are constant; else `top.Gather` along each dimension that it is only a part of."""
     refuse_complex(op)
     nothing = empty(rw, op)
@@ -87,7 +92,7 @@ def dynamic_slice(op: Op, rw: Rewriter) -> Value:
 
 
 @TABLE("stablehlo.dynamic_update_slice")
-def dynamic_update_slice(op: Op, rw: Rewriter) -> Value:
+def dynamic_update_slice(op: DynamicUpdateSlice, rw: Rewriter) -> Value:
     """A tensor with a part replaced, see `updated`."""
     refuse_complex(op)
     x, update, starts = op.operands[0], op.operands[1], op.operands[2:]
@@ -152,11 +157,11 @@ def _joined(rw: Rewriter, x: Value, update: Value, places: Sequence[int], axis: 
 # --- many slices
 
 @TABLE("stablehlo.gather", "stablehlo.dynamic_gather")
-def gather(op: Op, rw: Rewriter) -> Value:
+def gather(op: DynamicGather | Gather, rw: Rewriter) -> Value:
     """Slices at many places: `top.Gather` along one dimension, `top.GatherND` of several or of larger windows."""
     refuse_complex(op)
     x, indices = op.operands[:2]
-    sizes = _slice_sizes(op, rw) if len(op.operands) > 2 else op.slice_sizes
+    sizes = _slice_sizes(op, rw) if isinstance(op, DynamicGather) else op.slice_sizes
     nothing = empty(rw, op)
     if nothing:
         return nothing[0]
@@ -166,7 +171,7 @@ def gather(op: Op, rw: Rewriter) -> Value:
     return _Slices(op.dimension_numbers, shape, sizes).gathered(rw, x, indices)
 
 
-def _slice_sizes(op: Op, rw: Rewriter) -> tuple[int, ...]:
+def _slice_sizes(op: DynamicGather | Gather, rw: Rewriter) -> tuple[int, ...]:
     """The sizes that an operand gives, or those that the result's type says: 1 in dimensions that it does not have."""
     d, type_ = op.dimension_numbers, op.results[0].type
     if rw.constant_of(lean(op.operands[2])) is None and getattr(type_, "is_static", False):
@@ -297,7 +302,7 @@ class _Slices:
 
 
 @TABLE("stablehlo.torch_index_select")
-def torch_index_select(op: Op, rw: Rewriter) -> Value:
+def torch_index_select(op: TorchIndexSelect, rw: Rewriter) -> Value:
     """`top.Gather` with dimensions in common."""
     refuse_complex(op)
     x, index = op.operands

@@ -6,7 +6,7 @@ itself the sum of a window of ones, smaller where padding is left out.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,7 +14,10 @@ from transload.ir import Op, Value
 from transload.plugin_host import host
 from transload.rewrite import Rewriter, RewriteTable
 
-from .table import held, is_float, splat_of
+from .table import held, splat_of
+
+if TYPE_CHECKING:
+    from ..dialect.binary import Divide, Multiply
 
 __all__ = ["TABLE"]
 
@@ -22,16 +25,16 @@ TABLE = RewriteTable()
 
 
 @TABLE("stablehlo.divide")
-def divided(op: Op, rw: Rewriter) -> Value | None:
+def divided(op: Divide, rw: Rewriter) -> Value | None:
     """`sum(x) / n` as a mean."""
     x, count = op.operands
-    return _mean(rw, x, count, False) if is_float(x) else None
+    return _mean(rw, x, count, False) if x.is_float else None
 
 
 @TABLE("stablehlo.multiply")
-def multiplied(op: Op, rw: Rewriter) -> Value | None:
+def multiplied(op: Multiply, rw: Rewriter) -> Value | None:
     """`sum(x) * (1/n)`."""
-    if not is_float(op.operands[0]):
+    if not op.operands[0].is_float:
         return None
     for x, factor in (op.operands, op.operands[::-1]):
         made = _mean(rw, x, factor, True)

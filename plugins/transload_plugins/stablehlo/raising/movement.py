@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,7 +22,6 @@ from .table import (
     empty,
     expand,
     held,
-    is_quantized,
     lean,
     permute,
     refuse_complex,
@@ -31,6 +30,24 @@ from .table import (
     static,
     static_result,
 )
+
+if TYPE_CHECKING:
+    from ..dialect.movement import (
+        Broadcast,
+        BroadcastInDim,
+        Concatenate,
+        Constant,
+        DynamicBroadcastInDim,
+        DynamicIota,
+        DynamicReshape,
+        GetDimensionSize,
+        Iota,
+        Reshape,
+        Reverse,
+        SetDimensionSize,
+        Transpose,
+    )
+    from ..dialect.slicing import DynamicPad, Pad, RealDynamicSlice, Slice
 
 __all__ = ["TABLE", "integers", "iota_of", "padded"]
 
@@ -56,12 +73,12 @@ def result_shape(op: Op, rw: Rewriter, sizes: Value) -> tuple[int, ...]:
 # --- constants
 
 @TABLE("stablehlo.constant")
-def constant(op: Op, rw: Rewriter) -> Value:
+def constant(op: Constant, rw: Rewriter) -> Value:
     """A constant; one number in all places as a scalar, expanded."""
     refuse_complex(op)
     dense = op.attributes["value"]
     element = op.results[0].element
-    if isinstance(dense.data, SplatData) and math.prod(dense.shape) > 1 and not is_quantized(op.results[0]):
+    if isinstance(dense.data, SplatData) and math.prod(dense.shape) > 1 and not op.results[0].is_quantized:
         number = np.ascontiguousarray(dense.numpy().reshape(-1)[:1]).reshape(())
         return expand(rw, rw.constant(number, element), dense.shape)
     return rw.constant(dense, element)
@@ -78,12 +95,12 @@ def iota_of(rw: Rewriter, shape: Sequence[int], axis: int, element: Any) -> Valu
 
 
 @TABLE("stablehlo.iota", "stablehlo.dynamic_iota")
-def iota(op: Op, rw: Rewriter) -> Value:
+def iota(op: DynamicIota | Iota, rw: Rewriter) -> Value:
     """Numbers from 0 on along a dimension: a constant."""
     refuse_complex(op)
     shape = result_shape(op, rw, op.operands[0]) if op.operands else static_result(op)
     element = element_of(op.results[0])
-    if is_quantized(op.results[0]):
+    if op.results[0].is_quantized:
         return cast(rw, iota_of(rw, shape, op.iota_dimension, element.expressed), element, round_mode="HalfToEven")
     return iota_of(rw, shape, op.iota_dimension, element)
 
@@ -99,10 +116,10 @@ def _sizes(shape: Sequence[int | None]) -> tuple[int, ...]:
 
 
 @TABLE("stablehlo.reshape")
-def reshape_(op: Op, rw: Rewriter) -> Value:
+def reshape_(op: Reshape, rw: Rewriter) -> Value:
     """The same elements in another shape."""
     x, wanted = op.operands[0], op.results[0].shape
-    if is_quantized(x):
+    if x.is_quantized:
         return rw.emit("top.Reshape", x, shape=_sizes(wanted), element=op.results[0].element)
     return _reshaped(rw, x, _sizes(wanted))
 
@@ -120,13 +137,13 @@ def _reshaped(rw: Rewriter, x: Value, sizes: tuple[int, ...]) -> Value:
 
 
 @TABLE("stablehlo.dynamic_reshape")
-def dynamic_reshape(op: Op, rw: Rewriter) -> Value:
+def dynamic_reshape(op: DynamicReshape, rw: Rewriter) -> Value:
     """A reshape to constant sizes."""
     return _reshaped(rw, op.operands[0], result_shape(op, rw, op.operands[1]))
 
 
 @TABLE("stablehlo.broadcast_in_dim", "stablehlo.dynamic_broadcast_in_dim")
-def broadcast_in_dim(op: Op, rw: Rewriter) -> Value:
+def broadcast_in_dim(op: BroadcastInDim | DynamicBroadcastInDim, rw: Rewriter) -> Value:
     """Dimensions of size 1 put in, then an expansion."""
     x = op.operands[0]
     shape = result_shape(op, rw, op.operands[1]) if len(op.operands) > 1 else op.results[0].shape
@@ -140,7 +157,7 @@ def broadcast(rw: Rewriter, x: Value, dimensions: Sequence[int], shape: Sequence
     inner = lean(x)
     if inner.rank < x.rank:  # dimensions in front that broadcasting puts in
         dimensions = dimensions[x.rank - inner.rank :]
-    if is_quantized(inner):
+    if inner.is_quantized:
         inner = x
     order = sorted(range(len(dimensions)), key=lambda i: dimensions[i])
     inner = permute(rw, inner, order)
@@ -155,20 +172,20 @@ def broadcast(rw: Rewriter, x: Value, dimensions: Sequence[int], shape: Sequence
 
 
 @TABLE("stablehlo.broadcast")
-def broadcast_in_front(op: Op, rw: Rewriter) -> Value:
+def broadcast_in_front(op: Broadcast, rw: Rewriter) -> Value:
     """New dimensions in front."""
     x = op.operands[0]
     return broadcast(rw, x, range(len(op.broadcast_sizes), len(op.broadcast_sizes) + x.rank), (*op.broadcast_sizes, *x.shape))
 
 
 @TABLE("stablehlo.transpose")
-def transpose(op: Op, rw: Rewriter) -> Value:
+def transpose(op: Transpose, rw: Rewriter) -> Value:
     """The dimensions in another order."""
     return permute(rw, op.operands[0], op.permutation)
 
 
 @TABLE("stablehlo.reverse")
-def reverse(op: Op, rw: Rewriter) -> Value:
+def reverse(op: Reverse, rw: Rewriter) -> Value:
     """The order of elements turned round."""
     x = op.operands[0]
     axes = tuple(axis for axis in op.dimensions if x.shape[axis] != 1)
@@ -176,7 +193,7 @@ def reverse(op: Op, rw: Rewriter) -> Value:
 
 
 @TABLE("stablehlo.concatenate")
-def concatenate(op: Op, rw: Rewriter) -> Value:
+def concatenate(op: Concatenate, rw: Rewriter) -> Value:
     """Tensors one after the other; those of no elements are left out."""
     made = empty(rw, op)
     if made:
@@ -190,7 +207,7 @@ def concatenate(op: Op, rw: Rewriter) -> Value:
 
 
 @TABLE("stablehlo.get_dimension_size")
-def get_dimension_size(op: Op, rw: Rewriter) -> Value:
+def get_dimension_size(op: GetDimensionSize, rw: Rewriter) -> Value:
     """A size, which is known of a static shape."""
     x = op.operands[0]
     size = x.shape[op.dimension]
@@ -201,20 +218,20 @@ def get_dimension_size(op: Op, rw: Rewriter) -> Value:
 
 
 @TABLE("stablehlo.set_dimension_size")
-def set_dimension_size(op: Op, rw: Rewriter) -> Value:
+def set_dimension_size(op: SetDimensionSize, rw: Rewriter) -> Value:
     """A part, of a constant size."""
     x = op.operands[0]
     size = integers(rw, op.operands[1], "the size")[0]
-    static(x, "the operand")
-    if not 0 <= size <= x.shape[op.dimension]:
-        raise Unsupported(f"size {size} of a dimension of {x.shape[op.dimension]} elements")
+    whole = static(x, "the operand")[op.dimension]
+    if not 0 <= size <= whole:
+        raise Unsupported(f"size {size} of a dimension of {whole} elements")
     return cut_axis(rw, x, op.dimension, 0, size)
 
 
 # --- slices
 
 @TABLE("stablehlo.slice")
-def slice_(op: Op, rw: Rewriter) -> Value:
+def slice_(op: Slice, rw: Rewriter) -> Value:
     """A part at constant places."""
     return _sliced(rw, op.operands[0], op.start_indices, op.limit_indices, op.strides)
 
@@ -241,7 +258,7 @@ def _first_of_ordered(
 
 
 @TABLE("stablehlo.real_dynamic_slice")
-def real_dynamic_slice(op: Op, rw: Rewriter) -> Value:
+def real_dynamic_slice(op: RealDynamicSlice, rw: Rewriter) -> Value:
     """A part at places that must be constant."""
     bounds = [integers(rw, value, what) for value, what in zip(op.operands[1:], ("starts", "limits", "strides"), strict=True)]
     return _sliced(rw, op.operands[0], *bounds)
@@ -250,13 +267,13 @@ def real_dynamic_slice(op: Op, rw: Rewriter) -> Value:
 # --- padding
 
 @TABLE("stablehlo.pad")
-def pad(op: Op, rw: Rewriter) -> Value:
+def pad(op: Pad, rw: Rewriter) -> Value:
     """Elements around and between those of a tensor."""
     return padded(rw, op.operands[0], op.operands[1], op.edge_padding_low, op.edge_padding_high, op.interior_padding)
 
 
 @TABLE("stablehlo.dynamic_pad")
-def dynamic_pad(op: Op, rw: Rewriter) -> Value:
+def dynamic_pad(op: DynamicPad, rw: Rewriter) -> Value:
     """`pad` by numbers that must be constant."""
     amounts = [
         integers(rw, value, f"{what} padding") for value, what in zip(op.operands[2:], ("low", "high", "interior"), strict=True)]
@@ -297,7 +314,7 @@ def _edged(rw: Rewriter, x: Value, value: Value, low: Sequence[int], high: Seque
     begins, behinds = [max(a, 0) for a in low], [max(b, 0) for b in high]
     if not any(begins) and not any(behinds):
         return x
-    known = rw.constant_of(lean(value)) if not is_quantized(value) else None
+    known = rw.constant_of(lean(value)) if not value.is_quantized else None
     paddings = (*begins, *behinds)
     if known is not None and known.dtype.kind == "f" and np.isfinite(known).all():
         return rw.emit("top.Pad", x, paddings=paddings, val=float(known.reshape(-1)[0]))
@@ -307,6 +324,6 @@ def _edged(rw: Rewriter, x: Value, value: Value, low: Sequence[int], high: Seque
 
 
 def _stored(x: Value) -> Any:
-    return element_of(x).storage if is_quantized(x) else x.element
+    return element_of(x).storage if x.is_quantized else x.element
 
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import I32, Op, Value
+from transload.ir import I32, Value
 from transload.rewrite import Rewriter, RewriteTable
 
 from ..types import shape_of
 from .table import cut_axis, like, permute, product, refuse_complex, reshape, static
+
+if TYPE_CHECKING:
+    from ..dialect.numeric import BatchNormGrad, BatchNormInference, BatchNormTraining, Cholesky, Rng, TriangularSolve
 
 __all__ = ["TABLE", "factored"]
 
@@ -33,7 +36,10 @@ def _column(rw: Rewriter, vector: Value, rank: int, feature: int) -> Value:
     return rw.emit("top.Reshape", vector, shape=tuple(shape))
 
 
-def _normalized(rw: Rewriter, op: Op, x: Value, mean: Value, variance: Value, scale: Value, offset: Value) -> Value:
+def _normalized(
+    rw: Rewriter, op: BatchNormInference | BatchNormTraining, x: Value, mean: Value, variance: Value, scale: Value,
+    offset: Value,
+) -> Value:
     """`top.BatchNorm` with the features last or second, where they are brought if they are elsewhere."""
     feature, rank = op.feature_index, x.rank
     given: dict[str, Any] = {"epsilon": float(op.epsilon)}
@@ -49,14 +55,14 @@ def _normalized(rw: Rewriter, op: Op, x: Value, mean: Value, variance: Value, sc
 
 
 @TABLE("stablehlo.batch_norm_inference")
-def batch_norm_inference(op: Op, rw: Rewriter) -> Value:
+def batch_norm_inference(op: BatchNormInference, rw: Rewriter) -> Value:
     """`top.BatchNorm`."""
     x, scale, offset, mean, variance = op.operands
     return _normalized(rw, op, x, mean, variance, scale, offset)
 
 
 @TABLE("stablehlo.batch_norm_training")
-def batch_norm_training(op: Op, rw: Rewriter) -> list[Value]:
+def batch_norm_training(op: BatchNormTraining, rw: Rewriter) -> list[Value]:
     """Mean and variance of the batch, and `top.BatchNorm` by them."""
     x, scale, offset = op.operands
     rank, feature = x.rank, op.feature_index
@@ -68,7 +74,7 @@ def batch_norm_training(op: Op, rw: Rewriter) -> list[Value]:
 
 
 @TABLE("stablehlo.batch_norm_grad")
-def batch_norm_grad(op: Op, rw: Rewriter) -> list[Value]:
+def batch_norm_grad(op: BatchNormGrad, rw: Rewriter) -> list[Value]:
     """The specification's formula."""
     x, scale, mean, variance, grad = op.operands
     rank, feature = x.rank, op.feature_index
@@ -110,7 +116,7 @@ def _check_size(n: int) -> None:
 
 
 @TABLE("stablehlo.cholesky")
-def cholesky(op: Op, rw: Rewriter) -> Value:
+def cholesky(op: Cholesky, rw: Rewriter) -> Value:
     """Column by column: `l[:, j] = (a[:, j] - l[:, :j] l[j, :j]) / l[j, j]`."""
     refuse_complex(op)
     a = op.operands[0]
@@ -139,7 +145,7 @@ def cholesky(op: Op, rw: Rewriter) -> Value:
 
 
 @TABLE("stablehlo.triangular_solve")
-def triangular_solve(op: Op, rw: Rewriter) -> Value:
+def triangular_solve(op: TriangularSolve, rw: Rewriter) -> Value:
     """Row by row, each less what the rows before contribute."""
     refuse_complex(op)
     a, b = op.operands
@@ -205,7 +211,7 @@ def factored(rw: Rewriter, a: Value) -> tuple[Value, Value]:
 # --- random numbers
 
 @TABLE("stablehlo.rng")
-def rng(op: Op, rw: Rewriter) -> Value:
+def rng(op: Rng, rw: Rewriter) -> Value:
     """Refused: the numbers are left to whoever runs the program."""
     shape = static(op.results[0], "the result")
     if 0 in shape:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import product as every
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,7 +14,10 @@ from transload.rewrite import Rewriter, RewriteTable
 
 from .bits import ordered_bits
 from .bodies import constant_number, run_region
-from .table import cast, empty, is_bool, is_quantized, materialized, refuse_complex, static
+from .table import cast, empty, materialized, refuse_complex, static
+
+if TYPE_CHECKING:
+    from ..dialect.reduction import Sort
 
 __all__ = ["TABLE"]
 
@@ -24,13 +27,13 @@ MOST_KEYS = 4
 
 
 @TABLE("stablehlo.sort")
-def sort(op: Op, rw: Rewriter) -> list[Value]:
+def sort(op: Sort, rw: Rewriter) -> list[Value]:
     """`top.TopK` of all elements, by the last key first; each keeps the order of those that it finds equal."""
     refuse_complex(op)
     nothing = empty(rw, op)
     if nothing:
         return nothing
-    if any(is_quantized(value) for value in op.operands):
+    if any(value.is_quantized for value in op.operands):
         raise Unsupported("of quantized numbers", "dequantize first")
     inputs = list(op.operands)
     static(inputs[0], "the operand")
@@ -44,7 +47,7 @@ def sort(op: Op, rw: Rewriter) -> list[Value]:
             "compare elements by LT or GT, several keys one after the other where those before are equal")
     for number, largest in reversed(keys):
         key = inputs[number]
-        ordered = cast(rw, key, I32) if is_bool(key) else ordered_bits(rw, key) if key.element == UI32 else key
+        ordered = cast(rw, key, I32) if key.is_bool else ordered_bits(rw, key) if key.element == UI32 else key
         values, places = rw.emit("top.TopK", materialized(rw, ordered), axis=axis, k=key.shape[axis], largest=largest)
         sorted_key = cast(rw, values, key.element) if key.element != UI32 else None
         inputs = [
@@ -116,8 +119,8 @@ def _only_orders_pairs(region: Region) -> bool:
             if a is b and op.comparison_direction not in ("EQ", "NE"):  # those ask for NaN, which goes where the hub has it
                 return False
             continue
-        numbers = any(operand in place and not is_bool(operand) for operand in op.operands)
-        if numbers or (op.name == "stablehlo.constant" and not is_bool(op.results[0])):
+        numbers = any(operand in place and not operand.is_bool for operand in op.operands)
+        if numbers or (op.name == "stablehlo.constant" and not op.results[0].is_bool):
             return False
     return True
 

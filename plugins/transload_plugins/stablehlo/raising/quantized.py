@@ -9,7 +9,7 @@ from transload.ir import Op, QuantType, TensorType, Type, Value
 from transload.rewrite import Rewriter, RewriteTable
 
 from ..types import element_of
-from .table import cast, is_quantized
+from .table import cast
 
 __all__ = ["TABLE"]
 
@@ -34,13 +34,13 @@ def _expressed(type_: Type) -> Type:
 def through_reals(op: Op, rw: Rewriter) -> list[Value] | None:
     """The op on dequantized operands, its results quantized."""
     values = (*op.operands, *op.results)
-    if not any(is_quantized(value) for value in values):
+    if not any(value.is_quantized for value in values):
         return None
-    per_axis = any(is_quantized(value) and not element_of(value).per_tensor for value in values)
-    if op.name.partition(".")[2] in NATIVE and all(is_quantized(value) for value in values) and not per_axis:
+    per_axis = any(value.is_quantized and not element_of(value).per_tensor for value in values)
+    if op.name.partition(".")[2] in NATIVE and all(value.is_quantized for value in values) and not per_axis:
         return None
-    operands = [cast(rw, value, element_of(value).expressed) if is_quantized(value) else value for value in op.operands]
+    operands = [cast(rw, value, element_of(value).expressed) if value.is_quantized else value for value in op.operands]
     made = rw.create(op.name, operands, [_expressed(result.type) for result in op.results], op.attributes.copy())
     return [
-        cast(rw, value, result.element, round_mode="HalfToEven") if is_quantized(result) else value
+        cast(rw, value, result.element, round_mode="HalfToEven") if result.is_quantized else value
         for value, result in zip(made.results, op.results, strict=True)]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import product as every
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import I32, UI32, FloatType, Op, Region, Value, dtype_of
+from transload.ir import I32, UI32, FloatType, Region, Value, dtype_of
 from transload.rewrite import Rewriter, RewriteTable
 
 from ..types import element_of, shape_of
@@ -20,9 +20,7 @@ from .table import (
     cut_axis,
     empty,
     expand,
-    is_bool,
     is_complex,
-    is_quantized,
     lean,
     permute,
     product,
@@ -31,6 +29,9 @@ from .table import (
     splat_of,
     static,
 )
+
+if TYPE_CHECKING:
+    from ..dialect.reduction import Reduce
 
 __all__ = ["COMBINE", "MODES", "TABLE", "counts", "identity_of", "is_identity"]
 
@@ -67,13 +68,13 @@ def identity_of(name: str, element: Any) -> Any | None:
 def is_identity(rw: Rewriter, name: str, init: Value) -> bool:
     """Whether an initial value changes nothing."""
     number = splat_of(rw, init)
-    if number is None or is_quantized(init):
+    if number is None or init.is_quantized:
         return False
     return bool(number == identity_of(name, init.element))
 
 
 @TABLE("stablehlo.reduce")
-def reduce(op: Op, rw: Rewriter) -> Value | list[Value]:
+def reduce(op: Reduce, rw: Rewriter) -> Value | list[Value]:
     """One function over dimensions; recognised ones as `top.Reduce` and `top.Arg`."""
     n = len(op.results)
     inputs, inits = op.operands[:n], op.operands[n:]
@@ -95,28 +96,28 @@ def reduce(op: Op, rw: Rewriter) -> Value | list[Value]:
     return _tree(op, rw, inputs, inits)
 
 
-def _known(op: Op, rw: Rewriter, index: int, name: str) -> Value | None:
+def _known(op: Reduce, rw: Rewriter, index: int, name: str) -> Value | None:
     """A reduction that `top` has, and then the initial value."""
     x, init, result = op.operands[index], op.operands[len(op.results) + index], op.results[index]
     if x.element == UI32 and name in ("maximum", "minimum"):
         return None  # by pairs, which are compared as targets can (see bits.py)
     if not op.dimensions:
         made = reshape(rw, x, shape_of(x))
-        made = cast(rw, made, result.element) if not is_quantized(x) else made
-    elif is_bool(x):
+        made = cast(rw, made, result.element) if not x.is_quantized else made
+    elif x.is_bool:
         made = rw.emit("top.Reduce", x, axes=op.dimensions, keepdims=False, mode=FLAGS[name])
     elif name in MODES:
-        if not is_quantized(x):
+        if not x.is_quantized:
             x, init = cast(rw, x, result.element), cast(rw, init, result.element)
         made = rw.emit("top.Reduce", x, axes=op.dimensions, keepdims=False, mode=MODES[name], element=result.element)
     else:
         return None
-    if is_bool(x):
+    if x.is_bool:
         known = splat_of(rw, init)
         joins = "LogicalOr" if FLAGS[name] == "ReduceAny" else "LogicalAnd"
         neutral = known is not None and bool(known) == (joins == "LogicalAnd")
         return made if neutral else rw.emit(f"top.{joins}", made, lean(init))
-    if is_quantized(x):
+    if x.is_quantized:
         zero = splat_of(rw, init)
         neutral = zero is not None and name == "add" and int(zero) == element_of(init).zero_point
         return made if neutral else rw.emit(f"top.{COMBINE[name]}", made, lean(init), element=result.element)
@@ -125,9 +126,9 @@ def _known(op: Op, rw: Rewriter, index: int, name: str) -> Value | None:
 
 # --- the place of the greatest or least
 
-def _place_of_extreme(op: Op, rw: Rewriter) -> list[Value] | None:
+def _place_of_extreme(op: Reduce, rw: Rewriter) -> list[Value] | None:
     """Argmax and argmin, as exporters write them: values and their numbers, of equal values the first or last."""
-    if len(op.dimensions) != 1 or not only_orders(op.body) or [is_quantized(v) or is_complex(v) for v in op.operands].count(True):
+    if len(op.dimensions) != 1 or not only_orders(op.body) or [v.is_quantized or is_complex(v) for v in op.operands].count(True):
         return None
     axis = op.dimensions[0]
     (values, numbers), inits = op.operands[:2], op.operands[2:]
@@ -141,9 +142,9 @@ def _place_of_extreme(op: Op, rw: Rewriter) -> list[Value] | None:
         return None
     mode, last = how
     name = "maximum" if mode == "ArgMax" else "minimum"
-    if not is_identity(rw, name, inits[0]) or is_bool(values) or values.element == UI32:
+    if not is_identity(rw, name, inits[0]) or values.is_bool or values.element == UI32:
         return None
-    kept = {"axes": op.dimensions, "keepdims": False}
+    kept: dict[str, Any] = {"axes": op.dimensions, "keepdims": False}
     best = rw.emit("top.Reduce", values, mode="ReduceMax" if mode == "ArgMax" else "ReduceMin", **kept)
     element = numbers.element
     wide = element if str(element) in ("i32", "i64") else I32
@@ -198,9 +199,9 @@ def _extreme(body: Region, swapped: bool) -> tuple[str, bool] | None:
 
 # --- any function
 
-def _tree(op: Op, rw: Rewriter, inputs: Sequence[Value], inits: Sequence[Value]) -> list[Value]:
+def _tree(op: Reduce, rw: Rewriter, inputs: Sequence[Value], inits: Sequence[Value]) -> list[Value]:
     """Neighbours are combined in pairs, the results again in pairs, and so on: the order of elements is kept."""
-    if any(is_quantized(value) for value in op.operands):
+    if any(value.is_quantized for value in op.operands):
         raise Unsupported("a function of quantized numbers other than a sum, maximum or minimum", "dequantize first")
     gone = sorted(op.dimensions)
     shape = static(inputs[0])

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from transload.errors import Unsupported
 from transload.ir import Op, Value
 from transload.rewrite import Rewriter, RewriteTable
+
+if TYPE_CHECKING:
+    from ..dialect.control import PartitionId, ReplicaId
 
 __all__ = ["TABLE"]
 
@@ -47,6 +51,6 @@ def collective(op: Op, rw: Rewriter) -> Sequence[Value]:
 
 
 @TABLE("stablehlo.replica_id", "stablehlo.partition_id")
-def process(op: Op, rw: Rewriter) -> Value:
+def process(op: PartitionId | ReplicaId, rw: Rewriter) -> Value:
     """The number of the only process."""
     return rw.constant(np.array(0, np.uint32), op.results[0].element)

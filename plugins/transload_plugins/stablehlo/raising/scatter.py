@@ -7,12 +7,12 @@ row of their own behind the operand's, which is cut off after.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import I32, I64, Op, Value
+from transload.ir import I32, I64, Value
 from transload.rewrite import Rewriter, RewriteTable
 
 from ..types import element_of, shape_of
@@ -25,8 +25,6 @@ from .table import (
     cut_axis,
     empty,
     expand,
-    is_bool,
-    is_quantized,
     lean,
     like,
     materialized,
@@ -36,6 +34,9 @@ from .table import (
     static,
 )
 
+if TYPE_CHECKING:
+    from ..dialect.indexing import Scatter
+
 __all__ = ["TABLE"]
 
 TABLE = RewriteTable()
@@ -44,7 +45,7 @@ REDUCTIONS = {"second": "none", "add": "add", "multiply": "mul", "maximum": "max
 
 
 @TABLE("stablehlo.scatter")
-def scatter(op: Op, rw: Rewriter) -> Value | list[Value]:
+def scatter(op: Scatter, rw: Rewriter) -> Value | list[Value]:
     """`top.ScatterND` of elements, or of rows where the dimensions without a start are whole."""
     refuse_complex(op)
     n = len(op.results)
@@ -59,9 +60,9 @@ def scatter(op: Op, rw: Rewriter) -> Value | list[Value]:
         if 0 in static(update, "the updates") or name == "first":
             made.append(x)
             continue
-        if is_quantized(x) and name != "second":
+        if x.is_quantized and name != "second":
             raise Unsupported("combines quantized numbers", "dequantize first")
-        if is_bool(x) and name in ("add", "or", "maximum", "multiply", "and", "minimum"):
+        if x.is_bool and name in ("add", "or", "maximum", "multiply", "and", "minimum"):
             made.append(_scattered_flags(op, rw, x, indices, update, name))
             continue
         if name == "subtract":
@@ -74,12 +75,12 @@ def scatter(op: Op, rw: Rewriter) -> Value | list[Value]:
     return made
 
 
-def _described(op: Op) -> str:
+def _described(op: Scatter) -> str:
     names = {inner.name for inner in op.update_computation.block} - {"stablehlo.return"}
     return ", ".join(sorted(names)) or f"a function of {len(yielded(op.update_computation))} results"
 
 
-def _scattered_flags(op: Op, rw: Rewriter, x: Value, indices: Value, update: Value, name: str) -> Value:
+def _scattered_flags(op: Scatter, rw: Rewriter, x: Value, indices: Value, update: Value, name: str) -> Value:
     """Booleans as 0 and 1, of which the greater or the lesser is taken."""
     reduction = "max" if name in ("add", "or", "maximum") else "min"
     numbers, given = cast(rw, x, I32), cast(rw, update, I32)
@@ -129,7 +130,7 @@ class _Scatter:
         if spare:
             behind = [0] * turned.rank
             behind[0] = 1
-            filler = rw.constant(0, x.element) if is_quantized(x) else like(rw, x, 0)
+            filler = rw.constant(0, x.element) if x.is_quantized else like(rw, x, 0)
             target = padded(rw, turned, filler, [0] * turned.rank, behind, [0] * turned.rank)
         made = rw.emit("top.ScatterND", materialized(rw, target), subscripts, materialized(rw, update), reduction=reduction)
         if spare:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,6 +17,9 @@ from transload.rewrite import Rewriter, RewriteTable
 from ..dialect.control import function_called
 from ..types import TOKEN_TYPE
 from .table import is_complex
+
+if TYPE_CHECKING:
+    from ..dialect.control import Composite
 
 __all__ = ["TABLE", "check_borders", "entries", "fill_in_sizes", "flatten_tuples"]
 
@@ -32,7 +36,7 @@ def entries(module: Module) -> list[Op]:
 
 
 @TABLE("stablehlo.composite")
-def composite(op: Op, rw: Rewriter) -> Sequence[Value]:
+def composite(op: Composite, rw: Rewriter) -> Sequence[Value]:
     """The ops of its decomposition. A plugin that knows a composite by its name claims it before."""
     callee = function_called(op, op.decomposition)
     if callee is None or len(callee.regions[0].blocks) != 1:

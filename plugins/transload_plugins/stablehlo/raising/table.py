@@ -14,15 +14,15 @@ from typing import Any
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import ComplexType, FloatType, IntegerType, Op, QuantType, TensorType, Type, Value, dtype_of
+from transload.ir import ComplexType, IntegerType, Op, TensorType, Type, Value, dtype_of
 from transload.ir.types import BOOL, IndexType
 from transload.rewrite import Rewriter
 
 from ..types import element_of, shape_of, storage_of
 
 __all__ = [
-    "Array", "cast", "counting", "cut", "cut_axis", "empty", "expand", "full", "held", "in_shape", "is_bool", "is_complex",
-    "is_float", "is_integer", "is_quantized", "lean", "like", "materialized", "permute", "pointwise", "product", "refuse_complex",
+    "Array", "cast", "counting", "cut", "cut_axis", "empty", "expand", "full", "held", "in_shape", "is_complex",
+    "is_integer", "lean", "like", "materialized", "permute", "pointwise", "product", "refuse_complex",
     "reshape", "settled", "splat_of", "static", "static_result",
 ]
 
@@ -35,20 +35,8 @@ LARGEST = 1 << 26
 
 # --- types
 
-def is_float(value: Value) -> bool:
-    return isinstance(value.element, FloatType)
-
-
-def is_bool(value: Value) -> bool:
-    return value.element == BOOL
-
-
 def is_integer(value: Value) -> bool:
     return isinstance(value.element, IntegerType | IndexType) and value.element != BOOL
-
-
-def is_quantized(value: Value) -> bool:
-    return isinstance(value.type, TensorType) and isinstance(value.element, QuantType)
 
 
 def is_complex(value: Value) -> bool:

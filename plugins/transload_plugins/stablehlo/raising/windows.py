@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,9 +25,6 @@ from .table import (
     cut_axis,
     empty,
     expand,
-    is_bool,
-    is_float,
-    is_quantized,
     lean,
     like,
     permute,
@@ -38,6 +35,9 @@ from .table import (
     static,
 )
 
+if TYPE_CHECKING:
+    from ..dialect.reduction import ReduceWindow, SelectAndScatter
+
 __all__ = ["TABLE"]
 
 TABLE = RewriteTable()
@@ -47,7 +47,7 @@ PLACES = 4096
 
 
 @TABLE("stablehlo.reduce_window")
-def reduce_window(op: Op, rw: Rewriter) -> Value | list[Value]:
+def reduce_window(op: ReduceWindow, rw: Rewriter) -> Value | list[Value]:
     """Maximum and sum as pooling, sums from one end as `top.CumSum`; any other function dimension by dimension."""
     refuse_complex(op)
     nothing = empty(rw, op)
@@ -62,18 +62,18 @@ def reduce_window(op: Op, rw: Rewriter) -> Value | list[Value]:
         counted = _of_constant(op, rw)
         if counted is not None:
             return counted
-        if name in COMBINE and not is_bool(inputs[0]):
+        if name in COMBINE and not inputs[0].is_bool:
             return _known(op, rw, name, inputs[0], inits[0])
-    if any(is_quantized(value) for value in op.operands):
+    if any(value.is_quantized for value in op.operands):
         raise Unsupported("a function of quantized numbers other than a sum or maximum", "dequantize first")
     return _by_places(op, rw, inputs, inits)
 
 
-def _of_constant(op: Op, rw: Rewriter) -> Value | None:
+def _of_constant(op: ReduceWindow, rw: Rewriter) -> Value | None:
     """Of one number everywhere (ones, that are counted): computed here, for one element of the other dimensions."""
     x, init = op.operands
     number, start = splat_of(rw, x), rw.constant_of(lean(init))
-    if number is None or start is None or is_quantized(x):
+    if number is None or start is None or x.is_quantized:
         return None
     padding = padding_of(op, x.rank)
     still = [_is_still(op, axis, padding) for axis in range(x.rank)]
@@ -97,16 +97,16 @@ def _of_constant(op: Op, rw: Rewriter) -> Value | None:
     return expand(rw, rw.constant(made, op.results[0].element), shape_of(op.results[0]))
 
 
-def _is_still(op: Op, axis: int, padding: Sequence[Sequence[int]]) -> bool:
+def _is_still(op: ReduceWindow, axis: int, padding: Sequence[Sequence[int]]) -> bool:
     """Whether windows are of one element, one after the other, along a dimension."""
     return (
         op.window_dimensions[axis] == op.window_strides[axis] == op.base_dilations[axis] == 1 and not any(padding[axis]))
 
 
-def _known(op: Op, rw: Rewriter, name: str, x: Value, init: Value) -> Value:
+def _known(op: ReduceWindow, rw: Rewriter, name: str, x: Value, init: Value) -> Value:
     """One of the functions that have an identity: padding with the initial value is padding with that."""
     result = op.results[0]
-    if not is_quantized(x):
+    if not x.is_quantized:
         element = op.body.block.arguments[0].element
         x, init = cast(rw, x, element), cast(rw, init, element)
     padding = [list(pair) for pair in padding_of(op, x.rank)]
@@ -120,23 +120,23 @@ def _known(op: Op, rw: Rewriter, name: str, x: Value, init: Value) -> Value:
     made: Value | None = None
     if not moving:
         made = x
-    elif name == "add" and len(moving) == 1 and not is_quantized(x):
+    elif name == "add" and len(moving) == 1 and not x.is_quantized:
         made = _running_sum(op, rw, x, moving[0], padding)
     if made is None and name == "maximum" and _is_pooled(x) and len(moving) <= 3:
         made = _pooled(op, rw, "top.MaxPool", x, moving, padding)
-    if made is None and name == "minimum" and is_float(x) and len(moving) <= 3:
+    if made is None and name == "minimum" and x.is_float and len(moving) <= 3:
         turned = rw.emit("top.Neg", x)
         made = rw.emit("top.Neg", _pooled(op, rw, "top.MaxPool", turned, moving, padding))
     undilated = all(op.window_dilations[axis] == 1 for axis in moving)
-    if made is None and name == "add" and (is_float(x) or is_quantized(x)) and undilated and len(moving) <= 3:
+    if made is None and name == "add" and (x.is_float or x.is_quantized) and undilated and len(moving) <= 3:
         made = _summed(op, rw, x, moving, padding)
     if made is None:
-        if is_quantized(x):
+        if x.is_quantized:
             raise Unsupported("windows of quantized numbers in this form", "dequantize first")
         return _by_places(op, rw, [x], [init], padding)[0]
     if neutral:
         return made
-    if is_quantized(x):
+    if x.is_quantized:
         zero = splat_of(rw, init)
         if zero is not None and name in ("maximum", "minimum"):
             return rw.emit(f"top.{COMBINE[name]}", made, lean(init), element=result.element)
@@ -146,15 +146,15 @@ def _known(op: Op, rw: Rewriter, name: str, x: Value, init: Value) -> Value:
 
 def _is_pooled(x: Value) -> bool:
     """Whether targets take the maximum of windows of this type: of floats, and of integers as quantized networks have."""
-    return is_float(x) or is_quantized(x) or (
+    return x.is_float or x.is_quantized or (
         isinstance(x.element, IntegerType) and x.element.width <= 16 and not x.element.unsigned)
 
 
-def _stays(op: Op, axis: int, padding: Sequence[Sequence[int]]) -> bool:
+def _stays(op: ReduceWindow, axis: int, padding: Sequence[Sequence[int]]) -> bool:
     return op.window_dimensions[axis] == op.window_strides[axis] == 1 and not any(padding[axis])
 
 
-def _running_sum(op: Op, rw: Rewriter, x: Value, axis: int, padding: Sequence[Sequence[int]]) -> Value | None:
+def _running_sum(op: ReduceWindow, rw: Rewriter, x: Value, axis: int, padding: Sequence[Sequence[int]]) -> Value | None:
     """A window over all that comes before, or behind, each element: a sum that goes on."""
     size = shape_of(x)[axis]
     if op.window_dimensions[axis] != size or op.window_strides[axis] != 1 or op.window_dilations[axis] != 1 or size == 1:
@@ -168,7 +168,7 @@ def _running_sum(op: Op, rw: Rewriter, x: Value, axis: int, padding: Sequence[Se
 
 # --- pooling
 
-def _pooled(op: Op, rw: Rewriter, name: str, x: Value, moving: list[int], padding: Sequence[Sequence[int]]) -> Value:
+def _pooled(op: ReduceWindow, rw: Rewriter, name: str, x: Value, moving: list[int], padding: Sequence[Sequence[int]]) -> Value:
     """Pooling over dimensions that lie where a layout has them, or else are brought to the end, with one channel."""
     n = len(moving)
     kernel = tuple(op.window_dimensions[axis] for axis in moving)
@@ -201,11 +201,11 @@ def _pooled(op: Op, rw: Rewriter, name: str, x: Value, moving: list[int], paddin
     return permute(rw, apart, [order.index(axis) for axis in range(len(order))])
 
 
-def _summed(op: Op, rw: Rewriter, x: Value, moving: list[int], padding: Sequence[Sequence[int]]) -> Value:
+def _summed(op: ReduceWindow, rw: Rewriter, x: Value, moving: list[int], padding: Sequence[Sequence[int]]) -> Value:
     """The mean of windows, zeros of the padding counted, times their size (which a division that follows takes back)."""
     count = product([op.window_dimensions[axis] for axis in moving])
     result = op.results[0]
-    if is_quantized(x):
+    if x.is_quantized:
         real = cast(rw, x, element_of(x).expressed)
         mean = _pooled(op, rw, "top.AvgPool", real, moving, padding)
         return cast(rw, rw.emit("top.MulConst", mean, const_val=float(count)), result.element, round_mode="HalfToEven")
@@ -217,7 +217,7 @@ def _summed(op: Op, rw: Rewriter, x: Value, moving: list[int], padding: Sequence
 # --- any function
 
 def _by_places(
-    op: Op, rw: Rewriter, inputs: Sequence[Value], inits: Sequence[Value],
+    op: ReduceWindow, rw: Rewriter, inputs: Sequence[Value], inits: Sequence[Value],
     padding: Sequence[Sequence[int]] | None = None,
 ) -> list[Value]:
     """One dimension after the other; windows of 2, 4, 8, ... elements are made of two of half the size."""
@@ -236,7 +236,7 @@ def _by_places(
     return [expand(rw, value, shape_of(result)) for value, result in zip(made, op.results, strict=True)]
 
 
-def _along(op: Op, rw: Rewriter, current: list[Value], axis: int) -> list[Value]:
+def _along(op: ReduceWindow, rw: Rewriter, current: list[Value], axis: int) -> list[Value]:
     """Windows along one dimension."""
     size, dilation, stride = op.window_dimensions[axis], op.window_dilations[axis], op.window_strides[axis]
     if size == 1 and stride == 1:
@@ -252,22 +252,22 @@ def _along(op: Op, rw: Rewriter, current: list[Value], axis: int) -> list[Value]
             if made is None:
                 made = doubled
             else:
-                length = doubled[0].shape[axis] - done * dilation
+                length = doubled[0].static_shape[axis] - done * dilation
                 made = apply_body(rw, op.body, [*behind(made, 0, length), *behind(doubled, done * dilation, length)])
             done += width
         if done == size:
             break
-        length = doubled[0].shape[axis] - width * dilation
+        length = doubled[0].static_shape[axis] - width * dilation
         doubled = apply_body(rw, op.body, [*behind(doubled, 0, length), *behind(doubled, width * dilation, length)])
         width *= 2
-    count = (current[0].shape[axis] - (size - 1) * dilation - 1) // stride + 1
+    count = (current[0].static_shape[axis] - (size - 1) * dilation - 1) // stride + 1
     return [cut_axis(rw, x, axis, 0, (count - 1) * stride + 1, stride) for x in made or current]
 
 
 # --- select_and_scatter
 
 @TABLE("stablehlo.select_and_scatter")
-def select_and_scatter(op: Op, rw: Rewriter) -> Value:
+def select_and_scatter(op: SelectAndScatter, rw: Rewriter) -> Value:
     """What max pooling's gradient does: each window's source goes to the place of its greatest (or least) element.
 
     Place by place of a window: the best so far and where it is; then from each place the sources of the windows that
@@ -280,7 +280,7 @@ def select_and_scatter(op: Op, rw: Rewriter) -> Value:
     operand, source, init = op.operands
     shape, rank = static(operand), operand.rank
     direction = _direction(op)
-    if single_op(op.regions[1]) != "add" or direction is None or is_quantized(operand):
+    if single_op(op.regions[1]) != "add" or direction is None or operand.is_quantized:
         raise Unsupported("selects or combines by other functions than a comparison and a sum")
     window, strides = op.window_dimensions, op.window_strides
     if product(window) > PLACES:

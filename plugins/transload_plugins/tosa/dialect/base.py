@@ -223,7 +223,7 @@ def inferred_shapes_fit(op: Op) -> bool | str:
 
 
 @constraint
-def axis_fits(op: Any) -> bool | str:
+def axis_fits(op: Op) -> bool | str:
     """the axis is a dimension of the input (ERROR_IF axis < 0 || axis >= rank)"""
     values = op.operands
     shape = shape_of(values[0]) if values else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from transload.ir import BOOL, TensorType
+from transload.ir import BOOL, Op, TensorType
 from transload.ir.declare import (
     ANY,
     CONSTANT,
@@ -63,7 +63,7 @@ class CondIf(DeclaredOp):
         return [value.type for value in op.then_graph.block.terminator.operands]
 
 
-def _graph_fits(op: Any, graph: Any, inputs: Any, outputs: Any) -> bool | str:
+def _graph_fits(op: Op, graph: Any, inputs: Any, outputs: Any) -> bool | str:
     if len(graph.blocks) != 1:
         return f"a graph has {len(graph.blocks)} blocks, not one"
     block = graph.blocks[0]

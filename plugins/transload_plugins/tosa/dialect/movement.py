@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from transload.errors import ShapeError
-from transload.ir import I8, I16, I32, I48, TensorType, Type
+from transload.ir import I8, I16, I32, I48, Op, TensorType, Type
 from transload.ir.declare import INT32, INTS32, DeclaredOp, attribute, constraint, operand, result, variadic
 
 from .base import (
@@ -125,7 +125,7 @@ class Reshape(SameElements):
         return TensorType((None,) * shape_rank(op.shape.type), op.input1.element) if new is None else reshaped(op, new)
 
 
-def reshaped(op: Any, new: tuple[int, ...]) -> TensorType:
+def reshaped(op: Op, new: tuple[int, ...]) -> TensorType:
     """The type of the first operand in another shape."""
     (value,) = op.operands[:1]
     old = shape_of(value)
@@ -263,7 +263,7 @@ class Gather(SameElements):
         return TensorType((equal_dims(op, values[0], indices[0]), indices[1], values[2]), op.values.element)
 
 
-def equal_dims(op: Any, a: int | None, b: int | None) -> int | None:
+def equal_dims(op: Op, a: int | None, b: int | None) -> int | None:
     if a is not None and b is not None and a != b:
         raise ShapeError(f"{op.name} at {op.origin!r}: sizes {a} and {b} must be equal")
     return b if a is None else a
@@ -320,7 +320,7 @@ class Scatter(SameElements):
 # --- image (2.12)
 
 
-def sampled(op: Any) -> Type:
+def sampled(op: Resize) -> Type:
     """The element type that `resize` gives: bilinear integers are wider by the fractions that they are scaled by."""
     stored = storage_of(op.input)
     if op.mode != "BILINEAR":

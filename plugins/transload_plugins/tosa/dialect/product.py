@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from transload.errors import ShapeError
 from transload.ir import F32, I48, TensorType
 from transload.ir.declare import BOOLEAN, DeclaredOp, attribute, constraint, operand, result
@@ -24,7 +22,7 @@ from .base import (
 )
 
 
-def _product(op: Any, columns: int, inner: int) -> TensorType:
+def _product(op: MatMul | MatMulT, columns: int, inner: int) -> TensorType:
     a, b = shape_of(op.a), shape_of(op.b)
     stored = storage_of(op.a)
     element = F32 if str(stored) == "bf16" else I48 if str(stored) == "i16" else accumulator_result(stored)

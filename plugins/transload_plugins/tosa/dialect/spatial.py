@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from transload.errors import ShapeError
-from transload.ir import BF16, F32, I32, TensorType, Type
+from transload.ir import BF16, F32, I32, Op, TensorType, Type
 from transload.ir.core import Value
 from transload.ir.declare import BOOLEAN, INT32, INTS, TYPE, DeclaredOp, attribute, constraint, operand, result
 
@@ -74,7 +73,7 @@ class ArgMax(DeclaredOp):
         return TensorType(shape[:axis] + shape[axis + 1 :], I32)
 
 
-def window(op: Any, what: str, size: int | None, before: int, after: int, extent: int, stride: int) -> int | None:
+def window(op: Op, what: str, size: int | None, before: int, after: int, extent: int, stride: int) -> int | None:
     """How many windows of `extent` fit in `size` elements padded; the specification wants a whole number of strides."""
     if size is None:
         return None
@@ -87,7 +86,7 @@ def window(op: Any, what: str, size: int | None, before: int, after: int, extent
     return room // stride + 1
 
 
-def pooled(op: Any) -> TensorType:
+def pooled(op: Op) -> TensorType:
     shape = shape_of(op.input)
     if shape is None:
         return op.input.type
@@ -156,7 +155,7 @@ class MaxPool2d(Pool):
     datatypes = same("input output", f"i8 i16 {FLOATS} {FP8}")
 
 
-def _adaptive(op: Any) -> TensorType:
+def _adaptive(op: Op) -> TensorType:
     shape = shape_of(op.input)
     kernel, stride, pad = dims_of(op.kernel), dims_of(op.stride), dims_of(op.pad)
     if shape is None or kernel is None or stride is None or pad is None:
@@ -200,7 +199,7 @@ class MaxPool2dAdaptive(SameElements):
     infer = _adaptive
 
 
-def spatial_sizes(op: Any, sizes: Sequence[int | None], kernel: Sequence[int | None]) -> tuple[int | None, ...]:
+def spatial_sizes(op: Op, sizes: Sequence[int | None], kernel: Sequence[int | None]) -> tuple[int | None, ...]:
     """The spatial sizes a convolution gives."""
     need(op, stride=len(sizes), dilation=len(sizes), pad=2 * len(sizes))
     out: list[int | None] = []
@@ -212,7 +211,7 @@ def spatial_sizes(op: Any, sizes: Sequence[int | None], kernel: Sequence[int | N
     return tuple(out)
 
 
-def output_channels(op: Any, channels: int | None) -> int | None:
+def output_channels(op: Op, channels: int | None) -> int | None:
     """Output channels, from the weights or, where those are of unknown shape, a bias of more than one element."""
     bias = shape_of(op.bias)
     if channels is None and bias and bias[0] != 1:
@@ -220,13 +219,13 @@ def output_channels(op: Any, channels: int | None) -> int | None:
     return channels
 
 
-def summed(op: Any) -> Type:
+def summed(op: Op) -> Type:
     """The element type of a convolution's result. 0.30, which has no `acc_type`, hands out the f32 in which bf16 is summed."""
     stored = storage_of(op.input)
     return F32 if stored == BF16 and "acc_type" not in op.declaration.attributes else accumulator_result(stored)
 
 
-def _convolved(op: Any) -> TensorType:
+def _convolved(op: Op) -> TensorType:
     shape, weight = shape_of(op.input), shape_of(op.weight)
     element = summed(op)
     if shape is None or weight is None:
@@ -234,7 +233,7 @@ def _convolved(op: Any) -> TensorType:
     return TensorType((shape[0], *spatial_sizes(op, shape[1:-1], weight[1:-1]), output_channels(op, weight[0])), element)
 
 
-def _convolved_depthwise(op: Any) -> TensorType:
+def _convolved_depthwise(op: Op) -> TensorType:
     shape, weight = shape_of(op.input), shape_of(op.weight)
     element = summed(op)
     if shape is None or weight is None:
@@ -243,7 +242,7 @@ def _convolved_depthwise(op: Any) -> TensorType:
     return TensorType((shape[0], *spatial_sizes(op, shape[1:-1], weight[:2]), output_channels(op, channels)), element)
 
 
-def convolved_transposed(op: Any, sign: int = 1) -> TensorType:
+def convolved_transposed(op: TransposeConv2d, sign: int = 1) -> TensorType:
     """The type of `transpose_conv2d`: `out_pad` is added, or with a sign of -1 taken away (0.30)."""
     shape, weight = shape_of(op.input), shape_of(op.weight)
     element = summed(op)
@@ -331,7 +330,7 @@ class Conv2d(_Forward):
         return same_channels(op)
 
 
-def same_channels(op: Any) -> bool | str:
+def same_channels(op: Conv2d | Conv3d | TransposeConv2d) -> bool | str:
     shape, weight = shape_of(op.input), shape_of(op.weight)
     if shape is None or weight is None or None in (shape[-1], weight[-1]):
         return True

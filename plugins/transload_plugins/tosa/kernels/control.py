@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,18 +15,23 @@ from transload.ir import Dense, Op
 
 from .base import kernel
 
+if TYPE_CHECKING:
+    from ..dialect.control import CondIf, Custom, VariableRead, VariableWrite, WhileLoop
+
 _variables: weakref.WeakKeyDictionary[Any, dict[str, np.ndarray]] = weakref.WeakKeyDictionary()
 
 
 @kernel("tosa.cond_if")
-def cond_if(op: Op, condition: np.ndarray, *inputs: np.ndarray, run: Callable[..., list[np.ndarray]]) -> tuple[np.ndarray, ...]:
+def cond_if(
+    op: CondIf, condition: np.ndarray, *inputs: np.ndarray, run: Callable[..., list[np.ndarray]],
+) -> tuple[np.ndarray, ...]:
     """The graph that the condition chooses; one without arguments uses outer values."""
     graph = op.regions[0 if condition.reshape(-1)[0] else 1]
     return tuple(run(graph, *inputs[: len(graph.blocks[0].arguments)]))
 
 
 @kernel("tosa.while_loop")
-def while_loop(op: Op, *inputs: np.ndarray, run: Callable[..., list[np.ndarray]]) -> tuple[np.ndarray, ...]:
+def while_loop(op: WhileLoop, *inputs: np.ndarray, run: Callable[..., list[np.ndarray]]) -> tuple[np.ndarray, ...]:
     """The body, as long as the condition holds."""
     condition, body = op.regions
     values = list(inputs)
@@ -58,7 +63,7 @@ def _variable(op: Op) -> tuple[dict[str, np.ndarray], str]:
 
 
 @kernel("tosa.variable_read")
-def variable_read(op: Op) -> np.ndarray:
+def variable_read(op: VariableRead) -> np.ndarray:
     """What was written last, by this run or an earlier one, or the initial value."""
     held, name = _variable(op)
     if name not in held:
@@ -67,7 +72,7 @@ def variable_read(op: Op) -> np.ndarray:
 
 
 @kernel("tosa.variable_write")
-def variable_write(op: Op, value: np.ndarray) -> tuple[()]:
+def variable_write(op: VariableWrite, value: np.ndarray) -> tuple[()]:
     """Keeps the tensor for later reads."""
     held, name = _variable(op)
     held[name] = value
@@ -75,12 +80,12 @@ def variable_write(op: Op, value: np.ndarray) -> tuple[()]:
 
 
 @kernel("tosa.custom")
-def custom(op: Op, *inputs: np.ndarray) -> Any:
+def custom(op: Custom, *inputs: np.ndarray) -> Any:
     """By the kernel of the dialect that is named as the domain; its attributes are text in JSON, where they are any."""
     return run_custom(op, f"{op.domain_name}.{op.operator_name}", _options(op), inputs)
 
 
-def _options(op: Op) -> dict[str, Any]:
+def _options(op: Custom) -> dict[str, Any]:
     """The attributes; what is no JSON object is handed on as it is."""
     text = op.implementation_attrs
     try:

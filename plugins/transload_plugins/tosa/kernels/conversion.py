@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from transload.ir import BOOL, FloatType, Op
+from transload.ir import BOOL, FloatType
 
 from ..dialect.base import storage_of
 from .base import apply_scale, float_of, kernel, limits, result_dtype, scalar_of
+
+if TYPE_CHECKING:
+    from ..dialect.conversion import ApplyScale, Cast, Rescale
 
 CHUNK = 1 << 15
 """Elements rescaled at a time: their 64-bit form then stays in the cache."""
 
 
 @kernel("tosa.cast")
-def cast(op: Op, x: np.ndarray) -> np.ndarray:
+def cast(op: Cast, x: np.ndarray) -> np.ndarray:
     """To integers: nearest, ties to even, saturated, NaN is 0; between integers bits are cut; anything but 0 is true."""
     source, target = storage_of(op.operands[0]), storage_of(op.results[0])
     dtype = result_dtype(op)
@@ -35,7 +38,7 @@ def cast(op: Op, x: np.ndarray) -> np.ndarray:
 
 @kernel("tosa.rescale")
 def rescale(
-    op: Op, x: np.ndarray, multiplier: np.ndarray, shift: np.ndarray, input_zp: np.ndarray, output_zp: np.ndarray,
+    op: Rescale, x: np.ndarray, multiplier: np.ndarray, shift: np.ndarray, input_zp: np.ndarray, output_zp: np.ndarray,
 ) -> np.ndarray:
     """`apply_scale(x - input_zp, multiplier, shift) + output_zp`, saturated; see the declaration.
 
@@ -76,7 +79,7 @@ def rescale(
 
 
 @kernel("tosa.apply_scale")
-def scale(op: Op, value: np.ndarray, multiplier: np.ndarray, shift: np.ndarray) -> np.ndarray:
+def scale(op: ApplyScale, value: np.ndarray, multiplier: np.ndarray, shift: np.ndarray) -> np.ndarray:
     """`(value * multiplier + round) >> shift`, elementwise."""
     shape = np.broadcast_shapes(np.shape(value), np.shape(multiplier), np.shape(shift))
     wide = np.array(np.broadcast_to(value, shape), np.int64)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from transload_hub.kernels.sums import product, rounds_floats
 
 from .base import float_of, is_float, kernel, prepared, scalar_of
 from .matrix import float_dtype, greatest, result_of_sums, shifted
+
+if TYPE_CHECKING:
+    from ..dialect.spatial import Conv2d, Conv3d, DepthwiseConv2d, TransposeConv2d
 
 UNFOLD_LIMIT = 1 << 26
 """Bytes of unfolded windows made at a time; a larger convolution goes by strips of rows."""
@@ -66,7 +69,7 @@ def windows(
 
 @kernel("tosa.conv2d", "tosa.conv3d")
 def convolution(
-    op: Op, x: np.ndarray, weight: np.ndarray, bias: np.ndarray, input_zp: np.ndarray, weight_zp: np.ndarray,
+    op: Conv2d | Conv3d, x: np.ndarray, weight: np.ndarray, bias: np.ndarray, input_zp: np.ndarray, weight_zp: np.ndarray,
 ) -> np.ndarray:
     """`x` (N, spatial..., IC) with `weight` (OC, kernel..., IC), in 2 or 3 dimensions."""
     attributes = op.attributes
@@ -108,7 +111,7 @@ def _zero_points(op: Op, input_zp: np.ndarray, weight_zp: np.ndarray) -> tuple[i
 
 @kernel("tosa.depthwise_conv2d")
 def depthwise(
-    op: Op, x: np.ndarray, weight: np.ndarray, bias: np.ndarray, input_zp: np.ndarray, weight_zp: np.ndarray,
+    op: DepthwiseConv2d, x: np.ndarray, weight: np.ndarray, bias: np.ndarray, input_zp: np.ndarray, weight_zp: np.ndarray,
 ) -> np.ndarray:
     """`x` (N,H,W,C) with `weight` (KH,KW,C,M): a sum over the kernel's places of shifted slices times weights."""
     (sy, sx), (dy, dx) = op.attributes["stride"], op.attributes["dilation"]
@@ -130,7 +133,7 @@ def depthwise(
 
 @kernel("tosa.transpose_conv2d")
 def transpose_convolution(
-    op: Op, x: np.ndarray, weight: np.ndarray, bias: np.ndarray, input_zp: np.ndarray, weight_zp: np.ndarray,
+    op: TransposeConv2d, x: np.ndarray, weight: np.ndarray, bias: np.ndarray, input_zp: np.ndarray, weight_zp: np.ndarray,
 ) -> np.ndarray:
     """`x` (N,IH,IW,IC) with `weight` (OC,KH,KW,IC): each input place adds its product with the kernel to the result."""
     sy, sx = op.attributes["stride"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,6 +11,25 @@ from transload.ir import I8, Op
 
 from ..dialect.base import storage_of
 from .base import float_of, is_float, kernel, limits, result_dtype, scalar_of, to_result
+
+if TYPE_CHECKING:
+    from ..dialect.elementwise import (
+        Abs,
+        ArithmeticRightShift,
+        BitwiseNot,
+        Clamp,
+        Clz,
+        IntDiv,
+        LogicalLeftShift,
+        LogicalNot,
+        LogicalRightShift,
+        Maximum,
+        Minimum,
+        Mul,
+        Negate,
+        Select,
+        Table,
+    )
 
 
 def _erf(x: np.ndarray) -> np.ndarray:
@@ -58,7 +78,7 @@ for _name, _function in _FLOAT_FUNCTIONS.items():
 
 
 @kernel("tosa.clamp")
-def clamp(op: Op, x: np.ndarray) -> np.ndarray:
+def clamp(op: Clamp, x: np.ndarray) -> np.ndarray:
     """`min(max(x, min_val), max_val)`; numpy's clip keeps a NaN."""
     low, high = op.attributes["min_val"], op.attributes["max_val"]
     if not is_float(op.operands[0]):
@@ -70,7 +90,7 @@ def clamp(op: Op, x: np.ndarray) -> np.ndarray:
 
 
 @kernel("tosa.abs")
-def absolute(op: Op, x: np.ndarray) -> np.ndarray:
+def absolute(op: Abs, x: np.ndarray) -> np.ndarray:
     """Absolute value; of the least integer, the greatest."""
     if is_float(op.operands[0]):
         return np.abs(x)
@@ -78,17 +98,17 @@ def absolute(op: Op, x: np.ndarray) -> np.ndarray:
 
 
 @kernel("tosa.bitwise_not")
-def bitwise_not(op: Op, x: np.ndarray) -> np.ndarray:
+def bitwise_not(op: BitwiseNot, x: np.ndarray) -> np.ndarray:
     return np.invert(x)
 
 
 @kernel("tosa.logical_not")
-def logical_not(op: Op, x: np.ndarray) -> np.ndarray:
+def logical_not(op: LogicalNot, x: np.ndarray) -> np.ndarray:
     return np.logical_not(x)
 
 
 @kernel("tosa.clz")
-def count_leading_zeros(op: Op, x: np.ndarray) -> np.ndarray:
+def count_leading_zeros(op: Clz, x: np.ndarray) -> np.ndarray:
     """Leading zeros of 32- or 64-bit numbers, by halves."""
     bits = 8 * x.dtype.itemsize
     left = x.view(f"uint{bits}").copy()
@@ -104,7 +124,7 @@ def count_leading_zeros(op: Op, x: np.ndarray) -> np.ndarray:
 
 
 @kernel("tosa.negate")
-def negate(op: Op, x: np.ndarray, input_zp: np.ndarray, output_zp: np.ndarray) -> np.ndarray:
+def negate(op: Negate, x: np.ndarray, input_zp: np.ndarray, output_zp: np.ndarray) -> np.ndarray:
     """`output_zp - (x - input_zp)`, saturated."""
     if is_float(op.operands[0]):
         return np.negative(x)
@@ -135,7 +155,7 @@ for _name, _join in {
 
 
 @kernel("tosa.maximum", "tosa.minimum")
-def extremum(op: Op, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+def extremum(op: Maximum | Minimum, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """The greater or lesser; numpy's maximum keeps a NaN, its fmax passes it over."""
     greater = op.name == "tosa.maximum"
     if not is_float(op.operands[0]):
@@ -146,7 +166,7 @@ def extremum(op: Op, a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 @kernel("tosa.intdiv")
-def integer_divide(op: Op, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+def integer_divide(op: IntDiv, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Quotient toward zero; by 0 it is unpredictable, and 0 here."""
     divisor = np.where(b == 0, 1, b)
     quotient = np.abs(a.astype(np.int64)) // np.abs(divisor.astype(np.int64))
@@ -155,7 +175,7 @@ def integer_divide(op: Op, a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 @kernel("tosa.arithmetic_right_shift")
-def arithmetic_right_shift(op: Op, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+def arithmetic_right_shift(op: ArithmeticRightShift, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """`a >> b`, plus the last bit shifted out where it rounds."""
     out = np.right_shift(a, b)
     if op.attribute("round"):
@@ -165,7 +185,7 @@ def arithmetic_right_shift(op: Op, a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 @kernel("tosa.logical_left_shift", "tosa.logical_right_shift")
-def logical_shift(op: Op, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+def logical_shift(op: LogicalLeftShift | LogicalRightShift, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Shifts of the bits, zeros moving in."""
     unsigned = np.dtype(f"uint{8 * a.dtype.itemsize}")
     shift = np.left_shift if op.name == "tosa.logical_left_shift" else np.right_shift
@@ -173,7 +193,7 @@ def logical_shift(op: Op, a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 @kernel("tosa.mul")
-def multiply(op: Op, a: np.ndarray, b: np.ndarray, shift: np.ndarray) -> np.ndarray:
+def multiply(op: Mul, a: np.ndarray, b: np.ndarray, shift: np.ndarray) -> np.ndarray:
     """The product; of i32, shifted right and rounded to nearest."""
     if is_float(op.operands[0]):
         return to_result(op, float_of(a) * float_of(b))
@@ -187,12 +207,12 @@ def multiply(op: Op, a: np.ndarray, b: np.ndarray, shift: np.ndarray) -> np.ndar
 
 
 @kernel("tosa.select")
-def select(op: Op, condition: np.ndarray, yes: np.ndarray, no: np.ndarray) -> np.ndarray:
+def select(op: Select, condition: np.ndarray, yes: np.ndarray, no: np.ndarray) -> np.ndarray:
     return np.where(condition, yes, no).astype(result_dtype(op), copy=False)
 
 
 @kernel("tosa.table")
-def table(op: Op, x: np.ndarray, entries: np.ndarray) -> np.ndarray:
+def table(op: Table, x: np.ndarray, entries: np.ndarray) -> np.ndarray:
     """i8: the entry at `x + 128`. i16: between the entries around `x / 128`, 7 bits of fraction (0.30 section 1.9.5)."""
     if storage_of(op.operands[0]) == I8:
         # Entries rotated, so that the bits of x, read as unsigned, are the place.

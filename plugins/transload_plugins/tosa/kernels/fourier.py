@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import numpy as np
+from typing import TYPE_CHECKING
 
-from transload.ir import Op
+import numpy as np
 
 from .base import kernel
 
+if TYPE_CHECKING:
+    from ..dialect.product import Fft2d, Rfft2d
+
 
 @kernel("tosa.fft2d")
-def fft2d(op: Op, real: np.ndarray, imaginary: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def fft2d(op: Fft2d, real: np.ndarray, imaginary: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Both directions unscaled."""
     whole = real.astype(np.float64) + 1j * imaginary.astype(np.float64)
     inverse = op.attributes["inverse"]
@@ -19,7 +22,7 @@ def fft2d(op: Op, real: np.ndarray, imaginary: np.ndarray) -> tuple[np.ndarray, 
 
 
 @kernel("tosa.rfft2d")
-def rfft2d(op: Op, real: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def rfft2d(op: Rfft2d, real: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The half of the spectrum that real input leaves free."""
     out = np.fft.rfft2(real.astype(np.float64), axes=(1, 2))
     return out.real.astype(np.float32), out.imag.astype(np.float32)

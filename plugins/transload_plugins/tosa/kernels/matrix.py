@@ -7,13 +7,16 @@ and with fused multiply-add, so the choice below is a proof and not an estimate.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from transload.ir import Op
 
 from .base import float_of, is_float, kernel, scalar_of, to_result
+
+if TYPE_CHECKING:
+    from ..dialect.product import MatMul, MatMulT
 
 __all__ = ["EXACT_F32", "EXACT_F64", "float_dtype", "greatest", "result_of_sums", "shifted"]
 
@@ -44,7 +47,7 @@ def shifted(array: np.ndarray, zero_point: int, dtype: Any) -> np.ndarray:
 
 
 @kernel("tosa.matmul", "tosa.matmul_t")
-def matmul(op: Op, a: np.ndarray, b: np.ndarray, a_zp: np.ndarray, b_zp: np.ndarray) -> np.ndarray:
+def matmul(op: MatMul | MatMulT, a: np.ndarray, b: np.ndarray, a_zp: np.ndarray, b_zp: np.ndarray) -> np.ndarray:
     """`a` N,H,C times `b` N,C,W (of matmul_t: D,W,C)."""
     transposed = op.name == "tosa.matmul_t"
     if is_float(op.operands[0]):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from transload.errors import RunError
@@ -9,14 +11,18 @@ from transload.ir import Op
 
 from .base import kernel, result_dtype
 
+if TYPE_CHECKING:
+    from ..dialect.conversion import Identity
+    from ..dialect.movement import Concat, Gather, Pad, Reshape, Reverse, RowGather, Scatter, Slice, Tile, Transpose
+
 
 @kernel("tosa.concat")
-def concat(op: Op, *parts: np.ndarray) -> np.ndarray:
+def concat(op: Concat, *parts: np.ndarray) -> np.ndarray:
     return np.concatenate(parts, axis=op.attributes["axis"])
 
 
 @kernel("tosa.pad")
-def pad(op: Op, x: np.ndarray, padding: np.ndarray, value: np.ndarray) -> np.ndarray:
+def pad(op: Pad, x: np.ndarray, padding: np.ndarray, value: np.ndarray) -> np.ndarray:
     """`x` inside a tensor filled with `value`."""
     pairs = [tuple(map(int, pair)) for pair in padding.reshape(-1, 2)]
     shape = [size + before + after for size, (before, after) in zip(x.shape, pairs, strict=True)]
@@ -27,35 +33,35 @@ def pad(op: Op, x: np.ndarray, padding: np.ndarray, value: np.ndarray) -> np.nda
 
 
 @kernel("tosa.reshape")
-def reshape(op: Op, x: np.ndarray, shape: np.ndarray) -> np.ndarray:
+def reshape(op: Reshape, x: np.ndarray, shape: np.ndarray) -> np.ndarray:
     return x.reshape(tuple(map(int, shape)))
 
 
 @kernel("tosa.reverse")
-def reverse(op: Op, x: np.ndarray) -> np.ndarray:
+def reverse(op: Reverse, x: np.ndarray) -> np.ndarray:
     return np.flip(x, op.attributes["axis"])
 
 
 @kernel("tosa.slice")
-def slice_(op: Op, x: np.ndarray, start: np.ndarray, size: np.ndarray) -> np.ndarray:
+def slice_(op: Slice, x: np.ndarray, start: np.ndarray, size: np.ndarray) -> np.ndarray:
     """The box; a size of -1 reaches to the end."""
     return x[tuple(
         slice(int(a), None if n < 0 else int(a) + int(n)) for a, n in zip(start, size, strict=True))]
 
 
 @kernel("tosa.tile")
-def tile(op: Op, x: np.ndarray, multiples: np.ndarray) -> np.ndarray:
+def tile(op: Tile, x: np.ndarray, multiples: np.ndarray) -> np.ndarray:
     return np.tile(x, tuple(map(int, multiples)))
 
 
 @kernel("tosa.transpose")
-def transpose(op: Op, x: np.ndarray) -> np.ndarray:
+def transpose(op: Transpose, x: np.ndarray) -> np.ndarray:
     # Copied here once, because what follows reads it in order, often more than once.
     return np.ascontiguousarray(x.transpose(op.attributes["perms"]))
 
 
 @kernel("tosa.identity")
-def identity(op: Op, x: np.ndarray) -> np.ndarray:
+def identity(op: Identity, x: np.ndarray) -> np.ndarray:
     return x
 
 
@@ -69,13 +75,13 @@ def _checked(op: Op, indices: np.ndarray, count: int) -> np.ndarray:
 
 
 @kernel("tosa.gather")
-def gather(op: Op, values: np.ndarray, indices: np.ndarray) -> np.ndarray:
+def gather(op: Gather, values: np.ndarray, indices: np.ndarray) -> np.ndarray:
     """`output[n, w, :] = values[n, indices[n, w], :]`."""
     return values[np.arange(values.shape[0])[:, None], _checked(op, indices, values.shape[1])]
 
 
 @kernel("tosa.row_gather")
-def row_gather(op: Op, values: np.ndarray, indices: np.ndarray, row_count: np.ndarray) -> np.ndarray:
+def row_gather(op: RowGather, values: np.ndarray, indices: np.ndarray, row_count: np.ndarray) -> np.ndarray:
     """From each index on, `row_count` rows."""
     count = int(row_count.reshape(-1)[0])
     rows = (indices[:, :, None].astype(np.int64) + np.arange(count)).reshape(indices.shape[0], -1)
@@ -83,7 +89,7 @@ def row_gather(op: Op, values: np.ndarray, indices: np.ndarray, row_count: np.nd
 
 
 @kernel("tosa.scatter")
-def scatter(op: Op, values: np.ndarray, indices: np.ndarray, rows: np.ndarray) -> np.ndarray:
+def scatter(op: Scatter, values: np.ndarray, indices: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """`values` with the rows at `indices` replaced."""
     out = values.astype(result_dtype(op), copy=True)
     out[np.arange(values.shape[0])[:, None], _checked(op, indices, values.shape[1])] = rows

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from transload.ir import Op
 
 from .base import apply_scale, float_of, is_float, kernel, limits, reciprocal_scale, scalar_of, to_result
+
+if TYPE_CHECKING:
+    from ..dialect.spatial import AvgPool2d, AvgPool2dAdaptive, MaxPool2d, MaxPool2dAdaptive
 
 
 def _along(
@@ -54,7 +57,9 @@ def _count(length: int, extent: int, stride: int, before: int, size: int) -> np.
 
 
 @kernel("tosa.avg_pool2d", "tosa.avg_pool2d_adaptive")
-def average(op: Op, x: np.ndarray, input_zp: np.ndarray, output_zp: np.ndarray, *parameters: np.ndarray) -> np.ndarray:
+def average(
+    op: AvgPool2d | AvgPool2dAdaptive, x: np.ndarray, input_zp: np.ndarray, output_zp: np.ndarray, *parameters: np.ndarray,
+) -> np.ndarray:
     """The mean of the window's inputs that exist; integers divide by a rounded fixed-point reciprocal."""
     window, stride, pad = _window(op, *parameters)
     oh, ow = _sizes(x.shape, window, stride, pad)
@@ -74,7 +79,7 @@ def average(op: Op, x: np.ndarray, input_zp: np.ndarray, output_zp: np.ndarray, 
 
 
 @kernel("tosa.max_pool2d", "tosa.max_pool2d_adaptive")
-def maximum(op: Op, x: np.ndarray, *parameters: np.ndarray) -> np.ndarray:
+def maximum(op: MaxPool2d | MaxPool2dAdaptive, x: np.ndarray, *parameters: np.ndarray) -> np.ndarray:
     """The greatest input of the window."""
     window, stride, pad = _window(op, *parameters)
     oh, ow = _sizes(x.shape, window, stride, pad)

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from transload.ir import Op
-
 from .base import float_of, is_float, kernel, to_result
+
+if TYPE_CHECKING:
+    from ..dialect.reduction import ReduceAll, ReduceAny, ReduceMax, ReduceMin, ReduceProduct, ReduceSum
+    from ..dialect.spatial import ArgMax
 
 
 @kernel("tosa.reduce_all", "tosa.reduce_any")
-def reduce_logical(op: Op, x: np.ndarray) -> np.ndarray:
+def reduce_logical(op: ReduceAll | ReduceAny, x: np.ndarray) -> np.ndarray:
     return (np.all if op.name == "tosa.reduce_all" else np.any)(x, axis=op.attributes["axis"], keepdims=True)
 
 
 @kernel("tosa.reduce_max", "tosa.reduce_min")
-def reduce_extremum(op: Op, x: np.ndarray) -> np.ndarray:
+def reduce_extremum(op: ReduceMax | ReduceMin, x: np.ndarray) -> np.ndarray:
     """The greatest or least; NaNs as `nan_mode` says."""
     greater = op.name == "tosa.reduce_max"
     join: Any = np.maximum if greater else np.minimum
@@ -30,7 +32,7 @@ def reduce_extremum(op: Op, x: np.ndarray) -> np.ndarray:
 
 
 @kernel("tosa.reduce_sum", "tosa.reduce_product")
-def reduce_sum(op: Op, x: np.ndarray) -> np.ndarray:
+def reduce_sum(op: ReduceProduct | ReduceSum, x: np.ndarray) -> np.ndarray:
     """Sums and products; of integers modulo their type's size."""
     join: Any = np.add if op.name == "tosa.reduce_sum" else np.multiply
     wide = float_of(x) if is_float(op.operands[0]) else x
@@ -38,7 +40,7 @@ def reduce_sum(op: Op, x: np.ndarray) -> np.ndarray:
 
 
 @kernel("tosa.argmax")
-def argmax(op: Op, x: np.ndarray) -> np.ndarray:
+def argmax(op: ArgMax, x: np.ndarray) -> np.ndarray:
     """The first place of the greatest; numpy's argmax takes a NaN for the greatest."""
     axis = op.attributes["axis"]
     if is_float(op.operands[0]):

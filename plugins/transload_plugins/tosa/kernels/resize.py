@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
-from transload.ir import Op
-
 from .base import float_of, is_float, kernel, result_dtype, to_result
+
+if TYPE_CHECKING:
+    from ..dialect.movement import Resize
 
 
 def _positions(size: int, out: int, n: int, d: int, offset: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -18,7 +21,7 @@ def _positions(size: int, out: int, n: int, d: int, offset: int) -> tuple[np.nda
 
 
 @kernel("tosa.resize")
-def resize(op: Op, x: np.ndarray, scale: np.ndarray, offset: np.ndarray, border: np.ndarray) -> np.ndarray:
+def resize(op: Resize, x: np.ndarray, scale: np.ndarray, offset: np.ndarray, border: np.ndarray) -> np.ndarray:
     """Samples `x` at `(o * scale_d + offset) / scale_n` in both directions."""
     y_n, y_d, x_n, x_d = map(int, scale)
     height, width = x.shape[1:3]

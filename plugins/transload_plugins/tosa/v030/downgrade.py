@@ -9,7 +9,7 @@ convolutions that sum in f32 (0.30 hands out the sums). ARGMAX of floats is conv
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,6 +24,14 @@ from .dialect import TOSA030
 from .movement import reached
 from .upgrade import taken_regions
 
+if TYPE_CHECKING:
+    from ..dialect.control import CondIf, Custom, WhileLoop, Yield
+    from ..dialect.conversion import Const, ConstShape, Rescale
+    from ..dialect.elementwise import Mul, Negate
+    from ..dialect.movement import Pad, Reshape, Resize, Slice, Tile
+    from ..dialect.product import MatMul, Rfft2d
+    from ..dialect.spatial import ArgMax, AvgPool2d, Conv2d, Conv3d, DepthwiseConv2d, TransposeConv2d
+
 __all__ = ["TABLE", "make_unsigned"]
 
 TABLE = RewriteTable()
@@ -34,7 +42,7 @@ def make_unsigned(module: Module) -> bool:
     """Give tensors of `tosa` that are read and written as unsigned everywhere the unsigned types that 0.30 has."""
     unsigned = _unsigned_values(module)
     for value in unsigned:
-        value.type = value.type.with_element(_UNSIGNED[value.type.element])  # type: ignore[attr-defined]
+        value.type = value.tensor_type.with_element(_UNSIGNED[value.element])  # type: ignore[index]
     return bool(unsigned)
 
 
@@ -113,25 +121,25 @@ def same(op: Op, rw: Rewriter) -> Any:
 
 
 @TABLE("tosa.const")
-def constant(op: Op, rw: Rewriter) -> Value:
+def constant(op: Const, rw: Rewriter) -> Value:
     """The same data."""
     return rw.create("tosa030.const", (), (op.result.type,), {"value": op.values}, location=op.location).result
 
 
 @TABLE("tosa.const_shape")
-def constant_shape(op: Op, rw: Rewriter) -> Value:
+def constant_shape(op: ConstShape, rw: Rewriter) -> Value:
     """Read by those who turn it into an attribute, and erased at the end."""
     return rw.create("tosa030.const", (), (TensorType(op.values.shape, INDEX),), {"value": op.values}).result
 
 
 @TABLE("tosa.argmax")
-def argmax(op: Op, rw: Rewriter) -> Value:
+def argmax(op: ArgMax, rw: Rewriter) -> Value:
     """See the module's docstring for NaNs."""
     return _emit(rw, "argmax", op.input, axis=op.axis, element=op.result.element)
 
 
 @TABLE("tosa.avg_pool2d")
-def average(op: Op, rw: Rewriter) -> Value:
+def average(op: AvgPool2d, rw: Rewriter) -> Value:
     """Zero points as attributes."""
     return _emit(
         rw, "avg_pool2d", op.input, kernel=op.kernel, stride=op.stride, pad=op.pad,
@@ -139,7 +147,7 @@ def average(op: Op, rw: Rewriter) -> Value:
         output_zp=_number(rw, op.output_zp, "the result's zero point"))
 
 
-def _convolve(op: Op, rw: Rewriter, **attributes: Any) -> Value:
+def _convolve(op: Conv2d | Conv3d | DepthwiseConv2d | TransposeConv2d, rw: Rewriter, **attributes: Any) -> Value:
     if storage_of(op.input) == F16 and op.acc_type == F32:
         raise Unsupported("sums f16 in f32 and gives f16", "0.30 gives such sums as f32, and has no cast to f16")
     channels = op.result.shape[-1]
@@ -152,13 +160,13 @@ def _convolve(op: Op, rw: Rewriter, **attributes: Any) -> Value:
 
 
 @TABLE("tosa.conv2d", "tosa.conv3d", "tosa.depthwise_conv2d")
-def convolution(op: Op, rw: Rewriter) -> Value:
+def convolution(op: Conv2d | Conv3d | DepthwiseConv2d, rw: Rewriter) -> Value:
     """Zero points as attributes; a bias of one number repeated."""
     return _convolve(op, rw, pad=op.pad, stride=op.stride, dilation=op.dilation)
 
 
 @TABLE("tosa.transpose_conv2d")
-def transpose_convolution(op: Op, rw: Rewriter) -> Value:
+def transpose_convolution(op: TransposeConv2d, rw: Rewriter) -> Value:
     """0.30 cuts `out_pad` off, and cannot add any."""
     if max(op.out_pad) > 0:
         raise Unsupported(f"out_pad {op.out_pad} adds to the result", "0.30 can only cut off")
@@ -166,7 +174,7 @@ def transpose_convolution(op: Op, rw: Rewriter) -> Value:
 
 
 @TABLE("tosa.matmul")
-def matmul(op: Op, rw: Rewriter) -> Value:
+def matmul(op: MatMul, rw: Rewriter) -> Value:
     """Zero points as attributes."""
     return _emit(
         rw, "matmul", op.a, op.b, a_zp=_number(rw, op.a_zp, "a's zero point"), b_zp=_number(rw, op.b_zp, "b's zero point"),
@@ -174,7 +182,7 @@ def matmul(op: Op, rw: Rewriter) -> Value:
 
 
 @TABLE("tosa.rfft2d")
-def rfft2d(op: Op, rw: Rewriter) -> list[Value]:
+def rfft2d(op: Rfft2d, rw: Rewriter) -> list[Value]:
     """0.30's own drops rows that 1.0 gives; the complex transform has them all, and columns too many."""
     n, rows, columns = op.results[0].shape
     zeros = rw.constant(np.zeros(op.input_real.shape, np.float32), dialect="tosa030")
@@ -184,13 +192,13 @@ def rfft2d(op: Op, rw: Rewriter) -> list[Value]:
 
 
 @TABLE("tosa.mul")
-def multiply(op: Op, rw: Rewriter) -> Value:
+def multiply(op: Mul, rw: Rewriter) -> Value:
     """The shift as an attribute."""
     return _emit(rw, "mul", op.input1, op.input2, shift=_number(rw, op.shift, "the shift"))
 
 
 @TABLE("tosa.negate")
-def negate(op: Op, rw: Rewriter) -> Value:
+def negate(op: Negate, rw: Rewriter) -> Value:
     """Zero points as attributes."""
     return _emit(
         rw, "negate", op.input1, input1_zp=_number(rw, op.input1_zp, "the input's zero point"),
@@ -198,7 +206,7 @@ def negate(op: Op, rw: Rewriter) -> Value:
 
 
 @TABLE("tosa.pad")
-def pad(op: Op, rw: Rewriter) -> Value:
+def pad(op: Pad, rw: Rewriter) -> Value:
     """Padding and value as attributes."""
     value = rw.need_constant(op.pad_const, "the value to pad with").reshape(-1)[0]
     padding = _sizes(op.padding, "the padding")
@@ -206,25 +214,25 @@ def pad(op: Op, rw: Rewriter) -> Value:
 
 
 @TABLE("tosa.reshape")
-def reshape(op: Op, rw: Rewriter) -> Value:
+def reshape(op: Reshape, rw: Rewriter) -> Value:
     """The shape as an attribute."""
     return _emit(rw, "reshape", op.input1, new_shape=_sizes(op.operand("shape"), "the shape"))
 
 
 @TABLE("tosa.slice")
-def slice_(op: Op, rw: Rewriter) -> Value:
+def slice_(op: Slice, rw: Rewriter) -> Value:
     """Start and size as attributes."""
     return _emit(rw, "slice", op.input1, start=_sizes(op.start, "the start"), size=_sizes(op.size, "the size"))
 
 
 @TABLE("tosa.tile")
-def tile(op: Op, rw: Rewriter) -> Value:
+def tile(op: Tile, rw: Rewriter) -> Value:
     """The multiples as an attribute."""
     return _emit(rw, "tile", op.input1, multiples=_sizes(op.multiples, "the multiples"))
 
 
 @TABLE("tosa.rescale")
-def rescale(op: Op, rw: Rewriter) -> Value:
+def rescale(op: Rescale, rw: Rewriter) -> Value:
     """Scales and zero points as attributes, unsigned numbers as types. INEXACT_ROUND may round either way, so it may once."""
     points = []
     for value, point, flag in ((op.input, op.input_zp, op.input_unsigned), (op.output, op.output_zp, op.output_unsigned)):
@@ -242,7 +250,7 @@ def rescale(op: Op, rw: Rewriter) -> Value:
 
 
 @TABLE("tosa.resize")
-def resize(op: Op, rw: Rewriter) -> Value:
+def resize(op: Resize, rw: Rewriter) -> Value:
     """The ratio of 1.0 as a stride in units of 2^-shift, or as a float."""
     scale, offset = _sizes(op.scale, "the scale"), _sizes(op.offset, "the offset")
     if None in op.input.shape or None in op.result.shape:
@@ -271,7 +279,7 @@ def resize(op: Op, rw: Rewriter) -> Value:
 
 
 @TABLE("tosa.custom")
-def custom(op: Op, rw: Rewriter) -> Sequence[Value]:
+def custom(op: Custom, rw: Rewriter) -> Sequence[Value]:
     """Name and domain under the names of 0.30."""
     return rw.create(
         "tosa030.custom", op.operands, [result.type for result in op.results],
@@ -280,7 +288,7 @@ def custom(op: Op, rw: Rewriter) -> Sequence[Value]:
 
 
 @TABLE("tosa.yield")
-def yield_(op: Op, rw: Rewriter) -> list[Value]:
+def yield_(op: Yield, rw: Rewriter) -> list[Value]:
     """The end of a graph."""
     outer = op.parent_op
     is_condition = outer is not None and outer.name == "tosa030.while_loop" and op.parent is outer.regions[0].blocks[0]
@@ -294,13 +302,13 @@ def _rank_0(rw: Rewriter, condition: Value) -> Value:
 
 
 @TABLE("tosa.cond_if")
-def cond_if(op: Op, rw: Rewriter) -> Sequence[Value]:
+def cond_if(op: CondIf, rw: Rewriter) -> Sequence[Value]:
     """The graphs move; what is in them is converted after."""
     operands = (_rank_0(rw, op.condition), *(value for value in op.input_list if not isinstance(value.type, NoneType)))
     return rw.create("tosa030.cond_if", operands, [result.type for result in op.results], {}, taken_regions(op)).results
 
 
 @TABLE("tosa.while_loop")
-def while_loop(op: Op, rw: Rewriter) -> Sequence[Value]:
+def while_loop(op: WhileLoop, rw: Rewriter) -> Sequence[Value]:
     """The graphs move; what is in them is converted after."""
     return rw.create("tosa030.while_loop", op.operands, [result.type for result in op.results], {}, taken_regions(op)).results

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,12 @@ from ..kernels import KERNELS as NEWER
 from ..kernels.base import apply_scale, float_of, is_float, limits, result_dtype, to_result
 from .base import UNCHANGED
 from .dialect import TOSA030
+
+if TYPE_CHECKING:
+    from ..dialect.spatial import ArgMax
+    from .elementwise import Mul, Negate
+    from .movement import Custom, Pad, Rescale, Reshape, Resize, Slice, Tile
+    from .tensor import AvgPool2d, Conv2d, Conv3d, DepthwiseConv2d, FullyConnected, MatMul, Rfft2d, TransposeConv2d
 
 __all__ = ["KERNELS"]
 
@@ -64,7 +70,7 @@ def _point(op: Op, index: int, value: int) -> np.ndarray:
 
 
 @_kernel("argmax")
-def argmax(op: Op, x: np.ndarray) -> np.ndarray:
+def argmax(op: ArgMax, x: np.ndarray) -> np.ndarray:
     """The first place of the greatest; a NaN is greater than nothing, and where nothing is greater it is place 0."""
     if is_float(op.operands[0]):
         x = float_of(x)
@@ -73,23 +79,23 @@ def argmax(op: Op, x: np.ndarray) -> np.ndarray:
 
 
 @_kernel("avg_pool2d")
-def average(op: Op, x: np.ndarray) -> np.ndarray:
+def average(op: AvgPool2d, x: np.ndarray) -> np.ndarray:
     points = (_point(op, 0, op.attribute("input_zp")), _point(op, 0, op.attribute("output_zp")))
     return _newer("avg_pool2d")(_View(op, "avg_pool2d"), x, *points)
 
 
 @_kernel("conv2d")
-def convolution(op: Op, x: np.ndarray, weight: np.ndarray, bias: np.ndarray) -> np.ndarray:
+def convolution(op: Conv2d, x: np.ndarray, weight: np.ndarray, bias: np.ndarray) -> np.ndarray:
     return _weighted(op, "conv2d", x, weight, bias)
 
 
 @_kernel("conv3d")
-def convolution3d(op: Op, x: np.ndarray, weight: np.ndarray, bias: np.ndarray) -> np.ndarray:
+def convolution3d(op: Conv3d, x: np.ndarray, weight: np.ndarray, bias: np.ndarray) -> np.ndarray:
     return _weighted(op, "conv3d", x, weight, bias)
 
 
 @_kernel("depthwise_conv2d")
-def depthwise(op: Op, x: np.ndarray, weight: np.ndarray, bias: np.ndarray) -> np.ndarray:
+def depthwise(op: DepthwiseConv2d, x: np.ndarray, weight: np.ndarray, bias: np.ndarray) -> np.ndarray:
     return _weighted(op, "depthwise_conv2d", x, weight, bias)
 
 
@@ -99,13 +105,13 @@ def _weighted(op: Op, name: str, x: np.ndarray, weight: np.ndarray, bias: np.nda
 
 
 @_kernel("transpose_conv2d")
-def transpose_convolution(op: Op, x: np.ndarray, weight: np.ndarray, bias: np.ndarray) -> np.ndarray:
+def transpose_convolution(op: TransposeConv2d, x: np.ndarray, weight: np.ndarray, bias: np.ndarray) -> np.ndarray:
     """0.30 cuts `out_pad` off where 1.0 adds it."""
     return _weighted(op, "transpose_conv2d", x, weight, bias, out_pad=tuple(-pad for pad in op.attributes["out_pad"]))
 
 
 @_kernel("fully_connected")
-def fully_connected(op: Op, x: np.ndarray, weight: np.ndarray, bias: np.ndarray) -> np.ndarray:
+def fully_connected(op: FullyConnected, x: np.ndarray, weight: np.ndarray, bias: np.ndarray) -> np.ndarray:
     """A 1x1 convolution of one place."""
     point = {"stride": (1, 1), "dilation": (1, 1), "pad": (0, 0, 0, 0)}
     out = _weighted(op, "conv2d", x[:, None, None, :], weight[:, None, None, :], bias, **point)
@@ -113,13 +119,13 @@ def fully_connected(op: Op, x: np.ndarray, weight: np.ndarray, bias: np.ndarray)
 
 
 @_kernel("matmul")
-def matmul(op: Op, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+def matmul(op: MatMul, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     points = (_point(op, 0, op.attribute("a_zp")), _point(op, 1, op.attribute("b_zp")))
     return _newer("matmul")(_View(op, "matmul"), a, b, *points)
 
 
 @_kernel("rfft2d")
-def rfft2d(op: Op, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def rfft2d(op: Rfft2d, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The rows and columns that 0.30 keeps: up to half of each."""
     real, imaginary = _newer("rfft2d")(_View(op, "rfft2d"), x)
     rows = x.shape[1] // 2 + 1
@@ -127,39 +133,39 @@ def rfft2d(op: Op, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 @_kernel("mul")
-def multiply(op: Op, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+def multiply(op: Mul, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return _newer("mul")(_View(op, "mul"), a, b, np.array([op.attribute("shift")], np.int8))
 
 
 @_kernel("negate")
-def negate(op: Op, x: np.ndarray) -> np.ndarray:
+def negate(op: Negate, x: np.ndarray) -> np.ndarray:
     points = (_point(op, 0, op.attribute("input1_zp")), _point(op, 0, op.attribute("output_zp")))
     return _newer("negate")(_View(op, "negate"), x, *points)
 
 
 @_kernel("pad")
-def pad(op: Op, x: np.ndarray) -> np.ndarray:
+def pad(op: Pad, x: np.ndarray) -> np.ndarray:
     value = np.array([op.attributes["pad_const"]]).astype(x.dtype)
     return _newer("pad")(_View(op, "pad"), x, np.array(op.attributes["padding"], np.int64), value)
 
 
 @_kernel("reshape")
-def reshape(op: Op, x: np.ndarray) -> np.ndarray:
+def reshape(op: Reshape, x: np.ndarray) -> np.ndarray:
     return x.reshape(op.attributes["new_shape"])
 
 
 @_kernel("slice")
-def slice_(op: Op, x: np.ndarray) -> np.ndarray:
+def slice_(op: Slice, x: np.ndarray) -> np.ndarray:
     return x[tuple(slice(a, a + n) for a, n in zip(op.attributes["start"], op.attributes["size"], strict=True))]
 
 
 @_kernel("tile")
-def tile(op: Op, x: np.ndarray) -> np.ndarray:
+def tile(op: Tile, x: np.ndarray) -> np.ndarray:
     return np.tile(x, op.attributes["multiples"])
 
 
 @_kernel("rescale")
-def rescale(op: Op, x: np.ndarray) -> np.ndarray:
+def rescale(op: Rescale, x: np.ndarray) -> np.ndarray:
     """`apply_scale(x - input_zp) + output_zp`, saturated; unsigned numbers are of unsigned types."""
     per_channel = op.attributes["per_channel"]
     multiplier, shift = (np.array(op.attributes[key], np.int64) for key in ("multiplier", "shift"))
@@ -171,7 +177,7 @@ def rescale(op: Op, x: np.ndarray) -> np.ndarray:
 
 
 @_kernel("resize")
-def resize(op: Op, x: np.ndarray) -> np.ndarray:
+def resize(op: Resize, x: np.ndarray) -> np.ndarray:
     """Samples at `o * stride + offset`, in units of `2^-shift` of an input place."""
     floats = isinstance(storage_of(op.operands[0]), FloatType)
     unit: Any = np.float32(1) if floats else np.int64(1 << op.attribute("shift"))
@@ -199,7 +205,7 @@ def _positions(size: int, out: int, step: Any, start: Any, unit: Any) -> tuple[n
 
 
 @_kernel("custom")
-def custom(op: Op, *inputs: np.ndarray) -> Any:
+def custom(op: Custom, *inputs: np.ndarray) -> Any:
     """Nothing is known of it here."""
     raise RunError(
         f"tosa030.custom {op.attribute('identifier')!r} at {op.origin!r} cannot be run",

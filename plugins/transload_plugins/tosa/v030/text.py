@@ -276,8 +276,8 @@ def _resize_from(op: Op, attributes: dict[str, Any]) -> None:
     attributes["mode"] = "NEAREST" if attributes.get("mode") == "NEAREST_NEIGHBOR" else attributes.get("mode")
     if not min(len(attributes["stride"]), len(attributes["offset"])) == 2 or min(attributes["stride"]) <= 0:
         raise _Unlike("stride and offset are not two numbers each")
-    sizes, shape = _integers(attributes["output_size"]), op.operands[0].type.shape  # type: ignore[attr-defined]
-    places = [reached(n, shift, o, s) for n, o, s in zip(shape[1:3], attributes["offset"], attributes["stride"], strict=True)]
+    sizes, shape = _integers(attributes["output_size"]), op.operands[0].tensor_type.shape
+    places = [reached(n, shift, o, s) for n, o, s in zip(shape[1:3], attributes["offset"], attributes["stride"], strict=True)]  # type: ignore[index]
     attributes["border"] = tuple(size - place for size, place in zip(sizes, places, strict=True))
 
 

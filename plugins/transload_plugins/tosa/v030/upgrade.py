@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +19,13 @@ from transload.rewrite import Rewriter, RewriteTable, Unsupported
 from .. import build
 from ..dialect.base import storage_of
 from .base import UNCHANGED
+
+if TYPE_CHECKING:
+    from ..dialect.control import CondIf, WhileLoop, Yield
+    from ..dialect.spatial import ArgMax
+    from .elementwise import Mul, Negate
+    from .movement import Const, Custom, Pad, Rescale, Reshape, Resize, Slice, Tile
+    from .tensor import AvgPool2d, Conv2d, Conv3d, DepthwiseConv2d, FullyConnected, MatMul, Rfft2d, TransposeConv2d, Weighted
 
 __all__ = ["TABLE", "make_signless", "taken_regions"]
 
@@ -64,13 +71,13 @@ for _name in UNCHANGED.split():
 
 
 @TABLE("tosa030.const")
-def constant(op: Op, rw: Rewriter) -> Value:
+def constant(op: Const, rw: Rewriter) -> Value:
     """The element type of the value says more than that of the numbers: i4, i48."""
     return rw.create("tosa.const", (), (op.result.type,), {"values": op.value}, location=op.location).result
 
 
 @TABLE("tosa030.argmax")
-def argmax(op: Op, rw: Rewriter) -> Value:
+def argmax(op: ArgMax, rw: Rewriter) -> Value:
     """0.30 passes over NaNs."""
     mode = "IGNORE" if isinstance(storage_of(op.input), FloatType) else "PROPAGATE"
     return rw.emit("tosa.argmax", op.input, axis=op.axis, nan_mode=mode)
@@ -83,7 +90,7 @@ def _accumulator(value: Value) -> Any:
 
 
 @TABLE("tosa030.avg_pool2d")
-def average(op: Op, rw: Rewriter) -> Value:
+def average(op: AvgPool2d, rw: Rewriter) -> Value:
     """Zero points as operands; i16 is summed in i32."""
     return rw.emit(
         "tosa.avg_pool2d", op.input, build.zero_point(rw, op.input_zp, op.input.element),
@@ -91,7 +98,7 @@ def average(op: Op, rw: Rewriter) -> Value:
         acc_type=F32 if isinstance(storage_of(op.input), FloatType) else I32)
 
 
-def _convolve(rw: Rewriter, name: str, op: Op, x: Value, weight: Value, element: Any, **attributes: Any) -> Value:
+def _convolve(rw: Rewriter, name: str, op: Weighted, x: Value, weight: Value, element: Any, **attributes: Any) -> Value:
     """A 1.0 convolution of the op's operands, in f32 where narrow floats are summed and handed out in it."""
     if element == F32 and storage_of(x) != F32:
         x, weight = build.cast(rw, x, F32), build.cast(rw, weight, F32)
@@ -102,7 +109,7 @@ def _convolve(rw: Rewriter, name: str, op: Op, x: Value, weight: Value, element:
 
 
 @TABLE("tosa030.conv2d", "tosa030.conv3d", "tosa030.depthwise_conv2d")
-def convolution(op: Op, rw: Rewriter) -> Value:
+def convolution(op: Conv2d | Conv3d | DepthwiseConv2d, rw: Rewriter) -> Value:
     """Zero points as operands."""
     return _convolve(
         rw, op.name.partition(".")[2], op, op.input, op.weight, op.result.element, pad=op.pad, stride=op.stride,
@@ -110,7 +117,7 @@ def convolution(op: Op, rw: Rewriter) -> Value:
 
 
 @TABLE("tosa030.fully_connected")
-def fully_connected(op: Op, rw: Rewriter) -> Value:
+def fully_connected(op: FullyConnected, rw: Rewriter) -> Value:
     """A 1x1 convolution of one place. 1.0 reshapes no i48: the rescale that follows goes before the reshape."""
     if op.result.element == I48 and any(user.name != "tosa030.rescale" for user in op.result.uses):
         users = ", ".join(sorted({user.name for user in op.result.uses}))
@@ -122,9 +129,10 @@ def fully_connected(op: Op, rw: Rewriter) -> Value:
 
 
 @TABLE("tosa030.transpose_conv2d")
-def transpose_convolution(op: Op, rw: Rewriter) -> Value:
+def transpose_convolution(op: TransposeConv2d, rw: Rewriter) -> Value:
     """1.0 adds `out_pad` where 0.30 cuts it off."""
-    extents = (*[op.weight.shape[1]] * 2, *[op.weight.shape[2]] * 2)
+    _, height, width, _ = op.weight.static_shape
+    extents = (height, height, width, width)
     if any(pad >= extent for pad, extent in zip(op.out_pad, extents, strict=True)):
         raise Unsupported(f"out_pad {op.out_pad} cuts off as much as the kernel {extents[::2]} or more, which 1.0 does not take")
     out_pad = tuple(-pad for pad in op.out_pad)
@@ -132,7 +140,7 @@ def transpose_convolution(op: Op, rw: Rewriter) -> Value:
 
 
 @TABLE("tosa030.matmul")
-def matmul(op: Op, rw: Rewriter) -> Value:
+def matmul(op: MatMul, rw: Rewriter) -> Value:
     """Zero points as operands."""
     return rw.emit(
         "tosa.matmul", op.a, op.b, build.zero_point(rw, op.a_zp, op.a.element), build.zero_point(rw, op.b_zp, op.b.element),
@@ -140,7 +148,7 @@ def matmul(op: Op, rw: Rewriter) -> Value:
 
 
 @TABLE("tosa030.rfft2d")
-def rfft2d(op: Op, rw: Rewriter) -> list[Value]:
+def rfft2d(op: Rfft2d, rw: Rewriter) -> list[Value]:
     """1.0 gives all rows; 0.30 the first half and one."""
     n, rows, columns = op.results[0].shape
     return [
@@ -149,52 +157,53 @@ def rfft2d(op: Op, rw: Rewriter) -> list[Value]:
 
 
 @TABLE("tosa030.mul")
-def multiply(op: Op, rw: Rewriter) -> Value:
+def multiply(op: Mul, rw: Rewriter) -> Value:
     """The shift as an operand."""
     return rw.emit("tosa.mul", op.input1, op.input2, build.scalar(rw, op.shift, I8))
 
 
 @TABLE("tosa030.negate")
-def negate(op: Op, rw: Rewriter) -> Value:
+def negate(op: Negate, rw: Rewriter) -> Value:
     """Zero points as operands."""
     return build.negate(rw, op.input1, op.input1_zp, op.output_zp)
 
 
 @TABLE("tosa030.pad")
-def pad(op: Op, rw: Rewriter) -> Value:
+def pad(op: Pad, rw: Rewriter) -> Value:
     """Padding and value as operands."""
     value = build.scalar(rw, op.pad_const, storage_of(op.input1))
     return rw.emit("tosa.pad", op.input1, build.shape_const(rw, op.padding), value)
 
 
 @TABLE("tosa030.reshape")
-def reshape(op: Op, rw: Rewriter) -> Value:
+def reshape(op: Reshape, rw: Rewriter) -> Value:
     """The shape as an operand."""
     return rw.emit("tosa.reshape", op.input1, build.shape_const(rw, op.new_shape))
 
 
 @TABLE("tosa030.slice")
-def slice_(op: Op, rw: Rewriter) -> Value:
+def slice_(op: Slice, rw: Rewriter) -> Value:
     """Start and size as operands."""
     return rw.emit("tosa.slice", op.input1, build.shape_const(rw, op.start), build.shape_const(rw, op.size))
 
 
 @TABLE("tosa030.tile")
-def tile(op: Op, rw: Rewriter) -> Value:
+def tile(op: Tile, rw: Rewriter) -> Value:
     """The multiples as an operand."""
     return rw.emit("tosa.tile", op.input1, build.shape_const(rw, op.multiples))
 
 
 @TABLE("tosa030.rescale")
-def rescale(op: Op, rw: Rewriter) -> Value:
+def rescale(op: Rescale, rw: Rewriter) -> Value:
     """Scales and zero points as operands; unsigned types as flags, the types themselves are dropped at the end."""
     source, target = storage_of(op.input), storage_of(op.output)
     signs = [isinstance(t, IntegerType) and t.unsigned for t in (source, target)]
     multiplier, shift = np.array(op.multiplier, np.int32 if op.scale32 else np.int16), np.array(op.shift, np.int8)
     maker = op.input.op
-    folded = maker is not None and maker.name == "tosa.reshape" and source == I48  # of a fully connected layer
+    of_layer = maker is not None and maker.name == "tosa.reshape" and source == I48  # of a fully connected layer
+    folded = maker if of_layer else None
     scaled = rw.emit(
-        "tosa.rescale", maker.operands[0] if folded else op.input, build.const(rw, multiplier), build.const(rw, shift),
+        "tosa.rescale", op.input if folded is None else folded.operands[0], build.const(rw, multiplier), build.const(rw, shift),
         build.zero_point(rw, op.input_zp, _SIGNLESS.get(source, source)),
         build.zero_point(rw, op.output_zp, _SIGNLESS.get(target, target)),
         element=op.result.element, scale32=op.scale32, rounding_mode="DOUBLE_ROUND" if op.double_round else "SINGLE_ROUND",
@@ -203,7 +212,7 @@ def rescale(op: Op, rw: Rewriter) -> Value:
 
 
 @TABLE("tosa030.resize")
-def resize(op: Op, rw: Rewriter) -> Value:
+def resize(op: Resize, rw: Rewriter) -> Value:
     """A stride in units of 2^-shift, or a float, as the ratio that 1.0 has; the border so that the result's size comes out."""
     scale: list[int] = []
     offset: list[int] = []
@@ -239,7 +248,7 @@ def _ratio(op: Op, axis: int) -> tuple[int, int, int]:
 
 
 @TABLE("tosa030.custom")
-def custom(op: Op, rw: Rewriter) -> Sequence[Value]:
+def custom(op: Custom, rw: Rewriter) -> Sequence[Value]:
     """Identifier and configuration under the names of 1.0."""
     return rw.create(
         "tosa.custom", op.operands, [result.type for result in op.results],
@@ -253,7 +262,7 @@ def _one_element(rw: Any, condition: Value) -> Value:
 
 
 @TABLE("tosa030.yield")
-def yield_(op: Op, rw: Rewriter) -> list[Value]:
+def yield_(op: Yield, rw: Rewriter) -> list[Value]:
     """The end of a graph; that of a loop's condition gives one element."""
     outer = op.parent_op
     is_condition = outer is not None and outer.name == "tosa.while_loop" and op.parent is outer.regions[0].blocks[0]
@@ -262,7 +271,7 @@ def yield_(op: Op, rw: Rewriter) -> list[Value]:
 
 
 @TABLE("tosa030.cond_if")
-def cond_if(op: Op, rw: Rewriter) -> Sequence[Value]:
+def cond_if(op: CondIf, rw: Rewriter) -> Sequence[Value]:
     """The graphs move; what is in them is converted after."""
     condition = _one_element(rw, op.condition)
     return rw.create(
@@ -270,7 +279,7 @@ def cond_if(op: Op, rw: Rewriter) -> Sequence[Value]:
 
 
 @TABLE("tosa030.while_loop")
-def while_loop(op: Op, rw: Rewriter) -> Sequence[Value]:
+def while_loop(op: WhileLoop, rw: Rewriter) -> Sequence[Value]:
     """The graphs move; what is in them is converted after."""
     return rw.create("tosa.while_loop", op.operands, [result.type for result in op.results], {}, taken_regions(op)).results
 

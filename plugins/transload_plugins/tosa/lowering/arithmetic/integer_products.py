@@ -11,7 +11,7 @@ are known to fit in 8 bits, perhaps less a zero point, are one digit: a quantize
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,6 +23,10 @@ from ... import build
 from ...dialect.base import storage_of
 from ..ops.common import binary
 from .rescaling import fused_activation, quant, retyped, shift_right
+
+if TYPE_CHECKING:
+    from transload_hub.ops.conv import Conv, Deconv
+    from transload_hub.ops.matmul import MatMul
 
 __all__ = ["are_integers", "by_digits", "digits"]
 
@@ -40,7 +44,9 @@ def are_integers(*values: Value) -> bool:
     return all(quant(value) is None and isinstance(value.element, IntegerType) and value.element.width > 1 for value in values)
 
 
-def by_digits(op: Op, rw: Rewriter, lefts: list[Value] | None = None, rights: list[Value] | None = None) -> Value:
+def by_digits(
+    op: Conv | Deconv | MatMul, rw: Rewriter, lefts: list[Value] | None = None, rights: list[Value] | None = None,
+) -> Value:
     """A product of plain integers (its operands 0 and 1; 2 is a bias along the last dimension) by products of their digits."""
     lefts = digits(rw, op.operands[0]) if lefts is None else lefts
     rights = digits(rw, op.operands[1]) if rights is None else rights
@@ -115,7 +121,7 @@ def _stored_in_8_bits(rw: Rewriter, x: Value, depth: int = DEPTH) -> tuple[Value
         if found is None:
             return None
         moved = (build.reshape(rw, found[0], x.shape) if maker.name == "tosa.reshape"
-                 else build.transpose(rw, found[0], maker.attributes["perms"]))  # type: ignore[arg-type]
+                 else build.transpose(rw, found[0], maker.attributes["perms"]))
         return moved, found[1]
     if maker.name not in ("tosa.add", "tosa.sub"):
         return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 from transload.ir import FloatType, IntegerType, Op, Value
 from transload.rewrite import Rewriter, RewriteTable, Unsupported
@@ -11,6 +12,25 @@ from ... import build
 from ...dialect.base import storage_of
 from ..arithmetic.rescaling import clamp_reals, dequantize, quant
 from .common import binary, compare, flat, like, negate, plain_into, select, unary
+
+if TYPE_CHECKING:
+    from transload_hub.ops.activation import (
+        GELU,
+        Clip,
+        HardSigmoid,
+        HardSwish,
+        LeakyRelu,
+        Mish,
+        PRelu,
+        Relu,
+        Shrink,
+        Sigmoid,
+        SiLU,
+        Softplus,
+        Softsign,
+        ThresholdedRelu,
+    )
+    from transload_hub.ops.base import Unary
 
 __all__ = ["TABLE", "by_sign", "clip_limits"]
 
@@ -46,7 +66,7 @@ def clip_limits(op: Op) -> tuple[float, float]:
 
 
 @plain("top.Relu", "top.Clip")
-def clamp(op: Op, rw: Rewriter) -> Value:
+def clamp(op: Clip | Relu, rw: Rewriter) -> Value:
     """CLAMP; of i32, which CLAMP does not take, MAXIMUM and MINIMUM."""
     low, high = clip_limits(op)
     element = storage_of(op.input)
@@ -60,7 +80,7 @@ def clamp(op: Op, rw: Rewriter) -> Value:
 
 
 @plain("top.Sigmoid")
-def sigmoid(op: Op, rw: Rewriter) -> Value:
+def sigmoid(op: Sigmoid, rw: Rewriter) -> Value:
     """SIGMOID; its logarithm as `-softplus(-x)`, which does not lose small numbers."""
     x = op.input
     if op.log and (op.scale, op.bias) == (1.0, 0.0):
@@ -71,32 +91,32 @@ def sigmoid(op: Op, rw: Rewriter) -> Value:
 
 
 @plain("top.Tanh", "top.Erf")
-def direct(op: Op, rw: Rewriter) -> Value:
+def direct(op: Unary, rw: Rewriter) -> Value:
     """TANH, ERF."""
     return unary(rw, op.name.partition(".")[2].lower(), op.input)
 
 
 @plain("top.SiLU")
-def silu(op: Op, rw: Rewriter) -> Value:
+def silu(op: SiLU, rw: Rewriter) -> Value:
     """`x * SIGMOID(x)`."""
     return _mul(rw, op.input, unary(rw, "sigmoid", op.input))
 
 
 @plain("top.HardSigmoid")
-def hard_sigmoid(op: Op, rw: Rewriter) -> Value:
+def hard_sigmoid(op: HardSigmoid, rw: Rewriter) -> Value:
     """`CLAMP(alpha * x + beta, 0, 1)`."""
     return _clamp(rw, _add(rw, _mul(rw, op.input, op.alpha), op.beta), 0.0, 1.0)
 
 
 @plain("top.HardSwish")
-def hard_swish(op: Op, rw: Rewriter) -> Value:
+def hard_swish(op: HardSwish, rw: Rewriter) -> Value:
     """`x * CLAMP(x + 3, 0, 6) / 6` (tfl.hard_swish)."""
     gate = _clamp(rw, _add(rw, op.input, 3.0), 0.0, 6.0)
     return _mul(rw, _mul(rw, op.input, gate), 1.0 / 6.0)
 
 
 @plain("top.GELU")
-def gelu(op: Op, rw: Rewriter) -> Value:
+def gelu(op: GELU, rw: Rewriter) -> Value:
     """`x / 2 * (1 + ERF(x / sqrt(2)))`, or the form with TANH."""
     x = op.input
     if op.approx:
@@ -124,32 +144,32 @@ def _softplus(rw: Rewriter, x: Value) -> Value:
 
 
 @plain("top.Softplus")
-def softplus(op: Op, rw: Rewriter) -> Value:
+def softplus(op: Softplus, rw: Rewriter) -> Value:
     """See `_softplus`."""
     return _softplus(rw, op.input)
 
 
 @plain("top.Softsign")
-def softsign(op: Op, rw: Rewriter) -> Value:
+def softsign(op: Softsign, rw: Rewriter) -> Value:
     """`x * RECIPROCAL(1 + |x|)`."""
     return _mul(rw, op.input, unary(rw, "reciprocal", _add(rw, unary(rw, "abs", op.input), 1.0)))
 
 
 @plain("top.Mish")
-def mish(op: Op, rw: Rewriter) -> Value:
+def mish(op: Mish, rw: Rewriter) -> Value:
     """`x * TANH(softplus(x))`."""
     return _mul(rw, op.input, unary(rw, "tanh", _softplus(rw, op.input)))
 
 
 @plain("top.ThresholdedRelu")
-def thresholded_relu(op: Op, rw: Rewriter) -> Value:
+def thresholded_relu(op: ThresholdedRelu, rw: Rewriter) -> Value:
     """`x` where it is GREATER than alpha."""
     x = op.input
     return select(rw, compare(rw, "Greater", x, like(rw, x, op.alpha)), x, like(rw, x, 0))
 
 
 @plain("top.Shrink")
-def shrink(op: Op, rw: Rewriter) -> Value:
+def shrink(op: Shrink, rw: Rewriter) -> Value:
     """`x` moved towards zero by `bias` outside `lambd`, zero inside."""
     x = op.input
     below = select(rw, compare(rw, "Less", x, like(rw, x, -op.lambd)), _add(rw, x, op.bias), like(rw, x, 0))
@@ -157,7 +177,7 @@ def shrink(op: Op, rw: Rewriter) -> Value:
 
 
 @plain("top.LeakyRelu")
-def leaky_relu(op: Op, rw: Rewriter) -> Value:
+def leaky_relu(op: LeakyRelu, rw: Rewriter) -> Value:
     """`MAXIMUM(x, alpha * x)` where that says it, else SELECT."""
     x = op.input
     below = _mul(rw, x, op.alpha)
@@ -167,7 +187,7 @@ def leaky_relu(op: Op, rw: Rewriter) -> Value:
 
 
 @TABLE("top.PRelu")
-def prelu(op: Op, rw: Rewriter) -> Value | None:
+def prelu(op: PRelu, rw: Rewriter) -> Value | None:
     """`x` or `slope * x`; a quantized constant slope of floats is dequantized."""
     x = op.input
     if quant(x) is not None or quant(op.result) is not None:

@@ -9,11 +9,12 @@ what its rounding loses is far below a step of the result.
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from transload.engine.quantized import dequantize
-from transload.ir import I8, I32, Op, QuantType, Value
+from transload.ir import I8, I32, QuantType, Value
 from transload.ir.quantization import grid_of, permuted, sliced, spread
 from transload.rewrite import Rewriter, RewriteTable
 
@@ -21,6 +22,9 @@ from ... import build
 from ..arithmetic.rescaling import activation_range, narrow, quant
 from ..arithmetic.scales import scale32
 from .common import static_shape
+
+if TYPE_CHECKING:
+    from transload_hub.ops.matmul import MatMul
 
 __all__ = ["TABLE"]
 
@@ -35,7 +39,7 @@ _LOST = 2.0**-8
 
 
 @TABLE("top.MatMul")
-def by_groups(op: Op, rw: Rewriter) -> Value | None:
+def by_groups(op: MatMul, rw: Rewriter) -> Value | None:
     """None, and then in float, where the weights are computed, there are too many groups, or 28 bits are too few."""
     source, held, target = quant(op.input), quant(op.right), quant(op.result)
     weights = rw.constant_of(op.right)
@@ -87,7 +91,7 @@ def _groups(
     return factors, groups
 
 
-def _real_bias(op: Op, rw: Rewriter) -> np.ndarray | None:
+def _real_bias(op: MatMul, rw: Rewriter) -> np.ndarray | None:
     """The numbers of a constant bias that says what they are."""
     array, held = rw.constant_of(op.bias), quant(op.bias)
     if array is None:
@@ -98,7 +102,7 @@ def _real_bias(op: Op, rw: Rewriter) -> np.ndarray | None:
 
 
 def _sum(
-    op: Op, rw: Rewriter, factors: list[np.ndarray], groups: list[np.ndarray], source: QuantType, fine: float,
+    op: MatMul, rw: Rewriter, factors: list[np.ndarray], groups: list[np.ndarray], source: QuantType, fine: float,
 ) -> Value:
     """The sums of all groups in steps of `fine`, as i32 of the result's shape."""
     shape = static_shape(op.input)

@@ -6,11 +6,11 @@ of floor and ceil first.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from transload.ir import BOOL, F32, I8, I16, I32, FloatType, IntegerType, Op, QuantType, Type, Value
+from transload.ir import BOOL, F32, I8, I16, I32, FloatType, IntegerType, QuantType, Type, Value
 from transload.rewrite import CHANGED, Rewriter, RewriteTable, Unsupported
 from transload_hub.analysis.integer_widths import UNSIGNED_32
 
@@ -19,30 +19,34 @@ from ..arithmetic.rescaling import along, clamp_to, dequantize, narrow, requanti
 from ..arithmetic.scales import activation_bounds
 from ..prepare.signedness import STORED
 
+if TYPE_CHECKING:
+    from transload_hub.ops.cast import Bitcast, Cast
+    from transload_hub.ops.constant import Absent, Input, Weight
+
 __all__ = ["TABLE", "cast_value", "quantize", "round_float"]
 
 TABLE = RewriteTable()
 
 
 @TABLE("top.Weight")
-def weight(op: Op, rw: Rewriter) -> Value:
+def weight(op: Weight, rw: Rewriter) -> Value:
     """A constant stays as it is, under its (quantized) type."""
     return rw.create("tosa.const", (), (op.result.type,), {"values": op.value}).result
 
 
 @TABLE("top.None")
-def absent(op: Op, rw: Rewriter) -> Any:
+def absent(op: Absent, rw: Rewriter) -> Any:
     """What stands for absent operands has no users when all else is converted, and goes then."""
     return CHANGED
 
 
 @TABLE("top.Input")
-def marked_input(op: Op, rw: Rewriter) -> Value:
+def marked_input(op: Input, rw: Rewriter) -> Value:
     return op.input
 
 
 @TABLE("top.Cast")
-def cast(op: Op, rw: Rewriter) -> Value:
+def cast(op: Cast, rw: Rewriter) -> Value:
     x, target = op.input, op.result.element
     source = x.element
     if isinstance(source, QuantType) and isinstance(target, QuantType):
@@ -68,7 +72,7 @@ def _unsigned_to_float(rw: Rewriter, x: Value) -> Value:
 
 
 @TABLE("top.Bitcast")
-def bitcast(op: Op, rw: Rewriter) -> Value:
+def bitcast(op: Bitcast, rw: Rewriter) -> Value:
     """The stored numbers under another type; where one of the types was unsigned, its numbers may be moved (see `signedness`)."""
     x, target = op.input, op.result.element
     source_stored, target_stored = op.attributes[STORED]

@@ -26,7 +26,7 @@ from ..arithmetic.rescaling import any_quantized
 
 __all__ = [
     "MAX_RANK", "along", "binary", "broadcast_groups", "cast", "compare", "concat", "cut", "filled", "flat", "gather_rows",
-    "is_constant_splat", "is_float", "like", "negate", "normal_axes", "normal_axis", "pad", "plain_into", "reshape",
+    "is_constant_splat", "like", "negate", "normal_axes", "normal_axis", "pad", "plain_into", "reshape",
     "select", "static_shape", "transpose", "typed", "unary", "widened",
 ]
 
@@ -40,10 +40,6 @@ def static_shape(value: Value, what: str = "the tensor") -> tuple[int, ...]:
     if shape is None or None in shape:
         raise Unsupported(f"{what} is of type {value.type}, and TOSA needs sizes that are known", "give the inputs static shapes")
     return shape
-
-
-def is_float(value: Value) -> bool:
-    return isinstance(getattr(value.type, "element", None), FloatType)
 
 
 def normal_axis(axis: int, rank: int) -> int:
@@ -62,7 +58,7 @@ def like(rw: Builder, x: Value, number: float) -> Value:
 
 # --- tables
 
-Rewrite = Callable[[Op, Rewriter], Any]
+Rewrite = Callable[[Any, Rewriter], Any]
 
 
 def plain_into(table: RewriteTable) -> Callable[..., Callable[[Rewrite], Rewrite]]:
@@ -279,7 +275,7 @@ def typed(rw: Rewriter, x: Value, element: Type) -> Value:
     if x.element == element:
         return x
     if x.op is not None and not x.uses and x.op is not rw.op and x.op.name.startswith("tosa.") and x.op.name != "tosa.const":
-        x.type = x.type.with_element(element)  # type: ignore[attr-defined]
+        x.type = x.tensor_type.with_element(element)
         return x
     return rw.emit("tosa.identity", x, element=element)
 

@@ -9,11 +9,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from transload.ir import Block, NoneType, Op, Region, Value
 from transload.ir.build import Builder, constant_of
 from transload.ir.regions import captured_values, move_region, need_result_types, splice_region
 from transload.rewrite import Rewriter, RewriteTable, Unsupported
+
+if TYPE_CHECKING:
+    from transload_hub.ops.control import Custom, If, While, Yield
 
 __all__ = ["TABLE"]
 
@@ -23,14 +27,14 @@ STATIC = "TOSA needs one static shape on every way"
 
 
 @TABLE("top.Yield")
-def yield_(op: Op, rw: Rewriter) -> list[Value]:
+def yield_(op: Yield, rw: Rewriter) -> list[Value]:
     """The end of a graph."""
     rw.create("tosa.yield", op.operands)
     return []
 
 
 @TABLE("top.If")
-def if_(op: Op, rw: Rewriter) -> Sequence[Value]:
+def if_(op: If, rw: Rewriter) -> Sequence[Value]:
     """COND_IF; on a constant condition the ops of the branch it takes."""
     held = rw.constant_of(op.condition)
     if held is not None:
@@ -46,7 +50,7 @@ def if_(op: Op, rw: Rewriter) -> Sequence[Value]:
 
 
 @TABLE("top.While")
-def while_(op: Op, rw: Rewriter) -> Sequence[Value]:
+def while_(op: While, rw: Rewriter) -> Sequence[Value]:
     """WHILE_LOOP."""
     regions = [op.cond, op.body]
     need_result_types(op, [op.body], "body", STATIC)
@@ -63,7 +67,7 @@ def while_(op: Op, rw: Rewriter) -> Sequence[Value]:
 
 
 @TABLE("top.Custom")
-def custom(op: Op, rw: Rewriter) -> Sequence[Value]:
+def custom(op: Custom, rw: Rewriter) -> Sequence[Value]:
     """CUSTOM, where the op says who defines it (`<domain>.<operator>`); its options as JSON."""
     domain, _, name = op.attribute("name").partition(".")
     if not name:

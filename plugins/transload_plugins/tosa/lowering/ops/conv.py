@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -34,6 +34,9 @@ from ..arithmetic.rescaling import (
 from ..arithmetic.scales import float_product
 from .common import static_shape
 from .windows import Window, fit, need_channels_last, squeeze_height, unsqueeze_height, window_of
+
+if TYPE_CHECKING:
+    from transload_hub.ops.conv import Conv, Deconv
 
 __all__ = ["TABLE", "Sum", "bias_value", "product_factors", "sum_bits", "sum_of"]
 
@@ -147,7 +150,7 @@ def sum_bits(rw: Rewriter, w: Value, bias: Value | None) -> int:
 
 
 @TABLE("top.Conv")
-def conv(op: Op, rw: Rewriter) -> Value | None:
+def conv(op: Conv, rw: Rewriter) -> Value | None:
     need_channels_last(op)
     x, w = op.input, op.filter
     total = sum_of(x, w)
@@ -155,7 +158,7 @@ def conv(op: Op, rw: Rewriter) -> Value | None:
         return by_digits(op, rw)
     if total is None or _scale_axis(w) not in (None, 0):
         return None
-    channels = w.shape[0]
+    channels = static_shape(w)[0]
     bias = bias_value(rw, op.bias, total, x, w, channels)
     window = window_of(op)
     flat = window.rank == 1
@@ -205,7 +208,7 @@ def in_groups(rw: Rewriter, groups: int, make: Callable[..., Value], *operands: 
 
 
 @TABLE("top.Deconv")
-def deconv(op: Op, rw: Rewriter) -> Value | None:
+def deconv(op: Deconv, rw: Rewriter) -> Value | None:
     need_channels_last(op)
     x, w = op.input, op.filter
     total = sum_of(x, w)
@@ -216,7 +219,7 @@ def deconv(op: Op, rw: Rewriter) -> Value | None:
     window = window_of(op)
     if window.rank == 3 or (op.group > 1 and op.group == x.shape[-1]):
         return _as_forward(op, rw, window)
-    channels = w.shape[0] * op.group
+    channels = static_shape(w)[0] * op.group
     bias = bias_value(rw, op.bias, total, x, w, channels)
     extra = tuple(op.output_padding)
     flat = window.rank == 1
@@ -225,7 +228,7 @@ def deconv(op: Op, rw: Rewriter) -> Value | None:
         x, w, window, extra = unsqueeze_height(rw, x), unsqueeze_height(rw, w), window.with_height(), (0, *extra)
     w = _dilated(rw, w, window.dilations, total.weight_zp)
     out_pad: list[int] = []
-    start, size = [0, 0, 0, 0], [x.shape[0], 0, 0, channels]
+    start, size = [0, 0, 0, 0], [static_shape(x)[0], 0, 0, channels]
     for dim, (before, after) in enumerate(window.pads):
         wanted = (-before, extra[dim] - after)
         least = 1 - window.extent(dim)
@@ -257,7 +260,7 @@ def _dilated(rw: Rewriter, w: Value, dilations: tuple[int, ...], zero_point: int
     return build.const(rw, spread, w.element)
 
 
-def _as_forward(op: Op, rw: Rewriter, window: Window) -> Value:
+def _as_forward(op: Deconv, rw: Rewriter, window: Window) -> Value:
     """A transposed convolution as a convolution of the input with zeros between its elements, the filter turned round."""
     array = rw.need_constant(op.filter, "the filter of a three-dimensional or depthwise transposed convolution")
     group, per_group = op.group, array.shape[-1] // op.group

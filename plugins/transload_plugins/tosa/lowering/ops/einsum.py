@@ -9,15 +9,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from transload.ir import Op, Value
+from transload.ir import Value
 from transload.rewrite import Rewriter, RewriteTable
 from transload_hub.ops.matmul import expand_equation
 
 from .common import plain_into, static_shape
+
+if TYPE_CHECKING:
+    from transload_hub.ops.matmul import Einsum
 
 __all__ = ["TABLE"]
 
@@ -26,7 +29,7 @@ plain = plain_into(TABLE)
 
 
 @plain("top.Einsum")
-def einsum(op: Op, rw: Rewriter) -> Value:
+def einsum(op: Einsum, rw: Rewriter) -> Value:
     """See the module."""
     terms, outcome = expand_equation(op, [value.rank for value in op.inputs])
     sizes: dict[str, int] = {}

@@ -8,7 +8,7 @@ Quantized operands are another module's business: a function here returns None f
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from transload.ir import BOOL, F16, I32, Op, Value
 from transload.rewrite import Rewriter, RewriteTable, Unsupported
@@ -25,7 +25,6 @@ from .common import (
     filled,
     flat,
     is_constant_splat,
-    is_float,
     like,
     negate,
     plain_into,
@@ -34,6 +33,29 @@ from .common import (
     unary,
     widened,
 )
+
+if TYPE_CHECKING:
+    from transload_hub.ops.base import Unary
+    from transload_hub.ops.elementwise import (
+        AddConst,
+        BitwiseNot,
+        Compare,
+        Div,
+        FloorDiv,
+        FloorMod,
+        IsInf,
+        IsNaN,
+        LogicalNot,
+        MulConst,
+        Pow,
+        Scale,
+        ShiftLeft,
+        ShiftRight,
+        SquaredDifference,
+        TruncMod,
+        UnaryNumber,
+        Where,
+    )
 
 __all__ = ["TABLE", "power", "square_root"]
 
@@ -80,39 +102,39 @@ def _ordered(rw: Rewriter, x: Value, op: Op) -> Value:
 
 
 @plain("top.Div")
-def divide(op: Op, rw: Rewriter) -> Value:
+def divide(op: Div, rw: Rewriter) -> Value:
     """Float: `a * RECIPROCAL(b)` (tf.RealDiv). Integer: INTDIV, truncated (tfl.div)."""
     a, b = (widened(rw, value) for value in op.inputs)
-    quotient = binary(rw, "mul", a, unary(rw, "reciprocal", b)) if is_float(a) else binary(rw, "intdiv", a, b)
+    quotient = binary(rw, "mul", a, unary(rw, "reciprocal", b)) if a.is_float else binary(rw, "intdiv", a, b)
     return _finished(rw, quotient, op)
 
 
 @plain("top.AddConst", "top.MulConst")
-def with_number(op: Op, rw: Rewriter) -> Value:
+def with_number(op: AddConst | MulConst, rw: Rewriter) -> Value:
     """ADD or MUL with one number."""
     x = widened(rw, op.input)
-    if not is_float(x) and op.const_val != int(op.const_val):
+    if not x.is_float and op.const_val != int(op.const_val):
         raise Unsupported(f"{op.const_val} is no integer, and the tensor is of {op.input.element}")
     made = binary(rw, "add" if op.name == "top.AddConst" else "mul", x, like(rw, x, op.const_val))
     return _finished(rw, made, op)
 
 
 @plain("top.Scale")
-def scale(op: Op, rw: Rewriter) -> Value:
+def scale(op: Scale, rw: Rewriter) -> Value:
     """MUL, then ADD."""
     x, factor, bias = (widened(rw, value) for value in (op.input, op.scale, op.bias))
     return _finished(rw, binary(rw, "add", binary(rw, "mul", x, factor), bias), op)
 
 
 @plain("top.SquaredDifference")
-def squared_difference(op: Op, rw: Rewriter) -> Value:
+def squared_difference(op: SquaredDifference, rw: Rewriter) -> Value:
     """SUB, and MUL with itself (tf.SquareDifference)."""
     difference = binary(rw, "sub", widened(rw, op.a), widened(rw, op.b))
     return _narrowed(rw, binary(rw, "mul", difference, difference), op)
 
 
 @plain("top.Square")
-def square(op: Op, rw: Rewriter) -> Value:
+def square(op: UnaryNumber, rw: Rewriter) -> Value:
     """MUL with itself (tf.Square)."""
     x = widened(rw, op.input)
     return _narrowed(rw, binary(rw, "mul", x, x), op)
@@ -125,7 +147,7 @@ def _floor_quotient(rw: Rewriter, a: Value, b: Value) -> tuple[Value, Value]:
     side of an integer, as for 41 / 41; so q is moved by one where r shows that it must be.
     """
     zero = like(rw, b, 0)
-    if not is_float(a):
+    if not a.is_float:
         quotient = binary(rw, "intdiv", a, b)
         rest = binary(rw, "sub", a, binary(rw, "mul", quotient, b))
         apart = binary(rw, "logical_xor", compare(rw, "Less", rest, zero), compare(rw, "Less", b, zero))
@@ -148,22 +170,22 @@ def _floor_quotient(rw: Rewriter, a: Value, b: Value) -> tuple[Value, Value]:
 
 
 @plain("top.FloorDiv")
-def floor_divide(op: Op, rw: Rewriter) -> Value:
+def floor_divide(op: FloorDiv, rw: Rewriter) -> Value:
     """See `_floor_quotient` (lower_floor_div; integers, for which RECIPROCAL has no form, by INTDIV)."""
     return _narrowed(rw, _floor_quotient(rw, widened(rw, op.a), widened(rw, op.b))[0], op)
 
 
 @plain("top.FloorMod")
-def floor_modulo(op: Op, rw: Rewriter) -> Value:
+def floor_modulo(op: FloorMod, rw: Rewriter) -> Value:
     """`a - floor(a / b) * b`. The pseudo-code of lower_floor_mod gives `a / b - floor(a / b)`, the fraction instead."""
     return _narrowed(rw, _floor_quotient(rw, widened(rw, op.a), widened(rw, op.b))[1], op)
 
 
 @plain("top.TruncMod")
-def truncated_modulo(op: Op, rw: Rewriter) -> Value:
+def truncated_modulo(op: TruncMod, rw: Rewriter) -> Value:
     """C's `%` and `fmod`: integers by INTDIV; floats by the floored modulo of the absolute values, with the sign of a."""
     a, b = widened(rw, op.a), widened(rw, op.b)
-    if not is_float(a):
+    if not a.is_float:
         rest = binary(rw, "sub", a, binary(rw, "mul", binary(rw, "intdiv", a, b), b))
         return _narrowed(rw, rest, op)
     _, rest = _floor_quotient(rw, unary(rw, "abs", a), unary(rw, "abs", b))
@@ -244,21 +266,21 @@ def _whole_power_of_run_time(rw: Rewriter, x: Value, exponent: Value) -> Value:
 
 
 @plain("top.Pow")
-def pow_(op: Op, rw: Rewriter) -> Value:
+def pow_(op: Pow, rw: Rewriter) -> Value:
     """POW (tf.Pow), see `power`. TOSA has POW for floats only: of integers repeated products."""
     base, exponent = op.base, op.exponent
-    if is_float(base):
+    if base.is_float:
         return power(rw, base, cast(rw, exponent, base.element))
     number = is_constant_splat(exponent)
     x = widened(rw, base)
-    if number is None or number != int(number) or not 0 <= number <= 64 or math.prod(exponent.shape) != 1:
+    if number is None or number != int(number) or not 0 <= number <= 64 or math.prod(static_shape(exponent)) != 1:
         return _narrowed(rw, _whole_power_of_run_time(rw, x, widened(rw, exponent)), op)
     made = filled(rw, static_shape(x), I32, 1) if number == 0 else _whole_power(rw, x, int(number))
     return _narrowed(rw, made, op)
 
 
 @plain("top.Sqrt")
-def sqrt(op: Op, rw: Rewriter) -> Value:
+def sqrt(op: Unary, rw: Rewriter) -> Value:
     """See `square_root`."""
     return square_root(rw, op.input)
 
@@ -272,35 +294,35 @@ _DIRECT = {
 
 
 @plain(*_DIRECT)
-def direct(op: Op, rw: Rewriter) -> Value:
+def direct(op: BitwiseNot | LogicalNot | Unary, rw: Rewriter) -> Value:
     """The operator of the same name (tf.Exp, tf.Log, tf.Rsqrt, ...)."""
     return unary(rw, _DIRECT[op.name], op.input)
 
 
 @plain("top.Abs")
-def absolute(op: Op, rw: Rewriter) -> Value:
+def absolute(op: UnaryNumber, rw: Rewriter) -> Value:
     """ABS (tf.Abs)."""
     return _narrowed(rw, unary(rw, "abs", widened(rw, op.input)), op)
 
 
 @plain("top.Neg")
-def negative(op: Op, rw: Rewriter) -> Value:
+def negative(op: UnaryNumber, rw: Rewriter) -> Value:
     """NEGATE (tf.Neg); small integers, which it would saturate, as `0 - x` in 32 bits, wrapped."""
     x = op.input
-    if is_float(x):
+    if x.is_float:
         return negate(rw, x)
     x = widened(rw, x)
     return _narrowed(rw, binary(rw, "sub", like(rw, x, 0), x), op)
 
 
 @plain("top.Floor", "top.Ceil", "top.Round")
-def rounded(op: Op, rw: Rewriter) -> Value:
+def rounded(op: UnaryNumber, rw: Rewriter) -> Value:
     """FLOOR, CEIL; Round is to even at halves, as CAST to i32 and back does (lower_round_op's `floor(x + 1/2)` is not).
 
     From 2^23 on a float32 is whole (from 2^11 on an f16), and kept as it is, as NaN is. Integers are whole.
     """
     x = op.input
-    if not is_float(x):
+    if not x.is_float:
         return x
     if op.name != "top.Round":
         return unary(rw, "floor" if op.name == "top.Floor" else "ceil", x)
@@ -312,7 +334,7 @@ def rounded(op: Op, rw: Rewriter) -> Value:
 
 
 @plain("top.Sign")
-def sign(op: Op, rw: Rewriter) -> Value:
+def sign(op: UnaryNumber, rw: Rewriter) -> Value:
     """1 where x is greater than 0, -1 where it is less, else x itself: 0 or NaN."""
     x = widened(rw, op.input)
     zero = like(rw, x, 0)
@@ -321,13 +343,13 @@ def sign(op: Op, rw: Rewriter) -> Value:
 
 
 @plain("top.IsNaN")
-def is_nan(op: Op, rw: Rewriter) -> Value:
+def is_nan(op: IsNaN, rw: Rewriter) -> Value:
     """Whether x is not equal to itself."""
     return compare(rw, "NotEqual", op.input, op.input)
 
 
 @plain("top.IsInf")
-def is_infinite(op: Op, rw: Rewriter) -> Value:
+def is_infinite(op: IsInf, rw: Rewriter) -> Value:
     """Whether |x| is infinite."""
     size = unary(rw, "abs", op.input)
     return compare(rw, "Equal", size, like(rw, size, math.inf))
@@ -336,7 +358,7 @@ def is_infinite(op: Op, rw: Rewriter) -> Value:
 # --- comparison, logic and bits
 
 @plain("top.Compare")
-def comparison(op: Op, rw: Rewriter) -> Value:
+def comparison(op: Compare, rw: Rewriter) -> Value:
     """EQUAL, GREATER, GREATER_EQUAL; the others swapped or negated (tf.Less by GREATER_EQUAL and NOT is true of NaN)."""
     a, b = op.lhs, op.rhs
     if storage_of(a) != BOOL:
@@ -360,7 +382,7 @@ def logic(op: Op, rw: Rewriter) -> Value:
 
 
 @plain("top.ShiftLeft", "top.ShiftRight")
-def shift(op: Op, rw: Rewriter) -> Value:
+def shift(op: ShiftLeft | ShiftRight, rw: Rewriter) -> Value:
     """LOGICAL_LEFT_SHIFT; ARITHMETIC_RIGHT_SHIFT of signed, LOGICAL_RIGHT_SHIFT of unsigned numbers (tf.RightShift).
 
     TOSA shifts by less than the width only. Further than that, nothing is left, or the sign.
@@ -380,6 +402,6 @@ def shift(op: Op, rw: Rewriter) -> Value:
 
 
 @plain("top.Where")
-def where(op: Op, rw: Rewriter) -> Value:
+def where(op: Where, rw: Rewriter) -> Value:
     """SELECT (lower_selectv2_op)."""
     return select(rw, op.condition, op.tbrn, op.fbrn)

@@ -9,12 +9,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from transload.ir import F16, F32, Op, Value
+from transload.ir import F16, F32, Value
 from transload.rewrite import Rewriter, RewriteTable
 
 from .common import binary, cast, compare, like, negate, plain_into, select, unary
 from .elementwise import square_root
+
+if TYPE_CHECKING:
+    from transload_hub.ops.base import Unary
+    from transload_hub.ops.elementwise import Atan2
 
 __all__ = ["TABLE", "arc_tangent", "log1p"]
 
@@ -55,13 +60,13 @@ def log1p(rw: Rewriter, x: Value) -> Value:
 
 
 @plain("top.Log1p")
-def log_plus_one(op: Op, rw: Rewriter) -> Value:
+def log_plus_one(op: Unary, rw: Rewriter) -> Value:
     """See `log1p`; of floats narrower than f32 in that."""
     return cast(rw, log1p(rw, cast(rw, op.input, F32)), op.input.element)
 
 
 @plain("top.Tan")
-def tangent(op: Op, rw: Rewriter) -> Value:
+def tangent(op: Unary, rw: Rewriter) -> Value:
     """`sin(x) / cos(x)`; of floats narrower than f32 in that."""
     x = cast(rw, op.input, F32)
     return cast(rw, _mul(rw, unary(rw, "sin", x), unary(rw, "reciprocal", unary(rw, "cos", x))), op.input.element)
@@ -82,13 +87,13 @@ def arc_tangent(rw: Rewriter, x: Value) -> Value:
 
 
 @plain("top.Atan")
-def atan(op: Op, rw: Rewriter) -> Value:
+def atan(op: Unary, rw: Rewriter) -> Value:
     """See `arc_tangent`; odd."""
     return _signed(rw, op.input, arc_tangent(rw, unary(rw, "abs", op.input)))
 
 
 @plain("top.Asin")
-def asin(op: Op, rw: Rewriter) -> Value:
+def asin(op: Unary, rw: Rewriter) -> Value:
     """`atan(x / sqrt((1 - x) (1 + x)))`; at 1 the arc tangent of infinity."""
     size = unary(rw, "abs", op.input)
     product = _mul(rw, _add(rw, negate(rw, size), 1.0), _add(rw, size, 1.0))
@@ -96,7 +101,7 @@ def asin(op: Op, rw: Rewriter) -> Value:
 
 
 @plain("top.Acos")
-def acos(op: Op, rw: Rewriter) -> Value:
+def acos(op: Unary, rw: Rewriter) -> Value:
     """`2 atan(sqrt((1 - x) / (1 + x)))`, exact near 1; at -1 twice the arc tangent of infinity."""
     x = op.input
     ratio = _mul(rw, _add(rw, negate(rw, x), 1.0), unary(rw, "reciprocal", _add(rw, x, 1.0)))
@@ -104,7 +109,7 @@ def acos(op: Op, rw: Rewriter) -> Value:
 
 
 @plain("top.Atan2")
-def atan2(op: Op, rw: Rewriter) -> Value:
+def atan2(op: Atan2, rw: Rewriter) -> Value:
     """The arc tangent of the lesser by the greater absolute value, then turned into the quadrant; 0 of (0, 0)."""
     a, b = op.a, op.b
     rise, run = unary(rw, "abs", a), unary(rw, "abs", b)
@@ -118,7 +123,7 @@ def atan2(op: Op, rw: Rewriter) -> Value:
 
 
 @plain("top.Sinh")
-def sinh(op: Op, rw: Rewriter) -> Value:
+def sinh(op: Unary, rw: Rewriter) -> Value:
     """`(exp(x) - exp(-x)) / 2`; below 1/2, where that cancels, its Taylor series to x^9."""
     x = op.input
     difference = binary(rw, "sub", unary(rw, "exp", x), unary(rw, "exp", negate(rw, x)))
@@ -128,7 +133,7 @@ def sinh(op: Op, rw: Rewriter) -> Value:
 
 
 @plain("top.Cosh")
-def cosh(op: Op, rw: Rewriter) -> Value:
+def cosh(op: Unary, rw: Rewriter) -> Value:
     """`(exp(x) + exp(-x)) / 2`."""
     return _mul(rw, _add(rw, unary(rw, "exp", op.input), unary(rw, "exp", negate(rw, op.input))), 0.5)
 
@@ -139,7 +144,7 @@ def _too_large_to_square(rw: Rewriter, x: Value) -> Value:
 
 
 @plain("top.Asinh")
-def asinh(op: Op, rw: Rewriter) -> Value:
+def asinh(op: Unary, rw: Rewriter) -> Value:
     """`log(1 + (|x| + x^2 / (1 + sqrt(x^2 + 1))))` with the sign of x; `log |x| + log 2` where x^2 would overflow."""
     size = unary(rw, "abs", op.input)
     squared = _mul(rw, size, size)
@@ -150,7 +155,7 @@ def asinh(op: Op, rw: Rewriter) -> Value:
 
 
 @plain("top.Acosh")
-def acosh(op: Op, rw: Rewriter) -> Value:
+def acosh(op: Unary, rw: Rewriter) -> Value:
     """`log(1 + (t + sqrt(2t + t^2)))` with `t = x - 1`; `log x + log 2` where t^2 would overflow."""
     x = op.input
     t = _add(rw, x, -1.0)
@@ -160,7 +165,7 @@ def acosh(op: Op, rw: Rewriter) -> Value:
 
 
 @plain("top.Atanh")
-def atanh(op: Op, rw: Rewriter) -> Value:
+def atanh(op: Unary, rw: Rewriter) -> Value:
     """`log(1 + 2|x| / (1 - |x|)) / 2` with the sign of x."""
     size = unary(rw, "abs", op.input)
     ratio = _mul(rw, _add(rw, size, size), unary(rw, "reciprocal", _add(rw, negate(rw, size), 1.0)))

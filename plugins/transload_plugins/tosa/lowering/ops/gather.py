@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from transload.ir import BOOL, I8, I32, Op, Value
+from transload.ir import BOOL, I8, I32, Value
 from transload.rewrite import Rewriter, RewriteTable, Unsupported
 
 from ... import build
@@ -35,6 +36,9 @@ from .common import (
 )
 from .movement import in_type
 from .reduce import product_by_halves
+
+if TYPE_CHECKING:
+    from transload_hub.ops.gather import Gather, GatherElements, GatherND, ScatterElements, ScatterND
 
 __all__ = ["TABLE"]
 
@@ -87,7 +91,7 @@ def _element_numbers(rw: Rewriter, indices: Value, shape: Sequence[int], axis: i
 # --- gather
 
 @TABLE("top.Gather")
-def gather(op: Op, rw: Rewriter) -> Value:
+def gather(op: Gather, rw: Rewriter) -> Value:
     """SLICE of constant subscripts in a row, else GATHER (tf.GatherV2, which has no `axis` in TOSA).
 
     Dimensions before the axis are taken as further batches, with the subscripts repeated for each, or where
@@ -127,7 +131,7 @@ def _run(indices: np.ndarray | None) -> tuple[int, int] | None:
 
 
 @TABLE("top.GatherND")
-def gather_nd(op: Op, rw: Rewriter) -> Value:
+def gather_nd(op: GatherND, rw: Rewriter) -> Value:
     """GATHER by row numbers (tf.GatherNd has no lowering)."""
     x = in_type(rw, op.input, op.result.element)
     shape, b = static_shape(x), op.batch_dims
@@ -145,7 +149,7 @@ def gather_nd(op: Op, rw: Rewriter) -> Value:
 
 
 @TABLE("top.GatherElements")
-def gather_elements(op: Op, rw: Rewriter) -> Value:
+def gather_elements(op: GatherElements, rw: Rewriter) -> Value:
     """GATHER of single elements by their numbers."""
     x = in_type(rw, op.input, op.result.element)
     made = static_shape(op.result)
@@ -159,7 +163,7 @@ def gather_elements(op: Op, rw: Rewriter) -> Value:
 # --- scatter
 
 @TABLE("top.ScatterND")
-def scatter_nd(op: Op, rw: Rewriter) -> Value | None:
+def scatter_nd(op: ScatterND, rw: Rewriter) -> Value | None:
     """SCATTER by row numbers (tf.ScatterNd and tf.TensorScatterUpdate have no lowering), see `_scattered`."""
     if _cannot_take(op):
         return None
@@ -171,7 +175,7 @@ def scatter_nd(op: Op, rw: Rewriter) -> Value | None:
 
 
 @TABLE("top.ScatterElements")
-def scatter_elements(op: Op, rw: Rewriter) -> Value | None:
+def scatter_elements(op: ScatterElements, rw: Rewriter) -> Value | None:
     """SCATTER of single elements by their numbers, see `_scattered`."""
     if _cannot_take(op):
         return None
@@ -180,7 +184,7 @@ def scatter_elements(op: Op, rw: Rewriter) -> Value | None:
     return _scattered(op, rw, (math.prod(shape), math.prod(static_shape(op.indices)), 1), numbers)
 
 
-def _cannot_take(op: Op) -> bool:
+def _cannot_take(op: ScatterElements | ScatterND) -> bool:
     """Sums and products of quantized numbers are left to floats."""
     return quant(op.result) is not None and op.reduction in ("add", "mul")
 
@@ -192,7 +196,7 @@ COMPARISONS = 1 << 24
 _COMBINE = {"add": "add", "mul": "mul", "max": "maximum", "min": "minimum"}
 
 
-def _scattered(op: Op, rw: Rewriter, sizes: tuple[int, int, int], numbers: Value) -> Value:
+def _scattered(op: ScatterElements | ScatterND, rw: Rewriter, sizes: tuple[int, int, int], numbers: Value) -> Value:
     """`updates` written to rows of the input, or combined with them.
 
     SCATTER writes no row twice. With constant subscripts the last update of a row is written, or in each round

@@ -8,7 +8,7 @@ their sums by a float64 and round once, its batched products round as convolutio
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -22,13 +22,16 @@ from ..arithmetic.rescaling import DOUBLE, EXACT, WIDE, activation_range, fused_
 from .common import binary, static_shape
 from .conv import bias_value, product_factors, sum_bits, sum_of
 
+if TYPE_CHECKING:
+    from transload_hub.ops.matmul import MatMul
+
 __all__ = ["TABLE"]
 
 TABLE = RewriteTable()
 
 
 @TABLE("top.MatMul")
-def matmul(op: Op, rw: Rewriter) -> Value | None:
+def matmul(op: MatMul, rw: Rewriter) -> Value | None:
     static_shape(op.input, "the left operand")
     static_shape(op.right, "the right operand")
     if sum_of(op.input, op.right) is None and are_integers(op.input, op.right):
@@ -42,7 +45,7 @@ def matmul(op: Op, rw: Rewriter) -> Value | None:
 # --- fully connected
 
 
-def _layer(op: Op, rw: Rewriter) -> Value | None:
+def _layer(op: MatMul, rw: Rewriter) -> Value | None:
     """The op as a 1x1 convolution; None where it is not a layer with a weight of rank 2."""
     x, w = op.input, op.right
     type_, total = quant(w), sum_of(x, w)
@@ -58,10 +61,10 @@ def _layer(op: Op, rw: Rewriter) -> Value | None:
         return None
     bias = op.bias
     outputs, inputs = static_shape(w)
-    if bias is not None and bias.type.num_elements not in (1, outputs):
+    if bias is not None and bias.tensor_type.num_elements not in (1, outputs):
         return None
     if bias is not None and bias.rank != 1:
-        bias = build.reshape(rw, bias, (bias.type.num_elements,))
+        bias = build.reshape(rw, bias, (bias.tensor_type.num_elements,))
     if inputs == 0:
         raise Unsupported("a product over no elements")
     made = rw.emit(
@@ -118,7 +121,7 @@ def _widened(rw: Rewriter, x: Value, w: Value) -> Value:
     return rw.emit("tosa.cast", w, element=QuantType(I16, b.expressed, b.scales, b.zero_points))
 
 
-def _batched(op: Op, rw: Rewriter) -> Value | None:
+def _batched(op: MatMul, rw: Rewriter) -> Value | None:
     x, w = op.input, _widened(rw, op.input, op.right)
     kind = _kind(x, w)
     if kind is None:
@@ -151,7 +154,7 @@ def _batched(op: Op, rw: Rewriter) -> Value | None:
     if op.bias is not None and storage_of(made) == I48:
         return None
     if op.bias is not None:
-        made = _with_bias(op, rw, build.reshape(rw, made, shape))
+        made = _with_bias(op, rw, build.reshape(rw, made, shape), op.bias)
     rounding = WIDE if storage_of(made) == I48 else rounding_of(op)
     made = _finish(op, rw, made, op.input, op.right, rounding)  # before it is reshaped: TOSA reshapes no i48
     return build.reshape(rw, made, shape)
@@ -161,14 +164,14 @@ PRODUCTS = 1 << 16
 """How many products of elements are made at once; where there would be more, numbers are taken apart into digits."""
 
 
-def _multiplications(op: Op) -> int:
+def _multiplications(op: MatMul) -> int:
     """How many products of elements a product of matrices is the sums of."""
     rows = static_shape(op.input)
     inner = rows[-2 if op.left_transpose and len(rows) > 1 else -1]
     return math.prod(static_shape(op.result)) * inner
 
 
-def _by_elements(op: Op, rw: Rewriter, x: Value, w: Value) -> Value:
+def _by_elements(op: MatMul, rw: Rewriter, x: Value, w: Value) -> Value:
     """Integers that TOSA's MATMUL does not take: every element of a row times every one of a column, and the sums."""
     left, right = static_shape(x), static_shape(w)
     products = binary(rw, "mul", build.reshape(rw, x, (*left, 1)), build.reshape(rw, w, (*right[:-2], 1, *right[-2:])))
@@ -194,9 +197,8 @@ def _spread(rw: Rewriter, x: Value, batch: tuple[int, ...]) -> Value:
     return build.reshape(rw, x, (math.prod(batch), *shape[-2:]))
 
 
-def _with_bias(op: Op, rw: Rewriter, made: Value) -> Value:
+def _with_bias(op: MatMul, rw: Rewriter, made: Value, bias: Value) -> Value:
     """The product plus a bias that broadcasts to it."""
-    bias = op.bias
     a, b = quant(op.input), quant(op.right)
     if a is None or b is None:
         bias = build.cast(rw, bias, made.element)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -39,6 +39,26 @@ from .common import (
     typed,
 )
 
+if TYPE_CHECKING:
+    from transload_hub.ops.movement import (
+        Concat,
+        Expand,
+        Pack,
+        Pad,
+        Permute,
+        Reshape,
+        Reverse,
+        ReverseSequence,
+        Roll,
+        Slice,
+        Split,
+        Squeeze,
+        Tile,
+        Unpack,
+        Unsqueeze,
+    )
+    from transload_hub.ops.space import BatchToSpace, Depth2Space, SpaceToBatch
+
 __all__ = ["TABLE", "in_type"]
 
 TABLE = RewriteTable()
@@ -54,21 +74,21 @@ def in_type(rw: Rewriter, x: Value, element: Any) -> Value:
 # --- shape and order
 
 @TABLE("top.Reshape", "top.Squeeze", "top.Unsqueeze")
-def reshaped(op: Op, rw: Rewriter) -> Value:
+def reshaped(op: Reshape | Squeeze | Unsqueeze, rw: Rewriter) -> Value:
     """RESHAPE to the inferred shape (tf.Reshape, lower_squeeze_op, lower_expand_dims)."""
     made = reshape(rw, op.operands[0], static_shape(op.result))
     return typed(rw, made, op.result.element)
 
 
 @TABLE("top.Permute")
-def permute(op: Op, rw: Rewriter) -> Value:
+def permute(op: Permute, rw: Rewriter) -> Value:
     """TRANSPOSE (tf.Transpose); see `common.transpose` for high ranks."""
     made = transpose(rw, op.input, normal_axes(op.order, op.input.rank))
     return typed(rw, made, op.result.element)
 
 
 @TABLE("top.Expand")
-def expand(op: Op, rw: Rewriter) -> Value:
+def expand(op: Expand, rw: Rewriter) -> Value:
     """RESHAPE to the result's rank, then TILE (tf.BroadcastTo has no lowering)."""
     shape = static_shape(op.result)
     x = reshape(rw, op.input, (1,) * (len(shape) - op.input.rank) + static_shape(op.input))
@@ -77,7 +97,7 @@ def expand(op: Op, rw: Rewriter) -> Value:
 
 
 @TABLE("top.Tile")
-def tile(op: Op, rw: Rewriter) -> Value:
+def tile(op: Tile, rw: Rewriter) -> Value:
     """TILE (tf.Tile)."""
     return _repeat(rw, op.input, op.tile)
 
@@ -94,7 +114,7 @@ def _repeat(rw: Rewriter, x: Value, multiples: Sequence[int]) -> Value:
 
 
 @TABLE("top.Reverse")
-def reverse(op: Op, rw: Rewriter) -> Value:
+def reverse(op: Reverse, rw: Rewriter) -> Value:
     """REVERSE along each axis (lower_reversev2_op)."""
     x = op.input
     for axis in normal_axes(op.axes, x.rank):
@@ -109,7 +129,7 @@ def _turned(rw: Rewriter, x: Value, axis: int) -> Value:
 
 
 @TABLE("top.ReverseSequence")
-def reverse_sequence(op: Op, rw: Rewriter) -> Value:
+def reverse_sequence(op: ReverseSequence, rw: Rewriter) -> Value:
     """GATHER of row `t < length ? length - 1 - t : t` for each batch (tf.ReverseSequence has no lowering)."""
     x, rank = op.input, op.input.rank
     batch, time = normal_axis(op.batch_axis, rank), normal_axis(op.seq_axis, rank)
@@ -126,7 +146,7 @@ def reverse_sequence(op: Op, rw: Rewriter) -> Value:
 
 
 @TABLE("top.Roll")
-def roll(op: Op, rw: Rewriter) -> Value:
+def roll(op: Roll, rw: Rewriter) -> Value:
     """SLICE in two along each axis, and CONCAT the other way round."""
     x = op.input
     for axis, shift in zip(normal_axes(op.axes, x.rank), op.shifts, strict=True):
@@ -140,7 +160,7 @@ def roll(op: Op, rw: Rewriter) -> Value:
 # --- joining and cutting
 
 @TABLE("top.Concat")
-def concatenate(op: Op, rw: Rewriter) -> Value:
+def concatenate(op: Concat, rw: Rewriter) -> Value:
     """CONCAT of all at once (lower_concatv2_op, whose "TODO: rescale" is done here)."""
     axis = normal_axis(op.axis, op.result.rank)
     element = op.result.element
@@ -161,7 +181,7 @@ def _must_change(value: Value, element: QuantType, bounds: tuple[float, float]) 
 
 
 @TABLE("top.Pack")
-def pack(op: Op, rw: Rewriter) -> Value:
+def pack(op: Pack, rw: Rewriter) -> Value:
     """RESHAPE each to have the new dimension, then CONCAT (lower_pack_op joins along another one and transposes)."""
     axis = normal_axis(op.axis, op.result.rank)
     shape = list(static_shape(op.result))
@@ -185,7 +205,7 @@ def _pieces(op: Op, rw: Rewriter, x: Value, axis: int, sizes: Sequence[int]) -> 
 
 
 @TABLE("top.Split")
-def split(op: Op, rw: Rewriter) -> list[Value]:
+def split(op: Split, rw: Rewriter) -> list[Value]:
     """A SLICE for each piece (lower_split_op, lower_splitv_op)."""
     axis = normal_axis(op.axis, op.input.rank)
     pieces = _pieces(op, rw, op.input, axis, op.split_size)
@@ -195,7 +215,7 @@ def split(op: Op, rw: Rewriter) -> list[Value]:
 
 
 @TABLE("top.Unpack")
-def unpack(op: Op, rw: Rewriter) -> list[Value]:
+def unpack(op: Unpack, rw: Rewriter) -> list[Value]:
     """A SLICE of one place and a RESHAPE for each result; no transpose is needed (lower_unpack_op makes one)."""
     axis = normal_axis(op.axis, op.input.rank)
     pieces = _pieces(op, rw, op.input, axis, [1] * len(op.results))
@@ -205,7 +225,7 @@ def unpack(op: Op, rw: Rewriter) -> list[Value]:
 
 
 @TABLE("top.Slice")
-def slice_(op: Op, rw: Rewriter) -> Value:
+def slice_(op: Slice, rw: Rewriter) -> Value:
     """SLICE; with steps, see `_strided` (lower_strided_slice_op, which takes multiples of positive steps only)."""
     x = op.input
     shape, made = static_shape(x), static_shape(op.result)
@@ -253,7 +273,7 @@ def _strided(rw: Rewriter, x: Value, axis: int, start: int, count: int, step: in
 # --- padding
 
 @TABLE("top.Pad")
-def padding(op: Op, rw: Rewriter) -> Value:
+def padding(op: Pad, rw: Rewriter) -> Value:
     """PAD with the zero point or value (tf.Pad, tf.PadV2); other modes by `_mirrored` (tf.MirrorPad has no lowering).
 
     Negative paddings are cut off first.
@@ -276,23 +296,23 @@ def padding(op: Op, rw: Rewriter) -> Value:
     return typed(rw, made, op.result.element)
 
 
-def _pad_constant(op: Op, rw: Rewriter, x: Value, begins: Sequence[int], ends: Sequence[int]) -> Value:
-    number = _pad_number(op, rw)
+def _pad_constant(op: Pad, rw: Rewriter, x: Value, begins: Sequence[int], ends: Sequence[int]) -> Value:
+    number, given = _pad_number(op, rw), op.value
     if x.rank <= MAX_RANK:
         made = build.pad(rw, x, [n for pair in zip(begins, ends, strict=True) for n in pair], number or 0)
     else:
         made = x
         for axis, (before, after) in enumerate(zip(begins, ends, strict=True)):
             made = pad(rw, made, axis, before, after, number or 0)
-    if number is not None:
+    if number is not None or given is None:
         return made
     # The value is computed at run time: put where a constant mask says so.
     mask = np.pad(np.zeros(static_shape(x), np.bool_), list(zip(begins, ends, strict=True)), constant_values=True)
-    value = reshape(rw, in_type(rw, op.value, op.result.element), (1,) * x.rank)
+    value = reshape(rw, in_type(rw, given, op.result.element), (1,) * x.rank)
     return select(rw, build.const(rw, mask), value, made, element=made.element)
 
 
-def _pad_number(op: Op, rw: Rewriter) -> float | None:
+def _pad_number(op: Pad, rw: Rewriter) -> float | None:
     """The stored number to pad with; None where it is computed at run time."""
     element = op.result.element
     if op.value is None:
@@ -338,7 +358,7 @@ def _mirrored(rw: Rewriter, x: Value, axis: int, before: int, after: int, mode: 
 # --- space, depth and batch
 
 @TABLE("top.Depth2Space")
-def depth_to_space(op: Op, rw: Rewriter) -> Value:
+def depth_to_space(op: Depth2Space, rw: Rewriter) -> Value:
     """RESHAPE, TRANSPOSE, RESHAPE (lower_depth_to_space_op, lower_space_to_depth_op; is_CRD orders the channels otherwise)."""
     n, h, w, c = static_shape(op.input)
     if op.layout == "NCHW":
@@ -362,7 +382,7 @@ def _zero(x: Value) -> int:
 
 
 @TABLE("top.SpaceToBatch")
-def space_to_batch(op: Op, rw: Rewriter) -> Value:
+def space_to_batch(op: SpaceToBatch, rw: Rewriter) -> Value:
     """PAD, RESHAPE, TRANSPOSE, RESHAPE (lower_space_to_batch_nd_op, whose third step must be a transpose)."""
     x, block = op.input, op.block_shape
     m = len(block)
@@ -377,7 +397,7 @@ def space_to_batch(op: Op, rw: Rewriter) -> Value:
 
 
 @TABLE("top.BatchToSpace")
-def batch_to_space(op: Op, rw: Rewriter) -> Value:
+def batch_to_space(op: BatchToSpace, rw: Rewriter) -> Value:
     """RESHAPE, TRANSPOSE, RESHAPE, SLICE (lower_batch_to_space_nd_op, whose sizes of step 4 lack the tensor's own)."""
     x, block = op.input, op.block_shape
     m, shape = len(block), static_shape(x)

@@ -8,16 +8,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from transload.ir import Op, Value
+from transload.ir import Value
 from transload.rewrite import Rewriter, RewriteTable
 
 from ... import build
 from ..arithmetic.rescaling import fused_activation
 from .common import binary, cut, flat, like, normal_axes, normal_axis, pad, plain_into, reshape, static_shape, unary
 from .reduce import mean, total
+
+if TYPE_CHECKING:
+    from transload_hub.ops.normalization import LRN, BatchNorm, GroupNorm, InstanceNorm, LayerNorm, Normalize, RMSNorm
 
 __all__ = ["TABLE"]
 
@@ -49,14 +53,15 @@ def _standardized(rw: Rewriter, x: Value, axes: Sequence[int], eps: float) -> Va
 
 
 @plain("top.BatchNorm")
-def batch_norm(op: Op, rw: Rewriter) -> Value:
+def batch_norm(op: BatchNorm, rw: Rewriter) -> Value:
     """`x * factor + shift` with constant parameters; else SUB, RSQRT, MUL, MUL, ADD (tf.FusedBatchNormV3)."""
     x, rank = op.input, op.input.rank
     axis = _channels(op.layout, rank)
     parameters = [op.mean, op.variance, op.gamma, op.beta]
     held = [None if value is None else rw.constant_of(value) for value in parameters]
-    if all(array is not None or value is None for array, value in zip(held, parameters, strict=True)):
-        centre, spread, gamma, beta = (None if array is None else array.astype(np.float64) for array in held)
+    centre, spread, gamma, beta = (None if array is None else array.astype(np.float64) for array in held)
+    if centre is not None and spread is not None and not any(
+            array is None and value is not None for array, value in zip(held, parameters, strict=True)):
         factor = (1.0 if gamma is None else gamma) / np.sqrt(spread + op.epsilon)
         shift = (0.0 if beta is None else beta) - centre * factor
         shape = [-1 if dim == axis else 1 for dim in range(rank)]
@@ -71,7 +76,7 @@ def batch_norm(op: Op, rw: Rewriter) -> Value:
 
 
 @plain("top.LayerNorm")
-def layer_norm(op: Op, rw: Rewriter) -> Value:
+def layer_norm(op: LayerNorm, rw: Rewriter) -> Value:
     """Standardized over all dimensions from `axis` on."""
     x = op.input
     axes = range(normal_axis(op.axis, x.rank), x.rank)
@@ -79,7 +84,7 @@ def layer_norm(op: Op, rw: Rewriter) -> Value:
 
 
 @plain("top.RMSNorm")
-def rms_norm(op: Op, rw: Rewriter) -> Value:
+def rms_norm(op: RMSNorm, rw: Rewriter) -> Value:
     """`x * RSQRT(mean(x^2) + eps)` over all dimensions from `axis` on."""
     x = op.input
     square = mean(rw, binary(rw, "mul", x, x), range(normal_axis(op.axis, x.rank), x.rank))
@@ -88,7 +93,7 @@ def rms_norm(op: Op, rw: Rewriter) -> Value:
 
 
 @plain("top.InstanceNorm")
-def instance_norm(op: Op, rw: Rewriter) -> Value:
+def instance_norm(op: InstanceNorm, rw: Rewriter) -> Value:
     """Standardized over the spatial dimensions."""
     x, rank = op.input, op.input.rank
     axis = _channels(op.layout, rank)
@@ -97,7 +102,7 @@ def instance_norm(op: Op, rw: Rewriter) -> Value:
 
 
 @plain("top.GroupNorm")
-def group_norm(op: Op, rw: Rewriter) -> Value:
+def group_norm(op: GroupNorm, rw: Rewriter) -> Value:
     """Standardized over the spatial dimensions and the channels of each group."""
     x, rank, groups = op.input, op.input.rank, op.num_groups
     shape = static_shape(x)
@@ -112,7 +117,7 @@ def group_norm(op: Op, rw: Rewriter) -> Value:
 
 
 @plain("top.LRN")
-def local_response_norm(op: Op, rw: Rewriter) -> Value:
+def local_response_norm(op: LRN, rw: Rewriter) -> Value:
     """`x * POW(bias + alpha / size * s, -beta)` with sums s over windows of channels."""
     x = op.input
     axis = _channels(op.layout, x.rank)
@@ -144,7 +149,7 @@ def _window_sums(rw: Rewriter, x: Value, axis: int, size: int) -> Value:
 
 
 @plain("top.Normalize")
-def normalize(op: Op, rw: Rewriter) -> Value:
+def normalize(op: Normalize, rw: Rewriter) -> Value:
     """`x * RSQRT(max(sum(x^2), eps))` (tfl.l2_normalization has no lowering)."""
     x = op.input
     square = total(rw, binary(rw, "mul", x, x), normal_axes(op.axes, x.rank))

@@ -6,11 +6,12 @@ TOSA has no sort and no cumulative sum; both are made of comparisons, selections
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 from ml_dtypes import finfo
 
-from transload.ir import BOOL, I32, FloatType, Op, Value, dtype_of
+from transload.ir import BOOL, I32, FloatType, Value, dtype_of
 from transload.rewrite import Rewriter, RewriteTable, Unsupported
 
 from ... import build
@@ -37,6 +38,10 @@ from .common import (
 )
 from .movement import in_type
 
+if TYPE_CHECKING:
+    from transload_hub.ops.constant import EyeLike, Fill, NonZero, Range, Shape, Trilu
+    from transload_hub.ops.gather import CumSum, OneHot, TopK
+
 __all__ = ["TABLE"]
 
 TABLE = RewriteTable()
@@ -46,7 +51,7 @@ plain = plain_into(TABLE)
 # --- cumulative sums
 
 @plain("top.CumSum")
-def cumulative_sum(op: Op, rw: Rewriter) -> Value:
+def cumulative_sum(op: CumSum, rw: Rewriter) -> Value:
     """Sums of 1, 2, 4, ... elements: x is added to itself, shifted by as many places (tf.Cumsum has no lowering)."""
     x = widened(rw, op.input)
     axis = normal_axis(op.axis, x.rank)
@@ -78,7 +83,7 @@ TAKEN = 1024
 
 
 @TABLE("top.TopK")
-def top_k(op: Op, rw: Rewriter) -> tuple[Value, Value] | None:
+def top_k(op: TopK, rw: Rewriter) -> tuple[Value, Value] | None:
     """Few elements by taking the greatest again and again; many by counting for each how many go before it.
 
     tf.TopKV2 has no lowering. Both give equal elements in the order of their places, and have NaN greater than all numbers.
@@ -159,7 +164,7 @@ def _by_rank(rw: Rewriter, keys: Value, k: int, largest: bool) -> Value:
 # --- tensors made of little
 
 @TABLE("top.OneHot")
-def one_hot(op: Op, rw: Rewriter) -> Value:
+def one_hot(op: OneHot, rw: Rewriter) -> Value:
     """SELECT of on and off value by EQUAL of the index and each place (tf.OneHot has no lowering)."""
     made = static_shape(op.result)
     axis = normal_axis(op.axis, len(made))
@@ -175,7 +180,7 @@ def one_hot(op: Op, rw: Rewriter) -> Value:
 
 
 @TABLE("top.Trilu")
-def triangle(op: Op, rw: Rewriter) -> Value:
+def triangle(op: Trilu, rw: Rewriter) -> Value:
     """SELECT of the tensor or zero by a constant mask."""
     x = in_type(rw, op.input, op.result.element)
     rows, columns = static_shape(x)[-2:]
@@ -189,7 +194,7 @@ def triangle(op: Op, rw: Rewriter) -> Value:
 
 
 @TABLE("top.Fill")
-def fill(op: Op, rw: Rewriter) -> Value:
+def fill(op: Fill, rw: Rewriter) -> Value:
     """CONST of one number; of a number of run time, TILE (tf.Fill)."""
     shape = static_shape(op.result)
     value = in_type(rw, op.value, op.result.element)
@@ -200,7 +205,7 @@ def fill(op: Op, rw: Rewriter) -> Value:
 
 
 @plain("top.Range")
-def range_(op: Op, rw: Rewriter) -> Value:
+def range_(op: Range, rw: Rewriter) -> Value:
     """CONST of constant bounds; `start + i * delta` where those are of run time and only the count is known."""
     (count,) = static_shape(op.result, "the range")
     bounds = [rw.constant_of(value) for value in (op.start, op.limit, op.delta)]
@@ -213,13 +218,13 @@ def range_(op: Op, rw: Rewriter) -> Value:
 
 
 @TABLE("top.Shape")
-def shape(op: Op, rw: Rewriter) -> Value:
+def shape(op: Shape, rw: Rewriter) -> Value:
     """CONST of the sizes (lower_shape_op)."""
     return build.const(rw, np.asarray(static_shape(op.input), np.int32), op.result.element)
 
 
 @TABLE("top.EyeLike")
-def eye_like(op: Op, rw: Rewriter) -> Value:
+def eye_like(op: EyeLike, rw: Rewriter) -> Value:
     """CONST of ones on the diagonal."""
     rows, columns = static_shape(op.input)
     if quant(op.result) is not None:
@@ -228,7 +233,7 @@ def eye_like(op: Op, rw: Rewriter) -> Value:
 
 
 @plain("top.NonZero")
-def non_zero(op: Op, rw: Rewriter) -> Value:
+def non_zero(op: NonZero, rw: Rewriter) -> Value:
     """Only of a constant, whose subscripts are a constant: how many there are is not known otherwise."""
     held = rw.need_constant(op.input, "the operand of NonZero")
     found = np.stack(np.nonzero(np.atleast_1d(held))).astype(np.int32)

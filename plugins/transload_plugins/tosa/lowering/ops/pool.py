@@ -7,7 +7,7 @@ the unsigned numbers.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from transload.ir import F32, I8, I16, I32, FloatType, IntegerType, Op, QuantType, Value
 from transload.rewrite import Rewriter, RewriteTable, Unsupported
@@ -19,13 +19,16 @@ from ..arithmetic.scales import activation_bounds
 from .common import static_shape
 from .windows import Window, fit, need_channels_last, squeeze_height, subsample, unsqueeze_height, window_of
 
+if TYPE_CHECKING:
+    from transload_hub.ops.pool import AvgPool, MaxPool
+
 __all__ = ["TABLE"]
 
 TABLE = RewriteTable()
 
 
 @TABLE("top.AvgPool")
-def avg_pool(op: Op, rw: Rewriter) -> Value | None:
+def avg_pool(op: AvgPool, rw: Rewriter) -> Value | None:
     x = op.input
     type_ = quant(x)
     if type_ is not None and (not type_.per_tensor or type_.storage not in (I8, I16)):
@@ -66,7 +69,7 @@ def _with_fraction(op: Op, rw: Rewriter, x: Value) -> Value:
 
 
 @TABLE("top.MaxPool")
-def max_pool(op: Op, rw: Rewriter) -> Value | None:
+def max_pool(op: MaxPool, rw: Rewriter) -> Value | None:
     x = op.input
     type_ = quant(x)
     if type_ is not None and (not type_.per_tensor or type_.storage not in (I8, I16)):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -42,6 +42,10 @@ from ..arithmetic.scales import Scale, activation_bounds, apply_scale, scale32
 from ..arithmetic.tables import lookup
 from .cast import quantize
 from .common import compare
+
+if TYPE_CHECKING:
+    from transload_hub.ops.elementwise import Add, Compare, Div, Max, Min, Mul, SquaredDifference, Sub, Where
+    from transload_hub.ops.movement import Concat
 
 __all__ = ["FALLBACK", "TABLE"]
 
@@ -145,17 +149,17 @@ def _weighted_sum(op: Op, rw: Rewriter, values: Sequence[Value], coefficients: S
 
 
 @TABLE("top.Add")
-def add(op: Op, rw: Rewriter) -> Value | None:
+def add(op: Add, rw: Rewriter) -> Value | None:
     return _weighted_sum(op, rw, op.inputs, op.coeff or (1.0,) * len(op.inputs))
 
 
 @TABLE("top.Sub")
-def sub(op: Op, rw: Rewriter) -> Value | None:
+def sub(op: Sub, rw: Rewriter) -> Value | None:
     return _weighted_sum(op, rw, op.inputs, (1.0, -1.0))
 
 
 @TABLE("top.Mul")
-def mul(op: Op, rw: Rewriter) -> Value | None:
+def mul(op: Mul, rw: Rewriter) -> Value | None:
     types, target = _integers(op.inputs), quant(op.result)
     if types is None or len(types) != 2 or target is None or not target.per_tensor or target.storage not in (I8, I16, I32):
         return None
@@ -181,7 +185,7 @@ def _divided(rw: Rewriter, x: Value, exponent: int, element: Any) -> Value:
 
 
 @TABLE("top.SquaredDifference")
-def squared_difference(op: Op, rw: Rewriter) -> Value | None:
+def squared_difference(op: SquaredDifference, rw: Rewriter) -> Value | None:
     types = _integers([op.a, op.b, op.result], (I8,))
     if types is None:
         return None
@@ -195,7 +199,7 @@ def squared_difference(op: Op, rw: Rewriter) -> Value | None:
 
 
 @TABLE("top.Max", "top.Min")
-def extreme(op: Op, rw: Rewriter) -> Value | None:
+def extreme(op: Max | Min, rw: Rewriter) -> Value | None:
     """In the result's type, where a constant bound is a clamp; else in i32, which is what TOSA compares."""
     types = _integers([*op.inputs, op.result])
     if types is None:
@@ -219,13 +223,13 @@ def extreme(op: Op, rw: Rewriter) -> Value | None:
         for other in others:
             result = rw.emit("tosa.maximum" if largest else "tosa.minimum", result, other, element=I32)
         result = narrow(rw, result, 1.0, target)
-    if result.type.shape != op.result.type.shape:  # type: ignore[attr-defined]
+    if result.tensor_type.shape != op.result.tensor_type.shape:
         return None
     return result if (low, high) == target.storage.range else build.clamp(rw, result, low, high, target)
 
 
 @TABLE("top.Compare")
-def compare_quantized(op: Op, rw: Rewriter) -> Value | None:
+def compare_quantized(op: Compare, rw: Rewriter) -> Value | None:
     """LiteRT compares with 8 bits of fraction, each operand times its own scale, which must be less than one.
 
     With greater scales, operands of one type are compared as they are, others on a common scale.
@@ -246,7 +250,7 @@ def compare_quantized(op: Op, rw: Rewriter) -> Value | None:
 
 
 @TABLE("top.Where")
-def where(op: Op, rw: Rewriter) -> Value | None:
+def where(op: Where, rw: Rewriter) -> Value | None:
     target = quant(op.result)
     if target is None or _integers([op.tbrn, op.fbrn, op.result], (I8, I16, I32)) is None:
         return None
@@ -256,7 +260,7 @@ def where(op: Op, rw: Rewriter) -> Value | None:
 
 
 @TABLE("top.Concat")
-def join_unsigned(op: Op, rw: Rewriter) -> Value | None:
+def join_unsigned(op: Concat, rw: Rewriter) -> Value | None:
     """Where uint8 operands of another type than the result's are requantized in float32, as LiteRT has it."""
     types = _integers([*op.inputs, op.result], (I8,))
     if types is None or not is_unsigned(op) or all(same_numbers(type_, types[-1]) for type_ in types):
@@ -270,7 +274,7 @@ def join_unsigned(op: Op, rw: Rewriter) -> Value | None:
 
 
 @TABLE("top.Div")
-def divide(op: Op, rw: Rewriter) -> Value | None:
+def divide(op: Div, rw: Rewriter) -> Value | None:
     """By one constant number: one rescale of int16; of int8 a table, which the rule for functions makes."""
     types = _integers([*op.inputs, op.result])
     if types is None or types[0].storage == types[-1].storage == I8:
@@ -295,7 +299,7 @@ def through_floats(op: Op, rw: Rewriter) -> Any:
     operands = [dequantize(rw, value) if quant(value) is not None else value for value in op.operands]
     attributes = {key: value for key, value in op.attributes.items() if key != UNSIGNED}
     types = [
-        result.type.with_element(F32) if quant(result) is not None else result.type  # type: ignore[attr-defined]
+        result.tensor_type.with_element(F32) if quant(result) is not None else result.type
         for result in op.results
     ]
     made = rw.create(op.name, operands, types, attributes)

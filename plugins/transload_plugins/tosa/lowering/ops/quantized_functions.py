@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,11 @@ from ..arithmetic.rescaling import DOUBLE, EXACT, NEAREST, i32, narrow, quant, r
 from ..arithmetic.scales import scale32, scale_exact
 from ..arithmetic.tables import Function, fits, int8_table, int16_table, lookup, steep
 from .activation import clip_limits
+
+if TYPE_CHECKING:
+    from transload_hub.ops.activation import Clip, HardSwish, LeakyRelu, PRelu, Relu
+    from transload_hub.ops.base import Unary
+    from transload_hub.ops.elementwise import UnaryNumber
 
 __all__ = ["FALLBACK", "TABLE"]
 
@@ -103,7 +108,7 @@ def through_table(op: Op, rw: Rewriter) -> Value | None:
         return None
     x = moving.pop()
     source = quant(x)
-    if not fits(source, target) or x.type.shape != op.result.type.shape:  # type: ignore[attr-defined]
+    if not fits(source, target) or x.tensor_type.shape != op.result.tensor_type.shape:
         return None
     function = _function(op, target) or _kernel_function(op, rw, x)
     if function is None:
@@ -131,7 +136,7 @@ def _ratio(source: QuantType, target: QuantType, factor: float = 1.0) -> float:
 
 
 @TABLE("top.Relu", "top.Clip")
-def clamp_quantized(op: Op, rw: Rewriter) -> Value | None:
+def clamp_quantized(op: Clip | Relu, rw: Rewriter) -> Value | None:
     """The numbers in the result's type, between the stored numbers of the limits."""
     source, target = quant(op.input), quant(op.result)
     if source is None or target is None or not source.per_tensor or not target.per_tensor or source.storage not in (I8, I16, I32):
@@ -140,7 +145,7 @@ def clamp_quantized(op: Op, rw: Rewriter) -> Value | None:
 
 
 @TABLE("top.LeakyRelu")
-def leaky_relu_quantized(op: Op, rw: Rewriter) -> Value | None:
+def leaky_relu_quantized(op: LeakyRelu, rw: Rewriter) -> Value | None:
     """Two factors, one for each sign."""
     source, target = quant(op.input), quant(op.result)
     if not fits(source, target) or (source.storage == I8 and rounding_of(op) != DOUBLE):  # type: ignore[union-attr]
@@ -168,7 +173,7 @@ def _halves(rw: Rewriter, x: Value) -> tuple[Value, Value]:
 
 
 @TABLE("top.PRelu")
-def prelu_quantized(op: Op, rw: Rewriter) -> Value | None:
+def prelu_quantized(op: PRelu, rw: Rewriter) -> Value | None:
     source, slope, target = quant(op.input), quant(op.slope), quant(op.result)
     if source is None or slope is None or target is None:
         return None
@@ -183,7 +188,7 @@ def prelu_quantized(op: Op, rw: Rewriter) -> Value | None:
 
 
 @TABLE("top.HardSwish")
-def hard_swish_quantized(op: Op, rw: Rewriter) -> Value | None:
+def hard_swish_quantized(op: HardSwish, rw: Rewriter) -> Value | None:
     source, target = quant(op.input), quant(op.result)
     if not fits(source, target) or source.storage != I8 or rounding_of(op) != DOUBLE:  # type: ignore[union-attr]
         return None
@@ -192,7 +197,7 @@ def hard_swish_quantized(op: Op, rw: Rewriter) -> Value | None:
 
 
 @TABLE("top.Abs")
-def abs_quantized(op: Op, rw: Rewriter) -> Value | None:
+def abs_quantized(op: UnaryNumber, rw: Rewriter) -> Value | None:
     source, target = quant(op.input), quant(op.result)
     if source is None or target is None or not source.per_tensor or not target.per_tensor or source.storage not in (I8, I16):
         return None
@@ -204,7 +209,7 @@ def abs_quantized(op: Op, rw: Rewriter) -> Value | None:
 
 
 @TABLE("top.Sqrt")
-def sqrt_quantized(op: Op, rw: Rewriter) -> Value | None:
+def sqrt_quantized(op: Unary, rw: Rewriter) -> Value | None:
     """LiteRT's int8 kernel does not round."""
     source, target = quant(op.input), quant(op.result)
     if op.rounding != "truncate" or not fits(source, target) or source.storage != I8:  # type: ignore[union-attr]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from transload.ir import Op, Value
 from transload.rewrite import Rewriter, RewriteTable, Unsupported
 
 from .common import plain_into, static_shape
+
+if TYPE_CHECKING:
+    from transload_hub.ops.recurrent import GRU, LSTM, RNN
 
 __all__ = ["TABLE"]
 
@@ -186,7 +189,7 @@ def _added(layer: _Layer, *terms: Value | None) -> Value | None:
 
 
 @plain("top.LSTM")
-def lstm(op: Op, rw: Rewriter) -> list[Value]:
+def lstm(op: LSTM, rw: Rewriter) -> list[Value]:
     """Gates i, o, f, c of one product; see the op for the formulas. Without states to start from their terms are left out."""
     layer = _Layer(op, rw, 4)
     functions = layer.activations(("sigmoid", "tanh", "tanh"))
@@ -227,7 +230,7 @@ def lstm(op: Op, rw: Rewriter) -> list[Value]:
 
 
 @plain("top.GRU")
-def gru(op: Op, rw: Rewriter) -> list[Value]:
+def gru(op: GRU, rw: Rewriter) -> list[Value]:
     """Gates z, r together, then the candidate, whose hidden part depends on r; see the op for the formulas."""
     layer = _Layer(op, rw, 3)
     functions = layer.activations(("sigmoid", "tanh"))
@@ -274,7 +277,7 @@ def gru(op: Op, rw: Rewriter) -> list[Value]:
 
 
 @plain("top.RNN")
-def rnn(op: Op, rw: Rewriter) -> list[Value]:
+def rnn(op: RNN, rw: Rewriter) -> list[Value]:
     """One gate; see the op for the formula."""
     layer = _Layer(op, rw, 1)
     functions = layer.activations(("tanh",))

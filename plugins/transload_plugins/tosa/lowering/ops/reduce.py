@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from transload.ir import BOOL, F32, I8, I16, I32, FloatType, IntegerType, Op, QuantType, Value
+from transload.ir import BOOL, F32, I8, I16, I32, FloatType, IntegerType, QuantType, Value
 from transload.rewrite import Rewriter, RewriteTable, Unsupported
 
 from ... import build
@@ -27,7 +28,6 @@ from .common import (
     compare,
     cut,
     flat,
-    is_float,
     like,
     normal_axes,
     normal_axis,
@@ -39,6 +39,9 @@ from .common import (
     widened,
 )
 from .elementwise import square_root
+
+if TYPE_CHECKING:
+    from transload_hub.ops.reduce import Arg, Reduce
 
 __all__ = ["TABLE", "mean", "product_by_halves", "reduce_axes", "total"]
 
@@ -119,7 +122,7 @@ def mean(rw: Rewriter, x: Value, axes: Sequence[int]) -> Value:
     summed = total(rw, x, axes)
     if count == 1:
         return summed
-    if is_float(x):
+    if x.is_float:
         return binary(rw, "mul", summed, like(rw, summed, 1.0 / count))
     return binary(rw, "intdiv", summed, like(rw, summed, count))
 
@@ -146,7 +149,7 @@ def _any(rw: Rewriter, x: Value, axes: Sequence[int]) -> Value:
 
 @_mode("ReduceProd")
 def _product(rw: Rewriter, x: Value, axes: Sequence[int]) -> Value:
-    make = _by(rw, "product") if is_float(x) else lambda x, axis: product_by_halves(rw, x, axis)
+    make = _by(rw, "product") if x.is_float else lambda x, axis: product_by_halves(rw, x, axis)
     return reduce_axes(rw, x, axes, make)
 
 
@@ -184,7 +187,7 @@ _IN_FLOAT = frozenset({"ReduceL2", "ReduceLogSum", "ReduceLogSumExp"})
 
 
 @TABLE("top.Reduce")
-def reduce_(op: Op, rw: Rewriter) -> Value | None:
+def reduce_(op: Reduce, rw: Rewriter) -> Value | None:
     """REDUCE_SUM, REDUCE_MAX, ... (tf.Sum, tf.Mean, tf.All, ...; there is no REDUCE_MEAN in TOSA 1.0)."""
     if any_quantized(op):
         return None
@@ -193,7 +196,7 @@ def reduce_(op: Op, rw: Rewriter) -> Value | None:
         x = widened(rw, x)
     elif op.mode not in ("ReduceAll", "ReduceAny", "ReduceMax", "ReduceMin"):
         raise Unsupported(f"{op.mode} of truth values", "cast them to integers first")
-    if op.mode in _IN_FLOAT and not is_float(x):
+    if op.mode in _IN_FLOAT and not x.is_float:
         x = cast(rw, x, F32)
     made = _MODES[op.mode](rw, x, normal_axes(op.axes, x.rank))
     made = reshape(rw, made, static_shape(op.result))
@@ -203,7 +206,7 @@ def reduce_(op: Op, rw: Rewriter) -> Value | None:
 # --- quantized numbers
 
 @TABLE("top.Reduce")
-def reduce_quantized(op: Op, rw: Rewriter) -> Value | None:
+def reduce_quantized(op: Reduce, rw: Rewriter) -> Value | None:
     """Sums and means in i32, rescaled once; extremes of the stored numbers; products by `_quantized_product`.
 
     Source: LiteRT's reference kernels of MEAN, SUM, REDUCE_MAX, REDUCE_MIN and REDUCE_PROD.
@@ -254,7 +257,7 @@ PRODUCT_LIMIT = 64
 """How many factors of a quantized product are multiplied one by one."""
 
 
-def _quantized_product(op: Op, rw: Rewriter, axes: Sequence[int], source: QuantType, target: QuantType) -> Value | None:
+def _quantized_product(op: Reduce, rw: Rewriter, axes: Sequence[int], source: QuantType, target: QuantType) -> Value | None:
     """One factor after the other, each product rescaled by the n-th root of the whole scale, as LiteRT does.
 
     None (and then in float) where there are many factors, or a product could leave 32 bits.
@@ -284,7 +287,7 @@ def _quantized_product(op: Op, rw: Rewriter, axes: Sequence[int], source: QuantT
 # --- the index of the extreme
 
 @TABLE("top.Arg")
-def arg(op: Op, rw: Rewriter) -> Value | None:
+def arg(op: Arg, rw: Rewriter) -> Value | None:
     """ARGMAX (tf.ArgMax); ArgMin by the order turned round (tf.ArgMin has no lowering), the last index by REVERSE.
 
     Stored numbers of one scale have the order of the reals. i32, which ARGMAX does not take: the least (or last) place
@@ -310,10 +313,10 @@ def arg(op: Op, rw: Rewriter) -> Value | None:
     return cast(rw, reshape(rw, made, static_shape(op.result)), op.result.element)
 
 
-def _arg_by_operator(op: Op, rw: Rewriter, x: Value, axis: int) -> Value:
+def _arg_by_operator(op: Arg, rw: Rewriter, x: Value, axis: int) -> Value:
     if op.mode == "ArgMin":
         # All bits turned is -1 - x, which turns the order round and cannot overflow.
-        x = build.negate(rw, x) if is_float(x) else rw.emit("tosa.bitwise_not", x)
+        x = build.negate(rw, x) if x.is_float else rw.emit("tosa.bitwise_not", x)
     if op.select_last_index:
         x = rw.emit("tosa.reverse", x, axis=axis)
     made = rw.emit("tosa.argmax", x, axis=axis)
@@ -322,7 +325,7 @@ def _arg_by_operator(op: Op, rw: Rewriter, x: Value, axis: int) -> Value:
     return made
 
 
-def _arg_by_search(op: Op, rw: Rewriter, x: Value, axis: int) -> Value:
+def _arg_by_search(op: Arg, rw: Rewriter, x: Value, axis: int) -> Value:
     size = static_shape(x)[axis]
     extreme = rw.emit("tosa.reduce_max" if op.mode == "ArgMax" else "tosa.reduce_min", x, axis=axis)
     holds = compare(rw, "Equal", x, extreme)

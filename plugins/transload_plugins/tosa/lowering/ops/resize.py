@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -22,8 +22,11 @@ from ...dialect.base import storage_of
 from ..arithmetic.rescaling import DOUBLE, activation_range, fused_activation, is_unsigned, quant, requantize
 from ..arithmetic.scales import scale32
 from .cast import cast_value
-from .common import cast, is_float, like, reshape, static_shape, transpose, typed
+from .common import cast, like, reshape, static_shape, transpose, typed
 from .movement import in_type
+
+if TYPE_CHECKING:
+    from transload_hub.ops.resize import Interp, Upsample
 
 __all__ = ["TABLE"]
 
@@ -120,13 +123,13 @@ def _pairs(spatial: int) -> list[tuple[int, ...]]:
     return [tuple(dims[max(0, end - 2) : end]) for end in range(spatial, 0, -2)]
 
 
-def _need_last_channels(op: Op) -> None:
+def _need_last_channels(op: Interp | Upsample) -> None:
     if op.layout != "NHWC":
         raise Unsupported(f"{op.name} of layout {op.layout} cannot be lowered", "run the pass layout{to=NHWC} first")
 
 
 @TABLE("top.Interp")
-def interp(op: Op, rw: Rewriter) -> Value | None:
+def interp(op: Interp, rw: Rewriter) -> Value | None:
     """See the module; a pair of dimensions at a time."""
     _need_last_channels(op)
     target = op.result.element
@@ -135,30 +138,30 @@ def interp(op: Op, rw: Rewriter) -> Value | None:
     x = op.input
     if op.mode == "nearest":
         x = in_type(rw, x, target)
-    elif not is_float(x):
+    elif not x.is_float:
         x = cast(rw, x, F32)
     x = _repeated(op, rw, x)
     for dims in _pairs(len(op.sizes)):
         x = _resized(op, rw, x, dims)
-    if op.mode != "nearest" and not is_float(op.input):
+    if op.mode != "nearest" and not op.input.is_float:
         return cast_value(rw, x, target, "Trunc", saturate=True)
     return typed(rw, x, target)
 
 
-def _repeated(op: Op, rw: Rewriter, x: Value) -> Value:
+def _repeated(op: Interp, rw: Rewriter, x: Value) -> Value:
     """TILE of the dimensions of size 1, which hold one element for every place."""
     shape = static_shape(x)
     return build.tile(rw, x, (1, *(count if size == 1 else 1 for size, count in zip(shape[1:-1], op.sizes, strict=True)), 1))
 
 
-def _resized(op: Op, rw: Rewriter, x: Value, dims: tuple[int, ...]) -> Value:
+def _resized(op: Interp, rw: Rewriter, x: Value, dims: tuple[int, ...]) -> Value:
     shape = static_shape(x)
     made = tuple(op.sizes[dim - 1] if dim in dims else size for dim, size in enumerate(shape))
     if all(_stays(op, dim - 1, shape[dim]) for dim in dims):
         return x
     grids = [interp_grid(op, dim - 1, shape[dim]) for dim in dims]
     antialias = op.antialias and any(made[dim] < shape[dim] for dim in dims)
-    takes = is_float(x) or storage_of(x) in (I8, I16)
+    takes = x.is_float or storage_of(x) in (I8, I16)
     if takes and op.mode in ("nearest", "linear") and not antialias and None not in grids:
         rows, columns = grids if len(grids) == 2 else (grids[0], SAME)
         images = reshape(rw, x, _images(shape, dims))
@@ -172,7 +175,7 @@ def _resized(op: Op, rw: Rewriter, x: Value, dims: tuple[int, ...]) -> Value:
 _MODES = {"nearest": "NEAREST_NEIGHBOR", "linear": "BILINEAR"}
 
 
-def _stays(op: Op, i: int, size: int) -> bool:
+def _stays(op: Interp, i: int, size: int) -> bool:
     """Whether each place of spatial dimension `i` of the result is that of the input."""
     if op.sizes[i] != size:
         return False
@@ -187,7 +190,7 @@ def _matrix(where: np.ndarray, weights: np.ndarray, size: int) -> np.ndarray:
     return matrix
 
 
-def _by_taps(op: Op, rw: Rewriter, x: Value, dim: int) -> Value:
+def _by_taps(op: Interp, rw: Rewriter, x: Value, dim: int) -> Value:
     """One dimension by GATHER (nearest), or by MATMUL with the matrix of weights (linear, cubic)."""
     shape = static_shape(x)
     where, weights = taps(op, dim - 1, shape[dim])
@@ -233,7 +236,7 @@ def _fixed_point_grid(op: Op, i: int, size: int) -> Grid | None:
     return made if made.fits(size, count) else None
 
 
-def _quantized_bilinear(op: Op, rw: Rewriter) -> Value | None:
+def _quantized_bilinear(op: Interp, rw: Rewriter) -> Value | None:
     """RESIZE of stored numbers to i32 (i48 of int16), and RESCALE back, as LiteRT's kernels for the type compute.
 
     Those of int8 and int16 take steps of 10 bits of fraction, that of uint8 exact ones, as do 16 bits of other
@@ -301,7 +304,7 @@ def _away_from_zero(rw: Rewriter, sums: Value, bits: int, common: int, element: 
 # --- whole factors
 
 @TABLE("top.Upsample")
-def upsample(op: Op, rw: Rewriter) -> Value:
+def upsample(op: Upsample, rw: Rewriter) -> Value:
     """RESIZE with NEAREST: place o is element `floor(o / scale)`; types that it does not take by TILE."""
     _need_last_channels(op)
     shape, made = static_shape(op.input), static_shape(op.result)
@@ -309,7 +312,7 @@ def upsample(op: Op, rw: Rewriter) -> Value:
     grids = [
         grid(Fraction(1, scale), Fraction(0), size, size * scale, "floor")
         for scale, size in ((op.scale_h, shape[1]), (op.scale_w, shape[2]))]
-    if (is_float(x) or storage_of(x) in (I8, I16)) and all(g.fits(shape[1 + i], made[1 + i]) for i, g in enumerate(grids)):
+    if (x.is_float or storage_of(x) in (I8, I16)) and all(g.fits(shape[1 + i], made[1 + i]) for i, g in enumerate(grids)):
         x = _resize(rw, x, grids[0], grids[1], "NEAREST_NEIGHBOR")
     else:
         n, h, w, c = shape

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from transload.ir import F32, I8, I16, I32, FloatType, Op, QuantType, Value
+from transload.ir import F32, I8, I16, I32, FloatType, QuantType, Value
 from transload.rewrite import Rewriter, RewriteTable
 
 from ... import build
@@ -16,13 +16,16 @@ from ..arithmetic.scales import apply_scale, exp_on_negative_values, scale32, so
 from ..arithmetic.tables import int16_table
 from .common import static_shape
 
+if TYPE_CHECKING:
+    from transload_hub.ops.activation import Softmax
+
 __all__ = ["TABLE"]
 
 TABLE = RewriteTable()
 
 
 @TABLE("top.Softmax")
-def softmax(op: Op, rw: Rewriter) -> Value | None:
+def softmax(op: Softmax, rw: Rewriter) -> Value | None:
     x = op.input
     if not isinstance(x.element, FloatType) or not isinstance(op.result.element, FloatType):
         return None
@@ -38,7 +41,7 @@ def softmax(op: Op, rw: Rewriter) -> Value | None:
 
 
 @TABLE("top.Softmax")
-def quantized_softmax(op: Op, rw: Rewriter) -> Value | None:
+def quantized_softmax(op: Softmax, rw: Rewriter) -> Value | None:
     source, target = quant(op.input), quant(op.result)
     if source is None or target is None or not source.per_tensor or not target.per_tensor or op.log:
         return None

@@ -6,13 +6,17 @@ pad on each side of each dimension in turn. All tensors here are channels last.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from transload.ir import Op, Value
 from transload.rewrite import Rewriter, Unsupported
 
 from ... import build
 from .common import static_shape
+
+if TYPE_CHECKING:
+    from transload_hub.ops.conv import Conv, Deconv
+    from transload_hub.ops.pool import AvgPool, MaxPool
 
 __all__ = ["Window", "fit", "need_channels_last", "squeeze_height", "subsample", "unsqueeze_height", "window_of"]
 
@@ -61,7 +65,7 @@ def window_of(op: Op) -> Window:
         tuple(op.kernel_shape), tuple(op.strides), tuple(dilations), tuple((pads[i], pads[n + i]) for i in range(n)))
 
 
-def need_channels_last(op: Op) -> None:
+def need_channels_last(op: AvgPool | Conv | Deconv | MaxPool) -> None:
     """Refuse an op in another layout than NHWC, and one of unknown shape."""
     if op.layout != "NHWC":
         raise Unsupported("TOSA's windows are channels last", "run the pass layout{to=NHWC} first")

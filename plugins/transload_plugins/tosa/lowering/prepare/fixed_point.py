@@ -232,7 +232,7 @@ def _end_of(op: Op) -> _End:
     while bounds is None and user is not None and (plus := _plus_number(user)) is not None and plus[0] is last.results[0]:
         added, last, user = added + plus[1], user, _only_user(user)
     if user is not None and user.name == "top.Clip":
-        bounds, last = (int(user.attribute("min")), int(user.attribute("max"))), user  # type: ignore[arg-type]
+        bounds, last = (int(user.attribute("min")), int(user.attribute("max"))), user
         user = _only_user(user)
     if user is not None and user.name == "top.Cast" and (target := _integer(user.results[0])) is not None and target.width <= 32:
         last = user

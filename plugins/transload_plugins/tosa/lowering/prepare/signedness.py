@@ -168,7 +168,7 @@ def _make_op_signed(op: Op) -> None:
         _mark_users(result)
         result.type = new
         if op.name == "top.Weight":
-            op.attributes["value"] = _signed_data(  # type: ignore[attr-defined]
+            op.attributes["value"] = _signed_data(
                 op.attributes["value"], old.element, new.element, op.attributes.pop(LOW_BITS, False))  # type: ignore[attr-defined]
         else:
             narrow = _narrow(old)
