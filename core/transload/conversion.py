@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -159,7 +160,7 @@ def convert_to(
     reached = None
     center = hub()
     passes = parse_steps(center.pipeline if at_hub is None else at_hub)
-    while route := route_of(module, accepted):
+    while route := route_of(module, accepted, reached):
         conversion = route[0]
         if passes and conversion.source == center.name:
             done = stage("hub") if stage is not None else None
@@ -178,12 +179,20 @@ def convert_to(
     return reached or next(iter(dialects_in(module)), accepted[0])
 
 
-def route_of(module: Module, accepted: Iterable[str]) -> list[Conversion]:
-    """The conversions that lead a module to the nearest of the `accepted` dialects; none where it is in them already."""
-    present = dialects_in(module)
-    fit = {
-        name: conversion for name, conversion in host().conversions.items()
-        if conversion.unfit is None or conversion.source not in present or resolve(conversion.unfit)(module) is None}
+def route_of(module: Module, accepted: Iterable[str], reached: str | None = None) -> list[Conversion]:
+    """The conversions that lead a module to the nearest of the `accepted` dialects; none where it is in them already.
+
+    A module without any op is in the dialect `reached`: its functions still have types that the next conversion changes.
+    """
+    present = dialects_in(module) or Counter([] if reached is None else [reached])
+
+    def is_fit(conversion: Conversion) -> bool:
+        if conversion.unfit is None:
+            return True
+        concerned = any(dialect == conversion.source or _takes(conversion, dialect) for dialect in present)
+        return not concerned or resolve(conversion.unfit)(module) is None
+
+    fit = {name: conversion for name, conversion in host().conversions.items() if is_fit(conversion)}
     return next_conversion(present, accepted, fit, _takes)
 
 
