@@ -1,17 +1,18 @@
-"""Writes the reference pages (`docs/reference/`) from what is registered: ops, passes, targets, coverage.
+"""Writes the reference pages (`docs/reference/`) from what is registered: ops, library, passes, targets, coverage.
 
 Run by `make docs`. The pages are not committed: they are what the installed code says of itself.
 """
 
 from __future__ import annotations
 
-import inspect
 from pathlib import Path
 
-import transload
-from transload.cli.listings import describe, type_text
+from api_pages import write_library
+from op_pages import write_dialect
+from tables import table
+
+from transload.cli.listings import type_text
 from transload.coverage_report import coverage, evidence, verdict
-from transload.ir import registry
 from transload.plugin_host import host
 
 HERE = Path(__file__).resolve().parent / "reference"
@@ -23,49 +24,14 @@ MEASURED = {"tflite_coverage": ("tfl", "tosa", "TensorFlow Lite to TOSA, measure
 def main() -> None:
     HERE.mkdir(exist_ok=True)
     for name, title in DIALECTS.items():
-        (HERE / f"{name}.md").write_text(dialect_page(name, title), encoding="utf-8")
+        write_dialect(HERE, name, title)
+    write_library(HERE)
     (HERE / "passes.md").write_text(passes_page(), encoding="utf-8")
     (HERE / "targets.md").write_text(targets_page(), encoding="utf-8")
-    (HERE / "library.md").write_text(library_page(), encoding="utf-8")
     (HERE / "coverage.md").write_text(coverage_page(), encoding="utf-8")
     for name, (source, target, title) in MEASURED.items():
         (HERE / f"{name}.md").write_text(measured_page(source, target, title), encoding="utf-8")
 
-
-def cell(text: object) -> str:
-    """Text that can stand in a table's cell."""
-    return str(text).replace("|", "\\|").replace("\n", " ").replace("<", "&lt;")
-
-
-def table(columns: list[str], rows: list[list[object]]) -> str:
-    lines = ["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
-    lines += ["| " + " | ".join(map(cell, row)) + " |" for row in rows]
-    return "\n".join(lines) + "\n"
-
-
-def dialect_page(name: str, title: str) -> str:
-    dialect = registry.dialect(name)
-    parts = [f"# {title}: `{name}`\n", f"{dialect.doc}\n", f"{len(dialect.ops)} ops.\n"]
-    for op_name in sorted(dialect.ops):
-        op = describe(dialect.ops[op_name])
-        parts.append(f"## `{op_name}`\n\n{op['doc']}\n")
-        values = [
-            [f"`{s['name']}`", part[:-1], s["kind"], s["type"], s["doc"]] for part in ("operands", "results") for s in op[part]
-        ]
-        if values:
-            parts.append(table(["value", "", "", "type", ""], values))
-        if op["attributes"]:
-            parts.append(
-                table(
-                    ["attribute", "type", "default", ""],
-                    [[f"`{a['name']}`", a["type"], a["default"], a["doc"]] for a in op["attributes"]],
-                )
-            )
-        parts += [f"- {text}\n" for text in op["constraints"]]
-        facts = [*op["traits"], *(["executes in the reference engine"] if op["has_kernel"] else [])]
-        if facts:
-            parts.append(f"*{', '.join(facts)}*\n")
-    return "\n".join(parts)
 
 
 def passes_page() -> str:
@@ -88,16 +54,6 @@ def targets_page() -> str:
         rows = [[f"`{key}`", type_text(kind), default, doc] for key, (kind, default, doc) in target.options().items()]
         if rows:
             parts.append(table(["option", "type", "default", ""], rows))
-    return "\n".join(parts)
-
-
-def library_page() -> str:
-    parts = ["# Library\n\n`import transload` gives:\n"]
-    for name in ("load", "save", "legalize", "lower", "run", "convert", "compare", "coverage"):
-        function = getattr(transload, name)
-        parts.append(
-            f"## `transload.{name}`\n\n```python\n{name}{inspect.signature(function)}\n```\n\n{inspect.getdoc(function)}\n"
-        )
     return "\n".join(parts)
 
 
