@@ -11,7 +11,7 @@ widening after Cousot, Cousot, Abstract Interpretation (1977).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -62,11 +62,13 @@ class Forward(Generic[State]):
     """A sparse forward analysis; `known` is what it found, by value.
 
     `reach` is how many values at most are looked at for one that is asked for; of those further back, only what they are.
+    `enough` says of a state that no more needs to be known, so that what such a value is made of is not looked at.
     """
 
-    def __init__(self, reach: int | None = None) -> None:
+    def __init__(self, reach: int | None = None, enough: Callable[[State], bool] | None = None) -> None:
         self.known: dict[Value, State] = {}
         self.reach = reach
+        self.enough = enough
         self.tentative = 0
         """Above 0 while a loop's state is still being found: what ops are given then need not hold."""
         self._loops = 0
@@ -135,12 +137,16 @@ class Forward(Generic[State]):
                 pending.pop()
                 continue
             maker = self._maker(top)
-            if maker is None or (self.reach is not None and seen > self.reach):
+            if maker is None:
                 self.known[top] = self.initial(top)
                 continue
             control = control_of(maker)
             missing = [each for each in (self.looks_at(maker) if control is None else maker.operands) if each not in self.known]
-            if missing:
+            if missing and self.reach is not None and seen > self.reach:
+                self.known.update((each, self.initial(each)) for each in missing)
+            elif missing and control is None and self._suffices(maker, top, missing):
+                continue
+            elif missing:
                 pending.extend(missing)
                 seen += len(missing)
             elif control is None:
@@ -148,6 +154,19 @@ class Forward(Generic[State]):
             else:
                 self.control(maker)
                 self.known.setdefault(top, self.initial(top))
+
+    def _suffices(self, op: Op, value: Value, missing: Sequence[Value]) -> bool:
+        """Whether enough is known of a result of `op`, whatever its `missing` operands are; what is known is noted then."""
+        if self.enough is None:
+            return False
+        self.known.update((each, self.initial(each)) for each in missing)
+        state = next(found for result, found in zip(op.results, self.transfer(op), strict=True) if result is value)
+        for each in dict.fromkeys(missing):
+            del self.known[each]
+        if not self.enough(state):
+            return False
+        self.known[value] = state
+        return True
 
     def _maker(self, value: Value) -> Op | None:
         """The op by which a value becomes known: the one it is a result of, or the one that gives its block arguments."""

@@ -233,8 +233,10 @@ class Intervals(Forward[Interval]):
     Where integers may wrap round, an interval is that of the type. Constants of more than `largest` elements are not looked at.
     """
 
-    def __init__(self, reach: int | None = None, largest: int | None = LARGEST_CONSTANT) -> None:
-        super().__init__(reach)
+    def __init__(
+        self, reach: int | None = None, largest: int | None = LARGEST_CONSTANT, enough: Callable[[Interval], bool] | None = None,
+    ) -> None:
+        super().__init__(reach, enough)
         self.largest = largest
 
     def initial(self, value: Value) -> Interval:

@@ -123,6 +123,31 @@ def test_long_chains_are_no_matter_and_may_be_cut_short():
     assert interval_in(chain, FLOATS, intervals=Intervals(reach=100)) == EVERYTHING
 
 
+def test_of_a_chain_that_is_cut_short_what_its_end_says_is_kept():
+    def chain(b: Builder, x: Value) -> Value:
+        for _ in range(200):
+            x = b.emit("top.AddConst", x, const_val=1.0)
+        return b.emit("top.Relu", x, relu_limit=6.0)  # type: ignore[no-any-return]
+
+    assert interval_in(chain, FLOATS, intervals=Intervals(reach=100)) == (0, 6.0)
+
+
+def test_what_is_known_well_enough_is_not_looked_into():
+    def rectified(b: Builder, x: Value) -> Value:
+        for _ in range(200):
+            x = b.emit("top.AddConst", x, const_val=1.0)
+        return b.emit("top.Relu", x)  # type: ignore[no-any-return]
+
+    def many(b: Builder, x: Value) -> Value:
+        """Each of them is farther than the analysis reaches, had it to go through all that one of them is made of."""
+        return b.emit("top.Concat", *(rectified(b, x) for _ in range(9)), axis=0)  # type: ignore[no-any-return]
+
+    analysis = Intervals(reach=100, enough=lambda interval: interval[0] >= 0)
+    assert interval_in(many, FLOATS, intervals=analysis)[0] == 0
+    assert len(analysis.known) == 10
+    assert interval_in(many, FLOATS, intervals=Intervals(reach=100, enough=lambda interval: interval[0] >= 1))[0] == 0
+
+
 # --- regions
 
 

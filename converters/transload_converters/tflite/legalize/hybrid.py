@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from transload.analysis.intervals import Intervals
+from transload.analysis.intervals import Interval, Intervals
 from transload.ir import F32, I8, I32, UI8, Op, QuantType, Value
 from transload.rewrite import Rewriter
 from transload.verification.bounds import DYNAMIC
@@ -261,4 +261,8 @@ _MOST_LOOKED_AT = 64
 
 def is_nonnegative(value: Value) -> bool:
     """Whether no number of a float tensor can be below 0, as after a ReLU; False where that takes long to find out."""
-    return bool(Intervals(_MOST_LOOKED_AT, largest=1 << 12).of(value)[0] >= 0)
+    return _not_below_zero(Intervals(_MOST_LOOKED_AT, largest=1 << 12, enough=_not_below_zero).of(value))
+
+
+def _not_below_zero(interval: Interval) -> bool:
+    return bool(interval[0] >= 0)
