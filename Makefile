@@ -7,7 +7,7 @@ STAMP := $(VENV)/.installed
 # Independent judges whose pinned requirements (an older numpy and ml_dtypes) contradict those of onnx,
 # although they work with the newer ones: installed without their dependencies, which are in `test`.
 JUDGES := tosa-tools==2026.8.0
-JUDGES_NEED := jsonschema semver
+JUDGES_NEED := semver
 
 # The test processes share the cores; threads of their own would only fight for them.
 export OPENBLAS_NUM_THREADS ?= 1
@@ -74,8 +74,9 @@ bench: $(STAMP)
 conformance: $(STAMP)
 	$(BIN)/python benchmarks/tosa_conformance.py --jobs 2 --json build/conformance/results.json
 
-## make schema     the table of TFLite's schema, made again of the one in the installed ai-edge-litert
+## make schema     the table of TFLite's schema, made again of the one in the installed ai-edge-litert, and that of report.json
 schema: $(STAMP)
+	$(BIN)/python -m transload.report_schema
 	$(BIN)/python converters/transload_converters/tflite/schema_generator.py
 
 ## make coverage   run every one-operator TFLite model and write what was measured (the evidence that `transload coverage` shows)

@@ -17,7 +17,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
@@ -41,10 +41,11 @@ _EXCHANGE = 2
 
 
 @contextmanager
-def replaced_folder(place: str | Path, drop: Iterable[str] = ()) -> Iterator[Path]:
+def replaced_folder(place: str | Path, drop: Callable[[Path], Iterable[str]] = lambda place: ()) -> Iterator[Path]:
     """A new, empty folder to write to; when the block ends well, its files are those of `place`, together with the others there.
 
-    Files of `place` that have the same names are replaced, those named in `drop` removed, as one. Raises `UsageError` where
+    Files of `place` that have the same names are replaced, those that `drop(place)` names removed, as one; it is asked when
+    nobody else can replace the folder any more. Raises `UsageError` where
     `place` is a file, or has a folder where a file is to be, and `TransloadError` where it cannot be written; then, and
     where the block raises, `place` is as it was.
     """
@@ -65,7 +66,8 @@ def replaced_folder(place: str | Path, drop: Iterable[str] = ()) -> Iterator[Pat
             folder.chmod(0o777 & ~_umask())
             yield folder
             with _locked(final.parent):
-                _put_in_place(folder, final, {name for name in drop if (final / name).resolve().is_relative_to(final.resolve())})
+                gone = {name for name in drop(final) if (final / name).resolve().is_relative_to(final.resolve())}
+                _put_in_place(folder, final, gone)
             made = []
         except OSError as error:
             raise TransloadError(

@@ -7,11 +7,10 @@ renamed into place.
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,14 +21,15 @@ from .contents import constant_bytes, main_dialect, op_counts
 from .context import pinned
 from .conversion import convert_to, options_of, route_of
 from .engine.memory import peak_bytes
-from .errors import TargetError, UsageError, merge_findings
+from .errors import Finding, TargetError, TransloadError, UsageError, VerificationError, merge_findings
 from .garbage import rare_collections
 from .ir import Module, State, input_names, output_names
 from .ir.verify import verify as verify_module
 from .options import settings_of
 from .passes.manager import Pipeline
-from .plugin import Emitted, Target
+from .plugin import Target
 from .plugin_host import host
+from .report import Digest, Report, StateReport, TensorReport, files_of_report, versions, write_refusal
 from .suggest import nearest
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class Artifact:
     target: str
     directory: Path
     files: list[Path]
-    report: dict[str, Any]
+    report: Report
     module: Module
     verification: Verification | None = None
 
@@ -83,7 +83,7 @@ def convert(
     *,
     options: Mapping[str, Any] | None = None,
     inputs: Mapping[str, InputSpec] | None = None,
-    verify: bool = True,
+    verify: bool | str = True,
     tolerance: Tolerance | None = None,
     input_data: Mapping[str, Any] | None = None,
     engine: str = "auto",
@@ -96,23 +96,86 @@ def convert(
     `inputs` fixes shapes by input name; `options` are the target's and those of the conversions on the way;
     with `verify` the result is compared with the source framework's runtime on `input_data`, or on
     random inputs from the model's own ranges. A result that is not near enough is written, too, and says so
-    in `verification`.
+    in `verification`; with `verify="require"` what was not compared, or is not near enough, raises `VerificationError`.
 
     Raises `UsageError` (unknown target or option), `ReadError`, `ConversionError` or `TargetError`
-    with every finding; then nothing is written.
+    with every finding. Where it is the model that cannot be converted, `out` then holds `report.json` alone, which says why
+    (`error.report` in Python); after any other error it is as it was.
     """
+    from .verification.tolerance import Tolerance
+
+    mode = verify_mode(verify)
     stages = Stages(tell)
+    limits = tolerance or Tolerance()
+    directory = Path(out)
+    path = model.source if isinstance(model, Module) else Path(model)
+    if directory.exists() and not directory.is_dir():
+        raise UsageError(f"{directory} is a file; give a directory to write to")
     chosen: Target = host().get("targets", target)
     why = chosen.available()
     if why:
         raise UsageError(f"target {target!r} cannot be used: {why}")
     settings = target_options(chosen, options or {})
-    directory = Path(out)
-    if directory.exists() and not directory.is_dir():
-        raise UsageError(f"{directory} is a file; give a directory to write to")
 
+    report = Report(
+        model=str(path) if path is not None else None, target=target, options=settings, seed=seed, tolerance=asdict(limits))
+    digest = Digest(path)
+    try:
+        source, module, hub = _converted(model, chosen, settings, options or {}, inputs, format, mode != "no", report, stages)
+        checked: Verification | None = None
+        if mode != "no":
+            from .verification.verify import verify_conversion
+
+            with stages("verify"):
+                checked = verify_conversion(
+                    source, module, hub=hub, tolerance=limits, inputs=input_data, engine=engine, seed=seed)
+            report.verification = checked.report()
+        doubt = unverified(checked, required=mode == "require")
+        report.exit_code = doubt.exit_code if doubt is not None else 0
+        stem = source.source.stem if source.source is not None else "model"
+        files = _emit(chosen, module, directory, stem, settings, report, digest, stages)
+    except TransloadError as error:
+        report.digest, report.versions = digest.text(), versions()
+        report.refuse(error)
+        if isinstance(model, Module) or Path(model).exists():
+            write_refusal(report, error, directory)
+        raise
+    artifact = Artifact(target, directory, files, report, module, checked)
+    if doubt is not None and mode == "require":
+        doubt.report, doubt.artifact = report, artifact
+        raise doubt
+    return artifact
+
+
+def verify_mode(verify: bool | str) -> str:
+    """What `verify=` asks for: `yes` (or True), `no` (or False), `require`."""
+    mode = {True: "yes", False: "no"}.get(verify, verify) if isinstance(verify, bool) else verify
+    if mode not in ("yes", "no", "require"):
+        raise UsageError(f"verify must be 'yes', 'no' or 'require', not {verify!r}")
+    return mode
+
+
+def unverified(verification: Verification | None, required: bool = False) -> VerificationError | None:
+    """What is wrong with a result that was converted and written: it differs, or, where that is `required`, was not compared."""
+    if verification is not None and verification.failed:
+        return VerificationError(
+            f"converted, but the result does not compute what {verification.runtime} computes",
+            [Finding(what, why) for what, _, why in (reason.partition(": ") for reason in verification.broken)],
+            hint="`transload compare MODEL ARTIFACT --per-layer` shows where it starts; --tolerance sets what is enough")
+    if required and (verification is None or not verification.passed):
+        said = verification.why if verification is not None else "not asked for"
+        return VerificationError(f"converted, but not verified: {said}")
+    return None
+
+
+def _converted(
+    model: str | Path | Module, target: Target, settings: dict[str, Any], options: Mapping[str, Any],
+    inputs: Mapping[str, InputSpec] | None, format: str | None, verify: bool, report: Report, stages: Stages,
+) -> tuple[Module, Module, Module | None]:
+    """The model as it was read, as the target takes it, and in the hub dialect where it came through that."""
     with stages("read"):
         source = model if isinstance(model, Module) else load(model, inputs=inputs, format=format)
+    report.format, report.ops_in = source.source_format, op_counts(source)
     if verify:
         from .verification.compare import warm_runtime
 
@@ -133,93 +196,62 @@ def convert(
 
         return done
 
-    on_the_way = route_options(chosen, module, options or {})
-    dialect = convert_to(module, chosen.accepts, stage=stage, **on_the_way)
-    if chosen.pipeline:
+    on_the_way = route_options(target, module, options)
+    report.options = {**settings, **on_the_way}
+    report.dialect = convert_to(module, target.accepts, stage=stage, **on_the_way)
+    if target.pipeline:
         with stages("pipeline"):
-            Pipeline.parse(chosen.pipeline).run(module)
+            Pipeline.parse(target.pipeline).run(module)
+    _describe(module, report)
     with stages("check"):
         verify_module(module)
-        findings = merge_findings(list(chosen.check(module, settings)))
+        findings = merge_findings(list(target.check(module, settings)))
         if findings:
-            raise TargetError(f"target {target!r} cannot take this model: {len(findings)} finding(s)", findings)
-
-    checked: Verification | None = None
-    if verify:
-        from .verification.tolerance import Tolerance
-        from .verification.verify import verify_conversion
-
-        with stages("verify"):
-            checked = verify_conversion(
-                source, module, hub=hub, tolerance=tolerance or Tolerance(), inputs=input_data, engine=engine, seed=seed
-            )
-
-    stem = source.source.stem if source.source is not None else "model"
-    report: dict[str, Any] = {
-        "model": str(source.source) if source.source is not None else None,
-        "format": source.source_format,
-        "target": target,
-        "dialect": dialect,
-        "options": {**settings, **on_the_way},
-        "inputs": _interface(module, input_names(module.main), 0),
-        "outputs": _interface(module, output_names(module.main), 1),
-        "notes": list(module.notes),
-        "states": [_state(state) for state in module.states],
-        "ops_in": op_counts(source),
-        "ops_out": op_counts(module),
-        "constant_bytes": constant_bytes(module),
-        "peak_value_bytes": peak_bytes(module.body_of_main),
-        "verification": checked.as_dict() if checked is not None else {"status": "not asked for"},
-    }
-    files, emitted = _emit(chosen, module, directory, stem, settings, report, stages)
-    report["target_report"] = emitted.report
-    return Artifact(target, directory, files, report, module, checked)
+            raise TargetError(f"target {target.name!r} cannot take this model: {len(findings)} finding(s)", findings)
+    return source, module, hub
 
 
-def _interface(module: Module, names: list[str], side: int) -> list[dict[str, str]]:
+def _describe(module: Module, report: Report) -> None:
+    """Enter into the report what can be said of a module as the target takes it."""
+    report.inputs = _interface(module, input_names(module.main), 0)
+    report.outputs = _interface(module, output_names(module.main), 1)
+    report.notes = list(module.notes)
+    report.states = [_state(state) for state in module.states]
+    report.ops_out = op_counts(module)
+    report.constant_bytes = constant_bytes(module)
+    report.peak_value_bytes = peak_bytes(module.body_of_main)
+
+
+def _interface(module: Module, names: list[str], side: int) -> list[TensorReport]:
     block = module.body_of_main
     values = block.terminator.operands if side else block.arguments
-    return [{"name": name, "type": str(value.type)} for name, value in zip(names, values, strict=True)]
+    return [TensorReport(name, str(value.type)) for name, value in zip(names, values, strict=True)]
 
 
-def _state(state: State) -> dict[str, Any]:
-    """A state for the report: its input and output, and what the first run is given: one number, or all of them."""
+def _state(state: State) -> StateReport:
     initial = state.initial.numpy()
     same = initial.size and (initial == initial.flat[0]).all()
-    return {"input": state.input, "output": state.output, "initial": initial.flat[0].item() if same else initial.tolist()}
+    return StateReport(state.input, state.output, initial.flat[0].item() if same else initial.tolist())
 
 
 def _emit(
-    target: Target,
-    module: Module,
-    directory: Path,
-    stem: str,
-    settings: dict[str, Any],
-    report: dict[str, Any],
+    target: Target, module: Module, directory: Path, stem: str, settings: dict[str, Any], report: Report, digest: Digest,
     stages: Stages,
-) -> tuple[list[Path], Emitted]:
+) -> list[Path]:
     """Have the target write into a new directory, add the report, and let it take the place of the old one.
 
     What an earlier conversion wrote there goes: a directory holds one conversion, whose report lists its files.
     """
-    with replaced_folder(directory, drop=_files_of_report(directory)) as folder:
+    with replaced_folder(directory, drop=files_of_report) as folder:
         with stages("emit"):
             emitted = target.emit(module, folder, stem, settings)
-        report["seconds"] = {name: round(seconds, 6) for name, seconds in stages.seconds.items()}
+        report.seconds = {name: round(seconds, 6) for name, seconds in stages.seconds.items()}
         names = [file.relative_to(folder) for file in emitted.files]
-        report["files"] = {str(name): (folder / name).stat().st_size for name in names}
-        report["target_report"] = emitted.report
-        (folder / REPORT).write_text(json.dumps(report, indent=2, default=str) + "\n", encoding="utf-8")
-    return [*(directory / name for name in names), directory / REPORT], emitted
-
-
-def _files_of_report(directory: Path) -> list[str]:
-    """The files that an earlier conversion wrote to a directory, by its report; none where there is no report that reads."""
-    try:
-        files = json.loads((directory / REPORT).read_text(encoding="utf-8"))["files"]
-        return [name for name in files if isinstance(name, str)]
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        return []
+        report.files = {str(name): (folder / name).stat().st_size for name in names}
+        report.target_report = emitted.report
+        report.digest, report.versions = digest.text(), versions()
+        report.write(folder)
+    return [*(directory / name for name in names), directory / REPORT]
 
 
 def target_options(target: Target, given: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from .convert_model import Artifact
     from .guard import PluginInfo
+    from .report import Report
 
 __all__ = [
     "ConversionError", "Finding", "InternalError", "PassError", "PluginError", "PluginFailure", "ReadError", "RunError",
@@ -55,6 +57,8 @@ class TransloadError(Exception):
         self.message = message
         self.findings: tuple[Finding, ...] = tuple(findings)
         self.hint = hint
+        self.report: Report | None = None
+        """How far the conversion came that this ended; None of what is no conversion."""
 
     def __str__(self) -> str:
         lines = [self.message, *(f"  - {finding}" for finding in self.findings)]
@@ -100,9 +104,10 @@ class TargetError(ConversionError):
 
 
 class VerificationError(TransloadError):
-    """Converted, but the result does not compute what the source computes."""
+    """Converted and written, as `artifact`, but the result does not compute what the source computes, or was not compared."""
 
     exit_code = 4
+    artifact: Artifact | None = None
 
 
 class VerifyError(InternalError):

@@ -53,7 +53,7 @@ def test_vela_runs_no_file_beside_the_model(planted: Path, root: Path) -> None:
     pytest.importorskip("ethosu.vela")
     model = root / "examples" / "digits" / "digits_int8.tflite"
     artifact = transload.convert(model, "ethos-u85-256", "out", verify=False)
-    assert artifact.report["target_report"]
+    assert artifact.report.target_report
     assert not (planted / "MARK").exists()
 
 

@@ -45,5 +45,5 @@ def test_integers_reach_an_npu(tmp_path: Any, journey: Any) -> None:
     text, inputs, outputs = exported("quantized_convolution")
     network = journey(text, list(inputs.values()), outputs)
     artifact = transload.convert(network.source, "ethos-u85-256", tmp_path, verify=False)
-    report = artifact.report["target_report"]
+    report = artifact.report.target_report
     assert (report["cpu_ops"], report["npu_percent"]) == (0, 100.0)

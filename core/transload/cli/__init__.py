@@ -29,7 +29,6 @@ def run(arguments: list[str]) -> int:
 
 
 def _run(arguments: list[str]) -> int:
-    from ..errors import TransloadError
     from ..guard import DEBUG
 
     debug = bool(os.environ.get(DEBUG)) or "--debug" in arguments
@@ -39,32 +38,20 @@ def _run(arguments: list[str]) -> int:
 
         outcome = app(args=arguments, prog_name="transload", standalone_mode=False)
         return outcome if isinstance(outcome, int) else 0
-    except TransloadError as error:
-        from .show import show_error
-
-        if debug:
-            raise
-        show_error(error)
-        return error.exit_code
-    except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
-        return 130
     except BrokenPipeError:
         # The reader of our output (`| head`) went away: that is no error of ours.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except Exception as error:  # what click raises for bad arguments, and defects of ours
-        code = getattr(error, "exit_code", None)
-        if code is not None and hasattr(error, "format_message"):
-            from .show import show_usage
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return 130
+    except Exception as error:
+        from .endings import ending
 
-            show_usage(error)
-            return 2
-        if code is not None:
-            return int(code)
-        from .show import show_defect
-
-        if debug:
+        end = ending(error)
+        if debug and end.is_traced:
             raise
-        show_defect(error)
-        return 1
+        if "--json" in arguments:
+            end.print_json()
+        end.show()
+        return end.code

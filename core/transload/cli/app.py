@@ -120,7 +120,10 @@ def app(context: click.Context, version: bool, debug: bool) -> None:
 @click.option("--out", "-o", type=PATH, default=Path("build"), help="Directory to write to.")
 @click.option("--option", metavar="KEY=VALUE", multiple=True, help="An option of the target. Repeatable.")
 @_inputs()
-@click.option("--verify/--no-verify", default=True, help="Compare the result with the source framework's own runtime.")
+@click.option(
+    "--verify", type=click.Choice(["require", "yes", "no"]), is_flag=False, flag_value="yes", default="yes",
+    help="Compare the result with the source framework's own runtime; with require, exit 4 where that is not possible.")
+@click.option("--no-verify", "verify", flag_value="no", help="As --verify=no.")
 @click.option("--input-data", type=PATH, help="An .npz with the inputs to verify with, instead of random ones.")
 @click.option(
     "--tolerance", metavar="NAME=NUMBER", multiple=True, help="How near is enough: cos=0.999, integer=2, ... Repeatable.")

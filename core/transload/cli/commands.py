@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as json_module
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -10,11 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from ..api import load, run, runnable
-from ..convert_model import Artifact, convert, target_options
-from ..errors import TransloadError, merge_findings
+from ..convert_model import Artifact, convert, target_options, unverified
+from ..errors import TransloadError, VerificationError, merge_findings
 from ..ir import Blocks, Module, QuantType, TensorType, input_names, output_names
+from ..json_text import json_text
+from ..report import TensorReport, error_report
 from .arguments import parse_inputs, parse_options, read_arrays, write_arrays
-from .show import bytes_text, console, number, seconds_text, short_name, show_finding, table
+from .show import bytes_text, console, number, seconds_text, short_name, show_error, show_finding, table
 
 __all__ = ["compare_command", "convert_command", "inspect_command", "opt_command", "run_command"]
 
@@ -28,7 +29,7 @@ def convert_command(
     out: Path,
     option: Sequence[str],
     input: Sequence[str],
-    verify: bool,
+    verify: str,
     input_data: Path | None,
     tolerance: Sequence[str],
     engine: str,
@@ -41,40 +42,35 @@ def convert_command(
 
     limits = Tolerance.parse(tolerance)
     data = read_arrays(input_data) if input_data is not None else None
-    with _progress(quiet or json) as tell:
-        artifact = convert(
-            model,
-            target,
-            out,
-            options=parse_options(option),
-            inputs=parse_inputs(input),
-            verify=verify,
-            tolerance=limits,
-            input_data=data,
-            engine=engine,
-            tell=tell,
-            seed=seed,
-            format=format,
-        )
+    doubt: VerificationError | None = None
+    try:
+        with _progress(quiet or json) as tell:
+            artifact = convert(
+                model,
+                target,
+                out,
+                options=parse_options(option),
+                inputs=parse_inputs(input),
+                verify=verify,
+                tolerance=limits,
+                input_data=data,
+                engine=engine,
+                tell=tell,
+                seed=seed,
+                format=format,
+            )
+        doubt = unverified(artifact.verification)
+    except VerificationError as error:
+        if error.artifact is None:
+            raise
+        doubt, artifact = error, error.artifact
     if json:
-        print(json_module.dumps(artifact.report, indent=2, default=str))
+        print(artifact.report.as_json(), end="")
     elif not quiet:
         _show_artifact(artifact)
-    if artifact.verification is not None and artifact.verification.failed:
-        from .show import error_console
-
-        out_ = error_console()
-        out_.print(
-            f"[bold red]error:[/] converted, but the result does not compute what {artifact.verification.runtime} computes"
-        )
-        for reason in artifact.verification.broken:
-            out_.print(f"  • {reason}", markup=False)
-        out_.print(
-            "  → `transload compare MODEL ARTIFACT --per-layer` shows where it starts; --tolerance sets what is enough",
-            style="cyan",
-        )
-        return 4
-    return 0
+    if doubt is not None:
+        show_error(doubt)
+    return artifact.report.exit_code
 
 
 @contextmanager
@@ -93,22 +89,23 @@ def _show_artifact(artifact: Artifact) -> None:
     from rich.text import Text
 
     report, out = artifact.report, console()
-    out.print(Text.assemble((str(report["model"]), "bold"), " → ", (report["target"], "bold")))
-    n_in, n_out = sum(report["ops_in"].values()), sum(report["ops_out"].values())
+    out.print(Text.assemble((str(report.model), "bold"), " → ", (report.target, "bold")))
+    n_in, n_out = sum(report.ops_in.values()), sum(report.ops_out.values())
     rows = [
-        ("inputs", _interface_text(report["inputs"])),
-        ("outputs", _interface_text(report["outputs"])),
-        *(("note", note) for note in report["notes"]),
-        ("ops", f"{n_in} in, {n_out} {report['dialect']} ops out ({_most_frequent(report['ops_out'])})"),
+        ("inputs", _interface_text(report.inputs)),
+        ("outputs", _interface_text(report.outputs)),
+        *(("note", note) for note in report.notes),
+        ("ops", f"{n_in} in, {n_out} {report.dialect} ops out ({_most_frequent(report.ops_out)})"),
         (
             "memory",
-            f"{bytes_text(report['constant_bytes'])} of constants, at most {bytes_text(report['peak_value_bytes'])} of values",
+            f"{bytes_text(report.constant_bytes or 0)} of constants, "
+            f"at most {bytes_text(report.peak_value_bytes or 0)} of values",
         ),
-        ("time", ", ".join(f"{name} {seconds_text(s)}" for name, s in report["seconds"].items())),
+        ("time", ", ".join(f"{name} {seconds_text(s)}" for name, s in report.seconds.items())),
         *(
             (key, _report_value(value))
-            for key, value in report.get("target_report", {}).items()
-            if key not in report and _is_summary(value)
+            for key, value in report.target_report.items()
+            if not hasattr(report, key) and _is_summary(value)
         ),
         ("files", ", ".join(f"{file} ({bytes_text(file.stat().st_size)})" for file in artifact.files)),
     ]
@@ -130,8 +127,8 @@ def _show_artifact(artifact: Artifact) -> None:
             out.print(f"tensors with a bound of their own: {len(checked.bounds)}, of which {kept} keep it (verification.bounds)")
 
 
-def _interface_text(entries: Sequence[dict[str, str]]) -> str:
-    shown = "; ".join(f"{entry['name']} {entry['type']}" for entry in entries[:6])
+def _interface_text(entries: Sequence[TensorReport]) -> str:
+    shown = "; ".join(f"{entry.name} {entry.type}" for entry in entries[:6])
     return shown + (f"; and {len(entries) - 6} more" if len(entries) > 6 else "")
 
 
@@ -216,7 +213,7 @@ def compare_command(model: Path, artifact: Path, input: Path | None, per_layer: 
 
     comparison = compare(model, artifact, read_arrays(input) if input is not None else None, per_layer=per_layer, seed=seed)
     if json:
-        print(json_module.dumps(comparison.as_dict(), indent=2))
+        print(json_text(comparison))
         return 0
     out = console()
     out.print(
@@ -248,12 +245,9 @@ def inspect_command(model: Path, target: str | None, input: Sequence[str], forma
     error = _what_target_says(module, target) if target is not None else None
     if target is not None:
         description["target"] = target
-        description["findings"] = [
-            {"what": f.what, "why": f.why, "names": list(f.names), "count": f.count, "hint": f.hint}
-            for f in (error.findings if error else ())
-        ]
+        description["findings"] = error_report(error).findings if error else []
     if json:
-        print(json_module.dumps(description, indent=2))
+        print(json_text(description))
         return error.exit_code if error else 0
     out = console()
     out.print(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as json_module
 from dataclasses import asdict
 from typing import Any
 
@@ -12,6 +11,7 @@ from ..conversion import options_of
 from ..errors import PluginFailure, UsageError
 from ..ir import registry
 from ..ir.declare import Required
+from ..json_text import json_text
 from ..plugin_host import host
 from ..suggest import nearest
 from .show import console, table
@@ -23,7 +23,7 @@ def plugins_command(json: bool) -> int:
     there = host()
     there.everything()
     if json:
-        print(json_module.dumps([{**asdict(info), "error": info.error} for info in there.plugins], indent=2))
+        print(json_text([{**asdict(info), "error": info.error} for info in there.plugins]))
         return 0
     rows = []
     for info in there.plugins:
@@ -53,7 +53,7 @@ def targets_command(json: bool) -> int:
         rows.append(
             {"name": name, "doc": target.doc, "accepts": list(target.accepts), "options": options, "unavailable": unavailable})
     if json:
-        print(json_module.dumps(rows, indent=2, default=str))
+        print(json_text(rows))
         return 0
     console().print(
         table(
@@ -102,7 +102,7 @@ def passes_command(json: bool) -> int:
         for c in host().conversions.values() if c.extends is None
     ]
     if json:
-        print(json_module.dumps({"passes": passes, "conversions": conversions}, indent=2, default=str))
+        print(json_text({"passes": passes, "conversions": conversions}))
         return 0
     out = console()
     out.print(
@@ -149,7 +149,7 @@ def ops_command(name: str, json: bool) -> int:
     else:
         chosen = list(owner.ops.values())
     if json:
-        print(json_module.dumps([describe(declaration) for declaration in chosen], indent=2))
+        print(json_text([describe(declaration) for declaration in chosen]))
         return 0
     if "." in name:
         _show_op(describe(chosen[0]))
@@ -226,7 +226,7 @@ def coverage_command(source: str, target: str, json: bool) -> int:
 
     rows = coverage(source, target)
     if json:
-        print(json_module.dumps(rows, indent=2))
+        print(json_text(rows))
         return 0
     out = console()
     measured = any(row["evidence"] for row in rows)

@@ -17,6 +17,7 @@ from ..ir import FloatType, Module, QuantType, TensorType, Value, initial_states
 from ..ir.build import constant_of
 from ..plugin import Runtime, resolve
 from ..plugin_host import host
+from ..report import ComparedOutput, KeptBound, VerificationReport
 from ..worker import ChildEnded
 from .compare import TensorDifference, compare_outputs, runtime_for
 from .information import attempts, is_informative
@@ -53,12 +54,13 @@ class Verification:
     def failed(self) -> bool:
         return self.status == "failed"
 
-    def as_dict(self) -> dict[str, Any]:
-        return {
-            "status": self.status, "why": self.why, "runtime": self.runtime, "engine": self.engine, "broken": self.broken,
-            "notes": self.notes, "bounds": [asdict(bounded) for bounded in self.bounds],
-            "outputs": [{"name": t.name, "dtype": t.dtype, "shape": list(t.shape), **t.metrics} for t in self.tensors],
-        }
+    def report(self) -> VerificationReport:
+        """What a conversion's report says of it."""
+        return VerificationReport(
+            self.status,  # type: ignore[arg-type]
+            self.why, self.runtime, self.engine, self.broken, self.notes,
+            [KeptBound(**asdict(bounded)) for bounded in self.bounds],
+            [ComparedOutput(t.name, t.dtype, list(t.shape), t.metrics) for t in self.tensors])
 
 
 def verify_conversion(

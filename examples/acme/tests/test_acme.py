@@ -41,4 +41,4 @@ def test_the_chip_takes_int8_and_refuses_float(tmp_path):
     good.write_bytes(make_model(int8=True))
     bad.write_bytes(make_model(int8=False))
     artifact = check_target("acme-npu", good, refused=bad, banks=2)
-    assert artifact.report["target_report"]["instructions"] >= 2
+    assert artifact.report.target_report["instructions"] >= 2

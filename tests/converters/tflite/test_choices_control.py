@@ -171,7 +171,7 @@ def test_postprocessing_as_one_custom_operation(name: str, tmp_path: Path, liter
     path = tmp_path / "model.tflite"
     path.write_bytes(content)
     made = convert(path, "tosa", tmp_path / "out", options={"postprocess": "custom"})
-    assert made.report["target_report"]["custom_operators"] == [f"tflite.{operator}"]
+    assert made.report.target_report["custom_operators"] == [f"tflite.{operator}"]
     again = load(next(file for file in made.files if file.suffix == ".tosa"))
     for one, other in zip(run(again, given).values(), results[0], strict=True):
         np.testing.assert_array_equal(one, other)

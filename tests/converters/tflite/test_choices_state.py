@@ -13,6 +13,7 @@ from transload import convert
 from transload.api import load, lower, run
 from transload.errors import ConversionError
 from transload.ir import Module, initial_states, input_names, output_names
+from transload.report import StateReport
 from transload.verification.inputs import random_inputs
 from transload_converters.tflite.writer import ModelWriter
 
@@ -269,9 +270,8 @@ def test_converted_and_verified(tmp_path: Path) -> None:
     path = tmp_path / "model.tflite"
     path.write_bytes(integer_lstm())
     made = convert(path, "tosa", tmp_path / "out", options={"state": "explicit"})
-    assert made.report["states"] == [
-        {"input": "h", "output": "h_next", "initial": 4}, {"input": "c", "output": "c_next", "initial": 0}]
-    assert [each["name"] for each in made.report["inputs"]] == ["x", "h", "c"]
+    assert made.report.states == [StateReport("h", "h_next", 4), StateReport("c", "c_next", 0)]
+    assert [each.name for each in made.report.inputs] == ["x", "h", "c"]
     assert made.verification is not None
     if made.verification.status == "skipped":
         pytest.skip(made.verification.why)

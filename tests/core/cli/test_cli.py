@@ -231,7 +231,7 @@ def test_mistakes_are_answered_in_words(cli, digits, tmp_path, monkeypatch, argu
     assert got == code, out + err
     assert says in err
     assert "Traceback" not in out + err
-    assert not (tmp_path / "build").exists(), "a failed conversion leaves nothing behind"
+    assert not (tmp_path / "build").exists(), "a mistake leaves nothing behind"
 
 
 @pytest.mark.parametrize("content", [b"", b"\0" * 100, b"not a model", b"\x1c\0\0\0TFL3" + b"\xff" * 64])
@@ -243,7 +243,7 @@ def test_files_that_are_no_models(cli, tmp_path, content, suffix):
     assert code == 3, out + err
     assert str(file) in err
     assert "Traceback" not in out + err
-    assert not (tmp_path / "out").exists()
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["report.json"]
 
 
 def test_a_directory_is_no_model(cli, tmp_path):

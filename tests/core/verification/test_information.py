@@ -53,7 +53,7 @@ def test_zeros_are_not_conclusive(tmp_path: Path) -> None:
     verdict = verified(threshold_model(tmp_path / "m.onnx", 1e6))
     assert verdict.status == "inconclusive" and not verdict.passed and not verdict.failed
     assert "y: constant" in verdict.why and "--input-data" in verdict.why
-    assert verdict.as_dict()["status"] == "inconclusive"
+    assert verdict.report().status == "inconclusive"
 
 
 def test_other_inputs_are_tried(tmp_path: Path) -> None:

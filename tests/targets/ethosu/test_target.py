@@ -233,7 +233,7 @@ def test_real_models_run_on_the_npu_alone(vela: None, models: Path, model: str, 
         pytest.skip(f"{model} is not there")
     for name in ("ethos-u55-128", "ethos-u65-512", "ethos-u85-256"):
         artifact = transload.convert(file, name, tmp_path / name, verify=False)
-        assert artifact.report["target_report"]["npu_percent"] == 100.0
+        assert artifact.report.target_report["npu_percent"] == 100.0
 
 
 def test_the_written_tosa_is_what_was_compiled(vela: None, network: Module, tmp_path: Path) -> None:

@@ -1,0 +1,46 @@
+"""How a command ends that raised something: the exit code, what is said in words, and the JSON of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ..errors import TransloadError
+
+__all__ = ["Ending", "ending"]
+
+
+@dataclass(frozen=True)
+class Ending:
+    """What becomes of an exception."""
+
+    error: Exception
+    code: int
+    show: Callable[[], None]
+    """Says it to standard error."""
+    is_traced: bool
+    """Whether `--debug` shows the traceback: not of a mistake in the command line."""
+
+    def print_json(self) -> None:
+        """What `--json` prints: the report of a conversion, else the error alone, in the same place."""
+        from ..json_text import json_text
+        from ..report import error_report
+
+        report = getattr(self.error, "report", None)
+        print(json_text(report if report is not None else {"exit_code": self.code, "error": error_report(self.error)}))
+
+
+def ending(error: Exception) -> Ending:
+    """What becomes of an exception that no command caught: an error of ours, one of click's, or a defect."""
+    from .show import show_defect, show_error, show_usage
+
+    if isinstance(error, TransloadError):
+        return Ending(error, error.exit_code, lambda: show_error(error), True)
+    code = getattr(error, "exit_code", None)
+    if code is not None and hasattr(error, "format_message"):
+        return Ending(error, 2, lambda: show_usage(error), False)
+    if code is not None:
+        return Ending(error, int(code), lambda: None, False)
+    return Ending(error, 1, lambda: show_defect(error), True)
+
+

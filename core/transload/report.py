@@ -1,0 +1,238 @@
+"""What a conversion tells of itself: `Artifact.report`, the file `report.json`, and what `--json` prints.
+
+`report.schema.json` beside this file is the JSON schema of what is written, made from these classes by `report_schema`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from threading import Thread
+from typing import Annotated, Any, Literal
+
+from . import __version__
+from .artifact_set import REPORT, replaced_folder
+from .errors import InternalError, TransloadError
+from .json_text import json_text
+from .plugin_host import host
+
+__all__ = [
+    "SCHEMA_FILE", "ComparedOutput", "Digest", "ErrorReport", "FindingReport", "KeptBound", "Report", "StateReport",
+    "TensorReport", "VerificationReport", "error_report", "files_of_report", "versions", "write_refusal",
+]
+
+SCHEMA_FILE = Path(__file__).with_name("report.schema.json")
+_DEVELOPMENT = {"test", "bench", "docs"}
+"""Extras of distributions whose packages have no part in a conversion."""
+_CHUNK = 1 << 20
+
+
+@dataclass
+class TensorReport:
+    """An input or output."""
+
+    name: Annotated[str, "as the model's file names it"]
+    type: Annotated[str, "as MLIR writes it"]
+
+
+@dataclass
+class StateReport:
+    """A state of the model: what one run leaves to the next."""
+
+    input: Annotated[str, "the input that takes it"]
+    output: Annotated[str, "the output that gives it to the next run"]
+    initial: Annotated[Any, "what the first run is given: one number for all elements, or all of them"]
+
+
+@dataclass
+class KeptBound:
+    """A tensor that may differ by a bound of its own."""
+
+    name: str
+    max_abs: Annotated[float, "the greatest difference"]
+    bound: Annotated[float, "the greatest bound"]
+    kept: Annotated[bool, "whether every element keeps its own bound"]
+
+
+@dataclass
+class ComparedOutput:
+    """How near an output is to that of the source's runtime."""
+
+    name: str
+    dtype: str
+    shape: list[int]
+    metrics: Annotated[dict[str, float], "by name of the metric; cos, euclid, max_abs and sqnr (in dB) are always there"]
+
+
+@dataclass
+class VerificationReport:
+    """The comparison with the source framework's own runtime."""
+
+    status: Literal["passed", "failed", "inconclusive", "skipped", "not asked for"] = "not asked for"
+    why: Annotated[str, "why it was skipped, or is not conclusive"] = ""
+    runtime: Annotated[str, "who judged"] = ""
+    engine: Annotated[str, "what ran the result"] = ""
+    broken: Annotated[list[str], "what is not near enough, in words"] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    bounds: list[KeptBound] = field(default_factory=list)
+    outputs: list[ComparedOutput] = field(default_factory=list)
+
+
+@dataclass
+class FindingReport:
+    """One thing that is wrong."""
+
+    what: Annotated[str, "the op or part"]
+    why: str
+    names: Annotated[list[str], "of the original tensors, or places, where it occurs"]
+    hint: Annotated[str, "what can be done about it"]
+    count: Annotated[int, "how often it occurs"]
+
+
+@dataclass
+class ErrorReport:
+    """Why there is no artifact."""
+
+    kind: Annotated[str, "the class of the error"]
+    message: str
+    findings: list[FindingReport] = field(default_factory=list)
+    hint: Annotated[str, "what can be done about it"] = ""
+
+
+@dataclass(kw_only=True)
+class Report:
+    """A conversion, or how far it came: what is not known of one that was refused is null, or empty."""
+
+    schema: Annotated[Literal[1], "version of this schema"] = 1
+    status: Annotated[Literal["converted", "refused"], "whether there are artifacts"] = "converted"
+    exit_code: Annotated[int, "what the command line ends with"] = 0
+    error: Annotated[ErrorReport | None, "why the model was refused"] = None
+    model: Annotated[str | None, "path of the model; null for one that was made in memory"]
+    digest: Annotated[str | None, "sha256:... of the model's file; files beside it are not in it"] = None
+    format: Annotated[str | None, "name of the reader"] = None
+    target: str
+    dialect: Annotated[str | None, "in which the target was given the model"] = None
+    options: dict[str, Any] = field(default_factory=dict)
+    versions: Annotated[dict[str, str], "of Transload, Python, plugins and packages, by name"] = field(default_factory=dict)
+    inputs: list[TensorReport] = field(default_factory=list)
+    outputs: list[TensorReport] = field(default_factory=list)
+    notes: Annotated[list[str], "what a reader should know, as sizes that nobody said"] = field(default_factory=list)
+    states: list[StateReport] = field(default_factory=list)
+    ops_in: Annotated[dict[str, int], "how many there are of each op of the model"] = field(default_factory=dict)
+    ops_out: Annotated[dict[str, int], "how many there are of each op of what the target was given"] = field(
+        default_factory=dict)
+    constant_bytes: int | None = None
+    peak_value_bytes: Annotated[int | None, "the most bytes that values take at one time"] = None
+    verification: VerificationReport = field(default_factory=VerificationReport)
+    tolerance: Annotated[dict[str, float], "the limits that every output had to keep"]
+    seed: Annotated[int, "of the random inputs of the verification"]
+    seconds: Annotated[dict[str, float], "by stage"] = field(default_factory=dict)
+    files: Annotated[dict[str, int], "the artifacts beside the report, and their sizes in bytes"] = field(default_factory=dict)
+    target_report: Annotated[dict[str, Any], "what the target says of its artifact"] = field(default_factory=dict)
+
+    def as_json(self) -> str:
+        """The text of `report.json`."""
+        return json_text(self) + "\n"
+
+    def write(self, folder: Path) -> None:
+        (folder / REPORT).write_text(self.as_json(), encoding="utf-8")
+
+    def refuse(self, error: BaseException) -> None:
+        """Say that the conversion ended with an error."""
+        self.status, self.error, self.exit_code = "refused", error_report(error), getattr(error, "exit_code", 1)
+        if isinstance(error, TransloadError):
+            error.report = self
+
+
+def error_report(error: BaseException) -> ErrorReport:
+    """An error, with everything that it found."""
+    if not isinstance(error, TransloadError):
+        return ErrorReport(type(error).__name__, str(error))
+    findings = [FindingReport(each.what, each.why, list(each.names), each.hint, each.count) for each in error.findings]
+    return ErrorReport(type(error).__name__, error.message, findings, error.hint)
+
+
+def write_refusal(report: Report, error: TransloadError, directory: Path) -> None:
+    """Write the report of a conversion whose model was refused.
+
+    A folder holds one conversion, the last one: the files of an earlier one go. A mistake in how the conversion was called
+    (a misspelt option, a model that is not there) is no conversion, and leaves everything as it was; so does a place that
+    cannot be written, about which no more is said than the error.
+    """
+    if not (isinstance(error, InternalError) or error.exit_code == 3):
+        return
+    with suppress(TransloadError), replaced_folder(directory, drop=files_of_report) as folder:
+        report.write(folder)
+
+
+def files_of_report(directory: Path) -> list[str]:
+    """The files that an earlier conversion wrote to a directory, by its report; none where there is no report that reads."""
+    try:
+        files = json.loads((directory / REPORT).read_text(encoding="utf-8"))["files"]
+        return [name for name in files if isinstance(name, str)]
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return []
+
+
+class Digest:
+    """The SHA-256 of a model's file, computed while the model is converted."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._text: str | None = None
+        self._thread: Thread | None = None
+        if path is not None and path.is_file():
+            self._thread = Thread(target=self._compute, args=(path,), daemon=True)
+            self._thread.start()
+
+    def _compute(self, path: Path) -> None:
+        digest = sha256()
+        try:
+            with path.open("rb") as file:
+                while chunk := file.read(_CHUNK):
+                    digest.update(chunk)
+        except OSError:
+            return  # who reads the model says so
+        self._text = f"sha256:{digest.hexdigest()}"
+
+    def text(self) -> str | None:
+        """`sha256:` and the digest in hexadecimal; None for what is no regular file. Waits until it is computed."""
+        if self._thread is not None:
+            self._thread.join()
+        return self._text
+
+
+def versions() -> dict[str, str]:
+    """Versions of Python, of the distributions of all plugins, Transload's among them, and of the packages that they can use."""
+    plugins = {info.distribution: info.version for info in host().plugins if info.distribution}
+    python = ".".join(map(str, sys.version_info[:3]))
+    return {"python": python, **plugins, **_packages(tuple(sorted(plugins))), "transload": __version__}
+
+
+@cache
+def _packages(distributions: Iterable[str]) -> Mapping[str, str]:
+    """The versions of the packages that some distributions name among their requirements, where they are installed."""
+    from importlib import metadata
+
+    found: dict[str, str] = {}
+    for distribution in distributions:
+        try:
+            requirements = metadata.requires(distribution) or []
+        except metadata.PackageNotFoundError:
+            continue
+        for requirement in requirements:
+            name = re.match(r"[\w.-]+", requirement)
+            extra = re.search(r"extra\s*==\s*['\"]([^'\"]+)", requirement)
+            if name is None or (extra is not None and extra[1] in _DEVELOPMENT):
+                continue
+            try:
+                found[name[0]] = metadata.version(name[0])
+            except metadata.PackageNotFoundError:
+                continue
+    return dict(sorted(found.items()))
