@@ -12,7 +12,7 @@ JUDGES_NEED := semver
 # The test processes share the cores; threads of their own would only fight for them.
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: conformance schema coverage test-all help venv demo test test-fast lint types docs bench clean
+.PHONY: fuzz conformance schema coverage test-all help venv demo test test-fast lint types docs bench clean
 
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST)
@@ -73,6 +73,10 @@ bench: $(STAMP)
 ## make conformance  TOSA's conformance suite, PRO-INT and PRO-FP, in the reference engine (half an hour)
 conformance: $(STAMP)
 	$(BIN)/python benchmarks/tosa_conformance.py --jobs 2 --json build/conformance/results.json
+
+## make fuzz       20,000 files changed in their structure, through every reader, lowering and some checks; goes on where it ended
+fuzz: $(STAMP)
+	$(BIN)/python -m tests.fuzz --count 20000 --workers 2
 
 ## make schema     the table of TFLite's schema, made again of the one in the installed ai-edge-litert, and that of report.json
 schema: $(STAMP)

@@ -1,0 +1,121 @@
+"""One case: a number decides a valid file, what is changed in it, and what is done with it; and what becomes of it."""
+
+from __future__ import annotations
+
+import random
+import re
+import traceback
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from transload.api import load, lower, run
+from transload.errors import InternalError, PluginFailure, TransloadError
+from transload.ir import Module, verify
+from transload.verification.inputs import random_inputs
+from transload.verification.verify import verify_conversion
+
+from tests.fuzz import onnx_files, recorded_files, text_files, tflite_files
+
+__all__ = ["Case", "Outcome", "attempt", "case_of"]
+
+_SHARES = {"tflite": 34, "onnx": 34, "mlir": 16, "bytecode": 8, "tosa": 8}
+_READERS = {"bytecode": "stablehlo"}
+_MUTATORS: dict[str, Callable[[random.Random, bytes], bytes]] = {
+    "tflite": tflite_files.mutate, "onnx": onnx_files.mutate, "mlir": text_files.mutate,
+    "bytecode": recorded_files.mutate_bytecode, "tosa": recorded_files.mutate_flatbuffer}
+_JUDGED = {"tflite": ".tflite", "onnx": ".onnx"}
+"""Formats whose files a runtime of their framework judges."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A file, and what is done with it: read, lowered `to` a dialect, and, with `check`, compared with its runtime or run."""
+
+    number: int
+    format: str
+    content: bytes
+    to: str
+    check: bool
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a case: `kind` is "read", "refused", "converted", "checked", "differs" or "failed".
+
+    `place` says of a failure which it is: the exception and the function that raised it; `detail` is the traceback.
+    """
+
+    kind: str
+    place: str = ""
+    detail: str = ""
+
+
+def case_of(number: int, seeds: Mapping[str, list[Path]]) -> Case:
+    """The case with this number; the same in every run with the same seeds."""
+    dice = random.Random(number)
+    shares = {name: share for name, share in _SHARES.items() if seeds.get(name)}
+    format = dice.choices(list(shares), list(shares.values()))[0]
+    content = dice.choice(seeds[format]).read_bytes()
+    to = dice.choice(("tosa", "tosa", "tosa", "stablehlo"))
+    check = dice.randrange(20) == 0
+    return Case(number, format, _MUTATORS[format](dice, content), to, check)
+
+
+def attempt(case: Case) -> Outcome:
+    """Read, convert and check; whatever is raised is told."""
+    reached = "refused when read"
+    try:
+        with TemporaryDirectory(prefix="transload-fuzz-") as folder:
+            module = _loaded(case, Path(folder))
+            verify(module)
+            reached = "refused"
+            lowered = lower(module, case.to)
+            reached = "judge refused"
+            return _checked(case, module, lowered) if case.check else Outcome("converted")
+    except (PluginFailure, InternalError) as error:
+        return _failure(error.__cause__ or error, case)
+    except TransloadError as error:
+        if isinstance(error.__cause__, PluginFailure):
+            return _failure(error.__cause__.__cause__ or error, case)
+        return Outcome(reached)
+    except Exception as error:
+        return _failure(error, case)
+
+
+def _loaded(case: Case, folder: Path) -> Module:
+    if case.check and case.format in _JUDGED:
+        file = folder / f"model{_JUDGED[case.format]}"
+        file.write_bytes(case.content)
+        return load(file)
+    reader = _READERS.get(case.format, case.format)
+    if reader == "mlir" and b'"builtin.module"' not in case.content:
+        reader = "stablehlo"  # pretty text
+    return load(text=case.content, format=reader)
+
+
+def _checked(case: Case, module: Module, lowered: Module) -> Outcome:
+    """The verdict of the framework's runtime; where there is none, the module is run."""
+    if case.format not in _JUDGED:
+        run(lowered, dict(random_inputs(lowered)), engine="reference")
+        return Outcome("checked")
+    verdict = verify_conversion(module, lowered, hub=lower(module, "top"), engine="reference")
+    if verdict.failed:
+        return Outcome("differs", f"{case.format}: differs", "\n".join(verdict.broken))
+    return Outcome("checked" if verdict.passed else "judge refused")
+
+
+def _failure(error: BaseException, case: Case) -> Outcome:
+    """The class of a failure: what was raised, in which function; of invalid IR, which ops broke which rules."""
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if "/tests/" not in frame.filename]
+    ours = [frame for frame in frames if "transload" in frame.filename] or frames
+    where = f"{'/'.join(Path(ours[-1].filename).parts[-3:])}:{ours[-1].name}" if ours else "?"
+    words = str(error).split("\n")
+    if isinstance(error, TransloadError) and error.findings:
+        where, words = error.findings[0].what, [error.findings[0].why]
+    said = re.sub(r"-?\d[\d.e+-]*", "N", words[0])[:90]
+    detail = "".join(traceback.format_exception(error))[-6000:]
+    return Outcome("failed", f"{type(error).__name__} {where}: {said}", f"to {case.to}\n{detail}")
+
+

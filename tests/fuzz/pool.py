@@ -1,0 +1,144 @@
+"""Cases run in child processes that are limited in memory, watched for the time they take, and replaced where they end."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import signal
+import sys
+import time
+import warnings
+from collections.abc import Iterable, Iterator
+from multiprocessing.connection import Connection, wait
+from pathlib import Path
+from typing import Any
+
+__all__ = ["MEMORY", "SECONDS", "outcomes"]
+
+MEMORY = 2 << 30
+"""Bytes that a process may ask for, its own data and all mappings that it may write to."""
+SECONDS = 60.0
+"""What a case may take."""
+_TURNS = 3000
+"""Cases after which a process is replaced by a fresh one."""
+Row = tuple[int, str, str, str, str]
+"""A case's number and format; its outcome's kind, place and detail."""
+
+
+def outcomes(numbers: Iterable[int], seeds: dict[str, list[Path]], workers: int) -> Iterator[Row]:
+    """What becomes of the cases with these numbers, as they end."""
+    pending = iter(numbers)
+    pool = [_Child(seeds) for _ in range(workers)]
+    try:
+        busy = [child for child in pool if child.give(next(pending, None))]
+        while busy:
+            ready = wait([child.pipe for child in busy], timeout=1.0)
+            for child in list(busy):
+                row = child.row() if child.pipe in ready else child.late()
+                if row is None:
+                    continue
+                yield row
+                if not child.give(next(pending, None)):
+                    busy.remove(child)
+    finally:
+        for child in pool:
+            child.end()
+
+
+class _Child:
+    """A process and the case that it is at."""
+
+    def __init__(self, seeds: dict[str, list[Path]]) -> None:
+        self.seeds = seeds
+        self.process: Any = None
+        self.number = -1
+        self._start()
+
+    def _start(self) -> None:
+        context = multiprocessing.get_context("spawn")
+        self.pipe, theirs = context.Pipe()
+        self.process = context.Process(target=_serve, args=(theirs, self.seeds), daemon=False)
+        self.process.start()
+        theirs.close()
+        self.turns = 0
+
+    def give(self, number: int | None) -> bool:
+        """Have it run a case; returns whether there was one."""
+        if number is None:
+            return False
+        if self.turns >= _TURNS:
+            self.end()
+            self._start()
+        self.number, self.began = number, time.monotonic()
+        self.turns += 1
+        self.pipe.send(number)
+        return True
+
+    def row(self) -> Row:
+        """What became of its case, also where the process ended."""
+        try:
+            made: Row = self.pipe.recv()
+            return made
+        except (EOFError, OSError):
+            self.process.join(10)
+            return self._replaced(f"process ended with {self.process.exitcode}")
+
+    def late(self) -> Row | None:
+        """Where its case takes too long: that, and another process."""
+        if time.monotonic() - self.began < SECONDS + (30 if self.turns == 1 else 0):
+            return None
+        with contextlib.suppress(ProcessLookupError):  # which has Python print where it is
+            os.kill(self.process.pid, signal.SIGUSR1)
+        time.sleep(0.5)
+        return self._replaced(f"longer than {SECONDS:g} s")
+
+    def _replaced(self, why: str) -> Row:
+        self.process.kill()
+        self.process.join()
+        self.pipe.close()
+        number = self.number
+        self._start()
+        trace = _trace_file(self.seeds)
+        said = trace.read_text(errors="replace") if trace.exists() else ""
+        frames = [line.strip() for line in said.splitlines() if "transload" in line and "/tests/" not in line]
+        place = frames[0].split("/")[-1] if frames else ""
+        return number, "?", "failed", f"{why} {place}", said
+
+    def end(self) -> None:
+        with contextlib.suppress(OSError):
+            self.pipe.close()
+        self.process.join(5)
+        if self.process.is_alive():
+            self.process.kill()
+
+
+def _trace_file(seeds: dict[str, list[Path]]) -> Path:
+    """Where a process says what it was at when it was asked, or ended."""
+    return next(iter(seeds.values()))[0].parent.parent / f"trace-{os.getpid()}"
+
+
+def _serve(pipe: Connection, seeds: dict[str, list[Path]]) -> None:
+    """What a process does: run the cases whose numbers come, and say what became of each."""
+    import faulthandler
+    import resource
+
+    trace = _trace_file(seeds).with_name(f"trace-{os.getppid()}").open("w")
+    faulthandler.register(signal.SIGUSR1, trace)
+    faulthandler.enable(trace)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    warnings.simplefilter("ignore")
+    sys.stderr = Path(os.devnull).open("w")  # noqa: SIM115 - as long as the process
+    resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, resource.getrlimit(resource.RLIMIT_DATA)[1]))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+    from tests.fuzz.cases import attempt, case_of
+
+    while True:
+        try:
+            number = pipe.recv()
+        except (EOFError, OSError):
+            return
+        case = case_of(number, seeds)
+        outcome = attempt(case)
+        pipe.send((number, case.format, outcome.kind, outcome.place, outcome.detail))

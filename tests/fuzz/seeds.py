@@ -1,0 +1,154 @@
+"""Valid files to start from: the test suite's own models of one operator, ONNX's, programs of StableHLO, and small real models.
+
+They are made once, into a folder, so that a case's number means the same in every process.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from itertools import islice
+from pathlib import Path
+
+__all__ = ["FORMATS", "seed_files"]
+
+_LARGEST = 400_000
+"""Bytes: each case reads the whole file."""
+_DONE = "complete"
+
+
+def seed_files(folder: Path, most: int | None = None) -> dict[str, list[Path]]:
+    """The files by format, made where they are not there yet; `most` of each format."""
+    for name, make in FORMATS.items():
+        place = folder / name
+        if (place / _DONE).exists():
+            continue
+        place.mkdir(parents=True, exist_ok=True)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for number, content in enumerate(islice(make(folder), most)):
+                (place / f"{number:05}").write_bytes(content)
+        (place / _DONE).touch()
+    return {name: sorted(file for file in (folder / name).iterdir() if file.name != _DONE) for name in FORMATS}
+
+
+def _models(*suffixes: str) -> Iterator[bytes]:
+    """Small files below the folder of TRANSLOAD_MODELS."""
+    folder = os.environ.get("TRANSLOAD_MODELS")
+    for path in sorted(Path(folder).rglob("*")) if folder else []:
+        if path.suffix in suffixes and path.stat().st_size <= _LARGEST:
+            yield path.read_bytes()
+
+
+def _tflite(folder: Path) -> Iterator[bytes]:
+    from tests.support.tflite_ops.build import build
+    from tests.support.tflite_ops.measure import all_cases
+
+    for case in all_cases():
+        with suppress(Exception):  # a case whose results are only known when it runs
+            content = build(case).content
+            if len(content) <= _LARGEST:
+                yield content
+    yield from _models(".tflite")
+
+
+def _onnx(folder: Path) -> Iterator[bytes]:
+    from onnx.backend.test.loader import load_model_tests
+
+    from tests.converters.onnx.test_fuzz import samples
+    from tests.converters.onnx.test_operators import CASES
+    from tests.support.onnx_models import make_model
+
+    for model in samples():
+        yield model.SerializeToString()
+    for _, node, inputs, constants, opset in CASES:
+        nodes = node if isinstance(node, list) else [node]
+        yield make_model(nodes, inputs, nodes[-1].output, constants, opset).SerializeToString()
+    for test in load_model_tests(kind="node"):
+        for content in (test.model.SerializeToString(), _with_constants(test)):
+            if content and len(content) <= _LARGEST:
+                yield content
+    yield from _models(".onnx")
+
+
+def _with_constants(test: object) -> bytes:
+    """The model of a test with its data, but for the first input's, as constants."""
+    import onnx
+    from onnx import numpy_helper
+
+    model = onnx.ModelProto()
+    model.CopyFrom(test.model)  # type: ignore[attr-defined]
+    data = test.data_sets[0][0] if test.data_sets else []  # type: ignore[attr-defined]
+    given = list(model.graph.input)
+    if len(given) < 2 or len(data) < len(given):
+        return b""
+    for place, (value, array) in enumerate(zip(given, data, strict=False)):
+        if place and hasattr(array, "dtype") and array.dtype.kind in "fiub":
+            model.graph.initializer.append(numpy_helper.from_array(array, value.name))
+            model.graph.input.remove(value)
+    content: bytes = model.SerializeToString()
+    return content
+
+
+def _modules(folder: Path, to: str, count: int) -> Iterator[object]:
+    """Modules in a dialect that models of one operator become."""
+    from transload.api import load, lower
+    from transload.errors import TransloadError
+
+    for format in ("tflite", "onnx"):
+        files = sorted((folder / format).iterdir())
+        random.Random(format).shuffle(files)
+        made = 0
+        for file in files:
+            with suppress(TransloadError):
+                yield lower(load(text=file.read_bytes(), format=format), to)
+                made += 1
+            if made >= count:
+                break
+
+
+def _text(folder: Path) -> Iterator[bytes]:
+    from transload.text import print_module
+
+    from tests.converters.stablehlo.programs import PROGRAMS
+
+    for to, count in (("top", 250), ("tosa", 120), ("stablehlo", 120)):
+        for module in _modules(folder, to, count):
+            content = print_module(module).encode()  # type: ignore[arg-type]
+            if len(content) <= _LARGEST // 4:
+                yield content
+    for text in PROGRAMS.values():
+        yield text.encode()
+
+
+def _bytecode(folder: Path) -> Iterator[bytes]:
+    from tests.converters.stablehlo.programs import PROGRAMS
+
+    try:
+        from tests.converters.stablehlo.jaxlib_oracle import forms
+    except ImportError:
+        return
+    for text in PROGRAMS.values():
+        for _, content in forms(text, ("1.0.0", None), range(0, 7, 3)):
+            yield content
+    yield from _models(".mlirbc")
+
+
+def _tosa(folder: Path) -> Iterator[bytes]:
+    from tempfile import TemporaryDirectory
+
+    from transload.api import save
+    from transload.errors import TransloadError
+
+    with TemporaryDirectory() as place:
+        for module in _modules(folder, "tosa", 250):
+            with suppress(TransloadError):
+                yield save(module, Path(place) / "seed.tosa").read_bytes()  # type: ignore[arg-type]
+
+
+FORMATS: dict[str, Callable[[Path], Iterator[bytes]]] = {
+    "tflite": _tflite, "onnx": _onnx, "mlir": _text, "bytecode": _bytecode, "tosa": _tosa}
+"""What makes the files of a format; those further down may use those of formats before them."""

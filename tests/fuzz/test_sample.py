@@ -1,0 +1,55 @@
+"""A sample of what `make fuzz` does, always the same: none of these files ends in anything but an error of ours or a module."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("onnx", reason="the package 'onnx' is not installed")
+pytest.importorskip("jaxlib", reason="jaxlib writes the bytecode to start from")
+
+from tests.fuzz import onnx_files, recorded_files, text_files, tflite_files
+from tests.fuzz.cases import attempt, case_of
+from tests.fuzz.seeds import FORMATS, seed_files
+
+CASES = 190
+
+
+@pytest.fixture(scope="module")
+def seeds(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Path]]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("TRANSLOAD_MODELS", raising=False)
+        return seed_files(tmp_path_factory.mktemp("seeds"), 60)
+
+
+@pytest.mark.plugin_fails
+def test_changed_files_give_errors_or_modules(seeds: dict[str, list[Path]]) -> None:
+    failed, kinds = [], Counter[str]()
+    for number in range(CASES):
+        case = case_of(number, seeds)
+        outcome = attempt(case)
+        kinds[outcome.kind] += 1
+        if outcome.kind == "failed":
+            failed.append(f"{number} ({case.format}): {outcome.place}\n{outcome.detail}")
+    assert not failed, "\n\n".join(failed)
+    assert kinds["converted"] > CASES // 8 and kinds["refused when read"] > CASES // 8 and kinds["refused"] > 0
+
+
+def test_a_tflite_file_is_what_it_was_when_nothing_is_changed(seeds: dict[str, list[Path]]) -> None:
+    for file in seeds["tflite"]:
+        content = file.read_bytes()
+        again = tflite_files.encode(tflite_files.decode(content))
+        assert tflite_files.decode(again) == tflite_files.decode(content)
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_changes_change_something(seeds: dict[str, list[Path]], format: str) -> None:
+    mutate = {"tflite": tflite_files.mutate, "onnx": onnx_files.mutate, "mlir": text_files.mutate,
+              "bytecode": recorded_files.mutate_bytecode, "tosa": recorded_files.mutate_flatbuffer}[format]
+    content = seeds[format][3].read_bytes()
+    made = {mutate(random.Random(number), content) for number in range(20)}
+    assert len(made) > 6
+    assert mutate(random.Random(1), content) == mutate(random.Random(1), content)
