@@ -83,8 +83,9 @@ schema: $(STAMP)
 	$(BIN)/python -m transload.report_schema
 	$(BIN)/python converters/transload_converters/tflite/schema_generator.py
 
-## make coverage   run every one-operator TFLite model and write what was measured (the evidence that `transload coverage` shows)
+## make coverage   run every one-operator model of TFLite and ONNX and write what was measured (what `transload coverage` shows)
 coverage: $(STAMP)
+	$(BIN)/python -m tests.support.onnx_ops.measure converters/transload_converters/onnx/coverage.json
 	$(BIN)/python -m tests.support.tflite_ops.measure converters/transload_converters/tflite/coverage.json
 
 clean:

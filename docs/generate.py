@@ -6,6 +6,7 @@ Run by `make docs`. The pages are not committed: they are what the installed cod
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from api_pages import write_library
 from op_pages import write_dialect
@@ -17,7 +18,11 @@ from transload.plugin_host import host
 
 HERE = Path(__file__).resolve().parent / "reference"
 DIALECTS = {"top": "The hub dialect", "tosa": "TOSA", "tfl": "TensorFlow Lite", "onnx": "ONNX", "stablehlo": "StableHLO"}
-MEASURED = {"tflite_coverage": ("tfl", "tosa", "TensorFlow Lite to TOSA, measured")}
+FRAMEWORKS = ("tfl", "onnx")
+MEASURED = {
+    "tflite_coverage": ("tfl", "tosa", "TensorFlow Lite to TOSA, measured"),
+    "onnx_coverage": ("onnx", "tosa", "ONNX to TOSA, measured"),
+}
 """Pages of what tests measured of a way: file -> source dialect, target, title."""
 
 
@@ -31,7 +36,6 @@ def main() -> None:
     (HERE / "coverage.md").write_text(coverage_page(), encoding="utf-8")
     for name, (source, target, title) in MEASURED.items():
         (HERE / f"{name}.md").write_text(measured_page(source, target, title), encoding="utf-8")
-
 
 
 def passes_page() -> str:
@@ -58,14 +62,23 @@ def targets_page() -> str:
 
 
 def coverage_page() -> str:
-    parts = ["# Coverage\n\nOps of each framework that have a way to the hub, and from there to every target.\n"]
-    for name in ("tfl", "onnx"):
+    parts = [
+        "# Coverage\n\nOps of each framework that have a way to the hub, and how many of them each target takes. What a chip "
+        "takes was asked of its own check, for each case that was measured; what was not measured counts as its dialect "
+        "can say it.\n",
+        table(["", *(f"`{source}`" for source in FRAMEWORKS)], [
+            [f"`{target}`", *(_covered(coverage(source, target)) for source in FRAMEWORKS)]
+            for target in ("top", *host().targets)])]
+    for name in FRAMEWORKS:
         rows = coverage(name, "top")
-        done = sum(row["covered"] for row in rows)
-        parts.append(f"## `{name}`: {done} of {len(rows)}\n")
+        parts.append(f"## `{name}`: {_covered(rows)}\n")
         cells = [[f"`{row['op']}`", "yes" if row["covered"] else "no", row["why"]] for row in rows]
         parts.append(table(["op", "covered", "why not"], cells))
     return "\n".join(parts)
+
+
+def _covered(rows: list[dict[str, Any]]) -> str:
+    return f"{sum(row['covered'] for row in rows)} of {len(rows)}"
 
 
 def measured_page(source: str, target: str, title: str) -> str:
@@ -89,7 +102,7 @@ def measured_page(source: str, target: str, title: str) -> str:
         f"{record['judge']}\n",
         f"{len(done)} of {len(rows)} ops convert; {cases} cases were run. **exact**: the same bits (integers), the same numbers "
         "(floats). **within 1**: of integers at most one step apart. A number: the greatest relative difference of floats. "
-        f"**-**: {NO_KERNEL}, or computes nothing that has a meaning (see below). Empty: a format that the op cannot have.\n",
+        "**-**: nothing was measured, as is said below, or because the judge has no kernel. Empty: there is no such case.\n",
         table(["format", "what it is"], [[f"`{name}`", record["formats"][name]] for name in formats]),
         "## Op by op\n",
         table(["op", *(f"`{name}`" for name in formats)], cells),

@@ -8,10 +8,13 @@ What tests measured is the *evidence* of a conversion: a JSON file that its plug
      "formats": {"f32": "float32", ...},
      "results": {"framework.add": {"f32": {"cases": 41, "kind": "float", "off": 0.0},
                                    "u8":  {"cases": 20, "kind": "integer", "off": 1, "why": "how that comes"},
-                                   "bool": {"cases": 0, "why": "why there is none"}}}}
+                                   "bool": {"cases": 0, "why": "why there is none"}}},
+     "targets": [{"names": ["acme-1", "acme-2"], "taken": {"framework.add": {"u8": 12}}, "why": {"framework.exp": "floats"}}]}
 
 A cell may name another `judge`. `off` is by how much the worst element differs: of integers in steps, of floats relative to
 their size. Number formats are the conversion's own; `formats` says what they are called, in the order of a table's columns.
+`targets` says of those that were there which cases their own check took, by number format, and of an op of which they took
+none, why.
 """
 
 from __future__ import annotations
@@ -30,11 +33,13 @@ __all__ = ["coverage", "evidence", "verdict"]
 
 
 def coverage(source: str, target: str) -> list[dict[str, Any]]:
-    """A row an op of dialect `source`: `op`, `covered`, `by`, the conversion that rewrites it, `why` not, and `evidence`.
+    """A row an op of dialect `source`: `op`, `covered`, `by`, the conversion that rewrites it, `why` not, `evidence`, `taken`.
 
     `target` is a dialect or a target's name. An op counts as covered where the first conversion on the
-    route has a rewrite for it; whether every form of it converts is what converting tells. `evidence` holds what tests
-    measured at a dialect on the route, by number format; nothing where no conversion on the route ships such.
+    route has a rewrite for it, and, where it was measured, any case of it converts and is taken by the target;
+    whether every form of it converts is what converting tells. `evidence` holds what tests measured at a dialect on the
+    route, by number format; nothing where no conversion on the route ships such. `taken` is how many of those cases the
+    target took, by number format; None where it is no target, or was not there to be asked.
     """
     there = host()
     accepted = there.targets[target].accepts if target in there.targets else (target,)
@@ -44,18 +49,31 @@ def coverage(source: str, target: str) -> list[dict[str, Any]]:
     route = find_route(source, accepted, there.conversions)
     first = route[0] if route else None
     table = there.table(first.name) if first is not None and first.table is not None else None
-    measured = evidence(source, target).get("results", {})
+    found = evidence(source, target)
+    measured = found.get("results", {})
+    asked = _asked(found, target)
     rows = []
     for name, declaration in sorted(dialect.ops.items()):
         if declaration.traits & {"constant", "terminator"} or name == dialect.none:
             continue
         refusal = table.refusal(name) if table is not None else None
         covered = refusal is None and (first is None or (table is not None and name in table))
+        why = refusal[0] if refusal is not None else ""
+        cells = measured.get(name, {})
+        if covered and cells and not any(cell["cases"] for cell in cells.values()):
+            covered, why = False, next(iter(cells.values()))["why"]
+        if covered and asked is not None and name in asked["why"]:
+            covered, why = False, asked["why"][name]
         rows.append({
             "op": name, "covered": covered, "by": first.name if covered and first is not None else "",
-            "why": refusal[0] if refusal is not None else "", "evidence": measured.get(name, {}),
+            "why": why, "evidence": cells, "taken": asked["taken"].get(name, {}) if asked is not None else None,
         })
     return rows
+
+
+def _asked(found: dict[str, Any], target: str) -> dict[str, Any] | None:
+    """What the evidence says of a target; None where it was not asked."""
+    return next((group for group in found.get("targets", ()) if target in group["names"]), None)
 
 
 def evidence(source: str, target: str) -> dict[str, Any]:

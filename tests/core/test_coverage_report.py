@@ -10,7 +10,7 @@ import pytest
 from transload.coverage_report import coverage, evidence, verdict
 from transload.errors import PluginError
 from transload.ir.declare import Dialect
-from transload.plugin import Conversion, DialectSpec
+from transload.plugin import Conversion, DialectSpec, Target
 from transload.plugin_host import Host, host, use_host
 from transload.rewrite import RewriteTable
 
@@ -66,7 +66,8 @@ def plugin(tmp_path, monkeypatch):
 def test_evidence_comes_with_the_rows(plugin):
     plugin(json.dumps(RECORD))
     rows = {row["op"]: row for row in coverage("old", "new")}
-    assert rows["old.add"] == {"op": "old.add", "covered": True, "by": "old-to-new", "why": "", "evidence": {"u8": CELL}}
+    assert rows["old.add"] == {
+        "op": "old.add", "covered": True, "by": "old-to-new", "why": "", "evidence": {"u8": CELL}, "taken": None}
     assert rows["old.guess"]["why"] == "it is only a guess"
     assert not rows["old.guess"]["evidence"]
 
@@ -74,6 +75,22 @@ def test_evidence_comes_with_the_rows(plugin):
 def test_evidence_of_another_way_does_not_count(plugin):
     plugin(json.dumps({**RECORD, "to": "elsewhere"}))
     assert evidence("old", "new") == {}
+
+
+def test_what_a_target_does_not_take_is_not_covered(plugin):
+    taken = [{"names": ["chip-1", "chip-2"], "taken": {"old.add": {"u8": 2}}, "why": {}},
+             {"names": ["chip-3"], "taken": {}, "why": {"old.add": "chip-3 has no adder"}}]
+    plugin(json.dumps({**RECORD, "targets": taken}))
+
+    class Chip(Target):
+        accepts = ("new",)
+
+    for name in ("chip-2", "chip-3", "chip-4"):
+        host().targets[name] = Chip()
+    rows = {name: coverage("old", name)[0] for name in host().targets}
+    assert rows["chip-2"]["covered"] and rows["chip-2"]["taken"] == {"u8": 2}
+    assert not rows["chip-3"]["covered"] and rows["chip-3"]["why"] == "chip-3 has no adder"
+    assert rows["chip-4"]["covered"] and rows["chip-4"]["taken"] is None, "it was not there to be asked"
 
 
 @pytest.mark.parametrize("text", ["{", "[]", json.dumps({"from": "old"})])

@@ -27,7 +27,8 @@ def register_conversions(register: Any) -> None:
     register(Conversion(
         "onnx-to-top", "onnx", "top", f"{_HERE}.legalize:TABLE", before="onnx-quantized-arguments",
         after="onnx-drop-opset,onnx-fold-qdq,onnx-round-once,dce,onnx-refuse-sequences,recognize",
-        doc="ONNX operators to the hub; shape arithmetic is computed, QDQ patterns become quantized ops."))
+        doc="ONNX operators to the hub; shape arithmetic is computed, QDQ patterns become quantized ops.",
+        evidence=f"{_HERE}:coverage.json"))
 
 
 @hookimpl

@@ -230,11 +230,12 @@ def coverage_command(source: str, target: str, json: bool) -> int:
         return 0
     out = console()
     measured = any(row["evidence"] for row in rows)
-    columns = ("op", "covered", "by", *(["measured"] if measured else []), "why not")
+    asked = any(row["taken"] is not None for row in rows)
+    columns = ("op", "covered", *(["measured"] if measured else []), *(["taken of cases"] if asked else []), "why not")
     lines = [
         (
-            row["op"], Text("yes", "green") if row["covered"] else Text("no", "red"), row["by"],
-            *([_measured(row["evidence"])] if measured else []), row["why"],
+            row["op"], Text("yes", "green") if row["covered"] else Text("no", "red"),
+            *([_measured(row["evidence"])] if measured else []), *([_taken(row)] if asked else []), row["why"],
         )
         for row in rows
     ]
@@ -243,7 +244,14 @@ def coverage_command(source: str, target: str, json: bool) -> int:
     out.print(f"{done} of {len(rows)} ops of {source} have a way to {target}")
     if measured:
         out.print(evidence(source, target)["judge"])
+    if target in host().targets and not asked:
+        out.print(f"what {target} itself takes was not measured; `transload inspect MODEL --target {target}` says it of a model")
     return 0
+
+
+def _taken(row: dict[str, Any]) -> str:
+    """In which number formats a target took how many of the cases of an op: `i8 12/12, i16 3/9`."""
+    return ", ".join(f"{name} {count}/{row['evidence'][name]['cases']}" for name, count in row["taken"].items())
 
 
 def _measured(cells: dict[str, Any]) -> str:

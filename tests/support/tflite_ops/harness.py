@@ -95,10 +95,11 @@ def expected_results(case: Case) -> list[np.ndarray]:
         pytest.fail(f"LiteRT refuses the case: {error}")
 
 
-def judge(case: Case) -> list[tuple[str, float]]:
+def judge(case: Case) -> tuple[Module, list[tuple[str, float]]]:
     """Fail where our result differs from LiteRT's, or the TOSA reference model's from ours.
 
-    Returns for each result by how much it is off LiteRT's: `("integer", steps)` or `("float", relative difference)`.
+    Returns the model in TOSA, and for each result by how much it is off LiteRT's: `("integer", steps)` or
+    `("float", relative difference)`.
     """
     expected = expected_results(case)
     built = build(case, [array.shape for array in expected])
@@ -111,7 +112,7 @@ def judge(case: Case) -> list[tuple[str, float]]:
     judged = run_reference_model(module, built.feeds)
     for index, (mine, theirs) in enumerate(zip(judged if judged is not None else actual, actual, strict=True)):
         compare(case, mine, theirs, f"result {index}, TOSA reference model")
-    return found
+    return module, found
 
 
 def compare(case: Case, actual: np.ndarray, expected: np.ndarray, what: str) -> tuple[str, float]:

@@ -1,6 +1,6 @@
 """Runs every case and writes what was measured: the evidence that `transload coverage` shows.
 
-    PYTHONPATH=tests python -m tflite_ops.measure converters/transload_converters/tflite/coverage.json
+    python -m tests.support.tflite_ops.measure converters/transload_converters/tflite/coverage.json
 
 It also tries each operator in each number format that it has no case in: LiteRT must refuse such a model, or
 `cases_refused.NO_MEANING` say why what it computes means nothing. LiteRT aborts on some; so that is tried in processes of
@@ -11,8 +11,6 @@ from __future__ import annotations
 
 import faulthandler
 import importlib
-import json
-import math
 import multiprocessing
 import sys
 from collections import defaultdict
@@ -28,6 +26,7 @@ from .cases_refused import NO_MEANING, UNSUPPORTED
 from .harness import Refused, expected_results, is_assumed_small, judge, loaded, run_litert
 from .spec import FORMATS, Case
 from .tolerances import FLOATS, STEPS, USUAL_KERNELS, needs_usual_kernels
+from tests.support.evidence import Taken, rounded_up, write_evidence
 
 __all__ = ["NAMES", "all_cases", "cell_of", "holes", "main", "untried"]
 
@@ -70,17 +69,18 @@ def cell_of(case: Case) -> tuple[str, str]:
 ASSUMED = "with `int64=assumed`; without it, what may not fit in 32 bits is refused"
 
 
-def measured(cases: list[Case]) -> dict[str, dict[str, Any]]:
-    """Op -> format -> how many cases, and by how much the worst result is off."""
+def measured(cases: list[Case], taken: Taken) -> dict[str, dict[str, Any]]:
+    """Op -> format -> how many cases, and by how much the worst result is off; `taken` notes which targets take them."""
     cells: dict[str, dict[str, Any]] = defaultdict(dict)
     for case in cases:
         op, form = cell_of(case)
-        found = judge(case)
+        module, found = judge(case)
+        taken.see(op, form, module)
         cell = cells[op].setdefault(form, {"cases": 0, "kind": found[0][0], "off": 0})
         cell["cases"] += 1
         for kind, off in found:
             if off > cell["off"]:
-                cell |= {"kind": kind, "off": off if kind == "integer" else _rounded_up(off)}
+                cell |= {"kind": kind, "off": off if kind == "integer" else rounded_up(off)}
         _note(cell, (case.op, case.format))
         if is_assumed_small(loaded(build(case, [array.shape for array in expected_results(case)]))):
             cell.setdefault("why", ASSUMED)
@@ -95,12 +95,6 @@ def _note(cell: dict[str, Any], key: tuple[str, str]) -> None:
         cell["why"] = FLOATS[key][1]
     if key in USUAL_KERNELS:
         cell["judge"] = f"LiteRT's usual kernels: {USUAL_KERNELS[key]}"
-
-
-def _rounded_up(off: float) -> float:
-    """The next number of one digit: the last digits differ from one machine to another."""
-    unit = 10.0 ** math.floor(math.log10(off))
-    return float(f"{math.ceil(off / unit) * unit:.0e}")
 
 
 # --- what there is no case of
@@ -165,7 +159,8 @@ def _answer(cases: list[Case], answers: Any) -> None:
 def main(path: Path) -> int:
     """Measure all, and write it; 1 where an operator runs in a format that no case is of."""
     cases = all_cases()
-    cells = measured(cases)
+    taken = Taken("tosa")
+    cells = measured(cases, taken)
     wrong = []
     for case, answer in holes(cases):
         op, form = cell_of(case)
@@ -177,14 +172,10 @@ def main(path: Path) -> int:
         cells.setdefault(f"tfl.{operator.lower()}", {})
     for operator in UNSUPPORTED:
         cells[f"tfl.{operator.lower()}"] = {}
-    results = {op: {form: cells[op][form] for form in NAMES if form in cells[op]} for op in sorted(cells)}
-    record = {"from": "tfl", "to": "tosa", "judge": JUDGE, "formats": NAMES, "results": results}
     print(f"{len(cases)} cases of {len(cells)} ops; runs in LiteRT without a case: {', '.join(wrong) or 'nothing'}")
     if wrong:
         return 1
-    lines = [f"    {json.dumps(op)}: {json.dumps(found)}" for op, found in results.items()]
-    head = json.dumps({key: value for key, value in record.items() if key != "results"}, indent=2)
-    path.write_text(head[:-2] + ',\n  "results": {\n' + ",\n".join(lines) + "\n  }\n}\n", encoding="utf-8")
+    write_evidence(path, "tfl", "tosa", JUDGE, NAMES, cells, taken.record())
     return 0
 
 
