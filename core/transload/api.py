@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .borders import note_borders
 from .errors import PluginFailure, ReadError, TransloadError, UsageError
 from .garbage import rare_collections
 from .ir import NONE, Module, TensorType
@@ -67,6 +68,7 @@ def load(
     except OSError as error:
         raise ReadError(f"{source.name}: cannot be read: {error.strerror or error}") from None
     module.source, module.source_format = source.path, reader.name
+    note_borders(module)
     return module
 
 

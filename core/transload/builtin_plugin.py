@@ -43,6 +43,10 @@ def register_facts(register: Any) -> None:
     register(FactKind(
         "error-bound", "a function `(op, build, errors)` that emits what bounds its results' errors",
         "verification of models that their framework quantizes when it runs", Callable))
+    register(FactKind(
+        "signs", "in a dialect whose integers have no sign: a function of the op that gives the numbers of the operands that it "
+        "reads, and of the results that it writes, as unsigned", "reading of files: are bytes signed outside?",
+        "transload.borders:SIGNS"))
     register(FactKind("cast", "True: it gives its operand's numbers in another element type", "verification, engines", bool))
 
 

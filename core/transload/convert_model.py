@@ -23,7 +23,7 @@ from .conversion import convert_to, options_of, route_of
 from .engine.memory import peak_bytes
 from .errors import Finding, TargetError, TransloadError, UsageError, VerificationError, merge_findings
 from .garbage import rare_collections
-from .ir import Module, State, input_names, output_names
+from .ir import Module, State, Type
 from .ir.verify import verify as verify_module
 from .options import settings_of
 from .passes.manager import Pipeline
@@ -213,8 +213,8 @@ def _converted(
 
 def _describe(module: Module, report: Report) -> None:
     """Enter into the report what can be said of a module as the target takes it."""
-    report.inputs = _interface(module, input_names(module.main), 0)
-    report.outputs = _interface(module, output_names(module.main), 1)
+    report.inputs = _interface(module.inputs)
+    report.outputs = _interface(module.outputs)
     report.notes = list(module.notes)
     report.states = [_state(state) for state in module.states]
     report.ops_out = op_counts(module)
@@ -222,10 +222,9 @@ def _describe(module: Module, report: Report) -> None:
     report.peak_value_bytes = peak_bytes(module.body_of_main)
 
 
-def _interface(module: Module, names: list[str], side: int) -> list[TensorReport]:
-    block = module.body_of_main
-    values = block.terminator.operands if side else block.arguments
-    return [TensorReport(name, str(value.type)) for name, value in zip(names, values, strict=True)]
+def _interface(types: Mapping[str, Type]) -> list[TensorReport]:
+    """What a module takes or gives, as its user sees it: `tensor<1x4xui8>` where the artifact holds the bytes in an `i8`."""
+    return [TensorReport(name, str(type_)) for name, type_ in types.items()]
 
 
 def _state(state: State) -> StateReport:

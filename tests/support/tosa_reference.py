@@ -35,7 +35,7 @@ def _plain(array: np.ndarray) -> np.ndarray:
 
 
 def run_module(module: Module, arrays: Sequence[np.ndarray], level: str = "EIGHTK") -> list[np.ndarray]:
-    """The outputs of a module of `tosa` in its types, and what `run_file` checks.
+    """The outputs of a module of `tosa`, of the types that its users see, and what `run_file` checks.
 
     Inputs may be of the types that the module had before: unsigned numbers go in by their bits, others are converted.
     """
@@ -46,7 +46,9 @@ def run_module(module: Module, arrays: Sequence[np.ndarray], level: str = "EIGHT
         carrier = np.dtype(np.uint16) if argument.element == BF16 else wanted
         given.append(array.view(carrier) if array.itemsize == carrier.itemsize else array.astype(wanted))
     made = []
-    for output, value in zip(run_file(bytes(serialize(module)), given, level), block.terminator.operands, strict=True):
+    outputs = run_file(bytes(serialize(module)), given, level)
+    for output, value, type_ in zip(outputs, block.terminator.operands, module.outputs.values(), strict=True):
         array, wanted = np.asarray(output), dtype_of(value.element)
-        made.append((array.view(wanted) if array.itemsize == wanted.itemsize else array.astype(wanted)).reshape(value.shape))
+        array = (array.view(wanted) if array.itemsize == wanted.itemsize else array.astype(wanted)).reshape(value.shape)
+        made.append(array.view(dtype_of(type_.element)) if array.dtype.kind in "iu" else array)
     return made

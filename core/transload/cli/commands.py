@@ -11,11 +11,11 @@ from typing import Any
 from ..api import load, run, runnable
 from ..convert_model import Artifact, convert, target_options, unverified
 from ..errors import TransloadError, VerificationError, merge_findings
-from ..ir import Blocks, Module, QuantType, TensorType, input_names, output_names
+from ..ir import Blocks, Module, QuantType, TensorType
 from ..json_text import json_text
 from ..report import TensorReport, error_report
 from .arguments import parse_inputs, parse_options, read_arrays, write_arrays
-from .show import bytes_text, console, number, seconds_text, short_name, show_error, show_finding, table
+from .show import bytes_text, console, error_console, number, seconds_text, short_name, show_error, show_finding, table
 
 __all__ = ["compare_command", "convert_command", "inspect_command", "opt_command", "run_command"]
 
@@ -79,8 +79,6 @@ def _progress(silent: bool) -> Iterator[Any]:
     if silent or not sys.stderr.isatty():
         yield None
         return
-    from .show import error_console
-
     with error_console().status("converting") as status:
         yield lambda stage: status.update(f"{stage} …")
 
@@ -187,6 +185,8 @@ def run_command(
     from .trace import Tracer
 
     module = load(artifact, format=format)
+    for note in module.notes:
+        error_console().print(f"note: {note}", markup=False)
     ready = runnable(module)
     given = read_arrays(input) if input is not None else random_inputs(module, ready, seed, function)
     outputs = run(ready, given, function=function, engine=engine, keep=all, watch=Tracer() if trace else None)
@@ -279,13 +279,8 @@ def inspect_command(model: Path, target: str | None, input: Sequence[str], forma
 
 
 def _values(module: Module, side: int) -> list[dict[str, str]]:
-    main = module.main
-    block = main.regions[0].block
-    values = block.terminator.operands if side else block.arguments
-    names = output_names(main) if side else input_names(main)
     rows = []
-    for name, value in zip(names, values, strict=True):
-        type_ = value.type
+    for name, type_ in (module.outputs if side else module.inputs).items():
         quantization = ""
         if isinstance(type_, TensorType) and isinstance(element := type_.element, QuantType):
             quantization = (
@@ -358,8 +353,6 @@ def opt_command(
         ),
     )
     if timing:
-        from .show import error_console
-
         error_console().print(
             table(
                 ("pass", "time", "changed"),

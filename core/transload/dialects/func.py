@@ -30,8 +30,10 @@ class Func(DeclaredOp):
     sym_name = attribute(STRING, "the function's name")
     function_type = attribute(FUNCTION_TYPE, "types of arguments and results")
     sym_visibility = attribute(STRING, "private or public", optional=True)
-    arg_attrs = attribute(LIST, "a dictionary per argument; `ml_program.identifier` is its name", optional=True)
-    res_attrs = attribute(LIST, "a dictionary per result; `ml_program.identifier` is its name", optional=True)
+    arg_attrs = attribute(
+        LIST, "a dictionary per argument; `ml_program.identifier` is its name, `transload.element` its element type in the model",
+        optional=True)
+    res_attrs = attribute(LIST, "a dictionary per result, likewise", optional=True)
     traits = ("effects",)
 
     @constraint

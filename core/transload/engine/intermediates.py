@@ -28,6 +28,7 @@ def exposed(module: Module, function: str, takes: Callable[[Type], bool] = lambd
     kept = [value for value in named_values(copy, function) if takes(value.type)]
     terminator = main.regions[0].block.terminator
     terminator.operands = (*kept, *terminator.operands)
-    main.attributes.pop("res_attrs", None)  # there are more results than it names
+    if "res_attrs" in main.attributes:
+        main.attributes["res_attrs"] = [*({} for _ in kept), *main.attributes["res_attrs"]]
     update_function_type(main)
     return copy, [value.name or "" for value in kept]

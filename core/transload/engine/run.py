@@ -10,15 +10,20 @@ import numpy as np
 from ..errors import Finding, RunError, merge_findings
 from ..guard import FOREIGN, OURS, kernel_failed
 from ..ir import (
+    FloatType,
+    IntegerType,
     NoneType,
     Op,
     QuantType,
     Region,
     TensorType,
+    Type,
     Value,
     dtype_of,
     input_names,
+    input_types,
     output_names,
+    output_types,
 )
 from ..ir.build import constant_of
 from ..plugin_host import host
@@ -159,7 +164,10 @@ def _captured(op: Op) -> list[Value]:
 
 
 def check_inputs(function: Op, inputs: Mapping[str, Any]) -> list[np.ndarray]:
-    """The arrays for a function's arguments, in order, each of its type; `RunError` lists all that do not fit."""
+    """The arrays for a function's arguments, in order, each of its type; `RunError` lists all that do not fit.
+
+    They are given as `input_types` has them: where that is another sign than the argument's, the same bits are passed on.
+    """
     names = input_names(function)
     findings = [
         Finding(f"input {name!r}", "is not an input of the function", hint=f"inputs: {', '.join(names) or 'none'}")
@@ -167,24 +175,22 @@ def check_inputs(function: Op, inputs: Mapping[str, Any]) -> list[np.ndarray]:
         if name not in names
     ]
     arrays: list[np.ndarray] = []
-    for name, argument in zip(names, function.regions[0].block.arguments, strict=True):
+    for name, argument, type_ in zip(names, function.regions[0].block.arguments, input_types(function), strict=True):
         if name not in inputs:
-            findings.append(Finding(f"input {name!r}", f"is missing; it is {argument.type}"))
+            findings.append(Finding(f"input {name!r}", f"is missing; it is {type_}"))
             continue
         given = inputs[name]  # of a tuple or a dialect's own type, whatever its kernels take
-        array, why = _fit(np.asarray(given), argument.type) if isinstance(argument.type, TensorType) else (given, "")
+        array, why = _fit(np.asarray(given), type_) if isinstance(type_, TensorType) else (given, "")
         if why:
-            findings.append(Finding(f"input {name!r}", why))
-        arrays.append(array)
+            findings.append(Finding(f"input {name!r}", why, hint=_sign_hint(np.asarray(given), type_)))
+        arrays.append(array if why else _as_held(array, argument.type))
     if findings:
         raise RunError("the inputs do not fit the function", merge_findings(findings))
     return arrays
 
 
-def _fit(array: np.ndarray, type_: Any) -> tuple[np.ndarray, str]:
-    """An array as a value of `type_`: unsigned bits may be given for signed ones and the reverse."""
-    if not isinstance(type_, TensorType):
-        return array, ""
+def _fit(array: np.ndarray, type_: TensorType) -> tuple[np.ndarray, str]:
+    """An array as a value of `type_`, or why it is none: of another type, it must say that it holds just these numbers."""
     if type_.shape is not None and (
         array.ndim != len(type_.shape)
         or any(want not in (None, have) for want, have in zip(type_.shape, array.shape, strict=True))
@@ -195,8 +201,8 @@ def _fit(array: np.ndarray, type_: Any) -> tuple[np.ndarray, str]:
         return array, ""
     if isinstance(type_.element, QuantType) and array.dtype.kind == "f":
         return array, f"is {array.dtype}; give the stored {wanted} of {type_.element}"
-    if array.dtype.kind in "iu" and wanted.kind in "iu" and array.dtype.itemsize == wanted.itemsize:
-        return array.view(wanted), ""  # same bits: a uint8 image for TOSA's signless i8
+    if _other_sign(array.dtype, wanted):
+        return array, f"is {array.dtype}, and must be {wanted}"
     if np.can_cast(array.dtype, wanted, "same_kind") or (array.dtype.kind in "iub" and wanted.kind in "iuf"):
         cast = array.astype(wanted)
         if array.dtype.kind in "iu" and not np.array_equal(cast.astype(array.dtype), array):
@@ -205,6 +211,32 @@ def _fit(array: np.ndarray, type_: Any) -> tuple[np.ndarray, str]:
     return array, f"is {array.dtype}, and must be {wanted}"
 
 
+def _other_sign(given: np.dtype, wanted: np.dtype) -> bool:
+    """Whether two types are integers of one width, one signed and one not: such arrays are mixed up, not converted."""
+    return {given.kind, wanted.kind} == {"i", "u"} and given.itemsize == wanted.itemsize
+
+
+def _sign_hint(array: np.ndarray, type_: Any) -> str:
+    """What to do where an array has the other sign."""
+    wanted = dtype_of(type_.element) if isinstance(type_, TensorType) else array.dtype
+    if not _other_sign(array.dtype, wanted):
+        return ""
+    return f"array.astype({str(wanted)!r}) where the numbers are meant, array.view({str(wanted)!r}) where the bits are"
+
+
+def _as_held(array: Any, type_: Type) -> Any:
+    """Numbers in the type that a function has for them: the same bits with another sign, the same numbers in another width."""
+    element = type_.element if isinstance(type_, TensorType) else None
+    if not isinstance(element, IntegerType | FloatType) or not isinstance(array, np.ndarray) or array.dtype.kind not in "iuf":
+        return array
+    dtype = dtype_of(element)
+    if array.dtype == dtype:
+        return array
+    return array.view(dtype) if _other_sign(array.dtype, dtype) else array.astype(dtype)
+
+
 def named_outputs(function: Op, outputs: Sequence[np.ndarray]) -> dict[str, np.ndarray]:
-    """Results keyed by output name, in order."""
-    return dict(zip(output_names(function), outputs, strict=True))
+    """Results keyed by output name, in order, as `output_types` has them."""
+    return {
+        name: _as_held(array, type_)
+        for name, array, type_ in zip(output_names(function), outputs, output_types(function), strict=True)}

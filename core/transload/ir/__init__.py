@@ -2,6 +2,7 @@
 
 from . import registry
 from .attributes import Attribute, DenseArray, FloatAttr, IntAttr, OpaqueAttr, Symbol
+from .borders import input_types, note_elements, noted_elements, output_types
 from .constants import (
     ArrayData,
     Dense,
@@ -80,6 +81,7 @@ __all__ = [
     "FileLocation", "FloatAttr", "FloatType", "FunctionType", "FusedLocation", "IndexType", "IntAttr", "IntegerType", "LazyData",
     "Location", "MmapData", "Module", "NamedLocation", "NoneType", "Op", "OpaqueAttr", "OpaqueLocation", "Packed4Data",
     "QuantType", "Region", "SplatData", "State", "Symbol", "TensorData", "TensorType", "TupleType", "Type", "Value",
-    "add_state", "dtype_of", "element_type_of", "initial_states", "input_names", "is_absent", "location_names", "new_module",
-    "output_names", "registry", "set_results", "update_function_type", "verify",
+    "add_state", "dtype_of", "element_type_of", "initial_states", "input_names", "input_types", "is_absent", "location_names",
+    "new_module", "note_elements", "noted_elements", "output_names", "output_types", "registry", "set_results",
+    "update_function_type", "verify",
 ]

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import UsageError
+from .borders import input_types, output_types
 from .constants import Dense
 from .core import Block, Location, Op, Region, Value
 from .types import FunctionType, Type
@@ -71,6 +72,16 @@ class Module(Op):
     @property
     def main(self) -> Op:
         return self.function("main")
+
+    @property
+    def inputs(self) -> dict[str, Type]:
+        """The types of what the main function is given, by name, in order: arrays for `transload.run` are of these."""
+        return dict(zip(input_names(self.main), input_types(self.main), strict=True))
+
+    @property
+    def outputs(self) -> dict[str, Type]:
+        """The types of what the main function gives, by name, in order."""
+        return dict(zip(output_names(self.main), output_types(self.main), strict=True))
 
     @property
     def body_of_main(self) -> Block:

@@ -106,7 +106,8 @@ def _cut_module(
         _cut(module, value, name)
     terminator = module.body_of_main.terminator
     terminator.operands = (*terminator.operands, *found.values())
-    module.main.attributes.pop("res_attrs", None)
+    if "res_attrs" in module.main.attributes:
+        module.main.attributes["res_attrs"] = [*module.main.attributes["res_attrs"], *({} for _ in found)]
     update_function_type(module.main)
     return module, [(name, value.shape) for name, value in found.items()]  # type: ignore[misc]
 
@@ -120,7 +121,9 @@ def _cut(module: Module, value: Value, name: str) -> None:
     main = module.main
     names = input_names(main)
     value.replace_all_uses_with(module.body_of_main.add_argument(value.type, name))
-    main.attributes["arg_attrs"] = [{NAME: each} for each in (*names, f"{name}:given")]
+    noted = [*(main.attributes.get("arg_attrs") or [{} for _ in names]), {}]
+    main.attributes["arg_attrs"] = [
+        {**attributes, NAME: each} for attributes, each in zip(noted, (*names, f"{name}:given"), strict=True)]
 
 
 def _bounding_module(hub: Module, reference: Mapping[str, np.ndarray]) -> tuple[Module, list[str]]:

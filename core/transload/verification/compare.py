@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..borders import note_borders
 from ..errors import UsageError
 from ..ir import Module, QuantType, TensorType, initial_states, input_names
 from ..plugin import Runtime, resolve
@@ -66,14 +67,7 @@ def difference(name: str, reference: np.ndarray, actual: np.ndarray) -> TensorDi
 
 
 def _like(actual: np.ndarray, reference: np.ndarray) -> np.ndarray:
-    """`actual` in the reference's view: the same bits unsigned, channels first instead of last."""
-    if (
-        actual.dtype != reference.dtype
-        and actual.dtype.kind in "iu"
-        and reference.dtype.kind in "iu"
-        and (actual.dtype.itemsize == reference.dtype.itemsize)
-    ):
-        actual = actual.view(reference.dtype)
+    """`actual` in the reference's view: channels first instead of last, sizes of 1 as there."""
     if actual.shape != reference.shape and actual.size == reference.size:
         if actual.ndim == reference.ndim >= 3 and np.moveaxis(actual, -1, 1).shape == reference.shape:
             return np.moveaxis(actual, -1, 1)
@@ -130,7 +124,8 @@ def compare(
     runtime, why = runtime_for(source.source_format)
     if runtime is None:
         raise UsageError(f"nothing can run {model} to compare with: {why}")
-    result = artifact if isinstance(artifact, Module) else load(artifact)
+    result = artifact.clone() if isinstance(artifact, Module) else load(artifact)
+    note_borders(result, source)
     given = dict(inputs) if inputs is not None else random_inputs(source, runnable(source), seed)
     execute = resolve(runtime.open)(Path(model))
     reference = execute(given)

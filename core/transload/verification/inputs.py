@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..analysis.movement import index_operands, is_cast, moved
-from ..ir import BOOL, FloatType, IntegerType, Module, Op, QuantType, TensorType, Value, dtype_of, input_names
+from ..ir import BOOL, FloatType, IntegerType, Module, Op, QuantType, TensorType, Value, dtype_of, input_names, input_types
 
 __all__ = ["RANGE", "random_inputs"]
 
@@ -31,8 +31,7 @@ def random_inputs(
     main = source.function(function)
     attributes = main.attributes.get("arg_attrs") or [{}] * len(main.regions[0].block.arguments)
     inputs: dict[str, np.ndarray] = {}
-    for index, (name, argument) in enumerate(zip(input_names(main), main.regions[0].block.arguments, strict=True)):
-        type_ = argument.type
+    for index, (name, type_) in enumerate(zip(input_names(main), input_types(main), strict=True)):
         if not isinstance(type_, TensorType) or not type_.is_static:
             raise ValueError(f"input {name!r} has no static shape: {type_}")
         bound = _index_bound(hub, index, function) if hub is not None else None

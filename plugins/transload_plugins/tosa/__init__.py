@@ -25,6 +25,7 @@ def register_facts(register: Any) -> None:
     register(Facts("indices", "tosa", f"{_HERE}.facts:INDICES"))
     register(Facts("cast", "tosa", f"{_HERE}.facts:CASTS"))
     register(Facts("control", "tosa", f"{_HERE}.facts:CONTROL"))
+    register(Facts("signs", "tosa", f"{_HERE}.facts:SIGNS"))
 
 
 @hookimpl

@@ -13,13 +13,15 @@ from transload.facts import FactTable
 from transload.ir import Op
 
 if TYPE_CHECKING:
+    from .dialect.conversion import Rescale
     from .dialect.elementwise import Clamp
 
-__all__ = ["CASTS", "CONTROL", "INDICES", "MOVES"]
+__all__ = ["CASTS", "CONTROL", "INDICES", "MOVES", "SIGNS"]
 
 MOVES = FactTable("tosa")
 INDICES = FactTable("tosa")
 CASTS = FactTable("tosa")
+SIGNS = FactTable("tosa")
 
 CONTROL = FactTable("tosa")
 
@@ -51,3 +53,9 @@ def _rows(op: Op) -> int | None:
 
 
 INDICES.add({1: Index(_rows)}, "gather", "row_gather", "scatter")
+
+
+@SIGNS("rescale")
+def signs(op: Rescale) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """TOSA's integers have no sign: all operators take them as signed, but for this one where it says so."""
+    return (0,) if op.input_unsigned else (), (0,) if op.output_unsigned else ()

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from transload.ir import Block, FloatType, Module, Op, QuantType, TensorType, Value
+from transload.ir import Block, FloatType, Module, Op, QuantType, TensorType, Value, note_elements, noted_elements
 from transload.ir.build import constant_of
 from transload.ir.module import input_names, new_module, output_names, set_results
 
@@ -159,6 +159,9 @@ def _part(module: Module, ops: Sequence[Op], names: _Names, is_core: bool = Fals
         target.append(op.clone(mapping))
     _copy_constants(outputs, target, mapping)
     set_results(function, [mapping[value] for value in outputs], list(outputs.values()))
+    given, taken = noted_elements(module.main)
+    elements = {**dict(zip(ends.operands, taken, strict=True)), **dict(zip(block.arguments, given, strict=True))}
+    note_elements(function, [elements.get(value) for value in inputs], [elements.get(value) for value in outputs])
     return made
 
 

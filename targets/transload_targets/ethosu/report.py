@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from transload.ir import Module, Op, Value, input_names, output_names
+from transload.ir import Module, Type
 
 from .accelerators import Accelerator
 from .compiler import Compiled, Settings, vela_version
@@ -30,7 +29,6 @@ def make_report(compiled: Compiled, accelerator: Accelerator, settings: Settings
     ops = [_op(row) for row in _rows(compiled.layers)] if compiled.layers is not None else []
     placed = sum(op["on"] == "NPU" for op in ops)
     left = [{"tensor": op.origin, "op": op.name, "on": "host"} for op in parts.host_ops]
-    main = parts.core.main
     arena = _number(summary["arena_cache_size"])
     memory = {name: _number(summary[f"{name}_memory_used"]) for name in MEMORIES}
     return {
@@ -60,20 +58,15 @@ def make_report(compiled: Compiled, accelerator: Accelerator, settings: Settings
         "npu_ops": placed,
         "cpu_ops": len(ops) - placed + len(left),
         "npu_percent": 100.0 * placed / (len(ops) + len(left)) if ops else 0.0,
-        "inputs": [_tensor(name, value, parts.before) for name, value in zip(input_names(main), _values(main, 0), strict=True)],
-        "outputs": [_tensor(name, value, parts.after) for name, value in zip(output_names(main), _values(main, 1), strict=True)],
+        "inputs": [_tensor(name, type_, parts.before) for name, type_ in parts.core.inputs.items()],
+        "outputs": [_tensor(name, type_, parts.after) for name, type_ in parts.core.outputs.items()],
         "ops": [*ops, *left],
     }
 
 
-def _values(main: Op, side: int) -> Sequence[Value]:
-    block = main.regions[0].block
-    return block.terminator.operands if side else block.arguments
-
-
-def _tensor(name: str, value: Value, host: Module | None) -> dict[str, Any]:
+def _tensor(name: str, type_: Type, host: Module | None) -> dict[str, Any]:
     """An input or output of the compiled model, with the quantization that the host does or undoes."""
-    return {"name": name, "type": str(value.type), **(affine(host, name) or {})}
+    return {"name": name, "type": str(type_), **(affine(host, name) or {})}
 
 
 def _op(row: dict[str, str]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import numpy as np
 from transload.engine.intermediates import exposed
 from transload.engine.run import check_inputs, named_outputs
 from transload.errors import RunError
-from transload.ir import IntegerType, Module, TensorType, dtype_of
+from transload.ir import IntegerType, Module, TensorType, dtype_of, input_names
 from transload.ir.types import Type
 
 from .client import Compiled, Isolated
@@ -136,9 +136,14 @@ class Execute:
         return self._compiled[key]
 
     def _arrays(self, inputs: Mapping[str, Any]) -> list[np.ndarray]:
-        main = self.main if self.module is None else self.module.function(self.function)
+        if self.module is None:
+            return check_inputs(self.main, inputs)
+        main = self.module.function(self.function)
+        names = input_names(self.main)
+        if names != input_names(main):  # the program takes apart what the source takes as one (tuples)
+            return check_inputs(main, inputs)
+        check_inputs(self.main, inputs)  # the source's types decide, where the program's are wider
         return check_inputs(main, inputs)
-
 
 
 def typed(array: np.ndarray, type_: Type) -> np.ndarray:

@@ -12,8 +12,9 @@ import transload
 from transload.engine.memory import peak_bytes
 from transload.engine.quantized import dequantize, quantize
 from transload.errors import RunError
-from transload.ir import F32, I8, I32, QuantType, TensorType
+from transload.ir import F32, I8, I32, UI8, QuantType, TensorType, note_elements
 from transload.testing import build_module
+from transload.text import parse_module, print_module
 
 Q = QuantType(I8, F32, (0.5,), (3,))
 PER_AXIS = QuantType(I8, F32, (0.5, 2.0), (0, 1), axis=0)
@@ -57,10 +58,25 @@ def test_floats_are_not_taken_for_stored_integers():
         transload.run(relu_module(Q), {"x": np.zeros(4, np.float32)})
 
 
-def test_unsigned_bits_are_taken_for_signless_ones():
+@pytest.mark.parametrize(("element", "dtype"), [(I8, np.uint8), (UI8, np.int8)])
+def test_an_array_of_the_other_sign_is_refused(element, dtype):
+    with pytest.raises(transload.TransloadError, match=rf"is {np.dtype(dtype)}, and must be .*int8") as caught:
+        transload.run(relu_module(element), {"x": np.zeros(4, dtype)})
+    assert "where the bits are" in str(caught.value)
+
+
+def test_the_bits_of_a_noted_type_go_in_and_come_out():
+    """A function of `i8` whose borders are noted as unsigned takes and gives uint8, and computes with the same bits."""
+    module = relu_module(I8)
+    note_elements(module.main, [UI8], [UI8])
+    assert str(module.inputs["x"].element) == str(module.outputs["y"].element) == "ui8"
     x = np.array([0, 127, 128, 255], np.uint8)
-    outputs = transload.run(relu_module(I8), {"x": x})
-    np.testing.assert_array_equal(outputs["y"], np.maximum(x.view(np.int8), 0))
+    for read in (module, parse_module(print_module(module))):
+        outputs = transload.run(read, {"x": x})
+        np.testing.assert_array_equal(outputs["y"], np.maximum(x.view(np.int8), 0).view(np.uint8))
+        assert outputs["y"].dtype == np.uint8
+    kept = transload.run(module, {"x": x}, keep=True)
+    assert kept["y"].dtype == np.uint8
 
 
 def test_intermediates_are_kept_by_name():

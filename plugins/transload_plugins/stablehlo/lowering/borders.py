@@ -8,40 +8,42 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from transload.context import current
-from transload.ir import FloatType, IntegerType, Module, Op, QuantType, TensorType, Type, Value, update_function_type
+from transload.ir import (
+    FloatType,
+    IntegerType,
+    Module,
+    Op,
+    TensorType,
+    Type,
+    Value,
+    note_elements,
+    noted_elements,
+    update_function_type,
+)
 from transload.ir.build import Builder
 
-from ...tosa.lowering.prepare.signedness import Borders
 from .. import build
 
 __all__ = ["restore_borders"]
 
 
-def _stored(type_: Type) -> Type:
-    """A type with its quantized elements as their storage."""
-    if isinstance(type_, TensorType) and isinstance(type_.element, QuantType):
-        return type_.with_element(type_.element.storage)
-    return type_
-
-
 def restore_borders(module: Module) -> bool:
-    """Let the functions take and give again what they did before the lowering to TOSA; quantized types as their storage.
+    """Let the functions take and give again what they did before the lowering to TOSA, as it is noted of them."""
+    changed = False
+    for function in module.functions.values():
+        if function.regions[0].blocks:
+            changed |= _restore(function, *noted_elements(function))
+    return changed
 
-    What that was is what `tosa-make-signed` noted in the run's scratch: nothing is done where it did not run before.
-    """
-    noted = current().scratch(Borders).types
-    changed = [_restore(function, *noted[name]) for name, function in module.functions.items() if name in noted]
-    return any(changed)
 
-
-def _restore(function: Op, arguments: Sequence[Type], results: Sequence[Type]) -> bool:
+def _restore(function: Op, arguments: Sequence[Type | None], results: Sequence[Type | None]) -> bool:
     block = function.regions[0].block
     changed = False
     start = Builder(block, block.first)
-    for value, wanted in zip(block.arguments, map(_stored, arguments), strict=True):
+    for value, element in zip(block.arguments, arguments, strict=True):
         inside = value.type
-        if _convertible(inside, wanted):
+        wanted = _with_element(inside, element)
+        if wanted != inside:
             value.type = wanted
             converted = _converted(start, value, inside)  # one op
             for user in [user for user in value.uses if user is not converted.op]:
@@ -50,17 +52,19 @@ def _restore(function: Op, arguments: Sequence[Type], results: Sequence[Type]) -
     end = Builder(block, block.terminator)
     before = block.terminator.operands
     block.terminator.operands = tuple(
-        _converted(end, value, wanted) if _convertible(value.type, wanted) else value
-        for value, wanted in zip(before, map(_stored, results), strict=True))
+        value if (wanted := _with_element(value.type, element)) == value.type else _converted(end, value, wanted)
+        for value, element in zip(before, results, strict=True))
+    note_elements(function, [None] * len(arguments), [None] * len(results))
     update_function_type(function)
     return changed or block.terminator.operands != before
 
 
-def _convertible(a: Type, b: Type) -> bool:
-    """Whether two types differ, and only in the width or sign of integers, or the width of floats."""
-    if a == b or not isinstance(a, TensorType) or not isinstance(b, TensorType) or a.shape != b.shape:
-        return False
-    return any(isinstance(a.element, kind) and isinstance(b.element, kind) for kind in (IntegerType, FloatType))
+def _with_element(held: Type, element: Type | None) -> Type:
+    """A type with another element type, where that is a wider or narrower one of its kind, or one of another sign."""
+    if not isinstance(held, TensorType) or not any(
+            isinstance(held.element, kind) and isinstance(element, kind) for kind in (IntegerType, FloatType)):
+        return held
+    return held.with_element(element)  # type: ignore[arg-type]
 
 
 def _converted(rw: Builder, x: Value, wanted: Type) -> Value:

@@ -12,7 +12,25 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from transload.ir import F16, F32, I8, I16, I32, I48, UI8, UI16, Dense, FloatType, IntegerType, Module, Op, TensorType, Value
+from transload.ir import (
+    F16,
+    F32,
+    I8,
+    I16,
+    I32,
+    I48,
+    UI8,
+    UI16,
+    Dense,
+    FloatType,
+    IntegerType,
+    Module,
+    Op,
+    TensorType,
+    Type,
+    Value,
+    note_elements,
+)
 from transload.ir.module import update_function_type
 from transload.rewrite import Rewriter, RewriteTable, Unsupported
 
@@ -35,8 +53,14 @@ _SIGNLESS: dict[Any, Any] = {UI8: I8, UI16: I16}
 
 
 def make_signless(module: Module) -> bool:
-    """Tensors of ui8 and ui16 as i8 and i16: in 1.0 only `rescale` says how it reads them."""
+    """Tensors of ui8 and ui16 as i8 and i16: in 1.0 only `rescale` says how it reads them.
+
+    Of arguments and results it is noted (`transload.ir.borders`), so that they are given and taken as before.
+    """
     changed = False
+    borders = [
+        (function, list(map(_unsigned, block.arguments)), list(map(_unsigned, block.terminator.operands)))
+        for function in module.functions.values() for block in function.regions[0].blocks[:1]]
 
     def signless(value: Value) -> None:
         nonlocal changed
@@ -56,9 +80,15 @@ def make_signless(module: Module) -> bool:
             element = _SIGNLESS[dense.type.element]
             array = np.ascontiguousarray(dense.numpy())
             op.attributes["values"] = Dense(array.view(f"int{8 * array.dtype.itemsize}"), dense.type.with_element(element))
-    for function in module.functions.values():
+    for function, inputs, outputs in borders:
         update_function_type(function)
+        note_elements(function, inputs, outputs)
     return changed
+
+
+def _unsigned(value: Value) -> Type | None:
+    """The element type of a tensor of ui8 or ui16; None of any other."""
+    return value.type.element if isinstance(value.type, TensorType) and value.type.element in _SIGNLESS else None
 
 
 def _same(op: Op, rw: Rewriter) -> Any:

@@ -9,16 +9,14 @@ TOSA computes with signed integers of 8, 16 and 32 bits. So inside the functions
 - f64 becomes f32.
 
 The arguments and results of an entry function keep their bits: an 8-bit unsigned one is an `i8` whose bits
-`tosa.rescale` reads or writes as unsigned. Those of 64 bits become i32 there, too.
+`tosa.rescale` reads or writes as unsigned. Those of 64 bits become i32 there, too. What the model itself has there is noted
+(`transload.ir.borders`), for whoever runs the function or gives it the model's types again.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 import numpy as np
 
-from transload.context import current
 from transload.ir import (
     F32,
     F64,
@@ -35,6 +33,7 @@ from transload.ir import (
     Type,
     Value,
     dtype_of,
+    note_elements,
     update_function_type,
 )
 from transload.ir.build import Builder
@@ -44,19 +43,13 @@ from transload.ir.types import IndexType
 from transload_hub.analysis.integer_widths import LOW_BITS
 
 from ... import build
+from ...dialect.base import storage
 from ..arithmetic.rescaling import UNSIGNED
 
-__all__ = ["STORED", "Borders", "make_signed", "signed_element", "strip_quantized_types"]
+__all__ = ["STORED", "make_signed", "signed_element", "strip_quantized_types"]
 
 STORED = "tosa.stored"
 """On `top.Bitcast`: the types that its operand and result were stored in before they were made signed."""
-
-
-@dataclass
-class Borders:
-    """What a run notes down: the types of each function's arguments and results before they were made signed, by its name."""
-
-    types: dict[str, tuple[list[Type], list[Type]]] = field(default_factory=dict)
 
 
 WRAPPING = frozenset({
@@ -124,9 +117,6 @@ def make_signed(module: Module) -> bool:
     changed = any(
         _signed_type(value.type) is not value.type
         for block in blocks_in(module) for value in (*block.arguments, *(result for op in block for result in op.results)))
-    current().scratch(Borders).types = {
-        name: ([value.type for value in block.arguments], [value.type for value in block.terminator.operands])
-        for name, function in module.functions.items() for block in function.regions[0].blocks[:1]}
     called = {op.attributes.get("callee") for op in module.walk() if op.name == "func.call"}
     for op in module.walk():
         if op.name == "top.Bitcast":
@@ -148,7 +138,16 @@ def make_signed(module: Module) -> bool:
             for argument, old in arguments.items():
                 _convert_argument(block, argument, old)
             _convert_results(block, results)
+            note_elements(
+                function, [_element_before(old, argument.type) for argument, old in arguments.items()],
+                [_element_before(old, value.type) for old, value in zip(results, block.terminator.operands, strict=True)])
     return changed
+
+
+def _element_before(old: Type, new: Type) -> Type | None:
+    """The element type, stored, that a tensor had before it was made signed; None where it has that still."""
+    before, after = (storage(type_) if isinstance(type_, TensorType) else None for type_ in (old, new))
+    return before if before != after else None
 
 
 def _mark_users(value: Value) -> None:

@@ -1,0 +1,64 @@
+"""What a function takes and gives as its users see it, where its own types cannot say that.
+
+TOSA's integers have no sign, and none of 64 bits: the function that a model of unsigned bytes becomes takes `i8`, whose bits
+are those bytes. The element type that the model itself has there is an attribute of the argument or result (`ELEMENT`), which
+goes wherever the function goes: through passes, clones and MLIR text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .core import Op
+from .types import IntegerType, TensorType, Type
+
+__all__ = ["ELEMENT", "input_types", "note_elements", "noted_elements", "output_types", "same_width"]
+
+ELEMENT = "transload.element"
+"""Attribute of an argument or result: the element type that it has in the model, where the function has another one."""
+
+
+def input_types(function: Op) -> list[Type]:
+    """The types of the arrays that a function is given, in order: of its arguments, integers with the sign they have outside."""
+    noted, _ = noted_elements(function)
+    return [_seen(argument.type, element) for argument, element in zip(function.regions[0].block.arguments, noted, strict=True)]
+
+
+def output_types(function: Op) -> list[Type]:
+    """The types of the arrays that a function gives, in order: of its results, integers with the sign they have outside."""
+    _, noted = noted_elements(function)
+    operands = function.regions[0].block.terminator.operands
+    return [_seen(value.type, element) for value, element in zip(operands, noted, strict=True)]
+
+
+def noted_elements(function: Op) -> tuple[list[Type | None], list[Type | None]]:
+    """The element types that are noted of a function's arguments and results; None where nothing is."""
+    block = function.regions[0].block
+    noted: list[list[Type | None]] = []
+    for key, values in (("arg_attrs", block.arguments), ("res_attrs", block.terminator.operands)):
+        attributes = function.attributes.get(key) or [{}] * len(values)
+        found = [each.get(ELEMENT) for each in attributes]
+        noted.append([element if isinstance(element, Type) else None for element in found])
+    return noted[0], noted[1]
+
+
+def note_elements(function: Op, inputs: Sequence[Type | None], outputs: Sequence[Type | None]) -> None:
+    """Note the element types that a function's arguments and results have in the model, None where they are the function's."""
+    for key, elements in (("arg_attrs", inputs), ("res_attrs", outputs)):
+        attributes: list[dict] = function.attributes.get(key) or [{} for _ in elements]
+        if not any(elements) and not any(ELEMENT in each for each in attributes):
+            continue
+        others = ({name: value for name, value in each.items() if name != ELEMENT} for each in attributes)
+        function.attributes[key] = [
+            other if element is None else {**other, ELEMENT: element} for other, element in zip(others, elements, strict=True)]
+
+
+def same_width(a: Type | None, b: Type | None) -> bool:
+    """Whether two element types are integers of as many bits, so that the bits of one may be read as the other."""
+    return isinstance(a, IntegerType) and isinstance(b, IntegerType) and a.width == b.width
+
+
+def _seen(held: Type, element: Type | None) -> Type:
+    if isinstance(held, TensorType) and element is not None and same_width(held.element, element):
+        return held.with_element(element)
+    return held
