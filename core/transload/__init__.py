@@ -26,7 +26,8 @@ __version__ = "0.1.0"
 _PUBLIC = {
     "hookimpl": "hookspecs",
     **dict.fromkeys(("load", "legalize", "lower", "run", "save"), "api"),
-    "convert": "convert_model",
+    **dict.fromkeys(("convert", "plan"), "convert_model"),
+    "Plan": "journey",
     "compare": "verification.compare",
     "coverage": "coverage_report",
     **dict.fromkeys(("TransloadError", "Finding", "Unsupported"), "errors"),

@@ -128,10 +128,10 @@ def legalize(module: Module, to: str = "top", **options: Any) -> Module:
 @rare_collections()
 def lower(module: Module, to: str = "tosa", **options: Any) -> Module:
     """A module converted to dialect `to`. Raises `ConversionError` that lists every op in the way."""
-    from .conversion import convert_to
+    from .journey import Journey
 
     copy = module.clone()
-    convert_to(copy, (to,), **options)
+    Journey((to,), options).run(copy)
     verify(copy)
     return copy
 

@@ -1,4 +1,4 @@
-"""From one dialect to another: applying a registered conversion, and following a route of them."""
+"""From one dialect to another: applying a registered conversion, and finding the way over several (`journey` follows it)."""
 
 from __future__ import annotations
 
@@ -8,22 +8,24 @@ from functools import partial
 from typing import Any
 
 from .contents import dialects_in
-from .context import new_run, pinned
+from .context import pinned
 from .errors import ConversionError, Finding, PassError, PluginError, UsageError, merge_findings
 from .findings import collected_findings, refuse
-from .garbage import rare_collections
-from .ir import Module, update_function_type
+from .ir import Module, update_function_types
 from .options import Options, settings_of
 from .passes.steps import PassRecord, Step, parse_steps
 from .plugin import Conversion, resolve
 from .plugin_host import host
 from .rewrite import Rewriting, cannot_convert
-from .roles import hub
 from .routes import next_conversion
 
 __all__ = [
-    "apply_conversion", "convert_to", "hint_for", "options_of", "rewriting_of", "route_of", "run_conversion", "steps_of",
+    "REWRITES", "apply_conversion", "hint_for", "is_fit", "options_of", "rewrites_alone", "rewriting_of", "route_from",
+    "route_of", "run_conversion", "steps_of", "takes",
 ]
+
+REWRITES = ".rewrites"
+"""What is behind a conversion's name where a pipeline means its rewrites alone, without the passes before and after."""
 
 
 def apply_conversion(conversion: Conversion, module: Module, **options: Any) -> None:
@@ -36,9 +38,10 @@ def apply_conversion(conversion: Conversion, module: Module, **options: Any) -> 
 
 @pinned()
 def run_conversion(
-    conversion: Conversion, steps: Sequence[Step], module: Module, tell: Callable[[PassRecord, Module], None] | None = None,
+    conversion: Conversion, steps: Sequence[Step], module: Module,
+    tell: Callable[[Step, PassRecord, Module], None] | None = None,
 ) -> None:
-    """Run the steps of a conversion, in place; `tell(record, module)` is called after each.
+    """Run the steps of a conversion, in place; `tell(step, record, module)` is called after each.
 
     What the passes before find and what cannot be rewritten comes in one `ConversionError`.
     """
@@ -55,15 +58,15 @@ def run_conversion(
                     raise
                 raise ConversionError(
                     error.message, merge_findings([*refused.findings, *error.findings]), error.hint) from None
-            if step.name == conversion.name and refused.findings:
+            if step.name == conversion.name + REWRITES and refused.findings:
                 raise cannot_convert(refused.findings, conversion.source) from refused.cause
             if tell is not None:
-                tell(record, module)
-    _update_function_types(module)
+                tell(step, record, module)
+    update_function_types(module)
 
 
 def steps_of(conversion: Conversion, options: Mapping[str, Any]) -> list[Step]:
-    """All that a conversion does, in order: its passes before, its rewrites, under its own name, its passes after.
+    """All that a conversion does, in order: its passes before, its rewrites, its passes after.
 
     Raises `UsageError` for an option it does not have.
     """
@@ -73,15 +76,17 @@ def steps_of(conversion: Conversion, options: Mapping[str, Any]) -> list[Step]:
         raise UsageError(
             f"{conversion.name} takes no option {', '.join(unknown)}", hint=f"options: {', '.join(sorted(declared)) or 'none'}")
     settings = settings_of(declared, options)
+    return [
+        *parse_steps(conversion.before, settings), rewrites_alone(conversion, settings), *parse_steps(conversion.after, settings)]
 
+
+def rewrites_alone(conversion: Conversion, settings: Mapping[str, Any]) -> Step:
+    """The rewrites of a conversion, without its passes, as a step: `top-to-tosa.rewrites{int64=proved}`."""
     def rewrite(module: Module, **settings: Any) -> bool:
         _rewrite(conversion, module, settings)
         return True
 
-    return [
-        *parse_steps(conversion.before, settings),
-        Step(conversion.name, rewrite, settings, (conversion.source,), (conversion.target,)),
-        *parse_steps(conversion.after, settings)]
+    return Step(conversion.name + REWRITES, rewrite, dict(settings), (conversion.source,), (conversion.target,), partial=True)
 
 
 def _rewrite(conversion: Conversion, module: Module, settings: Mapping[str, Any]) -> None:
@@ -96,7 +101,7 @@ def _rewrite(conversion: Conversion, module: Module, settings: Mapping[str, Any]
     for function in functions:
         if function not in entries:
             function.erase()
-    _update_function_types(module)
+    update_function_types(module)
 
 
 def rewriting_of(conversion: Conversion, module: Module, settings: Mapping[str, Any] | None = None) -> Rewriting:
@@ -106,12 +111,6 @@ def rewriting_of(conversion: Conversion, module: Module, settings: Mapping[str, 
     return Rewriting(
         module, there.table(conversion.name), conversion.source, hint=hint_for(conversion), joins=joins,
         options=settings_of(options_of(conversion), settings or {}))
-
-
-def _update_function_types(module: Module) -> None:
-    for function in module.functions.values():
-        if function.regions[0].blocks:
-            update_function_type(function)
 
 
 def hint_for(conversion: Conversion) -> Callable[[str], str]:
@@ -143,59 +142,29 @@ def options_of(conversion: Conversion) -> Options:
     return declared
 
 
-@rare_collections()
-@new_run()
-def convert_to(
-    module: Module, accepted: Iterable[str], *, stage: Callable[[str], Any] | None = None, at_hub: str | None = None,
-    **options: Any,
-) -> str:
-    """Convert a module in place to the nearest of the `accepted` dialects, by the shortest route.
-
-    A way that goes on from the hub has the hub's pipeline in it; `at_hub` is one to run instead. The way is looked for again
-    after each stage. `stage(name)` is called before each, and may return a function to call after it with the
-    module. Options go to the conversions that take them. Returns the dialect reached. Raises
-    `ConversionError` where no route exists, or an op cannot be converted.
-    """
-    accepted = tuple(accepted)
-    reached = None
-    center = hub()
-    passes = parse_steps(center.pipeline if at_hub is None else at_hub)
-    while route := route_of(module, accepted, reached):
-        conversion = route[0]
-        if passes and conversion.source == center.name:
-            done = stage("hub") if stage is not None else None
-            for step in passes:
-                step.apply(module)
-            if done is not None:
-                done(module)
-            passes = []
-            continue
-        done = stage(conversion.name) if stage is not None else None
-        takes = options_of(conversion)
-        apply_conversion(conversion, module, **{key: value for key, value in options.items() if key in takes})
-        reached = conversion.target
-        if done is not None:
-            done(module)
-    return reached or next(iter(dialects_in(module)), accepted[0])
-
-
 def route_of(module: Module, accepted: Iterable[str], reached: str | None = None) -> list[Conversion]:
     """The conversions that lead a module to the nearest of the `accepted` dialects; none where it is in them already.
 
     A module without any op is in the dialect `reached`: its functions still have types that the next conversion changes.
     """
     present = dialects_in(module) or Counter([] if reached is None else [reached])
+    return route_from(present, accepted, lambda conversion: is_fit(conversion, module, present))
 
-    def is_fit(conversion: Conversion) -> bool:
-        if conversion.unfit is None:
-            return True
-        concerned = any(dialect == conversion.source or _takes(conversion, dialect) for dialect in present)
-        return not concerned or resolve(conversion.unfit)(module) is None
 
+def route_from(present: Counter[str], accepted: Iterable[str], is_fit: Callable[[Conversion], bool]) -> list[Conversion]:
+    """The same from what dialects there are, by those conversions that are fit."""
     fit = {name: conversion for name, conversion in host().conversions.items() if is_fit(conversion)}
-    return next_conversion(present, accepted, fit, _takes)
+    return next_conversion(present, accepted, fit, takes)
 
 
-def _takes(conversion: Conversion, dialect: str) -> bool:
+def is_fit(conversion: Conversion, module: Module, present: Iterable[str]) -> bool:
+    """Whether a conversion is meant for a module with ops of the dialects `present`; one that does not concern them is."""
+    if conversion.unfit is None:
+        return True
+    concerned = any(dialect == conversion.source or takes(conversion, dialect) for dialect in present)
+    return not concerned or resolve(conversion.unfit)(module) is None
+
+
+def takes(conversion: Conversion, dialect: str) -> bool:
     """Whether a conversion has rewrites for ops of another dialect than its own."""
     return any(name.startswith(f"{dialect}.") for name in host().table(conversion.name).functions)

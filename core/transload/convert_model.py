@@ -1,33 +1,30 @@
 """Conversion as a whole: from a model's file to a target's artifact, with a report.
 
-Stages: read, one per conversion on the route, pipeline, check, verify, emit. Nothing is written to the
-output directory before all of it is there: artifacts are made in a temporary directory beside it and
-renamed into place.
+The stages are those of `journey`. Nothing is written to the output directory before all of it is there: artifacts are made
+in a temporary directory beside it and renamed into place.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import roles
 from .api import InputSpec, load
 from .artifact_set import REPORT, replaced_folder
-from .contents import constant_bytes, main_dialect, op_counts
+from .contents import constant_bytes, op_counts
 from .context import pinned
-from .conversion import convert_to, options_of, route_of
+from .conversion import options_of
 from .engine.memory import peak_bytes
 from .errors import Finding, TargetError, TransloadError, UsageError, VerificationError, merge_findings
 from .garbage import rare_collections
 from .ir import Module, State, Type
 from .ir.verify import verify as verify_module
+from .journey import CHECK, EMIT, HUB, READ, VERIFY, Journey, Observer, Plan, Stage
 from .options import settings_of
-from .passes.manager import Pipeline
-from .plugin import Target
+from .plugin import Conversion, Emitted, Target
 from .plugin_host import host
 from .report import Digest, Report, StateReport, TensorReport, files_of_report, versions, write_refusal
 from .suggest import nearest
@@ -36,7 +33,7 @@ if TYPE_CHECKING:
     from .verification.tolerance import Tolerance
     from .verification.verify import Verification
 
-__all__ = ["Artifact", "convert"]
+__all__ = ["Artifact", "convert", "plan"]
 
 
 @dataclass
@@ -56,22 +53,32 @@ class Artifact:
         return self.verification is not None and self.verification.passed
 
 
-@dataclass
-class Stages:
-    """Times of the stages, and whoever wants to be told of them (a progress bar)."""
+class _Times(Observer):
+    """How long each stage took; `tell(name)` is told when one begins (a progress bar)."""
 
-    tell: Callable[[str], None] | None = None
-    seconds: dict[str, float] = field(default_factory=dict)
+    def __init__(self, tell: Callable[[str], None] | None = None) -> None:
+        self.tell = tell
+        self.seconds: dict[str, float] = {}
 
-    @contextmanager
-    def __call__(self, name: str) -> Iterator[None]:
+    def enters(self, stage: Stage) -> None:
         if self.tell is not None:
-            self.tell(name)
-        start = time.perf_counter()
-        try:
-            yield
-        finally:
-            self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
+            self.tell(stage.name)
+
+    def leaves(self, stage: Stage, module: Module | None, seconds: float) -> None:
+        self.seconds[stage.name] = self.seconds.get(stage.name, 0.0) + seconds
+
+
+class _AtHub(Observer):
+    """Keeps the module as it first is in the hub: verification takes bounds and steps of quantized outputs from it."""
+
+    def __init__(self) -> None:
+        self.name = roles.hub().name
+        self.module: Module | None = None
+
+    def leaves(self, stage: Stage, module: Module | None, seconds: float) -> None:
+        arrives = stage.name == HUB or (stage.conversion is not None and stage.conversion.target == self.name)
+        if arrives and self.module is None and module is not None:
+            self.module = module.clone()
 
 
 @rare_collections()
@@ -105,35 +112,31 @@ def convert(
     from .verification.tolerance import Tolerance
 
     mode = verify_mode(verify)
-    stages = Stages(tell)
     limits = tolerance or Tolerance()
     directory = Path(out)
     path = model.source if isinstance(model, Module) else Path(model)
     if directory.exists() and not directory.is_dir():
         raise UsageError(f"{directory} is a file; give a directory to write to")
-    chosen: Target = host().get("targets", target)
-    why = chosen.available()
-    if why:
-        raise UsageError(f"target {target!r} cannot be used: {why}")
+    chosen = _usable(target)
     settings = target_options(chosen, options or {})
-
+    times, at_hub = _Times(tell), _AtHub()
+    journey = _journey(chosen, settings, options or {}, mode != "no", [times, at_hub])
     report = Report(
         model=str(path) if path is not None else None, target=target, options=settings, seed=seed, tolerance=asdict(limits))
     digest = Digest(path)
     try:
-        source, module, hub = _converted(model, chosen, settings, options or {}, inputs, format, mode != "no", report, stages)
+        source = journey.through(READ, lambda: _loaded(model, inputs, format))
+        module = _converted(source, chosen, settings, options or {}, mode != "no", journey, report)
         checked: Verification | None = None
         if mode != "no":
             from .verification.verify import verify_conversion
 
-            with stages("verify"):
-                checked = verify_conversion(
-                    source, module, hub=hub, tolerance=limits, inputs=input_data, engine=engine, seed=seed)
+            checked = journey.through(VERIFY, lambda: verify_conversion(
+                source, module, hub=at_hub.module, tolerance=limits, inputs=input_data, engine=engine, seed=seed), module)
             report.verification = checked.report()
         doubt = unverified(checked, required=mode == "require")
         report.exit_code = doubt.exit_code if doubt is not None else 0
-        stem = source.source.stem if source.source is not None else "model"
-        files = _emit(chosen, module, directory, stem, settings, report, digest, stages)
+        files = _emit(journey, chosen, module, directory, settings, report, digest, times)
     except TransloadError as error:
         report.digest, report.versions = digest.text(), versions()
         report.refuse(error)
@@ -145,6 +148,47 @@ def convert(
         doubt.report, doubt.artifact = report, artifact
         raise doubt
     return artifact
+
+
+def plan(
+    model: str | Path | Module, target: str = "tosa", *, options: Mapping[str, Any] | None = None,
+    inputs: Mapping[str, InputSpec] | None = None, verify: bool | str = True, format: str | None = None,
+) -> Plan:
+    """What `convert` would run, with the same arguments: stages, and the passes of each with their options.
+
+    As text it is a pipeline that `transload opt` runs; nothing is written. Where the route depends on what a stage makes of the
+    model, that stage is tried. Raises `UsageError`, `ReadError`, or `ConversionError` where there is no way.
+    """
+    chosen: Target = host().get("targets", target)
+    settings = target_options(chosen, options or {})
+    module = _loaded(model, inputs, format)
+    journey = _journey(chosen, settings, options or {}, verify_mode(verify) != "no")
+    if options:
+        _refuse_unknown(chosen, options, journey.conversions(module))
+    return journey.plan(module)
+
+
+def _journey(
+    target: Target, settings: Mapping[str, Any], options: Mapping[str, Any], verify: bool, observers: Sequence[Observer] = (),
+) -> Journey:
+    """The journey to a target, with what `convert` does around it."""
+    ends = [Stage(CHECK, about=target.name), *([Stage(VERIFY)] if verify else []), Stage(EMIT, about=target.name)]
+    return Journey(
+        target.accepts, _for_conversions(target, options), target=target, settings=settings, observers=observers,
+        begins=[Stage(READ)], ends=ends)
+
+
+def _loaded(model: str | Path | Module, inputs: Mapping[str, InputSpec] | None, format: str | None) -> Module:
+    return model if isinstance(model, Module) else load(model, inputs=inputs, format=format)
+
+
+def _usable(name: str) -> Target:
+    """A target by name; `UsageError` where there is none, or where it cannot be used here."""
+    chosen: Target = host().get("targets", name)
+    why = chosen.available()
+    if why:
+        raise UsageError(f"target {name!r} cannot be used: {why}")
+    return chosen
 
 
 def verify_mode(verify: bool | str) -> str:
@@ -169,46 +213,31 @@ def unverified(verification: Verification | None, required: bool = False) -> Ver
 
 
 def _converted(
-    model: str | Path | Module, target: Target, settings: dict[str, Any], options: Mapping[str, Any],
-    inputs: Mapping[str, InputSpec] | None, format: str | None, verify: bool, report: Report, stages: Stages,
-) -> tuple[Module, Module, Module | None]:
-    """The model as it was read, as the target takes it, and in the hub dialect where it came through that."""
-    with stages("read"):
-        source = model if isinstance(model, Module) else load(model, inputs=inputs, format=format)
+    source: Module, target: Target, settings: Mapping[str, Any], options: Mapping[str, Any], verify: bool, journey: Journey,
+    report: Report,
+) -> Module:
+    """A copy of the model as the target takes it. Raises what keeps it from that, with every finding."""
     report.format, report.ops_in = source.source_format, op_counts(source)
     if verify:
         from .verification.compare import warm_runtime
 
         warm_runtime(source.source_format)
     module = source.clone()
-    hub: Module | None = None
-    center = roles.hub().name
-
-    def stage(name: str) -> Callable[[Module], None]:
-        context = stages(name)
-        context.__enter__()
-
-        def done(current: Module) -> None:
-            nonlocal hub
-            context.__exit__(None, None, None)
-            if hub is None and main_dialect(current) == center:
-                hub = current.clone()
-
-        return done
-
-    on_the_way = route_options(target, module, options)
-    report.options = {**settings, **on_the_way}
-    report.dialect = convert_to(module, target.accepts, stage=stage, **on_the_way)
-    if target.pipeline:
-        with stages("pipeline"):
-            Pipeline.parse(target.pipeline).run(module)
+    if options:
+        _refuse_unknown(target, options, journey.conversions(module))
+    report.options = {**settings, **journey.options}
+    report.dialect = journey.run(module)
     _describe(module, report)
-    with stages("check"):
-        verify_module(module)
-        findings = merge_findings(list(target.check(module, settings)))
-        if findings:
-            raise TargetError(f"target {target.name!r} cannot take this model: {len(findings)} finding(s)", findings)
-    return source, module, hub
+    journey.through(CHECK, lambda: check_for(target, module, settings), module)
+    return module
+
+
+def check_for(target: Target, module: Module, settings: Mapping[str, Any]) -> None:
+    """Raise `TargetError` with everything in a module that a target cannot take."""
+    verify_module(module)
+    findings = merge_findings(list(target.check(module, settings)))
+    if findings:
+        raise TargetError(f"target {target.name!r} cannot take this model: {len(findings)} finding(s)", findings)
 
 
 def _describe(module: Module, report: Report) -> None:
@@ -234,17 +263,17 @@ def _state(state: State) -> StateReport:
 
 
 def _emit(
-    target: Target, module: Module, directory: Path, stem: str, settings: dict[str, Any], report: Report, digest: Digest,
-    stages: Stages,
+    journey: Journey, target: Target, module: Module, directory: Path, settings: Mapping[str, Any], report: Report,
+    digest: Digest, times: _Times,
 ) -> list[Path]:
     """Have the target write into a new directory, add the report, and let it take the place of the old one.
 
     What an earlier conversion wrote there goes: a directory holds one conversion, whose report lists its files.
     """
+    stem = module.source.stem if module.source is not None else "model"
     with replaced_folder(directory, drop=files_of_report) as folder:
-        with stages("emit"):
-            emitted = target.emit(module, folder, stem, settings)
-        report.seconds = {name: round(seconds, 6) for name, seconds in stages.seconds.items()}
+        emitted: Emitted = journey.through(EMIT, lambda: target.emit(module, folder, stem, settings), module)
+        report.seconds = {name: round(seconds, 6) for name, seconds in times.seconds.items()}
         names = [file.relative_to(folder) for file in emitted.files]
         report.files = {str(name): (folder / name).stat().st_size for name in names}
         report.target_report = emitted.report
@@ -258,10 +287,16 @@ def target_options(target: Target, given: Mapping[str, Any]) -> dict[str, Any]:
     return settings_of(target.options(), given)
 
 
-def route_options(target: Target, module: Module, given: Mapping[str, Any]) -> dict[str, Any]:
-    """The given options that are for the conversions on the way. `UsageError` for those that nobody has."""
+def _for_conversions(target: Target, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The given options that are not the target's."""
+    own = target.options()
+    return {name: value for name, value in given.items() if name not in own}
+
+
+def _refuse_unknown(target: Target, given: Mapping[str, Any], conversions: Iterable[Conversion]) -> None:
+    """`UsageError` for options that neither the target has nor a conversion on the way."""
     declared = dict(target.options())
-    for conversion in route_of(module, target.accepts):
+    for conversion in conversions:
         declared.update(options_of(conversion))
     unknown = sorted(set(given) - set(declared))
     if unknown:
@@ -269,7 +304,6 @@ def route_options(target: Target, module: Module, given: Mapping[str, Any]) -> d
             f"target {target.name!r} has no option {', '.join(unknown)}, and neither has a conversion on the way to it",
             hint=_did_you_mean(unknown, declared) + f"options: {', '.join(declared) or 'none'}",
         )
-    return {name: value for name, value in given.items() if name not in target.options()}
 
 
 def _did_you_mean(unknown: Iterable[str], declared: Iterable[str]) -> str:

@@ -132,6 +132,7 @@ def app(context: click.Context, version: bool, debug: bool) -> None:
 @_format()
 @_json()
 @click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors.")
+@click.option("--show-pipeline", is_flag=True, help="Print the stages and passes that would run, as pipeline text, and stop.")
 def convert(**given: Any) -> int:
     """Convert a model for a target, verify it, and report."""
     from .commands import convert_command

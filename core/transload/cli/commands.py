@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..api import load, run, runnable
-from ..convert_model import Artifact, convert, target_options, unverified
+from ..convert_model import Artifact, convert, plan, target_options, unverified
 from ..errors import TransloadError, VerificationError, merge_findings
 from ..ir import Blocks, Module, QuantType, TensorType
 from ..json_text import json_text
@@ -37,9 +37,13 @@ def convert_command(
     format: str | None,
     json: bool,
     quiet: bool,
+    show_pipeline: bool,
 ) -> int:
     from ..verification.tolerance import Tolerance
 
+    if show_pipeline:
+        print(plan(model, target, options=parse_options(option), inputs=parse_inputs(input), verify=verify, format=format))
+        return 0
     limits = Tolerance.parse(tolerance)
     data = read_arrays(input_data) if input_data is not None else None
     doubt: VerificationError | None = None
@@ -302,20 +306,18 @@ def _block(blocks: Blocks) -> str:
 
 def _what_target_says(module: Module, target: str) -> TransloadError | None:
     """All that stands between a module and a target, as one error, or None."""
-    from ..conversion import convert_to
     from ..errors import ConversionError, TargetError
-    from ..passes.manager import Pipeline
+    from ..journey import Journey
     from ..plugin_host import host
 
     chosen = host().get("targets", target)
     copy = module.clone()
+    settings = target_options(chosen, {})
     try:
-        convert_to(copy, chosen.accepts)
-        if chosen.pipeline:
-            Pipeline.parse(chosen.pipeline).run(copy)
+        Journey(chosen.accepts, target=chosen, settings=settings).run(copy)
     except ConversionError as error:
         return error
-    findings = merge_findings(list(chosen.check(copy, target_options(chosen, {}))))
+    findings = merge_findings(list(chosen.check(copy, settings)))
     return TargetError(f"{len(findings)} finding(s)", findings) if findings else None
 
 

@@ -38,6 +38,7 @@ from .module import (
     output_names,
     set_results,
     update_function_type,
+    update_function_types,
 )
 from .types import (
     BF16,
@@ -83,5 +84,5 @@ __all__ = [
     "QuantType", "Region", "SplatData", "State", "Symbol", "TensorData", "TensorType", "TupleType", "Type", "Value",
     "add_state", "dtype_of", "element_type_of", "initial_states", "input_names", "input_types", "is_absent", "location_names",
     "new_module", "note_elements", "noted_elements", "output_names", "output_types", "registry", "set_results",
-    "update_function_type", "verify",
+    "update_function_type", "update_function_types", "verify",
 ]

@@ -16,7 +16,7 @@ from .types import FunctionType, Type
 
 __all__ = [
     "NAME", "Module", "State", "add_state", "initial_states", "input_names", "new_module", "output_names", "set_results",
-    "update_function_type",
+    "update_function_type", "update_function_types",
 ]
 
 
@@ -137,6 +137,13 @@ def update_function_type(function: Op) -> None:
     block = function.regions[0].block
     function.attributes["function_type"] = FunctionType(
         tuple(argument.type for argument in block.arguments), tuple(value.type for value in block.terminator.operands))
+
+
+def update_function_types(module: Module) -> None:
+    """The same for all functions of a module."""
+    for function in module.functions.values():
+        if function.regions[0].blocks:
+            update_function_type(function)
 
 
 def input_names(function: Op) -> list[str]:

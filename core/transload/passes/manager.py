@@ -1,6 +1,8 @@
 """Pipelines: passes and conversions in a row, written as text.
 
     canonicalize,layout{to=NHWC},onnx-to-top
+
+A conversion's name stands for all of it; `onnx-to-top.rewrites` for its rewrites alone, without the passes before and after.
 """
 
 from __future__ import annotations
@@ -10,10 +12,11 @@ from typing import Any
 
 from ..contents import dialects_in
 from ..context import pinned
-from ..conversion import apply_conversion, options_of
+from ..conversion import REWRITES, apply_conversion, options_of, rewrites_alone
 from ..errors import InternalError, PassError
 from ..ir import Module
 from ..ir.verify import check
+from ..options import settings_of
 from ..plugin_host import host
 from .steps import PassRecord, Step, parse_steps, read_options
 
@@ -38,21 +41,26 @@ class Pipeline:
     @pinned()
     def run(
         self, module: Module, *, verify_each: bool = False, print_after: Callable[[str, Module], None] | None = None,
+        tell: Callable[[Step, PassRecord, Module], None] | None = None,
     ) -> list[PassRecord]:
         """Run all passes on `module`, in place.
 
-        With `verify_each`, a pass that leaves invalid IR is an `InternalError` that names it.
-        `print_after(name, module)` is called after each pass.
+        With `verify_each`, a pass that leaves invalid IR is an `InternalError` that names it; what rewrites of a conversion leave
+        to its passes after is looked at after the first of these.
+        `print_after(name, module)` and `tell(step, record, module)` are called after each pass.
         """
         records = []
         produced: set[str] = set()
         for step in self.steps:
             _check_requirements(step, module, produced)
             produced.update(step.produces)
-            records.append(step.apply(module))
+            record = step.apply(module)
+            records.append(record)
+            if tell is not None:
+                tell(step, record, module)
             if print_after is not None:
                 print_after(step.name, module)
-            if verify_each and (findings := check(module)):
+            if verify_each and (not step.partial or step is self.steps[-1]) and (findings := check(module)):
                 raise InternalError(f"pass {step.name!r} made invalid IR", findings)
         return records
 
@@ -70,11 +78,14 @@ def _check_requirements(step: Step, module: Module, produced: set[str]) -> None:
 
 
 def _conversion_step(name: str, options: str, settings: Mapping[str, Any]) -> Step | None:
-    """A conversion, with its passes before and after, as one step."""
-    conversion = host().conversions.get(name)
+    """A conversion, with its passes before and after, as one step; or its rewrites alone, by `name.rewrites`."""
+    conversion = host().conversions.get(name.removesuffix(REWRITES))
     if conversion is None or conversion.extends is not None:
         return None
-    given = read_options(name, {key: wanted for key, (wanted, _, _) in options_of(conversion).items()}, options, settings)
+    declared = options_of(conversion)
+    given = read_options(name, {key: wanted for key, (wanted, _, _) in declared.items()}, options, settings)
+    if name.endswith(REWRITES):
+        return rewrites_alone(conversion, settings_of(declared, given))
 
     def convert(module: Module, **more: Any) -> bool:
         apply_conversion(conversion, module, **more)

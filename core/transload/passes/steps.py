@@ -2,15 +2,17 @@
 
     canonicalize,layout{to=NHWC}
 
-Names are separated by commas, options in braces by spaces or commas. In the pipelines of a conversion, `name{key=$option}`
-gives a pass the value that the conversion's own option has.
+Names are separated by commas, options in braces by spaces or commas; a value with any of these in it stands in double quotes, as
+in JSON. A `#` begins a comment, to the end of its line. In the pipelines of a conversion or target, `name{key=$option}` gives a
+pass the value that the conversion's or target's own option has.
 """
 
 from __future__ import annotations
 
+import json
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin
@@ -42,6 +44,8 @@ class Step:
     options: dict[str, Any] = field(default_factory=dict)
     requires: tuple[str, ...] = ()
     produces: tuple[str, ...] = ()
+    partial: bool = False
+    """Whether passes that follow put right what it leaves: rewrites without their conversion's passes after."""
 
     def apply(self, module: Module) -> PassRecord:
         """Run it on `module`, in place."""
@@ -55,8 +59,13 @@ class Step:
                             if self.options else "")
 
 
+_PLAIN = re.compile(r"[^\s,{}\"$#]+").fullmatch
+
+
 def _text(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    """An option's value as text, in quotes where it needs them."""
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    return text if _PLAIN(text) else json.dumps(text, ensure_ascii=False)
 
 
 More = Callable[[str, str, Mapping[str, Any]], "Step | None"]
@@ -72,20 +81,39 @@ def parse_steps(text: str, settings: Mapping[str, Any] | None = None, more: More
     return [_step(name, options, settings or {}, more) for name, options in _split(text)]
 
 
-_ITEM = re.compile(r"\s*([\w.-]+)\s*(?:\{([^{}]*)\})?\s*(?:,|$)")
+_QUOTED = r'"(?:[^"\\\n]|\\.)*"'
+_BLANK = r"(?:\s|#[^\n]*(?:\n|$))*"
+_ITEM = re.compile(rf"([\w.-]+){_BLANK}(?:\{{((?:[^{{}}\"]|{_QUOTED})*)\}})?{_BLANK}(?:,{_BLANK}|$)")
+_OPTION = re.compile(rf"[\s,]*([^\s,=\"]+)(?:(=)({_QUOTED}|[^\s,\"]*))?(?=[\s,]|$)")
 
 
 def _split(text: str) -> list[tuple[str, str]]:
     """`a,b{x=1}` to `[("a", ""), ("b", "x=1")]`."""
     items: list[tuple[str, str]] = []
-    at = 0
-    while at < len(text) and text[at:].strip():
+    at = re.match(_BLANK, text).end()  # type: ignore[union-attr]
+    while at < len(text):
         match = _ITEM.match(text, at)
         if match is None:
             raise UsageError(f"the pipeline does not read at {text[at:]!r}", hint='as "canonicalize,layout{to=NHWC}"')
         items.append((match[1], match[2] or ""))
         at = match.end()
     return items
+
+
+def _options(name: str, text: str) -> Iterator[tuple[str, str, bool]]:
+    """`a=1 b="x y" c` to `("a", "1", False), ("b", "x y", True), ("c", "true", False)`: name, value, and whether it is quoted."""
+    at, end = 0, len(text.rstrip(" \t\r\n,"))
+    while at < end:
+        match = _OPTION.match(text, at, end)
+        if match is None:
+            raise UsageError(f"the options of pass {name!r} do not read at {text[at:]!r}", hint='as {to=NHWC file="a b.toml"}')
+        value = match[3] if match[2] else "true"
+        quoted = value.startswith('"')
+        try:
+            yield match[1], json.loads(value) if quoted else value, quoted
+        except ValueError:
+            raise UsageError(f"option {match[1]} of pass {name!r} does not read: {value}", hint="in quotes as in JSON") from None
+        at = match.end()
 
 
 def _step(name: str, options: str, settings: Mapping[str, Any], more: More | None) -> Step:
@@ -109,10 +137,7 @@ def read_options(
 ) -> dict[str, Any]:
     """The options in `key=value` texts; `known` says their types (see `transload.options`), `settings` what `$name` is."""
     options: dict[str, Any] = {}
-    for item in re.split(r"[\s,]+", text.strip()):
-        if not item:
-            continue
-        key, equals, value = item.partition("=")
+    for key, given, quoted in _options(name, text):
         if key not in known:
             guess = nearest(key, known)
             raise UsageError(
@@ -120,13 +145,14 @@ def read_options(
                 hint=(f"did you mean {guess!r}? " if guess else "") + f"options: {', '.join(known) or 'none'}")
         if key in options:
             raise UsageError(f"option {key} of pass {name!r} is given twice")
-        if value.startswith("$"):
-            if value[1:] not in settings:
+        value: Any = given
+        if given.startswith("$") and not quoted:
+            if given[1:] not in settings:
                 raise UsageError(
-                    f"option {key} of pass {name!r} is {value}, and there is no option {value[1:]}",
+                    f"option {key} of pass {name!r} is {given}, and there is no option {given[1:]}",
                     hint=f"options: {', '.join(settings) or 'none'}")
-            value = settings[value[1:]]
-        options[key] = typed(f"{key} of pass {name!r}", value if equals else "true", known[key])
+            value = settings[given[1:]]
+        options[key] = typed(f"{key} of pass {name!r}", value, known[key])
     return options
 
 

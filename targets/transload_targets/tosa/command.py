@@ -20,7 +20,7 @@ def show(model: Path, version: str, level: str, json: bool) -> int:
     """Op by op, which profile, extension and level of TOSA a model needs, and every rule that it breaks."""
     from transload import load
     from transload.cli.show import console, show_finding, table
-    from transload.conversion import convert_to
+    from transload.journey import convert_to
 
     from .requirements import requirements, requirements_of
 

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from transload.contents import dialects_in
-from transload.conversion import convert_to
 from transload.errors import Finding, RunError, merge_findings
 from transload.ir import Dense, Module, Op, QuantType, TensorType, Value, dtype_of, update_function_type
 from transload.ir.core import Block
 from transload.ir.types import FloatType, Type
+from transload.journey import convert_to
 from transload.passes.dce import eliminate_dead_code
 from transload.passes.inline import inline_calls
 from transload.roles import hub

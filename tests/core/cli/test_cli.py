@@ -10,7 +10,7 @@ import sys
 import numpy as np
 import pytest
 
-import transload
+import transload.text
 from transload.cli import run
 from transload.contents import op_counts
 
@@ -96,6 +96,20 @@ def test_a_tolerance_that_cannot_be_kept_is_exit_code_4(cli, digits_onnx, tmp_pa
     assert "allowed 1.5" in err
     assert (tmp_path / "digits_float.tosa").exists()
     assert json.loads((tmp_path / "report.json").read_text())["verification"]["status"] == "failed"
+
+
+def test_the_pipeline_that_is_shown_is_one_that_opt_runs(cli, digits, tmp_path):
+    """What `--show-pipeline` prints, pasted, makes of a module what `lower` makes of it."""
+    code, out, err = cli("convert", digits, "--show-pipeline", "--option", "int64=assumed", "-o", tmp_path / "out")
+    assert code == 0, err
+    assert "# top-to-tosa: top → tosa\n" in out and "\ntop-to-tosa.rewrites{int64=assumed f64=narrowed},\n" in out
+    assert not (tmp_path / "out").exists()
+    module = transload.load(digits)
+    transload.save(module, tmp_path / "read.mlir")
+    code, _, err = cli("opt", tmp_path / "read.mlir", "-p", out, "-o", tmp_path / "piped.mlir")
+    assert code == 0, err
+    assert transload.text.print_module(transload.load(tmp_path / "piped.mlir")) == transload.text.print_module(
+        transload.lower(module, int64="assumed"))
 
 
 def test_run_and_compare_an_artifact(cli, digits, tmp_path):

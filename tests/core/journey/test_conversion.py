@@ -6,10 +6,11 @@ from typing import Any, Literal
 
 import pytest
 
-from transload.conversion import apply_conversion, convert_to, options_of
+from transload.conversion import apply_conversion, options_of
 from transload.errors import ConversionError, Finding, PluginError, Unsupported, UsageError
 from transload.findings import refuse
 from transload.ir import Module
+from transload.journey import Observer, Stage, convert_to
 from transload.plugin import Conversion, Pass
 from transload.rewrite import RewriteTable
 
@@ -33,6 +34,16 @@ def append(name: str) -> Any:
         return times > 0
 
     return run
+
+
+class Stages(Observer):
+    """Notes down the stages' names."""
+
+    def __init__(self, names: list[str]) -> None:
+        self.names = names
+
+    def enters(self, stage: Stage) -> None:
+        self.names.append(stage.name)
 
 
 def test_passes_before_and_after_run_around_the_rewrites(kit):
@@ -147,7 +158,7 @@ def test_a_route_ends_when_only_accepted_dialects_remain(kit):
         Conversion("a-to-b", "a", "b", renaming(a__x="b.x")), Conversion("b-to-c", "b", "c", renaming(b__x="c.x")),
         Conversion("d-to-c", "d", "c", renaming(d__x="c.x")))
     module = kit.module("b.x", "d.x", "b.x", "a.x", "c.x", "b.x")
-    assert convert_to(module, ("c",), stage=lambda name: stages.append(name)) == "c"
+    assert convert_to(module, ("c",), observers=[Stages(stages)]) == "c"
     assert kit.names(module) == ["c.x"] * 6 and sorted(stages) == ["a-to-b", "b-to-c", "d-to-c"]
     assert stages.index("a-to-b") < stages.index("b-to-c")
     with pytest.raises(ConversionError, match="no conversions lead from 'nobodys' to 'c'"):
@@ -166,7 +177,7 @@ def test_a_conversion_that_is_not_for_a_module_is_passed_by(kit):
     for ops, way in ((["a.x"], ["a-to-b", "b-to-d"]), (["a.x", "a.wide"], ["a-to-b", "b-to-c", "c-to-d"])):
         stages.clear()
         module = kit.module(*ops)
-        convert_to(module, ("d",), stage=lambda name: stages.append(name))
+        convert_to(module, ("d",), observers=[Stages(stages)])
         assert stages == way and set(kit.names(module)) == {"d.x"}
     with pytest.raises(ConversionError, match=r"conversion 'b-to-d' is not for this module: it has b\.wide"):
         apply_conversion(kit.host.conversions["b-to-d"], kit.module("b.wide"))

@@ -36,6 +36,10 @@ def convert(module: Module, *, limit: int = 3) -> None:
     calls.append({"limit": limit})
 
 
+def say(module: Module, *, text: str = "") -> None:
+    calls.append({"text": text})
+
+
 @pytest.fixture(autouse=True)
 def passes():
     before = host()
@@ -46,6 +50,7 @@ def passes():
         Pass("needs", record, requires=("other",)),
         Pass("makes", record, produces=("other",)),
         Pass("convert", convert),
+        Pass("say", say),
     ):
         mine.passes[one.name] = one
     table = RewriteTable()
@@ -84,6 +89,16 @@ def test_options_are_typed():
     assert Pipeline.parse("").run(parse_module(MODULE)) == []
 
 
+def test_comments_and_quoted_values():
+    pipeline = Pipeline.parse(''' # from here
+        say{text="a, {b} \\"c\\" $d #e"},   # a comment, with {braces}
+        record{to=NCHW}
+        # the end''')
+    assert [step.options for step in pipeline.steps] == [{"text": 'a, {b} "c" $d #e'}, {"to": "NCHW"}]
+    again = ",".join(map(str, pipeline.steps))
+    assert [str(step) for step in Pipeline.parse(again).steps] == [str(step) for step in pipeline.steps]
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -98,6 +113,9 @@ def test_options_are_typed():
         ("record}", "does not read"),
         (",record", "does not read"),
         ("record record", "does not read"),
+        ('record{to="NHWC}', "does not read"),
+        ('record{to="NHWC"count=1}', "do not read at"),
+        ('record{to="\\q"}', "in quotes as in JSON"),
         ("more", "no pass is called"),
         ("a-to-b{x=1}", "no option 'x'"),
         ("b-to-c{x=1}", "no option 'x'"),

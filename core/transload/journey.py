@@ -1,0 +1,284 @@
+"""A model's journey from its framework's dialect to what a target takes: what will run, as a list, and running it.
+
+    journey = Journey(("tosa",))
+    print(journey.plan(module))       # the stages, and the passes of each, as pipeline text
+    journey.run(module)               # the same
+
+The stages are those of `Plan.stages`: `read`; a conversion for each step of the route, with its passes before and after; `hub`,
+the hub's pipeline, where the way goes on from the hub; `pipeline`, the target's own passes; `check`, `emit` and `verify`. The
+route is looked for again after each stage, by the dialects that are in the module then.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
+
+from .contents import dialects_in
+from .context import new_run
+from .conversion import is_fit, options_of, route_from, run_conversion, steps_of, takes
+from .garbage import rare_collections
+from .ir import Module
+from .passes.manager import Pipeline
+from .passes.steps import PassRecord, Step
+from .plugin import Conversion, Target
+from .roles import hub
+
+__all__ = ["CHECK", "EMIT", "HUB", "PIPELINE", "READ", "VERIFY", "Journey", "Observer", "Plan", "Stage", "convert_to"]
+
+READ, HUB, PIPELINE, CHECK, EMIT, VERIFY = "read", "hub", "pipeline", "check", "emit", "verify"
+"""Names of the stages that are no conversions."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A part of the journey: steps in a row. Reading, checking, writing and verifying have none."""
+
+    name: str
+    """A conversion's name, or one of `READ`, `HUB`, ..."""
+    steps: tuple[Step, ...] = ()
+    about: str = ""
+    """What it does, for a reader of the plan: `tfl → top`."""
+    conversion: Conversion | None = None
+    unsure: str = ""
+    """Of a planned stage: why another may come in its place, and which; empty where it is certain."""
+
+    def __str__(self) -> str:
+        """Its heading, as a comment, and its passes, one a line, as pipeline text."""
+        heading = f"# {self.name}" + (f": {self.about}" if self.about else "")
+        return "\n".join([heading, *([f"#   {self.unsure}"] if self.unsure else []), *(f"{step}," for step in self.steps)])
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a journey will run. As text it is a pipeline, one pass a line, with the stages as comments."""
+
+    stages: tuple[Stage, ...]
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether nothing depends on what a stage makes of the module."""
+        return not any(stage.unsure for stage in self.stages)
+
+    @property
+    def passes(self) -> list[str]:
+        """All passes in order, as text, with their options."""
+        return [str(step) for stage in self.stages for step in stage.steps]
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.stages))
+
+
+class Observer:
+    """Told of a journey as it goes. Derive from it, and overwrite what is of interest."""
+
+    def enters(self, stage: Stage) -> None:
+        """A stage begins."""
+
+    def ran(self, stage: Stage, step: Step, record: PassRecord, module: Module) -> None:
+        """A step of a stage has run; the module is what it left."""
+
+    def leaves(self, stage: Stage, module: Module | None, seconds: float) -> None:
+        """A stage is done; there is no module yet where reading it failed, and none is handed on where it is not changed."""
+
+
+@dataclass
+class _Place:
+    """How far a module has come: what it holds, and which pipelines it still has before it."""
+
+    present: Counter[str]
+    hub_due: bool
+    pipeline_due: bool
+    module: Module | None = None
+    """The module itself; None in a plan, where it is not there yet."""
+    doubtful: list[Conversion] = field(default_factory=list)
+    """Conversions of which only the module could say whether they are meant for it."""
+
+
+class Journey:
+    """The way of one module to the nearest of the `accepted` dialects, and with a `target` on to what that one takes.
+
+    `options` go to the conversions that take them; `at_hub` is a pipeline to run instead of the hub's own; `settings` are the
+    target's options. `begins` and `ends` are stages of the caller around the way, which the plan shows and `through` runs.
+    """
+
+    def __init__(
+        self, accepted: Iterable[str], options: Mapping[str, Any] | None = None, *, at_hub: str | None = None,
+        target: Target | None = None, settings: Mapping[str, Any] | None = None, observers: Sequence[Observer] = (),
+        begins: Sequence[Stage] = (), ends: Sequence[Stage] = (),
+    ) -> None:
+        self.accepted = tuple(accepted)
+        self.options = dict(options or {})
+        self.observers = list(observers)
+        self.begins, self.ends = tuple(begins), tuple(ends)
+        self._center = hub()
+        self._hub = Stage(HUB, _steps(self._center.pipeline if at_hub is None else at_hub), f"passes at {self._center.name}")
+        self._pipeline = Stage(PIPELINE) if target is None else Stage(
+            PIPELINE, _steps(target.pipeline, settings), f"passes of {target.name}")
+        self._reached: str | None = None
+        self._hub_due, self._pipeline_due = bool(self._hub.steps), bool(self._pipeline.steps)
+
+    # --- planning
+
+    def plan(self, module: Module, *, settle: bool = True) -> Plan:
+        """What will run on this module, in order; it stays as it is.
+
+        The stages follow from the dialects in the module and from what conversions declare. Where a conversion can say only of
+        what comes before it whether it is meant for that (`Conversion.unfit`), the way up to there is tried on a copy, so that
+        the plan is certain; without `settle` it is not, and the stage says so. Raises `ConversionError` where there is no way.
+        """
+        done: list[Stage] = []
+        rest = list(self._planned(self._place(module)))
+        if settle and any(stage.unsure for stage in rest):
+            trial = self._copy()
+            copy = module.clone()
+            with new_run():
+                while any(stage.unsure for stage in rest):
+                    stage = trial._next(trial._place(copy))
+                    if stage is None:
+                        break
+                    trial._go(stage, copy)
+                    done.append(stage)
+                    rest = list(trial._planned(trial._place(copy)))
+        return Plan((*self.begins, *done, *rest, *self.ends))
+
+    def conversions(self, module: Module) -> list[Conversion]:
+        """The conversions that may run on this module, also those that come in another's place."""
+        found: dict[str, Conversion] = {}
+        for stage in self._planned(place := self._place(module)):
+            if stage.conversion is not None:
+                found[stage.conversion.name] = stage.conversion
+        for conversion in place.doubtful:
+            for other in self._way_round(place, conversion):
+                found[other.name] = other
+        return list(found.values())
+
+    def _copy(self) -> Journey:
+        """The same journey, from where this one is, with nobody looking on."""
+        copy = object.__new__(Journey)
+        copy.__dict__.update(self.__dict__, observers=[])
+        return copy
+
+    def _place(self, module: Module) -> _Place:
+        present = dialects_in(module) or Counter([] if self._reached is None else [self._reached])
+        return _Place(present, self._hub_due, self._pipeline_due, module)
+
+    def _planned(self, place: _Place) -> Iterator[Stage]:
+        """The stages from a place on; `place` goes along. What the module will hold is taken from what conversions declare."""
+        seen: set[str] = set()
+        while (stage := self._next(place)) is not None and stage.name not in seen:
+            seen.add(stage.name)
+            yield stage
+            if stage.conversion is not None:
+                place.present, place.module = _expected(stage.conversion, place.present), None
+            elif stage.name == HUB:
+                place.hub_due = False
+            else:
+                place.pipeline_due = False
+
+    def _next(self, place: _Place) -> Stage | None:
+        """The next stage from a place; None at the end of the way."""
+        route = route_from(place.present, self.accepted, lambda conversion: self._is_fit(conversion, place))
+        if not route:
+            return self._pipeline if place.pipeline_due else None
+        conversion = route[0]
+        if place.hub_due and conversion.source == self._center.name:
+            return self._hub
+        unsure = ""
+        if conversion in place.doubtful:
+            others = ", ".join(other.name for other in self._way_round(place, conversion)) or "there is no way"
+            unsure = f"unless it is not meant for what the module is then; if so: {others}"
+        return replace(self._stage(conversion), unsure=unsure)
+
+    def _is_fit(self, conversion: Conversion, place: _Place) -> bool:
+        """Whether a conversion is meant for a module; taken to be where the module is not there to be asked about."""
+        if place.module is None and conversion.unfit is not None and conversion.source in place.present:
+            if conversion not in place.doubtful:
+                place.doubtful.append(conversion)
+            return True
+        return place.module is None or is_fit(conversion, place.module, place.present)
+
+    def _way_round(self, place: _Place, conversion: Conversion) -> list[Conversion]:
+        """The route where a conversion turns out not to be meant for the module."""
+        return route_from(Counter([conversion.source]), self.accepted, lambda other: other.name != conversion.name)
+
+    def _stage(self, conversion: Conversion) -> Stage:
+        declared = options_of(conversion)
+        given = {key: value for key, value in self.options.items() if key in declared}
+        steps = steps_of(conversion, given)
+        return Stage(conversion.name, tuple(steps), f"{conversion.source} → {conversion.target}", conversion)
+
+    # --- running
+
+    @rare_collections()
+    @new_run()
+    def run(self, module: Module) -> str:
+        """Go all the way with a module, in place; the dialect that is reached.
+
+        Raises `ConversionError` where no route exists, or an op cannot be converted.
+        """
+        while (stage := self._next(self._place(module))) is not None:
+            self._go(stage, module)
+        return self._reached or next(iter(dialects_in(module)), self.accepted[0])
+
+    def through(self, name: str, act: Callable[[], T], module: Module | None = None) -> T:
+        """Run a stage of the caller's: `act()`. The module it leaves is what it returns, or `module`."""
+        stage = next((each for each in (*self.begins, *self.ends) if each.name == name), Stage(name))
+        return self._during(stage, act, module)
+
+    def _go(self, stage: Stage, module: Module) -> None:
+        def tell(step: Step, record: PassRecord, current: Module) -> None:
+            for observer in self.observers:
+                observer.ran(stage, step, record, current)
+
+        def act() -> None:
+            if stage.conversion is not None:
+                run_conversion(stage.conversion, stage.steps, module, tell)
+            else:
+                Pipeline(list(stage.steps)).run(module, tell=tell)
+
+        self._during(stage, act, module)
+        if stage.conversion is not None:
+            self._reached = stage.conversion.target
+        elif stage.name == HUB:
+            self._hub_due = False
+        else:
+            self._pipeline_due = False
+
+    def _during(self, stage: Stage, act: Callable[[], T], module: Module | None) -> T:
+        for observer in self.observers:
+            observer.enters(stage)
+        start = time.perf_counter()
+        outcome = act()
+        seconds = time.perf_counter() - start
+        for observer in self.observers:
+            observer.leaves(stage, outcome if isinstance(outcome, Module) else module, seconds)
+        return outcome
+
+
+def _steps(pipeline: str, settings: Mapping[str, Any] | None = None) -> tuple[Step, ...]:
+    return tuple(Pipeline.parse(pipeline, settings).steps)
+
+
+def _expected(conversion: Conversion, present: Counter[str]) -> Counter[str]:
+    """What dialects there will be after a conversion, and about how many ops of each."""
+    left: Counter[str] = Counter()
+    for dialect, count in present.items():
+        left[conversion.target if dialect == conversion.source or takes(conversion, dialect) else dialect] += count
+    return left
+
+
+def convert_to(
+    module: Module, accepted: Iterable[str], *, at_hub: str | None = None, observers: Sequence[Observer] = (), **options: Any,
+) -> str:
+    """Convert a module in place to the nearest of the `accepted` dialects, by the shortest route.
+
+    A way that goes on from the hub has the hub's pipeline in it; `at_hub` is one to run instead. Options go to the conversions
+    that take them. Returns the dialect reached. Raises `ConversionError` where no route exists, or an op cannot be converted.
+    """
+    return Journey(accepted, options, at_hub=at_hub, observers=observers).run(module)
