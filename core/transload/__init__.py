@@ -32,8 +32,8 @@ _PUBLIC = {
     "coverage": "coverage_report",
     **dict.fromkeys(("TransloadError", "Finding", "Unsupported"), "errors"),
     **dict.fromkeys(
-        ("Conversion", "DialectSpec", "Emitted", "Engine", "KernelTable", "Metric", "Pass", "Quantizer", "Reader", "Runtime",
-         "Source", "Target", "Writer"), "plugin"),
+        ("Conversion", "DialectSpec", "Emitted", "Engine", "ForeignFormat", "KernelTable", "Metric", "Pass", "Quantizer",
+         "Reader", "Runtime", "Source", "Target", "Writer"), "plugin"),
     **dict.fromkeys(("FactKind", "FactTable", "Facts"), "facts"),
     **dict.fromkeys(("Index", "Moves"), "analysis.movement"),
     **dict.fromkeys(("RewriteTable", "Rewriter", "CHANGED"), "rewrite"),

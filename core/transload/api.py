@@ -5,6 +5,7 @@ Every function takes and returns ordinary objects, raises `TransloadError`, and 
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -49,7 +50,7 @@ def load(
         if not file.exists():
             raise ReadError(f"{file}: there is no such file")
         if file.is_dir():
-            raise ReadError(f"{file}: is a directory, not a model file")
+            raise _foreign(file, b"") or ReadError(f"{file}: is a directory, not a model file")
         source = Source(path=file, name=str(file))
     else:
         if format is None:
@@ -94,10 +95,25 @@ def _reader_for(source: Source) -> Reader:
                 return reader
         except PluginFailure as error:  # one that cannot tell its files leaves them to others
             failed = error
+    if (foreign := _foreign(path, head)) is not None:
+        raise foreign
     if failed is not None:
         raise failed
     known = ", ".join(f"{reader.name} ({' '.join(reader.suffixes)})" if reader.suffixes else reader.name for reader in readers)
     raise ReadError(f"{path}: no reader knows this format", hint=f"readers: {known}; or say which with --format{host().absent()}")
+
+
+def _foreign(path: Path, head: bytes) -> ReadError | None:
+    """What to say of a file, or directory, in a format that is known and not read; None where it is not known either."""
+    for format in host().formats.values():
+        try:
+            if format.knows(head, path):
+                folder = path if path.is_dir() else path.parent
+                way = format.way.replace("{path}", shlex.quote(str(path))).replace("{folder}", shlex.quote(str(folder)))
+                return ReadError(f"{path}: is {format.title}, which is not read here", hint=way)
+        except (PluginFailure, OSError):  # one that cannot tell leaves the file to others
+            continue
+    return None
 
 
 @rare_collections()

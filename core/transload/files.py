@@ -1,4 +1,4 @@
-"""Writing files so that they are complete or not there."""
+"""Writing files so that they are complete or not there; looking into archives."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from .errors import TransloadError
 
-__all__ = ["atomic_path"]
+__all__ = ["archive_names", "atomic_path"]
 
 
 @contextmanager
@@ -37,3 +37,14 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
         if temporary is not None:
             with suppress(OSError):
                 temporary.unlink()
+
+
+def archive_names(path: Path) -> list[str]:
+    """The names in a zip archive; none where a file is no such archive, or a damaged one."""
+    import zipfile
+
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return archive.namelist()
+    except (OSError, ValueError, zipfile.BadZipFile, NotImplementedError):
+        return []

@@ -51,6 +51,11 @@ def register_readers(register: Register) -> None:
 
 
 @hookspec
+def register_formats(register: Register) -> None:
+    """Register `ForeignFormat` objects: formats that are only known, and the way from them to one that can be loaded."""
+
+
+@hookspec
 def register_writers(register: Register) -> None:
     """Register `Writer` objects: file formats that a module can be saved to."""
 

@@ -27,6 +27,7 @@ __all__ = [
     "DialectSpec",
     "Emitted",
     "Engine",
+    "ForeignFormat",
     "KernelTable",
     "Metric",
     "Pass",
@@ -111,6 +112,28 @@ class Reader:
 
     def __call__(self, source: Source, inputs: Mapping[str, TensorType] | None = None) -> Module:
         return resolve(self.read)(source, dict(inputs or {}))
+
+
+@dataclass(frozen=True)
+class ForeignFormat:
+    """A format of models that nobody here reads, and the way on which they come here all the same.
+
+    It is known by its `suffixes`, or, where they do not decide or are none, by `detect(head, path)`, as a `Reader`'s; `path`
+    may be a directory, and then `head` is empty. It is asked for where no reader knows a file. `way` says what to do;
+    `{path}` in it stands for the file and `{folder}` for its folder, quoted for a shell.
+    """
+
+    name: str
+    title: str
+    """What a file of it is: "a Keras model"."""
+    way: str
+    suffixes: tuple[str, ...] = ()
+    detect: Any = None
+
+    def knows(self, head: bytes, path: Path) -> bool:
+        if self.detect is None:
+            return path.name.lower().endswith(self.suffixes)
+        return bool(resolve(self.detect)(head, path))
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,7 @@ from .plugin import (
     Conversion,
     DialectSpec,
     Engine,
+    ForeignFormat,
     Metric,
     Pass,
     Quantizer,
@@ -258,6 +259,10 @@ class Host:
     @cached_property
     def readers(self) -> dict[str, Reader]:
         return self._collect("readers")
+
+    @cached_property
+    def formats(self) -> dict[str, ForeignFormat]:
+        return self._collect("formats")
 
     @cached_property
     def writers(self) -> dict[str, Writer]:

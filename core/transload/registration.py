@@ -24,6 +24,7 @@ from .plugin import (
     DialectSpec,
     Emitted,
     Engine,
+    ForeignFormat,
     KernelTable,
     Metric,
     Pass,
@@ -40,6 +41,7 @@ __all__ = ["KINDS", "admit", "singular", "wrong_facts", "wrong_hooks"]
 KINDS: dict[str, type] = {
     "dialects": DialectSpec, "readers": Reader, "writers": Writer, "conversions": Conversion, "passes": Pass, "engines": Engine,
     "runtimes": Runtime, "quantizers": Quantizer, "targets": Target, "metrics": Metric, "commands": tuple,
+    "formats": ForeignFormat,
 }
 """The hooks, `register_` left out, and the class of what each takes."""
 
@@ -182,6 +184,14 @@ def _reader(problems: _Problems, item: Reader) -> None:
     problems.code("detect", optional=True)
 
 
+def _foreign(problems: _Problems, item: ForeignFormat) -> None:
+    problems.text("title", "way")
+    problems.texts("suffixes", starting=".")
+    problems.code("detect", optional=True)
+    if not item.suffixes and item.detect is None:
+        problems.add("it has neither suffixes nor a function detect")
+
+
 def _writer(problems: _Problems, item: Writer) -> None:
     _file_format(problems, item)
     problems.code("write")
@@ -241,12 +251,12 @@ def _metric(problems: _Problems, item: Metric) -> None:
 
 _CHECKS: dict[str, Callable[[_Problems, Any], None]] = {
     "dialects": _dialect, "readers": _reader, "writers": _writer, "conversions": _conversion, "passes": _pass, "engines": _engine,
-    "runtimes": _runtime, "quantizers": _quantizer, "metrics": _metric,
+    "runtimes": _runtime, "quantizers": _quantizer, "metrics": _metric, "formats": _foreign,
 }
 _CODE = {
     "readers": ("read", "detect"), "writers": ("write",), "conversions": ("unfit", "entries"), "passes": ("run",),
     "engines": ("prepare", "available"), "runtimes": ("open", "available", "alternatives"), "quantizers": ("run",),
-    "metrics": ("measure",),
+    "metrics": ("measure",), "formats": ("detect",),
 }
 """Members that are called."""
 _DATA = {"dialects": ("load", "kernels", "canonicalize"), "conversions": ("table",)}
@@ -254,7 +264,8 @@ _DATA = {"dialects": ("load", "kernels", "canonicalize"), "conversions": ("table
 _MAKERS = {("engines", "prepare"), ("runtimes", "open"), ("runtimes", "alternatives")}
 """Members that return functions of the plugin's, or a dictionary of them."""
 _LETS: dict[tuple[str, str], tuple[type[BaseException], ...]] = {
-    ("readers", "read"): (OSError, MemoryError), ("readers", "detect"): (OSError,), ("writers", "write"): (OSError,),
+    ("readers", "read"): (OSError, MemoryError), ("readers", "detect"): (OSError,), ("formats", "detect"): (OSError,),
+    ("writers", "write"): (OSError,),
 }
 """What a file or disk does, of which the caller has more to say."""
 

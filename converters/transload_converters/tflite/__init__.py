@@ -26,6 +26,14 @@ def register_readers(register: Any) -> None:
 
 
 @hookimpl
+def register_formats(register: Any) -> None:
+    from .foreign import FORMATS
+
+    for format in FORMATS:
+        register(format)
+
+
+@hookimpl
 def register_conversions(register: Any) -> None:
     register(Conversion(
         "tfl-to-top", "tfl", "top", f"{_HERE}.legalize:TABLE",

@@ -1,0 +1,112 @@
+"""Files in formats that nobody here reads: what they are, and what to do, is said of each."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import re
+import shlex
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import transload
+from transload.errors import ReadError
+from transload.plugin_host import host
+
+
+def archive(*names: str) -> Callable[[Path], None]:
+    def write(path: Path) -> None:
+        with zipfile.ZipFile(path, "w") as made:
+            for name in names:
+                made.writestr(name, "{}")
+
+    return write
+
+
+def content(data: bytes) -> Callable[[Path], None]:
+    return lambda path: path.write_bytes(data) and None
+
+
+def folder(*names: str) -> Callable[[Path], None]:
+    def write(path: Path) -> None:
+        path.mkdir()
+        for name in names:
+            (path / name).write_bytes(b"")
+
+    return write
+
+
+SAFETENSORS = json.dumps({"w": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}}).encode()
+FILES: list[tuple[str, Callable[[Path], None], str, str]] = [
+    ("m.keras", archive("metadata.json", "config.json", "model.weights.h5"), "Keras", "from_keras_model"),
+    ("m.h5", content(b"\x89HDF\r\n\x1a\n" + b"\0" * 64), "Keras", "from_keras_model"),
+    ("renamed", content(b"\x89HDF\r\n\x1a\n" + b"\0" * 64), "Keras", "from_keras_model"),
+    ("saved", folder("saved_model.pb", "fingerprint.pb"), "SavedModel", "from_saved_model"),
+    ("graph.pb", content(b"\n\x10graph"), "TensorFlow graph", "tf2onnx.convert --graphdef"),
+    ("m.pt2", archive("m/archive_format", "m/models/model.json"), "torch.export", "torch.export.load"),
+    ("m.pt", archive("m/data.pkl", "m/version"), "PyTorch", "torch.onnx.export"),
+    ("m.pth", content(pickle.dumps({"w": [1.0]}, protocol=2)), "PyTorch", "torch.onnx.export"),
+    ("m.pkl", content(pickle.dumps({"w": [1.0]}, protocol=4)), "pickle", "skl2onnx"),
+    ("m.safetensors", content(len(SAFETENSORS).to_bytes(8, "little") + SAFETENSORS), "safetensors", "optimum-cli"),
+    ("weights.bin", content(len(SAFETENSORS).to_bytes(8, "little") + SAFETENSORS), "safetensors", "optimum-cli"),
+    ("net.prototxt", content(b'name: "n"\nlayer {\n}\n'), "Caffe network", "caffe2onnx.convert --prototxt"),
+    ("net.txt", content(b'name: "n"\nlayers {\n}\n'), "Caffe network", "caffe2onnx.convert --prototxt"),
+    ("net.caffemodel", content(b"\x08\x01"), "weights of Caffe", "caffe2onnx.convert --prototxt"),
+    ("net.pdmodel", content(b"\x08\x01"), "PaddlePaddle", "paddle2onnx"),
+    ("m.mlpackage", folder("Manifest.json"), "Core ML", "ONNX or TFLite"),
+    ("m.mlmodel", content(b"\x08\x01"), "Core ML", "ONNX or TFLite"),
+    ("m.xml", content(b'<?xml version="1.0"?>\n<net name="m" version="11">\n'), "OpenVINO", "was made from"),
+]
+
+
+@pytest.mark.parametrize(("name", "write", "title", "way"), FILES)
+def test_known_formats_are_recognized(tmp_path: Path, name: str, write: Callable[[Path], None], title: str, way: str) -> None:
+    file = tmp_path / "my models" / name
+    file.parent.mkdir()
+    write(file)
+    with pytest.raises(ReadError, match=re.escape(str(file))) as caught:
+        transload.load(file)
+    assert title in caught.value.message and way in caught.value.hint
+    command = re.search(r"python -c .*", caught.value.hint)
+    if command is not None:  # it can be pasted: the shell reads it as code and the file, and the code is Python
+        _, _, code, given = shlex.split(command[0])
+        compile(code, name, "exec")
+        assert given == str(file)
+
+
+def test_the_folder_is_meant_where_its_file_is_given(tmp_path: Path) -> None:
+    (tmp_path / "saved").mkdir()
+    (tmp_path / "saved" / "saved_model.pb").write_bytes(b"\x08\x01")
+    with pytest.raises(ReadError, match="SavedModel") as caught:
+        transload.load(tmp_path / "saved" / "saved_model.pb")
+    assert caught.value.hint.endswith(f" {tmp_path / 'saved'}")
+
+
+def test_what_is_nothing_known(tmp_path: Path) -> None:
+    for name, data in (("m.h5", b"no HDF5"), ("m.pt", b"no pickle"), ("m.xml", b"<html>"), ("m.zip", b"PK\x03\x04 damaged")):
+        (tmp_path / name).write_bytes(data)
+        with pytest.raises(ReadError, match="no reader knows this format"):
+            transload.load(tmp_path / name)
+    with pytest.raises(ReadError, match="is a directory, not a model file"):
+        transload.load(tmp_path)
+
+
+def test_none_is_read(tmp_path: Path) -> None:
+    """A format that a reader is written for is foreign no more."""
+    there = host()
+    suffixes = {suffix for reader in there.readers.values() for suffix in reader.suffixes}
+    assert not [format.name for format in there.formats.values() if suffixes & set(format.suffixes)]
+
+
+@pytest.mark.models
+def test_real_files(models: Path) -> None:
+    for pattern, title in (
+        ("keras/*/*.keras", "Keras"), ("keras/*/*.h5", "Keras"), ("keras/*/*.hdf5", "Keras"), ("caffe/*/*.prototxt", "Caffe"),
+        ("caffe/*/*.caffemodel", "Caffe"), ("tf_graphdef/*/*.pb", "TensorFlow graph"), ("tf_savedmodel/*", "SavedModel"),
+    ):
+        for file in models.glob(pattern):
+            with pytest.raises(ReadError, match=title):
+                transload.load(file)
