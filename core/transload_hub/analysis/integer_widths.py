@@ -26,6 +26,7 @@ With `assumed`, results of ops whose operands are exact are taken to be in i32, 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from transload.analysis.dataflow import Forward, control_of
@@ -60,13 +61,7 @@ from .integer_width_rules import (
 )
 from .loop_counters import counters, limited
 
-__all__ = ["LOW_BITS", "UNSIGNED_32", "is_wide", "narrowable"]
-
-LOW_BITS = "tosa.low_bits"
-"""On `top.Weight`: its users need the low 32 bits of numbers that do not fit, not the nearest numbers that do."""
-
-UNSIGNED_32 = "tosa.unsigned32"
-"""On ops whose operands are ui32 and may be 2**31 or more: their i32 are to be read as unsigned."""
+__all__ = ["Narrowing", "is_wide", "narrowing_of"]
 
 ARGUMENT: Interval = (-(1 << 30), (1 << 30) - 1)
 
@@ -74,11 +69,23 @@ HINT = ("`--option int64=assumed` narrows all 64-bit integers, if you know that 
         "or limit them in the model (Clip, Min), or compute them in 32 bits")
 
 
-def narrowable(module: Module, assumed: bool = False) -> list[Finding]:
-    """What in a module of `top` ops would compute other numbers in i32; marks constants and ops for the lowering."""
+@dataclass
+class Narrowing:
+    """What was found out about a module of `top` ops whose integers are about to become i32: a table beside it."""
+
+    findings: list[Finding] = field(default_factory=list)
+    """What would compute other numbers."""
+    low_bits: set[Op] = field(default_factory=set)
+    """`top.Weight`s whose users need the low 32 bits of numbers that do not fit, not the nearest numbers that do."""
+    unsigned: set[Op] = field(default_factory=set)
+    """Ops whose operands are ui32 and may be 2**31 or more: their i32 are to be read as unsigned."""
+
+
+def narrowing_of(module: Module, assumed: bool = False) -> Narrowing:
+    """What becomes of a module of `top` ops in i32, and what its lowering has to know for that."""
     wide = any(is_wide(value.type) for op in module.walk() for value in (*op.results, *(
         argument for region in op.regions for block in region.blocks for argument in block.arguments)))
-    return _Analysis(module, assumed).findings() if wide else []
+    return _Analysis(module, assumed).run() if wide else Narrowing()
 
 
 class _Analysis(Forward[Known]):
@@ -88,10 +95,11 @@ class _Analysis(Forward[Known]):
         super().__init__()
         self.module = module
         self.assumed = assumed
+        self.found = Narrowing()
         self.refused: dict[Op, Finding] = {}
 
-    def findings(self) -> list[Finding]:
-        """The findings of all functions, in order."""
+    def run(self) -> Narrowing:
+        """Go through all functions, in order."""
         called = {op.attributes.get("callee") for op in self.module.walk() if op.name == "func.call"}
         for name, function in self.module.functions.items():
             if not function.regions[0].blocks:
@@ -100,7 +108,8 @@ class _Analysis(Forward[Known]):
             for argument in block.arguments:
                 self.known[argument] = self._given(argument.type, ARGUMENT if name not in called else I32_RANGE)
             self._visit(block)
-        return list(self.refused.values())
+        self.found.findings = list(self.refused.values())
+        return self.found
 
     def _given(self, type_: Type, wide: Interval) -> Known:
         """A function's argument, or the result of a call. A ui32 arrives with all its bits."""
@@ -145,7 +154,7 @@ class _Analysis(Forward[Known]):
         maker = value.op
         bits = getattr(value.element, "width", 64) == 32 or any(keeps_bits(user) for user in value.uses)
         if bits and maker is not None and maker.name == "top.Weight":
-            maker.attributes[LOW_BITS] = True
+            self.found.low_bits.add(maker)
         return Known(interval, BITS if bits else CLIPPED)
 
     # --- ops, in order
@@ -276,7 +285,7 @@ class _Analysis(Forward[Known]):
         element = target.element
         if isinstance(element, FloatType) and source.element == UI32 and known.kind == BITS:
             if not self.tentative:
-                op.attributes[UNSIGNED_32] = True
+                self.found.unsigned.add(op)
         elif isinstance(element, IntegerType) and element.width > 1:
             fits = inside(known.interval, limits(element))
             if op.attribute("saturate", False):
@@ -320,7 +329,7 @@ class _Analysis(Forward[Known]):
             self._demand(op, operand, EXACT)
 
     def _unsigned(self, op: Op) -> int:
-        """BITS where an op reads ui32 of 2**31 or more, and the lowering can compute that; it is marked then."""
+        """BITS where an op reads ui32 of 2**31 or more, and the lowering can compute that; it is noted then."""
         if op.name not in ("top.Compare", "top.Max", "top.Min", "top.ShiftRight"):
             return 0
         values = op.operands[:1] if op.name == "top.ShiftRight" else op.operands
@@ -332,7 +341,7 @@ class _Analysis(Forward[Known]):
         if op.name == "top.ShiftRight" and self.of(op.operands[1]).kind != EXACT:
             return 0
         if not self.tentative:
-            op.attributes[UNSIGNED_32] = True
+            self.found.unsigned.add(op)
         return BITS
 
     def _check_sum(self, op: Op, interval: Interval) -> None:

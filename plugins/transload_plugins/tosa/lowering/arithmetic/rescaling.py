@@ -27,12 +27,9 @@ from ...dialect.base import storage_of
 from .scales import Scale, activation_bounds, apply_scale, scale16, scale32, scale_exact, scales32, split
 
 __all__ = [
-    "DOUBLE", "EXACT", "NEAREST", "UNSIGNED", "WIDE", "activation_range", "along", "any_quantized", "dequantize",
-    "fused_activation", "i32", "is_unsigned", "narrow", "quant", "requantize", "rounding_of", "shift_right", "widen",
+    "DOUBLE", "EXACT", "NEAREST", "WIDE", "activation_range", "along", "any_quantized", "dequantize",
+    "fused_activation", "i32", "narrow", "quant", "requantize", "rounding_of", "shift_right", "widen",
 ]
-
-UNSIGNED = "tosa.unsigned"
-"""Attribute of an op whose operands were unsigned in the source: some kernels round differently for them."""
 
 DOUBLE, EXACT, WIDE, NEAREST = "DOUBLE_ROUND", "EXACT", "WIDE", "SINGLE_ROUND"
 """How `narrow` rounds: as gemmlowp, halves away from zero, once with 16-bit multipliers (64-bit sums), or halves up."""
@@ -56,11 +53,6 @@ def quant(value: Value | None) -> QuantType | None:
 def any_quantized(op: Op) -> bool:
     """Whether an operand or result is quantized."""
     return any(quant(value) is not None for value in (*op.operands, *op.results))
-
-
-def is_unsigned(op: Op) -> bool:
-    """Whether the op worked on unsigned numbers before they were made signed."""
-    return UNSIGNED in op.attributes
 
 
 def per_tensor(value: Value) -> QuantType:

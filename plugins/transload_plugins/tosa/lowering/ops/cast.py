@@ -12,12 +12,11 @@ import numpy as np
 
 from transload.ir import BOOL, F32, I8, I16, I32, FloatType, IntegerType, QuantType, Type, Value
 from transload.rewrite import CHANGED, Rewriter, RewriteTable, Unsupported
-from transload_hub.analysis.integer_widths import UNSIGNED_32
 
 from ... import build
 from ..arithmetic.rescaling import along, clamp_to, dequantize, narrow, requantize
 from ..arithmetic.scales import activation_bounds
-from ..prepare.signedness import STORED
+from ..prepare.sources import sources
 
 if TYPE_CHECKING:
     from transload_hub.ops.cast import Bitcast, Cast
@@ -58,7 +57,7 @@ def cast(op: Cast, rw: Rewriter) -> Value:
     if isinstance(source, QuantType):
         real = dequantize(rw, x, target if isinstance(target, FloatType) else F32)
         return cast_value(rw, real, target, op.round_mode, op.saturate)
-    if UNSIGNED_32 in op.attributes:
+    if op in sources().integers.unsigned:
         x = _unsigned_to_float(rw, x)
     return cast_value(rw, x, target, op.round_mode, op.saturate)
 
@@ -75,29 +74,34 @@ def _unsigned_to_float(rw: Rewriter, x: Value) -> Value:
 def bitcast(op: Bitcast, rw: Rewriter) -> Value:
     """The stored numbers under another type; where one of the types was unsigned, its numbers may be moved (see `signedness`)."""
     x, target = op.input, op.result.element
-    source_stored, target_stored = op.attributes[STORED]
-    whole = isinstance(source_stored, IntegerType) and isinstance(target_stored, IntegerType)
-    if whole and target_stored.width >= 32 and x.element == target:
-        return x  # i32 holds the same low bits of both, and `int64` has seen to it that no others count
-    if not whole or target_stored.width > 32:
-        if source_stored == target_stored:
-            return x
-        raise Unsupported(
-            f"it reads the bits of {source_stored} as {target_stored}, and TOSA has no operator for that",
-            "compute with the numbers instead of their bits")
-    moved = _moved(source_stored, x.element) - _moved(target_stored, target)
-    alike = source_stored.unsigned == target_stored.unsigned
+    before, after = sources().stored[op]
+    if isinstance(before, IntegerType) and isinstance(after, IntegerType):
+        if after.width >= 32 and x.element == target:
+            return x  # i32 holds the same low bits of both, and `int64` has seen to it that no others count
+        if after.width <= 32:
+            return _integer_bits(rw, x, target, before, after)
+    if before == after:
+        return x
+    raise Unsupported(
+        f"it reads the bits of {before} as {after}, and TOSA has no operator for that",
+        "compute with the numbers instead of their bits")
+
+
+def _integer_bits(rw: Rewriter, x: Value, target: Type, before: IntegerType, after: IntegerType) -> Value:
+    """The bits of an integer stored as `before` read as `after`, in the element type that stands for that."""
+    moved = _moved(before, x.element) - _moved(after, target)
+    alike = before.unsigned == after.unsigned
     if alike and not moved and build.storage_of(x) == build.storage(target):
         return rw.emit("tosa.identity", x, element=target)
     number = build.cast(rw, x, I32)
     if moved:
         number = rw.emit("tosa.add", number, build.scalar(rw, moved, I32, x.rank))
-    if target_stored.unsigned and not alike:
-        number = rw.emit("tosa.bitwise_and", number, build.scalar(rw, target_stored.range[1], I32, x.rank))
+    if after.unsigned and not alike:
+        number = rw.emit("tosa.bitwise_and", number, build.scalar(rw, after.range[1], I32, x.rank))
     if build.storage(target) == I32:
         return rw.emit("tosa.identity", number, element=target)
-    if not target_stored.unsigned and target_stored.width < 8:  # i8 holds it: the sign is that of its highest bit
-        number = sign_extended(rw, number, target_stored.width)
+    if not after.unsigned and after.width < 8:  # i8 holds it: the sign is that of its highest bit
+        number = sign_extended(rw, number, after.width)
     return rw.emit("tosa.cast", number, element=target)  # drops the high bits
 
 

@@ -22,16 +22,15 @@ from ..arithmetic.integer_products import are_integers, by_digits
 from ..arithmetic.rescaling import (
     DOUBLE,
     NEAREST,
-    UNSIGNED,
     WIDE,
     activation_range,
     fused_activation,
-    is_unsigned,
     narrow,
     quant,
     rounding_of,
 )
 from ..arithmetic.scales import float_product
+from ..prepare.sources import is_unsigned, sources
 from .common import static_shape
 from .windows import Window, fit, need_channels_last, squeeze_height, unsqueeze_height, window_of
 
@@ -273,11 +272,14 @@ def _as_forward(op: Deconv, rw: Rewriter, window: Window) -> Value:
         element = element.replace(scales=element.scales * group, zero_points=element.zero_points * group, axis=0)
     pads = [(window.extent(i) - 1 - before, window.extent(i) - 1 - after + op.output_padding[i])
             for i, (before, after) in enumerate(window.pads)]
-    kept = {key: value for key, value in op.attributes.items() if key in (UNSIGNED, "do_relu", "relu_limit", "rounding")}
-    return rw.emit(
+    kept = {key: value for key, value in op.attributes.items() if key in ("do_relu", "relu_limit", "rounding")}
+    made = rw.emit(
         "top.Conv", _stuffed(rw, op.input, window.strides), build.const(rw, turned, element), op.bias, element=op.result.element,
         kernel_shape=window.kernel, dilations=window.dilations, pads=(*(p[0] for p in pads), *(p[1] for p in pads)), group=group,
         layout="NHWC", **kept)
+    if is_unsigned(op):
+        sources().unsigned.add(made.op)
+    return made
 
 
 def _stuffed(rw: Rewriter, x: Value, strides: tuple[int, ...]) -> Value:

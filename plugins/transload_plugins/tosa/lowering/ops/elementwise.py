@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from transload.ir import BOOL, F16, I32, Op, Value
 from transload.rewrite import Rewriter, RewriteTable, Unsupported
-from transload_hub.analysis.integer_widths import UNSIGNED_32
 from transload_hub.ops.cast import width_of
 
 from ... import build
 from ...dialect.base import storage_of
 from ..arithmetic.rescaling import fused_activation
+from ..prepare.sources import sources
 from .common import (
     binary,
     cast,
@@ -98,7 +98,7 @@ def arithmetic(op: Op, rw: Rewriter) -> Value:
 
 def _ordered(rw: Rewriter, x: Value, op: Op) -> Value:
     """The bits of a ui32 as the i32 that has its place in the order of numbers, and back: less 2**31."""
-    return binary(rw, "bitwise_xor", x, like(rw, x, -(1 << 31))) if UNSIGNED_32 in op.attributes else x
+    return binary(rw, "bitwise_xor", x, like(rw, x, -(1 << 31))) if op in sources().integers.unsigned else x
 
 
 @plain("top.Div")
@@ -395,7 +395,7 @@ def shift(op: ShiftLeft | ShiftRight, rw: Rewriter) -> Value:
     far = None if known else compare(rw, "Greater", widened(rw, b), build.scalar(rw, last, I32, b.rank))
     if not known:
         b = flat(rw, b, lambda b: build.clamp(rw, b, 0, last))
-    if op.name == "top.ShiftRight" and not stored.unsigned and UNSIGNED_32 not in op.attributes:
+    if op.name == "top.ShiftRight" and not stored.unsigned and op not in sources().integers.unsigned:
         return binary(rw, "arithmetic_right_shift", a, b, round=False)
     made = binary(rw, "logical_left_shift" if op.name == "top.ShiftLeft" else "logical_right_shift", a, b)
     return made if far is None else select(rw, far, like(rw, made, 0), made)

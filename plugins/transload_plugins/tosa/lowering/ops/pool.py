@@ -14,8 +14,9 @@ from transload.rewrite import Rewriter, RewriteTable, Unsupported
 
 from ... import build
 from ...dialect.base import storage_of
-from ..arithmetic.rescaling import activation_range, clamp_to, fused_activation, is_unsigned, quant, requantize, same_numbers
+from ..arithmetic.rescaling import activation_range, clamp_to, fused_activation, quant, requantize, same_numbers
 from ..arithmetic.scales import activation_bounds
+from ..prepare.sources import is_unsigned
 from .common import static_shape
 from .windows import Window, fit, need_channels_last, squeeze_height, subsample, unsqueeze_height, window_of
 

@@ -22,13 +22,11 @@ from ...dialect.base import storage_of
 from ..arithmetic.fixed_point_tables import joined_unsigned
 from ..arithmetic.rescaling import (
     EXACT,
-    UNSIGNED,
     activation_range,
     any_quantized,
     clamp_to,
     dequantize,
     fits_shift,
-    is_unsigned,
     narrow,
     quant,
     requantize,
@@ -40,6 +38,7 @@ from ..arithmetic.rescaling import (
 )
 from ..arithmetic.scales import Scale, activation_bounds, apply_scale, scale32
 from ..arithmetic.tables import lookup
+from ..prepare.sources import is_unsigned
 from .cast import quantize
 from .common import compare
 
@@ -269,8 +268,7 @@ def join_unsigned(op: Concat, rw: Rewriter) -> Value | None:
     values = [
         value if same_numbers(source, target) else lookup(rw, value, joined_unsigned(source, target), target)
         for value, source in zip(op.inputs, sources, strict=True)]
-    attributes = {key: value for key, value in op.attributes.items() if key != UNSIGNED}
-    return rw.emit("top.Concat", *values, element=op.result.element, **attributes)
+    return rw.emit("top.Concat", *values, element=op.result.element, **op.attributes)
 
 
 @TABLE("top.Div")
@@ -297,12 +295,11 @@ def through_floats(op: Op, rw: Rewriter) -> Any:
     if not any_quantized(op) or op.regions or op.name in ("top.Bitcast", "top.Cast", "top.Weight"):
         return None
     operands = [dequantize(rw, value) if quant(value) is not None else value for value in op.operands]
-    attributes = {key: value for key, value in op.attributes.items() if key != UNSIGNED}
     types = [
         result.tensor_type.with_element(F32) if quant(result) is not None else result.type
         for result in op.results
     ]
-    made = rw.create(op.name, operands, types, attributes)
+    made = rw.create(op.name, operands, types, dict(op.attributes))
     results = [
         quantize(rw, new, quant(old)) if quant(old) is not None else new  # type: ignore[arg-type]
         for old, new in zip(op.results, made.results, strict=True)

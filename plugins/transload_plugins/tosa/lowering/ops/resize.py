@@ -19,8 +19,9 @@ from transload_hub.kernels.resize import taps
 
 from ... import build
 from ...dialect.base import storage_of
-from ..arithmetic.rescaling import DOUBLE, activation_range, fused_activation, is_unsigned, quant, requantize
+from ..arithmetic.rescaling import DOUBLE, activation_range, fused_activation, quant, requantize
 from ..arithmetic.scales import scale32
+from ..prepare.sources import is_unsigned
 from .cast import cast_value
 from .common import cast, like, reshape, static_shape, transpose, typed
 from .movement import in_type

@@ -3,7 +3,7 @@
 TOSA computes with signed integers of 8, 16 and 32 bits. So inside the functions
 
 - quantized uint8 becomes int8, stored numbers and zero points less 128 (`convert_tflite_qu8_to_qi8` of the
-  specification of lowerings), uint16 likewise; ops on them are marked, for the few whose rounding differs;
+  specification of lowerings), uint16 likewise; ops on them are noted, for the few whose rounding differs;
 - plain unsigned integers, and integers of 64 bits, become i32; `int64` has made sure that it holds their values, or their
   low bits where these are all that counts; 4-bit numbers become i8;
 - f64 becomes f32.
@@ -40,17 +40,12 @@ from transload.ir.build import Builder
 from transload.ir.constants import LazyData
 from transload.ir.regions import blocks_in
 from transload.ir.types import IndexType
-from transload_hub.analysis.integer_widths import LOW_BITS
 
 from ... import build
 from ...dialect.base import storage
-from ..arithmetic.rescaling import UNSIGNED
+from .sources import Sources, sources
 
-__all__ = ["STORED", "make_signed", "signed_element", "strip_quantized_types"]
-
-STORED = "tosa.stored"
-"""On `top.Bitcast`: the types that its operand and result were stored in before they were made signed."""
-
+__all__ = ["make_signed", "signed_element", "strip_quantized_types"]
 
 WRAPPING = frozenset({
     "top.Add", "top.BitwiseNot", "top.CumSum", "top.Mul", "top.Neg", "top.Pow", "top.Reduce", "top.ShiftLeft", "top.Sub"})
@@ -117,10 +112,11 @@ def make_signed(module: Module) -> bool:
     changed = any(
         _signed_type(value.type) is not value.type
         for block in blocks_in(module) for value in (*block.arguments, *(result for op in block for result in op.results)))
+    noted = sources()
     called = {op.attributes.get("callee") for op in module.walk() if op.name == "func.call"}
     for op in module.walk():
         if op.name == "top.Bitcast":
-            op.attributes[STORED] = [build.storage(value.element) for value in (op.operands[0], op.results[0])]
+            noted.stored[op] = build.storage(op.operands[0].element), build.storage(op.results[0].element)
     for name, function in module.functions.items():
         if not function.regions[0].blocks:
             continue
@@ -130,10 +126,10 @@ def make_signed(module: Module) -> bool:
         results = [value.type for value in block.terminator.operands]
         for inner in blocks_in(function):
             for argument in inner.arguments:
-                _mark_users(argument)
+                _note_users(argument, noted)
                 argument.type = _signed_type(argument.type)
             for op in list(inner):
-                _make_op_signed(op)
+                _make_op_signed(op, noted)
         if entry:
             for argument, old in arguments.items():
                 _convert_argument(block, argument, old)
@@ -150,25 +146,23 @@ def _element_before(old: Type, new: Type) -> Type | None:
     return before if before != after else None
 
 
-def _mark_users(value: Value) -> None:
-    """Mark the ops that work on a value if it is unsigned."""
+def _note_users(value: Value, noted: Sources) -> None:
+    """Note the ops that work on a value if it is unsigned."""
     if _is_unsigned_quantized(value.type):
-        for user in value.uses:
-            if user.name.startswith("top."):
-                user.attributes[UNSIGNED] = True
+        noted.unsigned.update(value.uses)
 
 
-def _make_op_signed(op: Op) -> None:
+def _make_op_signed(op: Op, noted: Sources) -> None:
     for result in op.results:
         old = result.type
         new = _signed_type(old)
         if new is old:
             continue
-        _mark_users(result)
+        _note_users(result, noted)
         result.type = new
         if op.name == "top.Weight":
             op.attributes["value"] = _signed_data(
-                op.attributes["value"], old.element, new.element, op.attributes.pop(LOW_BITS, False))  # type: ignore[attr-defined]
+                op.attributes["value"], old.element, new.element, op in noted.integers.low_bits)  # type: ignore[attr-defined]
         else:
             narrow = _narrow(old)
             if narrow is not None:
