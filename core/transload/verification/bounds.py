@@ -33,7 +33,7 @@ from transload.plugin_host import host
 
 __all__ = ["DYNAMIC", "Bounded", "ErrorBound", "check_bounds", "has_bounds", "moved_errors"]
 
-DYNAMIC = "transload.dynamic_quantization"
+DYNAMIC = "dynamic_quantization"
 """Attribute of a hub op on real weights whose first operand the framework quantizes: "symmetric" or "asymmetric"."""
 
 

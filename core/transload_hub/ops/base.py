@@ -11,7 +11,10 @@ from transload.ir.types import BOOL, FloatType, IndexType, IntegerType, QuantTyp
 from .infer import same_as_input
 from .rounding import rounds
 
-__all__ = ["FLAG_TENSOR", "LAYOUT", "NUMBER_TENSOR", "REAL_TENSOR", "TOP", "Activated", "Elementwise", "PerDimension", "Unary"]
+__all__ = [
+    "FLAG_TENSOR", "LAYOUT", "NUMBER_TENSOR", "REAL_TENSOR", "TOP", "Activated", "Elementwise", "PerDimension", "Product",
+    "Unary",
+]
 
 TOP = Dialect(
     "top",
@@ -56,6 +59,15 @@ class Activated(DeclaredOp):
     do_relu = attribute(BOOLEAN, "whether to apply ReLU to the result's real value", default=False)
     relu_limit = attribute(FLOAT, "upper limit where do_relu is set; negative: no upper limit", default=-1.0)
     rounding = rounds("double", "exact", "once")
+
+
+class Product(Activated):
+    """Base of products with weights, which a framework may compute in integers although the hub has real numbers for them."""
+
+    dynamic_quantization = attribute(
+        enum("symmetric", "asymmetric"),
+        "how the framework quantizes the input when it runs, where it does; the op computes with real numbers all the same, and "
+        "a verification allows for the difference", optional=True)
 
 
 class Elementwise(DeclaredOp):

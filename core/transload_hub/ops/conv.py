@@ -8,11 +8,11 @@ from typing import NamedTuple
 from transload.ir.declare import INT, INTS, attribute, constraint, operand, result
 from transload.ir.types import TensorType, Type
 
-from .base import LAYOUT, TOP, Activated, PerDimension
+from .base import LAYOUT, TOP, PerDimension, Product
 from .infer import Shape, fail, need_rank, shape_of, transposed_window_size, unify, window_size
 
 
-class Convolution(Activated):
+class Convolution(Product):
     """Base of both convolutions: operands, geometry and its constraints."""
 
     input = operand("[N, C, spatial..] (NCHW) or [N, spatial.., C] (NHWC)")

@@ -7,7 +7,7 @@ import string
 from transload.ir.declare import BOOLEAN, STRING, DeclaredOp, attribute, operand, result, variadic
 from transload.ir.types import TensorType, Type
 
-from .base import NUMBER_TENSOR, TOP, Activated
+from .base import NUMBER_TENSOR, TOP, Product
 from .infer import Shape, broadcast_shapes, fail, shape_of, show, unify
 from .rounding import rounds
 
@@ -15,7 +15,7 @@ __all__ = ["expand_equation"]
 
 
 @TOP.op("MatMul")
-class MatMul(Activated):
+class MatMul(Product):
     """The matrix product of the last two dimensions, broadcast over those before (TPU-MLIR manual 13.1, MatMulOp).
 
     As numpy's `matmul`: a left operand of rank 1 is a row, a right one a column, and that dimension is not in the

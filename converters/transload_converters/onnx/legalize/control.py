@@ -8,6 +8,7 @@ again, so that each copy is converted (and its shape arithmetic computed) before
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -18,15 +19,19 @@ from transload.ir.regions import release_regions
 from transload.rewrite import Rewriter
 
 from .movement import slice_along
-from .table import IMPOSSIBLE, OnnxTable, attr, axis_of, cast, need, operand, opset, reshape, shape_of, splat
+from .table import Failed, OnnxTable, attr, axis_of, cast, need, operand, opset, reshape, shape_of, splat
 
 TABLE = OnnxTable()
 
 UNROLL_LIMIT = 20_000
 """Ops that a loop may become; one that would become more is kept as a loop where that can be."""
 
-_ROUND = "onnx.round"
-"""Attribute of a loop that is being unrolled: how many rounds are done."""
+
+@dataclass
+class _Unrolled:
+    """What a run of the table notes: of each loop that is being unrolled, how many rounds are done."""
+
+    done: dict[Op, int] = field(default_factory=dict)
 
 
 @TABLE("onnx.Constant")
@@ -69,7 +74,8 @@ def if_(op: Op, rw: Rewriter) -> list[Value]:
     try:
         _convert_regions(op, rw)
     except Unsupported:
-        possible = [region for region in op.regions if not any(IMPOSSIBLE in inner.attributes for inner in region.block)]
+        failed = rw.scratch(Failed).ops
+        possible = [region for region in op.regions if not any(inner in failed for inner in region.block)]
         if len(possible) != 1 or any(inner.dialect == "onnx" for inner in possible[0].block):
             raise
         return _take_over(rw, possible[0].block)
@@ -114,7 +120,7 @@ def loop(op: Op, rw: Rewriter) -> list[Value]:
     if body.last is None or n_carried < 0:
         raise Unsupported("has no body")
     n_scanned = len(body.terminator.operands) - 1 - n_carried
-    done = attr(op, _ROUND, 0)
+    done = rw.scratch(_Unrolled).done.get(op, 0)
     condition = operand(op, 1)
     trip = operand(op, 0)
     rounds = None if trip is None else rw.constant_of(trip)
@@ -167,7 +173,8 @@ def _copy(rw: Rewriter, body: Block, mapping: dict[Value, Value]) -> list[Value]
 def _rest(op: Op, rw: Rewriter, operands: list[Value], done: int) -> list[Value]:
     """The loop that remains after one more round."""
     types = [result.type for result in op.results]
-    rest = rw.create(op.name, operands, types, {**op.attributes, _ROUND: done}, release_regions(op), op.location)
+    rest = rw.create(op.name, operands, types, dict(op.attributes), release_regions(op), op.location)
+    rw.scratch(_Unrolled).done[rest] = done
     return list(rest.results)
 
 
@@ -187,10 +194,7 @@ def _stack(op: Op, rw: Rewriter, values: tuple[Value, ...], output: int, axis: i
 
 def _while(op: Op, rw: Rewriter, trip: Value | None, condition: Value | None, carried: tuple[Value, ...]) -> list[Value]:
     """A loop as `top.While`, whose state is (round, condition, carried values): what the body takes."""
-    if attr(op, _ROUND, 0):
-        first = rw.constant(np.array(op.attributes[_ROUND], np.int64))
-    else:
-        first = rw.constant(np.array(0, np.int64))
+    first = rw.constant(np.array(rw.scratch(_Unrolled).done.get(op, 0), np.int64))
     going = reshape(rw, condition, ()) if condition is not None else rw.constant(np.array(True))
     state = [first, going, *carried]
     body = op.regions[0].block
@@ -228,7 +232,7 @@ def scan(op: Op, rw: Rewriter) -> list[Value]:
     if n_inputs < 1 or n_states < 0 or body.last is None:
         raise Unsupported("its body does not fit its operands")
     n_outputs = len(body.terminator.operands) - n_states
-    done = attr(op, _ROUND, 0)
+    done = rw.scratch(_Unrolled).done.get(op, 0)
     states, inputs = op.operands[:n_states], op.operands[n_states : n_states + n_inputs]
     scanned = op.operands[n_states + n_inputs :]
     given = attr(op, "scan_input_axes") or (0,) * n_inputs

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import numpy as np
@@ -32,7 +33,7 @@ from transload.rewrite import Rewriter, RewriteTable
 from ..types import UNKNOWN
 
 __all__ = [
-    "IMPOSSIBLE", "Impossible", "OnnxTable", "as_integers", "attr", "axes_of", "axis_of", "cast", "constant_ints",
+    "Failed", "Impossible", "OnnxTable", "as_integers", "attr", "axes_of", "axis_of", "cast", "constant_ints",
     "constant_scalar", "first_of", "need", "need_attr", "operand", "opset", "permute", "reshape",
     "scalar_like", "shape_of", "splat", "unused_results",
 ]
@@ -42,8 +43,12 @@ MAX_CONSTANT = 1 << 28
 
 """Why an op is not converted that comes after one which could not be: not worth a finding of its own."""
 
-IMPOSSIBLE = "onnx.impossible"
-"""Attribute of an op that fails whenever it is run: its operands' shapes do not fit. See `control.if_`."""
+
+@dataclass
+class Failed:
+    """What a run of the table notes: the ops that fail whenever they are run, as their operands' shapes do not fit."""
+
+    ops: set[Op] = field(default_factory=set)
 
 
 class Impossible(Unsupported):
@@ -87,7 +92,7 @@ def _guarded(function: Callable[..., Any], stored: str) -> Callable[..., Any]:
                 raise Unsupported(f"has {len(op.results)} outputs, of which {len(outcome)} can be computed")
             return outcome
         except (ShapeError, Impossible):
-            op.attributes[IMPOSSIBLE] = True
+            rw.scratch(Failed).ops.add(op)
             raise
         except RunError as error:  # computing a constant: a subscript out of range, ...
             raise Unsupported(str(error)) from None

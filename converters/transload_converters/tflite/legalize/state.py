@@ -17,10 +17,12 @@ Source: `tensorflow/lite/core/subgraph.cc` (ResetVariableTensors) and the kernel
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
 
+from transload.context import current
 from transload.errors import ConversionError, Finding
 from transload.ir import FusedLocation, Module, Op, QuantType, Value, add_state
 from transload.ir.build import constant_of
@@ -39,13 +41,17 @@ _STATES: dict[str, tuple[int, ...]] = {
 }
 """The operands of each operator that are its state."""
 
-_N_STATES = "transload.states"
-"""Attribute of an operator: how many of its results, the last ones, are states."""
+
+@dataclass
+class _Exposed:
+    """What a run notes: of each operator whose states are exposed, how many of its results, the last ones, are states."""
+
+    states: dict[Op, int] = field(default_factory=dict)
 
 
 def n_states(op: Op) -> int:
     """How many states the rewrite of an operator has to give, behind its results."""
-    return op.attributes.get(_N_STATES, 0)
+    return current().scratch(_Exposed).states.get(op, 0)
 
 
 def is_zero(rw: Rewriter, state: Value) -> bool:
@@ -102,6 +108,7 @@ def _with_states(op: Op, states: Sequence[Value]) -> Op:
     """The operator once more, in front of itself, with a result for each state."""
     names = (*(result.name for result in op.results), *(f"{state.name}_next" if state.name else None for state in states))
     types = [*(result.type for result in op.results), *(state.type for state in states)]
-    made = Op(op.name, op.operands, types, op.attributes | {_N_STATES: len(states)}, (), FusedLocation(names))
+    made = Op(op.name, op.operands, types, dict(op.attributes), (), FusedLocation(names))
+    current().scratch(_Exposed).states[made] = len(states)
     op.parent.insert(made, op)  # type: ignore[union-attr]
     return made
