@@ -57,9 +57,8 @@ def test_what_was_found_out_is_heeded():
     given = {"x0": image, "x1": words, "x2": np.array([7, -1, 70000], np.int64)}
     wanted = run(mixed(), given, engine="reference")
     lowered = lower(mixed(), to="tosa")
-    found = run(lowered, {name: array if array.dtype == np.uint8 else array.astype(np.int64).astype(np.int32)
-                          for name, array in given.items()}, engine="reference")
+    found = run(lowered, given, engine="reference")
     means, *found = found.values()
-    np.testing.assert_array_equal(means.view(np.uint8).reshape(-1), [103, 105, 111, 113], "halves go up: they are unsigned")
+    np.testing.assert_array_equal(means.reshape(-1), [103, 105, 111, 113], "halves go up: they are unsigned")
     for (name, want), have in zip(list(wanted.items())[1:], found, strict=True):
         np.testing.assert_array_equal(have, want, name)
