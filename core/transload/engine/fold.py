@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..guard import FOREIGN, OURS, kernel_failed
-from ..ir import Dense, NoneType, Op, QuantType, TensorType, dtype_of
-from ..ir.build import constant_of
+from ..ir import NoneType, Op, QuantType, TensorType, dtype_of
+from ..ir.build import constant_of, may_fold
 from .quantized import quantized_kernel
 
 __all__ = ["fold_op"]
@@ -18,8 +18,6 @@ __all__ = ["fold_op"]
 KernelOf = Callable[[str], tuple[Callable[..., Any], str] | None]
 """From an op's name to its kernel and how that treats quantized operands, or None: `transload.plugin_host.Host.kernel`."""
 
-_STAYS = frozenset({"constant", "effects", "terminator", "random"})
-"""Traits of ops that are not folded."""
 GROWTH_LIMIT = 1 << 20
 """Bytes by which a folded result may exceed what it is made of: expanding a scalar is not worth storing."""
 
@@ -33,16 +31,11 @@ def fold_op(op: Op, kernel_of: KernelOf) -> list[np.ndarray] | None:
     larger than the operands.
     """
     declaration = op.declaration
-    if op.regions or declaration is None or not _STAYS.isdisjoint(declaration.traits):
+    if op.regions or declaration is None or not may_fold(op, declaration):
         return None
-    if not op.operands and "foldable" not in declaration.traits and declaration.operands:
-        return None
-    held: list[Dense | None] = []
-    for operand in op.operands:
-        dense = constant_of(operand)
-        if dense is None and not isinstance(operand.type, NoneType):
-            return _fold_shape(op, kernel_of) if "shape_only" in declaration.traits else None
-        held.append(dense)
+    held = [constant_of(operand) for operand in op.operands]
+    if any(dense is None and not isinstance(operand.type, NoneType) for dense, operand in zip(held, op.operands, strict=True)):
+        return _fold_shape(op, kernel_of)
     size = sum(dense.nbytes for dense in held if dense is not None)
     made = 0
     for result in op.results:

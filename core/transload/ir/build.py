@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,9 +13,13 @@ from . import registry
 from .attributes import Attribute
 from .constants import Dense, LazyData, dtype_of
 from .core import Block, FusedLocation, Location, Op, Region, Value
-from .types import NONE, TensorType, Type
+from .types import NONE, NoneType, TensorType, Type
 
-__all__ = ["Builder", "constant_of", "is_constant"]
+if TYPE_CHECKING:
+    from .declare import OpDeclaration
+
+__all__ = ["Builder", "constant_of", "is_constant", "may_fold"]
+
 
 def constant_of(value: Value | None) -> Dense | None:
     """The constant that a value holds, or None where it is computed, an argument or absent."""
@@ -33,6 +37,21 @@ def constant_of(value: Value | None) -> Dense | None:
 
 def is_constant(value: Value | None) -> bool:
     return constant_of(value) is not None
+
+
+def may_fold(op: Op, declaration: OpDeclaration) -> bool:
+    """Whether what an op computes is known now: its operands are constants or absent, or only their types matter to it.
+
+    This is asked of every op that is made, and `transload.engine.fold` goes on from here.
+    """
+    if not declaration.folds or not (op._operands or "foldable" in declaration.traits or not declaration.operands):
+        return False
+    if "shape_only" in declaration.traits:
+        return True
+    for operand in op._operands:  # noqa: SIM110 - a generator would take twice as long
+        if constant_of(operand) is None and type(operand.type) is not NoneType:
+            return False
+    return True
 
 
 class Builder:
@@ -86,7 +105,7 @@ class Builder:
             if element is not None:
                 types = [type_.with_element(element) if isinstance(type_, TensorType) else type_ for type_ in types]
         op.results = [Value(type_, op, index) for index, type_ in enumerate(types)]
-        if self.fold and op.results and "constant" not in (declaration.traits if declaration else ()):
+        if self.fold and op.results and declaration is not None and may_fold(op, declaration):
             try:
                 folded = current().fold(op)
             except Exception:

@@ -323,12 +323,7 @@ class Op:
         return default
 
     def __getattr__(self, name: str) -> Any:
-        declaration = registry.lookup(self.name)
-        if declaration is not None:
-            getter = declaration.getters.get(name)
-            if getter is not None:
-                return getter(self)
-        raise AttributeError(f"{self.name} declares no operand, result, attribute or region {name!r}")
+        return _declared(self, name)
 
     # --- place
 
@@ -421,6 +416,26 @@ class Op:
     def __repr__(self) -> str:
         name = f" {self.origin!r}" if self.origin else ""
         return f"<{self.name}{name}>"
+
+
+def _declared(op: Op, name: str) -> Any:
+    """What an op's declaration calls by this name."""
+    declaration = registry.lookup(op.name)
+    if declaration is not None:
+        getter = declaration.getters.get(name)
+        if getter is not None:
+            return getter(op)
+    raise AttributeError(f"{op.name} declares no operand, result, attribute or region {name!r}")
+
+
+def make_readable(name: str) -> None:
+    """Let `op.<name>` be found at once: some declaration has a member of that name.
+
+    It could be read without this, by `__getattr__`, but only after a look-up that fails, and that takes four times as long.
+    What the name means, if anything, is still what the declaration of the op at hand says.
+    """
+    if not hasattr(Op, name):
+        setattr(Op, name, property(lambda op: _declared(op, name)))
 
 
 class Block:

@@ -42,7 +42,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
 
 from .attributes import Attribute, DenseArray, FloatAttr, IntAttr, OpaqueAttr, Symbol
 from .constants import Dense
-from .core import Op, Region, Value
+from .core import Op, Region, Value, make_readable
 from .types import (
     BOOL,
     F32,
@@ -361,6 +361,8 @@ class OpDeclaration:
         self.traits: frozenset[str] = frozenset(getattr(definition, "traits", ()))
         self.pure = not self.traits & {"effects", "terminator"}
         """Whether the op may be removed where its results are unused."""
+        self.folds = not self.traits & {"constant", "effects", "terminator", "random"}
+        """Whether the op may be replaced by its results where these are known."""
         self.infer: Callable[[Any], Any] | None = getattr(definition, "infer", None)
         self.definition = definition
         for group in (self.operands, self.results):
@@ -370,6 +372,8 @@ class OpDeclaration:
         self.checker: Callable[[Any], list[str] | None] | None = None
         """What the verifier made of the declaration (`transload.ir.verify`), when it first met an op of it."""
         self.getters.update({key: self.getters[m.name] for key, m in members.items() if key != m.name and m.name in self.getters})
+        for key in self.getters:
+            make_readable(key)
         self.required = [key for key, a in self.attributes.items() if a.default is REQUIRED]
 
     @cached_property

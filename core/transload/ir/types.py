@@ -272,14 +272,19 @@ class TensorType(Type):
         self.shape = shape
         self.element = element
         self.encoding = encoding
+        self._hash = 0  # not known yet
 
     def _key(self) -> tuple:
         return (self.shape, self.element, self.encoding)
 
-    __hash__ = Type.__hash__
+    # Hash and equality are as of every type; written out for the one that is made and compared most.
+
+    def __hash__(self) -> int:
+        if not self._hash:
+            self._hash = hash((TensorType, self.shape, self.element, self.encoding))
+        return self._hash
 
     def __eq__(self, other: object) -> bool:
-        """As of every type; written out for the one that is compared most."""
         if self is other:
             return True
         return (

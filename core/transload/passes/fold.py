@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..context import current
 from ..ir import Op
-from ..ir.build import Builder
+from ..ir.build import Builder, may_fold
 from .dce import eliminate_dead_code
 
 __all__ = ["fold_constants"]
@@ -15,7 +15,8 @@ def fold_constants(module: Op) -> bool:
     fold = current().fold
     modified = False
     for op in module.walk():
-        if op.parent is None or not op.results or op.declaration is None:
+        declaration = op.declaration
+        if op.parent is None or not op.results or declaration is None or not may_fold(op, declaration):
             continue
         folded = fold(op)
         if folded is None:

@@ -16,6 +16,7 @@ from transload.ir import BF16, BOOL, F16, F32, I8, I16, I32, I48, Dense, TensorT
 from transload.ir.attributes import FloatAttr, IntAttr
 from transload.ir.build import Builder, constant_of
 from transload.ir.types import INDEX, FloatType
+from transload.rewrite import Rewriter
 
 from .dialect.base import shape_type, storage, storage_of
 
@@ -47,10 +48,32 @@ def _number(number: int, element: Type, rank: int) -> Dense:
     return Dense(np.full((1,) * rank, number, dtype_of(element)), TensorType((1,) * rank, storage(element)))
 
 
+class _Made(dict[tuple[int, int, Type], Value]):
+    """The constants of one integer that the rewrites of one run made: by block, data and element type."""
+
+
+def _integer(rw: Builder, number: int, element: Type, rank: int = 1) -> Value:
+    """A constant of one integer: the one that an earlier rewrite of this run made in this block, where there is one.
+
+    Zero points and shifts are half of all that a lowering makes, and a few numbers are most of them. Rewrites follow each
+    other in the order of the block, so what an earlier one put before its op lies before this one's. One that nothing uses
+    any more, since what used it was folded, is left to be removed.
+    """
+    data = _number(number, element, rank)
+    if not isinstance(rw, Rewriter) or rw.rewriting is None or rw.before is not rw.op:
+        return const(rw, data, element)
+    made = rw.scratch(_Made)
+    key = id(rw.block), id(data), element  # where an id is another's by now, the value lies elsewhere
+    value = made.get(key)
+    if value is None or not value.uses or value.owner.parent is not rw.block:
+        value = made[key] = const(rw, data, element)
+    return value
+
+
 def scalar(rw: Builder, value: float, element: Type, rank: int = 1) -> Value:
     """A constant of one element and `rank` dimensions of size 1; of a quantized element, the stored number."""
     if type(value) is int:
-        return const(rw, _number(value, element, rank), element)
+        return _integer(rw, value, element, rank)
     return const(rw, np.full((1,) * rank, value, dtype_of(element)), element)
 
 
@@ -60,7 +83,7 @@ def zero_point(rw: Builder, value: int, element: Type) -> Value:
     if isinstance(stored, FloatType):
         return const(rw, np.full((1,), value, dtype_of(stored)), stored)
     low, high = stored.range  # type: ignore[attr-defined]
-    return const(rw, _number((int(value) - low) % (high - low + 1) + low, stored, 1), stored)
+    return _integer(rw, (int(value) - low) % (high - low + 1) + low, stored)
 
 
 def equal_rank(rw: Builder, *values: Value) -> tuple[Value, ...]:
