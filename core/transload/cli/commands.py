@@ -15,7 +15,7 @@ from ..ir import Blocks, Module, QuantType, TensorType
 from ..json_text import json_text
 from ..report import TensorReport, error_report
 from .arguments import parse_inputs, parse_options, read_arrays, write_arrays
-from .show import bytes_text, console, error_console, number, seconds_text, short_name, show_error, show_finding, table
+from .show import bytes_text, console, error_console, number, seconds_text, short_names, show_error, show_finding, table
 
 __all__ = ["compare_command", "convert_command", "inspect_command", "opt_command", "run_command"]
 
@@ -160,7 +160,7 @@ def _report_value(value: Any) -> str:
 def _metric_rows(tensors: Sequence[Any]) -> list[tuple[str, ...]]:
     return [
         (
-            short_name(t.name),
+            name,
             t.dtype,
             "x".join(map(str, t.shape)) or "scalar",
             number(t.metrics["cos"]),
@@ -169,8 +169,8 @@ def _metric_rows(tensors: Sequence[Any]) -> list[tuple[str, ...]]:
             number(t.metrics["sqnr"]),
         )
         if not t.note
-        else (short_name(t.name), t.dtype, t.note, "", "", "", "")
-        for t in tensors
+        else (name, t.dtype, t.note, "", "", "", "")
+        for name, t in zip(short_names([t.name for t in tensors]), tensors, strict=True)
     ]
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..errors import Finding, TransloadError
@@ -15,7 +16,7 @@ if TYPE_CHECKING:  # a command that prints nothing does not pay for it
     from rich.table import Table
 
 __all__ = [
-    "bytes_text", "console", "error_console", "number", "seconds_text", "short_name",
+    "bytes_text", "console", "error_console", "number", "seconds_text", "short_names",
     "show_defect", "show_error", "show_usage", "table",
 ]
 
@@ -61,10 +62,27 @@ def seconds_text(seconds: float) -> str:
     return f"{seconds * 1000:.1f} ms" if seconds < 1 else f"{seconds:.2f} s"
 
 
-def short_name(name: str, longest: int = 48) -> str:
-    """A tensor name for a table's cell: converters join the names of all they fused, and only the first matters there."""
-    first = name.partition(";")[0]
-    return first if first == name and len(name) <= longest else first[: longest - 1] + "…"
+def short_names(names: Sequence[str], longest: int = 48) -> list[str]:
+    """Tensor names for a table's cells: as short as they can be and differ from each other as the names do.
+
+    Converters join the names of all they fused by semicolons, of which the first says enough, where it is not that of others.
+    """
+    ways: tuple[Callable[[str], str], ...] = (
+        lambda name: _cut(name.partition(";")[0], longest, name), lambda name: _middle_out(name, longest), str)
+    shown = list(map(ways[0], names))
+    for way in ways[1:]:
+        counts = Counter(shown)
+        shown = [way(name) if counts[short] > 1 else short for name, short in zip(names, shown, strict=True)]
+    return shown
+
+
+def _cut(text: str, longest: int, whole: str) -> str:
+    return text if text == whole and len(text) <= longest else text[: longest - 1] + "…"
+
+
+def _middle_out(text: str, longest: int) -> str:
+    half = longest // 2
+    return text if len(text) <= longest else f"{text[: longest - half - 1]}…{text[-half:]}"
 
 
 def number(value: float) -> str:

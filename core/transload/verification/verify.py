@@ -19,7 +19,8 @@ from ..plugin import Runtime, resolve
 from ..plugin_host import host
 from ..report import ComparedOutput, KeptBound, VerificationReport
 from ..worker import ChildEnded
-from .compare import TensorDifference, compare_outputs, runtime_for
+from .compare import runtime_for
+from .differences import TensorDifference, compare_outputs
 from .information import attempts, is_informative
 from .inputs import random_inputs
 from .tolerance import Tolerance

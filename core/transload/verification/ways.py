@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from .compare import TensorDifference, compare_outputs
+from .differences import TensorDifference, compare_outputs
 
 __all__ = ["Judgement", "Ways"]
 

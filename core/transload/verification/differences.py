@@ -1,0 +1,54 @@
+"""How two tensors differ, by all registered metrics."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..plugin import resolve
+from ..plugin_host import host
+
+__all__ = ["TensorDifference", "compare_outputs", "difference"]
+
+
+@dataclass(frozen=True)
+class TensorDifference:
+    """How one tensor differs from its reference."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+    metrics: dict[str, float]
+    note: str = ""
+
+    @property
+    def is_integer(self) -> bool:
+        return self.dtype.startswith(("int", "uint", "bool"))
+
+
+def difference(name: str, reference: np.ndarray, actual: np.ndarray) -> TensorDifference:
+    """All registered metrics of two tensors; a note, and NaN, where their shapes do not fit."""
+    reference, actual = np.asarray(reference), _like(np.asarray(actual), np.asarray(reference))
+    if reference.shape != actual.shape:
+        nothing = dict.fromkeys(host().metrics, math.nan)
+        return TensorDifference(name, reference.shape, str(reference.dtype), nothing, f"shape {actual.shape}")
+    measured = {key: float(resolve(metric.measure)(reference, actual)) for key, metric in host().metrics.items()}
+    return TensorDifference(name, reference.shape, str(reference.dtype), measured)
+
+
+def _like(actual: np.ndarray, reference: np.ndarray) -> np.ndarray:
+    """`actual` in the reference's view: channels first instead of last, sizes of 1 as there."""
+    if actual.shape != reference.shape and actual.size == reference.size:
+        if actual.ndim == reference.ndim >= 3 and np.moveaxis(actual, -1, 1).shape == reference.shape:
+            return np.moveaxis(actual, -1, 1)
+        if [n for n in actual.shape if n != 1] == [n for n in reference.shape if n != 1]:
+            return actual.reshape(reference.shape)
+    return actual
+
+
+def compare_outputs(reference: Mapping[str, np.ndarray], actual: Mapping[str, np.ndarray]) -> list[TensorDifference]:
+    """Outputs compared in order: their names are the model's in both."""
+    return [difference(name, a, b) for (name, a), b in zip(reference.items(), actual.values(), strict=True)]

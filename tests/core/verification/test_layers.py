@@ -1,0 +1,90 @@
+"""`compare(per_layer=True)`: a tensor is compared by what its numbers mean, whatever an artifact stores it as."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import transload
+from transload.cli.show import short_names
+from transload.ir import F32, I8, UI8, QuantType
+from transload.verification.layers import layer_differences
+
+UNSIGNED = QuantType(UI8, F32, (0.5,), (100,))
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    """Quantized to uint8 all through: `q`, `a` and `b` are unsigned in onnxruntime, and signed in our TOSA."""
+    pytest.importorskip("onnxruntime")
+    from tests.support.onnx_models import make_model, node
+
+    scale, zero = ["s", "z"], ["s", "z"]
+    nodes = [
+        node("QuantizeLinear", ["x", *scale], ["q"]),
+        node("QLinearAdd", ["q", *scale, "q", *zero, *scale], ["a"], domain="com.microsoft"),
+        node("QLinearSigmoid", ["a", *scale, "t", "u"], ["b"], domain="com.microsoft"),
+        node("DequantizeLinear", ["b", "t", "u"], ["y"])]
+    file = tmp_path / "unsigned.onnx"
+    file.write_bytes(make_model(
+        nodes, {"x": np.zeros((2, 6), np.float32)}, ["y"],
+        {"s": np.float32(0.05), "z": np.uint8(100), "t": np.float32(1 / 256), "u": np.uint8(0)}).SerializeToString())
+    return file
+
+
+@pytest.mark.parametrize("dialect", ["top", "tosa"])
+def test_unsigned_tensors_inside_are_the_same(model: Path, dialect: str) -> None:
+    comparison = transload.compare(model, transload.lower(transload.load(model), dialect), per_layer=True)
+    layers = {tensor.name: tensor for tensor in comparison.tensors}
+    assert {"q", "a", "b", "y"} <= set(layers)
+    for name in ("q", "a", "b"):
+        assert layers[name].dtype == "uint8"
+        assert layers[name].metrics["max_abs"] <= 1, name
+        assert layers[name].metrics["cos"] > 0.999, name
+
+
+def one(reference: Any, actual: Any, element: QuantType | None = None) -> Any:
+    (found,) = layer_differences({"t": np.asarray(reference)}, {"t": np.asarray(actual)}, {"t": element} if element else {})
+    return found
+
+
+@pytest.mark.parametrize("width", [8, 16])
+def test_shifted_numbers_are_shifted_back(width: int) -> None:
+    from transload.ir import IntegerType
+
+    element = QuantType(IntegerType(width, "u"), F32, (0.5,), (100,))
+    numbers = np.array([0, 1, (1 << width) - 1], f"uint{width}")
+    shifted = (numbers.astype(np.int64) - (1 << (width - 1))).astype(f"int{width}")
+    assert one(numbers, shifted, element).metrics["max_abs"] == 0
+    assert one(numbers, numbers, element).metrics["max_abs"] == 0  # the hub holds them as they are
+
+
+def test_stored_numbers_are_compared_as_reals_with_reals() -> None:
+    assert one(np.float32([-50, 0, 77.5]), np.array([-128, -28, 127], np.int8), UNSIGNED).metrics["max_abs"] == 0
+    signed = QuantType(I8, F32, (0.5,), (3,))
+    assert one(np.float32([-65.5, -1.5]), np.array([-128, 0], np.int8), signed).metrics["max_abs"] == 0
+
+
+def test_dimensions_are_compared_in_the_order_that_fits() -> None:
+    x = np.arange(2 * 3 * 4 * 4, dtype=np.float32).reshape(2, 3, 4, 4)
+    for order in ((0, 2, 3, 1), (3, 2, 1, 0), (0, 3, 2, 1)):
+        assert one(x, x.transpose(order)).metrics["max_abs"] == 0
+    square = np.arange(27, dtype=np.float32).reshape(3, 3, 3)
+    assert one(square, np.moveaxis(square, 0, -1)).metrics["max_abs"] == 0
+    assert one(square, square + 1).metrics["max_abs"] == 1
+    assert one(x, x[:1]).note
+
+
+def test_names_in_a_table_are_told_apart() -> None:
+    long = "layer/" * 20
+    names = ["a;b;c", "a;b;d", "x", "long;" + long, long + "1", long + "2", "a"]
+    shown = short_names(names)
+    assert len(set(shown)) == len(names)
+    assert shown[2] == "x"
+    assert shown[3] == "long…"
+    assert all(len(name) <= 48 for name in shown)
+    same_ends = [long + "1" + long, long + "2" + long]
+    assert short_names(same_ends) == same_ends
