@@ -160,13 +160,15 @@ def run(
     engine: str = "auto",
     keep: bool = False,
     watch: Callable[[Value, np.ndarray], None] | None = None,
+    tell: Callable[[str], None] | None = None,
 ) -> dict[str, np.ndarray]:
     """Execute a module: input arrays by name to output arrays by name, in order.
 
     A module in a framework's dialect is legalized to `top` first. With `keep=True` every named
     intermediate is in the result too, before the outputs. `watch(value, array)` is called for every value
     as it is computed, named or not (reference engine only). `engine="auto"` compiles where that pays
-    (`transload.engine.choice`). Raises `RunError`.
+    (`transload.engine.choice`). `tell(note)` is given what a user should know of the numbers: quantized ops whose integers
+    nobody knows, which are computed by dequantizing. Raises `RunError`.
     """
     from .plugin import resolve
 
@@ -178,11 +180,13 @@ def run(
     if why:
         raise UsageError(f"engine {engine!r} cannot be used: {why}")
     execute = resolve(chosen.prepare)(runnable(loaded), function)
-    if watch is None:
-        return execute(inputs, keep)
-    if engine != "reference":
+    if watch is not None and engine != "reference":
         raise UsageError(f"engine {engine!r} computes all at once; only 'reference' tells of each value as it is computed")
-    return execute(inputs, keep, watch)
+    outputs: dict[str, np.ndarray] = execute(inputs, keep) if watch is None else execute(inputs, keep, watch)
+    if tell is not None:
+        for note in getattr(execute, "notes", ()):
+            tell(note)
+    return outputs
 
 
 def runnable(module: Module) -> Module:

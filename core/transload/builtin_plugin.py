@@ -47,6 +47,9 @@ def register_facts(register: Any) -> None:
         "signs", "in a dialect whose integers have no sign: a function of the op that gives the numbers of the operands that it "
         "reads, and of the results that it writes, as unsigned", "reading of files: are bytes signed outside?",
         "transload.borders:SIGNS"))
+    register(FactKind(
+        "integers", "a function of a quantized op that gives the kernel which computes exactly its stored numbers, or None",
+        "the reference engine, folding", Callable))
     register(FactKind("cast", "True: it gives its operand's numbers in another element type", "verification, engines", bool))
 
 

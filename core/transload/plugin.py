@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -201,6 +202,11 @@ class Pass:
     produces: tuple[str, ...] = ()
 
     def options(self) -> dict[str, inspect.Parameter]:
+        """The parameters of `run` after the module, by name."""
+        return self._options
+
+    @cached_property
+    def _options(self) -> dict[str, inspect.Parameter]:
         parameters = list(inspect.signature(resolve(self.run), eval_str=True).parameters.values())
         return {p.name: p for p in parameters[1:]}
 
@@ -243,7 +249,8 @@ class KernelTable:
 class Engine:
     """Executes modules: `prepare(module, function)` gives `execute(inputs, keep) -> dict of arrays`.
 
-    `keep` is True where every named intermediate is wanted too.
+    `keep` is True where every named intermediate is wanted too. `execute` may have `notes`: what a user should know of the
+    numbers that it gives, in words.
     """
 
     name: str

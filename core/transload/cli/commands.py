@@ -193,7 +193,9 @@ def run_command(
         error_console().print(f"note: {note}", markup=False)
     ready = runnable(module)
     given = read_arrays(input) if input is not None else random_inputs(module, ready, seed, function)
-    outputs = run(ready, given, function=function, engine=engine, keep=all, watch=Tracer() if trace else None)
+    notes: list[str] = []
+    outputs = run(
+        ready, given, function=function, engine=engine, keep=all, watch=Tracer() if trace else None, tell=notes.append)
     if out is not None:
         write_arrays(out, outputs)
     rows = [
@@ -207,6 +209,8 @@ def run_command(
     ]
     shown = console()
     shown.print(table(("tensor", "dtype", "shape", "min", "max", "mean"), rows, right=("min", "max", "mean")))
+    for note in notes:
+        shown.print(f"note: {note}", markup=False)
     if out is not None:
         shown.print(f"written to {out}", markup=False)
     return 0

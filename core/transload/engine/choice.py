@@ -123,6 +123,11 @@ class _Execute:
         if choice.engine == "reference":
             self.run = prepare_reference(module, function)
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a user should know of the numbers that it gives."""
+        return getattr(self.run, "notes", ())
+
     def __call__(self, inputs: Mapping[str, Any], keep: bool = False) -> dict[str, np.ndarray]:
         if self.run is not None:
             return self.run(inputs, keep)

@@ -11,7 +11,7 @@ import numpy as np
 from ..guard import FOREIGN, OURS, kernel_failed
 from ..ir import NoneType, Op, QuantType, TensorType, dtype_of
 from ..ir.build import constant_of, may_fold
-from .quantized import quantized_kernel
+from .integers import exact_kernel
 
 __all__ = ["fold_op"]
 
@@ -52,7 +52,7 @@ def fold_op(op: Op, kernel_of: KernelOf) -> list[np.ndarray] | None:
     if found is None:
         return None
     inputs = [None if dense is None else dense.numpy() for dense in held]
-    return _results(op, quantized_kernel(op, *found), inputs, found[0])
+    return _results(op, exact_kernel(op, *found)[0], inputs, found[0])
 
 
 def _fold_shape(op: Op, kernel_of: KernelOf) -> list[np.ndarray] | None:

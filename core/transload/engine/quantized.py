@@ -10,7 +10,9 @@ import numpy as np
 from ..ir import Op, QuantType, TensorType, Type, dtype_of
 from ..ir.quantization import split_shapes, spread
 
-__all__ = ["dequantize", "quantize", "quantized_kernel", "round_half_away"]
+__all__ = [
+    "dequantize", "goes_through_reals", "is_quantized", "keeps_stored", "quantize", "quantized_kernel", "round_half_away",
+]
 
 
 def round_half_away(x: np.ndarray) -> np.ndarray:
@@ -63,20 +65,41 @@ def _moves_axis_only(op: Op, quantized: list[QuantType]) -> bool:
     return source.zero_points == target.zero_points and bool(infer(op) == op.results[0].type)
 
 
+def _quantized(op: Op) -> list[QuantType]:
+    """The quantized types of an op's operands and results, in order."""
+    elements = (_element(value.type) for value in (*op.operands, *op.results))
+    return [element for element in elements if isinstance(element, QuantType)]
+
+
+def is_quantized(op: Op) -> bool:
+    """Whether an operand or a result of an op is quantized."""
+    return bool(_quantized(op))
+
+
+def keeps_stored(op: Op, mode: str) -> bool:
+    """Whether the kernel of a quantized op, of this mode, may work on the stored numbers: it moves them, and they mean the same.
+
+    Which scale is a number's depends on its place, where there is more than one: through reals, moved numbers are right.
+    """
+    quantized = _quantized(op)
+    return mode == "storage" and quantized[0].blocks is None and (
+        all(element == quantized[0] for element in quantized) or _moves_axis_only(op, quantized))
+
+
+def goes_through_reals(op: Op, mode: str) -> bool:
+    """Whether the kernel of an op, of this mode, is given real numbers in place of stored ones."""
+    return mode != "native" and is_quantized(op) and not keeps_stored(op, mode)
+
+
 def quantized_kernel(op: Op, kernel: Callable[..., Any], mode: str) -> Callable[..., Any]:
     """The kernel as it is to be called for `op`, whose operands or results may be quantized.
 
     See `transload.plugin.KernelTable` for the modes.
     """
-    if mode == "native":
+    if not goes_through_reals(op, mode):
         return kernel
     operands = [_element(value.type) for value in op.operands]
     results = [_element(value.type) for value in op.results]
-    quantized = [element for element in (*operands, *results) if isinstance(element, QuantType)]
-    # Which scale is a number's depends on its place, where there is more than one: through reals, moved numbers are right.
-    if not quantized or (mode == "storage" and quantized[0].blocks is None and (
-            all(element == quantized[0] for element in quantized) or _moves_axis_only(op, quantized))):
-        return kernel
 
     def through_reals(op: Op, *arrays: Any, **more: Any) -> Any:
         # In float64 the reals are exact to far below half a step, so that rounding decides as in exact arithmetic.

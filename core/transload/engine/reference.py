@@ -2,35 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from ..errors import RunError, merge_findings
 from ..ir import Module, Value
+from .integers import note_of
 from .run import Plan, Watch, check_inputs, named_outputs
 
-__all__ = ["prepare", "run_function"]
+__all__ = ["Execution", "prepare", "run_function"]
 
 
-def prepare(module: Module, function: str = "main") -> Callable[..., dict[str, np.ndarray]]:
-    """Plan a function once, to run it often.
+class Execution:
+    """A function planned once, to be run often.
 
-    Returns `execute(inputs, keep=False, watch=None)`, which maps input names to arrays and gives the outputs
-    by name, in order; with `keep`, every named intermediate before them. `watch(value, array)` is called for
-    every result as it is computed, named or not, those inside regions each time. Raises `RunError` that
-    lists every op without a kernel.
+    Called with the inputs' arrays by name, it gives the outputs by name, in order; with `keep`, every named intermediate
+    before them. `watch(value, array)` is called for every result as it is computed, named or not, those inside regions each
+    time. `notes` say what a user should know of the numbers.
     """
-    main = module.function(function)
-    plan = Plan(main.regions[0], module)
-    if plan.missing:
-        raise RunError("the module cannot be run: some ops have no kernel", merge_findings(plan.missing))
 
-    block = main.regions[0].block
+    def __init__(self, module: Module, function: str) -> None:
+        self.main = module.function(function)
+        self.plan = Plan(self.main.regions[0], module)
+        if self.plan.missing:
+            raise RunError("the module cannot be run: some ops have no kernel", merge_findings(self.plan.missing))
+        self.notes = note_of(self.plan.inexact)
 
-    def execute(inputs: Mapping[str, Any], keep: bool = False, watch: Watch | None = None) -> dict[str, np.ndarray]:
-        arrays = check_inputs(main, inputs)
+    def __call__(self, inputs: Mapping[str, Any], keep: bool = False, watch: Watch | None = None) -> dict[str, np.ndarray]:
+        arrays = check_inputs(self.main, inputs)
+        block = self.main.regions[0].block
         kept: dict[str, np.ndarray] = {}
 
         def remember(value: Value, array: np.ndarray) -> None:
@@ -39,10 +41,14 @@ def prepare(module: Module, function: str = "main") -> Callable[..., dict[str, n
             if keep and value.name is not None and value.op is not None and value.op.parent is block:
                 kept[value.name] = array
 
-        outputs = named_outputs(main, plan.execute(arrays, watch=remember if keep or watch is not None else None))
+        computed = self.plan.execute(arrays, watch=remember if keep or watch is not None else None)
+        outputs = named_outputs(self.main, computed)
         return {**kept, **outputs} if keep else outputs
 
-    return execute
+
+def prepare(module: Module, function: str = "main") -> Execution:
+    """Plan a function once, to run it often. Raises `RunError` that lists every op without a kernel."""
+    return Execution(module, function)
 
 
 def run_function(

@@ -27,7 +27,7 @@ from ..ir import (
 )
 from ..ir.build import constant_of
 from ..plugin_host import host
-from .quantized import quantized_kernel
+from .integers import exact_kernel
 
 __all__ = ["Plan", "Watch", "check_inputs", "named_outputs"]
 
@@ -51,6 +51,8 @@ class Plan:
         self.steps: list[tuple[Op, Callable[..., Any], list[int], list[int], list[int]]] = []
         self.results: list[int] = []
         self.missing: list[Finding] = []
+        self.inexact: list[Op] = []
+        """Quantized ops that are computed through real numbers, since nobody says which integers they give."""
         self._plan(block)
 
     def _slot(self, value: Value) -> int:
@@ -96,12 +98,15 @@ class Plan:
                 )
             )
             return lambda op, *arrays: None
-        kernel = quantized_kernel(op, *found)
+        kernel, exact = exact_kernel(op, *found)
+        if not exact:
+            self.inexact.append(op)
         if not op.regions:
             return kernel
         plans = {id(region): Plan(region, self.module, self.slots) for region in op.regions if region.blocks}
         for plan in plans.values():
             self.missing.extend(plan.missing)
+            self.inexact.extend(plan.inexact)
 
         def with_regions(op: Op, *arrays: Any, values: list[Any], watch: Watch | None) -> Any:
             def run(region: Region, *inputs: Any) -> list[np.ndarray]:
@@ -119,6 +124,7 @@ class Plan:
             return lambda op, *arrays: None
         plan = Plan(callee.regions[0], self.module)
         self.missing.extend(plan.missing)
+        self.inexact.extend(plan.inexact)
         return lambda op, *arrays: tuple(plan.execute(arrays))
 
     def execute(

@@ -144,13 +144,15 @@ class _Judge:
         actual = self._run(given)
         tensors = compare_outputs(reference, actual)
         informative = {index for index, array in enumerate(reference.values()) if is_informative(array)}
-        judged, bounds, notes = tensors, list[Bounded](), list[str]()
+        judged, bounds = tensors, list[Bounded]()
+        notes = list[str](getattr(self._execute, "notes", ()))
         if hub is not None and has_bounds(hub):
             outputs, bounds = check_bounds(result, hub, given, self._reference(given, keep=True), self.engine)
             judged = compare_outputs(reference, outputs)
         limits = self._limits_broken(judged)
         if limits and not bounds:
-            tensors, limits, notes = self._by_nearest(given, actual, tensors, limits)
+            tensors, limits, ways = self._by_nearest(given, actual, tensors, limits)
+            notes += ways
         broken = [reason for reasons in limits.values() for reason in reasons]
         broken += [f"{each.name}: differs by {each.max_abs:g}, its bound is {each.bound:g}" for each in bounds if not each.kept]
         status = "failed" if broken else "passed"

@@ -1,18 +1,22 @@
-"""Which ops of StableHLO only move numbers (its specification, "Ops"), which cast them, and how those with regions run them."""
+"""Which ops of StableHLO only move numbers (its specification, "Ops"), which cast them, how those with regions run them, and
+what quantized ones compute."""
 
 from __future__ import annotations
 
 from transload.analysis.dataflow import Branches, Loop
 from transload.analysis.movement import Moves
+from transload.engine.integers import kernel_on_reals
 from transload.facts import FactTable
 
-__all__ = ["CASTS", "CONTROL", "MOVES"]
+__all__ = ["CASTS", "CONTROL", "INTEGERS", "MOVES"]
 
 MOVES = FactTable("stablehlo")
 CASTS = FactTable("stablehlo")
 
 CONTROL = FactTable("stablehlo")
+INTEGERS = FactTable("stablehlo")
 
+INTEGERS.add(kernel_on_reals, "*")  # the specification's meaning of quantized ops: dequantize, compute, quantize
 CASTS.add(True, "convert")
 CONTROL.add(Branches(), "if", "case")
 CONTROL.add(Loop(), "while")

@@ -18,6 +18,8 @@ from transload.ir import Module
 from transload_converters.tflite.runtime import open_model
 from transload_converters.tflite.writer import ModelWriter
 
+from tests.support.hub_runs import hub_agrees
+
 F = "float32"
 RNG = np.random.default_rng(11)
 Quantization = tuple[list[float], list[int], int]
@@ -30,8 +32,10 @@ def converted(load: Callable[..., Module], litert: Callable[..., list[np.ndarray
     def compare(
         content: bytes, inputs: dict[str, np.ndarray], steps: int = 0, tolerance: float = 1e-5, reference: bool = True,
     ) -> Module:
-        result = lower(load(content), "tosa")
+        hub = legalize(load(content))
+        result = lower(hub, "tosa")
         ours = list(run(result, inputs).values())
+        hub_agrees(hub, list(inputs.values()), ours)
         for mine, theirs in zip(ours, litert(content, inputs, reference), strict=True):
             assert mine.shape == theirs.shape
             distance = np.abs(mine.astype(np.float64) - theirs.astype(np.float64)).max(initial=0)

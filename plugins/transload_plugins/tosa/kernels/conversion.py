@@ -64,13 +64,15 @@ def rescale(
     source, target = x.reshape(rows), out.reshape(rows)
     scales: Any = multiplier.astype(np.int64) if channels > 1 else np.int64(multiplier.reshape(-1)[0])
     shifts: Any = shift.astype(np.int64) if channels > 1 else np.int64(shift.reshape(-1)[0])
+    unscaled = bool(np.all(scales == np.left_shift(np.int64(1), shifts)))  # by one: the numbers are only moved
     step = max(1, CHUNK // channels)
     buffer = np.empty((min(step, len(source)), *source.shape[1:]), np.int64)
     for start in range(0, len(source), step):
         part = source[start : start + step]
         value = buffer[: len(part)]
         np.subtract(part, zero_in, out=value, dtype=np.int64)
-        apply_scale(value, scales, shifts, double)
+        if not unscaled:
+            apply_scale(value, scales, shifts, double)
         if zero_out:
             value += zero_out
         np.clip(value, low, high, out=value)

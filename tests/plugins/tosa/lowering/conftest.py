@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from transload.api import lower, run
+from transload.api import legalize, lower, run
 from transload.ir import Module, TensorType, element_type_of, input_names
 from transload.testing import build_module
 
+from tests.support.hub_runs import hub_agrees
 from tests.support.litert import run_litert
 from tests.support.tflite_models import read_bytes, write_operator
 from tests.support.tosa_reference import run_module
@@ -48,7 +49,7 @@ def judge() -> Callable[..., Module]:
     """`judge(operator, inputs, outputs, options, version=, arrays=, steps=0, tolerance=1e-5)`: TOSA's result is LiteRT's.
 
     Integers may differ by `steps`, floats by `tolerance`. Our kernels and Arm's reference model must agree
-    (integers bit by bit). Returns the TOSA module.
+    (integers bit by bit), and the hub's quantized ops give TOSA's integers. Returns the TOSA module.
     """
 
     def compare(
@@ -60,12 +61,14 @@ def judge() -> Callable[..., Module]:
         open_inputs = [tensor for tensor in inputs if tensor is not None and len(tensor) < 4]
         given = list(arrays) if arrays is not None else [
             random_array(tensor[0], tensor[1], seed) for seed, tensor in enumerate(open_inputs)]
-        module = lower(read_bytes(content))
+        hub = legalize(read_bytes(content))
+        module = lower(hub)
         ours = list(run(module, dict(zip(input_names(module.main), given, strict=True))).values())
         for mine, theirs in zip(ours, run_litert(content, given), strict=True):
             worst = differences(mine, theirs).max(initial=0)
             limit = steps if theirs.dtype.kind in "iub" else tolerance * max(1.0, np.abs(theirs).max(initial=0))
             assert worst <= limit, f"differs by {worst}"
+        hub_agrees(hub, given, ours)
         if official:
             agree(module, given, ours)
         return module

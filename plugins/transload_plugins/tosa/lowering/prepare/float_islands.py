@@ -13,22 +13,22 @@ from typing import Any
 
 import numpy as np
 
-from transload.engine.quantized import dequantize, round_half_away
+from transload.engine.quantized import dequantize
 from transload.ir import F32, I8, Module, Op, QuantType, TensorType, Value, dtype_of
 from transload.ir.build import constant_of
 from transload.plugin_host import host
 from transload.rewrite import Rewriter
 
-from ...dialect.base import storage_of
 from ..arithmetic.rescaling import quant
 from ..arithmetic.tables import fits, lookup
+from .signedness import signed_element
 
-__all__ = ["tabulate_islands"]
+__all__ = ["ends_island", "tabulate_islands"]
 
 _MOST = 64
 """How many ops an island may have."""
 
-_ROUNDING: dict[str, Any] = {"HalfAwayFromZero": round_half_away, "HalfToEven": np.rint}
+_ROUNDINGS = ("HalfAwayFromZero", "HalfToEven")
 
 
 def tabulate_islands(module: Module) -> bool:
@@ -47,9 +47,14 @@ def tabulate_islands(module: Module) -> bool:
     return changed
 
 
+def ends_island(op: Op) -> bool:
+    """Whether a cast is the quantization at the end of a float island, whose signs may be those of the source yet."""
+    return _island(op) is not None
+
+
 def _island(end: Op) -> tuple[Value, list[Op]] | None:
     """The one quantized value that the quantization `end` depends on, and the ops between, in order; None without such."""
-    if quant(end.result) is None or end.round_mode not in _ROUNDING or end.input.element != F32:
+    if quant(end.result) is None or end.round_mode not in _ROUNDINGS or end.input.element != F32:
         return None
     start: Value | None = None
     found: set[Op] = set()
@@ -72,9 +77,10 @@ def _island(end: Op) -> tuple[Value, list[Op]] | None:
                 return None
             found.add(op)
             pending.extend(op.operands)
-    if start is None or not found or storage_of(start) != I8 or not fits(quant(start), quant(end.result)):
+    if start is None or not found or start.shape != end.result.shape:
         return None
-    if start.shape != end.result.shape:
+    types = [signed_element(value.element) for value in (start, end.result)]
+    if not all(isinstance(type_, QuantType) and type_.storage == I8 for type_ in types) or not fits(*types):  # type: ignore[arg-type]
         return None
     ops = [op for op in end.parent if op in found]  # type: ignore[union-attr]
     return start, ops
@@ -92,7 +98,7 @@ def _is_elementwise(op: Op, shape: tuple[int | None, ...]) -> bool:
 def _entries(end: Op, start: Value, ops: list[Op]) -> np.ndarray | None:
     """The table; None where the island gives the same number for all."""
     source: QuantType = quant(start)  # type: ignore[assignment]
-    target: QuantType = quant(end.result)  # type: ignore[assignment]
+    cast: Any = host().kernel(end.name)[0]  # type: ignore[index]
     stored = np.arange(source.storage.range[0], source.storage.range[1] + 1)
     values: dict[Value, Any] = {}
 
@@ -107,8 +113,5 @@ def _entries(end: Op, start: Value, ops: list[Op]) -> np.ndarray | None:
             found: Any = host().kernel(op.name)
             computed = found[0](op, *(array_of(value) for value in op.operands))
             values[op.result] = np.asarray(computed).astype(dtype_of(op.result.element), copy=False)
-        scaled = _ROUNDING[end.round_mode](array_of(end.input) / np.float32(target.scale)) + np.float32(target.zero_point)
-    if scaled.shape != stored.shape:
-        return None
-    return np.clip(np.nan_to_num(scaled, nan=target.zero_point), target.storage_min, target.storage_max).astype(np.int8)
-
+        entries: np.ndarray = cast(end, array_of(end.input))
+    return entries if entries.shape == stored.shape else None
