@@ -142,7 +142,7 @@ class Host:
         Raises `PluginError` with everything that is wrong with it; then nothing of it is added.
         """
         label = name or getattr(plugin, "__name__", None) or type(plugin).__name__
-        info = PluginInfo(label, "", "", getattr(plugin, "__name__", type(plugin).__module__))
+        info = PluginInfo(label, "", "", str(getattr(plugin, "__name__", getattr(type(plugin), "__module__", ""))))
         with self._lock:
             if any(other.name == label for other in self.plugins):
                 raise PluginError(f"a plugin is called {label!r} already", hint="give another name=")

@@ -1,0 +1,88 @@
+"""What the pages of the documentation show is what happens: their Python sessions and their commands are run.
+
+A page's ```pycon blocks are one session, as `doctest` reads it; in ```console blocks, the lines after `$ command` are what it
+prints, and `...` stands for anything. Both run in an empty folder with the example's models in it.
+"""
+
+from __future__ import annotations
+
+import doctest
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from transload.context import Context
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+EXAMPLES = DOCS.parent / "examples" / "digits"
+BLOCK = re.compile(r"^```(pycon|console)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+LENIENT = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+PAGES = [path.name for path in sorted(DOCS.glob("*.md")) if BLOCK.search(path.read_text(encoding="utf-8"))]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for file in EXAMPLES.iterdir():
+        if file.suffix in (".tflite", ".onnx", ".npz"):
+            shutil.copy(file, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    return tmp_path
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_what_a_page_shows_is_what_happens(page: str, folder: Path) -> None:
+    failures: list[str] = []
+    names: dict[str, object] = {"__name__": "__main__"}
+    with Context().bind():
+        for kind, line, text in blocks(DOCS / page):
+            if kind == "pycon":
+                failures += session(text, names, f"{page}:{line}")
+            else:
+                failures += [problem for command, shown in commands(text) if (problem := said(command, shown, f"{page}:{line}"))]
+    assert not failures, "\n".join(failures)
+
+
+def blocks(path: Path) -> Iterator[tuple[str, int, str]]:
+    """The sessions of a page: `pycon` or `console`, the line each begins in, its text."""
+    text = path.read_text(encoding="utf-8")
+    for match in BLOCK.finditer(text):
+        yield match[1], text.count("\n", 0, match.start()) + 2, match[2]
+
+
+def session(text: str, names: dict[str, object], place: str) -> list[str]:
+    """Run Python's part of a session; what differs from what is shown."""
+    examples = doctest.DocTestParser().get_examples(text)
+    test = doctest.DocTest(examples, names, place, place, 0, text)
+    found: list[str] = []
+    doctest.DocTestRunner(optionflags=LENIENT).run(test, out=found.append, clear_globs=False)
+    names.update(test.globs)
+    return found
+
+
+def commands(text: str) -> Iterator[tuple[str, str]]:
+    """The commands in a block, each with what it is shown to print."""
+    for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
+        lines = part.split("\n")
+        command = lines.pop(0)
+        while command.endswith("\\"):
+            command = command[:-1] + lines.pop(0)
+        yield command, "\n".join(lines)
+
+
+def said(command: str, shown: str, place: str) -> str | None:
+    """Run a command as a shell does; what is wrong with what it prints, if anything."""
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    run = subprocess.run(
+        command, shell=True, capture_output=True, text=True, check=False,
+        env={**os.environ, "PATH": path, "NO_COLOR": "1", "PYTHONWARNINGS": "ignore"})
+    actual = run.stdout + run.stderr
+    if doctest.OutputChecker().check_output(shown, actual, LENIENT):
+        return None
+    return f"{place}: $ {command}\nshown:\n{shown}\nsaid:\n{actual}"
