@@ -14,7 +14,12 @@ STRUCTURE = ("builtin", "func")
 
 def dialects_in(module: Module) -> Counter[str]:
     """How many ops of each dialect a module has; module and functions themselves left out."""
-    return Counter(op.dialect for op in module.walk() if op.dialect not in STRUCTURE)
+    counts: Counter[str] = Counter()
+    for name, count in Counter(op.name for op in module.walk()).items():
+        dialect = name.partition(".")[0]
+        if dialect not in STRUCTURE:
+            counts[dialect] += count
+    return counts
 
 
 def op_counts(module: Module) -> dict[str, int]:

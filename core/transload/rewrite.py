@@ -31,7 +31,7 @@ from .context import pinned
 from .errors import ConversionError, Finding, InternalError, PassError, PluginFailure, TransloadError, Unsupported, merge_findings
 from .guard import FOREIGN, OURS, rule_failed
 from .ir.build import Builder, constant_of, part_location
-from .ir.core import FusedLocation, Op, Value, location_names
+from .ir.core import FusedLocation, Location, Op, Value, location_names
 from .ir.module import Module
 
 __all__ = ["CHANGED", "KEPT", "RewriteTable", "Rewriter", "Rewriting", "apply_greedily", "cannot_convert", "convert_ops"]
@@ -166,17 +166,17 @@ class Rewriter(Builder):
         replacements: Sequence[Value] = (values,) if isinstance(values, Value) else tuple(values)
         if len(replacements) != len(op.results):
             raise TransloadError(f"the rewrite of {op.name} gave {len(replacements)} values for {len(op.results)} results")
-        _hand_on_names(op, replacements)
+        _hand_on_names(op, replacements, self.location)
         op.replace_with(replacements)
 
 
-def _hand_on_names(op: Op, replacements: Sequence[Value]) -> None:
-    """Give the names of `op`'s results to the ops that now compute them, where those are parts of `op`."""
+def _hand_on_names(op: Op, replacements: Sequence[Value], part: Location) -> None:
+    """Give the names of `op`'s results to the ops that compute them now, where those are parts of `op`, as all at `part` are."""
     for result, value in zip(op.results, replacements, strict=True):
         maker = value.owner
         if not isinstance(maker, Op) or not isinstance(maker.location, FusedLocation) or maker.location.metadata is None:
             continue
-        if location_names(maker.location)[:1] != location_names(op.location)[:1]:
+        if maker.location is not part and location_names(maker.location)[:1] != location_names(op.location)[:1]:
             continue
         if len(maker.results) == 1:
             name = result.name
@@ -263,10 +263,12 @@ class Rewriting:
                     # Go on behind what was there before: new ops of the source dialect are visited too.
                     op = before.next if before is not None else block.first
                     while op is not None and not self._concerns(op):
-                        self._regions(op, findings)
+                        if op.regions:
+                            self._regions(op, findings)
                         op = op.next
                 continue
-            self._regions(op, findings)
+            if op.regions:
+                self._regions(op, findings)
             op = op.next
 
     def _functions_for(self, op: Op) -> list[RewriteFunction]:
@@ -278,14 +280,13 @@ class Rewriting:
     def _one(self, op: Op) -> Finding | None:
         """Rewrite one op; the finding where that cannot be."""
         functions = self._functions_for(op)
-        why, advice, follows = f"no conversion of {op.name} is registered", self.hint(op.name) if self.hint else "", False
+        rewriter = Rewriter(op, self.fold, self)
+        follows = False
         for function in functions:
-            rewriter = Rewriter(op, self.fold, self)
             before = op.prev
             try:
                 outcome = function(op, rewriter)
                 if outcome is None:
-                    why = f"no conversion of {op.name} matches this form of it"
                     _erase_since(op, before)
                     continue
                 if outcome is not CHANGED:
@@ -306,6 +307,9 @@ class Rewriting:
             with suppress(ValueError):  # what a function that failed had put to use already stays
                 _erase_since(op, before)
             break
+        else:
+            why = f"no conversion of {op.name} {'matches this form of it' if functions else 'is registered'}"
+            advice = self.hint(op.name) if self.hint else ""
         return Finding(op.name, why, tuple(location_names(op.location)[:1]), advice, follows=follows)
 
 

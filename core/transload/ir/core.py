@@ -10,7 +10,7 @@ An operation whose name no dialect declares is legal here, in text and in rewrit
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from . import registry
@@ -323,7 +323,7 @@ class Op:
         return default
 
     def __getattr__(self, name: str) -> Any:
-        return _declared(self, name)
+        return _reader(name)(self)
 
     # --- place
 
@@ -418,14 +418,18 @@ class Op:
         return f"<{self.name}{name}>"
 
 
-def _declared(op: Op, name: str) -> Any:
-    """What an op's declaration calls by this name."""
-    declaration = registry.lookup(op.name)
-    if declaration is not None:
-        getter = declaration.getters.get(name)
-        if getter is not None:
-            return getter(op)
-    raise AttributeError(f"{op.name} declares no operand, result, attribute or region {name!r}")
+def _reader(name: str) -> Callable[[Op], Any]:
+    """How to read what an op's declaration calls by this name."""
+
+    def read(op: Op) -> Any:
+        declaration = registry.lookup(op.name)
+        if declaration is not None:
+            getter = declaration.getters.get(name)
+            if getter is not None:
+                return getter(op)
+        raise AttributeError(f"{op.name} declares no operand, result, attribute or region {name!r}")
+
+    return read
 
 
 def make_readable(name: str) -> None:
@@ -435,7 +439,7 @@ def make_readable(name: str) -> None:
     What the name means, if anything, is still what the declaration of the op at hand says.
     """
     if not hasattr(Op, name):
-        setattr(Op, name, property(lambda op: _declared(op, name)))
+        setattr(Op, name, property(_reader(name)))
 
 
 class Block:

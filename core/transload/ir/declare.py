@@ -131,7 +131,7 @@ class AttributeKind(Generic[A]):
 
 
 def _is_int(value: Attribute) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
+    return type(value) is int or (isinstance(value, int) and not isinstance(value, bool))
 
 
 def _is_float(value: Attribute) -> bool:

@@ -16,7 +16,8 @@ def blocks_in(op: Op) -> Iterator[Block]:
         for block in region.blocks:
             yield block
             for inner in block:
-                yield from blocks_in(inner)
+                if inner.regions:
+                    yield from blocks_in(inner)
 
 
 def captured_values(op: Op) -> list[Value]:

@@ -83,19 +83,24 @@ def _finding(op: Op, why: str) -> Finding:
 
 def _make_checker(declaration: OpDeclaration) -> Checker:
     """A function that checks one op against its declaration."""
-    check_operands = _slots_checker("operand", declaration.operands)
-    check_results = _slots_checker("result", declaration.results)
+    operands_fit, operand_faults = _slots_checker("operand", declaration.operands)
+    results_fit, result_faults = _slots_checker("result", declaration.results)
     attributes = [(key, a.kind.accepts, a) for key, a in declaration.attributes.items()]
-    required = declaration.required
+    required = frozenset(declaration.required)
     constraints = [(c.doc, c.check) for c in declaration.constraints]
     any_regions = any(member.variadic for member in declaration.regions)
     n_regions = len(declaration.regions) - any_regions
 
-    def check_form(op: Op) -> list[str]:
-        """Whether there is what the constraints rely on."""
-        faults = check_operands(op._operands) + check_results(op.results)
+    def form_faults(op: Op) -> list[str]:
+        """What is not there that the constraints rely on."""
+        faults: list[str] = []
         held = op.attributes
-        faults += [f"attribute {key!r} is missing" for key in required if key not in held]
+        if not operands_fit(op._operands):
+            faults += operand_faults(op._operands)
+        if not results_fit(op.results):
+            faults += result_faults(op.results)
+        if not required <= held.keys():
+            faults += [f"attribute {key!r} is missing" for key in declaration.required if key not in held]
         for key, accepts, declared in attributes:
             if key in held and not accepts(held[key]) and not (declared.optional and held[key] is None):
                 faults.append(f"attribute {key!r} must be {declared.kind}, and is {held[key]!r}")
@@ -104,7 +109,7 @@ def _make_checker(declaration: OpDeclaration) -> Checker:
         return faults
 
     def checker(op: Op) -> list[str] | None:
-        faults = check_form(op)
+        faults = form_faults(op)
         if faults:
             return faults
         for message, holds in constraints:
@@ -119,8 +124,13 @@ def _make_checker(declaration: OpDeclaration) -> Checker:
     return checker
 
 
-def _slots_checker(kind: str, slots: list[Any]) -> Callable[[Sequence[Value]], list[str]]:
-    """A function that says what is wrong with the number and types of operands or results."""
+def _slots_checker(
+    kind: str, slots: list[Any],
+) -> tuple[Callable[[Sequence[Value]], bool], Callable[[Sequence[Value]], list[str]]]:
+    """Two functions about the number and types of operands or results: whether they fit, and what is wrong with them.
+
+    The first is quick; where it does not know, it says no, and the second may find nothing.
+    """
     at = next((index for index, slot in enumerate(slots) if slot.variadic), None)
     least = sum(not slot.variadic and not slot.optional for slot in slots)
     most = len(slots) if at is None else None
@@ -132,19 +142,21 @@ def _slots_checker(kind: str, slots: list[Any]) -> Callable[[Sequence[Value]], l
         why = slot.type.why(value.type) if slot.type.why is not None else ""
         return f"{kind} {slot.name!r} must be {slot.type}, and is {value.type}{f': {why}' if why else ''}"
 
-    def checker(values: Sequence[Value]) -> list[str]:
+    def fit(values: Sequence[Value]) -> bool:
+        if most is None or not least <= len(values) <= most:
+            return False
+        for accept, value in zip(accepts, values, strict=False):  # noqa: SIM110 - a generator would take twice as long
+            if not accept(value.type):
+                return False
+        return True
+
+    def faults(values: Sequence[Value]) -> list[str]:
         n = len(values)
         if n < least or (most is not None and n > most):
             expected = str(least) if least == most else f"{least} or more" if most is None else f"{least} to {most}"
             return [f"has {n} {kind}s, not {expected}"]
-        if at is None:
-            for accept, value in zip(accepts, values, strict=False):
-                if not accept(value.type):
-                    break
-            else:
-                return []  # as nearly always
         after = 0 if at is None else len(slots) - at - 1
         declared = slots if at is None else [*slots[:at], *[slots[at]] * (n - at - after), *slots[len(slots) - after :]]
         return [why for slot, value in zip(declared, values, strict=False) if (why := fault(slot, value)) is not None]
 
-    return checker
+    return fit, faults

@@ -41,7 +41,8 @@ def _join_in(block: Block, outer: list[Seen]) -> bool:
             continue
         first = seen.setdefault(key, op)
         if first is op:
-            first = next((scope[key] for scope in outer if key in scope), op)
+            if outer:
+                first = next((scope[key] for scope in outer if key in scope), op)
             if first is op:
                 continue
             del seen[key]
