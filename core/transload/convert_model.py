@@ -6,8 +6,10 @@ in a temporary directory beside it and renamed into place.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -97,62 +99,164 @@ def convert(
     tell: Callable[[str], None] | None = None,
     seed: int = 0,
     format: str | None = None,
+    passes: str = "",
+    dump: str | Path | None = None,
+    start: str | None = None,
 ) -> Artifact:
     """Convert `model` for `target` and write its artifacts and `report.json` into directory `out`.
 
-    `inputs` fixes shapes by input name; `options` are the target's and those of the conversions on the way;
-    with `verify` the result is compared with the source framework's runtime on `input_data`, or on
-    random inputs from the model's own ranges. A result that is not near enough is written, too, and says so
+    `inputs` fixes shapes by input name; `options` are the target's and those of the conversions on the way; `passes` is a
+    pipeline of your own to run in the hub. With `verify` the result is compared with the source framework's runtime on
+    `input_data`, or on random inputs from the model's own ranges. A result that is not near enough is written, too, and says so
     in `verification`; with `verify="require"` what was not compared, or is not near enough, raises `VerificationError`.
+    `dump` is a folder for the module's text after every stage and pass (`transload.dump`); `start` names a stage to go on from,
+    with what that folder holds.
 
     Raises `UsageError` (unknown target or option), `ReadError`, `ConversionError` or `TargetError`
     with every finding. Where it is the model that cannot be converted, `out` then holds `report.json` alone, which says why
     (`error.report` in Python); after any other error it is as it was.
     """
-    from .verification.tolerance import Tolerance
+    work = _Work(model, target, Path(out), options or {}, verify_mode(verify), tell, passes)
+    with work.refusals(seed, tolerance):
+        work.read(inputs, format)
+        if dump is not None or start is not None:
+            work.dump(dump, start)
+        work.lower()
+        with replaced_folder(out, drop=files_of_report) as folder:
+            work.emit(folder)
+            if work.mode != "no":
+                work.verify(tolerance, input_data, engine, seed)
+            work.close(folder)
+    return work.artifact()
 
-    mode = verify_mode(verify)
-    limits = tolerance or Tolerance()
-    directory = Path(out)
-    path = model.source if isinstance(model, Module) else Path(model)
-    if directory.exists() and not directory.is_dir():
-        raise UsageError(f"{directory} is a file; give a directory to write to")
-    chosen = _usable(target)
-    settings = target_options(chosen, options or {})
-    times, at_hub = _Times(tell), _AtHub()
-    journey = _journey(chosen, settings, options or {}, mode != "no", [times, at_hub])
-    report = Report(
-        model=str(path) if path is not None else None, target=target, options=settings, seed=seed, tolerance=asdict(limits))
-    digest = Digest(path)
-    try:
-        source = journey.through(READ, lambda: _loaded(model, inputs, format))
-        module = _converted(source, chosen, settings, options or {}, mode != "no", journey, report)
-        checked: Verification | None = None
-        if mode != "no":
-            from .verification.verify import verify_conversion
 
-            checked = journey.through(VERIFY, lambda: verify_conversion(
-                source, module, hub=at_hub.module, tolerance=limits, inputs=input_data, engine=engine, seed=seed), module)
-            report.verification = checked.report()
-        doubt = unverified(checked, required=mode == "require")
-        report.exit_code = doubt.exit_code if doubt is not None else 0
-        files = _emit(journey, chosen, module, directory, settings, report, digest, times)
-    except TransloadError as error:
-        report.digest, report.versions = digest.text(), versions()
-        report.refuse(error)
-        if isinstance(model, Module) or Path(model).exists():
-            write_refusal(report, error, directory)
-        raise
-    artifact = Artifact(target, directory, files, report, module, checked)
-    if doubt is not None and mode == "require":
-        doubt.report, doubt.artifact = report, artifact
-        raise doubt
-    return artifact
+class _Work:
+    """One conversion: what was asked for, and what came of it so far."""
+
+    def __init__(
+        self, model: str | Path | Module, target: str, directory: Path, options: Mapping[str, Any], mode: str,
+        tell: Callable[[str], None] | None = None, passes: str = "",
+    ) -> None:
+        if directory.exists() and not directory.is_dir():
+            raise UsageError(f"{directory} is a file; give a directory to write to")
+        self.model, self.directory, self.options, self.mode = model, directory, options, mode
+        self.path = model.source if isinstance(model, Module) else Path(model)
+        self.target = _usable(target)
+        self.settings = target_options(self.target, options)
+        self.times, self.at_hub = _Times(tell), _AtHub()
+        self.journey = _journey(self.target, self.settings, options, mode != "no", passes, [self.times, self.at_hub])
+        self.source: Module
+        self.module: Module
+        self.emitted: Emitted
+        self.files: list[Path] = []
+        self.report: Report
+        self.digest: Digest
+        self.verification: Verification | None = None
+        self.doubt: VerificationError | None = None
+
+    @contextmanager
+    def refusals(self, seed: int, tolerance: Tolerance | None) -> Iterator[None]:
+        """Open the report; where what is inside raises, complete it as that of a refusal."""
+        from .verification.tolerance import Tolerance
+
+        self.report = Report(
+            model=str(self.path) if self.path is not None else None, target=self.target.name, options=self.settings, seed=seed,
+            tolerance=asdict(tolerance or Tolerance()))
+        self.digest = Digest(self.path)
+        try:
+            yield
+        except TransloadError as error:
+            self.report.digest, self.report.versions = self.digest.text(), versions()
+            self.report.refuse(error)
+            if isinstance(self.model, Module) or Path(self.model).exists():
+                write_refusal(self.report, error, self.directory)
+            raise
+
+    def read(self, inputs: Mapping[str, InputSpec] | None, format: str | None) -> None:
+        """Read the model, and have its runtime start what takes time to start."""
+        self.source = self.journey.through(READ, lambda: _loaded(self.model, inputs, format))
+        self.report.format, self.report.ops_in = self.source.source_format, op_counts(self.source)
+        if self.mode != "no":
+            from .verification.compare import warm_runtime
+
+            warm_runtime(self.source.source_format)
+        self.module = self.source.clone()
+
+    def dump(self, directory: str | Path | None, start: str | None) -> None:
+        """Have the stages and passes written into a folder, and go on from a stage of what is there, where one is named."""
+        from .dump import Dump, Dumped
+
+        if directory is None:
+            raise UsageError(f"where is the dump to go on from at stage {start!r}?", hint="--dump DIR, or dump= in Python")
+        model = str(self.path) if self.path is not None else "a model made in memory"
+        begin = None
+        if start is not None:
+            begin = Dumped(directory).before(start, model)
+            begin.take_the_place_of(self.module)
+            self.module, self.at_hub.module = begin.module, begin.hub
+            self.journey.go_on_from(begin.names)
+        dump = Dump(directory, model, begin)
+        if begin is None:
+            dump.enters(Stage(READ))
+            dump.leaves(Stage(READ), self.module, self.times.seconds[READ])
+        self.journey.observers.append(dump)
+
+    def lower(self) -> None:
+        """Make of the model what the target takes. Raises what keeps it from that, with every finding."""
+        if self.options:
+            _refuse_unknown(self.target, self.options, self.journey.conversions(self.module))
+        self.report.options = {**self.settings, **self.journey.options}
+        self.report.dialect = self.journey.run(self.module)
+        _describe(self.module, self.report)
+        self.journey.through(CHECK, lambda: check_for(self.target, self.module, self.settings), self.module)
+
+    def emit(self, folder: Path) -> None:
+        """Have the target write into a new folder.
+
+        What an earlier conversion wrote goes: a directory holds one conversion, whose report lists its files.
+        """
+        stem = self.source.source.stem if self.source.source is not None else "model"
+        self.emitted = self.journey.through(
+            EMIT, lambda: self.target.emit(self.module, folder, stem, self.settings), self.module)
+        self.report.target_report = self.emitted.report
+
+    def verify(
+        self, tolerance: Tolerance | None, inputs: Mapping[str, Any] | None, engine: str, seed: int,
+    ) -> None:
+        """Compare with the source's runtime what the target's own runtime gives, or, where it has none, an engine."""
+        from .verification.verify import OwnRuntime, verify_conversion
+
+        run = self.target.run
+        own = OwnRuntime(self.target.name, partial(run, self.emitted)) if run is not None else None
+        self.verification = self.journey.through(VERIFY, lambda: verify_conversion(
+            self.source, self.module, hub=self.at_hub.module, tolerance=tolerance, inputs=inputs, engine=engine, seed=seed,
+            own=own), self.module)
+        self.report.verification = self.verification.report()
+
+    def close(self, folder: Path) -> None:
+        """Write the report beside the files."""
+        self.doubt = unverified(self.verification, required=self.mode == "require")
+        report = self.report
+        report.exit_code = self.doubt.exit_code if self.doubt is not None else 0
+        report.seconds = {name: round(seconds, 6) for name, seconds in self.times.seconds.items()}
+        names = [file.relative_to(folder) for file in self.emitted.files]
+        report.files = {str(name): (folder / name).stat().st_size for name in names}
+        report.digest, report.versions = self.digest.text(), versions()
+        report.write(folder)
+        self.files = [*(self.directory / name for name in names), self.directory / REPORT]
+
+    def artifact(self) -> Artifact:
+        """What was made; `VerificationError` where it had to be verified, and is not."""
+        made = Artifact(self.target.name, self.directory, self.files, self.report, self.module, self.verification)
+        if self.doubt is not None and self.mode == "require":
+            self.doubt.report, self.doubt.artifact = self.report, made
+            raise self.doubt
+        return made
 
 
 def plan(
     model: str | Path | Module, target: str = "tosa", *, options: Mapping[str, Any] | None = None,
-    inputs: Mapping[str, InputSpec] | None = None, verify: bool | str = True, format: str | None = None,
+    inputs: Mapping[str, InputSpec] | None = None, verify: bool | str = True, format: str | None = None, passes: str = "",
 ) -> Plan:
     """What `convert` would run, with the same arguments: stages, and the passes of each with their options.
 
@@ -162,20 +266,22 @@ def plan(
     chosen: Target = host().get("targets", target)
     settings = target_options(chosen, options or {})
     module = _loaded(model, inputs, format)
-    journey = _journey(chosen, settings, options or {}, verify_mode(verify) != "no")
+    journey = _journey(chosen, settings, options or {}, verify_mode(verify) != "no", passes)
     if options:
         _refuse_unknown(chosen, options, journey.conversions(module))
     return journey.plan(module)
 
 
 def _journey(
-    target: Target, settings: Mapping[str, Any], options: Mapping[str, Any], verify: bool, observers: Sequence[Observer] = (),
+    target: Target, settings: Mapping[str, Any], options: Mapping[str, Any], verify: bool, passes: str,
+    observers: Sequence[Observer] = (),
 ) -> Journey:
     """The journey to a target, with what `convert` does around it."""
-    ends = [Stage(CHECK, about=target.name), *([Stage(VERIFY)] if verify else []), Stage(EMIT, about=target.name)]
+    judge = f"by {target.name}'s own runtime" if target.run is not None else ""
+    ends = [Stage(CHECK, about=target.name), Stage(EMIT, about=target.name), *([Stage(VERIFY, about=judge)] if verify else [])]
     return Journey(
-        target.accepts, _for_conversions(target, options), target=target, settings=settings, observers=observers,
-        begins=[Stage(READ)], ends=ends)
+        target.accepts, _for_conversions(target, options), passes=passes, target=target, settings=settings,
+        observers=observers, begins=[Stage(READ)], ends=ends)
 
 
 def _loaded(model: str | Path | Module, inputs: Mapping[str, InputSpec] | None, format: str | None) -> Module:
@@ -212,26 +318,6 @@ def unverified(verification: Verification | None, required: bool = False) -> Ver
     return None
 
 
-def _converted(
-    source: Module, target: Target, settings: Mapping[str, Any], options: Mapping[str, Any], verify: bool, journey: Journey,
-    report: Report,
-) -> Module:
-    """A copy of the model as the target takes it. Raises what keeps it from that, with every finding."""
-    report.format, report.ops_in = source.source_format, op_counts(source)
-    if verify:
-        from .verification.compare import warm_runtime
-
-        warm_runtime(source.source_format)
-    module = source.clone()
-    if options:
-        _refuse_unknown(target, options, journey.conversions(module))
-    report.options = {**settings, **journey.options}
-    report.dialect = journey.run(module)
-    _describe(module, report)
-    journey.through(CHECK, lambda: check_for(target, module, settings), module)
-    return module
-
-
 def check_for(target: Target, module: Module, settings: Mapping[str, Any]) -> None:
     """Raise `TargetError` with everything in a module that a target cannot take."""
     verify_module(module)
@@ -260,26 +346,6 @@ def _state(state: State) -> StateReport:
     initial = state.initial.numpy()
     same = initial.size and (initial == initial.flat[0]).all()
     return StateReport(state.input, state.output, initial.flat[0].item() if same else initial.tolist())
-
-
-def _emit(
-    journey: Journey, target: Target, module: Module, directory: Path, settings: Mapping[str, Any], report: Report,
-    digest: Digest, times: _Times,
-) -> list[Path]:
-    """Have the target write into a new directory, add the report, and let it take the place of the old one.
-
-    What an earlier conversion wrote there goes: a directory holds one conversion, whose report lists its files.
-    """
-    stem = module.source.stem if module.source is not None else "model"
-    with replaced_folder(directory, drop=files_of_report) as folder:
-        emitted: Emitted = journey.through(EMIT, lambda: target.emit(module, folder, stem, settings), module)
-        report.seconds = {name: round(seconds, 6) for name, seconds in times.seconds.items()}
-        names = [file.relative_to(folder) for file in emitted.files]
-        report.files = {str(name): (folder / name).stat().st_size for name in names}
-        report.target_report = emitted.report
-        report.digest, report.versions = digest.text(), versions()
-        report.write(folder)
-    return [*(directory / name for name in names), directory / REPORT]
 
 
 def target_options(target: Target, given: Mapping[str, Any]) -> dict[str, Any]:

@@ -20,11 +20,13 @@ from typing import Any, TypeVar
 from .contents import dialects_in
 from .context import new_run
 from .conversion import is_fit, options_of, route_from, run_conversion, steps_of, takes
+from .errors import UsageError
 from .garbage import rare_collections
 from .ir import Module
 from .passes.manager import Pipeline
 from .passes.steps import PassRecord, Step
 from .plugin import Conversion, Target
+from .plugin_host import host
 from .roles import hub
 
 __all__ = ["CHECK", "EMIT", "HUB", "PIPELINE", "READ", "VERIFY", "Journey", "Observer", "Plan", "Stage", "convert_to"]
@@ -84,7 +86,10 @@ class Observer:
         """A step of a stage has run; the module is what it left."""
 
     def leaves(self, stage: Stage, module: Module | None, seconds: float) -> None:
-        """A stage is done; there is no module yet where reading it failed, and none is handed on where it is not changed."""
+        """A stage is done; the module is what it left."""
+
+    def stops(self, stage: Stage, error: BaseException) -> None:
+        """A stage has raised."""
 
 
 @dataclass
@@ -103,21 +108,24 @@ class _Place:
 class Journey:
     """The way of one module to the nearest of the `accepted` dialects, and with a `target` on to what that one takes.
 
-    `options` go to the conversions that take them; `at_hub` is a pipeline to run instead of the hub's own; `settings` are the
-    target's options. `begins` and `ends` are stages of the caller around the way, which the plan shows and `through` runs.
+    `options` go to the conversions that take them; `at_hub` is a pipeline to run instead of the hub's own and of what plugins add
+    to it (`Pass.at`); `passes` is one to run after it, and where the way ends at the hub, too. `settings` are the target's
+    options. `begins` and `ends` are stages of the caller around the way, which the plan shows and `through` runs.
     """
 
     def __init__(
         self, accepted: Iterable[str], options: Mapping[str, Any] | None = None, *, at_hub: str | None = None,
-        target: Target | None = None, settings: Mapping[str, Any] | None = None, observers: Sequence[Observer] = (),
-        begins: Sequence[Stage] = (), ends: Sequence[Stage] = (),
+        passes: str = "", target: Target | None = None, settings: Mapping[str, Any] | None = None,
+        observers: Sequence[Observer] = (), begins: Sequence[Stage] = (), ends: Sequence[Stage] = (),
     ) -> None:
         self.accepted = tuple(accepted)
         self.options = dict(options or {})
         self.observers = list(observers)
         self.begins, self.ends = tuple(begins), tuple(ends)
         self._center = hub()
-        self._hub = Stage(HUB, _steps(self._center.pipeline if at_hub is None else at_hub), f"passes at {self._center.name}")
+        own = [self._center.pipeline, *_default_passes()] if at_hub is None else [at_hub]
+        self._hub = Stage(HUB, _steps(",".join(filter(None, [*own, passes]))), f"passes at {self._center.name}")
+        self._users = replace(self._hub, steps=_steps(passes))
         self._pipeline = Stage(PIPELINE) if target is None else Stage(
             PIPELINE, _steps(target.pipeline, settings), f"passes of {target.name}")
         self._reached: str | None = None
@@ -134,6 +142,7 @@ class Journey:
         """
         done: list[Stage] = []
         rest = list(self._planned(self._place(module)))
+        self._refuse_passes_off_the_way(rest)
         if settle and any(stage.unsure for stage in rest):
             trial = self._copy()
             copy = module.clone()
@@ -147,6 +156,13 @@ class Journey:
                     rest = list(trial._planned(trial._place(copy)))
         return Plan((*self.begins, *done, *rest, *self.ends))
 
+    def _refuse_passes_off_the_way(self, stages: Iterable[Stage]) -> None:
+        """`UsageError` where passes were given to run at the hub and none of the stages is there."""
+        if self._users.steps and not any(stage.name == HUB for stage in stages):
+            raise UsageError(
+                f"passes were given to run at {self._center.name}, and the way to {' or '.join(self.accepted)} does not go by it",
+                hint="`transload opt` runs passes on a module in any dialect")
+
     def conversions(self, module: Module) -> list[Conversion]:
         """The conversions that may run on this module, also those that come in another's place."""
         found: dict[str, Conversion] = {}
@@ -157,6 +173,13 @@ class Journey:
             for other in self._way_round(place, conversion):
                 found[other.name] = other
         return list(found.values())
+
+    def go_on_from(self, stages: Sequence[str]) -> None:
+        """Have these stages behind: `run` goes on from a module as they left it."""
+        behind = [host().conversions[name].target for name in stages if name in host().conversions]
+        self._reached = behind[-1] if behind else None
+        self._hub_due = self._hub_due and HUB not in stages
+        self._pipeline_due = self._pipeline_due and PIPELINE not in stages
 
     def _copy(self) -> Journey:
         """The same journey, from where this one is, with nobody looking on."""
@@ -185,6 +208,8 @@ class Journey:
         """The next stage from a place; None at the end of the way."""
         route = route_from(place.present, self.accepted, lambda conversion: self._is_fit(conversion, place))
         if not route:
+            if place.hub_due and self._users.steps and set(place.present) <= {self._center.name}:
+                return self._users
             return self._pipeline if place.pipeline_due else None
         conversion = route[0]
         if place.hub_due and conversion.source == self._center.name:
@@ -220,8 +245,11 @@ class Journey:
     def run(self, module: Module) -> str:
         """Go all the way with a module, in place; the dialect that is reached.
 
-        Raises `ConversionError` where no route exists, or an op cannot be converted.
+        Raises `ConversionError` where no route exists, or an op cannot be converted; `UsageError` for passes to be run where the
+        way does not go.
         """
+        if self._users.steps:
+            self._refuse_passes_off_the_way(self._planned(self._place(module)))
         while (stage := self._next(self._place(module))) is not None:
             self._go(stage, module)
         return self._reached or next(iter(dialects_in(module)), self.accepted[0])
@@ -254,11 +282,21 @@ class Journey:
         for observer in self.observers:
             observer.enters(stage)
         start = time.perf_counter()
-        outcome = act()
+        try:
+            outcome = act()
+        except BaseException as error:
+            for observer in self.observers:
+                observer.stops(stage, error)
+            raise
         seconds = time.perf_counter() - start
         for observer in self.observers:
             observer.leaves(stage, outcome if isinstance(outcome, Module) else module, seconds)
         return outcome
+
+
+def _default_passes() -> list[str]:
+    """The passes that plugins add to the hub's pipeline, in the order in which they are registered."""
+    return [each.name for each in host().passes.values() if each.at == HUB]
 
 
 def _steps(pipeline: str, settings: Mapping[str, Any] | None = None) -> tuple[Step, ...]:

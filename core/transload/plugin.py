@@ -193,6 +193,7 @@ class Pass:
 
     Options are the keyword parameters of `run`, typed by their annotations (bool, int, float, str).
     `requires` and `produces` are dialect or state names, checked and listed by `transload passes`.
+    With `at="hub"` it runs, with its defaults, after the hub's own pipeline in every journey that goes on from the hub.
     """
 
     name: str
@@ -200,6 +201,7 @@ class Pass:
     doc: str = ""
     requires: tuple[str, ...] = ()
     produces: tuple[str, ...] = ()
+    at: str = ""
 
     def options(self) -> dict[str, inspect.Parameter]:
         """The parameters of `run` after the module, by name."""

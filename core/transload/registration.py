@@ -222,6 +222,8 @@ def _pass(problems: _Problems, item: Pass) -> None:
     problems.texts("requires")
     problems.texts("produces")
     problems.text("doc")
+    if item.at not in ("", "hub"):
+        problems.add(f"at must be 'hub', or empty, and is {item.at!r}")
 
 
 def _engine(problems: _Problems, item: Engine) -> None:

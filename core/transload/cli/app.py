@@ -132,6 +132,9 @@ def app(context: click.Context, version: bool, debug: bool) -> None:
 @_format()
 @_json()
 @click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors.")
+@click.option("--passes", metavar="PIPELINE", default="", show_default=False, help="Passes to run in the hub dialect.")
+@click.option("--dump", metavar="DIR", type=PATH, help="Write the module's text after every stage and pass into this folder.")
+@click.option("--from", "start", metavar="STAGE", help="Start at this stage, from what the folder of --dump holds.")
 @click.option("--show-pipeline", is_flag=True, help="Print the stages and passes that would run, as pipeline text, and stop.")
 def convert(**given: Any) -> int:
     """Convert a model for a target, verify it, and report."""

@@ -37,12 +37,17 @@ def convert_command(
     format: str | None,
     json: bool,
     quiet: bool,
+    passes: str,
+    dump: Path | None,
+    start: str | None,
     show_pipeline: bool,
 ) -> int:
     from ..verification.tolerance import Tolerance
 
     if show_pipeline:
-        print(plan(model, target, options=parse_options(option), inputs=parse_inputs(input), verify=verify, format=format))
+        print(plan(
+            model, target, options=parse_options(option), inputs=parse_inputs(input), verify=verify, format=format,
+            passes=passes))
         return 0
     limits = Tolerance.parse(tolerance)
     data = read_arrays(input_data) if input_data is not None else None
@@ -62,6 +67,9 @@ def convert_command(
                 tell=tell,
                 seed=seed,
                 format=format,
+                passes=passes,
+                dump=dump,
+                start=start,
             )
         doubt = unverified(artifact.verification)
     except VerificationError as error:
@@ -338,6 +346,7 @@ def opt_command(
     from ..errors import ReadError, UsageError
     from ..passes.manager import Pipeline
     from ..text import parse_module, print_module
+    from ..text.files import constants_beside
 
     if constants not in ("inline", "elided", "resource"):
         raise UsageError(f"--constants must be inline, elided or resource, not {constants!r}")
@@ -347,7 +356,7 @@ def opt_command(
         raise ReadError(f"{file}: {error.strerror or error}") from None
     except UnicodeDecodeError:
         raise ReadError(f"{file}: is not text") from None
-    module = parse_module(text, name=file)
+    module = parse_module(text, name=file, constants=None if file == "-" else constants_beside(Path(file)))
     pipeline = Pipeline.parse(passes)
     records = pipeline.run(
         module,

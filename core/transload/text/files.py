@@ -11,8 +11,12 @@ from ..ir import NONE, Module, TensorType, input_names, update_function_type
 from ..ir.verify import check
 from ..plugin import Source
 from . import parse_module, write_module
+from .carried import take_up
 
-__all__ = ["detect", "fix_inputs", "read", "write"]
+__all__ = ["CONSTANTS", "constants_beside", "detect", "fix_inputs", "read", "read_text", "write"]
+
+CONSTANTS = "constants.npz"
+"""The file, beside texts that are printed with `constants="file"`, which all texts of the folder share."""
 
 
 def detect(head: bytes, path: Path) -> bool:
@@ -29,7 +33,8 @@ def read(source: Source, inputs: Mapping[str, TensorType]) -> Module:
 
     What a file holds is checked here, so that everything behind can rely on the ops' declarations.
     """
-    module = parse_module(source.data, name=source.name)
+    module = read_text(source)
+    take_up(module)
     findings = check(module)
     if findings:
         raise ReadError(f"{source.name}: its ops break the rules of their dialects", findings)
@@ -38,6 +43,17 @@ def read(source: Source, inputs: Mapping[str, TensorType]) -> Module:
     if inputs:
         fix_inputs(module, inputs)
     return module
+
+
+def read_text(source: Source) -> Module:
+    """The module of a text as it stands, with constants that may lie beside it."""
+    return parse_module(source.data, name=source.name, constants=constants_beside(source.path))
+
+
+def constants_beside(path: Path | None) -> Path | None:
+    """The file with the constants of the texts in a folder, as `--dump` writes them; None where there is none."""
+    beside = path.with_name(CONSTANTS) if path is not None else None
+    return beside if beside is not None and beside.is_file() else None
 
 
 def fix_inputs(module: Module, inputs: Mapping[str, TensorType]) -> None:

@@ -48,14 +48,16 @@ def print_module(
 
 def write_module(
     op: Op, file: TextIO, *, constants: str = "inline", locations: bool = True, npz_path: str | Path | None = None,
+    keys: ResourceKeys | None = None,
 ) -> None:
     """Write the text of a module (or any op) to a file that is open for text.
 
     `constants` is one of `CONSTANT_MODES`; with `"file"`, the data goes to `npz_path` and
-    `parse_module(text, constants=npz_path)` finds it there. `locations=False` leaves out where ops
-    come from, the original tensor names among it. Large constants are written piece by piece.
+    `parse_module(text, constants=npz_path)` finds it there; several texts that are given the same `keys` share the data, which
+    the caller then writes. `locations=False` leaves out where ops come from, the original tensor names among it. Large
+    constants are written piece by piece.
     """
-    _Printer(file.write, constants, locations, npz_path).print(op)
+    _Printer(file.write, constants, locations, npz_path, keys).print(op)
 
 
 def print_op(op: Op) -> str:
@@ -70,10 +72,13 @@ def print_op(op: Op) -> str:
 class _Printer:
     """Prints ops through `write`, naming values as it comes to them."""
 
-    def __init__(self, write: Callable[[str], Any], constants: str, locations: bool, npz_path: str | Path | None) -> None:
+    def __init__(
+        self, write: Callable[[str], Any], constants: str, locations: bool, npz_path: str | Path | None,
+        keys: ResourceKeys | None = None,
+    ) -> None:
         if constants not in CONSTANT_MODES:
             raise UsageError(f"constants can be printed as {', '.join(CONSTANT_MODES)}, not {constants!r}")
-        if (constants == "file") != (npz_path is not None):
+        if (constants == "file") != (npz_path is not None or keys is not None):
             raise UsageError("npz_path is where constants='file' writes the data: give both or neither")
         self.write = write
         self.mode = constants
@@ -83,7 +88,7 @@ class _Printer:
         self.names: dict[Value, str] = {}
         self.n_results = 0
         self.n_arguments = 0
-        self.keys = ResourceKeys()
+        self.keys = ResourceKeys() if keys is None else keys
         self.large: list[Dense] = []
         self.op: Op | None = None
         self.formatter = AttributeFormatter(self._dense)
@@ -93,7 +98,8 @@ class _Printer:
         """Print an op, and what it needs behind it."""
         self._op(op, "")
         if self.mode == "file":
-            save_constants(self.npz_path, self.keys.constants)  # type: ignore[arg-type]
+            if self.npz_path is not None:
+                save_constants(self.npz_path, self.keys.constants)
         elif self.keys.constants:
             self._resources()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import shutil
 import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -160,16 +161,24 @@ _NOT_IN_KEYS = re.compile(r"[^A-Za-z0-9_$.]")
 
 
 class ResourceKeys:
-    """Gives every constant a key: made of the name of the first op that holds it, once for shared data."""
+    """Gives every constant a key: made of the name of the first op that holds it, once for shared data.
 
-    def __init__(self) -> None:
+    With `digests`, the key is made of a digest of the data instead: what is equal has the same key in any number of texts.
+    """
+
+    def __init__(self, digests: bool = False) -> None:
         self.constants: dict[str, Dense] = {}
         self._keys: dict[tuple[int, str], str] = {}
+        self._digests = digests
 
     def key(self, dense: Dense, op: Op | None) -> str:
         same = (id(dense.data), str(dense.type.element))
         key = self._keys.get(same)
         if key is None:
+            if self._digests:
+                key = self._keys[same] = f"data_{dense.digest().hex()}"
+                self.constants.setdefault(key, dense)
+                return key
             name = (op.origin or op.name.partition(".")[2]) if op is not None else "constant"
             base = _NOT_IN_KEYS.sub("_", name[:120]).strip(".") or "constant"
             if not (base[0].isalpha() or base[0] == "_"):
@@ -183,15 +192,28 @@ class ResourceKeys:
         return key
 
 
-def save_constants(path: str | Path, constants: Mapping[str, Dense]) -> None:
-    """Write constants to a `.npz`, not compressed so that it can be mapped; the file appears when it is whole."""
+def save_constants(path: str | Path, constants: Mapping[str, Dense], add: bool = False) -> None:
+    """Write constants to a `.npz`, not compressed so that it can be mapped; the file appears when it is whole.
+
+    With `add`, what else is in the file stays.
+    """
     try:
         with atomic_path(path) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_STORED) as archive:
+            if add and Path(path).exists():
+                _copy_members(Path(path), archive, {f"{key}.npy" for key in constants})
             for key, dense in constants.items():
                 with archive.open(f"{key}.npy", "w", force_zip64=True) as member:
                     _write_npy(member, dense)
-    except OSError as error:
+    except (OSError, zipfile.BadZipFile) as error:
         raise UsageError(f"cannot write {path}: {error}") from None
+
+
+def _copy_members(path: Path, archive: zipfile.ZipFile, but: set[str]) -> None:
+    with zipfile.ZipFile(path) as old:
+        for info in old.infolist():
+            if info.filename not in but:
+                with old.open(info) as source, archive.open(info.filename, "w", force_zip64=True) as copy:
+                    shutil.copyfileobj(source, copy)
 
 
 def _write_npy(member: Any, dense: Dense) -> None:

@@ -26,7 +26,7 @@ from .inputs import random_inputs
 from .tolerance import Tolerance
 from .ways import Ways
 
-__all__ = ["Verification", "verify_conversion"]
+__all__ = ["OwnRuntime", "Verification", "verify_conversion"]
 
 
 @dataclass
@@ -66,9 +66,9 @@ class Verification:
 
 def verify_conversion(
     source: Module, result: Module, *, hub: Module | None = None, tolerance: Tolerance | None = None,
-    inputs: Mapping[str, Any] | None = None, engine: str = "auto", seed: int = 0,
+    inputs: Mapping[str, Any] | None = None, engine: str = "auto", seed: int = 0, own: OwnRuntime | None = None,
 ) -> Verification:
-    """Compare `result` with the file `source` was read from.
+    """Compare `result` with the file `source` was read from: what the target's `own` runtime gives, or else the engine.
 
     Where outputs say nothing on random inputs (`information`), others are tried. Skipped, with the reason, where the source's
     runtime is not installed or itself refuses the model. Raises `UsageError` where `inputs` do not fit the model.
@@ -83,7 +83,7 @@ def verify_conversion(
         raise UsageError(f"the input data has {', '.join(inputs) or 'nothing'}", hint=f"the model's inputs: {', '.join(names)}")
     given = [{name: np.asarray(inputs[name]) for name in names}] if inputs is not None else attempts(source, hub, seed)
     further = () if inputs is not None else (random_inputs(source, hub, seed + 1 + more) for more in range(9))
-    judge = _Judge(source, result, hub, runtime, tolerance or Tolerance(), engine, further)
+    judge = _Judge(source, result, hub, runtime, tolerance or Tolerance(), engine, further, own)
     try:
         return judge.of_several(given)
     except ChildEnded as error:
@@ -98,19 +98,30 @@ def verify_conversion(
         return Verification("skipped", f"{runtime.name} could not judge: {error.message}", runtime.name, engine)
 
 
+@dataclass(frozen=True)
+class OwnRuntime:
+    """What runs a target's artifact: `run(inputs)` gives the outputs by name, in order (`Target.run`)."""
+
+    target: str
+    run: Callable[[Mapping[str, np.ndarray]], Mapping[str, np.ndarray]]
+
+
 class _Judge:
     """The source in its runtime and the result in our engine, made ready to run side by side."""
 
     def __init__(
         self, source: Module, result: Module, hub: Module | None, runtime: Runtime, tolerance: Tolerance, engine: str,
-        further: Iterable[Mapping[str, np.ndarray]],
+        further: Iterable[Mapping[str, np.ndarray]], own: OwnRuntime | None = None,
     ) -> None:
         self.path = source.source
         self.further = further
         self.result, self.hub, self.runtime, self.tolerance, self.engine = result, hub, runtime, tolerance, engine
         self.used = ""
+        self.own = own
+        self.notes: list[str] = []
         self._reference: Callable[..., dict[str, np.ndarray]] | None = None
         self._execute: Any = None
+        self._last: Mapping[str, np.ndarray] | None = None
 
     def of_several(self, attempts: Iterable[Mapping[str, np.ndarray]]) -> Verification:
         """The verdict on the first inputs, with those outputs that said nothing there judged on the inputs after them."""
@@ -126,6 +137,7 @@ class _Judge:
         silent = [tensor.name for index, tensor in enumerate(verdict.tensors) if index not in told]
         if verdict.broken:
             verdict.status = "failed"
+            self._say_whose_it_is(verdict)
         elif silent and not told:
             verdict.status = "inconclusive"
             verdict.why = (
@@ -133,11 +145,23 @@ class _Judge:
                 "computed; give real inputs with --input-data")
         elif silent:
             verdict.notes.append(f"not conclusive for {', '.join(silent)}: constant, saturated or not finite on all inputs tried")
+        verdict.notes += self.notes
         return verdict
+
+    def _say_whose_it_is(self, verdict: Verification) -> None:
+        """Note, where the target's own runtime was judged, whether the module itself is wrong, too."""
+        if self.own is None or self._last is None:
+            return
+        target, self.own = self.own.target, None
+        again, _ = self.judge(self._last)
+        whose = "differs, too: the conversion is wrong" if again.broken else (
+            f"does compute what the source does: it is what {target} makes of it that differs")
+        self.notes.append(f"the module that {target} was given, run by engine {again.engine}, {whose}")
 
     def judge(self, given: Mapping[str, np.ndarray]) -> tuple[Verification, set[int]]:
         """The verdict on some inputs, and the places of the outputs that say something."""
         result, hub = self.result, self.hub
+        self._last = given
         if self._reference is None:
             self._reference = resolve(self.runtime.open)(self.path)
         reference = self._reference(given)
@@ -160,12 +184,21 @@ class _Judge:
 
     def _run(self, given: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """The result's outputs, without its states."""
+        # The source keeps its state itself, and starts from the same: what becomes of it is behind the outputs.
+        fed = dict(zip(
+            input_names(self.result.main), (*given.values(), *initial_states(self.result).values()), strict=True))
+        if self.own is not None:
+            self.used = f"{self.own.target}'s own runtime"
+            try:
+                actual = dict(self.own.run(fed))
+                return dict(islice(actual.items(), len(actual) - len(self.result.states)))
+            except RunError as error:
+                self.notes.append(f"{self.used} cannot run the artifact, an engine ran the module instead: {error.message}")
+                self.own = None
         if self._execute is None:
             self._execute = resolve(host().get("engines", self.engine).prepare)(self.result, "main")
         self.used = self.engine
-        # The source keeps its state itself, and starts from the same: what becomes of it is behind the outputs.
-        fed = (*given.values(), *initial_states(self.result).values())
-        actual = self._execute(dict(zip(input_names(self.result.main), fed, strict=True)), False)
+        actual = self._execute(fed, False)
         choice = getattr(self._execute, "choice", None)
         self.used = f"{choice.engine} ({choice.why})" if choice is not None else self.engine
         return dict(islice(actual.items(), len(actual) - len(self.result.states)))

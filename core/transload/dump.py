@@ -1,0 +1,189 @@
+"""The text of a module after every stage and pass of its journey, in a folder; and going on from there.
+
+    transload convert model.tflite --dump steps
+    transload convert model.tflite --dump steps --from hub     # the stage `hub` and all after it, once more
+
+    steps/01-read.mlir
+    steps/02-tfl-to-top.01-tfl-variables.mlir                  # stage, pass
+    ...
+    steps/constants.npz                                        # the constants of all texts, each once
+    steps/index.json                                           # what is in which file, and what it took
+
+A text is MLIR's generic form, which `transload opt` and every other command read with `constants.npz` beside it. A stage can be
+started from, a pass within it cannot: passes of one stage may hand things on in memory.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .errors import ReadError, UsageError
+from .files import atomic_path
+from .ir import Module
+from .ir.verify import check
+from .journey import READ, Observer, Stage
+from .passes.steps import PassRecord, Step
+from .plugin import Source
+from .roles import hub
+from .suggest import nearest
+from .text import write_module
+from .text.carried import carrying, take_up
+from .text.files import CONSTANTS, read_text
+from .text.resources import ResourceKeys, save_constants
+
+__all__ = ["INDEX", "Dump", "Dumped", "Start"]
+
+INDEX = "index.json"
+
+
+class Dump(Observer):
+    """Writes the module after each stage and pass into a folder, which is made; texts of an earlier dump go.
+
+    With `start`, those of the stages before it stay, and the numbers go on.
+    """
+
+    def __init__(self, directory: str | Path, model: str, start: Start | None = None) -> None:
+        self.directory = Path(directory)
+        self.model = model
+        self.stages: list[dict[str, Any]] = list(start.stages) if start is not None else []
+        self._start = start
+        self._keys = ResourceKeys(digests=True)
+        self._saved = 0
+        self._clear()
+
+    def _clear(self) -> None:
+        kept = {step["file"] for stage in self.stages for step in stage["steps"]} | {stage["file"] for stage in self.stages}
+        try:
+            self.directory.mkdir(parents=True, exist_ok=True)
+            for file in Dumped.files_of(self.directory):
+                if file not in kept:
+                    (self.directory / file).unlink(missing_ok=True)
+        except OSError as error:
+            raise UsageError(f"cannot write into {self.directory}: {error.strerror or error}") from None
+
+    def enters(self, stage: Stage) -> None:
+        target = stage.conversion.target if stage.conversion is not None else None
+        self.stages.append({"stage": stage.name, "about": stage.about, "to": target, "file": None, "steps": []})
+
+    def ran(self, stage: Stage, step: Step, record: PassRecord, module: Module) -> None:
+        entry = self.stages[-1]
+        number = len(entry["steps"]) + 1
+        file = f"{len(self.stages):02}-{stage.name}.{number:02}-{step.name}.mlir"
+        self._write(module, file, done=number == len(stage.steps))
+        entry["steps"].append({
+            "pass": str(step), "file": file, "seconds": round(record.seconds, 6), "modified": record.modified})
+
+    def leaves(self, stage: Stage, module: Module | None, seconds: float) -> None:
+        entry = self.stages[-1]
+        entry["seconds"] = round(seconds, 6)
+        if entry["steps"]:
+            entry["file"] = entry["steps"][-1]["file"]
+        elif stage.name == READ and module is not None:
+            entry["file"] = f"{len(self.stages):02}-{stage.name}.mlir"
+            self._write(module, entry["file"], done=True)
+        self._index()
+
+    def stops(self, stage: Stage, error: BaseException) -> None:
+        if self.stages and self.stages[-1]["stage"] == stage.name:
+            self.stages[-1]["error"] = str(error)
+            self._index()
+
+    def _write(self, module: Module, file: str, done: bool) -> None:
+        stages = [entry["stage"] for entry in (self.stages if done else self.stages[:-1])]
+        with (
+            atomic_path(self.directory / file) as temporary, temporary.open("w", encoding="utf-8") as out,
+            carrying(module, self.model, stages),
+        ):
+            write_module(module, out, constants="file", keys=self._keys)
+
+    def _index(self) -> None:
+        if len(self._keys.constants) != self._saved:
+            save_constants(self.directory / CONSTANTS, self._keys.constants, add=self._start is not None)
+            self._saved = len(self._keys.constants)
+        with atomic_path(self.directory / INDEX) as temporary:
+            temporary.write_text(json.dumps({"model": self.model, "stages": self.stages}, indent=1) + "\n", encoding="utf-8")
+
+
+@dataclass
+class Start:
+    """Where to go on: the module as it was before a stage, and what is behind it."""
+
+    module: Module
+    stages: list[dict[str, Any]]
+    """Of the index, those that are done."""
+    hub: Module | None
+    """The module as it first was in the hub, where it has been there."""
+
+    def take_the_place_of(self, source: Module) -> None:
+        """Have the module come from where the model that was read comes from."""
+        self.module.source, self.module.source_format = source.source, source.source_format
+
+    @property
+    def names(self) -> list[str]:
+        return [entry["stage"] for entry in self.stages]
+
+
+class Dumped:
+    """A folder that `Dump` has written. Raises `ReadError` where its index does not read."""
+
+    def __init__(self, directory: str | Path) -> None:
+        self.directory = Path(directory)
+        try:
+            index = json.loads((self.directory / INDEX).read_text(encoding="utf-8"))
+            self.model = str(index["model"])
+            self.stages = [_checked(entry) for entry in index["stages"]]
+        except FileNotFoundError:
+            raise ReadError(
+                f"{self.directory} holds no dump", hint="`transload convert MODEL --dump DIR` writes one") from None
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
+            raise ReadError(f"{self.directory / INDEX} does not read") from None
+
+    @staticmethod
+    def files_of(directory: Path) -> list[str]:
+        """The texts of a dump in a folder; none where there is none."""
+        try:
+            stages = Dumped(directory).stages
+        except ReadError:
+            return []
+        return [file for entry in stages for file in (entry["file"], *(step["file"] for step in entry["steps"])) if file]
+
+    def before(self, stage: str, model: str) -> Start:
+        """The module of `model` as it was before a stage. `UsageError` where it is another's, or names the stages there are."""
+        if Path(model).name != Path(self.model).name:
+            raise UsageError(f"{self.directory} holds the dump of {self.model}, not of {model}")
+        center = hub().name
+        names = [entry["stage"] for entry in self.stages]
+        if stage not in names[1:]:
+            guess = nearest(stage, names[1:])
+            raise UsageError(
+                f"no stage {stage!r} to start from in {self.directory}",
+                hint=(f"did you mean {guess!r}? " if guess else "") + f"stages: {', '.join(names[1:]) or 'none'}")
+        done = self.stages[: names.index(stage)]
+        texts = [entry for entry in done if entry["file"]]
+        arrived = next((entry for entry in texts if entry["to"] == center), None)
+        if not texts:
+            raise ReadError(f"{self.directory} holds no module from before stage {stage!r}")
+        module = self._module(texts[-1]["file"])
+        return Start(module, done, self._module(arrived["file"]) if arrived is not None else None)
+
+    def _module(self, file: str) -> Module:
+        path = self.directory / file
+        if not path.is_file():
+            raise ReadError(f"{path}: there is no such file, and {INDEX} names it")
+        module = read_text(Source(path=path, name=str(path)))
+        take_up(module, say=False)
+        findings = check(module)
+        if findings:
+            raise ReadError(f"{path}: its ops break the rules of their dialects", findings)
+        return module
+
+
+def _checked(entry: dict[str, Any]) -> dict[str, Any]:
+    """An entry of the index, if it is one; its files are names in the folder."""
+    files = [entry["file"], *(step["file"] for step in entry["steps"])]
+    if not isinstance(entry["stage"], str) or any(file is not None and Path(file).name != file for file in files):
+        raise ValueError
+    return {"about": "", "to": None, **entry}

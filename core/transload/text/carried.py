@@ -1,0 +1,60 @@
+"""What is known of a module beside its IR, carried in its text: notes, states, and how far it has come on its journey.
+
+MLIR knows none of this, so it stands in an attribute of the module, `transload.dump`; whoever reads the text takes it from there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from ..errors import ReadError
+from ..ir import Dense, Module, State
+
+__all__ = ["ATTRIBUTE", "carrying", "take_up"]
+
+ATTRIBUTE = "transload.dump"
+
+
+@contextmanager
+def carrying(module: Module, model: str, stages: Sequence[str]) -> Iterator[None]:
+    """Inside, the module has the attribute: of which model it is, which stages it has behind it, its notes and states."""
+    module.attributes[ATTRIBUTE] = {
+        "model": model, "stages": list(stages), "notes": list(module.notes),
+        "states": [{"input": state.input, "output": state.output, "initial": state.initial} for state in module.states]}
+    try:
+        yield
+    finally:
+        del module.attributes[ATTRIBUTE]
+
+
+def take_up(module: Module, say: bool = True) -> None:
+    """Give a module that was read the notes and states that its text carries; with `say`, a note says where it comes from.
+
+    Raises `ReadError` where the attribute is not as `carrying` makes it.
+    """
+    about = module.attributes.pop(ATTRIBUTE, None)
+    if about is None:
+        return
+    try:
+        notes, stages, model = _texts(about["notes"]), _texts(about["stages"]), str(about["model"])
+        states = tuple(_state(state) for state in about["states"])
+    except (KeyError, TypeError, ValueError):
+        raise ReadError(f"the attribute {ATTRIBUTE} of the module does not read", hint="`convert --dump` writes it") from None
+    module.notes, module.states = notes, states
+    if say:
+        module.notes = (*notes, f"this is a dump of {model}, after {stages[-1] if stages else 'nothing'}, and not judged by it: "
+                                f"`transload convert {model} --dump DIR --from STAGE` goes on with it, and verifies the result")
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list | tuple) or not all(isinstance(each, str) for each in value):
+        raise TypeError
+    return tuple(value)
+
+
+def _state(value: Mapping[str, Any]) -> State:
+    if not isinstance(value["initial"], Dense) or not isinstance(value["input"], str) or not isinstance(value["output"], str):
+        raise TypeError
+    return State(value["input"], value["output"], value["initial"])

@@ -1,0 +1,176 @@
+"""The module after every stage and pass in a folder, going on from there, and passes of one's own at the hub."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import transload
+from transload.cli import run
+from transload.context import Context
+from transload.dump import Dumped
+from transload.errors import ConversionError, ReadError, UsageError
+from transload.ir import Module
+from transload.plugin import Conversion, Pass, Target
+from transload.plugin_host import Host
+from transload.text import print_module
+
+from tests.core.journey.test_conversion import append, renaming
+
+
+@pytest.fixture(scope="session")
+def digits(examples: Path) -> Path:
+    return examples / "digits" / "digits_int8.tflite"
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {file.name: file.read_bytes() for file in folder.iterdir() if file.name != "report.json"}
+
+
+def test_every_stage_and_pass_is_a_file_and_the_index_says_which(digits: Path, tmp_path: Path):
+    plan = transload.plan(digits)
+    transload.convert(digits, out=tmp_path / "out", dump=tmp_path / "steps", verify=False)
+    index = json.loads((tmp_path / "steps" / "index.json").read_text())
+    assert index["model"] == str(digits)
+    assert [stage["stage"] for stage in index["stages"]] == [stage.name for stage in plan.stages if stage.name != "verify"]
+    assert [step["pass"] for stage in index["stages"] for step in stage["steps"]] == plan.passes
+    named = {step["file"] for stage in index["stages"] for step in stage["steps"]} | {"01-read.mlir"}
+    assert {file.name for file in (tmp_path / "steps").iterdir()} == named | {"constants.npz", "index.json"}
+    assert "04-top-to-tosa.13-cse.mlir" in named and "04-top-to-tosa.09-top-to-tosa.rewrites.mlir" in named
+    last = transload.load(tmp_path / "steps" / index["stages"][4]["file"])
+    assert print_module(last) == print_module(transload.lower(transload.load(digits)))
+    assert f"this is a dump of {digits}, after pipeline" in last.notes[-1]
+
+
+@pytest.mark.parametrize("stage", ["tfl-to-top", "hub", "top-to-tosa", "pipeline", "check"])
+def test_a_conversion_goes_on_from_a_stage_to_the_same_bytes(digits: Path, tmp_path: Path, stage: str):
+    whole = transload.convert(digits, out=tmp_path / "whole", dump=tmp_path / "steps")
+    before = contents(tmp_path / "steps")
+    again = transload.convert(digits, out=tmp_path / "again", dump=tmp_path / "steps", start=stage)
+    assert contents(tmp_path / "again") == contents(tmp_path / "whole")
+    after = contents(tmp_path / "steps")
+    assert after.keys() == before.keys() and len(after["constants.npz"]) == len(before["constants.npz"])
+    assert {name for name in before if name.endswith(".mlir")} == {n for n in after if after[n] == before[n] and n[-1] == "r"}
+    assert again.verification is not None and whole.verification is not None
+    assert again.verification.report() == whole.verification.report()
+
+
+def test_what_was_changed_in_a_dump_is_what_goes_on(examples: Path, tmp_path: Path):
+    digits = examples / "digits" / "digits_float.onnx"
+    transload.convert(digits, out=tmp_path / "out", dump=tmp_path / "steps", verify=False)
+    file = tmp_path / "steps" / "03-hub.02-canonicalize.mlir"
+    text = file.read_text()
+    assert "do_relu = true" in text
+    file.write_text(text.replace("do_relu = true", "do_relu = false", 1))
+    changed = transload.convert(digits, out=tmp_path / "out", dump=tmp_path / "steps", start="top-to-tosa")
+    assert changed.verification is not None and changed.verification.failed
+
+
+def test_states_and_notes_go_with_a_dump(models: Path, tmp_path: Path):
+    model = next((models / "tflite" / "tflm_mnist_lstm_float").glob("*.tflite"))
+    options = {"state": "explicit"}
+    whole = transload.convert(model, out=tmp_path / "whole", dump=tmp_path / "steps", verify=False, options=options)
+    read = transload.load(tmp_path / "steps" / "03-hub.02-canonicalize.mlir")
+    assert [(s.input, s.output) for s in read.states] == [(s.input, s.output) for s in whole.module.states]
+    for mine, theirs in zip(read.states, whole.module.states, strict=True):
+        assert np.array_equal(mine.initial.numpy(), theirs.initial.numpy())
+    assert read.notes[:-1] == whole.module.notes
+
+
+def test_a_stage_or_folder_that_is_not_there_is_said(digits: Path, tmp_path: Path, examples: Path):
+    with pytest.raises(UsageError, match="where is the dump to go on from at stage 'hub'"):
+        transload.convert(digits, out=tmp_path / "out", start="hub")
+    with pytest.raises(ReadError, match="holds no dump"):
+        transload.convert(digits, out=tmp_path / "out", dump=tmp_path / "steps", start="hub")
+    transload.convert(digits, out=tmp_path / "out", dump=tmp_path / "steps", verify=False)
+    with pytest.raises(UsageError) as caught:
+        transload.convert(digits, out=tmp_path / "out", dump=tmp_path / "steps", start="top-to-tsa")
+    assert "did you mean 'top-to-tosa'?" in caught.value.hint
+    with pytest.raises(UsageError, match=r"holds the dump of .*digits_int8.tflite, not of .*digits_float.onnx"):
+        transload.convert(
+            examples / "digits" / "digits_float.onnx", out=tmp_path / "out", dump=tmp_path / "steps", start="top-to-tosa")
+    index = tmp_path / "steps" / "index.json"
+    index.write_text(index.read_text().replace("01-read.mlir", "../01-read.mlir"))
+    with pytest.raises(ReadError, match="does not read"):
+        Dumped(tmp_path / "steps")
+
+
+def test_a_stage_that_fails_is_in_the_index_with_all_that_was_done_before(kit, tmp_path: Path):
+    from transload.dump import Dump
+    from transload.journey import convert_to
+
+    table = renaming(a__x="b.x")
+    table.refuse({"a.y": ("cannot be said", "")})
+    kit.add(Pass("first", append("a.x")), Conversion("a-to-b", "a", "b", table, before="first"))
+    with pytest.raises(ConversionError):
+        convert_to(kit.module("a.y"), ("b",), observers=[Dump(tmp_path, "toy")])
+    stages = json.loads((tmp_path / "index.json").read_text())["stages"]
+    assert [step["pass"] for step in stages[0]["steps"]] == ["first"] and "cannot be said" in stages[0]["error"]
+    assert (tmp_path / "01-a-to-b.01-first.mlir").exists()
+
+
+def test_opt_and_convert_read_a_dump_with_its_constants(digits: Path, tmp_path: Path, capsys: Any):
+    assert run(["convert", str(digits), "-o", str(tmp_path / "out"), "--dump", str(tmp_path / "steps"), "-q"]) == 0
+    hub = tmp_path / "steps" / "03-hub.02-canonicalize.mlir"
+    assert run(["opt", str(hub), "-p", "top-to-tosa", "-o", str(tmp_path / "tosa.mlir")]) == 0
+    assert print_module(transload.load(tmp_path / "tosa.mlir")) == print_module(
+        transload.load(tmp_path / "steps" / "04-top-to-tosa.14-dce.mlir"))
+    capsys.readouterr()
+    assert run(["convert", str(digits), "-o", str(tmp_path / "out"), "--dump", str(tmp_path / "steps"), "--from", "hub"]) == 0
+    assert "verification against litert: passed" in " ".join(capsys.readouterr().out.split())
+
+
+# --- passes at the hub
+
+
+def counting(seen: list[str], name: str) -> Any:
+    def count(module: Module) -> bool:
+        seen.append(f"{name}: {' '.join(sorted({op.dialect for op in module.ops()} - {'func'}))}")
+        return False
+
+    return count
+
+
+class Chip(Target):
+    name, doc, accepts, pipeline = "chip", "Takes the hub.", ("top",), "mine"
+
+
+def test_passes_of_plugins_and_of_the_user_run_at_the_hub(digits: Path, tmp_path: Path):
+    seen: list[str] = []
+    host = Host()
+    host.passes["adds"] = Pass("adds", counting(seen, "adds"), at="hub")
+    host.passes["mine"] = Pass("mine", counting(seen, "mine"))
+    host.targets["chip"] = Chip()
+    with Context(host).bind():
+        plan = transload.plan(digits, passes="mine")
+        assert [str(step) for stage in plan.stages if stage.name == "hub" for step in stage.steps] == [
+            "fold-constants", "canonicalize", "adds", "mine"]
+        transload.convert(digits, out=tmp_path, verify=False, passes="mine")
+        assert seen == ["adds: top", "mine: top"]
+        plan = transload.plan(digits, "chip", passes="mine")
+        assert [(stage.name, [str(step) for step in stage.steps]) for stage in plan.stages[2:4]] == [
+            ("hub", ["mine"]), ("pipeline", ["mine"])]
+        seen.clear()
+        transload.lower(transload.load(digits), to="top")
+        assert seen == []
+        with pytest.raises(UsageError, match="passes were given to run at top, and the way to tosa does not go by it"):
+            transload.convert(transload.lower(transload.load(digits)), out=tmp_path, passes="mine")
+        with pytest.raises(UsageError, match="no pass is called 'mien'"):
+            transload.plan(digits, passes="mien")
+
+
+def test_where_a_pass_runs_by_itself_is_checked_when_it_is_registered():
+    from transload import hookimpl
+    from transload.errors import PluginError
+
+    class Wrong:
+        @hookimpl
+        def register_passes(self, register: Any) -> None:
+            register(Pass("adds", counting([], "adds"), at="top"))
+
+    with pytest.raises(PluginError, match="at must be 'hub', or empty, and is 'top'"):
+        Host(points=[]).register(Wrong())

@@ -1,0 +1,67 @@
+"""A target that can run its artifact is verified by what that gives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import transload
+from transload.context import Context
+from transload.errors import RunError
+from transload.ir import Module
+from transload.plugin import Emitted, Target
+from transload.plugin_host import Host
+
+
+class Chip(Target):
+    """A chip whose program is the TOSA file, and whose runtime adds `wrong` to what it computes."""
+
+    name, doc, accepts = "chip", "A toy.", ("tosa",)
+
+    def __init__(self, wrong: int = 0, breaks: bool = False) -> None:
+        self.wrong, self.breaks = wrong, breaks
+        self.ran: list[list[str]] = []
+
+    def emit(self, module: Module, directory: Path, stem: str, options: Mapping[str, Any]) -> Emitted:
+        transload.save(module, directory / f"{stem}.tosa")
+        return Emitted([directory / f"{stem}.tosa"], {"cycles": 7})
+
+    def run(self, emitted: Emitted, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:  # type: ignore[override]
+        assert emitted.report == {"cycles": 7} and emitted.files[0].is_file()
+        self.ran.append(list(inputs))
+        if self.breaks:
+            raise RunError("the simulator is not licensed")
+        return {name: array + array.dtype.type(self.wrong) for name, array in transload.run(emitted.files[0], inputs).items()}
+
+
+@pytest.fixture
+def convert(examples: Path, tmp_path: Path) -> Any:
+    def call(chip: Chip) -> Any:
+        host = Host()
+        host.targets["chip"] = chip
+        with Context(host).bind():
+            return transload.convert(examples / "digits" / "digits_int8.tflite", "chip", tmp_path).verification
+
+    return call
+
+
+def test_the_artifact_is_run_where_its_target_can(convert: Any):
+    chip = Chip()
+    verified = convert(chip)
+    assert verified.passed and verified.engine == "chip's own runtime" and chip.ran[0] == ["image"]
+
+
+def test_an_artifact_that_computes_otherwise_fails_and_it_is_said_whose_fault_it_is(convert: Any):
+    verified = convert(Chip(wrong=9))
+    assert verified.failed and "differs by" in verified.broken[0]
+    assert any("it is what chip makes of it that differs" in note for note in verified.notes)
+
+
+def test_where_the_runtime_cannot_run_it_an_engine_does_and_that_is_noted(convert: Any):
+    verified = convert(Chip(breaks=True))
+    assert verified.passed and verified.engine.startswith(("auto", "reference", "xla"))
+    assert "an engine ran the module instead: the simulator is not licensed" in verified.notes[0]
