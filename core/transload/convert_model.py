@@ -323,7 +323,7 @@ def check_for(target: Target, module: Module, settings: Mapping[str, Any]) -> No
     verify_module(module)
     findings = merge_findings(list(target.check(module, settings)))
     if findings:
-        raise TargetError(f"target {target.name!r} cannot take this model: {len(findings)} finding(s)", findings)
+        raise TargetError(f"target {target.name!r} cannot take this model", findings)
 
 
 def _describe(module: Module, report: Report) -> None:

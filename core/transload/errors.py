@@ -6,6 +6,7 @@ where (op, original tensor name, file), why, and what to do. All findings are re
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -16,9 +17,13 @@ if TYPE_CHECKING:
     from .report import Report
 
 __all__ = [
-    "ConversionError", "Finding", "InternalError", "PassError", "PluginError", "PluginFailure", "ReadError", "RunError",
+    "Cause", "ConversionError", "Finding", "InternalError", "PassError", "PluginError", "PluginFailure", "ReadError", "RunError",
     "ShapeError", "TargetError", "TextError", "TransloadError", "Unsupported", "UsageError", "VerificationError", "VerifyError",
+    "causes",
 ]
+
+_PLACES, _KINDS = 8, 6
+"""Names of tensors and kinds of ops in one line."""
 
 
 @dataclass(frozen=True)
@@ -38,13 +43,64 @@ class Finding:
     follows: bool = False
 
     def __str__(self) -> str:
-        times = f" ({self.count} times)" if self.count > 1 else ""
-        shown = ", ".join(map(repr, self.names[:8]))
-        if len(self.names) > 8:
-            shown += f" and {len(self.names) - 8} more"
-        where = f" at {shown}" if shown else ""
+        return self.text()
+
+    def text(self, places: int = _PLACES) -> str:
+        """All of it, with the first of its names, in a line, and one for the hint where there is one."""
         hint = f"\n      → {self.hint}" if self.hint else ""
-        return f"{self.what}{times}{where}: {self.why}{hint}"
+        return f"{_times(self.what, self.count)}{self.where(places)}: {self.why}{hint}"
+
+    def where(self, places: int) -> str:
+        """` at 'a', 'b' and 3 more`; nothing where no place has a name."""
+        shown = ", ".join(map(repr, self.names[:places]))
+        more = f" and {len(self.names) - places} more" if len(self.names) > places else ""
+        return f" at {shown}{more}" if shown else ""
+
+
+@dataclass(frozen=True)
+class Cause:
+    """A reason, and all findings that have it."""
+
+    why: str
+    hint: str
+    findings: tuple[Finding, ...]
+
+    @property
+    def kinds(self) -> dict[str, int]:
+        """How often it occurs, by kind of op or part, the most frequent first."""
+        counts = Counter[str]()
+        for finding in self.findings:
+            counts[finding.what] += finding.count
+        return dict(counts.most_common())
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def text(self, details: bool = False) -> str:
+        """All of it, in a line, and one for the hint where there is one; with `details`, a line a kind with all its places."""
+        kinds, hint = self.kinds, f"\n      → {self.hint}" if self.hint else ""
+        if len(kinds) == 1:
+            (finding,) = merge_findings(self.findings)
+            return finding.text(len(finding.names) if details else _PLACES)
+        head = f"{self.why}: {len(kinds)} kinds, {sum(kinds.values()):,} in all"
+        if details:
+            each = [f"{_times(one.what, one.count)}{one.where(len(one.names))}" for one in merge_findings(self.findings)]
+            return "\n      ".join([head, *each]) + hint
+        shown = ", ".join(_times(what, count) for what, count in list(kinds.items())[:_KINDS])
+        more = f" and {len(kinds) - _KINDS} more" if len(kinds) > _KINDS else ""
+        return f"{head}: {shown}{more}{hint}"
+
+
+def _times(what: str, count: int) -> str:
+    return f"{what} ({count} times)" if count > 1 else what
+
+
+def causes(findings: Iterable[Finding]) -> list[Cause]:
+    """Findings by their reason, in the order in which the reasons first occur."""
+    by_reason: dict[tuple[str, str], list[Finding]] = {}
+    for finding in findings:
+        by_reason.setdefault((finding.why, finding.hint), []).append(finding)
+    return [Cause(why, hint, tuple(found)) for (why, hint), found in by_reason.items()]
 
 
 class TransloadError(Exception):
@@ -61,7 +117,7 @@ class TransloadError(Exception):
         """How far the conversion came that this ended; None of what is no conversion."""
 
     def __str__(self) -> str:
-        lines = [self.message, *(f"  - {finding}" for finding in self.findings)]
+        lines = [self.message, *(f"  - {cause}" for cause in causes(self.findings))]
         if self.hint:
             lines.append(f"  → {self.hint}")
         return "\n".join(lines)

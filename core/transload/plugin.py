@@ -110,6 +110,8 @@ class Reader:
     read: Any
     detect: Any = None
     doc: str = ""
+    quantizing: str = ""
+    """How a float model of this format is quantized by its framework's own tools, for who needs integers."""
 
     def __call__(self, source: Source, inputs: Mapping[str, TensorType] | None = None) -> Module:
         return resolve(self.read)(source, dict(inputs or {}))

@@ -180,6 +180,7 @@ def _file_format(problems: _Problems, item: Reader | Writer) -> None:
 
 def _reader(problems: _Problems, item: Reader) -> None:
     _file_format(problems, item)
+    problems.text("quantizing")
     problems.code("read")
     problems.code("detect", optional=True)
 

@@ -22,6 +22,7 @@ functions for one name are tried in order. A function for `"top.*"` is tried on 
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
@@ -33,6 +34,7 @@ from .guard import FOREIGN, OURS, rule_failed
 from .ir.build import Builder, constant_of, part_location
 from .ir.core import FusedLocation, Location, Op, Value, location_names
 from .ir.module import Module
+from .ir.types import TensorType
 
 __all__ = ["CHANGED", "KEPT", "RewriteTable", "Rewriter", "Rewriting", "apply_greedily", "cannot_convert", "convert_ops"]
 
@@ -206,6 +208,8 @@ class Rewriting:
         self.failures: list[PluginFailure] = []
         """Defects of rewrites, in order; a finding says each, too."""
         self._notes: dict[type, Any] = {}
+        self._spoilers: set[Any] = set()
+        self._unspoilt: set[Any] = set()
         self._joins = dict(joins or {})
         self._prefixes = tuple(f"{dialect}." for dialect in (source, *self._joins))
         self._use(table)
@@ -310,7 +314,27 @@ class Rewriting:
         else:
             why = f"no conversion of {op.name} {'matches this form of it' if functions else 'is registered'}"
             advice = self.hint(op.name) if self.hint else ""
+        follows = follows or (bool(functions) and self._comes_after_a_spoiler(op))
+        if follows or any(isinstance(result.type, TensorType) and not result.type.is_static for result in op.results):
+            self._spoilers.add(op)
         return Finding(op.name, why, tuple(location_names(op.location)[:1]), advice, follows=follows)
+
+    def _comes_after_a_spoiler(self, op: Op) -> bool:
+        """Whether an op computes, over whatever ops, with what comes from one that could not be converted and has an open shape.
+
+        What is wrong with it may be no more than that.
+        """
+        pending, seen = deque([op]), {op}
+        while pending:
+            for operand in pending.popleft().operands:
+                maker = operand.owner
+                if maker in self._spoilers:
+                    return True
+                if isinstance(maker, Op) and maker not in seen and maker not in self._unspoilt:
+                    seen.add(maker)
+                    pending.append(maker)
+        self._unspoilt |= seen
+        return False
 
 
 def convert_ops(
@@ -330,13 +354,17 @@ def convert_ops(
 def cannot_convert(findings: Iterable[Finding], source: str) -> ConversionError:
     """The error that says of all these ops that they cannot be converted from dialect `source`.
 
-    Ops that are in the way only because of others that are said, too, are left out.
+    Ops that are in the way only because of others that are said, too, are counted and left out.
     """
     findings = list(findings)
-    merged = merge_findings([finding for finding in findings if not finding.follows] or findings)
+    said = [finding for finding in findings if not finding.follows] or findings
+    merged = merge_findings(said)
     total = sum(finding.count for finding in merged)
     kinds = len({finding.what for finding in merged})
-    return ConversionError(f"{total} op(s) of {kinds} kind(s) cannot be converted from {source!r}", merged)
+    follow = sum(finding.count for finding in findings) - total
+    return ConversionError(
+        f"{total} op(s) of {kinds} kind(s) cannot be converted from {source!r}"
+        + (f", and {follow} more that come after them" if follow else ""), merged)
 
 
 def _erase_since(op: Op, before: Op | None) -> None:

@@ -1,14 +1,26 @@
-"""The nearest name to a misspelt one."""
+"""What to advise: the nearest name to a misspelt one, the way to integers."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-__all__ = ["nearest"]
+if TYPE_CHECKING:
+    from .ir import Module
+
+__all__ = ["nearest", "quantizing"]
 
 
 def nearest(name: str, candidates: Iterable[str]) -> str | None:
     """The candidate most like `name`, or None where none is near."""
     found = difflib.get_close_matches(name, list(candidates), n=1, cutoff=0.5)
     return found[0] if found else None
+
+
+def quantizing(module: Module) -> str:
+    """How the framework that a float model was read from quantizes it: ": with ...", or nothing where that is not known."""
+    from .plugin_host import host
+
+    reader = host().readers.get(module.source_format or "")
+    return f": {reader.quantizing}" if reader is not None and reader.quantizing else ""

@@ -54,6 +54,30 @@ def test_conversion_lists_every_op_it_could_not_convert():
     assert "new.left_over" not in names(module), "what a rewrite made before it gave up is taken back"
 
 
+def test_what_comes_after_an_open_shape_is_a_consequence():
+    """Ops that come, over others, after one whose shape is unknown because it was refused may be wrong in that alone."""
+    table = RewriteTable()
+
+    @table("old.reshape")
+    @table("old.conv")
+    def refuse(op, rw):
+        raise Unsupported(f"{op.name} does not fit")
+
+    @table("old.shape")
+    def shape(op, rw):
+        return rw.create("new.shape", op.operands, [T]).result
+
+    module = chain("old.reshape", "old.shape", "old.conv", "old.nowhere", "old.conv")
+    reshape = next(iter(module.ops()))
+    reshape.results[0].type = TensorType((None,), F32)
+    with pytest.raises(ConversionError, match=r"2 op\(s\) of 2 kind\(s\) .* and 2 more that come after them") as caught:
+        convert_ops(module, table, "old")
+    assert [finding.what for finding in caught.value.findings] == ["old.reshape", "old.nowhere"]  # which has no rewrite
+    with pytest.raises(ConversionError, match=r"2 op\(s\) of 2 kind\(s\)") as caught:
+        convert_ops(chain("old.reshape", "old.conv"), table, "old")
+    assert len(caught.value.findings) == 2, "a shape that is known lets all be judged"
+
+
 def test_a_plugin_is_no_advice_where_a_rule_refused():
     table = RewriteTable()
 

@@ -19,7 +19,9 @@ def register_dialects(register: Any) -> None:
 def register_readers(register: Any) -> None:
     register(Reader(
         "onnx", "onnx", (".onnx",), f"{_HERE}.reader:read", f"{_HERE}.wire:detect",
-        "ONNX models, weights inside or in external files beside them."))
+        "ONNX models, weights inside or in external files beside them.",
+        "with onnxruntime: onnxruntime.quantization.quantize_static('model.onnx', 'model_int8.onnx', SAMPLES), SAMPLES a "
+        "CalibrationDataReader"))
 
 
 @hookimpl

@@ -35,8 +35,9 @@ def refine(module: Module) -> None:
     inline_calls(module)
     findings: list[Finding] = []
     changed: set[Any] = set()
+    spoilt: set[Any] = set()
     for function in module.functions.values():
-        _refine_block(function.regions[0].block, changed, findings)
+        _refine_block(function.regions[0].block, changed, findings, spoilt)
         update_function_type(function)
     if findings:
         merged = merge_findings(findings)
@@ -48,7 +49,7 @@ def _is_dynamic(type_: Type) -> bool:
     return isinstance(type_, TensorType) and not type_.is_static
 
 
-def _refine_block(block: Block, changed: set[Any], findings: list[Finding]) -> None:
+def _refine_block(block: Block, changed: set[Any], findings: list[Finding], spoilt: set[Any]) -> None:
     following = block.first
     while following is not None:
         op, before = following, following.prev
@@ -62,12 +63,12 @@ def _refine_block(block: Block, changed: set[Any], findings: list[Finding]) -> N
             continue
         if op.name in _STATIC:
             _STATIC[op.name](op)
-        infer_op(op, changed, findings)
+        infer_op(op, changed, findings, spoilt)
         for region in op.regions:
             for inner in region.blocks:
-                _refine_block(inner, changed, findings)
+                _refine_block(inner, changed, findings, spoilt)
         if op.regions:
-            infer_op(op, changed, findings)  # what its regions give may be known by now
+            infer_op(op, changed, findings, spoilt)  # what its regions give may be known by now
         else:
             _fold(op)
 

@@ -22,7 +22,9 @@ def register_dialects(register: Any) -> None:
 @hookimpl
 def register_readers(register: Any) -> None:
     register(Reader(
-        "tflite", "tfl", (".tflite",), f"{_HERE}.reader:read", f"{_HERE}.reader:detect", "TensorFlow Lite models."))
+        "tflite", "tfl", (".tflite",), f"{_HERE}.reader:read", f"{_HERE}.reader:detect", "TensorFlow Lite models.",
+        "where it is made, with TensorFlow: converter.optimizations = [tf.lite.Optimize.DEFAULT], "
+        "converter.representative_dataset = SAMPLES, converter.inference_input_type = converter.inference_output_type = tf.int8"))
 
 
 @hookimpl

@@ -30,13 +30,14 @@ def run(arguments: list[str]) -> int:
 
 def _run(arguments: list[str]) -> int:
     from ..guard import DEBUG
+    from .session import Session
 
-    debug = bool(os.environ.get(DEBUG)) or "--debug" in arguments
+    session = Session(debug=bool(os.environ.get(DEBUG)) or "--debug" in arguments)
     arguments = [argument for argument in arguments if argument != "--debug"]
     try:
         from .app import app
 
-        outcome = app(args=arguments, prog_name="transload", standalone_mode=False)
+        outcome = app(args=arguments, prog_name="transload", standalone_mode=False, obj=session)
         return outcome if isinstance(outcome, int) else 0
     except BrokenPipeError:
         # The reader of our output (`| head`) went away: that is no error of ours.
@@ -48,8 +49,8 @@ def _run(arguments: list[str]) -> int:
     except Exception as error:
         from .endings import ending
 
-        end = ending(error)
-        if debug and end.is_traced:
+        end = ending(error, session)
+        if session.debug and end.is_traced:
             raise
         if "--json" in arguments:
             end.print_json()

@@ -10,9 +10,13 @@ from typing import Any
 
 import click
 
+from .session import Session
+
 __all__ = ["app"]
 
 PATH = click.Path(path_type=Path)
+
+SETTINGS = {"show_default": True, "help_option_names": ["-h", "--help"]}
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -43,8 +47,29 @@ def _json() -> Decorator:
     return click.option("--json", is_flag=True, help="Print JSON instead of a table.")
 
 
+class _OwnCommand(click.Command):
+    """A command of ours: it takes the options that all of them take."""
+
+    def __init__(self, name: str | None, **given: Any) -> None:
+        given["params"] = [*(given.get("params") or ()), *_of_all_commands()]
+        super().__init__(name, **given)
+
+
+def _of_all_commands() -> list[click.Parameter]:
+    def note(context: click.Context, option: click.Parameter, value: bool) -> None:
+        if value:
+            setattr(context.ensure_object(Session), str(option.name), True)
+
+    return [
+        click.Option(["--verbose", "-v"], is_flag=True, expose_value=False, callback=note, help="Tell every detail."),
+        click.Option(["--quiet", "-q"], is_flag=True, expose_value=False, callback=note, help="Print nothing but errors."),
+    ]
+
+
 class _Commands(click.Group):
     """Our commands, and behind them those of plugins, which are asked for where they can matter: in help, and for other names."""
+
+    command_class = _OwnCommand
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         from ..plugin_host import host
@@ -98,8 +123,8 @@ def _command(name: str, registered: Any) -> click.Command:
         add_help_option=False, context_settings={"ignore_unknown_options": True})
 
 
-@click.group(cls=_Commands, invoke_without_command=True, context_settings={"show_default": True})
-@click.option("--version", is_flag=True, help="Print the version and exit.")
+@click.group(cls=_Commands, invoke_without_command=True, context_settings=SETTINGS, params=_of_all_commands())
+@click.option("--version", "-V", is_flag=True, help="Print the version and exit.")
 @click.option("--debug", is_flag=True, help="Show the traceback of an error; wherever it stands in the line.")
 @click.pass_context
 def app(context: click.Context, version: bool, debug: bool) -> None:
@@ -131,7 +156,6 @@ def app(context: click.Context, version: bool, debug: bool) -> None:
 @_seed()
 @_format()
 @_json()
-@click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors.")
 @click.option("--passes", metavar="PIPELINE", default="", show_default=False, help="Passes to run in the hub dialect.")
 @click.option("--dump", metavar="DIR", type=PATH, help="Write the module's text after every stage and pass into this folder.")
 @click.option("--from", "start", metavar="STAGE", help="Start at this stage, from what the folder of --dump holds.")

@@ -15,7 +15,8 @@ from ..ir import Blocks, Module, QuantType, TensorType
 from ..json_text import json_text
 from ..report import TensorReport, error_report
 from .arguments import parse_inputs, parse_options, read_arrays, write_arrays
-from .show import bytes_text, console, error_console, number, seconds_text, short_names, show_error, show_finding, table
+from .session import session
+from .show import bytes_text, console, error_console, number, seconds_text, short_names, show_error, show_findings, table
 
 __all__ = ["compare_command", "convert_command", "inspect_command", "opt_command", "run_command"]
 
@@ -36,7 +37,6 @@ def convert_command(
     seed: int,
     format: str | None,
     json: bool,
-    quiet: bool,
     passes: str,
     dump: Path | None,
     start: str | None,
@@ -53,7 +53,7 @@ def convert_command(
     data = read_arrays(input_data) if input_data is not None else None
     doubt: VerificationError | None = None
     try:
-        with _progress(quiet or json) as tell:
+        with _progress(session().quiet or json) as tell:
             artifact = convert(
                 model,
                 target,
@@ -78,10 +78,10 @@ def convert_command(
         doubt, artifact = error, error.artifact
     if json:
         print(artifact.report.as_json(), end="")
-    elif not quiet:
+    elif not session().quiet:
         _show_artifact(artifact)
     if doubt is not None:
-        show_error(doubt)
+        show_error(doubt, session().verbose)
     return artifact.report.exit_code
 
 
@@ -288,8 +288,7 @@ def inspect_command(model: Path, target: str | None, input: Sequence[str], forma
             out.print(Text(f"{target} takes all of it", "green"))
         else:
             out.print(Text.assemble((f"{target} cannot take it: ", "red"), error.message))
-            for finding in error.findings:
-                show_finding(out, finding)
+            show_findings(out, error.findings, session().verbose)
             return error.exit_code
     return 0
 
@@ -330,7 +329,7 @@ def _what_target_says(module: Module, target: str) -> TransloadError | None:
     except ConversionError as error:
         return error
     findings = merge_findings(list(chosen.check(copy, settings)))
-    return TargetError(f"{len(findings)} finding(s)", findings) if findings else None
+    return TargetError("not as it is", findings) if findings else None
 
 
 def opt_command(

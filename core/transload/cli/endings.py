@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ..errors import TransloadError
+from .session import Session
 
 __all__ = ["Ending", "ending"]
 
@@ -30,12 +31,12 @@ class Ending:
         print(json_text(report if report is not None else {"exit_code": self.code, "error": error_report(self.error)}))
 
 
-def ending(error: Exception) -> Ending:
+def ending(error: Exception, session: Session) -> Ending:
     """What becomes of an exception that no command caught: an error of ours, one of click's, or a defect."""
     from .show import show_defect, show_error, show_usage
 
     if isinstance(error, TransloadError):
-        return Ending(error, error.exit_code, lambda: show_error(error), True)
+        return Ending(error, error.exit_code, lambda: show_error(error, session.verbose), True)
     code = getattr(error, "exit_code", None)
     if code is not None and hasattr(error, "format_message"):
         return Ending(error, 2, lambda: show_usage(error), False)

@@ -8,8 +8,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..errors import Finding, TransloadError
+from ..errors import Finding, TransloadError, causes
 from ..guard import DEBUG
+from .session import session
 
 if TYPE_CHECKING:  # a command that prints nothing does not pay for it
     from rich.console import Console
@@ -17,14 +18,14 @@ if TYPE_CHECKING:  # a command that prints nothing does not pay for it
 
 __all__ = [
     "bytes_text", "console", "error_console", "number", "seconds_text", "short_names",
-    "show_defect", "show_error", "show_usage", "table",
+    "show_defect", "show_error", "show_findings", "show_usage", "table",
 ]
 
 
 def console() -> Console:
     from rich.console import Console
 
-    return Console(highlight=False, soft_wrap=False)
+    return Console(highlight=False, soft_wrap=False, quiet=session().quiet)
 
 
 def error_console() -> Console:
@@ -92,25 +93,29 @@ def number(value: float) -> str:
     return f"{value:.7g}"
 
 
-def show_error(error: TransloadError) -> None:
+def show_error(error: TransloadError, verbose: bool = False) -> None:
     """An error with all its findings, to standard error."""
     from rich.text import Text
 
     out = error_console()
     out.print(Text.assemble(("error: ", "bold red"), error.message))
-    for finding in error.findings:
-        show_finding(out, finding)
+    show_findings(out, error.findings, verbose)
     if error.hint:
         out.print(Text(f"  → {error.hint}", "cyan"))
 
 
-def show_finding(out: Console, finding: Finding) -> None:
+def show_findings(out: Console, findings: Sequence[Finding], verbose: bool) -> None:
+    """Findings by their reasons; where `verbose`, with all their places."""
     from rich.text import Text
 
-    text, _, hint = str(finding).partition("\n")
-    out.print(Text(f"  • {text}"))
-    if hint:
-        out.print(Text(hint, "cyan"))
+    reasons = causes(findings)
+    for reason in reasons:
+        text, arrow, hint = reason.text(details=verbose).partition("\n      → ")
+        out.print(Text(f"  • {text}"))
+        if hint:
+            out.print(Text(f"{arrow[1:]}{hint}", "cyan"))
+    if not verbose and any(len(reason.kinds) > 1 for reason in reasons):
+        out.print(Text("  -v tells where each of them is", "cyan"))
 
 
 def show_usage(error: Any) -> None:

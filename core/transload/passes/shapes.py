@@ -15,16 +15,17 @@ def infer_shapes(module: Module) -> bool:
 
     Element types stay as they are (inference does not know quantization). A size that inference cannot
     tell stays too, as long as the op's operands are what they were. Ops without inference keep their
-    types. Raises `ShapeError` with every op whose operands do not fit together.
+    types. Raises `ShapeError` with every op whose operands do not fit together, without those that use what such an op gives.
     """
     findings: list[Finding] = []
+    spoilt: set[Any] = set()
     modified = False
     for function in module.functions.values():
         if not function.regions or function.regions[0].is_empty:
             continue
         changed: set[Any] = set()
         for block in function.regions[0].blocks:
-            modified |= _infer_block(block, changed, findings)
+            modified |= _infer_block(block, changed, findings, spoilt)
         before = function.attributes["function_type"]
         update_function_type(function)
         modified |= function.attributes["function_type"] != before
@@ -34,19 +35,23 @@ def infer_shapes(module: Module) -> bool:
     return modified
 
 
-def _infer_block(block: Block, changed: set[Any], findings: list[Finding]) -> bool:
+def _infer_block(block: Block, changed: set[Any], findings: list[Finding], spoilt: set[Any]) -> bool:
     modified = False
     for op in block:
-        modified |= infer_op(op, changed, findings)
+        modified |= infer_op(op, changed, findings, spoilt)
     return modified
 
 
-def infer_op(op: Op, changed: set[Any], findings: list[Finding]) -> bool:
+def infer_op(op: Op, changed: set[Any], findings: list[Finding], spoilt: set[Any]) -> bool:
     """Infer the result types of one op, and of what is in its regions, from its operands; returns whether any changed.
 
-    `changed` are the values whose types did so far, `findings` collects what does not fit together.
+    `changed` are the values whose types did so far, `findings` collects what does not fit together, and `spoilt` the values
+    that come after that, of which nothing can be said.
     """
-    modified = _infer_regions(op, changed, findings)
+    if any(operand in spoilt for operand in op.operands):
+        spoilt.update(op.results)
+        return False
+    modified = _infer_regions(op, changed, findings, spoilt)
     infer = registry.shape_rule(op.name) if op.results else None
     if infer is None:
         return modified
@@ -54,6 +59,7 @@ def infer_op(op: Op, changed: set[Any], findings: list[Finding]) -> bool:
         inferred = infer(op)
     except ShapeError as error:
         findings.extend(error.findings or [Finding(op.name, error.message, tuple(location_names(op.location)[:1]))])
+        spoilt.update(op.results)
         return modified
     types = [inferred] if isinstance(inferred, Type) else list(inferred)
     if len(types) != len(op.results):
@@ -70,7 +76,7 @@ def infer_op(op: Op, changed: set[Any], findings: list[Finding]) -> bool:
     return modified
 
 
-def _infer_regions(op: Op, changed: set[Any], findings: list[Finding]) -> bool:
+def _infer_regions(op: Op, changed: set[Any], findings: list[Finding], spoilt: set[Any]) -> bool:
     """Inside the regions; those that take the op's operands as arguments get their types."""
     modified = False
     for region in op.regions:
@@ -81,7 +87,7 @@ def _infer_regions(op: Op, changed: set[Any], findings: list[Finding]) -> bool:
                         argument.type = operand.type
                         changed.add(argument)
                         modified = True
-            modified |= _infer_block(block, changed, findings)
+            modified |= _infer_block(block, changed, findings, spoilt)
     return modified
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from transload.errors import Finding, merge_findings
 from transload.ir import Module, Op
+from transload.suggest import quantizing
 
 from .accelerators import FAMILIES, Accelerator
 from .constraints import constraints_of
@@ -32,7 +33,7 @@ def check_module(module: Module, accelerator: Accelerator, separable: bool = Fal
     """
     family = accelerator.family
     found = merge_findings([finding for op in module.ops() if op.name not in STRUCTURE for finding in refusals(op, family)])
-    advice = f"{QUANTIZE}, or leave floats to the host with option float_ops=host" if separable else QUANTIZE
+    advice = QUANTIZE + quantizing(module) + ("; or leave floats to the host with --option float_ops=host" if separable else "")
     return [
         replace(finding, names=tuple(dict.fromkeys(finding.names)), hint=advice if finding.hint == QUANTIZE else finding.hint)
         for finding in found]

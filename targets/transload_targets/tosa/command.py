@@ -19,7 +19,7 @@ __all__ = ["show"]
 def show(model: Path, version: str, level: str, json: bool) -> int:
     """Op by op, which profile, extension and level of TOSA a model needs, and every rule that it breaks."""
     from transload import load
-    from transload.cli.show import console, show_finding, table
+    from transload.cli.show import console, show_findings, table
     from transload.journey import convert_to
 
     from .requirements import requirements, requirements_of
@@ -37,6 +37,5 @@ def show(model: Path, version: str, level: str, json: bool) -> int:
         (r.op, r.name or "", " or ".join(r.profiles), " ".join(r.extensions), r.level) for r in listed]))
     out.print(f"needs: profiles {', '.join(whole['profiles']) or 'any'}; extensions {', '.join(whole['extensions']) or 'none'}; "
               f"level {whole['level']}")
-    for finding in violations:
-        show_finding(out, finding)
+    show_findings(out, violations, verbose=True)
     return 3 if violations else 0

@@ -56,10 +56,32 @@ def test_help_names_every_command(cli):
         assert command in out
 
 
-def test_version(cli):
-    code, out, _ = cli("--version")
+@pytest.mark.parametrize("option", ["--version", "-V"])
+def test_version(cli, option):
+    code, out, _ = cli(option)
     assert code == 0
     assert re.fullmatch(r"transload \d+\.\d+\.\d+\S*\n", out)
+
+
+def test_help_is_short_and_what_comes_of_nothing(cli):
+    assert cli("-h") == cli("--help") == cli()
+    assert cli("convert", "-h") == cli("convert", "--help")
+    assert cli()[0] == 0
+
+
+def test_quiet_and_verbose_stand_anywhere(cli, digits, digits_onnx, tmp_path):
+    target = "ethos-u85-256"
+    if cli("inspect", digits, "--target", target)[0] == 2:
+        pytest.skip("Vela is not installed")
+    for arguments in (("-q", "inspect", digits), ("inspect", digits, "-q"), ("-q", "targets")):
+        assert cli(*arguments) == (0, "", "")
+    for arguments in (("-v", "convert", digits_onnx), ("convert", digits_onnx, "--verbose")):
+        code, _, err = cli(*arguments, "-t", target, "-o", tmp_path)
+        assert code == 3 and err.count("computes with integers only") == 1
+        assert "tosa.conv2d (3 times) at 'conv1', 'pointwise', 'logits'" in err
+    code, _, err = cli("convert", digits_onnx, "-t", target, "-o", tmp_path)
+    assert code == 3 and "tosa.conv2d (3 times), " in err and "pointwise" not in err
+    assert "quantize_static" in err, "the way of the format that was read"
 
 
 def test_convert_writes_artifacts_and_a_report(cli, digits, tmp_path):

@@ -172,7 +172,7 @@ def test_shapes_inside_regions():
 def test_every_misfit_is_reported():
     g = Graph((2, 3), (2, 3))
     a, b = g.Add(*g.inputs), g.Mul(*g.inputs)
-    module = g.done(a, b, g.Neg(a))
+    module = g.done(b, g.Add(g.Neg(a), g.inputs[0]))  # the last comes after the first, of which nothing is known
     module.body_of_main.arguments[0].type = TensorType((5, 7), F32)
     with pytest.raises(ShapeError) as caught:
         infer_shapes(module)

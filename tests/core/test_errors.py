@@ -1,0 +1,34 @@
+"""How errors read: findings by their reasons."""
+
+from __future__ import annotations
+
+from transload.errors import Finding, TargetError, causes
+
+FLOATS = [
+    Finding(f"chip.op{number}", "this works on floats", (f"tensor {number}", f"other {number}"), "quantize it", 2 + number)
+    for number in range(8)]
+
+
+def test_findings_with_one_reason_are_one() -> None:
+    error = TargetError("the chip cannot take it", [FLOATS[0], Finding("chip.sort", "is not there", ("s",)), *FLOATS[1:]])
+    assert str(error).splitlines() == [
+        "the chip cannot take it",
+        "  - this works on floats: 8 kinds, 44 in all: chip.op7 (9 times), chip.op6 (8 times), chip.op5 (7 times), "
+        "chip.op4 (6 times), chip.op3 (5 times), chip.op2 (4 times) and 2 more",
+        "      → quantize it",
+        "  - chip.sort at 's': is not there",
+    ]
+
+
+def test_details_say_every_place() -> None:
+    (reason,) = causes(FLOATS)
+    lines = reason.text(details=True).splitlines()
+    assert lines[0] == "this works on floats: 8 kinds, 44 in all"
+    assert lines[1:3] == [f"      chip.op{i} ({2 + i} times) at 'tensor {i}', 'other {i}'" for i in range(2)]
+    assert lines[-1] == "      → quantize it" and len(lines) == 10
+
+
+def test_one_kind_reads_as_a_finding() -> None:
+    (reason,) = causes([Finding("a.b", "why", tuple("abcdefghij"), count=10)])
+    assert str(reason) == "a.b (10 times) at 'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h' and 2 more: why"
+    assert reason.text(details=True).count("'") == 20
