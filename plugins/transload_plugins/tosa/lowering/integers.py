@@ -1,9 +1,9 @@
 """Quantized ops of the hub, executed: the integers that an op stands for are those that its lowering to TOSA computes.
 
 TOSA says of each operator which integers it gives, to the last bit, and the lowering of a quantized op says in these what
-the framework computes whose `rounding` it carries. So each op is lowered by itself, once, and the reference engine runs that.
-In a whole model an op becomes the same operators, with one exception: the quantization at the end of a float island, which
-becomes a table of what the hub's own kernel gives (`prepare.float_islands`), and is computed by that.
+the framework computes whose `rounding` it carries. So each op is lowered by itself, once, and the reference engine runs that;
+in a whole model it becomes the same operators. Between floats and integers the hub's own kernel stays: it divides by the
+scale as frameworks do, where TOSA, which has no division, multiplies by the reciprocal (`ops.cast.quantize`).
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ from transload.plugin_host import host
 from transload.rewrite import RewriteTable
 
 from .arithmetic.rescaling import quant
-from .prepare.float_islands import ends_island
 
 __all__ = ["INTEGERS", "integer_kernel"]
 
@@ -39,29 +38,23 @@ Kernel = Callable[..., Any]
 @INTEGERS("*")
 def integer_kernel(op: Op) -> Kernel | None:
     """The kernel of a quantized op on stored numbers; None where TOSA has no lowering of it (or of sizes that are not known)."""
-    if op.name in ("top.Bitcast", "top.Custom"):  # which read stored numbers as they are
-        return None
-    if _is_exact_in_reals(op):
+    if op.name in ("top.Bitcast", "top.Custom") or _is_between_floats_and_integers(op):
+        return None  # their kernels read the types themselves
+    if _only_moves(op):
         return kernel_on_reals(op)
     lowered = _lowered(op)
     return None if lowered is None else lowered.run
 
 
-def _is_exact_in_reals(op: Op) -> bool:
-    """Whether the hub's kernel gives the same integers: it moves numbers of one type, or converts exactly, or ends an island."""
-    if op.name == "top.Cast":
-        return _dequantizes_exactly(op) or ends_island(op)
+def _is_between_floats_and_integers(op: Op) -> bool:
+    return op.name == "top.Cast" and None in (quant(op.operands[0]), quant(op.results[0]))
+
+
+def _only_moves(op: Op) -> bool:
+    """Whether the results hold numbers of the operands, all of one type, so that the way through reals loses nothing."""
     moves = moves_of(op)
     types = {quant(value) for value in (*op.operands, *op.results)} - {None}
     return moves is not None and not moves.constants and len(types) == 1 and types.pop().per_tensor  # type: ignore[union-attr]
-
-
-def _dequantizes_exactly(op: Op) -> bool:
-    """Whether f32 holds a stored number without its zero point, and the scale: their product is then rounded once."""
-    source = quant(op.operands[0])
-    return (
-        source is not None and quant(op.results[0]) is None and source.storage.width <= 16
-        and all(float(np.float32(scale)) == scale for scale in source.scales))
 
 
 class _Lowered:

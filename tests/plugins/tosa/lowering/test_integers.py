@@ -18,6 +18,7 @@ from transload.ir import F32, I8, QuantType, TensorType, input_names
 from transload.plugin import Emitted
 from transload.plugin_host import Host
 from transload.testing import build_module
+from transload.verification.compare import compare
 from transload.verification.inputs import random_inputs
 from transload.verification.tolerance import Tolerance
 from transload.verification.verify import verify_conversion
@@ -64,6 +65,26 @@ def test_every_tensor_is_exact(name: str, models: Path) -> None:
     assert different(ours, {**tosa, **{key: array for key, array in unsigned.items() if key not in outputs}}) == []
     if name not in LITERT_REFUSES:
         assert different(open_model(path)(given, keep=True), ours) == []
+
+
+@pytest.mark.models
+@pytest.mark.parametrize("dialect", ["top", "tosa"])
+@pytest.mark.parametrize("name", ["mlperf_kws_int8", "coral_mobilenet_v1_0.25_128_quant"])
+def test_layers_are_compared_exactly(name: str, dialect: str, models: Path) -> None:
+    path = path_of(models, name)
+    found = compare(path, transload.lower(transload.load(path), dialect), per_layer=True)
+    assert len(found.tensors) > 10
+    assert {tensor.name: tensor.metrics["max_abs"] for tensor in found.tensors if tensor.metrics["max_abs"] != 0} == {}
+
+
+def test_floats_are_quantized_as_frameworks_do() -> None:
+    """By a division: of numbers in the middle between two steps, the product with the reciprocal may be on the other side."""
+    q = QuantType(I8, F32, (float(np.float32(0.013)),), (0,))
+    x = np.arange(-255, 256, 2, dtype=np.float32) * np.float32(0.0065)
+    module = build_module([TensorType(x.shape, F32)], lambda b, v: b.emit("top.Cast", v, element=q), ["x"])
+    quotient = (x / np.float32(0.013)).astype(np.float64)
+    expected = np.clip(np.trunc(quotient + np.copysign(0.5, quotient)), -128, 127)
+    np.testing.assert_array_equal(prepare(module)({"x": x})["y"], expected)
 
 
 class Acme(Target):

@@ -19,11 +19,11 @@ from transload.ir.build import constant_of
 from transload.plugin_host import host
 from transload.rewrite import Rewriter
 
+from ...dialect.base import storage_of
 from ..arithmetic.rescaling import quant
 from ..arithmetic.tables import fits, lookup
-from .signedness import signed_element
 
-__all__ = ["ends_island", "tabulate_islands"]
+__all__ = ["tabulate_islands"]
 
 _MOST = 64
 """How many ops an island may have."""
@@ -45,11 +45,6 @@ def tabulate_islands(module: Module) -> bool:
             rw.replace(lookup(rw, start, entries, quant(op.result)))  # type: ignore[arg-type]
             changed = True
     return changed
-
-
-def ends_island(op: Op) -> bool:
-    """Whether a cast is the quantization at the end of a float island, whose signs may be those of the source yet."""
-    return _island(op) is not None
 
 
 def _island(end: Op) -> tuple[Value, list[Op]] | None:
@@ -77,10 +72,9 @@ def _island(end: Op) -> tuple[Value, list[Op]] | None:
                 return None
             found.add(op)
             pending.extend(op.operands)
-    if start is None or not found or start.shape != end.result.shape:
+    if start is None or not found or storage_of(start) != I8 or not fits(quant(start), quant(end.result)):
         return None
-    types = [signed_element(value.element) for value in (start, end.result)]
-    if not all(isinstance(type_, QuantType) and type_.storage == I8 for type_ in types) or not fits(*types):  # type: ignore[arg-type]
+    if start.shape != end.result.shape:
         return None
     ops = [op for op in end.parent if op in found]  # type: ignore[union-attr]
     return start, ops
