@@ -18,6 +18,7 @@ from transload.errors import UsageError
 from transload.ir import Module, input_names
 from transload.plugin import resolve
 from transload.plugin_host import host
+from transload.verification.inputs import random_inputs
 from transload_targets.xla.program import in_stablehlo, written
 
 from tests.targets.xla.xla_programs import dense, program, run, tensor
@@ -115,6 +116,21 @@ def test_a_name_means_the_same_in_every_engine() -> None:
     assert list(mine) == list(theirs) == ["conv", "tanh", "pool"]
     for name, array in theirs.items():
         np.testing.assert_allclose(mine[name], array, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("dialect", ["tfl", "top", "tosa", "stablehlo"])
+def test_names_of_a_quantized_model_are_the_same_in_every_engine(examples: Path, dialect: str) -> None:
+    """Names, their order, shapes and types; the numbers too, where all is integers."""
+    source = transload.load(examples / "digits" / "digits_int8.tflite")
+    module = source if dialect == "tfl" else transload.lower(source, dialect)
+    x = random_inputs(source)
+    mine, theirs = (transload.run(module, x, engine=engine, keep=True) for engine in ("xla", "reference"))
+    assert [(name, array.shape, array.dtype) for name, array in mine.items()] == [
+        (name, array.shape, array.dtype) for name, array in theirs.items()]
+    assert "conv1" in mine
+    if dialect in ("tosa", "stablehlo"):
+        for name, array in theirs.items():
+            np.testing.assert_array_equal(mine[name], array)
 
 
 def test_dynamic_shapes_are_compiled_for_each() -> None:
