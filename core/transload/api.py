@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from .borders import note_borders
 from .errors import PluginFailure, ReadError, TransloadError, UsageError
+from .files import need_file
 from .garbage import rare_collections
 from .ir import NONE, Module, TensorType
 from .ir.verify import verify
@@ -47,8 +48,7 @@ def load(
         raise UsageError("give load() either a path or text=")
     if path is not None:
         file = Path(path)
-        if not file.exists():
-            raise ReadError(f"{file}: there is no such file")
+        need_file(file)
         if file.is_dir():
             raise _foreign(file, b"") or ReadError(f"{file}: is a directory, not a model file")
         source = Source(path=file, name=str(file))

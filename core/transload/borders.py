@@ -15,6 +15,7 @@ from typing import Any
 from .analysis.movement import is_cast, moved, origins
 from .artifact_set import REPORT
 from .contents import dialects_in
+from .files import is_file
 from .ir import (
     IntegerType,
     Module,
@@ -151,7 +152,7 @@ def _reported(path: Path) -> list[list[tuple[str, Type]]]:
 
     try:
         beside = path.parent / REPORT
-        if beside.stat().st_size > _REPORT_BYTES:
+        if not is_file(beside) or beside.stat().st_size > _REPORT_BYTES:
             return [[], []]
         report: Any = json.loads(beside.read_text(encoding="utf-8"))
         if report["files"].get(path.name) != path.stat().st_size:

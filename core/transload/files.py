@@ -3,14 +3,39 @@
 from __future__ import annotations
 
 import os
+import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from .errors import TransloadError
+from .errors import ReadError, TransloadError
 
-__all__ = ["archive_names", "atomic_path"]
+__all__ = ["archive_names", "atomic_path", "is_file", "need_file"]
+
+
+def need_file(path: Path) -> None:
+    """Raise `ReadError` where there is no file to read: nothing, or a pipe, at which reading would wait for ever.
+
+    A directory is left to the caller.
+    """
+    try:
+        mode = path.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        raise ReadError(f"{path}: there is no such file") from None
+    except (OSError, ValueError) as error:  # too long a name, a loop of links, a zero byte in the name
+        raise ReadError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        kind = "pipe" if stat.S_ISFIFO(mode) else "socket" if stat.S_ISSOCK(mode) else "device"
+        raise ReadError(f"{path}: is a {kind}, not a file", hint="write what comes out of it to a file, and give that")
+
+
+def is_file(path: Path) -> bool:
+    """Whether there is a regular file: one that is read to its end, and not waited for."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
 
 
 @contextmanager

@@ -20,6 +20,7 @@ from typing import Annotated, Any, Literal
 from . import __version__
 from .artifact_set import REPORT, replaced_folder
 from .errors import InternalError, TransloadError
+from .files import is_file
 from .json_text import json_text
 from .plugin_host import host
 
@@ -174,6 +175,8 @@ def write_refusal(report: Report, error: TransloadError, directory: Path) -> Non
 
 def files_of_report(directory: Path) -> list[str]:
     """The files that an earlier conversion wrote to a directory, by its report; none where there is no report that reads."""
+    if not is_file(directory / REPORT):  # at a pipe it would be waited for ever
+        return []
     try:
         files = json.loads((directory / REPORT).read_text(encoding="utf-8"))["files"]
         return [name for name in files if isinstance(name, str)]

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
+from transload.errors import UsageError
 from transload.ir.declare import (
     ANY,
     CONSTANT,
@@ -59,8 +60,12 @@ def schema_of(op_type: str, version: int, domain: str = "") -> Any:
 @cache
 def _schemas() -> dict[str, list[Any]]:
     """All schemas of each op that are in force at some opset from `FIRST_OPSET` on, the oldest first."""
-    from onnx import defs
-
+    try:
+        from onnx import defs
+    except ImportError:
+        raise UsageError(
+            "the operators of ONNX are declared by the package 'onnx', which is not installed",
+            hint="pip install 'transload[onnx]'") from None
     history: dict[str, list[Any]] = {}
     for schema in defs.get_all_schemas_with_history():
         graphs = region_names(schema)

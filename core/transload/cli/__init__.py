@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import io
 import os
 import sys
 
@@ -17,6 +18,9 @@ def main(arguments: list[str] | None = None) -> None:
     Exit codes: 0 done and verified, 1 a defect in our code, 2 usage, 3 the model cannot be converted,
     4 converted but verification failed.
     """
+    for stream in (sys.stdout, sys.stderr):  # a path need not be UTF-8, nor a terminal: what it cannot show is escaped
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     code = run(sys.argv[1:] if arguments is None else arguments)
     gc.freeze()  # the process ends: nothing is looked for once more
     sys.exit(code)

@@ -40,7 +40,7 @@ def _format() -> Decorator:
 
 
 def _seed() -> Decorator:
-    return click.option("--seed", type=int, default=0, help="Seed of the random inputs.")
+    return click.option("--seed", type=click.IntRange(min=0), default=0, help="Seed of the random inputs.")
 
 
 def _json() -> Decorator:

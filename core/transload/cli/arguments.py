@@ -1,17 +1,16 @@
-"""Arguments that are small languages: `name:1x3x224x224:float32`, `key=value`, `.npz` files."""
+"""Arguments that are small languages: `name:1x3x224x224:float32`, `key=value`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 
-from ..errors import ReadError, UsageError
+from ..errors import UsageError
 from ..ir import NONE, TensorType, Type
 from ..ir.constants import element_type_of
 
-__all__ = ["parse_inputs", "parse_options", "read_arrays", "write_arrays"]
+__all__ = ["parse_inputs", "parse_options"]
 
 
 def parse_inputs(texts: Sequence[str]) -> dict[str, TensorType]:
@@ -55,23 +54,3 @@ def parse_options(texts: Sequence[str]) -> dict[str, str]:
         options[key] = value
     return options
 
-
-def read_arrays(path: Path) -> dict[str, np.ndarray]:
-    """The arrays of an `.npz` file (never unpickled). Raises `ReadError`."""
-    try:
-        with np.load(path, allow_pickle=False) as archive:
-            return {name: archive[name] for name in archive.files}
-    except FileNotFoundError:
-        raise ReadError(f"{path}: there is no such file") from None
-    except Exception as error:  # zipfile, zlib and numpy each have their own
-        why = "" if "pickle" in str(error) else f": {error}"  # what numpy says of anything it does not know
-        raise ReadError(
-            f"{path}: is not an .npz of plain arrays{why}", hint="numpy.savez(path, name=array, ..) writes one") from None
-
-
-def write_arrays(path: Path, arrays: dict[str, np.ndarray]) -> None:
-    """Write an `.npz`, complete or not at all."""
-    from ..files import atomic_path
-
-    with atomic_path(path) as temporary, temporary.open("wb") as file:
-        np.savez(file, allow_pickle=False, **arrays)

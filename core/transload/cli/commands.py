@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from ..api import load, run, runnable
+from ..arrays import read_arrays, write_arrays
 from ..convert_model import Artifact, convert, plan, target_options, unverified
 from ..errors import TransloadError, VerificationError, merge_findings
+from ..files import need_file
 from ..ir import Blocks, Module, QuantType, TensorType
 from ..json_text import json_text
 from ..report import TensorReport, error_report
-from .arguments import parse_inputs, parse_options, read_arrays, write_arrays
+from .arguments import parse_inputs, parse_options
 from .session import session
 from .show import bytes_text, console, error_console, number, seconds_text, short_names, show_error, show_findings, table
 
@@ -349,6 +351,8 @@ def opt_command(
 
     if constants not in ("inline", "elided", "resource"):
         raise UsageError(f"--constants must be inline, elided or resource, not {constants!r}")
+    if file != "-":
+        need_file(Path(file))
     try:
         text = sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
     except OSError as error:

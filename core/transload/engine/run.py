@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import as_array
 from ..errors import Finding, RunError, merge_findings
 from ..guard import FOREIGN, OURS, kernel_failed
 from ..ir import (
@@ -26,6 +27,7 @@ from ..ir import (
     output_types,
 )
 from ..ir.build import constant_of
+from ..ir.constants import TensorData
 from ..plugin_host import host
 from .integers import exact_kernel
 
@@ -186,23 +188,30 @@ def check_inputs(function: Op, inputs: Mapping[str, Any]) -> list[np.ndarray]:
             findings.append(Finding(f"input {name!r}", f"is missing; it is {type_}"))
             continue
         given = inputs[name]  # of a tuple or a dialect's own type, whatever its kernels take
-        array, why = _fit(np.asarray(given), type_) if isinstance(type_, TensorType) else (given, "")
+        array, why = _fit(given, type_) if isinstance(type_, TensorType) else (given, "")
         if why:
-            findings.append(Finding(f"input {name!r}", why, hint=_sign_hint(np.asarray(given), type_)))
+            findings.append(Finding(f"input {name!r}", why, hint=_sign_hint(array, type_)))
         arrays.append(array if why else _as_held(array, argument.type))
     if findings:
         raise RunError("the inputs do not fit the function", merge_findings(findings))
     return arrays
 
 
-def _fit(array: np.ndarray, type_: TensorType) -> tuple[np.ndarray, str]:
-    """An array as a value of `type_`, or why it is none: of another type, it must say that it holds just these numbers."""
+def _fit(given: Any, type_: TensorType) -> tuple[Any, str]:
+    """What is given as an array of `type_`, or why it cannot be: numbers of another type must be such that this one has.
+
+    What lies in a file still is not read before its shape is known to fit.
+    """
+    given = given if isinstance(given, TensorData) else np.asarray(given)
+    shape = tuple(given.shape)
     if type_.shape is not None and (
-        array.ndim != len(type_.shape)
-        or any(want not in (None, have) for want, have in zip(type_.shape, array.shape, strict=True))
+        len(shape) != len(type_.shape) or any(want not in (None, have) for want, have in zip(type_.shape, shape, strict=True))
     ):
-        return array, f"has shape {array.shape}, and must be {type_}"
+        return given, f"has shape {shape}, and must be {type_}"
+    array = as_array(given)
     wanted = dtype_of(type_.element)
+    if array.dtype.kind == "V" and array.dtype.names is None and array.dtype.itemsize == wanted.itemsize:
+        array = array.view(wanted)  # as .npz files have numbers of types that numpy does not know
     if array.dtype == wanted:
         return array, ""
     if isinstance(type_.element, QuantType) and array.dtype.kind == "f":
@@ -222,7 +231,7 @@ def _other_sign(given: np.dtype, wanted: np.dtype) -> bool:
     return {given.kind, wanted.kind} == {"i", "u"} and given.itemsize == wanted.itemsize
 
 
-def _sign_hint(array: np.ndarray, type_: Any) -> str:
+def _sign_hint(array: Any, type_: Any) -> str:
     """What to do where an array has the other sign."""
     wanted = dtype_of(type_.element) if isinstance(type_, TensorType) else array.dtype
     if not _other_sign(array.dtype, wanted):

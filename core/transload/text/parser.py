@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from ..errors import ReadError
+from ..files import need_file
 from ..ir import registry
 from ..ir.attributes import Attribute
 from ..ir.core import Block, Op, Region, Value
@@ -65,6 +66,7 @@ def parse_module(
 
 def parse_file(path: str | Path, *, constants: Mapping[str, Any] | str | Path | None = None) -> Module:
     """Read a module from a file, see `parse_module`."""
+    need_file(Path(path))
     try:
         data = Path(path).read_bytes()
     except OSError as error:

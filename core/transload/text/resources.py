@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import math
 import re
 import shutil
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import ml_dtypes  # noqa: F401 - registers bf16 and its like with numpy
 import numpy as np
 
-from ..errors import ReadError, UsageError
+from ..arrays import open_arrays
+from ..errors import UsageError
 from ..files import atomic_path
-from ..ir.constants import ArrayData, Dense, LazyData, MmapData, TensorData, dtype_of
+from ..ir.constants import ArrayData, Dense, LazyData, TensorData, dtype_of
 from ..ir.core import Op
 from ..ir.types import IntegerType, TensorType
 from .dense_text import from_bytes, to_bytes
@@ -24,7 +24,6 @@ __all__ = ["ELIDED", "Blob", "Constants", "ResourceKeys", "save_constants"]
 
 ELIDED = "__elided__"
 """The key that MLIR tools print in place of data that they leave out."""
-_MAX_HEADER = 10_000
 
 
 class Blob:
@@ -77,7 +76,7 @@ class Constants:
         if isinstance(source, Mapping):
             self._data = dict(source)
         else:
-            self._data = dict(_npz_members(Path(source)))
+            self._data = dict(open_arrays(Path(source)))
 
     def __contains__(self, key: str) -> bool:
         return key in self._data
@@ -105,53 +104,6 @@ class Constants:
             return array.reshape(-1).view(dtype).reshape(type_.shape)
 
         return Dense(LazyData(view, type_.shape, dtype), type_)  # type: ignore[arg-type]
-
-
-def _npz_members(path: Path) -> Iterator[tuple[str, TensorData]]:
-    """The arrays of a `.npz` file by name, none of them read yet."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            for info in archive.infolist():
-                name = info.filename.removesuffix(".npy")
-                with archive.open(info) as member:
-                    shape, fortran, dtype = _npy_header(member, path, name)
-                    header_size = member.tell()
-                if dtype.hasobject:
-                    raise ReadError(f"{path}: member {name!r} holds Python objects, which are never read")
-                n_bytes = math.prod(shape) * dtype.itemsize
-                if info.compress_type == zipfile.ZIP_STORED and not fortran and n_bytes:
-                    offset = _data_offset(path, info) + header_size
-                    if offset + n_bytes > path.stat().st_size:
-                        raise ReadError(f"{path}: member {name!r} is cut short")
-                    yield name, MmapData(path, offset, shape, dtype)
-                else:
-                    yield name, LazyData(lambda name=name: _load_member(path, name), shape, dtype)  # type: ignore[misc]
-    except (OSError, zipfile.BadZipFile, ValueError, EOFError, NotImplementedError, RuntimeError) as error:
-        raise ReadError(f"cannot read the constants in {path}: {error}") from None
-
-
-def _npy_header(member: Any, path: Path, name: str) -> tuple[tuple[int, ...], bool, np.dtype]:
-    version = np.lib.format.read_magic(member)
-    if version == (1, 0):
-        return np.lib.format.read_array_header_1_0(member, _MAX_HEADER)
-    if version == (2, 0):
-        return np.lib.format.read_array_header_2_0(member, _MAX_HEADER)
-    raise ReadError(f"{path}: member {name!r} is of .npy version {version}, which is not known")
-
-
-def _data_offset(path: Path, info: zipfile.ZipInfo) -> int:
-    """Where a member's bytes begin: behind its local header, whose name and extra field may differ from the directory's."""
-    with path.open("rb") as file:
-        file.seek(info.header_offset)
-        header = file.read(30)
-    if len(header) < 30 or header[:4] != b"PK\x03\x04":
-        raise ReadError(f"{path}: the archive is damaged at member {info.filename!r}")
-    return info.header_offset + 30 + int.from_bytes(header[26:28], "little") + int.from_bytes(header[28:30], "little")
-
-
-def _load_member(path: Path, name: str) -> np.ndarray[Any, Any]:
-    with np.load(path, allow_pickle=False) as archive:
-        return archive[name]
 
 
 # --- writing

@@ -78,7 +78,7 @@ def compare(
     `UsageError` where the model's runtime is not installed.
     """
     from ..api import load, run, runnable
-    from .inputs import random_inputs
+    from .inputs import checked_inputs, random_inputs
 
     source = load(model, inputs=shapes)
     runtime, why = runtime_for(source.source_format)
@@ -87,11 +87,11 @@ def compare(
     result = artifact.clone() if isinstance(artifact, Module) else load(artifact)
     note_borders(result, source)
     hub = runnable(source)
-    given = dict(inputs) if inputs is not None else random_inputs(source, hub, seed)
+    given = checked_inputs(source, inputs) if inputs is not None else random_inputs(source, hub, seed)
     execute = resolve(runtime.open)(Path(model))
     reference = execute(given)
     names = input_names(result.main)
-    fed = [*_in_order(given, input_names(source.main)), *initial_states(result).values()]
+    fed = [*given.values(), *initial_states(result).values()]
     if len(fed) != len(names):
         raise UsageError(
             f"the artifact has {len(names)} inputs, and the model {len(given)}",
@@ -108,11 +108,3 @@ def compare(
         comparison.only_in_reference = [name for name in all_reference if name not in all_actual]
         comparison.tensors = layers + comparison.tensors
     return comparison
-
-
-def _in_order(given: Mapping[str, Any], names: Sequence[str]) -> list[Any]:
-    missing = [name for name in names if name not in given]
-    if missing:
-        raise UsageError(f"inputs are missing: {', '.join(missing)}", hint=f"inputs: {', '.join(names)}")
-    return [given[name] for name in names]
-

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from ..analysis.movement import index_operands, is_cast, moved
+from ..engine.run import check_inputs
+from ..errors import RunError, UsageError
 from ..ir import BOOL, FloatType, IntegerType, Module, Op, QuantType, TensorType, Value, dtype_of, input_names, input_types
 
-__all__ = ["RANGE", "random_inputs"]
+__all__ = ["RANGE", "checked_inputs", "random_inputs"]
+
+def checked_inputs(source: Module, given: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    """Arrays for the inputs of a model, in its order, of its types. `UsageError` lists all that do not fit."""
+    try:
+        arrays = check_inputs(source.main, given)
+    except RunError as error:
+        raise UsageError("the input data does not fit the model", error.findings) from None
+    return dict(zip(input_names(source.main), arrays, strict=True))
+
 
 RANGE = "transload.range"
 """Argument attribute `[low, high]`: the values an input takes, where the model's file says so."""
@@ -25,8 +37,10 @@ def random_inputs(
     Quantized inputs take their whole stored range; floats the range the file gives, or a normal
     distribution around zero with `spread` as its standard deviation; booleans both values;
     integers that index a tensor (found in the hub
-    form of the model, where it is given) only what that tensor has.
+    form of the model, where it is given) only what that tensor has. `UsageError` where the seed is negative.
     """
+    if seed < 0:
+        raise UsageError(f"the seed of random inputs is {seed}; it must be 0 or greater")
     generator = np.random.default_rng(seed)
     main = source.function(function)
     attributes = main.attributes.get("arg_attrs") or [{}] * len(main.regions[0].block.arguments)

@@ -12,7 +12,7 @@ import numpy as np
 from transload.verification.bounds import Bounded, check_bounds, has_bounds
 
 from ..analysis.movement import is_cast, origins
-from ..errors import PluginFailure, RunError, UsageError
+from ..errors import PluginFailure, RunError
 from ..ir import FloatType, Module, QuantType, TensorType, Value, initial_states, input_names
 from ..ir.build import constant_of
 from ..plugin import Runtime, resolve
@@ -22,7 +22,7 @@ from ..worker import ChildEnded
 from .compare import runtime_for
 from .differences import TensorDifference, compare_outputs
 from .information import attempts, is_informative
-from .inputs import random_inputs
+from .inputs import checked_inputs, random_inputs
 from .tolerance import Tolerance
 from .ways import Ways
 
@@ -73,16 +73,14 @@ def verify_conversion(
     Where outputs say nothing on random inputs (`information`), others are tried. Skipped, with the reason, where the source's
     runtime is not installed or itself refuses the model. Raises `UsageError` where `inputs` do not fit the model.
     """
+    checked = [checked_inputs(source, inputs)] if inputs is not None else None
     if source.source is None:
         return Verification("skipped", "the model was not read from a file")
     runtime, why = runtime_for(source.source_format)
     if runtime is None:
         return Verification("skipped", why)
-    names = input_names(source.main)
-    if inputs is not None and set(inputs) != set(names):
-        raise UsageError(f"the input data has {', '.join(inputs) or 'nothing'}", hint=f"the model's inputs: {', '.join(names)}")
-    given = [{name: np.asarray(inputs[name]) for name in names}] if inputs is not None else attempts(source, hub, seed)
-    further = () if inputs is not None else (random_inputs(source, hub, seed + 1 + more) for more in range(9))
+    given = checked if checked is not None else attempts(source, hub, seed)
+    further = () if checked is not None else (random_inputs(source, hub, seed + 1 + more) for more in range(9))
     judge = _Judge(source, result, hub, runtime, tolerance or Tolerance(), engine, further, own)
     try:
         return judge.of_several(given)

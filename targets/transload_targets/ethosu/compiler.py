@@ -9,6 +9,8 @@ once Vela is imported.
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 import signal
 import subprocess
@@ -132,7 +134,19 @@ def compile_file(path: Path, accelerator: Accelerator, settings: Settings, direc
     if run.returncode == 0 and model.exists() and summary is not None:
         layers = directory / f"{path.stem}_per-layer.csv"
         return Compiled(model, summary, layers if layers.exists() else None, run.stdout)
+    _raise_what_the_machine_lacks(run.stderr)
     raise _refusal(run.returncode, run.stdout, run.stderr)
+
+
+def _raise_what_the_machine_lacks(errors: str) -> None:
+    """Raise what ended Vela where that says nothing of the model: a full disk, files it may not write, too little memory."""
+    last = (errors.strip().splitlines() or [""])[-1]
+    system = re.match(r"(?:\w*\.)*\w*Error: (?:\[Errno (\d+)\] |\d+ requested and \d+ written)", last)
+    if system:  # the latter is how numpy says that a disk is full
+        number = int(system[1] or errno.ENOSPC)
+        raise OSError(number, f"Vela: {os.strerror(number)}")
+    if re.match(r"(?:\w*\.)*_?(?:Array)?MemoryError\b", last):
+        raise TargetError("Vela ran out of memory", hint="give the machine more, or the model smaller inputs")
 
 
 def _refusal(code: int, printed: str, errors: str) -> VelaRefusal:

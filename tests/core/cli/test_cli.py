@@ -256,7 +256,7 @@ def test_listings(cli):
         (("run", "{digits}", "--input", "nosuch.npz"), 3, "no such file"),
         (("ops", "nosuch"), 2, "dialects"),
         (("ops", "top.Konv"), 2, "top.Conv"),
-        (("opt", "nosuch.mlir"), 3, "No such file"),
+        (("opt", "nosuch.mlir"), 3, "no such file"),
         (("nosuch",), 2, "nosuch"),
         (("coverage", "--from", "nosuch"), 2, "nosuch"),
     ],
@@ -305,6 +305,40 @@ def test_a_full_disk_leaves_nothing_behind(cli, digits, tmp_path, monkeypatch):
     assert code == 1
     assert "No space left" in err
     assert not (tmp_path / "out").exists() or not list((tmp_path / "out").iterdir())
+
+
+@pytest.mark.parametrize("command", [("run", "{digits}"), ("compare", "{digits}", "{digits}"), ("convert", "{digits}")])
+def test_a_negative_seed_is_refused(cli, digits, command):
+    code, _, err = cli(*[word.format(digits=digits) for word in command], "--seed", "-1")
+    assert code == 2
+    assert "-1 is not in the range" in err
+
+
+@pytest.mark.parametrize("arrays", [
+    {"image": np.zeros((1, 9, 8, 1), np.float32)}, {"image": np.zeros((1, 8, 8), np.float32)},
+    {"picture": np.zeros((1, 8, 8, 1))},
+    {"image": np.zeros((1, 8, 8, 1), np.complex64)}, {}])
+@pytest.mark.parametrize("verify", ["yes", "require"])
+def test_data_to_verify_with_that_does_not_fit_is_refused(cli, digits_onnx, tmp_path, arrays, verify):
+    np.savez(tmp_path / "x.npz", **arrays)
+    code, _, err = cli(
+        "convert", digits_onnx, "-o", tmp_path / "out", "--input-data", tmp_path / "x.npz", f"--verify={verify}")
+    assert code == 2
+    assert "the input data does not fit the model" in err
+    assert "input 'image'" in err
+    assert cli("compare", digits_onnx, digits_onnx, "-i", tmp_path / "x.npz")[0] == 2
+
+
+def test_packages_that_are_not_there_are_named(cli, monkeypatch):
+    from transload_converters.onnx import dialect
+
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    dialect._schemas.cache_clear()
+    monkeypatch.setattr(dialect.ONNX, "ops", dialect._SchemaOps())
+    for arguments in (("ops", "onnx"), ("ops", "onnx.Conv"), ("coverage", "--from", "onnx"), ("ops", "onnx", "--json")):
+        code, out, err = cli(*arguments)
+        assert code == 2, out + err
+        assert "pip install 'transload[onnx]'" in err
 
 
 def test_input_arguments_are_read_from_the_right():

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import transload
-from transload.errors import TargetError, UsageError
+from transload.errors import TargetError, TransloadError, UsageError
 from transload.ir import F32, I8, I16, I32, Module, TensorType
 from transload.plugin import Source
 from transload.plugin_host import host
@@ -132,6 +132,22 @@ def test_a_crash_of_vela_is_an_error_not_the_end(vela: None, make: Callable[...,
     module = make([TensorType((0, 3), I32)], lambda m, x: m.emit("tosa.abs", x, location="nothing"))
     with pytest.raises(TargetError, match="Vela"):
         target().emit(module, tmp_path, "net", {})
+
+
+@pytest.mark.parametrize(("ending", "kind", "said"), [
+    ("raise OSError(28, 'No space left on device')", TransloadError, "cannot write to .*: Vela: No space left on device"),
+    ("raise OSError('262144 requested and 0 written')", TransloadError, "Vela: No space left on device"),
+    ("raise PermissionError(13, 'Permission denied', 'x')", TransloadError, "Vela: Permission denied"),
+    ("raise MemoryError", TargetError, "Vela ran out of memory"),
+])
+def test_what_the_machine_lacks_is_no_refusal_of_the_model(
+    monkeypatch: pytest.MonkeyPatch, vela: None, network: Module, tmp_path: Path, ending: str, kind: type, said: str,
+) -> None:
+    monkeypatch.setattr(compiler, "_RUN_VELA", ending)
+    with pytest.raises(kind, match=said) as caught:
+        transload.convert(network, "ethos-u85-256", tmp_path / "out")
+    assert "refused" not in str(caught.value)
+    assert not (tmp_path / "out").exists() or not list((tmp_path / "out").glob("*.tosa"))
 
 
 def test_vela_may_not_take_forever(vela: None, network: Module, tmp_path: Path) -> None:

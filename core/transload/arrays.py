@@ -1,0 +1,114 @@
+"""Arrays by name in `.npz` files: what is in one is known from its headers, before any of the data is read.
+
+A file of 4 MB may expand to 4 GB. So arrays are given out unread (`TensorData`: shape, dtype, and `numpy()` when it comes to
+that); who wants one of a certain shape asks for the shape first. Nothing is ever unpickled.
+"""
+
+from __future__ import annotations
+
+import math
+import zipfile
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .errors import ReadError, TransloadError
+from .files import atomic_path, need_file
+from .ir.constants import LazyData, MmapData, TensorData
+
+__all__ = ["as_array", "open_arrays", "read_arrays", "write_arrays"]
+
+_HEADER = 10_000
+"""Bytes that the text may have which says shape and dtype of an array."""
+_NAME = 65_531
+"""Bytes that an array's name may have in an archive, `.npy` behind it."""
+_DAMAGED = (OSError, zipfile.BadZipFile, zlib.error, ValueError, EOFError, NotImplementedError, RuntimeError)
+"""What zipfile, zlib and numpy raise for what is no archive, or damaged, or encrypted."""
+
+
+def read_arrays(path: Path) -> dict[str, TensorData]:
+    """The arrays of an `.npz` file by name, none of them read yet. Raises `ReadError`, then and where one is damaged."""
+    try:
+        return open_arrays(path)
+    except ReadError as error:
+        if error.hint:
+            raise
+        raise ReadError(error.message, error.findings, hint="numpy.savez(path, name=array, ..) writes one") from None
+
+
+def open_arrays(path: Path) -> dict[str, TensorData]:
+    """The arrays of an `.npz` file by name, none of them read yet: mapped where they are not compressed."""
+    need_file(path)
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return {
+                info.filename.removesuffix(".npy"): _member(path, archive, info)
+                for info in archive.infolist() if not info.is_dir()}
+    except _DAMAGED as error:
+        raise ReadError(f"{path}: is not an .npz of plain arrays: {error}") from None
+
+
+def as_array(given: Any) -> np.ndarray:
+    """The array that is given, as numpy has it; read from its file, where it is still there."""
+    return given.numpy() if isinstance(given, TensorData) and not isinstance(given, np.ndarray) else np.asarray(given)
+
+
+def _member(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> TensorData:
+    name = info.filename.removesuffix(".npy")
+    with archive.open(info) as member:
+        shape, fortran, dtype = _header(member, path, name)
+        header_size = member.tell()
+    if dtype.hasobject:
+        raise ReadError(f"{path}: member {name!r} holds Python objects, which are never read")
+    n_bytes = math.prod(shape) * dtype.itemsize
+    if info.compress_type != zipfile.ZIP_STORED or fortran or not n_bytes:
+        return LazyData(lambda: _unpacked(path, info.filename), shape, dtype)
+    offset = _data_offset(path, info) + header_size
+    if offset + n_bytes > path.stat().st_size:
+        raise ReadError(f"{path}: member {name!r} is cut short")
+    return MmapData(path, offset, shape, dtype)
+
+
+def _header(member: Any, path: Path, name: str) -> tuple[tuple[int, ...], bool, np.dtype]:
+    version = np.lib.format.read_magic(member)
+    if version == (1, 0):
+        return np.lib.format.read_array_header_1_0(member, _HEADER)
+    if version == (2, 0):
+        return np.lib.format.read_array_header_2_0(member, _HEADER)
+    raise ReadError(f"{path}: member {name!r} is of .npy version {version}, which is not known")
+
+
+def _data_offset(path: Path, info: zipfile.ZipInfo) -> int:
+    """Where a member's bytes begin: behind its local header, whose name and extra field may differ from the directory's."""
+    with path.open("rb") as file:
+        file.seek(info.header_offset)
+        header = file.read(30)
+    if len(header) < 30 or header[:4] != b"PK\x03\x04":
+        raise ReadError(f"{path}: the archive is damaged at member {info.filename!r}")
+    return info.header_offset + 30 + int.from_bytes(header[26:28], "little") + int.from_bytes(header[28:30], "little")
+
+
+def _unpacked(path: Path, member: str) -> np.ndarray[Any, Any]:
+    try:
+        with zipfile.ZipFile(path) as archive, archive.open(member) as file:
+            return np.lib.format.read_array(file, allow_pickle=False, max_header_size=_HEADER)
+    except MemoryError:
+        raise ReadError(f"{path}: member {member!r} claims more data than memory can hold") from None
+    except _DAMAGED as error:
+        raise ReadError(f"{path}: member {member!r} cannot be read: {error}") from None
+
+
+def write_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
+    """Write an `.npz`, complete or not at all, whatever the arrays are called. Raises `TransloadError`."""
+    with atomic_path(path) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_STORED) as archive:
+        for name, array in arrays.items():
+            try:
+                if "\0" in name or len(name.encode()) > _NAME:
+                    raise ValueError(f"a name in an archive has no zero byte, and at most {_NAME:,} bytes")
+                with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                    np.lib.format.write_array(member, np.asanyarray(array), allow_pickle=False)
+            except ValueError as error:  # UnicodeEncodeError, too
+                raise TransloadError(f"cannot write array {name[:80]!r} to {path}: {error}") from None

@@ -1,0 +1,119 @@
+"""`.npz` files: known by their headers, read when it comes to that; written whatever the arrays are called."""
+
+from __future__ import annotations
+
+import io
+import os
+import resource
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import transload
+from transload.arrays import as_array, read_arrays, write_arrays
+from transload.errors import ReadError, RunError, TransloadError
+from transload.ir import BF16, F32, TensorType
+from transload.testing import build_module
+
+
+@pytest.fixture
+def bomb(tmp_path: Path) -> Path:
+    """An array `x` of a gigabyte of zeros in a megabyte, and an honest `y`."""
+    header = io.BytesIO()
+    np.lib.format.write_array_header_1_0(header, {"descr": "<f4", "fortran_order": False, "shape": (1 << 28,)})
+    path = tmp_path / "bomb.npz"
+    zeros = bytes(1 << 24)
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        with archive.open("x.npy", "w", force_zip64=True) as member:
+            member.write(header.getvalue())
+            for _ in range(64):
+                member.write(zeros)
+        archive.writestr("y.npy", _npy(np.arange(3)))
+    return path
+
+
+def _npy(array: np.ndarray) -> bytes:
+    file = io.BytesIO()
+    np.save(file, array)
+    return file.getvalue()
+
+
+def test_what_does_not_fit_is_refused_unread(bomb: Path, monkeypatch: Any) -> None:
+    def forbidden(*arguments: Any, **named: Any) -> Any:
+        raise AssertionError("was read")
+
+    arrays = read_arrays(bomb)
+    monkeypatch.setattr(np.lib.format, "read_array", forbidden)
+    assert arrays["x"].shape == (1 << 28,)
+    module = build_module([TensorType((4,), F32)], lambda b, x: b.emit("top.Relu", x), ["x"])
+    with pytest.raises(RunError, match=r"has shape .*268435456") as caught:
+        transload.run(module, arrays)
+    assert "'y': is not an input" in str(caught.value)
+
+
+@pytest.mark.parametrize("command", ["run", "compare", "convert"])
+def test_commands_refuse_it_in_little_memory(bomb: Path, examples: Path, tmp_path: Path, command: str) -> None:
+    model = str(examples / "digits" / "digits_float.onnx")
+    more = {"run": ["-i", str(bomb)], "compare": [model, "-i", str(bomb)],
+            "convert": ["--input-data", str(bomb), "-o", str(tmp_path / "out")]}[command]
+    limit = 700 << 20
+    done = subprocess.run(
+        [sys.executable, "-m", "transload", command, model, *more], capture_output=True, text=True, check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (limit, limit)), env={**os.environ, "OMP_NUM_THREADS": "1"})
+    assert done.returncode in (2, 3), done.stderr
+    assert "input" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert "memory" not in done.stderr
+
+
+@pytest.mark.parametrize("names", [
+    ["file", "allow_pickle", "self", "args", "kwds"], ["a/b:0", "../up", "x.npy", "x", ""], ["naïve ☃", "a" * 300]])
+def test_any_name_is_written_and_read_again(tmp_path: Path, names: list[str]) -> None:
+    arrays = {name: np.full((2,), number) for number, name in enumerate(names)}
+    write_arrays(tmp_path / "out.npz", arrays)
+    again = read_arrays(tmp_path / "out.npz")
+    assert list(again) == names
+    for name, array in arrays.items():
+        np.testing.assert_array_equal(as_array(again[name]), array)
+    with np.load(tmp_path / "out.npz") as archive:
+        assert archive.files == names
+
+
+@pytest.mark.parametrize("name", ["\udcff", "a\0b", "a" * 70_000])
+def test_a_name_that_no_archive_holds_is_said_and_nothing_written(tmp_path: Path, name: str) -> None:
+    with pytest.raises(TransloadError, match="cannot write array"):
+        write_arrays(tmp_path / "out.npz", {name: np.zeros(2)})
+    assert not list(tmp_path.iterdir())
+
+
+def test_numbers_that_numpy_does_not_know_come_back(tmp_path: Path) -> None:
+    module = build_module([TensorType((3,), BF16)], lambda b, x: b.emit("top.Relu", x), ["x"])
+    x = np.array([-1, 0, 2.5], ml_dtypes.bfloat16)
+    write_arrays(tmp_path / "x.npz", {"x": x})
+    np.testing.assert_array_equal(transload.run(module, read_arrays(tmp_path / "x.npz"))["y"], np.maximum(x, 0))
+
+
+def test_damage_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "x.npz"
+    np.savez_compressed(path, x=np.arange(10_000), y=np.arange(3))
+    whole = path.read_bytes()
+    for cut in (0, 10, len(whole) // 2, len(whole) - 3):
+        path.write_bytes(whole[:cut])
+        with pytest.raises(ReadError, match=r"not an \.npz"):
+            read_arrays(path)
+    spoilt = bytearray(whole)
+    spoilt[2000:2100] = bytes(100)
+    path.write_bytes(spoilt)
+    with pytest.raises(ReadError, match="cannot be read"):
+        as_array(read_arrays(path)["x"])
+    np.savez(path, x=np.array([{}]))
+    with pytest.raises(ReadError, match="Python objects"):
+        read_arrays(path)
+    with pytest.raises(ReadError, match="no such file"):
+        read_arrays(tmp_path / "none.npz")

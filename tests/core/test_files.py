@@ -1,0 +1,78 @@
+"""Files that are none, or have odd names: said in words, never waited for."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import transload
+from transload.cli import run
+from transload.errors import ReadError
+
+
+@pytest.fixture
+def pipe(tmp_path: Path) -> Path:
+    path = tmp_path / "pipe.tflite"
+    os.mkfifo(path)
+    return path
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("command", [
+    "convert {pipe} -o {out}", "inspect {pipe}", "run {pipe}", "run {model} -i {pipe}", "compare {pipe} {model}",
+    "compare {model} {pipe}", "convert {model} --input-data {pipe} -o {out}", "compare {model} {model} -i {pipe}",
+    "opt {pipe} --passes cse"])
+def test_a_pipe_is_not_waited_for(command: str, pipe: Path, examples: Path, tmp_path: Path, capsys: Any) -> None:
+    model = examples / "digits" / "digits_int8.tflite"
+    assert run(command.format(pipe=pipe, model=model, out=tmp_path / "out").split()) in (2, 3)
+    assert "is a pipe, not a file" in " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.timeout(60)
+def test_a_pipe_where_a_report_should_be_is_not_waited_for(examples: Path, tmp_path: Path) -> None:
+    model = examples / "digits" / "digits_int8.tflite"
+    made = transload.convert(model, "tosa", tmp_path, verify=False)
+    (tmp_path / "report.json").unlink()
+    os.mkfifo(tmp_path / "report.json")
+    file = next(file for file in made.files if file.suffix == ".tosa")
+    assert transload.load(file).inputs
+    transload.convert(model, "tosa", tmp_path, verify=False)
+    assert (tmp_path / "report.json").is_file()
+
+
+@pytest.mark.parametrize("name", ["a" * 300 + ".tflite", "a\0b.tflite", "none.tflite", "file/below.tflite"])
+def test_names_that_no_file_has(tmp_path: Path, name: str) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises(ReadError, match=r"no such file|cannot be read"):
+        transload.load(tmp_path / name)
+
+
+def test_a_model_whose_name_is_as_long_as_names_can_be(examples: Path, tmp_path: Path, capsys: Any) -> None:
+    model = tmp_path / ("a" * 248 + ".tflite")
+    model.write_bytes((examples / "digits" / "digits_int8.tflite").read_bytes())
+    code = run(["convert", str(model), "-o", str(tmp_path / "out"), "--no-verify"])
+    said = capsys.readouterr().err
+    assert code == 0 or "File name too long" in said, said
+
+
+@pytest.mark.parametrize("locale", ["C", "C.UTF-8"])
+def test_a_name_that_is_not_utf_8(examples: Path, tmp_path: Path, locale: str) -> None:
+    model = Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff\xc3 model.tflite"))
+    try:
+        model.write_bytes((examples / "digits" / "digits_int8.tflite").read_bytes())
+    except OSError:
+        pytest.skip("the file system has names in UTF-8 alone")
+    environment = {**os.environ, "LC_ALL": locale, "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    for arguments in (["convert", model, "-o", tmp_path / "out", "--no-verify"], ["inspect", model], ["inspect", f"{model}x"],
+                      ["convert", model, "-o", tmp_path / "out", "--no-verify", "--json"]):
+        done = subprocess.run(
+            [sys.executable, "-m", "transload", *arguments], capture_output=True, env=environment, check=False)
+        assert done.returncode == (3 if str(arguments[1]).endswith("x") else 0), done.stderr
+        assert b"Traceback" not in done.stderr
+        assert b"defect" not in done.stderr
+    assert (tmp_path / "out" / model.with_suffix(".tosa").name).is_file()
