@@ -14,10 +14,11 @@ from .borders import note_borders
 from .errors import PluginFailure, ReadError, TransloadError, UsageError
 from .files import need_file
 from .garbage import rare_collections
-from .ir import NONE, Module, TensorType
+from .ir import NONE, Module, TensorType, input_names
 from .ir.verify import verify
 from .plugin import Reader, Source
 from .plugin_host import host
+from .suggest import nearest
 
 if TYPE_CHECKING:
     import numpy as np
@@ -69,8 +70,27 @@ def load(
     except OSError as error:
         raise ReadError(f"{source.name}: cannot be read: {error.strerror or error}") from None
     module.source, module.source_format = source.path, reader.name
+    _refuse_unread(module, wanted, reader.name)
     note_borders(module)
     return module
+
+
+def _refuse_unread(module: Module, wanted: Mapping[str, TensorType], reader: str) -> None:
+    """`UsageError` for inputs that were asked for and that no function has, or not as they were asked for."""
+    if not wanted:
+        return
+    types = {
+        name: argument.type for function in module.functions.values() if function.regions[0].blocks
+        for name, argument in zip(input_names(function), function.regions[0].block.arguments, strict=True)}
+    for name, type_ in wanted.items():
+        if name not in types:
+            guess = nearest(name, types)
+            raise UsageError(
+                f"the model has no input {name!r}",
+                hint=(f"did you mean {guess!r}? " if guess else "") + f"inputs: {', '.join(types) or 'none'}")
+        made = types[name]
+        if isinstance(made, TensorType) and made.shape != type_.shape:
+            raise UsageError(f"input {name!r} was to be of shape {type_.shape}, and reader {reader!r} made it {made}")
 
 
 def _reader_for(source: Source) -> Reader:
@@ -137,13 +157,20 @@ def save(module: Module, path: str | Path, format: str | None = None) -> Path:
 
 
 def legalize(module: Module, to: str = "top", **options: Any) -> Module:
-    """A module's meaning in the hub dialect, by the shortest route of conversions. The argument is unchanged."""
+    """A module's meaning in the hub dialect, by the shortest route of conversions. The argument is unchanged.
+
+    `options` are as in `lower`.
+    """
     return lower(module, to, **options)
 
 
 @rare_collections()
 def lower(module: Module, to: str = "tosa", **options: Any) -> Module:
-    """A module converted to dialect `to`. Raises `ConversionError` that lists every op in the way."""
+    """A module converted to dialect `to`. The argument is unchanged.
+
+    `options` are those of the conversions on the way, by name or as `{"top-to-tosa.int64": "assumed"}`; one that none of them
+    has is a `UsageError`. Raises `ConversionError` that lists every op in the way.
+    """
     from .journey import Journey
 
     copy = module.clone()

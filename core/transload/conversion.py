@@ -12,7 +12,7 @@ from .context import pinned
 from .errors import ConversionError, Finding, PassError, PluginError, UsageError, merge_findings
 from .findings import collected_findings, refuse
 from .ir import Module, update_function_types
-from .options import Options, settings_of
+from .options import Options, Owner, same_option, settings_of
 from .passes.steps import PassRecord, Step, parse_steps
 from .plugin import Conversion, resolve
 from .plugin_host import host
@@ -20,8 +20,8 @@ from .rewrite import Rewriting, cannot_convert
 from .routes import next_conversion
 
 __all__ = [
-    "REWRITES", "apply_conversion", "hint_for", "is_fit", "options_of", "rewrites_alone", "rewriting_of", "route_from",
-    "route_of", "run_conversion", "steps_of", "takes",
+    "REWRITES", "apply_conversion", "hint_for", "is_fit", "options_of", "owners_of", "rewrites_alone", "rewriting_of",
+    "route_from", "route_of", "run_conversion", "steps_of", "takes",
 ]
 
 REWRITES = ".rewrites"
@@ -133,13 +133,21 @@ def options_of(conversion: Conversion) -> Options:
         if other.extends != conversion.name:
             continue
         for name, option in other.options.items():
-            if name in declared and tuple(declared[name][:2]) != tuple(option[:2]):
+            if name in declared and not same_option(declared[name], option):
                 raise PluginError(
                     f"option {name} of conversion {conversion.name!r} is declared by {owners[name]!r} and, differently, by "
                     f"{other.name!r}", hint="one of these plugins has to give its option another name")
             declared.setdefault(name, option)
             owners.setdefault(name, other.name)
     return declared
+
+
+def owners_of(conversion: Conversion) -> list[Owner]:
+    """Who declares a conversion's options: itself, with all of them, and those that extend it, with theirs."""
+    extending = [other for other in host().conversions.values() if other.extends == conversion.name and other.options]
+    return [
+        Owner(conversion.name, options_of(conversion)),
+        *(Owner(other.name, other.options, conversion.name) for other in extending)]
 
 
 def route_of(module: Module, accepted: Iterable[str], reached: str | None = None) -> list[Conversion]:

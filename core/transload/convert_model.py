@@ -6,7 +6,7 @@ in a temporary directory beside it and renamed into place.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -18,18 +18,16 @@ from .api import InputSpec, load
 from .artifact_set import REPORT, replaced_folder
 from .contents import constant_bytes, op_counts
 from .context import pinned
-from .conversion import options_of
 from .engine.memory import peak_bytes
 from .errors import Finding, TargetError, TransloadError, UsageError, VerificationError, merge_findings
 from .garbage import rare_collections
 from .ir import Module, State, Type
 from .ir.verify import verify as verify_module
 from .journey import CHECK, EMIT, HUB, READ, VERIFY, Journey, Observer, Plan, Stage
-from .options import settings_of
-from .plugin import Conversion, Emitted, Target
+from .options import Owner, own_options, settings_of
+from .plugin import Emitted, Target
 from .plugin_host import host
 from .report import Digest, Report, StateReport, TensorReport, files_of_report, versions, write_refusal
-from .suggest import nearest
 
 if TYPE_CHECKING:
     from .verification.tolerance import Tolerance
@@ -203,9 +201,7 @@ class _Work:
 
     def lower(self) -> None:
         """Make of the model what the target takes. Raises what keeps it from that, with every finding."""
-        if self.options:
-            _refuse_unknown(self.target, self.options, self.journey.conversions(self.module))
-        self.report.options = {**self.settings, **self.journey.options}
+        self.report.options = {**self.options, **self.settings}
         self.report.dialect = self.journey.run(self.module)
         _describe(self.module, self.report)
         self.journey.through(CHECK, lambda: check_for(self.target, self.module, self.settings), self.module)
@@ -267,8 +263,6 @@ def plan(
     settings = target_options(chosen, options or {})
     module = _loaded(model, inputs, format)
     journey = _journey(chosen, settings, options or {}, verify_mode(verify) != "no", passes)
-    if options:
-        _refuse_unknown(chosen, options, journey.conversions(module))
     return journey.plan(module)
 
 
@@ -280,7 +274,7 @@ def _journey(
     judge = f"by {target.name}'s own runtime" if target.run is not None else ""
     ends = [Stage(CHECK, about=target.name), Stage(EMIT, about=target.name), *([Stage(VERIFY, about=judge)] if verify else [])]
     return Journey(
-        target.accepts, _for_conversions(target, options), passes=passes, target=target, settings=settings,
+        target.accepts, options, passes=passes, target=target, settings=settings,
         observers=observers, begins=[Stage(READ)], ends=ends)
 
 
@@ -350,28 +344,5 @@ def _state(state: State) -> StateReport:
 
 def target_options(target: Target, given: Mapping[str, Any]) -> dict[str, Any]:
     """The target's options with their defaults, and those given, as text or values, in place of them."""
-    return settings_of(target.options(), given)
-
-
-def _for_conversions(target: Target, given: Mapping[str, Any]) -> dict[str, Any]:
-    """The given options that are not the target's."""
-    own = target.options()
-    return {name: value for name, value in given.items() if name not in own}
-
-
-def _refuse_unknown(target: Target, given: Mapping[str, Any], conversions: Iterable[Conversion]) -> None:
-    """`UsageError` for options that neither the target has nor a conversion on the way."""
-    declared = dict(target.options())
-    for conversion in conversions:
-        declared.update(options_of(conversion))
-    unknown = sorted(set(given) - set(declared))
-    if unknown:
-        raise UsageError(
-            f"target {target.name!r} has no option {', '.join(unknown)}, and neither has a conversion on the way to it",
-            hint=_did_you_mean(unknown, declared) + f"options: {', '.join(declared) or 'none'}",
-        )
-
-
-def _did_you_mean(unknown: Iterable[str], declared: Iterable[str]) -> str:
-    guesses = [guess for name in unknown if (guess := nearest(name, declared)) is not None]
-    return f"did you mean {', '.join(guesses)}? " if guesses else ""
+    declared = target.options()
+    return settings_of(declared, own_options(Owner(target.name, declared), given))

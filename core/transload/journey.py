@@ -19,10 +19,11 @@ from typing import Any, TypeVar
 
 from .contents import dialects_in
 from .context import new_run
-from .conversion import is_fit, options_of, route_from, run_conversion, steps_of, takes
+from .conversion import is_fit, options_of, owners_of, route_from, run_conversion, steps_of, takes
 from .errors import UsageError
 from .garbage import rare_collections
 from .ir import Module
+from .options import Owner, own_options, shared_out
 from .passes.manager import Pipeline
 from .passes.steps import PassRecord, Step
 from .plugin import Conversion, Target
@@ -108,9 +109,9 @@ class _Place:
 class Journey:
     """The way of one module to the nearest of the `accepted` dialects, and with a `target` on to what that one takes.
 
-    `options` go to the conversions that take them; `at_hub` is a pipeline to run instead of the hub's own and of what plugins add
-    to it (`Pass.at`); `passes` is one to run after it, and where the way ends at the hub, too. `settings` are the target's
-    options. `begins` and `ends` are stages of the caller around the way, which the plan shows and `through` runs.
+    `options` go to whoever declares them (`transload.options`); `at_hub` is a pipeline to run instead of the hub's own and of
+    what plugins add to it (`Pass.at`); `passes` is one to run after it, and where the way ends at the hub, too. `settings` are
+    the target's options. `begins` and `ends` are stages of the caller around the way, which the plan shows and `through` runs.
     """
 
     def __init__(
@@ -129,6 +130,8 @@ class Journey:
         self._pipeline = Stage(PIPELINE) if target is None else Stage(
             PIPELINE, _steps(target.pipeline, settings), f"passes of {target.name}")
         self._reached: str | None = None
+        self._target = target
+        self._shared: dict[str, dict[str, Any]] = {}
         self._hub_due, self._pipeline_due = bool(self._hub.steps), bool(self._pipeline.steps)
 
     # --- planning
@@ -141,6 +144,7 @@ class Journey:
         the plan is certain; without `settle` it is not, and the stage says so. Raises `ConversionError` where there is no way.
         """
         done: list[Stage] = []
+        self.share_options(module)
         rest = list(self._planned(self._place(module)))
         self._refuse_passes_off_the_way(rest)
         if settle and any(stage.unsure for stage in rest):
@@ -162,6 +166,20 @@ class Journey:
             raise UsageError(
                 f"passes were given to run at {self._center.name}, and the way to {' or '.join(self.accepted)} does not go by it",
                 hint="`transload opt` runs passes on a module in any dialect")
+
+    def share_options(self, module: Module) -> None:
+        """Find out whose the options are. `UsageError` for those that nobody on the way of this module has, or two have."""
+        if not self.options:
+            return
+        conversions = self.conversions(module)
+        owners = [] if self._target is None else [Owner(self._target.name, self._target.options())]
+        for conversion in conversions:
+            owners += owners_of(conversion)
+        if self._target is not None:
+            way = f"target {self._target.name!r}, with the conversions on the way to it,"
+        else:
+            way = f"the way to {' or '.join(self.accepted)}, with {len(conversions)} conversion(s),"
+        self._shared = shared_out(self.options, owners, way)
 
     def conversions(self, module: Module) -> list[Conversion]:
         """The conversions that may run on this module, also those that come in another's place."""
@@ -233,8 +251,9 @@ class Journey:
         return route_from(Counter([conversion.source]), self.accepted, lambda other: other.name != conversion.name)
 
     def _stage(self, conversion: Conversion) -> Stage:
-        declared = options_of(conversion)
-        given = {key: value for key, value in self.options.items() if key in declared}
+        given = self._shared.get(conversion.name)
+        if given is None:  # one that nobody expected on the way, or no options
+            given = own_options(Owner(conversion.name, options_of(conversion)), self.options)
         steps = steps_of(conversion, given)
         return Stage(conversion.name, tuple(steps), f"{conversion.source} → {conversion.target}", conversion)
 
@@ -248,6 +267,7 @@ class Journey:
         Raises `ConversionError` where no route exists, or an op cannot be converted; `UsageError` for passes to be run where the
         way does not go.
         """
+        self.share_options(module)
         if self._users.steps:
             self._refuse_passes_off_the_way(self._planned(self._place(module)))
         while (stage := self._next(self._place(module))) is not None:
@@ -317,6 +337,7 @@ def convert_to(
     """Convert a module in place to the nearest of the `accepted` dialects, by the shortest route.
 
     A way that goes on from the hub has the hub's pipeline in it; `at_hub` is one to run instead. Options go to the conversions
-    that take them. Returns the dialect reached. Raises `ConversionError` where no route exists, or an op cannot be converted.
+    that declare them; one that none on the way does is refused. Returns the dialect reached. Raises `ConversionError` where no
+    route exists, or an op cannot be converted.
     """
     return Journey(accepted, options, at_hub=at_hub, observers=observers).run(module)

@@ -1,13 +1,19 @@
-"""Options that targets and conversions declare: name -> (type, default, what it does)."""
+"""Options that targets and conversions declare: name -> (type, default, what it does).
+
+Each has an owner. `top-to-tosa.int64=assumed` is the option `int64` of the conversion `top-to-tosa`; `int64=assumed` is that of
+whoever on the way declares it, and an error where two declare it differently.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from .errors import UsageError
+from .suggest import nearest
 
-__all__ = ["Options", "settings_of", "typed"]
+__all__ = ["Options", "Owner", "own_options", "same_option", "settings_of", "shared_out", "typed"]
 
 Options = Mapping[str, tuple[type | tuple[str, ...], Any, str]]
 """The type is bool, int, float, str, or a tuple of the words that can be chosen from."""
@@ -39,3 +45,69 @@ def typed(name: str, value: Any, wanted: type | tuple[str, ...]) -> Any:
         return wanted(value)
     except ValueError:
         raise UsageError(f"option {name} must be {wanted.__name__}, not {value!r}") from None
+
+
+@dataclass(frozen=True)
+class Owner:
+    """Who declares options: a target, a conversion, or one that extends a conversion."""
+
+    name: str
+    options: Options
+    takes: str = ""
+    """Whose options these are added to, where not its own: those of the conversion that is extended."""
+
+    @property
+    def taker(self) -> str:
+        return self.takes or self.name
+
+
+def own_options(owner: Owner, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Of the options given those that an owner takes: by name alone, or by `owner.name`, which wins."""
+    found = {name: given[name] for name in owner.options if name in given}
+    found.update({name: given[f"{owner.name}.{name}"] for name in owner.options if f"{owner.name}.{name}" in given})
+    return found
+
+
+def same_option(one: Sequence[Any], other: Sequence[Any]) -> bool:
+    """Whether two declarations of an option mean the same: type and default; what they say of it may differ."""
+    return tuple(one[:2]) == tuple(other[:2])
+
+
+def shared_out(given: Mapping[str, Any], owners: Sequence[Owner], way: str) -> dict[str, dict[str, Any]]:
+    """The options given, by whose they are: the taker's name to option to value. `way` is what messages call the owners.
+
+    Raises `UsageError` for an option that no owner has, or that two declare differently and no owner is named for.
+    """
+    for key in given:
+        if "." in key:
+            _check_qualified(key, owners, way)
+            continue
+        declaring = [owner for owner in owners if key in owner.options]
+        if not declaring:
+            raise UsageError(f"{way} has no option {key}", hint=_which(key, [name for each in owners for name in each.options]))
+        other = next((each for each in declaring if not same_option(each.options[key], declaring[0].options[key])), None)
+        if other is not None:
+            one = declaring[0].name
+            raise UsageError(
+                f"option {key} is declared by {one!r} and, differently, by {other.name!r}",
+                hint=f"say whose it is: {one}.{key}={given[key]} or {other.name}.{key}={given[key]}")
+    assigned: dict[str, dict[str, Any]] = {}
+    for owner in owners:
+        assigned.setdefault(owner.taker, {}).update(own_options(owner, given))
+    return assigned
+
+
+def _check_qualified(key: str, owners: Sequence[Owner], way: str) -> None:
+    named = max((owner for owner in owners if key.startswith(f"{owner.name}.")), key=lambda each: len(each.name), default=None)
+    if named is None:
+        name = key.rpartition(".")[0]
+        raise UsageError(
+            f"{way} has no {name!r}, whose option {key} would be", hint=_which(name, [owner.name for owner in owners]))
+    option = key[len(named.name) + 1:]
+    if option not in named.options:
+        raise UsageError(f"{named.name!r} has no option {option}", hint=_which(option, named.options))
+
+
+def _which(name: str, there: Sequence[str] | Options) -> str:
+    guess = nearest(name, there)
+    return (f"did you mean {guess!r}? " if guess else "") + f"there are: {', '.join(dict.fromkeys(there)) or 'none'}"

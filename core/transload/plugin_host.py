@@ -155,6 +155,9 @@ class Host:
             if info.error is None:
                 added = {kind: self._ask(_Plugin(info, plugin), kind, self._collected[kind]) for kind in KINDS}
                 more = self._ask_facts([_Plugin(info, plugin)], kinds)
+                new = added["conversions"]
+                for _, why in _wrong_extensions(new, {**self._collected["conversions"], **new}):
+                    info.blame(f"register_conversions: {why}")
                 if info.error is None and not info.registered:
                     info.blame("it registers nothing")
             if info.error is not None:
@@ -270,7 +273,13 @@ class Host:
 
     @cached_property
     def conversions(self) -> dict[str, Conversion]:
-        return self._collect("conversions")
+        there = self._collect("conversions")
+        complete = not any(info.skipped or info.errors for info in self.plugins)  # else it is no fault of its own
+        for name, why in _wrong_extensions(there, there):
+            del there[name]
+            if complete:
+                self._owners["conversions", name].blame(f"register_conversions: {why}")
+        return there
 
     @cached_property
     def passes(self) -> dict[str, Pass]:
@@ -440,6 +449,19 @@ def _called(plugin: _Plugin, hook: str) -> list[Any]:
         plugin.info.blame_for(hook, error)
         return []
     return given
+
+
+def _wrong_extensions(conversions: Mapping[str, Conversion], there: Mapping[str, Conversion]) -> list[tuple[str, str]]:
+    """Of conversions those that extend what is not there, or what extends another itself: name and reason."""
+    wrong = []
+    for name, conversion in conversions.items():
+        extended = there.get(conversion.extends) if conversion.extends is not None else None
+        if conversion.extends is not None and (extended is None or extended.extends is not None):
+            guess = nearest(conversion.extends, [each for each in there if there[each].extends is None])
+            why = "extends another itself" if extended is not None else "is not registered"
+            wrong.append((name, f"conversion {name!r} extends {conversion.extends!r}, which {why}"
+                          + (f"; did you mean {guess!r}?" if guess else "")))
+    return wrong
 
 
 def _order(point: EntryPoint) -> tuple[str, bool, str]:

@@ -1,0 +1,190 @@
+"""Options and whose they are: a target's, a conversion's, an extension's; by name, by owner, and where two declare the same."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+import transload
+from transload.errors import PluginError, UsageError
+from transload.ir import Module
+from transload.journey import Journey, convert_to
+from transload.plugin import Conversion, DialectSpec, Emitted, Reader, Target
+from transload.rewrite import RewriteTable
+
+from tests.core.journey.test_conversion import renaming
+
+WIDTH = {"width": (("8", "16"), "8", "How wide.")}
+
+
+class Chip(Target):
+    name, doc, accepts = "chip", "A toy.", ("c",)
+
+    def __init__(self, options: Any = WIDTH) -> None:
+        self._options = options
+        self.given: list[Any] = []
+
+    def options(self) -> Any:
+        return self._options
+
+    def emit(self, module: Module, directory: Path, stem: str, options: Mapping[str, Any]) -> Emitted:
+        self.given.append(dict(options))
+        (directory / "file").write_text("x")
+        return Emitted([directory / "file"])
+
+
+def noting(seen: list[Any], source: str, target: str) -> RewriteTable:
+    table = RewriteTable()
+    table(source)(lambda op, rw: seen.append(dict(rw.options)) or rw.create(target).results)
+    return table
+
+
+@pytest.fixture
+def toy(kit: SimpleNamespace, tmp_path: Path) -> SimpleNamespace:
+    """`a-to-b` and `b-to-c` with an option `width` each, and a chip with one, too; `convert(**options)` tells who got what."""
+    def make(ab: Any = WIDTH, bc: Any = WIDTH, chip: Any = WIDTH, more: tuple[Conversion, ...] = ()) -> Any:
+        first: list[Any] = []
+        second: list[Any] = []
+        target = Chip(chip)
+        kit.add(
+            Conversion("a-to-b", "a", "b", noting(first, "a.x", "b.x"), options=ab),
+            Conversion("b-to-c", "b", "c", noting(second, "b.x", "c.x"), options=bc), target, *more)
+
+        def convert(**options: Any) -> Any:
+            transload.convert(kit.module("a.x"), "chip", tmp_path, options=options, verify=False)
+            return first.pop(), second.pop(), target.given.pop()
+
+        return convert
+
+    return SimpleNamespace(make=make, kit=kit)
+
+
+def test_an_option_that_is_declared_alike_goes_to_all_who_declare_it(toy):
+    """What a target and a conversion both declared went to the target alone."""
+    assert toy.make()(width="16") == ({"width": "16"}, {"width": "16"}, {"width": "16"})
+
+
+def test_an_option_goes_to_the_owner_that_is_named(toy):
+    convert = toy.make()
+    assert convert(**{"b-to-c.width": "16"}) == ({"width": "8"}, {"width": "16"}, {"width": "8"})
+    assert convert(**{"chip.width": "16"}) == ({"width": "8"}, {"width": "8"}, {"width": "16"})
+    assert convert(**{"width": "16", "a-to-b.width": "8"}) == ({"width": "8"}, {"width": "16"}, {"width": "16"})
+
+
+def test_an_option_that_two_declare_differently_asks_whose_it_is(toy):
+    convert = toy.make(bc={"width": (int, 3, "In metres.")}, chip={})
+    with pytest.raises(UsageError, match="option width is declared by 'a-to-b' and, differently, by 'b-to-c'") as caught:
+        convert(width="16")
+    assert caught.value.hint == "say whose it is: a-to-b.width=16 or b-to-c.width=16"
+    assert convert(**{"a-to-b.width": "16", "b-to-c.width": "5"}) == ({"width": "16"}, {"width": 5}, {})
+
+
+def test_of_a_target_and_a_conversion_too(toy):
+    convert = toy.make(bc={}, chip={"width": (str, "", "")})
+    with pytest.raises(UsageError, match="option width is declared by 'chip' and, differently, by 'a-to-b'"):
+        convert(width="16")
+
+
+def test_an_extension_owns_its_options(toy):
+    more = Conversion("mine", "mine", "b", renaming(mine__x="b.x"), extends="a-to-b", options={"depth": (int, 1, "")})
+    convert = toy.make(more=(more,))
+    for name in ("depth", "mine.depth", "a-to-b.depth"):
+        assert convert(**{name: 4})[0] == {"width": "8", "depth": 4}
+
+
+@pytest.mark.parametrize(("options", "message", "hint"), [
+    ({"widht": 1}, "target 'chip', with the conversions on the way to it, has no option widht", "did you mean 'width'?"),
+    ({"a-to-b.widht": 1}, "'a-to-b' has no option widht", "did you mean 'width'?"),
+    ({"a-to-c.width": 1}, "has no 'a-to-c', whose option a-to-c.width would be", "there are: chip, a-to-b, b-to-c"),
+])
+def test_an_option_that_nobody_has_is_refused_with_the_nearest(toy, options, message, hint):
+    with pytest.raises(UsageError) as caught:
+        toy.make()(**options)
+    assert message in caught.value.message and hint in caught.value.hint
+
+
+def test_lower_and_legalize_refuse_what_no_conversion_takes(toy):
+    toy.make()
+    with pytest.raises(UsageError, match=r"the way to c, with 2 conversion\(s\), has no option widht"):
+        transload.lower(toy.kit.module("a.x"), "c", widht="8")
+    with pytest.raises(UsageError, match=r"the way to b, with 1 conversion\(s\), has no option depth"):
+        transload.legalize(toy.kit.module("a.x"), "b", depth=1)
+    with pytest.raises(UsageError, match=r"with 0 conversion\(s\), has no option width"):
+        transload.lower(toy.kit.module("c.x"), "c", width="8")
+
+
+def test_an_option_of_a_conversion_that_may_be_needed_is_taken(kit):
+    """Of two ways on from `b` only the module there decides which is gone; options of both can be given."""
+    seen: list[Any] = []
+    kit.add(
+        Conversion("a-to-b", "a", "b", renaming(a__x="b.x")),
+        Conversion("b-to-d", "b", "d", renaming(b__x="d.x"), unfit=lambda module: "never"),
+        Conversion("b-to-c", "b", "c", noting(seen, "b.x", "c.x"), options=WIDTH),
+        Conversion("c-to-d", "c", "d", renaming(c__x="d.x")))
+    convert_to(kit.module("a.x"), ("d",), width="16")
+    assert seen == [{"width": "16"}]
+    assert "b-to-c.rewrites{width=16}," in str(Journey(("d",), {"b-to-c.width": "16"}).plan(kit.module("a.x")))
+
+
+# --- what is registered, and what readers are asked for
+
+
+def test_an_extension_of_what_is_not_there_is_refused_with_the_nearest_name():
+    from transload import hookimpl
+    from transload.plugin_host import Host
+
+    class Mine:
+        @hookimpl
+        def register_dialects(self, register: Any) -> None:
+            register(DialectSpec("mine", "nowhere:MINE"))
+
+        @hookimpl
+        def register_conversions(self, register: Any) -> None:
+            register(Conversion("mine", "mine", "tosa", renaming(mine__x="tosa.x"), extends="top-to-tsa"))
+
+    with pytest.raises(PluginError) as caught:
+        Host().register(Mine())
+    assert "conversion 'mine' extends 'top-to-tsa', which is not registered; did you mean 'top-to-tosa'?" in str(caught.value)
+
+
+def test_an_extension_of_an_installed_plugin_that_names_nothing_is_listed(monkeypatch: pytest.MonkeyPatch):
+    import sys
+    from importlib.metadata import EntryPoint
+    from types import ModuleType
+
+    from transload import hookimpl
+    from transload.plugin_host import Host
+
+    module = ModuleType("acme_extends")
+
+    @hookimpl
+    def register_conversions(register: Any) -> None:
+        register(Conversion("good", "a", "b", renaming(a__x="b.x")))
+        register(Conversion("more", "a", "b", renaming(a__y="b.x"), extends="good"))
+        register(Conversion("again", "a", "b", renaming(a__z="b.x"), extends="more"))
+
+    module.register_conversions = register_conversions  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "acme_extends", module)
+    host = Host(points=[EntryPoint("acme", "acme_extends", "transload")])
+    assert list(host.conversions) == ["good", "more"]
+    info = next(info for info in host.plugins if info.name == "acme")
+    assert info.error == "register_conversions: conversion 'again' extends 'more', which extends another itself"
+
+
+def test_an_input_that_no_reader_took_is_refused(kit):
+    """A reader that does not look at what it is asked for is caught, whoever wrote it."""
+    from transload.ir import F32, TensorType
+    from transload.testing import build_module
+
+    kit.host.readers["deaf"] = Reader(
+        "deaf", "a", (".deaf",), lambda source, inputs: build_module([TensorType((1, 4), F32)], lambda b, x: x, ["image"]))
+    with pytest.raises(UsageError, match="the model has no input 'imgae'") as caught:
+        transload.load(text="", format="deaf", inputs={"imgae": (1, 4)})
+    assert "did you mean 'image'?" in caught.value.hint
+    with pytest.raises(UsageError, match=r"input 'image' was to be of shape \(2, 4\), and reader 'deaf' made it tensor<1x4xf32>"):
+        transload.load(text="", format="deaf", inputs={"image": (2, 4)})
+    assert transload.load(text="", format="deaf", inputs={"image": (1, 4)}).main
