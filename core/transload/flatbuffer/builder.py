@@ -14,6 +14,7 @@ from typing import Any
 
 __all__ = ["FlatBuilder", "Layout", "layout"]
 
+_LENGTH = struct.Struct("<I").pack
 _SIZES = {code: struct.calcsize(code.replace("O", "I")) for code in "bB?hHiIfOqQd"}
 
 
@@ -82,7 +83,7 @@ class FlatBuilder:
             data = text.encode()
             length = 4 + len(data) + 1
             self._align(4, length)
-            place = self._strings[text] = self._put(struct.pack(f"<I{len(data)}sx", len(data), data), length)
+            place = self._strings[text] = self._put(_LENGTH(len(data)) + data + b"\0", length)
         return place
 
     def ints(self, values: Sequence[int]) -> int:
@@ -105,23 +106,24 @@ class FlatBuilder:
         length = len(view)
         self._align(align, length)
         self._put(view, length)
-        return self._put(struct.pack("<I", length), 4)
+        return self._put(_LENGTH(length), 4)
 
     def offsets(self, places: Sequence[int]) -> int:
         """A vector of references to what lies at these places."""
-        count = len(places)
         if self.size & 3:
             self._align(4, 0)
-        length = 4 + 4 * count
-        first = self.size + 4 * count
+        count = len(places)
+        end = self.size
+        first = end + 4 * count
         self.pieces.append(
-            struct.pack(f"<{count + 1}I", count, *[first - 4 * index - target for index, target in enumerate(places)]))
-        self.size += length
+            struct.pack(f"<{count + 1}I", count, *[at - place for at, place in zip(range(first, end, -4), places, strict=True)]))
+        self.size = first + 4
         return self.size
 
     def strings(self, texts: Iterable[str]) -> int:
         """A vector of strings."""
-        return self.offsets([self.string(text) for text in texts])
+        known, string = self._strings, self.string
+        return self.offsets([known.get(text) or string(text) for text in texts])
 
     def table(self, shape: Layout, values: Sequence[Any]) -> int:
         """A table: `values` are what the fields of the layout hold, in its order."""

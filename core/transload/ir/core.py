@@ -19,7 +19,7 @@ from .types import BOOL, FloatType, IntegerType, NoneType, QuantType, TensorType
 
 __all__ = [
     "Block", "FileLocation", "FusedLocation", "Location", "NamedLocation", "OpaqueLocation", "Op", "Region", "Value",
-    "location_names",
+    "first_name", "location_names",
 ]
 
 
@@ -111,6 +111,15 @@ def location_names(location: Location) -> list[str]:
     if isinstance(location, FusedLocation):
         return [name for part in location.locations for name in location_names(part)]
     return []
+
+
+def first_name(location: Location) -> str | None:
+    """The first of the tensor names in a location."""
+    if isinstance(location, str):
+        return location
+    if isinstance(location, FusedLocation):
+        return next((name for part in location.locations if (name := first_name(part)) is not None), None)
+    return None
 
 
 class Value:
@@ -340,8 +349,7 @@ class Op:
     @property
     def origin(self) -> str | None:
         """The original tensor name to report this op by: its own, or that of the op it is a part of."""
-        names = location_names(self.location)
-        return names[0] if names else None
+        return first_name(self.location)
 
     def add_region(self, region: Region | None = None) -> Region:
         """Append a region (a new one with no block if none is given)."""

@@ -58,7 +58,7 @@ class Type:
     def __eq__(self, other: object) -> bool:
         if self is other:
             return True
-        return type(self) is type(other) and hash(self) == hash(other) and self._key() == other._key()
+        return type(self) is type(other) and self._key() == other._key()
 
 
 class IntegerType(Type):

@@ -14,6 +14,7 @@ from transload.ir.build import constant_of
 from transload.ir.regions import captured_values
 from transload.ir.types import DialectType
 
+from ..dialect import TOSA
 from ..dialect.base import bound_type, shape_rank, storage, storage_of
 from .schema import ENUMS, IDENTIFIER, OPERATORS, Field, dtype_number
 from .values import encode, encode_number, encode_shape
@@ -99,6 +100,9 @@ class _Writer:
         self.names: dict[str, int] = {}  # with the number to try next where it is taken
         self.data: dict[int, tuple[Any, int]] = {}
         self.types: dict[Type, tuple[int, int]] = {}
+        self.too_new = frozenset(
+            name for name, declaration in TOSA.ops.items() if getattr(declaration.definition, "since", "1.0") == "1.1"
+        ) if version < (1, 1, 0, 0) else frozenset()
         self.variables = {
             op.attributes["sym_name"]: op for op in module.body if op.name == "tosa.variable"}
 
@@ -308,7 +312,7 @@ class _GraphWriter:
         if op.name not in _KINDS:
             whole.refuse(op, op.name, "is no operator of TOSA", "lower the module to the tosa dialect first")
             return
-        if whole.version[:2] < (1, 1) and getattr(op.declaration.definition, "since", "1.0") == "1.1":
+        if op.name in whole.too_new:
             whole.refuse(op, op.name, "came with TOSA 1.1", "write tosa_version=1.1")
         if op.name in ("tosa.const", "tosa.const_shape"):
             # Where it is used, and only there: constants that nothing uses are left out.
