@@ -189,6 +189,22 @@ def _hand_on_names(op: Op, replacements: Sequence[Value], part: Location) -> Non
             maker.location = op.location
 
 
+class _Concerns(dict[str, bool]):
+    """Whether ops of a name are for a table to rewrite: those of the dialects it starts from, and those that it names.
+
+    It is asked of every op that is there or made, and there are few names.
+    """
+
+    def __init__(self, prefixes: tuple[str, ...], table: RewriteTable) -> None:
+        super().__init__()
+        self.prefixes = prefixes
+        self.table = table
+
+    def __missing__(self, name: str) -> bool:
+        found = self[name] = name.startswith(self.prefixes) or name in self.table.functions
+        return found
+
+
 class Rewriting:
     """One run of a table over a module: what its rewrites have in common.
 
@@ -216,7 +232,7 @@ class Rewriting:
 
     def _use(self, table: RewriteTable) -> None:
         self.table = table
-        self._named = frozenset(table.functions)
+        self._concerns = _Concerns(self._prefixes, table)
 
     @cached_property
     def functions(self) -> dict[str, Op]:
@@ -249,13 +265,10 @@ class Rewriting:
             for block in region.blocks:
                 self._block(block, findings)
 
-    def _concerns(self, op: Op) -> bool:
-        return op.name.startswith(self._prefixes) or op.name in self._named
-
     def _block(self, block: Any, findings: list[Finding]) -> None:
         op = block.first
         while op is not None:
-            if self._concerns(op):
+            if self._concerns[op.name]:
                 before = op.prev
                 finding = self._one(op)
                 if finding is not None:
@@ -266,7 +279,7 @@ class Rewriting:
                 else:
                     # Go on behind what was there before: new ops of the source dialect are visited too.
                     op = before.next if before is not None else block.first
-                    while op is not None and not self._concerns(op):
+                    while op is not None and not self._concerns[op.name]:
                         if op.regions:
                             self._regions(op, findings)
                         op = op.next

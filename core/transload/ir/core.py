@@ -258,7 +258,7 @@ class Op:
     __slots__ = ("_operands", "attributes", "location", "name", "next", "parent", "prev", "regions", "results")
 
     def __init__(
-        self, name: str, operands: Sequence[Value] = (), result_types: Iterable[Type] = (),
+        self, name: str, operands: Sequence[Value] = (), result_types: Sequence[Type] = (),
         attributes: dict[str, Attribute] | None = None, regions: Iterable[Region] = (), location: Location = None,
     ) -> None:
         self.name = name
@@ -266,7 +266,7 @@ class Op:
         for operand in operands:
             uses = operand.uses
             uses[self] = uses.get(self, 0) + 1
-        self.results = [Value(type_, self, index) for index, type_ in enumerate(result_types)]
+        self.results = [Value(type_, self, index) for index, type_ in enumerate(result_types)] if result_types else []
         self.attributes = {} if attributes is None else attributes
         self.regions: list[Region] = []
         self.location = location

@@ -20,19 +20,15 @@ def eliminate_dead_code(module: Op) -> bool:
                 before = op.prev
                 if op.regions:
                     modified |= eliminate_dead_code(op)
-                if not is_used(op) and is_removable(op):
-                    op.erase()
-                    modified = True
+                for result in op.results:
+                    if result.uses:
+                        break
+                else:
+                    if is_removable(op):
+                        op.erase()
+                        modified = True
                 op = before
     return modified
-
-
-def is_used(op: Op) -> bool:
-    """Whether anything uses a result of an op."""
-    for result in op.results:  # noqa: SIM110 - asked of every op again and again, and a generator would take twice as long
-        if result.uses:
-            return True
-    return False
 
 
 def is_removable(op: Op) -> bool:

@@ -70,6 +70,11 @@ def _integer(rw: Builder, number: int, element: Type, rank: int = 1) -> Value:
     return value
 
 
+def _integers(rw: Builder, numbers: Sequence[int], element: Type) -> Value:
+    """A constant of some integers in a row."""
+    return _integer(rw, numbers[0], element) if len(numbers) == 1 else const(rw, np.asarray(numbers, dtype_of(element)).reshape(-1))
+
+
 def scalar(rw: Builder, value: float, element: Type, rank: int = 1) -> Value:
     """A constant of one element and `rank` dimensions of size 1; of a quantized element, the stored number."""
     if type(value) is int:
@@ -215,9 +220,8 @@ def rescale(
         scale32 = storage_of(x) != I48
     multiplier_type = I32 if scale32 else I16
     return rw.emit(
-        "tosa.rescale", x, const(rw, np.asarray(multipliers, dtype_of(multiplier_type)).reshape(-1)),
-        const(rw, np.asarray(shifts, np.int8).reshape(-1)), zero_point(rw, input_zp, x.element),
-        zero_point(rw, output_zp, element),
+        "tosa.rescale", x, _integers(rw, multipliers, multiplier_type), _integers(rw, shifts, I8),
+        zero_point(rw, input_zp, x.element), zero_point(rw, output_zp, element),
         element=element, scale32=scale32, rounding_mode=rounding, per_channel=per_channel, input_unsigned=input_unsigned,
         output_unsigned=output_unsigned)
 

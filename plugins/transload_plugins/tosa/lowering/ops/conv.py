@@ -95,7 +95,7 @@ def bias_value(rw: Rewriter, bias: Value | None, total: Sum, x: Value, w: Value,
     array = rw.constant_of(bias)
     scales = np.float64(a.scale) * np.asarray(b.scales, np.float64)
     same_scale = held is not None and len(held.scales) in (1, len(b.scales)) and (
-        np.array_equal(held.scales, scales) or np.allclose(held.scales, scales, 1e-3, 0))
+        held.scales == tuple(scales.tolist()) or np.allclose(held.scales, scales, 1e-3, 0))
     if held is not None and same_scale and not any(held.zero_points) and array is None:
         if storage_of(bias) == element:
             return bias

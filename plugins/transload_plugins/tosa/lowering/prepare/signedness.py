@@ -252,21 +252,14 @@ def _convert_results(block: Block, types: list[Type]) -> None:
 def strip_quantized_types(module: Module) -> bool:
     """Leave the storage type where a value has a quantized type, as TOSA's operators see it."""
     changed = False
-
-    def strip(value: Value) -> None:
-        nonlocal changed
-        type_ = value.type
-        if isinstance(type_, TensorType) and isinstance(type_.element, QuantType):
-            value.type = TensorType(type_.shape, type_.element.storage, type_.encoding)
-            changed = True
-
     for function in module.functions.values():
         for block in blocks_in(function):
-            for argument in block.arguments:
-                strip(argument)
-            for op in block:
-                for result in op.results:
-                    strip(result)
+            for values in (block.arguments, *[op.results for op in block]):
+                for value in values:
+                    type_ = value.type
+                    if isinstance(type_, TensorType) and isinstance(type_.element, QuantType):
+                        value.type = TensorType(type_.shape, type_.element.storage, type_.encoding)
+                        changed = True
         if function.regions[0].blocks:
             update_function_type(function)
     return changed
