@@ -13,7 +13,7 @@ from typing import Any
 
 from ..ir import Op
 from ..plugin_host import host
-from .quantized import goes_through_reals, is_quantized, keeps_stored, quantized_kernel
+from .quantized import is_quantized, keeps_stored, quantized_kernel
 
 __all__ = ["exact_kernel", "kernel_on_reals", "note_of"]
 
@@ -23,14 +23,16 @@ def exact_kernel(op: Op, kernel: Callable[..., Any], mode: str) -> tuple[Callabl
 
     It does not where an op computes through real numbers, and nobody says which integers it gives.
     """
-    if not is_quantized(op) or op.regions or keeps_stored(op, mode):
+    if not is_quantized(op) or keeps_stored(op, mode):
+        return kernel, True
+    if op.regions:
         return quantized_kernel(op, kernel, mode), True
     facts = host().facts("integers")
     says = facts[op.name] or facts[f"{op.dialect}.*"]
     made = says(op) if says is not None else None
     if made is not None:
         return made, True
-    return quantized_kernel(op, kernel, mode), not goes_through_reals(op, mode)
+    return quantized_kernel(op, kernel, mode), mode == "native"
 
 
 def kernel_on_reals(op: Op) -> Callable[..., Any] | None:

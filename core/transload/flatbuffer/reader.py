@@ -163,12 +163,13 @@ class Table:
 
     def numbers(self, number: int, code: str) -> tuple[Any, ...]:
         """The numbers of a vector, of `struct` format `code`."""
-        position = self._field(number)
-        if not position:
+        fields = self._fields
+        offset = fields[number] if number < len(fields) else 0
+        if not offset:
             return ()
         file = self.file
         item_size = _SCALARS[code].size
-        start, count = file.vector(file.forward(position), item_size)
+        start, count = file.vector(file.forward(self._position + offset), item_size)
         file.spend(item_size * count)
         return struct.unpack_from(f"<{count}{code}", file.data, start)
 

@@ -101,7 +101,7 @@ class Builder:
                 op.drop_references()
                 raise
             if isinstance(types, Type):
-                types = [types]
+                types = (types,)
             if element is not None:
                 types = [type_.with_element(element) if isinstance(type_, TensorType) else type_ for type_ in types]
         op.results = [Value(type_, op, index) for index, type_ in enumerate(types)]
@@ -112,9 +112,9 @@ class Builder:
                 op.drop_references()
                 raise
             if folded is not None:
-                constants = tuple(
+                constants = tuple([
                     self.constant(array, result.element, dialect=op.dialect, location=op.location)
-                    for array, result in zip(folded, op.results, strict=True))
+                    for array, result in zip(folded, op.results, strict=True)])
                 op.drop_references()
                 return constants[0] if len(constants) == 1 else constants
         self.block.insert(op, self.before)
@@ -137,7 +137,7 @@ class Builder:
         """
         dense = data if isinstance(data, Dense) else Dense(data)
         type_ = dense.type
-        if element is not None and element != type_.element:
+        if element is not None and element is not type_.element:
             stored = getattr(element, "storage", element)
             if dense.type.element != stored:
                 dense = Dense(_with_dtype(dense.data, dtype_of(stored)), TensorType(type_.shape, stored))

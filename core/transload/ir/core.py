@@ -381,7 +381,9 @@ class Op:
             if result.uses:
                 users = ", ".join(sorted({user.name for user in result.uses}))
                 raise ValueError(f"cannot erase {self.name}: its result {result.name or result.index} is used by {users}")
-        self.drop_references()
+        self._drop_uses()
+        if self.regions:
+            self.drop_references()
         if self.parent is not None:
             self.parent.remove(self)
         for result in self.results:

@@ -52,7 +52,9 @@ def storage(type_: Type) -> Type:
 
 def storage_of(value: Value) -> Type:
     """The stored element type of a value."""
-    return storage(value.type)
+    type_ = value.type
+    element = type_.element if isinstance(type_, TensorType) else type_
+    return element.storage if isinstance(element, QuantType) else element
 
 
 def shape_type(length: int) -> DialectType:

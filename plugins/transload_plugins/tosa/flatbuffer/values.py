@@ -18,6 +18,10 @@ from transload.ir.types import INDEX
 __all__ = ["byte_length", "decode", "decode_number", "decode_shape", "encode", "encode_number", "encode_shape"]
 
 
+_SMALL = 1 << 12
+"""Bytes up to which a copy costs less than a view."""
+
+
 def byte_length(element: Type, count: int) -> int:
     """How many bytes `count` elements take, padding left out."""
     if isinstance(element, IntegerType):
@@ -44,7 +48,7 @@ def encode(dense: Dense) -> Any:
     array = np.ascontiguousarray(dense.numpy())
     if isinstance(element, IntegerType) and element.width == 48:
         return _padded(array.reshape(-1).astype("<i8").view(np.uint8).reshape(-1, 8)[:, :6].tobytes())
-    if array.nbytes % 8 or not array.ndim:
+    if array.nbytes % 8 or array.nbytes <= _SMALL:
         return _padded(array.tobytes())
     return array.reshape(-1).view(np.uint8).data
 
