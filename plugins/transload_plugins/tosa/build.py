@@ -72,7 +72,9 @@ def _integer(rw: Builder, number: int, element: Type, rank: int = 1) -> Value:
 
 def _integers(rw: Builder, numbers: Sequence[int], element: Type) -> Value:
     """A constant of some integers in a row."""
-    return _integer(rw, numbers[0], element) if len(numbers) == 1 else const(rw, np.asarray(numbers, dtype_of(element)).reshape(-1))
+    if len(numbers) == 1:
+        return _integer(rw, numbers[0], element)
+    return const(rw, np.asarray(numbers, dtype_of(element)))
 
 
 def scalar(rw: Builder, value: float, element: Type, rank: int = 1) -> Value:
