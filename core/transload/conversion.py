@@ -107,10 +107,11 @@ def _rewrite(conversion: Conversion, module: Module, settings: Mapping[str, Any]
 def rewriting_of(conversion: Conversion, module: Module, settings: Mapping[str, Any] | None = None) -> Rewriting:
     """The rewrites of a conversion, without the passes before and after, for a module or a part of one."""
     there = host()
+    target = there.dialects.get(conversion.target)
     joins = {there.conversions[name].source: partial(there.table, name) for name in conversion.joins if name in there.conversions}
     return Rewriting(
         module, there.table(conversion.name), conversion.source, hint=hint_for(conversion), joins=joins,
-        options=settings_of(options_of(conversion), settings or {}))
+        options=settings_of(options_of(conversion), settings or {}), checks=target is not None and target.role == "hub")
 
 
 def hint_for(conversion: Conversion) -> Callable[[str], str]:

@@ -35,6 +35,7 @@ from .ir.build import Builder, constant_of, part_location
 from .ir.core import FusedLocation, Location, Op, Value, location_names
 from .ir.module import Module
 from .ir.types import TensorType
+from .ir.verify import faults_of
 
 __all__ = ["CHANGED", "KEPT", "RewriteTable", "Rewriter", "Rewriting", "apply_greedily", "cannot_convert", "convert_ops"]
 
@@ -209,17 +210,20 @@ class Rewriting:
     """One run of a table over a module: what its rewrites have in common.
 
     `joins` are tables for ops of other dialects that come up on the way: dialect -> function that gives its table, which is
-    called when the first such op is met.
+    called when the first such op is met. With `checks`, an op is not replaced by what breaks its declarations: a file may say
+    of an op what nothing can be, and a finding tells that.
     """
 
     def __init__(
         self, root: Op, table: RewriteTable, source: str, *, fold: bool = True, hint: Callable[[str], str] | None = None,
         options: Mapping[str, Any] | None = None, joins: Mapping[str, Callable[[], RewriteTable]] | None = None,
+        checks: bool = False,
     ) -> None:
         self.root = root
         self.source = source
         self.fold = fold
         self.hint = hint
+        self.checks = checks
         self.options = options or {}
         self.failures: list[PluginFailure] = []
         """Defects of rewrites, in order; a finding says each, too."""
@@ -307,6 +311,8 @@ class Rewriting:
                     _erase_since(op, before)
                     continue
                 if outcome is not CHANGED:
+                    if self.checks:
+                        _refuse_faults(op, before)
                     rewriter.replace(outcome)
                 return None
             except Unsupported as reason:
@@ -378,6 +384,17 @@ def cannot_convert(findings: Iterable[Finding], source: str) -> ConversionError:
     return ConversionError(
         f"{total} op(s) of {kinds} kind(s) cannot be converted from {source!r}"
         + (f", and {follow} more that come after them" if follow else ""), merged)
+
+
+def _refuse_faults(op: Op, before: Op | None) -> None:
+    """Raise `Unsupported` where what a rewrite function made of an op breaks the declarations of the ops it consists of."""
+    made = op.prev
+    while made is not before and made is not None:
+        faults = faults_of(made)
+        if faults:
+            raise Unsupported(f"it would become {made.name}, of which this does not hold: {faults[0]}",
+                              "types or attributes of the model contradict each other")
+        made = made.prev
 
 
 def _erase_since(op: Op, before: Op | None) -> None:

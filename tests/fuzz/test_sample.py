@@ -15,7 +15,7 @@ from tests.fuzz import onnx_files, recorded_files, text_files, tflite_files
 from tests.fuzz.cases import attempt, case_of
 from tests.fuzz.seeds import FORMATS, seed_files
 
-CASES = 190
+CASES = 400
 
 
 @pytest.fixture(scope="module")

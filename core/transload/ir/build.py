@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..context import current
-from ..errors import InternalError
+from ..errors import Finding, InternalError, PluginFailure, ShapeError, TransloadError
 from . import registry
 from .attributes import Attribute
 from .constants import Dense, LazyData, dtype_of
-from .core import Block, FusedLocation, Location, Op, Region, Value
+from .core import Block, FusedLocation, Location, Op, Region, Value, location_names
 from .types import NONE, NoneType, TensorType, Type
 
 if TYPE_CHECKING:
@@ -97,8 +97,8 @@ class Builder:
                 raise InternalError(f"{name} declares no inference: give its result types")
             try:
                 types = infer(op)
-            except Exception:
-                op.drop_references()
+            except Exception as error:
+                self._give_up(op, error)
                 raise
             if isinstance(types, Type):
                 types = (types,)
@@ -108,8 +108,8 @@ class Builder:
         if self.fold and op.results and declaration is not None and may_fold(op, declaration):
             try:
                 folded = current().fold(op)
-            except Exception:
-                op.drop_references()
+            except Exception as error:
+                self._give_up(op, error)
                 raise
             if folded is not None:
                 constants = tuple([
@@ -119,6 +119,16 @@ class Builder:
                 return constants[0] if len(constants) == 1 else constants
         self.block.insert(op, self.before)
         return op.results[0] if len(op.results) == 1 else tuple(op.results)
+
+    def _give_up(self, op: Op, error: Exception) -> None:
+        """Let go of an op that something was raised for; `ShapeError` where its declaration says what is wrong with it."""
+        from .verify import broken_rules
+
+        broken = [] if isinstance(error, TransloadError) and not isinstance(error, PluginFailure) else broken_rules(op)
+        op.drop_references()
+        if broken:
+            names = tuple(location_names(op.location)[:1])
+            raise ShapeError(f"{op.name} cannot be so", [Finding(op.name, why, names) for why in broken])
 
     def _present(self, name: str, operands: Sequence[Value | None]) -> list[Value]:
         """The operands of an op where some are absent: those at its end are left out, in place of others is a value for none."""

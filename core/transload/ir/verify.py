@@ -12,7 +12,7 @@ from .declare import OpDeclaration
 from .quantization import misfit
 from .types import NoneType, QuantType, TensorType
 
-__all__ = ["check", "verify"]
+__all__ = ["broken_rules", "check", "faults_of", "verify"]
 
 Checker = Callable[[Op], "list[str] | None"]
 """What is wrong with one op; None where nothing is."""
@@ -33,13 +33,42 @@ def check(root: Op) -> list[Finding]:
     return merge_findings(findings)
 
 
+def faults_of(op: Op) -> list[str] | None:
+    """What is wrong with one op by its declaration, what is inside its regions left out; None where nothing is."""
+    declaration = registry.lookup(op.name)
+    return None if declaration is None else _checker_of(declaration)(op)
+
+
+def broken_rules(op: Op) -> list[str]:
+    """What is wrong with an op whose results are not known yet: with its operands, attributes and what relates these."""
+    declaration = registry.lookup(op.name)
+    if declaration is None:
+        return []
+    _, operand_faults = _slots_checker("operand", declaration.operands)
+    faults = operand_faults(op._operands) + _attribute_faults(declaration, op)
+    if faults:
+        return faults
+    for constraint in declaration.constraints:
+        try:
+            outcome = constraint.check(op)
+        except Exception:
+            continue  # it asks for a result
+        if outcome is not True:
+            faults.append(constraint.doc if outcome is False else f"{constraint.doc}: {outcome}")
+    return faults
+
+
+def _checker_of(declaration: OpDeclaration) -> Checker:
+    checker = declaration.checker
+    if checker is None:
+        checker = declaration.checker = _make_checker(declaration)
+    return checker
+
+
 def _check_op(op: Op, visible: set[Value], findings: list[Finding]) -> None:
     declaration = registry.lookup(op.name)
     if declaration is not None:
-        checker = declaration.checker
-        if checker is None:
-            checker = declaration.checker = _make_checker(declaration)
-        faults = checker(op)
+        faults = (declaration.checker or _checker_of(declaration))(op)
         if faults is not None:
             findings.extend(_finding(op, why) for why in faults)
     for value in op.results:
@@ -85,8 +114,6 @@ def _make_checker(declaration: OpDeclaration) -> Checker:
     """A function that checks one op against its declaration."""
     operands_fit, operand_faults = _slots_checker("operand", declaration.operands)
     results_fit, result_faults = _slots_checker("result", declaration.results)
-    attributes = [(key, a.kind.accepts, a) for key, a in declaration.attributes.items()]
-    required = frozenset(declaration.required)
     constraints = [(c.doc, c.check) for c in declaration.constraints]
     any_regions = any(member.variadic for member in declaration.regions)
     n_regions = len(declaration.regions) - any_regions
@@ -94,16 +121,11 @@ def _make_checker(declaration: OpDeclaration) -> Checker:
     def form_faults(op: Op) -> list[str]:
         """What is not there that the constraints rely on."""
         faults: list[str] = []
-        held = op.attributes
         if not operands_fit(op._operands):
             faults += operand_faults(op._operands)
         if not results_fit(op.results):
             faults += result_faults(op.results)
-        if not required <= held.keys():
-            faults += [f"attribute {key!r} is missing" for key in declaration.required if key not in held]
-        for key, accepts, declared in attributes:
-            if key in held and not accepts(held[key]) and not (declared.optional and held[key] is None):
-                faults.append(f"attribute {key!r} must be {declared.kind}, and is {held[key]!r}")
+        faults += _attribute_faults(declaration, op)
         if len(op.regions) != n_regions and not (any_regions and len(op.regions) > n_regions):
             faults.append(f"has {len(op.regions)} regions, not {n_regions}")
         return faults
@@ -122,6 +144,16 @@ def _make_checker(declaration: OpDeclaration) -> Checker:
         return faults or None
 
     return checker
+
+
+def _attribute_faults(declaration: OpDeclaration, op: Op) -> list[str]:
+    """What is wrong with the attributes of an op."""
+    held = op.attributes
+    faults = [f"attribute {key!r} is missing" for key in declaration.required if key not in held]
+    for key, declared in declaration.attributes.items():
+        if key in held and not declared.kind.accepts(held[key]) and not (declared.optional and held[key] is None):
+            faults.append(f"attribute {key!r} must be {declared.kind}, and is {held[key]!r}")
+    return faults
 
 
 def _slots_checker(

@@ -20,5 +20,9 @@ from . import (  # noqa: F401 - each declares its ops in TOP
     space,
 )
 from .base import TOP
+from .element_types import declare_element_types
+
+for _declaration in TOP.ops.values():
+    declare_element_types(_declaration)
 
 __all__ = ["TOP"]

@@ -38,7 +38,7 @@ class Cast(DeclaredOp):
         default=_default_rounding)
     saturate = attribute(BOOLEAN, "whether what is out of an integer's range becomes its nearest end", default=False)
     rounding = rounds("double", "exact", "once")
-    traits = ("elementwise",)
+    traits = ("elementwise", "retypes")
 
     def infer(op) -> Type:
         return same_as_input(op)
@@ -62,7 +62,7 @@ class Bitcast(DeclaredOp):
 
     input = operand("the tensor", type=TENSOR)
     output = result("of the input's shape", type=TENSOR)
-    traits = ("elementwise",)
+    traits = ("elementwise", "retypes")
 
     @constraint
     def same_width(op) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from transload.ir.build import constant_of
-from transload.ir.declare import ANY, BOOLEAN, CONSTANT, INT, INTS, DeclaredOp, attribute, constraint, operand, result
+from transload.ir.declare import ANY, BOOLEAN, CONSTANT, INT, INT_TENSOR, INTS, DeclaredOp, attribute, constraint, operand, result
 from transload.ir.types import I64, NONE, TensorType, Type
 
 from .base import NUMBER_TENSOR, TOP
@@ -57,7 +57,7 @@ class Shape(DeclaredOp):
     """The sizes of a tensor's dimensions (ONNX Shape, TFLite SHAPE)."""
 
     input = operand("the tensor; only its shape matters")
-    output = result("[rank], i64 unless the caller says otherwise")
+    output = result("[rank], i64 unless the caller says otherwise", type=INT_TENSOR)
     traits = ("shape_only",)
 
     def infer(op) -> Type:
@@ -115,7 +115,7 @@ class EyeLike(DeclaredOp):
     input = operand("a matrix; only its shape matters")
     output = result("of the input's shape")
     k = attribute(INT, "which diagonal: 0 the main one, positive above it", default=0)
-    traits = ("shape_only",)
+    traits = ("shape_only", "retypes")
 
     def infer(op) -> Type:
         need_rank(op, op.input, "the input", (2,))
@@ -141,7 +141,7 @@ class NonZero(DeclaredOp):
     """The subscripts of all elements that are not zero, in row-major order (ONNX NonZero; TFLite WHERE is its transpose)."""
 
     input = operand("the tensor")
-    output = result("[rank, how many], i64; the number is known only at run time")
+    output = result("[rank, how many], i64; the number is known only at run time", type=INT_TENSOR)
 
     def infer(op) -> Type:
         shape = shape_of(op.input)

@@ -6,7 +6,6 @@ from transload.ir.declare import (
     FLOAT,
     FLOATS,
     INT_TENSOR,
-    TENSOR,
     DeclaredOp,
     attribute,
     constraint,
@@ -17,7 +16,7 @@ from transload.ir.declare import (
 )
 from transload.ir.types import BOOL, TensorType, Type
 
-from .base import FLAG_TENSOR, NUMBER_TENSOR, TOP, Activated, Elementwise, Unary
+from .base import FLAG_TENSOR, NUMBER_TENSOR, OWN_NUMBER_TENSOR, TOP, Activated, Elementwise, Unary
 from .infer import broadcast_shapes, fail, infer_broadcast, same_as_input, shape_of
 from .rounding import rounds
 
@@ -150,7 +149,7 @@ class Pow(DeclaredOp):
     """`base ** exponent`, in the base's element type (ONNX Pow, TFLite POW)."""
 
     base = operand("the base", type=NUMBER_TENSOR)
-    exponent = operand("the exponent; may have another element type", type=NUMBER_TENSOR)
+    exponent = operand("the exponent", type=OWN_NUMBER_TENSOR)
     output = result("of the broadcast shape, with the base's element type")
     rounding = rounds("exact", "once")
     traits = ("elementwise",)
@@ -195,7 +194,7 @@ class Compare(DeclaredOp):
 
     lhs = operand("left operand")
     rhs = operand("right operand; broadcasts with the left one")
-    output = result("i1 of the broadcast shape", type=TENSOR)
+    output = result("i1 of the broadcast shape", type=FLAG_TENSOR)
     mode = attribute(enum("Equal", "NotEqual", "Greater", "GreaterOrEqual", "Less", "LessOrEqual"), "the relation")
     traits = ("elementwise",)
 
@@ -208,7 +207,7 @@ class Logical(DeclaredOp):
 
     a = operand("left operand", type=FLAG_TENSOR)
     b = operand("right operand; broadcasts with the left one", type=FLAG_TENSOR)
-    output = result("i1 of the broadcast shape")
+    output = result("i1 of the broadcast shape", type=FLAG_TENSOR)
     traits = ("elementwise", "commutative")
 
     def infer(op) -> Type:
@@ -342,7 +341,7 @@ for _name, _doc in {
 class Question(Elementwise):
     """Base of questions about each element."""
 
-    output = result("i1 of the input's shape", type=TENSOR)
+    output = result("i1 of the input's shape", type=FLAG_TENSOR)
 
     def infer(op) -> Type:
         return same_as_input(op).with_element(BOOL)
@@ -363,6 +362,7 @@ class LogicalNot(Elementwise):
     """True where it is false (ONNX Not, TFLite LOGICAL_NOT)."""
 
     input = operand("the tensor", type=FLAG_TENSOR)
+    output = result("i1 of the input's shape", type=FLAG_TENSOR)
 
 
 @TOP.op("BitwiseNot")

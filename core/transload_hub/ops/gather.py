@@ -5,7 +5,7 @@ from __future__ import annotations
 from transload.ir.declare import BOOLEAN, INT, INT_TENSOR, DeclaredOp, attribute, constraint, enum, operand, result
 from transload.ir.types import I32, TensorType, Type
 
-from .base import NUMBER_TENSOR, TOP
+from .base import NUMBER_TENSOR, OWN_NUMBER_TENSOR, TOP
 from .infer import Shape, fail, need_rank, normalise_axis, same_as_input, shape_of, show, unify
 from .rounding import rounds
 
@@ -149,7 +149,7 @@ class OneHot(DeclaredOp):
     An index from -depth to -1 counts from the end; one further out gives no on_value.
     """
 
-    indices = operand("the places", type=NUMBER_TENSOR)
+    indices = operand("the places", type=OWN_NUMBER_TENSOR)
     on_value = operand("scalar")
     off_value = operand("scalar")
     output = result("with a dimension of size depth more, in the element type of on_value")
@@ -178,7 +178,7 @@ class TopK(DeclaredOp):
 
     input = operand("the tensor", type=NUMBER_TENSOR)
     values = result("size k along axis, best first")
-    indices = result("where they were, i32")
+    indices = result("where they were, i32", type=INT_TENSOR)
     axis = attribute(INT, "the dimension to look along", default=-1)
     k = attribute(INT, "how many")
     largest = attribute(BOOLEAN, "the greatest, else the least", default=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from transload.ir.declare import BOOLEAN, INT, INTS, DeclaredOp, attribute, enum, operand, result
+from transload.ir.declare import BOOLEAN, INT, INT_TENSOR, INTS, DeclaredOp, attribute, enum, operand, result
 from transload.ir.types import I64, TensorType, Type
 
 from .base import NUMBER_TENSOR, TOP
@@ -53,7 +53,7 @@ class Arg(DeclaredOp):
     """The index of the greatest or least element along a dimension (ONNX ArgMax, TFLite ARG_MAX; TPU-MLIR's top.Arg)."""
 
     input = operand("the tensor", type=NUMBER_TENSOR)
-    output = result("i64 unless the caller says otherwise")
+    output = result("i64 unless the caller says otherwise", type=INT_TENSOR)
     axis = attribute(INT, "the dimension to look along")
     keepdims = attribute(BOOLEAN, "whether the dimension stays, with size 1", default=True)
     mode = attribute(enum("ArgMax", "ArgMin"), "which extreme")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from transload.errors import InternalError, VerifyError
+from transload.errors import InternalError, ShapeError, VerifyError
 from transload.ir import (
     F32,
     I32,
@@ -339,3 +339,33 @@ def test_builder_infers_and_places(toy):
     with pytest.raises(InternalError, match="declares no op for constants"):
         builder.constant(1.0, dialect="unheard_of")
     assert values[0].uses == {block.last: 2, value.op: 1, value.op.next: 1}  # what failed left nothing behind
+
+
+def test_what_inference_falls_over_is_told_in_the_words_of_the_declaration():
+    """Inference relies on what the declaration says; where it raises, that is asked first."""
+    dialect = Dialect("shaky")
+
+    @dialect.op("halves")
+    class Halves:
+        """Every nth element."""
+
+        input = operand("the vector")
+        output = result("shorter")
+        step = attribute(INT, "not 0")
+
+        @constraint
+        def step_is_positive(op):
+            """step is positive"""
+            return op.step > 0
+
+        def infer(op):
+            return TensorType((op.input.type.shape[0] // op.step,), F32)
+
+    registry.declare_dialect("shaky", lambda: dialect)
+    block = Block([TensorType((4,), F32), TensorType((), F32)])
+    builder = Builder(block)
+    assert builder.emit("shaky.halves", block.arguments[0], step=2).shape == (2,)
+    with pytest.raises(ShapeError, match="step is positive"):
+        builder.emit("shaky.halves", block.arguments[0], step=0)
+    with pytest.raises(IndexError):  # which nothing in the declaration forbids: a defect
+        builder.emit("shaky.halves", block.arguments[1], step=2)
