@@ -38,12 +38,14 @@ def load(
     text: str | bytes | None = None,
     format: str | None = None,
     inputs: Mapping[str, InputSpec] | None = None,
+    function: str | None = None,
 ) -> Module:
     """Read a model into its framework's dialect, one op for one op.
 
     Give a `path` (format by suffix, then by content), or `text` with a `format`. `inputs` fixes the
     shape of inputs by name: a tuple of sizes, or a `TensorType` to set the element type too; dynamic
-    sizes that are not given become 1 where they are a batch. Raises `ReadError`.
+    sizes that are not given become 1 where they are a batch. `function` names the one that is the model, where that is
+    not `main`. Raises `ReadError`, and `UsageError` for names that are not there.
     """
     if (path is None) == (text is None):
         raise UsageError("give load() either a path or text=")
@@ -70,6 +72,10 @@ def load(
     except OSError as error:
         raise ReadError(f"{source.name}: cannot be read: {error.strerror or error}") from None
     module.source, module.source_format = source.path, reader.name
+    if function is not None:
+        from .entry import choose_entry
+
+        choose_entry(module, function)
     _refuse_unread(module, wanted, reader.name)
     note_borders(module)
     return module

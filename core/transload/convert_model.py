@@ -97,16 +97,18 @@ def convert(
     tell: Callable[[str], None] | None = None,
     seed: int = 0,
     format: str | None = None,
+    function: str | None = None,
     passes: str = "",
     dump: str | Path | None = None,
     start: str | None = None,
 ) -> Artifact:
     """Convert `model` for `target` and write its artifacts and `report.json` into directory `out`.
 
-    `inputs` fixes shapes by input name; `options` are the target's and those of the conversions on the way; `passes` is a
-    pipeline of your own to run in the hub. With `verify` the result is compared with the source framework's runtime on
-    `input_data`, or on random inputs from the model's own ranges. A result that is not near enough is written, too, and says so
-    in `verification`; with `verify="require"` what was not compared, or is not near enough, raises `VerificationError`.
+    `inputs` fixes shapes by input name; `function` names the one to convert, where that is not `main`; `options` are the target's
+    and those of the conversions on the way; `passes` is a pipeline of your own to run in the hub. With `verify` the result is
+    compared with the source framework's runtime on `input_data`, or on random inputs from the model's own ranges. A result that
+    is not near enough is written, too, and says so in `verification`; with `verify="require"` what was not compared, or is not
+    near enough, raises `VerificationError`.
     `dump` is a folder for the module's text after every stage and pass (`transload.dump`); `start` names a stage to go on from,
     with what that folder holds.
 
@@ -116,7 +118,7 @@ def convert(
     """
     work = _Work(model, target, Path(out), options or {}, verify_mode(verify), tell, passes)
     with work.refusals(seed, tolerance):
-        work.read(inputs, format)
+        work.read(inputs, format, function)
         if dump is not None or start is not None:
             work.dump(dump, start)
         work.lower()
@@ -170,9 +172,9 @@ class _Work:
                 write_refusal(self.report, error, self.directory)
             raise
 
-    def read(self, inputs: Mapping[str, InputSpec] | None, format: str | None) -> None:
+    def read(self, inputs: Mapping[str, InputSpec] | None, format: str | None, function: str | None) -> None:
         """Read the model, and have its runtime start what takes time to start."""
-        self.source = self.journey.through(READ, lambda: _loaded(self.model, inputs, format))
+        self.source = self.journey.through(READ, lambda: _loaded(self.model, inputs, format, function))
         self.report.format, self.report.ops_in = self.source.source_format, op_counts(self.source)
         if self.mode != "no":
             from .verification.compare import warm_runtime
@@ -253,6 +255,7 @@ class _Work:
 def plan(
     model: str | Path | Module, target: str = "tosa", *, options: Mapping[str, Any] | None = None,
     inputs: Mapping[str, InputSpec] | None = None, verify: bool | str = True, format: str | None = None, passes: str = "",
+    function: str | None = None,
 ) -> Plan:
     """What `convert` would run, with the same arguments: stages, and the passes of each with their options.
 
@@ -261,7 +264,7 @@ def plan(
     """
     chosen: Target = host().get("targets", target)
     settings = target_options(chosen, options or {})
-    module = _loaded(model, inputs, format)
+    module = _loaded(model, inputs, format, function)
     journey = _journey(chosen, settings, options or {}, verify_mode(verify) != "no", passes)
     return journey.plan(module)
 
@@ -278,8 +281,10 @@ def _journey(
         observers=observers, begins=[Stage(READ)], ends=ends)
 
 
-def _loaded(model: str | Path | Module, inputs: Mapping[str, InputSpec] | None, format: str | None) -> Module:
-    return model if isinstance(model, Module) else load(model, inputs=inputs, format=format)
+def _loaded(
+    model: str | Path | Module, inputs: Mapping[str, InputSpec] | None, format: str | None, function: str | None,
+) -> Module:
+    return model if isinstance(model, Module) else load(model, inputs=inputs, format=format, function=function)
 
 
 def _usable(name: str) -> Target:

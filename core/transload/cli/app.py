@@ -21,6 +21,16 @@ SETTINGS = {"show_default": True, "help_option_names": ["-h", "--help"]}
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
+def names_of(kind: str) -> Callable[..., list[str]]:
+    """Completes the names of what plugins registered: "targets", "engines", ..."""
+    def complete(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+        from ..plugin_host import host
+
+        return [name for name in getattr(host(), kind) if name.startswith(incomplete)]
+
+    return complete
+
+
 def _model(name: str = "model", help: str = "The model's file.") -> Decorator:
     return click.argument(name, type=PATH, help=help)
 
@@ -36,7 +46,12 @@ def _arrays() -> Decorator:
 
 
 def _format() -> Decorator:
-    return click.option("--format", help="Name of the reader, where the suffix does not tell.")
+    return click.option(
+        "--format", shell_complete=names_of("readers"), help="Name of the reader, where the suffix does not tell.")
+
+
+def _function() -> Decorator:
+    return click.option("--function", metavar="NAME", help="Which function is the model, where that is not main.")
 
 
 def _seed() -> Decorator:
@@ -141,7 +156,9 @@ def app(context: click.Context, version: bool, debug: bool) -> None:
 
 @app.command()
 @_model()
-@click.option("--target", "-t", default="tosa", help="What to convert for; `transload targets` lists them.")
+@click.option(
+    "--target", "-t", default="tosa", shell_complete=names_of("targets"),
+    help="What to convert for; `transload targets` lists them.")
 @click.option("--out", "-o", type=PATH, default=Path("build"), help="Directory to write to.")
 @click.option("--option", metavar="KEY=VALUE", multiple=True, help="An option of the target. Repeatable.")
 @_inputs()
@@ -152,9 +169,10 @@ def app(context: click.Context, version: bool, debug: bool) -> None:
 @click.option("--input-data", type=PATH, help="An .npz with the inputs to verify with, instead of random ones.")
 @click.option(
     "--tolerance", metavar="NAME=NUMBER", multiple=True, help="How near is enough: cos=0.999, integer=2, ... Repeatable.")
-@click.option("--engine", default="auto", help="What runs the result in verification.")
+@click.option("--engine", default="auto", shell_complete=names_of("engines"), help="What runs the result in verification.")
 @_seed()
 @_format()
+@_function()
 @_json()
 @click.option("--passes", metavar="PIPELINE", default="", show_default=False, help="Passes to run in the hub dialect.")
 @click.option("--dump", metavar="DIR", type=PATH, help="Write the module's text after every stage and pass into this folder.")
@@ -171,10 +189,10 @@ def convert(**given: Any) -> int:
 @_model("artifact", "An artifact (.tosa, .mlir) or a model.")
 @_arrays()
 @click.option("--out", "-o", type=PATH, help="An .npz to write the outputs to.")
-@click.option("--engine", default="auto", help="What runs it.")
+@click.option("--engine", default="auto", shell_complete=names_of("engines"), help="What runs it.")
 @click.option("--all", is_flag=True, help="Every intermediate too, by original name.")
 @click.option("--trace", is_flag=True, help="Print every value by name as it is computed, parts and regions too.")
-@click.option("--function", default="main", help="Which function.")
+@_function()
 @_seed()
 @_format()
 def run(**given: Any) -> int:
@@ -192,7 +210,7 @@ def run(**given: Any) -> int:
 @_seed()
 @_json()
 def compare(**given: Any) -> int:
-    """How near an artifact computes to the model's own runtime."""
+    """How near an artifact is to the model's own runtime."""
     from .commands import compare_command
 
     return compare_command(**given)
@@ -200,12 +218,13 @@ def compare(**given: Any) -> int:
 
 @app.command()
 @_model()
-@click.option("--target", "-t", help="Say what this target can and cannot take.")
+@click.option("--target", "-t", shell_complete=names_of("targets"), help="Say what this target can and cannot take.")
 @_inputs()
 @_format()
+@_function()
 @_json()
 def inspect(**given: Any) -> int:
-    """A model's inputs, outputs, ops and sizes, and what a target makes of it."""
+    """What a model holds, and what a target says of it."""
     from .commands import inspect_command
 
     return inspect_command(**given)
@@ -221,7 +240,7 @@ def inspect(**given: Any) -> int:
 @click.option("--constants", default="inline", help="How to print constants: inline, elided, resource.")
 @click.option("--locations/--no-locations", default=True, help="Print locations.")
 def opt(**given: Any) -> int:
-    """Run passes and conversions on MLIR text, as mlir-opt does."""
+    """Run passes and conversions on MLIR text."""
     from .commands import opt_command
 
     return opt_command(**given)
@@ -230,19 +249,20 @@ def opt(**given: Any) -> int:
 @app.command()
 @_json()
 def plugins(json: bool) -> int:
-    """What is loaded, from which distribution, and what failed to load and why."""
+    """The plugins, and what failed to load and why."""
     from .listings import plugins_command
 
     return plugins_command(json)
 
 
 @app.command()
+@click.argument("name", required=False, help="One of them, to be told its options.", shell_complete=names_of("targets"))
 @_json()
-def targets(json: bool) -> int:
-    """The targets, their options, and whether they can be used here."""
+def targets(name: str | None, json: bool) -> int:
+    """The targets, and one's options."""
     from .listings import targets_command
 
-    return targets_command(json)
+    return targets_command(name, json)
 
 
 @app.command()
@@ -255,7 +275,7 @@ def passes(json: bool) -> int:
 
 
 @app.command()
-@click.argument("dialect", help="A dialect: top, tosa, tfl, ...; or one op, as top.Conv.")
+@click.argument("dialect", help="A dialect: top, tosa, tfl, ...; or one op, as top.Conv.", shell_complete=names_of("dialects"))
 @_json()
 def ops(dialect: str, json: bool) -> int:
     """The ops of a dialect, or one op's reference."""
@@ -280,9 +300,23 @@ def coverage(source: str, target: str, json: bool) -> int:
 @click.option("--kind", default="op", help="What it adds: op, frontend or target.")
 @click.option("--out", "-o", type=PATH, default=Path(), help="Where to make the package's directory.")
 def new_plugin(name: str, kind: str, out: Path) -> int:
-    """Make a plugin package that works, with its tests, to start from."""
+    """Make a plugin package to start from, with tests."""
     from ..new_plugin import make_plugin
 
     directory = make_plugin(name, kind, out)
     click.echo(f"made {directory}; try: pip install -e {directory} && pytest {directory}")
+    return 0
+
+
+@app.command()
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]), help="Whose language to write.")
+def completion(shell: str) -> int:
+    """Print a script that completes what one types.
+
+    For bash: eval "$(transload completion bash)", in ~/.bashrc to keep it.
+    """
+    from click.shell_completion import BashComplete, FishComplete, ZshComplete
+
+    made = {"bash": BashComplete, "zsh": ZshComplete, "fish": FishComplete}[shell]
+    click.echo(made(app, {}, "transload", "_TRANSLOAD_COMPLETE").source())
     return 0

@@ -38,6 +38,7 @@ def convert_command(
     engine: str,
     seed: int,
     format: str | None,
+    function: str | None,
     json: bool,
     passes: str,
     dump: Path | None,
@@ -49,7 +50,7 @@ def convert_command(
     if show_pipeline:
         print(plan(
             model, target, options=parse_options(option), inputs=parse_inputs(input), verify=verify, format=format,
-            passes=passes))
+            passes=passes, function=function))
         return 0
     limits = Tolerance.parse(tolerance)
     data = read_arrays(input_data) if input_data is not None else None
@@ -69,6 +70,7 @@ def convert_command(
                 tell=tell,
                 seed=seed,
                 format=format,
+                function=function,
                 passes=passes,
                 dump=dump,
                 start=start,
@@ -191,21 +193,21 @@ def run_command(
     engine: str,
     all: bool,
     trace: bool,
-    function: str,
+    function: str | None,
     seed: int,
     format: str | None,
 ) -> int:
     from ..verification.inputs import random_inputs
     from .trace import Tracer
 
-    module = load(artifact, format=format)
+    module = load(artifact, format=format, function=function)
     for note in module.notes:
         error_console().print(f"note: {note}", markup=False)
     ready = runnable(module)
-    given = read_arrays(input) if input is not None else random_inputs(module, ready, seed, function)
+    given = read_arrays(input) if input is not None else random_inputs(module, ready, seed)
     notes: list[str] = []
     outputs = run(
-        ready, given, function=function, engine=engine, keep=all, watch=Tracer() if trace else None, tell=notes.append)
+        ready, given, engine=engine, keep=all, watch=Tracer() if trace else None, tell=notes.append)
     if out is not None:
         write_arrays(out, outputs)
     rows = [
@@ -244,12 +246,14 @@ def compare_command(model: Path, artifact: Path, input: Path | None, per_layer: 
     return 0
 
 
-def inspect_command(model: Path, target: str | None, input: Sequence[str], format: str | None, json: bool) -> int:
+def inspect_command(
+    model: Path, target: str | None, input: Sequence[str], format: str | None, function: str | None, json: bool,
+) -> int:
     from rich.text import Text
 
     from ..contents import constant_bytes, main_dialect, op_counts
 
-    module = load(model, inputs=parse_inputs(input), format=format)
+    module = load(model, inputs=parse_inputs(input), format=format, function=function)
     description: dict[str, Any] = {
         "model": str(model),
         "format": module.source_format,

@@ -38,39 +38,43 @@ def plugins_command(json: bool) -> int:
     return 0
 
 
-def targets_command(json: bool) -> int:
-    rows: list[dict[str, Any]] = []
-    for name, target in host().targets.items():
-        options: dict[str, Any] = {}
-        try:
-            options = {
-                key: {"type": type_text(kind), "default": default, "doc": doc}
-                for key, (kind, default, doc) in target.options().items()
-            }
-            unavailable = target.available()
-        except PluginFailure as error:  # one that fails does not stop the list
-            unavailable = error.message
-        rows.append(
-            {"name": name, "doc": target.doc, "accepts": list(target.accepts), "options": options, "unavailable": unavailable})
+def targets_command(name: str | None, json: bool) -> int:
+    chosen = {name: host().get("targets", name)} if name is not None else host().targets
+    rows = [_target(each, target) for each, target in chosen.items()]
     if json:
         print(json_text(rows))
         return 0
-    console().print(
-        table(
-            ("target", "takes", "what it is", "options", "here"),
-            [
-                (
-                    row["name"],
-                    ", ".join(row["accepts"]),
-                    row["doc"],
-                    ", ".join(f"{k}={v['default']}" for k, v in row["options"].items()),
-                    Text(row["unavailable"], "yellow") if row["unavailable"] else Text("ready", "green"),
-                )
-                for row in rows
-            ],
-        )
-    )
+    out = console()
+    if name is None:
+        shown = [(row["name"], ", ".join(row["accepts"]), row["doc"], _readiness(row)) for row in rows]
+        out.print(table(("target", "takes", "what it is", "here"), shown))
+        out.print("`transload targets NAME` tells its options")
+        return 0
+    (row,) = rows
+    out.print(Text.assemble((row["name"], "bold"), f": {row['doc']}"))
+    out.print(Text.assemble(f"takes {', '.join(row['accepts'])}; ", _readiness(row)))
+    if row["options"]:
+        options = [(f"{key}={each['default']}", each["type"], each["doc"]) for key, each in row["options"].items()]
+        out.print(table(("--option", "may be", "what it chooses"), options))
     return 0
+
+
+def _target(name: str, target: Any) -> dict[str, Any]:
+    """A target as plain data; one that fails is said to, and does not stop the list."""
+    options: dict[str, Any] = {}
+    try:
+        options = {
+            key: {"type": type_text(kind), "default": default, "doc": doc}
+            for key, (kind, default, doc) in target.options().items()
+        }
+        unavailable = target.available()
+    except PluginFailure as error:
+        unavailable = error.message
+    return {"name": name, "doc": target.doc, "accepts": list(target.accepts), "options": options, "unavailable": unavailable}
+
+
+def _readiness(row: dict[str, Any]) -> Text:
+    return Text(row["unavailable"], "yellow") if row["unavailable"] else Text("ready", "green")
 
 
 def type_text(kind: type | tuple[str, ...]) -> str:

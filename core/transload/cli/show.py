@@ -15,9 +15,10 @@ from .session import session
 if TYPE_CHECKING:  # a command that prints nothing does not pay for it
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
 __all__ = [
-    "bytes_text", "console", "error_console", "number", "seconds_text", "short_names",
+    "bytes_text", "console", "error_console", "number", "printable", "seconds_text", "short_names",
     "show_defect", "show_error", "show_findings", "show_usage", "table",
 ]
 
@@ -35,19 +36,65 @@ def error_console() -> Console:
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], title: str | None = None, right: Sequence[str] = ()) -> Table:
-    """A table whose cells are plain text; `right` names the columns to align right."""
+    """A table whose cells are plain text; `right` names the columns to align right.
+
+    It is as wide as the terminal at most. Where that is too narrow for the longest words of all columns side by side, each row
+    is told one column below the other.
+    """
     from rich.table import Table
     from rich.text import Text
 
+    cells = [[cell if isinstance(cell, Text) else Text(printable(str(cell))) for cell in row] for row in rows]
+    widths = _widths(columns, cells, console().width)
+    if widths is None:
+        return _records(columns, cells, title)
     made = Table(
-        title=title and Text(title), title_justify="left", box=None, pad_edge=False, header_style="bold", title_style="bold",
-        show_header=any(columns),
+        title=title and Text(printable(title)), title_justify="left", box=None, pad_edge=False, header_style="bold",
+        title_style="bold", show_header=any(columns),
     )
-    for column in columns:
-        made.add_column(column, justify="right" if column in right else "left", overflow="fold")
-    for row in rows:
-        made.add_row(*[cell if isinstance(cell, Text) else Text(str(cell)) for cell in row])
+    for column, width in zip(columns, widths, strict=True):
+        made.add_column(column, justify="right" if column in right else "left", overflow="fold", width=width)
+    for row in cells:
+        made.add_row(*row)
     return made
+
+
+_GAP = 2
+"""Columns between two columns of a table."""
+_FAIR = 36
+"""So wide a column is, at least, that takes text; a longer word in it, as a path or a tensor's name, may be broken."""
+
+
+def _widths(columns: Sequence[str], cells: Sequence[Sequence[Text]], room: int) -> list[int] | None:
+    """How wide each column is: as its longest cell, or less where there is no room for that; None where no width will do."""
+    widths, least = [], []
+    for place, column in enumerate(columns):
+        texts = [column, *(row[place].plain for row in cells)]
+        widths.append(max((len(line) for text in texts for line in text.split("\n")), default=0))
+        least.append(min(max((len(word) for text in texts for word in text.split()), default=0), _FAIR))
+    room -= _GAP * (len(columns) - 1)
+    if sum(least) > room:
+        return None
+    while sum(widths) > room:
+        widest = max((place for place in range(len(widths)) if widths[place] > least[place]), key=widths.__getitem__)
+        widths[widest] -= 1
+    return widths
+
+
+def _records(columns: Sequence[str], cells: Sequence[Sequence[Text]], title: str | None) -> Table:
+    """A table of two columns for each row: what is asked, and what it is there."""
+    rows: list[tuple[Any, Any]] = []
+    for row in cells:
+        rows.append((columns[0], row[0]))
+        rows += [(f"  {column}", cell) for column, cell in zip(columns[1:], row[1:], strict=True) if cell.plain]
+    return table(("", ""), rows, title)
+
+
+def printable(text: str) -> str:
+    """Text as a terminal may show it: control characters, which could do anything to it, are escaped, but for newlines."""
+    return "".join(
+        character if character.isprintable() or character == "\n" else character.encode("unicode_escape").decode("ascii")
+        for character in text)
 
 
 def bytes_text(size: float) -> str:

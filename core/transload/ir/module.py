@@ -34,10 +34,10 @@ class Module(Op):
 
     `source` is the file it was read from (for messages and verification) or None, `states` are the inputs and
     outputs that a caller hands on from run to run, `notes` what was decided on the way that nobody said, in words for the
-    user; they are not part of the IR and do not appear in text.
+    user, `entry` what the file calls the main function; they are not part of the IR and do not appear in text.
     """
 
-    __slots__ = ("__weakref__", "notes", "source", "source_format", "states")
+    __slots__ = ("__weakref__", "entry", "notes", "source", "source_format", "states")
 
     def __init__(self, attributes: dict | None = None, location: Location = None) -> None:
         super().__init__("builtin.module", (), (), attributes, (Region([Block()]),), location)
@@ -45,6 +45,7 @@ class Module(Op):
         self.source_format: str | None = None
         self.states: tuple[State, ...] = ()
         self.notes: tuple[str, ...] = ()
+        self.entry = "main"
 
     @property
     def body(self) -> Block:
@@ -66,7 +67,8 @@ class Module(Op):
             return next(iter(functions.values()))
         if name not in functions:
             there = ", ".join(functions) or "none"
-            raise UsageError(f"the module has no function {name!r}", hint=f"functions: {there}")
+            which = "; --function NAME says which is meant" if name == "main" and functions else ""
+            raise UsageError(f"the module has no function {name!r}", hint=f"functions: {there}{which}")
         return functions[name]
 
     @property
@@ -104,7 +106,8 @@ class Module(Op):
         """A copy that shares the constants."""
         mapping = {} if mapping is None else mapping
         copy = Module(self.attributes.copy(), self.location)
-        copy.source, copy.source_format, copy.states, copy.notes = self.source, self.source_format, self.states, self.notes
+        copy.source, copy.source_format, copy.entry = self.source, self.source_format, self.entry
+        copy.states, copy.notes = self.states, self.notes
         for op in self.body:
             copy.body.append(op.clone(mapping))
         return copy

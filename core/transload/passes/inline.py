@@ -94,10 +94,10 @@ def _remove_unnamed(module: Module) -> bool:
         removed = True
 
 
-def named_functions(module: Module) -> set[str]:
-    """The names that attributes of ops refer to: of functions that are called, or stand for what an op computes."""
+def named_functions(root: Op) -> set[str]:
+    """The names that attributes of ops within refer to: of functions that are called, or stand for what an op computes."""
     named: set[str] = set()
-    for op in module.walk():
+    for op in root.walk():
         _symbols_in(list(op.attributes.values()), named)
     return named
 

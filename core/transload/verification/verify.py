@@ -76,6 +76,8 @@ def verify_conversion(
     checked = [checked_inputs(source, inputs)] if inputs is not None else None
     if source.source is None:
         return Verification("skipped", "the model was not read from a file")
+    if source.entry != "main":
+        return Verification("skipped", f"runtimes run the function main, and {source.entry!r} was converted")
     runtime, why = runtime_for(source.source_format)
     if runtime is None:
         return Verification("skipped", why)

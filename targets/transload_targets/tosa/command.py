@@ -17,7 +17,10 @@ __all__ = ["show"]
 @click.option("--level", default="8k", help="Limits to keep: 8k or none.")
 @click.option("--json", is_flag=True, help="Print JSON.")
 def show(model: Path, version: str, level: str, json: bool) -> int:
-    """Op by op, which profile, extension and level of TOSA a model needs, and every rule that it breaks."""
+    """What of TOSA a model needs, op by op.
+
+    Which profile, extension and level, and every rule that is broken.
+    """
     from transload import load
     from transload.cli.show import console, show_findings, table
     from transload.journey import convert_to

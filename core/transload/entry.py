@@ -1,0 +1,32 @@
+"""Which function of a module is the model."""
+
+from __future__ import annotations
+
+from .errors import UsageError
+from .ir import Module
+from .passes.inline import named_functions
+
+__all__ = ["choose_entry"]
+
+
+def choose_entry(module: Module, name: str) -> None:
+    """Make the function called `name` the main one, in place: it is called `main` from now on, and what it does not use goes.
+
+    Raises `UsageError` where there is no such function, or where others that stay call it.
+    """
+    chosen = module.function(name)
+    functions = module.functions
+    used, pending = {name}, [chosen]
+    while pending:
+        for callee in named_functions(pending.pop()) - used:
+            if callee in functions:
+                used.add(callee)
+                pending.append(functions[callee])
+    if any(name in named_functions(functions[other]) for other in used):
+        raise UsageError(f"function {name!r} calls itself, and cannot be the model")
+    for other, function in functions.items():
+        if other not in used or (other == "main" and other != name):
+            function.erase()
+    chosen.attributes["sym_name"] = "main"
+    chosen.attributes.pop("sym_visibility", None)
+    module.entry = name

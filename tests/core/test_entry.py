@@ -1,0 +1,76 @@
+"""Which function of a module is the model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import transload
+from transload.cli import run
+from transload.errors import UsageError
+
+TWO = """
+"builtin.module"() ({
+  "func.func"() <{function_type = (tensor<2xf32>) -> tensor<2xf32>, sym_name = "forward"}> ({
+  ^bb0(%x: tensor<2xf32>):
+    %0 = "func.call"(%x) <{callee = @helper}> : (tensor<2xf32>) -> tensor<2xf32>
+    "func.return"(%0) : (tensor<2xf32>) -> ()
+  }) : () -> ()
+  "func.func"() <{function_type = (tensor<2xf32>) -> tensor<2xf32>, sym_name = "helper"}> ({
+  ^bb0(%x: tensor<2xf32>):
+    %0 = "tosa.abs"(%x) : (tensor<2xf32>) -> tensor<2xf32>
+    "func.return"(%0) : (tensor<2xf32>) -> ()
+  }) : () -> ()
+  "func.func"() <{function_type = (tensor<2xf32>) -> tensor<2xf32>, sym_name = "train"}> ({
+  ^bb0(%x: tensor<2xf32>):
+    %0 = "tosa.exp"(%x) : (tensor<2xf32>) -> tensor<2xf32>
+    "func.return"(%0) : (tensor<2xf32>) -> ()
+  }) : () -> ()
+}) : () -> ()
+"""
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> Path:
+    path = tmp_path / "two.mlir"
+    path.write_text(TWO)
+    return path
+
+
+def test_chosen_with_what_it_calls(two: Path) -> None:
+    module = transload.load(two, function="forward")
+    assert list(module.functions) == ["main", "helper"] and module.entry == "forward"
+    (result,) = transload.run(module, {"arg0": np.float32([-1, 2])}).values()
+    assert list(result) == [1, 2]
+    assert list(transload.load(two, function="train").functions) == ["main"]
+
+
+def test_what_cannot_be(two: Path) -> None:
+    with pytest.raises(UsageError, match="no function 'main'") as caught:
+        transload.run(two, {})
+    assert "--function NAME" in caught.value.hint
+    with pytest.raises(UsageError, match="no function 'nowhere'"):
+        transload.load(two, function="nowhere")
+    recursive = two.with_name("recursive.mlir")
+    recursive.write_text(TWO.replace("callee = @helper", "callee = @forward"))
+    with pytest.raises(UsageError, match="calls itself"):
+        transload.load(recursive, function="forward")
+
+
+def test_converted_and_not_judged_by_another(two: Path, tmp_path: Path) -> None:
+    artifact = transload.convert(two, "tosa", tmp_path / "out", function="train")
+    assert artifact.report.ops_out == {"tosa.exp": 1}
+    assert artifact.verification is not None and artifact.verification.status == "skipped"
+    assert "'train' was converted" in artifact.verification.why
+
+
+@pytest.mark.parametrize("command", [["inspect"], ["run"], ["convert", "-o", "out"]])
+def test_named_on_the_command_line(
+    two: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: list[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run([*command, str(two)]) == 2
+    assert "functions: forward, helper, train; --function NAME says which is meant" in capsys.readouterr().err
+    assert run([*command, str(two), "--function", "train"]) == 0
