@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from transload.errors import Unsupported
 from transload.ir import BOOL, I32, Op, QuantType, Value, dtype_of
-from transload.rewrite import Rewriter, RewriteTable
+from transload.rewrite import CHANGED, Rewriter, RewriteTable
 
 from .common import axis_of, constant_ints, emit_like, limited, static_shape
 from .storage import moves_stored
@@ -15,9 +17,13 @@ TABLE = RewriteTable()
 
 
 @TABLE("tfl.pseudo_const", "tfl.pseudo_qconst")
-def constant(op: Op, rw: Rewriter) -> Value:
+def constant(op: Op, rw: Rewriter) -> Any:
     """A constant; the state of a variable is its first one, zeros, for every run."""
-    return rw.constant(op.attribute("value"), element=op.results[0].element, location=op.location)
+    data, result = op.attributes["value"], op.results[0]
+    if data.type.shape != result.tensor_type.shape or data.type.element != result.stored_element:
+        return rw.constant(data, element=result.element, location=op.location)
+    op.name, op.attributes = "top.Weight", {"value": data}
+    return CHANGED
 
 
 @TABLE("tfl.no_value")

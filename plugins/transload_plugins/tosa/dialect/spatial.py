@@ -202,12 +202,13 @@ class MaxPool2dAdaptive(SameElements):
 def spatial_sizes(op: Op, sizes: Sequence[int | None], kernel: Sequence[int | None]) -> tuple[int | None, ...]:
     """The spatial sizes a convolution gives."""
     need(op, stride=len(sizes), dilation=len(sizes), pad=2 * len(sizes))
+    pad, stride, dilation = op.pad, op.stride, op.dilation
     out: list[int | None] = []
     for index, (size, extent) in enumerate(zip(sizes, kernel, strict=True)):
-        before, after = op.pad[2 * index], op.pad[2 * index + 1]
-        reach = None if extent is None else (extent - 1) * op.dilation[index] + 1
+        before, after = pad[2 * index], pad[2 * index + 1]
+        reach = None if extent is None else (extent - 1) * dilation[index] + 1
         what = ("depth", "height", "width")[index + 3 - len(sizes)]
-        out.append(None if reach is None else window(op, what, size, before, after, reach, op.stride[index]))
+        out.append(None if reach is None else window(op, what, size, before, after, reach, stride[index]))
     return tuple(out)
 
 
@@ -301,10 +302,10 @@ class _Forward(Convolution):
     @constraint
     def attributes_are_positive(op) -> bool | str:
         """stride and dilation are at least 1, padding at least 0, each for every spatial dimension"""
-        n = len(op.stride)
-        fits = n > 0 and len(op.dilation) == n and len(op.pad) == 2 * n
-        fits = fits and min(op.stride) >= 1 and min(op.dilation) >= 1 and min(op.pad) >= 0
-        return fits or f"stride {op.stride}, dilation {op.dilation}, pad {op.pad}"
+        stride, dilation, pad = op.stride, op.dilation, op.pad
+        n = len(stride)
+        fits = n > 0 and len(dilation) == n and len(pad) == 2 * n and min(stride) >= 1 and min(dilation) >= 1 and min(pad) >= 0
+        return fits or f"stride {stride}, dilation {dilation}, pad {pad}"
 
     @constraint
     def output_shape(op) -> bool | str:
