@@ -144,7 +144,11 @@ def _foreign(path: Path, head: bytes) -> ReadError | None:
 
 @rare_collections()
 def save(module: Module, path: str | Path, format: str | None = None) -> Path:
-    """Write a module to a file, by the writer of its suffix (or `format`); the file is complete or not there."""
+    """Write a module to a file, by the writer of its suffix (or `format`, a writer's name); the file is complete or not there.
+
+    Raises `UsageError` where no writer has the suffix, `ConversionError` where the module is in another dialect than the
+    writer's or the format cannot hold it, and `TransloadError` where the place cannot be written. Returns the path.
+    """
     file = Path(path)
     if format is not None:
         writer = host().get("writers", format)
@@ -196,6 +200,11 @@ def run(
     tell: Callable[[str], None] | None = None,
 ) -> dict[str, np.ndarray]:
     """Execute a module: input arrays by name to output arrays by name, in order.
+
+    `module` may be the path of a file that `load` reads, too. `inputs` has for each name of `module.inputs` what numpy makes an
+    array of, of the shape and element type said there: for quantized types the stored integers. Numbers of another type are
+    taken where that type has all of them; an array of the other sign (int8 for uint8) is refused. `function` is one of
+    `module.functions`, `engine` one that `transload plugins` lists.
 
     A module in a framework's dialect is legalized to `top` first. With `keep=True` every named
     intermediate is in the result too, before the outputs. `watch(value, array)` is called for every value

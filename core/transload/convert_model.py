@@ -104,11 +104,13 @@ def convert(
 ) -> Artifact:
     """Convert `model` for `target` and write its artifacts and `report.json` into directory `out`.
 
-    `inputs` fixes shapes by input name; `function` names the one to convert, where that is not `main`; `options` are the target's
-    and those of the conversions on the way; `passes` is a pipeline of your own to run in the hub. With `verify` the result is
-    compared with the source framework's runtime on `input_data`, or on random inputs from the model's own ranges. A result that
-    is not near enough is written, too, and says so in `verification`; with `verify="require"` what was not compared, or is not
-    near enough, raises `VerificationError`.
+    `model` is a file that a reader takes, or a module; `target` a name that `transload targets` lists. `inputs` fixes shapes by
+    input name, as tuples of sizes or `TensorType`s; `function` names the one to convert, where that is not `main`; `options` are
+    the target's and those of the conversions on the way, as text or as Python values; `passes` is a pipeline of your own to run
+    in the hub. With `verify` the result is compared with the source framework's runtime on `input_data`, or on random inputs
+    from the model's own ranges. A result that is not near enough is written, too, and says so in `verification`;
+    `verify="no"` (or False) leaves that out, with `verify="require"` what was not compared, or is not near enough, raises
+    `VerificationError`.
     `dump` is a folder for the module's text after every stage and pass (`transload.dump`); `start` names a stage to go on from,
     with what that folder holds.
 

@@ -1,4 +1,4 @@
-"""What a function takes and gives as its users see it, where its own types cannot say that.
+"""What a function takes and gives as its users see it: names, and types, where its own cannot say what they are.
 
 TOSA's integers have no sign, and none of 64 bits: the function that a model of unsigned bytes becomes takes `i8`, whose bits
 are those bytes. The element type that the model itself has there is an attribute of the argument or result (`ELEMENT`), which
@@ -8,14 +8,41 @@ goes wherever the function goes: through passes, clones and MLIR text.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from .core import Op
 from .types import IntegerType, TensorType, Type
 
-__all__ = ["ELEMENT", "input_types", "note_elements", "noted_elements", "output_types", "same_width"]
+if TYPE_CHECKING:
+    from .core import Op
+
+__all__ = [
+    "ELEMENT", "NAME", "input_names", "input_types", "note_elements", "noted_elements", "output_names", "output_types",
+    "same_width",
+]
+
+NAME = "ml_program.identifier"
+"""Attribute of an argument or result: its name, by which MLIR's TOSA serializer, too, names inputs and outputs."""
 
 ELEMENT = "transload.element"
 """Attribute of an argument or result: the element type that it has in the model, where the function has another one."""
+
+
+def input_names(function: Op) -> list[str]:
+    """The names of a function's inputs, in order; `arg0`, ... where the model has none."""
+    block = function.regions[0].block
+    attributes = function.attributes.get("arg_attrs") or [{}] * len(block.arguments)
+    return [a.get(NAME) or v.name or f"arg{i}" for i, (a, v) in enumerate(zip(attributes, block.arguments, strict=True))]
+
+
+def output_names(function: Op) -> list[str]:
+    """The names of a function's outputs, in order; made unique where the model repeats one."""
+    values = function.regions[0].block.terminator.operands
+    attributes = function.attributes.get("res_attrs") or [{}] * len(values)
+    names: list[str] = []
+    for index, (attrs, value) in enumerate(zip(attributes, values, strict=True)):
+        name = attrs.get(NAME) or value.name or f"result{index}"
+        names.append(name if name not in names else f"{name}_{index}")
+    return names
 
 
 def input_types(function: Op) -> list[Type]:

@@ -15,6 +15,7 @@ from typing import Any
 
 from . import registry
 from .attributes import Attribute
+from .readable import block_text, function_text, op_text, value_text
 from .types import BOOL, FloatType, IntegerType, NoneType, QuantType, TensorType, Type
 
 __all__ = [
@@ -244,7 +245,7 @@ class Value:
         self.uses = {}
 
     def __repr__(self) -> str:
-        return f"<value {self.name or self.index}: {self.type}>"
+        return f"<value {value_text(self)}>"
 
 
 class Op:
@@ -424,8 +425,7 @@ class Op:
         return copy
 
     def __repr__(self) -> str:
-        name = f" {self.origin!r}" if self.origin else ""
-        return f"<{self.name}{name}>"
+        return f"<{function_text(self) if self.name == 'func.func' else op_text(self)}>"
 
 
 def _reader(name: str) -> Callable[[Op], Any]:
@@ -533,6 +533,9 @@ class Block:
     def parent_op(self) -> Op | None:
         return self.parent.parent if self.parent is not None else None
 
+    def __repr__(self) -> str:
+        return f"<{block_text(self)}>"
+
 
 _GONE = Block()
 """The owner of the results of erased ops."""
@@ -576,6 +579,9 @@ class Region:
             while op is not None:
                 copy.insert(op.clone(mapping), None)
                 op = op.next
+
+    def __repr__(self) -> str:
+        return f"<region of {', '.join(map(block_text, self.blocks)) or 'no blocks'}>"
 
 
 def is_absent(value: Value | None) -> bool:

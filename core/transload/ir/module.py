@@ -9,9 +9,10 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import UsageError
-from .borders import input_types, output_types
+from .borders import NAME, input_names, input_types, output_names, output_types
 from .constants import Dense
 from .core import Block, Location, Op, Region, Value
+from .readable import module_html, module_text
 from .types import FunctionType, Type
 
 __all__ = [
@@ -46,6 +47,12 @@ class Module(Op):
         self.states: tuple[State, ...] = ()
         self.notes: tuple[str, ...] = ()
         self.entry = "main"
+
+    def __repr__(self) -> str:
+        return f"<{module_text(self)}>"
+
+    def _repr_html_(self) -> str:
+        return module_html(self)
 
     @property
     def body(self) -> Block:
@@ -117,9 +124,6 @@ class Module(Op):
         return (op for op in self.walk() if op.name not in ("builtin.module", "func.func"))
 
 
-NAME = "ml_program.identifier"  # the attribute by which MLIR's TOSA serializer, too, names inputs and outputs
-
-
 def new_module() -> Module:
     """A module with nothing in it."""
     return Module()
@@ -147,24 +151,6 @@ def update_function_types(module: Module) -> None:
     for function in module.functions.values():
         if function.regions[0].blocks:
             update_function_type(function)
-
-
-def input_names(function: Op) -> list[str]:
-    """The names of a function's inputs, in order; `arg0`, ... where the model has none."""
-    block = function.regions[0].block
-    attributes = function.attributes.get("arg_attrs") or [{}] * len(block.arguments)
-    return [a.get(NAME) or v.name or f"arg{i}" for i, (a, v) in enumerate(zip(attributes, block.arguments, strict=True))]
-
-
-def output_names(function: Op) -> list[str]:
-    """The names of a function's outputs, in order; made unique where the model repeats one."""
-    values = function.regions[0].block.terminator.operands
-    attributes = function.attributes.get("res_attrs") or [{}] * len(values)
-    names: list[str] = []
-    for index, (attrs, value) in enumerate(zip(attributes, values, strict=True)):
-        name = attrs.get(NAME) or value.name or f"result{index}"
-        names.append(name if name not in names else f"{name}_{index}")
-    return names
 
 
 def add_state(module: Module, name: str, type_: Type, initial: Dense) -> tuple[Value, int]:

@@ -7,6 +7,7 @@ builtin and `quant` dialects, so that text interchange with MLIR tools is lossle
 from __future__ import annotations
 
 import math
+import re
 import struct
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, cast
@@ -22,8 +23,11 @@ DYNAMIC: None = None
 """A dimension that is not known until run time (`?` in text)."""
 
 
+_LONG_LIST = re.compile(r"\{([^{}]{60,})\}")
+
+
 class Type:
-    """Base of all types. `str(type)` is its MLIR text."""
+    """Base of all types. `str(type)` is its MLIR text; `repr` is that with long lists of scales left out."""
 
     __slots__ = ("_hash", "_text")
 
@@ -45,7 +49,7 @@ class Type:
             return text
 
     def __repr__(self) -> str:
-        return f"<{self}>"
+        return _LONG_LIST.sub(lambda found: f"{{{found[1].count(',') + 1} scales}}", str(self))
 
     def __hash__(self) -> int:
         try:
