@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from .report import Report
 
 __all__ = [
-    "Cause", "ConversionError", "Finding", "InternalError", "PassError", "PluginError", "PluginFailure", "ReadError", "RunError",
-    "ShapeError", "TargetError", "TextError", "TransloadError", "Unsupported", "UsageError", "VerificationError", "VerifyError",
-    "causes",
+    "BuildError", "Cause", "ConversionError", "Finding", "InternalError", "PassError", "PluginError", "PluginFailure",
+    "ReadError", "RunError", "ShapeError", "TargetError", "TextError", "TransloadError", "Unsupported", "UsageError",
+    "VerificationError", "VerifyError", "causes",
 ]
 
 _PLACES, _KINDS = 8, 6
@@ -133,6 +133,16 @@ class UsageError(TransloadError):
     """A flag, option, name or argument that cannot be."""
 
     exit_code = 2
+
+
+class BuildError(TransloadError):
+    """An op is to be built of parts that do not fit its declaration; `place` is the line of code that asks for it."""
+
+    exit_code = 2
+
+    def __init__(self, message: str, hint: str = "", place: str = "") -> None:
+        super().__init__(f"{message} ({place})" if place else message, hint=hint)
+        self.place = place
 
 
 class ReadError(TransloadError):

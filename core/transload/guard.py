@@ -16,14 +16,14 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from .context import current
-from .errors import Finding, PluginFailure, TransloadError, Unsupported
+from .errors import BuildError, Finding, PluginFailure, TransloadError, Unsupported
 
 if TYPE_CHECKING:
     from .ir.core import Op
 
 __all__ = [
-    "DEBUG", "FOREIGN", "OURS", "Guarded", "GuardedObject", "PluginInfo", "Reference", "failure", "imported", "kernel_failed",
-    "rule_failed",
+    "DEBUG", "FOREIGN", "OURS", "Guarded", "GuardedObject", "PluginInfo", "Reference", "failure", "imported",
+    "is_meant", "kernel_failed", "rule_failed",
 ]
 
 DEBUG = "TRANSLOAD_DEBUG"
@@ -33,6 +33,11 @@ OURS = (TransloadError, Unsupported, MemoryError)
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 FOREIGN = (Exception, SystemExit)
 """What nobody meant to be seen: a defect of the plugin. Ctrl-C goes through."""
+
+
+def is_meant(error: BaseException) -> bool:
+    """Whether a rule raised an error to say something, and not by being wrong itself."""
+    return isinstance(error, OURS) and not isinstance(error, BuildError)
 
 
 @dataclass
@@ -95,6 +100,8 @@ def failure(plugin: PluginInfo | None, place: str, error: BaseException) -> Plug
 
 def said(error: BaseException) -> str:
     """An exception in one line, with the place in the code where it was raised."""
+    if isinstance(error, BuildError):
+        return error.message  # names the place where the op is built
     last = error.__traceback__
     while last is not None and last.tb_next is not None:
         last = last.tb_next

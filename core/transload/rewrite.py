@@ -30,7 +30,7 @@ from typing import Any, TypeVar
 
 from .context import pinned
 from .errors import ConversionError, Finding, InternalError, PassError, PluginFailure, TransloadError, Unsupported, merge_findings
-from .guard import FOREIGN, OURS, rule_failed
+from .guard import FOREIGN, is_meant, rule_failed
 from .ir.build import Builder, constant_of, part_location
 from .ir.core import FusedLocation, Location, Op, Value, location_names
 from .ir.module import Module
@@ -320,9 +320,9 @@ class Rewriting:
             except ConversionError as error:
                 why = "; ".join(f"{finding.what}: {finding.why}" for finding in error.findings) or str(error)
                 advice = "; ".join(dict.fromkeys(finding.hint for finding in error.findings if finding.hint))
-            except OURS:
-                raise
             except FOREIGN as error:
+                if is_meant(error):
+                    raise
                 failed = rule_failed(function, op, error)
                 failed.__cause__ = error
                 self.failures.append(failed)
@@ -424,9 +424,9 @@ def apply_greedily(root: Op, table: RewriteTable, *, fold: bool = True, limit: i
             before, block = op.prev, op.parent
             try:
                 outcome = function(op, rewriter)
-            except OURS:
-                raise
             except FOREIGN as error:
+                if is_meant(error):
+                    raise
                 raise rule_failed(function, op, error) from error
             if outcome is None:
                 _erase_since(op, before)

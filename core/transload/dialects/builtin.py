@@ -13,7 +13,7 @@ class Module(DeclaredOp):
 
     body = region("one block with the functions")
     sym_name = attribute(STRING, "the module's name", optional=True)
-    traits = ("effects",)
+    traits = ("effects", "open")
 
 
 @BUILTIN.op("unrealized_conversion_cast")

@@ -34,7 +34,7 @@ class Func(DeclaredOp):
         LIST, "a dictionary per argument; `ml_program.identifier` is its name, `transload.element` its element type in the model",
         optional=True)
     res_attrs = attribute(LIST, "a dictionary per result, likewise", optional=True)
-    traits = ("effects",)
+    traits = ("effects", "open")
 
     @constraint
     def type_says_what_the_body_does(op) -> bool | str:
@@ -71,4 +71,4 @@ class Call(DeclaredOp):
     arguments = variadic(type=ANY)
     outputs = variadic_result(type=ANY)
     callee = attribute(SYMBOL, "the function's name")
-    traits = ("effects",)
+    traits = ("effects", "open")

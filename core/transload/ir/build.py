@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +13,9 @@ from . import registry
 from .attributes import Attribute
 from .constants import Dense, LazyData, dtype_of
 from .core import Block, FusedLocation, Location, Op, Region, Value, location_names
+from .misuse import no_types, not_a_constant, not_a_type, refusal, unknown_op
 from .types import NONE, NoneType, TensorType, Type
+from .verify import broken_rules, unknown_attributes
 
 if TYPE_CHECKING:
     from .declare import OpDeclaration
@@ -72,12 +74,15 @@ class Builder:
         attributes: dict[str, Attribute] | None = None, regions: Sequence[Region] = (), location: Location = None,
     ) -> Op:
         """Create an op from its parts, nothing inferred, nothing folded."""
+        for operand in operands:
+            if operand.__class__ is not Value and not isinstance(operand, Value):
+                raise refusal(name, operands, attributes or {})
         op = Op(name, operands, result_types, attributes, regions, self.location if location is None else location)
         return self.block.insert(op, self.before)
 
     def emit(
         self, name: str, /, *operands: Value | None, element: Type | None = None,
-        types: Sequence[Type] | None = None, location: Location = None, **attributes: Attribute,
+        types: Sequence[Type] | Type | None = None, location: Location = None, **attributes: Attribute,
     ) -> Any:
         """Create an op and return its result, or a tuple where it is not exactly one.
 
@@ -86,15 +91,23 @@ class Builder:
         cannot know). An operand of None is an absent optional one. Attributes of None are left out.
         """
         declaration = registry.lookup(name)
-        present = operands if None not in operands else self._present(name, operands)
-        if None in attributes.values():
-            attributes = {key: value for key, value in attributes.items() if value is not None}
-        op = Op(name, present, (), attributes, (), self.location if location is None else location)  # type: ignore[arg-type]
+        present: Sequence[Any] = operands
+        for operand in operands:
+            if operand.__class__ is not Value:
+                present = self._present(name, operands, attributes)
+                break
+        if attributes:
+            attributes = _given(name, operands, attributes, declaration)
+        if declaration is not None and not declaration.least_operands <= len(present) <= declaration.most_operands:
+            raise refusal(name, operands, attributes)
+        if element is not None and not isinstance(element, Type):
+            raise not_a_type(name, "element", element)
+        op = Op(name, present, (), attributes, (), self.location if location is None else location)
         if types is None:
             infer = declaration.infer if declaration is not None else None
             if infer is None and (infer := registry.shape_rule(name)) is None:
                 op.drop_references()
-                raise InternalError(f"{name} declares no inference: give its result types")
+                raise unknown_op(name) if declaration is None else no_types(name)
             try:
                 types = infer(op)
             except Exception as error:
@@ -104,6 +117,8 @@ class Builder:
                 types = (types,)
             if element is not None:
                 types = [type_.with_element(element) if isinstance(type_, TensorType) else type_ for type_ in types]
+        elif isinstance(types, Type):
+            types = (types,)
         op.results = [Value(type_, op, index) for index, type_ in enumerate(types)]
         if self.fold and op.results and declaration is not None and may_fold(op, declaration):
             try:
@@ -122,16 +137,18 @@ class Builder:
 
     def _give_up(self, op: Op, error: Exception) -> None:
         """Let go of an op that something was raised for; `ShapeError` where its declaration says what is wrong with it."""
-        from .verify import broken_rules
-
         broken = [] if isinstance(error, TransloadError) and not isinstance(error, PluginFailure) else broken_rules(op)
         op.drop_references()
         if broken:
             names = tuple(location_names(op.location)[:1])
             raise ShapeError(f"{op.name} cannot be so", [Finding(op.name, why, names) for why in broken])
 
-    def _present(self, name: str, operands: Sequence[Value | None]) -> list[Value]:
+    def _present(
+        self, name: str, operands: Sequence[Value | None], attributes: Mapping[str, Attribute],
+    ) -> Sequence[Value]:
         """The operands of an op where some are absent: those at its end are left out, in place of others is a value for none."""
+        if not all(operand is None or isinstance(operand, Value) for operand in operands):
+            raise refusal(name, operands, attributes)
         given = list(operands)
         while given and given[-1] is None:
             given.pop()
@@ -145,7 +162,10 @@ class Builder:
         `element` is the value's element type where it differs from the array's own: a quantized
         type over its storage, or `i4`/`i48` over a wider numpy integer.
         """
-        dense = data if isinstance(data, Dense) else Dense(data)
+        try:
+            dense = data if isinstance(data, Dense) else Dense(data)
+        except ValueError as error:
+            raise not_a_constant(data, error) from error
         type_ = dense.type
         if element is not None and element is not type_.element:
             stored = getattr(element, "storage", element)
@@ -163,6 +183,21 @@ class Builder:
         if owner is None or owner.none is None:
             raise InternalError(f"dialect {dialect!r} declares no op for absent operands")
         return self.create(owner.none, (), (NONE,)).results[0]
+
+
+def _given(
+    name: str, operands: Sequence[Value | None], attributes: dict[str, Attribute], declaration: OpDeclaration | None,
+) -> dict[str, Attribute]:
+    """The attributes that are there, None being one that is not; the declaration must have them, or a dialect's prefix."""
+    try:
+        if None in attributes.values():
+            attributes = {key: value for key, value in attributes.items() if value is not None}
+    except ValueError:  # of an array, each element of which is compared with None
+        raise refusal(name, operands, attributes) from None
+    known = declaration.attributes.keys() if declaration is not None else attributes.keys()
+    if not attributes.keys() <= known and unknown_attributes(attributes, declaration):  # type: ignore[arg-type]
+        raise refusal(name, operands, attributes)
+    return attributes
 
 
 def _with_dtype(data: Any, dtype: np.dtype) -> Any:

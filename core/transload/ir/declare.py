@@ -36,6 +36,7 @@ is read as `op.operand_`, declares an operand "operand", a name that `Op` has a 
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
@@ -179,10 +180,10 @@ def enum(*names: str, text: Callable[[str], str] | None = None) -> AttributeKind
     `enum("MAX", "MIN", text="#d.mode<{}>".format)`.
     """
     if text is None:
-        return AttributeKind(" or ".join(map(repr, names)), lambda v: v in names)
+        return AttributeKind(" or ".join(map(repr, names)), lambda v: isinstance(v, str) and v in names)
     back = {text(name): name for name in names}
     return AttributeKind(
-        " or ".join(names), lambda v: v in names, lambda v: OpaqueAttr(text(v)),
+        " or ".join(names), lambda v: isinstance(v, str) and v in names, lambda v: OpaqueAttr(text(v)),
         lambda v: back.get(v.text, v) if isinstance(v, OpaqueAttr) else v)
 
 
@@ -341,7 +342,8 @@ class OpDeclaration:
 
     `infer(op)` returns the result type, or a list of them, from operands and attributes. `traits` are
     free words that passes ask for: "commutative", "constant", "terminator", "effects" (not
-    removable), "elementwise", "layout".
+    removable), "elementwise", "layout". An op that is "open" may have attributes that it does not declare, which mean something
+    to others: of a call to something unknown, or a container. Other ops may only where these carry a dialect's prefix.
     """
 
     def __init__(self, name: str, definition: type) -> None:
@@ -359,6 +361,7 @@ class OpDeclaration:
         self.regions = [member for member in members.values() if isinstance(member, _Region)]
         self.constraints = [member for member in members.values() if isinstance(member, _Constraint)]
         self.traits: frozenset[str] = frozenset(getattr(definition, "traits", ()))
+        self.open = "open" in self.traits
         self.pure = not self.traits & {"effects", "terminator"}
         """Whether the op may be removed where its results are unused."""
         self.folds = not self.traits & {"constant", "effects", "terminator", "random"}
@@ -369,6 +372,9 @@ class OpDeclaration:
             if sum(slot.variadic for slot in group) > 1:
                 raise TypeError(f"{name}: at most one variadic operand and one variadic result")
         self.getters = self._make_getters()
+        any_operands = any(slot.variadic for slot in self.operands)
+        self.least_operands = sum(not slot.variadic and not slot.optional for slot in self.operands)
+        self.most_operands = sys.maxsize if any_operands else len(self.operands)
         self.checker: Callable[[Any], list[str] | None] | None = None
         """What the verifier made of the declaration (`transload.ir.verify`), when it first met an op of it."""
         self.getters.update({key: self.getters[m.name] for key, m in members.items() if key != m.name and m.name in self.getters})

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+import numpy as np
+
 from ..errors import Finding, VerifyError, merge_findings
+from ..suggest import nearest
 from . import registry
 from .core import Block, Op, Value
-from .declare import OpDeclaration
+from .declare import AttributeKind, OpDeclaration
 from .quantization import misfit
 from .types import NoneType, QuantType, TensorType
 
-__all__ = ["broken_rules", "check", "faults_of", "verify"]
+__all__ = ["broken_rules", "check", "faults_of", "unknown_attributes", "verify"]
 
 Checker = Callable[[Op], "list[str] | None"]
 """What is wrong with one op; None where nothing is."""
@@ -149,11 +152,34 @@ def _make_checker(declaration: OpDeclaration) -> Checker:
 def _attribute_faults(declaration: OpDeclaration, op: Op) -> list[str]:
     """What is wrong with the attributes of an op."""
     held = op.attributes
-    faults = [f"attribute {key!r} is missing" for key in declaration.required if key not in held]
-    for key, declared in declaration.attributes.items():
+    known = declaration.attributes
+    faults = [] if held.keys() <= known.keys() else unknown_attributes(held, declaration)
+    faults += [f"attribute {key!r} is missing" for key in declaration.required if key not in held]
+    for key, declared in known.items():
         if key in held and not declared.kind.accepts(held[key]) and not (declared.optional and held[key] is None):
-            faults.append(f"attribute {key!r} must be {declared.kind}, and is {held[key]!r}")
+            faults.append(_wrong_kind(key, declared.kind, held[key]))
     return faults
+
+
+def unknown_attributes(held: Iterable[str], declaration: OpDeclaration) -> list[str]:
+    """A fault for each attribute that the declaration does not have, and that carries no dialect's prefix as others' notes do."""
+    faults = []
+    for key in held if not declaration.open else ():
+        if key not in declaration.attributes and "." not in key:
+            near = nearest(key, declaration.attributes)
+            known = ", ".join(map(repr, declaration.attributes)) or "none"
+            faults.append(f"there is no attribute {key!r}; {f'it has {known}' if near is None else f'the nearest is {near!r}'}")
+    return faults
+
+
+def _wrong_kind(key: str, kind: AttributeKind[Any], value: Any) -> str:
+    """That an attribute holds what it cannot, and what to write in place of a value of nearly the right type."""
+    plain = value
+    if isinstance(value, np.ndarray | np.generic) and value.size <= 64:
+        plain = value.tolist()
+    plain = tuple(plain) if isinstance(plain, list) else plain
+    instead = f": give {plain!r}" if plain is not value and kind.accepts(plain) else ""
+    return f"attribute {key!r} must be {kind}, and is {value!r}{instead}"
 
 
 def _slots_checker(

@@ -55,7 +55,7 @@ class CustomCall(DeclaredOp):
     operand_layouts = attribute(LAYOUTS, "in what order the operands' dimensions lie in memory", optional=True)
     result_layouts = attribute(LAYOUTS, "in what order the results' dimensions lie in memory", optional=True)
     output_operand_aliases = attribute(ALIASES, "results that may share memory with operands", optional=True)
-    traits = ("effects",)
+    traits = ("effects", "open")
 
     @constraint
     def i6(op) -> bool:
