@@ -15,6 +15,7 @@ from transload.ir.types import (
     BOOL,
     F32,
     F64,
+    BuiltinType,
     ComplexType,
     DialectType,
     FloatType,
@@ -28,6 +29,8 @@ from transload.ir.types import (
 
 __all__ = [
     "ANY_VALUE",
+    "FUTURE",
+    "PASSED",
     "TENSOR_OR_TOKEN",
     "TOKEN",
     "TOKEN_TYPE",
@@ -160,6 +163,22 @@ def _is_value(type_: Type) -> bool:
 
 TUPLE = TypeConstraint("a tuple of tensors, tokens and tuples", _is_tuple)
 ANY_VALUE = TypeConstraint("a tensor, token or tuple", _is_value)
+
+
+def is_future(type_: Type) -> bool:
+    """Whether a type is that of what an asynchronous operation will give."""
+    return isinstance(type_, DialectType) and type_.text.startswith("stablehlo.future<")
+
+
+def is_buffer(type_: Type) -> bool:
+    """Whether a type is that of memory, in which operations write."""
+    return isinstance(type_, BuiltinType) and type_.text.startswith("memref<")
+
+
+PASSED = TypeConstraint(
+    "a tensor, token, tuple, buffer or future", lambda type_: _is_value(type_) or is_buffer(type_) or is_future(type_))
+"""What implementations are given and give."""
+FUTURE = TypeConstraint("a future", is_future)
 
 # --- functions on types
 

@@ -5,6 +5,7 @@ The numbers are those of the builtin dialect's bytecode encoding (MLIR, `Builtin
 
 from __future__ import annotations
 
+import re
 import struct
 from typing import Any
 
@@ -22,6 +23,7 @@ from transload.ir.types import (
     I64,
     INDEX,
     NONE,
+    BuiltinType,
     ComplexType,
     FloatType,
     FunctionType,
@@ -267,6 +269,28 @@ def _vector(r: EntryCursor) -> Type:
     return VectorType(tensor)
 
 
+def buffer_type(r: EntryCursor) -> BuiltinType:
+    """Memory: sizes and an element type."""
+    return BuiltinType(f"memref<{str(tensor_type(r)).removeprefix('tensor<')}")
+
+
+def _buffer(r: EntryCursor, space: Any = None) -> Type:
+    """Memory in a space, and how its dimensions lie in it where that is not in their order."""
+    buffer, layout = buffer_type(r), attribute_text(r.attribute())
+    said = [] if _in_order(layout) else [layout]
+    said += [] if space is None else [attribute_text(space)]
+    return BuiltinType(f"{', '.join([buffer.text[:-1], *said])}>") if said else buffer
+
+
+_map = re.compile(r"affine_map<\(([\w, ]*)\) -> \(([\w, ]*)\)>").fullmatch
+
+
+def _in_order(layout: str) -> bool:
+    """Whether a layout is the identity."""
+    match = _map(layout)
+    return match is not None and match[1] == match[2]
+
+
 def _element(r: EntryCursor) -> Type:
     element = r.type()
     if isinstance(element, (TensorType, FunctionType, TupleType)) or element == NONE:
@@ -277,7 +301,8 @@ def _element(r: EntryCursor) -> Type:
 _TYPES: dict[int, Any] = {
     0: _integer_type, 1: lambda r: INDEX, 2: lambda r: FunctionType(r.types(), r.types()), 3: lambda r: BF16, 4: lambda r: F16,
     5: lambda r: F32, 6: lambda r: F64, 7: lambda r: FloatType("f80"), 8: lambda r: FloatType("f128"),
-    9: lambda r: ComplexType(r.type()), 12: lambda r: NONE, 13: tensor_type, 14: lambda r: tensor_type(r, r.attribute()),
+    9: lambda r: ComplexType(r.type()), 10: _buffer, 11: lambda r: _buffer(r, r.attribute()), 12: lambda r: NONE,
+    13: tensor_type, 14: lambda r: tensor_type(r, r.attribute()),
     15: lambda r: TupleType(r.types()), 18: lambda r: TensorType(None, _element(r)), 19: _vector,
 }
 _TYPES.update({  # the smaller floating-point formats

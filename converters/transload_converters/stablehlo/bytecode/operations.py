@@ -92,7 +92,9 @@ vhlo.call callee
 vhlo.cbrt_v2 result_accuracy
 vhlo.cholesky lower
 vhlo.collective_broadcast channel_id replica_groups
+vhlo.collective_broadcast_v2 channel_id has_dynamic_root replica_groups
 vhlo.collective_permute channel_id source_target_pairs
+vhlo.collective_reduce channel_id has_dynamic_root replica_groups use_global_device_ids
 vhlo.compare compare_type comparison_direction
 vhlo.composite composite_attributes decomposition name version
 vhlo.concatenate dimension
@@ -105,6 +107,8 @@ vhlo.cosine_v2 result_accuracy
 vhlo.cross-replica-sum replica_groups
 vhlo.custom_call api_version backend_config call_target_name called_computations has_side_effect operand_layouts
     output_operand_aliases result_layouts
+vhlo.custom_call_v2 api_version backend_config call_target_name called_computations has_side_effect operand_layouts
+    output_operand_aliases result_layouts result_tilings
 vhlo.dot precision_config
 vhlo.dot_general lhs_batching_dimensions lhs_contracting_dimensions precision_config rhs_batching_dimensions
     rhs_contracting_dimensions

@@ -63,6 +63,11 @@ def structure(mnemonic: str, values: Sequence[Any]) -> OpaqueAttr:
     return OpaqueAttr(f"#stablehlo.{mnemonic}<{'raw ' if mnemonic == 'conv' else ''}{', '.join(parts)}>")
 
 
+def future(types: Sequence[Type]) -> Type:
+    """What an asynchronous operation will give."""
+    return DialectType(f"stablehlo.future<{', '.join(map(str, types))}>")
+
+
 def enum_attribute(word: str, name: str) -> OpaqueAttr:
     return OpaqueAttr(f"#stablehlo<{word} {name}>")
 
@@ -134,5 +139,5 @@ def read_type(r: EntryCursor, code: int) -> Type:
     if code == 0:
         return TOKEN
     if code == 1:
-        return DialectType(f"stablehlo.future<{', '.join(map(str, r.types()))}>")
+        return future(r.types())
     raise UnknownConstruct(f"type {code} of stablehlo in bytecode is not known")

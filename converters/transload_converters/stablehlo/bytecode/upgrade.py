@@ -24,25 +24,26 @@ __all__ = ["NEWEST", "OLDEST", "PRODUCER", "properties_of", "upgraded"]
 
 PRODUCER = re.compile(r"StableHLO_v(\d+)\.(\d+)\.(\d+)").match
 """How a portable artifact names the version that it is written in."""
-OLDEST, NEWEST = (0, 9), (1, 17)
+OLDEST, NEWEST = (0, 9), (1, 20)
 
 Attributes = dict[str, Any]
 
 _VERSIONED = re.compile(r"vhlo\.([a-z0-9_-]+)_v(\d+)").fullmatch
 _PLAIN = frozenset((
-    "abs", "add", "after_all", "and", "atan2", "bitcast_convert", "case", "cbrt", "ceil", "clamp", "complex", "convert",
-    "cosine", "count_leading_zeros", "create_token", "divide", "dynamic_pad", "dynamic_reshape", "dynamic_update_slice",
-    "exponential", "exponential_minus_one", "floor", "if", "imag", "is_finite", "log", "log_plus_one", "logistic",
-    "maximum", "minimum", "multiply", "negate", "not", "optimization_barrier", "or", "partition_id", "popcnt", "power",
-    "real", "real_dynamic_slice", "remainder", "replica_id", "reshape", "return", "round_nearest_afz", "round_nearest_even",
-    "rsqrt", "select", "shift_left", "shift_right_arithmetic", "shift_right_logical", "sign", "sine", "sqrt", "subtract",
-    "tan", "tanh", "tuple", "uniform_dequantize", "uniform_quantize", "while", "xor",
+    "abs", "add", "after_all", "and", "async_done", "async_start", "atan2", "bitcast_convert", "case", "cbrt", "ceil",
+    "clamp", "complex", "convert", "cosine", "count_leading_zeros", "create_token", "divide", "dynamic_pad",
+    "dynamic_reshape", "dynamic_update_slice", "exponential", "exponential_minus_one", "floor", "if", "imag", "is_finite",
+    "log", "log_plus_one", "logistic", "maximum", "minimum", "multiply", "negate", "not", "optimization_barrier", "or",
+    "partition_id", "popcnt", "power", "real", "real_dynamic_slice", "remainder", "replica_id", "reshape", "return",
+    "round_nearest_afz", "round_nearest_even", "rsqrt", "select", "shift_left", "shift_right_arithmetic",
+    "shift_right_logical", "sign", "sine", "sqrt", "subtract", "tan", "tanh", "tuple", "uniform_dequantize",
+    "uniform_quantize", "while", "xor",
 ))
 """Operations whose first version has no attributes."""
 _SECOND = frozenset((
-    "all_gather", "all_reduce", "all_to_all", "cbrt", "composite", "cosine", "dot_general", "dynamic_conv",
-    "dynamic_gather", "exponential", "exponential_minus_one", "gather", "log", "log_plus_one", "logistic", "recv", "rsqrt",
-    "scatter", "send", "sine", "sqrt", "tan", "tanh",
+    "all_gather", "all_reduce", "all_to_all", "cbrt", "collective_broadcast", "composite", "cosine", "custom_call",
+    "dot_general", "dynamic_conv", "dynamic_gather", "exponential", "exponential_minus_one", "gather", "log", "log_plus_one",
+    "logistic", "recv", "rsqrt", "scatter", "send", "sine", "sqrt", "tan", "tanh",
 ))
 """Operations that have a second version."""
 
@@ -153,9 +154,16 @@ def _channel_of_collective(found: Attributes) -> None:
         found["channel_handle"] = stablehlo.structure("channel_handle", [handle, 0])
 
 
-def _global_ids(found: Attributes) -> None:
-    if found.pop("use_global_device_ids") is True:
-        found["use_global_device_ids"] = None
+def _present(key: str) -> Callable[[Attributes], None]:
+    """A rule that makes of a truth value an attribute that is there or not."""
+    def rule(found: Attributes) -> None:
+        if key in found and found.pop(key) is True:
+            found[key] = None
+
+    return rule
+
+
+_global_ids, _dynamic_root = _present("use_global_device_ids"), _present("has_dynamic_root")
 
 
 _ALGORITHM = (
@@ -208,7 +216,9 @@ _CONV, _CHANNELS = _gathered("dimension_numbers", "conv"), (_channel_of_collecti
 _RULES: dict[str, tuple[Callable[[Attributes], None], ...]] = {
     "all_gather": (_channel_of_collective, _global_ids), "all_reduce": (_channel_of_collective, _global_ids),
     "reduce_scatter": (_channel_of_collective, _global_ids), "all_to_all": _CHANNELS, "collective_permute": _CHANNELS,
-    "collective_broadcast": _CHANNELS, "send": (_channel,), "recv": (_channel,), "call": (_symbol("callee"),),
+    "collective_broadcast": (_channel_of_collective, _dynamic_root),
+    "collective_reduce": (_channel_of_collective, _global_ids, _dynamic_root),
+    "send": (_channel,), "recv": (_channel,), "call": (_symbol("callee"),),
     "composite": (_symbol("decomposition"),), "custom_call": (_computations,), "func": (_function,),
     "convolution": (_CONV,), "dynamic_conv": (_CONV, _padding),
     "dot_general": (_gathered("dot_dimension_numbers", "dot"), _algorithm),
@@ -253,7 +263,7 @@ _DEFAULTS: dict[str, tuple[tuple[str, Any], ...]] = {
     "dynamic_conv": _WINDOW,
     "custom_call": (
         ("has_side_effect", False), ("backend_config", ""), ("api_version", 1), ("called_computations", _EMPTY),
-        ("operand_layouts", _EMPTY), ("result_layouts", _EMPTY), ("output_operand_aliases", _EMPTY),
+        ("operand_layouts", _EMPTY), ("result_layouts", _EMPTY), ("result_tilings", _EMPTY), ("output_operand_aliases", _EMPTY),
     ),
     "dot_general": (_PRECISE,),
     "dot": (_PRECISE,),

@@ -29,7 +29,7 @@ from transload.ir.types import (
 )
 
 from . import quant, stablehlo
-from .builtin import double, scalar, tensor_type, typed_integer
+from .builtin import buffer_type, double, scalar, tensor_type, typed_integer
 from .constants import dense_of
 from .cursor import UnknownConstruct
 from .entries import PASSED_OVER, EntryCursor
@@ -119,7 +119,7 @@ _TYPES: dict[int, Any] = {
     8: lambda r: FunctionType(r.types(), r.types()), 9: _plain(INDEX), 20: tensor_type,
     21: lambda r: tensor_type(r, r.attribute()), 22: _plain(stablehlo.TOKEN), 23: lambda r: TupleType(r.types()),
     24: quant.per_tensor, 25: lambda r: TensorType(None, r.type()), 26: _plain(DialectType("shape.witness")), 30: quant.per_axis,
-    33: _plain(NONE),
+    33: _plain(NONE), 41: buffer_type, 42: lambda r: stablehlo.future(r.types()),
 }
 for _code, _width in {10: 4, 11: 8, 12: 16, 13: 32, 14: 64, 31: 2}.items():
     _TYPES[_code] = _plain(IntegerType(_width))

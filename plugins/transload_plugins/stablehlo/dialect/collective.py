@@ -21,7 +21,7 @@ from transload.ir.declare import (
     variadic,
     variadic_result,
 )
-from transload.ir.types import TensorType, Type
+from transload.ir.types import I32, TensorType, Type
 
 from ..attributes import CHANNEL, NUMBERS
 from ..types import compatible, compatible_types, element_of, result_types, same_type, shape_of, tensor
@@ -264,21 +264,82 @@ class AllToAll(_Covering):
         return [_scaled(op, value, factors) for value in op.operands]
 
 
-@STABLEHLO.op("collective_broadcast")
-class CollectiveBroadcast(_Grouped):
-    """The tensor of the first process of a group; zero in processes of no group."""
+class _Rooted(_Grouped):
+    """What has one process in each group of which all is, or to which all goes: its root."""
 
-    operand_ = _operand("the tensor", PER_TENSOR)
-    result = _result("the first one's", PER_TENSOR)
+    has_dynamic_root = attribute(
+        FLAG, "whether the last operand says which process of a group is the root, for each of the others; else the first is",
+        optional=True)
+
+    @constraint
+    def roots_are_numbers(op) -> bool | str:
+        """with has_dynamic_root, the last operand holds an si32 for each of the others"""
+        if not has_dynamic_root(op):
+            return True
+        type_ = op.operands[-1].type if len(op.operands) > 1 else None
+        fits = isinstance(type_, TensorType) and type_.element == I32 and compatible((len(op.operands) - 1,), type_.shape or ())
+        return fits or f"it is {'missing' if type_ is None else type_}"
+
+
+def has_dynamic_root(op: Op) -> bool:
+    """Whether the last operand says which process of a group is the root."""
+    return "has_dynamic_root" in op.attributes and op.attributes["has_dynamic_root"] is not False
+
+
+def data_of(op: Op) -> tuple[Any, ...]:
+    """The operands but for the one that says which processes are roots."""
+    return op.operands[:-1] if has_dynamic_root(op) else op.operands
+
+
+@STABLEHLO.op("collective_broadcast")
+class CollectiveBroadcast(_Rooted):
+    """The tensors of the root of a group, the first process of it; zero in processes of no group."""
+
+    inputs = variadic("the tensors", PER_TENSOR)
+    outputs = variadic_result("the root's", PER_TENSOR)
     traits = ("effects",)
 
     @constraint
     def c3(op) -> bool | str:
-        """(C3) operand and result have the same type"""
-        return same_type(op.operands[0], op.result)
+        """(C3) operands and results have the same types"""
+        data = data_of(op)
+        if len(data) != len(op.results):
+            return f"{len(op.results)} results of {len(data)} operands"
+        differ = (why for a, b in zip(data, op.results, strict=True) if (why := same_type(a, b)) is not True)
+        return next(differ, bool(data))
 
-    def infer(op) -> Type:
-        return op.operands[0].type
+    def infer(op) -> list[Type]:
+        return [value.type for value in data_of(op)]
+
+
+@STABLEHLO.op("collective_reduce")
+class CollectiveReduce(_Global, _Rooted):
+    """The tensors of all processes of a group combined by a function, in the root, the first process of it; zero in others."""
+
+    inputs = variadic("the tensors", PER_TENSOR)
+    outputs = variadic_result("combined", PER_TENSOR)
+    computation = region("combines two elements into one")
+    traits = ("effects",)
+
+    @constraint
+    def computation_combines(op) -> bool | str:
+        """computation combines two scalars of the operands' element type, perhaps promoted, into one"""
+        for value in data_of(op):
+            fits = reduces(op.computation, [element_of(value)])
+            if fits is not True:
+                return fits
+        return True
+
+    @constraint
+    def results_correspond(op) -> bool:
+        """the results have the shapes of the operands, and the element type that computation gives"""
+        data = data_of(op)
+        return (len(op.results) == len(data) > 0 and all(map(compatible_types, data, op.results))
+                and same_elements(op.results, result_types(op.computation) * len(op.results)))
+
+    def infer(op) -> list[Type]:
+        kinds = result_types(op.regions[0]) if op.regions else []
+        return [TensorType(shape_of(value), element_of(kinds[0]) if kinds else element_of(value)) for value in data_of(op)]
 
 
 @STABLEHLO.op("collective_permute")

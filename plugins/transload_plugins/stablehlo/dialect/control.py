@@ -26,7 +26,7 @@ from transload.ir.declare import (
 from transload.ir.types import BOOL, I32, UI32, FunctionType, TensorType, TupleType, Type
 
 from ..attributes import CHANNEL, NUMBERS
-from ..types import ANY_VALUE, TENSOR_OR_TOKEN, TOKEN, TOKEN_TYPE, TUPLE, function_types, result_types, same_type, tensor
+from ..types import ANY_VALUE, FUTURE, TENSOR_OR_TOKEN, TOKEN, TOKEN_TYPE, TUPLE, function_types, result_types, same_type, tensor
 from .base import STABLEHLO
 
 _operand, _result = operand, result  # the names are also those of operands
@@ -252,6 +252,7 @@ class Composite(DeclaredOp):
     composite_attributes = attribute(DICT, "its attributes", default=lambda op: {})
     decomposition = attribute(SYMBOL, "the function that it means")
     version = attribute(INT32, "which version of its meaning", default=0)
+    bodies = region("what it is made of, where that is said in place, too", variadic=True)
 
     @constraint
     def c1(op) -> bool:
@@ -276,6 +277,45 @@ class Composite(DeclaredOp):
         callee = function_called(op, op.decomposition)
         type_ = callee.attributes.get("function_type") if callee is not None else None
         return not isinstance(type_, FunctionType) or same_types(op.results, type_.results)
+
+
+# --- asynchronous operations
+
+
+@STABLEHLO.op("async_start")
+class AsyncStart(DeclaredOp):
+    """Starts what its region computes; its result is what will come of it."""
+
+    inputs = variadic("the operands", ANY_VALUE)
+    future = _result("what will come of it", FUTURE)
+    body = region("what is computed")
+    traits = ("effects",)
+
+    @constraint
+    def body_takes_the_operands(op) -> bool:
+        """the region takes the operands"""
+        return same_types(op.operands, op.body.block.arguments)
+
+    @constraint
+    def future_is_of_what_it_gives(op) -> bool | str:
+        """the result is a future of the types that the region gives"""
+        given = ", ".join(str(value.type) for value in op.body.block.terminator.operands)
+        return str(op.future.type) == f"!stablehlo.future<{given}>" or f"it gives {given}"
+
+
+@STABLEHLO.op("async_done")
+class AsyncDone(DeclaredOp):
+    """Waits for what was started; its results are what came of it."""
+
+    future = _operand("what was started", FUTURE)
+    outputs = variadic_result("what came of it", ANY_VALUE)
+    traits = ("effects",)
+
+    @constraint
+    def results_are_those_of_the_future(op) -> bool | str:
+        """the results are of the future's types"""
+        given = ", ".join(str(value.type) for value in op.results)
+        return str(op.future.type) == f"!stablehlo.future<{given}>" or f"it is {op.future.type}"
 
 
 # --- what comes from outside and goes there

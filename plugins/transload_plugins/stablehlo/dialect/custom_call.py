@@ -20,7 +20,7 @@ from transload.ir.declare import (
 from transload.ir.types import TensorType, TupleType, Type
 
 from ..attributes import ALIASES, API_VERSIONS, CUSTOM_CALL_API, LAYOUTS, aliases_of
-from ..types import ANY_VALUE, shape_of
+from ..types import PASSED, shape_of
 from .base import STABLEHLO
 
 IDENTITIES = frozenset((
@@ -45,8 +45,8 @@ _TYPED = API_VERSIONS.index("typed FFI")
 class CustomCall(DeclaredOp):
     """An operation that only an implementation knows, kept as it is; a plugin can claim it by its name."""
 
-    inputs = variadic("the operands", ANY_VALUE)
-    outputs = variadic_result("the results", ANY_VALUE)
+    inputs = variadic("the operands", PASSED)
+    outputs = variadic_result("the results", PASSED)
     call_target_name = attribute(STRING, "its name")
     has_side_effect = attribute(BOOLEAN, "whether it must not be left out", default=False)
     backend_config = attribute(_BACKEND_CONFIG, "what the implementation is told", optional=True)
@@ -54,6 +54,7 @@ class CustomCall(DeclaredOp):
     called_computations = attribute(LIST, "functions that it calls", default=lambda op: [])
     operand_layouts = attribute(LAYOUTS, "in what order the operands' dimensions lie in memory", optional=True)
     result_layouts = attribute(LAYOUTS, "in what order the results' dimensions lie in memory", optional=True)
+    result_tilings = attribute(LIST, "of each result: the sizes of the tiles, outer ones first, that it lies in", optional=True)
     output_operand_aliases = attribute(ALIASES, "results that may share memory with operands", optional=True)
     traits = ("effects", "open")
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from transload.errors import RunError
-from transload.ir import Op
+from transload.ir import Op, Value, dtype_of
 from transload.ir.types import QuantType
 
-from ..dialect.collective import channel_of, groups_of, has_global_ids
+from ..dialect.collective import channel_of, groups_of, has_dynamic_root, has_global_ids
 from ..parallel import Grid, ProcessId, current_process
 from .lanes import Lanes
 from .movement import check_shape
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         AllToAll,
         CollectiveBroadcast,
         CollectivePermute,
+        CollectiveReduce,
         CrossReplicaSum,
         ReduceScatter,
     )
@@ -74,7 +75,7 @@ def all_gather(op: AllGather, *inputs: Array) -> tuple[Array, ...]:
     return tuple(check_shape(op, array, index) for index, array in enumerate(made))
 
 
-def _reduced(op: AllReduce | ReduceScatter, parts: Any, run: Any) -> Array:
+def _reduced(op: AllReduce | CollectiveReduce | ReduceScatter, parts: Any, run: Any) -> Array:
     body = Lanes(op.computation, run)
     total = np.asarray(parts[0])
     for part in parts[1:]:
@@ -107,20 +108,44 @@ def all_to_all(op: AllToAll, *inputs: Array) -> tuple[Array, ...]:
     return tuple(np.concatenate([parts[index][place] for parts in brought], op.concat_dimension) for index in range(len(inputs)))
 
 
-def _zero(op: Op, operand: Array) -> Array:
-    element = op.result.element
+def _zero(result: Value, like: Array) -> Array:
+    element = result.element
     if isinstance(element, QuantType):
-        return np.broadcast_to(quantize(np.zeros((), np.float32), element), np.shape(operand))
-    return np.zeros_like(operand)
+        return np.broadcast_to(quantize(np.zeros((), np.float32), element), np.shape(like))
+    return np.zeros(np.shape(like), dtype_of(element))
+
+
+def _roots(op: Op, inputs: tuple[Array, ...], group: list[ProcessId]) -> list[ProcessId]:
+    """The process of a group, for each operand, of which all is or to which all goes."""
+    if not has_dynamic_root(op):
+        return [group[0]] * len(inputs)
+    places = np.asarray(inputs[-1]).tolist()
+    outside = [place for place in places if not 0 <= place < len(group)]
+    if outside:
+        raise RunError(f"{op.name} at {op.origin!r}: process {outside[0]} of a group of {len(group)} is to be the root")
+    return [group[place] for place in places]
 
 
 @kernel("collective_broadcast", quantized="native")
-def collective_broadcast(op: CollectiveBroadcast, operand: Array) -> Array:
+def collective_broadcast(op: CollectiveBroadcast, *inputs: Array) -> tuple[Array, ...]:
     process = current_process()
     group = _find(_plain_groups(op, groups_of(op)), process.id)
     if group is None:
-        return _zero(op, operand)
-    return process.grid.exchange(process, op, group, operand)[group[0]]
+        return tuple(map(_zero, op.results, inputs))
+    there = process.grid.exchange(process, op, group, inputs)
+    roots = _roots(op, inputs, group)[: len(op.results)]
+    return tuple(there[root][index] for index, root in enumerate(roots))
+
+
+@kernel("collective_reduce", quantized="native")
+def collective_reduce(op: CollectiveReduce, *inputs: Array, run: Any) -> tuple[Array, ...]:
+    groups = _global_groups(op)
+    brought, _ = _gathered(op, inputs, groups)
+    group = _find(groups, current_process().id) or []
+    roots = _roots(op, inputs, group)[: len(op.results)]
+    return tuple(
+        _reduced(op, parts, run) if root == current_process().id else _zero(result, parts[0])
+        for result, root, parts in zip(op.results, roots, zip(*brought, strict=True), strict=False))
 
 
 @kernel("collective_permute", quantized="native")
@@ -135,4 +160,4 @@ def collective_permute(op: CollectivePermute, operand: Array) -> Array:
         raise RunError(f"{op.name} at {op.origin!r}: process {missing[0]} is not among {_shown(grid)}", hint=_HOW_MANY)
     there = grid.exchange(process, op, everyone, operand)
     source = next((pair[0] for pair in pairs if pair[1] == process.id), None)
-    return _zero(op, operand) if source is None else there[source]
+    return _zero(op.result, operand) if source is None else there[source]

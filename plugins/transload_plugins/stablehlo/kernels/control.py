@@ -20,6 +20,8 @@ from .table import Array, kernel
 if TYPE_CHECKING:
     from ..dialect.control import (
         AfterAll,
+        AsyncDone,
+        AsyncStart,
         Case,
         Composite,
         CreateToken,
@@ -80,8 +82,19 @@ def get_tuple_element(op: GetTupleElement, value: tuple[Array, ...]) -> tuple[Ar
     return (value[op.attributes["index"]],)
 
 
+@kernel("async_start", quantized="native")
+def async_start(op: AsyncStart, *inputs: Array, run: Any) -> tuple[tuple[Array, ...]]:
+    """Computed at once: when that happens between start and end is up to an implementation."""
+    return (tuple(run(op.body, *inputs)),)
+
+
+@kernel("async_done", quantized="native")
+def async_done(op: AsyncDone, future: tuple[Array, ...]) -> tuple[Array, ...]:
+    return future
+
+
 @kernel("composite", quantized="native")
-def composite(op: Composite, *inputs: Array) -> tuple[Array, ...]:
+def composite(op: Composite, *inputs: Array, run: Any = None) -> tuple[Array, ...]:
     callee = function_called(op, op.decomposition)
     if callee is None:
         raise RunError(f"{op.name} at {op.origin!r}: the module has no function @{op.decomposition}")

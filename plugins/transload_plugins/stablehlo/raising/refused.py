@@ -36,7 +36,8 @@ TABLE.refuse({
 })
 
 COLLECTIVES = (
-    "all_gather", "all_reduce", "all_to_all", "collective_broadcast", "collective_permute", "cross-replica-sum", "reduce_scatter")
+    "all_gather", "all_reduce", "all_to_all", "collective_broadcast", "collective_permute", "collective_reduce",
+    "cross-replica-sum", "reduce_scatter")
 
 
 @TABLE(*(f"stablehlo.{name}" for name in COLLECTIVES))
