@@ -69,7 +69,7 @@ def test_the_types_stay_in_text_and_in_stablehlo_made_of_it(model: Path, inputs:
 
 @pytest.mark.parametrize("suffix", [".tosa", ".mlir"])
 def test_artifacts_take_and_give_the_types_of_the_model(model: Path, inputs: Any, tmp_path: Path, suffix: str) -> None:
-    made = transload.convert(model, "tosa", tmp_path / "out")
+    made = transload.convert(model, "tosa", tmp_path / "out", options={"mlir": True})
     assert made.verified
     assert {tensor.type for tensor in (*made.report.inputs, *made.report.outputs)} == {"tensor<1x4xui8>"}
     (file,) = [file for file in made.files if file.suffix == suffix]

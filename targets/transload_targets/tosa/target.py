@@ -22,21 +22,23 @@ VERSIONS = ("0.30", "1.0", "1.1")
 
 
 class TosaTarget(Target):
-    """`STEM.tosa`, the flatbuffer that compilers and the reference model read, and `STEM.mlir`, for `tosa-opt` and people.
+    """`STEM.tosa`, the flatbuffer that compilers and the reference model read; with `mlir=true`, `STEM.mlir`, for `tosa-opt`, too.
 
     Of version 0.30, for tools of 2022, there is text only.
     """
 
     name = "tosa"
-    doc = "TOSA: a .tosa flatbuffer and MLIR text."
+    doc = "TOSA: a .tosa flatbuffer, and MLIR text on request."
     accepts = ("tosa",)
     pipeline = "inline"  # a file holds one graph
 
     def options(self) -> dict[str, tuple[type | tuple[str, ...], Any, str]]:
         return {
             "tosa_version": (VERSIONS, "1.0", "specification version of the files"),
+            "mlir": (bool, False, "write the module as MLIR text, too, twice as large or more (of version 0.30, there is text alone)"),
             "constants": (
-                ("inline", "resource", "elided"), "resource", "constants in the .mlir: in the op, in a section, or left out"),
+                ("inline", "resource", "elided"), "resource",
+                "constants in the .mlir, where one is written: in the op, in a section, or left out"),
             "level": (("8k", "none"), "8k", "limits that the model must keep: 8k (ranks up to 6) or none"),
         }
 
@@ -54,17 +56,19 @@ class TosaTarget(Target):
 
         if options["tosa_version"] == "0.30":
             return self._emit_older(module, directory, stem, options["constants"])
-        binary, text = directory / f"{stem}.tosa", directory / f"{stem}.mlir"
-        resolve(host().get("writers", "tosa").write)(module, binary, tosa_version=options["tosa_version"])
-        with text.open("w", encoding="utf-8") as file:
-            write_module(module, file, constants=options["constants"])
-        return Emitted([binary, text], {
+        files = [directory / f"{stem}.tosa"]
+        resolve(host().get("writers", "tosa").write)(module, files[0], tosa_version=options["tosa_version"])
+        if options["mlir"]:
+            files.append(directory / f"{stem}.mlir")
+            with files[1].open("w", encoding="utf-8") as file:
+                write_module(module, file, constants=options["constants"])
+        return Emitted(files, {
             "tosa_version": options["tosa_version"],
             **requirements_of(module),
             "operators": op_counts(module),
             "custom_operators": _custom_operators(module),
             "constant_bytes": constant_bytes(module),
-            "file_bytes": {file.name: file.stat().st_size for file in (binary, text)},
+            "file_bytes": {file.name: file.stat().st_size for file in files},
         })
 
 

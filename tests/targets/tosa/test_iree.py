@@ -13,7 +13,7 @@ from transload.verification.inputs import random_inputs
 def test_iree_takes_our_text_and_computes_the_same(name, examples, tmp_path):
     compiler = pytest.importorskip("iree.compiler", reason="IREE's compiler is not installed")
     runtime = pytest.importorskip("iree.runtime", reason="IREE's runtime is not installed")
-    artifact = transload.convert(examples / "digits" / name, "tosa", tmp_path, verify=False)
+    artifact = transload.convert(examples / "digits" / name, "tosa", tmp_path, verify=False, options={"mlir": True})
     (text,) = [file for file in artifact.files if file.suffix == ".mlir"]
     inputs = random_inputs(artifact.module)
     program = compiler.compile_file(

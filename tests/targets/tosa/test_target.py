@@ -58,7 +58,7 @@ def test_files_are_taken_by_the_tools(
     reference_model: Any,
 ) -> None:
     module = network(element)
-    options = settings(target, constants=constants)
+    options = settings(target, constants=constants, mlir=True)
     assert not target.check(module, options)
     emitted = target.emit(module, tmp_path, "net", options)
     assert sorted(path.name for path in emitted.files) == ["net.mlir", "net.tosa"]
