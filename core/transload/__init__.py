@@ -3,9 +3,9 @@
     import transload
 
     module = transload.load("model.tflite")          # framework dialect, one op for one op
-    hub = transload.legalize(module, to="top")
-    tosa = transload.lower(hub, to="tosa")
-    outputs = transload.run(tosa, {"input": x})      # dict name -> ndarray, in order
+    hub = transload.legalize(module)               # to the hub dialect
+    lowered = transload.lower(hub)                   # to the dialect of the default target
+    outputs = transload.run(lowered, {"input": x})      # dict name -> ndarray, in order
     artifact = transload.convert("model.onnx", target="ethos-u85-256", out="build/")
 """
 

@@ -18,6 +18,7 @@ from .ir import NONE, Module, TensorType, input_names
 from .ir.verify import verify
 from .plugin import Reader, Source
 from .plugin_host import host
+from .roles import default_target, hub
 from .suggest import nearest
 
 if TYPE_CHECKING:
@@ -166,17 +167,17 @@ def save(module: Module, path: str | Path, format: str | None = None) -> Path:
     return file
 
 
-def legalize(module: Module, to: str = "top", **options: Any) -> Module:
-    """A module's meaning in the hub dialect, by the shortest route of conversions. The argument is unchanged.
+def legalize(module: Module, to: str | None = None, **options: Any) -> Module:
+    """A module's meaning in the hub dialect, or in dialect `to`, by the shortest route of conversions. The argument is unchanged.
 
     `options` are as in `lower`.
     """
-    return lower(module, to, **options)
+    return lower(module, hub().name if to is None else to, **options)
 
 
 @rare_collections()
-def lower(module: Module, to: str = "tosa", **options: Any) -> Module:
-    """A module converted to dialect `to`. The argument is unchanged.
+def lower(module: Module, to: str | None = None, **options: Any) -> Module:
+    """A module converted to dialect `to`, or to that of the default target. The argument is unchanged.
 
     `options` are those of the conversions on the way, by name or as `{"top-to-tosa.int64": "assumed"}`; one that none of them
     has is a `UsageError`. Raises `ConversionError` that lists every op in the way.
@@ -184,7 +185,7 @@ def lower(module: Module, to: str = "tosa", **options: Any) -> Module:
     from .journey import Journey
 
     copy = module.clone()
-    Journey((to,), options).run(copy)
+    Journey((default_target().accepts[0] if to is None else to,), options).run(copy)
     verify(copy)
     return copy
 
@@ -206,7 +207,7 @@ def run(
     taken where that type has all of them; an array of the other sign (int8 for uint8) is refused. `function` is one of
     `module.functions`, `engine` one that `transload plugins` lists.
 
-    A module in a framework's dialect is legalized to `top` first. With `keep=True` every named
+    A module in a framework's dialect is legalized to the hub first. With `keep=True` every named
     intermediate is in the result too, before the outputs. `watch(value, array)` is called for every value
     as it is computed, named or not (reference engine only). `engine="auto"` compiles where that pays
     (`transload.engine.choice`). `tell(note)` is given what a user should know of the numbers: quantized ops whose integers
@@ -232,10 +233,10 @@ def run(
 
 
 def runnable(module: Module) -> Module:
-    """The module, or its legalization to `top` where a dialect in it has no kernels."""
+    """The module, or its legalization to the hub where a dialect in it has no kernels."""
     from .contents import STRUCTURE, dialects_in
 
     there = host()
     kernels = there.facts("kernel")
     without = [d for d in dialects_in(module) if d not in STRUCTURE and d in there.dialects and not kernels.of_dialect(d)]
-    return legalize(module, "top") if without else module
+    return legalize(module) if without else module

@@ -1,6 +1,6 @@
 """The context that work is done in: which plugins there are, and what one run notes down.
 
-    with Context(Host(only="tflite,tosa")).bind():
+    with Context(Host(only="acme,acme-target")).bind():
         transload.convert("model.tflite", out="build")
 
 Whatever asks which dialects, kernels, conversions or targets exist asks the context that is bound where it runs, in this

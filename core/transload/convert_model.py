@@ -85,7 +85,7 @@ class _AtHub(Observer):
 @pinned()
 def convert(
     model: str | Path | Module,
-    target: str = "tosa",
+    target: str | None = None,
     out: str | Path = "build",
     *,
     options: Mapping[str, Any] | None = None,
@@ -102,7 +102,7 @@ def convert(
     dump: str | Path | None = None,
     start: str | None = None,
 ) -> Artifact:
-    """Convert `model` for `target` and write its artifacts and `report.json` into directory `out`.
+    """Convert `model` for `target`, or for the default one, and write its artifacts and `report.json` into directory `out`.
 
     `model` is a file that a reader takes, or a module; `target` a name that `transload targets` lists. `inputs` fixes shapes by
     input name, as tuples of sizes or `TensorType`s; `function` names the one to convert, where that is not `main`; `options` are
@@ -136,7 +136,7 @@ class _Work:
     """One conversion: what was asked for, and what came of it so far."""
 
     def __init__(
-        self, model: str | Path | Module, target: str, directory: Path, options: Mapping[str, Any], mode: str,
+        self, model: str | Path | Module, target: str | None, directory: Path, options: Mapping[str, Any], mode: str,
         tell: Callable[[str], None] | None = None, passes: str = "",
     ) -> None:
         if directory.exists() and not directory.is_dir():
@@ -255,7 +255,7 @@ class _Work:
 
 
 def plan(
-    model: str | Path | Module, target: str = "tosa", *, options: Mapping[str, Any] | None = None,
+    model: str | Path | Module, target: str | None = None, *, options: Mapping[str, Any] | None = None,
     inputs: Mapping[str, InputSpec] | None = None, verify: bool | str = True, format: str | None = None, passes: str = "",
     function: str | None = None,
 ) -> Plan:
@@ -264,7 +264,7 @@ def plan(
     As text it is a pipeline that `transload opt` runs; nothing is written. Where the route depends on what a stage makes of the
     model, that stage is tried. Raises `UsageError`, `ReadError`, or `ConversionError` where there is no way.
     """
-    chosen: Target = host().get("targets", target)
+    chosen = _target(target)
     settings = target_options(chosen, options or {})
     module = _loaded(model, inputs, format, function)
     journey = _journey(chosen, settings, options or {}, verify_mode(verify) != "no", passes)
@@ -289,12 +289,17 @@ def _loaded(
     return model if isinstance(model, Module) else load(model, inputs=inputs, format=format, function=function)
 
 
-def _usable(name: str) -> Target:
-    """A target by name; `UsageError` where there is none, or where it cannot be used here."""
-    chosen: Target = host().get("targets", name)
+def _target(name: str | None) -> Target:
+    chosen: Target = roles.default_target() if name is None else host().get("targets", name)
+    return chosen
+
+
+def _usable(name: str | None) -> Target:
+    """A target by name, or the default one; `UsageError` where there is none, or where it cannot be used here."""
+    chosen = _target(name)
     why = chosen.available()
     if why:
-        raise UsageError(f"target {name!r} cannot be used: {why}")
+        raise UsageError(f"target {chosen.name!r} cannot be used: {why}")
     return chosen
 
 

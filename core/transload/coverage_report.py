@@ -23,13 +23,32 @@ import json
 from importlib import resources
 from typing import Any
 
-from .errors import PluginError, UsageError
+from .errors import ConversionError, PluginError, UsageError
 from .ir import registry
 from .plugin import Conversion
 from .plugin_host import host
 from .routes import find_route
 
-__all__ = ["coverage", "evidence", "verdict"]
+__all__ = ["coverage", "evidence", "sources", "verdict"]
+
+
+def sources(target: str) -> list[str]:
+    """The dialects that readers give and that a way leads from to a dialect or target."""
+    there = host()
+    found = []
+    for dialect in dict.fromkeys(reader.dialect for reader in there.readers.values()):
+        try:
+            if find_route(dialect, _accepted(target), there.conversions):
+                found.append(dialect)
+        except ConversionError:
+            continue
+    return found
+
+
+def _accepted(target: str) -> tuple[str, ...]:
+    """The dialects of a target, or the dialect of that name."""
+    there = host()
+    return there.targets[target].accepts if target in there.targets else (target,)
 
 
 def coverage(source: str, target: str) -> list[dict[str, Any]]:
@@ -42,7 +61,7 @@ def coverage(source: str, target: str) -> list[dict[str, Any]]:
     target took, by number format; None where it is no target, or was not there to be asked.
     """
     there = host()
-    accepted = there.targets[target].accepts if target in there.targets else (target,)
+    accepted = _accepted(target)
     dialect = registry.dialect(source)
     if dialect is None:
         raise UsageError(f"no dialect is called {source!r}", hint=f"dialects: {', '.join(registry.dialect_names())}")
@@ -82,8 +101,7 @@ def evidence(source: str, target: str) -> dict[str, Any]:
     It counts where it was measured at a dialect that the route passes. Raises `PluginError` for a file that is none.
     """
     there = host()
-    accepted = there.targets[target].accepts if target in there.targets else (target,)
-    route = find_route(source, accepted, there.conversions)
+    route = find_route(source, _accepted(target), there.conversions)
     passed = {conversion.target for conversion in route}
     for conversion in route:
         if conversion.evidence is not None:

@@ -30,7 +30,7 @@ _PLACES, _KINDS = 8, 6
 class Finding:
     """One thing that is wrong.
 
-    `what` names the op or part (`tfl.while`), `names` the original tensor names (or places) where it
+    `what` names the op or part, `names` the original tensor names (or places) where it
     occurs, `why` the reason, `hint` what the user can do about it; `count` how often. What only `follows` from other
     findings is left out where those are said.
     """

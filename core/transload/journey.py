@@ -1,6 +1,6 @@
 """A model's journey from its framework's dialect to what a target takes: what will run, as a list, and running it.
 
-    journey = Journey(("tosa",))
+    journey = Journey(target.accepts, target=target)
     print(journey.plan(module))       # the stages, and the passes of each, as pipeline text
     journey.run(module)               # the same
 
@@ -46,7 +46,7 @@ class Stage:
     """A conversion's name, or one of `READ`, `HUB`, ..."""
     steps: tuple[Step, ...] = ()
     about: str = ""
-    """What it does, for a reader of the plan: `tfl → top`."""
+    """What it does, for a reader of the plan: the dialects it goes from and to."""
     conversion: Conversion | None = None
     unsure: str = ""
     """Of a planned stage: why another may come in its place, and which; empty where it is certain."""

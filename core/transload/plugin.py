@@ -305,8 +305,10 @@ class Target:
 
     name: str = ""
     doc: str = ""
-    accepts: tuple[str, ...] = ("tosa",)
-    """Dialects it takes, the preferred first."""
+    accepts: tuple[str, ...] = ()
+    """Dialects it takes, the preferred first. Say at least one."""
+    default: bool = False
+    """Whether it is what is converted for, and its dialect what is lowered to, where nobody says. One target is."""
     pipeline: str = ""
     """Passes to run on the module before `emit`."""
 
@@ -332,7 +334,7 @@ class Target:
 
 @dataclass(frozen=True)
 class Quantizer:
-    """Turns a float `top` module into a quantized one: `run(module, data, **options)`."""
+    """Turns a float module of the hub into a quantized one: `run(module, data, **options)`."""
 
     name: str
     run: Any

@@ -85,6 +85,7 @@ class Host:
         self._fact_maps: dict[str, FactMap] = {}
         self._given_facts: tuple[dict[str, FactKind], list[Given]] | None = None
         self._tables: dict[str, Any] = {}
+        self._in_role: dict[str, DialectSpec] = {}
         self._collected: dict[str, dict[str, Any]] = {}
         self._owners: dict[tuple[str, str], PluginInfo] = {}
         self._watchers: list[ReferenceType[Declarations]] = []
@@ -170,6 +171,7 @@ class Host:
                 self._collected[kind].update(items)
                 self._owners.update(((kind, each), info) for each in items)
             self._tables.clear()
+            self._in_role.clear()
             self._fact_maps.clear()
             self._given_facts = kinds, [*tables, *more]
             for watcher in self._watchers:
@@ -353,6 +355,19 @@ class Host:
             if shared > best[0]:
                 best = shared, plugin.info
         return best[1]
+
+    def in_role(self, role: str) -> DialectSpec:
+        """The dialect that plays a part. Raises `PluginError` where none does, or more than one."""
+        known = self._in_role.get(role)
+        if known is not None and self.dialects.get(known.name) is known:
+            return known
+        found = [spec for spec in self.dialects.values() if spec.role == role]
+        if len(found) != 1:
+            there = ", ".join(repr(spec.name) for spec in found) or "none"
+            raise PluginError(
+                f"one dialect has to have the role {role!r}, and there is {there}",
+                hint="`transload plugins` shows what is loaded, and what failed to load and why")
+        return self._in_role.setdefault(role, found[0])
 
     def dialect(self, name: str) -> Dialect | None:
         """A dialect's declarations, loaded; None where nobody registered it."""

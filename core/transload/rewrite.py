@@ -4,20 +4,20 @@ A rewrite function takes an op and a `Rewriter` and returns what replaces the op
 
     TABLE = RewriteTable()
 
-    @TABLE("tfl.relu6")
+    @TABLE("framework.relu6")
     def relu6(op: Op, rw: Rewriter) -> Value:
-        return rw.emit("top.Relu", op.operands[0], relu_limit=6.0)
+        return rw.emit("hub.Relu", op.operands[0], limit=6.0)
 
-    @TABLE("top.LeakyRelu")
+    @TABLE("hub.LeakyRelu")
     def leaky_relu(op: LeakyRelu, rw: Rewriter) -> Value:  # the class that declares the op is its static type
-        return rw.emit("tosa.mul", op.input, filled(op.alpha))
+        return rw.emit("chip.mul", op.input, filled(op.alpha))
 
 - a `Value`, or a sequence of them, one a result: the op's uses go to them and it is erased;
 - `KEPT` (None): it does not match, nothing changed;
 - `CHANGED`: the op stays and was changed in place.
 
 It may raise `Unsupported(why, hint)`, which a conversion collects. Tables compose with `+`; several
-functions for one name are tried in order. A function for `"top.*"` is tried on every op of `top`.
+functions for one name are tried in order. A function for `"hub.*"` is tried on every op of that dialect.
 """
 
 from __future__ import annotations

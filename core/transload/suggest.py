@@ -6,6 +6,8 @@ import difflib
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from .context import current
+
 if TYPE_CHECKING:
     from .ir import Module
 
@@ -20,7 +22,5 @@ def nearest(name: str, candidates: Iterable[str]) -> str | None:
 
 def quantizing(module: Module) -> str:
     """How the framework that a float model was read from quantizes it: ": with ...", or nothing where that is not known."""
-    from .plugin_host import host
-
-    reader = host().readers.get(module.source_format or "")
+    reader = current().host.readers.get(module.source_format or "")
     return f": {reader.quantizing}" if reader is not None and reader.quantizing else ""

@@ -115,6 +115,7 @@ class Bad(Target):
     """A target of which one method fails."""
 
     name = "bad"
+    accepts = ("tosa",)
 
     def __init__(self, member: str) -> None:
         setattr(self, member, boom)
@@ -170,6 +171,7 @@ def test_what_a_target_raises_names_the_plugin(member: str, tmp_path: Path) -> N
 def test_a_target_is_otherwise_as_it_is(tmp_path: Path) -> None:
     class Mine(Target):
         name = "mine"
+        accepts = ("tosa",)
         accelerator = "x7"
 
         def check(self, module: Module, options: Any) -> Any:
@@ -298,11 +300,11 @@ def test_text_that_names_another_thing_is_blamed_on_the_plugin() -> None:
 @pytest.mark.parametrize(("kind", "item", "ask", "why"), [
     ("readers", Reader("acme", "acme", (".acme",), lambda source, inputs: None), lambda: transload.load(text=b"", format="acme"),
      "gives None, where a Module is wanted"),
-    ("targets", type("T", (Target,), {"name": "acme", "emit": lambda self, *a: None})(),
+    ("targets", type("T", (Target,), {"name": "acme", "accepts": ("tosa",), "emit": lambda self, *a: None})(),
      lambda: transload.convert(module_of("tosa.abs"), "acme", "never", verify=False), "gives None, where an Emitted is wanted"),
-    ("targets", type("T", (Target,), {"name": "acme", "check": lambda self, *a: 7})(),
+    ("targets", type("T", (Target,), {"name": "acme", "accepts": ("tosa",), "check": lambda self, *a: 7})(),
      lambda: transload.convert(module_of("tosa.abs"), "acme", "never", verify=False), "gives a int, where findings are wanted"),
-    ("targets", type("T", (Target,), {"name": "acme", "options": lambda self: {"a": 1}})(),
+    ("targets", type("T", (Target,), {"name": "acme", "accepts": ("tosa",), "options": lambda self: {"a": 1}})(),
      lambda: transload.convert(module_of("tosa.abs"), "acme", "never", verify=False), r"option 'a' must be \(type, default"),
 ])
 def test_what_a_function_must_not_return_is_blamed_on_the_plugin(

@@ -157,10 +157,12 @@ def app(context: click.Context, version: bool, debug: bool) -> None:
 @app.command()
 @_model()
 @click.option(
-    "--target", "-t", default="tosa", shell_complete=names_of("targets"),
-    help="What to convert for; `transload targets` lists them.")
+    "--target", "-t", shell_complete=names_of("targets"),
+    help="What to convert for; `transload targets` lists them, and marks the one for which no name is needed.")
 @click.option("--out", "-o", type=PATH, default=Path("build"), help="Directory to write to.")
-@click.option("--option", metavar="KEY=VALUE", multiple=True, help="An option of the target. Repeatable.")
+@click.option(
+    "--option", metavar="KEY=VALUE", multiple=True,
+    help="An option of the target, or of a conversion on the way; OWNER.KEY=VALUE says whose. Repeatable.")
 @_inputs()
 @click.option(
     "--verify", type=click.Choice(["require", "yes", "no"]), is_flag=False, flag_value="yes", default="yes",
@@ -275,7 +277,7 @@ def passes(json: bool) -> int:
 
 
 @app.command()
-@click.argument("dialect", help="A dialect: top, tosa, tfl, ...; or one op, as top.Conv.", shell_complete=names_of("dialects"))
+@click.argument("dialect", help="A dialect, or one op of it: DIALECT.OP.", shell_complete=names_of("dialects"))
 @_json()
 def ops(dialect: str, json: bool) -> int:
     """The ops of a dialect, or one op's reference."""
@@ -285,10 +287,10 @@ def ops(dialect: str, json: bool) -> int:
 
 
 @app.command()
-@click.option("--from", "source", default="tfl", help="A framework's dialect.")
-@click.option("--to", "target", default="tosa", help="A dialect or target.")
+@click.option("--from", "source", help="A framework's dialect; without it, all that readers give.")
+@click.option("--to", "target", help="A dialect or target; the default target without it.")
 @_json()
-def coverage(source: str, target: str, json: bool) -> int:
+def coverage(source: str | None, target: str | None, json: bool) -> int:
     """Which ops of one dialect have a way to another."""
     from .listings import coverage_command
 

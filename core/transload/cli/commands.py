@@ -28,7 +28,7 @@ METRIC_RIGHT = ("cos", "euclid", "max abs", "SQNR dB")
 
 def convert_command(
     model: Path,
-    target: str,
+    target: str | None,
     out: Path,
     option: Sequence[str],
     input: Sequence[str],
@@ -47,10 +47,11 @@ def convert_command(
 ) -> int:
     from ..verification.tolerance import Tolerance
 
+    asked: dict[str, Any] = {
+        "options": parse_options(option), "inputs": parse_inputs(input), "verify": verify, "format": format,
+        "passes": passes, "function": function}
     if show_pipeline:
-        print(plan(
-            model, target, options=parse_options(option), inputs=parse_inputs(input), verify=verify, format=format,
-            passes=passes, function=function))
+        print(plan(model, target, **asked))
         return 0
     limits = Tolerance.parse(tolerance)
     data = read_arrays(input_data) if input_data is not None else None
@@ -61,19 +62,14 @@ def convert_command(
                 model,
                 target,
                 out,
-                options=parse_options(option),
-                inputs=parse_inputs(input),
-                verify=verify,
                 tolerance=limits,
                 input_data=data,
                 engine=engine,
                 tell=tell,
                 seed=seed,
-                format=format,
-                function=function,
-                passes=passes,
                 dump=dump,
                 start=start,
+                **asked,
             )
         doubt = unverified(artifact.verification)
     except VerificationError as error:

@@ -13,6 +13,7 @@ from ..ir import registry
 from ..ir.declare import Required
 from ..json_text import json_text
 from ..plugin_host import host
+from ..roles import default_target
 from ..suggest import nearest
 from .show import console, table
 
@@ -46,9 +47,9 @@ def targets_command(name: str | None, json: bool) -> int:
         return 0
     out = console()
     if name is None:
-        shown = [(row["name"], ", ".join(row["accepts"]), row["doc"], _readiness(row)) for row in rows]
+        shown = [(row["name"] + " *" * row["default"], ", ".join(row["accepts"]), row["doc"], _readiness(row)) for row in rows]
         out.print(table(("target", "takes", "what it is", "here"), shown))
-        out.print("`transload targets NAME` tells its options")
+        out.print("* is converted for where no target is named; `transload targets NAME` tells its options")
         return 0
     (row,) = rows
     out.print(Text.assemble((row["name"], "bold"), f": {row['doc']}"))
@@ -70,7 +71,8 @@ def _target(name: str, target: Any) -> dict[str, Any]:
         unavailable = target.available()
     except PluginFailure as error:
         unavailable = error.message
-    return {"name": name, "doc": target.doc, "accepts": list(target.accepts), "options": options, "unavailable": unavailable}
+    return {"name": name, "doc": target.doc, "accepts": list(target.accepts), "options": options, "unavailable": unavailable,
+            "default": bool(getattr(target, "default", False))}
 
 
 def _readiness(row: dict[str, Any]) -> Text:
@@ -225,13 +227,23 @@ def _show_op(op: dict[str, Any]) -> None:
         out.print(table(("constraints",), [(c,) for c in op["constraints"]]))
 
 
-def coverage_command(source: str, target: str, json: bool) -> int:
+def coverage_command(source: str | None, target: str | None, json: bool) -> int:
+    from ..coverage_report import coverage, sources
+
+    target = default_target().name if target is None else target
+    every = [source] if source is not None else sources(target)
+    if json:
+        print(json_text([row for each in every for row in coverage(each, target)]))
+        return 0
+    for each in every:
+        _show_coverage(each, target)
+    return 0
+
+
+def _show_coverage(source: str, target: str) -> None:
     from ..coverage_report import coverage, evidence
 
     rows = coverage(source, target)
-    if json:
-        print(json_text(rows))
-        return 0
     out = console()
     measured = any(row["evidence"] for row in rows)
     asked = any(row["taken"] is not None for row in rows)
@@ -250,7 +262,6 @@ def coverage_command(source: str, target: str, json: bool) -> int:
         out.print(evidence(source, target)["judge"])
     if target in host().targets and not asked:
         out.print(f"what {target} itself takes was not measured; `transload inspect MODEL --target {target}` says it of a model")
-    return 0
 
 
 def _taken(row: dict[str, Any]) -> str:

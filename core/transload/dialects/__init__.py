@@ -1,1 +1,1 @@
-"""Core's own dialects: `builtin`, `func` and the hub `top`; `quant` is types only."""
+"""Core's own dialects: `builtin` and `func`; `quant` is types only."""

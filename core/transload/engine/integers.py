@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from ..context import current
 from ..ir import Op
-from ..plugin_host import host
 from .quantized import is_quantized, keeps_stored, quantized_kernel
 
 __all__ = ["exact_kernel", "kernel_on_reals", "note_of"]
@@ -27,7 +27,7 @@ def exact_kernel(op: Op, kernel: Callable[..., Any], mode: str) -> tuple[Callabl
         return kernel, True
     if op.regions:
         return quantized_kernel(op, kernel, mode), True
-    facts = host().facts("integers")
+    facts = current().host.facts("integers")
     says = facts[op.name] or facts[f"{op.dialect}.*"]
     made = says(op) if says is not None else None
     if made is not None:
@@ -37,7 +37,7 @@ def exact_kernel(op: Op, kernel: Callable[..., Any], mode: str) -> tuple[Callabl
 
 def kernel_on_reals(op: Op) -> Callable[..., Any] | None:
     """The op's kernel between dequantization and quantization: the fact "integers" of ops whose meaning is just that."""
-    found = host().kernel(op.name)
+    found = current().host.kernel(op.name)
     return None if found is None else quantized_kernel(op, *found)
 
 

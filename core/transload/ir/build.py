@@ -155,9 +155,9 @@ class Builder:
         return [self.none(name.partition(".")[0]) if operand is None else operand for operand in given]
 
     def constant(
-        self, data: Any, element: Type | None = None, dialect: str = "top", location: Location = None,
+        self, data: Any, element: Type | None = None, dialect: str | None = None, location: Location = None,
     ) -> Value:
-        """A constant op of `dialect` holding `data` (array, number, `TensorData` or `Dense`).
+        """A constant op of `dialect`, or of the hub, holding `data` (array, number, `TensorData` or `Dense`).
 
         `element` is the value's element type where it differs from the array's own: a quantized
         type over its storage, or `i4`/`i48` over a wider numpy integer.
@@ -172,6 +172,8 @@ class Builder:
             if dense.type.element != stored:
                 dense = Dense(_with_dtype(dense.data, dtype_of(stored)), TensorType(type_.shape, stored))
             type_ = TensorType(type_.shape, element)
+        if dialect is None:
+            dialect = current().host.in_role("hub").name
         owner = registry.dialect(dialect)
         if owner is None or owner.constant is None or owner.constant_attribute is None:
             raise InternalError(f"dialect {dialect!r} declares no op for constants")
@@ -179,6 +181,8 @@ class Builder:
 
     def none(self, dialect: str) -> Value:
         """A value that stands for an absent operand."""
+        if dialect is None:
+            dialect = current().host.in_role("hub").name
         owner = registry.dialect(dialect)
         if owner is None or owner.none is None:
             raise InternalError(f"dialect {dialect!r} declares no op for absent operands")

@@ -344,7 +344,7 @@ class Op:
 
     @property
     def dialect(self) -> str:
-        """The dialect's name: `tosa` of `tosa.add`."""
+        """The dialect's name: `acme` of `acme.add`."""
         return self.name.partition(".")[0]
 
     @property

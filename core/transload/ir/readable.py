@@ -34,7 +34,7 @@ def value_text(value: Value) -> str:
 
 
 def op_text(op: Op) -> str:
-    """`tosa.conv2d(image, const, const, pad=(1, 1, 1, 1)) -> conv1: tensor<1x8x8x16xi32>`."""
+    """`acme.conv2d(image, const, const, pad=(1, 1, 1, 1)) -> conv1: tensor<1x8x8x16xi32>`."""
     named = (f"{name}={_attribute(value)}" for name, value in op.attributes.items() if _is_simple(value))
     given = _listed([*map(_name, op.operands), *named])
     made = _listed([value_text(result) for result in op.results])

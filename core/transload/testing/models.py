@@ -46,7 +46,7 @@ def build_op(
     def build(builder: Builder, *values: Value) -> Any:
         given = iter(values)
         operands = [
-            None if array is None else builder.constant(array, wanted, "top") if index in constant else next(given)
+            None if array is None else builder.constant(array, wanted) if index in constant else next(given)
             for index, (array, wanted) in enumerate(zip(inputs, elements, strict=True))
         ]
         return builder.emit(name, *operands, element=element, types=types, **attributes)

@@ -22,7 +22,7 @@ VERSIONS = ("0.30", "1.0", "1.1")
 
 
 class TosaTarget(Target):
-    """`STEM.tosa`, the flatbuffer that compilers and the reference model read; with `mlir=true`, `STEM.mlir`, for `tosa-opt`, too.
+    """`STEM.tosa`, the flatbuffer that compilers and the reference model read; with `mlir=true`, `STEM.mlir`, for `tosa-opt`.
 
     Of version 0.30, for tools of 2022, there is text only.
     """
@@ -30,12 +30,13 @@ class TosaTarget(Target):
     name = "tosa"
     doc = "TOSA: a .tosa flatbuffer, and MLIR text on request."
     accepts = ("tosa",)
+    default = True
     pipeline = "inline"  # a file holds one graph
 
     def options(self) -> dict[str, tuple[type | tuple[str, ...], Any, str]]:
         return {
             "tosa_version": (VERSIONS, "1.0", "specification version of the files"),
-            "mlir": (bool, False, "write the module as MLIR text, too, twice as large or more (of version 0.30, there is text alone)"),
+            "mlir": (bool, False, "write MLIR text, too, twice as large or more; of version 0.30, there is text alone"),
             "constants": (
                 ("inline", "resource", "elided"), "resource",
                 "constants in the .mlir, where one is written: in the op, in a section, or left out"),
