@@ -161,9 +161,15 @@ def route_of(module: Module, accepted: Iterable[str], reached: str | None = None
 
 
 def route_from(present: Counter[str], accepted: Iterable[str], is_fit: Callable[[Conversion], bool]) -> list[Conversion]:
-    """The same from what dialects there are, by those conversions that are fit."""
-    fit = {name: conversion for name, conversion in host().conversions.items() if is_fit(conversion)}
-    return next_conversion(present, accepted, fit, takes)
+    """The same from what dialects there are, by those conversions that are fit; others than those on the way are not asked."""
+    conversions = dict(host().conversions)
+    while True:
+        route = next_conversion(present, accepted, conversions, takes)
+        unfit = [conversion.name for conversion in route if not is_fit(conversion)]
+        if not unfit:
+            return route
+        for name in unfit:
+            del conversions[name]
 
 
 def is_fit(conversion: Conversion, module: Module, present: Iterable[str]) -> bool:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any, Literal
 
 import pytest
 
-from transload.conversion import apply_conversion, options_of
+from transload.conversion import apply_conversion, options_of, route_from
 from transload.errors import ConversionError, Finding, PluginError, Unsupported, UsageError
 from transload.findings import refuse
 from transload.ir import Module
@@ -236,3 +237,19 @@ def test_options_of_a_literal_are_its_words(kit):
     convert_to(kit.module("a.x"), ("b",), way="far")
     with pytest.raises(UsageError, match="way of pass 'choose' must be near or far, not 'away'"):
         convert_to(kit.module("a.x"), ("b",), way="away")
+
+
+def test_conversions_that_are_not_on_the_way_are_not_asked_about() -> None:
+    asked: list[str] = []
+
+    def is_fit(conversion: Conversion) -> bool:
+        asked.append(conversion.name)
+        return True
+
+    route = route_from(Counter({"tfl": 3}), ["tosa"], is_fit)
+    assert [conversion.name for conversion in route] == asked == ["tfl-to-top", "top-to-tosa"]
+
+
+def test_the_way_leads_round_a_conversion_that_is_not_fit() -> None:
+    route = route_from(Counter({"tfl": 3}), ["stablehlo"], lambda conversion: conversion.name != "top-to-stablehlo")
+    assert [conversion.name for conversion in route] == ["tfl-to-top", "top-to-tosa", "tosa-to-stablehlo"]
