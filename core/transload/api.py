@@ -14,6 +14,7 @@ from .borders import note_borders
 from .errors import PluginFailure, ReadError, TransloadError, UsageError
 from .files import need_file
 from .garbage import rare_collections
+from .given import open_given, settled, shapes_of
 from .ir import NONE, Module, TensorType, input_names
 from .ir.verify import verify
 from .plugin import Reader, Source
@@ -200,7 +201,7 @@ def run(
     watch: Callable[[Value, np.ndarray], None] | None = None,
     tell: Callable[[str], None] | None = None,
 ) -> dict[str, np.ndarray]:
-    """Execute a module: input arrays by name to output arrays by name, in order.
+    """Execute a module: input arrays by name, or files of them (`transload.given`), to output arrays by name, in order.
 
     `module` may be the path of a file that `load` reads, too. `inputs` has for each name of `module.inputs` what numpy makes an
     array of, of the shape and element type said there: for quantized types the stored integers. Numbers of another type are
@@ -215,7 +216,9 @@ def run(
     """
     from .plugin import resolve
 
-    loaded = module if isinstance(module, Module) else load(module)
+    given = open_given(inputs)
+    loaded = module if isinstance(module, Module) else load(module, inputs=shapes_of(given))
+    given = settled(loaded, given) if function == "main" else given
     if engine == "auto" and watch is not None:
         engine = "reference"
     chosen = host().get("engines", engine)
@@ -225,7 +228,7 @@ def run(
     execute = resolve(chosen.prepare)(runnable(loaded), function)
     if watch is not None and engine != "reference":
         raise UsageError(f"engine {engine!r} computes all at once; only 'reference' tells of each value as it is computed")
-    outputs: dict[str, np.ndarray] = execute(inputs, keep) if watch is None else execute(inputs, keep, watch)
+    outputs: dict[str, np.ndarray] = execute(given, keep) if watch is None else execute(given, keep, watch)
     if tell is not None:
         for note in getattr(execute, "notes", ()):
             tell(note)

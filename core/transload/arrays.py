@@ -19,7 +19,7 @@ from .errors import ReadError, TransloadError
 from .files import atomic_path, need_file
 from .ir.constants import LazyData, MmapData, TensorData
 
-__all__ = ["as_array", "open_arrays", "read_arrays", "write_arrays"]
+__all__ = ["as_array", "open_array", "open_arrays", "read_arrays", "write_arrays"]
 
 _HEADER = 10_000
 """Bytes that the text may have which says shape and dtype of an array."""
@@ -49,6 +49,15 @@ def open_arrays(path: Path) -> dict[str, TensorData]:
                 for info in archive.infolist() if not info.is_dir()}
     except _DAMAGED as error:
         raise ReadError(f"{path}: is not an .npz of plain arrays: {error}") from None
+
+
+def open_array(path: Path) -> np.ndarray:
+    """The array of an `.npy` file, mapped and not read. Raises `ReadError`."""
+    need_file(path)
+    try:
+        return np.load(path, mmap_mode="r", allow_pickle=False)
+    except _DAMAGED as error:
+        raise ReadError(f"{path}: is not an .npy of a plain array: {error}", hint="numpy.save(path, array) writes one") from None
 
 
 def as_array(given: Any) -> np.ndarray:

@@ -21,6 +21,7 @@ from .context import pinned
 from .engine.memory import peak_bytes
 from .errors import Finding, TargetError, TransloadError, UsageError, VerificationError, merge_findings
 from .garbage import rare_collections
+from .given import open_given, shapes_of
 from .ir import Module, State, Type
 from .ir.verify import verify as verify_module
 from .journey import CHECK, EMIT, HUB, READ, VERIFY, Journey, Observer, Plan, Stage
@@ -107,8 +108,9 @@ def convert(
     `model` is a file that a reader takes, or a module; `target` a name that `transload targets` lists. `inputs` fixes shapes by
     input name, as tuples of sizes or `TensorType`s; `function` names the one to convert, where that is not `main`; `options` are
     the target's and those of the conversions on the way, as text or as Python values; `passes` is a pipeline of your own to run
-    in the hub. With `verify` the result is compared with the source framework's runtime on `input_data`, or on random inputs
-    from the model's own ranges. A result that is not near enough is written, too, and says so in `verification`;
+    in the hub. With `verify` the result is compared with the source framework's runtime on `input_data` (arrays, or files of
+    them, by input name: `transload.given`; open sizes are theirs), or on random inputs from the model's own ranges. A result
+    that is not near enough is written, too, and says so in `verification`;
     `verify="no"` (or False) leaves that out, with `verify="require"` what was not compared, or is not near enough, raises
     `VerificationError`.
     `dump` is a folder for the module's text after every stage and pass (`transload.dump`); `start` names a stage to go on from,
@@ -118,16 +120,17 @@ def convert(
     with every finding. Where it is the model that cannot be converted, `out` then holds `report.json` alone, which says why
     (`error.report` in Python); after any other error it is as it was.
     """
+    data = open_given(input_data) if input_data is not None else None
     work = _Work(model, target, Path(out), options or {}, verify_mode(verify), tell, passes)
     with work.refusals(seed, tolerance):
-        work.read(inputs, format, function)
+        work.read({**shapes_of(data or {}), **(inputs or {})}, format, function)
         if dump is not None or start is not None:
             work.dump(dump, start)
         work.lower()
         with replaced_folder(out, drop=files_of_report) as folder:
             work.emit(folder)
             if work.mode != "no":
-                work.verify(tolerance, input_data, engine, seed)
+                work.verify(tolerance, data, engine, seed)
             work.close(folder)
     return work.artifact()
 

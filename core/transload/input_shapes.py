@@ -8,6 +8,7 @@ no batch, becomes 1 by itself, and that is noted; all other sizes are asked for,
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -121,10 +122,15 @@ def _example(shapes: Mapping[str, Sequence[Size] | None]) -> str:
     flags = []
     for name, shape in shapes.items():
         if shape is None:
-            flags.append(f"--input {name}:1x3x{_PIXELS}x{_PIXELS}")
+            flags.append(_flag(name, (1, 3, _PIXELS, _PIXELS)))
         elif any(not isinstance(size, int) for size in shape):
-            flags.append(f"--input {name}:" + "x".join(str(_likely(shape, place, named)) for place in range(len(shape))))
+            flags.append(_flag(name, [_likely(shape, place, named) for place in range(len(shape))]))
     return f"say them, for example: {' '.join(flags)}"
+
+
+def _flag(name: str, sizes: Sequence[int]) -> str:
+    """As it can be typed: quoted where a shell would read more into the name."""
+    return f"--shape {shlex.quote(name + ':' + 'x'.join(map(str, sizes)))}"
 
 
 def _likely(shape: Sequence[Size], place: int, named: dict[str, int]) -> int:

@@ -35,14 +35,16 @@ def _model(name: str = "model", help: str = "The model's file.") -> Decorator:
     return click.argument(name, type=PATH, help=help)
 
 
+def _shapes() -> Decorator:
+    return click.option(
+        "--shape", metavar="NAME:SHAPE[:DTYPE]", multiple=True,
+        help="An input's shape: image:1x3x224x224, step:scalar:int64. Repeatable.")
+
+
 def _inputs() -> Decorator:
     return click.option(
-        "--input", metavar="NAME:SHAPE[:DTYPE]", multiple=True,
-        help="Fix an input's shape: image:1x3x224x224, step:scalar:int64. Repeatable.")
-
-
-def _arrays() -> Decorator:
-    return click.option("--input", "-i", type=PATH, help="An .npz with an array per input; random ones without it.")
+        "--input", "-i", metavar="[NAME=]FILE", multiple=True,
+        help="What an input is given: image=cat.jpg, x=x.npy, all.npz; random numbers without it. Repeatable.")
 
 
 def _format() -> Decorator:
@@ -163,12 +165,13 @@ def app(context: click.Context, version: bool, debug: bool) -> None:
 @click.option(
     "--option", metavar="KEY=VALUE", multiple=True,
     help="An option of the target, or of a conversion on the way; OWNER.KEY=VALUE says whose. Repeatable.")
+@_shapes()
 @_inputs()
+@click.option("--input-data", type=PATH, hidden=True)
 @click.option(
     "--verify", type=click.Choice(["require", "yes", "no"]), is_flag=False, flag_value="yes", default="yes",
     help="Compare the result with the source framework's own runtime; with require, exit 4 where that is not possible.")
 @click.option("--no-verify", "verify", flag_value="no", help="As --verify=no.")
-@click.option("--input-data", type=PATH, help="An .npz with the inputs to verify with, instead of random ones.")
 @click.option(
     "--tolerance", metavar="NAME=NUMBER", multiple=True, help="How near is enough: cos=0.999, integer=2, ... Repeatable.")
 @click.option("--engine", default="auto", shell_complete=names_of("engines"), help="What runs the result in verification.")
@@ -189,7 +192,8 @@ def convert(**given: Any) -> int:
 
 @app.command()
 @_model("artifact", "An artifact (.tosa, .mlir) or a model.")
-@_arrays()
+@_shapes()
+@_inputs()
 @click.option("--out", "-o", type=PATH, help="An .npz to write the outputs to.")
 @click.option("--engine", default="auto", shell_complete=names_of("engines"), help="What runs it.")
 @click.option("--all", is_flag=True, help="Every intermediate too, by original name.")
@@ -207,7 +211,8 @@ def run(**given: Any) -> int:
 @app.command()
 @_model()
 @_model("artifact", "What it was converted to (.tosa, .mlir).")
-@_arrays()
+@_shapes()
+@_inputs()
 @click.option("--per-layer", is_flag=True, help="Intermediates too, by original name.")
 @_seed()
 @_json()
@@ -221,7 +226,8 @@ def compare(**given: Any) -> int:
 @app.command()
 @_model()
 @click.option("--target", "-t", shell_complete=names_of("targets"), help="Say what this target can and cannot take.")
-@_inputs()
+@_shapes()
+@click.option("--input", metavar="[NAME=]FILE", multiple=True, help="Data whose shapes the inputs are to have.")
 @_format()
 @_function()
 @_json()

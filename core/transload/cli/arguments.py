@@ -1,31 +1,75 @@
-"""Arguments that are small languages: `name:1x3x224x224:float32`, `key=value`."""
+"""Arguments that are small languages: `name:1x3x224x224:float32`, `name=file`, `key=value`."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from ..arrays import read_arrays
 from ..errors import UsageError
+from ..files import is_file
+from ..given import ONLY, open_file
 from ..ir import NONE, TensorType, Type
 from ..ir.constants import element_type_of
 
-__all__ = ["parse_inputs", "parse_options"]
+__all__ = ["parse_given", "parse_options"]
 
 
-def parse_inputs(texts: Sequence[str]) -> dict[str, TensorType]:
-    """`NAME:SHAPE[:DTYPE]` to types by name. Names may hold colons: the shape is looked for from the right."""
-    return dict(_parse_input(text) for text in texts)
+def parse_given(
+    shapes: Sequence[str], inputs: Sequence[str], data: Path | None = None,
+) -> tuple[dict[str, TensorType], dict[str, Any] | None]:
+    """What `--shape` and `--input` say: types by name, and arrays and images by name, or None where none is given.
+
+    `NAME:SHAPE` after `--input`, and `--input-data` (`data`), are older forms; a note says how it is said now.
+    """
+    types = dict(_parse_shape(text) for text in shapes)
+    given: dict[str, Any] | None = None
+    if data is not None:
+        _note(f"--input-data {data} is said as --input {data} now")
+        inputs = [*inputs, str(data)]
+    for text in inputs:
+        name, file = _name_and_file(text)
+        if file is None:
+            _note(f"--input {text} gives a shape, which is said as --shape {text} now")
+            types.update([_parse_shape(text)])
+            continue
+        found = read_arrays(file) if name == ONLY and file.suffix.lower() == ".npz" else {name: open_file(file, name)}
+        twice = next((each for each in found if each in (given or ())), None)
+        if twice is not None:
+            raise UsageError(f"--input {text!r}: there is data for input {twice!r} already")
+        given = {**(given or {}), **found}
+    return types, given
 
 
-def _parse_input(text: str) -> tuple[str, TensorType]:
+def _name_and_file(text: str) -> tuple[str, Path | None]:
+    """The parts of `NAME=FILE` or `FILE`; no file in `NAME:SHAPE`. Names and files may hold `=`: a file that is there decides."""
+    if not is_file(Path(text)):
+        places = [place for place, character in enumerate(text) if character == "="]
+        there = [place for place in places if is_file(Path(text[place + 1:]))]
+        for place in (*there, *places[-1:]):
+            return text[:place], Path(text[place + 1:])
+        if any(_shape(part) is not None for part in text.split(":")[1:]):
+            return "", None
+    return ONLY, Path(text)
+
+
+def _note(text: str) -> None:
+    print(f"note: {text}", file=sys.stderr)
+
+
+def _parse_shape(text: str) -> tuple[str, TensorType]:
+    """`NAME:SHAPE[:DTYPE]`. Names may hold colons: the shape is looked for from the right."""
     parts = text.split(":")
     for at in (len(parts) - 1, len(parts) - 2):
         shape = _shape(parts[at]) if at >= 1 else None
         if shape is not None:
             element = _element(parts[at + 1], text) if at + 1 < len(parts) else NONE
             return ":".join(parts[:at]), TensorType(shape, element)
-    raise UsageError(f"--input {text!r} does not read as NAME:SHAPE[:DTYPE]", hint="as image:1x3x224x224, or step:scalar:int64")
+    raise UsageError(f"--shape {text!r} does not read as NAME:SHAPE[:DTYPE]", hint="as image:1x3x224x224, or step:scalar:int64")
 
 
 def _shape(text: str) -> tuple[int, ...] | None:
@@ -41,7 +85,7 @@ def _element(name: str, text: str) -> Type:
     try:
         return element_type_of(getattr(ml_dtypes, name, None) or np.dtype(name))
     except (TypeError, ValueError):
-        raise UsageError(f"--input {text!r}: {name!r} is no element type", hint="as float32, int8, uint8, bfloat16") from None
+        raise UsageError(f"--shape {text!r}: {name!r} is no element type", hint="as float32, int8, uint8, bfloat16") from None
 
 
 def parse_options(texts: Sequence[str]) -> dict[str, str]:

@@ -9,14 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from ..api import load, run, runnable
-from ..arrays import read_arrays, write_arrays
+from ..arrays import write_arrays
 from ..convert_model import Artifact, convert, plan, target_options, unverified
 from ..errors import TransloadError, VerificationError, merge_findings
 from ..files import need_file
+from ..given import settled, shapes_of
 from ..ir import Blocks, Module, QuantType, TensorType
 from ..json_text import json_text
 from ..report import TensorReport, error_report
-from .arguments import parse_inputs, parse_options
+from .arguments import parse_given, parse_options
 from .session import session
 from .show import bytes_text, console, error_console, number, seconds_text, short_names, show_error, show_findings, table
 
@@ -31,6 +32,7 @@ def convert_command(
     target: str | None,
     out: Path,
     option: Sequence[str],
+    shape: Sequence[str],
     input: Sequence[str],
     verify: str,
     input_data: Path | None,
@@ -47,14 +49,14 @@ def convert_command(
 ) -> int:
     from ..verification.tolerance import Tolerance
 
+    shapes, data = parse_given(shape, input, input_data)
     asked: dict[str, Any] = {
-        "options": parse_options(option), "inputs": parse_inputs(input), "verify": verify, "format": format,
+        "options": parse_options(option), "inputs": {**shapes_of(data or {}), **shapes}, "verify": verify, "format": format,
         "passes": passes, "function": function}
     if show_pipeline:
         print(plan(model, target, **asked))
         return 0
     limits = Tolerance.parse(tolerance)
-    data = read_arrays(input_data) if input_data is not None else None
     doubt: VerificationError | None = None
     try:
         with _progress(session().quiet or json) as tell:
@@ -184,7 +186,8 @@ def _metric_rows(tensors: Sequence[Any]) -> list[tuple[str, ...]]:
 
 def run_command(
     artifact: Path,
-    input: Path | None,
+    shape: Sequence[str],
+    input: Sequence[str],
     out: Path | None,
     engine: str,
     all: bool,
@@ -196,11 +199,14 @@ def run_command(
     from ..verification.inputs import random_inputs
     from .trace import Tracer
 
-    module = load(artifact, format=format, function=function)
+    shapes, data = parse_given(shape, input)
+    module = load(artifact, format=format, inputs={**shapes_of(data or {}), **shapes}, function=function)
+    if data is not None:
+        data = settled(module, data)
     for note in module.notes:
         error_console().print(f"note: {note}", markup=False)
     ready = runnable(module)
-    given = read_arrays(input) if input is not None else random_inputs(module, ready, seed)
+    given = data if data is not None else random_inputs(module, ready, seed)
     notes: list[str] = []
     outputs = run(
         ready, given, engine=engine, keep=all, watch=Tracer() if trace else None, tell=notes.append)
@@ -224,10 +230,13 @@ def run_command(
     return 0
 
 
-def compare_command(model: Path, artifact: Path, input: Path | None, per_layer: bool, seed: int, json: bool) -> int:
+def compare_command(
+    model: Path, artifact: Path, shape: Sequence[str], input: Sequence[str], per_layer: bool, seed: int, json: bool,
+) -> int:
     from ..verification.compare import compare
 
-    comparison = compare(model, artifact, read_arrays(input) if input is not None else None, per_layer=per_layer, seed=seed)
+    shapes, data = parse_given(shape, input)
+    comparison = compare(model, artifact, data, per_layer=per_layer, seed=seed, shapes=shapes)
     if json:
         print(json_text(comparison))
         return 0
@@ -243,13 +252,15 @@ def compare_command(model: Path, artifact: Path, input: Path | None, per_layer: 
 
 
 def inspect_command(
-    model: Path, target: str | None, input: Sequence[str], format: str | None, function: str | None, json: bool,
+    model: Path, target: str | None, shape: Sequence[str], input: Sequence[str], format: str | None, function: str | None,
+    json: bool,
 ) -> int:
     from rich.text import Text
 
     from ..contents import constant_bytes, main_dialect, op_counts
 
-    module = load(model, inputs=parse_inputs(input), format=format, function=function)
+    shapes, data = parse_given(shape, input)
+    module = load(model, inputs={**shapes_of(data or {}), **shapes}, format=format, function=function)
     description: dict[str, Any] = {
         "model": str(model),
         "format": module.source_format,

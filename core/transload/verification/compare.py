@@ -11,7 +11,8 @@ from typing import Any
 
 from ..borders import note_borders
 from ..errors import UsageError
-from ..ir import Module, initial_states, input_names
+from ..given import open_given, shapes_of
+from ..ir import Module, TensorType, initial_states, input_names
 from ..plugin import Runtime, resolve
 from ..plugin_host import host
 from .differences import TensorDifference, compare_outputs
@@ -69,25 +70,27 @@ def compare(
     *,
     per_layer: bool = False,
     seed: int = 0,
-    shapes: Mapping[str, Sequence[int]] | None = None,
+    shapes: Mapping[str, Sequence[int] | TensorType] | None = None,
 ) -> Comparison:
     """Run a model in its own runtime and an artifact in ours on the same inputs, and compare.
 
-    `inputs` are arrays by input name, random where not given. With `per_layer`, every intermediate
+    `inputs` are arrays, or files of them (`transload.given`), by input name, random where not given; open sizes are theirs, or
+    those of `shapes`. With `per_layer`, every intermediate
     that both sides know by the same name is compared too, whatever it is stored as (`layers`). Raises
     `UsageError` where the model's runtime is not installed.
     """
     from ..api import load, run, runnable
     from .inputs import checked_inputs, random_inputs
 
-    source = load(model, inputs=shapes)
+    given_arrays = open_given(inputs) if inputs is not None else None
+    source = load(model, inputs={**shapes_of(given_arrays or {}), **(shapes or {})})
     runtime, why = runtime_for(source.source_format)
     if runtime is None:
         raise UsageError(f"nothing can run {model} to compare with: {why}")
     result = artifact.clone() if isinstance(artifact, Module) else load(artifact)
     note_borders(result, source)
     hub = runnable(source)
-    given = checked_inputs(source, inputs) if inputs is not None else random_inputs(source, hub, seed)
+    given = checked_inputs(source, given_arrays) if given_arrays is not None else random_inputs(source, hub, seed)
     execute = resolve(runtime.open)(Path(model))
     reference = execute(given)
     names = input_names(result.main)

@@ -10,14 +10,16 @@ import numpy as np
 from ..analysis.movement import index_operands, is_cast, moved
 from ..engine.run import check_inputs
 from ..errors import RunError, UsageError
+from ..given import open_given, settled
 from ..ir import BOOL, FloatType, IntegerType, Module, Op, QuantType, TensorType, Value, dtype_of, input_names, input_types
 
 __all__ = ["RANGE", "checked_inputs", "random_inputs"]
 
+
 def checked_inputs(source: Module, given: Mapping[str, Any]) -> dict[str, np.ndarray]:
-    """Arrays for the inputs of a model, in its order, of its types. `UsageError` lists all that do not fit."""
+    """Arrays for the inputs of a model, in its order, of its types, files read. `UsageError` lists all that do not fit."""
     try:
-        arrays = check_inputs(source.main, given)
+        arrays = check_inputs(source.main, settled(source, open_given(given)))
     except RunError as error:
         raise UsageError("the input data does not fit the model", error.findings) from None
     return dict(zip(input_names(source.main), arrays, strict=True))

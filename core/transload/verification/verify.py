@@ -142,7 +142,7 @@ class _Judge:
             verdict.status = "inconclusive"
             verdict.why = (
                 f"{', '.join(silent)}: constant, empty, saturated or not finite on all inputs tried, as it might be whatever is "
-                "computed; give real inputs with --input-data")
+                "computed; give real inputs with --input NAME=FILE")
         elif silent:
             verdict.notes.append(f"not conclusive for {', '.join(silent)}: constant, saturated or not finite on all inputs tried")
         verdict.notes += self.notes

@@ -72,7 +72,7 @@ def _type_reasons(type_: Type, level: str) -> Iterator[tuple[str, str]]:
         yield f"gives {type_}, where TOSA has tensors and shapes", ""
         return
     if not type_.is_static:
-        yield "has sizes that are known only when the model runs", "give the inputs static shapes: --input name=1x224x224x3"
+        yield "has sizes that are known only when the model runs", "give the inputs static shapes: --shape NAME:1x224x224x3"
     elif level != "none" and (type_.rank or 0) > MAX_RANK:
         yield f"has rank {type_.rank}, and level 8K ends at {MAX_RANK}", "merge dimensions, or ask for level=none"
     element = type_.element

@@ -243,14 +243,14 @@ def test_sizes_that_only_the_user_knows() -> None:
     text = str(caught.value)
     assert "input 'image'" in text and "1x3xheightxwidth" in text
     assert "input 'mask'" in text and "input 'what'" in text
-    assert "--input image:1x3x224x224 --input mask:1x128 --input what:1x3x224x224" in text
+    assert "--shape image:1x3x224x224 --shape mask:1x128 --shape what:1x3x224x224" in text
 
 
 def test_an_anonymous_size_is_no_other() -> None:
     """RetinaFace's input is `['?', 3, '?', '?']`: four question marks are not one size."""
     with pytest.raises(ReadError, match=r"sizes that only the user knows: 1x3x[?]x[?]") as caught:
         read_model(dynamic({"a": ["?", 3, "?", "?"]}))
-    assert "--input a:1x3x224x224" in str(caught.value)
+    assert "--shape a:1x3x224x224" in str(caught.value)
     assert shapes_of(read_model(dynamic({"a": ["?", 3, "?", "?"]}), {"a": (1, 3, 320, 240)})) == [(1, 3, 320, 240)]
     assert shapes_of(read_model(dynamic({"a": ["", 3], "b": ["?", 4]}), {"a": (2, 3)})) == [(2, 3), (1, 4)]
 

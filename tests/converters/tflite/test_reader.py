@@ -190,7 +190,7 @@ def test_sizes_planned_as_one_that_are_no_batch_are_asked_for(load: Callable[...
 
     with pytest.raises(ReadError, match="sizes that only the user knows") as caught:
         load(model(1))
-    assert "--input image:1x224x224x3" in str(caught.value)
+    assert "--shape image:1x224x224x3" in str(caught.value)
     given = load(model(1), {"image": TensorType((1, 8, 6, 3), NONE)})
     assert given.body_of_main.arguments[0].shape == (1, 8, 6, 3)
     assert not given.notes

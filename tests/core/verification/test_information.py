@@ -52,7 +52,7 @@ def verified(path: Path, result: Any = None, **more: Any) -> Verification:
 def test_zeros_are_not_conclusive(tmp_path: Path) -> None:
     verdict = verified(threshold_model(tmp_path / "m.onnx", 1e6))
     assert verdict.status == "inconclusive" and not verdict.passed and not verdict.failed
-    assert "y: constant" in verdict.why and "--input-data" in verdict.why
+    assert "y: constant" in verdict.why and "--input NAME=FILE" in verdict.why
     assert verdict.report().status == "inconclusive"
 
 

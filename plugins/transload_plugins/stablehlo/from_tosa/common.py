@@ -23,7 +23,7 @@ def static(value: Value) -> tuple[int, ...]:
     """The shape of a value; `Unsupported` where it is not known (TOSA's shapes are)."""
     shape = getattr(value.type, "shape", None)
     if shape is None or None in shape:
-        raise Unsupported(f"a value is of type {value.type}", "give the inputs static shapes: --input name=1x224x224x3")
+        raise Unsupported(f"a value is of type {value.type}", "give the inputs static shapes: --shape NAME:1x224x224x3")
     return shape
 
 

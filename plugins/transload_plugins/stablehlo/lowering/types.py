@@ -48,7 +48,7 @@ def check_types(module: Module) -> bool:
         arguments = [value for region in op.regions for block in region.blocks for value in block.arguments]
         if op.name == "func.func":
             for value in arguments:
-                findings += _found("an argument", value, value.name, "give the inputs static shapes: --input name=1x224x224x3")
+                findings += _found("an argument", value, value.name, "give the inputs static shapes: --shape NAME:1x224x224x3")
         if any(_is_dynamic(value) or _is_foreign(value) for value in op.operands) or op.name == "top.NonZero":
             continue  # it follows from what was found before; NonZero says it itself
         for value in op.results:

@@ -1,0 +1,53 @@
+"""What is printed for a user to type can be typed: commands in messages and pages are commands that there are."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from transload.cli.app import app
+
+COMMAND = re.compile(r"`transload ([a-z][^`]*)`|^transload ([a-z].*)$", re.MULTILINE)
+INSTALL = re.compile(r"transload\[([\w,]+)\]")
+
+
+def sources(root: Path) -> Iterator[Path]:
+    for folder in ("core", "converters", "plugins", "targets", "docs"):
+        files = (root / folder).rglob("*")
+        yield from (file for file in files if file.suffix in (".py", ".md") and "reference" not in file.parts)
+    yield root / "README.md"
+
+
+def test_commands_in_messages_and_pages_are_there(root: Path) -> None:
+    """Each names a command of ours, and options that it has."""
+    seen = 0
+    for file in sources(root):
+        for found in COMMAND.findall(file.read_text(encoding="utf-8")):
+            line = re.sub(r"#.*|\{[^}]*\}|\.\.\.|[\[\]|]", " ", found[0] or found[1])
+            words = shlex.split(line.replace("'", " "))
+            command = app.get_command(click.Context(app), words[0])
+            assert command is not None, f"{file}: there is no command {words[0]!r}"
+            known = {option for parameter in command.params for option in parameter.opts + parameter.secondary_opts}
+            options = {word.partition("=")[0] for word in words[1:] if re.match(r"--?[a-z]", word)}
+            assert options <= known | {"--help", "-h", "--debug"}, f"{file}: {words[0]} has no {options - known}"
+            seen += 1
+    assert seen > 30
+
+
+def test_extras_in_messages_and_pages_are_there(root: Path) -> None:
+    declared = set(re.findall(r"^(\w+) = \[", (root / "pyproject.toml").read_text(encoding="utf-8"), re.MULTILINE))
+    for file in sources(root):
+        for extras in INSTALL.findall(file.read_text(encoding="utf-8")):
+            assert set(extras.split(",")) <= declared, f"{file}: pip install 'transload[{extras}]'"
+
+
+@pytest.mark.parametrize("what", ["targets", "plugins", "passes"])
+def test_listings_that_errors_name(what: str) -> None:
+    from transload.cli import run
+
+    assert run([what]) == 0

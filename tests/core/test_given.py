@@ -1,0 +1,176 @@
+"""What a model is given: shapes and data, said in one way to every command, as arrays, files or images."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import transload
+from transload.cli import run
+from transload.errors import ReadError, UsageError
+from transload.given import open_given, settled
+
+Cli = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def cli(capsys: pytest.CaptureFixture[str]) -> Cli:
+    def call(*arguments: object) -> tuple[int, str, str]:
+        code = run([str(argument) for argument in arguments])
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return call
+
+
+@pytest.fixture
+def digits(examples: Path) -> Path:
+    return examples / "digits" / "digits_float.onnx"
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> dict[str, Path]:
+    """Three images for the model, which leaves their number open, in each kind of file."""
+    images = np.random.default_rng(1).random((3, 1, 8, 8), np.float32)
+    np.save(tmp_path / "x.npy", images)
+    np.savez(tmp_path / "all.npz", image=images)
+    np.savez(tmp_path / "one.npz", other=images)
+    return {name: tmp_path / name for name in ("x.npy", "all.npz", "one.npz")}
+
+
+@pytest.mark.parametrize("said", ["image={x.npy}", "{all.npz}", "image={all.npz}", "image={one.npz}"])
+def test_data_is_said_alike_everywhere(cli: Cli, digits: Path, data: dict[str, Path], tmp_path: Path, said: str) -> None:
+    """And the open sizes are those of the data."""
+    text = re.sub(r"\{(.*)\}", lambda found: str(data[found[1]]), said)
+    code, out, err = cli("convert", digits, "-o", tmp_path / "out", "--input", text)
+    assert code == 0 and "tensor<3x1x8x8xf32>" in out and "note" not in err, err
+    for arguments in (
+        ["inspect", digits], ["run", digits], ["run", tmp_path / "out" / "digits_float.tosa"],
+        ["compare", digits, tmp_path / "out" / "digits_float.tosa"],
+    ):
+        code, out, err = cli(*arguments, "--input", text)
+        assert code == 0 and "note" not in err, err
+        assert "3x10" in out or "3x1x8x8" in out
+
+
+def test_shapes_are_said_alike_everywhere(cli: Cli, digits: Path, tmp_path: Path) -> None:
+    code, out, err = cli("convert", digits, "-o", tmp_path / "out", "--shape", "image:2x1x8x8")
+    assert code == 0 and "tensor<2x1x8x8xf32>" in out, err
+    for arguments in (["inspect", digits], ["run", digits], ["compare", digits, tmp_path / "out" / "digits_float.tosa"]):
+        code, out, err = cli(*arguments, "--shape", "image:2x1x8x8")
+        assert code == 0 and ("2x10" in out or "2x1x8x8" in out), err
+
+
+def test_older_forms_are_read_with_a_note(cli: Cli, digits: Path, data: dict[str, Path], tmp_path: Path) -> None:
+    code, out, err = cli("convert", digits, "-o", tmp_path / "out", "--input", "image:2x1x8x8")
+    assert code == 0 and "tensor<2x1x8x8xf32>" in out
+    assert "note: --input image:2x1x8x8 gives a shape, which is said as --shape image:2x1x8x8 now" in err
+    code, out, err = cli("convert", digits, "-o", tmp_path / "out", "--input-data", data["all.npz"])
+    assert code == 0 and "tensor<3x1x8x8xf32>" in out and f"note: --input-data {data['all.npz']} is said as --input" in err
+
+
+@pytest.mark.parametrize(("arguments", "code", "says"), [
+    (["--input", "image={x.npy}", "--input", "{all.npz}"], 2, "data for input 'image' already"),
+    (["--input", "picture={x.npy}"], 2, "picture"),
+    (["--input", "nosuch.npy"], 3, "no such file"),
+    (["--input", "image=nosuch.npy"], 3, "no such file"),
+    (["--input", "{text}"], 3, "is no .npy, .npz or image"),
+    (["--input", "image={two.npz}"], 3, "holds no array 'image'"),
+    (["--shape", "image={x.npy}"], 2, "NAME:SHAPE"),
+    (["--input", "{x.npy}", "--shape", "image:2x1x8x8"], 2, "does not fit"),
+])
+def test_mistakes(
+    cli: Cli, digits: Path, data: dict[str, Path], tmp_path: Path, arguments: list[str], code: int, says: str,
+) -> None:
+    (tmp_path / "text").write_text("no image")
+    np.savez(tmp_path / "two.npz", a=np.ones(2), b=np.ones(2))
+    data |= {"text": tmp_path / "text", "two.npz": tmp_path / "two.npz"}
+    filled = [re.sub(r"\{(.*)\}", lambda found: str(data[found[1]]), each) for each in arguments]
+    got, out, err = cli("convert", digits, "-o", tmp_path / "out", *filled)
+    assert got == code and says in err, out + err
+
+
+def image_file(tmp_path: Path, size: tuple[int, int] = (16, 16)) -> Path:
+    image = pytest.importorskip("PIL.Image")
+    pixels = np.zeros((size[1], size[0], 3), np.uint8)
+    pixels[:, size[0] // 2:] = 255
+    image.fromarray(pixels).save(tmp_path / "half.png")
+    return tmp_path / "half.png"
+
+
+@pytest.mark.parametrize(("model", "low", "high"), [("digits_float.onnx", 0.0, 1.0), ("digits_int8.tflite", -128, 127)])
+def test_an_image_takes_the_inputs_form(examples: Path, tmp_path: Path, model: str, low: float, high: float) -> None:
+    """Its size, its layout and its range: the left half is black, the right white."""
+    module = transload.load(examples / "digits" / model)
+    given = settled(module, open_given({"": image_file(tmp_path)}))
+    (array,) = given.values()
+    assert array.shape == module.body_of_main.arguments[0].type.shape
+    pixels = array.reshape(8, 8)
+    assert (pixels[:, :3] == low).all() and (pixels[:, 5:] == high).all()
+    assert module.notes[-1].endswith(f"8x8 pixels for input 'image', 0 to 255 as {low:g} to {high:g}")
+
+
+def test_an_image_on_the_command_line(cli: Cli, digits: Path, tmp_path: Path) -> None:
+    path = image_file(tmp_path)
+    code, out, err = cli("run", digits, "--input", f"image={path}")
+    assert code == 0 and "1x10" in out and f"note: {path} was made 8x8 pixels" in err
+    assert cli("convert", digits, "--input", path, "-o", tmp_path / "out")[0] == 0
+
+
+def test_files_in_the_library(digits: Path, data: dict[str, Path], tmp_path: Path) -> None:
+    artifact = transload.convert(digits, "tosa", tmp_path / "out", input_data={"image": data["x.npy"]})
+    assert artifact.verified and artifact.report.inputs[0].type == "tensor<3x1x8x8xf32>"
+    from_file = transload.run(digits, {"image": str(data["x.npy"])})
+    from_array = transload.run(digits, {"image": np.load(data["x.npy"])})
+    assert all((from_file[name] == array).all() for name, array in from_array.items())
+    assert transload.compare(digits, artifact.files[0], {"image": data["all.npz"]}).worst("cos") > 0.999
+    with pytest.raises(ReadError, match="no such file"):
+        transload.run(digits, {"image": "nosuch.npy"})
+
+
+def test_pickles_are_never_read(tmp_path: Path) -> None:
+    np.save(tmp_path / "evil.npy", np.array([{"a": 1}], dtype=object), allow_pickle=True)
+    with pytest.raises(ReadError, match="of a plain array"):
+        open_given({"x": tmp_path / "evil.npy"})
+
+
+def open_model(path: Path) -> Path:
+    """Two inputs, in whose names a shell would read more, with sizes that nobody knows."""
+    onnx = pytest.importorskip("onnx")
+    from onnx import TensorProto, helper
+
+    names = ("it's an image:0", "len gth;$(x)")
+    graph = helper.make_graph(
+        [helper.make_node("Relu", [names[0]], ["a"]), helper.make_node("Relu", [names[1]], ["b"])], "g",
+        [helper.make_tensor_value_info(names[0], TensorProto.FLOAT, [1, 3, "height", "width"]),
+         helper.make_tensor_value_info(names[1], TensorProto.FLOAT, ["seq_len", 4])],
+        [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in "ab"])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    return path
+
+
+def test_the_example_of_shapes_can_be_typed(cli: Cli, tmp_path: Path) -> None:
+    path = open_model(tmp_path / "open.onnx")
+    code, _, err = cli("convert", path, "-o", tmp_path / "out")
+    assert code == 3
+    flags = shlex.split(err.partition("for example: ")[2])
+    assert flags.count("--shape") == 2
+    for command in (["convert", path, "-o", tmp_path / "out"], ["inspect", path], ["run", path]):
+        assert cli(*command, *flags)[0] == 0
+
+
+def test_which_input_is_asked_for(cli: Cli, tmp_path: Path) -> None:
+    path = open_model(tmp_path / "open.onnx")
+    np.save(tmp_path / "x.npy", np.ones((1, 3, 4, 4), np.float32))
+    shapes = ["--shape", "it's an image:0:1x3x4x4", "--shape", "len gth;$(x):2x4"]
+    code, _, err = cli("run", path, *shapes, "--input", tmp_path / "x.npy")
+    assert code == 2 and "--input NAME=FILE" in err
+    with pytest.raises(UsageError, match="which input is it for"):
+        transload.run(transload.load(path, inputs={"it's an image:0": (1, 3, 4, 4), "len gth;$(x)": (2, 4)}), {"": np.ones(3)})
+
+
