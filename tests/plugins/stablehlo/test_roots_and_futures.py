@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import transload
-from transload.errors import RunError, TransloadError
+from transload.errors import ConversionError, RunError, TransloadError
 from transload.ir import Module
 from transload.ir.verify import check
 from transload.text import parse_module
@@ -81,6 +81,18 @@ def test_what_is_started_comes_of_it() -> None:
     assert on_two(program(ASYNC)) == [[[-1, -2]], [[-10, -20]]]
     wrong = check(program(ASYNC.replace(f"future<{T}>", "future<tensor<2xf32>>")))
     assert [finding.what for finding in wrong] == ["stablehlo.async_start", "stablehlo.async_done"]
+
+
+def test_what_is_started_is_converted_in_its_place() -> None:
+    module = transload.legalize(program(ASYNC))
+    assert [op.name for op in module.ops()] == ["top.Neg", "func.return"]
+    given, waited = ASYNC.partition("\n%r")[0], f'%r = "stablehlo.async_done"(%f) : (!stablehlo.future<{T}>) -> {T}'
+    call = '"stablehlo.custom_call"({}) <{{call_target_name = "acme"}}> : ({}) -> {}'
+    future = f"!stablehlo.future<{T}>"
+    with pytest.raises(ConversionError, match="not waited for in the same function"):
+        transload.legalize(program(f"{given}\n%r = {call.format('%f', future, T)}"))
+    with pytest.raises(ConversionError, match="started outside"):
+        transload.legalize(program(f"%f = {call.format('%a', T, future)}\n{waited}"))
 
 
 BUFFERS = """func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {

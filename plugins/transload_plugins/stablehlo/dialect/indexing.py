@@ -441,14 +441,14 @@ def same_elements(values: Any, types: Any) -> bool:
     return [element_of(value) for value in values] == [element_of(type_) for type_ in types]
 
 
-def reduces(body: Any, elements: list[Type]) -> bool | str:
-    """Whether a region combines two sets of scalars of such elements, perhaps promoted, into one."""
+def reduces(body: Any, elements: list[Type], shape: tuple[int | None, ...] = ()) -> bool | str:
+    """Whether a region combines two sets of scalars, or tensors of a shape, of such elements, perhaps promoted, into one."""
     inputs, outputs = function_types(body)
     n = len(elements)
     if len(inputs) != 2 * n or len(outputs) != n:
         return f"it takes {len(inputs)} arguments and gives {len(outputs)} results, not {2 * n} and {n}"
-    if any(shape_of(type_) != () for type_ in (*inputs, *outputs)):
-        return "its arguments and results must be scalars"
+    if any(shape_of(type_) != shape for type_ in (*inputs, *outputs)):
+        return f"its arguments and results must be {'of shape ' + str(list(shape)) if shape else 'scalars'}"
     for index, element in enumerate(elements):
         kinds = [element_of(type_) for type_ in (inputs[index], inputs[n + index], outputs[index])]
         if not same(kinds) or not is_promotable(element, kinds[0]):

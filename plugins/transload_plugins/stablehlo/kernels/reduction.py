@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from transload.ir import dtype_of
+
 from ..dialect.base import padding_of
 from .lanes import Lanes
 from .movement import padded
@@ -26,6 +28,12 @@ def reduce(op: Reduce, *arrays: Array, run: Any) -> tuple[Array, ...]:
     shape = [np.shape(inputs[0])[d] for d in kept]
     count = math.prod(np.shape(inputs[0])[d] for d in gone)
     flat = [np.transpose(array, [*gone, *kept]).reshape(count, *shape) for array in inputs]
+    if np.ndim(inits[0]):  # of tensors, one at a time
+        dtypes = [dtype_of(argument.element) for argument in op.body.block.arguments]
+        current = [np.asarray(init).astype(dtype) for init, dtype in zip(inits, dtypes, strict=False)]
+        for parts in zip(*flat, strict=True):
+            current = run(op.body, *current, *(part.astype(dtype) for part, dtype in zip(parts, dtypes, strict=False)))
+        return tuple(current)
     return tuple(Lanes(op.body, run).reduce(inits, flat))
 
 

@@ -93,6 +93,8 @@ def reduce(op: Reduce, rw: Rewriter) -> Value | list[Value]:
         made = [value for i, name in enumerate(names) if (value := _known(op, rw, i, str(name))) is not None]
         if len(made) == n:
             return made
+    if any(shape_of(init) for init in inits):
+        raise Unsupported("combines tensors by another function than a sum or the like", "combine scalars")
     return _tree(op, rw, inputs, inits)
 
 

@@ -1,9 +1,9 @@
-"""What holds a program together: calls, tuples, and composites are taken apart."""
+"""What holds a program together: calls, tuples, composites and what is started are taken apart."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,14 +12,14 @@ from transload.ir import Module, Op, TensorType, TupleType, Value, location_name
 from transload.ir.build import Builder
 from transload.ir.regions import blocks_in
 from transload.passes.inline import named_functions
-from transload.rewrite import Rewriter, RewriteTable
+from transload.rewrite import CHANGED, Rewriter, RewriteTable
 
 from ..dialect.control import function_called
 from ..types import TOKEN_TYPE
 from .table import is_complex
 
 if TYPE_CHECKING:
-    from ..dialect.control import Composite
+    from ..dialect.control import AsyncDone, AsyncStart, Composite
 
 __all__ = ["TABLE", "check_borders", "entries", "fill_in_sizes", "flatten_tuples"]
 
@@ -48,6 +48,29 @@ def composite(op: Composite, rw: Rewriter) -> Sequence[Value]:
             break
         rw.block.insert(inner.clone(mapping), rw.before)
     return [mapping.get(value, value) for value in block.terminator.operands]
+
+
+@TABLE("stablehlo.async_start")
+def async_start(op: AsyncStart, rw: Rewriter) -> Any:
+    """What it starts, computed at once, for those that wait for it."""
+    waiting = list(op.future.uses)
+    if any(user.name != "stablehlo.async_done" for user in waiting):
+        raise Unsupported("starts what is not waited for in the same function", "wait for it where it is started")
+    block = op.body.block
+    mapping: dict[Value, Value] = dict(zip(block.arguments, op.operands, strict=True))
+    for inner in block:
+        if inner is not block.last:
+            rw.block.insert(inner.clone(mapping), rw.before)
+    for user in waiting:
+        user.replace_with([mapping.get(value, value) for value in block.terminator.operands])
+    op.erase()
+    return CHANGED
+
+
+@TABLE("stablehlo.async_done")
+def async_done(op: AsyncDone, rw: Rewriter) -> Any:
+    """What is waited for is started elsewhere: else it would be gone with that."""
+    raise Unsupported("waits for what is started outside of the function", "start it where it is waited for")
 
 
 # --- tuples
