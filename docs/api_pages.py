@@ -45,7 +45,9 @@ PAGES = (
     Page("plugins", "What plugins register", "See [Plugins and hooks](../../plugins.md).", (
         "transload.hookspecs", "transload.plugin", "transload.facts", "transload.plugin_host", "transload.context")),
     Page("analysis", "Analyses", "What passes and plugins can ask of a module, and the facts behind it.", (
-        "transload.analysis.movement", "transload.analysis.intervals", "transload.analysis.dataflow")),
+        "transload.analysis.movement", "transload.analysis.intervals", "transload.analysis.dataflow",
+        "transload.verification.bounds", "transload_hub.layout.options", "transload_hub.analysis.integer_width_rules")),
+    Page("tosa", "Building TOSA", "What rewrites to TOSA build its ops with.", ("transload_plugins.tosa.build",)),
     Page("errors", "Errors", "See [Errors and exit codes](../../errors.md).", ("transload.errors",)),
     Page("testing", "Testing a plugin", "Checks for the tests of readers and other plugins.", ("transload.testing",)),
 )

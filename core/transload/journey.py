@@ -19,8 +19,8 @@ from typing import Any, TypeVar
 
 from .contents import dialects_in
 from .context import new_run
-from .conversion import is_fit, options_of, owners_of, route_from, run_conversion, steps_of, takes
-from .errors import UsageError
+from .conversion import hint_for, is_fit, options_of, owners_of, route_from, run_conversion, steps_of, takes
+from .errors import ConversionError, Finding, UsageError
 from .garbage import rare_collections
 from .ir import Module
 from .options import Owner, own_options, shared_out
@@ -28,7 +28,9 @@ from .passes.manager import Pipeline
 from .passes.steps import PassRecord, Step
 from .plugin import Conversion, Target
 from .plugin_host import host
+from .rewrite import cannot_convert, names_of
 from .roles import hub
+from .routes import companions
 
 __all__ = ["CHECK", "EMIT", "HUB", "PIPELINE", "READ", "VERIFY", "Journey", "Observer", "Plan", "Stage", "convert_to"]
 
@@ -271,7 +273,10 @@ class Journey:
         if self._users.steps:
             self._refuse_passes_off_the_way(self._planned(self._place(module)))
         while (stage := self._next(self._place(module))) is not None:
+            before = dialects_in(module)
             self._go(stage, module)
+            if stage.conversion is not None and before and dialects_in(module) == before:
+                raise _stuck(stage.conversion, module)
         return self._reached or next(iter(dialects_in(module)), self.accepted[0])
 
     def through(self, name: str, act: Callable[[], T], module: Module | None = None) -> T:
@@ -312,6 +317,14 @@ class Journey:
         for observer in self.observers:
             observer.leaves(stage, outcome if isinstance(outcome, Module) else module, seconds)
         return outcome
+
+
+def _stuck(conversion: Conversion, module: Module) -> ConversionError:
+    """The error for ops whose way goes by a conversion that has no rewrite for them, and changed nothing."""
+    hint, theirs = hint_for(conversion), companions(conversion.source, host().conversions)
+    return cannot_convert(
+        [Finding(op.name, f"{conversion.name}, by which its way goes, has no rewrite for it", names_of([op]), hint(op.name))
+         for op in module.ops() if op.dialect in theirs], conversion.source)
 
 
 def _default_passes() -> list[str]:

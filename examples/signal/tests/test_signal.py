@@ -67,6 +67,11 @@ def test_engines_run_them():
             np.testing.assert_allclose(transload.run(module, {"x0": X}, engine=engine)["y"], expected, atol=1e-6)
 
 
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_extremes(axis: int):
+    check_op("signal.Extremes", X, reference=lambda x: (x.min(axis), x.max(axis)), lowers_to=("tosa", "stablehlo"), axis=axis)
+
+
 # --- canonicalization
 
 
@@ -84,6 +89,12 @@ def test_one_way_is_no_shuffle():
     module = build_module([TensorType((2, 6), F32)], lambda b, x: b.emit("signal.Interleave", x, ways=1, axis=1))
     assert canonicalize(module)
     assert names(module) == []
+
+
+def test_of_one_sample_nothing_is_computed():
+    module = build_module([TensorType((2, 1), F32)], lambda b, x: b.emit("signal.Extremes", x))
+    assert canonicalize(module)
+    assert names(module) == ["top.Squeeze"]
 
 
 # --- layout
@@ -109,6 +120,21 @@ def test_a_layout_turns_through_them(op: str, attributes: dict[str, Any], axis: 
     np.testing.assert_allclose(transload.run(module, given)["y"], before, rtol=1e-5, atol=1e-6)
 
 
+def test_a_layout_turns_through_what_loses_a_dimension():
+    def build(b: Builder, x: Value) -> Any:
+        weights = b.constant(RANDOM.normal(size=(4, 4, 1, 1)).astype(np.float32))
+        return b.emit("signal.Extremes", b.emit("top.Conv", x, weights, kernel_shape=(1, 1), layout="NCHW"), axis=1)
+
+    module = build_module([TensorType((1, 4, 5, 6), F32)], build)
+    given = {"x0": RANDOM.normal(size=(1, 4, 5, 6)).astype(np.float32)}
+    before = transload.run(module, given)
+    Pipeline.parse("layout{to=NHWC}").run(module, verify_each=True)
+    assert names(module) == ["top.Permute", "top.Conv", "signal.Extremes"]
+    after = transload.run(module, given)
+    for name, array in before.items():
+        np.testing.assert_allclose(after[name], array, rtol=1e-5, atol=1e-6)
+
+
 # --- intervals and narrowing of integers
 
 
@@ -120,6 +146,12 @@ def test_differences_lie_between_those_of_the_ends():
     module = build_module([TensorType((6,), I32)], lambda b, x: b.emit(
         "signal.Delta", b.emit("signal.Interleave", b.emit("top.Clip", x, min=3.0, max=9.0), ways=2)))
     assert Intervals().of(module.body_of_main.terminator.operands[0]) == (-6, 6)
+
+
+def test_each_result_has_its_interval():
+    module = build_module([TensorType((2, 6), I32)], lambda b, x: b.emit(
+        "signal.Extremes", b.emit("top.Clip", x, min=3.0, max=9.0)))
+    assert [Intervals().of(value) for value in module.body_of_main.terminator.operands] == [(3, 9), (3, 9)]
 
 
 def test_64_bits_are_narrowed_through_them():
@@ -193,6 +225,21 @@ def test_a_model_that_is_quantized_when_it_runs_is_verified_through_delta(tmp_pa
     _, bounds = check_bounds(transload.lower(source, "tosa", hybrid="float"), hub, given, told, "reference")
     (delta,) = (bounded for bounded in bounds if bounded.name == "d")
     assert delta.kept and 0 < delta.max_abs <= delta.bound
+
+
+def test_each_result_has_its_bound():
+    weights = RANDOM.normal(size=(5, 4)).astype(np.float32)
+
+    def build(b: Builder, x: Value) -> Any:
+        how = {"right_transpose": True, "dynamic_quantization": "symmetric"}
+        return b.emit("signal.Extremes", b.emit("top.MatMul", x, b.constant(weights), location="h", **how))
+
+    hub = build_module([TensorType((3, 4), F32)], build)
+    given = {"x0": RANDOM.normal(size=(3, 4)).astype(np.float32)}
+    told = {f"y:{index}": array + np.float32(1e-4) for index, array in enumerate(transload.run(hub, given).values())}
+    _, bounds = check_bounds(transload.lower(hub, "tosa"), hub, given, told, "reference")
+    assert [bounded.name for bounded in bounds] == ["y:0", "y:1"]
+    assert all(bounded.kept and 0 < bounded.max_abs <= bounded.bound for bounded in bounds)
 
 
 def test_an_output_that_was_shuffled_after_it_was_dequantized_is_judged_by_its_step():

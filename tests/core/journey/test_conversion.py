@@ -197,6 +197,16 @@ def test_companions_of_an_accepted_dialect_stay(kit):
     assert kit.names(module) == ["c.x", "c.y"]
 
 
+def test_an_op_that_nothing_on_its_way_rewrites_is_named_and_not_tried_for_ever(kit):
+    kit.add(
+        Conversion("b-to-c", "b", "c", renaming(b__y="c.y")),
+        Conversion("mine-to-c", "mine", "c", renaming(mine__x="c.x"), extends="b-to-c"))
+    with pytest.raises(ConversionError) as caught:
+        convert_to(kit.module("mine.x", "mine.other", "b.y"), ("c",))
+    (finding,) = caught.value.findings
+    assert finding.what == "mine.other" and "has no rewrite for it" in finding.why and "extends='b-to-c'" in finding.hint
+
+
 def test_functions_that_are_no_entries_are_copied_from_and_erased(kit):
     from transload.text import parse_module
 

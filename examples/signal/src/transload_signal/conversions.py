@@ -68,6 +68,14 @@ def _interleaved(op: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
     return split, order
 
 
+@TO_TOSA("signal.Extremes")
+def extremes_to_tosa(op: Any, rw: Any) -> Any:
+    """REDUCE_MIN and REDUCE_MAX, which keep the dimension, and a RESHAPE each; of stored integers as they are."""
+    axis = op.axis % op.input.rank
+    ends = (rw.emit(name, op.input, axis=axis) for name in ("tosa.reduce_min", "tosa.reduce_max"))
+    return tuple(build.reshape(rw, end, op.least.shape) for end in ends)
+
+
 @TO_STABLEHLO("signal.Delta")
 def delta_to_stablehlo(op: Any, rw: Any) -> Any:
     """`subtract` of two `slice`s."""
@@ -76,6 +84,13 @@ def delta_to_stablehlo(op: Any, rw: Any) -> Any:
         rw.emit("stablehlo.slice", op.input, start_indices=start, strides=(1,) * len(shape),
                 limit_indices=tuple(begin + size for begin, size in zip(start, shape, strict=True))) for start in starts)
     return rw.emit("stablehlo.subtract", later, earlier)
+
+
+@TO_STABLEHLO("signal.Extremes")
+def extremes_to_stablehlo(op: Any, rw: Any) -> Any:
+    """Two reductions of the hub, which the conversion then takes on."""
+    axes = (op.axis % op.input.rank,)
+    return tuple(rw.emit("top.Reduce", op.input, axes=axes, keepdims=False, mode=mode) for mode in ("ReduceMin", "ReduceMax"))
 
 
 @TO_STABLEHLO("signal.Interleave")

@@ -9,7 +9,7 @@ from transload import FactTable, Moves, RewriteTable
 from transload.analysis.intervals import Interval, IntervalTable, negated, sum_of
 from transload.ir import IntegerType, Op, Value
 from transload.ir.build import Builder
-from transload_hub.analysis.integer_width_rules import BITS, Width
+from transload_hub.analysis.integer_width_rules import BITS, EXACT, Width
 from transload_hub.layout.options import Option, Surroundings, joined_forms
 
 __all__ = ["ERROR_BOUNDS", "INTERVALS", "LAYOUT", "MOVES", "SIMPLER", "WIDTHS"]
@@ -40,6 +40,16 @@ def delta_of_sums(op: Any, rw: Any) -> Any:
     return rw.emit("top.Slice", sums.input, offset=first, ends=x.shape, steps=(1,) * x.rank)
 
 
+@SIMPLER("signal.Extremes")
+def of_one_sample(op: Any, rw: Any) -> Any:
+    """One sample is both: a value for each result."""
+    axis = op.axis % op.input.rank
+    if op.input.shape[axis] != 1:
+        return None
+    sample = rw.emit("top.Squeeze", op.input, axes=(axis,))
+    return sample, sample
+
+
 @SIMPLER("signal.Interleave")
 def one_way(op: Any, rw: Any) -> Any:
     """One part, or parts of one sample, stay as they are."""
@@ -55,6 +65,27 @@ def along_axis(op: Any, around: Surroundings) -> list[Option]:
             for form in joined_forms(op.operands, rank, around)]
 
 
+@LAYOUT("Extremes")
+def without_axis(op: Any, around: Surroundings) -> list[Option]:
+    """In any order of the dimensions; the results have those that are left, in that order."""
+    rank = op.input.rank
+    axis = op.axis % rank
+    options = []
+    for form in joined_forms(op.operands, rank, around):
+        left = tuple(dim - (dim > axis) for dim in form if dim != axis)
+        options.append(Option((form,), (left, left), {"axis": form.index(axis)}))
+    return options
+
+
+@INTERVALS("Extremes", rounds=False)
+def of_the_operand(op: Op, x: Sequence[Interval]) -> list[Interval]:
+    """Both are numbers of the operand: one interval for each result."""
+    return [x[0], x[0]]
+
+
+WIDTHS.add(Width(EXACT), "Extremes")  # low bits do not tell which number is the greatest
+
+
 @INTERVALS("Delta")
 def difference(op: Op, x: Sequence[Interval]) -> Interval:
     """Of two numbers of the operand."""
@@ -62,6 +93,14 @@ def difference(op: Op, x: Sequence[Interval]) -> Interval:
 
 
 WIDTHS.add(Width(BITS), "Delta")  # differences of low bits have the right low bits
+
+
+@ERROR_BOUNDS("Extremes")
+def greatest_error(op: Any, build: Builder, errors: list[Value | None]) -> Any:
+    """Neither end moves by more than the sample that moves most: a bound for each result."""
+    (error,) = errors
+    most = build.emit("top.Reduce", error, axes=(op.axis % op.input.rank,), keepdims=False, mode="ReduceMax")
+    return most, most
 
 
 @ERROR_BOUNDS("Delta")

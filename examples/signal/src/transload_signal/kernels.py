@@ -23,3 +23,8 @@ def interleave(op: Any, x: np.ndarray) -> np.ndarray:
     axis = op.axis % x.ndim
     parts = x.reshape(*x.shape[:axis], op.ways, -1, *x.shape[axis + 1 :])
     return np.swapaxes(parts, axis, axis + 1).reshape(x.shape)
+
+
+@KERNELS("signal.Extremes", quantized="storage")
+def extremes(op: Any, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    return x.min(axis=op.axis), x.max(axis=op.axis)

@@ -1,4 +1,4 @@
-"""The declarations of `signal.Delta` and `signal.Interleave`."""
+"""The declarations of `signal.Delta`, `signal.Interleave` and `signal.Extremes`."""
 
 from __future__ import annotations
 
@@ -57,3 +57,23 @@ class Interleave:
 
     def infer(op: Any) -> Type:
         return op.input.type
+
+
+@SIGNAL.op("Extremes")
+class Extremes:
+    """The least and the greatest sample along a dimension, which goes: the envelope of a frame."""
+
+    input = operand("the tensor")
+    least = result("without axis")
+    greatest = result("of the same type")
+    axis = attribute(INT, "the dimension", default=-1)
+
+    @constraint
+    def some_sample(op: Any) -> bool:
+        """there is a sample along axis"""
+        return op.input.shape is None or op.input.shape[op.axis] != 0
+
+    def infer(op: Any) -> list[Type]:
+        sizes = list(op.input.shape)
+        del sizes[_at(op.axis, len(sizes))]
+        return [TensorType(tuple(sizes), op.input.element)] * 2
