@@ -80,7 +80,7 @@ def _execute(folder: Path, description: dict[str, Any]) -> list[np.ndarray]:
     """Read, check and run the test's graph; a `TransloadError` where it is refused."""
     from transload.engine import run_function
     from transload.errors import TargetError
-    from transload.ir import input_names, verify
+    from transload.ir import verify
     from transload.plugin import Source, resolve
     from transload.plugin_host import host
 
@@ -92,20 +92,18 @@ def _execute(folder: Path, description: dict[str, Any]) -> list[np.ndarray]:
     findings = target.check(module, options)
     if findings:
         raise TargetError("the target refuses the graph", findings)
-    types = {name: value.type for name, value in zip(
-        input_names(module.main), module.body_of_main.arguments, strict=True)}
     inputs = {
-        name: _of_type(np.load(folder / file), types[name])
+        name: _of_type(np.load(folder / file), module.inputs[name])
         for name, file in zip(description["ifm_name"], description["ifm_file"], strict=True)}
     return list(run_function(module, inputs).values())
 
 
 def _of_type(array: np.ndarray, type_: Any) -> np.ndarray:
-    """An array from a file, where small floats are bytes without a type, and booleans and i4 may be int8."""
+    """An array from a file, where small floats are bytes without a type, booleans and i4 may be int8, and unsigned ones, too."""
     from transload.ir import dtype_of
 
     wanted = dtype_of(type_.element)
-    if array.dtype != wanted and array.dtype.kind in "Vu" and array.dtype.itemsize == wanted.itemsize:
+    if array.dtype != wanted and (array.dtype.kind in "Vu" or wanted.kind == "u") and array.dtype.itemsize == wanted.itemsize:
         return array.view(wanted)
     return array.astype(wanted) if array.dtype.kind in "iub" else array
 
