@@ -11,7 +11,7 @@ import pytest
 
 import transload
 from transload.borders import note_borders
-from transload.errors import RunError
+from transload.errors import RunError, TransloadError
 from transload.ir import I8, IntegerType, Module, TensorType
 from transload.ir.build import Builder
 from transload.text import parse_module, print_module
@@ -169,3 +169,21 @@ def test_old_text_with_unsigned_types_keeps_them(model: Path, inputs: Any, tmp_p
     read = transload.load(next(file for file in made.files if file.suffix == ".mlir"), format="tosa-0.30")
     assert elements(transload.lower(read, "tosa")) == {"ui8"}
     np.testing.assert_array_equal(transload.run(transload.lower(read, "tosa"), inputs)["out0"], HIGH)
+
+
+@pytest.mark.parametrize("attributes", [
+    "arg_attrs = [3 : i32]", "arg_attrs = [{}, {}]", "res_attrs = [{}, {}]", "arg_attrs = [{ml_program.identifier = 3 : i32}]",
+    "res_attrs = [unit]"])
+def test_attributes_of_borders_that_are_none_are_refused(tmp_path: Path, attributes: str) -> None:
+    text = print_module(moving()).replace('sym_name = "main"', f'sym_name = "main", {attributes}')
+    (tmp_path / "x.mlir").write_text(text)
+    with pytest.raises(TransloadError, match="a dictionary for each argument"):
+        transload.load(tmp_path / "x.mlir")
+
+
+@pytest.mark.parametrize("element", ["3 : i32", "tensor<4xui8>", "f32", "ui16", "unit"])
+def test_an_element_type_that_cannot_be_is_passed_over(tmp_path: Path, element: str) -> None:
+    noted = f"arg_attrs = [{{transload.element = {element}}}]"
+    text = print_module(moving()).replace('sym_name = "main"', f'sym_name = "main", {noted}')
+    (tmp_path / "x.mlir").write_text(text)
+    assert elements(transload.load(tmp_path / "x.mlir")) == {"i8"}

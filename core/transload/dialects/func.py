@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..ir.borders import NAME
 from ..ir.declare import (
     ANY,
     FUNCTION_TYPE,
@@ -54,6 +55,23 @@ class Func(DeclaredOp):
             if results == op.function_type.results
             else (f"returns ({', '.join(map(str, results))}), the type says {op.function_type}")
         )
+
+
+    @constraint
+    def attributes_are_dictionaries(op) -> bool | str:
+        """arg_attrs has a dictionary for each argument and res_attrs one for each result, and a name in one is text"""
+        if op.body.is_empty:
+            return True
+        block = op.body.blocks[0]
+        results = block.last.operands if block.last is not None else ()
+        for key, values in (("arg_attrs", block.arguments), ("res_attrs", results)):
+            held = op.attributes.get(key) or [{} for _ in values]
+            if len(held) != len(values):
+                return f"{key} has {len(held)} for {len(values)}"
+            wrong = [each for each in held if not isinstance(each, dict) or not isinstance(each.get(NAME, ""), str)]
+            if wrong:
+                return f"{key} holds {wrong[0]!r:.80}"
+        return True
 
 
 @FUNC.op("return")
