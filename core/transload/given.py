@@ -88,7 +88,7 @@ def settled(module: Module, given: Mapping[str, Any]) -> dict[str, Any]:
 
 def _range_of(module: Module, name: str) -> tuple[float, float] | None:
     """The values that an input takes, where the model's file says them."""
-    from .verification.inputs import RANGE
+    from .ir.borders import RANGE
 
     attributes = module.main.attributes.get("arg_attrs") or []
     place = list(module.inputs).index(name)

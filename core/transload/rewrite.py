@@ -36,6 +36,7 @@ from .ir.core import FusedLocation, Location, Op, Value, location_names
 from .ir.module import Module
 from .ir.types import TensorType
 from .ir.verify import faults_of
+from .trace import traced
 
 __all__ = ["CHANGED", "KEPT", "RewriteTable", "Rewriter", "Rewriting", "apply_greedily", "cannot_convert", "convert_ops"]
 
@@ -235,7 +236,7 @@ class Rewriting:
         self._use(table)
 
     def _use(self, table: RewriteTable) -> None:
-        self.table = table
+        self.table = traced(table)
         self._concerns = _Concerns(self._prefixes, table)
 
     @cached_property
@@ -409,6 +410,7 @@ def apply_greedily(root: Op, table: RewriteTable, *, fold: bool = True, limit: i
     Ops are visited in order, and again with the ops around them when one changed. `limit` bounds how
     often, on average, an op is visited; a table that goes on for ever is a `PassError`.
     """
+    table = traced(table)
     pending = [op for op in root.walk() if op.name in table]
     pending.reverse()
     queued = set(pending)

@@ -60,6 +60,12 @@ def _seed() -> Decorator:
     return click.option("--seed", type=click.IntRange(min=0), default=0, help="Seed of the random inputs.")
 
 
+def _trace() -> Decorator:
+    return click.option(
+        "--trace-rewrites", metavar="FILE",
+        help="Write which rule fired on which op, and what came of it, into FILE (.jsonl: as JSON); - is the terminal.")
+
+
 def _json() -> Decorator:
     return click.option("--json", is_flag=True, help="Print JSON instead of a table.")
 
@@ -182,6 +188,7 @@ def app(context: click.Context, version: bool, debug: bool) -> None:
 @click.option("--passes", metavar="PIPELINE", default="", show_default=False, help="Passes to run in the hub dialect.")
 @click.option("--dump", metavar="DIR", type=PATH, help="Write the module's text after every stage and pass into this folder.")
 @click.option("--from", "start", metavar="STAGE", help="Start at this stage, from what the folder of --dump holds.")
+@_trace()
 @click.option("--show-pipeline", is_flag=True, help="Print the stages and passes that would run, as pipeline text, and stop.")
 def convert(**given: Any) -> int:
     """Convert a model for a target, verify it, and report."""
@@ -247,6 +254,7 @@ def inspect(**given: Any) -> int:
 @click.option("--verify-each/--no-verify-each", default=True, help="Verify the module after each pass.")
 @click.option("--constants", default="inline", help="How to print constants: inline, elided, resource.")
 @click.option("--locations/--no-locations", default=True, help="Print locations.")
+@_trace()
 def opt(**given: Any) -> int:
     """Run passes and conversions on MLIR text."""
     from .commands import opt_command

@@ -45,9 +45,11 @@ def convert_command(
     passes: str,
     dump: Path | None,
     start: str | None,
+    trace_rewrites: str | None,
     show_pipeline: bool,
 ) -> int:
     from ..verification.tolerance import Tolerance
+    from .trace import rewrites_traced_to
 
     shapes, data = parse_given(shape, input, input_data)
     asked: dict[str, Any] = {
@@ -59,7 +61,7 @@ def convert_command(
     limits = Tolerance.parse(tolerance)
     doubt: VerificationError | None = None
     try:
-        with _progress(session().quiet or json) as tell:
+        with _progress(session().quiet or json) as tell, rewrites_traced_to(trace_rewrites):
             artifact = convert(
                 model,
                 target,
@@ -354,11 +356,13 @@ def opt_command(
     verify_each: bool,
     constants: str,
     locations: bool,
+    trace_rewrites: str | None,
 ) -> int:
     from ..errors import ReadError, UsageError
     from ..passes.manager import Pipeline
     from ..text import parse_module, print_module
     from ..text.files import constants_beside
+    from .trace import rewrites_traced_to
 
     if constants not in ("inline", "elided", "resource"):
         raise UsageError(f"--constants must be inline, elided or resource, not {constants!r}")
@@ -372,15 +376,17 @@ def opt_command(
         raise ReadError(f"{file}: is not text") from None
     module = parse_module(text, name=file, constants=None if file == "-" else constants_beside(Path(file)))
     pipeline = Pipeline.parse(passes)
-    records = pipeline.run(
-        module,
-        verify_each=verify_each,
-        print_after=(
-            (lambda name, current: print(f"// ----- after {name}\n{print_module(current, constants='elided')}", file=sys.stderr))
-            if print_after
-            else None
-        ),
-    )
+    with rewrites_traced_to(trace_rewrites):
+        records = pipeline.run(
+            module,
+            verify_each=verify_each,
+            print_after=(
+                (lambda name, current: print(
+                    f"// ----- after {name}\n{print_module(current, constants='elided')}", file=sys.stderr))
+                if print_after
+                else None
+            ),
+        )
     if timing:
         error_console().print(
             table(

@@ -1,15 +1,21 @@
-"""`transload run --trace`: every value of a run, printed as it is computed."""
+"""`transload run --trace`: every value of a run, printed as it is computed; `--trace-rewrites`: every rewrite, in a file."""
 
 from __future__ import annotations
 
+import json
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
 from typing import Any, TextIO
 
 import numpy as np
 
+from ..files import atomic_path
 from ..ir import Op, Value
+from ..trace import trace_rewrites
 
-__all__ = ["Tracer"]
+__all__ = ["Tracer", "rewrites_traced_to"]
 
 EDGE, LIMIT = 8, 64
 """An array of more than `LIMIT` numbers is shown by the first and the last `EDGE` of them."""
@@ -44,6 +50,28 @@ class Tracer:
             self.parts[origin] = self.parts.get(origin, 0) + 1
             known = self.names[value] = f"{origin}#{self.parts[origin]}"
         return known
+
+
+@contextmanager
+def rewrites_traced_to(file: str | None) -> Iterator[None]:
+    """Note the rewrites that fire inside, and write them to a file, also where it ends with an error; nothing where it is None.
+
+    A line is a rewrite, as text, or as JSON in a file called `.jsonl`; `-` is standard error.
+    """
+    if file is None:
+        yield
+        return
+    with trace_rewrites() as rewrites:
+        try:
+            yield
+        finally:
+            as_json = file.endswith(".jsonl")
+            lines = "".join(f"{json.dumps(asdict(each)) if as_json else each}\n" for each in rewrites)
+            if file == "-":
+                sys.stderr.write(lines)
+            else:
+                with atomic_path(file) as temporary:
+                    temporary.write_text(lines, encoding="utf-8")
 
 
 def _range(array: Any) -> str:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .core import Op
 
 __all__ = [
-    "ELEMENT", "NAME", "input_names", "input_types", "note_elements", "noted_elements", "output_names", "output_types",
+    "ELEMENT", "NAME", "RANGE", "input_names", "input_types", "note_elements", "noted_elements", "output_names", "output_types",
     "same_width",
 ]
 
@@ -25,6 +25,9 @@ NAME = "ml_program.identifier"
 
 ELEMENT = "transload.element"
 """Attribute of an argument or result: the element type that it has in the model, where the function has another one."""
+
+RANGE = "transload.range"
+"""Attribute of an argument, `[low, high]`: the values that it takes, where the model's file says so."""
 
 
 def input_names(function: Op) -> list[str]:

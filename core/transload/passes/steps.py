@@ -23,6 +23,7 @@ from ..options import typed
 from ..plugin import resolve
 from ..plugin_host import host
 from ..suggest import nearest
+from ..trace import tracing
 
 __all__ = ["PassRecord", "Step", "parse_steps", "read_options"]
 
@@ -49,6 +50,9 @@ class Step:
 
     def apply(self, module: Module) -> PassRecord:
         """Run it on `module`, in place."""
+        trace = tracing()
+        if trace is not None:
+            trace.step = self.name
         start = time.perf_counter()
         modified = bool(self.run(module, **self.options))
         return PassRecord(self.name, time.perf_counter() - start, modified)

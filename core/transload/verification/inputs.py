@@ -12,6 +12,7 @@ from ..engine.run import check_inputs
 from ..errors import RunError, UsageError
 from ..given import open_given, settled
 from ..ir import BOOL, FloatType, IntegerType, Module, Op, QuantType, TensorType, Value, dtype_of, input_names, input_types
+from ..ir.borders import RANGE
 
 __all__ = ["RANGE", "checked_inputs", "random_inputs"]
 
@@ -24,9 +25,6 @@ def checked_inputs(source: Module, given: Mapping[str, Any]) -> dict[str, np.nda
         raise UsageError("the input data does not fit the model", error.findings) from None
     return dict(zip(input_names(source.main), arrays, strict=True))
 
-
-RANGE = "transload.range"
-"""Argument attribute `[low, high]`: the values an input takes, where the model's file says so."""
 
 _DEFAULT_INDEX_BOUND = 2
 
