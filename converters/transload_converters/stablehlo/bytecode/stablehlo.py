@@ -15,6 +15,7 @@ from transload.text.attribute_text import attribute_text
 from .builtin import DYNAMIC_SIZE, double
 from .cursor import UnknownConstruct
 from .entries import EntryCursor
+from .meshes import Axis, Mesh, MeshAxis, SubAxis, groups_along
 
 __all__ = [
     "COMPARISONS", "COMPARISON_TYPES", "FFT_TYPES", "MODES", "PRECISIONS", "RNG_ALGORITHMS", "RNG_DISTRIBUTIONS", "TOKEN",
@@ -115,6 +116,8 @@ def read_attribute(r: EntryCursor, code: int) -> Any:
         atol, rtol, ulps, mode = double(r), double(r), r.signed(), r.attribute()
         word = mode.text.removesuffix(">").split()[-1] if isinstance(mode, OpaqueAttr) else ""
         return accuracy(atol, rtol, ulps, word)
+    if code in _MESHES:
+        return _MESHES[code](r)
     raise UnknownConstruct(f"attribute {code} of stablehlo in bytecode is not known")
 
 
@@ -130,6 +133,13 @@ _ENUMS = {
     2: ("comparison_direction", COMPARISONS), 3: ("comparison_type", COMPARISON_TYPES), 6: ("fft_type", FFT_TYPES),
     8: ("precision", PRECISIONS), 9: ("rng_algorithm", RNG_ALGORITHMS), 10: ("rng_distribution", RNG_DISTRIBUTIONS),
     12: ("transpose", TRANSPOSES), 16: ("result_accuracy_mode", MODES),
+}
+_MESHES: dict[int, Any] = {
+    18: lambda r: groups_along(r.attribute(), r.attributes()),
+    19: lambda r: SubAxis(r.signed(), r.signed()),
+    20: lambda r: Axis(r.string(), r.attribute() if r.boolean() else None),
+    21: lambda r: MeshAxis(r.string(), r.signed()),
+    22: lambda r: Mesh(r.attribute(), r.attribute() if r.boolean() else None),
 }
 _STRUCTURES = {1: "channel_handle", 4: "conv", 5: "dot", 7: "gather", 11: "scatter"}
 

@@ -32,7 +32,8 @@ from . import quant, stablehlo
 from .builtin import buffer_type, double, scalar, tensor_type, typed_integer
 from .constants import dense_of
 from .cursor import UnknownConstruct
-from .entries import PASSED_OVER, EntryCursor
+from .entries import ABSENT, PASSED_OVER, EntryCursor
+from .meshes import Axis, Mesh, MeshAxis, SubAxis, groups_along
 
 __all__ = ["read_attribute", "read_type"]
 
@@ -99,6 +100,11 @@ _ATTRIBUTES: dict[int, Any] = {
     18: lambda r: stablehlo.bounds(r.signed_list()),
     19: _enum("result_accuracy_mode", stablehlo.MODES),
     20: _accuracy,
+    21: lambda r: SubAxis(r.signed(), r.signed()),
+    22: lambda r: Axis(r.attribute(), r.attribute() if _boolean(r) else None),
+    23: lambda r: groups_along(r.attribute(), r.attribute()),
+    24: lambda r: MeshAxis(r.attribute(), r.signed()),
+    25: lambda r: Mesh(r.attribute(), None if (devices := r.optional()) is ABSENT else devices),
 }
 
 
