@@ -313,7 +313,7 @@ class Rewriting:
                     continue
                 if outcome is not CHANGED:
                     if self.checks:
-                        _refuse_faults(op, before)
+                        self._refuse_faults(op, before)
                     rewriter.replace(outcome)
                 return None
             except Unsupported as reason:
@@ -338,6 +338,19 @@ class Rewriting:
         if follows or any(isinstance(result.type, TensorType) and not result.type.is_static for result in op.results):
             self._spoilers.add(op)
         return Finding(op.name, why, tuple(location_names(op.location)[:1]), advice, follows=follows)
+
+    def _refuse_faults(self, op: Op, before: Op | None) -> None:
+        """Raise `Unsupported` where what a rewrite function made of an op breaks the declarations of the ops it consists of.
+
+        Those that are rewritten in their turn are on the way only: what they become is looked at then.
+        """
+        made = op.prev
+        while made is not before and made is not None:
+            faults = faults_of(made) if not self._concerns[made.name] else ()
+            if faults:
+                raise Unsupported(f"it would become {made.name}, of which this does not hold: {faults[0]}",
+                                  "types or attributes of the model contradict each other")
+            made = made.prev
 
     def _comes_after_a_spoiler(self, op: Op) -> bool:
         """Whether an op computes, over whatever ops, with what comes from one that could not be converted and has an open shape.
@@ -385,17 +398,6 @@ def cannot_convert(findings: Iterable[Finding], source: str) -> ConversionError:
     return ConversionError(
         f"{total} op(s) of {kinds} kind(s) cannot be converted from {source!r}"
         + (f", and {follow} more that come after them" if follow else ""), merged)
-
-
-def _refuse_faults(op: Op, before: Op | None) -> None:
-    """Raise `Unsupported` where what a rewrite function made of an op breaks the declarations of the ops it consists of."""
-    made = op.prev
-    while made is not before and made is not None:
-        faults = faults_of(made)
-        if faults:
-            raise Unsupported(f"it would become {made.name}, of which this does not hold: {faults[0]}",
-                              "types or attributes of the model contradict each other")
-        made = made.prev
 
 
 def _erase_since(op: Op, before: Op | None) -> None:

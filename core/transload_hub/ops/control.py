@@ -90,3 +90,4 @@ class Custom(DeclaredOp):
     outputs = variadic_result("the op's results", type=ANY)
     name_ = attribute(STRING, "what its framework calls it")
     options = attribute(DICT, "its attributes", optional=True)
+    traits = ("retypes",)
