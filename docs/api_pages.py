@@ -41,7 +41,9 @@ PAGES = (
     Page("declarations", "Declarations of ops", "How a dialect says what its ops are. See [Add an op](../../add-op.md).", (
         "transload.ir.declare",)),
     Page("rewriting", "Rewriting and passes", "Tables of rewrites, conversions, pipelines.", (
-        "transload.rewrite", "transload.conversion", "transload.passes.manager", "transload.findings")),
+        "transload.rewrite", "transload.trace", "transload.conversion", "transload.passes.manager", "transload.findings")),
+    Page("journey", "The journey", "What a conversion runs, planned and run. See [Architecture](../../architecture.md).", (
+        "transload.journey", "transload.dump", "transload.options")),
     Page("plugins", "What plugins register", "See [Plugins and hooks](../../plugins.md).", (
         "transload.hookspecs", "transload.plugin", "transload.facts", "transload.plugin_host", "transload.context")),
     Page("analysis", "Analyses", "What passes and plugins can ask of a module, and the facts behind it.", (

@@ -5,14 +5,17 @@ Run by `make docs`. The pages are not committed: they are what the installed cod
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
 from api_pages import write_library
+from command_pages import write_commands
 from op_pages import write_dialect
 from tables import table
 
 from transload.cli.listings import type_text
+from transload.conversion import options_of
 from transload.coverage_report import coverage, evidence, verdict
 from transload.plugin_host import host
 
@@ -31,6 +34,7 @@ def main() -> None:
     for name, title in DIALECTS.items():
         write_dialect(HERE, name, title)
     write_library(HERE)
+    write_commands(HERE)
     (HERE / "passes.md").write_text(passes_page(), encoding="utf-8")
     (HERE / "targets.md").write_text(targets_page(), encoding="utf-8")
     (HERE / "coverage.md").write_text(coverage_page(), encoding="utf-8")
@@ -42,13 +46,27 @@ def passes_page() -> str:
     passes = [
         [f"`{p.name}`", ", ".join(f"`{k}={o.default}`" for k, o in p.options().items()), p.doc] for p in host().passes.values()
     ]
-    conversions = [[f"`{c.name}`", c.source, c.target, c.doc] for c in host().conversions.values() if c.extends is None]
+    own = [c for c in host().conversions.values() if c.extends is None]
+    conversions = [[f"`{c.name}`", c.source, c.target, c.doc] for c in own]
+    around = [[f"`{c.name}`", _pipeline(c.before), _pipeline(c.after)] for c in own]
+    options = [
+        [f"`{c.name}.{key}`", type_text(kind), f"`{default}`", doc]
+        for c in own for key, (kind, default, doc) in options_of(c).items()]
     return (
         "# Passes and conversions\n\nA pipeline is text: `canonicalize,layout{to=NHWC}`. Conversions can stand in it by name.\n\n"
         f"## Passes\n\n{table(['pass', 'options', 'what it does'], passes)}\n"
         f"## Conversions\n\nA route from one dialect to another is the shortest path over these.\n\n"
-        f"{table(['conversion', 'from', 'to', ''], conversions)}"
+        f"{table(['conversion', 'from', 'to', ''], conversions)}\n"
+        f"## What runs around the rewrites\n\n`transload convert MODEL --show-pipeline` prints all that runs for a model.\n\n"
+        f"{table(['conversion', 'passes before', 'passes after'], around)}\n"
+        f"## Options of conversions\n\n`--option KEY=VALUE`, or `OWNER.KEY=VALUE` as here.\n\n"
+        f"{table(['option', 'may be', 'default', 'what it chooses'], options)}"
     )
+
+
+def _pipeline(text: str) -> str:
+    """The passes of a pipeline as they are declared, `$name` standing for an option's value."""
+    return " ".join(f"`{step}`" for step in re.findall(r"[\w.-]+(?:\{[^}]*\})?", text))
 
 
 def targets_page() -> str:
