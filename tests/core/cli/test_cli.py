@@ -13,6 +13,8 @@ import pytest
 import transload.text
 from transload.cli import run
 from transload.contents import op_counts
+from transload.context import Context
+from transload.plugin_host import Host
 
 
 @pytest.fixture
@@ -147,6 +149,17 @@ def test_run_and_compare_an_artifact(cli, digits, tmp_path):
         code, out, err = cli("compare", digits, tmp_path / artifact, "--input", tmp_path / "in.npz", "--json")
         assert code == 0, err
         assert json.loads(out)["tensors"][-1]["metrics"]["max_abs"] <= 1
+
+
+def test_run_says_what_it_computes_by_dequantizing(cli, digits, tmp_path):
+    """Without TOSA nobody knows which integers the hub's quantized ops give."""
+    assert cli("convert", digits, "-o", tmp_path, "-q")[0] == 0
+    assert "dequantizing" not in cli("run", digits)[1]
+    with Context(Host(only="-tosa")).bind():
+        transload.save(transload.legalize(transload.load(digits)), tmp_path / "hub.mlir")
+        code, out, err = cli("run", tmp_path / "hub.mlir")
+    assert code == 0, err
+    assert "note: computed by dequantizing and quantizing" in out and "top.Conv" in out
 
 
 def test_run_gives_intermediates_by_original_name(cli, digits, tmp_path):

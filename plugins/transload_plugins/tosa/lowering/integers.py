@@ -15,6 +15,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from transload.analysis.movement import moves_of
+from transload.context import new_run
 from transload.conversion import apply_conversion
 from transload.engine.integers import kernel_on_reals
 from transload.engine.run import Plan
@@ -90,7 +91,8 @@ def _lowered(op: Op) -> _Lowered | None:
     if found is None:
         module, moving = _alone(op)
         try:
-            apply_conversion(host().conversions[CONVERSION], module)
+            with new_run():  # what a conversion that folds is noting down meanwhile is not of this one
+                apply_conversion(host().conversions[CONVERSION], module)
         except ConversionError:
             return None
         plan = Plan(module.main.regions[0], module)

@@ -11,10 +11,10 @@ import pytest
 
 import transload
 from transload import Module, Target, hookimpl
-from transload.context import Context
+from transload.context import Context, new_run
 from transload.engine.reference import prepare
 from transload.errors import RunError
-from transload.ir import F32, I8, QuantType, TensorType, input_names
+from transload.ir import F32, I8, UI8, QuantType, TensorType, input_names
 from transload.plugin import Emitted
 from transload.plugin_host import Host
 from transload.testing import build_module
@@ -23,6 +23,7 @@ from transload.verification.inputs import random_inputs
 from transload.verification.tolerance import Tolerance
 from transload.verification.verify import verify_conversion
 from transload_converters.tflite.runtime import open_model
+from transload_plugins.tosa.lowering.prepare.sources import Sources, sources
 
 from tests.support.hub_runs import has_quantized, same_integers
 
@@ -153,3 +154,12 @@ def test_sizes_that_are_not_known_are_computed_through_reals() -> None:
     assert execute({"x": np.zeros((2, 4), np.int8)})["y"].shape == (2, 4)
     with pytest.raises(RunError):
         execute({"x": np.zeros((2, 5), np.int8)})
+
+
+def test_what_is_lowered_to_be_run_is_no_part_of_a_conversion_around_it() -> None:
+    """Folding asks for kernels within conversions, which note down things of their ops."""
+    q = QuantType(UI8, F32, (0.5,), (3,))
+    module = build_module([TensorType((4,), q)], lambda b, x: b.emit("top.Relu", x, element=q), ["x"])
+    with new_run():
+        prepare(module)
+        assert sources() == Sources()
