@@ -43,7 +43,7 @@ def fold_op(op: Op, kernel_of: KernelOf) -> list[np.ndarray] | None:
         if not isinstance(type_, TensorType) or not type_.is_static:
             return None
         try:
-            made += math.prod(type_.shape) * dtype_of(type_.element).itemsize  # type: ignore[arg-type]
+            made += math.prod(type_.static_shape) * dtype_of(type_.element).itemsize
         except ValueError:
             return None
     if made > 4 * size + GROWTH_LIMIT:
@@ -63,7 +63,7 @@ def _fold_shape(op: Op, kernel_of: KernelOf) -> list[np.ndarray] | None:
     if found is None:
         return None
     # The kernel reads shapes alone, so arrays that occupy no memory will do.
-    stand_ins = [np.broadcast_to(np.zeros((), np.int8), v.shape) for v in op.operands]  # type: ignore[arg-type]
+    stand_ins = [np.broadcast_to(np.zeros((), np.int8), v.static_shape) for v in op.operands]
     return _results(op, found[0], stand_ins, found[0])
 
 

@@ -267,7 +267,10 @@ class Op:
         for operand in operands:
             uses = operand.uses
             uses[self] = uses.get(self, 0) + 1
-        self.results = [Value(type_, self, index) for index, type_ in enumerate(result_types)] if result_types else []
+        if len(result_types) == 1:  # as nearly always
+            self.results = [Value(result_types[0], self, 0)]
+        else:
+            self.results = [Value(type_, self, index) for index, type_ in enumerate(result_types)]
         self.attributes = {} if attributes is None else attributes
         self.regions: list[Region] = []
         self.location = location

@@ -371,7 +371,7 @@ class AttributeParser(TypeParser):
 
     def _blob_constant(self, blob: Blob, type_: TensorType, at: int) -> Dense:
         """The constant that a blob of known length holds."""
-        shape: tuple[int, ...] = type_.shape  # type: ignore[assignment]
+        shape = type_.static_shape
         n_bytes, width = blob.n_bytes, byte_width(type_.element)
         count = math.prod(shape)
         if n_bytes != count * width:
@@ -394,7 +394,7 @@ class AttributeParser(TypeParser):
         if not isinstance(type_, TensorType):
             return OpaqueAttr(f"dense_resource<{literal}> : {type_}")
         if key == ELIDED:
-            return Dense(ElidedData(type_.shape, dtype_of(type_.element)), type_)  # type: ignore[arg-type]
+            return Dense(ElidedData(type_.static_shape, dtype_of(type_.element)), type_)
         if key in self.constants:
             try:
                 return self.constants.dense(key, type_)
@@ -404,7 +404,7 @@ class AttributeParser(TypeParser):
         blob = self.blobs.get(key)
         if blob is None:
             blob = self.blobs[key] = Blob(key)
-        dense = Dense(ElidedData(type_.shape, dtype_of(type_.element)), type_)  # type: ignore[arg-type]
+        dense = Dense(ElidedData(type_.static_shape, dtype_of(type_.element)), type_)
         blob.wanted.append((dense, start))
         return dense
 

@@ -70,7 +70,7 @@ def from_bytes(raw: np.ndarray[Any, np.dtype[np.uint8]], type_: TensorType) -> n
     """
     element = type_.element
     dtype = dtype_of(element)
-    shape: tuple[int, ...] = type_.shape  # type: ignore[assignment]
+    shape = type_.static_shape
     count, width = math.prod(shape), byte_width(element)
     if raw.size != count * width:
         if raw.size == width:
@@ -148,7 +148,7 @@ def dense_pieces(dense: Dense) -> Iterator[str]:
 
 def parse_literal(text: str, type_: TensorType) -> Any:
     """The data of `dense<text>`, a number or nested lists of them; raises `LiteralError`."""
-    shape: tuple[int, ...] = type_.shape  # type: ignore[assignment]
+    shape = type_.static_shape
     count = math.prod(shape)
     element = type_.element
     stripped = text.strip()

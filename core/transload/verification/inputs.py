@@ -56,7 +56,7 @@ def random_inputs(
 def _random(
     generator: np.random.Generator, type_: TensorType, limits: Any, index_bound: int | None, spread: float,
 ) -> np.ndarray:
-    shape: tuple[int, ...] = type_.shape  # type: ignore[assignment]
+    shape = type_.static_shape
     element = type_.element
     dtype = dtype_of(element)
     if isinstance(element, QuantType):
