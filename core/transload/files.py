@@ -49,7 +49,7 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
     temporary: Path | None = None
     try:
         final.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=f".{final.name}.", dir=final.parent)
+        handle, name = tempfile.mkstemp(prefix=f".{final.name[:40]}.", dir=final.parent)  # names end at 255 bytes
         os.close(handle)
         temporary = Path(name)
         temporary.chmod(0o644)
