@@ -134,7 +134,7 @@ def _constant(op: Op) -> None:
     """`arith.constant`: of a tensor as it is, a number as a tensor of rank 0."""
     value = _without_index(op.attributes.get("value"))
     if not isinstance(value, Dense):
-        element = getattr(op.results[0].type, "element", None)
+        element = op.results[0].element_or_none
         if not isinstance(value, (bool, int, float, IntAttr, FloatAttr)) or element is None:
             return
         value = Dense(SplatData(value, (), dtype_of(element)), TensorType((), element))

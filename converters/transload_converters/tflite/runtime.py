@@ -92,7 +92,7 @@ def _dangerous(module: Module) -> str:
             if not isinstance(state, QuantType) or state.storage != I16:
                 return f"the state of SVDF {op.origin!r} is {state}; LiteRT would take it for int16 and write behind it"
         for value in (*op.operands, *op.results):
-            element = getattr(value.type, "element", None)
+            element = value.element_or_none
             if isinstance(element, QuantType) and op.operands and op.dialect == "tfl" and not all(element.scales):
                 return f"{op.name} has a tensor with a scale of 0, {value.name or op.origin!r}; LiteRT would end the process"
     return ""

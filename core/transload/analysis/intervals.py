@@ -130,7 +130,7 @@ def square(a: Interval) -> Interval:
 
 def whole(op: Op, number: float) -> Any:
     """An attribute's number as the op's results hold it: an integer where they are integers."""
-    element = getattr(op.results[0].type, "element", None)
+    element = op.results[0].element_or_none
     return int(number) if isinstance(element, IntegerType | IndexType) and math.isfinite(number) else number
 
 
@@ -242,7 +242,7 @@ class Intervals(Forward[Interval]):
     def initial(self, value: Value) -> Interval:
         everything = limits(value.type)
         dense = constant_of(value)
-        if dense is None or isinstance(getattr(value.type, "element", None), QuantType):
+        if dense is None or isinstance(value.element_or_none, QuantType):
             return everything
         found = interval_of_constant(dense, self.largest)
         return everything if found is None else found

@@ -11,7 +11,7 @@ An operation whose name no dialect declares is legal here, in text and in rewrit
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, cast
 
 from . import registry
 from .attributes import Attribute
@@ -196,6 +196,17 @@ class Value:
     def element_or_none(self) -> Type | None:
         """The tensor's element type; None where it is no tensor."""
         return self.type.element if isinstance(self.type, TensorType) else None
+
+    @property
+    def shape_or_none(self) -> tuple[int | None, ...] | None:
+        """The tensor's shape; None where its rank is unknown or it is no tensor."""
+        return self.type.shape if isinstance(self.type, TensorType) else None
+
+    @property
+    def known_shape(self) -> tuple[int, ...] | None:
+        """The tensor's sizes; None where one is unknown or it is no tensor."""
+        shape = self.type.shape if isinstance(self.type, TensorType) else None
+        return None if shape is None or None in shape else cast("tuple[int, ...]", shape)
 
     @property
     def quant(self) -> QuantType | None:

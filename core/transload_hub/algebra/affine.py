@@ -19,12 +19,12 @@ from ..ops.infer import channel_axis
 if TYPE_CHECKING:
     from ..ops.normalization import BatchNorm
 
-__all__ = ["Affine", "Array", "affine_of", "constant_array", "is_float", "relu_of", "used_once"]
+__all__ = ["Affine", "Array", "affine_of", "constant_array", "is_ranked_float", "relu_of", "used_once"]
 
 Array = np.ndarray[Any, Any]
 
 
-def is_float(value: Value) -> bool:
+def is_ranked_float(value: Value) -> bool:
     """Whether a value is a tensor of plain floats, of known rank."""
     type_ = value.type
     return isinstance(type_, TensorType) and isinstance(type_.element, FloatType) and type_.shape is not None
@@ -74,10 +74,10 @@ class Affine:
 def affine_of(op: Op) -> Affine | None:
     """The op as an affine function of one operand with finite constants, or None where it is none."""
     view = _VIEWS.get(op.name)
-    if view is None or not is_float(op.results[0]):
+    if view is None or not is_ranked_float(op.results[0]):
         return None
     affine = view(op)
-    if affine is None or not is_float(affine.source) or affine.source.type != op.results[0].type:
+    if affine is None or not is_ranked_float(affine.source) or affine.source.type != op.results[0].type:
         return None
     rank = affine.source.rank
     for array in (affine.scale, affine.shift):
@@ -151,7 +151,7 @@ def _batch_norm(op: BatchNorm) -> Affine | None:
     with np.errstate(divide="ignore", invalid="ignore"):
         scale = gamma / np.sqrt(variance + op.epsilon)
         shift = beta - mean * scale
-    if not is_float(op.input):
+    if not is_ranked_float(op.input):
         return None
     rank = op.input.rank
     shape = [1] * rank

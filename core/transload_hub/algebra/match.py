@@ -16,7 +16,7 @@ import numpy as np
 from transload.ir import ElidedData, FloatType, Op, TensorType, Value, dtype_of
 from transload.ir.build import constant_of
 
-from .affine import affine_of, is_float, used_once
+from .affine import affine_of, is_ranked_float, used_once
 
 if TYPE_CHECKING:
     from ..ops.reduce import Reduce
@@ -41,7 +41,7 @@ def is_near(value: float, wanted: float, of: Value | None = None) -> bool:
 
 def is_static_float(value: Value) -> bool:
     """Whether a value is a tensor of plain floats and static shape."""
-    return is_float(value) and isinstance(value.type, TensorType) and value.type.is_static
+    return is_ranked_float(value) and isinstance(value.type, TensorType) and value.type.is_static
 
 
 def number(value: Value | None) -> float | None:
@@ -107,10 +107,10 @@ def linear(value: Value) -> Linear:
 
 
 def _affine_step(value: Value) -> Linear | None:
-    op: Any = value.op
+    op = value.op
     if op is None or op.attributes.get("do_relu", False):
         return None
-    if op.name == "top.Neg" and is_float(value):
+    if op.name == "top.Neg" and is_ranked_float(value):
         return Linear(op.operands[0], -1.0, 0.0)
     affine = affine_of(op)
     if affine is None or op.name == "top.BatchNorm":
@@ -147,9 +147,9 @@ def _multiply(made: Product, value: Value, below: bool, root: bool, depth: int) 
     if constant is not None and (constant != 0 or not below):
         made.factor = made.factor / constant if below else made.factor * constant
         return
-    inside = is_float(value) and (root or used_once(value)) and depth < _DEPTH
+    inside = is_ranked_float(value) and (root or used_once(value)) and depth < _DEPTH
     op = made_by(value, "Mul", "MulConst", "Div", "Neg", "Reciprocal") if inside else None
-    if op is None or any(not is_float(operand) for operand in op.operands):
+    if op is None or any(not is_ranked_float(operand) for operand in op.operands):
         (made.under if below else made.over).append(value)
     elif op.name == "top.Div":
         _multiply(made, op.operands[0], below, False, depth + 1)

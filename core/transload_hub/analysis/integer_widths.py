@@ -171,7 +171,7 @@ class _Analysis(Forward[Known]):
                 continue
             elif op.name == "func.return":
                 for operand in op.operands:
-                    self._demand(op, operand, BITS if getattr(operand.type, "element", None) == UI32 else EXACT)
+                    self._demand(op, operand, BITS if operand.element_or_none == UI32 else EXACT)
             elif op.name == "func.call":
                 for operand in op.operands:
                     self._demand(op, operand, EXACT)
@@ -334,7 +334,7 @@ class _Analysis(Forward[Known]):
             return 0
         values = op.operands[:1] if op.name == "top.ShiftRight" else op.operands
         known = [self.of(value) for value in values]
-        if any(getattr(value.type, "element", None) != UI32 for value in values):
+        if any(value.element_or_none != UI32 for value in values):
             return 0
         if all(k.kind == EXACT for k in known) or not all(k.kind & BITS for k in known):
             return 0
@@ -346,7 +346,7 @@ class _Analysis(Forward[Known]):
 
     def _check_sum(self, op: Op, interval: Interval) -> None:
         """Means and norms of integers are made of a sum, which must fit, too."""
-        shape = getattr(op.operands[0].type, "shape", None) or ()
+        shape = op.operands[0].shape_or_none or ()
         count = 1
         for axis in op.attribute("axes"):
             count *= shape[axis] if shape and shape[axis] is not None else 1 << 31

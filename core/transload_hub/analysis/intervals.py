@@ -88,7 +88,7 @@ INTERVALS = _ActivatedTable("top")
 
 def _count(op: Op) -> int | None:
     """Of how many elements at most one of a reduction's results is made; None where a size is not known."""
-    shape = getattr(op.operands[0].type, "shape", None)
+    shape = op.operands[0].shape_or_none
     if shape is None:
         return None
     axes = op.attribute("axes") if op.name == "top.Reduce" else (op.attribute("axis"),)
@@ -335,8 +335,8 @@ def scattered(op: ScatterElements | ScatterND, x: Sequence[Interval]) -> Interva
     kind = op.attribute("reduction")
     if kind in ("none", "max", "min"):
         return hull((x[0], x[2]))
-    shape = getattr(op.operands[2].type, "shape", None)
-    if kind != "add" or shape is None or None in shape:
+    shape = op.operands[2].known_shape
+    if kind != "add" or shape is None:
         return EVERYTHING
     count = math.prod(shape)
     return x[0][0] + min(times(x[2][0], count), 0), x[0][1] + max(times(x[2][1], count), 0)
@@ -344,7 +344,7 @@ def scattered(op: ScatterElements | ScatterND, x: Sequence[Interval]) -> Interva
 
 def _size(value: Value, axis: int | None = None) -> int:
     """The size of a dimension, or of the greatest one; the most that TOSA's level 8K has where it is not known."""
-    shape = getattr(value.type, "shape", None)
+    shape = value.shape_or_none
     if shape is None:
         return (1 << 31) - 1
     sizes = shape if axis is None else (shape[axis],)
@@ -383,7 +383,7 @@ def sign(op: UnaryNumber, x: Sequence[Interval]) -> Interval:
 
 @INTERVALS("MatMul")
 def matmul(op: MatMul, x: Sequence[Interval]) -> Interval:
-    shape = getattr(op.operands[0].type, "shape", None)
+    shape = op.operands[0].shape_or_none
     size = shape[-2 if op.attribute("left_transpose") else -1] if shape else None
     if size is None:
         return EVERYTHING

@@ -47,7 +47,7 @@ def finish(op: Op, y: Any, index: int = 0) -> Array:
 
 def whole(op: Op, y: Array) -> Array:
     """Sums of integers that were computed in float64 as integers, so that they wrap round where the result's type is narrow."""
-    element = getattr(op.results[0].type, "element", None)
+    element = op.results[0].element_or_none
     return y.astype(np.int64) if isinstance(element, IntegerType) and y.dtype.kind == "f" else y
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from transload.ir import Op, Value
 from transload.rewrite import Rewriter, RewriteTable
 
-from ..algebra.affine import is_float, used_once
+from ..algebra.affine import is_ranked_float, used_once
 from ..algebra.match import inputs_of, is_near, is_static_float, linear, made_by, number, only_serves, product
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ GATED = RewriteTable()
 def limits(op: Clip | Max | Min, rw: Rewriter) -> Value | None:
     """`max(x, 0)` is a ReLU; `min(max(x, a), b)` and `max(min(x, b), a)` with `a <= b` are a Clip."""
     outer = _limits_of(op)
-    if outer is None or not is_float(outer[0]) or outer[0].type != op.results[0].type:
+    if outer is None or not is_ranked_float(outer[0]) or outer[0].type != op.results[0].type:
         return None
     x, low, high = outer
     maker = made_by(x, "Max", "Min", "Relu", "Clip") if used_once(x) else None
@@ -72,7 +72,7 @@ _RANGES = {"top.Erf": (-1.0, 1.0), "top.Tanh": (-1.0, 1.0), "top.Softsign": (-1.
 def clip_of_bounded(op: Clip, rw: Rewriter) -> Value | None:
     """A clip to limits that a function does not exceed goes: approximations of erf and tanh end with one."""
     maker = made_by(op.input, "Erf", "Tanh", "Softsign", "HardSigmoid", "Sigmoid")
-    if maker is None or not is_float(op.input):
+    if maker is None or not is_ranked_float(op.input):
         return None
     plain = maker.name != "top.Sigmoid" or (maker.scale, maker.bias, maker.log) == (1.0, 0.0, False)
     low, high = _RANGES.get(maker.name, (0.0, 1.0))
@@ -88,7 +88,7 @@ def absolute_of_not_negative(op: UnaryNumber, rw: Rewriter) -> Value | None:
     total = made_by(op.input, "Reduce")
     value = total.input if total is not None and total.mode in ("ReduceSum", "ReduceMean", "ReduceMax") else op.input
     maker = made_by(value, *_NOT_NEGATIVE)
-    if maker is None or not is_float(op.input) or (maker.name in ("top.Sigmoid", "top.Softmax") and maker.log):
+    if maker is None or not is_ranked_float(op.input) or (maker.name in ("top.Sigmoid", "top.Softmax") and maker.log):
         return None
     return op.input if maker.name != "top.Sigmoid" or (maker.scale, maker.bias) == (1.0, 0.0) else None
 
@@ -97,7 +97,7 @@ def absolute_of_not_negative(op: UnaryNumber, rw: Rewriter) -> Value | None:
 def twice_negated(op: UnaryNumber, rw: Rewriter) -> Value | None:
     """`-(-x)`."""
     inner = made_by(op.input, "Neg")
-    return inner.input if inner is not None and is_float(op.input) else None
+    return inner.input if inner is not None and is_ranked_float(op.input) else None
 
 
 class _Limited(NamedTuple):
@@ -111,7 +111,7 @@ class _Limited(NamedTuple):
 
 def _limited(value: Value) -> _Limited | None:
     """A value as a limited affine function, whether the ReLU is an op or part of one."""
-    op: Any = value.op
+    op = value.op
     if op is None:
         return None
     if op.name == "top.Relu":

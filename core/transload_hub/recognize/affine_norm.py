@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from transload.ir import Op, Value
 from transload.rewrite import Rewriter, RewriteTable
 
-from ..algebra.affine import is_float, used_once
+from ..algebra.affine import is_ranked_float, used_once
 from ..algebra.match import inputs_of, is_static_float, linear, made_by, only_serves, product
 from .normalization import groups_apart, groups_of, inverse_roots, is_mean, spread_of
 
@@ -55,7 +55,7 @@ def _with_affine(rw: Rewriter, op: Op, value: Value, weight: Value | None, bias:
         if part is None:
             given.append(None)
             continue
-        if not is_float(part) or part.element != value.element:
+        if not is_ranked_float(part) or part.element != value.element:
             return None
         held = tuple(part.shape)
         while len(held) > len(wanted) and held[0] == 1:

@@ -6,7 +6,7 @@ goes, so that a scalar is seen as one and a bias as a vector.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -14,12 +14,13 @@ from transload.ir import ElidedData, Op, TensorType, Value
 from transload.ir.build import constant_of
 from transload.rewrite import Rewriter, RewriteTable
 
-from ..algebra.affine import is_float, relu_of, used_once
+from ..algebra.affine import is_ranked_float, relu_of, used_once
 from ..algebra.match import axes_of, count_of, is_near, is_static_float, linear, number
 
 if TYPE_CHECKING:
     from ..ops.elementwise import Div, Max, Min, Mul, MulConst
     from ..ops.movement import Expand, Reshape, Unsqueeze
+    from ..ops.reduce import Reduce
 
 __all__ = ["TABLE"]
 
@@ -142,13 +143,13 @@ _FAR = 6
 
 def _can_keep(value: Value, shape: Any, depth: int) -> bool:
     """Whether a value is computed from reductions that with kept dimensions have that shape, and that are used so only."""
-    op: Any = value.op
+    op = value.op
     if op is None or depth == 0 or not _static(value):
         return False
     if op.name == "top.Reduce":
         if op.keepdims or not _static(op.input) or not op.axes or not _all_reshaped(value, shape, _FAR):
             return False
-        axes = axes_of(op)
+        axes = axes_of(cast("Reduce", op))
         return tuple(1 if axis in axes else size for axis, size in enumerate(op.input.shape)) == tuple(shape)
     if op.declaration is None or "elementwise" not in op.declaration.traits or not op.operands or len(op.results) != 1:
         return False
@@ -178,7 +179,7 @@ def _is_single(value: Value) -> bool:
 
 
 def _kept(rw: Rewriter, value: Value, shape: Any) -> Value:
-    op: Any = value.op
+    op = cast("Op", value.op)
     if op.name == "top.Reduce":
         return rw.emit("top.Reduce", op.input, axes=op.axes, keepdims=True, mode=op.mode, element=value.element)
     operands = [operand if _is_single(operand) else _kept(rw, operand, shape) for operand in op.operands]
@@ -207,7 +208,7 @@ def does_nothing(op: Op, rw: Rewriter) -> Value | None:
     neutral = 0.0 if op.name in ("top.Add", "top.Sub") else 1.0
     pairs = [op.operands] if op.name in ("top.Sub", "top.Div") else [op.operands, op.operands[::-1]]
     for x, other in pairs:
-        if is_float(x) and x.type == op.results[0].type and number(other) == neutral:
+        if is_ranked_float(x) and x.type == op.results[0].type and number(other) == neutral:
             relu = relu_of(op)
             return rw.emit("top.Relu", x, relu_limit=relu.get("relu_limit")) if relu else x
     return None
@@ -220,6 +221,6 @@ def beyond_all(op: Max | Min, rw: Rewriter) -> Value | None:
         return None
     limit = -np.inf if op.name == "top.Max" else np.inf
     for x, other in (op.operands, op.operands[::-1]):
-        if is_float(x) and x.type == op.results[0].type and number(other) == limit:
+        if is_ranked_float(x) and x.type == op.results[0].type and number(other) == limit:
             return x
     return None

@@ -6,7 +6,7 @@ Programs go through 64 bits then, and put 0 in place of what does not fit there:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from transload.ir import BF16, F32, I64, IntegerType, Value
 from transload.rewrite import Rewriter, RewriteTable
@@ -47,7 +47,7 @@ def _guarded(value: Value) -> Value | None:
 
 def _is_rectified(x: Value) -> bool:
     """Whether the op that makes a value makes nothing negative of numbers."""
-    op: Any = x.op
+    op = x.op
     if op is None:
         return False
     return op.name in ("top.Relu", "top.Abs", "top.Square") or bool(op.attribute("do_relu", False)) or (

@@ -99,7 +99,7 @@ def error_function(op: Op, rw: Rewriter) -> Value | None:
 
 def is_complementary_error_function(value: Value) -> Value | None:
     """The u for which a value is `erfc(u) = 1 - erf(u)` written out: near 0 by one polynomial, else by others. Or None."""
-    op: Any = made_by(value, "Where")
+    op = made_by(value, "Where")
     test = made_by(op.condition, "Compare") if op is not None else None
     if test is None or not is_static_float(value) or value.element != F32:
         return None

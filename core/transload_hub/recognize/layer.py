@@ -11,7 +11,7 @@ from transload.ir import I32, ElidedData, FloatType, TensorType, Value
 from transload.ir.build import constant_of
 from transload.rewrite import Rewriter, RewriteTable
 
-from ..algebra.affine import is_float, relu_of, used_once
+from ..algebra.affine import is_ranked_float, relu_of, used_once
 from ..algebra.match import inputs_of, is_static_float, linear, made_by
 from ..ops.infer import channel_axis, spatial_axes
 
@@ -123,7 +123,7 @@ def _elements(pool: Any) -> np.ndarray:
 def factor_of_one(op: Div | Mul | MulConst, rw: Rewriter) -> Value | None:
     """A factor that is one but for its rounding goes: the sum over n elements, as n times their mean, divided by n."""
     result = op.results[0]
-    if op.do_relu or not is_float(result):
+    if op.do_relu or not is_ranked_float(result):
         return None
     inner = linear(result)
     pooled = inner.source is not result and made_by(inner.source, "AvgPool", "Reduce") is not None and used_once(inner.source)

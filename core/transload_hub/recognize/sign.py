@@ -92,7 +92,7 @@ def _expm1(below: Linear) -> tuple[float, Value] | None:
 
 def _is_cut_at_zero(value: Value) -> bool:
     """Whether a value is some x where that is negative, and 0 elsewhere."""
-    op: Any = made_by(value, "Min", "Where", "Clip")
+    op = made_by(value, "Min", "Where", "Clip")
     if op is None:
         return False
     if op.name == "top.Min":
@@ -107,7 +107,7 @@ def _is_negative_part(value: Value, x: Value) -> bool:
     """Whether a value is x wherever that is negative."""
     if value is x:
         return True
-    op: Any = made_by(value, "Min", "Where", "Clip")
+    op = made_by(value, "Min", "Where", "Clip")
     if op is None:
         return False
     if op.name == "top.Min":

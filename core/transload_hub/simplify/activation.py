@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from transload.ir import Value
 from transload.rewrite import Rewriter, RewriteTable
 
-from ..algebra.affine import is_float, used_once
+from ..algebra.affine import is_ranked_float, used_once
 
 if TYPE_CHECKING:
     from ..ops.activation import Clip, Relu
@@ -22,7 +22,7 @@ TABLE = RewriteTable()
 def relu_into_op(op: Relu, rw: Rewriter) -> Value | None:
     """A ReLU is part of the op before it, where that can end with one and nobody wants the value without."""
     maker = op.input.op
-    if maker is None or maker.parent is not op.parent or not used_once(op.input) or not is_float(op.input):
+    if maker is None or maker.parent is not op.parent or not used_once(op.input) or not is_ranked_float(op.input):
         return None
     if maker.name == "top.Relu":
         maker.attributes["relu_limit"] = _lower(maker.relu_limit, op.relu_limit)
@@ -47,6 +47,6 @@ def _lower(a: float, b: float) -> float:
 @TABLE("top.Clip")
 def clip_is_relu(op: Clip, rw: Rewriter) -> Value | None:
     """Clipping at 0 from below is a ReLU."""
-    if not is_float(op.input) or op.min != 0 or op.max < 0 or math.isnan(op.max):
+    if not is_ranked_float(op.input) or op.min != 0 or op.max < 0 or math.isnan(op.max):
         return None
     return rw.emit("top.Relu", op.input, relu_limit=None if math.isinf(op.max) else float(op.max))

@@ -20,7 +20,7 @@ from transload.analysis.movement import is_cast, moves_of
 from transload.ir import Op, Value, dtype_of
 from transload.rewrite import Rewriter, RewriteTable
 
-from ..algebra.affine import Affine, Array, affine_of, constant_array, is_float, relu_of, used_once
+from ..algebra.affine import Affine, Array, affine_of, constant_array, is_ranked_float, relu_of, used_once
 from ..ops.infer import channel_axis
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def _holds_integers(value: Value, depth: int = 8) -> bool:
     if op.name in ("top.Round", "top.Floor", "top.Ceil"):
         return True
     if is_cast(op):
-        return not is_float(op.operands[0])
+        return not is_ranked_float(op.operands[0])
     moves = moves_of(op)
     if moves is not None and all(number.is_integer() or math.isinf(number) for number in moves.constants):
         return all(_holds_integers(operand, depth - 1) for operand in moves.operands(op))

@@ -131,7 +131,7 @@ def after_two_reshapes(op: Op, rw: Rewriter) -> Any:
     if first is None or second is None or any(len(maker.result.uses) > 1 for maker in (first, second)):
         return KEPT
     a, b = first.operands[0], second.operands[0]
-    shapes = [getattr(value.type, "shape", None) for value in (a, b, first.result, second.result)]
+    shapes = [value.shape_or_none for value in (a, b, first.result, second.result)]
     if shapes[0] is None or None in shapes[0] or shapes[0] != shapes[1] or shapes[2] != shapes[3]:
         return KEPT
     for maker in (first, second):

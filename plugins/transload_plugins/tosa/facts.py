@@ -48,7 +48,7 @@ def clamped(op: Clamp) -> Moves:
 
 def _rows(op: Op) -> int | None:
     """How many rows `values` has: its dimension K of [N, K, C]."""
-    shape = getattr(op.operands[0].type, "shape", None)
+    shape = op.operands[0].shape_or_none
     return shape[1] if shape is not None else None
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from transload.ir import Block, FloatType, Module, Op, QuantType, TensorType, Value, note_elements, noted_elements
+from transload.ir import Block, FloatType, Module, Op, Value, note_elements, noted_elements
 from transload.ir.build import constant_of
 from transload.ir.module import input_names, new_module, output_names, set_results
 
@@ -49,10 +49,7 @@ def has_floats(op: Op) -> bool:
 
 
 def _is_float(value: Value) -> bool:
-    if not isinstance(value.type, TensorType):
-        return False
-    element = value.type.element
-    return isinstance(element.storage if isinstance(element, QuantType) else element, FloatType)
+    return isinstance(value.stored_element, FloatType)
 
 
 def cut(module: Module) -> Parts:

@@ -142,17 +142,13 @@ def profile_030(module: Module) -> str:
         constants = getattr(op.declaration.definition, "constants", ())
         if any(not is_constant(op.declaration.getters[name](op)) for name in constants):
             return "MT"
-        if any(_is_float_type(value.type) for value in (*op.operands, *op.results)):
+        if any(value.is_float for value in (*op.operands, *op.results)):
             profile = "MI"
     return profile
 
 
-def _is_float_type(type_: Any) -> bool:
-    return isinstance(type_, TensorType) and str(type_.element).startswith(("f", "bf"))
-
-
 def _is_float(op: Op) -> bool:
-    return bool(op.operands) and _is_float_type(op.operands[0].type)
+    return bool(op.operands) and op.operands[0].is_float
 
 
 def _elements(op: Op) -> Iterable[str]:

@@ -122,6 +122,9 @@ def test_what_a_value_says_of_its_type(type_: Type, holds: set[str]):
     assert value.element_or_none is element
     assert value.quant is (QUANT if element is QUANT else None)
     assert value.stored_element is (I8 if element is QUANT else element)
+    shape = type_.shape if isinstance(type_, TensorType) else None
+    assert value.shape_or_none == shape
+    assert value.known_shape == (shape if "is_static" in holds else None)
 
 
 def test_tensor_type_and_static_shape_say_what_is_wrong():

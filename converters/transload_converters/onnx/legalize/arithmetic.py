@@ -153,7 +153,7 @@ def where(op: Op, rw: Rewriter) -> Value:
 def cast_(op: Op, rw: Rewriter) -> Value:
     """Cast: floats to integers truncate; saturation matters to 8-bit floats only."""
     element = element_of(need_attr(op, "to"))
-    declared = getattr(op.results[0].type, "element", None)
+    declared = op.results[0].element_or_none
     if isinstance(declared, FloatType | IntegerType) and isinstance(element, FloatType | IntegerType) and declared != element:
         raise Unsupported(
             f"casts to {element}, and the model says that its result is of {declared}",

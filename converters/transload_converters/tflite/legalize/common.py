@@ -67,8 +67,8 @@ def activate(rw: Rewriter, op: Op, value: Value, activation: str) -> Value:
 
 def static_shape(value: Value, what: str, rank: int | None = None, least: int = 0) -> tuple[int, ...]:
     """The shape of a value, of `rank` or at least `least` dimensions; `Unsupported` where it is not known."""
-    shape = getattr(value.type, "shape", None)
-    if shape is None or None in shape:
+    shape = value.known_shape
+    if shape is None:
         raise Unsupported(
             f"the shape of {what} is known only at run time: {value.type}",
             "give all inputs fixed shapes; sizes that depend on the data cannot be compiled")

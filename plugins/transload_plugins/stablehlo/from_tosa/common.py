@@ -21,8 +21,8 @@ KEPT_NARROW = 64
 
 def static(value: Value) -> tuple[int, ...]:
     """The shape of a value; `Unsupported` where it is not known (TOSA's shapes are)."""
-    shape = getattr(value.type, "shape", None)
-    if shape is None or None in shape:
+    shape = value.known_shape
+    if shape is None:
         raise Unsupported(f"a value is of type {value.type}", "give the inputs static shapes: --shape NAME:1x224x224x3")
     return shape
 

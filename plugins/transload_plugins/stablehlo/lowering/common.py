@@ -25,8 +25,8 @@ __all__ = [
 
 def static_shape(value: Value) -> tuple[int, ...]:
     """The shape of a value; `Unsupported` where a size is not known."""
-    shape = getattr(value.type, "shape", None)
-    if shape is None or None in shape:
+    shape = value.known_shape
+    if shape is None:
         raise Unsupported(f"a tensor is of type {value.type}", "give the inputs static shapes")
     return shape
 

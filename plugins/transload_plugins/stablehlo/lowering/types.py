@@ -37,7 +37,7 @@ def _is_dynamic(value: Value) -> bool:
 
 def _is_foreign(value: Value) -> bool:
     """Whether a value's elements are of a type that StableHLO does not have."""
-    element = getattr(value.type, "element", None)
+    element = value.element_or_none
     return isinstance(element, IntegerType) and (element.width not in WIDTHS or element.signedness == "s")
 
 

@@ -44,10 +44,7 @@ def rounding_of(op: Op) -> str:
 
 def quant(value: Value | None) -> QuantType | None:
     """The quantized element type of a value, None where it has another or is absent."""
-    if value is None:
-        return None
-    element = getattr(value.type, "element", None)
-    return element if isinstance(element, QuantType) else None
+    return None if value is None else value.quant
 
 
 def any_quantized(op: Op) -> bool:

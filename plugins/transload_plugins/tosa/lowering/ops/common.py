@@ -36,8 +36,8 @@ MAX_RANK = 6
 
 def static_shape(value: Value, what: str = "the tensor") -> tuple[int, ...]:
     """The shape of a value; `Unsupported` where a size is not known."""
-    shape = getattr(value.type, "shape", None)
-    if shape is None or None in shape:
+    shape = value.known_shape
+    if shape is None:
         raise Unsupported(f"{what} is of type {value.type}, and TOSA needs sizes that are known", "give the inputs static shapes")
     return shape
 

@@ -175,7 +175,7 @@ def _is_unsigned_quantized(type_: Type) -> bool:
 
 def _narrow(type_: Type) -> IntegerType | None:
     """The plain integer type that a tensor has and i32 or i8 holds: unsigned, of 8 or 16 bits, or of less than 8; else None."""
-    element = getattr(type_, "element", None)
+    element = type_.element if isinstance(type_, TensorType) else None
     if not isinstance(element, IntegerType) or not 1 < element.width <= 16:
         return None
     return element if element.unsigned or element.width < 8 else None
@@ -234,7 +234,7 @@ def _convert_results(block: Block, types: list[Type]) -> None:
     terminator = block.terminator
     converted: list[Value] = []
     for value, old in zip(terminator.operands, types, strict=True):
-        element = getattr(old, "element", None)
+        element = old.element if isinstance(old, TensorType) else None
         stored = element.storage if isinstance(element, QuantType) else element
         if isinstance(stored, IntegerType) and stored.unsigned and stored.width in (8, 16):
             carrier = I8 if stored.width == 8 else I16
