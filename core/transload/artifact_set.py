@@ -6,7 +6,7 @@
 A conversion writes a program, its weights and a report. Renamed into place one by one, they would be a mixture for anybody
 who looks, or kills the process, in between. So a whole new folder is made beside the old one, with the old one's other
 files linked into it, and the two change places by one system call. What killed processes leave is removed by the next
-that writes beside it.
+that writes beside it (`scratch`).
 """
 
 from __future__ import annotations
@@ -16,24 +16,17 @@ import errno
 import os
 import shutil
 import sys
-import tempfile
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from .errors import TransloadError, UsageError
-
-try:
-    import fcntl
-except ImportError:  # not on Windows: folders there are replaced all the same, two processes at once are not told apart
-    fcntl = None  # type: ignore[assignment]
+from .scratch import ScratchFolder, locked
 
 __all__ = ["REPORT", "replaced_folder"]
 
 REPORT = "report.json"
 """The file that says what the others are."""
-_PREFIX = ".transload-"
-"""Of the names of folders in the making; each is locked for as long as its process lives."""
 _OTHERS = 100
 """How many other files a folder may hold that is exchanged for a new one: one with more is somebody's own, and stays."""
 _EXCHANGE = 2
@@ -55,30 +48,27 @@ def replaced_folder(place: str | Path, drop: Callable[[Path], Iterable[str]] = l
     if final.exists() and not final.is_dir():
         raise UsageError(f"{place} is a file; give a directory to write to")
     made: list[Path] = []
-    folder: Path | None = None
-    with ExitStack() as held:
-        try:
-            made = _make_parents(final.parent)
-            with _locked(final.parent):
-                _remove_abandoned(final.parent)
-                folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=final.parent))
-                held.enter_context(_locked(folder))
-            folder.chmod(0o777 & ~_umask())
-            yield folder
-            with _locked(final.parent):
-                gone = {name for name in drop(final) if (final / name).resolve().is_relative_to(final.resolve())}
-                _put_in_place(folder, final, gone)
-            made = []
-        except OSError as error:
-            raise TransloadError(
-                f"cannot write to {place}: {error.strerror or error}",
-                hint="nothing was left half-written; free space or choose another -o") from None
-        finally:
-            if folder is not None:
-                shutil.rmtree(folder, ignore_errors=True)
-            for parent in reversed(made):
-                with suppress(OSError):
-                    parent.rmdir()
+    scratch: ScratchFolder | None = None
+    try:
+        made = _make_parents(final.parent)
+        scratch = ScratchFolder(final.parent)
+        folder = scratch.path
+        folder.chmod(0o777 & ~_umask())
+        yield folder
+        with locked(final.parent):
+            gone = {name for name in drop(final) if (final / name).resolve().is_relative_to(final.resolve())}
+            _put_in_place(folder, final, gone)
+        made = []
+    except OSError as error:
+        raise TransloadError(
+            f"cannot write to {place}: {error.strerror or error}",
+            hint="nothing was left half-written; free space or choose another -o") from None
+    finally:
+        if scratch is not None:
+            scratch.remove()
+        for parent in reversed(made):
+            with suppress(OSError):
+                parent.rmdir()
 
 
 def _make_parents(parent: Path) -> list[Path]:
@@ -92,34 +82,6 @@ def _umask() -> int:
     mask = os.umask(0o022)
     os.umask(mask)
     return mask
-
-
-@contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """Hold a folder for this process and thread; others wait. The system lets go of it when the process ends, however it does."""
-    if fcntl is None:
-        yield
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)
-
-
-def _remove_abandoned(parent: Path) -> None:
-    """Remove what processes that were killed left here: folders in the making that nobody holds."""
-    if fcntl is None:
-        return
-    for left in parent.glob(f"{_PREFIX}*"):
-        with suppress(OSError):
-            handle = os.open(left, os.O_RDONLY | os.O_DIRECTORY)
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                shutil.rmtree(left, ignore_errors=True)
-            finally:
-                os.close(handle)
 
 
 def _put_in_place(folder: Path, final: Path, drop: set[str]) -> None:

@@ -13,14 +13,16 @@ import contextlib
 import os
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterable, Mapping
 from importlib.machinery import PathFinder
 from pathlib import Path
 from types import TracebackType
 from typing import Any
+from weakref import WeakSet
 
-__all__ = ["PythonChild", "environment", "python_command"]
+from .scratch import ScratchFolder
+
+__all__ = ["PythonChild", "environment", "kill_all", "python_command"]
 
 _BOOT = "import sys; n = int(sys.argv[1]); sys.path.extend(sys.argv[2:n + 2]); del sys.argv[1:n + 2]; "
 
@@ -56,30 +58,44 @@ def _folder_of(package: str) -> str | None:
 class PythonChild:
     """A running isolated Python; `process` is its `Popen`. As a context manager it ends the process and removes its folder.
 
+    It has a session of its own: Ctrl-C is for the process that started it, which ends it.
+
     `more` goes to `subprocess.Popen`.
     """
 
     def __init__(self, code: str, *arguments: str, needs: Iterable[str] = (), **more: Any) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="transload-", ignore_cleanup_errors=True)
+        self._folder = ScratchFolder()
         try:
             self.process: subprocess.Popen[bytes] = subprocess.Popen(
-                python_command(code, *arguments, needs=needs), cwd=self._folder.name, env=environment(), **more)
+                python_command(code, *arguments, needs=needs), cwd=self._folder.path, env=environment(),
+                start_new_session=True, **more)
         except BaseException:
-            self._folder.cleanup()
+            self._folder.remove()
             raise
+        _running.add(self)
 
     def stop(self) -> None:
         """End the process, where it still runs, and remove its folder."""
+        _running.discard(self)
         self.process.kill()
         self.process.wait()
         for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
             if pipe is not None:
                 with contextlib.suppress(OSError):  # what it was still to be told
                     pipe.close()
-        self._folder.cleanup()
+        self._folder.remove()
 
     def __enter__(self) -> PythonChild:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.stop()
+
+
+_running: WeakSet[PythonChild] = WeakSet()
+
+
+def kill_all() -> None:
+    """Kill the processes that still run, for this one ends."""
+    for child in list(_running):
+        child.process.kill()

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import stat
-import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 from .errors import ReadError, TransloadError
+from .scratch import ScratchFolder
 
 __all__ = ["archive_names", "atomic_path", "is_file", "need_file"]
 
@@ -46,22 +45,15 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
     nothing behind.
     """
     final = Path(path)
-    temporary: Path | None = None
     try:
         final.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=f".{final.name[:40]}.", dir=final.parent)  # names end at 255 bytes
-        os.close(handle)
-        temporary = Path(name)
-        temporary.chmod(0o644)
-        yield temporary
-        temporary.replace(final)
-        temporary = None
+        with ScratchFolder(final.parent) as folder:
+            temporary = folder / final.name
+            yield temporary
+            temporary.chmod(0o644)
+            temporary.replace(final)
     except OSError as error:
         raise TransloadError(f"cannot write {final}: {error.strerror or error}") from None
-    finally:
-        if temporary is not None:
-            with suppress(OSError):
-                temporary.unlink()
 
 
 def archive_names(path: Path) -> list[str]:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-import shutil
-import tempfile
 from importlib import resources
 from pathlib import Path
 
 from . import __version__
 from .errors import TransloadError, UsageError
+from .scratch import ScratchFolder
 
 __all__ = ["KINDS", "make_plugin"]
 
@@ -49,23 +48,18 @@ def make_plugin(name: str, kind: str, parent: str | Path = ".") -> Path:
         f"src/{package}/{module}": templates / kind / "module.py.tmpl",
         f"tests/test_{package}.py": templates / kind / "test.py.tmpl",
     }
-    temporary: Path | None = None
     try:
         directory.parent.mkdir(parents=True, exist_ok=True)
-        temporary = Path(tempfile.mkdtemp(prefix=f".{name}.", dir=directory.parent))
-        for place, template in files.items():
-            file = temporary / place
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(_fill(template.read_text(encoding="utf-8"), words), encoding="utf-8")
-        (temporary / "src" / package / "__init__.py").write_text(f'"""{description}"""\n', encoding="utf-8")
-        temporary.chmod(0o755)
-        temporary.rename(directory)
-        temporary = None
+        with ScratchFolder(directory.parent) as temporary:
+            for place, template in files.items():
+                file = temporary / place
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_text(_fill(template.read_text(encoding="utf-8"), words), encoding="utf-8")
+            (temporary / "src" / package / "__init__.py").write_text(f'"""{description}"""\n', encoding="utf-8")
+            temporary.chmod(0o755)
+            temporary.rename(directory)
     except OSError as error:
         raise TransloadError(f"cannot write {directory}: {error.strerror or error}") from None
-    finally:
-        if temporary is not None:
-            shutil.rmtree(temporary, ignore_errors=True)
     return directory
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import io
 import os
 import sys
 
@@ -16,12 +15,18 @@ def main(arguments: list[str] | None = None) -> None:
     """Run the command line and exit.
 
     Exit codes: 0 done and verified, 1 a defect in our code, 2 usage, 3 the model cannot be converted,
-    4 converted but verification failed.
+    4 converted but verification failed; 128 + n where signal n ended it, as 130 after Ctrl-C.
     """
-    for stream in (sys.stdout, sys.stderr):  # a path need not be UTF-8, nor a terminal: what it cannot show is escaped
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
+    from .process import Signals, open_streams
+
+    Signals()
+    out, errors = open_streams()
     code = run(sys.argv[1:] if arguments is None else arguments)
+    out.flush()
+    if out.lost is not None:
+        errors.write(f"error: cannot write to standard output: {out.lost.strerror}\n")
+        code = code or 1
+    errors.flush()
     gc.freeze()  # the process ends: nothing is looked for once more
     sys.exit(code)
 
@@ -43,16 +48,11 @@ def _run(arguments: list[str]) -> int:
 
         outcome = app(args=arguments, prog_name="transload", standalone_mode=False, obj=session)
         return outcome if isinstance(outcome, int) else 0
-    except BrokenPipeError:
-        # The reader of our output (`| head`) went away: that is no error of ours.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
-        return 130
     except Exception as error:
         from .endings import ending
 
+        if isinstance(error.__cause__, KeyboardInterrupt):  # click's Abort
+            raise error.__cause__ from None
         end = ending(error, session)
         if session.debug and end.is_traced:
             raise

@@ -58,7 +58,9 @@ def _name_and_file(text: str) -> tuple[str, Path | None]:
 
 
 def _note(text: str) -> None:
-    print(f"note: {text}", file=sys.stderr)
+    from .show import printable
+
+    print(f"note: {printable(text)}", file=sys.stderr)
 
 
 def _parse_shape(text: str) -> tuple[str, TensorType]:

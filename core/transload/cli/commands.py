@@ -369,6 +369,8 @@ def opt_command(
     if file != "-":
         need_file(Path(file))
     try:
+        if file == "-" and sys.stdin is None:
+            raise UsageError("standard input is closed")
         text = sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
     except OSError as error:
         raise ReadError(f"{file}: {error.strerror or error}") from None

@@ -6,6 +6,7 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from ..errors import Finding, TransloadError, causes
@@ -24,15 +25,32 @@ __all__ = [
 
 
 def console() -> Console:
-    from rich.console import Console
-
-    return Console(highlight=False, soft_wrap=False, quiet=session().quiet)
+    """Standard output, where control characters in what is printed are escaped."""
+    return _console_class()(highlight=False, soft_wrap=False, quiet=session().quiet)
 
 
 def error_console() -> Console:
-    from rich.console import Console
+    """Standard error, likewise."""
+    return _console_class()(stderr=True, highlight=False, soft_wrap=True)
 
-    return Console(stderr=True, highlight=False, soft_wrap=True)
+
+@cache
+def _console_class() -> type[Console]:
+    from rich.console import Console
+    from rich.text import Text
+
+    class Shown(Console):
+        """Names and messages come from files, and may hold what would do something to a terminal."""
+
+        def print(self, *objects: Any, **how: Any) -> None:
+            super().print(*map(shown, objects), **how)
+
+    def shown(said: Any) -> Any:
+        if isinstance(said, str):
+            return printable(said)
+        return Text(printable(said.plain)) if isinstance(said, Text) and printable(said.plain) != said.plain else said
+
+    return Shown
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], title: str | None = None, right: Sequence[str] = ()) -> Table:
@@ -44,7 +62,7 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], title: str | No
     from rich.table import Table
     from rich.text import Text
 
-    cells = [[cell if isinstance(cell, Text) else Text(printable(str(cell))) for cell in row] for row in rows]
+    cells = [[_cell(cell) for cell in row] for row in rows]
     widths = _widths(columns, cells, console().width)
     if widths is None:
         return _records(columns, cells, title)
@@ -57,6 +75,14 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], title: str | No
     for row in cells:
         made.add_row(*row)
     return made
+
+
+def _cell(said: Any) -> Text:
+    from rich.text import Text
+
+    if isinstance(said, Text):
+        return said if said.plain.isprintable() else Text(printable(said.plain), said.style)
+    return Text(printable(str(said)))
 
 
 _GAP = 2

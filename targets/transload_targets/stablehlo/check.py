@@ -7,7 +7,6 @@ version does not have; so when a module is refused, each of its ops is tried by 
 from __future__ import annotations
 
 import re
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from transload.errors import Finding, TransloadError
 from transload.ir import Dense, Module, Op, Value, new_module, set_results
 from transload.ir.constants import SplatData
 from transload.ir.regions import captured_values
+from transload.scratch import ScratchFolder
 
 from .versions import NEWEST, write_artifact
 
@@ -28,8 +28,8 @@ def findings_of(module: Module, version: str) -> list[Finding]:
                for op in module.ops() if op.dialect not in ("stablehlo", *STRUCTURE)]
     if foreign:
         return foreign
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "trial.mlirbc"
+    with ScratchFolder() as folder:
+        path = folder / "trial.mlirbc"
         why = _refusal(_without_data(module), path, version)
         if why is None:
             return []

@@ -1,0 +1,132 @@
+"""The process that runs a command: its streams, which may be closed, full or in ASCII, and the signals that end it."""
+
+from __future__ import annotations
+
+import codecs
+import errno
+import io
+import os
+import signal
+import sys
+import threading
+import time
+from contextlib import suppress
+from typing import Any
+
+__all__ = ["Output", "Signals", "open_streams"]
+
+_PLAIN = {"→": "->", "…": "...", "•": "*", "×": "x", "−": "-", "–": "-", "’": "'"}
+_PATIENCE = 1.0
+"""Seconds after which a signal is answered by another thread."""
+_WORDS = {"SIGINT": "interrupted", "SIGTERM": "terminated", "SIGHUP": "hung up"}
+
+
+class Output:
+    """A stream to write to that may be lost: whoever reads it may go, and its disk may be full.
+
+    Nothing is raised then, and what comes after is dropped, so that a conversion which is done ends with its own exit code.
+    `lost` is the error, but for a reader who had enough (`| head`).
+    """
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+        self._dropped = False
+        self.lost: OSError | None = None
+
+    def write(self, text: str) -> int:
+        if not self._dropped:
+            try:
+                self._stream.write(text)
+            except OSError as error:
+                self._lose(error)
+        return len(text)
+
+    def writelines(self, lines: Any) -> None:
+        for line in lines:
+            self.write(line)
+
+    def flush(self) -> None:
+        if not self._dropped:
+            try:
+                self._stream.flush()
+            except OSError as error:
+                self._lose(error)
+
+    def _lose(self, error: OSError) -> None:
+        self._dropped = True
+        if error.errno != errno.EPIPE:
+            self.lost = error
+        # What the stream still holds is written when the process ends, and would fail once more.
+        with suppress(OSError, ValueError):
+            null = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(null, self._stream.fileno())
+            os.close(null)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+def open_streams() -> tuple[Output, Output]:
+    """Standard output and standard error as they can be written to, whatever they are; they take the places of those."""
+    codecs.register_error("transload", _in_ascii)
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name) or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123 - to the process's end
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="transload")
+        setattr(sys, name, Output(stream))
+    return sys.stdout, sys.stderr  # type: ignore[return-value]
+
+
+def _in_ascii(error: UnicodeError) -> tuple[str, int]:
+    """What stands for characters that a stream cannot say: our arrows and dots are drawn, others escaped."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    text = "".join(
+        _PLAIN.get(character) or character.encode("ascii", "backslashreplace").decode("ascii")
+        for character in error.object[error.start : error.end])
+    return text, error.end
+
+
+class Signals:
+    """Ctrl-C, SIGTERM and SIGHUP end a command with one line and the exit code 128 + the signal's number.
+
+    At once: an exception that is raised wherever the program happens to be may be swallowed there, or break what is half
+    imported. Nothing needs an orderly retreat, as artifacts are put in place in one step; what is in the making is removed, and
+    child processes are ended. Where the main thread is in a library of somebody else that does not look up, another one does
+    it after a moment. A signal that was ignored when the process began, as `nohup` has it, stays so.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        taken = [
+            number for name in _WORDS if (number := getattr(signal, name, None)) is not None
+            and signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler)]
+        for number in taken:
+            signal.signal(number, self._arrived)
+        self._bell, rope = os.pipe()
+        os.set_blocking(rope, False)
+        signal.set_wakeup_fd(rope, warn_on_full_buffer=False)
+        threading.Thread(target=self._watch, args=(frozenset(taken),), daemon=True).start()
+
+    def _arrived(self, number: int, frame: Any) -> None:
+        self._end(number)
+
+    def _watch(self, taken: frozenset[int]) -> None:
+        """Told of each signal by the system itself, whatever the main thread does."""
+        while True:
+            number = os.read(self._bell, 1)[0]
+            if number in taken:
+                time.sleep(_PATIENCE)
+                self._end(number)
+
+    def _end(self, number: int) -> None:
+        if not self._lock.acquire(blocking=False):
+            return  # it is being done
+        from .. import child, scratch
+
+        with suppress(OSError):
+            show_cursor = "\x1b[?25h" if os.isatty(2) else ""  # a progress bar hides it
+            os.write(2, f"{show_cursor}{_WORDS[signal.Signals(number).name]}\n".encode())
+        child.kill_all()
+        scratch.remove_all()
+        os._exit(128 + number)

@@ -1,0 +1,133 @@
+"""A command as a process: streams that are closed, full, in ASCII or no longer read; signals; names that are no text."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kills import kill
+
+from transload.cli import run
+
+COMMAND = [sys.executable, "-m", "transload"]
+ASCII = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+
+
+def shell(line: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """A line of shell, in which `transload` is the command."""
+    line = f'transload() {{ {" ".join(COMMAND)} "$@"; }}; {line}'
+    return subprocess.run(
+        ["bash", "-c", line], capture_output=True, text=True, env={**os.environ, **environment}, timeout=300, errors="replace")
+
+
+@pytest.fixture
+def digits(examples: Path) -> Path:
+    return examples / "digits" / "digits_int8.tflite"
+
+
+@pytest.fixture
+def text(tmp_path: Path) -> Path:
+    path = tmp_path / "m.mlir"
+    path.write_text('"func.func"() <{sym_name = "main", function_type = () -> ()}> ({"func.return"() : () -> ()}) : () -> ()')
+    return path
+
+
+def test_an_ascii_terminal(text: Path, digits: Path, tmp_path: Path) -> None:
+    done = shell("transload ops nosuch", **ASCII)
+    assert done.returncode == 2 and "\n  -> dialects: " in done.stderr
+    done = shell(f"transload convert {digits} --verify=no -o {tmp_path}/out", **ASCII)
+    assert done.returncode == 0 and f"{digits} -> tosa" in done.stdout and "\\u" not in done.stdout
+
+
+@pytest.mark.parametrize(("line", "code"), [
+    ("transload ops top >&-", 0), ("transload inspect nosuch 2>&-", 3), ("transload ops top >&- 2>&- <&-", 0),
+    ("transload ops top --json >&-", 0), ("transload opt - <&-", 2), ("transload inspect nosuch 2>/dev/full", 3)])
+def test_closed_streams(line: str, code: int) -> None:
+    done = shell(line)
+    assert done.returncode == code and "Traceback" not in done.stderr and "defect" not in done.stderr
+
+
+@pytest.mark.parametrize("command", ["ops top", "ops top --json", "-h", "-V", "opt {text}", "completion bash"])
+def test_a_full_disk_behind_standard_output(command: str, text: Path) -> None:
+    done = shell(f"transload {command.format(text=text)} > /dev/full")
+    assert (done.returncode, done.stderr) == (1, "error: cannot write to standard output: No space left on device\n")
+
+
+@pytest.mark.parametrize("command", ["ops top", "ops top --json", "plugins", "run {digits} --trace", "coverage --json", "-h"])
+@pytest.mark.parametrize("reader", ["head -1", "true"])
+def test_a_reader_that_had_enough(command: str, reader: str, digits: Path) -> None:
+    done = shell(f"transload {command.format(digits=digits)} | {reader} > /dev/null; exit ${{PIPESTATUS[0]}}")
+    assert done.returncode == 0 and "error" not in done.stderr and "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("name", ["KILL", "TERM", "INT"])
+def test_killed_at_any_moment(name: str) -> None:
+    """A sample; `benchmarks/kills.py` does 200 of each."""
+    outcome = kill(signal.Signals[f"SIG{name}"], 3)
+    assert not outcome.wrong, outcome.wrong
+
+
+def test_a_signal_while_a_library_does_not_look_up() -> None:
+    """The main thread is in C, where Python's handlers wait: another thread answers."""
+    code = (
+        "import sys, time, ctypes; sys.argv = ['transload', '-V']\n"
+        "import transload.cli.process as process\n"
+        "process.Signals(); print('go', flush=True)\n"
+        "libc = ctypes.CDLL(None)\n"
+        "while True: libc.sleep(60)\n")
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout is not None and process.stdout.readline() == "go\n"
+    start = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=30)
+    assert (process.returncode, said) == (130, "interrupted\n") and time.monotonic() - start < 10
+
+
+def test_a_signal_that_was_ignored_stays_so(tmp_path: Path, digits: Path) -> None:
+    """As `nohup` has it."""
+    line = f"trap '' HUP; {' '.join(COMMAND)} convert {digits} -o {tmp_path}/out -q"
+    process = subprocess.Popen(["bash", "-c", line])
+    for _ in range(5):
+        time.sleep(0.1)
+        process.send_signal(signal.SIGHUP)
+    assert process.wait(timeout=60) == 0
+
+
+ESCAPE = "\x1b[31mred\x07"
+
+
+def test_names_cannot_speak_to_the_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    onnx = pytest.importorskip("onnx")
+    from onnx import TensorProto, helper
+
+    def model(op: str, domain: str = "") -> Path:
+        graph = helper.make_graph(
+            [helper.make_node(op, [f"x{ESCAPE}"], [f"m{ESCAPE}"], domain=domain),
+             helper.make_node("Relu", [f"m{ESCAPE}"], [f"y{ESCAPE}"])], "g",
+            [helper.make_tensor_value_info(f"x{ESCAPE}", TensorProto.FLOAT, [1, 4])],
+            [helper.make_tensor_value_info(f"y{ESCAPE}", TensorProto.FLOAT, [1, 4])])
+        opsets = [helper.make_opsetid("", 17), helper.make_opsetid("nobody", 1)]
+        path = tmp_path / f"{op}.onnx"
+        onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=8), path)
+        return path
+
+    good, bad = model("Neg"), model("Nothing", "nobody")
+    out = tmp_path / "out"
+    commands: list[list[Any]] = [
+        ["convert", good, "-o", out], ["inspect", good], ["run", good, "--all"], ["run", good, "--trace"],
+        ["compare", good, out / "Neg.tosa", "--per-layer"], ["convert", bad, "-o", tmp_path / "no"],
+        ["inspect", bad, "-t", "tosa"], ["convert", bad, "-o", tmp_path / "no", "-v"], ["run", good, "--shape", f"x{ESCAPE}:1x5"],
+        ["run", good, "--input", f"x{ESCAPE}=nosuch.npy"], ["run", good, "--input", f"x{ESCAPE}:1x4"], ["ops", f"top.{ESCAPE}"],
+        ["convert", good, "--option", f"{ESCAPE}=1"], [f"{ESCAPE}"], ["convert", good, f"--{ESCAPE}"],
+        ["convert", good, "-o", tmp_path / "o2", "--json"], ["inspect", good, "--json"]]
+    for command in commands:
+        run([str(each) for each in command])
+        said = capsys.readouterr()
+        assert "\x1b" not in said.out + said.err and "\x07" not in said.out + said.err, command
+    assert "red" in said.out

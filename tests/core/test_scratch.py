@@ -1,0 +1,87 @@
+"""Folders in the making: what a killed process leaves is removed, what is in use stays."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from transload.files import atomic_path
+from transload.scratch import PREFIX, ScratchFolder
+
+KILLED = """
+import os, sys
+from pathlib import Path
+from transload.scratch import ScratchFolder
+folder = ScratchFolder(Path(sys.argv[1]))
+(folder.path / "half").write_text("half")
+os.kill(os.getpid(), 9)
+"""
+
+
+def left_in(place: Path) -> list[str]:
+    return [file.name for file in place.iterdir()]
+
+
+def leave_one(place: Path) -> None:
+    subprocess.run([sys.executable, "-c", KILLED, str(place)], check=False)
+    assert len(left_in(place)) == 1
+
+
+def test_what_a_killed_process_left_goes(tmp_path: Path) -> None:
+    leave_one(tmp_path)
+    with ScratchFolder(tmp_path) as folder:
+        assert left_in(tmp_path) == [folder.name]
+    assert not left_in(tmp_path)
+
+
+def test_with_the_next_file_too(tmp_path: Path) -> None:
+    leave_one(tmp_path)
+    with atomic_path(tmp_path / "a.txt") as path:
+        path.write_text("all")
+    assert left_in(tmp_path) == ["a.txt"]
+
+
+def test_what_is_in_use_or_not_ours_stays(tmp_path: Path) -> None:
+    (tmp_path / f"{PREFIX}file").write_text("a file")
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / f"{PREFIX}link").symlink_to(tmp_path / "elsewhere")
+    with ScratchFolder(tmp_path) as one, ScratchFolder(tmp_path) as other:
+        assert one.exists() and other.exists()
+    assert sorted(left_in(tmp_path)) == [f"{PREFIX}file", f"{PREFIX}link", "elsewhere"]
+
+
+def test_many_at_one_time(tmp_path: Path) -> None:
+    """None takes another's for abandoned."""
+    failures: list[BaseException] = []
+
+    def use() -> None:
+        try:
+            for turn in range(30):
+                with ScratchFolder(tmp_path) as folder:
+                    (folder / "file").write_text(str(turn))
+                    assert (folder / "file").read_text() == str(turn)
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=use) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures and not left_in(tmp_path)
+
+
+@pytest.mark.parametrize("raises", [False, True])
+def test_a_file_is_there_whole_or_not_at_all(tmp_path: Path, raises: bool) -> None:
+    try:
+        with atomic_path(tmp_path / "a.txt") as path:
+            path.write_text("all")
+            if raises:
+                raise KeyError
+    except KeyError:
+        pass
+    assert left_in(tmp_path) == ([] if raises else ["a.txt"])
