@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .borders import note_borders
-from .errors import PluginFailure, ReadError, TransloadError, UsageError
+from .contents import STRUCTURE, dialects_in, main_dialect
+from .errors import ConversionError, Finding, PluginFailure, ReadError, TransloadError, UsageError, merge_findings
 from .files import need_file
 from .garbage import rare_collections
 from .given import open_given, settled, shapes_of
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from .ir import Value
+    from .plugin import Writer
 
 __all__ = ["InputSpec", "legalize", "load", "lower", "run", "runnable", "save"]
 
@@ -161,11 +163,32 @@ def save(module: Module, path: str | Path, format: str | None = None) -> Path:
             raise UsageError(f"no writer for {file.suffix or file.name!r}", hint=f"suffixes: {suffixes}{host().absent()}")
     from .plugin import resolve
 
+    _refuse_other_dialects(module, writer)
     try:
         resolve(writer.write)(module, file)
     except OSError as error:
         raise TransloadError(f"cannot write {file}: {error.strerror or error}") from None
     return file
+
+
+def _refuse_other_dialects(module: Module, writer: Writer) -> None:
+    """`ConversionError` where a module has ops that a writer does not write, with the way to what it does."""
+    if writer.dialect in STRUCTURE or set(dialects_in(module)) <= {writer.dialect}:
+        return
+    from .rewrite import names_of
+    from .routes import find_route
+
+    findings = [
+        Finding(op.name, f"is no op of {writer.dialect}", names_of([op])) for op in module.ops()
+        if op.dialect not in (writer.dialect, *STRUCTURE)]
+    try:
+        find_route(main_dialect(module), (writer.dialect,), host().conversions)
+        hint = f"transload.lower(module, to={writer.dialect!r}) gives what it writes"
+    except ConversionError as error:
+        hint = f"{error.message}; MLIR text (.mlir) holds any module"
+    raise ConversionError(
+        f"format {writer.name!r} holds modules in {writer.dialect}; this one is in {', '.join(sorted(dialects_in(module)))}",
+        merge_findings(findings), hint)
 
 
 def legalize(module: Module, to: str | None = None, **options: Any) -> Module:

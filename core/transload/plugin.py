@@ -145,6 +145,7 @@ class Writer:
 
     name: str
     dialect: str
+    """The dialect whose modules it writes: no other is given to it. `builtin`: of any."""
     suffixes: tuple[str, ...]
     write: Any
     doc: str = ""

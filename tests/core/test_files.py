@@ -13,7 +13,12 @@ import pytest
 import transload
 from transload.arrays import write_arrays
 from transload.cli import run
-from transload.errors import ReadError
+from transload.context import Context
+from transload.errors import ConversionError, ReadError
+from transload.ir import F32, TensorType
+from transload.plugin import Writer
+from transload.plugin_host import Host
+from transload.testing.models import build_module
 
 
 @pytest.fixture
@@ -80,3 +85,30 @@ def test_a_name_that_is_not_utf_8(examples: Path, tmp_path: Path, locale: str) -
         assert b"Traceback" not in done.stderr
         assert b"defect" not in done.stderr
     assert (tmp_path / "out" / model.with_suffix(".tosa").name).is_file()
+
+
+# --- what a writer writes
+
+
+def test_a_writer_is_given_its_own_dialect_alone(tmp_path: Path) -> None:
+    module = build_module([TensorType((2,), F32)], lambda b, x: b.emit("top.Relu", x))
+    with pytest.raises(ConversionError, match="format 'tosa' holds modules in tosa; this one is in top") as caught:
+        transload.save(module, tmp_path / "model.tosa")
+    assert [finding.what for finding in caught.value.findings] == ["top.Relu"]
+    assert caught.value.hint == "transload.lower(module, to='tosa') gives what it writes"
+    transload.save(transload.lower(module, "tosa"), tmp_path / "model.tosa")
+    transload.save(module, tmp_path / "model.mlir")  # text holds any
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["model.mlir", "model.tosa"]
+
+
+def test_where_no_way_leads_to_what_a_plugins_writer_writes_that_is_said(tmp_path: Path) -> None:
+    written: list[str] = []
+    there = Host(points=[])
+    there.writers["acme"] = Writer("acme", "acme", (".acme",), lambda module, path: written.append(path.name))
+    with Context(there).bind():
+        module = build_module([TensorType((2,), F32)], lambda b, x: b.emit("top.Relu", x))
+        with pytest.raises(ConversionError, match=r"no conversions lead from 'top' to 'acme'.*\n?.*MLIR text \(.mlir\)"):
+            transload.save(module, tmp_path / "model.acme")
+        theirs = build_module([TensorType((2,), F32)], lambda b, x: b.emit("acme.Op", x, types=[x.type]))
+        transload.save(theirs, tmp_path / "model.acme")
+    assert written == ["model.acme"]

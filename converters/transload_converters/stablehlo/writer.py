@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from transload.contents import dialects_in
 from transload.errors import UsageError
 from transload.files import atomic_path
 from transload.ir import Module, Op
@@ -30,15 +29,10 @@ _VERSION = re.compile(r"\d+\.\d+\.\d+").fullmatch
 def write(module: Module, path: Path, version: str | None = None) -> None:
     """Write a portable artifact; `version` is the oldest StableHLO that is to read it (`"1.0.0"`), the newest where None.
 
-    Raises `UsageError` where the module is not StableHLO, holds constants without data, or something that the version has not.
+    Raises `UsageError` where the module holds constants without data, or something that the version has not.
     """
     if version is not None and not _VERSION(version):
         raise UsageError(f"a version of StableHLO is three numbers, such as 1.0.0, not {version!r}")
-    foreign = sorted(name for name in dialects_in(module) if name != "stablehlo")
-    if foreign:
-        raise UsageError(
-            f"only modules in stablehlo are written as portable artifacts; this one is in {', '.join(foreign)}",
-            hint="write it as MLIR text (.mlir), or convert it first")
     text, constants = _as_text(module)
     data = portable_artifact(text, str(path), version, constants)
     with atomic_path(path) as temporary:
