@@ -112,6 +112,8 @@ class Reader:
     doc: str = ""
     quantizing: str = ""
     """How a float model of this format is quantized by its framework's own tools, for who needs integers."""
+    warm: Any = None
+    """`warm()` is called when a file is to be read, before what reads it is imported: it starts what takes time to start."""
 
     def __call__(self, source: Source, inputs: Mapping[str, TensorType] | None = None) -> Module:
         return resolve(self.read)(source, dict(inputs or {}))

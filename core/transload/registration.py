@@ -182,7 +182,7 @@ def _reader(problems: _Problems, item: Reader) -> None:
     _file_format(problems, item)
     problems.text("quantizing")
     problems.code("read")
-    problems.code("detect", optional=True)
+    problems.code("detect", "warm", optional=True)
 
 
 def _foreign(problems: _Problems, item: ForeignFormat) -> None:
@@ -236,7 +236,7 @@ def _engine(problems: _Problems, item: Engine) -> None:
 def _runtime(problems: _Problems, item: Runtime) -> None:
     problems.name(item.format, "format")
     problems.code("open", "available")
-    problems.code("alternatives", optional=True)
+    problems.code("alternatives", "warm", optional=True)
     problems.text("doc")
 
 
@@ -257,8 +257,8 @@ _CHECKS: dict[str, Callable[[_Problems, Any], None]] = {
     "runtimes": _runtime, "quantizers": _quantizer, "metrics": _metric, "formats": _foreign,
 }
 _CODE = {
-    "readers": ("read", "detect"), "writers": ("write",), "conversions": ("unfit", "entries"), "passes": ("run",),
-    "engines": ("prepare", "available"), "runtimes": ("open", "available", "alternatives"), "quantizers": ("run",),
+    "readers": ("read", "detect", "warm"), "writers": ("write",), "conversions": ("unfit", "entries"), "passes": ("run",),
+    "engines": ("prepare", "available"), "runtimes": ("open", "available", "alternatives", "warm"), "quantizers": ("run",),
     "metrics": ("measure",), "formats": ("detect",),
 }
 """Members that are called."""

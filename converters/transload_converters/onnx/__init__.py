@@ -21,7 +21,7 @@ def register_readers(register: Any) -> None:
         "onnx", "onnx", (".onnx",), f"{_HERE}.reader:read", f"{_HERE}.wire:detect",
         "ONNX models, weights inside or in external files beside them.",
         "with onnxruntime: onnxruntime.quantization.quantize_static('model.onnx', 'model_int8.onnx', SAMPLES), SAMPLES a "
-        "CalibrationDataReader"))
+        "CalibrationDataReader", warm=f"{_HERE}.isolated:warm"))
 
 
 @hookimpl
@@ -60,4 +60,4 @@ def register_runtimes(register: Any) -> None:
     register(Runtime(
         "onnxruntime", "onnx", f"{_HERE}.runtime:open_model", f"{_HERE}.runtime:available",
         "onnxruntime on the CPU, graph optimizations off.",
-        f"{_HERE}.runtime:alternatives", f"{_HERE}.runtime:warm"))
+        f"{_HERE}.runtime:alternatives", f"{_HERE}.isolated:warm"))

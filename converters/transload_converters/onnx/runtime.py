@@ -21,7 +21,7 @@ from transload.worker import Remote
 
 from .isolated import ONNX
 
-__all__ = ["alternatives", "available", "open_model", "warm"]
+__all__ = ["alternatives", "available", "open_model"]
 
 
 
@@ -58,8 +58,3 @@ def open_model(path: str | Path, optimized: bool = False) -> Callable[..., dict[
         return found
 
     return run
-
-
-def warm() -> None:
-    """Start the process that a verification will need."""
-    ONNX.start()

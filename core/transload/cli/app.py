@@ -32,7 +32,18 @@ def names_of(kind: str) -> Callable[..., list[str]]:
 
 
 def _model(name: str = "model", help: str = "The model's file.") -> Decorator:
-    return click.argument(name, type=PATH, help=help)
+    return click.argument(name, type=PATH, help=help, callback=_warmed)
+
+
+def _warmed(context: click.Context, parameter: click.Parameter, path: Path) -> Path:
+    """A model's file, whose reader starts what takes time to start while the command is imported."""
+    from ..plugin import resolve
+    from ..plugin_host import host
+
+    for reader in host().readers.values():
+        if reader.warm is not None and path.name.lower().endswith(reader.suffixes) and path.is_file():
+            resolve(reader.warm)()
+    return path
 
 
 def _shapes() -> Decorator:
