@@ -381,6 +381,7 @@ class OpDeclaration:
         for key in self.getters:
             make_readable(key)
         self.required = [key for key, a in self.attributes.items() if a.default is REQUIRED]
+        self.needed = frozenset(self.required)
 
     @cached_property
     def doc(self) -> str:

@@ -154,7 +154,8 @@ def _attribute_faults(declaration: OpDeclaration, op: Op) -> list[str]:
     held = op.attributes
     known = declaration.attributes
     faults = [] if held.keys() <= known.keys() else unknown_attributes(held, declaration)
-    faults += [f"attribute {key!r} is missing" for key in declaration.required if key not in held]
+    if not declaration.needed <= held.keys():
+        faults += [f"attribute {key!r} is missing" for key in declaration.required if key not in held]
     for key, declared in known.items():
         if key in held and not declared.kind.accepts(held[key]) and not (declared.optional and held[key] is None):
             faults.append(_wrong_kind(key, declared.kind, held[key]))

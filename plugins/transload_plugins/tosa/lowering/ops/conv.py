@@ -109,7 +109,8 @@ def bias_value(rw: Rewriter, bias: Value | None, total: Sum, x: Value, w: Value,
     if element == I48 or array.dtype != dtype_of(element):
         low, high = element.range  # type: ignore[attr-defined]
         array = np.clip(array.astype(np.int64), low, high).astype(dtype_of(element))
-    return build.const(rw, np.broadcast_to(array.reshape(-1), (channels,)), element)
+    flat = array.reshape(-1)
+    return build.const(rw, flat if len(flat) == channels else np.broadcast_to(flat, (channels,)), element)
 
 
 def finish(op: Op, rw: Rewriter, made: Value, x: Value, w: Value, part: int = 0) -> Value:
