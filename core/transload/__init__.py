@@ -25,7 +25,7 @@ __version__ = "0.1.0"
 # `transload` for `hookimpl` alone, or `transload --help`, does not pay for numpy.
 _PUBLIC = {
     "hookimpl": "hookspecs",
-    **dict.fromkeys(("load", "legalize", "lower", "run", "save"), "api"),
+    **dict.fromkeys(("load", "legalize", "lower", "quantize", "run", "save"), "api"),
     **dict.fromkeys(("convert", "plan"), "convert_model"),
     "Plan": "journey",
     **dict.fromkeys(("Rewrite", "trace_rewrites"), "trace"),

@@ -6,7 +6,7 @@ Every function takes and returns ordinary objects, raises `TransloadError`, and 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from .ir import Value
     from .plugin import Writer
 
-__all__ = ["InputSpec", "legalize", "load", "lower", "run", "runnable", "save"]
+__all__ = ["InputSpec", "at_hub", "legalize", "load", "lower", "quantize", "run", "runnable", "save"]
 
 InputSpec = TensorType | Sequence[int]
 HEAD = 4096
@@ -256,6 +256,34 @@ def run(
         for note in getattr(execute, "notes", ()):
             tell(note)
     return outputs
+
+
+def quantize(
+    module: Module, scheme: str = "int8", samples: Iterable[Mapping[str, np.ndarray]] | None = None, **options: Any,
+) -> Module:
+    """A float module as one of the hub that computes with integers, by the quantizer called `scheme`. The argument is unchanged.
+
+    `samples` are what the model will see: dicts of arrays by input name, any iterable of them. A module of a framework is
+    legalized first, and the hub's pipeline runs. What the quantizer cannot say in integers stays float. Options are the
+    quantizer's own. Raises `UsageError` for a scheme or option that there is not, and for samples that do not fit.
+    """
+    from .plugin import resolve
+
+    quantizer = host().get("quantizers", scheme)
+    ready = at_hub(module)
+    result: Module = resolve(quantizer.run)(ready, samples, **options)
+    verify(result)
+    return result
+
+
+def at_hub(module: Module) -> Module:
+    """A module in the hub dialect as lowering would begin with it: legalized, and through the hub's pipeline."""
+    from .passes.manager import Pipeline
+
+    center = hub()
+    ready = legalize(module, center.name)
+    Pipeline.parse(center.pipeline).run(ready)
+    return ready
 
 
 def runnable(module: Module) -> Module:

@@ -337,7 +337,10 @@ class Target:
 
 @dataclass(frozen=True)
 class Quantizer:
-    """Turns a float module of the hub into a quantized one: `run(module, data, **options)`."""
+    """Turns a float module of the hub into a quantized one: `run(module, samples, **options)` returns a new module.
+
+    `samples` are dicts of arrays by input name, any iterable of them, or None; see `transload.quantize`.
+    """
 
     name: str
     run: Any

@@ -1,0 +1,25 @@
+"""The quantizer: a float module of the hub and samples become a module that computes with integers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from transload.facts import FactKind, Facts
+from transload.hookspecs import hookimpl
+from transload.plugin import Quantizer
+
+_HERE = __name__
+
+
+@hookimpl
+def register_facts(register: Any) -> None:
+    register(FactKind(
+        "quantization", "how it is quantized: a `Rule`, or a function of the op that gives one or None", "the quantizer"))
+    register(Facts("quantization", "top", f"{_HERE}.rules:QUANTIZATION"))
+
+
+@hookimpl
+def register_quantizers(register: Any) -> None:
+    register(Quantizer("int8", f"{_HERE}.run:int8", "8 bits, activations symmetric, weights by channel."))
+    register(Quantizer("int8-asym", f"{_HERE}.run:int8_asym", "8 bits, activations with a zero point, weights by channel."))
+    register(Quantizer("int16x8", f"{_HERE}.run:int16x8", "16-bit activations, 8-bit weights by channel."))

@@ -1,0 +1,102 @@
+"""Which tensors share one quantized type, and what range it has to hold.
+
+An op that only moves numbers has the same type before and after; a concatenation, the same on all its operands. A ReLU or a clip
+behind an op that computes is folded into the range: the op's integers saturate where the activation would cut.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from transload.analysis.movement import moves_of
+from transload.ir import FloatType, Module, Op, Value
+from transload.ir.build import constant_of
+from transload.plugin_host import host
+
+from .rules import Rule
+from .thresholds import Range
+
+__all__ = ["Groups", "rule_of"]
+
+
+def rule_of(op: Op) -> Rule | None:
+    """How an op that computes is quantized; None where it is not, or only moves numbers."""
+    fact = host().facts("quantization")[op.name]
+    return fact if fact is None or isinstance(fact, Rule) else fact(op)
+
+
+class Groups:
+    """Tensors of one type, found by joining what ops demand."""
+
+    def __init__(self, module: Module, floats: Mapping[Value, str] | None = None) -> None:
+        self.kept = floats or {}
+        """Tensors that stay float, each with the reason."""
+        self._parent: dict[Value, Value] = {}
+        self._cut: set[Value] = set()
+        self.ops: list[Op] = []
+        """The ops that compute on quantized numbers."""
+        for op in module.body_of_main:
+            self._add(op)
+
+    def _add(self, op: Op) -> None:
+        if not op.results or constant_of(op.results[0]) is not None or any(result in self.kept for result in op.results):
+            return
+        if rule_of(op) is not None:
+            if all(isinstance(result.element_or_none, FloatType) for result in op.results):
+                self.ops.append(op)
+            return
+        moves = moves_of(op)
+        if moves is None or op.regions:
+            return
+        data = [value for value in moves.operands(op) if isinstance(value.element_or_none, FloatType)]
+        if not data or not all(isinstance(result.element_or_none, FloatType) for result in op.results):
+            return
+        self.ops.append(op)
+        if moves.by_value and moves.constants:
+            if not self._folds(data[0]):
+                return
+            self._cut.add(data[0])
+        for value in (*data[1:], *op.results):
+            self._join(data[0], value)
+
+    def _folds(self, value: Value) -> bool:
+        """Whether what cuts a value's numbers can be folded into the range of the op that computes it."""
+        return value.op is not None and len(value.uses) == 1 and value.op in self.ops and _computes(value.op)
+
+    def _join(self, a: Value, b: Value) -> None:
+        if constant_of(b) is None and constant_of(a) is None:
+            self._parent[self.root(a)] = self.root(b)
+
+    def is_cut(self, value: Value) -> bool:
+        """Whether an activation behind the op cuts this tensor, which then exists in its sums alone."""
+        return value in self._cut
+
+    def root(self, value: Value) -> Value:
+        """The tensor that stands for all that share a type with this one."""
+        while value in self._parent:
+            value = self._parent[value]
+        return value
+
+    def ranges(self, observed: Mapping[Value, Range]) -> dict[Value, Range]:
+        """For the root of each group the range that holds all its tensors, but for those that an activation cuts."""
+        found: dict[Value, Range] = {}
+        for value, (low, high) in observed.items():
+            if value in self._cut:
+                continue
+            root = self.root(value)
+            held = found.get(root, (low, high))
+            fixed = _fixed(value)
+            found[root] = fixed or (min(held[0], low), max(held[1], high))
+        return found
+
+
+def _computes(op: Op) -> bool:
+    rule = rule_of(op)
+    return rule is not None and rule.fixed is None
+
+
+def _fixed(value: Value) -> Range | None:
+    rule = rule_of(value.op) if value.op is not None else None
+    return rule.fixed if rule is not None else None
+
+

@@ -1,0 +1,32 @@
+"""What is observed of a float module while samples run through it: the tensors that may be quantized, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from transload.ir import FloatType, Module, Value
+from transload.ir.build import constant_of
+
+__all__ = ["observed"]
+
+
+def observed(module: Module) -> dict[str, Value]:
+    """The float tensors of the main function that are computed or given, by name, in order.
+
+    Names are those of the model's tensors; one that occurs again, or that there is none of, gets a number behind it.
+    """
+    named: dict[str, Value] = {}
+    for value in _tensors(module):
+        name = stem = value.name or "tensor"
+        number = 1
+        while name in named:
+            name, number = f"{stem}#{number}", number + 1
+        named[name] = value
+    return named
+
+
+def _tensors(module: Module) -> Iterator[Value]:
+    block = module.body_of_main
+    for value in (*block.arguments, *(result for op in block for result in op.results)):
+        if isinstance(value.element_or_none, FloatType) and constant_of(value) is None:
+            yield value

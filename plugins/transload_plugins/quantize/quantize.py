@@ -1,0 +1,122 @@
+"""From a float module and ranges to a module of ops on quantized numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from transload.ir import F32, Dense, FloatType, Module, Op, QuantType, TensorType, Value, dtype_of, update_function_type
+from transload.ir.build import Builder, constant_of
+
+from .groups import Groups, rule_of
+from .observe import observed
+from .rules import Rule
+from .scheme import Scheme, stored
+from .thresholds import Range
+
+__all__ = ["quantize_module"]
+
+
+def quantize_module(
+    module: Module, scheme: Scheme, ranges: Mapping[str, Range], floats: Mapping[str, str] | None = None,
+) -> Module:
+    """A new module whose ops compute with integers where there is a rule for them; inputs and outputs stay float.
+
+    `ranges` are by tensor name, as `observed` names them; `floats` names tensors whose ops stay float, and why.
+    """
+    result = module.clone()
+    named = observed(result)
+    groups = Groups(result, {named[name]: why for name, why in (floats or {}).items()})
+    types = {
+        root: scheme.activation_type(kept)
+        for root, kept in groups.ranges({value: ranges[name] for name, value in named.items()}).items()}
+    _Quantizing(result, scheme, groups, types).run()
+    return result
+
+
+class _Quantizing:
+    """The change of one module, op by op: operands are cast where they come from, or go to, ops that stay float."""
+
+    def __init__(self, module: Module, scheme: Scheme, groups: Groups, types: Mapping[Value, QuantType]) -> None:
+        self.module = module
+        self.scheme = scheme
+        self.groups = groups
+        self.types = types
+        self.quantized: dict[Value, Value] = {}
+        """The quantized form of a float tensor, where one was made."""
+        self.real: dict[Value, Value] = {}
+        """The float form of a quantized tensor, where one was made."""
+
+    def run(self) -> None:
+        chosen = set(self.groups.ops)
+        for op in list(self.module.body_of_main):
+            if op in chosen:
+                self._quantize(op)
+            elif op.results or op.name == "func.return":
+                for index, value in enumerate(op.operands):
+                    if value.quant is not None and constant_of(value) is None:
+                        op.set_operand(index, self._as_real(value, op))
+        update_function_type(self.module.main)
+
+    def _quantize(self, op: Op) -> None:
+        rule = rule_of(op) or Rule()
+        weights = self._weights(op, rule)
+        for index, value in enumerate(op.operands):
+            if index in (rule.weights if weights is not None else None, rule.bias) or not _is_float(value):
+                continue
+            op.set_operand(index, self._as_quantized(value, op))
+        if rule.bias is not None and len(op.operands) > rule.bias and _is_float(op.operands[rule.bias]):
+            self._bias(op, rule)
+        for result in op.results:
+            result.type = TensorType(result.tensor_type.shape, self.types[self.groups.root(result)])
+
+    def _as_quantized(self, value: Value, user: Op) -> Value:
+        """A float value in the type of its group, by a cast that is made once; a constant as a constant."""
+        if value not in self.quantized:
+            dense = constant_of(value)
+            build = Builder(user.parent, before=user, location=value.name)  # type: ignore[arg-type]
+            if dense is not None:
+                numbers = dense.numpy().astype(np.float64)
+                type_ = self.scheme.activation_type((float(numbers.min(initial=0.0)), float(numbers.max(initial=0.0))))
+                return self._constant(build, numbers, type_)
+            self.quantized[value] = build.emit(
+                "top.Cast", value, types=[TensorType(value.tensor_type.shape, self.types[self.groups.root(value)])])
+        return self.quantized[value]
+
+    def _as_real(self, value: Value, user: Op) -> Value:
+        if value not in self.real:
+            build = Builder(user.parent, before=user, location=value.name)  # type: ignore[arg-type]
+            self.real[value] = build.emit("top.Cast", value, types=[TensorType(value.tensor_type.shape, F32)])
+        return self.real[value]
+
+    def _weights(self, op: Op, rule: Rule) -> Value | None:
+        """The op's weights made integers; None where it has none, or they are computed."""
+        dense = constant_of(op.operands[rule.weights]) if rule.weights is not None else None
+        if dense is None or rule.weights is None:
+            return None
+        numbers = dense.numpy().astype(np.float64)
+        build = Builder(op.parent, before=op, location=op.operands[rule.weights].name)  # type: ignore[arg-type]
+        op.set_operand(rule.weights, self._constant(build, numbers, self.scheme.weight_type(numbers, rule.channels(op))))
+        return op.operands[rule.weights]
+
+    def _bias(self, op: Op, rule: Rule) -> None:
+        """The op's bias in the scale of its products."""
+        assert rule.bias is not None and rule.weights is not None
+        value = op.operands[rule.bias]
+        dense = constant_of(value)
+        if dense is None:
+            return
+        numbers = dense.numpy().astype(np.float64)
+        left, right = op.operands[0].quant, op.operands[rule.weights].quant
+        assert left is not None and right is not None
+        build = Builder(op.parent, before=op, location=value.name)  # type: ignore[arg-type]
+        op.set_operand(rule.bias, self._constant(build, numbers, self.scheme.bias_type(left, right, numbers.ndim - 1)))
+
+    def _constant(self, build: Builder, numbers: np.ndarray, type_: QuantType) -> Value:
+        integers = stored(numbers, type_).astype(dtype_of(type_.storage))
+        return build.constant(Dense(integers), element=type_)
+
+
+def _is_float(value: Value) -> bool:
+    return isinstance(value.element_or_none, FloatType)

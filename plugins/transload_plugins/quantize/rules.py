@@ -1,0 +1,74 @@
+"""How each op of the hub becomes an op on quantized numbers: facts of kind "quantization".
+
+A rule says what types the results of a quantized op have, given those of its operands, and which operands are weights. Ops that
+only move numbers need no rule: the numbers they move have one type before and after ("moves", `transload.analysis.movement`).
+An op without either stays float.
+
+Source: TPU-MLIR manual chapter 6; R. Krishnamoorthi, "Quantizing deep convolutional networks for efficient inference", 2018; the
+fixed types of Softmax, Sigmoid and Tanh are those of the TFLite 8-bit quantization specification.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from transload.facts import FactTable
+
+if TYPE_CHECKING:
+    from transload.ir import Op
+    from transload_hub.ops.conv import Conv, Deconv
+    from transload_hub.ops.matmul import MatMul
+
+__all__ = ["QUANTIZATION", "Rule"]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How an op of a kind is quantized."""
+
+    weights: int | None = None
+    """Which operand holds weights, where it is constant: they have a scale for each output channel."""
+    bias: int | None = None
+    """Which operand is added to the sums: 32 bits, in the scale of the products."""
+    channels: Callable[[Any], int] = lambda op: 0
+    """The dimension of the weights that counts output channels."""
+    result_channels: Callable[[Any], int] = lambda op: -1
+    """The dimension of the result that counts them."""
+    operands: tuple[int, ...] | None = None
+    """The operands that are quantized besides weights and bias; None: all."""
+    fixed: tuple[float, float] | None = None
+    """The range of the result, where it follows from the op alone."""
+
+
+def _conv_channels(op: Conv) -> int:
+    return 1 if op.layout == "NCHW" else -1
+
+
+def _deconv_filter(op: Deconv) -> int:
+    return 1 if op.layout == "NCHW" else 0
+
+
+def _matmul_columns(op: MatMul) -> int:
+    rank = op.right.rank
+    return rank - 2 if op.right_transpose and rank > 1 else rank - 1
+
+
+QUANTIZATION: FactTable = FactTable("top")
+QUANTIZATION.add(Rule(weights=1, bias=2, result_channels=_conv_channels), "Conv")
+QUANTIZATION.add(Rule(weights=1, bias=2, channels=_deconv_filter, result_channels=_conv_channels), "Deconv")
+QUANTIZATION.add(Rule(weights=1, bias=2, channels=_matmul_columns), "MatMul")
+QUANTIZATION.add(Rule(), "Add", "Sub", "Mul", "AvgPool", "AddConst", "MulConst", "SquaredDifference", "Interp")
+QUANTIZATION.add(
+    Rule(), "LeakyRelu", "PRelu", "SiLU", "HardSigmoid", "HardSwish", "GELU", "Elu", "Selu", "Celu", "ThresholdedRelu", "Shrink",
+    "Softplus", "Softsign", "Mish", "Abs", "Neg", "Square", "Sqrt", "Erf")
+QUANTIZATION.add(Rule(fixed=(0.0, 1.0)), "Softmax", "Sigmoid")
+QUANTIZATION.add(Rule(fixed=(-1.0, 1.0)), "Tanh")
+
+
+def _mean(op: Op) -> Rule | None:
+    return Rule() if op.mode in ("ReduceMean", "ReduceSum") else None
+
+
+QUANTIZATION.add(_mean, "Reduce")

@@ -1,0 +1,91 @@
+"""Schemes: in how many bits activations and weights are held, and how their scales are chosen.
+
+A scheme is plain data; a plugin adds its own by registering a `Quantizer` with one.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from transload.ir import F32, I8, I16, I32, I64, IntegerType, QuantType
+
+from .thresholds import Range
+
+__all__ = ["SCHEMES", "Scheme"]
+
+SMALLEST_SCALE = float(np.finfo(np.float32).tiny) * 2.0 ** 24
+"""Below it the product of two scales is no normal float32."""
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """What quantized numbers look like."""
+
+    name: str
+    activations: IntegerType = I8
+    symmetric: bool = False
+    """Whether zero points of activations are zero."""
+    weights: IntegerType = I8
+    per_channel: bool = True
+    power_of_two: bool = False
+    """Whether scales are powers of two."""
+
+    def activation_type(self, kept: Range) -> QuantType:
+        """The type of a tensor whose numbers lie in a range; numbers outside saturate. Zero is always a number of it."""
+        low, high = min(kept[0], 0.0), max(kept[1], 0.0)
+        least, greatest = self.activations.range
+        if self.symmetric:
+            scale = self._scale(max(-low, high) / greatest)
+            return QuantType(self.activations, F32, (scale,), (0,))
+        scale = self._scale((high - low) / (greatest - least))
+        zero_point = int(np.clip(round(least - low / scale), least, greatest))
+        return QuantType(self.activations, F32, (scale,), (zero_point,))
+
+    def weight_type(self, weights: NDArray[np.floating], axis: int) -> QuantType:
+        """The type of weights: symmetric, without the least number, so that products stay small."""
+        greatest = self.weights.range[1]
+        axis %= weights.ndim
+        if not self.per_channel:
+            farthest = [float(np.abs(weights).max(initial=0.0))]
+        else:
+            farthest = np.abs(weights).max(axis=tuple(d for d in range(weights.ndim) if d != axis), initial=0.0).tolist()
+        scales = tuple(self._scale(each / greatest) for each in farthest)
+        return QuantType(
+            self.weights, F32, scales, (0,) * len(scales), axis if self.per_channel else None, storage_min=-greatest)
+
+    def bias_type(self, activations: QuantType, weights: QuantType, axis: int) -> QuantType:
+        """The type of what is added to sums of products: that of the products, in 32 bits (64 beside 16-bit activations)."""
+        storage = I64 if self.activations.width > 8 else I32
+        scales = tuple(float(np.float32(activations.scale) * np.float32(scale)) for scale in weights.scales)
+        return QuantType(storage, F32, scales, (0,) * len(scales), axis if weights.per_axis else None)
+
+    def _scale(self, scale: float) -> float:
+        """A scale as float32 holds it, the next power of two where they have to be such; 1 where all numbers are zero."""
+        if not scale:
+            return 1.0
+        if self.power_of_two:
+            return 2.0 ** math.ceil(math.log2(scale))
+        return float(np.float32(max(scale, SMALLEST_SCALE)))
+
+
+SCHEMES = {scheme.name: scheme for scheme in (
+    Scheme("int8", symmetric=True),
+    Scheme("int8-asym"),
+    Scheme("int16x8", activations=I16, symmetric=True),
+)}
+"""The schemes by name: `int8` is symmetric, as TPUs and the manual have it."""
+
+
+def stored(array: NDArray[np.floating], type_: QuantType) -> NDArray[np.integer]:
+    """The integers that stand for real numbers in a quantized type, per tensor or per axis."""
+    shape = [1] * array.ndim
+    if type_.axis is not None:
+        shape[type_.axis] = -1
+    scales = np.array(type_.scales).reshape(shape)
+    zero_points = np.array(type_.zero_points).reshape(shape)
+    numbers = np.round(array / scales) + zero_points
+    return np.clip(numbers, type_.storage_min, type_.storage_max).astype(np.int64)

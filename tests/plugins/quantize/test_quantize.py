@@ -1,0 +1,176 @@
+"""From a float module and samples to integers: accuracy, what stays float, the table, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import transload
+from transload.api import at_hub
+from transload.errors import ReadError, UsageError
+from transload.ir import Module
+from transload_plugins.quantize.calibration import Calibration, calibrate
+from transload_plugins.quantize.observe import observed
+from transload_plugins.quantize.scheme import SCHEMES, stored
+
+from tests.support.graphs import Graph
+
+DIGITS = Path(__file__).resolve().parents[3] / "examples" / "digits"
+SAMPLES = 32
+
+
+@pytest.fixture(scope="module", params=["digits_float.tflite", "digits_float.onnx"])
+def hub(request: pytest.FixtureRequest) -> Module:
+    return at_hub(transload.load(DIGITS / request.param))
+
+
+@pytest.fixture(scope="module")
+def samples(hub: Module) -> list[dict[str, np.ndarray]]:
+    images = np.load(DIGITS / "test_images.npz")["images"][:120] / np.float32(16)
+    shape = hub.body_of_main.arguments[0].static_shape
+    return [{"image": image.reshape(shape)} for image in images]
+
+
+def outputs(module: Module, samples: list[dict[str, np.ndarray]]) -> np.ndarray:
+    return np.concatenate([transload.run(module, sample, engine="reference")["probabilities"] for sample in samples])
+
+
+def sqnr(reference: np.ndarray, actual: np.ndarray) -> float:
+    return float(10 * np.log10(np.sum(reference ** 2) / np.sum((reference - actual) ** 2)))
+
+
+@pytest.mark.parametrize(("scheme", "decibels"), [("int8", 30.0), ("int8-asym", 30.0), ("int16x8", 40.0)])
+def test_the_quantized_module_computes_what_the_float_one_does(
+    hub: Module, samples: list[dict[str, np.ndarray]], scheme: str, decibels: float,
+) -> None:
+    quantized = transload.quantize(hub, scheme, samples[:SAMPLES])
+    fresh = samples[SAMPLES:]
+    expected, actual = outputs(hub, fresh), outputs(quantized, fresh)
+    assert sqnr(expected, actual) > decibels
+    assert np.mean(actual.argmax(1) == expected.argmax(1)) >= 0.98
+
+
+def test_every_op_that_computes_is_quantized(hub: Module, samples: list[dict[str, np.ndarray]]) -> None:
+    quantized = transload.quantize(hub, "int8-asym", samples[:4])
+    for op in quantized.ops():
+        if op.results and op.name not in ("top.Cast", "top.Weight"):
+            assert op.result.quant is not None, op
+
+
+def test_tosa_gives_the_same_bits(hub: Module, samples: list[dict[str, np.ndarray]]) -> None:
+    quantized = transload.quantize(hub, "int8-asym", samples[:SAMPLES])
+    lowered = transload.lower(quantized, "tosa")
+    np.testing.assert_array_equal(outputs(lowered, samples[:8]), outputs(quantized, samples[:8]))
+
+
+def test_bias_correction_brings_sums_nearer(hub: Module, samples: list[dict[str, np.ndarray]]) -> None:
+    fresh = samples[SAMPLES:]
+    expected = outputs(hub, fresh)
+    without = transload.quantize(hub, "int8", samples[:SAMPLES], bias_correction=False)
+    corrected = transload.quantize(hub, "int8", samples[:SAMPLES])
+    assert sqnr(expected, outputs(corrected, fresh)) > sqnr(expected, outputs(without, fresh))
+
+
+def test_the_argument_is_unchanged(hub: Module, samples: list[dict[str, np.ndarray]]) -> None:
+    before = transload.text.print_module(hub)
+    transload.quantize(hub, "int8", samples[:2])
+    assert transload.text.print_module(hub) == before
+
+
+def test_tensors_that_are_named_stay_float(hub: Module, samples: list[dict[str, np.ndarray]]) -> None:
+    quantized = transload.quantize(hub, "int8-asym", samples[:4], floats={"probabilities": "asked for"})
+    kept = {op.origin for op in quantized.ops() if op.name == "top.Softmax" and op.result.quant is None}
+    assert kept == {"probabilities"}
+
+
+def test_operands_of_a_concatenation_share_a_type() -> None:
+    g = Graph((1, 4))
+    (x,) = g.inputs
+    module = g.done(g.Concat(g.Mul(x, 10.0), g.Relu(x), axis=1))
+    quantized = transload.quantize(module, "int8-asym", [{"x0": np.array([[-1, 0, 1, 2]], np.float32)}])
+    concat = next(op for op in quantized.ops() if op.name == "top.Concat")
+    assert len({value.element for value in (*concat.operands, concat.result)}) == 1
+    assert concat.result.quant is not None
+
+
+def test_a_relu_is_folded_into_the_range() -> None:
+    g = Graph((4,))
+    (x,) = g.inputs
+    module = g.done(g.Relu(g.Add(x, x)))
+    quantized = transload.quantize(module, "int8-asym", [{"x0": np.array([-100, 0, 1, 2], np.float32)}], method="minmax")
+    add = next(op for op in quantized.ops() if op.name == "top.Add")
+    assert add.result.quant is not None
+    assert add.result.quant.zero_point == -128
+    assert add.result.quant.scale == pytest.approx(4 / 255)
+
+
+# --- the table
+
+def test_a_table_comes_back_as_it_was(hub: Module, samples: list[dict[str, np.ndarray]], tmp_path: Path) -> None:
+    made = calibrate(hub, samples[:3])
+    again = Calibration.load(made.save(tmp_path / "digits.table"))
+    assert list(again.ranges) == list(made.ranges) == list(observed(hub))
+    assert (again.samples, again.method) == (3, "mse")
+    np.testing.assert_allclose(list(again.ranges.values()), list(made.ranges.values()), atol=1e-6)
+    transload.quantize(hub, "int8", calibration=again)
+
+
+def test_a_table_of_tpu_mlir_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "other.table"
+    path.write_text(
+        "# genated time: 2022-08-11 10:00:59.743675\n# histogram number: 2048\n# sample number: 100\n# tune number: 5\n###\n"
+        "# op_name  threshold  min  max\nimages 1.0000080 0.0000000 1.0000080\n122 Conv 56.4281803 -102.5830231 97.6811752\n")
+    found = Calibration.load(path)
+    assert found.ranges == {"images": (0.0, 1.000008), "122 Conv": (-102.5830231, 97.6811752)}
+    assert found.samples == 100
+
+
+@pytest.mark.parametrize("line", ["images 1.0 0.0", "images 1 2 x", "images 1 2 1", "images nan nan nan", "images"])
+def test_a_damaged_table_is_refused_with_its_line(line: str, tmp_path: Path) -> None:
+    path = tmp_path / "bad.table"
+    path.write_text(f"# op_name threshold min max\nx 1 0 1\n{line}\n")
+    with pytest.raises(ReadError, match=r"bad\.table:3"):
+        Calibration.load(path)
+
+
+# --- what is refused
+
+def test_what_does_not_fit_is_refused(hub: Module, samples: list[dict[str, np.ndarray]]) -> None:
+    with pytest.raises(UsageError, match="needs samples"):
+        transload.quantize(hub, "int8")
+    with pytest.raises(UsageError, match="there is none"):
+        calibrate(hub, [])
+    with pytest.raises(UsageError, match="int9"):
+        transload.quantize(hub, "int9", samples)
+    with pytest.raises(UsageError, match="no option metod"):
+        transload.quantize(hub, "int8", samples[:1], metod="kl")
+    with pytest.raises(UsageError, match="no method of calibration is called 'best'"):
+        calibrate(hub, samples[:1], "best")
+    with pytest.raises(UsageError, match="sample 2 has no 'image'"):
+        calibrate(hub, [samples[0], {"picture": samples[0]["image"]}])
+    with pytest.raises(UsageError, match=r"'image' in sample 1 has numbers that are not finite"):
+        calibrate(hub, [{"image": samples[0]["image"] * np.float32(np.nan)}])
+    with pytest.raises(UsageError, match="lacks 'image'"):
+        transload.quantize(hub, "int8", calibration=Calibration({}))
+    with pytest.raises(UsageError, match="names 'nobody'"):
+        transload.quantize(hub, "int8", samples[:1], floats={"nobody": ""})
+
+
+# --- schemes
+
+@pytest.mark.parametrize("name", SCHEMES)
+def test_zero_is_a_number_of_every_type(name: str) -> None:
+    for kept in ((0.0, 0.0), (1.0, 2.0), (-3.0, -1.0), (-1.0, 5.0), (-1e-30, 1e-30)):
+        type_ = SCHEMES[name].activation_type(kept)
+        zero = stored(np.zeros(1), type_)
+        assert (zero - type_.zero_point == 0).all()
+        assert type_.storage_min <= type_.zero_point <= type_.storage_max
+
+
+def test_weights_have_a_scale_for_each_channel() -> None:
+    weights = np.array([[1.0, -2.0], [0.0, 0.0], [0.5, 0.25]])
+    type_ = SCHEMES["int8"].weight_type(weights, 0)
+    assert type_.axis == 0 and type_.storage_min == -127
+    np.testing.assert_array_equal(stored(weights, type_), [[64, -127], [0, 0], [127, 64]])
