@@ -31,6 +31,7 @@ from .plugin_host import host
 from .report import Digest, Report, StateReport, TensorReport, files_of_report, versions, write_refusal
 
 if TYPE_CHECKING:
+    from .dump import Start
     from .verification.tolerance import Tolerance
     from .verification.verify import Verification
 
@@ -125,7 +126,7 @@ def convert(
     with work.refusals(seed, tolerance):
         work.read({**shapes_of(data or {}), **(inputs or {})}, format, function)
         if dump is not None or start is not None:
-            work.dump(dump, start)
+            work.dump(_folder(dump, start), start)
         work.lower()
         with replaced_folder(out, drop=files_of_report) as folder:
             work.emit(folder)
@@ -187,20 +188,15 @@ class _Work:
             warm_runtime(self.source.source_format)
         self.module = self.source.clone()
 
-    def dump(self, directory: str | Path | None, start: str | None) -> None:
+    def dump(self, directory: str | Path, start: str | None) -> None:
         """Have the stages and passes written into a folder, and go on from a stage of what is there, where one is named."""
-        from .dump import Dump, Dumped
+        from .dump import Dump
 
-        if directory is None:
-            raise UsageError(f"where is the dump to go on from at stage {start!r}?", hint="--dump DIR, or dump= in Python")
-        model = str(self.path) if self.path is not None else "a model made in memory"
         begin = None
         if start is not None:
-            begin = Dumped(directory).before(start, model)
-            begin.take_the_place_of(self.module)
+            begin = _gone_on_from(self.journey, self.module, directory, start)
             self.module, self.at_hub.module = begin.module, begin.hub
-            self.journey.go_on_from(begin.names)
-        dump = Dump(directory, model, begin)
+        dump = Dump(directory, _named(self.source), begin)
         if begin is None:
             dump.enters(Stage(READ))
             dump.leaves(Stage(READ), self.module, self.times.seconds[READ])
@@ -260,18 +256,41 @@ class _Work:
 def plan(
     model: str | Path | Module, target: str | None = None, *, options: Mapping[str, Any] | None = None,
     inputs: Mapping[str, InputSpec] | None = None, verify: bool | str = True, format: str | None = None, passes: str = "",
-    function: str | None = None,
+    function: str | None = None, dump: str | Path | None = None, start: str | None = None,
 ) -> Plan:
     """What `convert` would run, with the same arguments: stages, and the passes of each with their options.
 
     As text it is a pipeline that `transload opt` runs; nothing is written. Where the route depends on what a stage makes of the
-    model, that stage is tried. Raises `UsageError`, `ReadError`, or `ConversionError` where there is no way.
+    model, that stage is tried. With `start`, the plan begins with that stage, and `dump` is the folder to go on from.
+    Raises `UsageError`, `ReadError`, or `ConversionError` where there is no way.
     """
     chosen = _target(target)
     settings = target_options(chosen, options or {})
     module = _loaded(model, inputs, format, function)
     journey = _journey(chosen, settings, options or {}, verify_mode(verify) != "no", passes)
+    if start is not None:
+        module = _gone_on_from(journey, module, _folder(dump, start), start).module
     return journey.plan(module)
+
+
+def _gone_on_from(journey: Journey, module: Module, dump: str | Path, start: str) -> Start:
+    """What a dump holds from before a stage, in place of a module that was just read; the journey goes on from there."""
+    from .dump import Dumped
+
+    begin = Dumped(dump).before(start, _named(module))
+    begin.take_the_place_of(module)
+    journey.go_on_from(begin.names)
+    return begin
+
+
+def _folder(dump: str | Path | None, start: str | None) -> str | Path:
+    if dump is None:
+        raise UsageError(f"where is the dump to go on from at stage {start!r}?", hint="--dump DIR, or dump= in Python")
+    return dump
+
+
+def _named(module: Module) -> str:
+    return str(module.source) if module.source is not None else "a model made in memory"
 
 
 def _journey(

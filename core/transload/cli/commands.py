@@ -56,7 +56,7 @@ def convert_command(
         "options": parse_options(option), "inputs": {**shapes_of(data or {}), **shapes}, "verify": verify, "format": format,
         "passes": passes, "function": function}
     if show_pipeline:
-        print(plan(model, target, **asked))
+        print(plan(model, target, dump=dump, start=start, **asked))
         return 0
     limits = Tolerance.parse(tolerance)
     doubt: VerificationError | None = None
@@ -376,7 +376,7 @@ def opt_command(
         raise ReadError(f"{file}: {error.strerror or error}") from None
     except UnicodeDecodeError:
         raise ReadError(f"{file}: is not text") from None
-    module = parse_module(text, name=file, constants=None if file == "-" else constants_beside(Path(file)))
+    module = parse_module(text, name=file, constants=None if file == "-" else constants_beside(Path(file), text))
     pipeline = Pipeline.parse(passes)
     with rewrites_traced_to(trace_rewrites):
         records = pipeline.run(

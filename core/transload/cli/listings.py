@@ -96,7 +96,9 @@ def passes_command(json: bool) -> int:
             }
         except PluginFailure as error:  # likewise
             doc = error.message
-        passes.append({"name": p.name, "doc": doc, "options": declared})
+        if p.at:
+            doc += " (At the hub, in every conversion.)"
+        passes.append({"name": p.name, "doc": doc, "at": p.at, "options": declared})
     conversions: list[dict[str, Any]] = [
         {
             "name": c.name, "from": c.source, "to": c.target, "doc": c.doc,

@@ -12,6 +12,7 @@ from ..ir.verify import check
 from ..plugin import Source
 from . import parse_module, write_module
 from .carried import take_up
+from .resources import SHARED
 
 __all__ = ["CONSTANTS", "constants_beside", "detect", "fix_inputs", "read", "read_text", "write"]
 
@@ -47,13 +48,16 @@ def read(source: Source, inputs: Mapping[str, TensorType]) -> Module:
 
 def read_text(source: Source) -> Module:
     """The module of a text as it stands, with constants that may lie beside it."""
-    return parse_module(source.data, name=source.name, constants=constants_beside(source.path))
+    return parse_module(source.data, name=source.name, constants=constants_beside(source.path, source.data))
 
 
-def constants_beside(path: Path | None) -> Path | None:
-    """The file with the constants of the texts in a folder, as `--dump` writes them; None where there is none."""
+def constants_beside(path: Path | None, text: str | bytes | memoryview) -> Path | None:
+    """The file with the constants of the texts in a folder, as `--dump` writes them; None where this text names none of them."""
     beside = path.with_name(CONSTANTS) if path is not None else None
-    return beside if beside is not None and beside.is_file() else None
+    if beside is None or not beside.is_file():
+        return None
+    names_some = SHARED in text if isinstance(text, str) else SHARED.encode() in bytes(text)
+    return beside if names_some else None
 
 
 def fix_inputs(module: Module, inputs: Mapping[str, TensorType]) -> None:

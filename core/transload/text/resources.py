@@ -20,10 +20,12 @@ from ..ir.core import Op
 from ..ir.types import IntegerType, TensorType
 from .dense_text import from_bytes, to_bytes
 
-__all__ = ["ELIDED", "Blob", "Constants", "ResourceKeys", "save_constants"]
+__all__ = ["ELIDED", "SHARED", "Blob", "Constants", "ResourceKeys", "save_constants"]
 
 ELIDED = "__elided__"
 """The key that MLIR tools print in place of data that they leave out."""
+SHARED = "dense_resource<data_"
+"""What a text has where it names data by a digest, `ResourceKeys(digests=True)`."""
 
 
 class Blob:

@@ -120,6 +120,8 @@ def test_opt_and_convert_read_a_dump_with_its_constants(digits: Path, tmp_path: 
     assert print_module(transload.load(tmp_path / "tosa.mlir")) == print_module(
         transload.load(tmp_path / "steps" / "04-top-to-tosa.14-dce.mlir"))
     capsys.readouterr()
+    assert run(["convert", str(digits), "--dump", str(tmp_path / "steps"), "--from", "pipeline", "--show-pipeline"]) == 0
+    assert capsys.readouterr().out.splitlines()[:3] == ["# read", "# pipeline: passes of tosa", "inline,"]
     assert run(["convert", str(digits), "-o", str(tmp_path / "out"), "--dump", str(tmp_path / "steps"), "--from", "hub"]) == 0
     assert "verification against litert: passed" in " ".join(capsys.readouterr().out.split())
 

@@ -13,7 +13,7 @@ import transload
 from transload.errors import PluginError, UsageError
 from transload.ir import Module
 from transload.journey import Journey, convert_to
-from transload.plugin import Conversion, DialectSpec, Emitted, Reader, Target
+from transload.plugin import Conversion, DialectSpec, Emitted, Pass, Reader, Target
 from transload.rewrite import RewriteTable
 
 from tests.core.journey.test_conversion import renaming
@@ -128,6 +128,24 @@ def test_an_option_of_a_conversion_that_may_be_needed_is_taken(kit):
     convert_to(kit.module("a.x"), ("d",), width="16")
     assert seen == [{"width": "16"}]
     assert "b-to-c.rewrites{width=16}," in str(Journey(("d",), {"b-to-c.width": "16"}).plan(kit.module("a.x")))
+
+
+def test_a_targets_pipeline_takes_its_options(toy):
+    ran: list[int] = []
+
+    def tile(module: Module, *, banks: int = 1) -> bool:
+        ran.append(banks)
+        return False
+
+    toy.kit.add(Pass("tile", tile))
+    convert = toy.make(chip={"banks": (int, 4, "Of memory.")})
+    toy.kit.host.targets["chip"].pipeline = "tile{banks=$banks}"
+    convert()
+    convert(banks="2")
+    assert ran == [4, 2]
+    toy.kit.host.targets["chip"].pipeline = "tile{banks=$bnaks}"
+    with pytest.raises(UsageError, match=r"option banks of pass 'tile' is \$bnaks, and there is no option bnaks"):
+        convert()
 
 
 # --- what is registered, and what readers are asked for

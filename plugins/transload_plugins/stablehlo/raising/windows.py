@@ -301,23 +301,8 @@ def select_and_scatter(op: SelectAndScatter, rw: Rewriter) -> Value:
         ends = [at + (count - 1) * stride + 1 for at, count, stride in zip(place, counts, strides, strict=True)]
         return cut(rw, x, place, ends, strides)
 
-    best: Value | None = None
-    where: Value | None = None
-    for number, place in enumerate(places):
-        value = seen(values, place)
-        here = rw.constant(np.array(number, np.int32))
-        real = None if inside is None else rw.emit("top.Cast", seen(inside, place), element=BOOL)
-        if best is None:
-            best = value
-            where = rw.constant(np.array(0, np.int32)) if real is None else rw.emit("top.Where", real, here, _nowhere(rw))
-            where = expand(rw, where, counts)
-            continue
-        take = rw.emit("top.LogicalNot", rw.emit("top.Compare", best, value, mode=direction))
-        if real is not None:
-            free = rw.emit("top.Compare", where, rw.constant(np.array(0, np.int32)), mode="Less")
-            take = rw.emit("top.LogicalAnd", rw.emit("top.LogicalOr", take, free), real)
-        best = rw.emit("top.Where", take, value, best)
-        where = rw.emit("top.Where", take, here, where)
+    where = _chosen(rw, [seen(values, place) for place in places], direction, counts,
+                    None if inside is None else [seen(inside, place) for place in places])
     parts: list[Value] = []
     extent = [size + a + b for size, a, b in zip(shape, low, high, strict=True)]
     for number, place in enumerate(places):
@@ -330,6 +315,32 @@ def select_and_scatter(op: SelectAndScatter, rw: Rewriter) -> Value:
     total = parts[0] if len(parts) == 1 else rw.emit("top.Add", *parts)
     made = padded(rw, total, zero, [-a for a in low], [-b for b in high], none)
     return made if is_identity(rw, "add", init) else rw.emit("top.Add", made, lean(init))
+
+
+def _chosen(
+    rw: Rewriter, values: Sequence[Value], direction: str, counts: Sequence[int], inside: Sequence[Value] | None,
+) -> Value:
+    """For each window the number of the place whose value is chosen, of its values place by place.
+
+    `inside` says of each place with 1 and 0 where it is one of the operand, and not padding, which is never chosen.
+    """
+    best: Value | None = None
+    where: Value | None = None
+    for number, value in enumerate(values):
+        here = rw.constant(np.array(number, np.int32))
+        real = None if inside is None else rw.emit("top.Cast", inside[number], element=BOOL)
+        if best is None or where is None:
+            best = value
+            where = rw.constant(np.array(0, np.int32)) if real is None else rw.emit("top.Where", real, here, _nowhere(rw))
+            where = expand(rw, where, counts)
+            continue
+        take = rw.emit("top.LogicalNot", rw.emit("top.Compare", best, value, mode=direction))
+        if real is not None:
+            free = rw.emit("top.Compare", where, rw.constant(np.array(0, np.int32)), mode="Less")
+            take = rw.emit("top.LogicalAnd", rw.emit("top.LogicalOr", take, free), real)
+        best = rw.emit("top.Where", take, value, best)
+        where = rw.emit("top.Where", take, here, where)
+    return where  # type: ignore[return-value]
 
 
 def _nowhere(rw: Rewriter) -> Value:
