@@ -33,7 +33,7 @@ class Page:
 PAGES = (
     Page("steps", "Convert, run, compare", "What most users need. All of it can be had from `transload` itself.", (
         "transload.api", "transload.convert_model", "transload.verification.compare", "transload.verification.tolerance",
-        "transload.coverage_report")),
+        "transload.inspection", "transload.coverage_report")),
     Page("ir", "Modules, ops, values, types", "The IR: MLIR's ideas as Python classes. See [Use the IR](../../use-the-ir.md).", (
         "transload.ir.module", "transload.ir.core", "transload.ir.types", "transload.ir.constants", "transload.ir.attributes",
         "transload.ir.build", "transload.ir.verify")),

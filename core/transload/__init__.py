@@ -28,6 +28,7 @@ _PUBLIC = {
     **dict.fromkeys(("load", "legalize", "lower", "quantize", "run", "save"), "api"),
     **dict.fromkeys(("convert", "plan"), "convert_model"),
     "Plan": "journey",
+    **dict.fromkeys(("Inspection", "inspect"), "inspection"),
     **dict.fromkeys(("Rewrite", "trace_rewrites"), "trace"),
     "compare": "verification.compare",
     "coverage": "coverage_report",

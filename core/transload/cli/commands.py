@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from ..api import load, run, runnable
 from ..arrays import write_arrays
-from ..convert_model import Artifact, convert, plan, target_options, unverified
-from ..errors import TransloadError, VerificationError, merge_findings
+from ..convert_model import Artifact, convert, plan, unverified
+from ..errors import TargetError, VerificationError
 from ..files import need_file
 from ..given import settled, shapes_of
-from ..ir import Blocks, Module, QuantType, TensorType
+from ..ir import Blocks, QuantType, TensorType, Type
 from ..json_text import json_text
 from ..report import TensorReport, error_report
 from .arguments import parse_given, parse_options
@@ -259,21 +259,21 @@ def inspect_command(
 ) -> int:
     from rich.text import Text
 
-    from ..contents import constant_bytes, main_dialect, op_counts
+    from ..inspection import inspect
 
     shapes, data = parse_given(shape, input)
-    module = load(model, inputs={**shapes_of(data or {}), **shapes}, format=format, function=function)
+    found = inspect(model, target, inputs={**shapes_of(data or {}), **shapes}, format=format, function=function)
     description: dict[str, Any] = {
         "model": str(model),
-        "format": module.source_format,
-        "dialect": main_dialect(module),
-        "inputs": _values(module, 0),
-        "outputs": _values(module, 1),
-        "ops": op_counts(module),
-        "constant_bytes": constant_bytes(module),
-        "functions": list(module.functions),
+        "format": found.format,
+        "dialect": found.dialect,
+        "inputs": _values(found.inputs),
+        "outputs": _values(found.outputs),
+        "ops": found.ops,
+        "constant_bytes": found.constant_bytes,
+        "functions": list(found.functions),
     }
-    error = _what_target_says(module, target) if target is not None else None
+    error = found.refusal
     if target is not None:
         description["target"] = target
         description["findings"] = error_report(error).findings if error else []
@@ -302,15 +302,16 @@ def inspect_command(
         if error is None:
             out.print(Text(f"{target} takes all of it", "green"))
         else:
-            out.print(Text.assemble((f"{target} cannot take it: ", "red"), error.message))
+            why = "not as it is" if isinstance(error, TargetError) else error.message
+            out.print(Text.assemble((f"{target} cannot take it: ", "red"), why))
             show_findings(out, error.findings, session().verbose)
             return error.exit_code
     return 0
 
 
-def _values(module: Module, side: int) -> list[dict[str, str]]:
+def _values(types: Mapping[str, Type]) -> list[dict[str, str]]:
     rows = []
-    for name, type_ in (module.outputs if side else module.inputs).items():
+    for name, type_ in types.items():
         quantization = ""
         if isinstance(type_, TensorType) and isinstance(element := type_.element, QuantType):
             quantization = (
@@ -328,23 +329,6 @@ def _values(module: Module, side: int) -> list[dict[str, str]]:
 def _block(blocks: Blocks) -> str:
     """The size of a block in all dimensions: `1x32`; `all` where a dimension is not divided."""
     return "x".join("all" if size is None else str(size) for size in blocks.sizes)
-
-
-def _what_target_says(module: Module, target: str) -> TransloadError | None:
-    """All that stands between a module and a target, as one error, or None."""
-    from ..errors import ConversionError, TargetError
-    from ..journey import Journey
-    from ..plugin_host import host
-
-    chosen = host().get("targets", target)
-    copy = module.clone()
-    settings = target_options(chosen, {})
-    try:
-        Journey(chosen.accepts, target=chosen, settings=settings).run(copy)
-    except ConversionError as error:
-        return error
-    findings = merge_findings(list(chosen.check(copy, settings)))
-    return TargetError("not as it is", findings) if findings else None
 
 
 def opt_command(

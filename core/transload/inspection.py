@@ -1,0 +1,91 @@
+"""Looking at a model: what goes in and comes out, what it is made of, and what a target cannot take of it.
+
+    found = transload.inspect("model.tflite", "ethos-u85-256")
+    found.inputs, found.ops, found.takes
+    for finding in found.findings:
+        print(finding)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from .api import InputSpec, load
+from .contents import constant_bytes, main_dialect, op_counts
+from .convert_model import check_for, target_options
+from .errors import ConversionError, Finding, UsageError
+from .ir import Module, Type
+from .journey import Journey
+from .plugin_host import host
+
+__all__ = ["Inspection", "inspect"]
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """A model as it is, and what a target says of it."""
+
+    format: str | None
+    """Name of the reader; None of a module that was made otherwise."""
+    dialect: str
+    inputs: dict[str, Type] = field(default_factory=dict)
+    outputs: dict[str, Type] = field(default_factory=dict)
+    ops: dict[str, int] = field(default_factory=dict)
+    """How many ops of each name, the most frequent first; constants left out."""
+    constant_bytes: int = 0
+    functions: tuple[str, ...] = ()
+    target: str | None = None
+    """The target that was asked, if any."""
+    refusal: ConversionError | None = None
+    """The error with which a conversion for the target would end before anything is written."""
+
+    @property
+    def takes(self) -> bool | None:
+        """Whether the target takes all of the model; None where none was asked."""
+        return None if self.target is None else self.refusal is None
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """Everything that the target cannot take, with its tensors, the reason, and what to do."""
+        return self.refusal.findings if self.refusal is not None else ()
+
+    def __str__(self) -> str:
+        values = [f"  {side} {name}: {type_}" for side, types in (("input", self.inputs), ("output", self.outputs))
+                  for name, type_ in types.items()]
+        ops = ", ".join(f"{name} ({count})" for name, count in self.ops.items())
+        said = [] if self.target is None else [
+            f"  {self.target} takes all of it" if self.refusal is None else f"  {self.refusal}"]
+        heading = f"{self.format or self.dialect}: {sum(self.ops.values())} ops, {self.constant_bytes:,} bytes of constants"
+        return "\n".join([heading, *values, f"  ops {ops}", *said])
+
+
+def inspect(
+    model: str | Path | Module, target: str | None = None, *, inputs: Mapping[str, InputSpec] | None = None,
+    options: Mapping[str, Any] | None = None, format: str | None = None, function: str | None = None,
+) -> Inspection:
+    """Look at a model file or a module, and ask `target`, if one is named, what it cannot take; nothing is written or changed.
+
+    `inputs`, `format` and `function` are as in `load`, `options` as in `convert`. What stands in the way is in the result;
+    raises `ReadError` of a file that cannot be read, and `UsageError` for names that are not there.
+    """
+    module = model if isinstance(model, Module) else load(model, inputs=inputs, format=format, function=function)
+    if options and target is None:
+        raise UsageError(f"options ({', '.join(options)}) are a target's or its conversions': say which target")
+    return Inspection(
+        module.source_format, main_dialect(module), module.inputs, module.outputs, op_counts(module), constant_bytes(module),
+        tuple(module.functions), target, None if target is None else _refusal(module, target, options or {}))
+
+
+def _refusal(module: Module, target: str, options: Mapping[str, Any]) -> ConversionError | None:
+    """All that stands between a module and a target, as one error, or None."""
+    chosen = host().get("targets", target)
+    copy, settings = module.clone(), target_options(chosen, options)
+    try:
+        Journey(chosen.accepts, options, target=chosen, settings=settings).run(copy)
+        check_for(chosen, copy, settings)
+    except ConversionError as error:
+        return error
+    return None
