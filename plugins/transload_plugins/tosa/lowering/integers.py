@@ -19,7 +19,7 @@ from transload.context import new_run
 from transload.conversion import apply_conversion
 from transload.engine.integers import kernel_on_reals
 from transload.engine.run import Plan
-from transload.errors import ConversionError
+from transload.errors import TransloadError
 from transload.facts import FactTable
 from transload.ir import Dense, Module, NoneType, Op, QuantType, TensorType, Type, Value, dtype_of, set_results
 from transload.ir.build import constant_of
@@ -41,6 +41,8 @@ def integer_kernel(op: Op) -> Kernel | None:
     """The kernel of a quantized op on stored numbers; None where TOSA has no lowering of it (or of sizes that are not known)."""
     if op.name in ("top.Bitcast", "top.Custom") or _is_between_floats_and_integers(op):
         return None  # their kernels read the types themselves
+    if any(not isinstance(value.type, TensorType | NoneType) for value in (*op.operands, *op.results)):
+        return None
     if _only_moves(op):
         return kernel_on_reals(op)
     lowered = _lowered(op)
@@ -93,7 +95,7 @@ def _lowered(op: Op) -> _Lowered | None:
         try:
             with new_run():  # what a conversion that folds is noting down meanwhile is not of this one
                 apply_conversion(host().conversions[CONVERSION], module)
-        except ConversionError:
+        except (TransloadError, MemoryError):  # what it refuses, what its rules find wrong with the op, and tables too large
             return None
         plan = Plan(module.main.regions[0], module)
         if plan.missing:

@@ -13,7 +13,7 @@ import transload
 from transload import Module, Target, hookimpl
 from transload.context import Context, new_run
 from transload.engine.reference import prepare
-from transload.errors import RunError
+from transload.errors import RunError, ShapeError
 from transload.ir import F32, I8, UI8, QuantType, TensorType, input_names
 from transload.plugin import Emitted
 from transload.plugin_host import Host
@@ -163,3 +163,16 @@ def test_what_is_lowered_to_be_run_is_no_part_of_a_conversion_around_it() -> Non
     with new_run():
         prepare(module)
         assert sources() == Sources()
+
+
+@pytest.mark.parametrize("error", [ShapeError("no shape"), MemoryError()])
+def test_what_cannot_be_lowered_is_computed_through_reals(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever ends the lowering of an op, planning goes on, and says so."""
+    def fail(*arguments: Any) -> None:
+        raise error
+
+    monkeypatch.setattr("transload_plugins.tosa.lowering.integers.apply_conversion", fail)
+    q = QuantType(I8, F32, (0.5,), (3,))
+    execute = prepare(build_module([TensorType((4,), q)], lambda b, x: b.emit("top.Relu", x, element=q), ["x"]))
+    assert "1 top.Relu" in execute.notes[0]
+    np.testing.assert_array_equal(execute({"x": np.array([-9, 0, 3, 9], np.int8)})["y"], [3, 3, 3, 9])
