@@ -300,8 +300,9 @@ class TypeParser(Scanner):
 
     def _take_scale(self) -> float:
         text = self.take_match(_number, "a scale")
-        if text.startswith("0x"):  # infinite or not a number: the bits of the float64
-            return struct.unpack("<d", int(text, 16).to_bytes(8, "little"))[0]
+        if text.startswith("0x"):  # the bits of what six digits do not say: of a float32 for blocks, else of a float64
+            digits = len(text) - 2
+            return struct.unpack("<f" if digits <= 8 else "<d", int(text, 16).to_bytes(4 if digits <= 8 else 8, "little"))[0]
         return float(text)
 
     # --- help

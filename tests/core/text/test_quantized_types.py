@@ -44,6 +44,14 @@ def test_mlir_reads_and_prints_the_same_type(context: Any, type_: QuantType) -> 
     assert again.replace(scales=type_.scales) == type_  # type: ignore[attr-defined]
 
 
+def test_the_bits_of_a_scale_are_read_as_mlir_writes_them():
+    """A scale that six digits do not say is printed by its bits: of a float32 where there is one for each block."""
+    blocks = parse_type("!quant.uniform<i4:f32:{0:2}, {1.0, 0x49742410}>")
+    assert isinstance(blocks, QuantType) and blocks.scales[-1] == 1000001.0
+    whole = parse_type("!quant.uniform<i8:f32, 0x3FF8000000000000>")
+    assert isinstance(whole, QuantType) and whole.scales == (1.5,)
+
+
 @pytest.mark.parametrize("text", [
     "tensor<2x4x!quant.uniform<i8:f32:{0:1, 1:2}, {{2.0:10, 3.0:20}, {4.0:30, 5.0:40}}>>",
     "tensor<3x64x!quant.uniform<i4<-7:7>:f32:{1:32}, {{0.5, 0.25}}>>",
