@@ -18,6 +18,7 @@ from .garbage import rare_collections
 from .given import open_given, settled, shapes_of
 from .ir import NONE, Module, TensorType, input_names
 from .ir.verify import verify
+from .limits import check_limits
 from .plugin import Reader, Source
 from .plugin_host import host
 from .roles import default_target, hub
@@ -75,6 +76,7 @@ def load(
         raise ReadError(f"{source.name}: the file claims more data than memory can hold") from None
     except OSError as error:
         raise ReadError(f"{source.name}: cannot be read: {error.strerror or error}") from None
+    check_limits(module, source.name)
     module.source, module.source_format = source.path, reader.name
     if function is not None:
         from .entry import choose_entry

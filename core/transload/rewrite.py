@@ -28,6 +28,7 @@ from contextlib import suppress
 from functools import cached_property
 from typing import Any, TypeVar
 
+from .budget import budget
 from .context import pinned
 from .errors import ConversionError, Finding, InternalError, PassError, PluginFailure, TransloadError, Unsupported, merge_findings
 from .guard import FOREIGN, is_meant, rule_failed
@@ -126,6 +127,7 @@ class Rewriter(Builder):
         super().__init__(op.parent, op, part_location(op.location, op.name), fold)  # type: ignore[arg-type]
         self.op = op
         self.rewriting = rewriting
+        self.budget = rewriting.budget if rewriting is not None else None
 
     @property
     def options(self) -> Mapping[str, Any]:
@@ -226,6 +228,7 @@ class Rewriting:
         self.hint = hint
         self.checks = checks
         self.options = options or {}
+        self.budget = budget()
         self.failures: list[PluginFailure] = []
         """Defects of rewrites, in order; a finding says each, too."""
         self._notes: dict[type, Any] = {}
@@ -321,6 +324,8 @@ class Rewriting:
             except ConversionError as error:
                 why = "; ".join(f"{finding.what}: {finding.why}" for finding in error.findings) or str(error)
                 advice = "; ".join(dict.fromkeys(finding.hint for finding in error.findings if finding.hint))
+            except MemoryError as error:
+                why, advice = f"it needs more memory than there is: {error}", ""
             except FOREIGN as error:
                 if is_meant(error):
                     raise
@@ -416,7 +421,8 @@ def apply_greedily(root: Op, table: RewriteTable, *, fold: bool = True, limit: i
     pending = [op for op in root.walk() if op.name in table]
     pending.reverse()
     queued = set(pending)
-    budget = limit * max(1000, len(pending))
+    visits = limit * max(1000, len(pending))
+    spent = budget()
     modified = False
     while pending:
         op = pending.pop()
@@ -425,9 +431,14 @@ def apply_greedily(root: Op, table: RewriteTable, *, fold: bool = True, limit: i
             continue
         for function in table.get(op.name):
             rewriter = Rewriter(op, fold)
+            rewriter.budget = spent
             before, block = op.prev, op.parent
             try:
                 outcome = function(op, rewriter)
+            except Unsupported as reason:
+                raise PassError(f"{op.name} {op.origin!r}: {reason.why}", hint=reason.hint) from None
+            except MemoryError as error:
+                raise PassError(f"{op.name} {op.origin!r} needs more memory than there is: {error}") from error
             except FOREIGN as error:
                 if is_meant(error):
                     raise
@@ -454,8 +465,8 @@ def apply_greedily(root: Op, table: RewriteTable, *, fold: bool = True, limit: i
                     queued.add(other)
                     pending.append(other)
             break
-        budget -= 1
-        if budget < 0:
+        visits -= 1
+        if visits < 0:
             raise PassError(f"rewriting does not come to an end (last at {op.name} {op.origin!r})")
     return modified
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..budget import budget
 from ..guard import FOREIGN, OURS, kernel_failed
 from ..ir import NoneType, Op, QuantType, TensorType, dtype_of
 from ..ir.build import constant_of, may_fold
@@ -36,7 +37,7 @@ def fold_op(op: Op, kernel_of: KernelOf) -> list[np.ndarray] | None:
     held = [constant_of(operand) for operand in op.operands]
     if any(dense is None and not isinstance(operand.type, NoneType) for dense, operand in zip(held, op.operands, strict=True)):
         return _fold_shape(op, kernel_of)
-    size = sum(dense.nbytes for dense in held if dense is not None)
+    size = sum({id(dense): dense.nbytes for dense in held if dense is not None}.values())  # a constant twice is there once
     made = 0
     for result in op.results:
         type_ = result.type
@@ -49,7 +50,7 @@ def fold_op(op: Op, kernel_of: KernelOf) -> list[np.ndarray] | None:
     if made > 4 * size + GROWTH_LIMIT:
         return None
     found = kernel_of(op.name)
-    if found is None:
+    if found is None or not budget().may_fold(size, made):
         return None
     inputs = [None if dense is None else dense.numpy() for dense in held]
     return _results(op, exact_kernel(op, *found)[0], inputs, found[0])

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..budget import timed
 from ..errors import RunError, merge_findings
 from ..ir import Module, Value
 from .integers import note_of
@@ -41,7 +42,8 @@ class Execution:
             if keep and value.name is not None and value.op is not None and value.op.parent is block:
                 kept[value.name] = array
 
-        computed = self.plan.execute(arrays, watch=remember if keep or watch is not None else None)
+        with timed():
+            computed = self.plan.execute(arrays, watch=remember if keep or watch is not None else None)
         outputs = named_outputs(self.main, computed)
         return {**kept, **outputs} if keep else outputs
 

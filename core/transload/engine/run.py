@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import as_array
+from ..budget import check_deadline
 from ..errors import Finding, RunError, merge_findings
 from ..guard import FOREIGN, OURS, kernel_failed
 from ..ir import (
@@ -143,14 +144,18 @@ class Plan:
             values[slot] = array
         for argument, array in zip(self.arguments, inputs, strict=True):
             values[self.slots[argument]] = array
+        check_deadline()
         with np.errstate(all="ignore"):
             for op, kernel, ins, outs, dead in self.steps:
+                check_deadline()
                 arrays = [values[slot] for slot in ins]
                 try:
                     if hasattr(kernel, "wants_values"):
                         computed = kernel(op, *arrays, values=values, watch=watch)
                     else:
                         computed = kernel(op, *arrays)
+                except MemoryError as error:
+                    raise _too_large(op, error) from error
                 except OURS:
                     raise
                 except FOREIGN as error:
@@ -164,6 +169,13 @@ class Plan:
                 for slot in dead:
                     values[slot] = None
         return [values[slot] for slot in self.results]
+
+
+def _too_large(op: Op, error: MemoryError) -> RunError:
+    """The error for an op whose result does not fit into memory."""
+    types = ", ".join(str(result.type) for result in op.results)
+    return RunError("the module needs more memory than there is", [
+        Finding(op.name, f"makes {types[:200]}: {error}", (op.origin,) if op.origin else ())])
 
 
 def _captured(op: Op) -> list[Value]:

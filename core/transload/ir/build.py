@@ -18,6 +18,7 @@ from .types import NONE, NoneType, TensorType, Type
 from .verify import broken_rules, unknown_attributes
 
 if TYPE_CHECKING:
+    from ..budget import Budget
     from .declare import OpDeclaration
 
 __all__ = ["Builder", "constant_of", "is_constant", "may_fold"]
@@ -63,6 +64,9 @@ class Builder:
     are all constant at once, by its kernel, and returns a constant in its place.
     """
 
+    budget: Budget | None = None
+    """What counts the ops that are made, where somebody does."""
+
     def __init__(self, block: Block, before: Op | None = None, location: Location = None, fold: bool = False) -> None:
         self.block = block
         self.before = before
@@ -78,6 +82,8 @@ class Builder:
             if operand.__class__ is not Value and not isinstance(operand, Value):
                 raise refusal(name, operands, attributes or {})
         op = Op(name, operands, result_types, attributes, regions, self.location if location is None else location)
+        if (budget := self.budget) is not None:
+            budget.spend_ops(1)
         return self.block.insert(op, self.before)
 
     def emit(
@@ -132,6 +138,11 @@ class Builder:
                     for array, result in zip(folded, op.results, strict=True)])
                 op.drop_references()
                 return constants[0] if len(constants) == 1 else constants
+        if (budget := self.budget) is not None:
+            budget.ops -= 1
+            if budget.ops < 0:
+                op.drop_references()
+                budget.over()
         self.block.insert(op, self.before)
         return op.results[0] if len(op.results) == 1 else tuple(op.results)
 

@@ -251,7 +251,12 @@ class Value:
             return
         uses = other.uses
         for user, count in self.uses.items():
-            user._operands = tuple([other if operand is self else operand for operand in user._operands])
+            operands = user._operands
+            if count == 1:  # spliced, so that replacing all of many operands, one by one, takes no time for each other
+                place = operands.index(self)
+                user._operands = (*operands[:place], other, *operands[place + 1 :])
+            else:
+                user._operands = tuple([other if operand is self else operand for operand in operands])
             uses[user] = uses.get(user, 0) + count
         self.uses = {}
 

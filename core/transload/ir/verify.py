@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import Finding, VerifyError, merge_findings
+from ..errors import Finding, TransloadError, VerifyError, merge_findings
 from ..suggest import nearest
 from . import registry
 from .core import Block, Op, Value
 from .declare import AttributeKind, OpDeclaration
 from .quantization import misfit
-from .types import NoneType, QuantType, TensorType
+from .types import NoneType, QuantType, TensorType, Type
 
-__all__ = ["broken_rules", "check", "faults_of", "unknown_attributes", "verify"]
+__all__ = ["broken_rules", "check", "check_inference", "faults_of", "unknown_attributes", "verify"]
 
 Checker = Callable[[Op], "list[str] | None"]
 """What is wrong with one op; None where nothing is."""
@@ -59,6 +59,40 @@ def broken_rules(op: Op) -> list[str]:
         if outcome is not True:
             faults.append(constraint.doc if outcome is False else f"{constraint.doc}: {outcome}")
     return faults
+
+
+def check_inference(root: Op) -> list[Finding]:
+    """All findings about ops inside whose results are not of the shapes that their declarations infer.
+
+    Who makes ops by inference needs no such check; it is for what a file says.
+    """
+    findings: list[Finding] = []
+    for op in root.walk():
+        declaration = op.declaration
+        if declaration is None or declaration.infer is None or not op.results:
+            continue
+        try:
+            inferred = declaration.infer(op)
+        except TransloadError as error:
+            findings += error.findings or [_finding(op, error.message)]
+            continue
+        except Exception as error:
+            findings.append(_finding(op, f"the shape of its result cannot be inferred ({type(error).__name__}: {error})"))
+            continue
+        types = [inferred] if isinstance(inferred, Type) else list(inferred)
+        for value, type_ in zip(op.results, types, strict=False):
+            if not _same_shape(value.type, type_):
+                findings.append(_finding(op, f"its result is {str(value.type)[:200]}, and has to be {str(type_)[:200]}"))
+    return merge_findings(findings)
+
+
+def _same_shape(declared: Type, inferred: Type) -> bool:
+    """Whether two types, as far as they are known, have the same sizes."""
+    if not isinstance(declared, TensorType) or not isinstance(inferred, TensorType):
+        return True
+    a, b = declared.shape, inferred.shape
+    return a is None or b is None or (
+        len(a) == len(b) and all(None in (one, other) or one == other for one, other in zip(a, b, strict=True)))
 
 
 def _checker_of(declaration: OpDeclaration) -> Checker:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..budget import VARIABLE, budget
 from ..errors import Finding, PassError
 from ..ir import Module, Op, Symbol, Value, location_names
 
 __all__ = ["inline_calls", "named_functions"]
-
-LIMIT = 250_000
-"""How many ops all calls together may become: functions that call each other twice each double with every level."""
 
 
 def inline_calls(module: Module) -> bool:
@@ -35,6 +33,7 @@ def _finish(
     start: str, functions: dict[str, Op], calls: dict[str, list[Op]], done: dict[str, int], findings: list[Finding]) -> None:
     """Replace the calls in a function, and in those it calls first; without recursion, for chains may be long."""
     path: list[str] = [start]
+    most = budget().ops
     while path:
         name = path[-1]
         if name in done:
@@ -59,8 +58,10 @@ def _finish(
             path.append(str(pending))
             continue
         size = sum(1 for _ in functions[name].walk()) + sum(done[call.attribute("callee")] for call in calls[name])
-        if size > LIMIT:
-            findings.append(Finding(f"@{name}", f"would become more than {LIMIT:,} ops", (), "let functions call fewer others"))
+        if size > most:
+            findings.append(Finding(
+                f"@{name}", f"would become more than {most:,} ops", (),
+                f"let functions call fewer others; {VARIABLE}=ops={4 * most} allows more"))
             return
         for call in calls[name]:
             _inline(call, functions[str(call.attribute("callee"))])

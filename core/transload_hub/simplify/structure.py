@@ -161,7 +161,7 @@ def concat_of_concat(op: Concat, rw: Rewriter) -> Value | None:
     parts: list[Value] = []
     for part in op.operands:
         inner = _producer(part, "top.Concat")
-        alone = inner is not None and len(part.uses) == 1 and not inner.attribute("do_relu", False)
+        alone = inner is not None and list(part.uses.values()) == [1] and not inner.attribute("do_relu", False)
         if inner is not None and alone and inner.axis % part.rank == op.axis % part.rank and all(
                 value.element == part.element for value in inner.operands):
             parts.extend(inner.operands)

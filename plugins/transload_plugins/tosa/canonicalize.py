@@ -193,7 +193,7 @@ def concat_one(op: Concat, rw: Rewriter) -> Any:
     joined = False
     for value in op.operands:
         inner = _maker(value, "tosa.concat")
-        if inner is not None and inner.axis == op.axis and len(value.uses) == 1:
+        if inner is not None and inner.axis == op.axis and list(value.uses.values()) == [1]:
             parts.extend(inner.operands)
             joined = True
         else:

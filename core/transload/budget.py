@@ -1,0 +1,134 @@
+"""What a run may cost, counted in one place: a file of a hundred bytes can ask for work without end.
+
+Whoever makes ops, folds constants, inlines or executes spends from the run's `Budget`. Where that is used up, an op stays
+unfolded, a loop stays a loop, or a finding says what it would have cost. What may be spent is an `Allowance`, which the
+environment changes for a process (`TRANSLOAD_BUDGET=ops=1000000,seconds=7200`), and `allowed` for some code:
+
+    with allowed(ops=1_000_000):
+        transload.lower(module)
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, fields, replace
+
+from .context import current
+from .errors import RunError, Unsupported, UsageError
+
+__all__ = ["VARIABLE", "Allowance", "Budget", "allowance", "allowed", "budget", "check_deadline", "timed"]
+
+VARIABLE = "TRANSLOAD_BUDGET"
+
+
+@dataclass(frozen=True)
+class Allowance:
+    """What one run may spend."""
+
+    ops: int = 400_000
+    """Ops that conversions and passes make, those of unrolled loops and inlined functions among them."""
+    grown: int = 1 << 30
+    """Bytes by which constants that are computed while converting exceed, together, what they are computed of."""
+    folded: int = 1 << 36
+    """Bytes that are read and written for that."""
+    seconds: float = 1800.0
+    """What one execution of a module by the reference engine may take."""
+
+
+class Budget:
+    """What is left of a run's allowance."""
+
+    __slots__ = ("allowance", "folded", "grown", "ops")
+
+    def __init__(self) -> None:
+        self.allowance = allowance()
+        self.ops = self.allowance.ops
+        self.grown = self.allowance.grown
+        self.folded = self.allowance.folded
+
+    def over(self) -> None:
+        """Raise `Unsupported`: more ops were made than the run may make."""
+        raise Unsupported(f"it would take more than {self.allowance.ops:,} ops to say what this model computes",
+                          f"{VARIABLE}=ops={4 * self.allowance.ops} allows more")
+
+    def spend_ops(self, count: int) -> None:
+        """Count ops; `Unsupported` where there are too many."""
+        self.ops -= count
+        if self.ops < 0:
+            self.over()
+
+    def may_fold(self, read: int, written: int) -> bool:
+        """Whether constants of so many bytes may become others of so many; then they are counted."""
+        growth = max(written - read, 0)
+        if growth > self.grown or read + written > self.folded:
+            return False
+        self.grown -= growth
+        self.folded -= read + written
+        return True
+
+
+def budget() -> Budget:
+    """That of the run; outside of one, a new one."""
+    here = current()
+    return here.scratch(Budget) if here.is_run else Budget()
+
+
+_allowance: ContextVar[Allowance | None] = ContextVar("transload.allowance", default=None)
+
+
+def allowance() -> Allowance:
+    """What runs that begin here may spend. Raises `UsageError` where the environment says what cannot be."""
+    return _allowance.get() or _of_environment()
+
+
+@contextmanager
+def allowed(**changes: float) -> Iterator[None]:
+    """Allow runs that begin inside more or less: `ops`, `grown`, `folded`, `seconds`."""
+    token = _allowance.set(replace(allowance(), **changes))  # type: ignore[arg-type]
+    try:
+        yield
+    finally:
+        _allowance.reset(token)
+
+
+def _of_environment() -> Allowance:
+    text = os.environ.get(VARIABLE, "")
+    kinds = {field.name: int if field.name != "seconds" else float for field in fields(Allowance)}
+    changes = {}
+    for part in filter(None, text.split(",")):
+        name, _, number = part.partition("=")
+        try:
+            changes[name.strip()] = kinds[name.strip()](number)
+        except (KeyError, ValueError):
+            raise UsageError(f"{VARIABLE} has {part!r}", hint=f"name=number, of {', '.join(kinds)}") from None
+    return Allowance(**changes)  # type: ignore[arg-type]
+
+
+# --- time
+
+_deadline: ContextVar[tuple[float, float]] = ContextVar("transload.deadline", default=(math.inf, math.inf))
+
+
+@contextmanager
+def timed() -> Iterator[None]:
+    """What is executed inside has to end within the seconds that are allowed, or within what is left of those around it."""
+    seconds = allowance().seconds
+    end = min(time.monotonic() + seconds, _deadline.get()[0])
+    token = _deadline.set((end, seconds))
+    try:
+        yield
+    finally:
+        _deadline.reset(token)
+
+
+def check_deadline() -> None:
+    """Raise `RunError` where the time is over; asked between ops."""
+    end, seconds = _deadline.get()
+    if time.monotonic() > end:
+        raise RunError(f"the module was executed for {seconds:g} s without coming to an end",
+                       hint=f"{VARIABLE}=seconds={4 * seconds:g} allows more")

@@ -1,0 +1,125 @@
+"""Files that ask for work without end: the op stays, or a finding says what it would have cost."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import transload
+from transload import budget
+from transload.budget import Allowance, Budget, allowed
+from transload.errors import ConversionError, PassError, RunError, Unsupported, UsageError
+from transload.ir import F32, TensorType, new_module, set_results
+from transload.ir.build import Builder
+from transload.passes.inline import inline_calls
+from transload.text import parse_module
+
+from tests.support.graphs import Graph
+
+
+def test_a_budget_is_counted_down() -> None:
+    with allowed(ops=3, grown=100, folded=1000):
+        held = Budget()
+    held.spend_ops(3)
+    with pytest.raises(Unsupported, match="more than 3 ops") as caught:
+        held.spend_ops(1)
+    assert "TRANSLOAD_BUDGET=ops=12" in caught.value.hint
+    assert held.may_fold(50, 150) and not held.may_fold(0, 1)  # as much growth as there may be
+    assert held.may_fold(400, 400) and not held.may_fold(400, 0)
+
+
+def test_the_environment_says_what_may_be_spent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(budget.VARIABLE, "ops=7, seconds=0.5")
+    assert budget.allowance() == Allowance(ops=7, seconds=0.5)
+    with allowed(ops=8):
+        assert budget.allowance() == Allowance(ops=8, seconds=0.5)
+    monkeypatch.setenv(budget.VARIABLE, "time=3")
+    with pytest.raises(UsageError, match="time=3"):
+        budget.allowance()
+
+
+def test_concatenations_of_a_value_with_itself_do_not_double() -> None:
+    g = Graph((1,))
+    value = g.inputs[0]
+    for _ in range(12):
+        value = g.Concat(value, value, axis=0)
+    module = g.done(value)
+    transload.lower(module, "tosa")
+    assert max(len(op.operands) for op in transload.lower(module, "top").ops()) == 2
+
+
+def test_constants_that_double_are_folded_as_far_as_the_budget_goes() -> None:
+    g = Graph((1,))
+    value = g.constant(np.ones(1 << 14, np.float32))
+    for _ in range(8):
+        value = g.Concat(value, value, axis=0)
+    module = g.done(g.Add(value, g.inputs[0]))
+    with allowed(grown=1 << 18):
+        kept = transload.lower(module, "tosa")
+    joined = [op for op in kept.ops() if op.name == "tosa.concat"]
+    assert len(joined) == 6
+    given = {"x0": np.ones(1, np.float32)}
+    np.testing.assert_array_equal(transload.run(kept, given)["y0"], transload.run(module, given)["y0"])
+
+
+def test_an_unrolled_recurrence_is_refused_with_what_it_would_cost() -> None:
+    g = Graph((50, 1, 2))
+    weights = [g.random(1, 8, 2), g.random(1, 8, 2)]
+    module = g.done(g.LSTM(g.inputs[0], *weights, hidden_size=2)[0])
+    transload.lower(module, "tosa")
+    with allowed(ops=200), pytest.raises(ConversionError, match=r"LSTM.*more than 200 ops"):
+        transload.lower(module, "tosa")
+
+
+def test_functions_that_call_the_next_twice_are_not_inlined_without_end() -> None:
+    module = new_module()
+    type_ = TensorType((), F32)
+    for number in range(20):
+        name = f"f{number}" if number else "main"
+        function = module.add_function(name, [type_], ["x"])
+        builder = Builder(function.regions[0].block)
+        value = function.regions[0].block.arguments[0]
+        for _ in range(2 if number < 19 else 0):
+            from transload.ir import Symbol
+
+            value = builder.create("func.call", [value], [type_], {"callee": Symbol(f"f{number + 1}")}).result
+        set_results(function, [value], ["y"])
+    with allowed(ops=1000), pytest.raises(PassError, match="more than 1,000 ops"):
+        inline_calls(module)
+
+
+ENDLESS = """"builtin.module"() ({
+  "func.func"() ({
+  ^bb0(%x: tensor<i32>):
+    %y = "top.While"(%x) ({
+    ^bb0(%a: tensor<i32>):
+      %t = "top.Weight"() {value = dense<true> : tensor<i1>} : () -> tensor<i1>
+      "top.Yield"(%t) : (tensor<i1>) -> ()
+    }, {
+    ^bb0(%a: tensor<i32>):
+      "top.Yield"(%a) : (tensor<i32>) -> ()
+    }) : (tensor<i32>) -> tensor<i32>
+    "func.return"(%y) : (tensor<i32>) -> ()
+  }) {function_type = (tensor<i32>) -> tensor<i32>, sym_name = "main"} : () -> ()
+}) : () -> ()"""
+
+
+def test_an_endless_loop_comes_to_an_end_when_it_is_run() -> None:
+    module = parse_module(ENDLESS)
+    with allowed(seconds=0.05), pytest.raises(RunError, match="without coming to an end") as caught:
+        transload.run(module, {"arg0": np.int32(1)}, engine="reference")
+    assert "TRANSLOAD_BUDGET=seconds" in caught.value.hint
+
+
+def test_what_does_not_fit_into_memory_is_told_with_its_op(monkeypatch: pytest.MonkeyPatch) -> None:
+    g = Graph((1,))
+    module = g.done(g.Expand(g.inputs[0], shape=(1 << 36,)), g.Abs(g.inputs[0]))
+    monkeypatch.setattr(np, "abs", lambda x, *_: x)
+
+    def refuse(*_: object) -> None:
+        raise MemoryError("Unable to allocate 256 GiB")
+
+    monkeypatch.setattr("transload_hub.kernels.movement.np.broadcast_to", refuse)
+    with pytest.raises(RunError, match=r"more memory than there is") as caught:
+        transload.run(module, {"x0": np.ones(1, np.float32)}, engine="reference")
+    assert caught.value.findings[0].what == "top.Expand"

@@ -1,0 +1,49 @@
+"""Types and names beyond what can be computed are refused when a file is read, whatever its format."""
+
+from __future__ import annotations
+
+import pytest
+from onnx import TensorProto, helper
+
+import transload
+from transload.errors import ReadError
+from transload.ir import F32, I8, QuantType, TensorType
+from transload.limits import MAX_ELEMENTS, MAX_RANK, beyond
+
+from tests.support.onnx_models import node
+from tests.support.tflite_models import write_operator
+
+
+@pytest.mark.parametrize(("type_", "why"), [
+    (TensorType((0, 1 << 62), F32), "limit"),
+    (TensorType((1 << 40,), F32), "limit"),
+    (TensorType((1 << 20, 1 << 20), F32), "limit"),
+    (TensorType((None, 1 << 40), F32), "limit"),
+    (TensorType((1,) * (MAX_RANK + 1), F32), "65 dimensions"),
+    (TensorType((1,), QuantType(I8, F32, (float("nan"),), (0,))), "not finite"),
+    (TensorType((1,), QuantType(I8, F32, (float("inf"),), (0,))), "not finite"),
+])
+def test_types_beyond_the_limits(type_: TensorType, why: str) -> None:
+    assert why in beyond(type_)
+
+
+def test_types_within_the_limits() -> None:
+    for type_ in (TensorType((MAX_ELEMENTS,), F32), TensorType(None, F32), TensorType((None, 3), F32), TensorType((0, 5), F32)):
+        assert beyond(type_) == ""
+
+
+def test_every_reader_refuses_them() -> None:
+    graph = helper.make_graph(
+        [node("Identity", ["x"], ["y"])], "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1 << 30, 1 << 30])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]).SerializeToString()
+    text = """"builtin.module"() ({
+      "func.func"() ({
+      ^bb0(%x: tensor<0x4611686018427387904xf32>):
+        "func.return"(%x) : (tensor<0x4611686018427387904xf32>) -> ()
+      }) {function_type = (tensor<0x4611686018427387904xf32>) -> tensor<0x4611686018427387904xf32>, sym_name = "main"} : () -> ()
+    }) : () -> ()"""
+    lite = write_operator("ABS", [((2**31 - 1, 2**31 - 1), "float32", None, None)], [((1,), "float32", None, None)])
+    for content, format in ((model, "onnx"), (text, "mlir"), (lite, "tflite")):
+        with pytest.raises(ReadError, match=r"limit"):
+            transload.load(text=content, format=format)
