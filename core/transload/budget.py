@@ -30,7 +30,7 @@ VARIABLE = "TRANSLOAD_BUDGET"
 class Allowance:
     """What one run may spend."""
 
-    ops: int = 400_000
+    ops: int = 200_000
     """Ops that conversions and passes make, those of unrolled loops and inlined functions among them."""
     grown: int = 1 << 30
     """Bytes by which constants that are computed while converting exceed, together, what they are computed of."""

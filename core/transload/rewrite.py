@@ -37,6 +37,7 @@ from .ir.core import FusedLocation, Location, Op, Value, location_names
 from .ir.module import Module
 from .ir.types import TensorType
 from .ir.verify import faults_of
+from .limits import beyond
 from .trace import traced
 
 __all__ = ["CHANGED", "KEPT", "RewriteTable", "Rewriter", "Rewriting", "apply_greedily", "cannot_convert", "convert_ops"]
@@ -355,6 +356,9 @@ class Rewriting:
             if faults:
                 raise Unsupported(f"it would become {made.name}, of which this does not hold: {faults[0]}",
                                   "types or attributes of the model contradict each other")
+            for value in made.results:
+                if (why := beyond(value.type)):
+                    raise Unsupported(f"it would become {made.name}, whose result {why}", "sizes of the model are damaged")
             made = made.prev
 
     def _comes_after_a_spoiler(self, op: Op) -> bool:

@@ -15,7 +15,7 @@ from .constants import Dense, LazyData, dtype_of
 from .core import Block, FusedLocation, Location, Op, Region, Value, location_names
 from .misuse import no_types, not_a_constant, not_a_type, refusal, unknown_op
 from .types import NONE, NoneType, TensorType, Type
-from .verify import broken_rules, unknown_attributes
+from .verify import broken_rules, faults_of, unknown_attributes
 
 if TYPE_CHECKING:
     from ..budget import Budget
@@ -148,7 +148,8 @@ class Builder:
 
     def _give_up(self, op: Op, error: Exception) -> None:
         """Let go of an op that something was raised for; `ShapeError` where its declaration says what is wrong with it."""
-        broken = [] if isinstance(error, TransloadError) and not isinstance(error, PluginFailure) else broken_rules(op)
+        meant = isinstance(error, TransloadError) and not isinstance(error, PluginFailure)
+        broken = [] if meant else faults_of(op) or [] if op.results else broken_rules(op)
         op.drop_references()
         if broken:
             names = tuple(location_names(op.location)[:1])

@@ -47,7 +47,7 @@ def random_inputs(
     inputs: dict[str, np.ndarray] = {}
     for index, (name, type_) in enumerate(zip(input_names(main), input_types(main), strict=True)):
         if not isinstance(type_, TensorType) or not type_.is_static:
-            raise ValueError(f"input {name!r} has no static shape: {type_}")
+            raise RunError(f"no inputs can be made up: {name!r} has no static shape: {type_}", hint="give data: --input-data")
         bound = _index_bound(hub, index, function) if hub is not None else None
         inputs[name] = _random(generator, type_, attributes[index].get(RANGE), bound, spread)
     return inputs

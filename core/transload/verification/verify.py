@@ -86,6 +86,8 @@ def verify_conversion(
     judge = _Judge(source, result, hub, runtime, tolerance or Tolerance(), engine, further, own)
     try:
         return judge.of_several(given)
+    except MemoryError as error:
+        return Verification("skipped", f"comparing takes more memory than there is: {error}", runtime.name, engine)
     except ChildEnded as error:
         return Verification("skipped", f"could not judge: {error.message}", runtime.name, engine)
     except RunError as error:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from transload.ir.declare import BOOLEAN, INT, INT_TENSOR, INTS, DeclaredOp, attribute, enum, operand, result
-from transload.ir.types import I64, TensorType, Type
+from transload.ir.declare import BOOLEAN, INT, INT_TENSOR, INTS, DeclaredOp, attribute, constraint, enum, operand, result
+from transload.ir.types import BOOL, I64, TensorType, Type
 
 from .base import NUMBER_TENSOR, TOP
 from .infer import Shape, fail, normalise_axes, permuted_element, shape_of, show
@@ -36,6 +36,11 @@ class Reduce(DeclaredOp):
         enum("ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceL2", "ReduceLogSum",
              "ReduceLogSumExp", "ReduceSumSquare", "ReduceAll", "ReduceAny"), "which number")
     rounding = rounds("double")
+
+    @constraint
+    def all_and_any_are_of_flags(op) -> bool | str:
+        """ReduceAll and ReduceAny take i1"""
+        return op.mode not in ("ReduceAll", "ReduceAny") or op.input.element == BOOL or f"the input is {op.input.type}"
 
     def infer(op) -> Type:
         shape = shape_of(op.input)

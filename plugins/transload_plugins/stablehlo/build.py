@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from transload.errors import Unsupported
 from transload.ir import BOOL, I64, Block, Dense, FloatType, IntegerType, Region, TensorType, Type, Value, dtype_of
 from transload.ir.attributes import OpaqueAttr
 from transload.ir.build import Builder, constant_of
@@ -74,7 +75,7 @@ HIGHEST = [OpaqueAttr("#stablehlo<precision HIGHEST>")] * 2
 
 
 def shape_of(x: Value) -> tuple[int, ...]:
-    """The static shape of a value."""
+    """The shape of a value that is known to be static."""
     return x.tensor_type.shape  # type: ignore[return-value]
 
 
@@ -194,7 +195,7 @@ spread = broadcast_in_dim
 
 def together(rw: Builder, *values: Value) -> tuple[Value, ...]:
     """Values broadcast to their common shape."""
-    shape = np.broadcast_shapes(*(shape_of(value) for value in values))
+    shape = _common_shape(values)
     return tuple(broadcast(rw, value, shape) for value in values)
 
 
@@ -248,10 +249,20 @@ def unary(rw: Builder, name: str, x: Value) -> Value:
 def _operands(rw: Builder, *given: Value | complex) -> tuple[Value, ...]:
     """Values broadcast to their common shape; a number becomes a splat constant of the values' element type."""
     values = [value for value in given if isinstance(value, Value)]
-    shape = np.broadcast_shapes(*(shape_of(value) for value in values))
+    shape = _common_shape(values)
     element = values[-1].element
     return tuple(
         broadcast(rw, value, shape) if isinstance(value, Value) else filled(rw, shape, element, value) for value in given)
+
+
+def _common_shape(values: Sequence[Value]) -> tuple[int, ...]:
+    """The shape that values broadcast to; `Unsupported` where there is none."""
+    shapes = [shape_of(value) for value in values]
+    try:
+        return np.broadcast_shapes(*shapes)
+    except (ValueError, TypeError):
+        types = " and ".join(str(value.type) for value in values)
+        raise Unsupported(f"the shapes of {types} do not broadcast, or are not known") from None
 
 
 def binary(rw: Builder, name: str, a: Value | complex, b: Value | complex) -> Value:

@@ -47,7 +47,9 @@ def constant_of_shape(op: Op, rw: Rewriter) -> Value:
 @TABLE("onnx.Range")
 def range_(op: Op, rw: Rewriter) -> Value:
     """Range between constants."""
-    bounds = [np.asarray(rw.need_constant(need(op, i), what)).reshape(()) for i, what in enumerate(("start", "limit", "delta"))]
+    bounds = [np.asarray(rw.need_constant(need(op, i), what)) for i, what in enumerate(("start", "limit", "delta"))]
+    if any(bound.size != 1 for bound in bounds):
+        raise Unsupported(f"start, limit and delta are of shapes {', '.join(str(list(bound.shape)) for bound in bounds)}")
     start, limit, delta = (bound.item() for bound in bounds)
     if not delta or not all(map(math.isfinite, (start, limit, delta))):
         raise Unsupported(f"counts from {start} to {limit} by {delta}")

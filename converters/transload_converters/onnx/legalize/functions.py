@@ -101,7 +101,7 @@ def _node(op: Op, op_type: str) -> Any:
             node.attribute.append(helper.make_attribute(key, numpy_helper.from_array(np.ascontiguousarray(value.numpy()))))
         elif isinstance(value, DenseArray | tuple):
             node.attribute.append(helper.make_attribute(key, list(value), attr_type=None if value else 7))
-        elif isinstance(value, str | int | float | list):
+        elif isinstance(value, str | int | float | list) and value != []:  # which is of no type
             node.attribute.append(helper.make_attribute(key, value))
     return node
 

@@ -43,6 +43,8 @@ def gemm_product(
             a = rw.emit("top.MulConst", a, const_val=alpha)
     if c is not None and beta != 1.0:
         c = rw.emit("top.MulConst", c, const_val=beta) if beta else None
+    if b.rank != 2:
+        raise Unsupported(f"multiplies by a tensor of shape {list(shape_of(b))}, which is no matrix")
     columns = shape_of(b)[0 if right else 1]
     attributes: dict[str, Any] = {"left_transpose": left or None, "right_transpose": right or None}
     if c is not None and shape_of(c) in ((columns,), (1, columns)):

@@ -65,8 +65,10 @@ def activate(rw: Rewriter, op: Op, value: Value, activation: str) -> Value:
 
 # --- shapes and constants
 
-def static_shape(value: Value, what: str, rank: int | None = None, least: int = 0) -> tuple[int, ...]:
+def static_shape(value: Value | None, what: str, rank: int | None = None, least: int = 0) -> tuple[int, ...]:
     """The shape of a value, of `rank` or at least `least` dimensions; `Unsupported` where it is not known."""
+    if value is None:
+        raise Unsupported(f"it has no operand for {what}")
     shape = value.known_shape
     if shape is None:
         raise Unsupported(

@@ -125,7 +125,7 @@ def _sequence(op: Op, rw: Rewriter, lstm: Lstm) -> Layer:
     r_i, r_f, r_c, r_o = lstm.recurrent
     b_i, b_f, b_c, b_o = lstm.biases
     p_i, p_f, p_o = lstm.peepholes
-    hidden = static_shape(r_o, "the recurrent weights", 2)[0]  # type: ignore[arg-type]
+    hidden = static_shape(r_o, "the recurrent weights", 2)[0]
     zeros = rw.constant(np.zeros(hidden, np.float32))
     if w_i is None:
         # The input gate is 1 - sigmoid(z), z being the forget gate's sum; and that is sigmoid(-z).
@@ -207,6 +207,8 @@ class _Rnn:
 
 
 def _rnn_of(op: Op, rw: Rewriter, first: int) -> _Rnn:
+    if len(op.operands) < first + 4:
+        raise Unsupported(f"it has {len(op.operands)} operands, and needs {first + 4} at least")
     value, (weights, recurrent, bias, state) = op.operands[0], op.operands[first : first + 4]
     if not value.is_float:
         raise Unsupported(f"a recurrent layer of {value.element} is not supported")

@@ -51,8 +51,8 @@ def integer_lstm(op: Op, rw: Rewriter, lstm: Lstm) -> Layer:
     batch = static_shape(lstm.value, "the input", 3)[1 - lstm.time_axis]
     inputs = input_sums(rw, lstm, [
         _product(rw, lstm.value, weights, bias, GATE_SUM) for weights, bias in zip(lstm.weights, lstm.biases, strict=True)])
-    n_cells = static_shape(lstm.weights[3], "the weights", 2)[0]  # type: ignore[arg-type]
-    n_outputs = static_shape(lstm.recurrent[3], "the recurrent weights", 2)[1]  # type: ignore[arg-type]
+    n_cells = static_shape(lstm.weights[3], "the weights", 2)[0]
+    n_outputs = static_shape(lstm.recurrent[3], "the recurrent weights", 2)[1]
     state = lstm.state or _zeros(rw, (batch, n_outputs), types.output)
     cell = lstm.cell or _zeros(rw, (batch, n_cells), types.cell)
     outputs = []

@@ -48,6 +48,8 @@ def rfft2d(op: Op, rw: Rewriter) -> Value:
     if len(lengths) != 2:
         raise Unsupported(f"the lengths of the transform are {list(lengths)}; two are wanted")
     height, width = (limited(length, "the length of a transform", _LONGEST) for length in lengths)
+    if not height or not width:
+        raise Unsupported("a transform of no numbers is not supported")
     value = _fitted(rw, op.operands[0], sizes, (height, width))
     angles = 2 * np.pi / width * (np.outer(np.arange(width), np.arange(width // 2 + 1)) % width)
     real, imaginary = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from transload.errors import ConversionError, Finding, merge_findings
-from transload.ir import FloatType, IntegerType, Module, TensorType, Value
+from transload.ir import FloatType, IndexType, IntegerType, Module, TensorType, Value
 from transload.ir.build import constant_of
 from transload.ir.regions import blocks_in
 
@@ -38,7 +38,8 @@ def _is_dynamic(value: Value) -> bool:
 def _is_foreign(value: Value) -> bool:
     """Whether a value's elements are of a type that StableHLO does not have."""
     element = value.element_or_none
-    return isinstance(element, IntegerType) and (element.width not in WIDTHS or element.signedness == "s")
+    return isinstance(element, IndexType) or (
+        isinstance(element, IntegerType) and (element.width not in WIDTHS or element.signedness == "s"))
 
 
 def check_types(module: Module) -> bool:

@@ -170,6 +170,8 @@ def expand(rw: Rewriter, x: Value, shape: Sequence[Any]) -> Value:
 def cut(rw: Rewriter, x: Value, starts: Sequence[Any], ends: Sequence[Any], steps: Sequence[int] | None = None) -> Value:
     """A slice with bounds for every dimension; `x` itself where it is all of it."""
     steps = (1,) * x.rank if steps is None else tuple(steps)
+    if None in shape_of(x):
+        raise Unsupported(f"cuts a tensor whose sizes are known only at run time: {x.type}")
     if all(s == 0 and e >= n and t == 1 for s, e, n, t in zip(starts, ends, shape_of(x), steps, strict=True)):
         return x
     inner = lean(x)

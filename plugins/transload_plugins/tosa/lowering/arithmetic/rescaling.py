@@ -160,7 +160,7 @@ def narrow(
     mode = DOUBLE if rounding == DOUBLE else "SINGLE_ROUND"
     target = element.storage
     zero_point = element.zero_point
-    if target not in (I8, I16, I32):
+    if target not in (I8, I16, I32) or (bounds is not None and bounds[1] > target.range[1]):
         raise Unsupported(f"TOSA cannot rescale to {target}")
     direct = target == I8 or zero_point == 0
     made = build.rescale(

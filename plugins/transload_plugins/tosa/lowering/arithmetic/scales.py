@@ -111,6 +111,8 @@ def apply_scale(values: Any, scale: Scale, double_round: bool = True) -> np.ndar
 def quantize_float32(real: float, type_: QuantType) -> int:
     """A real number in a per-tensor type, not saturated; divided in float32 as LiteRT does."""
     scaled = np.float32(real) / np.float32(type_.scale)
+    if not np.isfinite(scaled):
+        raise Unsupported(f"{real:g} is no number of a type of scale {type_.scale:g}", "the scale is damaged")
     return type_.zero_point + int(np.trunc(scaled + np.copysign(np.float32(0.5), scaled)))  # halves away from zero
 
 
@@ -176,6 +178,8 @@ def softmax_input_scale(beta: float, scale: float, integer_bits: int = 5) -> tup
     """
     real = min(float(np.float32(beta)) * float(np.float32(scale)) * (1 << (31 - integer_bits)), float(INT32_MAX))
     mantissa, left = math.frexp(real)
+    if not math.isfinite(mantissa):
+        raise Unsupported(f"a softmax of beta {beta} and scale {scale} has no meaning", "the model is damaged")
     multiplier = math.floor(mantissa * (1 << 31) + 0.5)
     if multiplier == 1 << 31:
         multiplier, left = multiplier // 2, left + 1

@@ -123,7 +123,7 @@ def mean(rw: Rewriter, x: Value, axes: Sequence[int]) -> Value:
     if count == 1:
         return summed
     if x.is_float:
-        return binary(rw, "mul", summed, like(rw, summed, 1.0 / count))
+        return binary(rw, "mul", summed, like(rw, summed, 1.0 / count if count else math.nan))  # the mean of nothing
     return binary(rw, "intdiv", summed, like(rw, summed, count))
 
 

@@ -46,6 +46,8 @@ def quantized_softmax(op: Softmax, rw: Rewriter) -> Value | None:
     if source is None or target is None or not source.per_tensor or not target.per_tensor or op.log:
         return None
     shape = static_shape(op.input)
+    if not shape or 0 in shape:
+        return None
     axis = op.axis % len(shape)
     order = (*(i for i in range(len(shape)) if i != axis), axis)
     x = build.transpose(rw, op.input, order)
