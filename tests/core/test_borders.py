@@ -187,3 +187,28 @@ def test_an_element_type_that_cannot_be_is_passed_over(tmp_path: Path, element: 
     text = print_module(moving()).replace('sym_name = "main"', f'sym_name = "main", {noted}')
     (tmp_path / "x.mlir").write_text(text)
     assert elements(transload.load(tmp_path / "x.mlir")) == {"i8"}
+
+
+@pytest.mark.parametrize(("element", "dtype"), [("ui8", np.uint8), ("ui16", np.uint16)])
+@pytest.mark.parametrize("name", ["Add", "Reshape", "Where"])
+def test_plain_unsigned_numbers_are_told_by_the_file_alone(tmp_path: Path, element: str, dtype: Any, name: str) -> None:
+    """Not quantized: computed with in i32, and given out by a RESCALE that says that it is unsigned."""
+    from transload.testing import build_module
+    from transload.text import parse_type
+
+    def build(b: Any, x: Any) -> Any:
+        if name == "Where":
+            return b.emit("top.Where", b.emit("top.Compare", x, b.constant(np.full((1, 4), 5, dtype)), mode="Less"), x, x)
+        return b.emit("top.Reshape", x, shape=(4, 1)) if name == "Reshape" else b.emit("top.Add", x, x)
+
+    module = build_module([parse_type(f"tensor<1x4x{element}>")], build, ["x"])
+    x = {"x": np.array([[0, 1, 200, np.iinfo(dtype).max]], dtype)}
+    tosa = transload.lower(module)
+    transload.save(tosa, tmp_path / "alone.tosa")
+    read = transload.load(tmp_path / "alone.tosa")
+    assert not read.notes
+    (wanted,) = transload.run(module, x).values()
+    for engine in ("reference", "xla"):
+        (result,) = transload.run(read, x, engine=engine).values()
+        np.testing.assert_array_equal(result, wanted)
+        assert result.dtype == dtype

@@ -244,9 +244,17 @@ def _convert_results(block: Block, types: list[Type]) -> None:
                 given, made = (signed.zero_points[0], element.zero_points[0]) if carrier == I8 else (0, 1 << 15)
                 value = build.rescale(rw, value, [1 << 30], [30], given, made, carrier, output_unsigned=True)
             else:
-                value = rw.emit("tosa.cast", value, element=carrier)
+                value = _unsigned_bits(rw, value, carrier)
         converted.append(value)
     terminator.operands = tuple(converted)
+
+
+def _unsigned_bits(rw: Builder, value: Value, carrier: Type) -> Value:
+    """A number of 0 to 255, or to 65535, by a RESCALE that says so: a cast alone would give the same bits, and leave it open."""
+    if carrier == I8:
+        return build.rescale(rw, build.cast(rw, value, I16), [1 << 30], [30], 0, 0, I8, output_unsigned=True)
+    centred = rw.emit("tosa.sub", value, build.scalar(rw, 1 << 15, I32, value.rank))
+    return build.rescale(rw, build.cast(rw, centred, I16), [1 << 30], [30], 0, 1 << 15, I16, output_unsigned=True)
 
 
 def strip_quantized_types(module: Module) -> bool:
