@@ -249,8 +249,11 @@ class Journey:
         return place.module is None or is_fit(conversion, place.module, place.present)
 
     def _way_round(self, place: _Place, conversion: Conversion) -> list[Conversion]:
-        """The route where a conversion turns out not to be meant for the module."""
-        return route_from(Counter([conversion.source]), self.accepted, lambda other: other.name != conversion.name)
+        """The route where a conversion turns out not to be meant for the module; none where there is no other."""
+        try:
+            return route_from(Counter([conversion.source]), self.accepted, lambda other: other.name != conversion.name)
+        except ConversionError:
+            return []
 
     def _stage(self, conversion: Conversion) -> Stage:
         given = self._shared.get(conversion.name)
@@ -272,10 +275,11 @@ class Journey:
         self.share_options(module)
         if self._users.steps:
             self._refuse_passes_off_the_way(self._planned(self._place(module)))
-        while (stage := self._next(self._place(module))) is not None:
-            before = dialects_in(module)
+        place = self._place(module)
+        while (stage := self._next(place)) is not None:
             self._go(stage, module)
-            if stage.conversion is not None and before and dialects_in(module) == before:
+            before, place = place, self._place(module)
+            if stage.conversion is not None and place.present == before.present:
                 raise _stuck(stage.conversion, module)
         return self._reached or next(iter(dialects_in(module)), self.accepted[0])
 

@@ -85,6 +85,18 @@ def test_a_way_that_depends_on_what_a_stage_makes_is_tried(kit):
         Journey(("e",)).plan(kit.module("a.x"))
 
 
+def test_a_way_that_depends_on_a_stage_and_has_no_other_is_a_way(kit):
+    kit.add(
+        Conversion("a-to-b", "a", "b", renaming(a__x="b.x", a__wide="b.wide"), options={"count": (int, 1, "")}),
+        Conversion("b-to-d", "b", "d", renaming(b__x="d.x"), unfit=unfit_where_wide))
+    assert "if so: there is no way" in str(Journey(("d",)).plan(kit.module("a.x"), settle=False))
+    module = kit.module("a.x")
+    convert_to(module, ("d",), count=2)
+    assert kit.names(module) == ["d.x"]
+    with pytest.raises(ConversionError, match="no conversions lead from 'b' to 'd'"):
+        convert_to(kit.module("a.wide"), ("d",), count=2)
+
+
 def test_the_hub_is_known_by_its_role_on_a_route_of_three_conversions(tmp_path: Path):
     """The module that verification takes steps and bounds from is the one in the hub, not the first conversion's result."""
     from transload.convert_model import _AtHub
