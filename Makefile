@@ -1,9 +1,12 @@
-# Everything here works on a fresh machine: the first target that needs it makes .venv.
+# Everything here works on a fresh machine: the first target makes .venv, with what it needs.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# What .venv has, by the extras that were installed: for the demo, for the tests and the documentation, for the benchmarks.
+DEMO := $(VENV)/.demo
 STAMP := $(VENV)/.installed
+BENCH := $(VENV)/.bench
 # Independent judges whose pinned requirements (an older numpy and ml_dtypes) contradict those of onnx,
 # although they work with the newer ones: installed without their dependencies, which are in `test`.
 JUDGES := tosa-tools==2026.8.0
@@ -17,17 +20,27 @@ export OPENBLAS_NUM_THREADS ?= 1
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST)
 
-## make venv       .venv with everything the tests and benchmarks use
+## make venv       .venv with everything the tests use
 venv: $(STAMP)
 
-$(STAMP): pyproject.toml Makefile
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install -q -e '.[test,bench,docs]' $(JUDGES_NEED)
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(DEMO): pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install -q -e '.[demo]'
+	touch $@
+
+$(STAMP): pyproject.toml Makefile | $(BIN)/python
+	$(BIN)/python -m pip install -q -e '.[test,docs]' $(JUDGES_NEED)
 	$(BIN)/python -m pip install -q --no-deps $(JUDGES)
-	touch $(STAMP)
+	touch $(DEMO) $@
+
+$(BENCH): $(STAMP)
+	$(BIN)/python -m pip install -q -e '.[bench]'
+	touch $@
 
 ## make demo       convert the example model for an Ethos-U85 and to TOSA, verify it, print the report
-demo: $(STAMP)
+demo: $(DEMO)
 	$(BIN)/transload convert examples/digits/digits_int8.tflite --target ethos-u85-256 -o build/demo/ethos-u85
 	$(BIN)/transload convert examples/digits/digits_int8.tflite --target tosa -o build/demo/tosa
 
@@ -56,7 +69,7 @@ docs: $(STAMP)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict -q
 
 ## make bench      what DESIGN promises of speed and memory, measured
-bench: $(STAMP)
+bench: $(BENCH)
 	$(BIN)/python benchmarks/core_ir.py --json build/bench/core_ir.json
 	$(BIN)/python benchmarks/startup.py --json build/bench/startup.json
 	$(BIN)/python benchmarks/tflite_vs_peer.py --json build/bench/tflite_vs_peer.json

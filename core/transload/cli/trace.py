@@ -69,7 +69,7 @@ def rewrites_traced_to(file: str | None) -> Iterator[None]:
             as_json = file.endswith(".jsonl")
             lines = "".join(f"{json.dumps(asdict(each)) if as_json else each}\n" for each in rewrites)
             if file == "-":
-                sys.stderr.write(lines)
+                sys.stderr.write(printable(lines))
             else:
                 with atomic_path(file) as temporary:
                     temporary.write_text(lines, encoding="utf-8")

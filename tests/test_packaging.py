@@ -1,0 +1,65 @@
+"""What is installed for what: extras that are complete, and no package that nothing imports."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+MODULES = {
+    "ethos-u-vela": "ethosu", "ai-edge-litert": "ai_edge_litert", "pillow": "PIL", "hatchling": "hatchling",
+    "iree-base-compiler": "iree", "iree-base-runtime": "iree", "scikit-learn": "sklearn", "onnx-ir": "onnx_ir",
+    "mkdocstrings": "mkdocstrings", "mkdocs-material": "material"}
+"""Import names that differ from the distribution's."""
+TOOLS = {"import-linter", "mypy", "pytest-cov", "pytest-timeout", "pytest-xdist", "ruff", "mkdocstrings", "mkdocs-material",
+         "hatchling", "tosa-converter-for-tflite"}
+"""Run as commands or as plugins of others."""
+FOR_USERS = {"tflite", "onnx", "ethosu", "stablehlo", "xla", "images", "litert", "onnxruntime", "verify"}
+
+
+@pytest.fixture(scope="module")
+def project(root: Path) -> dict[str, Any]:
+    tomllib = pytest.importorskip("tomllib", reason="Python 3.10 has none")
+    return tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+
+def resolved(project: dict[str, Any], extra: str) -> set[str]:
+    """The distributions that an extra brings."""
+    found: set[str] = set()
+    for requirement in project["optional-dependencies"][extra]:
+        inner = re.fullmatch(r"transload\[([\w,]+)\]", requirement)
+        found |= set().union(*(resolved(project, each) for each in inner[1].split(","))) if inner else {
+            re.match(r"[\w-]+", requirement)[0]}  # type: ignore[index]
+    return found
+
+
+def test_all_is_all(project: dict[str, Any]) -> None:
+    extras = project["optional-dependencies"]
+    assert set(extras) == FOR_USERS | {"all", "demo", "test", "bench", "docs"}
+    assert resolved(project, "all") == set().union(*(resolved(project, extra) for extra in FOR_USERS))
+
+
+def test_the_demo_is_light(project: dict[str, Any]) -> None:
+    assert resolved(project, "demo") == {"flatbuffers", "ethos-u-vela", "ai-edge-litert"}
+
+
+def test_every_package_is_imported(root: Path, project: dict[str, Any]) -> None:
+    """By the code that its extra is for: that of the packages, or of tests, benchmarks and examples, too."""
+    code = {folder: "\n".join(file.read_text(encoding="utf-8") for file in (root / folder).rglob("*.py"))
+            for folder in ("core", "converters", "plugins", "targets", "tests", "benchmarks", "examples")}
+    ours = "\n".join(code[folder] for folder in ("core", "converters", "plugins", "targets"))
+    needed = {re.match(r"[\w-]+", each)[0]: ours for each in project["dependencies"]}  # type: ignore[index]
+    needed |= dict.fromkeys(resolved(project, "all"), ours)
+    for extra in ("test", "bench"):
+        needed |= {name: "\n".join(code.values()) for name in resolved(project, extra) if name not in needed}
+    for name, text in needed.items():
+        module = MODULES.get(name, name.replace("-", "_"))
+        if name not in TOOLS:
+            assert re.search(rf"(import|from) {module}\b|[\"']{module}[.:\"']", text), f"nothing imports {name}"
+
+
+def test_pages_name_every_extra(root: Path) -> None:
+    page = (root / "docs" / "index.md").read_text(encoding="utf-8")
+    assert FOR_USERS | {"all"} <= set(re.findall(r"`(\w+)`", page))
