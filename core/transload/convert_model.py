@@ -93,7 +93,7 @@ def convert(
     options: Mapping[str, Any] | None = None,
     inputs: Mapping[str, InputSpec] | None = None,
     verify: bool | str = True,
-    tolerance: Tolerance | None = None,
+    tolerance: Tolerance | Sequence[str] | None = None,
     input_data: Mapping[str, Any] | None = None,
     engine: str = "auto",
     tell: Callable[[str], None] | None = None,
@@ -123,7 +123,8 @@ def convert(
     """
     data = open_given(input_data) if input_data is not None else None
     work = _Work(model, target, Path(out), options or {}, verify_mode(verify), tell, passes)
-    with work.refusals(seed, tolerance):
+    limits = _limits(work.target, tolerance)
+    with work.refusals(seed, limits):
         work.read({**shapes_of(data or {}), **(inputs or {})}, format, function)
         if dump is not None or start is not None:
             work.dump(_folder(dump, start), start)
@@ -131,7 +132,7 @@ def convert(
         with replaced_folder(out, drop=files_of_report) as folder:
             work.emit(folder)
             if work.mode != "no":
-                work.verify(tolerance, data, engine, seed)
+                work.verify(limits, data, engine, seed)
             work.close(folder)
     return work.artifact()
 
@@ -161,13 +162,11 @@ class _Work:
         self.doubt: VerificationError | None = None
 
     @contextmanager
-    def refusals(self, seed: int, tolerance: Tolerance | None) -> Iterator[None]:
+    def refusals(self, seed: int, tolerance: Tolerance) -> Iterator[None]:
         """Open the report; where what is inside raises, complete it as that of a refusal."""
-        from .verification.tolerance import Tolerance
-
         self.report = Report(
             model=str(self.path) if self.path is not None else None, target=self.target.name, options=self.settings, seed=seed,
-            tolerance=asdict(tolerance or Tolerance()))
+            tolerance=asdict(tolerance))
         self.digest = Digest(self.path)
         try:
             yield
@@ -220,7 +219,7 @@ class _Work:
         self.report.target_report = self.emitted.report
 
     def verify(
-        self, tolerance: Tolerance | None, inputs: Mapping[str, Any] | None, engine: str, seed: int,
+        self, tolerance: Tolerance, inputs: Mapping[str, Any] | None, engine: str, seed: int,
     ) -> None:
         """Compare with the source's runtime what the target's own runtime gives, or, where it has none, an engine."""
         from .verification.verify import OwnRuntime, verify_conversion
@@ -314,6 +313,15 @@ def _loaded(
 def _target(name: str | None) -> Target:
     chosen: Target = roles.default_target() if name is None else host().get("targets", name)
     return chosen
+
+
+def _limits(target: Target, given: Tolerance | Sequence[str] | None) -> Tolerance:
+    """What is near enough: a tolerance that is given, else what is said of it over what the target says."""
+    from .verification.tolerance import Tolerance
+
+    if isinstance(given, Tolerance):
+        return given
+    return Tolerance.parse(given or (), Tolerance.parse(getattr(target, "tolerance", ())))
 
 
 def _usable(name: str | None) -> Target:

@@ -314,6 +314,8 @@ class Target:
     """Whether it is what is converted for, and its dialect what is lowered to, where nobody says. One target is."""
     pipeline: str = ""
     """Passes to run on the module before `emit`."""
+    tolerance: tuple[str, ...] = ()
+    """What is near enough of its results where the user says nothing, in the words of `--tolerance`: `("cos=0.99",)`."""
 
     def options(self) -> Options:
         """Options that `--option key=value` can set: name -> (type, default, what it does)."""

@@ -307,6 +307,8 @@ def _admit_target(item: Any, plugin: PluginInfo) -> tuple[str, Any, list[str]]:
     problems.name(item.name)
     problems.text("doc", "pipeline")
     problems.texts("accepts", least=1)
+    if hasattr(item, "tolerance"):
+        problems.texts("tolerance")
     for member in ("options", "check", "emit", "available"):
         if not callable(getattr(item, member)):
             problems.add(f"{member} must be a method, and is {_a(getattr(item, member))}")

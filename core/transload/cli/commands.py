@@ -48,7 +48,6 @@ def convert_command(
     trace_rewrites: str | None,
     show_pipeline: bool,
 ) -> int:
-    from ..verification.tolerance import Tolerance
     from .trace import rewrites_traced_to
 
     shapes, data = parse_given(shape, input, input_data)
@@ -58,7 +57,6 @@ def convert_command(
     if show_pipeline:
         print(plan(model, target, dump=dump, start=start, **asked))
         return 0
-    limits = Tolerance.parse(tolerance)
     doubt: VerificationError | None = None
     try:
         with _progress(session().quiet or json) as tell, rewrites_traced_to(trace_rewrites):
@@ -66,7 +64,7 @@ def convert_command(
                 model,
                 target,
                 out,
-                tolerance=limits,
+                tolerance=tolerance,
                 input_data=data,
                 engine=engine,
                 tell=tell,

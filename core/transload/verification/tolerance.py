@@ -30,10 +30,10 @@ class Tolerance:
     floor: float = 2.5e-7
 
     @classmethod
-    def parse(cls, settings: Iterable[str]) -> Tolerance:
-        """From texts like `"cos=0.999"`; `UsageError` for unknown names and impossible numbers."""
+    def parse(cls, settings: Iterable[str], others: Tolerance | None = None) -> Tolerance:
+        """From texts like `"cos=0.999"`, the rest as in `others`; `UsageError` for unknown names and impossible numbers."""
         kinds: dict[str, Any] = {field.name: int if field.name == "integer" else float for field in fields(cls)}
-        tolerance = cls()
+        tolerance = others or cls()
         for setting in settings:
             name, _, value = setting.partition("=")
             if name not in kinds:

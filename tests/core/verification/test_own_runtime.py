@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,10 +12,11 @@ import pytest
 
 import transload
 from transload.context import Context
-from transload.errors import RunError
+from transload.errors import RunError, UsageError
 from transload.ir import Module
 from transload.plugin import Emitted, Target
 from transload.plugin_host import Host
+from transload.verification.tolerance import Tolerance
 
 
 class Chip(Target):
@@ -40,11 +42,11 @@ class Chip(Target):
 
 @pytest.fixture
 def convert(examples: Path, tmp_path: Path) -> Any:
-    def call(chip: Chip) -> Any:
+    def call(chip: Chip, **asked: Any) -> Any:
         host = Host()
         host.targets["chip"] = chip
         with Context(host).bind():
-            return transload.convert(examples / "digits" / "digits_int8.tflite", "chip", tmp_path).verification
+            return transload.convert(examples / "digits" / "digits_int8.tflite", "chip", tmp_path, **asked).verification
 
     return call
 
@@ -65,3 +67,17 @@ def test_where_the_runtime_cannot_run_it_an_engine_does_and_that_is_noted(conver
     verified = convert(Chip(breaks=True))
     assert verified.passed and verified.engine.startswith(("auto", "reference", "xla"))
     assert "an engine ran the module instead: the simulator is not licensed" in verified.notes[0]
+
+
+def test_what_is_near_enough_is_the_targets_to_say_and_the_users_to_say_otherwise(convert: Any, tmp_path: Path):
+    chip = Chip(wrong=3)
+    assert convert(chip).failed
+    chip.tolerance = ("integer=3",)
+    assert convert(chip).passed
+    assert json.loads((tmp_path / "report.json").read_text())["tolerance"]["integer"] == 3
+    assert convert(chip, tolerance=["cos=0.9"]).passed, "what the user says goes over the target's"
+    assert convert(chip, tolerance=["integer=2"]).failed
+    assert convert(chip, tolerance=Tolerance()).failed
+    chip.tolerance = ("intager=3",)
+    with pytest.raises(UsageError, match="no tolerance is called 'intager'"):
+        convert(chip)
