@@ -30,6 +30,7 @@ def op_of(name: str, operands: list[Any], results: list[Any], **attributes: Any)
     ("top.Where", [BOOL, F32, I32], [F32], {}),
     ("top.Gather", [F32, I64], [I64], {"axis": 0}),
     ("top.Sigmoid", [Q1], [F32], {}),
+    ("top.MatMul", [I32, I32], [I8], {}), ("top.MatMul", [F32, F32], [I32], {}), ("top.MatMul", [Q1, Q1], [F32], {}),
     ("top.Compare", [F32, I32], [BOOL], {"mode": "Less"}),
     ("top.Cast", [DialectType("tf_type.string")], [F32], {}),
     ("top.Reshape", [DialectType("tf_type.string")], [DialectType("tf_type.string")], {"shape": (2,)}),
@@ -44,6 +45,7 @@ def test_other_element_types_break_the_declaration(
 @pytest.mark.parametrize(("name", "operands", "results", "attributes"), [
     ("top.Reshape", [Q1], [Q2], {"shape": (2,)}),
     ("top.Pow", [F32, I32], [F32], {}),
+    ("top.MatMul", [I8, I8], [I32], {}), ("top.MatMul", [Q1, Q2], [Q2], {}),
     ("top.Where", [BOOL, F32, F32], [F32], {}),
     ("top.Gather", [F32, I64], [F32], {"axis": 0}),
     ("top.Cast", [F32], [I32], {}),
