@@ -394,6 +394,7 @@ def test_a_reader_that_cannot_tell_its_files_leaves_them_to_others(tmp_path: Pat
     ("targets", object(), "is no Target: it has no name"),
     ("targets", type("T", (Target,), {"name": "t", "accepts": "tosa"})(), "accepts must be a tuple"),
     ("targets", type("T", (Target,), {"name": "t", "accepts": ()})(), "accepts must name at least one"),
+    ("targets", type("T", (Target,), {"name": "t", "accepts": ("a",), "run": 5})(), "run must be a method, or None"),
     ("commands", "hello", r"where \(name, click.Command\) is wanted"),
     ("commands", ("hello", boom), "must be a click.Command"),
 ])

@@ -81,3 +81,23 @@ def test_what_is_near_enough_is_the_targets_to_say_and_the_users_to_say_otherwis
     chip.tolerance = ("intager=3",)
     with pytest.raises(UsageError, match="no tolerance is called 'intager'"):
         convert(chip)
+
+
+@pytest.mark.parametrize("outcome", [None, [1]])
+def test_a_runtime_that_gives_no_outputs_is_blamed_on_its_plugin(examples: Path, tmp_path: Path, outcome: Any):
+    from transload import hookimpl
+    from transload.errors import PluginFailure
+
+    class Broken(Chip):
+        def run(self, emitted: Emitted, inputs: Any) -> Any:  # type: ignore[override]
+            return outcome
+
+    class Mine:
+        @hookimpl
+        def register_targets(self, register: Any) -> None:
+            register(Broken())
+
+    host = Host()
+    host.register(Mine())
+    with Context(host).bind(), pytest.raises(PluginFailure, match=r"failed in target 'chip'.run\(\): .*where outputs by name"):
+        transload.convert(examples / "digits" / "digits_int8.tflite", "chip", tmp_path)
