@@ -94,5 +94,5 @@ def register_engines(register: Any) -> None:
 def register_metrics(register: Any) -> None:
     register(Metric("cos", "transload.metrics:cosine", "Cosine of the angle between the tensors as vectors.", "higher"))
     register(Metric("euclid", "transload.metrics:euclid", "1 - |a - b| / |a|, as TPU-MLIR's comparison has it.", "higher"))
-    register(Metric("max_abs", "transload.metrics:max_abs", "Greatest absolute difference.", "lower"))
-    register(Metric("sqnr", "transload.metrics:sqnr", "Signal to quantization-noise ratio, in dB.", "higher"))
+    register(Metric("max_abs", "transload.metrics:max_abs", "Greatest absolute difference.", "lower", "max abs"))
+    register(Metric("sqnr", "transload.metrics:sqnr", "Signal to quantization-noise ratio, in dB.", "higher", "SQNR dB"))

@@ -357,3 +357,5 @@ class Metric:
     measure: Any
     doc: str = ""
     better: str = "lower"
+    heading: str = ""
+    """Of its column in tables; its name where it says none."""

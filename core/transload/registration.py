@@ -247,7 +247,7 @@ def _quantizer(problems: _Problems, item: Quantizer) -> None:
 
 def _metric(problems: _Problems, item: Metric) -> None:
     problems.code("measure")
-    problems.text("doc")
+    problems.text("doc", "heading")
     if item.better not in ("lower", "higher"):
         problems.add(f"better must be 'lower' or 'higher', and is {item.better!r}")
 

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from transload.cli import run
+from transload.context import Context
 from transload.metrics import cosine, euclid, max_abs, sqnr
+from transload.plugin import Metric
+from transload.plugin_host import Host
 
 
 def test_equal_tensors_are_as_near_as_can_be():
@@ -39,3 +45,14 @@ def test_zeros_infinities_and_nan():
 def test_large_integers_do_not_overflow():
     a, b = np.array([127], np.int8), np.array([-128], np.int8)
     assert max_abs(a, b) == 255
+
+
+def test_a_plugins_metric_is_a_column(examples: Path, tmp_path: Path, capsys: Any):
+    host = Host()
+    host.metrics["worst"] = Metric("worst", lambda reference, actual: 0.125, "a constant", heading="worst of all")
+    model = str(examples / "digits" / "digits_int8.tflite")
+    with Context(host).bind():
+        assert run(["convert", model, "-o", str(tmp_path)]) == 0
+        assert run(["compare", model, str(tmp_path / "digits_int8.tosa")]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert said.count("worst of all") == said.count("0.125") == 2 and said.count("SQNR dB") == 2

@@ -23,8 +23,6 @@ from .show import bytes_text, console, error_console, number, seconds_text, shor
 
 __all__ = ["compare_command", "convert_command", "inspect_command", "opt_command", "run_command"]
 
-METRIC_COLUMNS = ("tensor", "dtype", "shape", "cos", "euclid", "max abs", "SQNR dB")
-METRIC_RIGHT = ("cos", "euclid", "max abs", "SQNR dB")
 
 
 def convert_command(
@@ -133,7 +131,7 @@ def _show_artifact(artifact: Artifact) -> None:
         for said in (checked.why, *checked.notes):
             if said:
                 out.print(f"  {said}", markup=False)
-        out.print(table(METRIC_COLUMNS, _metric_rows(checked.tensors), right=METRIC_RIGHT))
+        out.print(_metric_table(checked.tensors))
         if checked.bounds:
             kept = sum(bounded.kept for bounded in checked.bounds)
             out.print(f"tensors with a bound of their own: {len(checked.bounds)}, of which {kept} keep it (verification.bounds)")
@@ -167,21 +165,18 @@ def _report_value(value: Any) -> str:
     )
 
 
-def _metric_rows(tensors: Sequence[Any]) -> list[tuple[str, ...]]:
-    return [
-        (
-            name,
-            t.dtype,
-            "x".join(map(str, t.shape)) or "scalar",
-            number(t.metrics["cos"]),
-            number(t.metrics["euclid"]),
-            number(t.metrics["max_abs"]),
-            number(t.metrics["sqnr"]),
-        )
-        if not t.note
-        else (name, t.dtype, t.note, "", "", "", "")
+def _metric_table(tensors: Sequence[Any], title: str | None = None) -> Any:
+    """A row a tensor, a column a metric: ours, and what plugins register."""
+    from ..plugin_host import host
+
+    metrics = host().metrics
+    headings = [metric.heading or name for name, metric in metrics.items()]
+    rows = [
+        (name, t.dtype, "x".join(map(str, t.shape)) or "scalar", *(number(t.metrics[each]) for each in metrics))
+        if not t.note else (name, t.dtype, t.note, *("" for _ in metrics))
         for name, t in zip(short_names([t.name for t in tensors]), tensors, strict=True)
     ]
+    return table(("tensor", "dtype", "shape", *headings), rows, title, right=headings)
 
 
 def run_command(
@@ -242,7 +237,7 @@ def compare_command(
         return 0
     out = console()
     out.print(
-        table(METRIC_COLUMNS, _metric_rows(comparison.tensors), f"{comparison.reference} and {artifact}", right=METRIC_RIGHT)
+        _metric_table(comparison.tensors, f"{comparison.reference} and {artifact}")
     )
     if comparison.only_in_reference:
         out.print(
