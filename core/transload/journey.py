@@ -173,7 +173,9 @@ class Journey:
         """Find out whose the options are. `UsageError` for those that nobody on the way of this module has, or two have."""
         if not self.options:
             return
-        conversions = self.conversions(module)
+        conversions = self.conversions(module) or [  # a module that is there already: its options have nothing to do
+            conversion for conversion in host().conversions.values()
+            if conversion.extends is None and conversion.target in self.accepted]
         owners = [] if self._target is None else [Owner(self._target.name, self._target.options())]
         for conversion in conversions:
             owners += owners_of(conversion)

@@ -69,6 +69,7 @@ class Product(Activated):
         enum("symmetric", "asymmetric"),
         "how the framework quantizes the input when it runs, where it does; the op computes with real numbers all the same, and "
         "a verification allows for the difference", optional=True)
+    traits: tuple[str, ...] = ("widens",)
 
 
 class Elementwise(DeclaredOp):

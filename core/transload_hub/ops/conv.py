@@ -25,7 +25,7 @@ class Convolution(Product):
     dilations = attribute(INTS, "distance between kernel elements per spatial dimension", default=PerDimension(1))
     group = attribute(INT, "number of groups that channels are split into; the number of channels: depthwise", default=1)
     layout = attribute(LAYOUT, "where the channels are", default="NCHW")
-    traits = ("layout",)
+    traits = ("layout", "widens")
 
     @constraint
     def one_entry_a_dimension(op) -> bool | str:

@@ -2,16 +2,18 @@
 
 Ops of the hub do not convert: what they compute with has one element type, and their results have it too. Scales and zero
 points may differ. Apart from those are operands and results that the declaration itself says hold integers or flags (indices,
-lengths, conditions), and ops with the trait "retypes", whose result has a type of its own.
+lengths, conditions), and ops with the trait "retypes", whose result has a type of its own. Products have the trait "widens":
+their sums may be of wider numbers than what is multiplied, as of int8 in int32.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+from transload.ir.constants import dtype_of
 from transload.ir.core import Op, Value
 from transload.ir.declare import INT_TENSOR, OpDeclaration, constraint
-from transload.ir.types import ComplexType, FloatType, IndexType, IntegerType, QuantType, TensorType
+from transload.ir.types import ComplexType, FloatType, IndexType, IntegerType, QuantType, TensorType, Type
 
 from .base import FLAG_TENSOR, OWN_NUMBER_TENSOR
 
@@ -28,7 +30,7 @@ def declare_element_types(declaration: OpDeclaration) -> None:
     operands, results = _places(declaration.operands), _places(declaration.results)
     if operands == []:  # all are integers, as of ShiftLeft
         operands = range(len(declaration.operands))
-    retypes = "retypes" in declaration.traits
+    retypes, widens = "retypes" in declaration.traits, "widens" in declaration.traits
 
     @constraint
     def one_element_type(op: Op) -> bool | str:
@@ -49,10 +51,18 @@ def declare_element_types(declaration: OpDeclaration) -> None:
             if first is None or retypes:
                 first = element
             elif element != first and not (isinstance(first, QuantType) and isinstance(element, QuantType)):
+                if widens and value.op is op and _is_wider(element, first):
+                    continue
                 return f"there are {first} and {element}"
         return True
 
     declaration.constraints.append(one_element_type)
+
+
+def _is_wider(element: Type, first: Type | None) -> bool:
+    """Whether an element type holds the sums of products of another: more bits of the same kind of number."""
+    same_kind = any(isinstance(element, kind) and isinstance(first, kind) for kind in (IntegerType, FloatType))
+    return same_kind and first is not None and dtype_of(element).itemsize > dtype_of(first).itemsize
 
 
 def _places(slots: list[Any]) -> list[int] | range | None:

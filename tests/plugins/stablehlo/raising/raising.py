@@ -42,9 +42,9 @@ def names_of(module: Module) -> list[str]:
 def fitted(module: Module, arrays: Sequence[Any]) -> dict[str, Any] | None:
     """Arrays as inputs of a module, whose elements may be narrower by then; None where numbers do not fit."""
     given: dict[str, Any] = {}
-    arguments = module.main.regions[0].block.arguments
-    for name, argument, value in zip(transload.ir.input_names(module.main), arguments, arrays, strict=True):
-        array, dtype = np.asarray(value), dtype_of(argument.type.element)
+    main = module.main
+    for name, type_, value in zip(transload.ir.input_names(main), transload.ir.input_types(main), arrays, strict=True):
+        array, dtype = np.asarray(value), dtype_of(type_.element)
         if array.dtype != dtype and array.dtype.kind in "iu" and array.dtype.itemsize == dtype.itemsize:
             array = array.view(dtype)
         elif array.dtype != dtype:
