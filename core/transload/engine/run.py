@@ -222,7 +222,7 @@ def _fit(given: Any, type_: TensorType) -> tuple[Any, str]:
         return given, f"has shape {shape}, and must be {type_}"
     array = as_array(given)
     wanted = dtype_of(type_.element)
-    if array.dtype.kind == "V" and array.dtype.names is None and array.dtype.itemsize == wanted.itemsize:
+    if array.dtype.type is np.void and array.dtype.names is None and array.dtype.itemsize == wanted.itemsize:
         array = array.view(wanted)  # as .npz files have numbers of types that numpy does not know
     if array.dtype == wanted:
         return array, ""

@@ -3,7 +3,7 @@
 Ops of the hub do not convert: what they compute with has one element type, and their results have it too. Scales and zero
 points may differ. Apart from those are operands and results that the declaration itself says hold integers or flags (indices,
 lengths, conditions), and ops with the trait "retypes", whose result has a type of its own. Products have the trait "widens":
-their sums may be of wider numbers than what is multiplied, as of int8 in int32.
+their sums, and a bias, may be of wider numbers than what is multiplied, as of int8 in int32.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def declare_element_types(declaration: OpDeclaration) -> None:
             if first is None or retypes:
                 first = element
             elif element != first and not (isinstance(first, QuantType) and isinstance(element, QuantType)):
-                if widens and value.op is op and _is_wider(element, first):
+                if widens and value not in op.operands[:2] and _is_wider(element, first):
                     continue
                 return f"there are {first} and {element}"
         return True
