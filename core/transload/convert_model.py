@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -166,7 +166,7 @@ class _Work:
         """Open the report; where what is inside raises, complete it as that of a refusal."""
         self.report = Report(
             model=str(self.path) if self.path is not None else None, target=self.target.name, options=self.settings, seed=seed,
-            tolerance=asdict(tolerance))
+            tolerance=tolerance.limits())
         self.digest = Digest(self.path)
         try:
             yield

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from pathlib import Path
 from typing import Any
@@ -9,8 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+import transload
 from transload.cli import run
 from transload.context import Context
+from transload.errors import UsageError
 from transload.metrics import cosine, euclid, max_abs, sqnr
 from transload.plugin import Metric
 from transload.plugin_host import Host
@@ -56,3 +59,17 @@ def test_a_plugins_metric_is_a_column(examples: Path, tmp_path: Path, capsys: An
         assert run(["compare", model, str(tmp_path / "digits_int8.tosa")]) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert said.count("worst of all") == said.count("0.125") == 2 and said.count("SQNR dB") == 2
+
+
+def test_a_plugins_metric_has_a_tolerance(examples: Path, tmp_path: Path):
+    host = Host()
+    host.metrics["worst"] = Metric("worst", lambda reference, actual: 0.125, "a constant")
+    model = examples / "digits" / "digits_int8.tflite"
+    with Context(host).bind():
+        within = transload.convert(model, out=tmp_path, tolerance=["worst=0.2"])
+        assert within.verification.passed
+        assert json.loads((tmp_path / "report.json").read_text())["tolerance"]["worst"] == 0.2
+        beyond = transload.convert(model, out=tmp_path, tolerance=["worst=0.1"])
+        assert beyond.verification.failed and "worst 0.125, allowed 0.1" in beyond.verification.broken[0]
+        with pytest.raises(UsageError, match="no tolerance is called 'best'"):
+            transload.convert(model, out=tmp_path, tolerance=["best=1"])

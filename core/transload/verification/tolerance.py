@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from ..errors import UsageError
+from ..plugin_host import host
 
 __all__ = ["Tolerance"]
 
@@ -28,18 +29,28 @@ class Tolerance:
     euclid: float = 0.98
     max_abs: float = float("inf")
     floor: float = 2.5e-7
+    others: tuple[tuple[str, float], ...] = ()
+    """Limits of other metrics, those of plugins too, by name: of every output."""
+
+    def limits(self) -> dict[str, float]:
+        """All limits by name."""
+        own = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "others"}
+        return {**own, **dict(self.others)}
 
     @classmethod
     def parse(cls, settings: Iterable[str], others: Tolerance | None = None) -> Tolerance:
         """From texts like `"cos=0.999"`, the rest as in `others`; `UsageError` for unknown names and impossible numbers."""
-        kinds: dict[str, Any] = {field.name: int if field.name == "integer" else float for field in fields(cls)}
+        metrics = [name for name in host().metrics if name not in ("cos", "euclid", "max_abs")]
+        kinds: dict[str, Any] = {name: int if name == "integer" else float for name in (*cls().limits(), *metrics)}
         tolerance = others or cls()
         for setting in settings:
             name, _, value = setting.partition("=")
             if name not in kinds:
                 raise UsageError(f"no tolerance is called {name!r}", hint=f"tolerances: {', '.join(kinds)} (as cos=0.999)")
             try:
-                tolerance = replace(tolerance, **{name: kinds[name](value)})
+                limit = kinds[name](value)
             except ValueError:
                 raise UsageError(f"tolerance {name} must be a number, not {value!r}") from None
+            changed = {"others": tuple({**dict(tolerance.others), name: limit}.items())} if name in metrics else {name: limit}
+            tolerance = replace(tolerance, **changed)
         return tolerance

@@ -262,6 +262,9 @@ def _broken(tensor: TensorDifference, tolerance: Tolerance, step: float | None =
     """Which limits a tensor breaks, in words; `step` is that between the numbers of a dequantized integer."""
     if tensor.note:
         return [f"{tensor.name}: {tensor.note}, and the source gives {tensor.shape}"]
+    others = [(name, limit, host().metrics[name].better == "higher") for name, limit in tolerance.others]
+    if broken := _beyond(tensor, others):
+        return broken
     if tensor.is_integer:
         worst = tensor.metrics["max_abs"]
         return [] if worst <= tolerance.integer else [f"{tensor.name}: differs by {worst:g} steps, allowed {tolerance.integer}"]
@@ -269,7 +272,12 @@ def _broken(tensor: TensorDifference, tolerance: Tolerance, step: float | None =
         return []
     if tensor.metrics["max_abs"] <= min(tolerance.floor, tolerance.max_abs):
         return []
-    limits = (("cos", tolerance.cos, True), ("euclid", tolerance.euclid, True), ("max_abs", tolerance.max_abs, False))
+    return _beyond(
+        tensor, [("cos", tolerance.cos, True), ("euclid", tolerance.euclid, True), ("max_abs", tolerance.max_abs, False)])
+
+
+def _beyond(tensor: TensorDifference, limits: Sequence[tuple[str, float, bool]]) -> list[str]:
+    """The limits of metrics, as `(name, limit, whether higher is better)`, that a tensor breaks, in words."""
     broken = []
     for name, limit, higher in limits:
         value = tensor.metrics[name]
