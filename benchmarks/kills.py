@@ -19,7 +19,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -60,6 +60,8 @@ def mixture(out: Path) -> str | None:
 
 def kill(number: signal.Signals, kills: int, seed: int = 0) -> Outcome:
     """Send `kills` conversions a signal."""
+    if signal.getsignal(number) is signal.SIG_IGN:  # as a shell has it for what runs behind it; the conversions would inherit it
+        signal.signal(number, signal.SIG_DFL)
     outcome, chance = Outcome(number.name), random.Random(f"{seed} {number.name}")
     with TemporaryDirectory() as folder:
         place, scratch = Path(folder) / "place", Path(folder) / "tmp"
@@ -102,7 +104,8 @@ def main() -> int:
             print(f"  {why}")
     if given.json is not None:
         given.json.parent.mkdir(parents=True, exist_ok=True)
-        given.json.write_text(json.dumps([asdict(outcome) for outcome in outcomes], indent=2) + "\n", encoding="utf-8")
+        found = [{"signal": each.signal, "ended": dict(each.ended), "wrong": each.wrong} for each in outcomes]
+        given.json.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
     return int(any(outcome.wrong for outcome in outcomes))
 
 

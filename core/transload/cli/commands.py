@@ -192,10 +192,16 @@ def run_command(
     format: str | None,
 ) -> int:
     from ..verification.inputs import random_inputs
+    from ..written import written_at
     from .trace import Tracer
 
     shapes, data = parse_given(shape, input)
-    module = load(artifact, format=format, inputs={**shapes_of(data or {}), **shapes}, function=function)
+    written = written_at(artifact) if format is None else None
+    if written is not None:
+        error_console().print(f"note: {written.note}", markup=False)
+        module = written.module
+    else:
+        module = load(artifact, format=format, inputs={**shapes_of(data or {}), **shapes}, function=function)
     if data is not None:
         data = settled(module, data)
     for note in module.notes:
@@ -203,8 +209,10 @@ def run_command(
     ready = runnable(module)
     given = data if data is not None else random_inputs(module, ready, seed)
     notes: list[str] = []
-    outputs = run(
-        ready, given, engine=engine, keep=all, watch=Tracer() if trace else None, tell=notes.append)
+    if written is not None and written.run is not None and not (all or trace or engine != "auto"):
+        outputs = written.run(given)
+    else:
+        outputs = run(ready, given, engine=engine, keep=all, watch=Tracer() if trace else None, tell=notes.append)
     if out is not None:
         write_arrays(out, outputs)
     rows = [

@@ -1,0 +1,57 @@
+"""`transload run` opens everything that a conversion writes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import transload
+from transload.cli import run
+from transload.plugin_host import host
+
+
+@pytest.mark.parametrize("target", ["tosa", "stablehlo", "xla-cpu", "ethos-u85-256"])
+def test_every_file_and_the_folder_run(
+    target: str, examples: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str],
+) -> None:
+    """With the same numbers, on the target's own runtime where it has one."""
+    if host().get("targets", target).available() is not None:
+        pytest.skip(f"{target} cannot be used here")
+    out = tmp_path / "out"
+    artifact = transload.convert(examples / "digits" / "digits_int8.tflite", target, out, verify=False)
+    image = np.random.default_rng(0).integers(-128, 128, (1, 8, 8, 1), dtype=np.int8)
+    np.save(tmp_path / "x.npy", image)
+    (expected,) = transload.run(examples / "digits" / "digits_int8.tflite", {"image": image}).values()
+    for place in (out, *artifact.files):
+        assert run(["run", str(place), "--input", f"image={tmp_path / 'x.npy'}", "-o", str(tmp_path / "y.npz")]) == 0, place
+        said = capsys.readouterr().err
+        if place.suffix in (".xla", ".npz"):
+            assert ("note: run by xla-cpu" in said) == (target == "xla-cpu")
+            assert ("beside it is run" in said) == (target != "xla-cpu")
+        with np.load(tmp_path / "y.npz") as found:
+            assert np.abs(found["probabilities"].astype(int) - expected).max() <= 1, place
+
+
+@pytest.mark.parametrize("report", [
+    "", "[]", '{"files": {"../m.tosa": 1}, "target": "tosa", "target_report": {}}', '{"files": 1}',
+    '{"files": {}, "target": "tosa", "target_report": {}}'])
+def test_a_report_of_somebody_else(tmp_path: Path, report: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing outside of the folder is opened, and what the file is is said."""
+    (tmp_path / "m.tosa").write_bytes(b"")
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "report.json").write_text(report)
+    (folder / "program.npz").write_bytes(b"")
+    for place in (folder, folder / "program.npz"):
+        assert run(["run", str(place)]) == 3
+        assert "m.tosa" not in capsys.readouterr().err
+
+
+def test_a_folder_whose_files_nothing_reads(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    report = {"files": {"program.bin": 1}, "target": "nobodys", "target_report": {}}
+    (tmp_path / "report.json").write_text(json.dumps(report))
+    assert run(["run", str(tmp_path)]) == 3
+    assert "was written for 'nobodys', and holds nothing that can be run here" in capsys.readouterr().err
