@@ -4,20 +4,14 @@ from __future__ import annotations
 
 import string
 
-from transload.ir.constants import dtype_of
-from transload.ir.declare import BOOLEAN, STRING, DeclaredOp, attribute, constraint, operand, result, variadic
-from transload.ir.types import FloatType, IntegerType, QuantType, TensorType, Type
+from transload.ir.declare import BOOLEAN, STRING, DeclaredOp, attribute, operand, result, variadic
+from transload.ir.types import TensorType, Type
 
-from .base import NUMBER_TENSOR, OWN_NUMBER_TENSOR, TOP, Product
+from .base import NUMBER_TENSOR, TOP, Product
 from .infer import Shape, broadcast_shapes, fail, shape_of, show, unify
 from .rounding import rounds
 
 __all__ = ["expand_equation"]
-
-
-def _width(element: Type) -> int:
-    """The bytes of an integer or a float; of others, which have no wider ones here, 0."""
-    return dtype_of(element).itemsize if isinstance(element, IntegerType | FloatType) else 0
 
 
 @TOP.op("MatMul")
@@ -31,20 +25,10 @@ class MatMul(Product):
     input = operand("[.., M, K], or [.., K, M] with left_transpose", type=NUMBER_TENSOR)
     right = operand("[.., K, N], or [.., N, K] with right_transpose", type=NUMBER_TENSOR)
     bias = operand("broadcasts to the result, mostly [N]", type=NUMBER_TENSOR, optional=True)
-    output = result("[.., M, N]", type=OWN_NUMBER_TENSOR)
+    output = result("[.., M, N]")
     left_transpose = attribute(BOOLEAN, "whether to swap the last two dimensions of the input", default=False)
     right_transpose = attribute(BOOLEAN, "whether to swap the last two dimensions of the right operand", default=False)
     rounding = rounds("exact", "double", "once")
-
-    @constraint
-    def sums_may_be_wider(op) -> bool | str:
-        """of one element type, the operands' and the result's; but the result may be of a wider integer or float type"""
-        if not isinstance(op.input.type, TensorType) or not isinstance(op.output.type, TensorType):
-            return True  # which is said already
-        given, made = op.input.type.element, op.output.type.element
-        if type(given) is not type(made) or isinstance(given, QuantType):
-            return (isinstance(given, QuantType) and isinstance(made, QuantType)) or f"there are {given} and {made}"
-        return given == made or _width(given) < _width(made) or f"there are {given} and {made}"
 
     def infer(op) -> Type:
         left, right = shape_of(op.input), shape_of(op.right)

@@ -59,11 +59,7 @@ def fitted(module: Module, arrays: Sequence[Any]) -> dict[str, Any] | None:
 def run(module: Module, arrays: Sequence[Any]) -> list[Any]:
     given = fitted(module, arrays)
     assert given is not None
-    unsigned = {  # TOSA's integers have no sign; outside, the bits are the model's
-        name: given[name].view(dtype_of(type_.element)) for name, type_ in module.inputs.items()
-        if given[name].dtype.kind == "i" and dtype_of(type_.element).kind == "u" and (
-            given[name].dtype.itemsize == dtype_of(type_.element).itemsize)}
-    return list(transload.run(module, {**given, **unsigned}).values())
+    return list(transload.run(module, given).values())
 
 
 def as_dtype(array: Any, dtype: Any) -> Any:
@@ -130,8 +126,7 @@ def check(batch: Batch, tosa: bool, refused: Sequence[str] = ()) -> int:
             count += 1
             forms = [("top", top)]
             if tosa:
-                small = {"int64": "assumed"} if names_of(top) else {}  # an option is one of a conversion, which no op asks for
-                lowered = transload.lower(top, "tosa", **small)
+                lowered = transload.lower(top, "tosa", int64="assumed")  # the numbers are small
                 if fitted(lowered, arrays) is not None:
                     forms.append(("tosa", lowered))
             for form, converted in forms:
