@@ -170,7 +170,10 @@ class Journey:
                 hint="`transload opt` runs passes on a module in any dialect")
 
     def share_options(self, module: Module) -> None:
-        """Find out whose the options are. `UsageError` for those that nobody on the way of this module has, or two have."""
+        """Find out whose the options are. `UsageError` for those that nobody on the way of this module has, or two have.
+
+        A module that is there already, or has no ops, may be given options of the conversions that lead there.
+        """
         if not self.options:
             return
         conversions = self.conversions(module) or [  # a module that is there already: its options have nothing to do

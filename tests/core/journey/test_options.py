@@ -113,8 +113,14 @@ def test_lower_and_legalize_refuse_what_no_conversion_takes(toy):
         transload.lower(toy.kit.module("a.x"), "c", widht="8")
     with pytest.raises(UsageError, match=r"the way to b, with 1 conversion\(s\), has no option depth"):
         transload.legalize(toy.kit.module("a.x"), "b", depth=1)
-    with pytest.raises(UsageError, match=r"with 0 conversion\(s\), has no option width"):
-        transload.lower(toy.kit.module("c.x"), "c", width="8")
+    with pytest.raises(UsageError, match="has no option widht"):
+        transload.lower(toy.kit.module("c.x"), "c", widht="8")
+
+
+def test_options_of_conversions_that_a_module_is_past_are_no_mistake(toy):
+    toy.make()
+    assert toy.kit.names(transload.lower(toy.kit.module("c.x"), "c", width="16")) == ["c.x"]
+    assert toy.kit.names(transload.lower(toy.kit.module(), "c", width="16")) == []
 
 
 def test_an_option_of_a_conversion_that_may_be_needed_is_taken(kit):
