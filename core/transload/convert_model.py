@@ -7,7 +7,7 @@ in a temporary directory beside it and renamed into place.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -37,6 +37,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Artifact", "convert", "plan"]
 
+Tell = Callable[[str, float | None], None]
+"""Is told of each stage by name, and what share of all stages is done, or None where that is not known yet."""
+
 
 @dataclass
 class Artifact:
@@ -56,15 +59,18 @@ class Artifact:
 
 
 class _Times(Observer):
-    """How long each stage took; `tell(name)` is told when one begins (a progress bar)."""
+    """How long each stage took; `tell(name, share)` is told when one begins (a progress bar), with the share of stages done."""
 
-    def __init__(self, tell: Callable[[str], None] | None = None) -> None:
+    def __init__(self, tell: Tell | None = None) -> None:
         self.tell = tell
         self.seconds: dict[str, float] = {}
+        self.planned: list[str] = []
+        """All stages, as soon as they are known."""
 
     def enters(self, stage: Stage) -> None:
         if self.tell is not None:
-            self.tell(stage.name)
+            known = stage.name in self.planned
+            self.tell(stage.name, self.planned.index(stage.name) / len(self.planned) if known else None)
 
     def leaves(self, stage: Stage, module: Module | None, seconds: float) -> None:
         self.seconds[stage.name] = self.seconds.get(stage.name, 0.0) + seconds
@@ -96,7 +102,7 @@ def convert(
     tolerance: Tolerance | Sequence[str] | None = None,
     input_data: Mapping[str, Any] | None = None,
     engine: str = "auto",
-    tell: Callable[[str], None] | None = None,
+    tell: Tell | None = None,
     seed: int = 0,
     format: str | None = None,
     function: str | None = None,
@@ -114,8 +120,9 @@ def convert(
     that is not near enough is written, too, and says so in `verification`;
     `verify="no"` (or False) leaves that out, with `verify="require"` what was not compared, or is not near enough, raises
     `VerificationError`.
-    `dump` is a folder for the module's text after every stage and pass (`transload.dump`); `start` names a stage to go on from,
-    with what that folder holds.
+    `tell(stage, share)` is called as each stage begins, with the share of the stages that are done, or None while the model is
+    read. `dump` is a folder for the module's text after every stage and pass (`transload.dump`); `start` names a stage to go on
+    from, with what that folder holds.
 
     Raises `UsageError` (unknown target or option), `ReadError`, `ConversionError` or `TargetError`
     with every finding. Where it is the model that cannot be converted, `out` then holds `report.json` alone, which says why
@@ -142,7 +149,7 @@ class _Work:
 
     def __init__(
         self, model: str | Path | Module, target: str | None, directory: Path, options: Mapping[str, Any], mode: str,
-        tell: Callable[[str], None] | None = None, passes: str = "",
+        tell: Tell | None = None, passes: str = "",
     ) -> None:
         if directory.exists() and not directory.is_dir():
             raise UsageError(f"{directory} is a file; give a directory to write to")
@@ -186,6 +193,9 @@ class _Work:
 
             warm_runtime(self.source.source_format)
         self.module = self.source.clone()
+        if self.times.tell is not None:
+            with suppress(TransloadError):  # said when it comes to that
+                self.times.planned = [stage.name for stage in self.journey.plan(self.module, settle=False).stages]
 
     def dump(self, directory: str | Path, start: str | None) -> None:
         """Have the stages and passes written into a folder, and go on from a stage of what is there, where one is named."""

@@ -6,8 +6,6 @@ import gc
 import os
 import sys
 
-from ..garbage import rare_collections
-
 __all__ = ["main"]
 
 
@@ -33,6 +31,8 @@ def main(arguments: list[str] | None = None) -> None:
 
 def run(arguments: list[str]) -> int:
     """Run the command line and return the exit code."""
+    from ..garbage import rare_collections  # here, for signals are to be answered before
+
     with rare_collections():
         return _run(arguments)
 

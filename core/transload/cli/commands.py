@@ -87,12 +87,12 @@ def convert_command(
 
 @contextmanager
 def _progress(silent: bool) -> Iterator[Any]:
-    """Tells on a terminal which stage runs; says nothing where the output goes to a file."""
+    """Tells on a terminal which stage runs, and how many of all are done; says nothing where the output goes to a file."""
     if silent or not sys.stderr.isatty():
         yield None
         return
     with error_console().status("converting") as status:
-        yield lambda stage: status.update(f"{stage} …")
+        yield lambda stage, share: status.update(f"{stage} …" if share is None else f"{share:4.0%} {stage} …")
 
 
 def _show_artifact(artifact: Artifact) -> None:

@@ -122,11 +122,12 @@ class Signals:
     def _end(self, number: int) -> None:
         if not self._lock.acquire(blocking=False):
             return  # it is being done
-        from .. import child, scratch
-
         with suppress(OSError):
             show_cursor = "\x1b[?25h" if os.isatty(2) else ""  # a progress bar hides it
             os.write(2, f"{show_cursor}{_WORDS[signal.Signals(number).name]}\n".encode())
-        child.kill_all()
-        scratch.remove_all()
+        for module, last in (("transload.child", "kill_all"), ("transload.scratch", "remove_all")):
+            end = getattr(sys.modules.get(module), last, None)  # it may be half imported, and then has nothing to end
+            if end is not None:
+                with suppress(Exception):
+                    end()
         os._exit(128 + number)

@@ -106,6 +106,14 @@ def test_convert_takes_a_shape_for_a_dynamic_batch(cli, digits_onnx, tmp_path):
     assert report["outputs"][0]["type"].startswith("tensor<3x10x")
 
 
+def test_progress_is_told_with_its_share(digits, tmp_path):
+    told = []
+    transload.convert(digits, "tosa", tmp_path, tell=lambda stage, share: told.append((stage, share)))
+    names, shares = [name for name, _ in told], [share for _, share in told]
+    assert names[0] == "read" and names[-1] == "verify" and {"tfl-to-top", "top-to-tosa", "emit"} <= set(names)
+    assert shares[0] is None and shares[1:] == sorted(shares[1:]) and 0.5 < shares[-1] < 1
+
+
 def test_json_and_quiet(cli, digits, tmp_path):
     code, out, _ = cli("convert", digits, "-o", tmp_path, "--json", "--no-verify")
     assert code == 0
