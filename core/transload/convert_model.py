@@ -6,6 +6,7 @@ in a temporary directory beside it and renamed into place.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -243,7 +244,9 @@ class _Work:
 
     def close(self, folder: Path) -> None:
         """Write the report beside the files."""
-        self.doubt = unverified(self.verification, required=self.mode == "require")
+        self.doubt = unverified(
+            self.verification, self.mode == "require", self.path,
+            [self.directory / file.relative_to(folder) for file in self.emitted.files])
         report = self.report
         report.exit_code = self.doubt.exit_code if self.doubt is not None else 0
         report.seconds = {name: round(seconds, 6) for name, seconds in self.times.seconds.items()}
@@ -351,17 +354,28 @@ def verify_mode(verify: bool | str) -> str:
     return mode
 
 
-def unverified(verification: Verification | None, required: bool = False) -> VerificationError | None:
-    """What is wrong with a result that was converted and written: it differs, or, where that is `required`, was not compared."""
+def unverified(
+    verification: Verification | None, required: bool = False, model: Path | None = None, files: Sequence[Path] = (),
+) -> VerificationError | None:
+    """What is wrong with a result that was converted and written: it differs, or, where that is `required`, was not compared.
+
+    The hint names the `model` and the first of the `files` that can be compared.
+    """
     if verification is not None and verification.failed:
         return VerificationError(
             f"converted, but the result does not compute what {verification.runtime} computes",
             [Finding(what, why) for what, _, why in (reason.partition(": ") for reason in verification.broken)],
-            hint="`transload compare MODEL ARTIFACT --per-layer` shows where it starts; --tolerance sets what is enough")
+            hint=f"`transload compare {_both(model, files)} --per-layer` shows where it starts; --tolerance sets what is enough")
     if required and (verification is None or not verification.passed):
         said = verification.why if verification is not None else "not asked for"
         return VerificationError(f"converted, but not verified: {said}")
     return None
+
+
+def _both(model: Path | None, files: Sequence[Path]) -> str:
+    readable = tuple(suffix for reader in host().readers.values() for suffix in reader.suffixes)
+    artifact = next((file for file in files if file.name.lower().endswith(readable)), None)
+    return f"{shlex.quote(str(model or 'MODEL'))} {shlex.quote(str(artifact or 'ARTIFACT'))}"
 
 
 def check_for(target: Target, module: Module, settings: Mapping[str, Any]) -> None:

@@ -71,7 +71,7 @@ def convert_command(
                 start=start,
                 **asked,
             )
-        doubt = unverified(artifact.verification)
+        doubt = unverified(artifact.verification, model=model, files=artifact.files)
     except VerificationError as error:
         if error.artifact is None:
             raise

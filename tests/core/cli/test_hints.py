@@ -51,3 +51,14 @@ def test_listings_that_errors_name(what: str) -> None:
     from transload.cli import run
 
     assert run([what]) == 0
+
+
+def test_where_it_starts_to_differ_can_be_typed(root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from transload.cli import run
+
+    model, out = tmp_path / "my digits.tflite", tmp_path / "my folder"
+    model.write_bytes((root / "examples" / "digits" / "digits_int8.tflite").read_bytes())
+    assert run(["convert", str(model), "-o", str(out), "-q", "--tolerance", "integer=-1"]) == 4
+    command = re.search(r"`transload (.*)`", capsys.readouterr().err)
+    assert command is not None and run(shlex.split(command[1])) == 0
+    assert "conv1" in capsys.readouterr().out
