@@ -8,7 +8,7 @@ from typing import Any
 
 from transload.contents import constant_bytes, op_counts
 from transload.conversion import apply_conversion
-from transload.errors import ConversionError, Finding
+from transload.errors import ConversionError, Finding, UsageError
 from transload.ir import Module
 from transload.plugin import Emitted, Target, resolve
 from transload.plugin_host import host
@@ -19,6 +19,8 @@ from .requirements import profile_030, requirements_of
 __all__ = ["TosaTarget"]
 
 VERSIONS = ("0.30", "1.0", "1.1")
+CONSTANTS = "resource"
+"""How MLIR text has constants, where nobody says it."""
 
 
 class TosaTarget(Target):
@@ -38,12 +40,15 @@ class TosaTarget(Target):
             "tosa_version": (VERSIONS, "1.0", "specification version of the files"),
             "mlir": (bool, False, "write MLIR text, too, twice as large or more; of version 0.30, there is text alone"),
             "constants": (
-                ("inline", "resource", "elided"), "resource",
+                ("inline", "resource", "elided"), CONSTANTS,
                 "constants in the .mlir, where one is written: in the op, in a section, or left out"),
             "level": (("8k", "none"), "8k", "limits that the model must keep: 8k (ranks up to 6) or none"),
         }
 
     def check(self, module: Module, options: Mapping[str, Any]) -> Sequence[Finding]:
+        if options["constants"] != CONSTANTS and not options["mlir"] and options["tosa_version"] != "0.30":
+            raise UsageError(
+                f"constants={options['constants']} is about MLIR text, and none is written", hint="with mlir=true it is")
         findings = findings_of(module, options["tosa_version"], options["level"])
         if options["tosa_version"] == "0.30" and not findings:
             try:

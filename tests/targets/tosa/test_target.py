@@ -139,6 +139,14 @@ def test_options_that_cannot_be(name: str, value: str, target: Any) -> None:
         target_options(target, {name: value})
 
 
+def test_an_option_of_text_that_is_not_written_is_refused(examples: Path, tmp_path: Path) -> None:
+    model = examples / "digits" / "digits_int8.tflite"
+    with pytest.raises(UsageError, match="constants=elided"):
+        transload.convert(model, "tosa", tmp_path, verify=False, options={"constants": "elided"})
+    assert not list(tmp_path.iterdir())
+    transload.convert(model, "tosa", tmp_path, verify=False, options={"constants": "elided", "mlir": True})
+
+
 def test_int16_needs_its_extension(target: Any, tmp_path: Path) -> None:
     module = new_module()
     function = module.add_function("main", [TensorType((4,), I16)], ["x"])
