@@ -20,13 +20,15 @@ import atexit
 import contextlib
 import itertools
 import json
+import math
 import os
 import signal
 import sys
 import tempfile
 import threading
+import time
 import weakref
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import IO, Any
@@ -37,8 +39,10 @@ from .errors import Finding, RunError, TransloadError
 
 __all__ = ["ChildEnded", "Limits", "Remote", "Worker", "serve"]
 
-_START = "from transload.worker import serve; serve(int(sys.argv[1]), sys.argv[2:])"
+_START = "from transload.worker import serve; serve(int(sys.argv[1]), float(sys.argv[2]), sys.argv[3:])"
 _CHUNK = 1 << 20
+GRACE = 30
+"""Seconds beyond a call's limit after which the system ends the process, where nobody else did."""
 
 
 class ChildEnded(RunError):
@@ -141,7 +145,8 @@ class Worker:
         if self._child is None:
             self._said = tempfile.TemporaryFile()  # noqa: SIM115 - as long as the process
             self._child = PythonChild(
-                _START, str(self.limits.bytes), *self._first, needs=self._needs, stdin=-1, stdout=-1, stderr=self._said)  # pipes
+                _START, str(self.limits.bytes), str(self.limits.seconds), *self._first, needs=self._needs,
+                stdin=-1, stdout=-1, stderr=self._said)  # pipes
             self._owner = os.getpid()
             self.generation += 1
             _alive.add(self)
@@ -287,11 +292,13 @@ def _unpacked(value: Any, buffers: Sequence[bytearray]) -> Any:
 # --- in the child
 
 
-def serve(memory: int = 0, first: Sequence[str] = ()) -> None:
+def serve(memory: int = 0, seconds: float = 0.0, first: Sequence[str] = ()) -> None:
     """What the process does: import the modules `first`, and answer calls until there are no more.
 
-    `memory` is the most that it may take, in bytes.
+    `memory` is the most that it may take, in bytes, `seconds` the most that a call may take: who asked for it ends it before, but
+    may be gone himself. With him the process goes, as soon as it can.
     """
+    threading.Thread(target=_end_with_parent, args=(os.getppid(),), daemon=True).start()
     source, sink = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever else is printed does not get among the answers
     _limit(memory)
@@ -309,7 +316,8 @@ def serve(memory: int = 0, first: Sequence[str] = ()) -> None:
             objects.pop(number, None)
         try:
             function = objects[what] if how == "use" else _resolved(what)
-            made = function(*arguments)
+            with _alarm(seconds):
+                made = function(*arguments)
             if how == "open":
                 number = next(numbers)
                 objects[number], made = made, number
@@ -320,6 +328,27 @@ def serve(memory: int = 0, first: Sequence[str] = ()) -> None:
         except Exception as error:  # whatever other people's code raises is told
             answer = ["failed", "RunError", f"{type(error).__name__}: {str(error)[:600]}", [], ""]
         _send(sink, answer)
+
+
+def _end_with_parent(parent: int) -> None:
+    """End the process when its parent has ended: what computes for nobody would go on to its limit."""
+    while os.getppid() == parent:
+        time.sleep(1.0)
+    os._exit(1)
+
+
+@contextlib.contextmanager
+def _alarm(seconds: float) -> Iterator[None]:
+    """Have the system end the process where what is inside takes longer: in code that never gives way to Python, too."""
+    if not seconds or not hasattr(signal, "SIGALRM"):
+        yield
+        return
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.alarm(math.ceil(seconds) + GRACE)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
 
 
 def _resolved(name: str) -> Any:

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
+import sys
 import threading
+import time
+from pathlib import Path
 
 import ml_dtypes
 import numpy as np
@@ -91,3 +96,42 @@ def test_several_threads_share_one(worker: Worker) -> None:
     for thread in threads:
         thread.join()
     assert sorted(found) == [2 * n for n in range(8)]
+
+
+def test_a_child_ends_with_its_parent() -> None:
+    """Killed as nothing can prevent, the parent leaves no process behind that computes for nobody."""
+    script = (
+        "from transload.worker import Worker\n"
+        "worker = Worker('the judge')\n"
+        "print(worker.call('os:getpid'), flush=True)\n"
+        "worker.call('time:sleep', 600)\n")
+    parent = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+    assert parent.stdout is not None
+    child = int(parent.stdout.readline())
+    parent.kill()
+    parent.wait()
+    for _ in range(200):
+        if not _runs(child):
+            return
+        time.sleep(0.1)
+    os.kill(child, signal.SIGKILL)
+    pytest.fail("the child is still there")
+
+
+def _runs(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_the_system_ends_a_call_that_nobody_ends(tmp_path: Path) -> None:
+    """The alarm is the system's own: code that never gives way to Python ends, too."""
+    script = (
+        "from transload import worker\n"
+        "worker.GRACE = 0\n"
+        "with worker._alarm(0.5):\n"
+        "    3 ** (10 ** 9)\n")
+    ended = subprocess.run([sys.executable, "-c", script], timeout=60, check=False)
+    assert ended.returncode == -signal.SIGALRM
