@@ -36,6 +36,8 @@ class Allowance:
     """Bytes by which constants that are computed while converting exceed, together, what they are computed of."""
     folded: int = 1 << 36
     """Bytes that are read and written for that."""
+    elements: int = 1 << 34
+    """Elements of all values together that verification computes."""
     seconds: float = 1800.0
     """What one execution of a module by the reference engine may take."""
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -13,8 +15,10 @@ from transload.ir import F32, TensorType, new_module, set_results
 from transload.ir.build import Builder
 from transload.passes.inline import inline_calls
 from transload.text import parse_module
+from transload.verification.verify import verify_conversion
 
 from tests.support.graphs import Graph
+from tests.support.tflite_models import write_operator
 
 
 def test_a_budget_is_counted_down() -> None:
@@ -123,3 +127,15 @@ def test_what_does_not_fit_into_memory_is_told_with_its_op(monkeypatch: pytest.M
     with pytest.raises(RunError, match=r"more memory than there is") as caught:
         transload.run(module, {"x0": np.ones(1, np.float32)}, engine="reference")
     assert caught.value.findings[0].what == "top.Expand"
+
+
+def test_verification_says_what_it_would_have_computed(tmp_path: Path) -> None:
+    pytest.importorskip("ai_edge_litert", reason="LiteRT is not installed")
+    file = tmp_path / "m.tflite"
+    file.write_bytes(write_operator("ABS", [((40, 50), "float32", None, None)], [((40, 50), "float32", None, None)]))
+    source = transload.load(file)
+    result = transload.lower(source, "tosa")
+    assert verify_conversion(source, result).status == "passed"
+    with allowed(elements=1999):
+        skipped = verify_conversion(source, result)
+    assert skipped.status == "skipped" and "2,000 numbers" in skipped.why and "elements=2000" in skipped.why

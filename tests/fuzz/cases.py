@@ -11,10 +11,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from transload.api import load, lower, run
+from transload.budget import allowance, allowed
 from transload.errors import InternalError, PluginFailure, TransloadError
 from transload.ir import Module, verify
 from transload.verification.inputs import random_inputs
-from transload.verification.verify import verify_conversion
+from transload.verification.verify import elements_of, verify_conversion
 
 from tests.fuzz import onnx_files, recorded_files, text_files, tflite_files
 
@@ -72,8 +73,11 @@ def attempt(case: Case) -> Outcome:
             verify(module)
             reached = "refused"
             lowered = lower(module, case.to)
+            if not case.check:
+                return Outcome("converted")
             reached = "judge refused"
-            return _checked(case, module, lowered) if case.check else Outcome("converted")
+            with allowed(elements=1 << 24, seconds=15):
+                return _checked(case, module, lowered)
     except (PluginFailure, InternalError) as error:
         return _failure(error.__cause__ or error, case)
     except TransloadError as error:
@@ -97,6 +101,8 @@ def _loaded(case: Case, folder: Path) -> Module:
 
 def _checked(case: Case, module: Module, lowered: Module) -> Outcome:
     """The verdict of the framework's runtime; where there is none, the module is run."""
+    if elements_of(lowered) > allowance().elements:
+        return Outcome("judge refused")
     if case.format not in _JUDGED:
         run(lowered, dict(random_inputs(lowered)), engine="reference")
         return Outcome("checked")

@@ -91,3 +91,18 @@ def test_text_whose_shapes_do_not_follow() -> None:
     for order, shape, why in (("2, 0", "3x2", "axis 2"), ("1, 0", "2x3", "has to be tensor<3x2xf32>")):
         with pytest.raises(ReadError, match=why):
             transload.load(text=text.replace("OIO", order).replace("SHAPE", shape), format="mlir")
+
+
+def test_a_table_for_resizing_is_not_made_without_end() -> None:
+    size = ((2,), "int32", np.array([1 << 28, 4], np.int32), None)
+    given, made = [((1, 5, 4, 1), "bool", None, None), size], [((1,), "bool", None, None)]
+    content = write_operator("RESIZE_NEAREST_NEIGHBOR", given, made, {"align_corners": True})
+    refused(content, "would take a table of more than")
+
+
+def test_nothing_computes_quantized_numbers_of_64_bits() -> None:
+    places = ((1,), "int32", np.array([0], np.int32), None)
+    counts = ((1,), "int32", np.array([2], np.int32), None)
+    content = write_operator(
+        "SLICE", [((4,), "int8", None, ([0.5], [0], 0)), places, counts], [((2,), "int64", None, ([0.5], [0], 0))])
+    refused(content, "quantized numbers of 64 bits")

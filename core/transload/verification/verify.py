@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import islice
@@ -12,6 +13,7 @@ import numpy as np
 from transload.verification.bounds import Bounded, check_bounds, has_bounds
 
 from ..analysis.movement import is_cast, origins
+from ..budget import VARIABLE, allowance
 from ..errors import PluginFailure, RunError
 from ..ir import FloatType, Module, QuantType, TensorType, Value, initial_states, input_names
 from ..ir.build import constant_of
@@ -81,6 +83,11 @@ def verify_conversion(
     runtime, why = runtime_for(source.source_format)
     if runtime is None:
         return Verification("skipped", why)
+    cost, most = elements_of(result), allowance().elements
+    if cost > most:
+        return Verification(
+            "skipped", f"it would compute {cost:,} numbers, and {most:,} are allowed: {VARIABLE}=elements={cost} allows them",
+            runtime.name, engine)
     given = checked if checked is not None else attempts(source, hub, seed)
     further = () if checked is not None else (random_inputs(source, hub, seed + 1 + more) for more in range(9))
     judge = _Judge(source, result, hub, runtime, tolerance or Tolerance(), engine, further, own)
@@ -106,6 +113,13 @@ class OwnRuntime:
 
     target: str
     run: Callable[[Mapping[str, np.ndarray]], Mapping[str, np.ndarray]]
+
+
+def elements_of(module: Module) -> int:
+    """How many numbers all values of a module have together, constants left out; each region is counted once."""
+    shapes = [value.type.shape for op in module.ops() if constant_of(op.results[0] if op.results else None) is None
+              for value in op.results if isinstance(value.type, TensorType) and value.type.is_static]
+    return sum(math.prod(size or 0 for size in shape) for shape in shapes if shape is not None)
 
 
 class _Judge:

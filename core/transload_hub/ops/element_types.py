@@ -31,6 +31,7 @@ def declare_element_types(declaration: OpDeclaration) -> None:
     if operands == []:  # all are integers, as of ShiftLeft
         operands = range(len(declaration.operands))
     retypes, widens = "retypes" in declaration.traits, "widens" in declaration.traits
+    computes = "constant" not in declaration.traits
 
     @constraint
     def one_element_type(op: Op) -> bool | str:
@@ -54,6 +55,8 @@ def declare_element_types(declaration: OpDeclaration) -> None:
                 if widens and value not in op.operands[:2] and _is_wider(element, first):
                     continue
                 return f"there are {first} and {element}"
+        if computes and any((quant := result.quant) is not None and quant.storage.width > 32 for result in op.results):
+            return f"there is {op.results[0].element}, and nothing computes quantized numbers of 64 bits"
         return True
 
     declaration.constraints.append(one_element_type)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from transload.errors import Unsupported
 from transload.ir import I32, I64, Type, Value
 from transload.rewrite import Rewriter, RewriteTable
 
@@ -140,6 +141,8 @@ def _double(
     x = build.convert(rw, x, I64)
     if zero_in:
         x = build.binary(rw, "subtract", x, zero_in)
+    if any(not 2 <= s <= 62 for _, s in rows):
+        raise Unsupported(f"shifts by {sorted({s for _, s in rows})[:4]} places; TOSA's rescale shifts by 2 to 62")
     extra = [1 << 30 if s > 31 else 0 for _, s in rows]
     above = tuple((1 << (s - 1)) + e for (_, s), e in zip(rows, extra, strict=True))
     below = tuple((1 << (s - 1)) - e for (_, s), e in zip(rows, extra, strict=True))

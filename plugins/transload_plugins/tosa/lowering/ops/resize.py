@@ -184,6 +184,10 @@ def _stays(op: Interp, i: int, size: int) -> bool:
     return bool(np.array_equal(_matrix(where, weights, size), np.eye(size)))
 
 
+MOST_WEIGHTS = 1 << 26
+"""Numbers in the table by which one dimension is resized."""
+
+
 def _matrix(where: np.ndarray, weights: np.ndarray, size: int) -> np.ndarray:
     """Row o holds how much each input element weighs in place o."""
     matrix = np.zeros((len(where), size))
@@ -194,6 +198,10 @@ def _matrix(where: np.ndarray, weights: np.ndarray, size: int) -> np.ndarray:
 def _by_taps(op: Interp, rw: Rewriter, x: Value, dim: int) -> Value:
     """One dimension by GATHER (nearest), or by MATMUL with the matrix of weights (linear, cubic)."""
     shape = static_shape(x)
+    wanted = static_shape(op.result)[dim]
+    if wanted * (1 if op.mode == "nearest" else shape[dim]) > MOST_WEIGHTS:
+        raise Unsupported(
+            f"dimension {dim}, resized from {shape[dim]} to {wanted}, would take a table of more than {MOST_WEIGHTS:,} numbers")
     where, weights = taps(op, dim - 1, shape[dim])
     outer, size, inner = math.prod(shape[:dim]), shape[dim], math.prod(shape[dim + 1 :])
     made = (*shape[:dim], len(where), *shape[dim + 1 :])
