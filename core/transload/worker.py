@@ -91,9 +91,12 @@ class Worker:
         with self._lock:
             self._running()
 
-    def call(self, function: str, *arguments: Any) -> Any:
-        """What the function `module:name` gives there. Raises what it raises, and `ChildEnded`."""
-        return self._ask(["call", function, list(arguments)])
+    def call(self, function: str, *arguments: Any, within: float | None = None) -> Any:
+        """What the function `module:name` gives there. Raises what it raises, and `ChildEnded`.
+
+        `within` are the seconds that it may take, where they are fewer than the limits say.
+        """
+        return self._ask(["call", function, list(arguments)], within)
 
     def open(self, function: str, *arguments: Any) -> Remote:
         """What the function `module:name` makes there stays there; what comes back calls it. Raises what it raises."""
@@ -109,7 +112,8 @@ class Worker:
                 self._said.close()
                 self._said = None
 
-    def _ask(self, request: list[Any]) -> Any:
+    def _ask(self, request: list[Any], within: float | None = None) -> Any:
+        seconds = min(self.limits.seconds, within or math.inf)
         with self._lock:
             process = self._running()
             late = threading.Event()
@@ -118,7 +122,7 @@ class Worker:
                 late.set()
                 process.kill()
 
-            timer = threading.Timer(self.limits.seconds, end)
+            timer = threading.Timer(seconds, end)
             timer.daemon = True
             timer.start()
             try:
@@ -126,7 +130,7 @@ class Worker:
                 _send(process.stdin, [*request, closed])
                 answer = _receive(process.stdout)
             except (OSError, ValueError):
-                why = self._why(process, late.is_set())
+                why = f"took longer than {seconds:g} s" if late.is_set() else self._why(process)
                 self.stop()
                 raise ChildEnded(f"{self.name} {why}") from None
             except BaseException:  # Ctrl-C: an answer is still to come, which nobody will wait for
@@ -152,10 +156,8 @@ class Worker:
             _alive.add(self)
         return self._child.process
 
-    def _why(self, process: Any, late: bool) -> str:
+    def _why(self, process: Any) -> str:
         """What became of a process that does not answer."""
-        if late:
-            return f"took longer than {self.limits.seconds:g} s"
         try:
             code = process.wait(timeout=5)
         except Exception:  # TimeoutExpired: it closed its pipes, and hangs

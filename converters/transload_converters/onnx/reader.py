@@ -31,6 +31,9 @@ OPSET = "onnx.opset"
 """Module attribute: the opset version of each domain, ONNX's own under `ai.onnx`."""
 
 _PROCESS = "transload_converters.onnx.process"
+INFERENCE_SECONDS, INFERENCE_SPEED = 5.0, 1e6
+"""How long ONNX's inference of shapes may take: seconds, and bytes a second. On some models of a hundred bytes it never ends, or
+takes twice as long for each operator more."""
 _DAMAGED = "the file is damaged, was cut short, or is no ONNX model"
 
 
@@ -200,7 +203,9 @@ def _infer_types(model: Any) -> tuple[dict[str, Type], tuple[str, ...]]:
 
     notes: tuple[str, ...] = ()
     try:  # inference is a help, not a condition: legalization infers for itself
-        model = ModelProto.FromString(ONNX.call(f"{_PROCESS}:with_shapes", model.SerializeToString()))
+        content = model.SerializeToString()
+        within = INFERENCE_SECONDS + len(content) / INFERENCE_SPEED
+        model = ModelProto.FromString(ONNX.call(f"{_PROCESS}:with_shapes", content, within=within))
     except ChildEnded as error:
         notes = (f"{error.message} while it inferred shapes: they are those that the file gives",)
     except TransloadError:

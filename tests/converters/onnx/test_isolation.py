@@ -65,3 +65,15 @@ def test_onnxruntime_is_not_in_this_process(tmp_path: Path) -> None:
     except TransloadError:
         return
     assert list(outputs) == ["y"]
+
+
+def test_inference_without_end_is_done_without(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """ONNX's inference of an ellipsis of two dots never ends; ours refuses the equation."""
+    from transload_converters.onnx import reader
+
+    monkeypatch.setattr(reader, "INFERENCE_SECONDS", 1.0)
+    path = _model(tmp_path / "m.onnx", helper.make_node("Einsum", ["x"], ["y"], equation="i..j->"))
+    module = transload.load(path)
+    assert any("took longer" in note for note in module.notes)
+    with pytest.raises(TransloadError, match=r"onnx\.Einsum"):
+        transload.lower(module, "tosa")
