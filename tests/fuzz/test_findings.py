@@ -30,6 +30,7 @@ def refused(content: bytes, why: str, to: str = "tosa") -> None:
 
 @pytest.mark.parametrize(("nodes", "inputs", "why"), [
     (node("Gemm", ["x", "v"], ["y"]), {"x": X, "v": np.zeros(3, np.float32)}, "no matrix"),
+    (node("Split", ["x"], ["y"], num_outputs=2**40), {"x": X}, "into 1099511627776 parts for 1 outputs"),
 ])
 def test_onnx(nodes: Any, inputs: dict[str, np.ndarray], why: str) -> None:
     try:

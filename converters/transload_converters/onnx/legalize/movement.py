@@ -175,7 +175,11 @@ def split(op: Op, rw: Rewriter) -> list[Value]:
     axis = axis_of(attr(op, "axis", 0), len(shape))
     given = attr(op, "split") if opset(op) < 13 else (
         None if operand(op, 1) is None else constant_ints(rw, operand(op, 1), "the sizes of the parts"))
-    sizes = tuple(given) if given is not None else _equal_parts(shape[axis], attr(op, "num_outputs") or len(op.results))
+    parts = attr(op, "num_outputs") or len(op.results)
+    if given is None and not 0 < parts <= max(shape[axis], len(op.results)):
+        outputs = len(op.results)
+        raise Unsupported(f"splits dimension {axis} of a tensor of shape {shape} into {parts} parts for {outputs} outputs")
+    sizes = tuple(given) if given is not None else _equal_parts(shape[axis], parts)
     if sum(sizes) != shape[axis] or len(sizes) < len(op.results):
         raise Unsupported(f"splits dimension {axis} of a tensor of shape {shape} into {sizes} for {len(op.results)} outputs")
     if len(sizes) == 1:
