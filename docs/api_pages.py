@@ -35,7 +35,8 @@ PAGES = (
         "transload.api", "transload.convert_model", "transload.verification.compare", "transload.verification.tolerance",
         "transload.inspection", "transload.coverage_report")),
     Page("ir", "Modules, ops, values, types", "The IR: MLIR's ideas as Python classes. See [Use the IR](../../use-the-ir.md).", (
-        "transload.ir.module", "transload.ir.core", "transload.ir.types", "transload.ir.constants", "transload.ir.attributes",
+        "transload.ir.module", "transload.ir.core", "transload.ir.locations", "transload.ir.types", "transload.ir.constants",
+        "transload.ir.attributes",
         "transload.ir.build", "transload.ir.verify")),
     Page("text", "Text", "MLIR's generic form, read and written.", ("transload.text",)),
     Page("declarations", "Declarations of ops", "How a dialect says what its ops are. See [Add an op](../../add-op.md).", (

@@ -33,7 +33,8 @@ from .context import pinned
 from .errors import ConversionError, Finding, InternalError, PassError, PluginFailure, TransloadError, Unsupported, merge_findings
 from .guard import FOREIGN, is_meant, rule_failed
 from .ir.build import Builder, constant_of, part_location
-from .ir.core import FusedLocation, Location, Op, Value, location_names
+from .ir.core import Op, Value
+from .ir.locations import FusedLocation, Location, location_names
 from .ir.module import Module
 from .ir.types import TensorType
 from .ir.verify import faults_of

@@ -13,7 +13,7 @@ from transload.files import atomic_path
 from transload.ir import Module, Op
 from transload.ir.attributes import OpaqueAttr, Symbol
 from transload.ir.constants import Dense, ElidedData
-from transload.ir.core import OpaqueLocation
+from transload.ir.locations import OpaqueLocation
 from transload.ir.types import FloatType, IntegerType, Type
 from transload.text import print_module
 

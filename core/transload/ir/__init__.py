@@ -15,19 +15,8 @@ from .constants import (
     dtype_of,
     element_type_of,
 )
-from .core import (
-    Block,
-    FileLocation,
-    FusedLocation,
-    Location,
-    NamedLocation,
-    Op,
-    OpaqueLocation,
-    Region,
-    Value,
-    is_absent,
-    location_names,
-)
+from .core import Block, Op, Region, Value, is_absent
+from .locations import FileLocation, FusedLocation, Location, NamedLocation, OpaqueLocation, location_names
 from .module import (
     Module,
     State,

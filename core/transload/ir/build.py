@@ -12,7 +12,8 @@ from ..errors import Finding, InternalError, PluginFailure, ShapeError, Transloa
 from . import registry
 from .attributes import Attribute
 from .constants import Dense, LazyData, dtype_of
-from .core import Block, FusedLocation, Location, Op, Region, Value, location_names
+from .core import Block, Op, Region, Value
+from .locations import FusedLocation, Location, location_names
 from .misuse import no_types, not_a_constant, not_a_type, refusal, unknown_op
 from .types import NONE, NoneType, TensorType, Type
 from .verify import broken_rules, faults_of, unknown_attributes

@@ -7,7 +7,8 @@ from typing import Any
 
 from .attributes import DenseArray, FloatAttr, IntAttr
 from .constants import Dense, ElidedData
-from .core import Block, NamedLocation, Op, Value
+from .core import Block, Op, Value
+from .locations import NamedLocation
 
 __all__ = ["difference", "same_attribute", "same_structure"]
 

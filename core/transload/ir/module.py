@@ -11,7 +11,8 @@ import numpy as np
 from ..errors import UsageError
 from .borders import NAME, input_names, input_types, output_names, output_types
 from .constants import Dense
-from .core import Block, Location, Op, Region, Value
+from .core import Block, Op, Region, Value
+from .locations import Location
 from .readable import module_html, module_text
 from .types import FunctionType, Type
 

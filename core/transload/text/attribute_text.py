@@ -11,7 +11,7 @@ import numpy as np
 from ..errors import InternalError
 from ..ir.attributes import DenseArray, FloatAttr, IntAttr, OpaqueAttr, Symbol
 from ..ir.constants import Dense, dtype_of
-from ..ir.core import FileLocation, FusedLocation, Location, NamedLocation, OpaqueLocation
+from ..ir.locations import FileLocation, FusedLocation, Location, NamedLocation, OpaqueLocation
 from ..ir.types import BOOL, F64, FloatType, Type, format_float
 from .dense_text import dense_pieces
 from .strings import quote, symbol_text, word_or_string

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from ..ir.core import FileLocation, FusedLocation, Location, NamedLocation, OpaqueLocation
+from ..ir.locations import FileLocation, FusedLocation, Location, NamedLocation, OpaqueLocation
 from .attribute_parser import AttributeParser
 from .attribute_text import attribute_text, location_text
 from .strings import STRING, SUFFIX_NAME

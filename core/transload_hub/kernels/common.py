@@ -10,7 +10,7 @@ import numpy as np
 from transload.errors import Finding, RunError
 from transload.ir import Op
 from transload.ir.constants import dtype_of
-from transload.ir.core import location_names
+from transload.ir.locations import location_names
 from transload.ir.types import IntegerType, QuantType, TensorType
 
 __all__ = [

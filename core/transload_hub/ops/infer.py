@@ -13,7 +13,8 @@ from typing import NoReturn
 
 from transload.errors import Finding, ShapeError
 from transload.ir import quantization
-from transload.ir.core import Op, Value, location_names
+from transload.ir.core import Op, Value
+from transload.ir.locations import location_names
 from transload.ir.types import QuantType, TensorType, Type
 
 __all__ = [

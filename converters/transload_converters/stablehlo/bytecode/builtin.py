@@ -13,7 +13,7 @@ import numpy as np
 
 from transload.ir.attributes import DenseArray, FloatAttr, IntAttr, OpaqueAttr, Symbol
 from transload.ir.constants import Dense, ElidedData, dtype_of
-from transload.ir.core import FileLocation, FusedLocation, Location, NamedLocation, OpaqueLocation
+from transload.ir.locations import FileLocation, FusedLocation, Location, NamedLocation, OpaqueLocation
 from transload.ir.types import (
     BF16,
     BOOL,

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from transload.ir.attributes import Attribute, OpaqueAttr
-from transload.ir.core import Location
+from transload.ir.locations import Location
 from transload.ir.types import Type
 from transload.text import parse_attribute, parse_type
 from transload.text.attribute_text import location_text

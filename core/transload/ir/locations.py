@@ -1,0 +1,106 @@
+"""Locations: where an op comes from. Names in them are the original tensor names of the framework."""
+
+from __future__ import annotations
+
+__all__ = [
+    "FileLocation", "FusedLocation", "Location", "NamedLocation", "OpaqueLocation", "first_name", "location_names",
+]
+
+
+class FusedLocation:
+    """Several locations as one: `loc(fused["a", "b"])`, with optional metadata `loc(fused<"m">["a"])`.
+
+    Without metadata the names belong to the results, one each. With metadata the op is a *part* of
+    what the framework's op of that name became, and its results carry no name of their own.
+    """
+
+    __slots__ = ("locations", "metadata")
+
+    def __init__(self, locations: tuple[Location, ...], metadata: str | None = None) -> None:
+        self.locations = locations
+        self.metadata = metadata
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, FusedLocation) and (self.locations, self.metadata) == (other.locations, other.metadata)
+
+    def __hash__(self) -> int:
+        return hash((self.locations, self.metadata))
+
+    def __repr__(self) -> str:
+        return f"FusedLocation({self.locations!r}, {self.metadata!r})"
+
+
+class FileLocation:
+    """A place in a text file, `loc("file":line:column)`."""
+
+    __slots__ = ("column", "file", "line")
+
+    def __init__(self, file: str, line: int, column: int) -> None:
+        self.file = file
+        self.line = line
+        self.column = column
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, FileLocation) and (self.file, self.line, self.column) == (other.file, other.line, other.column)
+
+    def __hash__(self) -> int:
+        return hash((self.file, self.line, self.column))
+
+    def __repr__(self) -> str:
+        return f"FileLocation({self.file!r}, {self.line}, {self.column})"
+
+
+class NamedLocation(str):
+    """A name with a location of its own below it, `loc("name"(child))`.
+
+    It is a `str` like any plain name, and compares as its name alone.
+    """
+
+    __slots__ = ("child",)
+
+    child: Location
+
+    def __new__(cls, name: str, child: Location) -> NamedLocation:
+        self = super().__new__(cls, name)
+        self.child = child
+        return self
+
+
+class OpaqueLocation:
+    """A location of another form (call site, ...), kept as the text between `loc(` and `)`."""
+
+    __slots__ = ("text",)
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, OpaqueLocation) and self.text == other.text
+
+    def __hash__(self) -> int:
+        return hash(self.text)
+
+    def __repr__(self) -> str:
+        return f"OpaqueLocation({self.text!r})"
+
+
+Location = str | FusedLocation | FileLocation | OpaqueLocation | None
+"""Where an op comes from; a plain `str` is the original tensor name (MLIR's NameLoc)."""
+
+
+def location_names(location: Location) -> list[str]:
+    """The tensor names in a location, in order."""
+    if isinstance(location, str):
+        return [location]
+    if isinstance(location, FusedLocation):
+        return [name for part in location.locations for name in location_names(part)]
+    return []
+
+
+def first_name(location: Location) -> str | None:
+    """The first of the tensor names in a location."""
+    if isinstance(location, str):
+        return location
+    if isinstance(location, FusedLocation):
+        return next((name for part in location.locations if (name := first_name(part)) is not None), None)
+    return None
