@@ -15,6 +15,7 @@ from typing import Any
 from .analysis.movement import is_cast, moved, origins
 from .artifact_set import REPORT
 from .contents import dialects_in
+from .errors import TransloadError
 from .files import is_file
 from .ir import (
     IntegerType,
@@ -158,5 +159,5 @@ def _reported(path: Path) -> list[list[tuple[str, Type]]]:
         if report["files"].get(path.name) != path.stat().st_size:
             return [[], []]
         return [[(entry["name"], parse_type(entry["type"])) for entry in report[side]] for side in ("inputs", "outputs")]
-    except Exception:  # a report that is none says nothing
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, TransloadError):  # none, or damaged
         return [[], []]
