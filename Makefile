@@ -15,7 +15,7 @@ JUDGES_NEED := semver
 # The test processes share the cores; threads of their own would only fight for them.
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: fuzz conformance schema coverage test-all help venv demo test test-fast lint types docs bench clean
+.PHONY: fuzz conformance schema coverage test-all help venv demo test test-fast lint types docs bench quantizer-bench clean
 
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST)
@@ -82,6 +82,16 @@ bench: $(BENCH)
 	$(BIN)/python benchmarks/mobilenet_v2.py build/bench/mobilenet_v2_1.0_224_f32/model.onnx
 	$(BIN)/python benchmarks/engines.py build/bench --json build/bench/engines_float.json
 	$(BIN)/python benchmarks/engines.py --json build/bench/engines.json
+
+## make quantizer-bench  our quantizer and its peers, side by side, on the same samples
+quantizer-bench: $(BENCH) build/peers/.installed
+	$(BIN)/python benchmarks/quantizer.py --peers build/peers/bin/python --json build/bench/quantizer.json
+
+# The peers pin versions of what we use, too: an environment of their own.
+build/peers/.installed: benchmarks/peers.txt
+	$(PYTHON) -m venv build/peers
+	build/peers/bin/python -m pip install -q -r $<
+	touch $@
 
 ## make conformance  TOSA's conformance suite, PRO-INT and PRO-FP, in the reference engine (half an hour)
 conformance: $(STAMP)

@@ -32,9 +32,11 @@ def without_dynamic_sizes(content: bytes) -> bytes:
     return bytes(data)
 
 
-def run_step(program: str, name: str, *paths: Path, options: Sequence[str] = ()) -> dict[str, Any]:
-    """Run one step of a program in a process of its own; what it printed last, or how it ended."""
-    command = [sys.executable, program, *options, "--step", name, *map(str, paths)]
+def run_step(
+    program: str, name: str, *paths: Path, options: Sequence[str] = (), python: Path | None = None,
+) -> dict[str, Any]:
+    """Run one step of a program in a process of its own, by this Python or another; what it printed last, or how it ended."""
+    command = [str(python or sys.executable), program, *options, "--step", name, *map(str, paths)]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
     except subprocess.TimeoutExpired:

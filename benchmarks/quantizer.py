@@ -1,0 +1,149 @@
+"""Quantizers side by side: ours with its default settings, and the best setting of each peer.
+
+    python benchmarks/quantizer.py [--only CASE] [--peers build/peers/bin/python] [--setting int8-asym/percentile] [--json FILE]
+
+Every tool gets the same float network and the same calibration samples, and is judged by other samples (`quantizer_cases`),
+against the float network in its own runtime. Peers run with each of their settings (`quantizer_tools`); the one with the highest
+SQNR is shown, chosen on the evaluation samples themselves, which favours them. Each setting is a process of its own: seconds and
+peak memory are those of calibration and quantization.
+
+SQNR is
+shown, chosen on the evaluation samples themselves, which favours them. Each setting is a process of its own: seconds and peak
+memory are those of calibration and quantization.
+
+SQNR is `10 log10(sum y^2 / sum (y - q)^2)` of a float output y and a quantized output q, as the graph gives them (probabilities
+where it ends in a softmax). Two figures, since published ones differ in which they mean:
+
+- `all`: sums over all evaluation samples, one ratio. Few bad samples weigh much.
+- `mean`: a ratio for each sample, the mean of their decibels over the samples that differ at all (`exact` counts the others).
+
+With several outputs, each by itself, the least is shown; JSON has all. Agreement is the share of samples whose first output has
+its greatest number at the same place as the float network's; top-1, at the label.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+from peer import run_step
+from quantizer_cases import CASES, Case, Sample
+from quantizer_tools import TOOLS
+from rich.console import Console
+from rich.table import Table
+
+from transload.metrics import sqnr
+
+PROGRAM = str(Path(__file__).with_name("quantizer_tools.py"))
+PEERS = ("onnxruntime", "nncf", "ai-edge-quantizer")
+COLUMNS = {
+    "SQNR dB\nall": "sqnr_all", "\nmean": "sqnr_mean", "\nexact": "exact", "agree\n%": "agreement", "top-1\n%": "top1",
+    "seconds": "seconds", "peak\nMB": "peak_mb"}
+Outputs = Mapping[str, np.ndarray]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", choices=sorted(CASES), help="this case alone")
+    parser.add_argument("--peers", type=Path, help="the Python that has the peers (make build/peers); without it, ours alone")
+    parser.add_argument("--setting", action="append", help="ours with SCHEME or SCHEME/METHOD instead of the default; repeatable")
+    parser.add_argument("--json", type=Path, help="write every setting's figures to this file")
+    arguments = parser.parse_args()
+    rows = []
+    for name in [arguments.only] if arguments.only else list(CASES):
+        rows += compare(name, CASES[name](), arguments.setting or TOOLS["transload"].settings, arguments.peers)
+    show(rows)
+    if arguments.json:
+        arguments.json.parent.mkdir(parents=True, exist_ok=True)
+        arguments.json.write_text(json.dumps(rows, indent=1))
+
+
+def compare(name: str, case: Case, ours: Sequence[str], peers: Path | None) -> list[dict[str, Any]]:
+    """A row for each setting of each tool that takes one of the case's files."""
+    rows = []
+    with TemporaryDirectory() as folder:
+        for ending in case.files:
+            for part in ("calibration", "evaluation"):
+                write_samples(Path(folder) / ending / part, getattr(case, part)[ending])
+        runs = [("transload", setting, None) for setting in ours]
+        runs += [(tool, setting, peers) for tool in PEERS if peers for setting in TOOLS[tool].settings]
+        wanted: dict[str, Outputs] = {}
+        for tool, setting, python in runs:
+            ending = next((ending for ending in TOOLS[tool].endings if ending in case.files), None)
+            if ending is None:
+                continue
+            if ending not in wanted:
+                _, wanted[ending] = outputs_of("float", "", case.files[ending], Path(folder) / ending, None)
+            row = {"case": name, "tool": tool, "setting": setting, "file": ending}
+            said, given = outputs_of(tool, setting, case.files[ending], Path(folder) / ending, python)
+            rows.append(row | said | (scores(wanted[ending], given, case.labels) if given else {}))
+    return rows
+
+
+def write_samples(folder: Path, samples: Sequence[Sample]) -> None:
+    """A file a sample."""
+    folder.mkdir(parents=True)
+    for number, sample in enumerate(samples):
+        np.savez(folder / f"{number:06}.npz", **sample)
+
+
+def outputs_of(tool: str, setting: str, model: Path, samples: Path, python: Path | None) -> tuple[dict[str, Any], Outputs]:
+    """What a tool's process says of its time and memory, or its error, and what its result gives."""
+    file = samples / "outputs.npz"
+    file.unlink(missing_ok=True)
+    said = run_step(PROGRAM, tool, model, samples, file, options=["--setting", setting], python=python)
+    if "error" in said:
+        return said, {}
+    with np.load(file) as arrays:
+        return said, dict(arrays)
+
+
+def scores(wanted: Outputs, given: Outputs, labels: np.ndarray | None = None) -> dict[str, Any]:
+    """How near the outputs [N, ...] of a quantized network are to the float network's, paired in order; see the module."""
+    each = {name: _distances(y, q) for (name, y), q in zip(wanted.items(), given.values(), strict=True)}
+    first, mine = (next(iter(outputs.values())) for outputs in (wanted, given))
+    right, said = (array.reshape(len(array), -1).argmax(axis=1) for array in (first, mine))
+    result: dict[str, Any] = {key: min(found[key] for found in each.values()) for key in ("sqnr_all", "sqnr_mean", "exact")}
+    result |= {"agreement": 100.0 * float(np.mean(right == said)), "outputs": each}
+    if labels is not None:
+        result |= {"top1": 100.0 * float(np.mean(said == labels)), "float_top1": 100.0 * float(np.mean(right == labels))}
+    return result
+
+
+def _distances(wanted: np.ndarray, given: np.ndarray) -> dict[str, Any]:
+    each = np.array([sqnr(y, q) for y, q in zip(wanted, given, strict=True)])
+    different = np.isfinite(each)
+    return {
+        "sqnr_all": sqnr(wanted, given), "sqnr_mean": float(each[different].mean()) if different.any() else float("inf"),
+        "exact": int(np.sum(~different))}
+
+
+def show(rows: Sequence[Mapping[str, Any]]) -> None:
+    """Ours and each peer's best setting, case after case; below, what failed."""
+    table = Table("case", "tool", "setting", "file")
+    for title in COLUMNS:
+        table.add_column(title, justify="right")
+    kept: dict[tuple[str, str, str], Mapping[str, Any]] = {}
+    for row in (row for row in rows if "error" not in row):
+        key = (row["case"], row["tool"], row["setting"] if row["tool"] == "transload" else "")
+        if key not in kept or row["sqnr_all"] > kept[key]["sqnr_all"]:
+            kept[key] = row
+    for row in kept.values():
+        table.add_row(row["case"], row["tool"], row["setting"], row["file"], *(_text(row.get(key)) for key in COLUMNS.values()))
+    console = Console(width=130)
+    console.print(table)
+    for row in (row for row in rows if "error" in row):
+        console.print(f"{row['case']}, {row['tool']} {row['setting']}: {row['error']}", markup=False)
+
+
+def _text(number: Any) -> str:
+    return "-" if number is None else str(number) if isinstance(number, int) else f"{number:.2f}"
+
+
+if __name__ == "__main__":
+    main()

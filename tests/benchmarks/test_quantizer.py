@@ -1,0 +1,72 @@
+"""The benchmark of quantizers: what its figures mean, and that its samples and processes are what they are said to be."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from quantizer import compare, scores, show
+from quantizer_cases import CASES, Case
+from quantizer_tools import Samples, as_integers, as_reals
+
+
+def test_decibels_of_all_samples_and_of_each():
+    """A weak sample with a large error moves the mean of the decibels, not the ratio of the sums."""
+    wanted = np.array([[10.0, 0.0], [1.0, 0.0]])
+    given = wanted + np.array([[0.1, 0.0], [0.1, 0.0]])
+    found = scores({"y": wanted}, {"z": given})
+    assert found["sqnr_all"] == pytest.approx(10 * np.log10(101 / 0.02))
+    assert found["sqnr_mean"] == pytest.approx((40 + 20) / 2)
+    assert found["exact"] == 0
+
+
+def test_samples_without_a_difference_are_counted_not_averaged():
+    wanted = np.array([[10.0, 0.0], [1.0, 0.0]])
+    found = scores({"y": wanted}, {"y": wanted + np.array([[0.0, 0.0], [0.1, 0.0]])})
+    assert found["exact"] == 1 and found["sqnr_mean"] == pytest.approx(20)
+    same = scores({"y": wanted}, {"y": wanted})
+    assert same["sqnr_all"] == same["sqnr_mean"] == float("inf") and same["exact"] == 2
+
+
+def test_the_least_output_is_shown_and_classes_are_the_first():
+    good, bad = np.array([[1.0, 2.0], [2.0, 1.0]]), np.array([[1.0], [1.0]])
+    found = scores({"a": good, "b": bad}, {"c": good[:, ::-1], "d": bad * 2}, labels=np.array([1, 1]))
+    assert found["sqnr_all"] == pytest.approx(0.0) and set(found["outputs"]) == {"a", "b"}
+    assert (found["agreement"], found["top1"], found["float_top1"]) == (0.0, 50.0, 50.0)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_no_evaluation_sample_calibrates(name: str):
+    case = CASES[name]()
+    for ending, samples in case.evaluation.items():
+        (key,) = samples[0]
+        calibration = {sample[key].tobytes() for sample in case.calibration[ending]}
+        assert not calibration & {sample[key].tobytes() for sample in samples}
+    assert case.labels is None or all(len(samples) == len(case.labels) for samples in case.evaluation.values())
+
+
+def test_the_default_scheme_is_measured_in_a_process_of_its_own(capsys: pytest.CaptureFixture[str]):
+    whole = CASES["digits"]()
+    case = Case(
+        {".onnx": whole.files[".onnx"]}, {".onnx": whole.calibration[".onnx"][:8]}, {".onnx": whole.evaluation[".onnx"][:8]},
+        whole.labels[:8])
+    (row,) = compare("digits", case, ["int8"], None)
+    assert row["sqnr_all"] > 20 and row["seconds"] > 0 and row["peak_mb"] > 10
+    show([row, {"case": "digits", "tool": "peer", "setting": "bad", "file": ".onnx", "error": "it fell over"}])
+    printed = capsys.readouterr().out
+    assert "transload" in printed and "peer bad: it fell over" in printed
+
+
+def test_samples_are_read_as_often_as_asked_in_the_order_of_their_files(tmp_path):
+    for number in (1, 0):
+        np.savez(tmp_path / f"{number:06}.npz", x=np.full(2, number))
+    samples = Samples(tmp_path)
+    assert [[sample["x"][0] for sample in samples] for _ in range(2)] == [[0, 1], [0, 1]]
+    assert len(samples) == 2
+
+
+def test_integers_of_litert_stand_for_reals():
+    reals = np.array([-1.0, 0.0, 0.5, 9.0], np.float32)
+    stored = as_integers(reals, np.int8, 0.5, -2)
+    assert stored.tolist() == [-4, -2, -1, 16] and stored.dtype == np.int8
+    assert np.array_equal(as_reals(stored, 0.5, -2), reals)
+    assert as_integers(reals, np.float32, 0.0, 0) is reals  # type: ignore[arg-type]
