@@ -1,0 +1,129 @@
+"""What the tensors of a module are on a sample, computed on the fastest engine at hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from transload.engine import reference
+from transload.engine.choice import Choice, choose
+from transload.errors import TransloadError, UsageError
+from transload.ir import Module, Value, input_names, set_results, update_function_type
+from transload.passes.dce import eliminate_dead_code
+from transload.plugin import resolve
+from transload.plugin_host import host
+
+from .observe import observed
+
+__all__ = ["Runner", "Tell"]
+
+RUNS = 64
+"""How often a module is run where nobody says: what decides whether compiling pays."""
+
+Tell = Callable[[str, np.ndarray], None]
+"""Told of each tensor by name, and what it is."""
+
+
+class Runner:
+    """`runner(sample)` gives the tensors of a module on one sample, a dict of arrays by name; `visit` tells of one after another.
+
+    `tensors` says which: names as `observed` has them, or values of the module's main function by names of one's own; all that
+    `observed` names where nothing is said. For a quantized module, values are given: `Runner(quantized, {"sums": op.result})`;
+    what is of a quantized type comes as stored integers, the same on every engine.
+
+    It compiles, with the tensors as outputs, where so many `runs` make up for it, and else runs op by op: an engine that gives
+    all tensors away can fuse little, and compiling takes the longer for it. The reference engine drops each tensor when all that
+    use it are computed. A runner may be called from several threads at a time.
+    """
+
+    def __init__(
+        self, module: Module, tensors: Iterable[str] | Mapping[str, Value] | None = None, runs: int = RUNS,
+    ) -> None:
+        wanted = _values(module, tensors)
+        arguments = dict(zip(module.body_of_main.arguments, input_names(module.main), strict=True))
+        self.inputs = list(arguments.values())
+        self.names = list(wanted)
+        self._given = {name: arguments[value] for name, value in wanted.items() if value in arguments}
+        self._computed = {name: value for name, value in wanted.items() if name not in self._given}
+        self._module = module
+        self.choice: Choice = choose(self._giving()[0], runs=runs)
+        """The engine, and why that one."""
+        self._visit = self._interpreted() if self.choice.engine == "reference" else self._compiled()
+
+    def visit(self, sample: Mapping[str, Any], tell: Tell) -> None:
+        """Run on one sample, a dict of arrays by input name, and `tell(name, array)` of each tensor, in order.
+
+        Raises `RunError` where the sample does not fit the module.
+        """
+        for name, given in self._given.items():
+            tell(name, np.asarray(sample[given]))
+        if self._computed:
+            self._visit({name: sample[name] for name in self.inputs}, tell)
+
+    def __call__(self, sample: Mapping[str, Any]) -> dict[str, np.ndarray]:
+        """All tensors on one sample. Raises as `visit` does."""
+        found: dict[str, np.ndarray] = {}
+        self.visit(sample, found.__setitem__)
+        return {name: found[name] for name in self.names}
+
+    def _interpreted(self) -> Callable[[Mapping[str, Any], Tell], None]:
+        module, values = self._giving()
+        module.body_of_main.terminator.operands = ()  # nothing is held to the end
+        module.main.attributes.pop("res_attrs", None)
+        update_function_type(module.main)
+        names: dict[Value, list[str]] = {}
+        for name, value in zip(self._computed, values, strict=True):
+            names.setdefault(value, []).append(name)
+        execute = reference.prepare(module)
+
+        def visit(sample: Mapping[str, Any], tell: Tell) -> None:
+            def watch(value: Value, array: Any) -> None:
+                for name in names.get(value, ()):
+                    tell(name, np.asarray(array))
+
+            execute(sample, watch=watch)
+
+        return visit
+
+    def _compiled(self) -> Callable[[Mapping[str, Any], Tell], None]:
+        execute = resolve(host().get("engines", self.choice.engine).prepare)(self._giving()[0])
+
+        def visit(sample: Mapping[str, Any], tell: Tell) -> None:
+            try:
+                results = execute(sample)
+            except TransloadError as error:  # it compiles at its first run; a sample that is bad is so for both
+                interpreted = self._interpreted()
+                interpreted(sample, tell)
+                self.choice = Choice("reference", f"{self.choice.engine} cannot take it: {error.message}")
+                self._visit = interpreted
+                return
+            for name, array in zip(self._computed, results.values(), strict=True):
+                tell(name, array)
+
+        return visit
+
+    def _giving(self) -> tuple[Module, list[Value]]:
+        """A copy of the module that gives the tensors and computes nothing else; and which they are there."""
+        mine: dict[Value, Value] = {}
+        copy = self._module.clone(mine)
+        values = [mine[value] for value in self._computed.values()]
+        copy.body_of_main.terminator.erase()
+        set_results(copy.main, values, [f"tensor{index}" for index in range(len(values))])
+        eliminate_dead_code(copy)
+        return copy, values
+
+
+def _values(module: Module, tensors: Iterable[str] | Mapping[str, Value] | None) -> Mapping[str, Value]:
+    if isinstance(tensors, Mapping):
+        return tensors
+    there = observed(module)
+    if tensors is None:
+        return there
+    names = list(tensors)
+    unknown = [name for name in names if name not in there]
+    if unknown:
+        raise UsageError(
+            f"the module has no float tensor {', '.join(map(repr, unknown[:5]))}", hint="names are those of `observed`")
+    return {name: there[name] for name in names}

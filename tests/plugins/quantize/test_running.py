@@ -1,0 +1,102 @@
+"""The tensors of a module on a sample, by whichever engine."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+import transload
+from transload.errors import RunError, UsageError
+from transload.ir import Module
+from transload_plugins.quantize.observe import observed
+from transload_plugins.quantize.running import Runner
+
+from tests.support.graphs import Graph
+
+MANY = 10 ** 9
+"""Runs for which compiling always pays."""
+
+
+@pytest.fixture
+def module() -> Module:
+    g = Graph((1, 6, 6, 3))
+    (x,) = g.inputs
+    conv = g.Conv(x, g.random(8, 3, 3, 3), g.random(8), kernel_shape=(3, 3), pads=(1, 1, 1, 1), layout="NHWC", location="conv")
+    g.Sigmoid(conv, location="dead")
+    return g.done(g.Add(g.Relu(conv, location="relu"), conv, location="sum"))
+
+
+@pytest.fixture
+def sample() -> dict[str, np.ndarray]:
+    return {"x0": np.random.default_rng(1).standard_normal((1, 6, 6, 3)).astype(np.float32)}
+
+
+def test_the_tensors_are_those_that_are_observed_in_order(module: Module, sample: dict[str, np.ndarray]) -> None:
+    tensors = Runner(module)(sample)
+    assert list(tensors) == list(observed(module)) == ["x0", "conv", "dead", "relu", "sum"]
+    np.testing.assert_array_equal(tensors["x0"], sample["x0"])
+    np.testing.assert_array_equal(tensors["relu"], np.maximum(tensors["conv"], 0))
+    np.testing.assert_array_equal(tensors["sum"], tensors["relu"] + tensors["conv"])
+
+
+def test_some_are_asked_for_by_name_or_as_values(module: Module, sample: dict[str, np.ndarray]) -> None:
+    everything = Runner(module)(sample)
+    by_name = Runner(module, ["sum", "x0"])(sample)
+    assert list(by_name) == ["sum", "x0"]
+    np.testing.assert_array_equal(by_name["sum"], everything["sum"])
+    value = observed(module)["relu"]
+    twice = Runner(module, {"a": value, "b": value})(sample)
+    np.testing.assert_array_equal(twice["a"], everything["relu"])
+    np.testing.assert_array_equal(twice["b"], everything["relu"])
+    with pytest.raises(UsageError, match="no float tensor 'nobody'"):
+        Runner(module, ["nobody"])
+
+
+def test_compiled_it_gives_the_same(module: Module, sample: dict[str, np.ndarray]) -> None:
+    pytest.importorskip("jaxlib")
+    compiled, interpreted = Runner(module, runs=MANY), Runner(module, runs=1)
+    assert (compiled.choice.engine, interpreted.choice.engine) == ("xla", "reference")
+    expected, actual = interpreted(sample), compiled(sample)
+    assert list(actual) == list(expected) and compiled.choice.engine == "xla"
+    for name, array in expected.items():
+        np.testing.assert_allclose(actual[name], array, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("runs", [1, MANY])
+def test_stored_integers_of_a_quantized_module_are_the_same_bits(
+    module: Module, sample: dict[str, np.ndarray], runs: int,
+) -> None:
+    quantized = transload.quantize(module, "int8-asym", [sample])
+    tensors = {op.origin: op.result for op in quantized.ops() if op.results and op.result.quant is not None and op.operands}
+    expected: dict[str, np.ndarray] = {}
+    transload.run(quantized, sample, watch=lambda value, array: expected.update({
+        name: array for name, one in tensors.items() if one is value}))
+    actual = Runner(quantized, tensors, runs=runs)(sample)
+    assert actual.keys() == expected.keys() >= {"conv", "sum"}
+    for name, array in expected.items():
+        assert actual[name].dtype == array.dtype == np.int8
+        np.testing.assert_array_equal(actual[name], array)
+
+
+@pytest.mark.parametrize("runs", [1, MANY])
+def test_threads_may_share_one(module: Module, runs: int) -> None:
+    runner = Runner(module, runs=runs)
+    rng = np.random.default_rng(2)
+    samples = [{"x0": rng.standard_normal((1, 6, 6, 3)).astype(np.float32)} for _ in range(24)]
+    expected = [runner(sample)["sum"] for sample in samples]
+    with ThreadPoolExecutor(4) as pool:
+        actual = [found["sum"] for found in pool.map(runner, samples)]
+    np.testing.assert_array_equal(actual, expected)
+
+
+@pytest.mark.parametrize("runs", [1, MANY])
+def test_a_sample_that_does_not_fit_is_refused_and_the_next_is_run(
+    module: Module, sample: dict[str, np.ndarray], runs: int,
+) -> None:
+    runner = Runner(module, runs=runs)
+    engine = runner.choice.engine
+    with pytest.raises(RunError, match="do not fit"):
+        runner({"x0": np.zeros((1, 2, 2, 3), np.float32)})
+    assert runner(sample)["sum"].shape == (1, 6, 6, 8) and runner.choice.engine == engine
