@@ -9,14 +9,11 @@
     artifact = transload.convert("model.onnx", target="ethos-u85-256", out="build/")
 """
 
-from __future__ import annotations
-
-import importlib
-from typing import TYPE_CHECKING, Any
-
-from .context import host_made_by
-
+# Nothing is imported here, nor `typing`: the command's first line of its own, which takes the signals, comes after this file.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from .plugin_host import Host
 
 __version__ = "0.1.0"
@@ -47,7 +44,9 @@ _PUBLIC = {
 __all__ = [*_PUBLIC, "__version__"]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
+    import importlib
+
     where = _PUBLIC.get(name)
     if where is None:
         raise AttributeError(f"module 'transload' has no attribute {name!r}")
@@ -58,8 +57,7 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
-@host_made_by
-def _installed_plugins() -> Host:
+def installed_plugins() -> "Host":
     """The host of a context that was given none: all plugins that are installed, as `TRANSLOAD_PLUGINS` narrows them."""
     from .plugin_host import Host
 

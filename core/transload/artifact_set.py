@@ -21,6 +21,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from .errors import TransloadError, UsageError
+from .files import current_directory
 from .scratch import ScratchFolder, locked
 
 __all__ = ["REPORT", "replaced_folder"]
@@ -42,7 +43,10 @@ def replaced_folder(place: str | Path, drop: Callable[[Path], Iterable[str]] = l
     `place` is a file, or has a folder where a file is to be, and `TransloadError` where it cannot be written; then, and
     where the block raises, `place` is as it was.
     """
-    final = Path(os.path.abspath(place))  # noqa: PTH100 - links stay links
+    try:
+        final = Path(os.path.abspath(place))  # noqa: PTH100 - links stay links
+    except FileNotFoundError:
+        raise TransloadError(f"cannot write to {place}: the current directory is not there any more") from None
     if final.is_symlink():
         final = final.resolve()
     if final.exists() and not final.is_dir():
@@ -103,7 +107,8 @@ def _entries(folder: Path) -> list[str]:
 
 def _can_be_exchanged(final: Path) -> bool:
     """Whether a folder may become another one: not a mount point, and not where this process stands."""
-    return not os.path.ismount(final) and final not in (here := Path.cwd(), *here.parents)
+    here = current_directory()
+    return not os.path.ismount(final) and (here is None or final not in (here, *here.parents))
 
 
 def _link_others(final: Path, folder: Path, drop: set[str]) -> bool:

@@ -20,6 +20,7 @@ from types import TracebackType
 from typing import Any
 from weakref import WeakSet
 
+from .files import current_directory
 from .scratch import ScratchFolder
 
 __all__ = ["PythonChild", "environment", "kill_all", "python_command"]
@@ -47,7 +48,7 @@ def _folder_of(package: str) -> str | None:
     """The folder that this process imports a package from; None where it has none but in the current directory."""
     module = sys.modules.get(package)
     if module is None:
-        here = Path.cwd()
+        here = current_directory()
         spec = PathFinder.find_spec(package, [folder for folder in sys.path if folder and Path(folder).resolve() != here])
         file = spec.origin if spec is not None else None
     else:

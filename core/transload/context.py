@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from importlib import import_module
 from threading import RLock
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from .ir.declare import Dialect, OpDeclaration
     from .plugin_host import Host
 
-__all__ = ["Context", "Declarations", "current", "host_made_by", "lookup", "new_run", "pinned", "use_host"]
+__all__ = ["Context", "Declarations", "current", "lookup", "new_run", "pinned", "use_host"]
 
 Kind = TypeVar("Kind")
 
@@ -187,11 +188,12 @@ class Context:
         return f"<context{' of a run' if self.is_run else ''}: {plugins}>"
 
 
-def _no_maker() -> Host:
-    raise InternalError("nobody has said how a host is made")  # `transload/__init__.py` does
+def _make_host() -> Host:
+    """The host of a context that is given none. The package itself says who makes it, as it alone knows all layers."""
+    made: Host = import_module(__package__).installed_plugins()
+    return made
 
 
-_make_host: Callable[[], Host] = _no_maker
 _process = Context()
 _bound: ContextVar[Context] = ContextVar("transload.context", default=_process)
 _sole: Declarations | None = _process.declarations
@@ -234,10 +236,3 @@ def use_host(host: Host) -> None:
     before = _process.declarations
     if not before.take(host):
         _process.declarations, _sole = Declarations(host, before.own), None
-
-
-def host_made_by(make: Callable[[], Host]) -> Callable[[], Host]:
-    """Decorator: how the host of a context is made that is given none. Said once, by the package that knows all layers."""
-    global _make_host
-    _make_host = make
-    return make

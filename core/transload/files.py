@@ -10,7 +10,7 @@ from pathlib import Path
 from .errors import ReadError, TransloadError
 from .scratch import ScratchFolder
 
-__all__ = ["archive_names", "atomic_path", "is_file", "need_file"]
+__all__ = ["archive_names", "atomic_path", "current_directory", "is_file", "need_file"]
 
 
 def need_file(path: Path) -> None:
@@ -35,6 +35,14 @@ def is_file(path: Path) -> bool:
         return path.is_file()
     except (OSError, ValueError):
         return False
+
+
+def current_directory() -> Path | None:
+    """Where this process stands; None where that was removed meanwhile."""
+    try:
+        return Path.cwd()
+    except FileNotFoundError:
+        return None
 
 
 @contextmanager

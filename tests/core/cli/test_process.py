@@ -89,6 +89,34 @@ def test_a_signal_while_a_library_does_not_look_up() -> None:
     assert (process.returncode, said) == (130, "interrupted\n") and time.monotonic() - start < 10
 
 
+def test_ctrl_c_while_the_command_is_imported() -> None:
+    """Nothing is imported before the first line that takes it, and nothing is said from there on."""
+    code = (
+        "import os, runpy, signal, sys\n"
+        "class Finder:\n"
+        "    def find_spec(self, name, path, target=None):\n"
+        "        if name == sys.argv[1]: os.kill(os.getpid(), signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Finder())\n"
+        "before = set(sys.modules)\n"
+        "import transload\n"
+        "assert set(sys.modules) - before == {'transload'}, set(sys.modules) - before\n"
+        "runpy.run_module('transload', run_name='__main__')")
+    for name in ("transload.cli", "transload.cli.process"):
+        done = subprocess.run([sys.executable, "-c", code, name], capture_output=True, text=True, timeout=60)
+        assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, "", "")
+
+
+def test_in_a_directory_that_is_gone(digits: Path, examples: Path, tmp_path: Path) -> None:
+    (there := tmp_path / "gone").mkdir()
+    line = "cd {there}; rmdir {there}; transload convert {model} -o {out} -q"
+    for model in (digits, examples / "digits" / "digits_float.onnx"):
+        done = shell(line.format(there=there, model=model, out=tmp_path / "out"))
+        assert (done.returncode, done.stderr) == (0, "")
+        there.mkdir()
+    done = shell(line.format(there=there, model=digits, out="out"))
+    assert done.returncode == 1 and done.stderr == "error: cannot write to out: the current directory is not there any more\n"
+
+
 def test_a_signal_that_was_ignored_stays_so(tmp_path: Path, digits: Path) -> None:
     """As `nohup` has it."""
     line = f"trap '' HUP; {' '.join(COMMAND)} convert {digits} -o {tmp_path}/out -q"
