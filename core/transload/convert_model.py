@@ -19,6 +19,7 @@ from .api import InputSpec, load
 from .artifact_set import REPORT, replaced_folder
 from .contents import constant_bytes, op_counts
 from .context import pinned
+from .edited import note_of_edits
 from .engine.memory import peak_bytes
 from .errors import Finding, TargetError, TransloadError, UsageError, VerificationError, merge_findings
 from .garbage import rare_collections
@@ -29,7 +30,7 @@ from .journey import CHECK, EMIT, HUB, READ, VERIFY, Journey, Observer, Plan, St
 from .options import Owner, own_options, settings_of
 from .plugin import Emitted, Target
 from .plugin_host import host
-from .report import Digest, Report, StateReport, TensorReport, files_of_report, versions, write_refusal
+from .report import Digest, Digests, Report, StateReport, TensorReport, files_of_report, versions, write_refusal
 
 if TYPE_CHECKING:
     from .dump import Start
@@ -165,7 +166,7 @@ class _Work:
         self.emitted: Emitted
         self.files: list[Path] = []
         self.report: Report
-        self.digest: Digest
+        self.digests: Digests
         self.verification: Verification | None = None
         self.doubt: VerificationError | None = None
 
@@ -175,11 +176,11 @@ class _Work:
         self.report = Report(
             model=str(self.path) if self.path is not None else None, target=self.target.name, options=self.settings, seed=seed,
             tolerance=tolerance.limits())
-        self.digest = Digest(self.path)
+        self.digests = Digests(self.path)
         try:
             yield
         except TransloadError as error:
-            self.report.digest, self.report.versions = self.digest.text(), versions()
+            self._name_sources()
             self.report.refuse(error)
             if isinstance(self.model, Module) or Path(self.model).exists():
                 write_refusal(self.report, error, self.directory)
@@ -189,11 +190,14 @@ class _Work:
         """Read the model, and have its runtime start what takes time to start."""
         self.source = self.journey.through(READ, lambda: _loaded(self.model, inputs, format, function))
         self.report.format, self.report.ops_in = self.source.source_format, op_counts(self.source)
+        self.digests.add(self.source.beside)
         if self.mode != "no":
             from .verification.compare import warm_runtime
 
             warm_runtime(self.source.source_format)
         self.module = self.source.clone()
+        if isinstance(self.model, Module) and self.mode != "no" and (note := note_of_edits(self.model)) is not None:
+            self.module.notes = (*self.module.notes, note)
         if self.times.tell is not None:
             with suppress(TransloadError):  # said when it comes to that
                 self.times.planned = [stage.name for stage in self.journey.plan(self.module, settle=False).stages]
@@ -204,9 +208,9 @@ class _Work:
 
         begin = None
         if start is not None:
-            begin = _gone_on_from(self.journey, self.module, directory, start)
+            begin = _gone_on_from(self.journey, self.module, directory, start, self.digests.model)
             self.module, self.at_hub.module = begin.module, begin.hub
-        dump = Dump(directory, _named(self.source), begin)
+        dump = Dump(directory, _named(self.source), begin, self.digests.model)
         if begin is None:
             dump.enters(Stage(READ))
             dump.leaves(Stage(READ), self.module, self.times.seconds[READ])
@@ -252,9 +256,14 @@ class _Work:
         report.seconds = {name: round(seconds, 6) for name, seconds in self.times.seconds.items()}
         names = [file.relative_to(folder) for file in self.emitted.files]
         report.files = {str(name): (folder / name).stat().st_size for name in names}
-        report.digest, report.versions = self.digest.text(), versions()
+        self._name_sources()
         report.write(folder)
         self.files = [*(self.directory / name for name in names), self.directory / REPORT]
+
+    def _name_sources(self) -> None:
+        """Enter into the report what the model consists of, and what worked on it."""
+        report = self.report
+        report.digest, report.beside, report.versions = self.digests.model.text(), self.digests.beside(), versions()
 
     def artifact(self) -> Artifact:
         """What was made; `VerificationError` where it had to be verified, and is not."""
@@ -285,11 +294,13 @@ def plan(
     return journey.plan(module)
 
 
-def _gone_on_from(journey: Journey, module: Module, dump: str | Path, start: str) -> Start:
+def _gone_on_from(
+    journey: Journey, module: Module, dump: str | Path, start: str, digest: Digest | None = None,
+) -> Start:
     """What a dump holds from before a stage, in place of a module that was just read; the journey goes on from there."""
     from .dump import Dumped
 
-    begin = Dumped(dump).before(start, _named(module))
+    begin = Dumped(dump).before(start, _named(module), (digest or Digest(module.source)).text())
     begin.take_the_place_of(module)
     journey.go_on_from(begin.names)
     return begin

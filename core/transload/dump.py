@@ -16,6 +16,7 @@ started from, a pass within it cannot: passes of one stage may hand things on in
 from __future__ import annotations
 
 import json
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ from .ir.verify import check
 from .journey import READ, Observer, Stage
 from .passes.steps import PassRecord, Step
 from .plugin import Source
+from .report import Digest
 from .roles import hub
 from .suggest import nearest
 from .text import write_module
@@ -42,12 +44,13 @@ INDEX = "index.json"
 class Dump(Observer):
     """Writes the module after each stage and pass into a folder, which is made; texts of an earlier dump go.
 
-    With `start`, those of the stages before it stay, and the numbers go on.
+    With `start`, those of the stages before it stay, and the numbers go on. `digest` is that of the model's file, which tells
+    whether it is the same when the journey goes on from here.
     """
 
-    def __init__(self, directory: str | Path, model: str, start: Start | None = None) -> None:
+    def __init__(self, directory: str | Path, model: str, start: Start | None = None, digest: Digest | None = None) -> None:
         self.directory = Path(directory)
-        self.model = model
+        self.model, self.digest = model, digest
         self.stages: list[dict[str, Any]] = list(start.stages) if start is not None else []
         self._start = start
         self._keys = ResourceKeys(digests=True)
@@ -84,6 +87,8 @@ class Dump(Observer):
         elif stage.name == READ and module is not None:
             entry["file"] = f"{len(self.stages):02}-{stage.name}.mlir"
             self._write(module, entry["file"], done=True)
+        if entry["file"]:
+            entry["digest"] = Digest(self.directory / entry["file"]).text()
         self._index()
 
     def stops(self, stage: Stage, error: BaseException) -> None:
@@ -104,7 +109,9 @@ class Dump(Observer):
             save_constants(self.directory / CONSTANTS, self._keys.constants, add=self._start is not None)
             self._saved = len(self._keys.constants)
         with atomic_path(self.directory / INDEX) as temporary:
-            temporary.write_text(json.dumps({"model": self.model, "stages": self.stages}, indent=1) + "\n", encoding="utf-8")
+            digest = self.digest.text() if self.digest is not None else None
+            index = {"model": self.model, "digest": digest, "stages": self.stages}
+            temporary.write_text(json.dumps(index, indent=1) + "\n", encoding="utf-8")
 
 
 @dataclass
@@ -133,7 +140,7 @@ class Dumped:
         self.directory = Path(directory)
         try:
             index = json.loads((self.directory / INDEX).read_text(encoding="utf-8"))
-            self.model = str(index["model"])
+            self.model, self.digest = str(index["model"]), index.get("digest")
             self.stages = [_checked(entry) for entry in index["stages"]]
         except FileNotFoundError:
             raise ReadError(
@@ -150,10 +157,17 @@ class Dumped:
             return []
         return [file for entry in stages for file in (entry["file"], *(step["file"] for step in entry["steps"])) if file]
 
-    def before(self, stage: str, model: str) -> Start:
-        """The module of `model` as it was before a stage. `UsageError` where it is another's, or names the stages there are."""
+    def before(self, stage: str, model: str, digest: str | None = None) -> Start:
+        """The module of `model` as it was before a stage; a note says where its text was changed since.
+
+        `UsageError` where the dump is another model's, or of a file that has another `digest` now, or names the stages there are.
+        """
         if Path(model).name != Path(self.model).name:
             raise UsageError(f"{self.directory} holds the dump of {self.model}, not of {model}")
+        if digest is not None and self.digest is not None and digest != self.digest:
+            raise UsageError(
+                f"{model} is not the file that {self.directory} holds the dump of: it was changed, or is another of that name",
+                hint=f"`transload convert {shlex.quote(model)} --dump {shlex.quote(str(self.directory))}` writes it again")
         center = hub().name
         names = [entry["stage"] for entry in self.stages]
         if stage not in names[1:]:
@@ -167,6 +181,11 @@ class Dumped:
         if not texts:
             raise ReadError(f"{self.directory} holds no module from before stage {stage!r}")
         module = self._module(texts[-1]["file"])
+        known = texts[-1].get("digest")
+        if known is not None and Digest(self.directory / texts[-1]["file"]).text() != known:
+            note = (f"{self.directory / texts[-1]['file']}, from which this goes on, was changed since it was dumped; it is "
+                    f"{model}, as it is, that verification compares the result with")
+            module.notes = (*module.notes, note)
         return Start(module, done, self._module(arrived["file"]) if arrived is not None else None)
 
     def _module(self, file: str) -> Module:

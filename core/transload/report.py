@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 from collections.abc import Iterable, Mapping
@@ -25,7 +26,7 @@ from .json_text import json_text
 from .plugin_host import host
 
 __all__ = [
-    "SCHEMA_FILE", "ComparedOutput", "Digest", "ErrorReport", "FindingReport", "KeptBound", "Report", "StateReport",
+    "SCHEMA_FILE", "ComparedOutput", "Digest", "Digests", "ErrorReport", "FindingReport", "KeptBound", "Report", "StateReport",
     "TensorReport", "VerificationReport", "error_report", "files_of_report", "versions", "write_refusal",
 ]
 
@@ -116,7 +117,9 @@ class Report:
     exit_code: Annotated[int, "what the command line ends with"] = 0
     error: Annotated[ErrorReport | None, "why the model was refused"] = None
     model: Annotated[str | None, "path of the model; null for one that was made in memory"]
-    digest: Annotated[str | None, "sha256:... of the model's file; files beside it are not in it"] = None
+    digest: Annotated[str | None, "sha256:... of the model's file"] = None
+    beside: Annotated[dict[str, str], "sha256:... of files that were read with it (weights), by path from its folder"] = field(
+        default_factory=dict)
     format: Annotated[str | None, "name of the reader"] = None
     target: str
     dialect: Annotated[str | None, "in which the target was given the model"] = None
@@ -185,7 +188,7 @@ def files_of_report(directory: Path) -> list[str]:
 
 
 class Digest:
-    """The SHA-256 of a model's file, computed while the model is converted."""
+    """The SHA-256 of a file, computed while other things are done."""
 
     def __init__(self, path: Path | None) -> None:
         self._text: str | None = None
@@ -209,6 +212,25 @@ class Digest:
         if self._thread is not None:
             self._thread.join()
         return self._text
+
+
+class Digests:
+    """Those of a model: of its file, and of the files that are read with it."""
+
+    def __init__(self, path: Path | None) -> None:
+        self.path, self.model = path, Digest(path)
+        self._beside: dict[str, Digest] = {}
+
+    def add(self, files: Iterable[Path]) -> None:
+        """Begin with what lies beside the model."""
+        folder = self.path.parent if self.path is not None else Path()
+        for file in files:
+            name = os.path.relpath(file.resolve(), folder.resolve())
+            self._beside.setdefault(name.replace(os.sep, "/"), Digest(file))
+
+    def beside(self) -> dict[str, str]:
+        """By path from the model's folder; waits until they are computed."""
+        return {name: text for name, digest in self._beside.items() if (text := digest.text()) is not None}
 
 
 def versions() -> dict[str, str]:

@@ -80,7 +80,7 @@ def test_of_a_verified_conversion(digits: Path, tmp_path: Path) -> None:
     report = report_in(tmp_path)
     assert report == json.loads(artifact.report.as_json())
     assert (report["status"], report["exit_code"], report["error"]) == ("converted", 0, None)
-    assert report["digest"] == "sha256:" + hashlib.sha256(digits.read_bytes()).hexdigest()
+    assert report["digest"] == "sha256:" + hashlib.sha256(digits.read_bytes()).hexdigest() and report["beside"] == {}
     assert report["seed"] == 7 and report["tolerance"]["integer"] == 2 and report["tolerance"]["max_abs"] == "Infinity"
     assert {"python", "transload", "numpy"} <= set(report["versions"])
     assert report["verification"]["outputs"][0]["metrics"]["sqnr"] == "Infinity"
@@ -179,3 +179,20 @@ def test_models_in_one_folder_never_mix(digits: Path, tmp_path: Path) -> None:
     report = report_in(out)
     assert {file.name for file in out.iterdir()} == {*report["files"], "report.json"}
     assert {Path(name).stem for name in report["files"]} == {Path(report["model"]).stem}
+
+
+def test_files_of_weights_are_in_it(tmp_path: Path) -> None:
+    onnx = pytest.importorskip("onnx")
+    weights = onnx.numpy_helper.from_array(np.arange(512, dtype=np.float32), "w")
+    graph = onnx.helper.make_graph(
+        [onnx.helper.make_node("Add", ["x", "w"], ["y"])], "g",
+        [onnx.helper.make_tensor_value_info("x", 1, [512])], [onnx.helper.make_tensor_value_info("y", 1, [512])], [weights])
+    opset = [onnx.helper.make_opsetid("", 17)]
+    (tmp_path / "data").mkdir()
+    onnx.save(
+        onnx.helper.make_model(graph, opset_imports=opset, ir_version=8), tmp_path / "m.onnx", save_as_external_data=True,
+        location="data/weights.bin", size_threshold=0)
+    made = transload.convert(tmp_path / "m.onnx", out=tmp_path / "out")
+    expected = "sha256:" + hashlib.sha256((tmp_path / "data" / "weights.bin").read_bytes()).hexdigest()
+    assert strict((tmp_path / "out" / "report.json").read_text())["beside"] == {"data/weights.bin": expected}
+    assert made.report.beside == {"data/weights.bin": expected}

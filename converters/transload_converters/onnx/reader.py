@@ -59,8 +59,9 @@ def read(source: Source, inputs: Mapping[str, TensorType] | None = None) -> Modu
     if changed:
         _forget_shapes(graph)
     types, more = _infer_types(model)
-    module = _build(graph, arguments, types, opsets, TensorReader(where, source.path.parent if source.path else None), raw)
-    module.notes = (*notes, *more)
+    tensors = TensorReader(where, source.path.parent if source.path else None)
+    module = _build(graph, arguments, types, opsets, tensors, raw)
+    module.notes, module.beside = (*notes, *more), tensors.files
     return module
 
 

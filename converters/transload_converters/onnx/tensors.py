@@ -78,6 +78,11 @@ class TensorReader:
 
     # --- data in other files
 
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The files of external data that were read so far."""
+        return tuple(dict.fromkeys(path for path, _ in self._files.values()))
+
     def _external(self, tensor: Any, what: str, type_: TensorType) -> Any:
         entries = {entry.key: entry.value for entry in tensor.external_data}
         path, size = self._file(entries.get("location", ""), what)

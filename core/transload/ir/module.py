@@ -36,10 +36,11 @@ class Module(Op):
 
     `source` is the file it was read from (for messages and verification) or None, `states` are the inputs and
     outputs that a caller hands on from run to run, `notes` what was decided on the way that nobody said, in words for the
-    user, `entry` what the file calls the main function; they are not part of the IR and do not appear in text.
+    user, `entry` what the file calls the main function, `beside` the other files that were read with `source` (weights); they
+    are not part of the IR and do not appear in text.
     """
 
-    __slots__ = ("__weakref__", "entry", "notes", "source", "source_format", "states")
+    __slots__ = ("__weakref__", "beside", "entry", "notes", "source", "source_format", "states")
 
     def __init__(self, attributes: dict | None = None, location: Location = None) -> None:
         super().__init__("builtin.module", (), (), attributes, (Region([Block()]),), location)
@@ -48,6 +49,7 @@ class Module(Op):
         self.states: tuple[State, ...] = ()
         self.notes: tuple[str, ...] = ()
         self.entry = "main"
+        self.beside: tuple[Path, ...] = ()
 
     def __repr__(self) -> str:
         return f"<{module_text(self)}>"
@@ -115,7 +117,7 @@ class Module(Op):
         mapping = {} if mapping is None else mapping
         copy = Module(self.attributes.copy(), self.location)
         copy.source, copy.source_format, copy.entry = self.source, self.source_format, self.entry
-        copy.states, copy.notes = self.states, self.notes
+        copy.states, copy.notes, copy.beside = self.states, self.notes, self.beside
         for op in self.body:
             copy.body.append(op.clone(mapping))
         return copy

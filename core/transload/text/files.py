@@ -48,7 +48,10 @@ def read(source: Source, inputs: Mapping[str, TensorType]) -> Module:
 
 def read_text(source: Source) -> Module:
     """The module of a text as it stands, with constants that may lie beside it."""
-    return parse_module(source.data, name=source.name, constants=constants_beside(source.path, source.data))
+    constants = constants_beside(source.path, source.data)
+    module = parse_module(source.data, name=source.name, constants=constants)
+    module.beside = (constants,) if constants is not None else ()
+    return module
 
 
 def constants_beside(path: Path | None, text: str | bytes | memoryview) -> Path | None:

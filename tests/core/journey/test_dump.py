@@ -68,6 +68,18 @@ def test_what_was_changed_in_a_dump_is_what_goes_on(examples: Path, tmp_path: Pa
     file.write_text(text.replace("do_relu = true", "do_relu = false", 1))
     changed = transload.convert(digits, out=tmp_path / "out", dump=tmp_path / "steps", start="top-to-tosa")
     assert changed.verification is not None and changed.verification.failed
+    assert f"{file}, from which this goes on, was changed since it was dumped; it is {digits}" in changed.report.notes[-1]
+
+
+def test_a_dump_of_a_file_that_was_changed_since(examples: Path, tmp_path: Path):
+    model, steps = tmp_path / "m.tflite", tmp_path / "steps"
+    model.write_bytes((examples / "digits" / "digits_int8.tflite").read_bytes())
+    transload.convert(model, out=tmp_path / "out", dump=steps, verify=False)
+    model.write_bytes((examples / "digits" / "digits_float.tflite").read_bytes())
+    for go_on in (lambda: transload.convert(model, out=tmp_path / "out", dump=steps, start="hub", verify=False),
+                  lambda: transload.plan(model, dump=steps, start="hub")):
+        with pytest.raises(UsageError, match="the dump of: it was changed"):
+            go_on()
 
 
 def test_states_and_notes_go_with_a_dump(models: Path, tmp_path: Path):

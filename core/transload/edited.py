@@ -1,0 +1,45 @@
+"""Whether a module is still what its file holds, which is what verification compares with."""
+
+from __future__ import annotations
+
+from .api import at_hub, load, lower
+from .contents import main_dialect
+from .errors import TransloadError
+from .ir import Module, TensorType
+from .ir.compare import difference
+from .roles import hub
+
+__all__ = ["note_of_edits"]
+
+
+def note_of_edits(module: Module) -> str | None:
+    """What differs between a module and the file that it was read from, in words; None where nothing does.
+
+    The file is read again, and converted to the dialect that the module is in: as `legalize` and `lower` do, and as conversions
+    begin in the hub. A module that came into its dialect in another way (by passes, or quantized) is one that differs. Where the
+    file does not read any more, or as something else altogether, nothing is said: whoever judges says that.
+    """
+    if module.source is None or not module.functions:
+        return None
+    states = {state.input for state in module.states}
+    shapes = {name: tuple(size or 0 for size in type_.shape or ()) for name, type_ in module.inputs.items()
+              if isinstance(type_, TensorType) and type_.is_static and name not in states}
+    try:
+        read = load(
+            module.source, format=module.source_format, inputs=shapes,
+            function=module.entry if module.entry != "main" else None)
+        dialect = main_dialect(module)
+        found = None
+        for again in [read] if main_dialect(read) == dialect else _converted(read, dialect):
+            found = difference(again, module, locations=False)
+            if found is None:
+                return None
+    except TransloadError:
+        return None
+    return (f"the module is not what {module.source} holds ({found}); it is that file, as it is, that verification compares it "
+            "with") if found is not None else None
+
+
+def _converted(read: Module, dialect: str) -> list[Module]:
+    made = [lower(read, to=dialect)]
+    return [*made, at_hub(read)] if dialect == hub().name else made
