@@ -33,7 +33,7 @@ class Page:
 PAGES = (
     Page("steps", "Convert, run, compare", "What most users need. All of it can be had from `transload` itself.", (
         "transload.api", "transload.convert_model", "transload.verification.compare", "transload.verification.tolerance",
-        "transload.inspection", "transload.coverage_report")),
+        "transload.inspection", "transload.coverage_report", "transload.samples.samples", "transload.samples.preprocess")),
     Page("ir", "Modules, ops, values, types", "The IR: MLIR's ideas as Python classes. See [Use the IR](../../use-the-ir.md).", (
         "transload.ir.module", "transload.ir.core", "transload.ir.locations", "transload.ir.types", "transload.ir.constants",
         "transload.ir.attributes",

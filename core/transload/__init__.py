@@ -24,6 +24,8 @@ _PUBLIC = {
     "hookimpl": "hookspecs",
     **dict.fromkeys(("load", "legalize", "lower", "quantize", "run", "save"), "api"),
     **dict.fromkeys(("convert", "plan"), "convert_model"),
+    **dict.fromkeys(("Samples", "open_samples"), "samples.samples"),
+    "Preprocess": "samples.preprocess",
     "Plan": "journey",
     **dict.fromkeys(("Inspection", "inspect"), "inspection"),
     **dict.fromkeys(("Rewrite", "trace_rewrites"), "trace"),

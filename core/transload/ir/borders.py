@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from .core import Op
 
 __all__ = [
-    "ELEMENT", "NAME", "RANGE", "input_names", "input_types", "note_elements", "noted_elements", "output_names", "output_types",
-    "same_width",
+    "ELEMENT", "NAME", "RANGE", "input_limits", "input_names", "input_types", "note_elements", "noted_elements",
+    "output_names", "output_types", "same_width",
 ]
 
 NAME = "ml_program.identifier"
@@ -35,6 +35,15 @@ def input_names(function: Op) -> list[str]:
     block = function.regions[0].block
     attributes = function.attributes.get("arg_attrs") or [{}] * len(block.arguments)
     return [a.get(NAME) or v.name or f"arg{i}" for i, (a, v) in enumerate(zip(attributes, block.arguments, strict=True))]
+
+
+def input_limits(function: Op) -> dict[str, tuple[float, float]]:
+    """The least and the greatest number that inputs take, by name; of those of which the model's file says it."""
+    attributes = function.attributes.get("arg_attrs") or []
+    names = input_names(function)
+    return {
+        name: (float(limits[0]), float(limits[1]))
+        for name, each in zip(names, attributes, strict=False) if (limits := each.get(RANGE)) is not None}
 
 
 def output_names(function: Op) -> list[str]:

@@ -1,0 +1,192 @@
+"""Images read, in processes of their own: files of strangers go to other people's decoders there, and many at a time.
+
+    with Decoding(workers=4) as decoding:
+        for pixels in decoding.each(requests):     # in order, a few ahead of who takes them
+            ...
+
+A request is a path and what `Settled.pixels` says; the answer are pixels, uint8 of rows x columns x channels, or the `ReadError`
+that says why there are none. The processes stay for whoever comes next.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import islice
+from pathlib import Path
+from queue import SimpleQueue
+from threading import Lock
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from ..errors import ReadError, UsageError
+from ..worker import ChildEnded, Limits, Worker
+
+if TYPE_CHECKING:
+    import numpy as np
+
+__all__ = ["SUFFIXES", "Decoding", "cores", "decode", "read_pixels"]
+
+T = TypeVar("T")
+Result = TypeVar("Result")
+SUFFIXES = (".jpg", ".jpeg", ".png", ".bmp", ".ppm", ".pgm", ".webp")
+"""What image files are called."""
+_FORMATS = ("JPEG", "PNG", "BMP", "PPM", "WEBP")
+_MODES = {"gray": "L", "rgb": "RGB", "bgr": "RGB", "rgbd": "RGBA"}
+_MOST_PIXELS = 1 << 27
+"""Of one image: what claims more is a decompression bomb."""
+_LIMITS = Limits(seconds=60.0, memory=0.5)
+_AHEAD = 4
+"""Images for each process that are decoded before somebody asks for them."""
+
+
+def cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+# --- in this process
+
+
+def read_pixels(path: Path, how: dict[str, Any]) -> np.ndarray:
+    """The pixels of one image. Raises `ReadError`, and `UsageError` where Pillow is not installed."""
+    with Decoding(1) as decoding:
+        return decoding.read(path, how)
+
+
+class Decoding:
+    """Decodes images in `workers` processes, each with a thread here that waits for it; as a context manager it ends them."""
+
+    def __init__(self, workers: int | None = None) -> None:
+        self.workers = workers or min(cores(), 8)
+        self._threads = ThreadPoolExecutor(self.workers, "images")
+
+    def each(self, requests: Iterable[T], read: Callable[[T], Result]) -> Iterator[Result]:
+        """`read(request)` for each request, in order, by the threads; never more than a few ahead of who takes them."""
+        pending: deque[Future[Result]] = deque()
+        coming = iter(requests)
+        try:
+            pending.extend(self._threads.submit(read, request) for request in islice(coming, _AHEAD * self.workers))
+            while pending:
+                yield pending.popleft().result()
+                pending.extend(self._threads.submit(read, request) for request in islice(coming, 1))
+        finally:
+            for future in pending:
+                future.cancel()
+
+    def read(self, path: Path, how: dict[str, Any]) -> np.ndarray:
+        """The pixels of one image, by whichever process is free."""
+        worker = _take()
+        try:
+            pixels: np.ndarray = worker.call("transload.samples.images:decode", str(path.absolute()), str(path), how)
+            return pixels
+        except ChildEnded as error:
+            raise ReadError(f"{path}: is a damaged image: {error.message}") from None
+        finally:
+            _FREE.put(worker)
+
+    def __enter__(self) -> Decoding:
+        return self
+
+    def __exit__(self, *what: object) -> None:
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+
+_FREE: SimpleQueue[Worker] = SimpleQueue()
+_MAKING = Lock()
+
+
+def _take() -> Worker:
+    """A process that is free, or one more."""
+    with _MAKING:
+        if _FREE.empty():
+            return Worker("the decoder of images", needs=("numpy", "PIL"), limits=_LIMITS)
+        return _FREE.get()
+
+
+# --- in the child
+
+
+def decode(place: str, name: str, how: dict[str, Any]) -> np.ndarray:
+    """The pixels of the image at `place`, which errors call `name`: upright, resized, padded and cropped as `how` says.
+
+    Raises `ReadError` for what is damaged, no image, or too large.
+    """
+    import warnings
+
+    try:
+        from PIL import Image, UnidentifiedImageError
+    except ImportError:
+        raise UsageError(
+            f"{name}: reading images needs Pillow", hint="pip install 'transload[images]', or give an .npy file") from None
+    Image.MAX_IMAGE_PIXELS = _MOST_PIXELS
+    warnings.simplefilter("error", Image.DecompressionBombWarning)
+    try:
+        with Image.open(place, formats=_FORMATS) as image:
+            return _arranged(image, how)
+    except UnidentifiedImageError:
+        raise ReadError(f"{name}: is no .npy, .npz or image") from None
+    except (Image.DecompressionBombError, Image.DecompressionBombWarning):
+        raise ReadError(f"{name}: is an image of more than {_MOST_PIXELS:,} pixels") from None
+    except MemoryError:
+        raise ReadError(f"{name}: is an image that takes more memory than there is") from None
+    except (OSError, ValueError, SyntaxError, EOFError, IndexError, TypeError, ArithmeticError) as error:  # what decoders raise
+        raise ReadError(f"{name}: is a damaged image: {error}") from None
+
+
+def _arranged(image: Any, how: dict[str, Any]) -> np.ndarray:
+    import numpy as np
+    from PIL import ImageOps
+
+    pixel_format = how["pixel_format"]
+    upright = _of_bytes(ImageOps.exif_transpose(image)).convert(_MODES[pixel_format])
+    cropped = _cropped(_resized(upright, how), how["crop"])
+    pixels = np.asarray(cropped).reshape(cropped.height, cropped.width, -1)
+    return np.ascontiguousarray(pixels[..., ::-1]) if pixel_format == "bgr" else pixels
+
+
+def _of_bytes(image: Any) -> Any:
+    """An image of 8 bits a channel: 16-bit grays by their upper bytes, as decoders do with 16-bit colours.
+
+    Pillow itself would make white of whatever is above 255.
+    """
+    import numpy as np
+    from PIL import Image
+
+    if not image.mode.startswith("I"):
+        return image
+    return Image.fromarray((np.clip(np.asarray(image), 0, 65535).astype(np.uint16) >> 8).astype(np.uint8))
+
+
+def _resized(image: Any, how: dict[str, Any]) -> Any:
+    """Bilinear, each pixel of all that it covers; with its shape kept where that is asked for."""
+    from PIL import Image
+
+    rows, columns = how["resize"]
+    bilinear = Image.Resampling.BILINEAR
+    if how["mode"] == "stretch":
+        return image.resize((columns, rows), bilinear)
+    wider = columns * image.height < rows * image.width
+    if how["mode"] == "short_side_scale":  # the middle that is kept, cut out first: what is cut off may be without end
+        width = image.height * columns / rows if wider else image.width
+        height = image.height if wider else image.width * rows / columns
+        left, top = (image.width - width) / 2, (image.height - height) / 2
+        return image.resize((columns, rows), bilinear, box=(left, top, left + width, top + height))
+    if wider:
+        size = columns, max(1, columns * image.height // image.width)
+    else:
+        size = max(1, rows * image.width // image.height), rows
+    scaled = image.resize(size, bilinear)
+    pad = how["pad_value"]
+    canvas = Image.new(image.mode, (columns, rows), pad if len(image.getbands()) == 1 else (pad,) * len(image.getbands()))
+    left, top = ((columns - size[0]) // 2, (rows - size[1]) // 2) if how["pad_type"] == "center" else (0, 0)
+    canvas.paste(scaled, (left, top))
+    return canvas
+
+
+def _cropped(image: Any, sizes: Any) -> Any:
+    """The middle of an image, as the manual finds it."""
+    rows, columns = sizes
+    top, left = image.height // 2 - rows // 2, image.width // 2 - columns // 2
+    return image.crop((left, top, left + columns, top + rows))

@@ -1,0 +1,337 @@
+"""What becomes of an image before a model sees it: `Preprocess`, as options say it and as `preprocess.toml` keeps it.
+
+    preprocess = Preprocess(resize_dims=(256, 256), mean=(123.7, 116.3, 103.5), scale=(0.017,) * 3, pixel_format="rgb")
+    preprocess.write("preprocess.toml")
+    ready = preprocess.settled("image", type_)     # all that was left open said, by what the input takes
+    ready.numbers(pixels)                          # (x - mean) * scale, in the input's shape and element type
+
+An image is resized, cropped in the middle to the input's size, and its pixels become numbers, `(x - mean) * scale`.
+
+Source: TPU-MLIR Technical Reference Manual, table 3.1 (the options of `model_transform` for images).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import ReadError, UsageError
+from ..files import atomic_path, need_file
+from ..suggest import nearest
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from ..ir import TensorType
+
+__all__ = ["FILE", "Preprocess", "Settled", "describe"]
+
+FILE = "preprocess.toml"
+"""Its file, beside an artifact."""
+CHANNELS = {"gray": 1, "rgb": 3, "bgr": 3, "rgbd": 4}
+"""Pixel formats, and how many numbers a pixel has in each; the fourth of `rgbd` is what the file keeps as alpha."""
+CHANNEL_FORMATS = ("nhwc", "nchw", "none")
+RATIO_MODES = ("letterbox", "short_side_scale")
+PAD_TYPES = ("center", "normal")
+_LARGEST = 1 << 15
+"""Rows and columns that an image may be resized to."""
+
+
+@dataclass(frozen=True)
+class Preprocess:
+    """How images become what an input takes; what is None follows from the input's type (`settled`).
+
+    Raises `UsageError` where it says what cannot be.
+    """
+
+    resize_dims: tuple[int, int] | None = None
+    """Rows and columns to resize to; those of `crop`, or of the input, where None."""
+    keep_aspect_ratio: bool = False
+    """Whether the image keeps its shape: what is left over is padded, or cut off (`keep_ratio_mode`)."""
+    keep_ratio_mode: str = "letterbox"
+    """`letterbox`: as large as fits, the rest padded; `short_side_scale`: so large that all is covered, the rest cut off."""
+    pad_value: int = 0
+    """The pixels padded with, 0 to 255."""
+    pad_type: str = "center"
+    """`center`: padded on both sides; `normal`: to the right and below."""
+    crop: tuple[int, int] | None = None
+    """Rows and columns of the part in the middle that is taken of the resized image; those of the input where None."""
+    mean: tuple[float, ...] | None = None
+    """Of each channel, or one for all; pixels are 0 to 255."""
+    scale: tuple[float, ...] | None = None
+    """By which the difference to the mean is multiplied. With neither mean nor scale, 0 to 255 span what the input takes."""
+    pixel_format: str | None = None
+    """One of `CHANNELS`; where None, `gray`, `rgb` or `rgbd`, by the number of channels."""
+    channel_format: str | None = None
+    """`nhwc` or `nchw`, guessed by the input's shape where None; `none` says that the input takes no image."""
+    inputs: Mapping[str, Preprocess] = field(default_factory=dict)
+    """What holds for single inputs, by name, instead of all this."""
+
+    def __post_init__(self) -> None:
+        for name in ("resize_dims", "crop"):
+            object.__setattr__(self, name, _sizes(name, getattr(self, name)))
+        for name in ("mean", "scale"):
+            object.__setattr__(self, name, _numbers(name, getattr(self, name)))
+        for name, choices in (
+            ("keep_ratio_mode", RATIO_MODES), ("pad_type", PAD_TYPES), ("pixel_format", (None, *CHANNELS)),
+            ("channel_format", (None, *CHANNEL_FORMATS)),
+        ):
+            if getattr(self, name) not in choices:
+                raise UsageError(
+                    f"preprocessing: {name} is {getattr(self, name)!r}",
+                    hint=f"one of {', '.join(choice for choice in choices if choice is not None)}")
+        if not isinstance(self.pad_value, int) or not 0 <= self.pad_value <= 255:
+            raise UsageError(f"preprocessing: pad_value is {self.pad_value!r}; pixels are 0 to 255")
+        if not isinstance(self.keep_aspect_ratio, bool):
+            raise UsageError(f"preprocessing: keep_aspect_ratio is {self.keep_aspect_ratio!r}; true or false")
+
+    def of(self, name: str) -> Preprocess:
+        """What holds for one input."""
+        return self.inputs.get(name, replace(self, inputs={}))
+
+    def settled(self, name: str, type_: TensorType, limits: tuple[float, float] | None = None) -> Settled:
+        """For an input of a type, all that is left open said: layout, sizes, pixel format, mean and scale.
+
+        `limits` are the numbers that the input takes, where the model's file says them. Raises `UsageError` where the input
+        takes no image, or not such a one.
+        """
+        own = self.of(name)
+        layout, rows, columns, channels = _layout(own, name, type_)
+        pixel_format = own.pixel_format or next(key for key, count in CHANNELS.items() if count == channels)
+        if CHANNELS[pixel_format] != channels:
+            raise UsageError(
+                f"input {name!r} takes {channels} channel{'s' * (channels > 1)} ({type_}, {layout}), and pixels of "
+                f"{pixel_format} have {CHANNELS[pixel_format]}",
+                hint="--pixel-format says what a pixel is, --channel-format where channels are")
+        crop = own.crop or (rows, columns)
+        resize = own.resize_dims or crop
+        if crop != (rows, columns):
+            raise UsageError(f"images are cropped to {_by(crop)} pixels, and input {name!r} takes {rows}x{columns}")
+        if resize[0] < rows or resize[1] < columns:
+            raise UsageError(f"images are resized to {_by(resize)} pixels, and input {name!r} takes {rows}x{columns}: more")
+        mean, scale, span = _arithmetic(own, name, type_, limits, channels)
+        ready = replace(
+            own, resize_dims=resize, crop=crop, pixel_format=pixel_format, channel_format=layout, mean=mean, scale=scale)
+        return Settled(name, type_, ready, span)
+
+    def as_toml(self) -> str:
+        """The text of `preprocess.toml`: what is said, and not what follows from the input."""
+        lines = _lines(self)
+        for name, own in self.inputs.items():
+            lines += ["", f"[inputs.{_text(name)}]", *_lines(own)]
+        return "\n".join(["# What becomes of an image: resized, cropped in the middle, then (x - mean) * scale.", *lines]) + "\n"
+
+    def write(self, path: str | Path) -> Path:
+        """Write the file; it is complete or not there."""
+        with atomic_path(path) as file:
+            file.write_text(self.as_toml(), encoding="utf-8")
+        return Path(path)
+
+    @classmethod
+    def read(cls, path: str | Path) -> Preprocess:
+        """Read such a file. Raises `ReadError` that says what in it is wrong."""
+        try:
+            import tomllib
+        except ModuleNotFoundError:  # before Python 3.11
+            import tomli as tomllib  # type: ignore[no-redef]
+        file = Path(path)
+        need_file(file)
+        try:
+            table = tomllib.loads(file.read_text(encoding="utf-8"))
+            return cls.from_table(table)
+        except (OSError, ValueError, RecursionError) as error:  # TOMLDecodeError and UnicodeDecodeError are ValueErrors
+            raise ReadError(f"{file}: cannot be read as {FILE}: {getattr(error, 'strerror', None) or error}") from None
+        except UsageError as error:
+            raise ReadError(f"{file}: {error.message}", hint=error.hint) from None
+
+    @classmethod
+    def from_table(cls, table: Mapping[str, Any]) -> Preprocess:
+        """From a dictionary as the file has it. `UsageError` for names that there are not, and values that cannot be."""
+        known = [each.name for each in fields(cls)]
+        for key in table:
+            if key not in known:
+                guess = nearest(key, known)
+                raise UsageError(
+                    f"preprocessing has no {key!r}", hint=f"did you mean {guess!r}?" if guess else f"it has {', '.join(known)}")
+        given = dict(table)
+        inputs = given.pop("inputs", {})
+        if not isinstance(inputs, Mapping) or not all(isinstance(own, Mapping) for own in inputs.values()):
+            raise UsageError("preprocessing: inputs is a table for each of them, [inputs.NAME]")
+        own = {name: cls.from_table({**given, **each}) for name, each in inputs.items()}
+        return cls(**given, inputs=own)
+
+
+@dataclass(frozen=True)
+class Settled:
+    """A `Preprocess` with nothing left open, for one input."""
+
+    name: str
+    type: TensorType
+    preprocess: Preprocess
+    span: tuple[float, float] | None
+    """What 0 and 255 become, where that was not said by mean and scale."""
+
+    @property
+    def pixels(self) -> dict[str, Any]:
+        """What the decoder is told (`images.decode`)."""
+        own = self.preprocess
+        return {
+            "resize": list(own.resize_dims or ()), "crop": list(own.crop or ()), "pixel_format": own.pixel_format,
+            "mode": own.keep_ratio_mode if own.keep_aspect_ratio else "stretch", "pad_value": own.pad_value,
+            "pad_type": own.pad_type}
+
+    def numbers(self, pixels: np.ndarray) -> np.ndarray:
+        """Pixels, uint8 of rows x columns x channels, as the array that the input takes.
+
+        `(x - mean) * scale` in float64 for each of the 256 values, rounded once to the input's type; integers, also the stored
+        ones of a quantized type, halves to even and saturated.
+        """
+        import numpy as np
+
+        tables = self._tables()
+        array = np.stack([table[pixels[..., channel]] for channel, table in enumerate(tables)], axis=-1)
+        if self.preprocess.channel_format == "nchw":
+            array = np.moveaxis(array, -1, 0)
+        return np.ascontiguousarray(array).reshape(self.type.static_shape)
+
+    def _tables(self) -> list[np.ndarray]:
+        """For each channel, what each value of a pixel becomes."""
+        import numpy as np
+
+        from ..ir import IntegerType, QuantType, dtype_of
+
+        element = self.type.element
+        made = []
+        own = self.preprocess
+        for mean, scale in zip(own.mean or (), own.scale or (), strict=True):
+            values = (np.arange(256) - mean) * scale
+            if isinstance(element, QuantType) and self.span is None:
+                values = np.clip(np.rint(values / element.scale) + element.zero_point, element.storage_min, element.storage_max)
+            elif isinstance(element, QuantType | IntegerType):
+                storage = element.storage if isinstance(element, QuantType) else element
+                values = np.clip(np.rint(values), *storage.range)
+            made.append(values.astype(dtype_of(element)))
+        return made
+
+    def __str__(self) -> str:
+        """In words, for notes."""
+        own = self.preprocess
+        text = f"{_by(own.resize_dims or ())} pixels for input {self.name!r}"
+        if own.keep_aspect_ratio:
+            text += " (letterbox)" if own.keep_ratio_mode == "letterbox" else " (short side)"
+        if own.crop != own.resize_dims:
+            text += f", of which {_by(own.crop or ())}"
+        if self.span is not None:
+            return f"{text}, 0 to 255 as {self.span[0]:g} to {self.span[1]:g}"
+        return f"{text}, (x - {_few(own.mean)}) * {_few(own.scale)}, {own.pixel_format}, {own.channel_format}"
+
+
+def describe(type_: TensorType) -> str:
+    """Why an input of a type takes no image, in words."""
+    return f"takes {type_}, and no image"
+
+
+def _layout(own: Preprocess, name: str, type_: TensorType) -> tuple[str, int, int, int]:
+    """Layout, rows, columns and channels of an input that takes an image."""
+    shape = tuple(size or 0 for size in type_.shape or ())
+    if len(shape) == 4 and shape[0] > 1 and own.channel_format != "none":
+        raise UsageError(
+            f"input {name!r} takes {shape[0]} images at a time ({type_}), and samples are one each",
+            hint=f"--shape {name}:1x{'x'.join(map(str, shape[1:]))}")
+    sizes = shape[1:] if len(shape) == 4 else shape
+    if own.channel_format == "none" or len(sizes) not in (2, 3):
+        raise UsageError(f"input {name!r} {describe(type_)}", hint="give an .npy file")
+    if len(sizes) == 2:
+        return "nhwc", sizes[0], sizes[1], 1
+    layout = own.channel_format or ("nhwc" if sizes[2] in CHANNELS.values() else "nchw")
+    rows, columns, channels = sizes if layout == "nhwc" else (sizes[1], sizes[2], sizes[0])
+    if channels not in CHANNELS.values():
+        raise UsageError(
+            f"input {name!r} {describe(type_)}: pixels have 1, 3 or 4 channels, and as {layout} it takes {channels}",
+            hint="give an .npy file, or --channel-format")
+    return layout, rows, columns, channels
+
+
+def _arithmetic(
+    own: Preprocess, name: str, type_: TensorType, limits: tuple[float, float] | None, channels: int,
+) -> tuple[tuple[float, ...], tuple[float, ...], tuple[float, float] | None]:
+    """Mean and scale of each channel, and what 0 and 255 become where they were not said."""
+    from ..ir import FloatType, IntegerType, QuantType
+
+    element = type_.element.storage if isinstance(type_.element, QuantType) else type_.element
+    if own.mean is not None or own.scale is not None:
+        if not isinstance(element, FloatType | IntegerType):
+            raise UsageError(f"input {name!r} {describe(type_)}", hint="give an .npy file")
+        return _each("mean", own.mean or (0.0,), channels), _each("scale", own.scale or (1.0,), channels), None
+    if isinstance(element, FloatType):
+        low, high = limits or (0.0, 1.0)
+    elif isinstance(element, IntegerType) and element.width == 8:
+        low, high = map(float, element.range)
+    else:
+        raise UsageError(f"input {name!r} {describe(type_)}", hint="give an .npy file, or --mean and --scale")
+    scale = (high - low) / 255 or 1.0
+    return (-low / scale,) * channels, (scale,) * channels, (low, high)
+
+
+def _each(name: str, numbers: Sequence[float], channels: int) -> tuple[float, ...]:
+    if len(numbers) not in (1, channels):
+        raise UsageError(f"preprocessing: {name} has {len(numbers)} numbers, and pixels have {channels}")
+    return tuple(numbers) if len(numbers) == channels else tuple(numbers) * channels
+
+
+def _sizes(name: str, value: Any) -> tuple[int, int] | None:
+    """Rows and columns, as two numbers."""
+    if value is None:
+        return None
+    if (isinstance(value, Sequence) and len(value) == 2
+            and all(type(size) is int and 0 < size <= _LARGEST for size in value)):
+        return (value[0], value[1])
+    raise UsageError(f"preprocessing: {name} is {value!r}; rows and columns are two numbers of 1 to {_LARGEST}")
+
+
+def _numbers(name: str, value: Any) -> tuple[float, ...] | None:
+    """A number for each channel, or one."""
+    if value is None:
+        return None
+    given = (value,) if isinstance(value, int | float) else value
+    if (isinstance(given, Sequence) and not isinstance(given, str) and len(given) in (1, 3, 4)
+            and all(type(each) in (int, float) and math.isfinite(each) for each in given)):
+        return tuple(float(each) for each in given)
+    raise UsageError(f"preprocessing: {name} is {value!r}; it is one number, or one for each channel")
+
+
+def _lines(own: Preprocess) -> list[str]:
+    """What is said, a line each."""
+    lines = []
+    for each in fields(own):
+        value = getattr(own, each.name)
+        if each.name == "inputs" or value is None or (value == each.default and not own.keep_aspect_ratio):
+            continue
+        if isinstance(value, bool):
+            text = str(value).lower()
+        elif isinstance(value, str):
+            text = _text(value)
+        else:
+            text = str(list(value) if isinstance(value, tuple) else value)
+        lines.append(f"{each.name} = {text}")
+    return lines
+
+
+def _text(value: str) -> str:
+    """A basic string of TOML, which escapes as JSON does."""
+    import json
+
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007F")
+
+
+def _by(sizes: Sequence[int]) -> str:
+    return "x".join(map(str, sizes))
+
+
+def _few(numbers: Sequence[float] | None) -> str:
+    """Numbers of the channels, one where all are the same."""
+    shown = [f"{number:g}" for number in numbers or ()]
+    return shown[0] if len(set(shown)) == 1 else f"({', '.join(shown)})"

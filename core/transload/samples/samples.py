@@ -1,0 +1,206 @@
+"""`open_samples`: samples from wherever they are, one after the other, as often as somebody goes through them.
+
+    samples = transload.open_samples("images/", module, count=100)
+    for sample in samples:                     # {"input": array}, of the shape and type that the model takes
+        ...
+    for name, sample in samples.named():       # with the image's path
+        ...
+
+Only a few samples are in memory at a time, however many there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from ..errors import ReadError, UsageError
+from ..ir import FloatType, Module, QuantType, TensorType, dtype_of
+from ..ir.borders import input_limits
+from .images import Decoding, cores
+from .preprocess import Preprocess, Settled
+from .sources import Entry, Listing, Stream, entry_of, find_source, same_but_ones
+
+__all__ = ["Samples", "open_samples"]
+
+
+def open_samples(
+    source: Any, inputs: Module | Mapping[str, TensorType], *, preprocess: Preprocess | None = None, count: int | None = None,
+    skip_damaged: bool = False, workers: int | None = None,
+) -> Samples:
+    """What a model is to be given many times, as dicts of arrays by input name, of the inputs' shapes and types.
+
+    `source` is one of
+
+    - a folder: all images in it and in its folders, or all `.npy` or `.npz` files, one sample each, in natural order of their
+      paths (`2.png` before `10.png`);
+    - a list: a text file with a sample a line, a file for each input with commas between, relative to the list;
+    - an `.npy`, or an `.npz` with an array an input: the first dimension counts the samples; an image: one sample;
+    - `python:module:function` (or `python:file.py:function`), which gives an iterable of samples whenever it is called;
+    - any iterable of dicts of arrays, or of arrays where there is one input; an iterator's samples are kept;
+    - a mapping with one of these for each input.
+
+    `inputs` is the model, or the types of its inputs. `preprocess` says how images become arrays. `count` is how many samples
+    are taken: evenly spread over those that there are, and the first where that is not known. A file that cannot be read
+    raises `ReadError`, or with `skip_damaged` is left out (`Samples.skipped`). `workers` processes decode images.
+
+    Raises `UsageError` where there is no sample, or what is given does not fit the inputs, and says which sample and why.
+    """
+    if count is not None and count < 1:
+        raise UsageError(f"{count} samples are asked for; 1 is the least")
+    if workers is not None and workers < 1:
+        raise UsageError(f"{workers} workers are asked for; 1 is the least")
+    if isinstance(source, Samples):
+        source = list(source) if count is None else list(islice(source, count))
+    wanted = _Inputs(inputs, preprocess or Preprocess())
+    return Samples(find_source(source, wanted), wanted, count, skip_damaged, workers or min(cores(), 8))
+
+
+class _Inputs:
+    """The types of the inputs, and what becomes of images for each."""
+
+    def __init__(self, inputs: Module | Mapping[str, TensorType], preprocess: Preprocess) -> None:
+        self.preprocess = preprocess
+        types = inputs.inputs if isinstance(inputs, Module) else inputs
+        self.limits = input_limits(inputs.main) if isinstance(inputs, Module) else {}
+        self.types: dict[str, TensorType] = {}
+        for name, type_ in types.items():
+            if not isinstance(type_, TensorType) or not type_.is_static:
+                raise UsageError(f"input {name!r} takes {type_}, and samples need a shape", hint=f"--shape {name}:SIZES")
+            self.types[name] = type_
+        self._settled: dict[str, Settled] = {}
+
+    def settled(self, name: str) -> Settled:
+        """How an image becomes what an input takes. Raises `UsageError` where it takes none."""
+        if name not in self._settled:
+            self._settled[name] = self.preprocess.settled(name, self.types[name], self.limits.get(name))
+        return self._settled[name]
+
+    @property
+    def images(self) -> dict[str, Settled]:
+        """Of the inputs that were given images, how these became arrays."""
+        return dict(self._settled)
+
+
+class Samples:
+    """Samples that can be gone through again and again: an iterable of `{input name: array}`; see `open_samples`.
+
+    `len()` is how many there are, where that is known, without those that turned out to be damaged and were left out.
+    """
+
+    def __init__(
+        self, source: Listing | Stream, inputs: _Inputs, count: int | None, skip_damaged: bool, workers: int,
+    ) -> None:
+        self._source = source
+        self._inputs = inputs
+        self._count = count
+        self._skips = skip_damaged
+        self._workers = workers
+        self._damaged: dict[str, str] = {}
+
+    @property
+    def skipped(self) -> dict[str, str]:
+        """The samples that were left out so far, as they are damaged, by name, with the reason."""
+        return dict(self._damaged)
+
+    @property
+    def images(self) -> dict[str, Settled]:
+        """How images become arrays, by the inputs that are given some; in words as text."""
+        return self._inputs.images
+
+    @property
+    def preprocess(self) -> Preprocess | None:
+        """The preprocessing with all that was left open said; None where there are no images."""
+        if not self.images:
+            return None
+        each = {name: settled.preprocess for name, settled in self.images.items()}
+        return next(iter(each.values())) if len(each) == 1 else Preprocess(inputs=each)
+
+    def __len__(self) -> int:
+        if isinstance(self._source, Stream):
+            raise TypeError("how many samples there are is not known before they have been gone through")
+        return min(self._source.length, self._count or self._source.length) - len(self._damaged)
+
+    def __bool__(self) -> bool:
+        return isinstance(self._source, Stream) or len(self) > 0
+
+    def __iter__(self) -> Iterator[dict[str, np.ndarray]]:
+        for _, sample in self.named():
+            yield sample
+
+    def named(self) -> Iterator[tuple[str, dict[str, np.ndarray]]]:
+        """The samples with their names: the path of an image in its folder, the line of a list, `x.npy[3]`, `sample 4`."""
+        given = 0
+        with Decoding(self._workers) as decoding:
+            for entry, sample in decoding.each(self._entries(), lambda entry: self._read(entry, decoding)):
+                if isinstance(sample, ReadError):
+                    self._leave_out(entry, sample)
+                    continue
+                given += 1
+                yield entry.name, sample
+        if not given:
+            raise UsageError("there are no samples" + (
+                f": all {len(self._damaged)} are damaged, {next(iter(self._damaged.values()))}" if self._damaged else ""))
+
+    def _entries(self) -> Iterator[Entry]:
+        source, count = self._source, self._count
+        if isinstance(source, Stream):
+            entries = (entry_of(each, f"sample {number}", self._inputs) for number, each in enumerate(source.make(), 1))
+            yield from islice(entries, count)
+            return
+        taken = min(source.length, count or source.length)
+        for index in range(taken):
+            entry = source.entry(index * source.length // taken)
+            if entry.name not in self._damaged:
+                yield entry
+
+    def _leave_out(self, entry: Entry, error: ReadError) -> None:
+        if not self._skips:
+            hint = error.hint or "--skip-damaged leaves out what cannot be read"
+            raise ReadError(error.message, error.findings, hint) from None
+        self._damaged[entry.name] = error.message
+
+    def _read(self, entry: Entry, decoding: Decoding) -> tuple[Entry, dict[str, np.ndarray] | ReadError]:
+        """An entry with its sample, or with the error that says why it cannot be read."""
+        try:
+            return entry, {
+                name: self._fitted(entry.name, name, part.read(decoding)) for name, part in entry.parts.items()}
+        except ReadError as error:
+            return entry, error
+
+    def _fitted(self, sample: str, name: str, given: Any) -> np.ndarray:
+        """An array as the input takes it. `UsageError` where it does not fit, or holds NaN or infinity."""
+        type_ = self._inputs.types[name]
+        try:
+            array = np.asarray(given)
+        except (ValueError, TypeError) as error:
+            raise UsageError(f"{sample}: what input {name!r} is given is no array: {error}") from None
+        if not same_but_ones(array.shape, type_.static_shape):
+            raise UsageError(f"{sample}: input {name!r} is given an array of shape {array.shape}, and takes {type_}")
+        cast = _cast(array, type_)
+        if cast is None:
+            raise UsageError(f"{sample}: input {name!r} is given {array.dtype}, and takes {dtype_of(type_.element)} ({type_})")
+        if isinstance(type_.element, FloatType) and not np.isfinite(cast).all():
+            what = "NaN" if np.isnan(cast).any() else "infinity"
+            raise UsageError(f"{sample}: what input {name!r} is given holds {what}")
+        return cast.reshape(type_.static_shape)
+
+
+def _cast(array: np.ndarray, type_: TensorType) -> np.ndarray | None:
+    """An array in the element type of an input; None where that does not have its numbers."""
+    wanted = dtype_of(type_.element)
+    if array.dtype == wanted:
+        return np.asarray(array)
+    if array.dtype.kind not in "biuf" and array.dtype.name not in ("bfloat16",):
+        return None
+    if isinstance(type_.element, FloatType):
+        with np.errstate(over="ignore"):
+            return array.astype(wanted)
+    if isinstance(type_.element, QuantType) and array.dtype.kind == "f":
+        return None
+    with np.errstate(invalid="ignore"):
+        cast = array.astype(wanted)
+    return cast if np.array_equal(cast.astype(array.dtype), array) else None

@@ -1,0 +1,432 @@
+"""Where samples come from: folders, lists, arrays, functions; each says what its samples are called and how one is read."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import importlib.util
+import os
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from ..arrays import as_array, open_array, read_arrays
+from ..errors import ReadError, TransloadError, UsageError
+from ..files import need_file
+from ..ir import TensorType
+from ..ir.constants import TensorData
+from .images import SUFFIXES
+
+if TYPE_CHECKING:
+    from .images import Decoding
+    from .preprocess import Settled
+
+__all__ = ["Entry", "Listing", "Stream", "Wanted", "find_source"]
+
+ARRAYS = (".npy", ".npz")
+PYTHON = "python:"
+_LONGEST = 1 << 26
+"""Bytes of a list of samples."""
+
+
+class Wanted(Protocol):
+    """What the inputs of the model take."""
+
+    @property
+    def types(self) -> Mapping[str, TensorType]:
+        """By name."""
+
+    def settled(self, name: str) -> Settled:
+        """How an image becomes what an input takes."""
+
+
+class Part(Protocol):
+    """What one input is given in one sample, not read yet."""
+
+    def read(self, decoding: Decoding) -> Any:
+        """It, read. Raises `ReadError`."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A sample that is not read yet."""
+
+    name: str
+    parts: Mapping[str, Part]
+
+
+@dataclass(frozen=True)
+class Listing:
+    """Samples of which it is known how many there are."""
+
+    length: int
+    entry: Callable[[int], Entry]
+
+
+@dataclass(frozen=True)
+class Stream:
+    """Samples of which it is not; `make` begins with the first again."""
+
+    make: Callable[[], Iterable[Any]]
+    name: str
+
+
+# --- parts
+
+
+@dataclass(frozen=True)
+class _Image:
+    path: Path
+    settled: Settled
+
+    def read(self, decoding: Decoding) -> np.ndarray:
+        need_file(self.path)
+        return self.settled.numbers(decoding.read(self.path, self.settled.pixels))
+
+
+@dataclass(frozen=True)
+class _ArrayFile:
+    path: Path
+    member: str = ""
+
+    def read(self, decoding: Decoding) -> np.ndarray:
+        if self.path.suffix.lower() == ".npy":
+            return open_array(self.path)
+        return as_array(_member(self.path, read_arrays(self.path), self.member))
+
+
+@dataclass(frozen=True)
+class _Row:
+    rows: _Rows
+    index: int
+
+    def read(self, decoding: Decoding) -> np.ndarray:
+        return self.rows.row(self.index)
+
+
+@dataclass(frozen=True)
+class _Given:
+    """What is in memory already."""
+
+    value: Any
+
+    def read(self, decoding: Decoding) -> Any:
+        return self.value
+
+
+class _Rows:
+    """An array whose first dimension counts samples, read when the first of them is: mapped, where its file is not packed."""
+
+    def __init__(self, array: Any, name: str, input: str, type_: TensorType) -> None:
+        self._array = array
+        shape = tuple(array.shape)
+        wanted = type_.static_shape
+        self.one = shape == wanted and shape[:1] != (1,)
+        if self.one:
+            self.count = 1
+        elif shape and (same_but_ones(shape[1:], wanted)):
+            self.count = shape[0]
+        else:
+            raise UsageError(
+                f"{name}: samples of shape {shape[1:]} ({'x'.join(map(str, shape)) or 'a scalar'} in all) do not fit input "
+                f"{input!r}, which takes {type_}", hint="the first dimension counts the samples")
+
+    def row(self, index: int) -> np.ndarray:
+        if isinstance(self._array, TensorData) and not isinstance(self._array, np.ndarray):
+            self._array = as_array(self._array)
+        return self._array if self.one else self._array[index]
+
+
+def same_but_ones(shape: Sequence[int], wanted: Sequence[int]) -> bool:
+    """Whether two shapes are the same but for dimensions of size 1."""
+    return [size for size in shape if size != 1] == [size for size in wanted if size != 1]
+
+
+# --- sources
+
+
+def find_source(source: Any, wanted: Wanted) -> Listing | Stream:
+    """What is given as samples, or where it says they are. Raises `UsageError` for what is no source, and `ReadError`."""
+    if isinstance(source, str) and source.startswith(PYTHON):
+        return Stream(_function(source), source)
+    if isinstance(source, str | os.PathLike):
+        return _of_path(Path(source), wanted)
+    if isinstance(source, np.ndarray):
+        return _of_arrays({_only(wanted, "an array"): source}, "the array", wanted)
+    if isinstance(source, Mapping):
+        return _side_by_side(source, wanted)
+    if isinstance(source, Sequence):
+        return Listing(len(source), lambda index: entry_of(source[index], f"sample {index + 1}", wanted))
+    if hasattr(source, "__next__"):
+        return Stream(_kept(source), "the samples")
+    if hasattr(source, "__iter__"):
+        return Stream(lambda: source, "the samples")
+    raise UsageError(
+        f"samples are no {type(source).__name__}",
+        hint=f"a folder, a list, .npy, .npz, {PYTHON}MODULE:FUNCTION, or dicts of arrays")
+
+
+def entry_of(given: Any, name: str, wanted: Wanted) -> Entry:
+    """A sample in memory: arrays by input name, one array for the only input, or one for each in order."""
+    names = list(wanted.types)
+    if isinstance(given, Mapping):
+        missing = [each for each in names if each not in given]
+        if missing:
+            there = ", ".join(map(repr, given)) or "nothing"
+            raise UsageError(f"{name} has no {', '.join(map(repr, missing))}", hint=f"it has {there}")
+        return Entry(name, {each: _Given(given[each]) for each in names})
+    values = given if isinstance(given, tuple) else (given,)
+    if len(values) != len(names):
+        raise UsageError(f"{name} has {len(values)} arrays, and the model {len(names)} inputs: {', '.join(names)}")
+    return Entry(name, {each: _Given(value) for each, value in zip(names, values, strict=True)})
+
+
+def _of_path(path: Path, wanted: Wanted) -> Listing:
+    need_file(path)
+    suffix = path.suffix.lower()
+    if path.is_dir():
+        return _of_folder(path, wanted)
+    if suffix == ".npy":
+        return _of_arrays({_only(wanted, str(path)): open_array(path)}, str(path), wanted)
+    if suffix == ".npz":
+        found = read_arrays(path)
+        return _of_arrays({name: _member(path, found, name) for name in _needed(path, found, wanted)}, str(path), wanted)
+    if suffix in SUFFIXES:
+        part = _Image(path, wanted.settled(_only(wanted, str(path))))
+        return _listing([Entry(path.name, {part.settled.name: part})])
+    return _of_list(path, wanted)
+
+
+def _of_folder(folder: Path, wanted: Wanted) -> Listing:
+    """All images in a folder and the folders in it, or all `.npy` and `.npz` files, a sample each; in natural order."""
+    found = _files(folder)
+    images = [file for file in found if file.suffix.lower() in SUFFIXES]
+    arrays = [file for file in found if file.suffix.lower() in ARRAYS]
+    if images and arrays:
+        raise UsageError(
+            f"{folder} holds {len(images)} images and {len(arrays)} .npy or .npz files: which are the samples?",
+            hint="give a folder with one kind, or a list of files")
+    if not images and not arrays:
+        raise UsageError(f"{folder} holds no samples", hint=f"samples are files called {' '.join((*SUFFIXES, *ARRAYS))}")
+    names = [str(file.relative_to(folder)) for file in images or arrays]
+    if images:
+        settled = wanted.settled(_only(wanted, f"{folder}, a folder of images"))
+        return _listing([Entry(name, {settled.name: _Image(file, settled)}) for name, file in zip(names, images, strict=True)])
+    if any(file.suffix.lower() == ".npy" for file in arrays):
+        _only(wanted, f"{folder}, a folder of .npy files")
+    return _listing([
+        Entry(name, {each: _ArrayFile(file, each) for each in wanted.types}) for name, file in zip(names, arrays, strict=True)])
+
+
+def _files(folder: Path) -> list[Path]:
+    """The files in a folder and its folders, but hidden ones, in natural order; links to folders are not followed."""
+    found = []
+    try:
+        for place, folders, files in os.walk(folder, onerror=_raise):
+            folders[:] = [name for name in folders if not name.startswith(".")]
+            found += [Path(place, name) for name in files if not name.startswith(".")]
+    except OSError as error:
+        raise ReadError(f"{error.filename}: cannot be read: {error.strerror or error}") from None
+    return sorted(found, key=lambda file: _natural(file.relative_to(folder)))
+
+
+def _raise(error: OSError) -> None:
+    raise error
+
+
+def _natural(path: Path) -> list[Any]:
+    """A key by which numbers in names sort as numbers: image2 before image10."""
+    return [
+        [(0, int(text), "") if text.isdigit() else (1, 0, text) for text in re.split(r"([0-9]+)", part)] + [(1, 0, part)]
+        for part in path.parts]
+
+
+def _of_list(path: Path, wanted: Wanted) -> Listing:
+    """A sample a line: a file, or one for each input, in order, with commas between; paths are from the list's folder."""
+    try:
+        if path.stat().st_size > _LONGEST:
+            raise ReadError(f"{path}: is too large for a list of samples")
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise ReadError(f"{path}: cannot be read: {error.strerror or error}") from None
+    except UnicodeDecodeError:
+        text = "\0"
+    if "\0" in text:
+        raise ReadError(f"{path}: is no folder of samples, list of files, .npy, .npz or image")
+    lines = [(number, line.strip()) for number, line in enumerate(text.splitlines(), 1)]
+    entries = [_line(path, number, line, wanted) for number, line in lines if line and not line.startswith("#")]
+    if not entries:
+        raise UsageError(f"{path} lists no samples", hint="a sample a line: a file, or one for each input with commas between")
+    return _listing(entries)
+
+
+def _line(path: Path, number: int, line: str, wanted: Wanted) -> Entry:
+    names = list(wanted.types)
+    files = [line] if len(names) == 1 else [part.strip() for part in line.split(",")]
+    if len(files) == 1 and files[0].lower().endswith(".npz"):
+        files *= len(names)
+    if len(files) != len(names):
+        raise UsageError(
+            f"{path}:{number}: {len(files)} file{'s' * (len(files) > 1)}, and the model has {len(names)} inputs: "
+            f"{', '.join(names)}",
+            hint="a file for each input, in this order, with commas between")
+    return Entry(line, {name: _part(path.parent / file, name, wanted) for name, file in zip(names, files, strict=True)})
+
+
+def _part(file: Path, name: str, wanted: Wanted) -> Part:
+    return _ArrayFile(file, name) if file.suffix.lower() in ARRAYS else _Image(file, wanted.settled(name))
+
+
+def _of_arrays(arrays: Mapping[str, Any], name: str, wanted: Wanted) -> Listing:
+    """Arrays by input name whose first dimension counts samples."""
+    rows = {each: _Rows(array, name, each, wanted.types[each]) for each, array in arrays.items()}
+    counts = {each: row.count for each, row in rows.items()}
+    if len(set(counts.values())) > 1:
+        raise UsageError(f"{name}: {_counted(counts)}", hint="each input needs as many")
+    count = next(iter(counts.values()), 0)
+    if not count:
+        raise UsageError(f"{name} holds no samples")
+    return Listing(count, lambda index: Entry(f"{name}[{index}]", {each: _Row(row, index) for each, row in rows.items()}))
+
+
+def _side_by_side(sources: Mapping[str, Any], wanted: Wanted) -> Listing:
+    """A source for each input: the first of all are the first sample."""
+    unknown = [name for name in sources if name not in wanted.types]
+    missing = [name for name in wanted.types if name not in sources]
+    if unknown or missing:
+        what = "there is no input" if unknown else "there are no samples for"
+        raise UsageError(f"{what} {', '.join(map(repr, unknown or missing))}", hint=f"inputs: {', '.join(wanted.types)}")
+    columns = {}
+    for name, source in sources.items():
+        found = find_source(source, _One(wanted, name))
+        if isinstance(found, Stream):
+            raise UsageError(f"samples of input {name!r} come one by one, without those of others", hint="give dicts of arrays")
+        columns[name] = found
+    counts = {name: found.length for name, found in columns.items()}
+    if len(set(counts.values())) > 1:
+        raise UsageError(f"not as many samples for each input: {_counted(counts)}")
+
+    def entry(index: int) -> Entry:
+        entries = {name: found.entry(index) for name, found in columns.items()}
+        parts = {name: each.parts[name] for name, each in entries.items()}
+        return Entry(", ".join(each.name for each in entries.values()), parts)
+
+    return Listing(next(iter(counts.values())), entry)
+
+
+class _One:
+    """Of what is wanted, one input."""
+
+    def __init__(self, wanted: Wanted, name: str) -> None:
+        self.types = {name: wanted.types[name]}
+        self.settled = wanted.settled
+
+
+def _counted(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{count:,} for {name!r}" for name, count in counts.items())
+
+
+def _listing(entries: Sequence[Entry]) -> Listing:
+    return Listing(len(entries), entries.__getitem__)
+
+
+def _only(wanted: Wanted, what: str) -> str:
+    """The model's only input; `UsageError` where there are others, for it is not said for which `what` is."""
+    if len(wanted.types) != 1:
+        raise UsageError(
+            f"{what}: for which input is it, of {', '.join(wanted.types) or 'none'}?",
+            hint="NAME=PATH for each input, a list with a file for each in a line, or an .npz with an array for each")
+    return next(iter(wanted.types))
+
+
+def _needed(path: Path, found: Mapping[str, Any], wanted: Wanted) -> list[str]:
+    for name in wanted.types:
+        _member(path, found, name, only=len(wanted.types) == 1)
+    return list(wanted.types)
+
+
+def _member(path: Path, found: Mapping[str, Any], name: str, only: bool = True) -> Any:
+    """The array of an archive that an input is given: the one called so, or its only one."""
+    if name in found:
+        return found[name]
+    if len(found) == 1 and only:
+        return next(iter(found.values()))
+    raise UsageError(f"{path}: holds no array {name!r}", hint=f"it holds {', '.join(found) or 'nothing'}")
+
+
+def _kept(iterator: Iterator[Any]) -> Callable[[], Iterable[Any]]:
+    """An iterator, whose samples are kept as they come, so that they can be gone through again."""
+    kept: list[Any] = []
+
+    def again() -> Iterator[Any]:
+        place = 0
+        while True:
+            if place == len(kept):
+                try:
+                    kept.append(next(iterator))
+                except StopIteration:
+                    return
+            yield kept[place]
+            place += 1
+
+    return again
+
+
+def _function(source: str) -> Callable[[], Iterable[Any]]:
+    """What `python:MODULE:FUNCTION` or `python:FILE.py:FUNCTION` names; it is called for every pass over the samples."""
+    where, colon, name = source.removeprefix(PYTHON).rpartition(":")
+    if not colon or not where or not name:
+        raise UsageError(f"{source!r} does not read as {PYTHON}MODULE:FUNCTION")
+    try:
+        found: Any = _module(where)
+        for part in name.split("."):
+            found = getattr(found, part)
+    except TransloadError:
+        raise
+    except Exception as error:  # whatever the user's module raises
+        raise UsageError(f"{source}: cannot be imported: {type(error).__name__}: {error}") from error
+    if not callable(found):
+        raise UsageError(f"{source}: is no function, but of type {type(found).__name__}")
+
+    def make() -> Iterable[Any]:
+        try:
+            made = found()
+            if not hasattr(made, "__iter__"):
+                raise UsageError(f"{source}: gives no samples, but an object of type {type(made).__name__}")
+            yield from made
+        except TransloadError:
+            raise
+        except Exception as error:  # whatever the user's function raises
+            raise UsageError(f"{source}: raised {type(error).__name__}: {error}") from error
+
+    return make
+
+
+def _module(where: str) -> Any:
+    if not where.endswith(".py"):
+        with _current_folder_on_path():
+            return importlib.import_module(where)
+    file = Path(where)
+    need_file(file)
+    spec = importlib.util.spec_from_file_location(file.stem, file)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@contextlib.contextmanager
+def _current_folder_on_path() -> Iterator[None]:
+    """Have modules of the current folder found, as `python -m` does; behind all others."""
+    here = str(Path.cwd())
+    sys.path.append(here)
+    try:
+        yield
+    finally:
+        with contextlib.suppress(ValueError):
+            sys.path.remove(here)

@@ -1,0 +1,202 @@
+"""What becomes of an image: sizes, padding, colours, layouts and numbers, as the manual says, and the file that keeps it."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from transload.errors import ReadError, UsageError
+from transload.ir import F32, I8, I32, QuantType, TensorType
+from transload.samples.images import decode, read_pixels
+from transload.samples.preprocess import Preprocess
+
+Image = pytest.importorskip("PIL.Image")
+WIDE = np.zeros((4, 8, 3), np.uint8)
+"""Red on the left, blue on the right."""
+WIDE[:, :4, 0] = WIDE[:, 4:, 2] = 200
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Callable[..., Path]:
+    def save(pixels: Any, name: str = "image.png", **how: Any) -> Path:
+        image = Image.fromarray(pixels) if isinstance(pixels, np.ndarray) else pixels
+        image.save(tmp_path / name, **how)
+        return tmp_path / name
+
+    return save
+
+
+def made(path: Path, preprocess: Preprocess, shape: tuple[int, ...] = (1, 4, 8, 3), element: Any = F32) -> np.ndarray:
+    ready = preprocess.settled("x", TensorType(shape, element))
+    return ready.numbers(read_pixels(path, ready.pixels))
+
+
+def test_the_manuals_arithmetic(saved: Callable[..., Path]) -> None:
+    mean, scale = (100.0, 50.0, 25.0), (0.5, 0.25, 2.0)
+    array = made(saved(WIDE), Preprocess(mean=mean, scale=scale))
+    assert np.array_equal(array[0], ((WIDE - np.array(mean)) * np.array(scale)).astype(np.float32)) and array.dtype == np.float32
+
+
+def test_without_mean_and_scale_pixels_span_what_the_input_takes(saved: Callable[..., Path]) -> None:
+    white = saved(np.full((4, 8, 3), 255, np.uint8))
+    assert (made(white, Preprocess()) == 1).all() and (made(white, Preprocess(), element=I8) == 127).all()
+    assert (made(white, Preprocess(scale=(1.0,))) == 255).all()
+
+
+def test_numbers_of_a_quantized_input_are_its_stored_ones(saved: Callable[..., Path]) -> None:
+    element = QuantType(I8, F32, (0.5,), (3,))
+    array = made(saved(WIDE), Preprocess(mean=(100.0,), scale=(0.1,)), element=element)
+    assert array.dtype == np.int8 and set(np.unique(array)) == {3 - 20, 3 + 20}
+
+
+@pytest.mark.parametrize(("shape", "said", "layout"), [
+    ((1, 4, 8, 3), {}, "nhwc"), ((1, 3, 4, 8), {}, "nchw"), ((4, 8, 3), {}, "nhwc"), ((3, 4, 8), {}, "nchw"),
+    ((1, 3, 8, 3), {"channel_format": "nchw"}, "nchw"), ((1, 3, 8, 3), {}, "nhwc"), ((4, 8), {}, "nhwc"),
+])
+def test_layouts(saved: Callable[..., Path], shape: tuple[int, ...], said: dict[str, Any], layout: str) -> None:
+    ready = Preprocess(**said).settled("x", TensorType(shape, F32))
+    assert ready.preprocess.channel_format == layout
+    assert ready.numbers(read_pixels(saved(WIDE), ready.pixels)).shape == shape
+
+
+def test_colours(saved: Callable[..., Path]) -> None:
+    path = saved(WIDE)
+    plain = Preprocess(scale=(1.0,))
+    rgb = made(path, plain)
+    assert np.array_equal(made(path, Preprocess(scale=(1.0,), pixel_format="bgr")), rgb[..., ::-1])
+    assert np.array_equal(made(path, plain, (1, 3, 4, 8)), np.moveaxis(rgb, -1, 1))
+    grey = made(path, plain, (1, 4, 8, 1))
+    assert grey.shape == (1, 4, 8, 1) and grey[0, 0, 0, 0] == pytest.approx(200 * 0.299, abs=1)
+    four = made(path, plain, (1, 4, 8, 4))
+    assert np.array_equal(four[..., :3], rgb) and (four[..., 3] == 255).all()
+
+
+@pytest.mark.parametrize(("how", "rows"), [
+    ({"pad_type": "center"}, slice(2, 6)), ({"pad_type": "normal"}, slice(0, 4)),
+])
+def test_an_image_keeps_its_shape_and_is_padded(saved: Callable[..., Path], how: dict[str, Any], rows: slice) -> None:
+    array = made(saved(WIDE), Preprocess(keep_aspect_ratio=True, pad_value=7, scale=(1.0,), **how), (1, 8, 8, 3))[0]
+    assert np.array_equal(array[rows], WIDE)
+    assert (np.delete(array, range(8)[rows], axis=0) == 7).all()
+
+
+def test_the_short_side_fits_and_the_rest_is_cut_off(saved: Callable[..., Path]) -> None:
+    wide = Preprocess(keep_aspect_ratio=True, keep_ratio_mode="short_side_scale", scale=(1.0,))
+    assert np.array_equal(made(saved(WIDE), wide, (1, 4, 4, 3))[0], WIDE[:, 2:6])
+    high = saved(np.moveaxis(WIDE, 0, 1).copy(), "high.png")
+    assert np.array_equal(made(high, wide, (1, 4, 4, 3))[0], np.moveaxis(WIDE, 0, 1)[2:6])
+
+
+def test_the_middle_is_cropped(saved: Callable[..., Path]) -> None:
+    pixels = np.arange(64, dtype=np.uint8).reshape(8, 8)
+    array = made(saved(pixels), Preprocess(resize_dims=(8, 8), scale=(1.0,)), (1, 1, 4, 6))
+    assert np.array_equal(array[0, 0], pixels[2:6, 1:7])
+
+
+@pytest.mark.parametrize(("mode", "size"), [("L", 1), ("P", 1), ("1", 1), ("LA", 1), ("RGBA", 3), ("CMYK", 3)])
+def test_images_of_all_modes_become_colours(saved: Callable[..., Path], mode: str, size: int) -> None:
+    image = Image.fromarray(np.full((4, 8, 3), 255, np.uint8)).convert(mode)
+    path = saved(image, "image.jpg" if mode == "CMYK" else "image.png")
+    assert (made(path, Preprocess(scale=(1.0,))) >= 250).all()
+
+
+def test_sixteen_bits_are_read_by_their_upper_bytes(saved: Callable[..., Path]) -> None:
+    """Pillow makes 255 of all that is greater, which would be almost everything."""
+    grays = (np.arange(32, dtype=np.uint16) * 2048).reshape(4, 8)
+    array = made(saved(grays), Preprocess(scale=(1.0,)), (1, 4, 8, 1))
+    assert np.array_equal(array.reshape(4, 8), grays >> 8)
+
+
+def test_an_image_is_turned_as_its_camera_was(saved: Callable[..., Path]) -> None:
+    turned = Image.fromarray(WIDE)
+    exif = turned.getexif()
+    exif[0x0112] = 6
+    array = made(saved(turned, "turned.png", exif=exif), Preprocess(scale=(1.0,)), (1, 8, 4, 3))
+    assert np.array_equal(array[0], np.rot90(WIDE, -1))
+
+
+def test_the_decoder_says_what_is_damaged(saved: Callable[..., Path], tmp_path: Path) -> None:
+    how = Preprocess().settled("x", TensorType((1, 4, 4, 3), F32)).pixels
+    whole = saved(np.random.default_rng(0).integers(0, 255, (64, 64, 3), dtype=np.uint8), "whole.jpg").read_bytes()
+    (tmp_path / "short.jpg").write_bytes(whole[: len(whole) // 2])
+    (tmp_path / "text.png").write_text("no image")
+    (tmp_path / "empty.png").write_bytes(b"")
+    header = bytearray(saved(WIDE).read_bytes())
+    header[16:24] = (30000).to_bytes(4, "big") * 2
+    import zlib
+    header[29:33] = zlib.crc32(header[12:29]).to_bytes(4, "big")
+    (tmp_path / "bomb.png").write_bytes(header)
+    for name, why in (
+        ("short.jpg", "damaged image"), ("text.png", "no .npy, .npz or image"), ("empty.png", "no .npy, .npz or image"),
+        ("bomb.png", "more than 134,217,728 pixels"), ("absent.png", "damaged image"),
+    ):
+        with pytest.raises(ReadError, match=why) as caught:
+            read_pixels(tmp_path / name, how)
+        assert name in str(caught.value)
+    assert decode(str(tmp_path / "whole.jpg"), "whole.jpg", how).shape == (4, 4, 3)
+
+
+@pytest.mark.parametrize(("preprocess", "shape", "says"), [
+    (Preprocess(), (10,), "and no image"),
+    (Preprocess(), (1, 3, 2, 8, 8), "and no image"),
+    (Preprocess(), (1, 2, 8, 8), "3 or 4 channels"),
+    (Preprocess(), (4, 3, 8, 8), "4 images at a time"),
+    (Preprocess(channel_format="none"), (1, 3, 8, 8), "no image"),
+    (Preprocess(pixel_format="gray"), (1, 3, 8, 8), "pixels of gray have 1"),
+    (Preprocess(mean=(1.0, 2.0, 3.0)), (1, 1, 8, 8), "mean has 3 numbers"),
+    (Preprocess(resize_dims=(4, 4)), (1, 3, 8, 8), "takes 8x8: more"),
+    (Preprocess(crop=(4, 4)), (1, 3, 8, 8), "cropped to 4x4"),
+])
+def test_what_does_not_fit_the_input(preprocess: Preprocess, shape: tuple[int, ...], says: str) -> None:
+    with pytest.raises(UsageError, match=says):
+        preprocess.settled("x", TensorType(shape, F32))
+
+
+def test_an_input_of_wide_integers_needs_mean_and_scale() -> None:
+    with pytest.raises(UsageError, match="no image"):
+        Preprocess().settled("x", TensorType((1, 8, 8, 3), I32))
+    assert Preprocess(scale=(1.0,)).settled("x", TensorType((1, 8, 8, 3), I32)).span is None
+
+
+@pytest.mark.parametrize("given", [
+    {"resize_dims": [0, 4]}, {"resize_dims": [4]}, {"resize_dims": "4,4"}, {"mean": [1.0, 2.0]}, {"mean": ["a"]},
+    {"scale": [float("nan")]}, {"pixel_format": "yuv"}, {"channel_format": "hw"}, {"pad_type": "left"}, {"pad_value": 256},
+    {"keep_ratio_mode": "longest"}, {"keep_aspect_ratio": "yes"}, {"means": [1.0]}, {"inputs": 3}, {"inputs": {"x": 3}},
+    {"inputs": {"x": {"mean": "a"}}}, {"crop": [1 << 20, 4]},
+])
+def test_what_cannot_be(given: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match="preprocessing"):
+        Preprocess.from_table(given)
+
+
+def test_the_file(tmp_path: Path) -> None:
+    preprocess = Preprocess(
+        (256, 256), True, "letterbox", 114, "normal", (224, 224), (103.94, 116.78, 123.68), (0.017,), "bgr", "nchw",
+        {'le"ft ü': Preprocess(scale=(2.0,))})
+    path = preprocess.write(tmp_path / "preprocess.toml")
+    read = Preprocess.read(path)
+    assert read.of("other") == Preprocess.read(path).of("other") and read.mean == preprocess.mean and read.pad_value == 114
+    assert read.of('le"ft ü').scale == (2.0,) and read.of('le"ft ü').mean == preprocess.mean
+    assert Preprocess.read(read.write(tmp_path / "again.toml")) == read
+    assert Preprocess.read(Preprocess().write(path)) == Preprocess()
+
+
+@pytest.mark.parametrize("text", ["mean = [", "means = [1.0]", "mean = [1.0, 2.0]", "\xff", "a.b = 1\n" * 3])
+def test_a_file_that_is_none(tmp_path: Path, text: str) -> None:
+    (tmp_path / "preprocess.toml").write_bytes(text.encode("latin-1"))
+    with pytest.raises(ReadError, match=r"preprocess\.toml"):
+        Preprocess.read(tmp_path / "preprocess.toml")
+    with pytest.raises(ReadError, match="no such file"):
+        Preprocess.read(tmp_path / "absent.toml")
+
+
+def test_what_it_says_of_itself() -> None:
+    type_ = TensorType((1, 224, 224, 3), F32)
+    said = str(Preprocess((256, 256), mean=(127.5,), scale=(1 / 127.5,)).settled("x", type_))
+    assert said == "256x256 pixels for input 'x', of which 224x224, (x - 127.5) * 0.00784314, rgb, nhwc"
+    assert io.StringIO(Preprocess().as_toml()).readline().startswith("#")
