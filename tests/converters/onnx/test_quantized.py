@@ -264,6 +264,42 @@ def test_products_of_integers(compare: Callable[..., Any]) -> None:
     compare(node("ConvInteger", ["x", "w", "xz"], ["y"], pads=[1, 1, 1, 1]), {"x": x}, ("y",), {"w": w, "xz": np.uint8(7)})
 
 
+@pytest.mark.parametrize("inner", [5, 3000])
+@pytest.mark.parametrize(("left", "right"), [(np.uint8, np.int8), (np.uint8, np.uint8), (np.int8, np.int8), (np.int8, np.uint8)])
+@pytest.mark.parametrize("zeros", [(), ("az",), ("az", "bz"), ("az", "columns"), ("computed",)])
+def test_products_of_integers_are_exact(
+    compare: Callable[..., Any], inner: int, left: Any, right: Any, zeros: tuple[str, ...],
+) -> None:
+    """Sums beyond 2^24, which floats cannot hold: in the hub, and as 8-bit products in TOSA."""
+    high = np.iinfo(left).max
+    a, b = whole(high - 9, high, left, 3, inner), whole(np.iinfo(right).max - 7, np.iinfo(right).max, right, inner, 4)
+    there = {"az": left(3), "computed": left(3), "bz": right(5), "columns": whole(0, 9, right, 4)}
+    inputs = {"a": a} | {name: there[name] for name in zeros if name == "computed"}
+    constants = {"b": b} | {name: there[name] for name in zeros if name != "computed"}
+    hub = compare(node("MatMulInteger", ["a", "b", *zeros], ["y"]), inputs, ("y",), constants)
+    tosa = transload.lower(hub)
+    assert not any(value.is_float for op in tosa.ops() for value in op.results)
+    expected = transload.run(hub, inputs)["y"]
+    assert (inner < 3000 or np.abs(expected).max() > 1 << 24) and np.array_equal(transload.run(tosa, inputs)["y"], expected)
+
+
+@pytest.mark.parametrize("computed", [False, True])
+def test_convolutions_of_integers_are_exact(compare: Callable[..., Any], computed: bool) -> None:
+    x, w = whole(230, 256, np.uint8, 1, 400, 5, 5), whole(100, 128, np.int8, 3, 400, 3, 3)
+    inputs = {"x": x} | ({"xz": np.uint8(2)} if computed else {})
+    constants = {"w": w} | ({} if computed else {"xz": np.uint8(2)})
+    hub = compare(node("ConvInteger", ["x", "w", "xz"], ["y"], pads=[1, 1, 1, 1]), inputs, ("y",), constants)
+    expected = transload.run(hub, inputs)["y"]
+    assert expected.max() > 1 << 24 and np.array_equal(transload.run(transload.lower(hub), inputs)["y"], expected)
+
+
+def test_products_of_integers_to_floats(compare: Callable[..., Any]) -> None:
+    x, w = whole(230, 256, np.uint8, 3, 3000), whole(100, 128, np.int8, 3000, 4)
+    constants = {"w": w, "xs": np.float32(0.02), "ws": np.abs(real(4)), "xz": np.uint8(3), "wz": np.int8(2), "c": real(4)}
+    product = node("MatMulIntegerToFloat", ["x", "w", "xs", "ws", "xz", "wz", "c"], ["y"], **MS)
+    compare(product, {"x": x}, ("y",), constants, rtol=1e-6)
+
+
 def test_dynamic_quantization(compare: Callable[..., Any]) -> None:
     nodes = [node("DynamicQuantizeLinear", ["x"], ["h", "s", "z"]), node("MatMulInteger", ["h", "w", "z"], ["m"]),
         node("Cast", ["m"], ["f"], to=1),

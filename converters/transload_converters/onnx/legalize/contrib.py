@@ -16,7 +16,7 @@ from transload.ir.build import constant_of
 from transload.rewrite import Rewriter
 
 from .convolution import Window, conv_attributes, read_window
-from .matmul import gemm_product, transpose_last
+from .matmul import gemm_product, integer_product, transpose_last
 from .normalization import trailing_norm
 from .pooling import average, global_average, pooling_window, wider
 from .quantize import bias_of, blocked, kept, kind_of, quantized_operand, result_type
@@ -154,15 +154,16 @@ def _times(rw: Rewriter, value: Value, factor: float) -> Value:
 
 @TABLE(f"{_MS}.MatMulIntegerToFloat")
 def matmul_integer_to_float(op: Op, rw: Rewriter) -> Value:
-    """MatMulIntegerToFloat: `(A - a_zero) * a_scale @ (B - b_zero) * b_scale + bias`."""
-    reals = []
-    for i in (0, 1):
-        value, zero = cast(rw, need(op, i), F32), operand(op, 4 + i)
-        if zero is not None:
-            value = rw.emit("top.Sub", value, cast(rw, zero, F32))
-        reals.append(rw.emit("top.Mul", value, need(op, 2 + i)))
-    product = rw.emit("top.MatMul", *reals)
-    return product if operand(op, 6) is None else rw.emit("top.Add", product, operand(op, 6))
+    """MatMulIntegerToFloat: `(A - a_zero) @ (B - b_zero) * a_scale * b_scale + bias`, the product in integers.
+
+    A scale for each row of A, or column of B.
+    """
+    product = integer_product(rw, need(op, 0), need(op, 1), operand(op, 4), operand(op, 5))
+    a_scale = need(op, 2)
+    if len(shape_of(a_scale)) == 1 and shape_of(a_scale)[0] > 1:
+        a_scale = reshape(rw, a_scale, (*shape_of(a_scale), 1))
+    real = rw.emit("top.Mul", rw.emit("top.Mul", cast(rw, product, F32), a_scale), need(op, 3))
+    return real if operand(op, 6) is None else rw.emit("top.Add", real, operand(op, 6))
 
 
 @TABLE(f"{_MS}.MatMulNBits")

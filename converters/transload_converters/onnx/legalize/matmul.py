@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from transload.errors import Unsupported
-from transload.ir import F32, I32, Op, Value
+from transload.ir import I32, Op, Value
 from transload.rewrite import Rewriter
 
 from .convolution import conv_attributes
 from .table import OnnxTable, attr, cast, need, need_attr, operand, permute, reshape, shape_of
 
-__all__ = ["TABLE", "gemm_product"]
+__all__ = ["TABLE", "gemm_product", "integer_product"]
 
 TABLE = OnnxTable()
 
@@ -59,16 +59,31 @@ def einsum(op: Op, rw: Rewriter) -> Value:
     return rw.emit("top.Einsum", *op.operands, equation=need_attr(op, "equation").replace(" ", ""))
 
 
-# --- products of integers: exact in f32 up to 2^24, beyond that to 24 bits
+# --- products of integers, which are exact
 
 
 @TABLE("onnx.MatMulInteger")
 def matmul_integer(op: Op, rw: Rewriter) -> Value:
     """MatMulInteger: the product of integers from which their zero points are taken, as i32."""
-    a, b = need(op, 0), need(op, 1)
-    left = _centered(rw, a, operand(op, 2), -1)
-    right = _centered(rw, b, operand(op, 3), None)
-    return cast(rw, rw.emit("top.MatMul", left, right), I32, "HalfToEven")
+    return integer_product(rw, need(op, 0), need(op, 1), operand(op, 2), operand(op, 3))
+
+
+def integer_product(rw: Rewriter, a: Value, b: Value, a_zero: Value | None, b_zero: Value | None) -> Value:
+    """`(a - a_zero) @ (b - b_zero)` of integers of 8 bits, as i32, modulo 2^32.
+
+    A zero point of all of `a` that is computed is taken from the product, as `a_zero * sum(b - b_zero)`: numbers of 8 bits stay
+    such, and most right operands are constant.
+    """
+    right = _centered(rw, b, b_zero)
+    if a_zero is None or rw.constant_of(a_zero) is not None or any(size != 1 for size in shape_of(a_zero)):
+        if a_zero is not None and len(shape_of(a_zero)) == 1 and shape_of(a_zero)[0] > 1:  # one a row
+            a_zero = reshape(rw, a_zero, (*shape_of(a_zero), 1))
+        return rw.emit("top.MatMul", _centered(rw, a, a_zero), right)
+    sums = rw.emit(
+        "top.Reduce", right, axes=(max(len(shape_of(b)) - 2, 0),), mode="ReduceSum",
+        keepdims=len(shape_of(a)) > 1 and len(shape_of(b)) > 1)
+    correction = rw.emit("top.Mul", sums, cast(rw, reshape(rw, a_zero, ()), I32))
+    return rw.emit("top.Sub", rw.emit("top.MatMul", cast(rw, a, I32), right), correction)
 
 
 @TABLE("onnx.ConvInteger")
@@ -76,23 +91,16 @@ def conv_integer(op: Op, rw: Rewriter) -> Value:
     """ConvInteger: the convolution of integers from which their zero points are taken, as i32."""
     value, weights = need(op, 0), need(op, 1)
     attributes = conv_attributes(op, value, weights)
-    left = _centered(rw, value, operand(op, 2), None)
     zero = operand(op, 3)
     if zero is not None and len(shape_of(zero)) == 1:
         zero = reshape(rw, zero, (-1, *(1,) * (len(shape_of(weights)) - 1)) if shape_of(zero) != (1,) else ())
-    right = _centered(rw, weights, zero, None)
-    return cast(rw, rw.emit("top.Conv", left, right, **attributes), I32, "HalfToEven")
+    return rw.emit("top.Conv", _centered(rw, value, operand(op, 2)), _centered(rw, weights, zero), **attributes)
 
 
-def _centered(rw: Rewriter, value: Value, zero: Value | None, per_row: int | None) -> Value:
-    """`value - zero` as f32. A zero point per row of a matrix (`per_row` = -1) becomes a column."""
-    real = cast(rw, value, F32)
-    if zero is None:
-        return real
-    shape = shape_of(zero)
-    if per_row is not None and len(shape) == 1 and shape[0] > 1:
-        zero = reshape(rw, zero, (*shape, 1))
-    return rw.emit("top.Sub", real, cast(rw, zero, F32))
+def _centered(rw: Rewriter, value: Value, zero: Value | None) -> Value:
+    """`value - zero` as i32."""
+    wide = cast(rw, value, I32)
+    return wide if zero is None else rw.emit("top.Sub", wide, cast(rw, zero, I32))
 
 
 def transpose_last(rw: Rewriter, value: Value) -> Value:
