@@ -269,13 +269,10 @@ def quantize(
     legalized first, and the hub's pipeline runs. What the quantizer cannot say in integers stays float. Options are the
     quantizer's own. Raises `UsageError` for a scheme or option that there is not, and for samples that do not fit.
     """
-    from .plugin import resolve
+    from .quantization import quantize_at_hub
 
-    quantizer = host().get("quantizers", scheme)
-    ready = at_hub(module)
-    result: Module = resolve(quantizer.run)(ready, samples, **options)
-    verify(result)
-    return result
+    made: Module = quantize_at_hub(at_hub(module), scheme, samples, options).module
+    return made
 
 
 def at_hub(module: Module) -> Module:

@@ -23,10 +23,10 @@ from .edited import note_of_edits
 from .engine.memory import peak_bytes
 from .errors import Finding, TargetError, TransloadError, UsageError, VerificationError, merge_findings
 from .garbage import rare_collections
-from .given import open_given, shapes_of
-from .ir import Module, State, Type
+from .given import ImageFile, open_given, settled, shapes_of
+from .ir import Module, State, TensorType, Type
 from .ir.verify import verify as verify_module
-from .journey import CHECK, EMIT, HUB, READ, VERIFY, Journey, Observer, Plan, Stage
+from .journey import CHECK, EMIT, HUB, QUANTIZE, READ, VERIFY, Journey, Observer, Plan, Stage
 from .options import Owner, own_options, settings_of
 from .plugin import Emitted, Target
 from .plugin_host import host
@@ -34,6 +34,9 @@ from .report import Digest, Digests, Report, StateReport, TensorReport, files_of
 
 if TYPE_CHECKING:
     from .dump import Start
+    from .quantization import Quantization
+    from .samples.preprocess import Preprocess
+    from .samples.samples import Samples
     from .verification.tolerance import Tolerance
     from .verification.verify import Verification
 
@@ -79,16 +82,25 @@ class _Times(Observer):
 
 
 class _AtHub(Observer):
-    """Keeps the module as it first is in the hub: verification takes bounds and steps of quantized outputs from it."""
+    """Keeps the module as it first is in the hub: verification takes bounds and steps of quantized outputs from it.
+
+    And, where it is quantized on the way, as it is before and after that.
+    """
 
     def __init__(self) -> None:
         self.name = roles.hub().name
         self.module: Module | None = None
+        self.floats: Module | None = None
+        self.quantized: Module | None = None
 
     def leaves(self, stage: Stage, module: Module | None, seconds: float) -> None:
         arrives = stage.name == HUB or (stage.conversion is not None and stage.conversion.target == self.name)
         if arrives and self.module is None and module is not None:
             self.module = module.clone()
+        if stage.name == HUB and module is not None:
+            self.floats = module.clone()
+        if stage.name == QUANTIZE and module is not None:
+            self.quantized = module.clone()
 
 
 @rare_collections()
@@ -103,6 +115,10 @@ def convert(
     verify: bool | str = True,
     tolerance: Tolerance | Sequence[str] | None = None,
     input_data: Mapping[str, Any] | None = None,
+    data: Any = None,
+    preprocess: Preprocess | None = None,
+    quantize: str | None = None,
+    quantizer_options: Mapping[str, Any] | None = None,
     engine: str = "auto",
     tell: Tell | None = None,
     seed: int = 0,
@@ -112,36 +128,40 @@ def convert(
     dump: str | Path | None = None,
     start: str | None = None,
 ) -> Artifact:
-    """Convert `model` for `target`, or for the default one, and write its artifacts and `report.json` into directory `out`.
+    """Convert `model` for `target`, or for the default one, and write artifacts and `report.json` into the directory `out`.
 
     `model` is a file that a reader takes, or a module; `target` a name that `transload targets` lists. `inputs` fixes shapes by
     input name, as tuples of sizes or `TensorType`s; `function` names the one to convert, where that is not `main`; `options` are
     the target's and those of the conversions on the way, as text or as Python values; `passes` is a pipeline of your own to run
     in the hub. With `verify` the result is compared with the source framework's runtime on `input_data` (arrays, or files of
     them, by input name: `transload.given`; open sizes are theirs), or on random inputs from the model's own ranges. A result
-    that is not near enough is written, too, and says so in `verification`;
-    `verify="no"` (or False) leaves that out, with `verify="require"` what was not compared, or is not near enough, raises
-    `VerificationError`.
+    that is not near enough is written, too, and says so in `verification`; `verify="no"` (or False) leaves that out, with
+    `verify="require"` what was not compared, or is not near enough, raises `VerificationError`.
+    `quantize` names a quantizer that makes integers of the model at the hub, on the samples `data`: a `Data`, or what
+    `open_samples` takes; `quantizer_options` are its own. The result is judged by the quantized module then, and a limit of
+    `tolerance` that is given holds for how near it is to the float model. Without a quantizer `data` is what verification runs
+    on. `preprocess` says how images, of `data` and `input_data`, become what the inputs take; it is written beside the artifacts.
     `tell(stage, share)` is called as each stage begins, with the share of the stages that are done, or None while the model is
     read. `dump` is a folder for the module's text after every stage and pass (`transload.dump`); `start` names a stage to go on
     from, with what that folder holds.
 
-    Raises `UsageError` (unknown target or option), `ReadError`, `ConversionError` or `TargetError`
-    with every finding. Where it is the model that cannot be converted, `out` then holds `report.json` alone, which says why
+    Raises `UsageError` (unknown target or option), `ReadError`, `ConversionError` or `TargetError` with every finding. Where it is the model that cannot be converted, `out` then holds `report.json` alone, which says why
     (`error.report` in Python); after any other error it is as it was.
     """
-    data = open_given(input_data) if input_data is not None else None
-    work = _Work(model, target, Path(out), options or {}, verify_mode(verify), tell, passes)
+    given = open_given(input_data) if input_data is not None else None
+    quantization = _quantization(quantize, quantizer_options)
+    work = _Work(model, target, Path(out), options or {}, verify_mode(verify), tell, passes, quantization)
     limits = _limits(work.target, tolerance)
     with work.refusals(seed, limits):
-        work.read({**shapes_of(data or {}), **(inputs or {})}, format, function)
+        work.read({**shapes_of(given or {}), **(inputs or {})}, format, function)
+        work.open_data(given, data, preprocess)
         if dump is not None or start is not None:
             work.dump(_folder(dump, start), start)
         work.lower()
         with replaced_folder(out, drop=files_of_report) as folder:
             work.emit(folder)
             if work.mode != "no":
-                work.verify(limits, data, engine, seed)
+                work.verify(limits, engine, seed, tolerance)
             work.close(folder)
     return work.artifact()
 
@@ -151,7 +171,7 @@ class _Work:
 
     def __init__(
         self, model: str | Path | Module, target: str | None, directory: Path, options: Mapping[str, Any], mode: str,
-        tell: Tell | None = None, passes: str = "",
+        tell: Tell | None = None, passes: str = "", quantization: Quantization | None = None,
     ) -> None:
         if directory.exists() and not directory.is_dir():
             raise UsageError(f"{directory} is a file; give a directory to write to")
@@ -160,7 +180,12 @@ class _Work:
         self.target = _usable(target)
         self.settings = target_options(self.target, options)
         self.times, self.at_hub = _Times(tell), _AtHub()
-        self.journey = _journey(self.target, self.settings, options, mode != "no", passes, [self.times, self.at_hub])
+        self.quantization = quantization
+        self.journey = _journey(
+            self.target, self.settings, options, mode != "no", passes, [self.times, self.at_hub], quantization)
+        self.given: Mapping[str, Any] | None = None
+        self.samples: Samples | None = None
+        self.preprocess: Preprocess | None = None
         self.source: Module
         self.module: Module
         self.emitted: Emitted
@@ -202,6 +227,23 @@ class _Work:
             with suppress(TransloadError):  # said when it comes to that
                 self.times.planned = [stage.name for stage in self.journey.plan(self.module, settle=False).stages]
 
+    def open_data(self, given: Mapping[str, Any] | None, data: Any, preprocess: Preprocess | None) -> None:
+        """Have images and samples become what the model takes."""
+        from .samples.preprocess import Preprocess
+        from .samples.samples import Data
+
+        self.preprocess = preprocess
+        if given is not None:
+            self.given = settled(self.source, given, preprocess)
+            self.module.notes = self.source.notes
+            if preprocess is None and any(isinstance(value, ImageFile) for value in given.values()):
+                self.preprocess = Preprocess()
+        if data is not None:
+            self.samples = (data if isinstance(data, Data) else Data(data)).open(self.source, preprocess)
+            self.preprocess = self.samples.preprocess or preprocess
+        if self.quantization is not None:
+            self.quantization.samples = self.samples
+
     def dump(self, directory: str | Path, start: str | None) -> None:
         """Have the stages and passes written into a folder, and go on from a stage of what is there, where one is named."""
         from .dump import Dump
@@ -209,7 +251,7 @@ class _Work:
         begin = None
         if start is not None:
             begin = _gone_on_from(self.journey, self.module, directory, start, self.digests.model)
-            self.module, self.at_hub.module = begin.module, begin.hub
+            self.module, self.at_hub.module, self.at_hub.quantized = begin.module, begin.hub, begin.quantized
         dump = Dump(directory, _named(self.source), begin, self.digests.model)
         if begin is None:
             dump.enters(Stage(READ))
@@ -220,6 +262,8 @@ class _Work:
         """Make of the model what the target takes. Raises what keeps it from that, with every finding."""
         self.report.options = {**self.options, **self.settings}
         self.report.dialect = self.journey.run(self.module)
+        if self.quantization is not None:
+            self.report.quantization = self.quantization.report()
         _describe(self.module, self.report)
         self.journey.through(CHECK, lambda: check_for(self.target, self.module, self.settings), self.module)
 
@@ -234,16 +278,27 @@ class _Work:
         self.report.target_report = self.emitted.report
 
     def verify(
-        self, tolerance: Tolerance, inputs: Mapping[str, Any] | None, engine: str, seed: int,
+        self, tolerance: Tolerance, engine: str, seed: int, given: Tolerance | Sequence[str] | None,
     ) -> None:
-        """Compare with the source's runtime what the target's own runtime gives, or, where it has none, an engine."""
-        from .verification.verify import OwnRuntime, verify_conversion
+        """Compare with the source's runtime what the target's own runtime gives, or, where it has none, an engine.
+
+        What was quantized is compared with the module that the quantizer made, and by the limits `given` with the source.
+        """
+        from .verification.quantized import verify_quantized_conversion
+        from .verification.running import OwnRuntime
+        from .verification.verify import verify_conversion
 
         run = self.target.run
         own = OwnRuntime(self.target.name, partial(run, self.emitted)) if run is not None else None
-        self.verification = self.journey.through(VERIFY, lambda: verify_conversion(
-            self.source, self.module, hub=self.at_hub.module, tolerance=tolerance, inputs=inputs, engine=engine, seed=seed,
-            own=own), self.module)
+        inputs = self.given if self.given is not None else self.samples
+        how: dict[str, Any] = {"tolerance": tolerance, "inputs": inputs, "engine": engine, "seed": seed, "own": own}
+        hub, quantized = self.at_hub, self.at_hub.quantized
+        if quantized is not None:
+            self.verification = self.journey.through(VERIFY, lambda: verify_quantized_conversion(
+                self.source, self.module, floats=hub.floats or hub.module, quantized=quantized, limits=given, **how), self.module)
+        else:
+            self.verification = self.journey.through(VERIFY, lambda: verify_conversion(
+                self.source, self.module, hub=hub.module, **how), self.module)
         self.report.verification = self.verification.report()
 
     def close(self, folder: Path) -> None:
@@ -254,7 +309,7 @@ class _Work:
         report = self.report
         report.exit_code = self.doubt.exit_code if self.doubt is not None else 0
         report.seconds = {name: round(seconds, 6) for name, seconds in self.times.seconds.items()}
-        names = [file.relative_to(folder) for file in self.emitted.files]
+        names = [file.relative_to(folder) for file in (*self.emitted.files, *self._write_preprocess(folder))]
         report.files = {str(name): (folder / name).stat().st_size for name in names}
         self._name_sources()
         report.write(folder)
@@ -264,6 +319,17 @@ class _Work:
         """Enter into the report what the model consists of, and what worked on it."""
         report = self.report
         report.digest, report.beside, report.versions = self.digests.model.text(), self.digests.beside(), versions()
+
+    def _write_preprocess(self, folder: Path) -> list[Path]:
+        """Have the file that says how images become inputs lie beside the artifacts, where there were some."""
+        from .samples.preprocess import FILE, joined
+
+        if self.preprocess is None:
+            return []
+        taken = (self.at_hub.quantized or self.source).inputs
+        types = {name: type_ for name, type_ in taken.items() if isinstance(type_, TensorType)}
+        images = self.samples.images if self.samples is not None else {}
+        return [(joined(images.values(), types) or self.preprocess).write(folder / FILE)]
 
     def artifact(self) -> Artifact:
         """What was made; `VerificationError` where it had to be verified, and is not."""
@@ -277,7 +343,8 @@ class _Work:
 def plan(
     model: str | Path | Module, target: str | None = None, *, options: Mapping[str, Any] | None = None,
     inputs: Mapping[str, InputSpec] | None = None, verify: bool | str = True, format: str | None = None, passes: str = "",
-    function: str | None = None, dump: str | Path | None = None, start: str | None = None,
+    function: str | None = None, dump: str | Path | None = None, start: str | None = None, quantize: str | None = None,
+    quantizer_options: Mapping[str, Any] | None = None,
 ) -> Plan:
     """What `convert` would run, with the same arguments: stages, and the passes of each with their options.
 
@@ -288,7 +355,8 @@ def plan(
     chosen = _target(target)
     settings = target_options(chosen, options or {})
     module = _loaded(model, inputs, format, function)
-    journey = _journey(chosen, settings, options or {}, verify_mode(verify) != "no", passes)
+    quantization = _quantization(quantize, quantizer_options)
+    journey = _journey(chosen, settings, options or {}, verify_mode(verify) != "no", passes, quantization=quantization)
     if start is not None:
         module = _gone_on_from(journey, module, _folder(dump, start), start).module
     return journey.plan(module)
@@ -318,14 +386,26 @@ def _named(module: Module) -> str:
 
 def _journey(
     target: Target, settings: Mapping[str, Any], options: Mapping[str, Any], verify: bool, passes: str,
-    observers: Sequence[Observer] = (),
+    observers: Sequence[Observer] = (), quantization: Quantization | None = None,
 ) -> Journey:
     """The journey to a target, with what `convert` does around it."""
+    quantizing = Stage(QUANTIZE, about=quantization.about, act=quantization) if quantization is not None else None
     judge = f"by {target.name}'s own runtime" if target.run is not None else ""
     ends = [Stage(CHECK, about=target.name), Stage(EMIT, about=target.name), *([Stage(VERIFY, about=judge)] if verify else [])]
     return Journey(
-        target.accepts, options, passes=passes, target=target, settings=settings,
+        target.accepts, options, passes=passes, target=target, settings=settings, quantize=quantizing,
         observers=observers, begins=[Stage(READ)], ends=ends)
+
+
+def _quantization(quantize: str | None, options: Mapping[str, Any] | None) -> Quantization | None:
+    """The quantizer that is asked for. `UsageError` for one that there is not, and for options of none."""
+    if quantize is None:
+        if options:
+            raise UsageError(f"{', '.join(options)}: of which quantizer?", hint="--quantize NAME, or quantize= in Python")
+        return None
+    from .quantization import Quantization
+
+    return Quantization(quantize, dict(options or {}))
 
 
 def _loaded(

@@ -23,9 +23,9 @@ from typing import Any
 
 from .errors import ReadError, UsageError
 from .files import atomic_path
-from .ir import Module
+from .ir import Dense, Module
 from .ir.verify import check
-from .journey import READ, Observer, Stage
+from .journey import QUANTIZE, READ, Observer, Stage
 from .passes.steps import PassRecord, Step
 from .plugin import Source
 from .report import Digest
@@ -84,7 +84,7 @@ class Dump(Observer):
         entry["seconds"] = round(seconds, 6)
         if entry["steps"]:
             entry["file"] = entry["steps"][-1]["file"]
-        elif stage.name == READ and module is not None:
+        elif stage.name in (READ, QUANTIZE) and module is not None:
             entry["file"] = f"{len(self.stages):02}-{stage.name}.mlir"
             self._write(module, entry["file"], done=True)
         if entry["file"]:
@@ -123,6 +123,8 @@ class Start:
     """Of the index, those that are done."""
     hub: Module | None
     """The module as it first was in the hub, where it has been there."""
+    quantized: Module | None = None
+    """The module as quantizing left it, where that is behind it."""
 
     def take_the_place_of(self, source: Module) -> None:
         """Have the module come from where the model that was read comes from."""
@@ -186,7 +188,9 @@ class Dumped:
             note = (f"{self.directory / texts[-1]['file']}, from which this goes on, was changed since it was dumped; it is "
                     f"{model}, as it is, that verification compares the result with")
             module.notes = (*module.notes, note)
-        return Start(module, done, self._module(arrived["file"]) if arrived is not None else None)
+        quantized = next((entry for entry in texts if entry["stage"] == QUANTIZE), None)
+        hub_module, behind = (self._module(each["file"]) if each is not None else None for each in (arrived, quantized))
+        return Start(module, done, hub_module, behind)
 
     def _module(self, file: str) -> Module:
         path = self.directory / file
@@ -197,6 +201,10 @@ class Dumped:
         findings = check(module)
         if findings:
             raise ReadError(f"{path}: its ops break the rules of their dialects", findings)
+        for op in module.ops():  # mapped now: the file of constants will be another one
+            for value in op.attributes.values():
+                if isinstance(value, Dense):
+                    value.numpy()
         return module
 
 

@@ -5,8 +5,8 @@
     journey.run(module)               # the same
 
 The stages are those of `Plan.stages`: `read`; a conversion for each step of the route, with its passes before and after; `hub`,
-the hub's pipeline, where the way goes on from the hub; `pipeline`, the target's own passes; `check`, `emit` and `verify`. The
-route is looked for again after each stage, by the dialects that are in the module then.
+the hub's pipeline, where the way goes on from the hub; `quantize`, where a quantizer was asked for; `pipeline`, the target's own
+passes; `check`, `emit` and `verify`. The route is looked for again after each stage, by the dialects that are in the module then.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from .rewrite import cannot_convert, names_of
 from .roles import hub
 from .routes import companions
 
-__all__ = ["CHECK", "EMIT", "HUB", "PIPELINE", "READ", "VERIFY", "Journey", "Observer", "Plan", "Stage", "convert_to"]
+__all__ = ["CHECK", "EMIT", "HUB", "PIPELINE", "QUANTIZE", "READ", "VERIFY", "Journey", "Observer", "Plan", "Stage", "convert_to"]
 
-READ, HUB, PIPELINE, CHECK, EMIT, VERIFY = "read", "hub", "pipeline", "check", "emit", "verify"
+READ, HUB, QUANTIZE, PIPELINE, CHECK, EMIT, VERIFY = "read", "hub", "quantize", "pipeline", "check", "emit", "verify"
 """Names of the stages that are no conversions."""
 
 T = TypeVar("T")
@@ -52,6 +52,8 @@ class Stage:
     conversion: Conversion | None = None
     unsure: str = ""
     """Of a planned stage: why another may come in its place, and which; empty where it is certain."""
+    act: Callable[[Module], Module] | None = None
+    """Of quantizing: makes another module of the one that is there."""
 
     def __str__(self) -> str:
         """Its heading, as a comment, and its passes, one a line, as pipeline text."""
@@ -101,6 +103,7 @@ class _Place:
 
     present: Counter[str]
     hub_due: bool
+    quantize_due: bool
     pipeline_due: bool
     module: Module | None = None
     """The module itself; None in a plan, where it is not there yet."""
@@ -113,12 +116,13 @@ class Journey:
 
     `options` go to whoever declares them (`transload.options`); `at_hub` is a pipeline to run instead of the hub's own and of
     what plugins add to it (`Pass.at`); `passes` is one to run after it, and where the way ends at the hub, too. `settings` are
-    the target's options. `begins` and `ends` are stages of the caller around the way, which the plan shows and `through` runs.
+    the target's options. `quantize` is a stage that makes another module at the hub, behind the hub's passes: every
+    way goes by there then. `begins` and `ends` are stages of the caller around the way, which the plan shows and `through` runs.
     """
 
     def __init__(
         self, accepted: Iterable[str], options: Mapping[str, Any] | None = None, *, at_hub: str | None = None,
-        passes: str = "", target: Target | None = None, settings: Mapping[str, Any] | None = None,
+        passes: str = "", target: Target | None = None, settings: Mapping[str, Any] | None = None, quantize: Stage | None = None,
         observers: Sequence[Observer] = (), begins: Sequence[Stage] = (), ends: Sequence[Stage] = (),
     ) -> None:
         self.accepted = tuple(accepted)
@@ -131,10 +135,12 @@ class Journey:
         self._users = replace(self._hub, steps=_steps(passes))
         self._pipeline = Stage(PIPELINE) if target is None else Stage(
             PIPELINE, _steps(target.pipeline, settings), f"passes of {target.name}")
+        self._quantize = quantize
         self._reached: str | None = None
         self._target = target
         self._shared: dict[str, dict[str, Any]] = {}
         self._hub_due, self._pipeline_due = bool(self._hub.steps), bool(self._pipeline.steps)
+        self._quantize_due = quantize is not None
 
     # --- planning
 
@@ -143,7 +149,8 @@ class Journey:
 
         The stages follow from the dialects in the module and from what conversions declare. Where a conversion can say only of
         what comes before it whether it is meant for that (`Conversion.unfit`), the way up to there is tried on a copy, so that
-        the plan is certain; without `settle` it is not, and the stage says so. Raises `ConversionError` where there is no way.
+        the plan is certain; without `settle`, or where quantizing comes before, it is not, and the stage says so. Raises
+        `ConversionError` where there is no way.
         """
         done: list[Stage] = []
         self.share_options(module)
@@ -155,7 +162,7 @@ class Journey:
             with new_run():
                 while any(stage.unsure for stage in rest):
                     stage = trial._next(trial._place(copy))
-                    if stage is None:
+                    if stage is None or stage.act is not None:
                         break
                     trial._go(stage, copy)
                     done.append(stage)
@@ -204,6 +211,7 @@ class Journey:
         behind = [host().conversions[name].target for name in stages if name in host().conversions]
         self._reached = behind[-1] if behind else None
         self._hub_due = self._hub_due and HUB not in stages
+        self._quantize_due = self._quantize_due and QUANTIZE not in stages
         self._pipeline_due = self._pipeline_due and PIPELINE not in stages
 
     def _copy(self) -> Journey:
@@ -214,7 +222,7 @@ class Journey:
 
     def _place(self, module: Module) -> _Place:
         present = dialects_in(module) or Counter([] if self._reached is None else [self._reached])
-        return _Place(present, self._hub_due, self._pipeline_due, module)
+        return _Place(present, self._hub_due, self._quantize_due, self._pipeline_due, module)
 
     def _planned(self, place: _Place) -> Iterator[Stage]:
         """The stages from a place on; `place` goes along. What the module will hold is taken from what conversions declare."""
@@ -226,13 +234,18 @@ class Journey:
                 place.present, place.module = _expected(stage.conversion, place.present), None
             elif stage.name == HUB:
                 place.hub_due = False
+            elif stage.act is not None:
+                place.quantize_due, place.module = False, None
             else:
                 place.pipeline_due = False
 
     def _next(self, place: _Place) -> Stage | None:
         """The next stage from a place; None at the end of the way."""
-        route = route_from(place.present, self.accepted, lambda conversion: self._is_fit(conversion, place))
+        accepted = (self._center.name,) if place.quantize_due else self.accepted
+        route = route_from(place.present, accepted, lambda conversion: self._is_fit(conversion, place))
         if not route:
+            if place.quantize_due:
+                return self._hub if place.hub_due else self._quantize
             if place.hub_due and self._users.steps and set(place.present) <= {self._center.name}:
                 return self._users
             return self._pipeline if place.pipeline_due else None
@@ -301,6 +314,8 @@ class Journey:
         def act() -> None:
             if stage.conversion is not None:
                 run_conversion(stage.conversion, stage.steps, module, tell)
+            elif stage.act is not None:
+                module.become(stage.act(module))
             else:
                 Pipeline(list(stage.steps)).run(module, tell=tell)
 
@@ -309,6 +324,8 @@ class Journey:
             self._reached = stage.conversion.target
         elif stage.name == HUB:
             self._hub_due = False
+        elif stage.act is not None:
+            self._quantize_due = False
         else:
             self._pipeline_due = False
 

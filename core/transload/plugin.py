@@ -32,6 +32,7 @@ __all__ = [
     "KernelTable",
     "Metric",
     "Pass",
+    "Quantized",
     "Quantizer",
     "Reader",
     "Runtime",
@@ -341,12 +342,25 @@ class Target:
 class Quantizer:
     """Turns a float module of the hub into a quantized one: `run(module, samples, **options)` returns a new module.
 
-    `samples` are dicts of arrays by input name, any iterable of them, or None; see `transload.quantize`.
+    `samples` are dicts of arrays by input name, any iterable of them that can be gone through again, or None; see
+    `transload.quantize`. Where there is more to tell, `run` returns `Quantized`.
     """
 
     name: str
     run: Any
     doc: str = ""
+
+
+@dataclass(frozen=True)
+class Quantized:
+    """What a quantizer made, and what its user should know of it."""
+
+    module: Any
+    """The new module."""
+    floats: Mapping[str, str] = field(default_factory=dict)
+    """Tensors whose ops stay float, by name, with the reason."""
+    report: Mapping[str, Any] = field(default_factory=dict)
+    """What else goes into `report.json`: its options, measured errors."""
 
 
 @dataclass(frozen=True)

@@ -26,8 +26,9 @@ from .json_text import json_text
 from .plugin_host import host
 
 __all__ = [
-    "SCHEMA_FILE", "ComparedOutput", "Digest", "Digests", "ErrorReport", "FindingReport", "KeptBound", "Report", "StateReport",
-    "TensorReport", "VerificationReport", "error_report", "files_of_report", "versions", "write_refusal",
+    "SCHEMA_FILE", "ComparedOutput", "Digest", "Digests", "ErrorReport", "FindingReport", "KeptBound",
+    "QuantizationReport", "QuantizedOutput", "Report", "StateReport", "TensorReport", "VerificationReport", "error_report",
+    "files_of_report", "versions", "write_refusal",
 ]
 
 SCHEMA_FILE = Path(__file__).with_name("report.schema.json")
@@ -74,6 +75,26 @@ class ComparedOutput:
 
 
 @dataclass
+class QuantizedOutput(ComparedOutput):
+    """How near an output of the quantized model is to the float model's, over all samples."""
+
+    agreement: Annotated[float | None, "share of rows whose greatest number is at the same place; null where there are no rows"]
+
+
+@dataclass
+class QuantizationReport:
+    """What quantized the model, and on what."""
+
+    scheme: Annotated[str, "name of the quantizer"]
+    options: Annotated[dict[str, Any], "of the quantizer, those that were given"]
+    samples: Annotated[int | None, "how many it saw; null where that is not known"]
+    skipped: Annotated[dict[str, str], "samples that were left out, by name, and why"]
+    preprocess: Annotated[dict[str, str], "what became of images, by input, in words; preprocess.toml says it to programs"]
+    floats: Annotated[dict[str, str], "tensors whose ops stay float, and why"]
+    details: Annotated[dict[str, Any], "what else the quantizer says"]
+
+
+@dataclass
 class VerificationReport:
     """The comparison with the source framework's own runtime."""
 
@@ -85,6 +106,9 @@ class VerificationReport:
     notes: list[str] = field(default_factory=list)
     bounds: list[KeptBound] = field(default_factory=list)
     outputs: list[ComparedOutput] = field(default_factory=list)
+    samples: Annotated[int, "on how many inputs it was compared, where those were samples"] = 0
+    quantized: Annotated[list[QuantizedOutput], "a quantized model beside the float one; is told, and not judged"] = field(
+        default_factory=list)
 
 
 @dataclass
@@ -129,6 +153,7 @@ class Report:
     outputs: list[TensorReport] = field(default_factory=list)
     notes: Annotated[list[str], "what a reader should know, as sizes that nobody said"] = field(default_factory=list)
     states: list[StateReport] = field(default_factory=list)
+    quantization: QuantizationReport | None = None
     ops_in: Annotated[dict[str, int], "how many there are of each op of the model"] = field(default_factory=dict)
     ops_out: Annotated[dict[str, int], "how many there are of each op of what the target was given"] = field(
         default_factory=dict)

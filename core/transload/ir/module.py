@@ -122,6 +122,18 @@ class Module(Op):
             copy.body.append(op.clone(mapping))
         return copy
 
+    def become(self, other: Module) -> None:
+        """Take everything that is in another module, which is empty then; whoever has this one has that."""
+        if other is self:
+            return
+        self.attributes, self.location = other.attributes, other.location
+        for op in list(self.body):
+            op.erase()
+        for op in list(other.body):
+            self.body.append(other.body.remove(op))
+        self.source, self.source_format, self.entry = other.source, other.source_format, other.entry
+        self.states, self.notes, self.beside = other.states, other.notes, other.beside
+
     def ops(self) -> Iterator[Op]:
         """Every op in every function, the functions themselves left out."""
         return (op for op in self.walk() if op.name not in ("builtin.module", "func.func"))

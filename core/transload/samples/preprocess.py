@@ -13,7 +13,7 @@ Source: TPU-MLIR Technical Reference Manual, table 3.1 (the options of `model_tr
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from ..ir import TensorType
 
-__all__ = ["FILE", "Preprocess", "Settled", "describe"]
+__all__ = ["FILE", "Preprocess", "Settled", "joined"]
 
 FILE = "preprocess.toml"
 """Its file, beside an artifact."""
@@ -183,6 +183,21 @@ class Settled:
             "mode": own.keep_ratio_mode if own.keep_aspect_ratio else "stretch", "pad_value": own.pad_value,
             "pad_type": own.pad_type}
 
+    def held_by(self, type_: TensorType) -> Preprocess:
+        """The same for whoever takes this input as `type_`: of a float input, the stored integers where that is quantized.
+
+        What 0 to 255 span for integers is left open, as it follows from them.
+        """
+        from ..ir import FloatType, QuantType
+
+        own, element = self.preprocess, type_.element
+        if isinstance(element, QuantType) and isinstance(self.type.element, FloatType) and own.mean and own.scale:
+            shift, step = element.zero_point, element.scale
+            return replace(
+                own, scale=tuple(scale / step for scale in own.scale),
+                mean=tuple(mean - shift * step / scale for mean, scale in zip(own.mean, own.scale, strict=True)))
+        return own if self.span is None or isinstance(element, FloatType) else replace(own, mean=None, scale=None)
+
     def numbers(self, pixels: np.ndarray) -> np.ndarray:
         """Pixels, uint8 of rows x columns x channels, as the array that the input takes.
 
@@ -229,7 +244,13 @@ class Settled:
         return f"{text}, (x - {_few(own.mean)}) * {_few(own.scale)}, {own.pixel_format}, {own.channel_format}"
 
 
-def describe(type_: TensorType) -> str:
+def joined(images: Iterable[Settled], types: Mapping[str, TensorType] | None = None) -> Preprocess | None:
+    """What holds for the inputs that are given images, in one; for inputs of other `types`, where they are. None of none."""
+    each = {image.name: image.held_by((types or {}).get(image.name, image.type)) for image in images}
+    return next(iter(each.values())) if len(each) == 1 else Preprocess(inputs=each) if each else None
+
+
+def _no_image(type_: TensorType) -> str:
     """Why an input of a type takes no image, in words."""
     return f"takes {type_}, and no image"
 
@@ -243,14 +264,14 @@ def _layout(own: Preprocess, name: str, type_: TensorType) -> tuple[str, int, in
             hint=f"--shape {name}:1x{'x'.join(map(str, shape[1:]))}")
     sizes = shape[1:] if len(shape) == 4 else shape
     if own.channel_format == "none" or len(sizes) not in (2, 3):
-        raise UsageError(f"input {name!r} {describe(type_)}", hint="give an .npy file")
+        raise UsageError(f"input {name!r} {_no_image(type_)}", hint="give an .npy file")
     if len(sizes) == 2:
         return "nhwc", sizes[0], sizes[1], 1
     layout = own.channel_format or ("nhwc" if sizes[2] in CHANNELS.values() else "nchw")
     rows, columns, channels = sizes if layout == "nhwc" else (sizes[1], sizes[2], sizes[0])
     if channels not in CHANNELS.values():
         raise UsageError(
-            f"input {name!r} {describe(type_)}: pixels have 1, 3 or 4 channels, and as {layout} it takes {channels}",
+            f"input {name!r} {_no_image(type_)}: pixels have 1, 3 or 4 channels, and as {layout} it takes {channels}",
             hint="give an .npy file, or --channel-format")
     return layout, rows, columns, channels
 
@@ -264,14 +285,14 @@ def _arithmetic(
     element = type_.element.storage if isinstance(type_.element, QuantType) else type_.element
     if own.mean is not None or own.scale is not None:
         if not isinstance(element, FloatType | IntegerType):
-            raise UsageError(f"input {name!r} {describe(type_)}", hint="give an .npy file")
+            raise UsageError(f"input {name!r} {_no_image(type_)}", hint="give an .npy file")
         return _each("mean", own.mean or (0.0,), channels), _each("scale", own.scale or (1.0,), channels), None
     if isinstance(element, FloatType):
         low, high = limits or (0.0, 1.0)
     elif isinstance(element, IntegerType) and element.width == 8:
         low, high = map(float, element.range)
     else:
-        raise UsageError(f"input {name!r} {describe(type_)}", hint="give an .npy file, or --mean and --scale")
+        raise UsageError(f"input {name!r} {_no_image(type_)}", hint="give an .npy file, or --mean and --scale")
     scale = (high - low) / 255 or 1.0
     return (-low / scale,) * channels, (scale,) * channels, (low, high)
 

@@ -12,6 +12,7 @@ Only a few samples are in memory at a time, however many there are.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
@@ -21,10 +22,25 @@ from ..errors import ReadError, UsageError
 from ..ir import FloatType, Module, QuantType, TensorType, dtype_of
 from ..ir.borders import input_limits
 from .images import Decoding, cores
-from .preprocess import Preprocess, Settled
+from .preprocess import Preprocess, Settled, joined
 from .sources import Entry, Listing, Stream, entry_of, find_source, same_but_ones
 
-__all__ = ["Samples", "open_samples"]
+__all__ = ["Data", "Samples", "open_samples"]
+
+
+@dataclass(frozen=True)
+class Data:
+    """Where samples are, for who knows the model's inputs later: the arguments of `open_samples`."""
+
+    source: Any
+    count: int | None = None
+    skip_damaged: bool = False
+    workers: int | None = None
+
+    def open(self, inputs: Module | Mapping[str, TensorType], preprocess: Preprocess | None = None) -> Samples:
+        """The samples for a model."""
+        return open_samples(
+            self.source, inputs, preprocess=preprocess, count=self.count, skip_damaged=self.skip_damaged, workers=self.workers)
 
 
 def open_samples(
@@ -114,10 +130,7 @@ class Samples:
     @property
     def preprocess(self) -> Preprocess | None:
         """The preprocessing with all that was left open said; None where there are no images."""
-        if not self.images:
-            return None
-        each = {name: settled.preprocess for name, settled in self.images.items()}
-        return next(iter(each.values())) if len(each) == 1 else Preprocess(inputs=each)
+        return joined(self.images.values())
 
     def __len__(self) -> int:
         if isinstance(self._source, Stream):

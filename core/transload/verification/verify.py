@@ -15,20 +15,24 @@ from transload.verification.bounds import Bounded, check_bounds, has_bounds
 from ..analysis.movement import is_cast, origins
 from ..budget import VARIABLE, allowance
 from ..errors import PluginFailure, RunError
-from ..ir import FloatType, Module, QuantType, TensorType, Value, initial_states, input_names
+from ..ir import FloatType, Module, QuantType, TensorType, Value
 from ..ir.build import constant_of
 from ..plugin import Runtime, resolve
 from ..plugin_host import host
-from ..report import ComparedOutput, KeptBound, VerificationReport
+from ..report import ComparedOutput, KeptBound, QuantizedOutput, VerificationReport
 from ..worker import ChildEnded
 from .compare import runtime_for
 from .differences import TensorDifference, compare_outputs
 from .information import attempts, is_informative
 from .inputs import checked_inputs, random_inputs
+from .running import OwnRuntime, Running
 from .tolerance import Tolerance
 from .ways import Ways
 
-__all__ = ["OwnRuntime", "Verification", "verify_conversion"]
+__all__ = ["OwnRuntime", "Verification", "broken_limits", "output_steps", "verify_conversion"]
+
+SAMPLES = 8
+"""Of those that are given, how many a result is run on at most, where outputs say nothing on the first."""
 
 
 @dataclass
@@ -48,6 +52,10 @@ class Verification:
     bounds: list[Bounded] = field(default_factory=list)
     """Tensors within the model that may differ by a bound of their own, and were compared with the source's alone."""
     notes: list[str] = field(default_factory=list)
+    samples: int = 0
+    """On how many inputs it was compared, where those were samples."""
+    quantized: list[QuantizedOutput] = field(default_factory=list)
+    """The outputs of a quantized model beside those of the float one: told, and not judged."""
 
     @property
     def passed(self) -> bool:
@@ -63,19 +71,21 @@ class Verification:
             self.status,  # type: ignore[arg-type]
             self.why, self.runtime, self.engine, self.broken, self.notes,
             [KeptBound(**asdict(bounded)) for bounded in self.bounds],
-            [ComparedOutput(t.name, t.dtype, list(t.shape), t.metrics) for t in self.tensors])
+            [ComparedOutput(t.name, t.dtype, list(t.shape), t.metrics) for t in self.tensors], self.samples, self.quantized)
 
 
 def verify_conversion(
     source: Module, result: Module, *, hub: Module | None = None, tolerance: Tolerance | None = None,
-    inputs: Mapping[str, Any] | None = None, engine: str = "auto", seed: int = 0, own: OwnRuntime | None = None,
+    inputs: Mapping[str, Any] | Iterable[Mapping[str, Any]] | None = None, engine: str = "auto", seed: int = 0,
+    own: OwnRuntime | None = None,
 ) -> Verification:
     """Compare `result` with the file `source` was read from: what the target's `own` runtime gives, or else the engine.
 
     Where outputs say nothing on random inputs (`information`), others are tried. Skipped, with the reason, where the source's
-    runtime is not installed or itself refuses the model. Raises `UsageError` where `inputs` do not fit the model.
+    runtime is not installed or itself refuses the model. `inputs` are arrays by name, or several such, of which the first whose
+    outputs say something are taken. Raises `UsageError` where `inputs` do not fit the model.
     """
-    checked = [checked_inputs(source, inputs)] if inputs is not None else None
+    checked = _checked(source, inputs) if inputs is not None else None
     if source.source is None:
         return Verification("skipped", "the model was not read from a file")
     if source.entry != "main":
@@ -98,7 +108,7 @@ def verify_conversion(
     except ChildEnded as error:
         return Verification("skipped", f"could not judge: {error.message}", runtime.name, engine)
     except RunError as error:
-        if judge.used:  # it is our engine that cannot
+        if judge.running.used:  # it is our engine that cannot
             raise
         return Verification("skipped", f"{runtime.name} cannot run the model: {error}", runtime.name, engine)
     except PluginFailure as error:
@@ -107,12 +117,13 @@ def verify_conversion(
         return Verification("skipped", f"{runtime.name} could not judge: {error.message}", runtime.name, engine)
 
 
-@dataclass(frozen=True)
-class OwnRuntime:
-    """What runs a target's artifact: `run(inputs)` gives the outputs by name, in order (`Target.run`)."""
-
-    target: str
-    run: Callable[[Mapping[str, np.ndarray]], Mapping[str, np.ndarray]]
+def _checked(
+    source: Module, inputs: Mapping[str, Any] | Iterable[Mapping[str, Any]],
+) -> Iterable[Mapping[str, np.ndarray]]:
+    """One input, looked at now, or several, each when it is used."""
+    if isinstance(inputs, Mapping):
+        return [checked_inputs(source, inputs)]
+    return (checked_inputs(source, each) for each in islice(inputs, SAMPLES))
 
 
 def elements_of(module: Module) -> int:
@@ -132,11 +143,8 @@ class _Judge:
         self.path = source.source
         self.further = further
         self.result, self.hub, self.runtime, self.tolerance, self.engine = result, hub, runtime, tolerance, engine
-        self.used = ""
-        self.own = own
-        self.notes: list[str] = []
+        self.running = Running(result, engine, own)
         self._reference: Callable[..., dict[str, np.ndarray]] | None = None
-        self._execute: Any = None
         self._last: Mapping[str, np.ndarray] | None = None
 
     def of_several(self, attempts: Iterable[Mapping[str, np.ndarray]]) -> Verification:
@@ -161,18 +169,18 @@ class _Judge:
                 "computed; give real inputs with --input NAME=FILE")
         elif silent:
             verdict.notes.append(f"not conclusive for {', '.join(silent)}: constant, saturated or not finite on all inputs tried")
-        verdict.notes += self.notes
+        verdict.notes += self.running.notes
         return verdict
 
     def _say_whose_it_is(self, verdict: Verification) -> None:
         """Note, where the target's own runtime was judged, whether the module itself is wrong, too."""
-        if self.own is None or self._last is None:
+        if self.running.own is None or self._last is None:
             return
-        target, self.own = self.own.target, None
+        target, self.running.own = self.running.own.target, None
         again, _ = self.judge(self._last)
         whose = "differs, too: the conversion is wrong" if again.broken else (
             f"does compute what the source does: it is what {target} makes of it that differs")
-        self.notes.append(f"the module that {target} was given, run by engine {again.engine}, {whose}")
+        self.running.notes.append(f"the module that {target} was given, run by engine {again.engine}, {whose}")
 
     def judge(self, given: Mapping[str, np.ndarray]) -> tuple[Verification, set[int]]:
         """The verdict on some inputs, and the places of the outputs that say something."""
@@ -181,11 +189,11 @@ class _Judge:
         if self._reference is None:
             self._reference = resolve(self.runtime.open)(self.path)
         reference = self._reference(given)
-        actual = self._run(given)
+        actual = self.running(given)
         tensors = compare_outputs(reference, actual)
         informative = {index for index, array in enumerate(reference.values()) if is_informative(array)}
         judged, bounds = tensors, list[Bounded]()
-        notes = list[str](getattr(self._execute, "notes", ()))
+        notes = list[str](self.running.engine_notes)
         if hub is not None and has_bounds(hub):
             outputs, bounds = check_bounds(result, hub, given, self._reference(given, keep=True), self.engine)
             judged = compare_outputs(reference, outputs)
@@ -196,34 +204,13 @@ class _Judge:
         broken = [reason for reasons in limits.values() for reason in reasons]
         broken += [f"{each.name}: differs by {each.max_abs:g}, its bound is {each.bound:g}" for each in bounds if not each.kept]
         status = "failed" if broken else "passed"
-        return Verification(status, "", self.runtime.name, self.used, tensors, broken, bounds, notes), informative
-
-    def _run(self, given: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """The result's outputs, without its states."""
-        # The source keeps its state itself, and starts from the same: what becomes of it is behind the outputs.
-        fed = dict(zip(
-            input_names(self.result.main), (*given.values(), *initial_states(self.result).values()), strict=True))
-        if self.own is not None:
-            self.used = f"{self.own.target}'s own runtime"
-            try:
-                actual = dict(self.own.run(fed))
-                return dict(islice(actual.items(), len(actual) - len(self.result.states)))
-            except RunError as error:
-                self.notes.append(f"{self.used} cannot run the artifact, an engine ran the module instead: {error.message}")
-                self.own = None
-        if self._execute is None:
-            self._execute = resolve(host().get("engines", self.engine).prepare)(self.result, "main")
-        self.used = self.engine
-        actual = self._execute(fed, False)
-        choice = getattr(self._execute, "choice", None)
-        self.used = f"{choice.engine} ({choice.why})" if choice is not None else self.engine
-        return dict(islice(actual.items(), len(actual) - len(self.result.states)))
+        return Verification(status, "", self.runtime.name, self.running.used, tensors, broken, bounds, notes), informative
 
     def _limits_broken(self, tensors: Sequence[TensorDifference]) -> dict[int, list[str]]:
         """By place of the output, which limits it breaks."""
         steps = output_steps(self.hub)[: len(tensors)] if self.hub is not None else []
         steps += [None] * (len(tensors) - len(steps))
-        found = {index: _broken(tensors[index], self.tolerance, step) for index, step in enumerate(steps)}
+        found = {index: broken_limits(tensors[index], self.tolerance, step) for index, step in enumerate(steps)}
         return {index: reasons for index, reasons in found.items() if reasons}
 
     def _by_nearest(
@@ -272,7 +259,7 @@ def _step_behind(value: Value) -> float | None:
     return max(element.scales) if isinstance(element, QuantType) else None
 
 
-def _broken(tensor: TensorDifference, tolerance: Tolerance, step: float | None = None) -> list[str]:
+def broken_limits(tensor: TensorDifference, tolerance: Tolerance, step: float | None = None) -> list[str]:
     """Which limits a tensor breaks, in words; `step` is that between the numbers of a dequantized integer."""
     if tensor.note:
         return [f"{tensor.name}: {tensor.note}, and the source gives {tensor.shape}"]

@@ -1,0 +1,100 @@
+"""Quantizing on the way to a target: which quantizer, on which samples, with which options, and what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from .analysis.movement import is_cast, moves_of
+from .errors import InternalError
+from .ir import FloatType, Module, Op
+from .ir.build import constant_of
+from .ir.verify import verify
+from .plugin import Quantized, resolve
+from .plugin_host import host
+from .report import QuantizationReport
+from .samples.samples import Samples
+
+__all__ = ["Quantization", "floats_in", "quantize_at_hub"]
+
+
+@dataclass
+class Quantization:
+    """A quantizer by name with its options, the samples that it sees, and, when it ran, what it tells."""
+
+    scheme: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    samples: Samples | None = None
+    made: Quantized | None = None
+
+    def __post_init__(self) -> None:
+        host().get("quantizers", self.scheme)
+
+    def __call__(self, module: Module) -> Module:
+        """A new module of the hub that computes with integers."""
+        self.made = quantize_at_hub(module, self.scheme, self.samples, self.options)
+        made: Module = self.made.module
+        return made
+
+    @property
+    def about(self) -> str:
+        """In words, for a plan."""
+        return ", ".join([self.scheme, *(f"{key}={value}" for key, value in self.options.items())])
+
+    def report(self) -> QuantizationReport:
+        """What a conversion's report says of it."""
+        made = self.made or Quantized(None)
+        samples = self.samples
+        return QuantizationReport(
+            self.scheme, {key: _plain(value) for key, value in self.options.items()}, _length(samples),
+            dict(samples.skipped) if samples is not None else {},
+            {name: str(image) for name, image in samples.images.items()} if samples is not None else {},
+            dict(made.floats), dict(made.report))
+
+
+def quantize_at_hub(
+    module: Module, scheme: str, samples: Iterable[Mapping[str, Any]] | None, options: Mapping[str, Any],
+) -> Quantized:
+    """What the quantizer called `scheme` makes of a module of the hub; the argument is unchanged.
+
+    Where the quantizer does not say what stays float, that is found, without a reason. Raises `UsageError` for a scheme that
+    there is not, and what the quantizer raises.
+    """
+    quantizer = host().get("quantizers", scheme)
+    made = resolve(quantizer.run)(module, samples, **options)
+    if isinstance(made, Module):
+        made = Quantized(made)
+    if not isinstance(made, Quantized) or not isinstance(made.module, Module):
+        raise InternalError(f"quantizer {scheme!r} gave {type(made).__name__}, and no module")
+    verify(made.module)
+    return Quantized(made.module, made.floats or floats_in(made.module), made.report)
+
+
+def floats_in(module: Module) -> dict[str, str]:
+    """The ops that compute with floats, by the names of their first results; casts, and what only moves numbers, are none."""
+    found: dict[str, str] = {}
+    for op in module.body_of_main:
+        if op.results and constant_of(op.results[0]) is None and _computes_on_floats(op):
+            found.setdefault(op.results[0].name or op.name, f"{op.name} computes with floats")
+    return found
+
+
+def _computes_on_floats(op: Op) -> bool:
+    if is_cast(op) or moves_of(op) is not None:
+        return False
+    values = (value for value in (*op.operands, *op.results) if constant_of(value) is None)
+    return any(isinstance(value.element_or_none, FloatType) for value in values)
+
+
+def _length(samples: Samples | None) -> int | None:
+    try:
+        return len(samples) if samples is not None else 0
+    except TypeError:  # a stream's
+        return None
+
+
+def _plain(value: Any) -> Any:
+    """An option as JSON has it."""
+    return value if isinstance(value, str | int | float | bool | list | type(None)) else str(value)
+

@@ -1,0 +1,173 @@
+"""Verifying a conversion that quantized: the integers are judged, what quantizing cost is told.
+
+Judged is whether the result computes what the quantized module of the hub does, on the same inputs: to the bit where all is
+integers between the inputs and the outputs, within the tolerance where ops stayed float. How near that is to the float model, run
+by its own framework, is told over all samples (SQNR, cosine, agreement), and judged only by limits that somebody set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from ..engine.quantized import dequantize
+from ..errors import PluginFailure, RunError
+from ..ir import Module, QuantType, TensorType
+from ..plugin import resolve
+from ..plugin_host import host
+from ..report import QuantizedOutput
+from ..worker import ChildEnded
+from .compare import runtime_for
+from .differences import TensorDifference, compare_outputs
+from .information import attempts, is_informative
+from .inputs import checked_inputs
+from .running import OwnRuntime, Running
+from .tolerance import Tolerance
+from .verify import Verification, broken_limits, output_steps
+
+__all__ = ["QuantizedModel", "verify_quantized", "verify_quantized_conversion"]
+
+SAMPLES = 16
+"""On how many a result is run."""
+Outputs = dict[str, np.ndarray]
+
+
+@dataclass(frozen=True)
+class QuantizedModel:
+    """A model before and after it was quantized."""
+
+    source: Module
+    """As it was read."""
+    floats: Module
+    """In the hub, before."""
+    module: Module
+    """In the hub, after."""
+    is_integer: bool
+    """Whether all between the inputs and the outputs is integers."""
+
+
+def verify_quantized(
+    model: QuantizedModel, running: Running, *, samples: Iterable[Mapping[str, Any]] | None = None, seed: int = 0,
+    tolerance: Tolerance | None = None, limits: Tolerance | None = None,
+) -> Verification:
+    """Run the result, the quantized module of the hub and the float model on the first of the samples, or one random input.
+
+    The result has to give what the quantized module does, within `tolerance` where that computes with floats, too; and what is
+    within `limits` of the float model, where there are some.
+    """
+    given = samples if samples is not None else islice(attempts(model.source, model.floats, seed), 1)
+    judge = resolve(host().get("engines", "reference").prepare)(model.module, "main")
+    reference, who = _float_model(model, running.engine)
+    wanted, actual, floats = list[Outputs](), list[Outputs](), list[Outputs]()
+    for sample in islice(given, SAMPLES):
+        arrays = checked_inputs(model.source, sample)
+        fed = dict(zip(model.module.inputs, _stored(model.module, arrays.values()), strict=True))
+        wanted.append(judge(fed, False))
+        actual.append(running(fed))
+        floats.append(reference(arrays))
+    integers = compare_outputs(_joined(wanted), _joined(actual))
+    broken = _broken(model, integers, tolerance or Tolerance())
+    beside = compare_outputs(_joined(floats), _real(model.module, _joined(actual)))
+    if limits is not None:
+        broken += [reason for tensor in beside for reason in broken_limits(tensor, limits)]
+    verdict = Verification(
+        "failed" if broken else "passed", "", "the quantized module", running.used, integers, broken,
+        notes=[*running.notes, f"beside the float model, run by {who}"], samples=len(actual))
+    verdict.quantized = [
+        QuantizedOutput(each.name, each.dtype, list(each.shape), each.metrics, _agreement(name, floats, actual))
+        for each, name in zip(beside, actual[0], strict=True)]
+    if not broken and not any(is_informative(array) for array in _joined(wanted).values()):
+        verdict.status = "inconclusive"
+        verdict.why = "the outputs are the same whatever is computed, on all samples"
+    return verdict
+
+
+def _float_model(model: QuantizedModel, engine: str) -> tuple[Callable[[Mapping[str, np.ndarray]], Outputs], str]:
+    """What runs the float model, and who that is: its framework's runtime, or an engine where that cannot."""
+    source = model.source
+    runtime, _ = runtime_for(source.source_format)
+    execute = resolve(host().get("engines", engine).prepare)(model.floats, "main")
+    ours = (lambda arrays: execute(dict(zip(model.floats.inputs, arrays.values(), strict=True)), False)), f"engine {engine}"
+    if runtime is None or source.source is None or source.entry != "main":
+        return ours
+    try:
+        return resolve(runtime.open)(source.source), runtime.name
+    except (RunError, ChildEnded, PluginFailure):
+        return ours
+
+
+def _stored(module: Module, arrays: Iterable[np.ndarray]) -> list[np.ndarray]:
+    """The float inputs of the model as the quantized module takes them: stored integers where its inputs are quantized."""
+    from ..engine.quantized import quantize
+
+    made = []
+    for type_, array in zip(module.inputs.values(), arrays, strict=True):
+        element = type_.element if isinstance(type_, TensorType) else None
+        made.append(quantize(array, element) if isinstance(element, QuantType) and array.dtype.kind == "f" else array)
+    return made
+
+
+def _real(module: Module, outputs: Outputs) -> Outputs:
+    """What the outputs of the quantized module stand for."""
+    made = {}
+    for type_, (name, array) in zip(module.outputs.values(), outputs.items(), strict=True):
+        element = type_.element if isinstance(type_, TensorType) else None
+        made[name] = dequantize(array, element) if isinstance(element, QuantType) else array
+    return made
+
+
+def _joined(runs: list[Outputs]) -> Outputs:
+    """The outputs of several runs behind one another; a lone one as it is."""
+    if len(runs) == 1:
+        return runs[0]
+    return {
+        name: np.stack(arrays) if not arrays[0].ndim else np.concatenate(arrays)
+        for name, arrays in zip(runs[0], zip(*(run.values() for run in runs), strict=True), strict=True)}
+
+
+def _broken(model: QuantizedModel, tensors: list[TensorDifference], tolerance: Tolerance) -> list[str]:
+    """What is not as the quantized module has it, in words."""
+    if not model.is_integer:
+        steps = output_steps(model.module)
+        return [reason for each, step in zip(tensors, steps, strict=False) for reason in broken_limits(each, tolerance, step)]
+    return [
+        f"{each.name}: {each.note or 'differs by ' + format(each.metrics['max_abs'], 'g') + ', and has to be the same'}"
+        for each in tensors if each.note or each.metrics["max_abs"] != 0.0]
+
+
+def _agreement(name: str, floats: list[Outputs], actual: list[Outputs]) -> float | None:
+    """The share of rows (of outputs that are one vector a sample) whose greatest number is at the same place."""
+    place = list(actual[0]).index(name)
+    pairs = [(list(a.values())[place], list(b.values())[place]) for a, b in zip(floats, actual, strict=True)]
+    first = pairs[0][0]
+    if first.ndim != 2 or first.shape[1] < 2 or first.shape != pairs[0][1].shape:
+        return None
+    return float(np.mean([np.mean(a.argmax(1) == b.argmax(1)) for a, b in pairs]))
+
+
+def verify_quantized_conversion(
+    source: Module, result: Module, *, floats: Module | None, quantized: Module, inputs: Any, engine: str, seed: int,
+    tolerance: Tolerance, limits: Tolerance | Iterable[str] | None, own: OwnRuntime | None,
+) -> Verification:
+    """What `verify_quantized` says of a conversion; skipped, with the reason, where there is not the memory."""
+    from ..quantization import floats_in
+
+    model = QuantizedModel(source, floats if floats is not None else source, quantized, not floats_in(quantized))
+    samples = [inputs] if isinstance(inputs, Mapping) else inputs
+    beside = limits if isinstance(limits, Tolerance) else _limits_only(limits or ())
+    running = Running(result, engine, own)
+    try:
+        return verify_quantized(model, running, samples=samples, seed=seed, tolerance=tolerance, limits=beside)
+    except MemoryError as error:
+        return Verification("skipped", f"comparing takes more memory than there is: {error}", "the quantized module", engine)
+
+
+def _limits_only(settings: Iterable[str]) -> Tolerance | None:
+    """The limits that are set, and no others; None where none is."""
+    given = list(settings)
+    none = replace(Tolerance(), integer=np.iinfo(np.int64).max, cos=-np.inf, euclid=-np.inf)
+    return Tolerance.parse(given, none) if given else None

@@ -1,0 +1,161 @@
+"""Quantizing as a stage of the journey: its place, its dump, its verdict and what the report says of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import transload
+from transload.api import at_hub
+from transload.context import Context
+from transload.convert_model import Artifact
+from transload.errors import InternalError, UsageError
+from transload.ir import Module
+from transload.plugin import Quantized, Quantizer
+from transload.plugin_host import Host
+from transload.samples.samples import Data
+from transload.verification.tolerance import Tolerance
+
+Convert = Callable[..., Artifact]
+
+
+@pytest.fixture(scope="module")
+def images(examples: Path) -> np.ndarray:
+    return (np.load(examples / "digits" / "test_images.npz")["images"][:64] / 16).astype(np.float32)
+
+
+@pytest.fixture
+def convert(examples: Path, images: np.ndarray, tmp_path: Path) -> Convert:
+    def call(target: str = "tosa", model: str = "digits_float.onnx", **asked: Any) -> Artifact:
+        given = {"quantize": "int8-asym", "data": Data(images, 16), **asked}
+        return transload.convert(examples / "digits" / model, target, tmp_path / "out", **given)
+
+    return call
+
+
+def test_the_integers_are_judged_and_the_cost_of_quantizing_is_told(convert: Convert, tmp_path: Path) -> None:
+    artifact = convert()
+    checked = artifact.verification
+    assert checked is not None and checked.passed and checked.runtime == "the quantized module" and checked.samples == 16
+    assert all(tensor.metrics["max_abs"] == 0 for tensor in checked.tensors)
+    (beside,) = checked.quantized
+    assert beside.metrics["sqnr"] > 20 and beside.agreement is not None and beside.agreement >= 0.9 and beside.shape == [16, 10]
+    assert "beside the float model, run by onnxruntime" in checked.notes
+    report = json.loads((tmp_path / "out" / "report.json").read_text())
+    assert report["quantization"] == {
+        "scheme": "int8-asym", "options": {}, "samples": 16, "skipped": {}, "preprocess": {}, "floats": {},
+        "details": report["quantization"]["details"]}
+    assert report["verification"]["quantized"][0]["agreement"] == beside.agreement
+    assert list(report["seconds"]) == [
+        "read", "onnx-to-top", "hub", "quantize", "top-to-tosa", "pipeline", "check", "emit", "verify"]
+
+
+def test_a_limit_that_is_set_is_for_the_float_model(convert: Convert) -> None:
+    verdict = convert(tolerance=["sqnr=80"]).verification
+    assert verdict is not None and verdict.failed and "sqnr" in verdict.broken[0] and len(verdict.broken) == 1
+    verdict = convert(tolerance=["sqnr=15"]).verification
+    assert verdict is not None and verdict.passed
+    verdict = convert(tolerance=Tolerance(cos=0.9, euclid=0.5, integer=10 ** 6)).verification
+    assert verdict is not None and verdict.passed
+
+
+def test_a_result_of_other_integers_fails(convert: Convert, monkeypatch: pytest.MonkeyPatch) -> None:
+    from transload.verification import running
+
+    run = running.Running.__call__
+    monkeypatch.setattr(running.Running, "__call__", lambda self, given: {
+        name: array + np.float32(0.01) for name, array in run(self, given).items()})
+    verdict = convert().verification
+    assert verdict is not None and verdict.failed and "has to be the same" in verdict.broken[0]
+
+
+def test_the_plan_shows_the_stage(examples: Path) -> None:
+    path = examples / "digits" / "digits_float.tflite"
+    plan = transload.plan(path, "tosa", quantize="int8", quantizer_options={"method": "kl"})
+    names = [stage.name for stage in plan.stages]
+    assert names[names.index("hub"):names.index("hub") + 3] == ["hub", "quantize", "top-to-tosa"]
+    assert "# quantize: int8, method=kl" in str(plan)
+    assert "# quantize" not in str(transload.plan(path, "tosa"))
+
+
+def test_every_way_goes_by_the_hub_then(examples: Path, tmp_path: Path) -> None:
+    """StableHLO has a way to itself that does not."""
+    module = transload.lower(transload.load(examples / "digits" / "digits_float.tflite"), "stablehlo")
+    assert "top" not in str(transload.plan(module, "stablehlo"))
+    plan = transload.plan(module, "stablehlo", quantize="int8")
+    assert [stage.name for stage in plan.stages][1:4] == ["stablehlo-to-top", "hub", "quantize"]
+
+
+def test_the_dump_has_it_and_can_be_gone_on_from(convert: Convert, tmp_path: Path) -> None:
+    dump = tmp_path / "steps"
+    first = convert(dump=dump)
+    text = next(file for file in dump.iterdir() if file.name.endswith("-quantize.mlir")).read_text()
+    assert "!quant.uniform" in text
+    for stage in ("top-to-tosa", "quantize"):
+        again = convert(dump=dump, start=stage)
+        assert again.verification is not None and again.verification.passed
+        assert again.verification.runtime == "the quantized module"
+        (a,), (b,) = ([file for file in each.files if file.suffix == ".tosa"] for each in (first, again))
+        assert a.read_bytes() == b.read_bytes()
+
+
+def test_samples_are_needed_and_have_to_fit(convert: Convert, images: np.ndarray) -> None:
+    for asked, says in (
+        ({"data": None}, "needs samples"), ({"data": images[:, :4]}, "do not fit"), ({"quantize": "int5"}, "int5"),
+        ({"quantizer_options": {"nosuch": 1}}, "nosuch"),
+        ({"quantize": None, "quantizer_options": {"method": "kl"}}, "quantizer"),
+        ({"data": images * np.float32(np.nan)}, "NaN"),
+    ):
+        with pytest.raises(UsageError, match=says):
+            convert(**asked)
+
+
+def test_without_a_quantizer_samples_are_what_is_verified_on(convert: Convert) -> None:
+    verdict = convert(quantize=None).verification
+    assert verdict is not None and verdict.passed and verdict.runtime == "onnxruntime"
+
+
+def test_images_become_inputs_and_the_file_that_says_how_lies_beside_the_artifact(convert: Convert, tmp_path: Path) -> None:
+    image = pytest.importorskip("PIL.Image")
+    for number in range(4):
+        image.fromarray(np.random.default_rng(number).integers(0, 255, (20, 20), dtype=np.uint8)).save(tmp_path / f"{number}.png")
+    preprocess = transload.Preprocess(resize_dims=(10, 10), scale=(1 / 255,))
+    artifact = convert(data=tmp_path, preprocess=preprocess)
+    written = transload.Preprocess.read(tmp_path / "out" / "preprocess.toml")
+    assert written.resize_dims == (10, 10) and written.crop == (8, 8) and written.channel_format == "nchw"
+    assert tmp_path / "out" / "preprocess.toml" in artifact.files and "preprocess.toml" in artifact.report.files
+    assert artifact.report.quantization is not None
+    assert artifact.report.quantization.preprocess["image"].startswith("10x10 pixels for input 'image', of which 8x8")
+    again = convert(quantize=None, data=None, input_data={"image": tmp_path / "1.png"}, preprocess=preprocess)
+    assert any("1.png was made 10x10 pixels" in note for note in again.report.notes)
+    convert(quantize=None, data=None)
+    assert not (tmp_path / "out" / "preprocess.toml").exists()
+
+
+def test_a_quantizer_says_what_stays_float_and_why(examples: Path, images: np.ndarray) -> None:
+    host = Host()
+
+    def explains(module: Module, samples: Any) -> Quantized:
+        return Quantized(module.clone(), {"probabilities": "a test"}, {"bits": 8})
+
+    def changes_nothing(module: Module, samples: Any) -> Module:
+        return module
+
+    for name, run in (("explains", explains), ("same", changes_nothing), ("wrong", lambda module, samples: 3)):
+        host.quantizers[name] = Quantizer(name, run)
+    module = transload.load(examples / "digits" / "digits_float.onnx")
+    with Context(host).bind():
+        from transload.quantization import quantize_at_hub
+
+        hub = at_hub(module)
+        made = quantize_at_hub(hub, "explains", [], {})
+        assert made.floats == {"probabilities": "a test"} and made.report == {"bits": 8}
+        assert "top.Softmax computes with floats" in quantize_at_hub(hub, "same", [], {}).floats["probabilities"]
+        assert isinstance(transload.quantize(module, "explains"), Module)
+        with pytest.raises(InternalError, match="no module"):
+            quantize_at_hub(hub, "wrong", [], {})
