@@ -145,8 +145,9 @@ def convert(
     read. `dump` is a folder for the module's text after every stage and pass (`transload.dump`); `start` names a stage to go on
     from, with what that folder holds.
 
-    Raises `UsageError` (unknown target or option), `ReadError`, `ConversionError` or `TargetError` with every finding. Where it is the model that cannot be converted, `out` then holds `report.json` alone, which says why
-    (`error.report` in Python); after any other error it is as it was.
+    Raises `UsageError` (unknown target or option), `ReadError`, `ConversionError` or `TargetError` with every finding. Where it
+    is the model that cannot be converted, `out` then holds `report.json` alone, which says why (`error.report` in Python); after
+    any other error it is as it was.
     """
     given = open_given(input_data) if input_data is not None else None
     quantization = _quantization(quantize, quantizer_options)
