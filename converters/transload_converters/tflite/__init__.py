@@ -1,11 +1,11 @@
-"""TensorFlow Lite: the reader of `.tflite` files, the dialect `tfl`, its legalization to `top`, and the LiteRT runtime."""
+"""TensorFlow Lite: the reader and writer of `.tflite` files, the dialect `tfl`, its legalization to `top`, and LiteRT."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from transload.hookspecs import hookimpl
-from transload.plugin import Conversion, DialectSpec, Pass, Reader, Runtime
+from transload.plugin import Conversion, DialectSpec, Pass, Reader, Runtime, Writer
 
 from .choices import OPTIONS
 
@@ -25,6 +25,11 @@ def register_readers(register: Any) -> None:
         "tflite", "tfl", (".tflite",), f"{_HERE}.reader:read", f"{_HERE}.reader:detect", "TensorFlow Lite models.",
         "where it is made, with TensorFlow: converter.optimizations = [tf.lite.Optimize.DEFAULT], "
         "converter.representative_dataset = SAMPLES, converter.inference_input_type = converter.inference_output_type = tf.int8"))
+
+
+@hookimpl
+def register_writers(register: Any) -> None:
+    register(Writer("tflite", "tfl", (".tflite",), f"{_HERE}.writer_module:write", "TensorFlow Lite models."))
 
 
 @hookimpl

@@ -1,0 +1,340 @@
+"""The writer of modules: a module of the dialect `tfl` as a `.tflite` file, one operator for one op.
+
+It decides nothing, as the reader does not: functions become subgraphs, `main` the first of them; values become tensors with
+their names, quantized types their scales and zero points, attributes the fields of the operator's options table. Names of inputs
+and outputs are in the file's signature, too, where two results are one tensor. What a file cannot hold is found before
+anything is written, all of it.
+
+Source: the TFLite schema, `tensorflow/lite/schema/schema.fbs`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from transload.errors import ConversionError, Finding, merge_findings
+from transload.files import atomic_path
+from transload.ir import (
+    BF16,
+    BOOL,
+    F16,
+    F32,
+    F64,
+    ComplexType,
+    Dense,
+    DialectType,
+    FloatType,
+    IntegerType,
+    Module,
+    NoneType,
+    Op,
+    QuantType,
+    Symbol,
+    TensorType,
+    Type,
+    Value,
+    input_names,
+    output_names,
+)
+from transload.ir.build import constant_of
+from transload.ir.constants import Packed4Data
+
+from .dialect import BASIC_LSTM, LSTM_INTERMEDIATES, SUBGRAPH_ATTRIBUTES, attribute_name
+from .operators import bytes_of
+from .schema import operators, option_fields, options_table
+from .versions import RUNTIME_VERSION, operator_version, runtime_version
+from .writer import ModelWriter, Quantization, SubgraphWriter
+
+__all__ = ["SIZE_LIMIT", "serialize", "write"]
+
+SIZE_LIMIT = (1 << 31) - 1
+"""Bytes that a flatbuffer's offsets can span."""
+
+_ROOM = 1 << 20
+"""Bytes that are left to what is no constant, when the size of a file is judged by its constants."""
+
+_SIGNATURE = "serving_default"
+"""What the signature is called by custom, where a model has one."""
+
+_ELEMENTS: dict[Type, str] = {F32: "float32", F16: "float16", F64: "float64", BF16: "bfloat16", BOOL: "bool"}
+_DIALECT_ELEMENTS = {"tf_type.string": "string", "tf_type.resource": "resource", "tf_type.variant": "variant"}
+_WIDTHS = {False: (2, 4, 8, 16, 32, 64), True: (8, 16, 32, 64)}
+"""Widths of integers that the schema has, of signed and of unsigned ones."""
+
+_OPERATORS = {f"tfl.{name.lower()}": name for name in operators().values()} | {BASIC_LSTM: "LSTM"}
+_CONSTANTS = frozenset(("tfl.pseudo_const", "tfl.pseudo_qconst"))
+
+
+def write(module: Module, path: str | Path) -> None:
+    """Write a module of `tfl` to a `.tflite` file, which is complete or not there.
+
+    Raises `ConversionError` with everything that a file cannot hold, `TransloadError` where the place cannot be written.
+    """
+    content = serialize(module)
+    with atomic_path(path) as temporary:
+        temporary.write_bytes(content)
+
+
+def serialize(module: Module) -> bytes:
+    """The bytes of the `.tflite` file. Raises `ConversionError` with everything that a file cannot hold."""
+    return _ModuleWriter(module).content()
+
+
+class _ModuleWriter:
+    """Writes the functions, each into a subgraph, and what belongs to the model as a whole."""
+
+    def __init__(self, module: Module) -> None:
+        self.functions = dict(sorted(module.functions.items(), key=lambda item: item[0] != "main"))
+        self.findings = [*_foreign(module), *_too_large(module)]
+        self.writer = ModelWriter(str(module.attributes.get("tfl.description", "")))
+        self.subgraphs = {
+            name: self.writer if index == 0 else self.writer.add_subgraph(name) for index, name in enumerate(self.functions)}
+        self.needed: set[tuple[str, int]] = set()
+        """The operators, each with its version."""
+
+    def content(self) -> bytes:
+        if "main" not in self.functions:
+            self.findings.append(Finding("the module", "has no function main"))
+        if not self.findings:
+            for name, function in self.functions.items():
+                _FunctionWriter(self, function, self.subgraphs[name]).write()
+        if self.findings:
+            raise ConversionError("the module cannot be written as a TFLite file", merge_findings(self.findings))
+        self.writer.add_metadata(RUNTIME_VERSION, runtime_version(self.needed).encode().ljust(16, b"\0"))
+        return self.writer.finish()
+
+
+def _foreign(module: Module) -> Iterator[Finding]:
+    """Ops that are no operators of TFLite."""
+    for op in module.ops():
+        if op.name in _OPERATORS or op.name in _CONSTANTS or op.name in ("func.return", "tfl.no_value", "tfl.custom"):
+            continue
+        yield Finding(op.name, "is no operator of TFLite", (op.origin,) if op.origin else (),
+                      "`transload coverage --to tfl` says which conversions are there")
+
+
+def _too_large(module: Module) -> Iterator[Finding]:
+    """Whether constants take more bytes than a flatbuffer can address."""
+    sizes = {id(dense.data): _byte_count(dense) for op in module.ops() if (dense := _held(op)) is not None}
+    if sum(sizes.values()) > SIZE_LIMIT - _ROOM:
+        yield Finding(
+            "the module", f"has constants of {sum(sizes.values()) / 2**30:.2f} GiB; a TFLite file holds less than 2 GiB",
+            hint="quantize it (`transload.quantize`), or cut it into several models")
+
+
+def _held(op: Op) -> Dense | None:
+    return constant_of(op.results[0]) if op.name in _CONSTANTS else None
+
+
+def _byte_count(dense: Dense) -> int:
+    element = dense.type.element
+    bits = element.width if isinstance(element, IntegerType) and element.width in (2, 4) else 8 * dense.data.dtype.itemsize
+    return (dense.type.num_elements * bits + 7) // 8
+
+
+class _FunctionWriter:
+    """Writes one function into its subgraph."""
+
+    def __init__(self, model: _ModuleWriter, function: Op, graph: SubgraphWriter) -> None:
+        self.model = model
+        self.function = function
+        self.graph = graph
+        self.block = function.regions[0].block
+        self.tensors: dict[Value, int] = {}
+        self.taken: set[str] = set()
+        returned = self.block.last
+        self.results: list[Value] = list(returned.operands) if returned is not None and returned.name == "func.return" else []
+        self.inputs, self.outputs = input_names(function), output_names(function)
+        self.given = self._given_names()
+        self.reserved = set(self.given.values())
+
+    def _given_names(self) -> dict[Value, str]:
+        """The names of values that the function's borders give: of an argument always, of a result where it is no argument."""
+        names: dict[Value, str] = {}
+        for value, name in zip(self.block.arguments, self.inputs, strict=True):
+            names[value] = name
+        for value, name in zip(self.results, self.outputs, strict=False):
+            if name not in names.values():
+                names.setdefault(value, name)
+        return names
+
+    def write(self) -> None:
+        for argument in self.block.arguments:
+            self._tensor(argument)
+        for op in self.block:
+            if op.name in _CONSTANTS:
+                self._constant(op)
+            elif op.name not in ("tfl.no_value", "func.return"):
+                self._operator(op)
+        self.graph.inputs = [self.tensors[argument] for argument in self.block.arguments]
+        self.graph.outputs = [self.tensors[value] for value in self.results]
+        self._signatures()
+
+    # --- tensors
+
+    def _name(self, value: Value) -> str:
+        """The name of a value's tensor, which no other of the subgraph has."""
+        given = self.given.get(value)
+        if given is not None:
+            self.taken.add(given)
+            return given
+        stem = value.name or f"tensor{len(self.tensors)}"
+        name, number = stem, 0
+        while name in self.taken or name in self.reserved:
+            number += 1
+            name = f"{stem}_{number}"
+        self.taken.add(name)
+        return name
+
+    def _tensor(self, value: Value, data: bytes | None = None, is_variable: bool = False) -> None:
+        """Add the tensor of a value; what the schema cannot say of its type is a finding."""
+        if isinstance(value.type, NoneType):
+            return
+        described = self._described(value)
+        if described is not None:
+            shape, dtype, quantization = described
+            self.tensors[value] = self.graph.add_tensor(
+                self._name(value), shape, dtype, data, quantization, is_variable=is_variable)
+
+    def _described(self, value: Value) -> tuple[tuple[int, ...] | None, str, Quantization | None] | None:
+        type_ = value.type
+        why, hint = "", ""
+        if not isinstance(type_, TensorType):
+            why = f"is of type {type_}, where TFLite has tensors"
+        elif type_.shape is not None and not type_.is_static:
+            why, hint = "has sizes that are known only when the model runs", "give the inputs static shapes"
+        elif isinstance(type_.element, QuantType) and type_.element.blocks is not None:
+            why, hint = "has a scale for each block", "quantize per tensor or per channel"
+        elif (dtype := _dtype(type_.element)) is None:
+            why = f"has elements of {type_.element}, which TFLite does not have"
+        else:
+            return type_.shape, dtype, _quantization(type_.element)  # type: ignore[return-value]
+        name = value.name or (value.op.origin if value.op is not None else None)
+        what = value.op.name if value.op is not None else "an argument"
+        self.model.findings.append(Finding(what, why, (name,) if name else (), hint))
+        return None
+
+    def _constant(self, op: Op) -> None:
+        """A constant, or the first state of a variable: nothing is stored of that, it begins with zeros."""
+        value, dense = op.results[0], _held(op)
+        assert dense is not None
+        if op.attribute("is_variable", False):
+            self._tensor(value, is_variable=True)
+        elif value.uses:
+            self._tensor(value, _stored_bytes(dense))
+
+    # --- operators
+
+    def _operator(self, op: Op) -> None:
+        for result in op.results:
+            self._tensor(result)
+        inputs = [self.tensors.get(value) for value in op.operands]
+        outputs = [self.tensors.get(value, -1) for value in op.results]
+        if self.model.findings:
+            return
+        if op.name == "tfl.custom":
+            self.graph.add_custom_operator(op.custom_code, inputs, outputs, bytes_of(op.custom_option))
+            return
+        operator = _OPERATORS[op.name]
+        version = operator_version(operator, op)
+        self.model.needed.add((operator, version))
+        variables = [_is_variable(value) for value in op.operands]
+        self.graph.add_operator(
+            operator, inputs, outputs, self._options(operator, op), version=version,
+            intermediates=self._intermediates(operator, op), mutating_variable_inputs=variables if any(variables) else ())
+
+    def _options(self, operator: str, op: Op) -> dict[str, Any]:
+        """The fields of the operator's options table, from the op's attributes."""
+        table = options_table(operator)
+        options: dict[str, Any] = {}
+        for name, field in option_fields(table).items() if table is not None else ():
+            value = op.attribute(attribute_name(name), None)
+            if value is None:
+                continue
+            if name in SUBGRAPH_ATTRIBUTES:
+                value = [self._index(one) for one in value] if field.is_vector else self._index(value)
+            elif field.is_vector and field.code == "B":
+                value = bytes_of(value)
+            elif field.is_vector and field.code == "?":
+                value = [bool(one) for one in value]
+            options[name] = value
+        return options
+
+    def _index(self, symbol: Symbol) -> int:
+        return list(self.model.functions).index(str(symbol))
+
+    def _intermediates(self, operator: str, op: Op) -> list[int]:
+        """Tensors that hold nothing but the types of the inner values of a quantized LSTM."""
+        made = []
+        if "LSTM" in operator:
+            for key in LSTM_INTERMEDIATES:
+                type_ = op.attribute(key, None)
+                if isinstance(type_, TensorType):
+                    element = type_.element
+                    name = f"{op.origin or operator.lower()}/{key}"
+                    made.append(self.graph.add_tensor(
+                        name, type_.static_shape, _dtype(element) or "float32", quantization=_quantization(element)))
+        return made
+
+    # --- signatures
+
+    def _signatures(self) -> None:
+        """The signatures that the model was read with; else one of the inputs and outputs of `main`."""
+        index = self.graph.index
+        kept = self.function.attributes.get("tfl.signatures")
+        named = dict(zip(self.inputs, self.graph.inputs, strict=True)) | dict(zip(self.outputs, self.graph.outputs, strict=False))
+        for signature in kept if isinstance(kept, list) else ():
+            parts: list[Mapping[str, str]] = [signature["inputs"], signature["outputs"]]
+            if all(tensor in named for part in parts for tensor in part.values()):
+                inputs, outputs = ({key: named[tensor] for key, tensor in part.items()} for part in parts)
+                self.model.writer.add_signature(signature["key"], inputs, outputs, index)
+        if index == 0 and not kept:
+            self.model.writer.add_signature(
+                _SIGNATURE, dict(zip(self.inputs, self.graph.inputs, strict=True)),
+                dict(zip(self.outputs, self.graph.outputs, strict=False)), index)
+
+
+def _is_variable(value: Value) -> bool:
+    return value.op is not None and bool(value.op.attribute("is_variable", False))
+
+
+def _quantization(element: Type) -> Quantization | None:
+    return Quantization(element.scales, element.zero_points, element.axis or 0) if isinstance(element, QuantType) else None
+
+
+def _dtype(element: Type) -> str | None:
+    """The schema's name for an element type, in lower case; None where it has none."""
+    if isinstance(element, QuantType):
+        element = element.storage
+    if element in _ELEMENTS:
+        return _ELEMENTS[element]
+    if isinstance(element, IntegerType):
+        known = element.width in _WIDTHS[element.unsigned]
+        return f"{'u' if element.unsigned else ''}int{element.width}" if known else None
+    if isinstance(element, ComplexType):
+        return "complex64" if element.element == F32 else "complex128"
+    if isinstance(element, DialectType):
+        return _DIALECT_ELEMENTS.get(element.text)
+    if isinstance(element, FloatType):
+        return {"f8E4M3FN": "float8_e4m3fn", "f8E5M2": "float8_e5m2"}.get(element.name)
+    return None
+
+
+def _stored_bytes(dense: Dense) -> Any:
+    """The bytes of a constant as a buffer holds them, in C order; of what is mapped from a file, a view."""
+    from .writer_encoding import pack_int2, pack_int4
+
+    element = dense.type.element
+    if isinstance(dense.data, Packed4Data):
+        return bytes(dense.data.packed)
+    array = np.asarray(dense.numpy())
+    if isinstance(element, IntegerType) and element.width == 4:
+        return pack_int4(array)
+    if isinstance(element, IntegerType) and element.width == 2:
+        return pack_int2(array)
+    array = np.ascontiguousarray(array)
+    return array.astype(array.dtype.newbyteorder("<"), copy=False).tobytes()

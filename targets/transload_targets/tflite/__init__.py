@@ -1,0 +1,39 @@
+"""TensorFlow Lite files: what LiteRT, XNNPACK, and the tools of many chips take; with the lowering from the hub."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from transload import hookimpl
+from transload.plugin import Conversion, Pass
+
+_HERE = "transload_targets.tflite"
+
+
+@hookimpl
+def register_conversions(register: Any) -> None:
+    register(Conversion(
+        "top-to-tfl", "top", "tfl", f"{_HERE}.lowering:TABLE",
+        before="layout{to=NHWC},dequantize-weights,dce,tfl-check-types",
+        after="dce,tfl-fuse-activations,tfl-tidy,dce",
+        doc="The hub to TensorFlow Lite: float, and quantized with the integers of LiteRT's reference kernels.",
+        options={
+            "rounding": (("kept", "litert"), "kept",
+                         "quantized ops that round otherwise than LiteRT's kernels: refused, or rounded as LiteRT does")}))
+
+
+@hookimpl
+def register_passes(register: Any) -> None:
+    register(Pass("tfl-check-types", f"{_HERE}.lowering.types:check_types",
+                  "Refuse values of types that LiteRT's kernels do not compute with, and of sizes known only at run time."))
+    register(Pass("tfl-fuse-activations", f"{_HERE}.lowering.tidy:fuse_activations",
+                  "Make a ReLU behind an operator that has one part of that operator.", ("tfl",), ("tfl",)))
+    register(Pass("tfl-tidy", f"{_HERE}.lowering.tidy:tidy",
+                  "Remove reshapes, transposes and quantizations that do nothing or cancel.", ("tfl",), ("tfl",)))
+
+
+@hookimpl
+def register_targets(register: Any) -> None:
+    from .target import TfliteTarget
+
+    register(TfliteTarget())

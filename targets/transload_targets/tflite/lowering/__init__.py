@@ -1,0 +1,35 @@
+"""From the hub to TensorFlow Lite, for float and quantized models.
+
+A module a family of ops, each with a `RewriteTable`. A quantized op becomes the operator whose kernel in LiteRT gives the
+integers that the hub's op is declared to give (`transload_hub.ops.rounding`). What LiteRT has no such kernel for is a table,
+where it is a function of one quantized number, or goes through floats, as it does everywhere (`fallback`).
+"""
+
+from __future__ import annotations
+
+from transload.rewrite import RewriteTable
+
+from . import (
+    activation,
+    cast,
+    constant,
+    conv,
+    elementwise,
+    fallback,
+    gather,
+    matmul,
+    movement,
+    normalization,
+    pool,
+    reduce,
+    resize,
+    slicing,
+)
+
+__all__ = ["TABLE"]
+
+FAMILIES = (
+    constant, cast, conv, matmul, pool, elementwise, activation, movement, slicing, gather, reduce, resize, normalization)
+
+TABLE: RewriteTable = sum((family.TABLE for family in FAMILIES), RewriteTable())
+TABLE += fallback.table_for(TABLE)

@@ -1,0 +1,70 @@
+"""CAST, QUANTIZE, DEQUANTIZE, BITCAST."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from transload.errors import Unsupported
+from transload.ir import BOOL, F16, F32, FloatType, IntegerType, QuantType, Value
+from transload.rewrite import Rewriter, RewriteTable
+
+from .common import constant, emit, need_rounding, retyped
+
+if TYPE_CHECKING:
+    from transload_hub.ops.cast import Bitcast, Cast
+
+__all__ = ["TABLE"]
+
+TABLE = RewriteTable()
+
+
+@TABLE("top.Cast")
+def quantizing(op: Cast, rw: Rewriter) -> Value | None:
+    """QUANTIZE and DEQUANTIZE."""
+    source, target = op.input.element, op.output.element
+    if isinstance(target, QuantType):
+        if isinstance(source, QuantType):
+            need_rounding(op, rw, "double", operator="QUANTIZE")
+            return retyped(rw, op.input, target)
+        if op.round_mode != "HalfAwayFromZero" and rw.options.get("rounding") != "litert":
+            raise Unsupported(
+                f"it rounds {op.round_mode}, and LiteRT's QUANTIZE halves away from zero",
+                "--option rounding=litert takes LiteRT's rounding, which may give another integer by 1")
+        value = op.input if isinstance(source, FloatType) else emit(rw, "cast", op.input, like=op.input, element=F32)
+        if value.element != F32:
+            value = emit(rw, "cast", value, like=value, element=F32)
+        return emit(rw, "quantize", value, like=op.output)
+    if not isinstance(source, QuantType):
+        return None
+    value = emit(rw, "dequantize", op.input, like=op.output, element=F32)
+    if target == F32:
+        return value
+    if isinstance(target, IntegerType):
+        raise Unsupported(f"a cast of {source} to {target}", "cast to float before")
+    return emit(rw, "cast", value, like=op.output)
+
+
+@TABLE("top.Cast")
+def cast(op: Cast, rw: Rewriter) -> Value:
+    """CAST: floats lose their fraction; other roundings come before it. float16 constants are widened by DEQUANTIZE."""
+    value = op.input
+    source, target = value.element, op.output.element
+    if source == target:
+        return value
+    if isinstance(source, FloatType) and target == BOOL:
+        return emit(rw, "not_equal", value, constant(rw, np.float32(0)), like=op.output)
+    if isinstance(source, FloatType) and isinstance(target, IntegerType) and op.round_mode != "Trunc":
+        if op.round_mode != "HalfToEven":
+            raise Unsupported(f"it rounds {op.round_mode}", "round before the cast")
+        value = emit(rw, "round", value, like=value)
+    if source == F16 and target == F32 and value.op is not None and value.op.name == "tfl.pseudo_const":
+        return emit(rw, "dequantize", value, like=op.output)
+    return emit(rw, "cast", value, like=op.output)
+
+
+@TABLE("top.Bitcast")
+def bitcast(op: Bitcast, rw: Rewriter) -> Value:
+    """BITCAST."""
+    return emit(rw, "bitcast", op.input, like=op.output)

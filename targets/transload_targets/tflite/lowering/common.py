@@ -1,0 +1,202 @@
+"""What the lowerings of several families share: operators, constants, activations, requantization, roundings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from transload.errors import Unsupported
+from transload.ir import F32, I32, Dense, Op, QuantType, TensorType, Type, Value, dtype_of
+from transload.ir.constants import LazyData
+from transload.rewrite import Rewriter
+
+__all__ = [
+    "activated", "axes_of", "constant", "dequantized", "emit", "fused", "int32", "ints",
+    "need_quantized_alike", "need_rounding", "permuted_constant", "quant", "quantized_result", "real", "reshape", "retyped",
+    "same_numbers", "static_shape", "transpose",
+]
+
+
+def emit(rw: Rewriter, name: str, *operands: Value | None, like: Value | None = None, shape: Sequence[int] | None = None,
+         element: Type | None = None, **attributes: Any) -> Value:
+    """Emit the operator `tfl.<name>` with one result: of the type of `like`, with another shape or element type where given."""
+    given = list(operands)
+    while given and given[-1] is None:
+        given.pop()
+    type_ = like.type if like is not None else None
+    assert type_ is None or isinstance(type_, TensorType)
+    made = TensorType(
+        tuple(shape) if shape is not None else type_.shape if type_ is not None else None,
+        element if element is not None else type_.element if type_ is not None else F32)
+    result: Value = rw.emit(f"tfl.{name}", *given, types=[made], **attributes)
+    return result
+
+
+def static_shape(value: Value, what: str = "the tensor") -> tuple[int, ...]:
+    """The shape of a value; `Unsupported` where a size is not known."""
+    shape = value.known_shape
+    if shape is None:
+        raise Unsupported(f"{what} is of type {value.type}, a size of which is known only at run time",
+                          "give the inputs static shapes")
+    return shape
+
+
+def quant(value: Value | None) -> QuantType | None:
+    """The quantized element type of a value, None where it has another or is absent."""
+    return None if value is None else value.quant
+
+
+def axes_of(axes: Sequence[int], rank: int) -> tuple[int, ...]:
+    """Dimensions counted from the front."""
+    return tuple(axis + rank if axis < 0 else axis for axis in axes)
+
+
+# --- constants
+
+def constant(rw: Rewriter, data: Any, element: Type | None = None) -> Value:
+    """A constant of `tfl`: an array, a number, or a `Dense`; `element` is its type where that is not the array's own."""
+    if isinstance(element, QuantType):
+        dense = data if isinstance(data, Dense) else Dense(np.asarray(data, dtype_of(element.storage)))
+        type_ = TensorType(tuple(dense.shape), element)
+        stored = Dense(dense.data, type_.with_element(element.storage))
+        return rw.create("tfl.pseudo_qconst", (), (type_,), {"value": stored, "qtype": type_}).results[0]
+    return rw.constant(data, element=element, dialect="tfl")
+
+
+def ints(rw: Rewriter, *numbers: int) -> Value:
+    """A constant vector of int32: a shape, axes, an order."""
+    return constant(rw, np.array(numbers, np.int32))
+
+
+def real(rw: Rewriter, number: float, like: Value) -> Value:
+    """A constant scalar of the element type of `like`; of a quantized type the nearest number that it has."""
+    element = like.element
+    if isinstance(element, QuantType):
+        stored = np.clip(round(number / element.scale) + element.zero_point, element.storage_min, element.storage_max)
+        return constant(rw, np.asarray(stored, dtype_of(element.storage)), element)
+    return constant(rw, np.asarray(number, dtype_of(element)), element)
+
+
+def permuted_constant(rw: Rewriter, value: Value, order: Sequence[int], shape: Sequence[int] | None = None) -> Value | None:
+    """A constant with its dimensions in another order, and then of another shape; None where it is computed.
+
+    The numbers are laid out when they are first looked at. Scales along a dimension follow it.
+    """
+    from transload.ir.build import constant_of
+
+    dense = constant_of(value)
+    if dense is None:
+        return None
+    moved = tuple(dense.shape[axis] for axis in order)
+    final = tuple(shape) if shape is not None else moved
+    element = value.element
+    if isinstance(element, QuantType) and element.axis is not None:
+        along = list(order).index(element.axis)
+        if final != moved:
+            along = next((axis for axis, size in enumerate(final) if size == moved[along]
+                          and np.prod(final[:axis], dtype=int) == np.prod(moved[:along], dtype=int)), -1)
+        element = element.replace(axis=along)
+    data = LazyData(lambda: np.ascontiguousarray(dense.numpy().transpose(order)).reshape(final), final, dense.data.dtype)
+    return constant(rw, Dense(data, TensorType(final, dense.type.element)), element)
+
+
+# --- shapes
+
+def reshape(rw: Rewriter, value: Value, shape: Sequence[int]) -> Value:
+    """`value` in another shape; itself where it has that."""
+    shape = tuple(int(size) for size in shape)
+    if value.shape == shape:
+        return value
+    return emit(rw, "reshape", value, ints(rw, *shape), like=value, shape=shape, new_shape=shape)
+
+
+def transpose(rw: Rewriter, value: Value, order: Sequence[int]) -> Value:
+    """`value` with its dimensions in another order; a constant at once, a reshape where only dimensions of size 1 move."""
+    order = tuple(order)
+    if order == tuple(range(len(order))):
+        return value
+    shape = static_shape(value)
+    made = permuted_constant(rw, value, order)
+    if made is not None:
+        return made
+    moving = [axis for axis in order if shape[axis] != 1]
+    if moving == sorted(moving):
+        return reshape(rw, value, [shape[axis] for axis in order])
+    return emit(rw, "transpose", value, ints(rw, *order), like=value, shape=[shape[axis] for axis in order])
+
+
+# --- quantized types
+
+def same_numbers(a: QuantType, b: QuantType) -> bool:
+    """Whether stored numbers of two types mean the same real ones."""
+    return (a.storage, a.scales, a.zero_points, a.axis) == (b.storage, b.scales, b.zero_points, b.axis)
+
+
+def retyped(rw: Rewriter, value: Value, element: Type) -> Value:
+    """A quantized value in another quantized type, as the hub's Cast rounds: LiteRT's QUANTIZE; any other value as it is."""
+    source = quant(value)
+    if source is None or not isinstance(element, QuantType) or same_numbers(source, element):
+        return value
+    if not source.per_tensor or not element.per_tensor:
+        raise Unsupported(
+            f"LiteRT does not requantize {source} to {element}", "quantize activations with one scale for the whole tensor")
+    return emit(rw, "quantize", value, like=value, element=element)
+
+
+def dequantized(rw: Rewriter, value: Value) -> Value:
+    """The real numbers of a quantized value."""
+    return value if quant(value) is None else emit(rw, "dequantize", value, like=value, element=F32)
+
+
+def quantized_result(op: Op) -> QuantType | None:
+    """The quantized type of an op's result; None of floats and plain integers."""
+    return quant(op.results[0])
+
+
+def need_rounding(op: Op, rw: Rewriter, *words: str, operator: str) -> None:
+    """Refuse an op whose quantized result is rounded by none of the `words`, which are what LiteRT's operator does.
+
+    With `rounding=litert` it is rounded as LiteRT does, instead.
+    """
+    if quantized_result(op) is None or rw.options.get("rounding") == "litert":
+        return
+    word = str(op.attribute("rounding", words[0]))
+    if word not in words:
+        raise Unsupported(
+            f"its result is rounded {word!r}, and LiteRT's {operator} rounds {words[0]!r}",
+            "--option rounding=litert takes LiteRT's rounding, which may give another integer by 1")
+
+
+def need_quantized_alike(op: Op, *values: Value | None) -> None:
+    """Refuse an op of which some operands or the result are quantized and others are not."""
+    kinds = {quant(value) is not None for value in (*values, op.results[0]) if value is not None}
+    if len(kinds) > 1:
+        raise Unsupported("some of its operands and its result are quantized and some are not", "quantize all of them, or none")
+
+
+# --- activations
+
+_FUSED = {-1.0: "RELU", 6.0: "RELU6"}
+
+
+def fused(op: Op) -> str:
+    """The activation that an op with the attributes do_relu and relu_limit has, as an option of an operator; NONE of others."""
+    if not op.attribute("do_relu", False):
+        return "NONE"
+    limit = float(op.attribute("relu_limit", -1.0))
+    return _FUSED.get(limit if limit >= 0 else -1.0, "RELU")
+
+
+def activated(op: Op, rw: Rewriter, value: Value) -> Value:
+    """`value`, to which `fused` was applied, with what that leaves of the op's activation: a limit other than 6."""
+    limit = float(op.attribute("relu_limit", -1.0))
+    if not op.attribute("do_relu", False) or limit < 0 or limit == 6.0:
+        return value
+    return emit(rw, "minimum", value, real(rw, limit, value), like=value)
+
+
+def int32(rw: Rewriter, value: Value) -> Value:
+    """Integers as int32, as LiteRT wants indices."""
+    return value if value.element == I32 else emit(rw, "cast", value, like=value, element=I32)

@@ -1,0 +1,213 @@
+"""CONV_2D, DEPTHWISE_CONV_2D, CONV_3D, TRANSPOSE_CONV.
+
+Activations are NHWC. The filter of CONV_2D is O, height, width, I / groups, as the hub has it; of DEPTHWISE_CONV_2D 1, height,
+width, O; of CONV_3D depth, height, width, I, O. A quantized bias has the scale of the products, as LiteRT's kernels take it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from transload.errors import Unsupported
+from transload.ir import F32, I8, I16, I32, I64, Dense, QuantType, Value, dtype_of
+from transload.rewrite import Rewriter, RewriteTable
+
+from .common import (
+    activated,
+    constant,
+    emit,
+    fused,
+    ints,
+    need_quantized_alike,
+    need_rounding,
+    permuted_constant,
+    quant,
+    static_shape,
+    transpose,
+)
+from .windows import Window, need_channels_last, padded, same_padding, window_of, with_height, without_height
+
+if TYPE_CHECKING:
+    from transload_hub.ops.conv import Conv, Deconv
+
+__all__ = ["TABLE", "product_bias"]
+
+TABLE = RewriteTable()
+
+
+def product_bias(rw: Rewriter, bias: Value | None, value: Value, weights: Value, channels: int) -> Value | None:
+    """The bias of a product, `[channels]`: of quantized operands integers in the scale of the products, 64 bits beside int16.
+
+    Of quantized operands there is always one, which LiteRT's convolutions want. `Unsupported` where it would have to be
+    computed in another scale when the model runs.
+    """
+    a, b = quant(value), quant(weights)
+    if a is None or b is None:
+        return bias if bias is not None and bias.shape == (channels,) else None
+    held = quant(bias)
+    scales = tuple(float(np.float32(a.scale)) * float(np.float32(scale)) for scale in b.scales)
+    array = rw.constant_of(bias) if bias is not None else np.zeros(1, np.int32)
+    if array is None:
+        if held is not None and held.storage in (I32, I64) and np.allclose(held.scales, scales, 1e-3, 0):
+            return bias
+        raise Unsupported("its bias is computed in another scale than input scale times weight scale", "make the bias a constant")
+    storage = (held.storage if held is not None and held.storage in (I32, I64) else I64) if a.storage == I16 else I32
+    is_stored = held is not None and not any(held.zero_points) and len(held.scales) in (1, len(scales)) and np.allclose(
+        held.scales, scales, 1e-3, 0)
+    if held is not None and not is_stored:
+        array = (array.astype(np.float64) - np.asarray(held.zero_points)) * np.asarray(held.scales)
+    if array.dtype.kind != "i":
+        array = np.rint(array.astype(np.float64) / np.asarray(scales))
+    low, high = storage.range
+    numbers = np.clip(array.astype(np.int64), low, high).astype(dtype_of(storage)).reshape(-1)
+    numbers = np.ascontiguousarray(np.broadcast_to(numbers, (channels,)))
+    element = QuantType(storage, F32, scales, (0,) * len(scales), 0 if len(scales) > 1 else None)
+    return constant(rw, Dense(numbers), element)
+
+
+def _check_types(op: Conv | Deconv) -> None:
+    need_quantized_alike(op, op.input, op.filter)
+    a, b = quant(op.input), quant(op.filter)
+    if a is None and not op.input.element == op.filter.element == F32:
+        raise Unsupported(f"LiteRT has no convolution of {op.input.element} and {op.filter.element}", "make the model float32")
+    if a is not None and b is not None:
+        if not a.per_tensor:
+            raise Unsupported("its input is quantized per axis", "quantize activations with one scale for the whole tensor")
+        if (a.storage in (I8, I16)) and any(b.zero_points):
+            raise Unsupported("its filter has zero points other than 0, which LiteRT's kernels of int8 leave out",
+                              "quantize weights symmetrically")
+
+
+@TABLE("top.Conv")
+def conv(op: Conv, rw: Rewriter) -> Value:
+    """A convolution of one, two or three dimensions; in as many groups as channels depthwise."""
+    need_channels_last(op)
+    _check_types(op)
+    need_rounding(op, rw, "double", operator="CONV_2D")
+    window = window_of(op)
+    value, weights = op.input, op.filter
+    channels = static_shape(weights)[0]
+    bias = product_bias(rw, op.bias, value, weights, channels)
+    flat = len(window.kernel) == 1
+    if flat:
+        window, value = window.with_height(), with_height(rw, value)
+        shape = static_shape(weights)
+        weights = permuted_constant(rw, weights, (0, 1, 2), (shape[0], 1, *shape[1:])) or with_height(rw, weights)
+    if len(window.kernel) == 3:
+        return _conv_3d(op, rw, window, value, weights, bias)
+    value, padding = padded(rw, value, window)
+    sizes = static_shape(op.output)
+    made = _convolve(op, rw, window, value, weights, bias, padding, (sizes[0], *(1,) * flat, *sizes[1:]))
+    made = activated(op, rw, made)
+    return without_height(rw, made) if flat else made
+
+
+def _convolve(
+    op: Conv, rw: Rewriter, window: Window, value: Value, weights: Value, bias: Value | None, padding: str,
+    shape: tuple[int, ...],
+) -> Value:
+    """CONV_2D or DEPTHWISE_CONV_2D, the activation part of it."""
+    options: dict[str, Any] = {
+        "padding": padding, "stride_h": window.strides[0], "stride_w": window.strides[1], "fused_activation_function": fused(op),
+        "dilation_h_factor": window.dilations[0], "dilation_w_factor": window.dilations[1]}
+    outputs, height, width, _ = static_shape(weights)
+    if op.group == 1 or op.group != static_shape(value)[-1]:
+        return emit(rw, "conv_2d", value, weights, bias, like=op.output, shape=shape, **options)
+    turned = permuted_constant(rw, weights, (3, 1, 2, 0), (1, height, width, outputs)) or transpose(rw, weights, (3, 1, 2, 0))
+    options["depth_multiplier"] = outputs // op.group
+    return emit(rw, "depthwise_conv_2d", value, turned, bias, like=op.output, shape=shape, **options)
+
+
+def _conv_3d(op: Conv, rw: Rewriter, window: Window, value: Value, weights: Value, bias: Value | None) -> Value:
+    """CONV_3D, which is of floats."""
+    if quant(value) is not None or op.group > 1:
+        raise Unsupported("LiteRT's convolution of three dimensions is of floats, and not in groups")
+    value, padding = padded(rw, value, window)
+    turned = transpose(rw, weights, (1, 2, 3, 4, 0))
+    made = emit(
+        rw, "conv_3d", value, turned, bias, like=op.output, padding=padding, fused_activation_function=fused(op),
+        stride_d=window.strides[0], stride_h=window.strides[1], stride_w=window.strides[2], dilation_d_factor=window.dilations[0],
+        dilation_h_factor=window.dilations[1], dilation_w_factor=window.dilations[2])
+    return activated(op, rw, made)
+
+
+# --- transposed
+
+@TABLE("top.Deconv")
+def deconv(op: Deconv, rw: Rewriter) -> Value:
+    """A transposed convolution of one or two dimensions; the filter, dilations and groups written out, is O, height, width, I."""
+    need_channels_last(op)
+    _check_types(op)
+    need_rounding(op, rw, "double", operator="TRANSPOSE_CONV")
+    window, value, weights = window_of(op), op.input, op.filter
+    channels = static_shape(weights)[0] * op.group
+    bias = product_bias(rw, op.bias, value, weights, channels)
+    extra = tuple(op.output_padding)
+    flat = len(window.kernel) == 1
+    if flat:
+        window, value, extra = window.with_height(), with_height(rw, value), (0, *extra)
+        shape = static_shape(weights)
+        weights = permuted_constant(rw, weights, (0, 1, 2), (shape[0], 1, *shape[1:])) or with_height(rw, weights)
+    if len(window.kernel) == 3:
+        raise Unsupported("a transposed convolution of three dimensions", "LiteRT has none whose bits are known")
+    weights = _written_out(op, rw, window, weights)
+    made = _transposed(op, rw, window, value, weights, bias, channels)
+    made = activated(op, rw, made)
+    return without_height(rw, made) if flat else made
+
+
+def _written_out(op: Deconv, rw: Rewriter, window: Window, weights: Value) -> Value:
+    """The filter without dilations and groups: zeros stand between its elements, and where an input is of another group."""
+    if op.group == 1 and max(window.dilations) == 1:
+        return weights
+    array = rw.need_constant(weights, "the filter of a transposed convolution with dilations or groups")
+    element = weights.element
+    outputs, _, _, inputs = array.shape
+    groups, own = op.group, inputs // op.group
+    zero = element.zero_points[0] if isinstance(element, QuantType) else 0
+    wide = np.full((groups * outputs, window.extent(0), window.extent(1), inputs), zero, array.dtype)
+    for group in range(groups):
+        of_group = slice(group * own, (group + 1) * own)
+        part = wide[group * outputs : (group + 1) * outputs, :: window.dilations[0], :: window.dilations[1]]
+        part[..., of_group] = array[..., of_group]
+    if isinstance(element, QuantType) and element.axis == 0 and groups > 1 and len(element.scales) == outputs:
+        element = element.replace(scales=element.scales * groups, zero_points=element.zero_points * groups)
+    return constant(rw, Dense(wide), element)
+
+
+def _transposed(
+    op: Deconv, rw: Rewriter, window: Window, value: Value, weights: Value, bias: Value | None, channels: int,
+) -> Value:
+    """TRANSPOSE_CONV: SAME or VALID where it pads as the op does, else VALID, of which a part is sliced out.
+
+    LiteRT wants the size of the input to be that of the convolution whose gradient this is.
+    """
+    given = static_shape(op.output)
+    shape = (given[0], 1, *given[1:]) if len(op.kernel_shape) == 1 else given
+    sizes, begins = static_shape(value)[1:3], [before for before, _ in window.pads]
+    kernel, strides = (window.extent(0), window.extent(1)), window.strides
+
+    def emitted(shape: tuple[int, ...], padding: str) -> Value:
+        return emit(
+            rw, "transpose_conv", ints(rw, *shape), weights, value, bias, like=op.output, shape=shape, padding=padding,
+            stride_h=strides[0], stride_w=strides[1], fused_activation_function=fused(op))
+
+    def fits(out: Sequence[int], padding: str) -> bool:
+        counted = [-(-o // s) if padding == "SAME" else (o + s - k) // s for o, s, k in zip(out, strides, kernel, strict=True)]
+        return counted == list(sizes)
+
+    same = [same_padding(*each)[0] for each in zip(shape[1:3], kernel, strides, strict=True)]
+    if begins == same and fits(shape[1:3], "SAME"):
+        return emitted(shape, "SAME")
+    if begins == [0, 0] and fits(shape[1:3], "VALID"):
+        return emitted(shape, "VALID")
+    whole = [
+        max((size - 1) * s + k, begin + out)
+        for size, s, k, begin, out in zip(sizes, strides, kernel, begins, shape[1:3], strict=True)]
+    if min(begins) < 0 or not fits(whole, "VALID"):
+        raise Unsupported(f"its paddings {list(op.pads)} and {list(op.output_padding)} are none that TRANSPOSE_CONV has")
+    made = emitted((shape[0], *whole, channels), "VALID")
+    return emit(rw, "slice", made, ints(rw, 0, *begins, 0), ints(rw, *shape), like=op.output, shape=shape)

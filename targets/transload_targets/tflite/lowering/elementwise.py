@@ -1,0 +1,294 @@
+"""Arithmetic, comparison, logic and mathematical functions, element by element."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from transload.errors import Unsupported
+from transload.ir import BOOL, I8, I16, IntegerType, Op, Value
+from transload.rewrite import Rewriter, RewriteTable
+
+from .common import (
+    activated,
+    emit,
+    fused,
+    need_quantized_alike,
+    need_rounding,
+    quant,
+    quantized_result,
+    real,
+    retyped,
+    static_shape,
+)
+
+if TYPE_CHECKING:
+    from transload_hub.ops.base import Unary
+    from transload_hub.ops.elementwise import (
+        Add,
+        AddConst,
+        Binary,
+        Compare,
+        Div,
+        Logical,
+        Max,
+        Min,
+        Mul,
+        MulConst,
+        Pow,
+        Scale,
+        ShiftRight,
+        Sub,
+        Where,
+    )
+
+__all__ = ["TABLE"]
+
+TABLE = RewriteTable()
+
+_ARITHMETIC = {"top.Add": "add", "top.Sub": "sub", "top.Mul": "mul", "top.Div": "div"}
+
+
+def _joined(a: Value, b: Value) -> tuple[int, ...]:
+    return tuple(np.broadcast_shapes(static_shape(a), static_shape(b)))
+
+
+def _chain(op: Op, rw: Rewriter, name: str, values: Sequence[Value], **options: Any) -> Value:
+    """An operator of two operands over several, from the left; the activation at the end."""
+    made = values[0]
+    for value in values[1:-1]:
+        made = emit(rw, name, made, value, like=op.results[0], shape=_joined(made, value), **options)
+    return activated(op, rw, emit(
+        rw, name, made, values[-1], like=op.results[0], fused_activation_function=fused(op), **options))
+
+
+@TABLE("top.Add", "top.Sub", "top.Mul")
+def arithmetic(op: Add | Mul | Sub, rw: Rewriter) -> Value | None:
+    """ADD, SUB, MUL; factors of operands are multiplied before. Of quantized operands there are two."""
+    values = list(op.inputs)
+    coefficients = op.attribute("coeff", None)
+    if quantized_result(op) is not None:
+        if len(values) > 2 or (coefficients is not None and any(factor != 1.0 for factor in coefficients)):
+            return None
+        need_quantized_alike(op, *values)
+        if any((type_ := quant(value)) is None or not type_.per_tensor or type_.storage != quantized_result(op).storage  # type: ignore[union-attr]
+               for value in values):
+            return None
+        need_rounding(op, rw, "double", operator=_ARITHMETIC[op.name].upper())
+        options = {"pot_scale_int16": False} if op.name != "top.Mul" else {}
+        return _chain(op, rw, _ARITHMETIC[op.name], values, **options)
+    if any(quant(value) is not None for value in values):
+        return None
+    for index, factor in enumerate(coefficients or ()):
+        if factor != 1.0:
+            values[index] = emit(rw, "mul", values[index], real(rw, factor, values[index]), like=values[index])
+    return _chain(op, rw, _ARITHMETIC[op.name], values)
+
+
+@TABLE("top.Div")
+def divide(op: Div, rw: Rewriter) -> Value | None:
+    """DIV, of floats and of int32."""
+    if any(quant(value) is not None for value in (*op.inputs, op.output)):
+        return None
+    return _chain(op, rw, "div", list(op.inputs))
+
+
+@TABLE("top.AddConst", "top.MulConst")
+def with_number(op: AddConst | MulConst, rw: Rewriter) -> Value | None:
+    """ADD and MUL with a constant; quantized ones are functions of one number."""
+    if quantized_result(op) is not None or quant(op.input) is not None:
+        return None
+    name = "add" if op.name == "top.AddConst" else "mul"
+    made = emit(rw, name, op.input, real(rw, op.const_val, op.input), like=op.output, fused_activation_function=fused(op))
+    return activated(op, rw, made)
+
+
+@TABLE("top.Scale")
+def scale(op: Scale, rw: Rewriter) -> Value | None:
+    """MUL, ADD."""
+    if quantized_result(op) is not None:
+        return None
+    made = emit(rw, "mul", op.input, op.scale, like=op.output)
+    return activated(op, rw, emit(rw, "add", made, op.bias, like=op.output, fused_activation_function=fused(op)))
+
+
+@TABLE("top.Max", "top.Min")
+def extreme(op: Max | Min, rw: Rewriter) -> Value | None:
+    """MAXIMUM, MINIMUM; quantized operands in the type of the result."""
+    name = "maximum" if op.name == "top.Max" else "minimum"
+    need_rounding(op, rw, "double", operator="QUANTIZE")
+    values = [retyped(rw, value, op.output.element) for value in op.inputs]
+    if quantized_result(op) is not None and any(quant(value) is None for value in values):
+        return None
+    made = values[0]
+    for value in values[1:]:
+        made = emit(rw, name, made, value, like=op.output, shape=_joined(made, value))
+    return made
+
+
+_BINARY = {
+    "top.Pow": "pow", "top.FloorDiv": "floor_div", "top.FloorMod": "floor_mod", "top.SquaredDifference": "squared_difference",
+    "top.Atan2": "atan2", "top.LogicalAnd": "logical_and", "top.LogicalOr": "logical_or", "top.LogicalXor": "not_equal",
+    "top.BitwiseXor": "bitwise_xor",
+}
+_QUANTIZED_BINARY = {"top.SquaredDifference": "SQUARED_DIFFERENCE"}
+
+
+@TABLE(*_BINARY)
+def binary(op: Binary | Logical | Pow, rw: Rewriter) -> Value | None:
+    """POW, FLOOR_DIV, FLOOR_MOD, SQUARED_DIFFERENCE, ATAN2, LOGICAL_AND, LOGICAL_OR, BITWISE_XOR; xor of truth is NOT_EQUAL."""
+    a, b = op.operands
+    if any(quant(value) is not None for value in (a, b, op.result)):
+        types = [quant(value) for value in (a, b, op.result)]
+        if op.name not in _QUANTIZED_BINARY or any(
+                type_ is None or not type_.per_tensor or type_.storage != I8 for type_ in types):
+            return None
+        need_rounding(op, rw, "double", operator=_QUANTIZED_BINARY[op.name])
+    if op.name == "top.Pow" and a.element != b.element:
+        b = emit(rw, "cast", b, like=b, element=a.element)
+    return emit(rw, _BINARY[op.name], a, b, like=op.result)
+
+
+@TABLE("top.TruncMod")
+def truncated_remainder(op: Binary, rw: Rewriter) -> Value:
+    """`a - trunc(a / b) * b`; of floats by the remainders of their magnitudes, with the sign of a."""
+    a, b = op.operands
+    if not a.is_float or quant(a) is not None:
+        if quant(a) is not None:
+            raise Unsupported("LiteRT has no remainder of quantized numbers")
+        quotient = emit(rw, "div", a, b, like=op.result)
+        return emit(rw, "sub", a, emit(rw, "mul", quotient, b, like=op.result), like=op.result)
+    rest = emit(rw, "floor_mod", emit(rw, "abs", a, like=a), emit(rw, "abs", b, like=b), like=op.result)
+    return emit(rw, "mul", emit(rw, "sign", a, like=a), rest, like=op.result)
+
+
+@TABLE("top.ShiftRight")
+def shift_right(op: ShiftRight, rw: Rewriter) -> Value:
+    """RIGHT_SHIFT."""
+    return emit(rw, "right_shift", op.a, op.b, like=op.output)
+
+
+_COMPARISONS = {
+    "Equal": "equal", "NotEqual": "not_equal", "Greater": "greater", "GreaterOrEqual": "greater_equal", "Less": "less",
+    "LessOrEqual": "less_equal",
+}
+
+
+@TABLE("top.Compare")
+def compare(op: Compare, rw: Rewriter) -> Value | None:
+    """EQUAL, NOT_EQUAL, GREATER, GREATER_EQUAL, LESS, LESS_EQUAL."""
+    types = [quant(value) for value in (op.lhs, op.rhs)]
+    if any(type_ is not None for type_ in types) and any(
+            type_ is None or not type_.per_tensor or type_.storage not in (I8,) or type_.scale >= 1.0 for type_ in types):
+        return None
+    return emit(rw, _COMPARISONS[op.mode], op.lhs, op.rhs, like=op.output)
+
+
+@TABLE("top.Where")
+def where(op: Where, rw: Rewriter) -> Value | None:
+    """SELECT_V2; quantized choices in the type of the result."""
+    need_rounding(op, rw, "double", operator="QUANTIZE")
+    chosen = [retyped(rw, value, op.output.element) for value in (op.tbrn, op.fbrn)]
+    return emit(rw, "select_v2", op.condition, *chosen, like=op.output)
+
+
+# --- functions of one operand
+
+_UNARY = {
+    "top.Abs": "abs", "top.Exp": "exp", "top.Log": "log", "top.Sqrt": "sqrt", "top.Rsqrt": "rsqrt", "top.Square": "square",
+    "top.Floor": "floor", "top.Ceil": "ceil", "top.Round": "round", "top.Sign": "sign", "top.Sin": "sin", "top.Cos": "cos",
+    "top.LogicalNot": "logical_not", "top.Neg": "neg", "top.Tanh": "tanh",
+}
+_QUANTIZED_UNARY = {
+    "top.Abs": ("double", (I8, I16)), "top.Exp": ("exact", (I8, I16)), "top.Log": ("exact", (I8, I16)),
+    "top.Rsqrt": ("exact", (I8,)), "top.Sqrt": ("truncate", (I8,)),
+}
+"""Functions that LiteRT has kernels for of quantized numbers: how they round, and of which types."""
+
+
+@TABLE(*(name for name in _UNARY if name != "top.Tanh"))
+def unary(op: Unary, rw: Rewriter) -> Value | None:
+    """ABS, EXP, LOG, SQRT, RSQRT, SQUARE, FLOOR, CEIL, ROUND, SIGN, SIN, COS, NEG, LOGICAL_NOT."""
+    source, target = quant(op.input), quant(op.output)
+    if source is not None or target is not None:
+        word, storages = _QUANTIZED_UNARY.get(op.name, ("", ()))
+        if source is None or target is None or source.storage not in storages or source.storage != target.storage:
+            return None
+        if not source.per_tensor or (str(op.attribute("rounding")) != word and rw.options.get("rounding") != "litert"):
+            return None
+    elif isinstance(op.input.element, IntegerType) and op.input.element != BOOL and op.name in (
+            "top.Floor", "top.Ceil", "top.Round"):
+        return op.input
+    return emit(rw, _UNARY[op.name], op.input, like=op.output)
+
+
+@TABLE("top.Reciprocal")
+def reciprocal(op: Unary, rw: Rewriter) -> Value | None:
+    """DIV of 1."""
+    if quantized_result(op) is not None:
+        return None
+    return emit(rw, "div", real(rw, 1.0, op.input), op.input, like=op.output)
+
+
+@TABLE("top.IsNaN")
+def is_nan(op: Unary, rw: Rewriter) -> Value:
+    """Whether it differs from itself."""
+    return emit(rw, "not_equal", op.input, op.input, like=op.output)
+
+
+@TABLE("top.IsInf")
+def is_inf(op: Unary, rw: Rewriter) -> Value:
+    """Whether the magnitude is infinite."""
+    return emit(rw, "equal", emit(rw, "abs", op.input, like=op.input), real(rw, math.inf, op.input), like=op.output)
+
+
+@TABLE("top.Log1p")
+def log1p(op: Unary, rw: Rewriter) -> Value | None:
+    """The logarithm of one more: near 0 less exact than the hub's."""
+    if quantized_result(op) is not None:
+        return None
+    return emit(rw, "log", emit(rw, "add", op.input, real(rw, 1.0, op.input), like=op.output), like=op.output)
+
+
+@TABLE("top.Tan")
+def tan(op: Unary, rw: Rewriter) -> Value | None:
+    """The quotient of sine and cosine."""
+    if quantized_result(op) is not None:
+        return None
+    return emit(rw, "div", emit(rw, "sin", op.input, like=op.input), emit(rw, "cos", op.input, like=op.input), like=op.output)
+
+
+@TABLE("top.Atan")
+def atan(op: Unary, rw: Rewriter) -> Value | None:
+    """ATAN2 over 1."""
+    if quantized_result(op) is not None:
+        return None
+    return emit(rw, "atan2", op.input, real(rw, 1.0, op.input), like=op.output)
+
+
+@TABLE("top.Sinh", "top.Cosh")
+def hyperbolic(op: Unary, rw: Rewriter) -> Value | None:
+    """Half the difference or sum of exponentials."""
+    if quantized_result(op) is not None:
+        return None
+    up, down = emit(rw, "exp", op.input, like=op.input), emit(rw, "exp", emit(rw, "neg", op.input, like=op.input), like=op.input)
+    joined = emit(rw, "sub" if op.name == "top.Sinh" else "add", up, down, like=op.input)
+    return emit(rw, "mul", joined, real(rw, 0.5, op.input), like=op.output)
+
+
+@TABLE("top.Erf")
+def erf(op: Unary, rw: Rewriter) -> Value | None:
+    """By GELU: `erf(x) = 2 * gelu(x * sqrt(2)) / (x * sqrt(2)) - 1`, which near 0 is the line `2 / sqrt(pi) * x`."""
+    if quantized_result(op) is not None:
+        return None
+    x = op.input
+    wide = emit(rw, "mul", x, real(rw, math.sqrt(2.0), x), like=x)
+    near = emit(rw, "less", emit(rw, "abs", x, like=x), real(rw, 1e-3, x), like=x, element=BOOL)
+    divisor = emit(rw, "select_v2", near, real(rw, 1.0, x), wide, like=x)
+    share = emit(rw, "div", emit(rw, "gelu", wide, like=x), divisor, like=x)
+    far = emit(rw, "sub", emit(rw, "add", share, share, like=x), real(rw, 1.0, x), like=x)
+    line = emit(rw, "mul", x, real(rw, 2.0 / math.sqrt(math.pi), x), like=x)
+    return emit(rw, "select_v2", near, line, far, like=op.output)

@@ -1,0 +1,122 @@
+"""GATHER, GATHER_ND, ONE_HOT, TOPK_V2, CUMSUM, SCATTER_ND."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from transload.errors import Unsupported
+from transload.ir import BOOL, I32, I64, IntegerType, TensorType, Value, dtype_of
+from transload.rewrite import Rewriter, RewriteTable
+
+from .common import axes_of, constant, emit, int32, ints, quantized_result, reshape, static_shape, transpose
+from .movement import moved
+
+if TYPE_CHECKING:
+    from transload_hub.ops.gather import CumSum, Gather, GatherElements, GatherND, OneHot, ScatterND, TopK
+
+__all__ = ["TABLE"]
+
+TABLE = RewriteTable()
+
+
+def _indices(rw: Rewriter, value: Value, size: int) -> Value:
+    """Indices as int32 or int64, none of them negative: those count from the end."""
+    array = rw.constant_of(value)
+    if array is not None:
+        counted = np.where(array < 0, array + size, array)
+        return value if value.element in (I32, I64) and (counted == array).all() else constant(rw, counted.astype(np.int32))
+    if value.element not in (I32, I64):
+        value = int32(rw, value)
+    if isinstance(value.element, IntegerType) and value.element.unsigned:
+        return value
+    moved_on = emit(rw, "add", value, constant(rw, np.asarray(size, dtype_of(value.element))), like=value)
+    negative = emit(rw, "less", value, constant(rw, np.asarray(0, dtype_of(value.element))), like=value, element=BOOL)
+    return emit(rw, "select_v2", negative, moved_on, value, like=value)
+
+
+@TABLE("top.Gather")
+def gather(op: Gather, rw: Rewriter) -> Value:
+    """GATHER."""
+    axis = axes_of((op.axis,), op.input.rank)[0]
+    indices = _indices(rw, op.indices, static_shape(op.input)[axis])
+    return emit(rw, "gather", moved(rw, op), indices, like=op.output, axis=axis, batch_dims=op.batch_dims)
+
+
+@TABLE("top.GatherND")
+def gather_nd(op: GatherND, rw: Rewriter) -> Value:
+    """GATHER_ND, without dimensions in common, and by subscripts that are not negative."""
+    if op.batch_dims:
+        raise Unsupported("LiteRT's GATHER_ND has no batch dimensions")
+    return emit(rw, "gather_nd", moved(rw, op), _subscripts(rw, op.indices, static_shape(op.input)), like=op.output)
+
+
+def _subscripts(rw: Rewriter, value: Value, shape: tuple[int, ...]) -> Value:
+    array = rw.constant_of(value)
+    if array is None:
+        return value if value.element in (I32, I64) else int32(rw, value)
+    sizes = np.array(shape[: array.shape[-1]], np.int64)
+    return constant(rw, np.where(array < 0, array + sizes, array).astype(np.int32))
+
+
+@TABLE("top.GatherElements")
+def gather_elements(op: GatherElements, rw: Rewriter) -> Value:
+    """GATHER_ND by constant subscripts."""
+    array = rw.need_constant(op.indices, "the indices of a gathering of elements").astype(np.int64)
+    axis = axes_of((op.axis,), op.input.rank)[0]
+    places = list(np.indices(array.shape))
+    places[axis] = np.where(array < 0, array + static_shape(op.input)[axis], array)
+    return emit(rw, "gather_nd", moved(rw, op), constant(rw, np.stack(places, -1).astype(np.int32)), like=op.output)
+
+
+@TABLE("top.ScatterND")
+def scatter_nd(op: ScatterND, rw: Rewriter) -> Value:
+    """SCATTER_ND adds updates to zeros, and so to a tensor of floats or of int32."""
+    if op.reduction != "add" or quantized_result(op) is not None:
+        raise Unsupported(f"LiteRT's SCATTER_ND adds numbers, and this is to combine by {op.reduction!r}")
+    shape = static_shape(op.input)
+    made = emit(rw, "scatter_nd", _subscripts(rw, op.indices, shape), op.updates, ints(rw, *shape), like=op.output)
+    held = rw.constant_of(op.input)
+    return made if held is not None and not held.any() else emit(rw, "add", op.input, made, like=op.output)
+
+
+@TABLE("top.OneHot")
+def one_hot(op: OneHot, rw: Rewriter) -> Value:
+    """ONE_HOT, of indices that are not negative."""
+    indices = _indices(rw, op.indices, op.depth)
+    depth = constant(rw, np.asarray(op.depth, np.int32))
+    on, off = (reshape(rw, value, ()) for value in (op.on_value, op.off_value))
+    return emit(rw, "one_hot", indices, depth, on, off, like=op.output, axis=op.axis)
+
+
+@TABLE("top.TopK")
+def top_k(op: TopK, rw: Rewriter) -> Any:
+    """TOPK_V2 along the last dimension; the least numbers are the greatest negative ones."""
+    shape = static_shape(op.input)
+    axis = axes_of((op.axis,), len(shape))[0]
+    order = (*(i for i in range(len(shape)) if i != axis), axis)
+    value = transpose(rw, op.input, order)
+    if not op.largest:
+        if quantized_result(op) is not None or not op.input.is_float:
+            raise Unsupported("LiteRT finds the greatest numbers; the least only of floats")
+        value = emit(rw, "neg", value, like=value)
+    made_shape = (*static_shape(value)[:-1], op.k)
+    types = [TensorType(made_shape, op.values.element), TensorType(made_shape, I32)]
+    values, indices = rw.emit("tfl.topk_v2", value, constant(rw, np.asarray(op.k, np.int32)), types=types)
+    if not op.largest:
+        values = emit(rw, "neg", values, like=values)
+    back = tuple(int(i) for i in np.argsort(order))
+    values, indices = transpose(rw, values, back), transpose(rw, indices, back)
+    if op.indices.element != I32:
+        indices = emit(rw, "cast", indices, like=op.indices)
+    return values, indices
+
+
+@TABLE("top.CumSum")
+def cumsum(op: CumSum, rw: Rewriter) -> Value | None:
+    """CUMSUM."""
+    if quantized_result(op) is not None:
+        return None
+    axis = constant(rw, np.asarray(axes_of((op.axis,), op.input.rank)[0], np.int32))
+    return emit(rw, "cumsum", op.input, axis, like=op.output, exclusive=op.exclusive, reverse=op.reverse)

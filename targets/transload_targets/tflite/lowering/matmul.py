@@ -1,0 +1,146 @@
+"""FULLY_CONNECTED and BATCH_MATMUL.
+
+LiteRT's FULLY_CONNECTED multiplies its sums by a float64 and rounds once ("exact"), its BATCH_MATMUL rounds twice, as
+convolutions do ("double"). A product with constant weights that is rounded twice is a convolution with a kernel of one element.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from transload.errors import Unsupported
+from transload.ir import F32, I8, I16, Value
+from transload.rewrite import Rewriter, RewriteTable
+
+from .common import (
+    activated,
+    emit,
+    fused,
+    need_quantized_alike,
+    need_rounding,
+    permuted_constant,
+    quant,
+    reshape,
+    static_shape,
+    transpose,
+)
+from .conv import product_bias
+
+if TYPE_CHECKING:
+    from transload_hub.ops.matmul import MatMul
+
+__all__ = ["TABLE"]
+
+TABLE = RewriteTable()
+
+
+def _swapped(rw: Rewriter, value: Value) -> Value:
+    """`value` with its last two dimensions exchanged."""
+    n = value.rank
+    return value if n < 2 else transpose(rw, value, (*range(n - 2), n - 1, n - 2))
+
+
+@TABLE("top.MatMul")
+def matmul(op: MatMul, rw: Rewriter) -> Value:
+    """By a matrix of rank 2 a layer, else a batch of products."""
+    need_quantized_alike(op, op.input, op.right)
+    if quant(op.input) is None and not (op.input.element == op.right.element == F32):
+        raise Unsupported(f"LiteRT has no product of {op.input.element} and {op.right.element}")
+    is_constant = rw.constant_of(op.right) is not None
+    word = str(op.attribute("rounding")) if quant(op.output) is not None else "exact"
+    if rw.options.get("rounding") == "litert":
+        word = "exact" if op.right.rank == 2 and is_constant else "double"
+    if op.right.rank == 2 and not op.left_transpose and word == "exact":
+        return _layer(op, rw)
+    if op.right.rank == 2 and is_constant and not op.left_transpose and word == "double" and _suits_convolution(op):
+        return _as_convolution(op, rw)
+    return _batched(op, rw)
+
+
+# --- layers
+
+def _rows(op: MatMul, rw: Rewriter) -> Value:
+    """The weights as `[outputs, inputs]`."""
+    return op.right if op.right_transpose else _swapped(rw, op.right)
+
+
+def _layer(op: MatMul, rw: Rewriter) -> Value:
+    """FULLY_CONNECTED."""
+    value, weights = op.input, _rows(op, rw)
+    outputs, inputs = static_shape(weights)
+    if value.rank == 1:
+        value = reshape(rw, value, (1, inputs))
+    bias = product_bias(rw, op.bias, value, weights, outputs)
+    made_shape = (*static_shape(value)[:-1], outputs)
+    separate = op.bias is not None and bias is None
+    if separate and quant(value) is not None:
+        raise Unsupported(f"its bias of shape {list(static_shape(op.bias))} is not one number for each output")  # type: ignore[arg-type]
+    made = emit(
+        rw, "fully_connected", value, weights, bias, like=op.output, shape=made_shape,
+        fused_activation_function="NONE" if separate else fused(op), keep_num_dims=value.rank > 2)
+    made = reshape(rw, made, static_shape(op.output))
+    return _with_bias(op, rw, made) if separate else activated(op, rw, made)
+
+
+def _with_bias(op: MatMul, rw: Rewriter, made: Value) -> Value:
+    """A product of floats plus a bias that broadcasts to it, and the activation."""
+    if op.bias is None:
+        return made
+    return activated(op, rw, emit(rw, "add", made, op.bias, like=op.output, fused_activation_function=fused(op)))
+
+
+def _suits_convolution(op: MatMul) -> bool:
+    element = quant(op.right)
+    return element is not None and (not element.per_tensor or op.bias is not None) and not any(element.zero_points)
+
+
+def _as_convolution(op: MatMul, rw: Rewriter) -> Value:
+    """CONV_2D over all rows, with a kernel of one element."""
+    value, weights = op.input, _rows(op, rw)
+    outputs, inputs = static_shape(weights)
+    count = math.prod(static_shape(value)) // inputs
+    kernel = permuted_constant(rw, weights, (0, 1), (outputs, 1, 1, inputs))
+    bias = product_bias(rw, op.bias, value, weights, outputs)
+    made = emit(
+        rw, "conv_2d", reshape(rw, value, (1, count, 1, inputs)), kernel, bias, like=op.output, shape=(1, count, 1, outputs),
+        padding="VALID", stride_h=1, stride_w=1, fused_activation_function=fused(op))
+    return activated(op, rw, reshape(rw, made, static_shape(op.output)))
+
+
+# --- batches
+
+def _batched(op: MatMul, rw: Rewriter) -> Value:
+    """BATCH_MATMUL; matrices that are vectors become such."""
+    need_rounding(op, rw, "double", operator="BATCH_MATMUL")
+    value, right = op.input, op.right
+    if quant(op.output) is not None:
+        _check_quantized(op)
+    if value.rank == 1:
+        value = reshape(rw, value, (1, *static_shape(value)))
+    if right.rank == 1:
+        right = reshape(rw, right, (*static_shape(right), 1))
+    left_swapped, right_swapped = op.left_transpose and op.input.rank > 1, op.right_transpose and op.right.rank > 1
+    left_shape, right_shape = static_shape(value), static_shape(right)
+    rows = left_shape[-1] if left_swapped else left_shape[-2]
+    columns = right_shape[-2] if right_swapped else right_shape[-1]
+    batch = np.broadcast_shapes(left_shape[:-2], right_shape[:-2])
+    shape = (*batch, rows, columns)
+    made = emit(rw, "batch_matmul", value, right, like=op.output, shape=shape, adj_x=left_swapped, adj_y=right_swapped)
+    made = reshape(rw, made, static_shape(op.output))
+    if op.bias is not None:
+        return _with_bias(op, rw, made)
+    if op.do_relu:
+        made = emit(rw, "relu", made, like=op.output) if fused(op) == "RELU" else emit(rw, "relu6", made, like=op.output)
+    return activated(op, rw, made)
+
+
+def _check_quantized(op: MatMul) -> None:
+    if op.bias is not None:
+        raise Unsupported("a batch of quantized products has no bias in LiteRT", "add it behind, or leave the op float")
+    for value in (op.input, op.right, op.output):
+        element = quant(value)
+        if element is None or not element.per_tensor or element.storage not in (I8, I16):
+            raise Unsupported(f"LiteRT has no batch of products of {value.element}", "quantize per tensor, or leave the op float")

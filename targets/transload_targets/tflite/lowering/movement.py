@@ -1,0 +1,232 @@
+"""Shape, order, joining, splitting, padding: ops that compute nothing.
+
+LiteRT's kernels of these copy stored numbers, whatever they mean: operands of another quantized type than the result's are
+requantized before.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from transload.errors import Unsupported
+from transload.ir import Op, QuantType, Value, dtype_of
+from transload.rewrite import Rewriter, RewriteTable
+
+from .common import activated, axes_of, constant, emit, fused, ints, quant, real, reshape, retyped, static_shape, transpose
+
+if TYPE_CHECKING:
+    from transload_hub.ops.movement import (
+        Concat,
+        Expand,
+        Pack,
+        Pad,
+        Permute,
+        Reshape,
+        Reverse,
+        ReverseSequence,
+        Roll,
+        Squeeze,
+        Tile,
+        Unpack,
+        Unsqueeze,
+    )
+    from transload_hub.ops.space import BatchToSpace, Depth2Space, SpaceToBatch
+
+__all__ = ["TABLE", "moved"]
+
+TABLE = RewriteTable()
+
+
+def moved(rw: Rewriter, op: Op) -> Value:
+    """The first operand in the quantized type of the (first) result, as what only moves numbers gives it."""
+    value, target = op.operands[0], op.results[0].element
+    source = quant(value)
+    if source is not None and isinstance(target, QuantType) and (not source.per_tensor or not target.per_tensor):
+        return value  # scales along a dimension move with it
+    return retyped(rw, value, target)
+
+
+@TABLE("top.Reshape", "top.Squeeze", "top.Unsqueeze")
+def reshaped(op: Reshape | Squeeze | Unsqueeze, rw: Rewriter) -> Value:
+    """RESHAPE."""
+    return reshape(rw, moved(rw, op), static_shape(op.output))
+
+
+@TABLE("top.Permute")
+def permute(op: Permute, rw: Rewriter) -> Value:
+    """TRANSPOSE, of up to 6 dimensions: those that stay together are merged."""
+    value, shape = moved(rw, op), static_shape(op.input)
+    order = axes_of(op.order, len(shape))
+    if len(order) <= 6:
+        return transpose(rw, value, order)
+    runs: list[list[int]] = []
+    for axis in order:
+        if runs and runs[-1][-1] + 1 == axis:
+            runs[-1].append(axis)
+        else:
+            runs.append([axis])
+    if len(runs) > 6:
+        raise Unsupported(f"LiteRT transposes up to 6 dimensions, and here are {len(runs)} that move apart")
+    before = sorted(run[0] for run in runs)
+    sizes = {run[0]: math.prod(shape[axis] for axis in run) for run in runs}
+    merged = reshape(rw, value, [sizes[axis] for axis in before])
+    made = transpose(rw, merged, [before.index(run[0]) for run in runs])
+    return reshape(rw, made, static_shape(op.output))
+
+
+@TABLE("top.Expand")
+def expand(op: Expand, rw: Rewriter) -> Value:
+    """BROADCAST_TO."""
+    shape = static_shape(op.output)
+    value = moved(rw, op)
+    return value if value.shape == shape else emit(rw, "broadcast_to", value, ints(rw, *shape), like=op.output)
+
+
+@TABLE("top.Tile")
+def tile(op: Tile, rw: Rewriter) -> Value:
+    """TILE."""
+    return emit(rw, "tile", moved(rw, op), ints(rw, *op.tile), like=op.output)
+
+
+@TABLE("top.Concat")
+def concat(op: Concat, rw: Rewriter) -> Value:
+    """CONCATENATION, of operands in the type of the result."""
+    values = [retyped(rw, value, op.output.element) for value in op.inputs if 0 not in (value.shape or ())] or [op.inputs[0]]
+    axis = axes_of((op.axis,), op.output.rank)[0]
+    made = emit(rw, "concatenation", *values, like=op.output, axis=axis) if len(values) > 1 else values[0]
+    if not op.do_relu:
+        return made
+    return activated(op, rw, emit(rw, "relu6" if fused(op) == "RELU6" else "relu", made, like=op.output))
+
+
+@TABLE("top.Pack")
+def pack(op: Pack, rw: Rewriter) -> Value:
+    """PACK."""
+    values = [retyped(rw, value, op.output.element) for value in op.inputs]
+    return emit(rw, "pack", *values, like=op.output, axis=axes_of((op.axis,), op.output.rank)[0], values_count=len(values))
+
+
+@TABLE("top.Unpack")
+def unpack(op: Unpack, rw: Rewriter) -> Any:
+    """UNPACK."""
+    axis = axes_of((op.axis,), op.input.rank)[0]
+    types = [result.type for result in op.outputs]
+    return rw.emit("tfl.unpack", moved(rw, op), types=types, axis=axis, num=len(types))
+
+
+# --- padding, order
+
+@TABLE("top.Pad")
+def pad(op: Pad, rw: Rewriter) -> Value:
+    """PAD, PADV2, MIRROR_PAD; negative padding is sliced off, and edges are repeated by GATHER."""
+    value, n = moved(rw, op), op.input.rank
+    pairs = [(op.paddings[axis], op.paddings[n + axis]) for axis in range(n)]
+    shape = static_shape(op.input)
+    if any(min(pair) < 0 for pair in pairs):
+        begins = [max(-before, 0) for before, _ in pairs]
+        sizes = [size - begin - max(-after, 0) for size, begin, (_, after) in zip(shape, begins, pairs, strict=True)]
+        value = emit(rw, "slice", value, ints(rw, *begins), ints(rw, *sizes), like=value, shape=sizes)
+        pairs = [(max(before, 0), max(after, 0)) for before, after in pairs]
+    if not any(before or after for before, after in pairs):
+        return value
+    if op.mode == "edge":
+        return _with_edges(rw, value, pairs)
+    paddings = constant(rw, np.array(pairs, np.int32))
+    if op.mode != "constant":
+        return emit(rw, "mirror_pad", value, paddings, like=op.output, mode=op.mode.upper())
+    if op.value is None and op.val == 0.0:
+        return emit(rw, "pad", value, paddings, like=op.output)
+    number = _limit(rw, op, value)
+    return emit(rw, "padv2", value, paddings, number, like=op.output)
+
+
+def _limit(rw: Rewriter, op: Pad, value: Value) -> Value:
+    """What is padded with, as a scalar in the type of the result."""
+    if op.value is not None:
+        return reshape(rw, retyped(rw, op.value, op.output.element), ())
+    if isinstance(value.element, QuantType) or value.is_float:
+        return real(rw, op.val, value)
+    return constant(rw, np.asarray(int(op.val), dtype_of(value.element)), value.element)
+
+
+def _with_edges(rw: Rewriter, value: Value, pairs: list[tuple[int, int]]) -> Value:
+    """The outermost elements repeated, one dimension after the other."""
+    for axis, (before, after) in enumerate(pairs):
+        if before or after:
+            shape = list(static_shape(value))
+            places = np.clip(np.arange(-before, shape[axis] + after), 0, shape[axis] - 1)
+            shape[axis] += before + after
+            value = emit(rw, "gather", value, ints(rw, *places.tolist()), like=value, shape=shape, axis=axis)
+    return value
+
+
+@TABLE("top.Reverse")
+def reverse(op: Reverse, rw: Rewriter) -> Value:
+    """REVERSE_V2, which turns one dimension, or several side by side, round: here one after the other."""
+    value = moved(rw, op)
+    for axis in axes_of(op.axes, op.input.rank):
+        value = emit(rw, "reverse_v2", value, ints(rw, axis), like=op.output)
+    return value
+
+
+@TABLE("top.ReverseSequence")
+def reverse_sequence(op: ReverseSequence, rw: Rewriter) -> Value:
+    """REVERSE_SEQUENCE."""
+    seq, batch = axes_of((op.seq_axis, op.batch_axis), op.input.rank)
+    return emit(rw, "reverse_sequence", moved(rw, op), op.lengths, like=op.output, seq_dim=seq, batch_dim=batch)
+
+
+@TABLE("top.Roll")
+def roll(op: Roll, rw: Rewriter) -> Value:
+    """GATHER of places that are moved on."""
+    value = moved(rw, op)
+    for axis, shift in zip(axes_of(op.axes, op.input.rank), op.shifts, strict=True):
+        size = static_shape(value)[axis]
+        if size and shift % size:
+            places = (np.arange(size) - shift) % size
+            value = emit(rw, "gather", value, ints(rw, *places.tolist()), like=value, axis=axis)
+    return value
+
+
+# --- space
+
+@TABLE("top.Depth2Space")
+def depth_to_space(op: Depth2Space, rw: Rewriter) -> Value:
+    """DEPTH_TO_SPACE and SPACE_TO_DEPTH of square blocks; of others, and with channels outermost, by TRANSPOSE."""
+    if op.layout != "NHWC":
+        raise Unsupported("TFLite's blocks are of channels last", "run the pass layout{to=NHWC} first")
+    value = moved(rw, op)
+    if op.block_h == op.block_w and not op.is_CRD:
+        name = "space_to_depth" if op.is_inversed else "depth_to_space"
+        return emit(rw, name, value, like=op.output, block_size=op.block_h)
+    n, h, w, c = static_shape(op.output if op.is_inversed else op.input)
+    a, b = op.block_h, op.block_w
+    depth = c // (a * b)
+    apart = (n, h, w, depth, a, b) if op.is_CRD else (n, h, w, a, b, depth)
+    order = (0, 1, 4, 2, 5, 3) if op.is_CRD else (0, 1, 3, 2, 4, 5)
+    if op.is_inversed:
+        split = tuple(apart[axis] for axis in order)
+        back = tuple(int(axis) for axis in np.argsort(order))
+        return reshape(rw, transpose(rw, reshape(rw, value, split), back), static_shape(op.output))
+    return reshape(rw, transpose(rw, reshape(rw, value, apart), order), static_shape(op.output))
+
+
+@TABLE("top.SpaceToBatch")
+def space_to_batch(op: SpaceToBatch, rw: Rewriter) -> Value:
+    """SPACE_TO_BATCH_ND."""
+    return _blocked(rw, op, "space_to_batch_nd", op.pads)
+
+
+@TABLE("top.BatchToSpace")
+def batch_to_space(op: BatchToSpace, rw: Rewriter) -> Value:
+    """BATCH_TO_SPACE_ND."""
+    return _blocked(rw, op, "batch_to_space_nd", op.crops)
+
+
+def _blocked(rw: Rewriter, op: BatchToSpace | SpaceToBatch, name: str, borders: tuple[int, ...]) -> Value:
+    n = len(op.block_shape)
+    pairs = np.array([(borders[i], borders[n + i]) for i in range(n)], np.int32)
+    return emit(rw, name, moved(rw, op), ints(rw, *op.block_shape), constant(rw, pairs), like=op.output)

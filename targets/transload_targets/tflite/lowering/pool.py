@@ -1,0 +1,102 @@
+"""AVERAGE_POOL_2D, MAX_POOL_2D.
+
+LiteRT's kernels give what they take in the same quantized type. A mean in another type is that of numbers of 16 bits, 7 of them
+a fraction, and then requantized, as the hub has it everywhere.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from transload.errors import Unsupported
+from transload.ir import I8, I16, QuantType, Value, dtype_of
+from transload.rewrite import Rewriter, RewriteTable
+
+from .common import activated, emit, fused, need_rounding, quant, retyped, same_numbers, static_shape
+from .windows import Window, need_channels_last, pad, window_of, with_height, without_height
+
+if TYPE_CHECKING:
+    from transload_hub.ops.pool import AvgPool, MaxPool
+
+__all__ = ["TABLE"]
+
+TABLE = RewriteTable()
+
+FRACTION = 7
+"""Bits of fraction of int8 numbers whose mean is wanted in another type."""
+
+
+def _pool(op: AvgPool | MaxPool, rw: Rewriter, name: str, value: Value, window: Window, padding: str) -> Value:
+    """The operator, in the type of `value`."""
+    shape = static_shape(op.output)
+    spatial = shape[1:-1] if len(shape) == 4 else (1, *shape[1:-1])
+    (height, width), (rows, columns) = window.kernel, window.strides
+    return emit(
+        rw, name, value, like=value, shape=(shape[0], *spatial, shape[-1]), padding=padding, filter_height=height,
+        filter_width=width, stride_h=rows, stride_w=columns, fused_activation_function=fused(op))
+
+
+def _in_type(op: AvgPool | MaxPool, rw: Rewriter, made: Value, flat: bool) -> Value:
+    """The pooled value in the type and shape of the op's result, with what is left of its activation."""
+    made = activated(op, rw, retyped(rw, made, op.output.element))
+    return without_height(rw, made) if flat else made
+
+
+def _planar(op: AvgPool | MaxPool, rw: Rewriter) -> tuple[Value, Window, bool]:
+    """The input and the window with two dimensions, and whether they had one."""
+    need_channels_last(op)
+    window = window_of(op)
+    if len(window.kernel) > 2:
+        raise Unsupported(f"LiteRT pools over two dimensions, not {len(window.kernel)}")
+    flat = len(window.kernel) == 1
+    value = op.input
+    if not value.is_float and quant(value) is None:
+        raise Unsupported(f"LiteRT has no pooling of {value.element}", "quantize it, or make it float")
+    return (with_height(rw, value), window.with_height(), True) if flat else (value, window, False)
+
+
+@TABLE("top.AvgPool")
+def avg_pool(op: AvgPool, rw: Rewriter) -> Value:
+    """AVERAGE_POOL_2D, which leaves padding out; where it counts, and where windows are padded otherwise, PAD comes before."""
+    value, window, flat = _planar(op, rw)
+    source, target = quant(value), quant(op.output)
+    need_rounding(op, rw, "double", operator="AVERAGE_POOL_2D")
+    if source is not None and target is not None and source.storage == I8 and not same_numbers(source, target):
+        if fused(op) != "NONE":
+            raise Unsupported("a quantized mean in another type, with an activation", "give it the type of its input")
+        fine = QuantType(I16, source.expressed, (source.scale / (1 << FRACTION),), (0,))
+        value = retyped(rw, value, fine)
+    if op.count_include_pad and any(before or after for before, after in window.pads):
+        value = pad(rw, value, ((0, 0), *window.pads, (0, 0)))
+        window = window._replace(pads=((0, 0), (0, 0)))
+    padding = window.padding(static_shape(value)[1:-1])
+    if padding is None:
+        raise Unsupported(f"a mean over windows padded by {list(op.pads)}, which does not count",
+                          "TFLite pads as SAME or VALID do; with count_include_pad any padding is written out")
+    return _in_type(op, rw, _pool(op, rw, "average_pool_2d", value, window, padding), flat)
+
+
+@TABLE("top.MaxPool")
+def max_pool(op: MaxPool, rw: Rewriter) -> Value:
+    """MAX_POOL_2D; padding that is neither SAME nor VALID is written out, with the least number there is."""
+    value, window, flat = _planar(op, rw)
+    if max(window.dilations) > 1:
+        raise Unsupported("LiteRT's pooling has no dilations")
+    padding = window.padding(static_shape(value)[1:-1])
+    if padding is None:
+        value, padding = _padded_with_least(rw, value, ((0, 0), *window.pads, (0, 0))), "VALID"
+    return _in_type(op, rw, _pool(op, rw, "max_pool_2d", value, window, padding), flat)
+
+
+def _padded_with_least(rw: Rewriter, value: Value, pads: tuple[tuple[int, int], ...]) -> Value:
+    """PADV2 with the least number of the element type."""
+    import numpy as np
+
+    from .common import constant
+
+    element = value.element
+    least = np.finfo(np.float32).min if not isinstance(element, QuantType) else element.storage.range[0]
+    stored = element.storage if isinstance(element, QuantType) else element
+    shape = [size + before + after for size, (before, after) in zip(static_shape(value), pads, strict=True)]
+    number = constant(rw, np.asarray(least, dtype_of(stored)), element)
+    return emit(rw, "padv2", value, constant(rw, np.array(pads, np.int32)), number, like=value, shape=shape)

@@ -1,0 +1,91 @@
+"""Reductions, and the places of extremes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from transload.errors import Unsupported
+from transload.ir import I8, I16, I32, I64, Value
+from transload.rewrite import Rewriter, RewriteTable
+
+from .common import axes_of, constant, emit, ints, need_rounding, quant, reshape, retyped, static_shape
+
+if TYPE_CHECKING:
+    from transload_hub.ops.reduce import Arg, Reduce
+
+__all__ = ["TABLE"]
+
+TABLE = RewriteTable()
+
+_MODES = {
+    "ReduceMean": "mean", "ReduceSum": "sum", "ReduceMax": "reduce_max", "ReduceMin": "reduce_min", "ReduceProd": "reduce_prod",
+    "ReduceAll": "reduce_all", "ReduceAny": "reduce_any",
+}
+
+
+@TABLE("top.Reduce")
+def reduce(op: Reduce, rw: Rewriter) -> Value | None:
+    """MEAN, SUM, REDUCE_MAX, REDUCE_MIN, REDUCE_PROD, REDUCE_ALL, REDUCE_ANY; other sums by what they are sums of."""
+    axes = axes_of(op.axes, op.input.rank)
+    source, target = quant(op.input), quant(op.output)
+    value = op.input
+    if source is not None or target is not None:
+        if source is None or target is None or op.mode not in ("ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin"):
+            return None
+        if not source.per_tensor or source.storage not in (I8, I16) or source.storage != target.storage:
+            return None
+        need_rounding(op, rw, "double", operator="MEAN")
+        if op.mode in ("ReduceMax", "ReduceMin"):
+            value = retyped(rw, value, op.output.element)
+    if not axes:
+        if op.mode in _MODES:
+            return retyped(rw, value, op.output.element)
+        raise Unsupported(f"{op.mode} over no dimension")
+    over = ints(rw, *axes)
+
+    def total(x: Value, name: str = "sum") -> Value:
+        return emit(rw, name, x, over, like=op.output, keep_dims=op.keepdims)
+
+    if op.mode in _MODES:
+        return total(value, _MODES[op.mode])
+    if op.mode == "ReduceL1":
+        return total(emit(rw, "abs", value, like=value))
+    if op.mode in ("ReduceL2", "ReduceSumSquare"):
+        made = total(emit(rw, "square", value, like=value))
+        return made if op.mode == "ReduceSumSquare" else emit(rw, "sqrt", made, like=made)
+    if op.mode == "ReduceLogSum":
+        return emit(rw, "log", total(value), like=op.output)
+    return _log_sum_exp(op, rw, value, axes)
+
+
+def _log_sum_exp(op: Reduce, rw: Rewriter, value: Value, axes: tuple[int, ...]) -> Value:
+    """The logarithm of the sum of exponentials, of what is left of the greatest number."""
+    shape = tuple(1 if axis in axes else size for axis, size in enumerate(static_shape(value)))
+    over = ints(rw, *axes)
+    most = emit(rw, "reduce_max", value, over, like=value, shape=shape, keep_dims=True)
+    powers = emit(rw, "exp", emit(rw, "sub", value, most, like=value), like=value)
+    total = emit(rw, "sum", powers, over, like=value, shape=shape, keep_dims=True)
+    made = emit(rw, "add", emit(rw, "log", total, like=total), most, like=total)
+    return reshape(rw, made, static_shape(op.output))
+
+
+@TABLE("top.Arg")
+def arg(op: Arg, rw: Rewriter) -> Value:
+    """ARG_MAX, ARG_MIN: the first of equal elements; the last one is the first from the end."""
+    axis = axes_of((op.axis,), op.input.rank)[0]
+    value, shape = op.input, static_shape(op.input)
+    made_shape = (*shape[:axis], *shape[axis + 1 :])
+    name = "arg_max" if op.mode == "ArgMax" else "arg_min"
+    element = op.output.element if op.output.element in (I32, I64) else I32
+    if op.select_last_index:
+        value = emit(rw, "reverse_v2", value, ints(rw, axis), like=value)
+    made = emit(rw, name, value, constant(rw, np.asarray(axis, np.int32)), like=op.output, shape=made_shape, element=element,
+                output_type="INT64" if element == I64 else "INT32")
+    if op.select_last_index:
+        last = constant(rw, np.asarray(shape[axis] - 1, np.int64 if element == I64 else np.int32))
+        made = emit(rw, "sub", last, made, like=made)
+    if element != op.output.element:
+        made = emit(rw, "cast", made, like=made, element=op.output.element)
+    return reshape(rw, made, static_shape(op.output))

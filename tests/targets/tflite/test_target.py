@@ -1,0 +1,161 @@
+"""The target `tflite`: files that LiteRT runs to the bits of our engine, names and signatures kept, refusals in words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import transload
+from transload.errors import ConversionError
+from transload.ir import F32, I8, Module, QuantType, TensorType, Value, new_module, set_results
+from transload.ir.build import Builder
+from transload.ir.constants import Dense, SplatData
+
+from tests.support.litert import run_litert
+
+
+def network(build: Any, *types: TensorType) -> Module:
+    """A function of arguments `x0`, ..., whose result `y` is what `build(builder, *arguments)` makes."""
+    module = new_module()
+    function = module.add_function("main", list(types), [f"x{index}" for index in range(len(types))])
+    block = function.regions[0].block
+    builder = Builder(block, location="y")
+    set_results(function, [build(builder, *block.arguments)], ["y"])
+    return module
+
+
+@pytest.fixture
+def digits(examples: Path) -> Path:
+    return examples / "digits"
+
+
+def quantized(scale: float, zero_point: int = 0) -> QuantType:
+    return QuantType(I8, F32, (scale,), (zero_point,))
+
+
+def weights(build: Builder, shape: tuple[int, ...], scales: int, axis: int, seed: int = 0) -> Value:
+    rng = np.random.default_rng(seed)
+    element = QuantType(I8, F32, tuple((rng.random(scales) / 100 + 1e-3).astype(np.float32).tolist()), (0,) * scales, axis)
+    return build.constant(Dense(rng.integers(-127, 128, shape).astype(np.int8)), element=element)
+
+
+def agree(module: Module, *arrays: np.ndarray) -> list[str]:
+    """LiteRT's reference kernels on the file against our engine, bit for bit; the operators in the file."""
+    lowered = transload.lower(module, "tfl")
+    ours = list(transload.run(module, dict(zip(module.inputs, arrays, strict=True)), engine="reference").values())
+    from transload_converters.tflite.writer_module import serialize
+
+    for mine, theirs in zip(ours, run_litert(serialize(lowered), list(arrays)), strict=True):
+        assert mine.dtype == theirs.dtype
+        np.testing.assert_array_equal(mine, theirs)
+    return [op.name.removeprefix("tfl.") for op in lowered.ops() if "const" not in op.name and op.dialect == "tfl"]
+
+
+def integers(*shape: int, seed: int = 1) -> np.ndarray:
+    return np.random.default_rng(seed).integers(-128, 128, shape).astype(np.int8)
+
+
+@pytest.mark.parametrize("scheme", ["int8", "int8-asym", "int16x8"])
+def test_a_quantized_network_is_the_same_bits_in_litert(scheme: str, digits: Path) -> None:
+    model = transload.load(digits / "digits_float.onnx")
+    images = np.load(digits / "test_images.npz")["images"] / np.float32(16)
+    samples = [{"image": image.reshape(1, 1, 8, 8)} for image in images[:60]]
+    module = transload.quantize(model, scheme, samples[:32])
+    from transload_converters.tflite.writer_module import serialize
+
+    content = serialize(transload.lower(module, "tfl"))
+    for sample in samples[32:]:
+        np.testing.assert_array_equal(transload.run(module, sample)["probabilities"], run_litert(content, sample)[0])
+
+
+def test_a_float_network_is_near(digits: Path, tmp_path: Path) -> None:
+    artifact = transload.convert(digits / "digits_float.onnx", "tflite", tmp_path / "build")
+    assert artifact.verified
+    assert {file.name for file in artifact.files} == {"digits_float.tflite", "report.json"}
+
+
+def test_padding_groups_and_dilations(digits: Path) -> None:
+    x = TensorType((1, 9, 9, 4), quantized(0.02, 3))
+
+    def conv(build: Builder, value: Value, group: int, **more: Any) -> Value:
+        kernel = weights(build, (8, 3, 3, 4 // group), 8, 0)
+        return build.emit("top.Conv", value, kernel, element=quantized(0.05, -7), kernel_shape=(3, 3), layout="NHWC", group=group,
+                          **more)
+
+    for more, operators in (
+        ({"group": 1, "pads": (1, 1, 1, 1)}, ["conv_2d"]),
+        ({"group": 1, "pads": (0, 2, 1, 1), "strides": (2, 2)}, ["pad", "conv_2d"]),
+        ({"group": 4, "dilations": (2, 2)}, ["depthwise_conv_2d"]),
+        ({"group": 2, "pads": (1, 1, 1, 1), "do_relu": True, "relu_limit": 6.0}, ["conv_2d"]),
+        ({"group": 1, "do_relu": True, "relu_limit": 3.0}, ["conv_2d", "minimum"]),
+    ):
+        assert agree(network(lambda build, value, more=more: conv(build, value, **more), x), integers(1, 9, 9, 4)) == operators
+
+
+def test_a_product_rounded_twice_is_a_convolution() -> None:
+    def product(word: str) -> Module:
+        return network(
+            lambda build, value: build.emit(
+                "top.MatMul", value, weights(build, (5, 16), 5, 0), element=quantized(0.1), right_transpose=True, rounding=word),
+            TensorType((6, 16), quantized(0.03, -2)))
+
+    assert agree(product("exact"), integers(6, 16)) == ["fully_connected"]
+    assert agree(product("double"), integers(6, 16)) == ["reshape", "conv_2d", "reshape"]
+
+
+def test_a_function_without_a_kernel_is_a_table() -> None:
+    x = TensorType((2, 128), quantized(0.05, 9))
+    made = network(lambda build, value: build.emit("top.Mish", value, element=quantized(0.04, -90)), x)
+    assert agree(made, integers(2, 128)) == ["cast", "add", "gather"]
+
+
+def test_a_mean_in_another_type() -> None:
+    made = network(
+        lambda build, value: build.emit("top.AvgPool", value, element=quantized(0.011, 5), kernel_shape=(4, 4), layout="NHWC"),
+        TensorType((2, 4, 4, 16), quantized(0.02, -3)))
+    assert agree(made, integers(2, 4, 4, 16)) == ["quantize", "average_pool_2d", "quantize"]
+
+
+def test_another_rounding_is_refused_or_taken_on_request() -> None:
+    made = network(
+        lambda build, a, b: build.emit("top.Add", a, b, element=quantized(0.1), rounding="once"),
+        TensorType((4,), quantized(0.03)), TensorType((4,), quantized(0.04)))
+    with pytest.raises(ConversionError) as error:
+        transload.lower(made, "tfl")
+    assert "'once'" in str(error.value) and "rounding=litert" in str(error.value)
+    assert any(op.name == "tfl.add" for op in transload.lower(made, "tfl", rounding="litert").ops())
+
+
+def test_all_that_cannot_be_said_is_said_at_once() -> None:
+    def build(builder: Builder, value: Value) -> Value:
+        left = builder.emit("top.MaxPool", value, kernel_shape=(2, 2), dilations=(2, 2), layout="NHWC", location="dilated")
+        return builder.emit("top.Asinh", builder.emit("top.Reshape", left, shape=(12, -1)), location="curve")
+
+    with pytest.raises(ConversionError) as error:
+        transload.lower(network(build, TensorType((1, 5, 5, 12), F32)), "tfl")
+    assert {name for finding in error.value.findings for name in finding.names} >= {"dilated", "curve"}
+
+
+def test_names_and_signature(tmp_path: Path) -> None:
+    made = network(lambda build, a, b: build.emit("top.Add", a, b), TensorType((2, 3), F32), TensorType((2, 3), F32))
+    path = transload.save(transload.lower(made, "tfl"), tmp_path / "sum.tflite")
+    litert = pytest.importorskip("ai_edge_litert.interpreter")
+    interpreter = litert.Interpreter(model_path=str(path))
+    assert interpreter.get_signature_list() == {"serving_default": {"inputs": ["x0", "x1"], "outputs": ["y"]}}
+    assert [detail["name"] for detail in interpreter.get_output_details()] == ["y"]
+    again = transload.load(path)
+    assert list(again.inputs) == ["x0", "x1"] and list(again.outputs) == ["y"]
+
+
+def test_a_model_of_two_gigabytes_is_refused(tmp_path: Path) -> None:
+    def build(builder: Builder, value: Value) -> Value:
+        big = builder.constant(Dense(SplatData(1.0, (1 << 15, 1 << 14), np.dtype(np.float32))))
+        return builder.emit("top.MatMul", value, big)
+
+    module = transload.lower(network(build, TensorType((1, 1 << 15), F32)), "tfl")
+    with pytest.raises(ConversionError, match="less than 2 GiB"):
+        transload.save(module, tmp_path / "big.tflite")
+    assert not list(tmp_path.iterdir())
