@@ -52,7 +52,7 @@ def beyond(type_: Type) -> str:
     if not isinstance(type_, TensorType):
         return ""
     element = type_.element
-    if isinstance(element, QuantType) and not (math.isfinite(sum(element.scales)) and min(element.scales, default=0) >= 0):
+    if isinstance(element, QuantType) and not element.has_sound_scales:
         return f"has a scale that is negative or not finite: {str(type_)[:120]}"
     shape = type_.shape
     if shape is None:

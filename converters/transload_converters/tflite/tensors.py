@@ -153,20 +153,21 @@ def _quantized(tensor: Tensor, storage: IntegerType, table: Table) -> Type:
     zero_points = table.numbers(_ZERO_POINTS, "q") or (0,)
     if len(zero_points) not in (1, len(scales)):
         file.fail(f"tensor {name!r} has {len(scales)} scales and {len(zero_points)} zero points")
-    if min(scales) < 0.0 or not math.isfinite(sum(scales)):  # a sum of what is not a number is none, wherever that stands
-        file.fail(f"tensor {name!r} has a scale that is negative or not a number")
     low, high = storage.range
-    if min(zero_points) < low or max(zero_points) > high:
+    if any(zero_points) and (min(zero_points) < low or max(zero_points) > high):
         file.fail(f"tensor {name!r} has a zero point outside the range {low} to {high} of {storage}")
-    if len(scales) == 1:
-        return QuantType(storage, F32, scales, zero_points)
-    axis = table.scalar(_AXIS, "i")
-    if not 0 <= axis < len(shape) and len(shape) == 1:
-        axis = 0  # some converters give a bias the axis of its filter; a vector has one axis only
-    if not 0 <= axis < len(shape) or shape[axis] != len(scales):
-        file.fail(
-            f"tensor {name!r} of shape {list(shape)} has {len(scales)} scales along dimension {axis}, which does not fit")
-    return QuantType(storage, F32, scales, zero_points, axis)
+    axis = None
+    if len(scales) > 1:
+        axis = table.scalar(_AXIS, "i")
+        if not 0 <= axis < len(shape) and len(shape) == 1:
+            axis = 0  # some converters give a bias the axis of its filter; a vector has one axis only
+        if not 0 <= axis < len(shape) or shape[axis] != len(scales):
+            file.fail(
+                f"tensor {name!r} of shape {list(shape)} has {len(scales)} scales along dimension {axis}, which does not fit")
+    element = QuantType(storage, F32, scales, zero_points, axis)
+    if not element.has_sound_scales:
+        file.fail(f"tensor {name!r} has a scale that is negative or not a number")
+    return element
 
 
 def constant_data(tensor: Tensor, buffer: Table) -> Any:

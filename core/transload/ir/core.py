@@ -283,16 +283,18 @@ class Op:
         The op that was just yielded may be erased or moved; others may not while the walk runs.
         """
         yield self
-        for region in self.regions:
-            for block in region.blocks:
-                op = block.first
-                while op is not None:
-                    following = op.next
-                    if op.regions:
-                        yield from op.walk()
-                    else:
-                        yield op
-                    op = following
+        pending: list[Block | Op | None] = _blocks_of(self)
+        while pending:
+            place = pending.pop()
+            op = place.first if isinstance(place, Block) else place
+            while op is not None:
+                following = op.next
+                yield op
+                if op.regions:
+                    pending.append(following)
+                    pending += _blocks_of(op)
+                    break
+                op = following
 
     def erase(self) -> None:
         """Remove the op from its block, and drop what it uses. Its results must have no uses, and have no owner any more."""
@@ -344,6 +346,13 @@ class Op:
 
     def __repr__(self) -> str:
         return f"<{function_text(self) if self.name == 'func.func' else op_text(self)}>"
+
+
+def _blocks_of(op: Op) -> list[Block | Op | None]:
+    """The blocks inside an op, the last one first."""
+    blocks: list[Block | Op | None] = [block for region in op.regions for block in region.blocks]
+    blocks.reverse()
+    return blocks
 
 
 def _reader(name: str) -> Callable[[Op], Any]:

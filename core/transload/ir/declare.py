@@ -144,15 +144,23 @@ def _int_kind(type_: Type) -> AttributeKind[int]:
         lambda v: int(v) if _is_int(v) else v)
 
 
+_PLAIN_INTS = frozenset({int})
+
+
+def _are_ints(value: Attribute) -> bool:
+    """Whether it is a tuple of integers; by far most often of plain ones, which is seen at once."""
+    return isinstance(value, tuple) and (_PLAIN_INTS.issuperset(map(type, value)) or all(map(_is_int, value)))
+
+
 def _float_kind(type_: Type) -> AttributeKind[float]:
     return AttributeKind(f"float ({type_})", _is_float, lambda v: FloatAttr(v, type_), lambda v: float(v) if _is_float(v) else v)
 
 
 def _ints_kind(type_: Type) -> AttributeKind[tuple[int, ...]]:
     return AttributeKind(
-        f"integers ({type_})", lambda v: isinstance(v, tuple) and all(map(_is_int, v)),
+        f"integers ({type_})", _are_ints,
         None if type_ == I64 else lambda v: DenseArray(v, type_),
-        lambda v: tuple(map(int, v)) if isinstance(v, tuple) and all(map(_is_int, v)) else v)
+        lambda v: tuple(map(int, v)) if _are_ints(v) else v)
 
 
 INT, INT32 = _int_kind(I64), _int_kind(I32)

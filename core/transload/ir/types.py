@@ -10,7 +10,9 @@ import math
 import re
 import struct
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple, cast
+from typing import Any, ClassVar, NamedTuple, cast
+
+import numpy as np
 
 __all__ = [
     "DYNAMIC", "BF16", "BOOL", "F16", "F32", "F64", "I4", "I8", "I16", "I32", "I48", "I64", "INDEX", "NONE",
@@ -65,14 +67,44 @@ class Type:
         return type(self) is type(other) and self._key() == other._key()
 
 
-class IntegerType(Type):
+class _Unique(Type):
+    """A type of which there is one object only for each key, so that equal ones are the same one.
+
+    Whether an element is an `i8` is asked thousands of times in a conversion, and is answered by identity.
+    """
+
+    __slots__ = ()
+    _made: ClassVar[dict[tuple, Any]] = {}
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
+
+    @classmethod
+    def _one(cls, *key: Any) -> Any:
+        """The type of this key, given in the order of the slots."""
+        found = _Unique._made.get((cls, key))
+        if found is None:
+            made = object.__new__(cls)
+            names: tuple[str, ...] = cls.__slots__
+            for name, value in zip(names, key, strict=True):
+                setattr(made, name, value)
+            found = _Unique._made.setdefault((cls, key), made)  # where two threads make it, the first stays
+        return found
+
+    def __reduce__(self) -> tuple:
+        return type(self), self._key()
+
+
+class IntegerType(_Unique):
     """An integer of `width` bits: signless (`i8`, the usual one), signed (`si8`) or unsigned (`ui8`)."""
 
-    __slots__ = ("signedness", "width")
+    __slots__ = ("width", "signedness")  # noqa: RUF023 - in the order of the key
 
-    def __init__(self, width: int, signedness: str = "") -> None:
-        self.width = width
-        self.signedness = signedness  # "" | "s" | "u"
+    width: int
+    signedness: str  # "" | "s" | "u"
+
+    def __new__(cls, width: int, signedness: str = "") -> IntegerType:
+        made: IntegerType = cls._one(width, signedness)
+        return made
 
     def _key(self) -> tuple:
         return (self.width, self.signedness)
@@ -92,13 +124,16 @@ class IntegerType(Type):
         return -(1 << (self.width - 1)), (1 << (self.width - 1)) - 1
 
 
-class FloatType(Type):
+class FloatType(_Unique):
     """A floating-point format by its MLIR name: `f32`, `bf16`, `f8E4M3FN`, ..."""
 
     __slots__ = ("name",)
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    name: str
+
+    def __new__(cls, name: str) -> FloatType:
+        made: FloatType = cls._one(name)
+        return made
 
     def _key(self) -> tuple:
         return (self.name,)
@@ -193,7 +228,11 @@ class QuantType(Type):
     Source: MLIR quant dialect, UniformQuantizedType, UniformQuantizedPerAxisType, UniformQuantizedSubChannelType.
     """
 
-    __slots__ = ("axis", "blocks", "expressed", "scales", "storage", "storage_max", "storage_min", "zero_points")
+    __slots__ = (
+        "_sound", "_spread", "axis", "blocks", "expressed", "scales", "storage", "storage_max", "storage_min", "zero_points")
+
+    _sound: bool
+    _spread: np.ndarray
 
     def __init__(
         self, storage: IntegerType, expressed: Type, scales: tuple[float, ...], zero_points: tuple[int, ...],
@@ -220,6 +259,27 @@ class QuantType(Type):
             "storage": self.storage, "expressed": self.expressed, "scales": self.scales, "zero_points": self.zero_points,
             "axis": self.axis, "storage_min": self.storage_min, "storage_max": self.storage_max, "blocks": self.blocks}
         return QuantType(**(held | changes))
+
+    @property
+    def scale_array(self) -> np.ndarray:
+        """The scales as a read-only array of float64, made once: a filter has many, and much is computed with them."""
+        try:
+            return self._spread
+        except AttributeError:
+            array = np.array(self.scales, np.float64)
+            array.flags.writeable = False
+            self._spread = array
+            return array
+
+    @property
+    def has_sound_scales(self) -> bool:
+        """Whether every scale is finite and not negative; looked at once."""
+        try:
+            return self._sound
+        except AttributeError:
+            # A sum of what is not a number is none, wherever that stands.
+            sound = self._sound = math.isfinite(sum(self.scales)) and min(self.scales, default=0) >= 0
+            return sound
 
     @property
     def per_tensor(self) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -155,6 +155,16 @@ def _make_checker(declaration: OpDeclaration) -> Checker:
     any_regions = any(member.variadic for member in declaration.regions)
     n_regions = len(declaration.regions) - any_regions
 
+    accepts = {key: declared.kind.accepts for key, declared in declaration.attributes.items()}
+    needed = declaration.needed
+
+    def attributes_fit(held: Mapping[str, Any]) -> bool:
+        for key, value in held.items():
+            accept = accepts.get(key)
+            if accept is None or not accept(value):
+                return False
+        return held.keys() >= needed
+
     def form_faults(op: Op) -> list[str]:
         """What is not there that the constraints rely on."""
         faults: list[str] = []
@@ -162,7 +172,8 @@ def _make_checker(declaration: OpDeclaration) -> Checker:
             faults += operand_faults(op._operands)
         if not results_fit(op.results):
             faults += result_faults(op.results)
-        faults += _attribute_faults(declaration, op)
+        if not attributes_fit(op.attributes):
+            faults += _attribute_faults(declaration, op)
         if len(op.regions) != n_regions and not (any_regions and len(op.regions) > n_regions):
             faults.append(f"has {len(op.regions)} regions, not {n_regions}")
         return faults

@@ -127,7 +127,7 @@ def fused_activation(rw: Rewriter, x: Value, op: Op) -> Value:
 
 
 def narrow(
-    rw: Rewriter, x: Value, factors: Sequence[float] | float, element: Type, rounding: str | None = None,
+    rw: Rewriter, x: Value, factors: np.ndarray | float, element: Type, rounding: str | None = None,
     activation: tuple[float, float] = (-math.inf, math.inf), sum_bits: int = 32,
 ) -> Value:
     """A sum `x` of i32 or i48 times real factors (one, or one for each index of the last dimension) in type `element`.
@@ -137,8 +137,8 @@ def narrow(
     To a quantized type: rescaled, rounded as `rounding` or else the op that is converted says, with zero point and
     saturation, and clamped to the reals of `activation`. To a float type: multiplied in float.
     """
-    reals = [factors] if isinstance(factors, int | float) else list(factors)
-    if len(reals) > 1 and reals.count(reals[0]) == len(reals):
+    reals = np.atleast_1d(np.asarray(factors, np.float64))
+    if len(reals) > 1 and (reals == reals[0]).all():
         reals = reals[:1]
     if not isinstance(element, QuantType):
         return _narrow_to_float(rw, x, reals, element, activation, sum_bits)
@@ -150,13 +150,13 @@ def narrow(
     if storage_of(x) == I48 and rounding != WIDE:
         shift = max(0, sum_bits - 32)
         x = _to_i32(rw, x, shift)
-        reals = [real * 2.0**shift for real in reals]
+        reals = reals * 2.0**shift
     if len(reals) == 1 and reals[0] >= _STEEP and element.storage in (I8, I16) and storage_of(x) == I32:
-        x, reals = _bounded(rw, x, reals[0])
+        x, reals = _bounded(rw, x, reals)
     if rounding == WIDE:
-        multipliers, shifts = split([scale16(real) for real in reals])
+        multipliers, shifts = split(map(scale16, reals.tolist()))
     else:
-        multipliers, shifts = split([scale_exact(real) for real in reals]) if rounding == EXACT else scales32(reals)
+        multipliers, shifts = split(map(scale_exact, reals.tolist())) if rounding == EXACT else scales32(reals)
     mode = DOUBLE if rounding == DOUBLE else "SINGLE_ROUND"
     target = element.storage
     zero_point = element.zero_point
@@ -178,11 +178,11 @@ _STEEP = float(1 << 13)
 """Factors from here on make of few steps more than 16 bits hold, and perhaps more than a rescale may result in."""
 
 
-def _bounded(rw: Rewriter, x: Value, real: float) -> tuple[Value, list[float]]:
-    """A sum that saturates 16 bits nearly at once, clamped to where it does, and a factor that a rescale can take."""
-    real = min(real, 2.0**28)
-    most = math.ceil(2.0**17 / real)
-    return build.clamp(rw, x, -most, most), [real]
+def _bounded(rw: Rewriter, x: Value, reals: np.ndarray) -> tuple[Value, np.ndarray]:
+    """A sum that saturates 16 bits nearly at once, clamped to where it does, and the factor as a rescale can take it."""
+    reals = np.minimum(reals, 2.0**28)
+    most = math.ceil(2.0**17 / float(reals[0]))
+    return build.clamp(rw, x, -most, most), reals
 
 
 def _to_i32(rw: Rewriter, x: Value, shift: int) -> Value:
@@ -191,7 +191,7 @@ def _to_i32(rw: Rewriter, x: Value, shift: int) -> Value:
 
 
 def _narrow_to_float(
-    rw: Rewriter, x: Value, reals: Sequence[float], element: Type, activation: tuple[float, float], sum_bits: int,
+    rw: Rewriter, x: Value, reals: np.ndarray, element: Type, activation: tuple[float, float], sum_bits: int,
 ) -> Value:
     if not isinstance(element, FloatType):
         raise Unsupported(f"a quantized sum cannot become {element}")
@@ -200,7 +200,7 @@ def _narrow_to_float(
         shift = max(0, sum_bits - 32)
         x = _to_i32(rw, x, shift)
     real = build.cast(rw, x, F32)
-    factor = np.asarray(reals, np.float64) * 2.0**shift
+    factor = reals * 2.0**shift
     constant = build.const(rw, factor.astype(np.float32).reshape((1,) * max(x.rank - 1, 0) + (-1,)) if x.rank else factor[0])
     made = build.mul(rw, real, constant)
     if activation != (-math.inf, math.inf):

@@ -14,7 +14,7 @@ Source: TOSA 1.0 section 2.2 (`apply_scale_32`); behaviour of the reference kern
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -58,21 +58,20 @@ def scale32(real: float) -> Scale:
     return Scale(multiplier, shift)
 
 
-def scales32(reals: Sequence[float]) -> tuple[Sequence[int], Sequence[int]]:
+def scales32(reals: np.ndarray) -> tuple[Sequence[int], Sequence[int]]:
     """The multipliers and the shifts that `scale32` gives for many factors, at once where none is out of range."""
-    if len(reals) >= 8:
-        mantissas, exponents = np.frexp(np.asarray(reals, np.float64))
+    if len(reals) >= 8 and reals.min() >= 2.0**-30 and reals.max() < 2.0**28:  # neither holds where one is not a number
+        mantissas, exponents = np.frexp(reals)
         multipliers = np.floor(mantissas * (1 << 31) + 0.5).astype(np.int64)
-        over = multipliers == 1 << 31
-        multipliers, shifts = np.where(over, 1 << 30, multipliers), 31 - exponents - over
-        if bool(np.all(np.isfinite(mantissas) & (mantissas >= 0) & (shifts >= 2) & (shifts <= 62))):
-            return multipliers, shifts  # type: ignore[return-value]
-    return split([scale32(real) for real in reals])
+        over = multipliers >> 31  # 1 where it was rounded up to a power of two
+        return multipliers >> over, 31 - exponents - over
+    return split(map(scale32, reals.tolist()))
 
 
-def split(scales: Sequence[Scale]) -> tuple[Sequence[int], Sequence[int]]:
+def split(scales: Iterable[Scale]) -> tuple[Sequence[int], Sequence[int]]:
     """The multipliers and the shifts of some scales."""
-    return [scale.multiplier for scale in scales], [scale.shift for scale in scales]
+    pairs = list(scales)
+    return [scale.multiplier for scale in pairs], [scale.shift for scale in pairs]
 
 
 def scale16(real: float) -> Scale:

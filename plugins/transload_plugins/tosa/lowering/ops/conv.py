@@ -69,19 +69,18 @@ def sum_of(x: Value, w: Value) -> Sum | None:
     return None
 
 
-def product_factors(x: QuantType, w: QuantType, target: Type, rounding: str, in_float32: bool) -> list[float]:
+def product_factors(x: QuantType, w: QuantType, target: Type, rounding: str, in_float32: bool) -> np.ndarray:
     """What sums of products that are rounded so are multiplied by, for each scale of `w`.
 
     LiteRT computes it in float64, but the product of two single scales `in_float32` in some kernels;
     onnxruntime (NEAREST) computes all of it in float32.
     """
     if rounding == NEAREST and isinstance(target, QuantType):
-        return [float(np.float32(x.scale) * np.float32(scale) / np.float32(target.scale)) for scale in w.scales]
+        return (np.float32(x.scale) * w.scale_array.astype(np.float32) / np.float32(target.scale)).astype(np.float64)
     divisor = float(np.float32(target.scale)) if isinstance(target, QuantType) else 1.0
     if in_float32 and w.per_tensor:
-        return [float_product(x.scale, w.scale) / divisor]
-    products = float(np.float32(x.scale)) * np.asarray(w.scales, np.float32).astype(np.float64)
-    return (products / divisor).tolist()
+        return np.array([float_product(x.scale, w.scale) / divisor])
+    return float(np.float32(x.scale)) * w.scale_array.astype(np.float32).astype(np.float64) / divisor
 
 
 def bias_value(rw: Rewriter, bias: Value | None, total: Sum, x: Value, w: Value, channels: int) -> Value:
@@ -93,9 +92,9 @@ def bias_value(rw: Rewriter, bias: Value | None, total: Sum, x: Value, w: Value,
     if a is None or b is None:
         return build.cast(rw, bias, element)
     array = rw.constant_of(bias)
-    scales = np.float64(a.scale) * np.asarray(b.scales, np.float64)
+    scales = a.scale * b.scale_array
     same_scale = held is not None and len(held.scales) in (1, len(b.scales)) and (
-        held.scales == tuple(scales.tolist()) or np.allclose(held.scales, scales, 1e-3, 0))
+        held.scales == tuple(scales.tolist()) or np.allclose(held.scale_array, scales, 1e-3, 0))
     if held is not None and same_scale and not any(held.zero_points) and array is None:
         if storage_of(bias) == element:
             return bias

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from transload.ir import BF16, F16, F32, I8, I16, I32, I48, FloatType, IntegerType, Op, QuantType, Value
+from transload.ir import BF16, F16, F32, I8, I16, I32, I48, FloatType, IntegerType, Op, QuantType, Type, Value
 from transload.rewrite import Rewriter, RewriteTable, Unsupported
 
 from ... import build
@@ -104,7 +104,7 @@ def _kind(x: Value, w: Value) -> _Kind | None:
     if a is None and b is None:
         if x.element != w.element:
             return None
-        kinds = {I8: I32, F16: F32, BF16: F32, F32: F32}
+        kinds: dict[Type, Type] = {I8: I32, F16: F32, BF16: F32, F32: F32}
         return _Kind(kinds[x.element]) if x.element in kinds else None
     if a is None or b is None or not a.per_tensor or not b.per_tensor or a.storage != b.storage:
         return None
