@@ -8,8 +8,9 @@ end of the buffer, which stays the same while things are put in front.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
+from operator import itemgetter
 from typing import Any
 
 __all__ = ["FlatBuilder", "Layout", "layout"]
@@ -21,7 +22,7 @@ _SIZES = {code: struct.calcsize(code.replace("O", "I")) for code in "bB?hHiIfOqQ
 class Layout:
     """Where the fields of a kind of table lie, for one set of fields present; made by `layout`."""
 
-    __slots__ = ("align", "offsets", "pack", "size", "vtable")
+    __slots__ = ("align", "arrange", "pack", "references", "size", "vtable")
 
     def __init__(self, fields: tuple[tuple[int, str], ...]) -> None:
         order = sorted(range(len(fields)), key=lambda i: -_SIZES[fields[i][1]])
@@ -40,7 +41,10 @@ class Layout:
         self.size = position + gap
         packer = struct.Struct(text + (f"{gap}x" if gap else ""))
         self.pack = packer.pack
-        self.offsets = [(index, positions[index] if fields[index][1] == "O" else -1) for index in order]
+        self.references = [(index, positions[index]) for index in order if fields[index][1] == "O"]
+        """Which of the fields refer to a place, and where in the table they lie."""
+        self.arrange = None if order == list(range(len(fields))) else itemgetter(*order)
+        """Brings values of the fields into the order of the table, where that is another."""
         places = [0] * (max((number for number, _ in fields), default=-1) + 1)
         for (number, _), position in zip(fields, positions, strict=True):
             places[number] = position
@@ -54,6 +58,12 @@ def layout(*fields: tuple[int, str]) -> Layout:
     A kind is a number's code in `struct` (`B` one byte, `i` int32, ...), or `O` for a reference to a place.
     """
     return Layout(fields)
+
+
+@lru_cache(maxsize=256)
+def _words(count: int) -> Callable[..., bytes]:
+    """What packs so many unsigned numbers of 32 bits."""
+    return struct.Struct(f"<{count}I").pack
 
 
 class FlatBuilder:
@@ -112,12 +122,13 @@ class FlatBuilder:
         """A vector of references to what lies at these places."""
         if self.size & 3:
             self._align(4, 0)
-        count = len(places)
-        end = self.size
-        first = end + 4 * count
-        self.pieces.append(
-            struct.pack(f"<{count + 1}I", count, *[at - place for at, place in zip(range(first, end, -4), places, strict=True)]))
-        self.size = first + 4
+        at = self.size + 4 * len(places)
+        self.size = at + 4
+        items = [len(places)]
+        for place in places:
+            items.append(at - place)
+            at -= 4
+        self.pieces.append(_words(len(items))(*items))
         return self.size
 
     def strings(self, texts: Iterable[str]) -> int:
@@ -134,10 +145,14 @@ class FlatBuilder:
         gap = -(self.size + shape.size) % shape.align
         if gap:
             self._put(bytes(gap), gap)
-        place = self.size + shape.size
-        self.pieces.append(shape.pack(vtable - place, *[
-            values[index] if position < 0 else place - position - values[index] for index, position in shape.offsets]))
-        self.size = place
+        place = self.size = self.size + shape.size
+        if shape.references:
+            values = list(values)
+            for index, position in shape.references:
+                values[index] = place - position - values[index]
+        if shape.arrange is not None:
+            values = shape.arrange(values)
+        self.pieces.append(shape.pack(vtable - place, *values))
         return place
 
     def finish(self, root: int, identifier: bytes, align: int = 8) -> list[Any]:

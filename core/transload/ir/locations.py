@@ -102,5 +102,8 @@ def first_name(location: Location) -> str | None:
     if isinstance(location, str):
         return location
     if isinstance(location, FusedLocation):
-        return next((name for part in location.locations if (name := first_name(part)) is not None), None)
+        for part in location.locations:
+            name = first_name(part)
+            if name is not None:
+                return name
     return None

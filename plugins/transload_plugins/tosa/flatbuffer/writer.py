@@ -24,6 +24,8 @@ __all__ = ["serialize", "write"]
 _NUMBERS = {operator.op_name: number for number, operator in enumerate(OPERATORS)}
 _ENUM_NUMBERS = {kind: {name: number for number, name in enumerate(names)} for kind, names in ENUMS.items()}
 _FIELD_KINDS = {"int": "i", "bool": "B", "ints": "O", "dtype": "I", "number": "O", "text": "O", "bytes": "O", "graph": "O"}
+_TOGETHER = 1 << 18
+"""Bytes that are handed to the system at once: the pieces of a file are thousands, and nearly all small."""
 SIZE_LIMIT = (1 << 31) - 1
 """Bytes that a flatbuffer's offsets can span."""
 
@@ -67,7 +69,7 @@ _KINDS = _kinds()
 def write(module: Module, path: str | Path, tosa_version: str = "1.0") -> None:
     """Write `module` to `path`: all of it, or nothing where it cannot be written."""
     pieces = serialize_pieces(module, tosa_version)
-    with atomic_path(path) as temporary, temporary.open("wb") as file:
+    with atomic_path(path) as temporary, temporary.open("wb", buffering=_TOGETHER) as file:
         file.writelines(pieces)
 
 
@@ -99,7 +101,7 @@ class _Writer:
         self.regions: list[int] = []
         self.names: dict[str, int] = {}  # with the number to try next where it is taken
         self.data: dict[int, tuple[Any, int]] = {}
-        self.types: dict[Type, tuple[int, int]] = {}
+        self.types: dict[tuple[Any, Type], tuple[int, int]] = {}  # by shape and element
         self.too_new = frozenset(
             name for name, declaration in TOSA.ops.items() if getattr(declaration.definition, "since", "1.0") == "1.1"
         ) if version < (1, 1, 0, 0) else frozenset()
@@ -228,12 +230,13 @@ class _GraphWriter:
     def _type(self, op: Op | None, name: str, type_: Type) -> tuple[int, int] | None:
         """The place of a tensor's shape and the number of its element type."""
         whole = self.whole
-        described = whole.types.get(type_)
-        if described is not None:
-            return described
         if not isinstance(type_, TensorType):
             whole.refuse(op, f"value {name!r}", f"is of type {type_}, which a .tosa file does not hold")
             return None
+        key = type_.shape, type_.element
+        described = whole.types.get(key)
+        if described is not None:
+            return described
         number = dtype_number(storage(type_))
         if type_.shape is None or None in type_.shape:
             whole.refuse(op, "dynamic shape", "a .tosa file holds no tensor whose sizes are known only when the model runs",
@@ -243,7 +246,7 @@ class _GraphWriter:
             whole.refuse(
                 op, f"element type {storage(type_)}", "is none of TOSA's", "unsigned tensors are rescaled to signed ones")
             return None
-        described = whole.types[type_] = self.buffer.ints(type_.shape), number  # type: ignore[arg-type]
+        described = whole.types[key] = self.buffer.ints(type_.shape), number  # type: ignore[arg-type]
         return described
 
     def _tensor(self, op: Op | None, name: str, type_: Type, dense: Dense | None = None) -> None:
