@@ -22,16 +22,41 @@ def eliminate_common_subexpressions(module: Op) -> bool:
     return any([_join_in(block, []) for region in module.regions for block in region.blocks])  # noqa: C419 - every one of them
 
 
-Seen = dict[Any, Op]
+class _Seen:
+    """The ops of a block that others may share the results of.
+
+    Most ops are told apart by their names and operands (`_key`) alone; attributes and types (`_rest`) are looked at only
+    where these are the same.
+    """
+
+    __slots__ = ("first", "more")
+
+    def __init__(self) -> None:
+        self.first: dict[Any, Op] = {}
+        self.more: dict[Any, Op] = {}
+        """Those whose key another op had before: by the key and the rest."""
+
+    def find(self, key: Any, op: Op) -> Op | None:
+        """An earlier op that computes the same."""
+        found = self.first.get(key)
+        if found is None:
+            return None
+        rest = _rest(op)
+        return found if _rest(found) == rest else self.more.get((key, rest))
+
+    def add(self, key: Any, op: Op) -> None:
+        if self.first.setdefault(key, op) is not op:
+            self.more[key, _rest(op)] = op
 
 
-def _join_in(block: Block, outer: list[Seen]) -> bool:
-    seen: Seen = {}
+def _join_in(block: Block, outer: list[_Seen]) -> bool:
+    seen = _Seen()
+    scopes = [seen, *outer]
     modified = False
     for op in block:
         if op.regions:
             # A function knows nothing of what is around it.
-            visible = [] if op.name == "func.func" else [seen, *outer]
+            visible = [] if op.name == "func.func" else scopes
             for region in op.regions:
                 for inner in region.blocks:
                     modified |= _join_in(inner, visible)
@@ -39,13 +64,14 @@ def _join_in(block: Block, outer: list[Seen]) -> bool:
         key = _key(op)
         if key is None:
             continue
-        first = seen.setdefault(key, op)
-        if first is op:
-            if outer:
-                first = next((scope[key] for scope in outer if key in scope), op)
-            if first is op:
-                continue
-            del seen[key]
+        first = None
+        for scope in scopes:
+            first = scope.find(key, op)
+            if first is not None:
+                break
+        else:
+            seen.add(key, op)
+            continue
         if isinstance(op.location, str) and not isinstance(first.location, str):
             first.location = op.location
         op.replace_with(first.results)
@@ -54,18 +80,26 @@ def _join_in(block: Block, outer: list[Seen]) -> bool:
 
 
 def _key(op: Op) -> Any:
-    """What is equal for ops that compute the same; None for an op that must stay by itself."""
-    declaration, results, attributes = op.declaration, op.results, op.attributes
-    if declaration is None or not declaration.pure or not results or "random" in declaration.traits:
+    """What is equal for ops that compute the same, and for few others; None for an op that must stay by itself."""
+    declaration = op.declaration
+    if declaration is None or not declaration.pure or not op.results or "random" in declaration.traits:
         return None
-    operands: Any = tuple(map(id, op.operands))
-    if "commutative" in declaration.traits and "coeff" not in attributes:
-        operands = tuple(sorted(operands))
+    operands = op._operands
+    if not operands:  # a constant: what it holds is all that tells it from others
+        return op.name, _rest(op)
+    if len(operands) > 1 and "commutative" in declaration.traits and "coeff" not in op.attributes:
+        return op.name, *sorted(map(id, operands))
+    return op.name, *map(id, operands)
+
+
+def _rest(op: Op) -> Any:
+    """What is equal for ops of one key that compute the same: types and attributes."""
+    results, attributes = op.results, op.attributes
     types = results[0].type if len(results) == 1 else tuple([result.type for result in results])
     if len(attributes) == 1:
         (name, value), = attributes.items()
-        return op.name, operands, types, name, _hashable(value)
-    return op.name, operands, types, tuple([(name, _hashable(attributes[name])) for name in sorted(attributes)])
+        return types, name, _hashable(value)
+    return types, tuple([(name, _hashable(attributes[name])) for name in sorted(attributes)])
 
 
 def _hashable(value: Any) -> Any:
