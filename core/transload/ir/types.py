@@ -258,7 +258,10 @@ class QuantType(Type):
         held: dict[str, Any] = {
             "storage": self.storage, "expressed": self.expressed, "scales": self.scales, "zero_points": self.zero_points,
             "axis": self.axis, "storage_min": self.storage_min, "storage_max": self.storage_max, "blocks": self.blocks}
-        return QuantType(**(held | changes))
+        made = QuantType(**(held | changes))
+        if made.scales is self.scales:
+            made._spread, made._sound = self.scale_array, self.has_sound_scales
+        return made
 
     @property
     def scale_array(self) -> np.ndarray:

@@ -151,35 +151,23 @@ def _make_checker(declaration: OpDeclaration) -> Checker:
     """A function that checks one op against its declaration."""
     operands_fit, operand_faults = _slots_checker("operand", declaration.operands)
     results_fit, result_faults = _slots_checker("result", declaration.results)
+    attributes_fit = _attributes_checker(declaration)
     constraints = [(c.doc, c.check) for c in declaration.constraints]
     any_regions = any(member.variadic for member in declaration.regions)
     n_regions = len(declaration.regions) - any_regions
 
-    accepts = {key: declared.kind.accepts for key, declared in declaration.attributes.items()}
-    needed = declaration.needed
-
-    def attributes_fit(held: Mapping[str, Any]) -> bool:
-        for key, value in held.items():
-            accept = accepts.get(key)
-            if accept is None or not accept(value):
-                return False
-        return held.keys() >= needed
-
     def form_faults(op: Op) -> list[str]:
         """What is not there that the constraints rely on."""
-        faults: list[str] = []
-        if not operands_fit(op._operands):
-            faults += operand_faults(op._operands)
-        if not results_fit(op.results):
-            faults += result_faults(op.results)
-        if not attributes_fit(op.attributes):
-            faults += _attribute_faults(declaration, op)
+        faults = operand_faults(op._operands) + result_faults(op.results) + _attribute_faults(declaration, op)
         if len(op.regions) != n_regions and not (any_regions and len(op.regions) > n_regions):
             faults.append(f"has {len(op.regions)} regions, not {n_regions}")
         return faults
 
     def checker(op: Op) -> list[str] | None:
-        faults = form_faults(op)
+        is_formed = (
+            operands_fit(op._operands) and results_fit(op.results) and attributes_fit(op.attributes)
+            and len(op.regions) == n_regions)
+        faults: list[str] = [] if is_formed else form_faults(op)
         if faults:
             return faults
         for message, holds in constraints:
@@ -192,6 +180,21 @@ def _make_checker(declaration: OpDeclaration) -> Checker:
         return faults or None
 
     return checker
+
+
+def _attributes_checker(declaration: OpDeclaration) -> Callable[[Mapping[str, Any]], bool]:
+    """Whether the attributes of an op fit, quickly; where that is not known it says no, and `_attribute_faults` what is wrong."""
+    accepts = {key: declared.kind.accepts for key, declared in declaration.attributes.items()}
+    needed = declaration.needed
+
+    def fit(held: Mapping[str, Any]) -> bool:
+        for key, value in held.items():
+            accept = accepts.get(key)
+            if accept is None or not accept(value):
+                return False
+        return held.keys() >= needed
+
+    return fit
 
 
 def _attribute_faults(declaration: OpDeclaration, op: Op) -> list[str]:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from transload.budget import budget
 from transload.ir import BF16, BOOL, F16, F32, I8, I16, I32, I48, Dense, TensorType, Type, Value, dtype_of
 from transload.ir.attributes import FloatAttr, IntAttr
 from transload.ir.build import Builder, constant_of
@@ -106,11 +107,19 @@ def _static(shape: tuple[int | None, ...]) -> tuple[int, ...]:
     return tuple(-1 if size is None else size for size in shape)
 
 
+def _foldable(rw: Builder, x: Value) -> np.ndarray | None:
+    """The numbers of a constant, for moving them at once: what folding the op for it would give, without making that first."""
+    dense = constant_of(x) if rw.fold else None
+    return None if dense is None or not budget().may_fold(dense.nbytes, dense.nbytes) else dense.numpy()
+
+
 def reshape(rw: Builder, x: Value, shape: Sequence[int | None]) -> Value:
     """`x` in another shape; a constant is reshaped at once, and nothing is made where it has that shape already."""
     shape = tuple(shape)
     if x.tensor_type.shape == shape:
         return x
+    if None not in shape and (array := _foldable(rw, x)) is not None:
+        return const(rw, array.reshape(shape), x.element)
     return rw.emit("tosa.reshape", x, shape_const(rw, _static(shape)))
 
 
@@ -119,6 +128,8 @@ def transpose(rw: Builder, x: Value, perms: Sequence[int]) -> Value:
     perms = tuple(map(int, perms))
     if perms == tuple(range(len(perms))):
         return x
+    if (array := _foldable(rw, x)) is not None:
+        return const(rw, array.transpose(perms), x.element)
     return rw.emit("tosa.transpose", x, perms=perms)
 
 
