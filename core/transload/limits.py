@@ -59,7 +59,7 @@ def beyond(type_: Type) -> str:
         return ""
     if len(shape) > MAX_RANK:
         return f"has {len(shape)} dimensions; {MAX_RANK} are the limit"
-    known = shape if None not in shape else [size for size in shape if size is not None]
+    known = [size for size in shape if size is not None]
     if max(known, default=0) > MAX_ELEMENTS or math.prod(filter(None, known)) > MAX_ELEMENTS:
         return f"has {' x '.join('?' if size is None else str(size) for size in shape)} elements; {MAX_ELEMENTS:,} are the limit"
     return ""

@@ -23,9 +23,10 @@ class Weight(DeclaredOp):
     @constraint
     def result_is_the_constant(op) -> bool | str:
         """the result has the constant's shape, and its element type or a quantized type stored in it"""
-        if op.output.tensor_type.shape == op.value.type.shape and op.output.stored_element == op.value.type.element:
+        output, held = op.output, op.value.type
+        if output.tensor_type.shape == held.shape and output.stored_element == held.element:
             return True
-        return f"the constant is {op.value.type}, the result {op.output.type}"
+        return f"the constant is {held}, the result {output.type}"
 
     def infer(op) -> Type:
         return op.value.type

@@ -186,19 +186,22 @@ def broadcast(op: Op, *values: Value) -> tuple[int | None, ...] | None:
 
 def equal_sizes(a: Sequence[int | None] | None, b: Sequence[int | None] | None) -> bool:
     """Whether two shapes can be the same, unknown sizes fitting any."""
-    if a is None or b is None:
+    if a == b or a is None or b is None:
         return True
     return len(a) == len(b) and all(x is None or y is None or x == y for x, y in zip(a, b, strict=True))
 
 
-def need(op: Op, **counts: int) -> None:
-    """`ShapeError` where an attribute does not hold as many numbers as inference reads, or strides are not positive."""
+def need(op: Op, **counts: int) -> list[Any]:
+    """The numbers of these attributes; `ShapeError` where one does not hold as many as said, or strides are not positive."""
+    found = []
     for name, count in counts.items():
         values = op.attribute(name)
         if len(values) != count:
             raise ShapeError(f"{op.name} at {op.origin!r}: {name} has {len(values)} numbers, not {count}")
         if name in ("stride", "kernel", "dilation") and min(values) < 1:
             raise ShapeError(f"{op.name} at {op.origin!r}: {name} is {values}", hint="its numbers are at least 1")
+        found.append(values)
+    return found
 
 
 def axis_of(op: Op, shape: Sequence[Any]) -> int:

@@ -97,8 +97,11 @@ class Rescale(DeclaredOp):
             if shape is None or not shape or shape[-1] is None:
                 return True if shape is None or shape else "per channel needs a tensor of rank 1 or more"
             expected = shape[-1]
-        sizes = [(shape_of(v) or (None,))[0] for v in (multiplier, shift)]
-        return all(size in (None, expected) for size in sizes) or f"{sizes} where {expected} are expected"
+        for value in (multiplier, shift):
+            counted = shape_of(value)
+            if counted and counted[0] not in (None, expected):
+                return f"{counted[0]} numbers where {expected} are expected"
+        return True
 
     @constraint
     def multiplier_type(op) -> bool | str:
@@ -131,14 +134,14 @@ class Rescale(DeclaredOp):
     @constraint
     def rounding(op) -> bool:
         """DOUBLE_ROUND takes 32-bit multipliers only"""
-        return op.rounding_mode != "DOUBLE_ROUND" or op.scale32
+        return op.attributes["rounding_mode"] != "DOUBLE_ROUND" or op.attributes["scale32"]
 
     @constraint
     def unsigned_sides(op) -> bool | str:
         """not both sides are unsigned; i32 and i48 are not; nor does an unsigned side face i32 (i48 either)"""
-        source, target = storage_of(op.operands[0]), storage_of(op.results[0])
         if not (op.attributes["input_unsigned"] or op.attributes["output_unsigned"]):
             return True
+        source, target = storage_of(op.operands[0]), storage_of(op.results[0])
         if op.input_unsigned and op.output_unsigned:
             return "both sides are unsigned"
         wide = I32 in (source, target) or I48 in (source, target)
@@ -151,7 +154,8 @@ class Rescale(DeclaredOp):
     @constraint
     def same_shape(op) -> bool | str:
         """the result has the operand's shape"""
-        return equal_sizes(shape_of(op.input), shape_of(op.output)) or f"{op.output.type} of {op.input.type}"
+        source, target = op.operands[0], op.results[0]
+        return equal_sizes(shape_of(source), shape_of(target)) or f"{target.type} of {source.type}"
 
     def infer(op) -> TensorType:
         return op.input.tensor_type
@@ -171,7 +175,7 @@ class Const(DeclaredOp):
         """the values have the result's shape and stored element type"""
         # By far the most frequent op: read without the accessors.
         dense, type_ = op.attributes["values"].type, op.results[0].tensor_type
-        fits = dense == type_ or (dense.element == storage(type_) and equal_sizes(dense.shape, type_.shape))
+        fits = dense.element == storage(type_) and equal_sizes(dense.shape, type_.shape)
         return fits or f"{dense} for {type_}"
 
     def infer(op) -> TensorType:

@@ -90,8 +90,7 @@ def pooled(op: Op) -> TensorType:
     shape = shape_of(op.input)
     if shape is None:
         return op.input.type
-    need(op, kernel=2, stride=2, pad=4)
-    (top, bottom, left, right), (ky, kx), (sy, sx) = op.pad, op.kernel, op.stride
+    (ky, kx), (sy, sx), (top, bottom, left, right) = need(op, kernel=2, stride=2, pad=4)
     return TensorType((
         shape[0], window(op, "height", shape[1], top, bottom, ky, sy),
         window(op, "width", shape[2], left, right, kx, sx), shape[3],
@@ -201,8 +200,7 @@ class MaxPool2dAdaptive(SameElements):
 
 def spatial_sizes(op: Op, sizes: Sequence[int | None], kernel: Sequence[int | None]) -> tuple[int | None, ...]:
     """The spatial sizes a convolution gives."""
-    need(op, stride=len(sizes), dilation=len(sizes), pad=2 * len(sizes))
-    pad, stride, dilation = op.pad, op.stride, op.dilation
+    stride, dilation, pad = need(op, stride=len(sizes), dilation=len(sizes), pad=2 * len(sizes))
     out: list[int | None] = []
     for index, (size, extent) in enumerate(zip(sizes, kernel, strict=True)):
         before, after = pad[2 * index], pad[2 * index + 1]
@@ -249,13 +247,13 @@ def convolved_transposed(op: TransposeConv2d, sign: int = 1) -> TensorType:
     element = summed(op)
     if shape is None or weight is None:
         return TensorType(None, element)
-    need(op, stride=2, out_pad=4)
+    stride, out_pad = need(op, stride=2, out_pad=4)
     sizes: list[int | None] = []
     for index in (0, 1):
         size, extent = shape[1 + index], weight[1 + index]
-        before, after = op.out_pad[2 * index : 2 * index + 2]
+        before, after = out_pad[2 * index : 2 * index + 2]
         grown = sign * (before + after)
-        sizes.append(None if size is None or extent is None else (size - 1) * op.stride[index] + grown + extent)
+        sizes.append(None if size is None or extent is None else (size - 1) * stride[index] + grown + extent)
     return TensorType((shape[0], *sizes, output_channels(op, weight[0])), element)
 
 
