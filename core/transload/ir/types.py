@@ -220,7 +220,7 @@ class QuantType(Type):
     """A quantized element: `real = scale * (stored - zero_point)` (MLIR's `!quant.uniform`).
 
     `scales` and `zero_points` have one entry for the tensor, or one for each index of dimension `axis`, or one for each
-    of its `blocks`, in the order of the tensor's elements. The three are one idea, and a type is of the simplest form that
+    of its `blocks`, in the order of the tensor's elements; scales may be given as an array of float64, too. The three are one idea, and a type is of the simplest form that
     says it: `transload.ir.quantization` makes types of any grid of scales, and follows them through permutations and the like.
     `storage` is the integer type of the stored number, `expressed` the float it stands for; `storage_min`/`storage_max`
     narrow the stored range (TFLite's symmetric int8 weights use -127 to 127).
@@ -235,10 +235,12 @@ class QuantType(Type):
     _spread: np.ndarray
 
     def __init__(
-        self, storage: IntegerType, expressed: Type, scales: tuple[float, ...], zero_points: tuple[int, ...],
+        self, storage: IntegerType, expressed: Type, scales: tuple[float, ...] | np.ndarray, zero_points: tuple[int, ...],
         axis: int | None = None, storage_min: int | None = None, storage_max: int | None = None, blocks: Blocks | None = None,
     ) -> None:
         low, high = storage.range
+        if isinstance(scales, np.ndarray):
+            self._spread, scales = _read_only(scales), tuple(scales.tolist())
         self.storage = storage
         self.expressed = expressed
         self.scales = scales
@@ -269,9 +271,7 @@ class QuantType(Type):
         try:
             return self._spread
         except AttributeError:
-            array = np.array(self.scales, np.float64)
-            array.flags.writeable = False
-            self._spread = array
+            array = self._spread = _read_only(np.array(self.scales))
             return array
 
     @property
@@ -321,6 +321,13 @@ class QuantType(Type):
             return f"!quant.uniform<{storage}:{self.expressed}, {one(self.scale, self.zero_point)}>"
         entries = ",".join(map(one, self.scales, self.zero_points))
         return f"!quant.uniform<{storage}:{self.expressed}:{self.axis}, {{{entries}}}>"
+
+
+def _read_only(array: np.ndarray) -> np.ndarray:
+    """An array as one of float64 that cannot be written to."""
+    view = np.asarray(array, np.float64).view()
+    view.flags.writeable = False
+    return view
 
 
 def _nested(entries: Sequence[str], shape: tuple[int, ...]) -> str:

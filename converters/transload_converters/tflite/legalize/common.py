@@ -176,7 +176,7 @@ def typed_bias(rw: Rewriter, bias: Value | None, value: Value, weights: Value) -
     array = rw.constant_of(bias)
     if array is None or not isinstance(stored, IntegerType):
         return bias
-    scales = tuple((value.element.scales[0] * weights.element.scale_array).tolist())
+    scales = value.element.scales[0] * weights.element.scale_array
     element = QuantType(stored, F32, scales, (0,), 0 if len(scales) > 1 else None)
     if element == bias.element:
         return bias

@@ -94,7 +94,7 @@ def bias_value(rw: Rewriter, bias: Value | None, total: Sum, x: Value, w: Value,
     array = rw.constant_of(bias)
     scales = a.scale * b.scale_array
     same_scale = held is not None and len(held.scales) in (1, len(b.scales)) and (
-        held.scales == tuple(scales.tolist()) or np.allclose(held.scale_array, scales, 1e-3, 0))
+        np.array_equal(held.scale_array, scales) or np.allclose(held.scale_array, scales, 1e-3, 0))
     if held is not None and same_scale and not any(held.zero_points) and array is None:
         if storage_of(bias) == element:
             return bias
