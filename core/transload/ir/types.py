@@ -220,8 +220,9 @@ class QuantType(Type):
     """A quantized element: `real = scale * (stored - zero_point)` (MLIR's `!quant.uniform`).
 
     `scales` and `zero_points` have one entry for the tensor, or one for each index of dimension `axis`, or one for each
-    of its `blocks`, in the order of the tensor's elements; scales may be given as an array of float64, too. The three are one idea, and a type is of the simplest form that
-    says it: `transload.ir.quantization` makes types of any grid of scales, and follows them through permutations and the like.
+    of its `blocks`, in the order of the tensor's elements; scales may be given as an array, too. The three are one idea,
+    and a type is of the simplest form that says it: `transload.ir.quantization` makes types of any grid of scales, and
+    follows them through permutations and the like.
     `storage` is the integer type of the stored number, `expressed` the float it stands for; `storage_min`/`storage_max`
     narrow the stored range (TFLite's symmetric int8 weights use -127 to 127).
 
