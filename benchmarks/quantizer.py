@@ -7,18 +7,14 @@ against the float network in its own runtime. Peers run with each of their setti
 SQNR is shown, chosen on the evaluation samples themselves, which favours them. Each setting is a process of its own: seconds and
 peak memory are those of calibration and quantization.
 
-SQNR is
-shown, chosen on the evaluation samples themselves, which favours them. Each setting is a process of its own: seconds and peak
-memory are those of calibration and quantization.
-
 SQNR is `10 log10(sum y^2 / sum (y - q)^2)` of a float output y and a quantized output q, as the graph gives them (probabilities
 where it ends in a softmax). Two figures, since published ones differ in which they mean:
 
 - `all`: sums over all evaluation samples, one ratio. Few bad samples weigh much.
 - `mean`: a ratio for each sample, the mean of their decibels over the samples that differ at all (`exact` counts the others).
 
-With several outputs, each by itself, the least is shown; JSON has all. Agreement is the share of samples whose first output has
-its greatest number at the same place as the float network's; top-1, at the label.
+With several outputs, each by itself, the least is shown; JSON has all. Agreement, where the first output scores classes, is how
+often its greatest number along the last dimension is at the same place as the float network's; top-1, at the label.
 """
 
 from __future__ import annotations
@@ -32,7 +28,9 @@ from typing import Any
 
 import numpy as np
 from peer import run_step
-from quantizer_cases import CASES, Case, Sample
+from quantizer_cases import CASES as OWN
+from quantizer_cases import Case, Sample
+from quantizer_networks import NETWORKS
 from quantizer_tools import TOOLS
 from rich.console import Console
 from rich.table import Table
@@ -45,17 +43,18 @@ COLUMNS = {
     "SQNR dB\nall": "sqnr_all", "\nmean": "sqnr_mean", "\nexact": "exact", "agree\n%": "agreement", "top-1\n%": "top1",
     "seconds": "seconds", "peak\nMB": "peak_mb"}
 Outputs = Mapping[str, np.ndarray]
+CASES = {**OWN, **NETWORKS}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", choices=sorted(CASES), help="this case alone")
+    parser.add_argument("--only", choices=sorted(CASES), action="append", help="this case; repeatable")
     parser.add_argument("--peers", type=Path, help="the Python that has the peers (make build/peers); without it, ours alone")
     parser.add_argument("--setting", action="append", help="ours with SCHEME or SCHEME/METHOD instead of the default; repeatable")
     parser.add_argument("--json", type=Path, help="write every setting's figures to this file")
     arguments = parser.parse_args()
     rows = []
-    for name in [arguments.only] if arguments.only else list(CASES):
+    for name in arguments.only or CASES:
         rows += compare(name, CASES[name](), arguments.setting or TOOLS["transload"].settings, arguments.peers)
     show(rows)
     if arguments.json:
@@ -81,7 +80,7 @@ def compare(name: str, case: Case, ours: Sequence[str], peers: Path | None) -> l
                 _, wanted[ending] = outputs_of("float", "", case.files[ending], Path(folder) / ending, None)
             row = {"case": name, "tool": tool, "setting": setting, "file": ending}
             said, given = outputs_of(tool, setting, case.files[ending], Path(folder) / ending, python)
-            rows.append(row | said | (scores(wanted[ending], given, case.labels) if given else {}))
+            rows.append(row | said | (scores(wanted[ending], given, case.labels, case.classes) if given else {}))
     return rows
 
 
@@ -103,15 +102,17 @@ def outputs_of(tool: str, setting: str, model: Path, samples: Path, python: Path
         return said, dict(arrays)
 
 
-def scores(wanted: Outputs, given: Outputs, labels: np.ndarray | None = None) -> dict[str, Any]:
+def scores(wanted: Outputs, given: Outputs, labels: np.ndarray | None = None, classes: bool = True) -> dict[str, Any]:
     """How near the outputs [N, ...] of a quantized network are to the float network's, paired in order; see the module."""
     each = {name: _distances(y, q) for (name, y), q in zip(wanted.items(), given.values(), strict=True)}
-    first, mine = (next(iter(outputs.values())) for outputs in (wanted, given))
-    right, said = (array.reshape(len(array), -1).argmax(axis=1) for array in (first, mine))
     result: dict[str, Any] = {key: min(found[key] for found in each.values()) for key in ("sqnr_all", "sqnr_mean", "exact")}
-    result |= {"agreement": 100.0 * float(np.mean(right == said)), "outputs": each}
+    result["outputs"] = each
+    right, said = (next(iter(outputs.values())).argmax(axis=-1) for outputs in (wanted, given))
+    if classes:
+        result["agreement"] = 100.0 * float(np.mean(right == said))
     if labels is not None:
-        result |= {"top1": 100.0 * float(np.mean(said == labels)), "float_top1": 100.0 * float(np.mean(right == labels))}
+        answers = {"top1": said, "float_top1": right}
+        result |= {key: 100.0 * float(np.mean(chosen.ravel() == labels)) for key, chosen in answers.items()}
     return result
 
 

@@ -12,9 +12,11 @@ from pathlib import Path
 
 import numpy as np
 
-__all__ = ["CASES", "Case", "Sample"]
+__all__ = ["BUILT", "CASES", "Case", "Sample"]
 
 ROOT = Path(__file__).resolve().parents[1]
+BUILT = ROOT / "build" / "quantizer"
+"""Where files that cases make are kept."""
 Sample = Mapping[str, np.ndarray]
 
 
@@ -29,6 +31,8 @@ class Case:
     """None of these calibrates. The same samples in the same order for every ending."""
     labels: np.ndarray | None = None
     """The right class of each sample of `evaluation` [N], where the first output scores classes and they are known."""
+    classes: bool = True
+    """Whether the last dimension of the first output scores classes, so that agreement means something."""
 
 
 def digits() -> Case:
