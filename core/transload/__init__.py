@@ -22,7 +22,7 @@ __version__ = "0.1.0"
 # `transload` for `hookimpl` alone, or `transload --help`, does not pay for numpy.
 _PUBLIC = {
     "hookimpl": "hookspecs",
-    **dict.fromkeys(("load", "legalize", "lower", "quantize", "run", "save"), "api"),
+    **dict.fromkeys(("load", "legalize", "lower", "calibrate", "quantize", "run", "save"), "api"),
     **dict.fromkeys(("convert", "plan"), "convert_model"),
     **dict.fromkeys(("Samples", "open_samples"), "samples.samples"),
     "Preprocess": "samples.preprocess",
@@ -33,8 +33,8 @@ _PUBLIC = {
     "coverage": "coverage_report",
     **dict.fromkeys(("TransloadError", "Finding", "Unsupported"), "errors"),
     **dict.fromkeys(
-        ("Conversion", "DialectSpec", "Emitted", "Engine", "ForeignFormat", "KernelTable", "Metric", "Pass", "Quantizer",
-         "Reader", "Runtime", "Source", "Target", "Writer"), "plugin"),
+        ("Calibrator", "Conversion", "DialectSpec", "Emitted", "Engine", "ForeignFormat", "KernelTable", "Metric", "Pass",
+         "Quantizer", "Reader", "Runtime", "Source", "Target", "Writer"), "plugin"),
     **dict.fromkeys(("FactKind", "FactTable", "Facts"), "facts"),
     **dict.fromkeys(("Index", "Moves"), "analysis.movement"),
     **dict.fromkeys(("RewriteTable", "Rewriter", "CHANGED"), "rewrite"),

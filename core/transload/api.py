@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from .ir import Value
     from .plugin import Writer
 
-__all__ = ["InputSpec", "at_hub", "legalize", "load", "lower", "quantize", "run", "runnable", "save"]
+__all__ = ["InputSpec", "at_hub", "calibrate", "legalize", "load", "lower", "quantize", "run", "runnable", "save"]
 
 InputSpec = TensorType | Sequence[int]
 HEAD = 4096
@@ -273,6 +273,21 @@ def quantize(
 
     made: Module = quantize_at_hub(at_hub(module), scheme, samples, options).module
     return made
+
+
+def calibrate(
+    module: Module, samples: Iterable[Mapping[str, np.ndarray]], method: str = "mse", **options: Any,
+) -> Any:
+    """The ranges of a float module's tensors on samples, chosen by a method that `transload plugins` lists.
+
+    `samples` are dicts of arrays by input name, any iterable of them, gone through once. A module of a framework is brought to
+    the hub as `quantize` does. The result is what quantizers take as `calibration=`, and has `save(path)`; options are the
+    method's own. Raises `UsageError` for a method or option that there is not, and for samples that do not fit.
+    """
+    from .plugin import resolve
+
+    calibrator = host().get("calibrators", method)
+    return resolve(calibrator.run)(at_hub(module), samples, method, **options)
 
 
 def at_hub(module: Module) -> Module:

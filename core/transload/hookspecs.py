@@ -86,6 +86,11 @@ def register_quantizers(register: Register) -> None:
 
 
 @hookspec
+def register_calibrators(register: Register) -> None:
+    """Register `Calibrator` objects: methods to choose the ranges of a float module's tensors."""
+
+
+@hookspec
 def register_targets(register: Register) -> None:
     """Register `Target` objects: chips and formats a model can be converted for."""
 

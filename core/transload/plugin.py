@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .ir import Module, TensorType
 
 __all__ = [
+    "Calibrator",
     "Conversion",
     "DialectSpec",
     "Emitted",
@@ -361,6 +362,19 @@ class Quantized:
     """Tensors whose ops stay float, by name, with the reason."""
     report: Mapping[str, Any] = field(default_factory=dict)
     """What else goes into `report.json`: its options, measured errors."""
+
+
+@dataclass(frozen=True)
+class Calibrator:
+    """A method of calibration: `run(module, samples, name, **options)` gives what quantizers take as `calibration`.
+
+    It is given a float module of the hub, samples as a `Quantizer` is, and the name it is registered under, so that one function
+    may serve several. What it gives has `save(path)`.
+    """
+
+    name: str
+    run: Any
+    doc: str = ""
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,7 @@ from .errors import Finding, PluginError, UsageError
 from .facts import FactKind, FactMap, Facts, Given, need_kind
 from .guard import FOREIGN, Guarded, PluginInfo, failure
 from .plugin import (
+    Calibrator,
     Conversion,
     DialectSpec,
     Engine,
@@ -298,6 +299,10 @@ class Host:
     @cached_property
     def quantizers(self) -> dict[str, Quantizer]:
         return self._collect("quantizers")
+
+    @cached_property
+    def calibrators(self) -> dict[str, Calibrator]:
+        return self._collect("calibrators")
 
     @cached_property
     def targets(self) -> dict[str, Target]:

@@ -20,6 +20,7 @@ from . import hookspecs
 from .facts import FactKind, Facts
 from .guard import Guarded, GuardedObject, PluginInfo, Reference
 from .plugin import (
+    Calibrator,
     Conversion,
     DialectSpec,
     Emitted,
@@ -40,8 +41,8 @@ __all__ = ["KINDS", "admit", "singular", "wrong_facts", "wrong_hooks"]
 
 KINDS: dict[str, type] = {
     "dialects": DialectSpec, "readers": Reader, "writers": Writer, "conversions": Conversion, "passes": Pass, "engines": Engine,
-    "runtimes": Runtime, "quantizers": Quantizer, "targets": Target, "metrics": Metric, "commands": tuple,
-    "formats": ForeignFormat,
+    "runtimes": Runtime, "quantizers": Quantizer, "calibrators": Calibrator, "targets": Target, "metrics": Metric,
+    "commands": tuple, "formats": ForeignFormat,
 }
 """The hooks, `register_` left out, and the class of what each takes."""
 
@@ -245,6 +246,11 @@ def _quantizer(problems: _Problems, item: Quantizer) -> None:
     problems.text("doc")
 
 
+def _calibrator(problems: _Problems, item: Calibrator) -> None:
+    problems.code("run")
+    problems.text("doc")
+
+
 def _metric(problems: _Problems, item: Metric) -> None:
     problems.code("measure")
     problems.text("doc", "heading")
@@ -254,12 +260,12 @@ def _metric(problems: _Problems, item: Metric) -> None:
 
 _CHECKS: dict[str, Callable[[_Problems, Any], None]] = {
     "dialects": _dialect, "readers": _reader, "writers": _writer, "conversions": _conversion, "passes": _pass, "engines": _engine,
-    "runtimes": _runtime, "quantizers": _quantizer, "metrics": _metric, "formats": _foreign,
+    "runtimes": _runtime, "quantizers": _quantizer, "calibrators": _calibrator, "metrics": _metric, "formats": _foreign,
 }
 _CODE = {
     "readers": ("read", "detect", "warm"), "writers": ("write",), "conversions": ("unfit", "entries"), "passes": ("run",),
     "engines": ("prepare", "available"), "runtimes": ("open", "available", "alternatives", "warm"), "quantizers": ("run",),
-    "metrics": ("measure",), "formats": ("detect",),
+    "calibrators": ("run",), "metrics": ("measure",), "formats": ("detect",),
 }
 """Members that are called."""
 _DATA = {"dialects": ("load", "kernels", "canonicalize"), "conversions": ("table",)}

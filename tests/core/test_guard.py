@@ -28,6 +28,7 @@ from transload.ir.build import Builder
 from transload.ir.declare import Dialect, operand, result
 from transload.passes.manager import Pipeline
 from transload.plugin import (
+    Calibrator,
     Conversion,
     DialectSpec,
     Engine,
@@ -146,6 +147,8 @@ def acme(**items: Any) -> Host:
      lambda there: resolve(there.runtimes["acme"].open)("file")({})),
     ("quantizers", lambda f: Quantizer("acme", f), "quantizer 'acme' (run)",
      lambda there: there.quantizers["acme"].run(None, None)),
+    ("calibrators", lambda f: Calibrator("acme", f), "calibrator 'acme' (run)",
+     lambda there: there.calibrators["acme"].run(None, (), "acme")),
     ("metrics", lambda f: Metric("acme", f), "metric 'acme' (measure)", lambda there: there.metrics["acme"].measure(1, 2)),
 ])
 def test_what_a_registered_function_raises_names_the_plugin(
@@ -390,6 +393,7 @@ def test_a_reader_that_cannot_tell_its_files_leaves_them_to_others(tmp_path: Pat
     ("engines", Engine("e", None), "prepare must be a function"),
     ("runtimes", Runtime("r", "f", abs, None), "available must be a function"),
     ("quantizers", Quantizer("q", None), "run must be a function"),
+    ("calibrators", Calibrator("c", None), "run must be a function"),
     ("targets", Target, "gives the class Target"),
     ("targets", object(), "is no Target: it has no name"),
     ("targets", type("T", (Target,), {"name": "t", "accepts": "tosa"})(), "accepts must be a tuple"),

@@ -6,7 +6,7 @@ from typing import Any
 
 from transload.facts import FactKind, Facts
 from transload.hookspecs import hookimpl
-from transload.plugin import Quantizer
+from transload.plugin import Calibrator, Quantizer
 
 _HERE = __name__
 
@@ -23,3 +23,16 @@ def register_quantizers(register: Any) -> None:
     register(Quantizer("int8", f"{_HERE}.run:int8", "8 bits, activations symmetric, weights by channel."))
     register(Quantizer("int8-asym", f"{_HERE}.run:int8_asym", "8 bits, activations with a zero point, weights by channel."))
     register(Quantizer("int16x8", f"{_HERE}.run:int16x8", "16-bit activations, 8-bit weights by channel."))
+
+
+@hookimpl
+def register_calibrators(register: Any) -> None:
+    for name, doc in (
+        ("minmax", "All that was seen."),
+        ("percentile", "All but one number in ten thousand at either end."),
+        ("kl", "What diverges least from the distribution seen, as TPU-MLIR does it."),
+        ("entropy", "The same at finer cuts, without the numbers next to zero."),
+        ("mse", "The least squared error of rounding and saturation together."),
+        ("aciq", "The best cut of a normal or a Laplace distribution."),
+    ):
+        register(Calibrator(name, f"{_HERE}.run:calibrate", doc))

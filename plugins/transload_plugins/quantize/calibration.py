@@ -1,7 +1,7 @@
-"""Calibration: what range each tensor of a float module takes on samples, as a table that is kept.
+"""A calibration: what range the integers of each tensor are to hold, as a table that is kept.
 
-The table is text in the form of the TPU-MLIR manual (3.3): a line a tensor, its name, the threshold for symmetric types, and the
-least and the greatest number for asymmetric ones.
+The table is text in the form of the TPU-MLIR manual (3.3): a line a tensor, its name, the threshold for types whose zero point is
+zero, and the least and the greatest number for the others. The histograms they were chosen from are kept beside it.
 """
 
 from __future__ import annotations
@@ -9,45 +9,69 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from transload.api import at_hub, run
 from transload.errors import ReadError, UsageError
 from transload.files import atomic_path
-from transload.ir import Module, Value, input_names
+from transload.ir import Module
 
-from .histogram import BINS, Extent, Histogram
-from .observe import observed
+from .histogram import MANUAL_BINS, Histogram
+from .measure import Progress, Sample, measured
+from .state import load_histograms, save_histograms
 from .thresholds import METHODS, Range
 
-__all__ = ["Calibration", "calibrate"]
+__all__ = ["Calibration", "calibrate", "chosen"]
 
-Sample = Mapping[str, Any]
 HEADER = "# histogram number: {bins}\n# sample number: {samples}\n# method: {method}\n###\n# op_name threshold min max\n"
 
 
 @dataclass
 class Calibration:
-    """The range of each tensor, by its name; `histograms` are there where it was just measured, not in the table."""
+    """The range of each tensor, by its name."""
 
     ranges: dict[str, Range]
+    """The least and the greatest number to hold, for types with a zero point."""
     samples: int = 0
     method: str = ""
     histograms: dict[str, Histogram] = field(default_factory=dict)
+    """What they were chosen from, where that is known."""
+    thresholds: dict[str, float] = field(default_factory=dict)
+    """The distance from zero to hold, for types without; what is not there is that of the farther end of the range."""
+
+    def kept(self, symmetric: bool) -> dict[str, Range]:
+        """The ranges for types of which zero points are, or are not, zero."""
+        if not symmetric:
+            return dict(self.ranges)
+        return {
+            name: (-self.threshold(name) if low < 0.0 else 0.0, self.threshold(name) if high > 0.0 else 0.0)
+            for name, (low, high) in self.ranges.items()}
+
+    def threshold(self, name: str) -> float:
+        """The distance from zero that a tensor's numbers are to be held to."""
+        found = self.thresholds.get(name)
+        return max(map(abs, self.ranges[name])) if found is None else found
 
     def save(self, path: str | Path) -> Path:
-        """Write the table; the file is complete or not there."""
+        """Write the table, and the histograms as an `.npz` with the table's name before that; files are complete or not there."""
+        file = Path(path)
         lines = [
-            f"{name} {max(abs(low), abs(high)):.7f} {low:.7f} {high:.7f}\n" for name, (low, high) in self.ranges.items()]
-        with atomic_path(path) as file:
-            file.write_text(HEADER.format(bins=BINS, samples=self.samples, method=self.method) + "".join(lines), encoding="utf-8")
-        return Path(path)
+            f"{name} {self.threshold(name):.9g} {low:.9g} {high:.9g}\n" for name, (low, high) in self.ranges.items()]
+        if self.histograms:
+            save_histograms(_beside(file), self.histograms)
+        with atomic_path(file) as made:
+            made.write_text(
+                HEADER.format(bins=MANUAL_BINS, samples=self.samples, method=self.method) + "".join(lines), encoding="utf-8")
+        if not self.histograms:
+            _beside(file).unlink(missing_ok=True)  # of a table that was there before
+        return file
 
     @classmethod
     def load(cls, path: str | Path) -> Calibration:
-        """Read a table, ours or TPU-MLIR's. Raises `ReadError` that names the line that is none."""
+        """Read a table, ours or TPU-MLIR's, with its histograms where they lie beside it.
+
+        Raises `ReadError` that names the line that is none, and where a name has two.
+        """
         try:
             lines = Path(path).read_text(encoding="utf-8").splitlines()
         except (OSError, UnicodeDecodeError) as error:
@@ -57,10 +81,16 @@ class Calibration:
             if line.startswith("#"):
                 found._note(line)
             elif line.strip():
-                name, numbers = _parts(line)
-                if numbers is None:
-                    raise ReadError(f"{path}:{number}: {line!r} is not a name, a threshold, a least and a greatest number")
-                found.ranges[name] = numbers
+                name, threshold, kept = _parts(f"{path}:{number}", line)
+                if name in found.ranges:
+                    raise ReadError(f"{path}:{number}: {name!r} has had a line before")
+                found.ranges[name], found.thresholds[name] = kept, threshold
+        if not found.ranges:
+            raise ReadError(
+                f"{path}: is no calibration table: it has no line of a name, a threshold, a least and a greatest number")
+        beside = _beside(Path(path))
+        if beside.exists():
+            found.histograms, _ = load_histograms(beside)
         return found
 
     def _note(self, line: str) -> None:
@@ -71,59 +101,49 @@ class Calibration:
             self.method = value.strip()
 
 
-def _parts(line: str) -> tuple[str, Range | None]:
-    """A line's name, which may have spaces in it, and its range; None where there is none."""
+def _beside(table: Path) -> Path:
+    """Where a table's histograms are."""
+    return table.with_name(f"{table.name}.npz")
+
+
+def _parts(where: str, line: str) -> tuple[str, float, Range]:
+    """A line's name, which may have spaces in it, its threshold and its range. Raises `ReadError` where it has none."""
     parts = line.rsplit(maxsplit=3)
     try:
-        _, low, high = map(float, parts[1:])
+        threshold, low, high = map(float, parts[1:])
     except ValueError:
-        return line, None
-    return parts[0], (low, high) if np.isfinite([low, high]).all() and low <= high else None
+        raise ReadError(f"{where}: {line!r} is not a name, a threshold, a least and a greatest number") from None
+    if not np.isfinite([threshold, low, high]).all():
+        raise ReadError(f"{where}: {parts[0]!r} has a number that is not finite")
+    if threshold < 0.0:
+        raise ReadError(f"{where}: {parts[0]!r} has the threshold {threshold:g}, which is negative")
+    if low > high:
+        raise ReadError(f"{where}: {parts[0]!r} has the least number {low:g}, which is above the greatest, {high:g}")
+    return parts[0], threshold, (low, high)
 
 
-def calibrate(module: Module, samples: Iterable[Sample], method: str = "mse") -> Calibration:
-    """Run a float module on samples, and choose the range of each of its tensors at the hub by a method of `METHODS`.
+def calibrate(
+    module: Module, samples: Iterable[Sample], method: str = "mse", *, bits: int = 8, workers: int | None = None,
+    resume: str | Path | None = None, progress: Progress | None = None,
+) -> Calibration:
+    """Run a float module of the hub on samples, and choose the range of each of its tensors by a method of `METHODS`.
 
-    `samples` are dicts of arrays by input name, and are gone through twice; an iterator is kept in memory. Raises
-    `UsageError` where there are none, where one lacks an input, or holds NaN or infinity, and says which.
+    `samples` are dicts of arrays by input name, any iterable of them, gone through once and not kept. `bits` is how many the
+    activations will have. `workers`, `resume` and `progress` are as in `measured`, whose errors are raised.
     """
     if method not in METHODS:
         raise UsageError(f"no method of calibration is called {method!r}", hint=f"methods: {', '.join(METHODS)}")
-    module = at_hub(module)
-    again = samples if not hasattr(samples, "__next__") else list(samples)
-    names = {value: name for name, value in observed(module).items()}
-    extents = dict.fromkeys(names.values(), Extent())
-    count = 0
-    for count, sample in enumerate(again, 1):
-        for name, array in _seen(module, sample, names, count):
-            try:
-                extents[name] = extents[name].seen(array)
-            except UsageError as error:
-                raise UsageError(f"tensor {name!r} in sample {count} {error.message}", hint=error.hint) from None
-    if not count:
-        raise UsageError("calibration needs samples, and there is none")
-    histograms = {name: Histogram(extent) for name, extent in extents.items()}
-    for number, sample in enumerate(again, 1):
-        for name, array in _seen(module, sample, names, number):
-            histograms[name].add(array)
-    ranges = {name: METHODS[method](histogram) for name, histogram in histograms.items()}
-    return Calibration(ranges, count, method, histograms)
+    histograms, count = measured(module, samples, workers=workers, resume=resume, progress=progress)
+    return chosen(histograms, count, method, bits)
 
 
-def _seen(module: Module, sample: Sample, names: Mapping[Value, str], number: int) -> Iterable[tuple[str, np.ndarray]]:
-    """The tensors of a run on one sample, by name."""
-    missing = [name for name in input_names(module.main) if name not in sample]
-    if missing:
-        there = ", ".join(map(repr, sample)) or "nothing"
-        raise UsageError(f"sample {number} has no {', '.join(map(repr, missing))}", hint=f"it has {there}")
-    found: list[tuple[str, np.ndarray]] = []
-    for name, value in zip(input_names(module.main), module.body_of_main.arguments, strict=True):
-        if value in names:
-            found.append((names[value], np.asarray(sample[name])))
-
-    def watch(value: Value, array: np.ndarray) -> None:
-        if value in names and value.op is not None:
-            found.append((names[value], np.asarray(array)))
-
-    run(module, sample, watch=watch)
-    return found
+def chosen(histograms: Mapping[str, Histogram], count: int, method: str, bits: int = 8) -> Calibration:
+    """The ranges that a method of `METHODS` takes from histograms."""
+    ranges: dict[str, Range] = {}
+    thresholds: dict[str, float] = {}
+    for name, histogram in histograms.items():
+        if not histogram.total:
+            histogram = Histogram([np.zeros(1)])  # no number was ever in it, and any range will do
+        ranges[name] = METHODS[method](histogram, bits, False)
+        thresholds[name] = max(map(abs, METHODS[method](histogram, bits, True)))
+    return Calibration(ranges, count, method, dict(histograms), thresholds)

@@ -1,103 +1,138 @@
-"""How the numbers of a tensor are distributed over many samples, in fixed memory.
+"""How the numbers of a tensor are distributed over many samples: in one pass, in fixed memory, the same in whatever order.
 
-Two passes over the samples: the first finds the least and the greatest number, the second counts. Counts are integers and bins
-depend on the range alone, so that the result is the same in whatever order, and by however many workers, samples are seen.
+The width of bins is a power of two, and doubles when a number lies outside: two bins become one. A number divided by a power of
+two is exact, and dropping the fraction of a half is dropping it before and after, so that bins and counts are those that one
+would have begun with, had one known the range. Which samples were seen first, and by which worker, makes no difference.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from transload.errors import UsageError
 
-__all__ = ["BINS", "Extent", "Histogram"]
+__all__ = ["BINS", "MANUAL_BINS", "Histogram"]
 
-BINS = 2048
-"""Bins from zero to the number farthest from it (TPU-MLIR manual 7.3.1)."""
-SMALLEST = float(np.finfo(np.float32).tiny)
-"""The width of bins where all numbers are zero."""
-
-
-@dataclass(frozen=True)
-class Extent:
-    """The least and the greatest number seen, and how many there were; nothing seen yet: `low > high`."""
-
-    low: float = np.inf
-    high: float = -np.inf
-    count: int = 0
-
-    def seen(self, array: NDArray[np.floating]) -> Extent:
-        """With the numbers of another array. Raises `UsageError` where one is NaN or infinite."""
-        if not array.size:
-            return self
-        low, high = float(array.min()), float(array.max())
-        if not np.isfinite(low) or not np.isfinite(high):
-            raise UsageError("has numbers that are not finite", hint="look at the sample: NaN and infinity have no range")
-        return Extent(min(self.low, low), max(self.high, high), self.count + array.size)
-
-    def joined(self, other: Extent) -> Extent:
-        """What two workers saw together."""
-        return Extent(min(self.low, other.low), max(self.high, other.high), self.count + other.count)
-
-    @property
-    def farthest(self) -> float:
-        """The greatest distance from zero."""
-        return max(abs(self.low), abs(self.high)) if self.count else 0.0
+BINS = 4096
+"""Bins on either side of zero; more than half of those on the side of the number farthest from it reach no farther than it."""
+MANUAL_BINS = 2048
+"""Bins from zero to the number farthest from it in the TPU-MLIR manual (7.3.1)."""
+_BITS = BINS.bit_length() - 1
+_LEAST = -126 + _BITS
+"""The exponent below which a bin's width would be no normal float32."""
+_CHUNK = 1 << 16
+"""Numbers that are counted at a time: what is made of them stays in the processor's cache."""
 
 
 class Histogram:
-    """Counts of numbers in bins of one width, with an edge at zero: bin `i` begins at `(first + i) * width`.
+    """Counts of numbers in bins of one width: bin `k` has those of which `k` widths are the whole part, bin 0 from both sides.
 
-    The bins reach over the extent, `BINS` of them from zero to its farther end; numbers outside count in the outermost.
+    `counts[BINS - 1 + k]` is bin `k`'s; `low` and `high` are the least and the greatest number, `low > high` where there is none.
     """
 
-    def __init__(self, extent: Extent, counts: NDArray[np.int64] | None = None) -> None:
-        self.extent = extent
-        self.width = extent.farthest / BINS or SMALLEST
-        self.first = min(int(np.floor(min(extent.low, 0.0) / self.width)), 0) if extent.count else 0
-        last = max(int(np.ceil(max(extent.high, 0.0) / self.width)), 1) if extent.count else 1
-        self.counts: NDArray[np.int64] = np.zeros(last - self.first, np.int64) if counts is None else counts
+    def __init__(self, arrays: Iterable[NDArray[np.floating]] = ()) -> None:
+        self.low = np.inf
+        self.high = -np.inf
+        self.exponent = _LEAST
+        """All numbers are nearer to zero than two to this power."""
+        self.counts: NDArray[np.int64] = np.zeros(2 * BINS - 1, np.int64)
+        for array in arrays:
+            self.add(array)
 
     def add(self, array: NDArray[np.floating]) -> None:
-        """Count the numbers of an array."""
-        places = np.floor(array.reshape(-1) / self.width).astype(np.int64) - self.first
-        np.clip(places, 0, len(self.counts) - 1, out=places)
-        self.counts += np.bincount(places, minlength=len(self.counts))
+        """Count the numbers of an array. Raises `UsageError` where one is NaN or infinite."""
+        if not array.size:
+            return
+        low, high = float(array.min()), float(array.max())
+        if not (math.isfinite(low) and math.isfinite(high)):
+            raise UsageError("has numbers that are not finite", hint="look at the sample: NaN and infinity have no range")
+        self.low, self.high = min(self.low, low), max(self.high, high)
+        self._reach(math.frexp(max(-low, high))[1])
+        numbers = np.ascontiguousarray(array).reshape(-1)
+        wide = np.float64 if numbers.dtype == np.float64 else np.float32
+        for start in range(0, numbers.size, _CHUNK):
+            places = np.multiply(numbers[start:start + _CHUNK], wide(1.0 / self.width), dtype=wide).astype(np.intp)
+            places += BINS - 1
+            self.counts += np.bincount(places, minlength=len(self.counts))
 
     def join(self, other: Histogram) -> None:
-        """Add the counts of another worker, of the same extent."""
-        self.counts += other.counts
+        """Add what another worker counted."""
+        self.low, self.high = min(self.low, other.low), max(self.high, other.high)
+        self._reach(other.exponent)
+        self.counts += _folded(other.counts, self.exponent - other.exponent)
+
+    def _reach(self, exponent: int) -> None:
+        """Make bins wide enough for numbers nearer to zero than two to a power."""
+        if exponent > self.exponent:
+            self.counts = _folded(self.counts, exponent - self.exponent)
+            self.exponent = exponent
+
+    @property
+    def width(self) -> float:
+        """Of a bin."""
+        return math.ldexp(1.0, self.exponent - _BITS)
+
+    @property
+    def farthest(self) -> float:
+        """The greatest distance from zero; 0 where nothing was seen."""
+        return max(-self.low, self.high, 0.0)
 
     @property
     def centers(self) -> NDArray[np.float64]:
         """The middle of each bin."""
-        return (np.arange(len(self.counts), dtype=np.float64) + self.first + 0.5) * self.width
+        index = np.arange(1 - BINS, BINS, dtype=np.float64)
+        return (index + 0.5 * np.sign(index)) * self.width
+
+    def first_from(self, numbers: NDArray[np.float64]) -> NDArray[np.intp]:
+        """For each number the first bin, as an index of `counts`, whose center is not below it."""
+        widths = numbers / self.width
+        bins = np.where(widths > 0.0, np.maximum(np.ceil(widths - 0.5), 1.0), np.minimum(np.ceil(widths + 0.5), 0.0))
+        return np.clip(bins + (BINS - 1), 0, len(self.counts)).astype(np.intp)
 
     @property
     def total(self) -> int:
         """How many numbers were counted."""
         return int(self.counts.sum())
 
-    def magnitudes(self) -> NDArray[np.int64]:
-        """Counts of distances from zero, in `BINS` bins of the same width."""
-        folded = np.zeros(BINS, np.int64)
-        below = self.counts[: -self.first][::-1] if self.first else self.counts[:0]
-        above = self.counts[-self.first:] if self.first else self.counts
-        folded[: len(below)] += below[:BINS]
-        folded[: len(above)] += above[:BINS]
-        return folded
+    def magnitudes(self, bins: int = MANUAL_BINS) -> NDArray[np.float64]:
+        """Counts of distances from zero in as many bins as are asked for, the last of which ends at the farthest number.
+
+        What one of our bins holds is shared among those that it reaches into.
+        """
+        both = self.counts[BINS - 1:].copy()
+        both[1:] += self.counts[:BINS - 1][::-1]
+        reached = np.concatenate(([0], np.cumsum(both)))
+        edges = np.linspace(0.0, self.farthest, bins + 1) / self.width
+        edges[-1] = BINS
+        found: NDArray[np.float64] = np.diff(np.interp(edges, np.arange(BINS + 1), reached))
+        return found
 
     def quantile(self, share: float) -> float:
-        """The number that a share of all numbers do not exceed, to a bin's width; within the extent."""
-        reached = np.searchsorted(np.cumsum(self.counts), share * self.total)
-        edge = (self.first + min(int(reached), len(self.counts) - 1) + (share > 0.5)) * self.width
-        return float(np.clip(edge, self.extent.low, self.extent.high))
+        """The number that a share of all numbers do not exceed, to a bin's width; within what was seen."""
+        place = min(int(np.searchsorted(np.cumsum(self.counts), share * self.total)), len(self.counts) - 1) - (BINS - 1)
+        outer = place + (share > 0.5) if place >= 0 else place - (share <= 0.5)  # the bin's edge that keeps the share
+        return float(np.clip(outer * self.width, self.low, self.high))
 
     def moments(self) -> tuple[float, float]:
         """Mean, and mean distance from it."""
         weights = self.counts / max(self.total, 1)
         mean = float(weights @ self.centers)
         return mean, float(weights @ np.abs(self.centers - mean))
+
+
+def _folded(counts: NDArray[np.int64], doublings: int) -> NDArray[np.int64]:
+    """Counts in bins that are wider by so many doublings."""
+    if not doublings:
+        return counts
+    factor = 1 << min(doublings, _BITS)
+    folded = np.zeros_like(counts)
+    width = -(-BINS // factor)
+    above, below = counts[BINS - 1:], counts[:BINS][::-1].copy()
+    below[0] = 0  # bin 0 is above's
+    folded[BINS - 1:BINS - 1 + width] = above.reshape(-1, factor).sum(axis=1)
+    folded[BINS - width:BINS] += below.reshape(-1, factor).sum(axis=1)[::-1]
+    return folded

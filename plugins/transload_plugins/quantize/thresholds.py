@@ -1,56 +1,66 @@
 """From the distribution of a tensor's numbers to the range that integers are to hold.
 
-Every method is a function of a `Histogram` that gives `(low, high)`, a range within what was seen; numbers outside saturate. The
-methods trade the error of saturation for the error of rounding, each by a measure of its own; `METHODS` has them by name.
+Every method is a function of a `Histogram`, a number of bits, and whether zero points are zero. It gives `(low, high)`, a range
+within what was seen; numbers outside saturate. Where zero points are zero, the ends that are cut lie at one distance from zero.
+The methods trade the error of saturation for the error of rounding, each by a measure of its own; `METHODS` has them by name.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .histogram import BINS, Histogram
+from .histogram import MANUAL_BINS, Histogram
 
-__all__ = ["METHODS", "Range", "aciq", "entropy", "kl", "minmax", "mse", "percentile", "quantization_error"]
+__all__ = ["METHODS", "Method", "Range", "aciq", "entropy", "kl", "minmax", "mse", "percentile", "quantization_errors"]
 
 Range = tuple[float, float]
+Method = Callable[[Histogram, int, bool], Range]
 LEVELS = 128
 """Distances from zero that int8 tells apart."""
 
 
-def minmax(histogram: Histogram) -> Range:
+def minmax(histogram: Histogram, bits: int = 8, symmetric: bool = False) -> Range:
     """All that was seen: nothing saturates."""
-    return histogram.extent.low, histogram.extent.high
+    return histogram.low, histogram.high
 
 
-def percentile(histogram: Histogram, share: float = 0.9999) -> Range:
+def percentile(histogram: Histogram, bits: int = 8, symmetric: bool = False, share: float = 0.9999) -> Range:
     """What remains where `1 - share` of the numbers may saturate at either end."""
-    return histogram.quantile(1.0 - share), histogram.quantile(share)
+    low, high = histogram.quantile(1.0 - share), histogram.quantile(share)
+    return _within(histogram, max(-low, high)) if symmetric else (low, high)
 
 
-def kl(histogram: Histogram) -> Range:
+def kl(histogram: Histogram, bits: int = 8, symmetric: bool = False) -> Range:
     """The cut whose int8 distribution diverges least from that of the floats (TPU-MLIR manual 7.3.1, its pseudo-code).
 
-    Cuts are tried at every 128th of 2048 bins of distances from zero.
+    Cuts are tried at every 128th of 2048 bins of distances from zero, and are for 8 bits, however many there are.
     """
-    return _within(histogram, _least_divergence(histogram, range(LEVELS, BINS, LEVELS), _spread_evenly, first=0))
+    return _within(histogram, _least_divergence(histogram, range(LEVELS, MANUAL_BINS, LEVELS), _spread_evenly, first=0))
 
 
-def entropy(histogram: Histogram) -> Range:
+def entropy(histogram: Histogram, bits: int = 8, symmetric: bool = False) -> Range:
     """As `kl`, with a cut tried at every eighth bin, and the mass of a level given back to the bins that held any.
 
     What lies next to zero is exact at every cut, and is left out: after a ReLU it would drown the rest.
 
     Source: S. Migacz, "8-bit Inference with TensorRT", GTC 2017.
     """
-    return _within(histogram, _least_divergence(histogram, range(LEVELS, BINS + 1, 8), _spread_where_there_was_any, first=1))
+    return _within(
+        histogram, _least_divergence(histogram, range(LEVELS, MANUAL_BINS + 1, 8), _spread_where_there_was_any, first=1))
 
 
 def _within(histogram: Histogram, threshold: float) -> Range:
-    """A cut at a distance from zero, where the numbers reach so far."""
-    return max(histogram.extent.low, -threshold), min(histogram.extent.high, threshold)
+    """What was seen, cut at a distance from zero."""
+    return _cut(histogram, -threshold, threshold)
+
+
+def _cut(histogram: Histogram, least: float, greatest: float) -> Range:
+    """What was seen, cut at both ends."""
+    low, high = np.clip((min(histogram.low, histogram.high), histogram.high), least, greatest)
+    return float(low), float(high)
 
 
 Spread = Callable[[NDArray[np.float64], NDArray[np.int64]], NDArray[np.float64]]
@@ -58,18 +68,19 @@ Spread = Callable[[NDArray[np.float64], NDArray[np.int64]], NDArray[np.float64]]
 
 def _least_divergence(histogram: Histogram, cuts: range, spread: Spread, first: int) -> float:
     """The threshold, of those at `cuts` bins from zero, with the least Kullback-Leibler divergence of bins from `first` on."""
-    bins = histogram.magnitudes().astype(np.float64)
+    bins = histogram.magnitudes()
     bins[:first] = 0.0
+    width = histogram.farthest / MANUAL_BINS
     if not bins.any():
-        return histogram.extent.farthest
-    best, threshold = np.inf, histogram.extent.farthest
+        return histogram.farthest
+    best, threshold = np.inf, histogram.farthest
     for cut in cuts:
         reference = bins[:cut].copy()
         reference[-1] += bins[cut:].sum()
         level = np.arange(cut) * LEVELS // cut
         divergence = _divergence(reference, spread(bins[:cut], level))
         if divergence < best:
-            best, threshold = divergence, (cut + 0.5) * histogram.width if cut < BINS else histogram.extent.farthest
+            best, threshold = divergence, (cut + 0.5) * width if cut < MANUAL_BINS else histogram.farthest
     return threshold
 
 
@@ -99,41 +110,68 @@ def mse(histogram: Histogram, bits: int = 8, symmetric: bool = False) -> Range:
 
     Either end is drawn in by itself, in 64 steps at first and finer around the best; a symmetric range has one end.
     """
-    low, high = histogram.extent.low, histogram.extent.high
     ends = [1.0, 1.0]  # shares of low and of high that are kept
-    movable = [True] if symmetric else [low < 0.0, high > 0.0]
-    step = 1.0 / 64
+    movable = [True] if symmetric else [histogram.low < 0.0, histogram.high > 0.0]
+    step, steps = 1.0 / 64, 64
     while step > 1.0 / 1024:
         for end, moves in enumerate(movable):
             if not moves:
                 continue
-            shares = np.clip(ends[end] + step * np.arange(-64, 65), 1.0 / 64, 1.0)
-            errors = [
-                quantization_error(histogram, _drawn_in(low, high, share, ends, end, symmetric), bits) for share in shares]
-            ends[end] = max(float(share) for share, error in zip(shares, errors, strict=True) if error == min(errors))
-        step /= 8
-    return _drawn_in(low, high, ends[0], ends, 0, symmetric)
+            shares = np.unique(np.clip(ends[end] + step * np.arange(-steps, steps + 1), 1.0 / 64, 1.0))
+            kept = [_drawn_in(histogram, share, ends, end, symmetric) for share in shares]
+            errors = quantization_errors(histogram, kept, bits, symmetric)
+            ends[end] = float(shares[errors == errors.min()].max())
+        step, steps = step / 8, 8
+    return _drawn_in(histogram, ends[0], ends, 0, symmetric)
 
 
-def _drawn_in(low: float, high: float, share: float, ends: list[float], end: int, symmetric: bool) -> Range:
+def _drawn_in(histogram: Histogram, share: float, ends: list[float], end: int, symmetric: bool) -> Range:
     """The range with a share kept of one end; of both where they are one."""
     if symmetric:
-        farthest = max(-low, high) * share
-        return max(low, -farthest), min(high, farthest)
-    return (low * share, high * ends[1]) if end == 0 else (low * ends[0], high * share)
+        return _within(histogram, histogram.farthest * share)
+    low, high = min(histogram.low, 0.0), max(histogram.high, 0.0)
+    return _cut(histogram, low * share, high * ends[1]) if end == 0 else _cut(histogram, low * ends[0], high * share)
 
 
-def quantization_error(histogram: Histogram, kept: Range, bits: int = 8) -> float:
-    """The mean squared error of numbers so distributed, held in `bits` over a range that is widened to hold zero."""
-    low, high = min(kept[0], 0.0), max(kept[1], 0.0)
-    scale = (high - low) / ((1 << bits) - 1)
-    if scale <= 0.0:
-        return float(histogram.counts @ histogram.centers ** 2) / max(histogram.total, 1)
-    zero = np.round(-low / scale)
-    centers = histogram.centers
-    stored = np.clip(np.round(centers / scale) + zero, 0, (1 << bits) - 1)
-    off = (stored - zero) * scale - centers
-    return float(histogram.counts @ off ** 2) / max(histogram.total, 1)
+def quantization_errors(
+    histogram: Histogram, ranges: Sequence[Range], bits: int = 8, symmetric: bool = False,
+) -> NDArray[np.float64]:
+    """The mean squared error of numbers so distributed, for each of some ranges in which they are held in `bits`.
+
+    Ranges are widened to hold zero. All numbers that a level stands for contribute by their sums alone: of their squares, of
+    themselves, and their count.
+    """
+    low = np.minimum([kept[0] for kept in ranges], 0.0)[:, None]
+    high = np.maximum([kept[1] for kept in ranges], 0.0)[:, None]
+    greatest = (1 << (bits - 1)) - 1
+    scale = np.maximum(-low, high) / greatest if symmetric else (high - low) / (2 * greatest + 1)
+    scale = np.maximum(scale, np.finfo(np.float64).tiny)
+    zero = np.zeros_like(scale) if symmetric else np.round(-low / scale) - greatest - 1
+    if bits > 8:  # more levels than bins: what is rounded is spread evenly over a step
+        return _errors_of_saturation(histogram, scale, zero, greatest) + scale[:, 0] ** 2 / 12
+    levels = (np.arange(-greatest - 1, greatest + 1) - zero) * scale
+    first = histogram.first_from(levels[:, 1:] - scale / 2)
+    count, total, squares = (
+        np.diff(_up_to(histogram.counts * histogram.centers ** power, first), axis=1) for power in (0, 1, 2))
+    errors: NDArray[np.float64] = np.sum(squares - 2.0 * levels * total + levels ** 2 * count, axis=1)
+    return np.maximum(errors, 0.0) / max(histogram.total, 1)
+
+
+def _up_to(weights: NDArray[np.float64], first: NDArray[np.intp]) -> NDArray[np.float64]:
+    """Sums of the weights before each level's first bin: nothing before the first level, all before what follows the last."""
+    sums = np.concatenate(([0.0], np.cumsum(weights)))
+    ends = np.pad(first, ((0, 0), (1, 1)), constant_values=((0, 0), (0, len(weights))))
+    found: NDArray[np.float64] = sums[ends]
+    return found
+
+
+def _errors_of_saturation(
+    histogram: Histogram, scale: NDArray[np.float64], zero: NDArray[np.float64], greatest: int,
+) -> NDArray[np.float64]:
+    """The mean squared distance of numbers from the nearest within what the levels reach."""
+    held = np.clip(histogram.centers, (-greatest - 1 - zero) * scale, (greatest - zero) * scale)
+    errors: NDArray[np.float64] = (held - histogram.centers) ** 2 @ histogram.counts / max(histogram.total, 1)
+    return errors
 
 
 GAUSS = {2: 1.71, 3: 2.15, 4: 2.55, 5: 2.93, 6: 3.28, 7: 3.61, 8: 3.92}
@@ -141,25 +179,27 @@ LAPLACE = {2: 2.83, 3: 3.89, 4: 5.03, 5: 6.20, 6: 7.41, 7: 8.64, 8: 9.89}
 """The best cut for so many bits, in standard deviations and in mean distances from the mean."""
 
 
-def aciq(histogram: Histogram, bits: int = 8) -> Range:
-    """The cut that is best for a normal or a Laplace distribution, whichever leaves the lesser error.
+def aciq(histogram: Histogram, bits: int = 8, symmetric: bool = False) -> Range:
+    """The cut that is best for a normal or a Laplace distribution, whichever leaves the lesser error; all for more than 8 bits.
 
     Source: R. Banner et al., "Post training 4-bit quantization of convolutional networks", NeurIPS 2019. A distribution that ends
     at zero, as after a ReLU, is taken for the half of one that is symmetric around it.
     """
-    low, high = histogram.extent.low, histogram.extent.high
+    low, high = histogram.low, histogram.high
+    if bits not in GAUSS:
+        return low, high
     mean, distance = histogram.moments()
     one_sided = low >= 0.0 or high <= 0.0
-    if one_sided:
+    if one_sided or symmetric:
         weights = histogram.counts / max(histogram.total, 1)
         mean, distance = 0.0, float(weights @ np.abs(histogram.centers))
     variance = float(histogram.counts @ (histogram.centers - mean) ** 2) / max(histogram.total, 1)
     cuts = (GAUSS[bits] * np.sqrt(variance), LAPLACE[bits] * distance)
-    ranges = [(float(max(low, mean - cut)), float(min(high, mean + cut))) for cut in cuts]
-    return min(ranges, key=lambda kept: quantization_error(histogram, kept, bits))
+    ranges = [_cut(histogram, mean - cut, mean + cut) for cut in cuts]
+    return ranges[int(np.argmin(quantization_errors(histogram, ranges, bits, symmetric)))]
 
 
-METHODS: dict[str, Callable[[Histogram], Range]] = {
+METHODS: dict[str, Method] = {
     "minmax": minmax, "percentile": percentile, "kl": kl, "mse": mse, "aciq": aciq, "entropy": entropy,
 }
 """The methods, by the names under which users ask for them."""

@@ -127,6 +127,50 @@ def test_a_table_of_tpu_mlir_is_read(tmp_path: Path) -> None:
     assert found.samples == 100
 
 
+def test_the_histograms_lie_beside_the_table(hub: Module, samples: list[dict[str, np.ndarray]], tmp_path: Path) -> None:
+    made = transload.calibrate(hub, samples[:3], "kl")
+    again = Calibration.load(made.save(tmp_path / "digits.table"))
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["digits.table", "digits.table.npz"]
+    for name, histogram in made.histograms.items():
+        np.testing.assert_array_equal(again.histograms[name].counts, histogram.counts)
+        assert again.histograms[name].farthest == histogram.farthest
+    Calibration(made.ranges).save(tmp_path / "digits.table")
+    assert not Calibration.load(tmp_path / "digits.table").histograms, "those beside it are not this table's"
+    (tmp_path / "digits.table.npz").write_bytes(b"PK")
+    with pytest.raises(ReadError, match="cannot be read as histograms"):
+        Calibration.load(tmp_path / "digits.table")
+
+
+def test_the_threshold_is_for_types_without_a_zero_point(tmp_path: Path) -> None:
+    """As TPU-MLIR has it: the threshold cuts, the least and the greatest number are what was seen."""
+    g = Graph((4,))
+    (x,) = g.inputs
+    module = g.done(g.Neg(x, location="y"))
+    (tmp_path / "x.table").write_text("x0 2.0 -4.0 8.0\ny 2.0 -8.0 4.0\n")
+    for scheme, scale in (("int8", 2 / 127), ("int8-asym", 12 / 255)):
+        quantized = transload.quantize(module, scheme, calibration=tmp_path / "x.table")
+        types = {op.result.quant for op in quantized.ops() if op.results and op.result.quant is not None}
+        assert [type_.scale for type_ in types if type_] == [pytest.approx(scale)] * len(types)
+
+
+def test_16_bits_are_calibrated_for_16_bits(hub: Module, samples: list[dict[str, np.ndarray]]) -> None:
+    eight, sixteen = (transload.calibrate(hub, samples[:8], "mse", bits=bits) for bits in (8, 16))
+    for name, histogram in sixteen.histograms.items():
+        assert sixteen.threshold(name) >= max(eight.threshold(name), 0.99 * histogram.farthest)
+
+
+@pytest.mark.parametrize(("text", "why"), [
+    ("x 1 0 1\nx 2 0 1\n", "'x' has had a line before"), ("x -1 0 1\n", "the threshold -1, which is negative"),
+    ("x 1 2 1\n", "least number 2, which is above the greatest, 1"), ("x inf 0 1\n", "not finite"),
+    ("# nothing\n", "has no line"),
+])
+def test_a_table_that_means_nothing_is_refused_with_the_reason(text: str, why: str, tmp_path: Path) -> None:
+    path = tmp_path / "bad.table"
+    path.write_text(text)
+    with pytest.raises(ReadError, match=why):
+        Calibration.load(path)
+
+
 @pytest.mark.parametrize("line", ["images 1.0 0.0", "images 1 2 x", "images 1 2 1", "images nan nan nan", "images"])
 def test_a_damaged_table_is_refused_with_its_line(line: str, tmp_path: Path) -> None:
     path = tmp_path / "bad.table"
@@ -146,12 +190,14 @@ def test_what_does_not_fit_is_refused(hub: Module, samples: list[dict[str, np.nd
         transload.quantize(hub, "int9", samples)
     with pytest.raises(UsageError, match="no option metod"):
         transload.quantize(hub, "int8", samples[:1], metod="kl")
-    with pytest.raises(UsageError, match="no method of calibration is called 'best'"):
-        calibrate(hub, samples[:1], "best")
+    with pytest.raises(UsageError, match="no calibrator is called 'best'"):
+        transload.calibrate(hub, samples[:1], "best")
     with pytest.raises(UsageError, match="sample 2 has no 'image'"):
         calibrate(hub, [samples[0], {"picture": samples[0]["image"]}])
     with pytest.raises(UsageError, match=r"'image' in sample 1 has numbers that are not finite"):
         calibrate(hub, [{"image": samples[0]["image"] * np.float32(np.nan)}])
+    with pytest.raises(UsageError, match="the method kl has no option bit"):
+        transload.calibrate(hub, samples[:1], "kl", bit=8)
     with pytest.raises(UsageError, match="lacks 'image'"):
         transload.quantize(hub, "int8", calibration=Calibration({}))
     with pytest.raises(UsageError, match="names 'nobody'"):

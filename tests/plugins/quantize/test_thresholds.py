@@ -6,18 +6,8 @@ import numpy as np
 import pytest
 
 from transload.errors import UsageError
-from transload_plugins.quantize.histogram import BINS, Extent, Histogram
-from transload_plugins.quantize.thresholds import METHODS, kl, minmax, mse, percentile, quantization_error
-
-
-def histogram_of(*arrays: np.ndarray) -> Histogram:
-    extent = Extent()
-    for array in arrays:
-        extent = extent.seen(array)
-    histogram = Histogram(extent)
-    for array in arrays:
-        histogram.add(array)
-    return histogram
+from transload_plugins.quantize.histogram import BINS, MANUAL_BINS, Histogram
+from transload_plugins.quantize.thresholds import METHODS, kl, minmax, mse, percentile, quantization_errors
 
 
 @pytest.fixture
@@ -26,42 +16,75 @@ def normal() -> np.ndarray:
 
 
 def test_counts_are_those_of_the_numbers(normal: np.ndarray) -> None:
-    histogram = histogram_of(normal)
-    assert histogram.total == normal.size
-    assert histogram.magnitudes().sum() == normal.size
-    expected, _ = np.histogram(np.abs(normal), bins=BINS, range=(0, float(np.abs(normal).max())))
-    assert np.abs(histogram.magnitudes() - expected).sum() <= 4, "but for numbers on an edge"
+    histogram = Histogram([normal])
+    assert (histogram.low, histogram.high, histogram.total) == (normal.min(), normal.max(), normal.size)
+    assert BINS / 2 <= histogram.farthest / histogram.width < BINS
+    bins, counts = np.unique(np.trunc(normal.astype(np.float64) / histogram.width), return_counts=True)
+    expected = dict(zip(bins, counts, strict=True))
+    assert {place - (BINS - 1): count for place, count in enumerate(histogram.counts) if count} == expected
 
 
-def test_workers_in_any_order_count_the_same(normal: np.ndarray) -> None:
-    parts = np.array_split(normal, 7)
-    extent = Extent()
-    for part in reversed(parts):
-        extent = extent.joined(Extent().seen(part))
-    whole, joined = histogram_of(normal), Histogram(extent)
-    for part in parts[3:] + parts[:3]:
-        worker = Histogram(extent)
-        worker.add(part)
-        joined.join(worker)
-    assert joined.extent == whole.extent
-    np.testing.assert_array_equal(joined.counts, whole.counts)
+def test_distances_from_zero_are_counted_in_the_bins_of_the_manual(normal: np.ndarray) -> None:
+    found = Histogram([normal]).magnitudes()
+    expected, _ = np.histogram(np.abs(normal), bins=MANUAL_BINS, range=(0, float(np.abs(normal).max())))
+    assert found.sum() == pytest.approx(normal.size)
+    np.testing.assert_allclose(np.cumsum(found), np.cumsum(expected), atol=0.002 * normal.size)
+
+
+def test_the_order_and_the_workers_make_no_difference() -> None:
+    """Parts of very different range, so that bins double in between, down to numbers that are not normal."""
+    rng = np.random.default_rng(0)
+    parts = [(rng.standard_normal(500) * 10.0 ** power).astype(np.float32) for power in (-3, 2, -40, 0, 5, -6, 20)]
+    parts.append(np.array([0.0, -0.0, -1e-42, 1e-40, 3e38], np.float32))
+    whole, backwards, joined = Histogram(parts), Histogram(reversed(parts)), Histogram(parts[3:])
+    joined.join(Histogram(parts[:3]))
+    joined.join(Histogram())
+    for other in (backwards, joined):
+        assert (other.low, other.high, other.exponent) == (whole.low, whole.high, whole.exponent)
+        np.testing.assert_array_equal(other.counts, whole.counts)
+
+
+def test_bins_are_those_that_the_whole_range_would_have_begun_with(normal: np.ndarray) -> None:
+    grown = Histogram([normal[:1000] / 64, normal])
+    at_once = Histogram()
+    at_once.add(np.concatenate((normal, normal[:1000] / 64)))
+    np.testing.assert_array_equal(grown.counts, at_once.counts)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float64])
+def test_numbers_of_other_widths_are_counted(dtype: type, normal: np.ndarray) -> None:
+    assert Histogram([normal.astype(dtype)]).total == normal.size
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf])
+def test_what_is_not_finite_is_refused(wrong: float) -> None:
+    with pytest.raises(UsageError, match="not finite"):
+        Histogram([np.array([0.0, wrong, 1.0])])
+
+
+def test_first_from_is_a_search_among_the_centers(normal: np.ndarray) -> None:
+    histogram = Histogram([normal])
+    numbers = np.concatenate((np.linspace(-9, 9, 1001), histogram.centers[::97], [0.0]))
+    np.testing.assert_array_equal(histogram.first_from(numbers), np.searchsorted(histogram.centers, numbers))
 
 
 @pytest.mark.parametrize("array", [np.zeros(5), np.full(5, 3.0), -np.arange(5.0), np.array([1e-38]), np.array([-7.5])])
 @pytest.mark.parametrize("method", METHODS)
-def test_every_method_stays_within_what_was_seen(method: str, array: np.ndarray) -> None:
-    low, high = METHODS[method](histogram_of(array))
-    assert array.min() <= low <= high <= array.max()
+@pytest.mark.parametrize("symmetric", [False, True])
+@pytest.mark.parametrize("bits", [8, 16])
+def test_every_method_stays_within_what_was_seen(method: str, array: np.ndarray, symmetric: bool, bits: int) -> None:
+    low, high = METHODS[method](Histogram([array]), bits, symmetric)
+    assert min(array.min(), 0.0) <= low <= high <= max(array.max(), 0.0)
 
 
 def test_percentile_is_numpys(normal: np.ndarray) -> None:
-    found = percentile(histogram_of(normal), 0.99)
+    found = percentile(Histogram([normal]), share=0.99)
     np.testing.assert_allclose(found, np.quantile(normal, [0.01, 0.99]), atol=0.01)
 
 
 def test_mse_is_the_least_of_all_cuts(normal: np.ndarray) -> None:
     """Against the error of really quantizing, on a grid of symmetric cuts."""
-    histogram = histogram_of(normal, np.array([40.0], np.float32))
+    histogram = Histogram([normal, np.array([40.0], np.float32)])
     numbers = np.append(normal, 40.0)
 
     def error(low: float, high: float) -> float:
@@ -74,21 +97,29 @@ def test_mse_is_the_least_of_all_cuts(normal: np.ndarray) -> None:
     assert error(*mse(histogram)) < error(*minmax(histogram))
 
 
-def test_the_error_is_that_of_quantizing(normal: np.ndarray) -> None:
-    scale = 6.0 / 255
-    zero = np.round(3.0 / scale)
-    stored = np.clip(np.round(normal / scale) + zero, 0, 255)
-    assert quantization_error(histogram_of(normal), (-3.0, 3.0)) == pytest.approx(
-        np.mean(((stored - zero) * scale - normal) ** 2), rel=0.02)
+@pytest.mark.parametrize("symmetric", [False, True])
+@pytest.mark.parametrize(("bits", "kept"), [
+    (8, (-3.0, 3.0)), (8, (-1.0, 4.0)), (4, (-3.0, 2.0)), (16, (-3.0, 3.0)), (16, (-9.0, 9.0))])
+def test_the_error_is_that_of_quantizing(normal: np.ndarray, bits: int, kept: tuple[float, float], symmetric: bool) -> None:
+    half = 1 << (bits - 1)
+    scale = max(map(abs, kept)) / (half - 1) if symmetric else (kept[1] - kept[0]) / (2 * half - 1)
+    zero = 0.0 if symmetric else np.round(-kept[0] / scale) - half
+    numbers = normal.astype(np.float64)
+    stored = np.clip(np.round(numbers / scale) + zero, -half, half - 1)
+    [found] = quantization_errors(Histogram([normal]), [kept], bits, symmetric)
+    assert found == pytest.approx(np.mean(((stored - zero) * scale - numbers) ** 2), rel=0.02)
+
+
+def test_where_zero_points_are_zero_the_far_end_decides(normal: np.ndarray) -> None:
+    """A tail on one side: with a zero point the other end is kept as it is, without one both lie at one distance."""
+    histogram = Histogram([normal, np.full(5, 40.0, np.float32)])
+    low, high = mse(histogram, 8, True)
+    assert -low == pytest.approx(min(high, -float(normal.min())))
+    errors = quantization_errors(histogram, [(low, high), mse(histogram, 8, False), minmax(histogram)], 8, True)
+    assert errors[0] <= errors.min() * 1.001
 
 
 def test_kl_cuts_an_outlier_off(normal: np.ndarray) -> None:
-    low, high = kl(histogram_of(normal, np.array([60.0], np.float32)))
+    low, high = kl(Histogram([normal, np.array([60.0], np.float32)]))
     assert high < 10.0
     assert low >= normal.min()
-
-
-@pytest.mark.parametrize("number", [np.nan, np.inf, -np.inf])
-def test_numbers_without_a_range_are_refused(number: float) -> None:
-    with pytest.raises(UsageError, match="not finite"):
-        Extent().seen(np.array([1.0, number]))

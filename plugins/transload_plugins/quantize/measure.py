@@ -1,0 +1,136 @@
+"""The histograms of all tensors of a module over samples: one pass, several threads, fixed memory, and resumable.
+
+Samples are taken as they come and let go when they are counted; no more wait than keep the threads busy. Counts are integers, and
+bins follow from the numbers alone (`Histogram`), so that neither the number of threads nor an interruption changes the result.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from operator import length_hint
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+import numpy as np
+
+from transload.errors import UsageError
+from transload.ir import Module, input_names
+
+from .histogram import Histogram
+from .observe import observed
+from .running import Runner
+from .state import State
+
+__all__ = ["Progress", "Sample", "Spread", "measured"]
+
+Sample = Mapping[str, Any]
+Progress = Callable[[int, int | None], None]
+"""Told how many samples are done, and how many there are where that is known."""
+SAVED_EVERY = 64
+"""Samples between two saves of the state."""
+
+
+class Spread:
+    """Samples as they are gone through, of which some that lie evenly among them are kept: from `most / 2` to `most`.
+
+    Whenever there are more, every other one is let go: of samples in order of their class the first alone would be of one.
+    """
+
+    def __init__(self, samples: Iterable[Sample], most: int) -> None:
+        self._samples = samples
+        self._most = most
+        self._step = 1
+        self.kept: list[Sample] = []
+
+    def __iter__(self) -> Iterator[Sample]:
+        self.kept, self._step = [], 1
+        for number, sample in enumerate(self._samples):
+            if number % self._step == 0:
+                self.kept.append(sample)
+                if len(self.kept) > self._most:
+                    self.kept = self.kept[::2]
+                    self._step *= 2
+            yield sample
+
+
+def measured(
+    module: Module, samples: Iterable[Sample], *, workers: int | None = None, resume: str | Path | None = None,
+    progress: Progress | None = None,
+) -> tuple[dict[str, Histogram], int]:
+    """A histogram of each tensor that `observed` names, and how many samples there were, which are gone through once.
+
+    `workers` is the number of threads, by default that of the cores. Where a path is given to `resume` at, the state is saved
+    there now and then, and a run that finds one goes on from it; it is removed at the end. Raises `UsageError` where there is no
+    sample, where one lacks an input, or a tensor is not finite on it, and where a state is of another module or other samples.
+    """
+    total = length_hint(samples) or None  # 0 where it is not known
+    counting = _Counting(module, total)
+    state = State.open(Path(resume), module) if resume is not None else None
+    if state is not None:
+        counting.add(state.histograms)
+    count = 0
+    with ThreadPoolExecutor(workers or os.cpu_count() or 1) as pool:
+        waiting: deque[Future[None]] = deque()
+        try:
+            for count, sample in enumerate(samples, 1):
+                if state is not None and state.has(count, sample):
+                    continue
+                waiting.append(pool.submit(contextvars.copy_context().run, counting.see, count, sample))
+                _finish(waiting, 2 * pool._max_workers)
+                if state is not None and count % SAVED_EVERY == 0:
+                    _finish(waiting, 0)
+                    state.save(counting.histograms, count, sample)
+                if progress is not None:
+                    progress(count, total)
+            _finish(waiting, 0)
+        finally:
+            for future in waiting:
+                future.cancel()
+    if not count:
+        raise UsageError("calibration needs samples, and there is none")
+    if state is not None:
+        state.finish(count)
+    return counting.histograms, count
+
+
+def _finish(waiting: deque[Future[None]], most: int) -> None:
+    """Wait until no more samples than so many are under way; of several that fail, the first one's error is raised."""
+    while len(waiting) > most:
+        waiting.popleft().result()
+
+
+class _Counting:
+    """Histograms that several threads add to."""
+
+    def __init__(self, module: Module, total: int | None) -> None:
+        self.inputs = input_names(module.main)
+        names = list(observed(module))
+        self.runner = Runner(module, names, **({} if total is None else {"runs": total}))
+        self.histograms = {name: Histogram() for name in names}
+        self._locks = {name: Lock() for name in names}
+
+    def add(self, histograms: Mapping[str, Histogram]) -> None:
+        """What was counted before."""
+        for name, histogram in histograms.items():
+            self.histograms[name].join(histogram)
+
+    def see(self, number: int, sample: Sample) -> None:
+        """Count the tensors on one sample, the `number`-th."""
+        missing = [name for name in self.inputs if name not in sample]
+        if missing:
+            there = ", ".join(map(repr, sample)) or "nothing"
+            raise UsageError(f"sample {number} has no {', '.join(map(repr, missing))}", hint=f"it has {there}")
+
+        def tell(name: str, array: np.ndarray) -> None:
+            try:
+                with self._locks[name]:
+                    self.histograms[name].add(array)
+            except UsageError as error:
+                raise UsageError(f"tensor {name!r} in sample {number} {error.message}", hint=error.hint) from None
+
+        self.runner.visit(sample, tell)

@@ -1,0 +1,124 @@
+"""Histograms in a file: beside a table, and in the middle of a calibration that may be interrupted."""
+
+from __future__ import annotations
+
+import hashlib
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from transload.errors import ReadError, UsageError
+from transload.files import atomic_path
+from transload.ir import Module
+from transload.text.printer import write_module
+from transload.text.resources import ResourceKeys
+
+from .histogram import Histogram
+
+__all__ = ["State", "load_histograms", "save_histograms"]
+
+
+def save_histograms(path: Path, histograms: Mapping[str, Histogram], **more: Any) -> None:
+    """Write histograms, and arrays of one's own by name, as an `.npz`; the file is complete or not there."""
+    each = histograms.values()
+    used = [np.flatnonzero(one.counts)[[0, -1]] if one.counts.any() else (0, -1) for one in each]
+    with atomic_path(path) as file, file.open("wb") as stream:
+        np.savez_compressed(
+            stream, names=np.array(list(histograms), np.str_), low=[one.low for one in each], high=[one.high for one in each],
+            exponent=[one.exponent for one in each], first=[first for first, _ in used],
+            length=[last + 1 - first for first, last in used],
+            counts=np.concatenate([np.zeros(0, np.int64), *(
+                one.counts[first:last + 1] for one, (first, last) in zip(each, used, strict=True))]), **more)
+
+
+def load_histograms(path: Path) -> tuple[dict[str, Histogram], dict[str, np.ndarray]]:
+    """What `save_histograms` wrote. Raises `ReadError` where the file is none such, or damaged."""
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            arrays = dict(file)
+        own = {key: arrays.pop(key) for key in ("names", "low", "high", "exponent", "first", "length", "counts")}
+        found: dict[str, Histogram] = {}
+        ends = np.cumsum(own["length"])
+        for index, name in enumerate(own["names"].tolist()):
+            histogram = found[name] = Histogram()
+            histogram.low, histogram.high = float(own["low"][index]), float(own["high"][index])
+            histogram.exponent = int(own["exponent"][index])
+            first, length = int(own["first"][index]), int(own["length"][index])
+            histogram.counts[first:first + length] = own["counts"][ends[index] - length:ends[index]]
+        return found, arrays
+    except (OSError, ValueError, KeyError, IndexError, TypeError, EOFError, zipfile.BadZipFile) as error:
+        raise ReadError(f"{path}: cannot be read as histograms: {error}") from None
+
+
+class State:
+    """How far a calibration came: what was counted, of which module, and of which samples."""
+
+    def __init__(self, path: Path, module: str) -> None:
+        self.path = path
+        self.module = module
+        self.count = 0
+        self.last = ""
+        """The digest of the last sample that was counted."""
+        self.histograms: dict[str, Histogram] = {}
+
+    @classmethod
+    def open(cls, path: Path, module: Module) -> State:
+        """The state in a file, or a new one where there is none. Raises `UsageError` where it is of another module."""
+        state = cls(path, _digest_of_module(module))
+        if not path.exists():
+            return state
+        state.histograms, more = load_histograms(path)
+        if str(more.get("module")) != state.module:
+            raise UsageError(
+                f"{path}: is the state of a calibration of another model", hint="remove the file to calibrate from the beginning")
+        state.count, state.last = int(more["count"]), str(more["last"])
+        return state
+
+    def has(self, number: int, sample: Mapping[str, Any]) -> bool:
+        """Whether a sample was counted before the interruption. Raises `UsageError` where it was another one."""
+        if number == self.count and _digest_of_sample(sample) != self.last:
+            raise UsageError(
+                f"{self.path}: is the state of a calibration on other samples: sample {number} was another one",
+                hint="remove the file to calibrate from the beginning")
+        return number <= self.count
+
+    def save(self, histograms: Mapping[str, Histogram], count: int, last: Mapping[str, Any]) -> None:
+        """Write what was counted on so many samples, the last of which was this one."""
+        save_histograms(self.path, histograms, module=self.module, count=count, last=_digest_of_sample(last))
+
+    def finish(self, count: int) -> None:
+        """Remove the file. Raises `UsageError` where there were fewer samples than it counted."""
+        if count < self.count:
+            raise UsageError(
+                f"{self.path}: is the state of a calibration on other samples: it counted {self.count}, and there are {count}",
+                hint="remove the file to calibrate from the beginning")
+        self.path.unlink(missing_ok=True)
+
+
+class _Hashing:
+    """Text that is hashed as it is written."""
+
+    def __init__(self) -> None:
+        self.state = hashlib.blake2b(digest_size=16)
+
+    def write(self, text: str) -> None:
+        self.state.update(text.encode())
+
+
+def _digest_of_module(module: Module) -> str:
+    """The same for what prints the same, constants by their digests."""
+    hashing = _Hashing()
+    write_module(module, hashing, constants="file", keys=ResourceKeys(digests=True))  # type: ignore[arg-type]
+    return hashing.state.hexdigest()
+
+
+def _digest_of_sample(sample: Mapping[str, Any]) -> str:
+    state = hashlib.blake2b(digest_size=16)
+    for name in sorted(sample):
+        array = np.ascontiguousarray(sample[name])
+        state.update(f"{name} {array.shape} {array.dtype}".encode())
+        state.update(array.reshape(-1).view(np.uint8).data)
+    return state.hexdigest()

@@ -1,0 +1,161 @@
+"""Histograms of all tensors: the same by however many workers, in fixed memory, after an interruption; and what is refused."""
+
+from __future__ import annotations
+
+import tracemalloc
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import transload
+from transload.errors import ReadError, UsageError
+from transload.ir import Module
+from transload_plugins.quantize import measure
+from transload_plugins.quantize.histogram import Histogram
+from transload_plugins.quantize.measure import Sample, Spread, measured
+
+from tests.support.graphs import Graph
+
+
+@pytest.fixture
+def module() -> Module:
+    return squares()
+
+
+def squares(factor: float = 3.0) -> Module:
+    g = Graph((1, 4, 4, 2))
+    (x,) = g.inputs
+    return g.done(g.Add(g.Mul(x, factor, location="scaled"), g.Relu(x, location="relu"), location="sum"))
+
+
+def samples(count: int, seed: int = 0) -> list[Sample]:
+    rng = np.random.default_rng(seed)
+    return [{"x0": (rng.standard_normal((1, 4, 4, 2)) * (1 + number)).astype(np.float32)} for number in range(count)]
+
+
+def check_same(actual: dict[str, Histogram], expected: dict[str, Histogram]) -> None:
+    assert list(actual) == list(expected)
+    for name, histogram in expected.items():
+        assert (actual[name].low, actual[name].high) == (histogram.low, histogram.high)
+        np.testing.assert_array_equal(actual[name].counts, histogram.counts)
+
+
+def test_a_histogram_has_what_the_tensor_was_on_all_samples(module: Module) -> None:
+    given = samples(5)
+    histograms, count = measured(module, given)
+    assert count == 5 and list(histograms) == ["x0", "scaled", "relu", "sum"]
+    check_same(histograms, {**histograms, "relu": Histogram(np.maximum(sample["x0"], 0) for sample in given)})
+
+
+@pytest.mark.parametrize("workers", [1, 2, 7])
+def test_workers_and_one_way_iterators_make_no_difference(module: Module, workers: int) -> None:
+    expected, _ = measured(module, samples(20), workers=1)
+    actual, count = measured(module, iter(samples(20)), workers=workers)
+    assert count == 20
+    check_same(actual, expected)
+
+
+def test_memory_does_not_grow_with_the_samples(module: Module) -> None:
+    g = Graph((256, 256))
+    (x,) = g.inputs
+    module = g.done(g.Relu(x))
+
+    def stream(count: int) -> Iterator[Sample]:
+        for number in range(count):
+            yield {"x0": np.full((256, 256), np.float32(number))}
+
+    def peak(count: int) -> int:
+        tracemalloc.start()
+        measured(module, stream(count), workers=2)
+        found = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return found
+
+    peak(2)
+    assert peak(200) < peak(10) * 1.5 + 1_000_000, "a sample is a quarter of a megabyte"
+
+
+def test_progress_is_told_with_the_number_where_it_is_known(module: Module) -> None:
+    told: list[tuple[int, int | None]] = []
+    measured(module, samples(3), progress=lambda done, total: told.append((done, total)))
+    measured(module, (sample for sample in samples(1)), progress=lambda done, total: told.append((done, total)))
+    assert told == [(1, 3), (2, 3), (3, 3), (1, None)]
+
+
+@pytest.mark.parametrize("workers", [1, 4])
+def test_of_several_bad_samples_the_first_is_named(module: Module, workers: int) -> None:
+    given = samples(12)
+    for number in (5, 6, 9):
+        given[number] = {"x0": np.full((1, 4, 4, 2), np.nan, np.float32)}
+    with pytest.raises(UsageError, match="tensor 'x0' in sample 6 has numbers that are not finite"):
+        measured(module, given, workers=workers)
+
+
+# --- interrupted
+
+class Interrupted(Exception):
+    pass
+
+
+def until(number: int, given: list[Sample]) -> Iterator[Sample]:
+    yield from given[:number]
+    raise Interrupted
+
+
+@pytest.fixture
+def state(module: Module, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """What is left of a calibration on twenty samples that was interrupted behind the tenth, and saved every fourth."""
+    monkeypatch.setattr(measure, "SAVED_EVERY", 4)
+    path = tmp_path / "state"
+    with pytest.raises(Interrupted):
+        measured(module, until(10, samples(20)), resume=path)
+    assert [file.name for file in tmp_path.iterdir()] == ["state"]
+    return path
+
+
+def test_an_interrupted_run_goes_on_from_its_state(module: Module, state: Path) -> None:
+    told: list[int] = []
+    actual, count = measured(module, samples(20), resume=state, progress=lambda done, total: told.append(done))
+    assert count == 20 and told == list(range(9, 21)), "eight had been saved"
+    check_same(actual, measured(module, samples(20))[0])
+    assert not state.exists()
+
+
+def test_a_state_of_something_else_is_refused(module: Module, state: Path) -> None:
+    with pytest.raises(UsageError, match="of another model"):
+        measured(squares(4.0), samples(20), resume=state)
+    with pytest.raises(UsageError, match="sample 8 was another one"):
+        measured(module, samples(20, seed=1), resume=state)
+    with pytest.raises(UsageError, match="it counted 8, and there are 3"):
+        measured(module, samples(3), resume=state)
+    state.write_bytes(state.read_bytes()[:100])
+    with pytest.raises(ReadError, match="cannot be read as histograms"):
+        measured(module, samples(20), resume=state)
+
+
+# --- samples that are kept
+
+@pytest.mark.parametrize(("count", "kept"), [
+    (0, []), (3, [0, 1, 2]), (4, [0, 1, 2, 3]), (5, [0, 2, 4]), (16, [0, 4, 8, 12]), (17, [0, 8, 16])])
+def test_the_samples_that_are_kept_lie_evenly(count: int, kept: list[int]) -> None:
+    spread = Spread(({"x": number} for number in range(count)), 4)
+    assert [sample["x"] for sample in spread] == list(range(count))
+    assert [sample["x"] for sample in spread.kept] == kept
+
+
+# --- tensors of all kinds
+
+def test_constant_empty_and_dead_tensors_have_a_range() -> None:
+    g = Graph((0, 4), (2, 2))
+    empty, x = g.inputs
+    g.Sigmoid(x, location="dead")
+    module = g.done(g.Relu(empty, location="nothing"), g.Mul(x, 0.0, location="zeros"))
+    given = [{"x0": np.zeros((0, 4), np.float32), "x1": np.ones((2, 2), np.float32)}]
+    for method in ("minmax", "percentile", "kl", "entropy", "mse", "aciq"):
+        found = transload.calibrate(module, given, method)
+        assert found.ranges["nothing"] == found.ranges["zeros"] == (0.0, 0.0)
+        assert found.ranges["x1"][1] == pytest.approx(1.0) or method in ("kl", "entropy")
+    quantized = transload.quantize(module, "int8-asym", given)
+    np.testing.assert_array_equal(transload.run(quantized, given[0])["y1"], np.zeros((2, 2), np.float32))
