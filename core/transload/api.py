@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from .ir import Value
     from .plugin import Writer
+    from .samples.preprocess import Preprocess
 
 __all__ = ["InputSpec", "at_hub", "calibrate", "legalize", "load", "lower", "quantize", "run", "runnable", "save"]
 
@@ -225,6 +226,7 @@ def run(
     keep: bool = False,
     watch: Callable[[Value, np.ndarray], None] | None = None,
     tell: Callable[[str], None] | None = None,
+    preprocess: Preprocess | None = None,
 ) -> dict[str, np.ndarray]:
     """Execute a module: input arrays by name, or files of them (`transload.given`), to output arrays by name, in order.
 
@@ -236,14 +238,14 @@ def run(
     A module in a framework's dialect is legalized to the hub first. With `keep=True` every named
     intermediate is in the result too, before the outputs. `watch(value, array)` is called for every value
     as it is computed, named or not (reference engine only). `engine="auto"` compiles where that pays
-    (`transload.engine.choice`). `tell(note)` is given what a user should know of the numbers: quantized ops whose integers
-    nobody knows, which are computed by dequantizing. Raises `RunError`.
+    (`transload.engine.choice`). `preprocess` says how images become arrays. `tell(note)` is given what a user should know of the
+    numbers: quantized ops whose integers nobody knows, which are computed by dequantizing. Raises `RunError`.
     """
     from .plugin import resolve
 
     given = open_given(inputs)
     loaded = module if isinstance(module, Module) else load(module, inputs=shapes_of(given))
-    given = settled(loaded, given) if function == "main" else given
+    given = settled(loaded, given, preprocess) if function == "main" else given
     if engine == "auto" and watch is not None:
         engine = "reference"
     chosen = host().get("engines", engine)

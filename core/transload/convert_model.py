@@ -244,6 +244,10 @@ class _Work:
             self.preprocess = self.samples.preprocess or preprocess
         if self.quantization is not None:
             self.quantization.samples = self.samples
+        tell = self.times.tell
+        if self.samples is not None and tell is not None:
+            of = f" of {self.samples.known_length}" if self.samples.known_length is not None else ""
+            self.samples.watch = lambda number: tell(f"sample {number}{of}", None)
 
     def dump(self, directory: str | Path, start: str | None) -> None:
         """Have the stages and passes written into a folder, and go on from a stage of what is there, where one is named."""

@@ -47,7 +47,8 @@ class Quantization:
         made = self.made or Quantized(None)
         samples = self.samples
         return QuantizationReport(
-            self.scheme, {key: _plain(value) for key, value in self.options.items()}, _length(samples),
+            self.scheme, {key: _plain(value) for key, value in self.options.items()},
+            samples.known_length if samples is not None else 0,
             dict(samples.skipped) if samples is not None else {},
             {name: str(image) for name, image in samples.images.items()} if samples is not None else {},
             dict(made.floats), dict(made.report))
@@ -85,13 +86,6 @@ def _computes_on_floats(op: Op) -> bool:
         return False
     values = (value for value in (*op.operands, *op.results) if constant_of(value) is None)
     return any(isinstance(value.element_or_none, FloatType) for value in values)
-
-
-def _length(samples: Samples | None) -> int | None:
-    try:
-        return len(samples) if samples is not None else 0
-    except TypeError:  # a stream's
-        return None
 
 
 def _plain(value: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import shlex
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,15 @@ def nearest(name: str, candidates: Iterable[str]) -> str | None:
     return found[0] if found else None
 
 
-def quantizing(module: Module) -> str:
-    """How the framework that a float model was read from quantizes it: ": with ...", or nothing where that is not known."""
-    reader = current().host.readers.get(module.source_format or "")
+def quantizing(module: Module, target: str) -> str:
+    """How a float model that was read from a file becomes integers for a target: ": " and the command.
+
+    Where no quantizer is registered, how its framework quantizes; nothing where that is not known, either.
+    """
+    host = current().host
+    quantizer = next(iter(host.quantizers), None)
+    if quantizer is not None and module.source is not None:
+        model = shlex.quote(str(module.source))
+        return f": transload convert {model} --target {target} --quantize {quantizer} --data SAMPLES"
+    reader = host.readers.get(module.source_format or "")
     return f": {reader.quantizing}" if reader is not None and reader.quantizing else ""

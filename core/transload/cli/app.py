@@ -3,107 +3,24 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from copy import copy
 from pathlib import Path
 from typing import Any
 
 import click
 
-from .session import Session
+from . import options
+from .options import PATH, OwnCommand, names_of, of_all_commands
 
 __all__ = ["app"]
 
-PATH = click.Path(path_type=Path)
-
 SETTINGS = {"show_default": True, "help_option_names": ["-h", "--help"]}
-
-Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
-
-
-def names_of(kind: str) -> Callable[..., list[str]]:
-    """Completes the names of what plugins registered: "targets", "engines", ..."""
-    def complete(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
-        from ..plugin_host import host
-
-        return [name for name in getattr(host(), kind) if name.startswith(incomplete)]
-
-    return complete
-
-
-def _model(name: str = "model", help: str = "The model's file.") -> Decorator:
-    return click.argument(name, type=PATH, help=help, callback=_warmed)
-
-
-def _warmed(context: click.Context, parameter: click.Parameter, path: Path) -> Path:
-    """A model's file, whose reader starts what takes time to start while the command is imported."""
-    from ..plugin import resolve
-    from ..plugin_host import host
-
-    for reader in host().readers.values():
-        if reader.warm is not None and path.name.lower().endswith(reader.suffixes) and path.is_file():
-            resolve(reader.warm)()
-    return path
-
-
-def _shapes() -> Decorator:
-    return click.option(
-        "--shape", metavar="NAME:SHAPE[:DTYPE]", multiple=True,
-        help="An input's shape: image:1x3x224x224, step:scalar:int64. Repeatable.")
-
-
-def _inputs() -> Decorator:
-    return click.option(
-        "--input", "-i", metavar="[NAME=]FILE", multiple=True,
-        help="What an input is given: image=cat.jpg, x=x.npy, all.npz; random numbers without it. Repeatable.")
-
-
-def _format() -> Decorator:
-    return click.option(
-        "--format", shell_complete=names_of("readers"), help="Name of the reader, where the suffix does not tell.")
-
-
-def _function() -> Decorator:
-    return click.option("--function", metavar="NAME", help="Which function is the model, where that is not main.")
-
-
-def _seed() -> Decorator:
-    return click.option("--seed", type=click.IntRange(min=0), default=0, help="Seed of the random inputs.")
-
-
-def _trace() -> Decorator:
-    return click.option(
-        "--trace-rewrites", metavar="FILE",
-        help="Write which rule fired on which op, and what came of it, into FILE (.jsonl: as JSON); - is the terminal.")
-
-
-def _json() -> Decorator:
-    return click.option("--json", is_flag=True, help="Print JSON instead of a table.")
-
-
-class _OwnCommand(click.Command):
-    """A command of ours: it takes the options that all of them take."""
-
-    def __init__(self, name: str | None, **given: Any) -> None:
-        given["params"] = [*(given.get("params") or ()), *_of_all_commands()]
-        super().__init__(name, **given)
-
-
-def _of_all_commands() -> list[click.Parameter]:
-    def note(context: click.Context, option: click.Parameter, value: bool) -> None:
-        if value:
-            setattr(context.ensure_object(Session), str(option.name), True)
-
-    return [
-        click.Option(["--verbose", "-v"], is_flag=True, expose_value=False, callback=note, help="Tell every detail."),
-        click.Option(["--quiet", "-q"], is_flag=True, expose_value=False, callback=note, help="Print nothing but errors."),
-    ]
 
 
 class _Commands(click.Group):
     """Our commands, and behind them those of plugins, which are asked for where they can matter: in help, and for other names."""
 
-    command_class = _OwnCommand
+    command_class = OwnCommand
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         from ..plugin_host import host
@@ -157,7 +74,7 @@ def _command(name: str, registered: Any) -> click.Command:
         add_help_option=False, context_settings={"ignore_unknown_options": True})
 
 
-@click.group(cls=_Commands, invoke_without_command=True, context_settings=SETTINGS, params=_of_all_commands())
+@click.group(cls=_Commands, invoke_without_command=True, context_settings=SETTINGS, params=of_all_commands())
 @click.option("--version", "-V", is_flag=True, help="Print the version and exit.")
 @click.option("--debug", is_flag=True, help="Show the traceback of an error; wherever it stands in the line.")
 @click.pass_context
@@ -174,7 +91,7 @@ def app(context: click.Context, version: bool, debug: bool) -> None:
 
 
 @app.command()
-@_model()
+@options.model()
 @click.option(
     "--target", "-t", shell_complete=names_of("targets"),
     help="What to convert for; `transload targets` lists them, and marks the one for which no name is needed.")
@@ -182,8 +99,8 @@ def app(context: click.Context, version: bool, debug: bool) -> None:
 @click.option(
     "--option", metavar="KEY=VALUE", multiple=True,
     help="An option of the target, or of a conversion on the way; OWNER.KEY=VALUE says whose. Repeatable.")
-@_shapes()
-@_inputs()
+@options.shapes()
+@options.inputs()
 @click.option("--input-data", type=PATH, hidden=True)
 @click.option(
     "--verify", type=click.Choice(["require", "yes", "no"]), is_flag=False, flag_value="yes", default="yes",
@@ -191,16 +108,19 @@ def app(context: click.Context, version: bool, debug: bool) -> None:
 @click.option("--no-verify", "verify", flag_value="no", help="As --verify=no.")
 @click.option(
     "--tolerance", metavar="NAME=NUMBER", multiple=True, help="How near is enough: cos=0.999, integer=2, ... Repeatable.")
-@click.option("--engine", default="auto", shell_complete=names_of("engines"), help="What runs the result in verification.")
-@_seed()
-@_format()
-@_function()
-@_json()
+@options.engine("What runs the result in verification.")
+@options.seed()
+@options.format()
+@options.function()
+@options.json()
 @click.option("--passes", metavar="PIPELINE", default="", show_default=False, help="Passes to run in the hub dialect.")
 @click.option("--dump", metavar="DIR", type=PATH, help="Write the module's text after every stage and pass into this folder.")
 @click.option("--from", "start", metavar="STAGE", help="Start at this stage, from what the folder of --dump holds.")
-@_trace()
+@options.trace()
 @click.option("--show-pipeline", is_flag=True, help="Print the stages and passes that would run, as pipeline text, and stop.")
+@options.quantizing("--quantize", "Make integers of a float model, by this quantizer, on the samples.")
+@options.samples()
+@options.images()
 def convert(**given: Any) -> int:
     """Convert a model for a target, verify it, and report."""
     from .commands import convert_command
@@ -209,16 +129,17 @@ def convert(**given: Any) -> int:
 
 
 @app.command()
-@_model("artifact", "An artifact (.tosa, .mlir) or a model.")
-@_shapes()
-@_inputs()
+@options.model("artifact", "An artifact (.tosa, .mlir) or a model.")
+@options.shapes()
+@options.inputs()
 @click.option("--out", "-o", type=PATH, help="An .npz to write the outputs to.")
-@click.option("--engine", default="auto", shell_complete=names_of("engines"), help="What runs it.")
+@options.engine("What runs it.")
 @click.option("--all", is_flag=True, help="Every intermediate too, by original name.")
 @click.option("--trace", is_flag=True, help="Print every value by name as it is computed, parts and regions too.")
-@_function()
-@_seed()
-@_format()
+@options.function()
+@options.seed()
+@options.format()
+@options.images()
 def run(**given: Any) -> int:
     """Run an artifact or a model in an engine of ours."""
     from .commands import run_command
@@ -227,13 +148,14 @@ def run(**given: Any) -> int:
 
 
 @app.command()
-@_model()
-@_model("artifact", "What it was converted to (.tosa, .mlir).")
-@_shapes()
-@_inputs()
+@options.model()
+@options.model("artifact", "What it was converted to (.tosa, .mlir).")
+@options.shapes()
+@options.inputs()
 @click.option("--per-layer", is_flag=True, help="Intermediates too, by original name.")
-@_seed()
-@_json()
+@options.seed()
+@options.json()
+@options.images()
 def compare(**given: Any) -> int:
     """How near an artifact is to the model's own runtime."""
     from .commands import compare_command
@@ -242,13 +164,13 @@ def compare(**given: Any) -> int:
 
 
 @app.command()
-@_model()
+@options.model()
 @click.option("--target", "-t", shell_complete=names_of("targets"), help="Say what this target can and cannot take.")
-@_shapes()
+@options.shapes()
 @click.option("--input", metavar="[NAME=]FILE", multiple=True, help="Data whose shapes the inputs are to have.")
-@_format()
-@_function()
-@_json()
+@options.format()
+@options.function()
+@options.json()
 def inspect(**given: Any) -> int:
     """What a model holds, and what a target says of it."""
     from .commands import inspect_command
@@ -265,7 +187,7 @@ def inspect(**given: Any) -> int:
 @click.option("--verify-each/--no-verify-each", default=True, help="Verify the module after each pass.")
 @click.option("--constants", default="inline", help="How to print constants: inline, elided, resource.")
 @click.option("--locations/--no-locations", default=True, help="Print locations.")
-@_trace()
+@options.trace()
 def opt(**given: Any) -> int:
     """Run passes and conversions on MLIR text."""
     from .commands import opt_command
@@ -274,7 +196,7 @@ def opt(**given: Any) -> int:
 
 
 @app.command()
-@_json()
+@options.json()
 def plugins(json: bool) -> int:
     """The plugins, and what failed to load and why."""
     from .listings import plugins_command
@@ -284,7 +206,7 @@ def plugins(json: bool) -> int:
 
 @app.command()
 @click.argument("name", required=False, help="One of them, to be told its options.", shell_complete=names_of("targets"))
-@_json()
+@options.json()
 def targets(name: str | None, json: bool) -> int:
     """The targets, and one's options."""
     from .listings import targets_command
@@ -293,7 +215,7 @@ def targets(name: str | None, json: bool) -> int:
 
 
 @app.command()
-@_json()
+@options.json()
 def passes(json: bool) -> int:
     """The passes and conversions, with their options."""
     from .listings import passes_command
@@ -303,7 +225,7 @@ def passes(json: bool) -> int:
 
 @app.command()
 @click.argument("dialect", help="A dialect, or one op of it: DIALECT.OP.", shell_complete=names_of("dialects"))
-@_json()
+@options.json()
 def ops(dialect: str, json: bool) -> int:
     """The ops of a dialect, or one op's reference."""
     from .listings import ops_command
@@ -314,7 +236,7 @@ def ops(dialect: str, json: bool) -> int:
 @app.command()
 @click.option("--from", "source", help="A framework's dialect; without it, all that readers give.")
 @click.option("--to", "target", help="A dialect or target; the default target without it.")
-@_json()
+@options.json()
 def coverage(source: str | None, target: str | None, json: bool) -> int:
     """Which ops of one dialect have a way to another."""
     from .listings import coverage_command

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +15,12 @@ from ..files import need_file
 from ..given import settled, shapes_of
 from ..ir import Blocks, QuantType, TensorType, Type
 from ..json_text import json_text
-from ..report import TensorReport, error_report
+from ..report import QuantizationReport, QuantizedOutput, TensorReport, error_report
 from .arguments import parse_given, parse_options
+from .options import take_data, take_preprocess, take_quantizer
 from .session import session
-from .show import bytes_text, console, error_console, number, seconds_text, short_names, show_error, show_findings, table
+from .show import bytes_text, console, error_console, number, seconds_text, short_names, show_error, show_findings, sized, table
+from .waiting import progress
 
 __all__ = ["compare_command", "convert_command", "inspect_command", "opt_command", "run_command"]
 
@@ -45,32 +46,25 @@ def convert_command(
     start: str | None,
     trace_rewrites: str | None,
     show_pipeline: bool,
+    quantize: str | None,
+    **more: Any,
 ) -> int:
     from .trace import rewrites_traced_to
 
     shapes, data = parse_given(shape, input, input_data)
+    preprocess, samples = take_preprocess(more), take_data(more)
     asked: dict[str, Any] = {
         "options": parse_options(option), "inputs": {**shapes_of(data or {}), **shapes}, "verify": verify, "format": format,
-        "passes": passes, "function": function}
+        "passes": passes, "function": function, "quantize": quantize, "quantizer_options": take_quantizer(more)}
     if show_pipeline:
         print(plan(model, target, dump=dump, start=start, **asked))
         return 0
     doubt: VerificationError | None = None
     try:
-        with _progress(session().quiet or json) as tell, rewrites_traced_to(trace_rewrites):
+        with progress(session().quiet or json) as tell, rewrites_traced_to(trace_rewrites):
             artifact = convert(
-                model,
-                target,
-                out,
-                tolerance=tolerance,
-                input_data=data,
-                engine=engine,
-                tell=tell,
-                seed=seed,
-                dump=dump,
-                start=start,
-                **asked,
-            )
+                model, target, out, tolerance=tolerance, input_data=data, data=samples, preprocess=preprocess, engine=engine,
+                tell=tell, seed=seed, dump=dump, start=start, **asked)
         doubt = unverified(artifact.verification, model=model, files=artifact.files)
     except VerificationError as error:
         if error.artifact is None:
@@ -85,16 +79,6 @@ def convert_command(
     return artifact.report.exit_code
 
 
-@contextmanager
-def _progress(silent: bool) -> Iterator[Any]:
-    """Tells on a terminal which stage runs, and how many of all are done; says nothing where the output goes to a file."""
-    if silent or not sys.stderr.isatty():
-        yield None
-        return
-    with error_console().status("converting") as status:
-        yield lambda stage, share: status.update(f"{stage} …" if share is None else f"{share:4.0%} {stage} …")
-
-
 def _show_artifact(artifact: Artifact) -> None:
     from rich.text import Text
 
@@ -104,6 +88,7 @@ def _show_artifact(artifact: Artifact) -> None:
     rows = [
         ("inputs", _interface_text(report.inputs)),
         ("outputs", _interface_text(report.outputs)),
+        *_quantization_rows(report.quantization),
         *(("note", note) for note in report.notes),
         ("ops", f"{n_in} in, {n_out} {report.dialect} ops out ({_most_frequent(report.ops_out)})"),
         (
@@ -127,14 +112,44 @@ def _show_artifact(artifact: Artifact) -> None:
         out.print(Text.assemble("verification: ", ("skipped", "yellow"), f": {checked.why}"))
     else:
         words = {"passed": "[green]passed[/]", "failed": "[red]failed[/]", "inconclusive": "[yellow]not conclusive[/]"}
-        out.print(f"verification against {checked.runtime}: {words[checked.status]}")
+        on = f" on {sized(checked.samples, 'sample')}" if checked.samples else ""
+        out.print(f"verification against {checked.runtime}{on}: {words[checked.status]}")
         for said in (checked.why, *checked.notes):
             if said:
                 out.print(f"  {said}", markup=False)
         out.print(_metric_table(checked.tensors))
+        if checked.quantized:
+            out.print(_beside(checked.quantized))
         if checked.bounds:
             kept = sum(bounded.kept for bounded in checked.bounds)
             out.print(f"tensors with a bound of their own: {len(checked.bounds)}, of which {kept} keep it (verification.bounds)")
+
+
+def _beside(outputs: Sequence[QuantizedOutput]) -> Any:
+    """What quantizing cost: a row an output, the metrics, and the share of rows with the same answer."""
+    from ..plugin_host import host
+
+    metrics = host().metrics
+    headings = [*(metric.heading or name for name, metric in metrics.items()), "agreement"]
+    rows = [
+        (name, *(number(each.metrics[metric]) for metric in metrics), "" if each.agreement is None else f"{each.agreement:.1%}")
+        for name, each in zip(short_names([each.name for each in outputs]), outputs, strict=True)]
+    return table(("beside the float model", *headings), rows, right=headings)
+
+
+def _quantization_rows(made: QuantizationReport | None) -> list[tuple[str, str]]:
+    """What a conversion's report says of quantizing, as rows."""
+    if made is None:
+        return []
+    options = "".join(f", {key} {value}" for key, value in made.options.items())
+    samples = "" if made.samples is None else f" on {sized(made.samples, 'sample')}"
+    skipped = f", {len(made.skipped)} damaged left out" if made.skipped else ""
+    kept = [f"{name} ({why})" for name, why in list(made.floats.items())[:6]]
+    more = f" and {len(made.floats) - 6} more" if len(made.floats) > 6 else ""
+    return [
+        ("quantized", f"{made.scheme}{options}{samples}{skipped}"),
+        *(("images", text) for text in made.preprocess.values()),
+        *([("kept float", ", ".join(kept) + more)] if kept else [])]
 
 
 def _interface_text(entries: Sequence[TensorReport]) -> str:
@@ -190,6 +205,7 @@ def run_command(
     function: str | None,
     seed: int,
     format: str | None,
+    **images: Any,
 ) -> int:
     from ..verification.inputs import random_inputs
     from ..written import written_at
@@ -203,7 +219,7 @@ def run_command(
     else:
         module = load(artifact, format=format, inputs={**shapes_of(data or {}), **shapes}, function=function)
     if data is not None:
-        data = settled(module, data)
+        data = settled(module, data, take_preprocess(images, artifact))
     for note in module.notes:
         error_console().print(f"note: {note}", markup=False)
     ready = runnable(module)
@@ -235,11 +251,13 @@ def run_command(
 
 def compare_command(
     model: Path, artifact: Path, shape: Sequence[str], input: Sequence[str], per_layer: bool, seed: int, json: bool,
+    **images: Any,
 ) -> int:
     from ..verification.compare import compare
 
     shapes, data = parse_given(shape, input)
-    comparison = compare(model, artifact, data, per_layer=per_layer, seed=seed, shapes=shapes)
+    preprocess = take_preprocess(images, artifact)
+    comparison = compare(model, artifact, data, per_layer=per_layer, seed=seed, shapes=shapes, preprocess=preprocess)
     if json:
         print(json_text(comparison))
         return 0

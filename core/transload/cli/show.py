@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # a command that prints nothing does not pay for it
 
 __all__ = [
     "bytes_text", "console", "error_console", "number", "printable", "seconds_text", "short_names",
-    "show_defect", "show_error", "show_findings", "show_usage", "table",
+    "show_defect", "show_error", "show_findings", "show_usage", "sized", "table",
 ]
 
 
@@ -130,6 +130,11 @@ def bytes_text(size: float) -> str:
             return f"{size:.0f} B" if unit == "B" else f"{size:.1f} {unit}"
         size /= 1024
     return f"{size:.1f} GiB"
+
+
+def sized(count: int, what: str) -> str:
+    """`1 sample`, `1,000 samples`."""
+    return f"{count:,} {what}{'s' * (count != 1)}"
 
 
 def seconds_text(seconds: float) -> str:

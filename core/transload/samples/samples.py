@@ -11,7 +11,7 @@ Only a few samples are in memory at a time, however many there are.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -116,6 +116,8 @@ class Samples:
         self._skips = skip_damaged
         self._workers = workers
         self._damaged: dict[str, str] = {}
+        self.watch: Callable[[int], None] | None = None
+        """Is told how many samples of a pass were given, as it goes."""
 
     @property
     def skipped(self) -> dict[str, str]:
@@ -131,6 +133,11 @@ class Samples:
     def preprocess(self) -> Preprocess | None:
         """The preprocessing with all that was left open said; None where there are no images."""
         return joined(self.images.values())
+
+    @property
+    def known_length(self) -> int | None:
+        """How many samples there are, where that is known."""
+        return None if isinstance(self._source, Stream) else len(self)
 
     def __len__(self) -> int:
         if isinstance(self._source, Stream):
@@ -153,6 +160,8 @@ class Samples:
                     self._leave_out(entry, sample)
                     continue
                 given += 1
+                if self.watch is not None:
+                    self.watch(given)
                 yield entry.name, sample
         if not given:
             raise UsageError("there are no samples" + (

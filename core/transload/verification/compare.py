@@ -15,6 +15,7 @@ from ..given import open_given, shapes_of
 from ..ir import Module, TensorType, initial_states, input_names
 from ..plugin import Runtime, resolve
 from ..plugin_host import host
+from ..samples.preprocess import Preprocess
 from .differences import TensorDifference, compare_outputs
 from .layers import layer_differences, quantized_elements
 
@@ -71,11 +72,12 @@ def compare(
     per_layer: bool = False,
     seed: int = 0,
     shapes: Mapping[str, Sequence[int] | TensorType] | None = None,
+    preprocess: Preprocess | None = None,
 ) -> Comparison:
     """Run a model in its own runtime and an artifact in ours on the same inputs, and compare.
 
     `inputs` are arrays, or files of them (`transload.given`), by input name, random where not given; open sizes are theirs, or
-    those of `shapes`. With `per_layer`, every intermediate
+    those of `shapes`; images become arrays as `preprocess` says. With `per_layer`, every intermediate
     that both sides know by the same name is compared too, whatever it is stored as (`layers`). Raises
     `UsageError` where the model's runtime is not installed.
     """
@@ -90,7 +92,7 @@ def compare(
     result = artifact.clone() if isinstance(artifact, Module) else load(artifact)
     note_borders(result, source)
     hub = runnable(source)
-    given = checked_inputs(source, given_arrays) if given_arrays is not None else random_inputs(source, hub, seed)
+    given = checked_inputs(source, given_arrays, preprocess) if given_arrays is not None else random_inputs(source, hub, seed)
     execute = resolve(runtime.open)(Path(model))
     reference = execute(given)
     names = input_names(result.main)

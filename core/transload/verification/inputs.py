@@ -13,14 +13,15 @@ from ..errors import RunError, UsageError
 from ..given import open_given, settled
 from ..ir import BOOL, FloatType, IntegerType, Module, Op, QuantType, TensorType, Value, dtype_of, input_names, input_types
 from ..ir.borders import RANGE
+from ..samples.preprocess import Preprocess
 
 __all__ = ["RANGE", "checked_inputs", "random_inputs"]
 
 
-def checked_inputs(source: Module, given: Mapping[str, Any]) -> dict[str, np.ndarray]:
+def checked_inputs(source: Module, given: Mapping[str, Any], preprocess: Preprocess | None = None) -> dict[str, np.ndarray]:
     """Arrays for the inputs of a model, in its order, of its types, files read. `UsageError` lists all that do not fit."""
     try:
-        arrays = check_inputs(source.main, settled(source, open_given(given)))
+        arrays = check_inputs(source.main, settled(source, open_given(given), preprocess))
     except RunError as error:
         raise UsageError("the input data does not fit the model", error.findings) from None
     return dict(zip(input_names(source.main), arrays, strict=True))

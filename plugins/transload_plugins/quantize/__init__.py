@@ -19,6 +19,14 @@ def register_facts(register: Any) -> None:
 
 
 @hookimpl
+def register_commands(register: Any) -> None:
+    from .commands import calibrate, quantize
+
+    register(("calibrate", calibrate))
+    register(("quantize", quantize))
+
+
+@hookimpl
 def register_quantizers(register: Any) -> None:
     register(Quantizer("int8", f"{_HERE}.run:int8", "8 bits, activations symmetric, weights by channel."))
     register(Quantizer("int8-asym", f"{_HERE}.run:int8_asym", "8 bits, activations with a zero point, weights by channel."))

@@ -15,6 +15,7 @@ from transload.passes.manager import Pipeline
 
 from . import calibration as calibrations
 from .bias import corrected
+from .borders import Which, take_casts_off
 from .calibration import Calibration
 from .measure import Sample, Spread
 from .observe import observed
@@ -30,14 +31,14 @@ CORRECTED = 32
 def quantized(
     module: Module, scheme: Scheme, samples: Iterable[Sample] | None = None, *,
     calibration: Calibration | str | Path | None = None, method: str = "mse", bias_correction: bool = True,
-    floats: Mapping[str, str] | None = None,
+    floats: Mapping[str, str] | None = None, quant_input: Which = None, quant_output: Which = None,
 ) -> Module:
     """A new module of the hub that computes with integers wherever there is a rule for it.
 
     The ranges are those of `calibration`, which may be the path of a table, or measured on `samples`, dicts of arrays by input
     name, by `method`. With samples biases are corrected, on some that lie evenly among them. `floats` names tensors whose ops are
-    to stay float, with the reason. Raises `UsageError` where there is neither calibration nor a sample, or the calibration lacks
-    a tensor.
+    to stay float, with the reason; inputs and outputs are float but for those that `quant_input` and `quant_output` name, or
+    "all". Raises `UsageError` where there is neither calibration nor a sample, or the calibration lacks a tensor.
     """
     spread = Spread(samples if samples is not None else (), CORRECTED)
     if isinstance(calibration, str | Path):
@@ -59,7 +60,8 @@ def quantized(
     if bias_correction and spread.kept:
         module = corrected(module, scheme, ranges, spread.kept, floats)
     result = quantize_module(module, scheme, ranges, floats)
-    Pipeline.parse("dce").run(result)  # the float weights
+    take_casts_off(result, quant_input, quant_output)
+    Pipeline.parse("dce").run(result)  # the float weights, casts that nobody takes
     verify(result)
     return result
 

@@ -33,7 +33,9 @@ def check_module(module: Module, accelerator: Accelerator, separable: bool = Fal
     """
     family = accelerator.family
     found = merge_findings([finding for op in module.ops() if op.name not in STRUCTURE for finding in refusals(op, family)])
-    advice = QUANTIZE + quantizing(module) + ("; or leave floats to the host with --option float_ops=host" if separable else "")
+    advice = QUANTIZE + quantizing(module, accelerator.name)
+    if separable:
+        advice += "; or leave floats to the host with --option float_ops=host"
     return [
         replace(finding, names=tuple(dict.fromkeys(finding.names)), hint=advice if finding.hint == QUANTIZE else finding.hint)
         for finding in found]

@@ -1,0 +1,277 @@
+"""Options that several commands have, plugins' commands too, and what their texts mean.
+
+    @click.command(cls=OwnCommand)
+    @model()
+    @samples()
+    @images()
+    def mine(**given): ...
+        preprocess, data = take_preprocess(given), take_data(given)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+from pathlib import Path
+from typing import Any
+
+import click
+
+from .session import Session
+
+__all__ = [
+    "PATH", "Decorator", "OwnCommand", "engine", "format", "function", "grouped", "images", "inputs", "json", "model", "names_of",
+    "of_all_commands", "quantizing", "samples", "seed", "shapes", "take_data", "take_preprocess", "take_quantizer", "trace",
+]
+
+PATH = click.Path(path_type=Path)
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+class _GroupedOption(click.Option):
+    """An option that help shows under a heading of its own."""
+
+    def __init__(self, *given: Any, group: str, **more: Any) -> None:
+        super().__init__(*given, **more)
+        self.group = group
+
+
+class OwnCommand(click.Command):
+    """A command of ours: it takes the options that all of them take, and shows options in groups."""
+
+    def __init__(self, name: str | None, **given: Any) -> None:
+        given["params"] = [*(given.get("params") or ()), *of_all_commands()]
+        super().__init__(name, **given)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        arguments, groups = [], dict[str, list[tuple[str, str]]]()
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx)
+            if record is not None and isinstance(parameter, click.Argument):
+                arguments.append(record)
+            elif record is not None:
+                groups.setdefault(getattr(parameter, "group", "Options"), []).append(record)
+        for heading, records in ({"Positional arguments": arguments} | groups).items():
+            if records:
+                with formatter.section(heading):
+                    formatter.write_dl(records)
+
+
+def of_all_commands() -> list[click.Parameter]:
+    """The options that all commands have."""
+    def note(context: click.Context, option: click.Parameter, value: bool) -> None:
+        if value:
+            setattr(context.ensure_object(Session), str(option.name), True)
+
+    return [
+        click.Option(["--verbose", "-v"], is_flag=True, expose_value=False, callback=note, help="Tell every detail."),
+        click.Option(["--quiet", "-q"], is_flag=True, expose_value=False, callback=note, help="Print nothing but errors."),
+    ]
+
+
+def grouped(group: str) -> Callable[..., Decorator]:
+    """`click.option` for options under a heading."""
+    def option(*names: str, **how: Any) -> Decorator:
+        return click.option(*names, cls=_GroupedOption, group=group, **how)
+
+    return option
+
+
+def _all(*decorators: Decorator) -> Decorator:
+    return lambda function: reduce(lambda made, decorator: decorator(made), reversed(decorators), function)
+
+
+def names_of(kind: str) -> Callable[..., list[str]]:
+    """Completes the names of what plugins registered: "targets", "engines", ..."""
+    def complete(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+        from ..plugin_host import host
+
+        return [name for name in getattr(host(), kind) if name.startswith(incomplete)]
+
+    return complete
+
+
+# --- the model and what it is given
+
+
+def model(name: str = "model", help: str = "The model's file.") -> Decorator:
+    return click.argument(name, type=PATH, help=help, callback=_warmed)
+
+
+def _warmed(context: click.Context, parameter: click.Parameter, path: Path) -> Path:
+    """A model's file, whose reader starts what takes time to start while the command is imported."""
+    from ..plugin import resolve
+    from ..plugin_host import host
+
+    for reader in host().readers.values():
+        if reader.warm is not None and path.name.lower().endswith(reader.suffixes) and path.is_file():
+            resolve(reader.warm)()
+    return path
+
+
+def shapes() -> Decorator:
+    return click.option(
+        "--shape", metavar="NAME:SHAPE[:DTYPE]", multiple=True,
+        help="An input's shape: image:1x3x224x224, step:scalar:int64. Repeatable.")
+
+
+def inputs() -> Decorator:
+    return click.option(
+        "--input", "-i", metavar="[NAME=]FILE", multiple=True,
+        help="What an input is given: image=cat.jpg, x=x.npy, all.npz; random numbers without it. Repeatable.")
+
+
+def format() -> Decorator:
+    return click.option(
+        "--format", shell_complete=names_of("readers"), help="Name of the reader, where the suffix does not tell.")
+
+
+def function() -> Decorator:
+    return click.option("--function", metavar="NAME", help="Which function is the model, where that is not main.")
+
+
+def seed() -> Decorator:
+    return click.option("--seed", type=click.IntRange(min=0), default=0, help="Seed of the random inputs.")
+
+
+def engine(help: str) -> Decorator:
+    return click.option("--engine", default="auto", shell_complete=names_of("engines"), help=help)
+
+
+def trace() -> Decorator:
+    return click.option(
+        "--trace-rewrites", metavar="FILE",
+        help="Write which rule fired on which op, and what came of it, into FILE (.jsonl: as JSON); - is the terminal.")
+
+
+def json() -> Decorator:
+    return click.option("--json", is_flag=True, help="Print JSON instead of a table.")
+
+
+# --- samples
+
+
+def samples(needed: bool = False) -> Decorator:
+    option = grouped("Samples")
+    return _all(
+        option("--data", metavar="[NAME=]PATH", multiple=True, required=needed,
+               help="A folder of images, .npy or .npz, a list of files, or python:MODULE:FUNCTION; NAME=PATH for each input."),
+        option("--count", "-n", type=click.IntRange(min=1), help="How many samples to take, spread evenly; all without it."),
+        option("--skip-damaged", is_flag=True, help="Leave out files that cannot be read."),
+        option("--workers", type=click.IntRange(min=1), help="Processes that decode images; one a core without it."))
+
+
+def take_data(given: dict[str, Any]) -> Any:
+    """Take the options of `samples` out of a command's, as `Data`; None where no samples are given."""
+    from ..errors import UsageError
+    from ..samples.samples import Data
+
+    texts, more = given.pop("data"), [given.pop(name) for name in ("count", "skip_damaged", "workers")]
+    if not texts:
+        return None
+    named = [_named(text) for text in texts]
+    if len(named) == 1 and not named[0][0]:
+        return Data(named[0][1], *more)
+    unnamed = [path for name, path in named if not name]
+    if unnamed:
+        raise UsageError(f"--data {unnamed[0]}: for which input?", hint="--data NAME=PATH for each of them")
+    return Data(dict(named), *more)
+
+
+def _named(text: str) -> tuple[str, str]:
+    """The parts of `NAME=PATH`; no name where the whole is there, or a function."""
+    if text.startswith("python:") or "=" not in text or Path(text).exists():
+        return "", text
+    name, _, path = text.partition("=")
+    return name, path
+
+
+# --- images
+
+
+_FIELDS = (
+    "resize_dims", "keep_aspect_ratio", "keep_ratio_mode", "pad_value", "pad_type", "crop", "mean", "scale", "pixel_format",
+    "channel_format")
+
+
+def images() -> Decorator:
+    option = grouped("Images, as the inputs want them")
+    return _all(
+        option("--resize", "resize_dims", metavar="ROWSxCOLUMNS", callback=_sizes,
+               help="Resize images to this; to the input's size without it."),
+        option("--keep-aspect-ratio", is_flag=True, default=None, help="Keep their shape, and pad what is left over."),
+        option("--keep-ratio-mode", type=click.Choice(["letterbox", "short_side_scale"]),
+               help="How their shape is kept: padded, or cut off."),
+        option("--pad-value", type=click.IntRange(0, 255), help="Pixels to pad with."),
+        option("--pad-type", type=click.Choice(["center", "normal"]), help="Pad on both sides, or to the right and below."),
+        option("--crop", metavar="ROWSxCOLUMNS", callback=_sizes, help="Take the middle of this size."),
+        option("--mean", metavar="X[,Y,Z]", callback=_numbers, help="Pixels become (x - mean) * scale, x being 0 to 255."),
+        option("--scale", metavar="X[,Y,Z]", callback=_numbers, help="See --mean; without both, the input's range is spanned."),
+        option("--pixel-format", type=click.Choice(["rgb", "bgr", "gray", "rgbd"]), help="What a pixel is; by its channels."),
+        option("--channel-format", type=click.Choice(["nhwc", "nchw", "none"]), help="Where channels are; by the input's shape."),
+        option("--preprocess", metavar="FILE", type=PATH, help="A preprocess.toml that says all this."))
+
+
+def _sizes(context: click.Context, parameter: click.Parameter, text: str | None) -> tuple[int, ...] | None:
+    if text is None:
+        return None
+    parts = text.replace(",", "x").split("x")
+    if len(parts) != 2 or not all(part.isascii() and part.isdigit() and len(part) < 6 for part in parts):
+        raise click.BadParameter(f"{text!r} does not read as ROWSxCOLUMNS, as 256x256")
+    return tuple(map(int, parts))
+
+
+def _numbers(context: click.Context, parameter: click.Parameter, text: str | None) -> tuple[float, ...] | None:
+    try:
+        return None if text is None else tuple(float(part) for part in text.split(","))
+    except ValueError:
+        raise click.BadParameter(f"{text!r} is not a number, or one for each channel with commas between") from None
+
+
+def take_preprocess(given: dict[str, Any], beside: Path | None = None) -> Any:
+    """Take the options of `images` out of a command's, as a `Preprocess`; None where nothing is said.
+
+    What is said over what the file of `--preprocess` says, or else the one `beside` an artifact, where there is one.
+    """
+    from dataclasses import replace
+
+    said = {name: given.pop(name) for name in _FIELDS}
+    said = {name: value for name, value in said.items() if value is not None}
+    file = given.pop("preprocess")
+    if file is None and beside is not None:
+        from ..samples.preprocess import FILE
+
+        place = (beside if beside.is_dir() else beside.parent) / FILE
+        file = place if place.is_file() else None
+    if file is None and not said:
+        return None
+    from ..samples.preprocess import Preprocess
+
+    return replace(Preprocess() if file is None else Preprocess.read(file), **said)
+
+
+# --- quantizing
+
+
+def quantizing(name: str, help: str, default: str | None = None) -> Decorator:
+    option = grouped("Quantizing")
+    return _all(
+        option(name, "quantize", metavar="NAME", shell_complete=names_of("quantizers"), default=default, help=help),
+        option("--table", metavar="FILE", type=PATH, help="A calibration table; without it ranges are measured on the samples."),
+        option("--method", metavar="NAME", shell_complete=names_of("calibrators"),
+               help="How ranges are chosen: mse, minmax, kl, ..."),
+        option("--quant-input", metavar="[NAMES]", is_flag=False, flag_value="all",
+               help="Take integers: all inputs, or those named, with commas between."),
+        option("--quant-output", metavar="[NAMES]", is_flag=False, flag_value="all", help="Give integers, likewise."),
+        option("--quantizer-option", metavar="KEY=VALUE", multiple=True, help="An option of the quantizer's own. Repeatable."))
+
+
+def take_quantizer(given: dict[str, Any]) -> dict[str, Any]:
+    """Take the options of `quantizing` out of a command's, but for the quantizer's name, as options of the quantizer."""
+    from .arguments import parse_options
+
+    texts = {"calibration": given.pop("table"), "method": given.pop("method")}
+    borders = {name: given.pop(name) for name in ("quant_input", "quant_output")}
+    lists = {name: text if text in (None, "all") else text.split(",") for name, text in borders.items()}
+    said = {name: value for name, value in {**texts, **lists}.items() if value is not None}
+    return {**said, **parse_options(given.pop("quantizer_option"))}

@@ -1,0 +1,54 @@
+"""Inputs and outputs of a quantized module as integers, where one asks for it: the casts at the borders go to the caller."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from transload.analysis.movement import is_cast
+from transload.errors import UsageError
+from transload.ir import Module, QuantType, Value, input_names, output_names, update_function_type
+
+__all__ = ["ALL", "Which", "take_casts_off"]
+
+ALL = "all"
+Which = str | bool | Sequence[str] | None
+"""Names, `ALL` (or True), or None (or False)."""
+
+
+def take_casts_off(module: Module, inputs: Which = None, outputs: Which = None) -> None:
+    """Have inputs and outputs of a quantized module's main function hold integers: those named, or all that can.
+
+    An input can that is cast to one quantized type and nothing else, an output that is cast from one. Raises `UsageError` for a
+    name that is none, and for one that was named and cannot.
+    """
+    block = module.body_of_main
+    terminator = block.terminator
+    for name, argument in _chosen("input", inputs, dict(zip(input_names(module.main), block.arguments, strict=True))):
+        casts = [op for op in argument.uses if is_cast(op) and op.result.quant is not None]
+        if len(casts) == len(list(argument.uses)) and len({op.result.type for op in casts}) == 1:
+            argument.type = casts[0].result.type
+            for op in casts:
+                op.result.replace_all_uses_with(argument)
+                op.erase()
+        elif inputs not in (ALL, True) and argument.quant is None:
+            raise UsageError(f"input {name!r} cannot be taken as integers: it is not quantized as it comes in")
+    for name, value in _chosen("output", outputs, dict(zip(output_names(module.main), terminator.operands, strict=True))):
+        maker = value.op
+        if maker is not None and is_cast(maker) and isinstance(maker.operands[0].quant, QuantType):
+            for index, operand in enumerate(terminator.operands):
+                if operand is value:
+                    terminator.set_operand(index, maker.operands[0])
+        elif outputs not in (ALL, True) and value.quant is None:
+            raise UsageError(f"output {name!r} cannot be given as integers: it is computed with floats")
+    update_function_type(module.main)
+
+
+def _chosen(kind: str, which: Which, there: dict[str, Value]) -> list[tuple[str, Value]]:
+    """Those of the inputs or outputs that are asked for."""
+    if which in (ALL, True):
+        return list(there.items())
+    names = [which] if isinstance(which, str) else list(which or ())  # type: ignore[arg-type]
+    for name in names:
+        if name not in there:
+            raise UsageError(f"there is no {kind} {name!r}", hint=f"{kind}s: {', '.join(there)}")
+    return [(name, there[name]) for name in names]

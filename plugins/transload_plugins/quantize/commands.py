@@ -1,0 +1,97 @@
+"""The commands of the quantizer: `transload calibrate`, `transload quantize`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from transload.cli import options
+
+if TYPE_CHECKING:
+    from transload.ir import Module
+    from transload.samples.samples import Samples
+
+__all__ = ["calibrate", "quantize"]
+
+
+@click.command(cls=options.OwnCommand, context_settings={"show_default": True, "help_option_names": ["-h", "--help"]})
+@options.model()
+@click.option("--out", "-o", type=options.PATH, default=Path("model.table"), help="The table to write.")
+@click.option(
+    "--method", metavar="NAME", default="mse", shell_complete=options.names_of("calibrators"),
+    help="How ranges are chosen: mse, minmax, kl, ...")
+@click.option(
+    "--resume", metavar="FILE", type=options.PATH, help="Save the state here as it goes, and go on from it after a kill.")
+@options.shapes()
+@options.format()
+@options.function()
+@options.samples(needed=True)
+@options.images()
+def calibrate(model: Path, out: Path, method: str, resume: Path | None, **given: Any) -> int:
+    """Measure on samples what range each tensor of a float model takes, and write the table."""
+    from transload import api
+    from transload.cli.show import console, seconds_text, sized
+    from transload.cli.waiting import going_through
+
+    module, samples = _opened(model, given)
+    assert samples is not None, "--data is required"
+    with going_through(samples) as clock:
+        table = api.calibrate(module, samples, method, **({} if resume is None else {"resume": resume}))
+    table.save(out)
+    left = f", {len(samples.skipped)} damaged left out" if samples.skipped else ""
+    ranges, passed = sized(len(table.ranges), "range"), sized(table.samples, "sample")
+    console().print(f"{ranges} from {passed}{left} by {table.method} in {seconds_text(clock.seconds)}", markup=False)
+    _say(samples, f"written to {out}")
+    return 0
+
+
+@click.command(cls=options.OwnCommand, context_settings={"show_default": True, "help_option_names": ["-h", "--help"]})
+@options.model()
+@click.option("--out", "-o", type=options.PATH, default=Path("quantized.mlir"), help="The module to write, as MLIR text.")
+@options.shapes()
+@options.format()
+@options.function()
+@options.quantizing("--scheme", "The quantizer.", default="int8")
+@options.samples()
+@options.images()
+def quantize(model: Path, out: Path, quantize: str, **given: Any) -> int:
+    """Make integers of a float model, and write it as a module of the hub."""
+    from transload.api import at_hub, save
+    from transload.cli.show import console, seconds_text, table
+    from transload.cli.waiting import going_through
+    from transload.quantization import quantize_at_hub
+
+    settings = options.take_quantizer(given)
+    module, samples = _opened(model, given)
+    with going_through(samples) as clock:
+        made = quantize_at_hub(at_hub(module), quantize, samples, settings)
+    save(made.module, out)
+    console().print(f"{model} quantized by {quantize} in {seconds_text(clock.seconds)}", markup=False)
+    if made.floats:
+        console().print(table(("kept float", "why"), made.floats.items()))
+    _say(samples, f"written to {out}")
+    return 0
+
+
+def _opened(model: Path, given: dict[str, Any]) -> tuple[Module, Samples | None]:
+    """The model, and the samples for it where there are some."""
+    from transload.api import load
+    from transload.cli.arguments import parse_given
+
+    preprocess, data = options.take_preprocess(given), options.take_data(given)
+    shapes, _ = parse_given(given["shape"], ())
+    module = load(model, inputs=shapes, format=given["format"], function=given["function"])
+    return module, data.open(module, preprocess) if data is not None else None
+
+
+def _say(samples: Samples | None, written: str) -> None:
+    """What became of images, what was left out, and where the result is."""
+    from transload.cli.show import console, error_console
+
+    for image in samples.images.values() if samples is not None else ():
+        error_console().print(f"note: images are made {image}", markup=False)
+    for name, why in samples.skipped.items() if samples is not None else ():
+        error_console().print(f"note: left out {name}: {why}", markup=False)
+    console().print(written, markup=False)

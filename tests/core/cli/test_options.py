@@ -1,0 +1,88 @@
+"""Options of samples, images and quantizing: what their texts mean, and that help shows them in groups."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+from transload.cli import options, run
+from transload.errors import ReadError, UsageError
+from transload.samples.preprocess import Preprocess
+from transload.samples.samples import Data
+
+
+def parsed(*arguments: str, beside: Path | None = None) -> tuple[Preprocess | None, Data | None, dict[str, Any]]:
+    found: list[Any] = []
+
+    @click.command(cls=options.OwnCommand)
+    @options.quantizing("--quantize", "")
+    @options.samples()
+    @options.images()
+    def command(**given: Any) -> None:
+        found.extend([options.take_preprocess(given, beside), options.take_data(given), options.take_quantizer(given)])
+        assert list(given) == ["quantize"]
+
+    command.main(list(arguments), standalone_mode=False)
+    return found[0], found[1], found[2]
+
+
+def test_nothing_said() -> None:
+    assert parsed() == (None, None, {})
+
+
+def test_images() -> None:
+    preprocess, _, _ = parsed(
+        "--resize", "256x320", "--crop", "224,224", "--mean", "1,2,3", "--scale", "0.5", "--keep-aspect-ratio",
+        "--pad-value", "9", "--pad-type", "normal", "--pixel-format", "bgr", "--channel-format", "nchw",
+        "--keep-ratio-mode", "short_side_scale")
+    assert preprocess == Preprocess(
+        (256, 320), True, "short_side_scale", 9, "normal", (224, 224), (1.0, 2.0, 3.0), (0.5,), "bgr", "nchw")
+
+
+def test_what_is_said_goes_over_the_file(tmp_path: Path) -> None:
+    file = Preprocess(mean=(1.0,), scale=(2.0,)).write(tmp_path / "preprocess.toml")
+    assert parsed("--preprocess", str(file), "--mean", "5")[0] == Preprocess(mean=(5.0,), scale=(2.0,))
+    for beside in (tmp_path, tmp_path / "model.tosa"):
+        assert parsed(beside=beside)[0] == Preprocess(mean=(1.0,), scale=(2.0,))
+    assert parsed(beside=tmp_path / "elsewhere" / "model.tosa")[0] is None
+    with pytest.raises(ReadError, match="no such file"):
+        parsed("--preprocess", str(tmp_path / "absent.toml"))
+
+
+def test_samples(tmp_path: Path) -> None:
+    (tmp_path / "a=b").mkdir()
+    assert parsed("--data", str(tmp_path), "-n", "3", "--skip-damaged", "--workers", "2")[1] == Data(str(tmp_path), 3, True, 2)
+    assert parsed("--data", str(tmp_path / "a=b"))[1] == Data(str(tmp_path / "a=b"))
+    assert parsed("--data", "x=left", "--data", "y=right")[1] == Data({"x": "left", "y": "right"})
+    assert parsed("--data", "python:a.b:c=d")[1] == Data("python:a.b:c=d")
+    with pytest.raises(UsageError, match="for which input"):
+        parsed("--data", "x=left", "--data", "right")
+
+
+def test_quantizing() -> None:
+    said = parsed("--table", "t", "--method", "kl", "--quant-input", "--quant-output", "a,b", "--quantizer-option", "bits=4")[2]
+    assert said == {"calibration": Path("t"), "method": "kl", "quant_input": "all", "quant_output": ["a", "b"], "bits": "4"}
+
+
+@pytest.mark.parametrize("arguments", [
+    ["--resize", "256"], ["--resize", "axb"], ["--mean", "a"], ["--pad-value", "256"], ["--pixel-format", "yuv"], ["-n", "0"],
+])
+def test_what_does_not_read(arguments: list[str]) -> None:
+    with pytest.raises(click.UsageError):
+        parsed(*arguments)
+
+
+@pytest.mark.parametrize("arguments", [["--resize", "0x4"], ["--mean", "1,2"], ["--scale", "nan"]])
+def test_what_cannot_be(arguments: list[str]) -> None:
+    with pytest.raises(UsageError, match="preprocessing"):
+        parsed(*arguments)
+
+
+def test_help_shows_groups(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["convert", "--help"]) == 0
+    out = capsys.readouterr().out
+    places = [out.index(f"\n{heading}:") for heading in ("Options", "Quantizing", "Samples", "Images, as the inputs want them")]
+    assert places == sorted(places) and out.index("--resize") > places[3] and places[2] < out.index("--data") < places[3]

@@ -1,0 +1,140 @@
+"""Calibrating, quantizing and converting from the command line, in one go and step by step, and what goes wrong there."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import transload
+from transload.cli import run
+
+Cli = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def cli(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cli:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "120")
+
+    def call(*arguments: object) -> tuple[int, str, str]:
+        code = run([str(argument) for argument in arguments])
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return call
+
+
+@pytest.fixture
+def model(examples: Path) -> Path:
+    return examples / "digits" / "digits_float.onnx"
+
+
+@pytest.fixture
+def samples(examples: Path, tmp_path: Path) -> Path:
+    images = np.load(examples / "digits" / "test_images.npz")["images"][:40] / np.float32(16)
+    np.save(tmp_path / "samples.npy", images)
+    return tmp_path / "samples.npy"
+
+
+@pytest.fixture
+def folder(examples: Path, tmp_path: Path) -> Path:
+    """The same as images, with one that is damaged."""
+    image = pytest.importorskip("PIL.Image")
+    (tmp_path / "images").mkdir()
+    for number, pixels in enumerate(np.load(examples / "digits" / "test_images.npz")["images"][:12]):
+        image.fromarray((pixels * 15.9).astype(np.uint8)).save(tmp_path / "images" / f"{number}.png")
+    (tmp_path / "images" / "5.png").write_bytes((tmp_path / "images" / "5.png").read_bytes()[:50])
+    return tmp_path / "images"
+
+
+def test_step_by_step_and_at_once_give_the_same_bits(cli: Cli, model: Path, samples: Path) -> None:
+    code, out, err = cli("calibrate", model, "--data", samples, "-n", 20, "--method", "minmax", "-o", "model.table")
+    assert code == 0 and "on" not in err and "from 20 samples by minmax" in out, out + err
+    code, out, err = cli(
+        "quantize", model, "--scheme", "int8-asym", "--table", "model.table", "--data", samples, "-n", 20, "-o", "model.mlir")
+    assert code == 0 and "written to model.mlir" in out, out + err
+    code, out, err = cli(
+        "convert", model, "--quantize", "int8-asym", "--method", "minmax", "--data", samples, "-n", 20, "-o", "at_once")
+    assert code == 0 and "verification against the quantized module on 16 samples: passed" in out, out + err
+    assert "beside the float model" in out and "agreement" in out and "int8-asym, method minmax on 20 samples" in out
+    asked = ["convert", model, "--quantize", "int8-asym", "--data", samples, "-n", 20]
+    assert cli(*asked, "--table", "model.table", "-o", "table")[0] == 0
+    assert cli("convert", "model.mlir", "-o", "steps")[0] == 0
+    given = {"image": np.load(samples)[:1].reshape(1, 1, 8, 8)}
+    results = [transload.run(f"{name}.tosa", given)["probabilities"] for name in ("at_once/digits_float", "steps/model")]
+    assert np.array_equal(*results)
+
+
+def test_a_folder_of_images(cli: Cli, model: Path, folder: Path) -> None:
+    asked = ["convert", model, "--quantize", "int8-asym", "--data", folder, "--resize", "10x10", "-o", "out"]
+    code, out, err = cli(*asked)
+    assert code == 3 and "5.png" in err and "--skip-damaged" in err and not Path("out", "digits_float.tosa").exists()
+    code, out, err = cli(*asked, "--skip-damaged", "--json")
+    report = json.loads(out)
+    assert code == 0 and report["quantization"]["samples"] == 11 and list(report["quantization"]["skipped"]) == ["5.png"]
+    assert report["quantization"]["preprocess"]["image"].startswith("10x10 pixels") and "preprocess.toml" in report["files"]
+    code, out, err = cli("run", "out/digits_float.tosa", "--input", f"image={folder / '1.png'}")
+    assert code == 0 and "1.png was made 10x10 pixels for input 'image', of which 8x8" in err
+    code, out, err = cli("compare", model, "out/digits_float.tosa", "--input", folder / "1.png", "--resize", "8x8")
+    assert code == 0, err
+
+
+def test_integers_in_and_out(cli: Cli, model: Path, samples: Path, folder: Path) -> None:
+    asked = ["convert", model, "--quantize", "int8-asym", "--data", samples]
+    code, out, err = cli(*asked, "--quant-input", "--quant-output", "probabilities", "-o", "a")
+    assert code == 0 and "image tensor<1x1x8x8xi8>" in out and "probabilities tensor<1x10xi8>" in out, out + err
+    assert "passed" in out
+    asked = ["convert", model, "--quantize", "int8-asym", "--data", folder, "--skip-damaged"]
+    assert cli(*asked, "--quant-input", "-o", "b")[0] == 0
+    assert cli(*asked, "-o", "c")[0] == 0
+    outputs = []
+    for name in ("b", "c"):
+        code, out, err = cli("run", f"{name}/digits_float.tosa", "--input", folder / "1.png", "--out", "result.npz")
+        assert code == 0, err
+        outputs.append(np.load("result.npz")["probabilities"])
+    assert np.array_equal(*outputs), "preprocess.toml beside each says what its input takes"
+    code, out, err = cli("quantize", model, "--data", samples, "--quant-input", "picture")
+    assert code == 2 and "no input 'picture'" in err
+
+
+def test_the_advice_can_be_followed_to_the_letter(cli: Cli, model: Path, samples: Path) -> None:
+    pytest.importorskip("ethosu.vela")
+    code, _, err = cli("convert", model, "--target", "ethos-u85-256")
+    assert code == 3
+    line = next(line for line in err.splitlines() if "--quantize" in line)
+    command = line[line.index("transload convert") + len("transload "):].partition(";")[0].replace("SAMPLES", str(samples))
+    assert cli(*shlex.split(command), "--show-pipeline")[0] == 0
+    assert cli(*shlex.split(command.replace("ethos-u85-256", "tosa")))[0] == 0
+
+
+@pytest.mark.parametrize(("arguments", "code", "says"), [
+    (["calibrate", "{model}"], 2, "--data"),
+    (["calibrate", "{model}", "--data", "absent"], 3, "no such file"),
+    (["calibrate", "{model}", "--data", "empty"], 2, "holds no samples"),
+    (["calibrate", "{model}", "--data", "{samples}", "--method", "guess"], 2, "guess"),
+    (["calibrate", "{model}", "--data", "nan.npy"], 2, "NaN"),
+    (["calibrate", "{model}", "--data", "shape.npy"], 2, "do not fit"),
+    (["quantize", "{model}"], 2, "needs samples"),
+    (["quantize", "{model}", "--scheme", "int5", "--data", "{samples}"], 2, "int5"),
+    (["quantize", "{model}", "--table", "absent.table"], 3, "absent.table"),
+    (["quantize", "{model}", "--table", "wrong.table"], 2, "lacks"),
+    (["quantize", "{model}", "--data", "{samples}", "--quantizer-option", "nosuch=1"], 2, "nosuch"),
+    (["convert", "{model}", "--table", "wrong.table"], 2, "of which quantizer"),
+    (["convert", "{model}", "--quantize", "int8"], 2, "needs samples"),
+])
+def test_mistakes(
+    cli: Cli, model: Path, samples: Path, tmp_path: Path, arguments: list[str], code: int, says: str,
+) -> None:
+    (tmp_path / "empty").mkdir()
+    np.save(tmp_path / "nan.npy", np.full((2, 1, 8, 8), np.nan))
+    np.save(tmp_path / "shape.npy", np.zeros((2, 3)))
+    (tmp_path / "wrong.table").write_text("image 1 0 1\n")
+    before = sorted(tmp_path.rglob("*"))
+    got, out, err = cli(*(each.format(model=model, samples=samples) for each in arguments))
+    assert got == code and says in out + err, out + err
+    assert sorted(tmp_path.rglob("*")) == before, "nothing is written"
