@@ -14,7 +14,7 @@ from transload.ir.build import constant_of
 from transload.plugin_host import host
 
 from .rules import Rule
-from .thresholds import Range
+from .thresholds import Fixed, Range
 
 __all__ = ["Groups", "rule_of"]
 
@@ -85,6 +85,8 @@ class Groups:
                 continue
             root = self.root(value)
             held = found.get(root, (low, high))
+            if isinstance(held, Fixed) and held.low <= low and high <= held.high:
+                continue  # moved numbers of the op whose result is fixed
             fixed = _fixed(value)
             found[root] = fixed or (min(held[0], low), max(held[1], high))
         return found
@@ -95,7 +97,7 @@ def _computes(op: Op) -> bool:
     return rule is not None and rule.fixed is None
 
 
-def _fixed(value: Value) -> Range | None:
+def _fixed(value: Value) -> Fixed | None:
     rule = rule_of(value.op) if value.op is not None else None
     return rule.fixed if rule is not None else None
 

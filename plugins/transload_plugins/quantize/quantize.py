@@ -68,6 +68,8 @@ class _Quantizing:
             op.set_operand(index, self._as_quantized(value, op))
         if rule.bias is not None and len(op.operands) > rule.bias and _is_float(op.operands[rule.bias]):
             self._bias(op, rule)
+        if (word := rule.rounding(op)) is not None:
+            op.attributes["rounding"] = word
         for result in op.results:
             result.type = TensorType(result.tensor_type.shape, self.types[self.groups.root(result)])
 

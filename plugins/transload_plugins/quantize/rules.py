@@ -15,6 +15,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from transload.facts import FactTable
+from transload.ir.build import constant_of
+
+from .thresholds import Fixed
 
 if TYPE_CHECKING:
     from transload.ir import Op
@@ -38,8 +41,10 @@ class Rule:
     """The dimension of the result that counts them."""
     operands: tuple[int, ...] | None = None
     """The operands that are quantized besides weights and bias; None: all."""
-    fixed: tuple[float, float] | None = None
+    fixed: Fixed | None = None
     """The range of the result, where it follows from the op alone."""
+    rounding: Callable[[Any], str | None] = lambda op: None
+    """The word by which the quantized result is rounded (`transload_hub.ops.rounding`), where it is not the op's default."""
 
 
 def _conv_channels(op: Conv) -> int:
@@ -55,16 +60,21 @@ def _matmul_columns(op: MatMul) -> int:
     return rank - 2 if op.right_transpose and rank > 1 else rank - 1
 
 
+def _matmul_rounding(op: MatMul) -> str | None:
+    """A layer's default is that of LiteRT's FULLY_CONNECTED; a product of two computed matrices is its BATCH_MATMUL."""
+    return None if constant_of(op.right) is not None and op.right.rank == 2 else "double"
+
+
 QUANTIZATION: FactTable = FactTable("top")
 QUANTIZATION.add(Rule(weights=1, bias=2, result_channels=_conv_channels), "Conv")
 QUANTIZATION.add(Rule(weights=1, bias=2, channels=_deconv_filter, result_channels=_conv_channels), "Deconv")
-QUANTIZATION.add(Rule(weights=1, bias=2, channels=_matmul_columns), "MatMul")
+QUANTIZATION.add(Rule(weights=1, bias=2, channels=_matmul_columns, rounding=_matmul_rounding), "MatMul")
 QUANTIZATION.add(Rule(), "Add", "Sub", "Mul", "AvgPool", "AddConst", "MulConst", "SquaredDifference", "Interp")
 QUANTIZATION.add(
     Rule(), "LeakyRelu", "PRelu", "SiLU", "HardSigmoid", "HardSwish", "GELU", "Elu", "Selu", "Celu", "ThresholdedRelu", "Shrink",
     "Softplus", "Softsign", "Mish", "Abs", "Neg", "Square", "Sqrt", "Erf")
-QUANTIZATION.add(Rule(fixed=(0.0, 1.0)), "Softmax", "Sigmoid")
-QUANTIZATION.add(Rule(fixed=(-1.0, 1.0)), "Tanh")
+QUANTIZATION.add(Rule(fixed=Fixed(0.0, 1.0)), "Softmax", "Sigmoid")
+QUANTIZATION.add(Rule(fixed=Fixed(-1.0, 1.0)), "Tanh")
 
 
 def _mean(op: Op) -> Rule | None:

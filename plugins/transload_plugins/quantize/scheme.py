@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from transload.ir import F32, I8, I16, I32, I64, IntegerType, QuantType
 
-from .thresholds import Range
+from .thresholds import Fixed, Range
 
 __all__ = ["SCHEMES", "Scheme"]
 
@@ -36,6 +36,8 @@ class Scheme:
 
     def activation_type(self, kept: Range) -> QuantType:
         """The type of a tensor whose numbers lie in a range; numbers outside saturate. Zero is always a number of it."""
+        if isinstance(kept, Fixed) and (self.activations.width > 8 or not self.symmetric):
+            return self._fixed_type(kept)
         low, high = min(kept[0], 0.0), max(kept[1], 0.0)
         least, greatest = self.activations.range
         if self.symmetric:
@@ -44,6 +46,14 @@ class Scheme:
         scale = self._scale((high - low) / (greatest - least))
         zero_point = int(np.clip(round(least - low / scale), least, greatest))
         return QuantType(self.activations, F32, (scale,), (zero_point,))
+
+    def _fixed_type(self, kept: Fixed) -> QuantType:
+        """The type whose numbers fill a range, but for its end, evenly: what kernels with fixed results give, exactly."""
+        width = self.activations.width
+        if self.symmetric:
+            return QuantType(self.activations, F32, (2.0 ** (1 - width) * max(-kept.low, kept.high),), (0,))
+        step = (kept.high - kept.low) / 2**width
+        return QuantType(self.activations, F32, (step,), (self.activations.range[0] - round(kept.low / step),))
 
     def weight_type(self, weights: NDArray[np.floating], axis: int) -> QuantType:
         """The type of weights: symmetric, without the least number, so that products stay small."""

@@ -8,16 +8,26 @@ The methods trade the error of saturation for the error of rounding, each by a m
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .histogram import MANUAL_BINS, Histogram
 
-__all__ = ["METHODS", "Method", "Range", "aciq", "entropy", "kl", "minmax", "mse", "percentile", "quantization_errors"]
+__all__ = ["METHODS", "Fixed", "Method", "Range", "aciq", "entropy", "kl", "minmax", "mse", "percentile", "quantization_errors"]
 
 Range = tuple[float, float]
 Method = Callable[[Histogram, int, bool], Range]
+
+
+class Fixed(NamedTuple):
+    """A range that follows from the op alone, without its end, which no number reaches but by rounding."""
+
+    low: float
+    high: float
+
+
 LEVELS = 128
 """Distances from zero that int8 tells apart."""
 

@@ -220,3 +220,18 @@ def test_weights_have_a_scale_for_each_channel() -> None:
     type_ = SCHEMES["int8"].weight_type(weights, 0)
     assert type_.axis == 0 and type_.storage_min == -127
     np.testing.assert_array_equal(stored(weights, type_), [[64, -127], [0, 0], [127, 64]])
+
+
+def test_fixed_results_have_the_types_that_litert_fixes() -> None:
+    """Softmax and Sigmoid in steps of 1/256, Tanh of 1/128, in 16 bits of 2**-15; products of computed matrices round twice."""
+    g = Graph((4, 8))
+    (x,) = g.inputs
+    shares = g.Reshape(g.Softmax(g.MatMul(x, x, right_transpose=True), axis=-1), shape=(16,))
+    module = g.done(g.Tanh(g.Sigmoid(shares)))
+    samples = [{"x0": np.random.default_rng(seed).standard_normal((4, 8)).astype(np.float32)} for seed in range(4)]
+    for scheme, unit, bent, zero in (("int8-asym", 1 / 256, 1 / 128, -128), ("int16x8", 2.0**-15, 2.0**-15, 0)):
+        made = {op.name: op for op in transload.quantize(module, scheme, samples).ops() if op.results}
+        for name in ("top.Softmax", "top.Reshape", "top.Sigmoid"):
+            assert (made[name].result.quant.scale, made[name].result.quant.zero_point) == (unit, zero)
+        assert (made["top.Tanh"].result.quant.scale, made["top.Tanh"].result.quant.zero_point) == (bent, 0)
+        assert made["top.MatMul"].rounding == "double"

@@ -94,7 +94,7 @@ def bounded(op: Any, rw: Rewriter) -> Value | None:
     if source is not None or target is not None:
         if not plain or source is None or target is None or source.storage != target.storage or not source.per_tensor:
             return None
-        if not _is_unit(target, -1.0 if is_tanh else 0.0):
+        if not _is_unit(target, -1.0 if is_tanh else 0.0) or (target.storage == I16 and target.scale != 2.0**-15):
             return None
         if str(op.rounding) != "exact" and rw.options.get("rounding") != "litert":
             return None
