@@ -33,8 +33,9 @@ _PUBLIC = {
     "coverage": "coverage_report",
     **dict.fromkeys(("TransloadError", "Finding", "Unsupported"), "errors"),
     **dict.fromkeys(
-        ("Calibrator", "Conversion", "DialectSpec", "Emitted", "Engine", "ForeignFormat", "KernelTable", "Metric", "Pass",
-         "Quantizer", "Reader", "Runtime", "Source", "Target", "Writer"), "plugin"),
+        ("Calibrator", "Conversion", "DialectSpec", "Emitted", "EmittedPart", "Engine", "ForeignFormat", "KernelTable", "Metric",
+         "Pass", "Quantizer", "Reader", "Runtime", "Source", "Target", "Writer"), "plugin"),
+    **dict.fromkeys(("Part", "Partition", "partition"), "partitioning"),
     **dict.fromkeys(("FactKind", "FactTable", "Facts"), "facts"),
     **dict.fromkeys(("Index", "Moves"), "analysis.movement"),
     **dict.fromkeys(("RewriteTable", "Rewriter", "CHANGED"), "rewrite"),

@@ -10,7 +10,6 @@ import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,17 +19,27 @@ from .artifact_set import REPORT, replaced_folder
 from .contents import constant_bytes, op_counts
 from .context import pinned
 from .edited import note_of_edits
+from .emission import check_for, emit_for, left_to_host, partition_report
 from .engine.memory import peak_bytes
-from .errors import Finding, TargetError, TransloadError, UsageError, VerificationError, merge_findings
+from .errors import Finding, TransloadError, UsageError, VerificationError
 from .garbage import rare_collections
 from .given import ImageFile, open_given, settled, shapes_of
 from .ir import Module, State, TensorType, Type
-from .ir.verify import verify as verify_module
 from .journey import CHECK, EMIT, HUB, QUANTIZE, READ, VERIFY, Journey, Observer, Plan, Stage
 from .options import Owner, own_options, settings_of
+from .partitioning import Partition
 from .plugin import Emitted, Target
 from .plugin_host import host
-from .report import Digest, Digests, Report, StateReport, TensorReport, files_of_report, versions, write_refusal
+from .report import (
+    Digest,
+    Digests,
+    Report,
+    StateReport,
+    TensorReport,
+    files_of_report,
+    versions,
+    write_refusal,
+)
 
 if TYPE_CHECKING:
     from .dump import Start
@@ -189,6 +198,7 @@ class _Work:
         self.preprocess: Preprocess | None = None
         self.source: Module
         self.module: Module
+        self.cut: Partition | None = None
         self.emitted: Emitted
         self.files: list[Path] = []
         self.report: Report
@@ -270,7 +280,9 @@ class _Work:
         if self.quantization is not None:
             self.report.quantization = self.quantization.report()
         _describe(self.module, self.report)
-        self.journey.through(CHECK, lambda: check_for(self.target, self.module, self.settings), self.module)
+        self.cut = self.journey.through(CHECK, lambda: check_for(self.target, self.module, self.settings), self.module)
+        if self.cut is not None:
+            self.report.notes.append(left_to_host(self.target, self.cut, self.module))
 
     def emit(self, folder: Path) -> None:
         """Have the target write into a new folder.
@@ -279,8 +291,10 @@ class _Work:
         """
         stem = self.source.source.stem if self.source.source is not None else "model"
         self.emitted = self.journey.through(
-            EMIT, lambda: self.target.emit(self.module, folder, stem, self.settings), self.module)
+            EMIT, lambda: emit_for(self.target, self.module, self.cut, folder, stem, self.settings), self.module)
         self.report.target_report = self.emitted.report
+        if self.emitted.parts:
+            self.report.partition = partition_report(self.emitted, folder)
 
     def verify(
         self, tolerance: Tolerance, engine: str, seed: int, given: Tolerance | Sequence[str] | None,
@@ -289,12 +303,11 @@ class _Work:
 
         What was quantized is compared with the module that the quantizer made, and by the limits `given` with the source.
         """
+        from .parts import own_runtime
         from .verification.quantized import verify_quantized_conversion
-        from .verification.running import OwnRuntime
         from .verification.verify import verify_conversion
 
-        run = self.target.run
-        own = OwnRuntime(self.target.name, partial(run, self.emitted)) if run is not None else None
+        own = own_runtime(self.target, self.emitted, engine)
         inputs = self.given if self.given is not None else self.samples
         how: dict[str, Any] = {"tolerance": tolerance, "inputs": inputs, "engine": engine, "seed": seed, "own": own}
         hub, quantized = self.at_hub, self.at_hub.quantized
@@ -472,14 +485,6 @@ def _both(model: Path | None, files: Sequence[Path]) -> str:
     readable = tuple(suffix for reader in host().readers.values() for suffix in reader.suffixes)
     artifact = next((file for file in files if file.name.lower().endswith(readable)), None)
     return f"{shlex.quote(str(model or 'MODEL'))} {shlex.quote(str(artifact or 'ARTIFACT'))}"
-
-
-def check_for(target: Target, module: Module, settings: Mapping[str, Any]) -> None:
-    """Raise `TargetError` with everything in a module that a target cannot take."""
-    verify_module(module)
-    findings = merge_findings(list(target.check(module, settings)))
-    if findings:
-        raise TargetError(f"target {target.name!r} cannot take this model", findings)
 
 
 def _describe(module: Module, report: Report) -> None:

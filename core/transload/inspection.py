@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,7 +16,8 @@ from typing import Any
 
 from .api import InputSpec, load
 from .contents import constant_bytes, main_dialect, op_counts
-from .convert_model import check_for, target_options
+from .convert_model import target_options
+from .emission import check_for
 from .errors import ConversionError, Finding, UsageError
 from .ir import Module, Type
 from .journey import Journey
@@ -41,10 +43,12 @@ class Inspection:
     """The target that was asked, if any."""
     refusal: ConversionError | None = None
     """The error with which a conversion for the target would end before anything is written."""
+    on_host: dict[str, int] = field(default_factory=dict)
+    """How many ops of each name the target leaves to the host (`Target.takes`)."""
 
     @property
     def takes(self) -> bool | None:
-        """Whether the target takes all of the model; None where none was asked."""
+        """Whether the target takes the model, with the host where it leaves ops to it; None where none was asked."""
         return None if self.target is None else self.refusal is None
 
     @property
@@ -56,8 +60,10 @@ class Inspection:
         values = [f"  {side} {name}: {type_}" for side, types in (("input", self.inputs), ("output", self.outputs))
                   for name, type_ in types.items()]
         ops = ", ".join(f"{name} ({count})" for name, count in self.ops.items())
+        left = ", ".join(f"{name} ({count})" for name, count in self.on_host.items())
         said = [] if self.target is None else [
-            f"  {self.target} takes all of it" if self.refusal is None else f"  {self.refusal}"]
+            f"  {self.refusal}" if self.refusal is not None
+            else f"  {self.target} takes all of it" + (f" but {left}, left to the host" if left else "")]
         heading = f"{self.format or self.dialect}: {sum(self.ops.values())} ops, {self.constant_bytes:,} bytes of constants"
         return "\n".join([heading, *values, f"  ops {ops}", *said])
 
@@ -74,18 +80,19 @@ def inspect(
     module = model if isinstance(model, Module) else load(model, inputs=inputs, format=format, function=function)
     if options and target is None:
         raise UsageError(f"options ({', '.join(options)}) are a target's or its conversions': say which target")
+    refusal, on_host = (None, {}) if target is None else _asked(module, target, options or {})
     return Inspection(
         module.source_format, main_dialect(module), module.inputs, module.outputs, op_counts(module), constant_bytes(module),
-        tuple(module.functions), target, None if target is None else _refusal(module, target, options or {}))
+        tuple(module.functions), target, refusal, on_host)
 
 
-def _refusal(module: Module, target: str, options: Mapping[str, Any]) -> ConversionError | None:
-    """All that stands between a module and a target, as one error, or None."""
+def _asked(module: Module, target: str, options: Mapping[str, Any]) -> tuple[ConversionError | None, dict[str, int]]:
+    """All that stands between a module and a target, as one error, or None; and what it leaves to the host."""
     chosen = host().get("targets", target)
     copy, settings = module.clone(), target_options(chosen, options)
     try:
         Journey(chosen.accepts, options, target=chosen, settings=settings).run(copy)
-        check_for(chosen, copy, settings)
+        cut = check_for(chosen, copy, settings)
     except ConversionError as error:
-        return error
-    return None
+        return error, {}
+    return None, dict(Counter(op.name for op in cut.on_host)) if cut is not None else {}

@@ -21,13 +21,14 @@ from .options import Options
 if TYPE_CHECKING:
     import numpy as np
 
-    from .ir import Module, TensorType
+    from .ir import Module, Op, TensorType
 
 __all__ = [
     "Calibrator",
     "Conversion",
     "DialectSpec",
     "Emitted",
+    "EmittedPart",
     "Engine",
     "ForeignFormat",
     "KernelTable",
@@ -295,11 +296,31 @@ class Runtime:
 
 
 @dataclass
+class EmittedPart:
+    """A part of a model, and what was written of it: `place` is "target" or "host" (`transload.partitioning`).
+
+    `inputs` and `outputs` are the names of the tensors that it takes and gives, of which each other part knows them.
+    """
+
+    place: str
+    files: list[Path]
+    inputs: list[str]
+    outputs: list[str]
+    report: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass
 class Emitted:
-    """What a target wrote: files (inside the directory it was given) and what it reports."""
+    """What a target wrote: files (inside the directory it was given) and what it reports.
+
+    A target that leaves parts of a model to the host gives all `parts` in the order in which they run, and of each output of the
+    model, by name, the name of the tensor that it is. One that has `takes` need not: its model is cut for it.
+    """
 
     files: list[Path]
     report: dict[str, Any] = field(default_factory=dict)
+    parts: list[EmittedPart] = field(default_factory=list)
+    outputs: dict[str, str] = field(default_factory=dict)
 
 
 class Target:
@@ -337,6 +358,10 @@ class Target:
 
     run: Callable[[Emitted, Mapping[str, np.ndarray]], dict[str, np.ndarray]] | None = None
     """Runs the artifact on a runtime or simulator, where there is one."""
+
+    takes: Callable[[Op, Mapping[str, Any]], bool] | None = None
+    """`takes(op, options)`: whether the target computes an op; what it does not stays on the host. `check` and `emit` are then
+    given a part at a time. Without it the target is given the whole model. An op with regions stands for all in them."""
 
 
 @dataclass(frozen=True)

@@ -297,6 +297,10 @@ def _no_outputs(outcome: Any) -> str | None:
     return None if isinstance(outcome, Mapping) else f"gives {_a(outcome)}, where outputs by name are wanted"
 
 
+def _no_answer(outcome: Any) -> str | None:
+    return None if isinstance(outcome, bool) else f"gives {_a(outcome)}, where True or False is wanted"
+
+
 def _nothing_emitted(outcome: Any) -> str | None:
     return None if isinstance(outcome, Emitted) else f"gives {_a(outcome)}, where an Emitted is wanted"
 
@@ -305,7 +309,7 @@ _TAKES: dict[tuple[str, str], Callable[[Any], str | None]] = {
     ("readers", "read"): _no_module, ("engines", "available"): _no_reason, ("runtimes", "available"): _no_reason}
 _TARGET_TAKES = {
     "options": wrong_options, "available": _no_reason,
-    "check": _no_findings, "emit": _nothing_emitted, "run": _no_outputs}
+    "check": _no_findings, "emit": _nothing_emitted, "run": _no_outputs, "takes": _no_answer}
 
 
 def _admit_target(item: Any, plugin: PluginInfo) -> tuple[str, Any, list[str]]:
@@ -324,9 +328,10 @@ def _admit_target(item: Any, plugin: PluginInfo) -> tuple[str, Any, list[str]]:
     for member in ("options", "check", "emit", "available"):
         if not callable(getattr(item, member)):
             problems.add(f"{member} must be a method, and is {_a(getattr(item, member))}")
-    run = getattr(item, "run", None)
-    if run is not None and not callable(run):
-        problems.add(f"run must be a method, or None, and is {_a(run)}")
+    for member in ("run", "takes"):
+        value = getattr(item, member, None)
+        if value is not None and not callable(value):
+            problems.add(f"{member} must be a method, or None, and is {_a(value)}")
     if problems.found:
         return str(item.name), item, problems.found
     return item.name, GuardedObject(item, plugin, f"target {item.name!r}", {"emit": (OSError,)}, _TARGET_TAKES), []

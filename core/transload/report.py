@@ -26,9 +26,9 @@ from .json_text import json_text
 from .plugin_host import host
 
 __all__ = [
-    "SCHEMA_FILE", "ComparedOutput", "Digest", "Digests", "ErrorReport", "FindingReport", "KeptBound",
-    "QuantizationReport", "QuantizedOutput", "Report", "StateReport", "TensorReport", "VerificationReport", "error_report",
-    "files_of_report", "versions", "write_refusal",
+    "SCHEMA_FILE", "ComparedOutput", "Digest", "Digests", "ErrorReport", "FindingReport", "KeptBound", "PartReport",
+    "PartitionReport", "QuantizationReport", "QuantizedOutput", "Report", "StateReport", "TensorReport",
+    "VerificationReport", "error_report", "files_of_report", "versions", "write_refusal",
 ]
 
 SCHEMA_FILE = Path(__file__).with_name("report.schema.json")
@@ -112,6 +112,25 @@ class VerificationReport:
 
 
 @dataclass
+class PartReport:
+    """A part of the model, which runs by itself."""
+
+    place: Literal["target", "host"]
+    files: list[str]
+    inputs: Annotated[list[str], "the tensors that it takes: inputs of the model, or what parts before it give"]
+    outputs: Annotated[list[str], "the tensors that it gives"]
+    target_report: Annotated[dict[str, Any], "what the target says of this part"] = field(default_factory=dict)
+
+
+@dataclass
+class PartitionReport:
+    """What runs where, of a model that the target takes in part."""
+
+    parts: Annotated[list[PartReport], "in the order in which they run"]
+    outputs: Annotated[dict[str, str], "which tensor each output of the model is"]
+
+
+@dataclass
 class FindingReport:
     """One thing that is wrong."""
 
@@ -165,6 +184,7 @@ class Report:
     seconds: Annotated[dict[str, float], "by stage"] = field(default_factory=dict)
     files: Annotated[dict[str, int], "the artifacts beside the report, and their sizes in bytes"] = field(default_factory=dict)
     target_report: Annotated[dict[str, Any], "what the target says of its artifact"] = field(default_factory=dict)
+    partition: Annotated[PartitionReport | None, "what runs where; null where the target has all"] = None
 
     def as_json(self) -> str:
         """The text of `report.json`."""

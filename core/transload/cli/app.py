@@ -129,7 +129,7 @@ def convert(**given: Any) -> int:
 
 
 @app.command()
-@options.model("artifact", "An artifact (.tosa, .mlir) or a model.")
+@options.model("artifact", "An artifact (.tosa, .mlir), the folder of a conversion, or a model.")
 @options.shapes()
 @options.inputs()
 @click.option("--out", "-o", type=PATH, help="An .npz to write the outputs to.")
@@ -149,7 +149,7 @@ def run(**given: Any) -> int:
 
 @app.command()
 @options.model()
-@options.model("artifact", "What it was converted to (.tosa, .mlir).")
+@options.model("artifact", "What it was converted to (.tosa, .mlir), or the folder.")
 @options.shapes()
 @options.inputs()
 @click.option("--per-layer", is_flag=True, help="Intermediates too, by original name.")

@@ -15,7 +15,7 @@ from ..files import need_file
 from ..given import settled, shapes_of
 from ..ir import Blocks, QuantType, TensorType, Type
 from ..json_text import json_text
-from ..report import QuantizationReport, QuantizedOutput, TensorReport, error_report
+from ..report import PartReport, QuantizationReport, QuantizedOutput, TensorReport, error_report
 from .arguments import parse_given, parse_options
 from .options import take_data, take_preprocess, take_quantizer
 from .session import session
@@ -102,6 +102,7 @@ def _show_artifact(artifact: Artifact) -> None:
             for key, value in report.target_report.items()
             if not hasattr(report, key) and _is_summary(value)
         ),
+        *(("part", _part_text(part)) for part in (report.partition.parts if report.partition is not None else ())),
         ("files", ", ".join(f"{file} ({bytes_text(file.stat().st_size)})" for file in artifact.files)),
     ]
     out.print(table(("", ""), rows))
@@ -155,6 +156,10 @@ def _quantization_rows(made: QuantizationReport | None) -> list[tuple[str, str]]
 def _interface_text(entries: Sequence[TensorReport]) -> str:
     shown = "; ".join(f"{entry.name} {entry.type}" for entry in entries[:6])
     return shown + (f"; and {len(entries) - 6} more" if len(entries) > 6 else "")
+
+
+def _part_text(part: PartReport) -> str:
+    return f"{part.place}: {', '.join(part.inputs)} → {', '.join(part.outputs)} ({', '.join(part.files)})"
 
 
 def _most_frequent(counts: dict[str, int]) -> str:
@@ -225,7 +230,10 @@ def run_command(
     ready = runnable(module)
     given = data if data is not None else random_inputs(module, ready, seed)
     notes: list[str] = []
-    if written is not None and written.run is not None and not (all or trace or engine != "auto"):
+    own = not (all or trace or engine != "auto")
+    if written is not None and written.run is not None and written.in_parts:
+        outputs = written.run(given, engine=engine, keep=all, watch=Tracer() if trace else None, own=own)
+    elif written is not None and written.run is not None and own:
         outputs = written.run(given)
     else:
         outputs = run(ready, given, engine=engine, keep=all, watch=Tracer() if trace else None, tell=notes.append)
@@ -296,6 +304,7 @@ def inspect_command(
     if target is not None:
         description["target"] = target
         description["findings"] = error_report(error).findings if error else []
+        description["on_host"] = found.on_host
     if json:
         print(json_text(description))
         return error.exit_code if error else 0
@@ -319,7 +328,8 @@ def inspect_command(
     out.print(table(("op", "count"), description["ops"].items(), right=("count",)))
     if target is not None:
         if error is None:
-            out.print(Text(f"{target} takes all of it", "green"))
+            left = ", ".join(f"{name} ({count})" for name, count in found.on_host.items())
+            out.print(Text(f"{target} takes all of it" + (f" but {left}, left to the host" if left else ""), "green"))
         else:
             why = "not as it is" if isinstance(error, TargetError) else error.message
             out.print(Text.assemble((f"{target} cannot take it: ", "red"), why))

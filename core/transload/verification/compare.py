@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from ..borders import note_borders
 from ..errors import UsageError
@@ -76,12 +79,16 @@ def compare(
 ) -> Comparison:
     """Run a model in its own runtime and an artifact in ours on the same inputs, and compare.
 
+    `artifact` is a module, a file, or the folder of a conversion, which is run as a whole: by the target's own runtime where it
+    has one, and parts for target and host one after the other.
+
     `inputs` are arrays, or files of them (`transload.given`), by input name, random where not given; open sizes are theirs, or
     those of `shapes`; images become arrays as `preprocess` says. With `per_layer`, every intermediate
     that both sides know by the same name is compared too, whatever it is stored as (`layers`). Raises
     `UsageError` where the model's runtime is not installed.
     """
     from ..api import load, run, runnable
+    from ..written import written_at
     from .inputs import checked_inputs, random_inputs
 
     given_arrays = open_given(inputs) if inputs is not None else None
@@ -89,7 +96,8 @@ def compare(
     runtime, why = runtime_for(source.source_format)
     if runtime is None:
         raise UsageError(f"nothing can run {model} to compare with: {why}")
-    result = artifact.clone() if isinstance(artifact, Module) else load(artifact)
+    written = written_at(Path(artifact)) if not isinstance(artifact, Module) else None
+    result = artifact.clone() if isinstance(artifact, Module) else written.module if written is not None else load(artifact)
     note_borders(result, source)
     hub = runnable(source)
     given = checked_inputs(source, given_arrays, preprocess) if given_arrays is not None else random_inputs(source, hub, seed)
@@ -102,12 +110,16 @@ def compare(
             f"the artifact has {len(names)} inputs, and the model {len(given)}",
             hint="a model whose state is explicit is compared by `transload convert`, which knows what the state is at first")
     by_order = dict(zip(names, fed, strict=True)) if set(names) != set(given) else given
-    outputs = run(result, by_order)
+    compute: Callable[..., dict[str, np.ndarray]] = partial(run, result)
+    if written is not None and written.run is not None and (written.in_parts or not per_layer):
+        compute = written.run
+    outputs = compute(by_order)
     actual = dict(islice(outputs.items(), len(outputs) - len(result.states)))
-    comparison = Comparison(runtime.name, "reference", compare_outputs(reference, actual))
+    comparison = Comparison(
+        runtime.name, written.note if written is not None else "reference", compare_outputs(reference, actual))
     if per_layer:
         all_reference = execute(given, keep=True)
-        all_actual = run(result, by_order, keep=True)
+        all_actual = compute(by_order, keep=True)
         inside = {name: array for name, array in all_reference.items() if name not in reference and name not in given}
         layers = layer_differences(inside, all_actual, quantized_elements(source, hub))
         comparison.only_in_reference = [name for name in all_reference if name not in all_actual]

@@ -19,10 +19,12 @@ __all__ = ["OwnRuntime", "Running"]
 
 @dataclass(frozen=True)
 class OwnRuntime:
-    """What runs a target's artifact: `run(inputs)` gives the outputs by name, in order (`Target.run`)."""
+    """What runs a target's artifact: `run(inputs)` gives the outputs by name, in order (`Target.run`, `parts.Parts.run`)."""
 
     target: str
     run: Callable[[Mapping[str, np.ndarray]], Mapping[str, np.ndarray]]
+    title: str = ""
+    """What it is called in reports."""
 
 
 class Running:
@@ -43,7 +45,7 @@ class Running:
         fed = dict(zip(
             input_names(self.result.main), (*given.values(), *initial_states(self.result).values()), strict=True))
         if self.own is not None:
-            self.used = f"{self.own.target}'s own runtime"
+            self.used = self.own.title or f"{self.own.target}'s own runtime"
             try:
                 return self._outputs(dict(self.own.run(fed)))
             except RunError as error:

@@ -6,20 +6,20 @@ outputs. Those ops are cut off here, before and after what goes to the NPU, and 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
-from transload.ir import Block, FloatType, Module, Op, Value, note_elements, noted_elements
+from transload.ir import FloatType, Module, Op, Value, input_names, output_names
 from transload.ir.build import constant_of
-from transload.ir.module import input_names, new_module, output_names, set_results
+from transload.partitioning import WireNames, submodule
 
 __all__ = ["Parts", "affine", "cut", "has_floats"]
 
 CONSTANTS = frozenset({"tosa.const", "tosa.const_shape"})
 CONVERSIONS = frozenset(f"tosa.{name}" for name in (
     "abs", "add", "arithmetic_right_shift", "cast", "ceil", "clamp", "floor", "greater_equal", "identity", "maximum", "minimum",
-    "mul", "negate", "reciprocal", "rescale", "reshape", "select", "sub"))
+    "mul", "negate", "reciprocal", "rescale", "reshape", "select", "sub", "transpose"))
 """Ops that quantizing and dequantizing are made of."""
 
 
@@ -30,6 +30,8 @@ class Parts:
     core: Module
     before: Module | None = None
     after: Module | None = None
+    outputs: dict[str, str] = field(default_factory=dict)
+    """Which tensor each output of the module is."""
 
     @property
     def host_ops(self) -> list[Op]:
@@ -64,29 +66,12 @@ def cut(module: Module) -> Parts:
     core = [op for op in ops if op not in before and op not in after]
     if not core or not (before or after):
         return Parts(module)
-    names = _Names(module)
+    names = WireNames(module)
     return Parts(
         _part(module, core, names, is_core=True),
         _part(module, [op for op in ops if op in before], names) if before else None,
-        _part(module, [op for op in ops if op in after], names) if after else None)
-
-
-class _Names(dict[Value, str]):
-    """One name for each value that goes from part to part: the model's own where it has one."""
-
-    def __init__(self, module: Module) -> None:
-        block = module.body_of_main
-        super().__init__(zip(block.terminator.operands, output_names(module.main), strict=True))
-        self.update(zip(block.arguments, input_names(module.main), strict=True))
-        self._taken = set(self.values())
-
-    def __missing__(self, value: Value) -> str:
-        base = name = value.name or "cut"
-        while name in self._taken:
-            name = f"{base}_{len(self._taken)}"
-        self._taken.add(name)
-        self[value] = name
-        return name
+        _part(module, [op for op in ops if op in after], names) if after else None,
+        names.of_outputs())
 
 
 def _front(ops: Sequence[Op]) -> set[Op]:
@@ -124,53 +109,19 @@ def _back(ops: Sequence[Op], front: set[Op]) -> set[Op]:
     return back
 
 
-def _part(module: Module, ops: Sequence[Op], names: _Names, is_core: bool = False) -> Module:
-    """Some ops of a module as a module: its inputs are what they take from outside, its outputs what others take from them.
-
-    The core keeps the module's own inputs, and outputs that no op makes, unless they are floats.
-    """
-    inside = set(ops)
+def _part(module: Module, ops: Sequence[Op], names: WireNames, is_core: bool = False) -> Module:
+    """Some ops as a module. The core keeps the module's own inputs, and outputs that no op makes, unless they are floats."""
+    if not is_core:
+        return submodule(module, ops, names)
     block = module.body_of_main
-    ends = block.terminator
-    inputs = {value: names[value] for value in block.arguments if is_core and not _is_float(value)}
-    for op in ops:
-        for value in op.operands:
-            if value.op not in inside and not _is_constant(value):
-                inputs[value] = names[value]
-    outputs: dict[Value, str] = {}
-    for value in ends.operands:
-        if value.op in inside or (is_core and (value.op is None or _is_constant(value)) and not _is_float(value)):
-            outputs[value] = names[value]
-    for op in ops:
-        for value in op.results:
-            if any(user not in inside and user is not ends for user in value.uses):
-                outputs[value] = names[value]
-
-    made = new_module()
-    made.source, made.source_format = module.source, module.source_format
-    function = made.add_function("main", [value.type for value in inputs], list(inputs.values()))
-    target = function.regions[0].block
-    mapping = dict(zip(inputs, target.arguments, strict=True))
-    for op in ops:
-        _copy_constants(op.operands, target, mapping)
-        target.append(op.clone(mapping))
-    _copy_constants(outputs, target, mapping)
-    set_results(function, [mapping[value] for value in outputs], list(outputs.values()))
-    given, taken = noted_elements(module.main)
-    elements = {**dict(zip(ends.operands, taken, strict=True)), **dict(zip(block.arguments, given, strict=True))}
-    note_elements(function, [elements.get(value) for value in inputs], [elements.get(value) for value in outputs])
-    return made
+    kept = [value for value in block.terminator.operands if value.op is None or _is_constant(value)]
+    return submodule(
+        module, ops, names, inputs=[value for value in block.arguments if not _is_float(value)],
+        outputs=[value for value in kept if not _is_float(value)])
 
 
 def _is_constant(value: Value) -> bool:
     return value.op is not None and value.op.name in CONSTANTS
-
-
-def _copy_constants(values: Iterable[Value], target: Block, mapping: dict[Value, Value]) -> None:
-    """Copy the constants among the values that are not copied yet."""
-    for value in values:
-        if value not in mapping and value.op is not None and value.op.name in CONSTANTS:
-            target.append(value.op.clone(mapping))
 
 
 def affine(part: Module | None, name: str) -> dict[str, Any] | None:

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from transload.plugin import Emitted, Target
+from transload.partitioning import HOST, TARGET
+from transload.plugin import Emitted, EmittedPart, Target
 
 from .accelerators import MEMORY_MODES, SYSTEM_CONFIGS, Accelerator
 
@@ -89,12 +90,19 @@ class EthosU(Target):
             artifact = directory / f"{stem}_{self.name}{compiled.model.suffix}"
             compiled.model.replace(artifact)
             report = make_report(compiled, self.accelerator, settings, parts)
-        files = [artifact, tosa]
+        files = {"core": [artifact, tosa]}
         for name, part in (("before", parts.before), ("after", parts.after)):
             if part is not None:
-                files.append(directory / f"{stem}_host_{name}.tosa")
-                write(part, files[-1])
-        return Emitted(files, report)
+                files[name] = [directory / f"{stem}_host_{name}.tosa"]
+                write(part, files[name][0])
+        emitted = Emitted([file for each in files.values() for file in each], report)
+        if len(files) > 1:
+            places = (("before", HOST, parts.before), ("core", TARGET, parts.core), ("after", HOST, parts.after))
+            emitted.outputs = parts.outputs
+            emitted.parts = [
+                EmittedPart(place, files[name], list(part.inputs), list(part.outputs))
+                for name, place, part in places if part is not None]
+        return emitted
 
 
 def _parts(module: Module, settings: Settings) -> Parts:
