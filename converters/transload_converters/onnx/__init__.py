@@ -1,11 +1,11 @@
-"""ONNX: the `onnx` dialect, the reader of `.onnx` files, the conversion to `top`, and onnxruntime as the judge."""
+"""ONNX: the `onnx` dialect, reader and writer of `.onnx` files, conversions to and from `top`, and onnxruntime as the judge."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from transload import hookimpl
-from transload.plugin import Conversion, DialectSpec, Pass, Reader, Runtime
+from transload.plugin import Conversion, DialectSpec, Pass, Reader, Runtime, Writer
 
 _HERE = "transload_converters.onnx"
 
@@ -25,6 +25,12 @@ def register_readers(register: Any) -> None:
 
 
 @hookimpl
+def register_writers(register: Any) -> None:
+    register(Writer(
+        "onnx", "onnx", (".onnx",), f"{_HERE}.writer:write", "ONNX models; of more than 2 GB, with a file of weights."))
+
+
+@hookimpl
 def register_formats(register: Any) -> None:
     from .foreign import FORMATS
 
@@ -39,6 +45,10 @@ def register_conversions(register: Any) -> None:
         after="onnx-drop-opset,onnx-fold-qdq,onnx-round-once,dce,onnx-refuse-sequences,recognize",
         doc="ONNX operators to the hub; shape arithmetic is computed, QDQ patterns become quantized ops.",
         evidence=f"{_HERE}:coverage.json"))
+    register(Conversion(
+        "top-to-onnx", "top", "onnx", f"{_HERE}.lowering:TABLE", before="spell-out-quantized,layout{to=NCHW},dce",
+        after="dce,cse,dce,onnx-storage-types,onnx-set-opset",
+        doc="The hub to operators of ONNX's opset 21; quantized models in QDQ form."))
 
 
 @hookimpl
@@ -51,6 +61,9 @@ def register_passes(register: Any) -> None:
                   "Make quantized ops of ops between DequantizeLinear and QuantizeLinear."))
     register(Pass("onnx-round-once", f"{_HERE}.legalize.quantize:round_once",
                   "Say of quantized ops that they round a scaled sum once, as onnxruntime's do."))
+    register(Pass("onnx-storage-types", "transload.passes.storage:strip_quantized_types",
+                  "Leave the storage type where a value has a quantized type, as ONNX's operators see it."))
+    register(Pass("onnx-set-opset", f"{_HERE}.lowering.opset:set_opset", "Say of a module in which opset its operators are."))
     register(Pass("onnx-refuse-sequences", f"{_HERE}.legalize.sequences:refuse_sequences",
                   "Refuse sequences of tensors that are left."))
 

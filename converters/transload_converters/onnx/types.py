@@ -31,7 +31,10 @@ from transload.ir import (
     Type,
 )
 
-__all__ = ["ELEMENTS", "STRING", "UNKNOWN", "element_code", "element_of", "value_type"]
+__all__ = ["ELEMENTS", "OPSET_WRITTEN", "STRING", "UNKNOWN", "element_code", "element_of", "type_word", "value_type"]
+
+OPSET_WRITTEN = 21
+"""The opset in whose operators models are written."""
 
 STRING = DialectType("onnx.string")
 """The element type of tensors of text."""
@@ -56,6 +59,16 @@ def element_of(code: int) -> Type | None:
 def element_code(element: Type) -> int | None:
     """The `TensorProto.DataType` number of an element type, the reverse of `element_of`."""
     return _CODES.get(element)
+
+
+def type_word(element: Type) -> str:
+    """The element type as schemas of operators name it: `float16` of f16, `uint8` of ui8, `float8e4m3fn`."""
+    code = element_code(element)
+    if code is None:
+        return ""
+    from onnx import TensorProto
+
+    return str(TensorProto.DataType.Name(code)).lower()
 
 
 def value_type(proto: Any) -> Type:

@@ -83,7 +83,7 @@ def register_passes(register: Any) -> None:
                   "Give values the element types that TOSA has: unsigned ones become signed, 64-bit ones 32-bit."))
     register(Pass("tosa-tabulate-islands", f"{prepare}.float_islands:tabulate_islands",
                   "Make a table of what is computed in float of one int8 number and quantized again."))
-    register(Pass("tosa-strip-quantized", f"{prepare}.signedness:strip_quantized_types",
+    register(Pass("tosa-strip-quantized", "transload.passes.storage:strip_quantized_types",
                   "Leave the storage type where a value has a quantized type, as TOSA's operators see it."))
     register(Pass("tosa-make-signless", f"{v030}.upgrade:make_signless",
                   "Tensors of ui8 and ui16 as i8 and i16, as TOSA 1.0 has them.", ("tosa",), ("tosa",)))

@@ -34,7 +34,6 @@ from transload.ir import (
     Value,
     dtype_of,
     note_elements,
-    update_function_type,
 )
 from transload.ir.build import Builder
 from transload.ir.constants import LazyData
@@ -45,7 +44,7 @@ from ... import build
 from ...dialect.base import storage
 from .sources import Sources, sources
 
-__all__ = ["make_signed", "signed_element", "strip_quantized_types"]
+__all__ = ["make_signed", "signed_element"]
 
 WRAPPING = frozenset({
     "top.Add", "top.BitwiseNot", "top.CumSum", "top.Mul", "top.Neg", "top.Pow", "top.Reduce", "top.ShiftLeft", "top.Sub"})
@@ -255,21 +254,3 @@ def _unsigned_bits(rw: Builder, value: Value, carrier: Type) -> Value:
         return build.rescale(rw, build.cast(rw, value, I16), [1 << 30], [30], 0, 0, I8, output_unsigned=True)
     centred = rw.emit("tosa.sub", value, build.scalar(rw, 1 << 15, I32, value.rank))
     return build.rescale(rw, build.cast(rw, centred, I16), [1 << 30], [30], 0, 1 << 15, I16, output_unsigned=True)
-
-
-def strip_quantized_types(module: Module) -> bool:
-    """Leave the storage type where a value has a quantized type, as TOSA's operators see it."""
-    changed = False
-    for function in module.functions.values():
-        for block in blocks_in(function):
-            for values in (block.arguments, *[op.results for op in block]):
-                for value in values:
-                    type_ = value.type
-                    if isinstance(type_, TensorType) and isinstance(type_.element, QuantType):
-                        value.type = TensorType(type_.shape, type_.element.storage, type_.encoding)
-                        changed = True
-        if function.regions[0].blocks:
-            update_function_type(function)
-    return changed
-
-

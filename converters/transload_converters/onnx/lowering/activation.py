@@ -1,0 +1,75 @@
+"""Activation functions, softmax and clipping."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from transload.ir import Op, Value
+from transload.rewrite import Rewriter, RewriteTable
+
+from .common import clipped, emit, scalar
+
+if TYPE_CHECKING:
+    from transload_hub.ops.activation import GELU, Clip, PRelu, Relu, Shrink, Sigmoid, SiLU, Softmax
+
+__all__ = ["TABLE"]
+
+TABLE = RewriteTable()
+
+WITH_ATTRIBUTES = {
+    "LeakyRelu": ("alpha",), "HardSigmoid": ("alpha", "beta"), "Elu": ("alpha",), "Selu": ("alpha", "gamma"), "Celu": ("alpha",),
+    "ThresholdedRelu": ("alpha",), "Softplus": (), "Softsign": (), "Mish": (), "HardSwish": ()}
+"""Functions that ONNX calls the same, and their attributes, which it calls the same too."""
+
+
+@TABLE(*(f"top.{name}" for name in WITH_ATTRIBUTES))
+def same_name(op: Op, rw: Rewriter) -> Value:
+    name = op.name.partition(".")[2]
+    return emit(rw, name, op.operands[0], **{key: op.attribute(key) for key in WITH_ATTRIBUTES[name]})
+
+
+@TABLE("top.Shrink")
+def shrink(op: Shrink, rw: Rewriter) -> Value:
+    return emit(rw, "Shrink", op.input, bias=op.bias, lambd=op.lambd)
+
+
+@TABLE("top.Relu")
+def relu(op: Relu, rw: Rewriter) -> Value:
+    return clipped(rw, op.input, 0.0, op.relu_limit) if op.relu_limit >= 0 else emit(rw, "Relu", op.input)
+
+
+@TABLE("top.PRelu")
+def prelu(op: PRelu, rw: Rewriter) -> Value:
+    return emit(rw, "PRelu", op.input, op.slope)
+
+
+@TABLE("top.Clip")
+def clip(op: Clip, rw: Rewriter) -> Value:
+    return clipped(rw, op.input, op.min, op.max)
+
+
+@TABLE("top.Sigmoid")
+def sigmoid(op: Sigmoid, rw: Rewriter) -> Value:
+    """Sigmoid, scaled and moved; its logarithm is -softplus(-x), which does not lose what is near 0."""
+    if op.log:
+        return emit(rw, "Neg", emit(rw, "Softplus", emit(rw, "Neg", op.input)))
+    y = emit(rw, "Sigmoid", op.input)
+    if op.scale != 1.0:
+        y = emit(rw, "Mul", y, scalar(rw, op.scale, y.element))
+    return emit(rw, "Add", y, scalar(rw, op.bias, y.element)) if op.bias else y
+
+
+@TABLE("top.SiLU")
+def silu(op: SiLU, rw: Rewriter) -> Value:
+    return emit(rw, "Mul", op.input, emit(rw, "Sigmoid", op.input))
+
+
+@TABLE("top.GELU")
+def gelu(op: GELU, rw: Rewriter) -> Value:
+    return emit(rw, "Gelu", op.input, approximate="tanh" if op.approx else "none")
+
+
+@TABLE("top.Softmax")
+def softmax(op: Softmax, rw: Rewriter) -> Value:
+    x = op.input if op.beta == 1.0 else emit(rw, "Mul", op.input, scalar(rw, op.beta, op.input.element))
+    return emit(rw, "LogSoftmax" if op.log else "Softmax", x, axis=op.axis)

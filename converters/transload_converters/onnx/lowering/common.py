@@ -1,0 +1,148 @@
+"""What the lowerings of `top` ops to ONNX have in common: operators with their types, constants, the ReLU of an op."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from transload.ir import BOOL, F32, I64, FloatType, Op, TensorType, Type, Value, dtype_of
+from transload.ir.build import Builder
+from transload.rewrite import Rewriter, Unsupported
+
+from ..dialect import schema_of
+from ..types import OPSET_WRITTEN, element_code, type_word
+
+__all__ = [
+    "activated", "broadcast", "cast", "clipped", "constant", "emit", "finish", "ints", "need_channels_second", "scalar",
+    "static_shape", "transposed",
+]  # fmt: skip
+
+
+def emit(
+    rw: Builder, name: str, *operands: Value | None, like: Value | None = None, shape: Sequence[int | None] | None = None,
+    element: Type | None = None, **attributes: Any,
+) -> Value:
+    """The only result of an operator of ONNX: its shape and element type are those of `like` (by default the first operand's).
+
+    Floats of less than 32 bits that the operator is not defined for are computed in f32.
+    """
+    model = like if like is not None else operands[0]
+    assert model is not None
+    type_ = TensorType(tuple(shape) if shape is not None else model.tensor_type.shape, element or model.element)
+    narrow = next((value.element for value in operands if value is not None and _is_narrow_float(value)), None)
+    if narrow is not None and not _knows(name, narrow):
+        wide = [cast(rw, value, F32) if value is not None and value.element == narrow else value for value in operands]
+        wider = type_.with_element(F32) if type_.element == narrow else type_
+        result = rw.emit(f"onnx.{name}", *wide, types=[wider], **attributes)
+        return cast(rw, result, type_.element)
+    made: Value = rw.emit(f"onnx.{name}", *operands, types=[type_], **attributes)
+    return made
+
+
+def _is_narrow_float(value: Value) -> bool:
+    return isinstance(value.element_or_none, FloatType) and dtype_of(value.element).itemsize < 4
+
+
+@cache
+def _knows(name: str, element: Type) -> bool:
+    """Whether the first operand of an operator may be of this element type, as its schema says."""
+    schema = schema_of(name, OPSET_WRITTEN)
+    return schema is None or f"tensor({type_word(element)})" in schema.inputs[0].types
+
+
+def broadcast(rw: Builder, name: str, *operands: Value, element: Type | None = None) -> Value:
+    """An operator on tensors that broadcast."""
+    known = [value.known_shape for value in operands]
+    shape = None if None in known else np.broadcast_shapes(*known)  # type: ignore[arg-type]
+    type_ = TensorType(shape, element or operands[0].element)
+    result: Value = rw.emit(f"onnx.{name}", *operands, types=[type_])
+    return result
+
+
+def constant(rw: Builder, numbers: Any, element: Type) -> Value:
+    """A constant of ONNX; `numbers` are an array or what numpy makes one of."""
+    return rw.constant(np.asarray(numbers, dtype_of(element)), element, dialect="onnx")
+
+
+def scalar(rw: Builder, number: float, element: Type) -> Value:
+    """A constant of rank 0; of an integer type the number without its fraction."""
+    return constant(rw, number if isinstance(element, FloatType) else int(number), element)
+
+
+def ints(rw: Builder, numbers: Sequence[int]) -> Value:
+    """A vector of i64, as which operators take shapes, axes and the like."""
+    return constant(rw, np.array(tuple(numbers), np.int64), I64)
+
+
+def static_shape(value: Value) -> tuple[int, ...]:
+    """The shape of a value; `Unsupported` where a size is not known."""
+    shape = value.known_shape
+    if shape is None:
+        raise Unsupported(f"a tensor is of type {value.type}", "give the inputs static shapes")
+    return shape
+
+
+def cast(rw: Builder, x: Value, element: Type) -> Value:
+    """`x` in another element type, by Cast; `x` itself where it has that type."""
+    if x.element == element:
+        return x
+    code = element_code(element)
+    if code is None:
+        raise Unsupported(f"ONNX has no element type {element}")
+    return emit(rw, "Cast", x, element=element, to=code)
+
+
+def clipped(rw: Builder, x: Value, low: float, high: float) -> Value:
+    """Clip, with those of the limits that are finite and can be reached."""
+    limits: list[Value | None] = []
+    for limit in (low, high):
+        if not isinstance(x.element, FloatType):
+            lowest, highest = x.element.range  # type: ignore[attr-defined]
+            limits.append(scalar(rw, limit, x.element) if lowest < limit < highest else None)
+        else:
+            limits.append(scalar(rw, limit, x.element) if math.isfinite(limit) else None)
+    if limits == [None, None]:
+        return x
+    return emit(rw, "Clip", x, *limits)
+
+
+def activated(rw: Builder, op: Op, y: Value) -> Value:
+    """`y` after the ReLU that the op's attributes do_relu and relu_limit ask for."""
+    if not op.attributes.get("do_relu", False):
+        return y
+    limit = op.attributes.get("relu_limit", -1.0)
+    return clipped(rw, y, 0.0, limit) if limit >= 0 else emit(rw, "Relu", y)
+
+
+def finish(rw: Rewriter, op: Op, y: Value) -> Value:
+    """`y` after the op's ReLU, in the element type of its result."""
+    y = activated(rw, op, y)
+    element = op.results[0].element
+    return y if element == BOOL == y.element else cast(rw, y, element)
+
+
+def need_channels_second(op: Op) -> None:
+    """`Unsupported` where an op has its channels last, as no operator of ONNX has."""
+    if op.attribute("layout") != "NCHW":
+        raise Unsupported("its channels are last, and ONNX has them second", "run the pass layout{to=NCHW} before")
+
+
+def transposed(rw: Builder, x: Value, order: Sequence[int]) -> Value:
+    """`x` with its dimensions in another order; weights, dequantized ones too, are turned here and not at run time."""
+    shape = x.tensor_type.shape
+    turned = None if shape is None else tuple(shape[axis] for axis in order)
+    owner = x.op
+    if owner is not None and owner.name == "onnx.Constant":
+        return rw.constant(np.ascontiguousarray(owner.attributes["value"].numpy().transpose(order)), x.element, dialect="onnx")
+    if owner is not None and owner.name == "onnx.DequantizeLinear" and owner.operands[0].op is not None and (
+            owner.operands[0].op.name == "onnx.Constant"):
+        stored, *scales = owner.operands
+        axis = owner.attributes.get("axis")
+        return emit(
+            rw, "DequantizeLinear", transposed(rw, stored, order), *scales, like=x, shape=turned,
+            axis=None if axis is None else list(order).index(axis))
+    return emit(rw, "Transpose", x, shape=turned, perm=tuple(order))

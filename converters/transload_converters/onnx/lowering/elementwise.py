@@ -1,0 +1,206 @@
+"""Arithmetic, comparison and logic, element by element: mostly operators of the same name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+from typing import TYPE_CHECKING, Any
+
+from transload.ir import BOOL, F32, I32, I64, FloatType, IntegerType, Op, Value
+from transload.rewrite import Rewriter, RewriteTable, Unsupported
+
+from .common import broadcast, cast, emit, finish, scalar
+
+if TYPE_CHECKING:
+    from transload_hub.ops.elementwise import (
+        Add,
+        AddConst,
+        Binary,
+        Compare,
+        Logical,
+        MulConst,
+        Pow,
+        Scale,
+        UnaryNumber,
+        Variadic,
+        Where,
+    )
+
+__all__ = ["TABLE", "same_name"]
+
+TABLE = RewriteTable()
+
+SAME_NAME = (
+    "Abs", "Neg", "Floor", "Ceil", "Round", "Sign", "Exp", "Log", "Sqrt", "Reciprocal", "Sin", "Cos", "Tan", "Asin", "Acos",
+    "Atan", "Sinh", "Cosh", "Tanh", "Asinh", "Acosh", "Atanh", "Erf")
+"""Functions of one operand that ONNX calls the same."""
+
+
+@TABLE(*(f"top.{name}" for name in SAME_NAME))
+def same_name(op: UnaryNumber, rw: Rewriter) -> Value:
+    """The operator of the same name; of integers, which Floor, Ceil and Round leave alone, nothing."""
+    name = op.name.partition(".")[2]
+    if isinstance(op.input.element, IntegerType) and name in ("Floor", "Ceil", "Round"):
+        return op.input
+    return emit(rw, name, op.input)
+
+
+@TABLE("top.Square")
+def square(op: UnaryNumber, rw: Rewriter) -> Value:
+    return emit(rw, "Mul", op.input, op.input)
+
+
+@TABLE("top.Rsqrt")
+def rsqrt(op: UnaryNumber, rw: Rewriter) -> Value:
+    return emit(rw, "Reciprocal", emit(rw, "Sqrt", op.input))
+
+
+@TABLE("top.Log1p")
+def log1p(op: UnaryNumber, rw: Rewriter) -> Value:
+    """`log(1 + x)`: ONNX has no operator that is exact near 0."""
+    return emit(rw, "Log", emit(rw, "Add", op.input, scalar(rw, 1.0, op.input.element)))
+
+
+# --- arithmetic of several operands
+
+
+def _joined(rw: Rewriter, name: str, values: Sequence[Value]) -> Value:
+    element = values[0].element
+    return reduce(lambda a, b: broadcast(rw, name, a, b), [cast(rw, value, element) for value in values])
+
+
+@TABLE("top.Add")
+def add(op: Add, rw: Rewriter) -> Value:
+    """The sum, each operand times its coefficient."""
+    terms = list(op.inputs)
+    if op.coeff is not None:
+        terms = [
+            x if factor == 1.0 else emit(rw, "Mul", x, scalar(rw, factor, x.element))
+            for x, factor in zip(terms, op.coeff, strict=True)]
+    return finish(rw, op, _joined(rw, "Add", terms))
+
+
+@TABLE("top.Sub", "top.Mul", "top.Div")
+def several(op: Variadic, rw: Rewriter) -> Value:
+    return finish(rw, op, _joined(rw, op.name.partition(".")[2], op.inputs))
+
+
+@TABLE("top.Max", "top.Min")
+def extreme(op: Variadic, rw: Rewriter) -> Value:
+    """Max and Min; integers of 16 bits, for which runtimes lack them, as i32."""
+    element = op.inputs[0].element
+    narrow = isinstance(element, IntegerType) and element.width == 16
+    values = [cast(rw, value, I32) for value in op.inputs] if narrow else op.inputs
+    return finish(rw, op, _joined(rw, op.name.partition(".")[2], values))
+
+
+@TABLE("top.AddConst")
+def add_const(op: AddConst, rw: Rewriter) -> Value:
+    return finish(rw, op, emit(rw, "Add", op.input, scalar(rw, op.const_val, op.input.element)))
+
+
+@TABLE("top.MulConst")
+def mul_const(op: MulConst, rw: Rewriter) -> Value:
+    return finish(rw, op, emit(rw, "Mul", op.input, scalar(rw, op.const_val, op.input.element)))
+
+
+@TABLE("top.Scale")
+def scale(op: Scale, rw: Rewriter) -> Value:
+    return finish(rw, op, broadcast(rw, "Add", broadcast(rw, "Mul", op.input, op.scale), op.bias))
+
+
+@TABLE("top.Pow")
+def power(op: Pow, rw: Rewriter) -> Value:
+    return broadcast(rw, "Pow", op.base, op.exponent)
+
+
+@TABLE("top.FloorDiv")
+def floor_div(op: Binary, rw: Rewriter) -> Value:
+    """The floor of the quotient; of integers that of what is left when the remainder, which has b's sign, is taken away."""
+    if isinstance(op.a.element, FloatType):
+        return emit(rw, "Floor", broadcast(rw, "Div", op.a, op.b))
+    return broadcast(rw, "Div", broadcast(rw, "Sub", op.a, broadcast(rw, "Mod", op.a, op.b)), op.b)
+
+
+@TABLE("top.FloorMod")
+def floor_mod(op: Binary, rw: Rewriter) -> Value:
+    """Mod, which ONNX has with b's sign of integers alone."""
+    if not isinstance(op.a.element, FloatType):
+        return broadcast(rw, "Mod", op.a, op.b)
+    rest = emit(rw, "Mod", op.a, op.b, like=op.result, fmod=1)  # with a's sign, and exact
+    zero = scalar(rw, 0.0, rest.element)
+    signs = [emit(rw, "Less", value, zero, element=BOOL) for value in (rest, op.b)]
+    other = broadcast(rw, "And", emit(rw, "Not", emit(rw, "Equal", rest, zero, element=BOOL)), broadcast(rw, "Xor", *signs))
+    return emit(rw, "Where", other, broadcast(rw, "Add", rest, op.b), rest, like=op.result)
+
+
+@TABLE("top.TruncMod")
+def trunc_mod(op: Binary, rw: Rewriter) -> Value:
+    return emit(rw, "Mod", op.a, op.b, like=op.result, fmod=1)
+
+
+@TABLE("top.SquaredDifference")
+def squared_difference(op: Binary, rw: Rewriter) -> Value:
+    difference = broadcast(rw, "Sub", op.a, op.b)
+    return emit(rw, "Mul", difference, difference)
+
+
+# --- comparison, logic, bits, choice
+
+COMPARISONS = {"Equal": "Equal", "NotEqual": "Equal", "Greater": "Greater", "GreaterOrEqual": "GreaterOrEqual",
+               "Less": "Less", "LessOrEqual": "LessOrEqual"}
+LOGIC = {"LogicalAnd": "And", "LogicalOr": "Or", "LogicalXor": "Xor"}
+
+
+@TABLE("top.Compare")
+def compare(op: Compare, rw: Rewriter) -> Value:
+    found = broadcast(rw, COMPARISONS[op.mode], op.lhs, op.rhs, element=BOOL)
+    return emit(rw, "Not", found) if op.mode == "NotEqual" else found
+
+
+@TABLE(*(f"top.{name}" for name in LOGIC))
+def logical(op: Logical, rw: Rewriter) -> Value:
+    return broadcast(rw, LOGIC[op.name.partition(".")[2]], op.a, op.b)
+
+
+@TABLE("top.BitwiseAnd", "top.BitwiseOr", "top.BitwiseXor")
+def bitwise(op: Binary, rw: Rewriter) -> Value:
+    return broadcast(rw, op.name.partition(".")[2], op.a, op.b)
+
+
+@TABLE("top.ShiftLeft", "top.ShiftRight")
+def shift(op: Binary, rw: Rewriter) -> Value:
+    """BitShift, which ONNX has for unsigned numbers; of signed ones a product, or floor of a quotient, of powers of two."""
+    element = op.a.element
+    left = op.name == "top.ShiftLeft"
+    if isinstance(element, IntegerType) and element.unsigned:
+        return emit(rw, "BitShift", op.a, op.b, like=op.result, direction="LEFT" if left else "RIGHT")
+    if not isinstance(element, IntegerType) or element.width > 32:
+        raise Unsupported(f"ONNX shifts the bits of unsigned integers alone, not of {element}")
+    # In 64 bits nothing of 32 is lost on the way; beyond 62 places there are none left to tell apart.
+    places = emit(rw, "Min", cast(rw, op.b, I64), scalar(rw, 62, I64))
+    x, factor = cast(rw, op.a, I64), emit(rw, "Pow", scalar(rw, 2, I64), places, like=places)
+    if left:
+        return cast(rw, broadcast(rw, "Mul", x, factor), element)
+    return cast(rw, broadcast(rw, "Div", broadcast(rw, "Sub", x, broadcast(rw, "Mod", x, factor)), factor), element)
+
+
+@TABLE("top.LogicalNot")
+def logical_not(op: Op, rw: Rewriter) -> Value:
+    return emit(rw, "Not", op.operands[0])
+
+
+@TABLE("top.BitwiseNot")
+def bitwise_not(op: Op, rw: Rewriter) -> Value:
+    return emit(rw, "BitwiseNot", op.operands[0])
+
+
+@TABLE("top.IsNaN", "top.IsInf")
+def question(op: Op, rw: Rewriter) -> Value:
+    """Of f32, which all runtimes answer."""
+    return emit(rw, op.name.partition(".")[2], cast(rw, op.operands[0], F32), element=BOOL)
+
+
+@TABLE("top.Where")
+def where(op: Where, rw: Rewriter) -> Any:
+    return emit(rw, "Where", op.condition, op.tbrn, cast(rw, op.fbrn, op.tbrn.element), like=op.result)

@@ -1,0 +1,49 @@
+"""Matrix products: Gemm for those of two matrices, MatMul for others."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from transload.ir import I32, IntegerType, Value
+from transload.rewrite import Rewriter, RewriteTable, Unsupported
+
+from .common import broadcast, cast, emit, finish, transposed
+
+if TYPE_CHECKING:
+    from transload_hub.ops.matmul import Einsum, MatMul
+
+__all__ = ["TABLE"]
+
+TABLE = RewriteTable()
+
+
+@TABLE("top.MatMul")
+def matmul(op: MatMul, rw: Rewriter) -> Value:
+    """Gemm or MatMul; of integers of 8 bits MatMulInteger."""
+    a, b = op.input, op.right
+    if a.is_float and a.rank == b.rank == 2:
+        bias = op.bias if op.bias is None or op.bias.rank <= 2 else None
+        y = emit(
+            rw, "Gemm", a, b, bias, like=op.result, element=a.element, transA=int(op.left_transpose) or None,
+            transB=int(op.right_transpose) or None)
+        return finish(rw, op, y if bias is op.bias else broadcast(rw, "Add", y, op.bias))  # type: ignore[arg-type]
+    if op.left_transpose and a.rank > 1:
+        a = transposed(rw, a, _last_two_swapped(a.rank))
+    if op.right_transpose and b.rank > 1:
+        b = transposed(rw, b, _last_two_swapped(b.rank))
+    if isinstance(a.element, IntegerType) and a.element.width < 32:
+        if op.result.element != I32 or a.element.width != 8:
+            raise Unsupported(f"MatMulInteger takes integers of 8 bits and gives i32, not {a.element} and {op.result.element}")
+        y = emit(rw, "MatMulInteger", a, b, like=op.result)
+    else:
+        y = emit(rw, "MatMul", a, cast(rw, b, a.element), like=op.result, element=a.element)
+    return finish(rw, op, y if op.bias is None else broadcast(rw, "Add", y, cast(rw, op.bias, y.element)))
+
+
+def _last_two_swapped(rank: int) -> tuple[int, ...]:
+    return (*range(rank - 2), rank - 1, rank - 2)
+
+
+@TABLE("top.Einsum")
+def einsum(op: Einsum, rw: Rewriter) -> Value:
+    return emit(rw, "Einsum", *op.inputs, like=op.result, equation=op.equation)

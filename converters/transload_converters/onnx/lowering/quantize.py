@@ -1,0 +1,114 @@
+"""Casts: between plain types, and from and to quantized ones, by QuantizeLinear and DequantizeLinear."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from transload.engine.quantized import dequantize
+from transload.ir import BOOL, F32, FloatType, IntegerType, LazyData, QuantType, Value, dtype_of
+from transload.ir.build import Builder
+from transload.rewrite import Rewriter, RewriteTable, Unsupported
+
+from ..types import element_code
+from .common import cast, clipped, constant, emit, scalar
+
+if TYPE_CHECKING:
+    from transload_hub.ops.cast import Bitcast, Cast
+
+__all__ = ["TABLE"]
+
+TABLE = RewriteTable()
+
+STORED = (4, 8, 16, 32)
+"""Bits of the integers that DequantizeLinear takes; QuantizeLinear gives those of at most 16."""
+
+
+@TABLE("top.Cast")
+def cast_(op: Cast, rw: Rewriter) -> Value:
+    """Cast, QuantizeLinear, DequantizeLinear, or both of these."""
+    source, target = op.input.quant, op.result.quant
+    x = op.input if source is None else _dequantized(rw, op.input, source)
+    if target is not None:
+        return _quantized(rw, x if x.is_float else cast(rw, x, target.expressed), target)
+    return _plain(rw, op, x)
+
+
+def _plain(rw: Rewriter, op: Cast, x: Value) -> Value:
+    """Cast of numbers as they are; a float becomes an integer without its fraction unless the op says how it is rounded."""
+    element = op.result.element
+    if x.is_float and isinstance(element, IntegerType) and element != BOOL:
+        if op.round_mode == "HalfToEven":
+            x = emit(rw, "Round", x)
+        elif op.round_mode == "HalfAwayFromZero":
+            moved = emit(rw, "Floor", emit(rw, "Add", emit(rw, "Abs", x), scalar(rw, 0.5, x.element)))
+            x = emit(rw, "Mul", emit(rw, "Sign", x), moved)
+    if op.saturate and isinstance(element, IntegerType) and element != BOOL:
+        low, high = element.range
+        if x.is_float:  # the greatest float that is not beyond the type's end
+            high = int(np.nextafter(dtype_of(x.element).type(high), 0)) if float(dtype_of(x.element).type(high)) > high else high
+        x = clipped(rw, x, low, high)
+    if isinstance(element, FloatType) and dtype_of(element).itemsize == 1:
+        return emit(rw, "Cast", x, element=element, to=element_code(element), saturate=int(op.saturate))
+    return cast(rw, x, element)
+
+
+@TABLE("top.Bitcast")
+def bitcast(op: Bitcast, rw: Rewriter) -> Value:
+    """Nothing: values of both types are of one storage type, or the op cannot be said in opset 21."""
+    if op.input.stored_element != op.result.stored_element:
+        raise Unsupported(f"ONNX cannot read the bits of {op.input.element} as {op.result.element} before opset 26")
+    return emit(rw, "Identity", op.input, like=op.result)
+
+
+def _dequantized(rw: Rewriter, x: Value, quant: QuantType) -> Value:
+    """DequantizeLinear; constants of integers that it does not take become floats here."""
+    owner = x.op
+    if owner is not None and owner.name == "onnx.Constant" and quant.storage.width not in STORED:
+        dense, dtype = owner.attributes["value"], dtype_of(quant.expressed)
+        return rw.constant(
+            LazyData(lambda: dequantize(dense.numpy(), quant, dtype), dense.shape, dtype), quant.expressed, dialect="onnx")
+    return emit(rw, "DequantizeLinear", x, *_scales(rw, x, quant), element=quant.expressed, **_places(x, quant))
+
+
+def _quantized(rw: Rewriter, x: Value, quant: QuantType) -> Value:
+    """QuantizeLinear, before it Clip where the stored numbers are not all that their type has."""
+    low, high = quant.storage.range
+    if (quant.storage_min, quant.storage_max) != (low, high):
+        x = _narrowed(rw, x, quant)
+    if quant.storage.width > 16:
+        raise Unsupported(f"QuantizeLinear gives integers of at most 16 bits, not {quant.storage}")
+    scales = [cast(rw, each, x.element) if each.is_float else each for each in _scales(rw, x, quant)]
+    return emit(rw, "QuantizeLinear", x, *scales, element=quant, **_places(x, quant))
+
+
+def _narrowed(rw: Rewriter, x: Value, quant: QuantType) -> Value:
+    if not quant.per_tensor:
+        raise Unsupported("ONNX cannot quantize to a part of a type's range by channels")
+    low, high = (quant.scale * (end - quant.zero_point) for end in (quant.storage_min, quant.storage_max))
+    return clipped(rw, x, low, high)
+
+
+def _scales(rw: Builder, x: Value, quant: QuantType) -> list[Value]:
+    """The operands for scales and zero points; int32 has none of these but zero, which it leaves out."""
+    if element_code(quant.storage) is None:
+        raise Unsupported(f"ONNX has no element type {quant.storage}")
+    shape = quant.blocks.grid if quant.blocks is not None else () if quant.per_tensor else (len(quant.scales),)
+    scales = constant(rw, np.reshape(quant.scales, shape), F32 if quant.expressed == F32 else quant.expressed)
+    if quant.storage.width > 16:
+        return [scales]
+    return [scales, constant(rw, np.reshape(quant.zero_points, shape), quant.storage)]
+
+
+def _places(x: Value, quant: QuantType) -> dict[str, Any]:
+    """The attributes that say which scale is whose: by an axis, or by blocks along an axis (opset 21)."""
+    if quant.blocks is None:
+        return {} if quant.axis is None else {"axis": quant.axis}
+    longer = [axis for axis, size in enumerate(quant.blocks.sizes) if size != 1]
+    if len(longer) != 1:
+        raise Unsupported(
+            f"ONNX has scales for blocks along one dimension, not {quant}",
+            "--passes dequantize-weights makes such weights floats")
+    size = quant.blocks.sizes[longer[0]]
+    return {"axis": longer[0], "block_size": size if size is not None else x.static_shape[longer[0]]}

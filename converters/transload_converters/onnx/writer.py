@@ -1,0 +1,287 @@
+"""Writing a module of the `onnx` dialect as an `.onnx` file: one op, one node; what `reader` reads, the other way round.
+
+Constants become initializers. Values keep their names; those that have none, or one that is taken, get one. A model of more
+than 2 GB, which a protobuf message cannot be, has its weights in a file beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from transload.errors import ConversionError, Finding, UsageError, merge_findings
+from transload.files import atomic_path
+from transload.ir import Block, Dense, IntegerType, Module, NoneType, Op, TensorType, Type, Value
+from transload.ir.locations import location_names
+from transload.ir.module import input_names, output_names
+
+from .dialect import region_names, schema_of
+from .reader import OPSET
+from .types import OPSET_WRITTEN, element_code, type_word
+
+__all__ = ["EXTERNAL_FROM", "model_of", "unwritable", "write"]
+
+EXTERNAL_FROM = 1 << 31
+"""Bytes of constants from which on they lie in a file beside the model."""
+_INLINE = 1024
+"""Bytes up to which a constant is in the model all the same."""
+
+
+def write(module: Module, path: str | Path) -> list[Path]:
+    """Write `module`, of the `onnx` dialect, to `path`; the files that were written.
+
+    Raises `ConversionError` with everything in it that ONNX cannot say.
+    """
+    final = Path(path)
+    external = final.with_name(final.name + ".data") if _constant_bytes(module) >= EXTERNAL_FROM else None
+    findings = unwritable(module)
+    if findings:
+        raise ConversionError("the module holds what cannot be written as ONNX", merge_findings(findings))
+    if external is None:
+        with atomic_path(final) as temporary:
+            temporary.write_bytes(model_of(module).SerializeToString(deterministic=True))
+        return [final]
+    with atomic_path(external) as data, data.open("wb") as stream:
+        content = model_of(module, _External(external.name, stream)).SerializeToString(deterministic=True)
+    with atomic_path(final) as temporary:
+        temporary.write_bytes(content)
+    return [final, external]
+
+
+def unwritable(module: Module) -> list[Finding]:
+    """What in a module cannot be written: ops that are no operators of ONNX, and values of types that it lacks."""
+    findings = []
+    identity = schema_of("Identity", _opsets(module)["ai.onnx"])
+    for op in module.walk():
+        names = tuple(location_names(op.location)[:1])
+        if op.dialect not in ("onnx", "builtin", "func"):
+            findings.append(Finding(
+                op.name, "is no operator of ONNX", names, "`transload coverage` says which conversions are there"))
+        arguments = [value for region in op.regions for block in region.blocks for value in block.arguments]
+        for value in (*arguments, *op.results):
+            where = (value.name,) if value.name else names
+            if isinstance(value.type, TensorType):
+                if f"tensor({type_word(_stored(value.type))})" not in identity.inputs[0].types:
+                    findings.append(Finding(op.name, f"ONNX has no element type {value.element} in this opset", where))
+            elif not isinstance(value.type, NoneType):
+                findings.append(Finding(op.name, f"is of type {value.type}, and only tensors can be written", where))
+    return findings
+
+
+def model_of(module: Module, external: _External | None = None) -> Any:
+    """The `onnx.ModelProto` of a module; with `external`, large constants are written there."""
+    from onnx import helper
+
+    from transload import __version__
+
+    opsets = _opsets(module)
+    imports = [helper.make_opsetid("" if domain == "ai.onnx" else domain, version) for domain, version in opsets.items()]
+    function = module.main
+    graph = _Writing(opsets["ai.onnx"], external).graph(function)
+    return helper.make_model(
+        graph, opset_imports=imports, ir_version=helper.find_min_ir_version_for(imports, ignore_unknown=True),
+        producer_name="transload", producer_version=__version__)
+
+
+def _opsets(module: Module) -> dict[str, int]:
+    """The opset version of each domain: as the module says, else that of our own lowering."""
+    return dict(module.attributes.get(OPSET) or {"ai.onnx": OPSET_WRITTEN})
+
+
+class _External:
+    """A file beside the model that takes large constants, one after another."""
+
+    def __init__(self, name: str, stream: Any) -> None:
+        self.name = name
+        self.stream = stream
+
+    def put(self, tensor: Any, content: bytes) -> None:
+        """Write the bytes of a tensor, and say in it where they are."""
+        tensor.data_location = tensor.EXTERNAL
+        entries = {"location": self.name, "offset": str(self.stream.tell()), "length": str(len(content))}
+        for key, value in entries.items():
+            entry = tensor.external_data.add()
+            entry.key, entry.value = key, value
+        self.stream.write(content)
+
+
+def _stored(type_: TensorType) -> Type:
+    """The element type in which ONNX has the numbers of a tensor: of quantized ones, that which they are stored in."""
+    return getattr(type_.element, "storage", type_.element)
+
+
+def _constant_bytes(module: Module) -> int:
+    return sum(
+        _packed_size(op.attributes["value"]) for op in module.walk()
+        if op.name == "onnx.Constant" and isinstance(op.attributes.get("value"), Dense))
+
+
+def _packed_size(dense: Dense) -> int:
+    return int(np.prod(dense.shape, dtype=np.int64)) * dense.data.dtype.itemsize
+
+
+class _Writing:
+    """The graphs of one model: names of values, which are different in all of them, and nodes."""
+
+    def __init__(self, opset: int, external: _External | None) -> None:
+        self.opset = opset
+        self.external = external
+        self.names: dict[Value, str] = {}
+        self.taken: set[str] = set()
+
+    def graph(self, function: Op) -> Any:
+        """The model's graph. Outputs that are an input, a constant, or given twice are copied by an Identity."""
+        from onnx import helper
+
+        block = function.regions[0].block
+        outputs = block.terminator.operands
+        for value, argument in zip(block.arguments, input_names(function), strict=True):
+            self.name(value, argument)
+        wanted = []
+        for name in output_names(function):
+            wanted.append(name if name not in self.taken else self._fresh(name))
+            self.taken.add(wanted[-1])
+        copies = []
+        for value, name in zip(outputs, wanted, strict=True):
+            if value in self.names or (value.op is not None and value.op.name == "onnx.Constant"):
+                copies.append((value, name))
+            else:
+                self.names[value] = name
+        initializers, nodes = self.body(block)
+        nodes += [helper.make_node("Identity", [self.name(value)], [name]) for value, name in copies]
+        return helper.make_graph(
+            nodes, "main", [self.info(value) for value in block.arguments],
+            [_info(name, value) for value, name in zip(outputs, wanted, strict=True)], initializers)
+
+    def name(self, value: Value, wish: str | None = None) -> str:
+        """The name of a value: its own, where it has one that no other has."""
+        known = self.names.get(value)
+        if known is not None:
+            return known
+        stem = wish or value.name or (value.op.name.rpartition(".")[2] if value.op is not None else "argument")
+        name, number = stem, 0
+        while name in self.taken:
+            number += 1
+            name = f"{stem}_{number}"
+        self.taken.add(name)
+        self.names[value] = name
+        return name
+
+    def info(self, value: Value) -> Any:
+        return _info(self.name(value), value)
+
+    def body(self, block: Block) -> tuple[list[Any], list[Any]]:
+        """The initializers and nodes of a block."""
+        initializers, nodes = [], []
+        for op in block:
+            if op.name in ("onnx.NoValue", "onnx.Yield", "func.return"):
+                continue
+            if op.name == "onnx.Constant" and isinstance(op.attributes.get("value"), Dense):
+                initializers.append(self.tensor(op.attributes["value"], self.name(op.results[0])))
+            else:
+                nodes.append(self.node(op))
+        return initializers, nodes
+
+    def node(self, op: Op) -> Any:
+        from onnx import NodeProto
+
+        domain = str(op.attributes.get("domain", ""))
+        kind = op.name.partition(".")[2]
+        node = NodeProto(op_type=kind.removeprefix(f"{domain}.") if domain else kind, domain=domain)
+        node.input.extend("" if _is_left_out(value) else self.name(value) for value in op.operands)
+        node.output.extend("" if isinstance(value.type, NoneType) else self.name(value) for value in op.results)
+        schema = schema_of(node.op_type, self.opset if not domain else 1 << 30, domain)
+        node.attribute.extend(self.attributes(op, schema))
+        for key, region in zip(self.region_names(op, schema), op.regions, strict=True):
+            graph = self.subgraph(region.block, f"{node.op_type}_{key}")
+            node.attribute.add(name=key, type=5).g.CopyFrom(graph)
+        return node
+
+    def region_names(self, op: Op, schema: Any) -> Sequence[str]:
+        names = op.attributes.get("region_names")
+        return list(names) if names is not None else region_names(schema) if op.regions else []
+
+    def subgraph(self, block: Block, name: str) -> Any:
+        from onnx import helper
+
+        arguments = [self.info(value) for value in block.arguments]
+        initializers, nodes = self.body(block)
+        outputs: list[Any] = []
+        inside = {result for op in block for result in op.results}
+        for value in block.terminator.operands:
+            if value in inside and self.name(value) not in {info.name for info in outputs}:
+                outputs.append(self.info(value))
+            else:  # a value from around, or one that is given twice, is copied to be an output
+                copy = self._fresh(self.name(value))
+                nodes.append(helper.make_node("Identity", [self.name(value)], [copy]))
+                outputs.append(_info(copy, value))
+        return helper.make_graph(nodes, name, arguments, outputs, initializers)
+
+    def _fresh(self, stem: str) -> str:
+        number = 1
+        while f"{stem}_{number}" in self.taken:
+            number += 1
+        self.taken.add(f"{stem}_{number}")
+        return f"{stem}_{number}"
+
+    def attributes(self, op: Op, schema: Any) -> Iterator[Any]:
+        """The attributes of a node, of the types that the operator's schema says."""
+        from onnx import AttributeProto, helper
+
+        for key, value in op.attributes.items():
+            if key in ("domain", "region_names"):
+                continue
+            if isinstance(value, Dense):
+                yield helper.make_attribute(key, self.tensor(value, key))
+                continue
+            declared = schema.attributes.get(key) if schema is not None else None
+            kind = AttributeProto.AttributeType.Value(declared.type.name) if declared is not None else None
+            plain: Any = list(value) if isinstance(value, Sequence) and not isinstance(value, str) else value
+            if kind in (AttributeProto.FLOAT, AttributeProto.INT):
+                plain = float(plain) if kind == AttributeProto.FLOAT else int(plain)
+            elif kind == AttributeProto.FLOATS:
+                plain = [float(each) for each in plain]
+            yield helper.make_attribute(key, plain, attr_type=kind)
+
+    def tensor(self, dense: Dense, name: str) -> Any:
+        """A constant as a `TensorProto`, its numbers as raw bytes."""
+        from onnx import TensorProto
+
+        code = element_code(_stored(dense.type))
+        if code is None:
+            raise UsageError(f"ONNX has no element type {dense.type.element}")
+        tensor = TensorProto(name=name, data_type=code, dims=dense.shape)
+        content = _raw_bytes(dense)
+        if self.external is not None and len(content) > _INLINE:
+            self.external.put(tensor, content)
+        else:
+            tensor.raw_data = content
+        return tensor
+
+
+def _raw_bytes(dense: Dense) -> bytes:
+    """The numbers of a tensor as ONNX stores them: little-endian, two of 4 bits to a byte, the first one in the lower half."""
+    array = np.ascontiguousarray(dense.numpy())
+    element = getattr(dense.type.element, "storage", dense.type.element)
+    if isinstance(element, IntegerType) and element.width == 4:
+        flat = array.reshape(-1).astype(np.int8).view(np.uint8) & 0xF
+        flat = np.append(flat, np.zeros(len(flat) % 2, np.uint8))
+        return (flat[::2] | flat[1::2] << 4).tobytes()
+    return array.astype(array.dtype.newbyteorder("<"), copy=False).tobytes()
+
+
+def _is_left_out(value: Value) -> bool:
+    return value.op is not None and value.op.name == "onnx.NoValue"
+
+
+def _info(name: str, value: Value) -> Any:
+    """A value's name and type, as inputs and outputs have them."""
+    from onnx import helper
+
+    type_ = value.tensor_type
+    code = element_code(_stored(type_))
+    assert code is not None, "`unwritable` has looked at it"
+    return helper.make_tensor_value_info(name, code, type_.shape)

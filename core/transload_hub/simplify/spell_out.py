@@ -1,0 +1,67 @@
+"""The pass `spell-out-quantized`: quantized ops as ops on real numbers between casts, as QDQ models have them."""
+
+from __future__ import annotations
+
+from transload.ir import Block, Module, Op, TensorType, Value
+from transload.ir.build import Builder, part_location
+from transload.ir.regions import blocks_in
+
+__all__ = ["spell_out_quantized"]
+
+_AS_THEY_ARE = (
+    "top.Cast", "top.Bitcast", "top.Weight", "top.None", "top.Input", "top.If", "top.While", "top.Yield", "top.Custom")
+"""Ops that say what becomes of quantized numbers by themselves, or hand them on."""
+
+
+def spell_out_quantized(module: Module) -> bool:
+    """Let each quantized op compute with the real numbers that its operands stand for, and cast its results.
+
+    The casts are `top.Cast` from and to the quantized types that the values have: DequantizeLinear and QuantizeLinear of
+    ONNX. A quantized constant stays one, with a cast behind it. Returns whether anything changed.
+    """
+    real: dict[Value, Value] = {}
+    changed = False
+    for function in module.functions.values():
+        for block in list(blocks_in(function)):
+            for op in list(block):
+                if op.dialect == "top" and op.name not in _AS_THEY_ARE and _is_quantized(op):
+                    _spell_out(op, real)
+                    changed = True
+    return changed
+
+
+def _is_quantized(op: Op) -> bool:
+    return any(value.is_quantized for value in (*op.operands, *op.results))
+
+
+def _spell_out(op: Op, real: dict[Value, Value]) -> None:
+    for index, value in enumerate(op.operands):
+        if value.is_quantized:
+            if value not in real:
+                real[value] = _as_real(value)
+            op.set_operand(index, real[value])
+    op.attributes.pop("rounding", None)  # which only quantized results have
+    location = op.location
+    for result in op.results:
+        quant = result.quant
+        if quant is None:
+            continue
+        users = list(result.uses)
+        type_ = result.tensor_type
+        result.type = TensorType(type_.shape, quant.expressed)
+        assert isinstance(op.parent, Block)
+        made = Builder(op.parent, before=op.next, location=location if len(op.results) == 1 else None).emit(
+            "top.Cast", result, types=[type_])
+        for user in users:
+            user.operands = tuple(made if operand is result else operand for operand in user.operands)
+        if len(op.results) == 1:
+            op.location = part_location(location, op.name)
+
+
+def _as_real(value: Value) -> Value:
+    """The real numbers of a quantized value, made where the value is, so that all who use it may use them."""
+    owner, quant = value.owner, value.quant
+    assert quant is not None
+    block, before = (owner.parent, owner.next) if isinstance(owner, Op) else (owner, owner.first)
+    build = Builder(block, before=before, location=part_location(value.name, "top.Cast"))  # type: ignore[arg-type]
+    return build.emit("top.Cast", value, types=[TensorType(value.tensor_type.shape, quant.expressed)])

@@ -1,0 +1,50 @@
+"""The target `onnx`: a module of the `onnx` dialect as a file."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from transload.contents import constant_bytes, op_counts
+from transload.ir import Module
+from transload.plugin import Emitted, Target, resolve
+from transload.plugin_host import host
+
+if TYPE_CHECKING:
+    import numpy as np
+
+__all__ = ["OnnxTarget"]
+
+
+class OnnxTarget(Target):
+    """`STEM.onnx`, of opset 21; of more than 2 GB with its weights in `STEM.onnx.data` beside it."""
+
+    name = "onnx"
+    doc = "ONNX: a model of opset 21; of a quantized module in QDQ form."
+    accepts = ("onnx",)
+    pipeline = "inline"
+
+    def available(self) -> str | None:
+        if importlib.util.find_spec("onnx") is not None:
+            return None
+        return "onnx, which writes the files, is not installed: pip install 'transload[onnx]'"
+
+    def emit(self, module: Module, directory: Path, stem: str, options: Mapping[str, Any]) -> Emitted:
+        resolve(host().get("writers", "onnx").write)(module, directory / f"{stem}.onnx")
+        files = sorted(directory.iterdir())
+        return Emitted(files, {
+            "opset": dict(module.attributes.get("onnx.opset") or {}),
+            "operators": op_counts(module),
+            "constant_bytes": constant_bytes(module),
+            "file_bytes": {file.name: file.stat().st_size for file in files},
+        })
+
+    @property
+    def run(self) -> Callable[[Emitted, Mapping[str, np.ndarray]], dict[str, np.ndarray]] | None:  # type: ignore[override]
+        """Runs the file in onnxruntime, where that is installed."""
+        runtime = host().runtimes.get("onnxruntime")
+        if runtime is None or resolve(runtime.available)() is not None:
+            return None
+        return lambda emitted, inputs: resolve(runtime.open)(emitted.files[0])(dict(inputs))

@@ -1,0 +1,44 @@
+"""The target `onnx`: what we quantize runs in onnxruntime, at all its levels of optimization, near our own integers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+
+import transload
+from transload_converters.onnx.writer import model_of
+
+from tests.support.onnx_out.roundtrip import run_model
+
+DIGITS = Path(__file__).parents[3] / "examples" / "digits"
+
+
+def samples() -> list[dict[str, np.ndarray]]:
+    images = np.load(DIGITS / "test_images.npz")["images"] / np.float32(16)
+    return [{"image": image.reshape(1, 1, 8, 8)} for image in images]
+
+
+@pytest.mark.parametrize("scheme", ["int8", "int8-asym", "int16x8"])
+def test_a_quantized_module_runs_in_onnxruntime(scheme: str) -> None:
+    given = samples()
+    quantized = transload.quantize(transload.load(DIGITS / "digits_float.onnx"), scheme, given[:32])
+    model = model_of(transload.lower(quantized, "onnx"))
+    onnx.checker.check_model(model, full_check=True)
+    kinds = {node.op_type for node in model.graph.node}
+    assert {"QuantizeLinear", "DequantizeLinear", "Conv", "Gemm"} <= kinds
+    assert not any(tensor.data_type == onnx.TensorProto.FLOAT and len(tensor.dims) > 1 for tensor in model.graph.initializer)
+    for optimized in (False, True):
+        for sample in given[32:64]:
+            ours, theirs = transload.run(quantized, sample)["probabilities"], run_model(model, sample, optimized)[0]
+            assert ours.argmax() == theirs.argmax()
+            assert np.abs(ours - theirs).max() < 0.05
+
+
+def test_converting_to_onnx_is_verified(tmp_path: Path) -> None:
+    artifact = transload.convert(DIGITS / "digits_float.tflite", "onnx", tmp_path)
+    assert [file.name for file in artifact.files if file.suffix == ".onnx"] == ["digits_float.onnx"]
+    assert artifact.verification is not None and artifact.verification.status == "passed"
+    assert artifact.report.target_report["opset"] == {"ai.onnx": 21}
