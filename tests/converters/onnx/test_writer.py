@@ -32,7 +32,8 @@ def test_an_input_and_a_constant_that_are_outputs_get_names_of_their_own() -> No
           %c = "top.Weight"() {value = dense<[1.0, 2.0]> : tensor<2xf32>} : () -> tensor<2xf32>
           %b = "top.Relu"(%a) : (tensor<2xf32>) -> tensor<2xf32> loc("b")
           "func.return"(%a, %c, %b, %b) : (tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) -> ()
-        }) {function_type = (tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>), sym_name = "main"} : () -> ()""")
+        }) {function_type = (tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>),
+          sym_name = "main"} : () -> ()""")
     names = [info.name for info in model.graph.output]
     assert len(set(names)) == 4 and "a" not in names
     x = np.array([-1, 3], np.float32)
@@ -48,7 +49,8 @@ def test_names_that_are_taken_get_a_number() -> None:
           %1 = "top.Abs"(%0) : (tensor<2xf32>) -> tensor<2xf32> loc("y")
           %2 = "top.Sin"(%1) : (tensor<2xf32>) -> tensor<2xf32> loc("x")
           "func.return"(%2) : (tensor<2xf32>) -> ()
-        }) {function_type = (tensor<2xf32>) -> (tensor<2xf32>), sym_name = "main"} : () -> ()""")
+        }) {function_type = (tensor<2xf32>) -> (tensor<2xf32>),
+          sym_name = "main"} : () -> ()""")
     values = [info.name for info in model.graph.input] + [name for node in model.graph.node for name in node.output]
     assert len(set(values)) == len(values)
 
@@ -70,7 +72,8 @@ def test_a_loop_runs_until_its_condition_is_false() -> None:
             "top.Yield"(%j, %t) : (tensor<i32>, tensor<2xf32>) -> ()
           }) : (tensor<i32>, tensor<2xf32>) -> (tensor<i32>, tensor<2xf32>)
           "func.return"(%r#0, %r#1) : (tensor<i32>, tensor<2xf32>) -> ()
-        }) {function_type = (tensor<i32>, tensor<2xf32>) -> (tensor<i32>, tensor<2xf32>), sym_name = "main"} : () -> ()""")
+        }) {function_type = (tensor<i32>, tensor<2xf32>) -> (tensor<i32>, tensor<2xf32>),
+          sym_name = "main"} : () -> ()""")
     for n in (0, 3):
         left, total = run_model(model, {"n": np.array(n, np.int32), "x": np.array([1, 2], np.float32)})
         assert int(left) == 0 and list(total) == [n + 1, 2 * (n + 1)]
@@ -87,7 +90,8 @@ def test_a_branch_gives_values_from_around_it() -> None:
             "top.Yield"(%n) : (tensor<2xf32>) -> ()
           }) : (tensor<1xi1>) -> tensor<2xf32>
           "func.return"(%r) : (tensor<2xf32>) -> ()
-        }) {function_type = (tensor<1xi1>, tensor<2xf32>) -> (tensor<2xf32>), sym_name = "main"} : () -> ()""")
+        }) {function_type = (tensor<1xi1>, tensor<2xf32>) -> (tensor<2xf32>),
+          sym_name = "main"} : () -> ()""")
     x = np.array([1, 2], np.float32)
     assert list(run_model(model, {"c": np.array([True]), "x": x})[0]) == [1, 2]
     assert list(run_model(model, {"c": np.array([False]), "x": x})[0]) == [-1, -2]
@@ -114,7 +118,8 @@ def test_what_cannot_be_written_is_told_at_once() -> None:
         ^bb0(%a: tensor<2xi48> loc("a"), %b: tensor<2xi48> loc("b")):
           %0 = "top.Add"(%a, %b) : (tensor<2xi48>, tensor<2xi48>) -> tensor<2xi48> loc("sum")
           "func.return"(%0) : (tensor<2xi48>) -> ()
-        }) {function_type = (tensor<2xi48>, tensor<2xi48>) -> (tensor<2xi48>), sym_name = "main"} : () -> ()"""), "onnx")
+        }) {function_type = (tensor<2xi48>, tensor<2xi48>) -> (tensor<2xi48>),
+          sym_name = "main"} : () -> ()"""), "onnx")
     with pytest.raises(ConversionError, match="cannot be written as ONNX") as caught:
         transload.save(module, "never.onnx")
     assert "i48" in str(caught.value) and not Path("never.onnx").exists()

@@ -17,7 +17,8 @@ TEXT = """
         -> tensor<1x4x!quant.uniform<i8:f32, 0.25:-1>> loc("product")
       %1 = "top.Relu"(%0) : (tensor<1x4x!quant.uniform<i8:f32, 0.25:-1>>) -> tensor<1x4x!quant.uniform<i8:f32, 0.25:-1>> loc("y")
       "func.return"(%1) : (tensor<1x4x!quant.uniform<i8:f32, 0.25:-1>>) -> ()
-        }) {function_type = (tensor<1x4x!quant.uniform<i8:f32, 0.5:3>>) -> (tensor<1x4x!quant.uniform<i8:f32, 0.25:-1>>), sym_name = "main"} : () -> ()"""
+        }) {function_type = (tensor<1x4x!quant.uniform<i8:f32, 0.5:3>>) -> (tensor<1x4x!quant.uniform<i8:f32, 0.25:-1>>),
+          sym_name = "main"} : () -> ()"""
 
 
 def test_ops_compute_real_numbers_and_only_casts_are_quantized() -> None:
@@ -42,5 +43,6 @@ def test_a_module_of_floats_stays_as_it_is() -> None:
         ^bb0(%a: tensor<2xf32>):
           %0 = "top.Relu"(%a) : (tensor<2xf32>) -> tensor<2xf32>
           "func.return"(%0) : (tensor<2xf32>) -> ()
-        }) {function_type = (tensor<2xf32>) -> (tensor<2xf32>), sym_name = "main"} : () -> ()""")
+        }) {function_type = (tensor<2xf32>) -> (tensor<2xf32>),
+          sym_name = "main"} : () -> ()""")
     assert not Pipeline.parse("spell-out-quantized").run(module)[0].modified
