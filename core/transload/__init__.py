@@ -30,6 +30,7 @@ _PUBLIC = {
     **dict.fromkeys(("Inspection", "inspect"), "inspection"),
     **dict.fromkeys(("Rewrite", "trace_rewrites"), "trace"),
     "compare": "verification.compare",
+    "extract": "extraction",
     "coverage": "coverage_report",
     **dict.fromkeys(("TransloadError", "Finding", "Unsupported"), "errors"),
     **dict.fromkeys(

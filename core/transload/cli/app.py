@@ -179,6 +179,24 @@ def inspect(**given: Any) -> int:
 
 
 @app.command()
+@options.model()
+@click.option(
+    "--inputs", metavar="NAME[=NEW]", multiple=True, help="A tensor that is to be an input, and what to call it. Repeatable.")
+@click.option(
+    "--outputs", metavar="NAME[=NEW]", multiple=True,
+    help="A tensor that is to be an output; without, the model's own. Repeatable.")
+@click.option("--out", "-o", type=PATH, required=True, help="Where to write: .mlir, or what the dialect's writer takes.")
+@options.shapes()
+@options.format()
+@options.function()
+def extract(**given: Any) -> int:
+    """Write the part of a model between some tensors, or give its inputs and outputs other names."""
+    from .extract import extract_command
+
+    return extract_command(**given)
+
+
+@app.command()
 @click.argument("file", help="MLIR text in generic form, or - for standard input.")
 @click.option("--passes", "-p", default="", show_default=False, help='A pipeline: "canonicalize,layout{to=NHWC}".')
 @click.option("--out", "-o", type=PATH, help="Where to write; standard output without it.")

@@ -1,0 +1,120 @@
+"""A part of a model as a model: what computes some tensors from others, by the framework's names of the tensors.
+
+    features = transload.extract(module, outputs=["pooled"])
+    head = transload.extract(module, inputs={"pooled": "features"})
+    renamed = transload.extract(module, inputs={"serving_default_x:0": "image"})
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from .errors import UsageError
+from .ir import Module, Value, input_names, note_elements, noted_elements, output_names, update_function_type
+from .ir.borders import NAME
+from .ir.build import is_constant
+from .passes.dce import eliminate_dead_code
+from .suggest import nearest
+
+__all__ = ["Names", "extract", "tensors_of"]
+
+Names = Iterable[str] | Mapping[str, str]
+"""Names of tensors, or these and the names that they are to have."""
+
+
+def extract(module: Module, outputs: Names | None = None, inputs: Names = ()) -> Module:
+    """The ops of a module that compute the tensors `outputs`, from the tensors `inputs` and the module's own inputs.
+
+    Tensors are named as in the model's file (`op.origin`, `transload run --all`); a mapping gives them other names. Without
+    `outputs`, they are the module's own. Inputs of the module that nothing needs any more go, and states that lose their input or
+    output become plain ones. The argument is unchanged. No file holds the result (`source` is None), so none judges it.
+    Raises `UsageError` for tensors that there are not, and where two would have the same name.
+    """
+    copy = module.clone()
+    copy.source, copy.source_format, copy.beside = None, None, ()
+    tensors, borders, block = tensors_of(copy), _borders(copy), copy.body_of_main
+    given, taken = _renamed(inputs), _renamed(output_names(module.main) if outputs is None else outputs)
+    block.terminator.operands = tuple(_tensor(name, tensors) for name in taken)
+    for name, new_name in given.items():
+        value = _tensor(name, tensors)
+        if value.op is None:
+            borders[value] = replace(borders[value], name=new_name)
+            continue
+        if is_constant(value):
+            raise UsageError(f"tensor {name!r} is a constant, and cannot be an input")
+        argument = block.add_argument(value.type, new_name)
+        borders[argument] = replace(borders.get(value, _Border()), name=new_name)
+        value.replace_all_uses_with(argument)
+    eliminate_dead_code(copy)
+    for argument in reversed(block.arguments.copy()):
+        if not argument.uses:
+            block.erase_argument(argument.index)
+    _name(copy, [borders[argument] for argument in block.arguments],
+          [replace(borders.get(value, _Border()), name=name)
+           for value, name in zip(block.terminator.operands, taken.values(), strict=True)])
+    own = {border.own_name: border.name for border in (borders[argument] for argument in block.arguments)}
+    copy.states = tuple(
+        replace(state, input=own[state.input], output=taken[state.output]) for state in module.states
+        if state.input in own and state.output in taken)
+    return copy
+
+
+def tensors_of(module: Module) -> dict[str, Value]:
+    """The tensors of a module's main function by name: its inputs, what its ops compute, and its outputs."""
+    block, main = module.body_of_main, module.main
+    found = {value.name: value for op in block for value in op.results if value.name is not None}
+    found.update(zip(output_names(main), block.terminator.operands, strict=True))
+    found.update(zip(input_names(main), block.arguments, strict=True))
+    return found
+
+
+@dataclass(frozen=True)
+class _Border:
+    """What a function notes of an argument or a result."""
+
+    name: str = ""
+    own_name: str = ""
+    """The name that an input of the module has there."""
+    element: Any = None
+    attributes: Mapping[str, Any] | None = None
+
+
+def _borders(module: Module) -> dict[Value, _Border]:
+    """Of a module's inputs all that is noted, of its outputs the element types."""
+    block, main = module.body_of_main, module.main
+    given, taken = noted_elements(main)
+    found = {value: _Border(element=element) for value, element in zip(block.terminator.operands, taken, strict=True)}
+    noted = main.attributes.get("arg_attrs") or [{} for _ in block.arguments]
+    for value, name, element, attributes in zip(block.arguments, input_names(main), given, noted, strict=True):
+        found[value] = _Border(name, name, element, attributes)
+    return found
+
+
+def _name(module: Module, inputs: Sequence[_Border], outputs: Sequence[_Border]) -> None:
+    main = module.main
+    for key, side, borders in (("arg_attrs", "inputs", inputs), ("res_attrs", "outputs", outputs)):
+        names = [border.name for border in borders]
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            raise UsageError(f"two {side} would be called {twice!r}")
+        main.attributes[key] = [{**(border.attributes or {}), NAME: border.name} for border in borders]
+    update_function_type(main)
+    note_elements(main, [border.element for border in inputs], [border.element for border in outputs])
+
+
+def _renamed(names: Names) -> dict[str, str]:
+    if isinstance(names, str):
+        raise UsageError(f"give names of tensors as a list, [{names!r}], or as a dict with their new names")
+    return dict(names) if isinstance(names, Mapping) else {name: name for name in names}
+
+
+def _tensor(name: str, tensors: Mapping[str, Value]) -> Value:
+    found = tensors.get(name)
+    if found is None:
+        guess = nearest(name, tensors)
+        raise UsageError(
+            f"the model has no tensor {name!r} outside of loops and branches",
+            hint=(f"did you mean {guess!r}? " if guess else "") + "`transload run MODEL --all` lists them")
+    return found

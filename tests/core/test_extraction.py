@@ -1,0 +1,84 @@
+"""Parts of models between tensors, by name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import transload
+from transload.cli import run
+from transload.errors import UsageError
+from transload.ir import Module
+from transload.ir.verify import check
+
+
+@pytest.fixture(scope="module", params=["digits_float.onnx", "digits_int8.tflite"])
+def model(request: pytest.FixtureRequest, examples: Path) -> Module:
+    return transload.load(examples / "digits" / request.param)
+
+
+@pytest.fixture(scope="module")
+def image(model: Module) -> dict[str, np.ndarray]:
+    from transload.verification.inputs import random_inputs
+
+    return random_inputs(model, transload.legalize(model), 1)
+
+
+@pytest.mark.parametrize("lowered", ["", "top", "tosa"])
+def test_two_parts_compute_what_the_whole_does(model: Module, image: dict[str, np.ndarray], lowered: str) -> None:
+    whole = transload.lower(model, lowered) if lowered else model
+    expected = transload.run(whole, image)
+    front = transload.extract(whole, outputs={"pooled": "features", "depthwise": "d"})
+    back = transload.extract(whole, inputs={"pooled": "features"}, outputs={"probabilities": "y"})
+    assert not check(front) and not check(back) and list(back.inputs) == ["features"] and list(front.outputs) == ["features", "d"]
+    assert max(sum(1 for _ in part.ops()) for part in (front, back)) < sum(1 for _ in whole.ops())
+    found = transload.run(back, {"features": transload.run(front, image)["features"]})
+    np.testing.assert_allclose(found["y"].astype(float), expected["probabilities"].astype(float), atol=1e-6)
+    assert front.source is None and transload.run(whole, image).keys() == expected.keys()
+
+
+def test_names_alone(model: Module, image: dict[str, np.ndarray]) -> None:
+    renamed = transload.extract(model, {"probabilities": "p"}, {"image": "x"})
+    (expected,) = transload.run(model, image).values()
+    np.testing.assert_array_equal(transload.run(renamed, {"x": image["image"]})["p"], expected)
+
+
+def test_the_borders_know_what_they_knew(tmp_path: Path) -> None:
+    """Unsigned bytes stay such, and states where both of their ends do."""
+    text = """
+      "func.func"() <{sym_name = "main", function_type = (tensor<2xi8>, tensor<2xi8>) -> (tensor<2xi8>, tensor<2xi8>),
+        arg_attrs = [{ml_program.identifier = "x", transload.element = ui8}, {ml_program.identifier = "unused"}],
+        res_attrs = [{ml_program.identifier = "y", transload.element = ui8}, {ml_program.identifier = "z"}]}> ({
+      ^bb0(%x: tensor<2xi8>, %u: tensor<2xi8>):
+        %y = "tosa.bitwise_not"(%x) : (tensor<2xi8>) -> tensor<2xi8> loc("inner")
+        "func.return"(%y, %u) : (tensor<2xi8>, tensor<2xi8>) -> ()
+      }) : () -> ()"""
+    part = transload.extract(transload.load(text=text, format="mlir"), ["y"])
+    assert {name: str(type_) for name, type_ in (part.inputs | part.outputs).items()} == {
+        "x": "tensor<2xui8>", "y": "tensor<2xui8>"}
+    assert transload.run(part, {"x": np.array([0, 255], np.uint8)})["y"].tolist() == [255, 0]
+
+
+@pytest.mark.parametrize(("outputs", "inputs", "why"), [
+    (["poled"], [], "no tensor 'poled' outside of loops"), ("pooled", [], "as a list"),
+    (None, {"pooled": "image", "image": "image"}, None), (None, {"conv1": "a", "pooled": "a", "depthwise": "a"}, None),
+    ({"pooled": "a", "probabilities": "a"}, [], "two outputs would be called 'a'")])
+def test_what_cannot_be_cut(model: Module, outputs: object, inputs: object, why: str | None) -> None:
+    if why is None:  # the other input is not needed any more
+        assert len(transload.extract(model, outputs, inputs).inputs) == 1  # type: ignore[arg-type]
+        return
+    with pytest.raises(UsageError, match=why):
+        transload.extract(model, outputs, inputs)  # type: ignore[arg-type]
+
+
+def test_the_command(examples: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model, part = examples / "digits" / "digits_float.onnx", tmp_path / "head.mlir"
+    assert run(["extract", str(model), "--inputs", "pooled=features", "--outputs", "probabilities", "-o", str(part)]) == 0
+    assert "features tensor<1x32x2x2xf32>; probabilities" in " ".join(capsys.readouterr().out.split())
+    assert list(transload.load(part).inputs) == ["features"]
+    assert run(["extract", str(model), "--outputs", "poled", "-o", str(part)]) == 2
+    assert "did you mean 'pooled'?" in capsys.readouterr().err
+    assert run(["extract", str(model), "--outputs", "pooled"]) == 2
+    assert run(["extract", str(model), "--outputs", "pooled", "-o", str(tmp_path / "x.tosa")]) == 3  # not of that dialect
