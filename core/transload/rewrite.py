@@ -243,6 +243,7 @@ class Rewriting:
     def _use(self, table: RewriteTable) -> None:
         self.table = traced(table)
         self._concerns = _Concerns(self._prefixes, table)
+        self._known: dict[str, list[RewriteFunction]] = {}
 
     @cached_property
     def functions(self) -> dict[str, Op]:
@@ -299,10 +300,13 @@ class Rewriting:
             op = op.next
 
     def _functions_for(self, op: Op) -> list[RewriteFunction]:
-        load = self._joins.pop(op.dialect, None) if self._joins else None
-        if load is not None:
-            self._use(self.table + load())
-        return self.table.get(op.name)
+        functions = self._known.get(op.name)
+        if functions is None:
+            load = self._joins.pop(op.dialect, None)
+            if load is not None:
+                self._use(self.table + load())
+            functions = self._known[op.name] = self.table.get(op.name)
+        return functions
 
     def _one(self, op: Op) -> Finding | None:
         """Rewrite one op; the finding where that cannot be."""
@@ -434,9 +438,9 @@ def apply_greedily(root: Op, table: RewriteTable, *, fold: bool = True, limit: i
         queued.discard(op)
         if op.parent is None:
             continue
+        rewriter = Rewriter(op, fold)
+        rewriter.budget = spent
         for function in table.get(op.name):
-            rewriter = Rewriter(op, fold)
-            rewriter.budget = spent
             before, block = op.prev, op.parent
             try:
                 outcome = function(op, rewriter)

@@ -80,15 +80,17 @@ class _Unique(Type):
 
     @classmethod
     def _one(cls, *key: Any) -> Any:
-        """The type of this key, given in the order of the slots."""
+        """The type of this key."""
         found = _Unique._made.get((cls, key))
         if found is None:
             made = object.__new__(cls)
-            names: tuple[str, ...] = cls.__slots__
-            for name, value in zip(names, key, strict=True):
-                setattr(made, name, value)
+            made._fill(*key)
             found = _Unique._made.setdefault((cls, key), made)  # where two threads make it, the first stays
         return found
+
+    def _fill(self, *key: Any) -> None:
+        """Set the members of a new type from its key."""
+        raise NotImplementedError
 
     def __reduce__(self) -> tuple:
         return type(self), self._key()
@@ -97,31 +99,38 @@ class _Unique(Type):
 class IntegerType(_Unique):
     """An integer of `width` bits: signless (`i8`, the usual one), signed (`si8`) or unsigned (`ui8`)."""
 
-    __slots__ = ("width", "signedness")  # noqa: RUF023 - in the order of the key
+    __slots__ = ("_range", "signedness", "unsigned", "width")
 
     width: int
     signedness: str  # "" | "s" | "u"
+    unsigned: bool
+    _range: tuple[int, int]
 
     def __new__(cls, width: int, signedness: str = "") -> IntegerType:
         made: IntegerType = cls._one(width, signedness)
         return made
+
+    def _fill(self, width: int, signedness: str) -> None:
+        self.width, self.signedness, self.unsigned = width, signedness, signedness == "u"
+
+    @property
+    def range(self) -> tuple[int, int]:
+        """Least and greatest value (`i1` is 0 to 1)."""
+        try:
+            return self._range
+        except AttributeError:
+            width = self.width
+            if self.unsigned or width == 1:
+                self._range = 0, (1 << width) - 1
+            else:
+                self._range = -(1 << (width - 1)), (1 << (width - 1)) - 1
+            return self._range
 
     def _key(self) -> tuple:
         return (self.width, self.signedness)
 
     def _format(self) -> str:
         return f"{self.signedness}i{self.width}"
-
-    @property
-    def unsigned(self) -> bool:
-        return self.signedness == "u"
-
-    @property
-    def range(self) -> tuple[int, int]:
-        """Least and greatest value (`i1` is 0 to 1)."""
-        if self.unsigned or self.width == 1:
-            return 0, (1 << self.width) - 1
-        return -(1 << (self.width - 1)), (1 << (self.width - 1)) - 1
 
 
 class FloatType(_Unique):
@@ -134,6 +143,9 @@ class FloatType(_Unique):
     def __new__(cls, name: str) -> FloatType:
         made: FloatType = cls._one(name)
         return made
+
+    def _fill(self, name: str) -> None:
+        self.name = name
 
     def _key(self) -> tuple:
         return (self.name,)
@@ -281,8 +293,13 @@ class QuantType(Type):
         try:
             return self._sound
         except AttributeError:
-            # A sum of what is not a number is none, wherever that stands.
-            sound = self._sound = math.isfinite(sum(self.scales)) and min(self.scales, default=0) >= 0
+            # A sum of what is not a number is none, wherever that stands, and so is the least of an array.
+            if len(self.scales) < 8:
+                sound = math.isfinite(sum(self.scales)) and min(self.scales, default=0) >= 0
+            else:
+                scales = self.scale_array
+                sound = bool(np.minimum.reduce(scales) >= 0 and np.maximum.reduce(scales) < math.inf)
+            self._sound = sound
             return sound
 
     @property

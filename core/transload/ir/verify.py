@@ -252,8 +252,8 @@ def _slots_checker(
     def fit(values: Sequence[Value]) -> bool:
         if most is None or not least <= len(values) <= most:
             return False
-        for accept, value in zip(accepts, values, strict=False):  # noqa: SIM110 - a generator would take twice as long
-            if not accept(value.type):
+        for index, value in enumerate(values):  # noqa: SIM110 - a generator would take twice as long
+            if not accepts[index](value.type):
                 return False
         return True
 

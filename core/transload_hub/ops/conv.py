@@ -30,10 +30,11 @@ class Convolution(Product):
     @constraint
     def one_entry_a_dimension(op) -> bool | str:
         """kernel_shape has one to three entries, strides and dilations as many, pads twice as many"""
-        n = len(op.kernel_shape)
-        if 1 <= n <= 3 and len(op.strides) == len(op.dilations) == n and len(op.pads) == 2 * n:
+        kernel, strides, dilations, pads = op.kernel_shape, op.strides, op.dilations, op.pads
+        n = len(kernel)
+        if 1 <= n <= 3 and len(strides) == len(dilations) == n and len(pads) == 2 * n:
             return True
-        return f"kernel {op.kernel_shape}, strides {op.strides}, dilations {op.dilations}, pads {op.pads}"
+        return f"kernel {kernel}, strides {strides}, dilations {dilations}, pads {pads}"
 
     @constraint
     def geometry_is_positive(op) -> bool:

@@ -143,9 +143,10 @@ def after_two_reshapes(op: Op, rw: Rewriter) -> Any:
 @TABLE("tosa.rescale")
 def rescale_by_one(op: Rescale, rw: Rewriter) -> Any:
     """A rescale by exactly 1 between equal types and zero points."""
-    if op.input_unsigned or op.output_unsigned or storage_of(op.input) != storage_of(op.result):
+    source, *numbers = op.operands
+    if op.input_unsigned or op.output_unsigned or storage_of(source) != storage_of(op.results[0]):
         return KEPT
-    held = [rw.constant_of(value) for value in op.operands[1:]]
+    held = [rw.constant_of(value) for value in numbers]
     if any(array is None for array in held):
         return KEPT
     multiplier, shift, input_zp, output_zp = (array.astype(np.int64).reshape(-1) for array in held)

@@ -60,7 +60,8 @@ def scale32(real: float) -> Scale:
 
 def scales32(reals: np.ndarray) -> tuple[Sequence[int], Sequence[int]]:
     """The multipliers and the shifts that `scale32` gives for many factors, at once where none is out of range."""
-    if len(reals) >= 8 and reals.min() >= 2.0**-30 and reals.max() < 2.0**28:  # neither holds where one is not a number
+    # Neither bound holds where one is not a number.
+    if len(reals) >= 8 and np.minimum.reduce(reals) >= 2.0**-30 and np.maximum.reduce(reals) < 2.0**28:
         mantissas, exponents = np.frexp(reals)
         multipliers = np.floor(mantissas * (1 << 31) + 0.5).astype(np.int64)
         over = multipliers >> 31  # 1 where it was rounded up to a power of two

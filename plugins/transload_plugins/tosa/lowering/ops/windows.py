@@ -6,6 +6,7 @@ pad on each side of each dimension in turn. All tensors here are channels last.
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from transload.ir import Op, Value
@@ -36,7 +37,7 @@ class Window(NamedTuple):
     @property
     def flat_pads(self) -> tuple[int, ...]:
         """Padding as TOSA has it: before and after of each dimension, one dimension after another."""
-        return tuple(size for pair in self.pads for size in pair)
+        return tuple(chain.from_iterable(self.pads))
 
     def extent(self, dim: int) -> int:
         """How far the window reaches in one dimension."""
@@ -58,11 +59,10 @@ class Window(NamedTuple):
 
 def window_of(op: Op) -> Window:
     """The window of a convolution or pooling of `top`."""
-    n = len(op.kernel_shape)
-    pads = op.pads
+    kernel, pads = op.kernel_shape, op.pads
+    n = len(kernel)
     dilations = op.dilations if "dilations" in op.declaration.attributes else (1,) * n
-    return Window(
-        tuple(op.kernel_shape), tuple(op.strides), tuple(dilations), tuple((pads[i], pads[n + i]) for i in range(n)))
+    return Window(tuple(kernel), tuple(op.strides), tuple(dilations), tuple(zip(pads[:n], pads[n:], strict=True)))
 
 
 def need_channels_last(op: AvgPool | Conv | Deconv | MaxPool) -> None:
@@ -99,7 +99,7 @@ def fit(rw: Rewriter, x: Value, window: Window) -> tuple[Value, Window]:
         pads.append((max(0, before), max(0, after)))
     if min(size) < 1:
         raise Unsupported("every window lies in the padding")
-    return build.slice_(rw, x, start, size), window._replace(pads=tuple(pads))
+    return build.slice_(rw, x, start, size), Window(window.kernel, window.strides, window.dilations, tuple(pads))
 
 
 def subsample(rw: Rewriter, x: Value, strides: tuple[int, ...]) -> Value:
