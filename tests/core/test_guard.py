@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import re
 import subprocess
 import sys
-import types
 from collections.abc import Callable, Iterator
 from importlib.metadata import EntryPoint
 from pathlib import Path
@@ -17,11 +15,10 @@ import pytest
 import typer
 
 import transload
-from transload import hookspecs
 from transload.cli import run as command
 from transload.context import Context, current
 from transload.conversion import apply_conversion
-from transload.errors import ConversionError, PluginError, PluginFailure, ReadError, TargetError, TransloadError, UsageError
+from transload.errors import ConversionError, PluginError, PluginFailure, ReadError, TargetError, TransloadError
 from transload.hookspecs import hookimpl
 from transload.ir import F32, Module, Op, TensorType, new_module, registry, set_results
 from transload.ir.build import Builder
@@ -42,45 +39,14 @@ from transload.plugin import (
     Writer,
     resolve,
 )
-from transload.plugin_host import Host, PluginInfo, host
+from transload.plugin_host import Host, host
 from transload.rewrite import Rewriter, RewriteTable, apply_greedily
+
+from tests.support.plugins import acme, point, registering
 
 pytestmark = pytest.mark.plugin_fails
 
 VECTOR = TensorType((2,), F32)
-
-
-class Distribution:
-    """What `importlib.metadata` says of a distribution, as far as the host asks."""
-
-    def __init__(self, name: str, version: str) -> None:
-        self.name = name
-        self.version = version
-
-
-def point(name: str, distribution: str = "acme-chips", version: str = "1.2", **members: Any) -> EntryPoint:
-    """An entry point of a distribution, to a module made of members."""
-    module = types.ModuleType(f"made_for_test_guard_{distribution}_{name}".replace("-", "_"))
-    for key, value in members.items():
-        setattr(module, key, value)
-    sys.modules[module.__name__] = module
-    made = EntryPoint(name, module.__name__, "transload")
-    vars(made).update(dist=Distribution(distribution, version))
-    return made
-
-
-def registering(**items: Any) -> dict[str, Any]:
-    """Hooks that register these: `registering(passes=[Pass(...)])`."""
-
-    def hook(kind: str, wanted: Any) -> Any:
-        def register_them(register: Callable[[Any], None]) -> None:
-            for item in wanted:
-                register(item)
-
-        register_them.__name__ = f"register_{kind}"
-        return hookimpl(register_them)
-
-    return {f"register_{kind}": hook(kind, wanted) for kind, wanted in items.items()}
 
 
 def boom(*arguments: Any, **named: Any) -> Any:
@@ -99,11 +65,6 @@ def module_of(op: str) -> Module:
     return module
 
 
-def info_of(there: Host, name: str) -> PluginInfo:
-    (info,) = [info for info in there.plugins if info.name == name]
-    return info
-
-
 def check_blame(error: PluginFailure, place: str, cause: type[BaseException] = KeyError) -> None:
     """The error names plugin, distribution, version, place, what was raised and where."""
     for part in ("plugin 'acme' (acme-chips 1.2)", place, cause.__name__, "test_guard.py:"):
@@ -120,10 +81,6 @@ class Bad(Target):
 
     def __init__(self, member: str) -> None:
         setattr(self, member, boom)
-
-
-def acme(**items: Any) -> Host:
-    return Host([point("acme", **registering(**items))], only="")
 
 
 @pytest.mark.parametrize("failing", [boom, leave])
@@ -366,127 +323,6 @@ def test_a_reader_that_cannot_tell_its_files_leaves_them_to_others(tmp_path: Pat
         assert transload.load(file).source_format == "mine"
     with Context(acme(readers=[broken])).bind(), pytest.raises(PluginFailure, match=r"reader 'broken' \(detect\)"):
         transload.load(file)
-
-
-# --- registration
-
-
-@pytest.mark.parametrize(("kind", "item", "why"), [
-    ("metrics", "cos", "gives a str, where a Metric is wanted"),
-    ("metrics", Metric("", abs), "name must be letters"),
-    ("metrics", Metric("two words", abs), "name must be letters"),
-    ("metrics", Metric(3, abs), "name must be letters"),  # type: ignore[arg-type]
-    ("metrics", Metric("m", 3), "measure must be a function"),
-    ("metrics", Metric("m", "module.without_name"), 'measure must be "package.module:name"'),
-    ("metrics", Metric("m", abs, better="more"), "better must be 'lower' or 'higher'"),
-    ("readers", Reader("r", "d", ".one", abs), "suffixes must be a tuple of texts"),  # type: ignore[arg-type]
-    ("readers", Reader("r", "d", ("one",), abs), "that start with '.'"),
-    ("readers", Reader("r", "d", (".one",), abs, 5), "detect must be a function"),
-    ("writers", Writer("w", "a b", (".one",), abs), "dialect must be letters"),
-    ("dialects", DialectSpec("d", None), "load must be a object"),
-    ("dialects", DialectSpec("d", Dialect("d"), 5), "kernels must be a KernelTable"),
-    ("conversions", Conversion("c", "a", "b"), "neither a table nor passes"),
-    ("conversions", Conversion("c", "a", "b", extends="d"), "has no table"),
-    ("conversions", Conversion("c", "a", "b", table="a.b:C", cost=float("nan")), "cost must be a number"),
-    ("conversions", Conversion("c", "a", "b", table="a.b:C", options={"o": 5}), r"option 'o' must be \(type"),  # type: ignore[dict-item]
-    ("passes", Pass("p", abs, requires="top"), "requires must be a tuple"),  # type: ignore[arg-type]
-    ("engines", Engine("e", None), "prepare must be a function"),
-    ("runtimes", Runtime("r", "f", abs, None), "available must be a function"),
-    ("quantizers", Quantizer("q", None), "run must be a function"),
-    ("calibrators", Calibrator("c", None), "run must be a function"),
-    ("targets", Target, "gives the class Target"),
-    ("targets", object(), "is no Target: it has no name"),
-    ("targets", type("T", (Target,), {"name": "t", "accepts": "tosa"})(), "accepts must be a tuple"),
-    ("targets", type("T", (Target,), {"name": "t", "accepts": ()})(), "accepts must name at least one"),
-    ("targets", type("T", (Target,), {"name": "t", "accepts": ("a",), "run": 5})(), "run must be a method, or None"),
-    ("commands", "hello", r"where \(name, click.Command\) is wanted"),
-    ("commands", ("hello", boom), "must be a click.Command"),
-])
-def test_what_cannot_be_registered_is_told_at_once(kind: str, item: Any, why: str) -> None:
-    there = acme(**{kind: [item]})
-    getattr(there, kind)
-    info = info_of(there, "acme")
-    assert re.search(why, str(info.error)), info.error
-    assert f"register_{kind}" in str(info.error) and not info.registered
-
-
-def test_all_that_is_wrong_is_told_and_the_rest_registers() -> None:
-    there = acme(metrics=[Metric("", abs), Metric("good", abs), Metric("good", abs), Metric("cos", abs), 5])
-    assert "good" in there.metrics
-    error = str(info_of(there, "acme").error)
-    assert "name must be" in error and "gives a int" in error
-    assert "'good' is registered twice" in error
-    assert "'cos' is registered twice by plugin 'core' (transload), too" in error
-    assert info_of(there, "acme").registered == {"metrics": ["good"]}
-
-
-def test_system_exit_at_import_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "made_for_test_leaves.py").write_text("import sys\nsys.exit(3)\n")
-    monkeypatch.syspath_prepend(str(tmp_path))
-    other = point("zacme", **registering(passes=[Pass("p", abs)]))
-    there = Host([EntryPoint("leaves", "made_for_test_leaves", "transload"), other], only="")
-    assert "p" in there.passes
-    assert "SystemExit: 3" in str(info_of(there, "leaves").error)
-    assert "sys.exit(3)" in info_of(there, "leaves").trace
-
-
-def test_system_exit_in_a_hook_is_reported() -> None:
-    there = Host([point("acme", register_passes=hookimpl(lambda register: sys.exit(1)))], only="")
-    assert "canonicalize" in there.passes
-    assert "register_passes: SystemExit: 1" in str(info_of(there, "acme").error)
-
-
-def test_a_second_distribution_with_the_same_entry_point_is_reported() -> None:
-    first = point("acme", "acme-chips", **registering(passes=[Pass("first", abs)]))
-    second = point("acme", "other-chips", **registering(passes=[Pass("second", abs)]))
-    same = EntryPoint("acme", first.value, "transload")
-    vars(same).update(dist=Distribution("third-chips", "3"))
-    for points in ([first, second, same], [same, second, first]):
-        there = Host(points, only="")
-        assert "first" in there.passes and "second" not in there.passes
-        infos = {info.distribution: info for info in there.plugins if info.name == "acme"}
-        assert infos["acme-chips"].error is None
-        for other in ("other-chips", "third-chips"):
-            assert "plugin 'acme' (acme-chips 1.2) has this name already" in str(infos[other].error)
-
-
-def test_nobody_takes_the_place_of_one_of_ours() -> None:
-    ours = point("tflite", "transload", **registering(passes=[Pass("ours", abs)]))
-    theirs = point("tflite", "a-first", **registering(passes=[Pass("theirs", abs)]))
-    assert "ours" in Host([theirs, ours], only="").passes
-
-
-def test_the_same_distribution_found_twice_is_one_plugin() -> None:
-    once = point("acme", **registering(passes=[Pass("p", abs)]))
-    there = Host([once, once], only="")
-    assert len([info for info in there.plugins if info.name == "acme"]) == 1 and "p" in there.passes
-
-
-def test_a_plugin_without_hooks_and_one_that_registers_nothing_are_reported() -> None:
-    there = Host([point("bare"), point("silent", **registering(passes=[]))], only="")
-    there.everything()
-    assert "has no hooks" in str(info_of(there, "bare").error)
-    assert info_of(there, "silent").error == "it registers nothing"
-
-
-@pytest.mark.parametrize(("asked", "why"), [
-    (hookspecs.API_VERSION, None), ("0.9", "a newer version of the plugin is needed"), ("99.0", "a newer Transload is needed"),
-    ("1.999", "a newer Transload is needed"), (1, "must be text"), ("one", "must be text")])
-def test_the_version_that_a_plugin_asks_for_is_checked(asked: Any, why: str | None) -> None:
-    there = Host([point("acme", transload_api=asked, **registering(passes=[Pass("p", abs)]))], only="")
-    assert ("p" in there.passes) == (why is None)
-    assert (why in str(info_of(there, "acme").error)) if why else info_of(there, "acme").error is None
-
-
-def test_a_name_that_nobody_has_is_answered_with_the_plugins_that_failed() -> None:
-    broken = EntryPoint("broken", "transload_no_such_module", "transload")
-    there = Host([broken, point("left", **registering(passes=[]))], only="-left")
-    with pytest.raises(UsageError) as caught:
-        there.get("targets", "acme-x7")
-    assert "plugin 'broken' (no distribution): ModuleNotFoundError: No module named" in caught.value.hint
-    assert "left out by TRANSLOAD_PLUGINS: left" in caught.value.hint
-    with Context(there).bind(), pytest.raises(UsageError, match="broken"):
-        transload.save(new_module(), "model.acme")
 
 
 # --- without packaging

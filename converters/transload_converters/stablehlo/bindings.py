@@ -102,7 +102,7 @@ def _parse(data: bytes, name: str) -> tuple[Any, Any]:
                 passes += [f"vhlo-to-version{{target={version()}}}", "vhlo-legalize-to-stablehlo"]
             if passes:
                 passmanager.PassManager.parse(f"builtin.module({','.join(passes)})").run(module.operation)
-        except Exception as error:  # MLIRError, ValueError, RuntimeError: all say what is wrong with the file
+        except (ir.MLIRError, ValueError, RuntimeError) as error:  # which of them is nanobind's choice; all say what is wrong
             raise ReadError(
                 f"{name}: is not StableHLO that can be read: {_first_lines(str(error))}", hint=_hint(str(error))
             ) from None
@@ -191,7 +191,7 @@ def portable_artifact(
     `constants` has the data of `dense_resource<key>` in the text, by key. Raises `UsageError` with the first operation that
     the version has not.
     """
-    stablehlo = _modules()[2]
+    ir, _, stablehlo, _ = _modules()
     module, context = _parse(text.encode() if isinstance(text, str) else text, name)
     said: list[str] = []
     with context:
@@ -205,7 +205,7 @@ def portable_artifact(
         handler = context.attach_diagnostic_handler(hear)
         try:
             return bytes(stablehlo.serialize_portable_artifact(module, target or version()))
-        except Exception as error:  # MLIRError, ValueError: the version lacks an operation
+        except (ir.MLIRError, ValueError, RuntimeError) as error:  # the version lacks an operation
             why = _refused(said) or _first_lines(str(error))
             raise UsageError(
                 f"{name}: cannot be written as StableHLO {target or version()}: {why}",

@@ -11,6 +11,7 @@ widening after Cousot, Cousot, Abstract Interpretation (1977).
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
@@ -58,7 +59,7 @@ DEPTH = 2
 """Loops in loops deeper than that carry anything at once."""
 
 
-class Forward(Generic[State]):
+class Forward(ABC, Generic[State]):
     """A sparse forward analysis; `known` is what it found, by value.
 
     `reach` is how many values at most are looked at for one that is asked for; of those further back, only what they are.
@@ -75,29 +76,29 @@ class Forward(Generic[State]):
 
     # --- what an analysis says
 
+    @abstractmethod
     def initial(self, value: Value) -> State:
         """What is known of a value by what it is: a constant, an argument, a result of an op that nothing is known of."""
-        raise NotImplementedError
 
     def looks_at(self, op: Op) -> Sequence[Value]:
         """The operands that `transfer` asks about; none where it says nothing of the op's results."""
         return op.operands
 
+    @abstractmethod
     def transfer(self, op: Op) -> Sequence[State]:
         """What is known of each of an op's results, given `known` of what it looks at."""
-        raise NotImplementedError
 
+    @abstractmethod
     def joined(self, op: Op, type_: Type, ways: Iterable[State]) -> State:
         """What is known of a value that is one of several; `op` is where they meet."""
-        raise NotImplementedError
 
+    @abstractmethod
     def holds(self, new: State, old: State) -> bool:
         """Whether what is known by `old` is true of what `new` describes."""
-        raise NotImplementedError
 
+    @abstractmethod
     def anything(self, op: Op, type_: Type) -> State:
         """What is known of a value that a loop carries and of which nothing could be found."""
-        raise NotImplementedError
 
     def widened(self, op: Op, type_: Type, old: State, new: State) -> State:
         """`new`, which `old` does not hold of, moved on as far as it may go."""

@@ -79,18 +79,16 @@ class _Unique(Type):
     __hash__ = object.__hash__
 
     @classmethod
-    def _one(cls, *key: Any) -> Any:
-        """The type of this key."""
-        found = _Unique._made.get((cls, key))
+    def _one(cls, **members: Any) -> Any:
+        """The type with these members."""
+        key = cls, *members.values()
+        found = _Unique._made.get(key)
         if found is None:
             made = object.__new__(cls)
-            made._fill(*key)
-            found = _Unique._made.setdefault((cls, key), made)  # where two threads make it, the first stays
+            for name, value in members.items():
+                setattr(made, name, value)
+            found = _Unique._made.setdefault(key, made)  # where two threads make it, the first stays
         return found
-
-    def _fill(self, *key: Any) -> None:
-        """Set the members of a new type from its key."""
-        raise NotImplementedError
 
     def __reduce__(self) -> tuple:
         return type(self), self._key()
@@ -107,11 +105,8 @@ class IntegerType(_Unique):
     _range: tuple[int, int]
 
     def __new__(cls, width: int, signedness: str = "") -> IntegerType:
-        made: IntegerType = cls._one(width, signedness)
+        made: IntegerType = cls._one(width=width, signedness=signedness, unsigned=signedness == "u")
         return made
-
-    def _fill(self, width: int, signedness: str) -> None:
-        self.width, self.signedness, self.unsigned = width, signedness, signedness == "u"
 
     @property
     def range(self) -> tuple[int, int]:
@@ -141,11 +136,8 @@ class FloatType(_Unique):
     name: str
 
     def __new__(cls, name: str) -> FloatType:
-        made: FloatType = cls._one(name)
+        made: FloatType = cls._one(name=name)
         return made
-
-    def _fill(self, name: str) -> None:
-        self.name = name
 
     def _key(self) -> tuple:
         return (self.name,)

@@ -47,12 +47,18 @@ def _options(op: Op) -> _Options:
     kinds = {"int": int, "float": float, "bool": bool}
     try:
         found = flexbuffers.Loads(bytearray(data))
-        values = {
-            field.name: kinds[str(field.type)](found[field.name])
-            for field in dataclasses.fields(_Options) if field.name in found}
-        return _Options(**values)
     except Exception as error:  # FlexBuffers' reader is not made for damaged bytes: anything may come out of it
-        raise Unsupported(f"its options cannot be read: {type(error).__name__}: {error}") from None
+        raise _unreadable(error) from None
+    try:
+        return _Options(**{
+            field.name: kinds[str(field.type)](found[field.name])
+            for field in dataclasses.fields(_Options) if field.name in found})
+    except (TypeError, ValueError, OverflowError) as error:  # it is no map, one is missing, or is no number
+        raise _unreadable(error) from None
+
+
+def _unreadable(error: Exception) -> Unsupported:
+    return Unsupported(f"its options cannot be read: {type(error).__name__}: {error}")
 
 
 def detection_postprocess(op: Op, rw: Rewriter) -> tuple[Value, ...]:
