@@ -73,7 +73,7 @@ def compare(name: str, case: Case, ours: Sequence[str], peers: Path | None) -> l
         runs += [(tool, setting, peers) for tool in PEERS if peers for setting in TOOLS[tool].settings]
         wanted: dict[str, Outputs] = {}
         for tool, setting, python in runs:
-            ending = next((ending for ending in TOOLS[tool].endings if ending in case.files), None)
+            ending = next((ending for ending in case.files if ending in TOOLS[tool].endings), None)
             if ending is None:
                 continue
             if ending not in wanted:

@@ -25,7 +25,7 @@ class Case:
     """A network with its samples, by the ending of the file that they are for."""
 
     files: Mapping[str, Path]
-    """The float network's files by their ending, `.onnx` or `.tflite`."""
+    """The float network's files by their ending, `.onnx` or `.tflite`, its authors' own before what was made of it."""
     calibration: Mapping[str, Sequence[Sample]]
     evaluation: Mapping[str, Sequence[Sample]]
     """None of these calibrates. The same samples in the same order for every ending."""

@@ -58,9 +58,10 @@ class Network:
             for part, count in (("calibration", CALIBRATION), ("evaluation", EVALUATION))}
         if path.suffix == ".onnx":
             path = with_shape(path, (1, 3, self.rows, self.columns))
-        return Case(
-            {path.suffix: path}, *({path.suffix: [{input_name(path): array} for array in parts[part]]} for part in parts),
-            classes=self.classes)
+        files = {path.suffix: path} | ({".onnx": as_onnx(path)} if path.suffix == ".tflite" else {})
+        names = {ending: input_name(file) for ending, file in files.items()}
+        samples = ({ending: [{name: array} for array in arrays] for ending, name in names.items()} for arrays in parts.values())
+        return Case(files, *samples, classes=self.classes)
 
     def sample(self, pixels: Image.Image) -> np.ndarray:
         """[1, H, W, 3] in red, green, blue for TFLite; [1, 3, H, W] in blue, green, red for ONNX (RapidOCR reads by OpenCV)."""
@@ -119,6 +120,17 @@ def with_shape(path: Path, shape: tuple[int, ...]) -> Path:
     BUILT.mkdir(parents=True, exist_ok=True)
     onnx.save(onnx.shape_inference.infer_shapes(model), BUILT / path.name)
     return BUILT / path.name
+
+
+def as_onnx(path: Path) -> Path:
+    """A TFLite file as ONNX, by our own target: the same floats for the peers that take nothing else."""
+    import transload
+
+    BUILT.mkdir(parents=True, exist_ok=True)
+    made = BUILT / f"{path.stem}.onnx"
+    if not made.exists():
+        transload.save(transload.lower(transload.load(path), "onnx"), made)
+    return made
 
 
 def input_name(path: Path) -> str:

@@ -51,7 +51,7 @@ class Tool:
     """A quantizer: which files it takes, the settings to try, and `quantize(model, samples, setting)`, which gives a `Run`."""
 
     endings: tuple[str, ...]
-    """Endings of the files that it takes, the preferred one first."""
+    """Endings of the files that it takes; of a case's files it gets the first of those."""
     settings: tuple[str, ...]
     quantize: Callable[[Path, Samples, str], Run]
     needs: tuple[str, ...]

@@ -10,7 +10,7 @@ import onnx
 import quantizer_networks
 from package_models import REQUIREMENTS, unpack
 from PIL import Image
-from quantizer_networks import FACES, NETWORKS, PHOTOGRAPHS, Network, cut, with_shape, with_text
+from quantizer_networks import FACES, NETWORKS, PHOTOGRAPHS, Network, as_onnx, cut, with_shape, with_text
 from quantizer_tools import prepared_tflite
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -66,6 +66,13 @@ def test_a_tflite_file_without_a_signature_gets_one():
     content = prepared_tflite((ROOT / "examples" / "digits" / "digits_float.tflite").read_bytes())
     (signature,) = Interpreter(model_content=content).get_signature_list().values()
     assert signature["inputs"] == ["image"]
+
+
+def test_a_tflite_file_is_measured_as_onnx_too(tmp_path, monkeypatch):
+    monkeypatch.setattr(quantizer_networks, "BUILT", tmp_path)
+    model = onnx.load(as_onnx(ROOT / "examples" / "digits" / "digits_float.tflite"))
+    onnx.checker.check_model(model)
+    assert [value.name for value in model.graph.input] == ["image"]
 
 
 def test_networks_have_names_of_their_own():
