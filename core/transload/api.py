@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 from .borders import note_borders
 from .contents import STRUCTURE, dialects_in, main_dialect
 from .errors import ConversionError, Finding, PluginFailure, ReadError, TransloadError, UsageError, merge_findings
-from .files import need_file
+from .files import is_file, need_file
 from .garbage import rare_collections
 from .given import open_given, settled, shapes_of
+from .guard import failure
 from .ir import NONE, Module, TensorType, input_names
 from .ir.verify import verify
 from .limits import check_limits
@@ -171,6 +172,8 @@ def save(module: Module, path: str | Path, format: str | None = None) -> Path:
         resolve(writer.write)(module, file)
     except OSError as error:
         raise TransloadError(f"cannot write {file}: {error.strerror or error}") from None
+    if not is_file(file):
+        raise failure(host().owner("writers", writer.name), f"writer {writer.name!r} (write)", ValueError(f"{file} is no file"))
     return file
 
 

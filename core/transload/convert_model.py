@@ -443,7 +443,11 @@ def _limits(target: Target, given: Tolerance | Sequence[str] | None) -> Toleranc
 
     if isinstance(given, Tolerance):
         return given
-    return Tolerance.parse(given or (), Tolerance.parse(getattr(target, "tolerance", ())))
+    try:
+        own = Tolerance.parse(getattr(target, "tolerance", ()))
+    except UsageError as error:
+        raise UsageError(f"the tolerance of target {target.name!r}: {error.message}", hint=error.hint) from None
+    return Tolerance.parse(given or (), own)
 
 
 def _usable(name: str | None) -> Target:

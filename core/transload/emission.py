@@ -11,8 +11,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from .artifact_set import REPORT
 from .contents import dialects_in, main_dialect
 from .errors import Finding, TargetError, merge_findings
+from .files import is_file
+from .guard import failure
 from .ir import Module
 from .ir.verify import verify
 from .partitioning import HOST, TARGET, Partition, partition, work_of
@@ -57,13 +60,13 @@ def emit_for(
 ) -> Emitted:
     """Have a target write a module into a directory, with the host's parts where it is cut."""
     if cut is None:
-        return target.emit(module, directory, stem, settings)
+        return _written(target, module, directory, stem, settings)
     written: list[EmittedPart] = []
     for number, part in enumerate(cut.parts, 1):
         folder = directory / f"{number}-{part.place}"
         folder.mkdir()
         if part.place == TARGET:
-            emitted = target.emit(part.module, folder, stem, settings)
+            emitted = _written(target, part.module, folder, stem, settings)
         else:
             writer, suffix = _writer_for(part.module)
             resolve(writer.write)(part.module, folder / f"{stem}{suffix}")
@@ -71,6 +74,47 @@ def emit_for(
         written.append(EmittedPart(
             part.place, emitted.files, list(part.module.inputs), list(part.module.outputs), emitted.report))
     return Emitted([file for part in written for file in part.files], {}, written, cut.outputs)
+
+
+def _written(target: Target, module: Module, directory: Path, stem: str, settings: Mapping[str, Any]) -> Emitted:
+    """What a target says that it wrote, after a look at whether that is so; a plugin's target is given a copy of the module."""
+    owner = host().owner("targets", target.name)
+    ours = owner is not None and owner.is_ours
+    emitted = target.emit(module if ours else module.clone(), directory, stem, settings)
+    wrong = _wrong_with(emitted, directory)
+    if wrong is not None:
+        raise failure(owner, f"target {target.name!r}.emit()", TypeError(wrong))
+    return emitted
+
+
+def _wrong_with(emitted: Emitted, directory: Path) -> str | None:
+    """What is wrong with what a target says that it wrote into a directory, or None."""
+    if not isinstance(emitted.files, list | tuple) or not all(isinstance(file, Path) for file in emitted.files):
+        return f"files must be a list of paths, and are {emitted.files!r:.200}"
+    if not isinstance(emitted.report, Mapping):
+        return f"report must be a dictionary, and is {emitted.report!r:.200}"
+    for file in emitted.files:
+        if not file.is_relative_to(directory) or not is_file(file):
+            return f"{file} is no file in the directory that was given"
+        if file == directory / REPORT:
+            return f"{REPORT} is written by Transload"
+    there = {file for file in directory.rglob("*") if not file.is_dir()}
+    if unlisted := there - set(emitted.files):
+        return f"{min(unlisted).relative_to(directory)} was written, and is not among its files"
+    return _wrong_with_parts(emitted)
+
+
+def _wrong_with_parts(emitted: Emitted) -> str | None:
+    known: set[str] = set()
+    for part in emitted.parts:
+        if not isinstance(part, EmittedPart) or part.place not in (TARGET, HOST):
+            return f"each part must be an EmittedPart of {TARGET!r} or {HOST!r}, and one is {part!r:.200}"
+        if not set(part.files) <= set(emitted.files):
+            return f"a part has {min(set(part.files) - set(emitted.files))}, which is not among the files"
+        known.update(part.outputs)
+    if emitted.parts and not set(emitted.outputs.values()) <= known | {name for part in emitted.parts for name in part.inputs}:
+        return f"the outputs are {', '.join(emitted.outputs.values())}, and the parts know {', '.join(sorted(known))}"
+    return None
 
 
 def left_to_host(target: Target, cut: Partition, module: Module) -> str:

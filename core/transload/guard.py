@@ -153,19 +153,22 @@ class Guarded:
     """A function that a plugin registered, or the text that names it, with the plugin's name on what it raises.
 
     `lets` are exceptions that go through because the caller has something to say of them. `takes(outcome)` is None, or says
-    what is wrong with what the function returned. With `makes`, the function returns another one, or a dictionary of some, to
-    be guarded as well.
+    what is wrong with what the function returned; `reads(outcome)` is what callers get in its place, and raises where something
+    is wrong with what is in it (a generator runs here, and not where nobody knows whose it is). With `makes`, the function
+    returns another one, or a dictionary of some, to be guarded as well: with `makes` itself as their `takes`.
     """
 
     def __init__(
         self, function: Any, plugin: PluginInfo, place: str, *, lets: tuple[type[BaseException], ...] = (),
-        takes: Callable[[Any], str | None] | None = None, makes: bool = False,
+        takes: Callable[[Any], str | None] | None = None, reads: Callable[[Any], Any] | None = None,
+        makes: Callable[[Any], str | None] | None = None,
     ) -> None:
         self.function = function
         self.plugin = plugin
         self.place = place
         self.lets = lets
         self.takes = takes
+        self.reads = reads
         self.makes = makes
 
     @property
@@ -188,11 +191,23 @@ class Guarded:
         wrong = self.takes(outcome) if self.takes is not None else None
         if wrong is not None:
             raise failure(self.plugin, self.place, TypeError(wrong))
-        if not self.makes:
+        if self.reads is not None:
+            try:
+                outcome = self.reads(outcome)
+            except OURS:
+                raise
+            except FOREIGN as error:
+                raise failure(self.plugin, self.place, error) from error
+        if self.makes is None:
             return outcome
         if isinstance(outcome, Mapping):
-            return {name: GuardedObject(made, self.plugin, self.place) for name, made in outcome.items()}
-        return GuardedObject(outcome, self.plugin, self.place)
+            return {name: self._made(function) for name, function in outcome.items()}
+        return self._made(outcome)
+
+    def _made(self, function: Any) -> GuardedObject:
+        if not callable(function):
+            raise failure(self.plugin, self.place, TypeError(f"gives {function!r:.100}, where a function is wanted"))
+        return GuardedObject(function, self.plugin, self.place, takes={"__call__": self.makes} if self.makes is not None else {})
 
     def __repr__(self) -> str:
         return f"<{self.place} of {self.plugin}: {self.function!r}>"
@@ -201,16 +216,17 @@ class Guarded:
 class GuardedObject:
     """An object that a plugin registered, or made: everything about it is as it is, and its methods are guarded.
 
-    `lets` and `takes` say by a method's name what `Guarded` is to let through, and what the method may return.
+    `lets`, `takes` and `reads` say by a method's name what `Guarded` is to let through, and what the method may return.
     """
 
-    __slots__ = ("_lets", "_object", "_place", "_plugin", "_takes")
+    __slots__ = ("_lets", "_object", "_place", "_plugin", "_reads", "_takes")
 
     def __init__(
         self, held: Any, plugin: PluginInfo, place: str, lets: Mapping[str, tuple[type[BaseException], ...]] = NOTHING,
-        takes: Mapping[str, Callable[[Any], str | None]] = NOTHING,
+        takes: Mapping[str, Callable[[Any], str | None]] = NOTHING, reads: Mapping[str, Callable[[Any], Any]] = NOTHING,
     ) -> None:
-        for name, value in (("_object", held), ("_plugin", plugin), ("_place", place), ("_lets", lets), ("_takes", takes)):
+        for name, value in (("_object", held), ("_plugin", plugin), ("_place", place), ("_lets", lets), ("_takes", takes),
+                            ("_reads", reads)):
             object.__setattr__(self, name, value)
 
     def __getattr__(self, name: str) -> Any:
@@ -222,11 +238,13 @@ class GuardedObject:
         except FOREIGN as error:
             raise failure(self._plugin, place, error) from error
         if callable(value) and not isinstance(value, type):
-            return Guarded(value, self._plugin, f"{place}()", lets=self._lets.get(name, ()), takes=self._takes.get(name))
+            return Guarded(
+                value, self._plugin, f"{place}()", lets=self._lets.get(name, ()), takes=self._takes.get(name),
+                reads=self._reads.get(name))
         return value
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
-        return Guarded(self._object, self._plugin, self._place)(*arguments, **named)
+        return Guarded(self._object, self._plugin, self._place, takes=self._takes.get("__call__"))(*arguments, **named)
 
     def __setattr__(self, name: str, value: Any) -> None:
         setattr(self._object, name, value)

@@ -134,7 +134,7 @@ class Journey:
         self._hub = Stage(HUB, _steps(",".join(filter(None, [*own, passes]))), f"passes at {self._center.name}")
         self._users = replace(self._hub, steps=_steps(passes))
         self._pipeline = Stage(PIPELINE) if target is None else Stage(
-            PIPELINE, _steps(target.pipeline, settings), f"passes of {target.name}")
+            PIPELINE, _steps_of(target, settings), f"passes of {target.name}")
         self._quantize = quantize
         self._reached: str | None = None
         self._target = target
@@ -356,6 +356,13 @@ def _stuck(conversion: Conversion, module: Module) -> ConversionError:
 def _default_passes() -> list[str]:
     """The passes that plugins add to the hub's pipeline, in the order in which they are registered."""
     return [each.name for each in host().passes.values() if each.at == HUB]
+
+
+def _steps_of(target: Target, settings: Mapping[str, Any] | None) -> tuple[Step, ...]:
+    try:
+        return _steps(target.pipeline, settings)
+    except UsageError as error:
+        raise UsageError(f"the pipeline of target {target.name!r}: {error.message}", error.findings, error.hint) from None
 
 
 def _steps(pipeline: str, settings: Mapping[str, Any] | None = None) -> tuple[Step, ...]:

@@ -12,11 +12,13 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from numbers import Real
 from typing import Any
 
 import pluggy
 
 from . import hookspecs
+from .errors import Finding
 from .facts import FactKind, Facts
 from .guard import Guarded, GuardedObject, PluginInfo, Reference
 from .plugin import (
@@ -76,7 +78,7 @@ def admit(kind: str, item: Any, plugin: PluginInfo) -> tuple[str, Any, list[str]
     code = {
         member: Guarded(
             value, plugin, f"{place} ({member})", lets=_LETS.get((kind, member), ()), takes=_TAKES.get((kind, member)),
-            makes=(kind, member) in _MAKERS)
+            makes=_MAKERS.get((kind, member)))
         for member in _CODE.get(kind, ()) if (value := getattr(item, member)) is not None}
     data = {
         member: Reference(value, plugin, f"{place} ({member})")
@@ -157,6 +159,10 @@ def wrong_options(declared: Any) -> str | None:
                 isinstance(entry[0], tuple) and entry[0] and all(isinstance(word, str) for word in entry[0]))):
             return (f"option {name!r} must be (type, default, what it does), the type bool, int, float, str or a tuple of words, "
                     f"and is {entry!r}")
+        kind, default = entry[:2]
+        of_kind = default in kind if isinstance(kind, tuple) else type(default) in ((int, float) if kind is float else (kind,))
+        if default is not None and not of_kind:
+            return f"option {name!r} has the default {default!r}, which is not of its type"
     return None
 
 
@@ -270,8 +276,6 @@ _CODE = {
 """Members that are called."""
 _DATA = {"dialects": ("load", "kernels", "canonicalize"), "conversions": ("table",)}
 """Members that are objects."""
-_MAKERS = {("engines", "prepare"), ("runtimes", "open"), ("runtimes", "alternatives")}
-"""Members that return functions of the plugin's, or a dictionary of them."""
 _LETS: dict[tuple[str, str], tuple[type[BaseException], ...]] = {
     ("readers", "read"): (OSError, MemoryError), ("readers", "detect"): (OSError,), ("formats", "detect"): (OSError,),
     ("writers", "write"): (OSError,),
@@ -294,7 +298,10 @@ def _no_findings(outcome: Any) -> str | None:
 
 
 def _no_outputs(outcome: Any) -> str | None:
-    return None if isinstance(outcome, Mapping) else f"gives {_a(outcome)}, where outputs by name are wanted"
+    if not isinstance(outcome, Mapping):
+        return f"gives {_a(outcome)}, where outputs by name are wanted"
+    other = next((name for name, value in outcome.items() if not isinstance(name, str) or not hasattr(value, "dtype")), None)
+    return None if other is None else f"gives {_a(outcome[other])} as output {other!r}, where an array is wanted"
 
 
 def _no_answer(outcome: Any) -> str | None:
@@ -305,11 +312,26 @@ def _nothing_emitted(outcome: Any) -> str | None:
     return None if isinstance(outcome, Emitted) else f"gives {_a(outcome)}, where an Emitted is wanted"
 
 
+def _no_number(outcome: Any) -> str | None:
+    return None if isinstance(outcome, Real) else f"gives {_a(outcome)}, where a number is wanted"
+
+
+_MAKERS = {("engines", "prepare"): _no_outputs, ("runtimes", "open"): _no_outputs, ("runtimes", "alternatives"): _no_outputs}
+"""Members that return functions of the plugin's, or a dictionary of them, and what is wrong with what those return."""
 _TAKES: dict[tuple[str, str], Callable[[Any], str | None]] = {
-    ("readers", "read"): _no_module, ("engines", "available"): _no_reason, ("runtimes", "available"): _no_reason}
+    ("readers", "read"): _no_module, ("metrics", "measure"): _no_number,
+    ("engines", "available"): _no_reason, ("runtimes", "available"): _no_reason}
 _TARGET_TAKES = {
     "options": wrong_options, "available": _no_reason,
     "check": _no_findings, "emit": _nothing_emitted, "run": _no_outputs, "takes": _no_answer}
+
+
+def _findings(outcome: Any) -> tuple[Finding, ...]:
+    found = tuple(outcome)
+    for each in found:
+        if not isinstance(each, Finding):
+            raise TypeError(f"gives {_a(each)} among its findings, where a Finding is wanted")
+    return found
 
 
 def _admit_target(item: Any, plugin: PluginInfo) -> tuple[str, Any, list[str]]:
@@ -334,7 +356,9 @@ def _admit_target(item: Any, plugin: PluginInfo) -> tuple[str, Any, list[str]]:
             problems.add(f"{member} must be a method, or None, and is {_a(value)}")
     if problems.found:
         return str(item.name), item, problems.found
-    return item.name, GuardedObject(item, plugin, f"target {item.name!r}", {"emit": (OSError,)}, _TARGET_TAKES), []
+    guarded = GuardedObject(
+        item, plugin, f"target {item.name!r}", {"emit": (OSError,)}, _TARGET_TAKES, {"check": _findings})
+    return item.name, guarded, []
 
 
 def _admit_command(item: Any) -> tuple[str, Any, list[str]]:

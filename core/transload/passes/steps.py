@@ -17,8 +17,10 @@ from dataclasses import dataclass, field
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
-from ..errors import UsageError
+from ..errors import Finding, UsageError
+from ..guard import PluginInfo, failure
 from ..ir import Module
+from ..ir.verify import check
 from ..options import typed
 from ..plugin import resolve
 from ..plugin_host import host
@@ -54,8 +56,18 @@ class Step:
         if trace is not None:
             trace.step = self.name
         start = time.perf_counter()
+        plugin = getattr(self.run, "plugin", None)
+        before = len(module.functions) if plugin is not None and not plugin.is_ours else 0
         modified = bool(self.run(module, **self.options))
+        if before:
+            self._look_at_what_is_left(module, plugin)
         return PassRecord(self.name, time.perf_counter() - start, modified)
+
+    def _look_at_what_is_left(self, module: Module, plugin: PluginInfo | None) -> None:
+        """`PluginFailure` where a plugin's pass leaves a module that breaks the rules: what comes after would get the blame."""
+        findings = check(module) if module.functions else [Finding("builtin.module", "holds no function any more")]
+        if findings:
+            raise failure(plugin, f"pass {self.name!r} (run)", ValueError(f"leaves a module that is wrong: {findings[0]}"))
 
     def __str__(self) -> str:
         """As text that `Pipeline.parse` reads."""
