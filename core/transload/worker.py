@@ -39,7 +39,7 @@ from .errors import Finding, RunError, TransloadError
 
 __all__ = ["ChildEnded", "Limits", "Remote", "Worker", "serve"]
 
-_START = "from transload.worker import serve; serve(int(sys.argv[1]), float(sys.argv[2]), sys.argv[3:])"
+_START = "from transload.worker import serve; serve(int(sys.argv[1]), sys.argv[2:])"
 _CHUNK = 1 << 20
 GRACE = 30
 """Seconds beyond a call's limit after which the system ends the process, where nobody else did."""
@@ -127,7 +127,7 @@ class Worker:
             timer.start()
             try:
                 closed, self._closed = self._closed, []
-                _send(process.stdin, [*request, closed])
+                _send(process.stdin, [*request, closed, seconds])
                 answer = _receive(process.stdout)
             except (OSError, ValueError):
                 why = f"took longer than {seconds:g} s" if late.is_set() else self._why(process)
@@ -149,8 +149,7 @@ class Worker:
         if self._child is None:
             self._said = tempfile.TemporaryFile()  # noqa: SIM115 - as long as the process
             self._child = PythonChild(
-                _START, str(self.limits.bytes), str(self.limits.seconds), *self._first, needs=self._needs,
-                stdin=-1, stdout=-1, stderr=self._said)  # pipes
+                _START, str(self.limits.bytes), *self._first, needs=self._needs, stdin=-1, stdout=-1, stderr=self._said)  # pipes
             self._owner = os.getpid()
             self.generation += 1
             _alive.add(self)
@@ -294,11 +293,11 @@ def _unpacked(value: Any, buffers: Sequence[bytearray]) -> Any:
 # --- in the child
 
 
-def serve(memory: int = 0, seconds: float = 0.0, first: Sequence[str] = ()) -> None:
+def serve(memory: int = 0, first: Sequence[str] = ()) -> None:
     """What the process does: import the modules `first`, and answer calls until there are no more.
 
-    `memory` is the most that it may take, in bytes, `seconds` the most that a call may take: who asked for it ends it before, but
-    may be gone himself. With him the process goes, as soon as it can.
+    `memory` is the most that it may take, in bytes. A call says the seconds that it may take: who asked for it ends it before,
+    but may be gone himself. With him the process goes, as soon as it can.
     """
     threading.Thread(target=_end_with_parent, args=(os.getppid(),), daemon=True).start()
     source, sink = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
@@ -311,7 +310,7 @@ def serve(memory: int = 0, seconds: float = 0.0, first: Sequence[str] = ()) -> N
     numbers = itertools.count(1)
     while True:
         try:
-            how, what, arguments, closed = _receive(source)
+            how, what, arguments, closed, seconds = _receive(source)
         except OSError:
             return
         for number in closed:

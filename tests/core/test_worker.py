@@ -126,6 +126,18 @@ def _runs(pid: int) -> bool:
     return True
 
 
+def test_the_system_knows_of_each_call_what_it_may_take(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The alarm is set for the seconds of the call, not for the most that any may take: who asked may be gone."""
+    said: list[float] = []
+    monkeypatch.setattr("transload.worker._receive", lambda pipe: (_ for _ in ()).throw(OSError()))
+    monkeypatch.setattr("transload.worker._send", lambda pipe, value: said.append(value[-1]))
+    worker = Worker("the judge")
+    for within, seconds in ((None, 600.0), (2.5, 2.5)):
+        with pytest.raises(ChildEnded):
+            worker.call("copy:copy", 1, within=within)
+        assert said.pop() == seconds
+
+
 def test_the_system_ends_a_call_that_nobody_ends(tmp_path: Path) -> None:
     """The alarm is the system's own: code that never gives way to Python ends, too."""
     script = (

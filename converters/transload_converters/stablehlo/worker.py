@@ -17,12 +17,15 @@ __all__ = ["JAXLIB", "bytecode_of", "portable_artifact"]
 
 JAXLIB = Worker("MLIR", needs=("transload_converters", "transload_plugins", "numpy", "ml_dtypes", "jaxlib"))
 _BINDINGS = "transload_converters.stablehlo.bindings"
+READING_SECONDS, READING_SPEED = 20.0, 1e6
+"""What reading may take: these seconds, and one more for so many bytes. There are damaged files that MLIR never ends reading."""
 
 
 def bytecode_of(data: bytes | memoryview, name: str) -> bytes:
     """A program (pretty text, or bytecode) as MLIR bytecode that our own reader reads; raises `ReadError`."""
     try:
-        return bytes(JAXLIB.call(f"{_BINDINGS}:rewritten", data, "program"))
+        within = READING_SECONDS + len(data) / READING_SPEED
+        return bytes(JAXLIB.call(f"{_BINDINGS}:rewritten", data, "program", within=within))
     except ChildEnded as error:
         raise ReadError(
             f"{name}: the program is damaged: {error.message} while it read it", hint="write the file again, or get it anew"

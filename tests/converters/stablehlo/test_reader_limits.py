@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import base64
 import io
+import time
+import zlib
 
 import pytest
 
 import transload
-from transload.errors import TransloadError
+from transload.errors import ReadError, TransloadError
 
 pytest.importorskip("jaxlib", reason="jaxlib writes the bytecode")
-from transload_converters.stablehlo import bindings
+from transload_converters.stablehlo import bindings, worker
 
 PROGRAM = (
     "module {{\nfunc.func @main(%x0: tensor<3xf32>) -> tensor<3xf32> {{\n{}\nreturn %x{} : tensor<3xf32>\n}}\n}}")
@@ -54,3 +57,20 @@ def test_wide_numbers(width: int, read: bool) -> None:
     else:
         with pytest.raises(TransloadError, match=f"a number of {width} bits"):
             transload.load(text=data, format="stablehlo")
+
+
+ENDLESS = (
+    "eNo9UcFqFEEQ7dqamrIpmmFslnYZliEs6kEMwc0PiCdJAjE/IJvsRAd2Z3EzA9GDG8gp1/gD3jz7B+Jd8OBPeDKEEDAQtUbXPHivq6qr6jX01uaPHbe1+X"
+    "Tn0XB1bXXtRVkbuGuBrHOAHokDc5YP8Fk+gFy8iFeE0KqHXmAJmgwfiDDJxsaHvSedUyQfAMCl1A2AqBwoj5U/lbfbwmcVSgOw0ipF6ThT157A4/bEVrJW"
+    "+hnaPEPze4kVErDiEmKATgdW2CKh+YdPC/mFV6jvR3Nx/e3w+72PbzsRnbNoD17qFZv1YYuDxTJ4t1jO3jliIF3m/y8zR3CmfvnXVix2w7L8fgF5Pzoh2E"
+    "bg6DWq2bZFjgr0QVC8C0mW5t5w3EVGsHFAQOG4pxlJnOmAcxT1KUljjcF8CUJ2cD9Juk7S3aac1GVl9ptqz7xqRlVtDurR7qR4OZmZ6WzcTAozL+pmXpmm"
+    "Kvdn8+nzcfG3r3xT3JRuCqPx2Dw005FuvBWI9FvUERj+ADTmXYw=")
+"""Compressed: bytecode in which one number of a table was changed. MLIR 23 goes round in it for ever."""
+
+
+def test_reading_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker, "READING_SECONDS", 3.0)
+    began = time.monotonic()
+    with pytest.raises(ReadError, match="damaged"):
+        transload.load(text=zlib.decompress(base64.b64decode(ENDLESS)), format="stablehlo")
+    assert time.monotonic() - began < 20
