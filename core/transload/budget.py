@@ -32,8 +32,11 @@ class Allowance:
 
     ops: int = 200_000
     """Ops that conversions and passes make, those of unrolled loops and inlined functions among them."""
-    grown: int = 1 << 30
-    """Bytes by which constants that are computed while converting exceed, together, what they are computed of."""
+    grown: int = 1 << 29
+    """Bytes by which constants that are computed while converting exceed, together, what they are computed of.
+
+    Where a model has many, it is four times their size: weights are dequantized and cast.
+    """
     folded: int = 1 << 36
     """Bytes that are read and written for that."""
     elements: int = 1 << 34
@@ -52,6 +55,10 @@ class Budget:
         self.ops = self.allowance.ops
         self.grown = self.allowance.grown
         self.folded = self.allowance.folded
+
+    def hold(self, size: int) -> None:
+        """Note of how many bytes the model's own constants are: of large ones, more is computed."""
+        self.grown = max(self.grown, 4 * size)
 
     def over(self) -> None:
         """Raise `Unsupported`: more ops were made than the run may make."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BuildError", "Cause", "ConversionError", "Finding", "InternalError", "PassError", "PluginError", "PluginFailure",
-    "ReadError", "RunError", "ShapeError", "TargetError", "TextError", "TransloadError", "Unsupported", "UsageError",
+    "ReadError", "RunError", "ShapeError", "TargetError", "TextError", "TransloadError", "Unfit", "Unsupported", "UsageError",
     "VerificationError", "VerifyError", "causes",
 ]
 
@@ -227,6 +227,13 @@ class Unsupported(Exception):
         self.why = why
         self.hint = hint
         self.follows = follows
+
+
+class Unfit(TypeError, ValueError):
+    """A question about a value that its type has no answer to: the elements of what is no tensor, an unknown size.
+
+    Where a rewrite function takes an answer for granted, the model is what does not fit, and the op cannot be converted.
+    """
 
 
 def merge_findings(findings: Sequence[Finding]) -> list[Finding]:

@@ -17,7 +17,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
-from .contents import dialects_in
+from .budget import budget
+from .contents import constant_bytes, dialects_in
 from .context import new_run
 from .conversion import hint_for, is_fit, options_of, owners_of, route_from, run_conversion, steps_of, takes
 from .errors import ConversionError, Finding, UsageError
@@ -291,6 +292,7 @@ class Journey:
         way does not go.
         """
         self.share_options(module)
+        budget().hold(constant_bytes(module))
         if self._users.steps:
             self._refuse_passes_off_the_way(self._planned(self._place(module)))
         place = self._place(module)

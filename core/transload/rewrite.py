@@ -30,13 +30,24 @@ from typing import Any, TypeVar
 
 from .budget import budget
 from .context import pinned
-from .errors import ConversionError, Finding, InternalError, PassError, PluginFailure, TransloadError, Unsupported, merge_findings
+from .errors import (
+    ConversionError,
+    Finding,
+    InternalError,
+    PassError,
+    PluginFailure,
+    TransloadError,
+    Unfit,
+    Unsupported,
+    merge_findings,
+)
 from .guard import FOREIGN, is_meant, rule_failed
 from .ir.build import Builder, constant_of, part_location
 from .ir.core import Op, Value
 from .ir.locations import FusedLocation, Location, location_names
 from .ir.module import Module
-from .ir.types import TensorType
+from .ir.quantization import misfit
+from .ir.types import FloatType, IntegerType, TensorType
 from .ir.verify import faults_of
 from .limits import beyond
 from .trace import traced
@@ -323,6 +334,7 @@ class Rewriting:
                 if outcome is not CHANGED:
                     if self.checks:
                         self._refuse_faults(op, before)
+                        self._refuse_other_results(op, outcome)
                     rewriter.replace(outcome)
                 return None
             except Unsupported as reason:
@@ -330,6 +342,8 @@ class Rewriting:
             except ConversionError as error:
                 why = "; ".join(f"{finding.what}: {finding.why}" for finding in error.findings) or str(error)
                 advice = "; ".join(dict.fromkeys(finding.hint for finding in error.findings if finding.hint))
+            except Unfit as error:
+                why, advice = str(error), "types of the model contradict each other, or are none that this op is for"
             except MemoryError as error:
                 why, advice = f"it needs more memory than there is: {error}", ""
             except FOREIGN as error:
@@ -364,7 +378,26 @@ class Rewriting:
             for value in made.results:
                 if (why := beyond(value.type)):
                     raise Unsupported(f"it would become {made.name}, whose result {why}", "sizes of the model are damaged")
+                if value.quant is not None and (misfits := misfit(value.quant, value.shape_or_none)):
+                    raise Unsupported(
+                        f"it would become {made.name}, for whose result {misfits}", "scales and sizes contradict each other")
             made = made.prev
+
+    def _refuse_other_results(self, op: Op, outcome: Any) -> None:
+        """Raise `Unsupported` where an op gives other results than it says: floats for integers, or a shape that was relied upon.
+
+        What ops rely on that are rewritten later is inferred anew; others, of the dialect that is made, have their types.
+        """
+        made: Sequence[Value] = (outcome,) if isinstance(outcome, Value) else tuple(outcome)
+        for result, value in zip(op.results, made, strict=False):
+            if result.type == value.type or result.shape_or_none is None or not result.uses:
+                continue
+            known, shape = result.known_shape, value.known_shape
+            relied = known is not None and shape is not None and known != shape and any(
+                user.next is not None and not self._concerns[user.name] for user in result.uses)
+            if relied or {type(result.element_or_none), type(value.element_or_none)} == {FloatType, IntegerType}:
+                raise Unsupported(
+                    f"its result is said to be {result.type}, and is {value.type}", "types of the model contradict each other")
 
     def _comes_after_a_spoiler(self, op: Op) -> bool:
         """Whether an op computes, over whatever ops, with what comes from one that could not be converted and has an open shape.

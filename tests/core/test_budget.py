@@ -54,8 +54,8 @@ def test_concatenations_of_a_value_with_itself_do_not_double() -> None:
 
 def test_constants_that_double_are_folded_as_far_as_the_budget_goes() -> None:
     g = Graph((1,))
-    value = g.constant(np.ones(1 << 14, np.float32))
-    for _ in range(8):
+    value = g.constant(np.ones(1 << 12, np.float32))
+    for _ in range(10):
         value = g.Concat(value, value, axis=0)
     module = g.done(g.Add(value, g.inputs[0]))
     with allowed(grown=1 << 18):
@@ -64,6 +64,15 @@ def test_constants_that_double_are_folded_as_far_as_the_budget_goes() -> None:
     assert len(joined) == 6
     given = {"x0": np.ones(1, np.float32)}
     np.testing.assert_array_equal(transload.run(kept, given)["y0"], transload.run(module, given)["y0"])
+
+
+def test_what_a_model_holds_may_grow_by_four_times_as_much() -> None:
+    """A large model of few bits becomes one of floats; it is small ones that ask for much."""
+    spent = budget.Budget()
+    assert not spent.may_fold(0, spent.allowance.grown + 1)
+    spent.hold(spent.allowance.grown)
+    assert spent.may_fold(0, 4 * spent.allowance.grown)
+    assert not spent.may_fold(0, 1)
 
 
 def test_an_unrolled_recurrence_is_refused_with_what_it_would_cost() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,15 +12,18 @@ pytest.importorskip("onnx", reason="the package 'onnx' is not installed")
 
 import transload
 from transload.errors import ConversionError, ReadError, RunError
-from transload.ir import F32, I8, QuantType, TensorType
+from transload.ir import F32, I8, Dense, QuantType, TensorType
+from transload.ir.constants import SplatData
 from transload.text import parse_module
 from transload.verification.inputs import random_inputs
+from transload.verification.verify import verify_conversion
 
 from tests.support.graphs import Graph
 from tests.support.onnx_models import make_model, node, read_model
 from tests.support.tflite_models import read_bytes, write_operator
 
 X = np.zeros((2, 3), np.float32)
+IMAGE = np.zeros((1, 1, 2, 2), np.float32)
 
 
 def refused(content: bytes, why: str, to: str = "tosa") -> None:
@@ -31,14 +35,54 @@ def refused(content: bytes, why: str, to: str = "tosa") -> None:
 @pytest.mark.parametrize(("nodes", "inputs", "why"), [
     (node("Gemm", ["x", "v"], ["y"]), {"x": X, "v": np.zeros(3, np.float32)}, "no matrix"),
     (node("Split", ["x"], ["y"], num_outputs=2**40), {"x": X}, "into 1099511627776 parts for 1 outputs"),
+    (node("Gather", ["s", "negative"], ["y"]), {"s": np.float32(1)}, "axis 0 is outside a tensor of rank 0"),
+    (node("GatherND", ["none", "places"], ["y"]), {"none": np.zeros((2, 0), np.float32)}, "have no elements"),
+    (node("CumProd", ["one", "zero"], ["y"]), {"x": X}, "axis 0 is outside a tensor of rank 0"),
+    (node("Squeeze", ["s", "zeros"], ["y"]), {"s": np.float32(1)}, "axis 0 is outside"),
+    (node("Resize", ["x", "", "huge"], ["y"]), {"x": X}, "sizes without end"),
+    (node("Resize", ["none", "", "", "zeros"], ["y"], keep_aspect_ratio_policy="not_larger"),
+     {"none": np.zeros((2, 0), np.float32)}, "aspect ratio|do not fit"),
+    (node("OneHot", ["i", "endless", "v"], ["y"]), {"i": np.zeros(2, np.int64), "v": X[0, :2]}, "must be a whole number"),
+    (node("AveragePool", ["image"], ["y"], kernel_shape=[2, 2], ceil_mode=-7), {"image": IMAGE}, "must be 0 or 1"),
+    (node("LpPool", ["image"], ["y"], kernel_shape=[2, 2], p=0), {"image": IMAGE}, "a norm has 1 or more"),
+    (node("GridSample", ["image", "grid"], ["y"]), {"image": IMAGE, "grid": X[None]}, "at a grid of shape"),
+    (node("ConvTranspose", ["image", "image"], ["y"], output_shape=[4]), {"image": IMAGE}, "output_shape .* does not fit"),
+    (node("TensorScatter", ["cache", "part", "places"], ["y"]),
+     {"cache": np.zeros((3, 1, 4, 2), np.float32), "part": np.zeros((3, 1, 1, 2), np.float32)}, "not one place for each"),
+    (node("ReduceMean", ["none", "one_axis"], ["y"]), {"none": np.zeros((2, 0), np.float32)}, "mean of no numbers"),
+    (node("Celu", ["x"], ["y"], alpha=0.0), {"x": X}, "alpha is not 0"),
+    (node("LSTM", ["sequence", "flat", "flat"], ["y"]), {"sequence": np.zeros((2, 1, 3), np.float32)}, "must have 3 dimensions"),
+    (node("QuantizeLinear", ["column", "two"], ["y"]), {"column": np.zeros((3, 1), np.float32)}, "2 scales"),
+    (node("MultiHeadAttention", ["sequence"] * 3, ["y"], domain="com.microsoft", num_heads=0),
+     {"sequence": np.zeros((2, 1, 3), np.float32)}, "not of 0 heads"),
 ])
 def test_onnx(nodes: Any, inputs: dict[str, np.ndarray], why: str) -> None:
-    try:
-        module = read_model(make_model([nodes], inputs, ["y"]))
-    except ReadError:
-        return  # ONNX's own inference said it
-    with pytest.raises(ConversionError, match=why):
+    constants = {
+        "negative": np.array([0, -1]), "places": np.array([[0, 0], [1, 1]]), "one": np.float32(1), "zero": np.int64(0),
+        "zeros": np.array([0, 0]), "huge": np.array([1, 3e38], np.float32), "endless": np.float32(np.inf),
+        "one_axis": np.array([1]), "two": np.array([3, 4], np.float32), "flat": np.zeros(4, np.float32)}
+    used = {name: value for name, value in constants.items() if name in nodes.input}
+    module = read_model(make_model([nodes], inputs, ["y"], used, opset=24 if nodes.op_type == "TensorScatter" else 18))
+    with pytest.raises(ConversionError, match=why) as caught:
         transload.lower(module, "tosa")
+    assert caught.value.__cause__ is None  # no rewrite failed
+
+
+def test_a_constant_of_what_is_no_number() -> None:
+    constant = node("Constant", [], ["y"])
+    constant.attribute.add(name="value_float", type=3, s=b"x")
+    with pytest.raises(ReadError, match="no numbers"):
+        read_model(make_model([constant], {}, ["y"]))
+
+
+def test_numbers_of_8_bits_are_judged_as_what_they_are(tmp_path: Path) -> None:
+    pytest.importorskip("onnxruntime")
+    model = make_model([node("Cast", ["x"], ["y"], to=17, saturate=0)], {"x": X}, ["y"], opset=19)
+    file = tmp_path / "model.onnx"
+    file.write_bytes(model.SerializeToString())
+    module = transload.load(file)
+    verdict = verify_conversion(module, transload.lower(module, "tosa"), engine="reference")
+    assert verdict.passed, verdict.broken
 
 
 def test_any_of_floats() -> None:
@@ -105,5 +149,124 @@ def test_nothing_computes_quantized_numbers_of_64_bits() -> None:
     places = ((1,), "int32", np.array([0], np.int32), None)
     counts = ((1,), "int32", np.array([2], np.int32), None)
     content = write_operator(
-        "SLICE", [((4,), "int8", None, ([0.5], [0], 0)), places, counts], [((2,), "int64", None, ([0.5], [0], 0))])
+        "SLICE", [((4,), "int64", None, ([0.5], [0], 0)), places, counts], [((2,), "int64", None, ([0.5], [0], 0))])
     refused(content, "quantized numbers of 64 bits")
+
+
+FLOAT = "float32", None, None
+SMALL = ([0.5], [0], 0)
+
+
+def _slice(begin: int, end: int, stride: int, **options: Any) -> bytes:
+    places = [((1,), "int32", np.array([number], np.int32), None) for number in (begin, end, stride)]
+    return write_operator("STRIDED_SLICE", [((7,), *FLOAT), *places], [((1,), *FLOAT)], options)
+
+
+@pytest.mark.parametrize(("begin", "length", "stride"), [(3, 5, 2), (3, -1, 1), (-7, -1, -1), (3, 0, 1)])
+def test_a_slice_by_length_that_reaches_outside(begin: int, length: int, stride: int) -> None:
+    """LiteRT gives elements that nobody wrote."""
+    refused(_slice(begin, length, stride, offset=True), "no part of a dimension of size 7")
+
+
+@pytest.mark.parametrize(("begin", "length", "stride", "mask", "kept"), [
+    (-4, 3, 1, 0, [3, 4, 5]), (3, 4, 1, 1, [0, 1, 2, 3]), (6, -3, -1, 0, [6, 5, 4]), (-4, 4, 1, 0, [3, 4, 5, 6])])
+def test_a_slice_by_length(begin: int, length: int, stride: int, mask: int, kept: list[int]) -> None:
+    """As LiteRT computes it: the length counts from where the slice begins."""
+    module = read_bytes(_slice(begin, length, stride, offset=True, begin_mask=mask))
+    (made,) = transload.run(transload.lower(module, "top"), {"in0": np.arange(7, dtype=np.float32)}).values()
+    assert made.tolist() == kept
+
+
+def test_one_element_by_a_negative_step() -> None:
+    refused(_slice(3, 4, -1, shrink_axis_mask=1), "by steps of -1")
+
+
+@pytest.mark.parametrize(("operator", "inputs", "outputs", "options", "why"), [
+    ("DEQUANTIZE", [((2,), "int8", None, SMALL)], [((2,), "int4", None, None)], None, "floats or quantized"),
+    ("QUANTIZE", [((2,), *FLOAT)], [((2,), "complex64", None, None)], None, "floats or quantized"),
+    ("FAKE_QUANT", [((2,), *FLOAT)], [((2,), *FLOAT)], {"min": -np.inf, "max": 2.0, "num_bits": 8}, "cannot be quantized"),
+    ("SUM", [((2,), "int8", None, SMALL), ((0,), "int32", np.zeros(0, np.int32), None)], [((2,), "int8", None, None)], None,
+     "both have to be quantized, or none"),
+    ("REVERSE_V2", [((2,), "int32", None, SMALL), ((1,), "int32", np.array([0], np.int32), None)],
+     [((2,), "uint8", None, SMALL)], None, "moves numbers"),
+    ("SUB", [((2,), "bool", None, None)] * 2, [((2,), "bool", None, None)], None, "numbers that are no flags"),
+    ("SUB", [((2,), "int16", None, SMALL)] * 2, [((2,), "int16", None, ([1e-30], [0], 0))], None, "kernels cannot count"),
+    ("HARD_SWISH", [((2,), "uint8", None, SMALL)], [((2,), "uint8", None, ([0.0], [0], 0))], None, "scale of 0"),
+    ("MATRIX_DIAG", [((2,), "resource", None, None)], [((2, 2), "resource", None, None)], None, "resource"),
+    ("SVDF", [((2, 3), *FLOAT), ((3, 3), "float32", np.zeros((3, 3), np.float32), None),
+              ((3, 4), "float32", np.zeros((3, 4), np.float32), None), None, ((2, 12), *FLOAT, "variable")],
+     [((2, 3), "int64", None, None)], {"rank": 1}, "said to be tensor<.*i64>, and is tensor<2x3xf32>"),
+])
+def test_tflite(
+    operator: str, inputs: list[Any], outputs: list[Any], options: dict[str, Any] | None, why: str,
+) -> None:
+    refused(write_operator(operator, inputs, outputs, options), why)
+
+
+def test_a_number_outside_is_not_taken() -> None:
+    places = ((), "int32", np.array(1999998, np.int32), None)
+    content = write_operator("GATHER", [((5, 4), *FLOAT), places], [((4,), *FLOAT)], {"axis": 0})
+    refused(content, "index 1999998 is outside a dimension of size 5", "stablehlo")
+
+
+def test_a_least_of_no_numbers_is_what_it_starts_from() -> None:
+    axes = ((1,), "int32", np.array([1], np.int32), None)
+    content = write_operator("REDUCE_MIN", [((2, 0), "int32", None, None), axes], [((2,), "int32", None, None)])
+    module = transload.lower(read_bytes(content), "tosa")
+    (made,) = transload.run(module, {"in0": np.zeros((2, 0), np.int32)}, engine="reference").values()
+    assert made.tolist() == [2**31 - 1] * 2
+
+
+def _function(types: str, result: str, body: str) -> Any:
+    """A function of one argument `%x` that gives `%y`."""
+    return parse_module(f""""builtin.module"() ({{
+      "func.func"() ({{
+      ^bb0(%x: {types}):
+        {body}
+        "func.return"(%y) : ({result}) -> ()
+      }}) {{function_type = ({types}) -> {result}, sym_name = "main"}} : () -> ()
+    }}) : () -> ()""")
+
+
+@pytest.mark.parametrize(("shift", "op"), [
+    (-30, '"tosa.rescale"(%x, %m, %s, %z, %z) {scale32 = true, rounding_mode = #tosa.rounding_mode<SINGLE_ROUND>, '
+          'per_channel = false, input_unsigned = false, output_unsigned = false} : '
+          '(tensor<2xi32>, tensor<1xi32>, tensor<1xi8>, tensor<1xi32>, tensor<1xi32>) -> tensor<2xi32>'),
+    (80, '"tosa.mul"(%x, %x, %s) : (tensor<2xi32>, tensor<2xi32>, tensor<1xi8>) -> tensor<2xi32>')])
+def test_shifts_that_are_none(shift: int, op: str) -> None:
+    module = _function("tensor<2xi32>", "tensor<2xi32>", f"""
+        %m = "tosa.const"() {{values = dense<1> : tensor<1xi32>}} : () -> tensor<1xi32>
+        %z = "tosa.const"() {{values = dense<0> : tensor<1xi32>}} : () -> tensor<1xi32>
+        %s = "tosa.const"() {{values = dense<{shift}> : tensor<1xi8>}} : () -> tensor<1xi8>
+        %y = {op}""")
+    with pytest.raises(ConversionError, match=f"shifts are from .*{shift}"):
+        transload.lower(module, "stablehlo")
+
+
+def test_an_op_that_nobody_declares_stays_where_blocks_are_looked_for() -> None:
+    module = _function("tensor<2xf32>", "tensor<2xf32>", '%y = "top.Nothing"(%x) : (tensor<2xf32>) -> tensor<2xf32>')
+    with pytest.raises(ConversionError, match=r"top\.Nothing"):
+        transload.lower(module, "tosa")
+
+
+def test_results_that_ops_rely_on_have_the_shape_that_is_said() -> None:
+    """Of a dialect that is rewritten, the results are inferred; an op that is there already has its types."""
+    module = _function("tensor<1x4x1xf32>", "tensor<4x4xf32>", """
+        %d = "onnx.Neg"(%x) : (tensor<1x4x1xf32>) -> tensor<4x4xf32>
+        %y = "top.Abs"(%d) : (tensor<4x4xf32>) -> tensor<4x4xf32>""")
+    module.attributes["onnx.opset"] = {"ai.onnx": 18}
+    with pytest.raises(ConversionError, match="said to be tensor<4x4xf32>, and is tensor<1x4x1xf32>"):
+        transload.lower(module, "top")
+
+
+def test_one_number_for_more_elements_than_memory_holds() -> None:
+    module = _function("tensor<5xui8>", "tensor<2147483647xui8>", """
+        %y = "top.Weight"() {value = dense<5> : tensor<2147483647xui8>} : () -> tensor<2147483647xui8>""")
+    lowered = transload.lower(module, "tosa")
+    assert all(op.attributes["values"].splat_value() is not None for op in lowered.walk() if op.name == "tosa.const")
+
+
+def test_a_repeated_number_in_no_place() -> None:
+    g = Graph((2, 3, 0, 8), (2, 3, 1, 8))
+    repeated = g.builder.constant(Dense(SplatData(np.float32(1), (2, 1, 0, 8))))
+    transload.lower(g.done(g.builder.emit("top.Add", g.inputs[0], repeated)), "tosa")

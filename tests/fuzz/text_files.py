@@ -38,7 +38,7 @@ def _kind(token: str) -> str:
         return "tensor"
     if re.fullmatch(r"-?\d+", token):
         return "integer"
-    if re.fullmatch(r"-?\d+\..*", token, re.DOTALL):
+    if re.fullmatch(r"-?\d+\.\d*([eE][-+]?\d+)?", token):
         return "float"
     return "type" if token in _TYPES else "word" if token[0].isalpha() or token[0] == "_" else "sign"
 

@@ -274,10 +274,13 @@ class GraphImporter:
         for key, value in attributes.items():
             if key in ("value", "sparse_value"):
                 return {"value": value} if isinstance(value, Dense) else {"value_strings": value}
-            if key in ("value_float", "value_floats"):
-                return {"value": Dense(ArrayData(np.array(value, np.float32)))}
-            if key in ("value_int", "value_ints"):
-                return {"value": Dense(ArrayData(np.array(value, np.int64)))}
+            number = {"value_float": np.float32, "value_int": np.int64}.get(key.removesuffix("s"))
+            if number is not None:
+                array = np.array(value)
+                if array.dtype.kind not in "if":
+                    self.problem("onnx.Constant", f"has in {key} what are no numbers", name)
+                    return {}
+                return {"value": Dense(ArrayData(array.astype(number)))}
             if key in ("value_string", "value_strings"):
                 return {"value_strings": [value] if isinstance(value, str) else value}
         self.problem("onnx.Constant", "has no value", name)

@@ -31,7 +31,8 @@ class Session:
         names = [output.name for output in session.get_outputs()]
         fed = {entry.name: _as_wanted(entry, inputs) for entry in session.get_inputs() if entry.name in inputs}
         try:
-            values = dict(zip(names, session.run(names, fed), strict=True))
+            made = session.run(names, fed)
+            values = {each.name: _as_told(each, value) for each, value in zip(session.get_outputs(), made, strict=True)}
         except Exception as error:  # onnxruntime's native errors share no class
             raise RunError(f"onnxruntime cannot run {self.name}: {_first_line(error)}") from None
         whole = self._sessions.get(False)
@@ -88,6 +89,21 @@ def _as_wanted(entry: Any, inputs: Mapping[str, np.ndarray]) -> np.ndarray:
     """The array for an input, in the dtype that the session wants."""
     array = np.asarray(inputs[entry.name])
     return array.astype(_DTYPES.get(entry.type, array.dtype), copy=False)
+
+
+_BITS = {"tensor(bfloat16)": "bfloat16", "tensor(float8e4m3fn)": "float8_e4m3fn", "tensor(float8e4m3fnuz)": "float8_e4m3fnuz",
+         "tensor(float8e5m2)": "float8_e5m2", "tensor(float8e5m2fnuz)": "float8_e5m2fnuz"}
+
+
+def _as_told(entry: Any, value: Any) -> Any:
+    """An output in its own element type: onnxruntime gives numbers that numpy does not have as the integers of their bits."""
+    name = _BITS.get(entry.type)
+    if name is None:
+        return value
+    import ml_dtypes
+
+    dtype = np.dtype(getattr(ml_dtypes, name))
+    return value.view(dtype) if value.dtype.kind == "u" and value.dtype.itemsize == dtype.itemsize else value
 
 
 def _first_line(error: Exception) -> str:

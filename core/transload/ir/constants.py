@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import ml_dtypes
 import numpy as np
 
-from ..errors import ReadError
+from ..errors import ReadError, Unfit
 from .types import (
     BF16,
     BOOL,
@@ -354,7 +354,7 @@ def dtype_of(element: Type) -> np.dtype:
     try:
         return _DTYPES[element]
     except KeyError:
-        raise ValueError(f"no numpy dtype holds {element}") from None
+        raise Unfit(f"no numpy dtype holds {element}") from None
 
 
 def element_type_of(dtype: Any) -> Type:

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, cast
 
+from ..errors import Unfit
 from . import registry
 from .attributes import Attribute
 from .locations import FusedLocation, Location, first_name
@@ -64,7 +65,7 @@ class Value:
         """The tensor's shape; raises `TypeError` where the rank is unknown or it is no tensor."""
         if isinstance(self.type, TensorType) and self.type.shape is not None:
             return self.type.shape
-        raise TypeError(f"a value of type {self.type} has no shape of known rank")
+        raise Unfit(f"a value of type {self.type} has no shape of known rank")
 
     @property
     def rank(self) -> int:
@@ -75,14 +76,14 @@ class Value:
         """The tensor's element type."""
         if isinstance(self.type, TensorType):
             return self.type.element
-        raise TypeError(f"a value of type {self.type} has no elements")
+        raise Unfit(f"a value of type {self.type} has no elements")
 
     @property
     def tensor_type(self) -> TensorType:
         """The type, which must be a tensor's: raises `TypeError` where it is another."""
         if isinstance(self.type, TensorType):
             return self.type
-        raise TypeError(f"a value of type {self.type} is no tensor")
+        raise Unfit(f"a value of type {self.type} is no tensor")
 
     @property
     def static_shape(self) -> tuple[int, ...]:

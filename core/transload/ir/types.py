@@ -14,6 +14,8 @@ from typing import Any, ClassVar, NamedTuple, cast
 
 import numpy as np
 
+from ..errors import Unfit
+
 __all__ = [
     "DYNAMIC", "BF16", "BOOL", "F16", "F32", "F64", "I4", "I8", "I16", "I32", "I48", "I64", "INDEX", "NONE",
     "UI8", "UI16", "UI32", "UI64",
@@ -399,7 +401,7 @@ class TensorType(Type):
         """The sizes; raises `ValueError` where one is unknown."""
         shape = self.shape
         if shape is None or None in shape:
-            raise ValueError(f"{self} has no static shape")
+            raise Unfit(f"{self} has no static shape")
         return cast("tuple[int, ...]", shape)
 
     def with_shape(self, shape: tuple[int | None, ...] | None) -> TensorType:

@@ -102,6 +102,11 @@ class Celu(Unary):
 
     alpha = attribute(FLOAT, "minus the limit for very negative x", default=1.0)
 
+    @constraint
+    def divides(op) -> bool:
+        """alpha is not 0, by which x is divided"""
+        return op.alpha != 0
+
 
 @TOP.op("ThresholdedRelu")
 class ThresholdedRelu(Unary):

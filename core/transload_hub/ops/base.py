@@ -12,8 +12,8 @@ from .infer import same_as_input
 from .rounding import rounds
 
 __all__ = [
-    "FLAG_TENSOR", "LAYOUT", "NUMBER_TENSOR", "OWN_NUMBER_TENSOR", "REAL_TENSOR", "TOP", "Activated", "Elementwise",
-    "PerDimension", "Product", "Unary",
+    "FLAG_TENSOR", "LAYOUT", "NUMBER_TENSOR", "OWN_NUMBER_TENSOR", "QUANTITY_TENSOR", "REAL_TENSOR", "TOP", "Activated",
+    "Elementwise", "PerDimension", "Product", "Unary",
 ]
 
 TOP = Dialect(
@@ -36,8 +36,10 @@ def _has(*kinds: type) -> Any:
 REAL_TENSOR = TypeConstraint("a tensor of floats, or a quantized one", _has(FloatType, QuantType))
 NUMBER_TENSOR = TypeConstraint(
     "a tensor of numbers", _has(FloatType, QuantType, IntegerType, IndexType))
-OWN_NUMBER_TENSOR = TypeConstraint("a tensor of numbers, of an element type of its own", NUMBER_TENSOR.accepts)
 FLAG_TENSOR = TypeConstraint("a tensor of i1", lambda type_: isinstance(type_, TensorType) and type_.element == BOOL)
+QUANTITY_TENSOR = TypeConstraint(
+    "a tensor of numbers that are no flags", lambda type_: NUMBER_TENSOR.accepts(type_) and not FLAG_TENSOR.accepts(type_))
+OWN_NUMBER_TENSOR = TypeConstraint("a tensor of numbers, of an element type of its own", NUMBER_TENSOR.accepts)
 
 
 class PerDimension:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from transload.analysis.movement import moves_of
 from transload.ir.constants import dtype_of
 from transload.ir.core import Op, Value
 from transload.ir.declare import INT_TENSOR, OpDeclaration, constraint
@@ -55,11 +56,21 @@ def declare_element_types(declaration: OpDeclaration) -> None:
                 if widens and value not in op.operands[:2] and _is_wider(element, first):
                     continue
                 return f"there are {first} and {element}"
+            elif _moves_other_storage(op, first, element):
+                return f"{op.name} moves numbers, and there are {first} and {element}"
         if computes and any((quant := result.quant) is not None and quant.storage.width > 32 for result in op.results):
             return f"there is {op.results[0].element}, and nothing computes quantized numbers of 64 bits"
         return True
 
     declaration.constraints.append(one_element_type)
+
+
+def _moves_other_storage(op: Op, first: Type | None, element: Type) -> bool:
+    """Whether an op that moves quantized numbers would have to store them in another type."""
+    if not isinstance(first, QuantType) or not isinstance(element, QuantType) or first.storage == element.storage:
+        return False
+    moves = moves_of(op)
+    return moves is not None and not moves.by_value
 
 
 def _is_wider(element: Type, first: Type | None) -> bool:

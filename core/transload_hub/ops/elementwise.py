@@ -16,7 +16,7 @@ from transload.ir.declare import (
 )
 from transload.ir.types import BOOL, TensorType, Type
 
-from .base import FLAG_TENSOR, NUMBER_TENSOR, OWN_NUMBER_TENSOR, TOP, Activated, Elementwise, Unary
+from .base import FLAG_TENSOR, OWN_NUMBER_TENSOR, QUANTITY_TENSOR, TOP, Activated, Elementwise, Unary
 from .infer import broadcast_shapes, fail, infer_broadcast, same_as_input, shape_of
 from .rounding import rounds
 
@@ -25,7 +25,7 @@ from .rounding import rounds
 class Variadic(DeclaredOp):
     """Base of ops on two or more tensors that broadcast."""
 
-    inputs = variadic("two or more tensors that broadcast", type=NUMBER_TENSOR)
+    inputs = variadic("two or more tensors that broadcast", type=QUANTITY_TENSOR)
     output = result("of the broadcast shape")
     rounding = rounds("double", "exact", "once")
     traits: tuple[str, ...] = ("elementwise",)
@@ -100,7 +100,7 @@ class Min(Variadic):
 class AddConst(Activated, Unary):
     """`input + const_val` (TPU-MLIR's top.AddConst)."""
 
-    input = operand("the tensor", type=NUMBER_TENSOR)
+    input = operand("the tensor", type=QUANTITY_TENSOR)
     const_val = attribute(FLOAT, "the number to add")
     rounding = rounds("exact", "once")
 
@@ -109,7 +109,7 @@ class AddConst(Activated, Unary):
 class MulConst(Activated, Unary):
     """`input * const_val` (TPU-MLIR manual 13.1, MulConstOp)."""
 
-    input = operand("the tensor", type=NUMBER_TENSOR)
+    input = operand("the tensor", type=QUANTITY_TENSOR)
     const_val = attribute(FLOAT, "the factor")
     rounding = rounds("exact", "once")
 
@@ -118,9 +118,9 @@ class MulConst(Activated, Unary):
 class Scale(Activated):
     """`input * scale + bias`, the latter two broadcast to the input (TPU-MLIR manual 13.1, ScaleOp)."""
 
-    input = operand("the tensor", type=NUMBER_TENSOR)
-    scale = operand("broadcasts to the input, as [1, C, 1, 1]", type=NUMBER_TENSOR)
-    bias = operand("broadcasts to the input", type=NUMBER_TENSOR)
+    input = operand("the tensor", type=QUANTITY_TENSOR)
+    scale = operand("broadcasts to the input, as [1, C, 1, 1]", type=QUANTITY_TENSOR)
+    bias = operand("broadcasts to the input", type=QUANTITY_TENSOR)
     output = result("of the input's shape")
     rounding = rounds("exact", "once")
     traits = ("elementwise",)
@@ -134,8 +134,8 @@ class Scale(Activated):
 class Binary(DeclaredOp):
     """Base of ops on tensors `a` and `b` that broadcast."""
 
-    a = operand("left operand", type=NUMBER_TENSOR)
-    b = operand("right operand; broadcasts with the left one", type=NUMBER_TENSOR)
+    a = operand("left operand", type=QUANTITY_TENSOR)
+    b = operand("right operand; broadcasts with the left one", type=QUANTITY_TENSOR)
     output = result("of the broadcast shape, with the left operand's element type")
     rounding = rounds("exact", "once")
     traits: tuple[str, ...] = ("elementwise",)
@@ -148,7 +148,7 @@ class Binary(DeclaredOp):
 class Pow(DeclaredOp):
     """`base ** exponent`, in the base's element type (ONNX Pow, TFLite POW)."""
 
-    base = operand("the base", type=NUMBER_TENSOR)
+    base = operand("the base", type=QUANTITY_TENSOR)
     exponent = operand("the exponent", type=OWN_NUMBER_TENSOR)
     output = result("of the broadcast shape, with the base's element type")
     rounding = rounds("exact", "once")
@@ -290,7 +290,7 @@ class Where(DeclaredOp):
 class UnaryNumber(Unary):
     """Base of functions that integers have too."""
 
-    input = operand("the tensor", type=NUMBER_TENSOR)
+    input = operand("the tensor", type=QUANTITY_TENSOR)
 
 
 _BY_KERNEL = {"Abs": rounds("double", "exact", "once"), "Sqrt": rounds("truncate", "exact", "once")}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from transload.ir.core import Op
 from transload.ir.declare import BOOLEAN, INT, INT_TENSOR, DeclaredOp, attribute, constraint, enum, operand, result
 from transload.ir.types import I32, TensorType, Type
 
@@ -42,6 +43,7 @@ class Gather(DeclaredOp):
         if not 0 <= op.batch_dims <= min(axis, len(indices)):
             fail(op, f"batch_dims {op.batch_dims} does not fit axis {axis} and indices {show(indices)}")
         _check_batch(op, shape, indices)
+        _not_from_nothing(op, shape[axis : axis + 1], indices)
         return TensorType((*shape[:axis], *indices[op.batch_dims :], *shape[axis + 1 :]), op.input.element)
 
 
@@ -62,6 +64,7 @@ class GatherND(DeclaredOp):
         if not 0 <= op.batch_dims < max(len(indices), 1) or op.batch_dims + indices[-1] > len(shape):
             fail(op, f"indices {show(indices)} with batch_dims {op.batch_dims} have too many subscripts for {show(shape)}")
         _check_batch(op, shape, indices)
+        _not_from_nothing(op, shape[op.batch_dims : op.batch_dims + indices[-1]], indices)
         return TensorType((*indices[:-1], *shape[op.batch_dims + indices[-1] :]), op.input.element)
 
 
@@ -78,7 +81,15 @@ class GatherElements(DeclaredOp):
         shape, indices = shape_of(op.input), shape_of(op.indices)
         if shape is not None and indices is not None:
             _check_elements(op, shape, indices)
+            axis = normalise_axis(op, op.axis, len(shape))
+            _not_from_nothing(op, shape[axis : axis + 1], indices)
         return TensorType(indices, op.input.element)
+
+
+def _not_from_nothing(op: Op, taken: Shape, indices: Shape) -> None:
+    """Check that what subscripts name is there: of a dimension without elements, none can be taken."""
+    if 0 in taken and 0 not in indices:
+        fail(op, f"indices {show(indices)} take from dimensions {show(taken)}, which have no elements")
 
 
 def _check_elements(op: GatherElements | ScatterElements, shape: Shape, indices: Shape) -> None:

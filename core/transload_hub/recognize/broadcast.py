@@ -67,7 +67,7 @@ def _without_repeats(value: Value, rw: Rewriter) -> Value | None:
     if maker.name == "top.Expand":
         return maker.input if _static(maker.input) and maker.input.element == value.element else None
     dense = constant_of(value)
-    if dense is None or isinstance(dense.data, ElidedData) or dense.type.element != value.element or dense.nbytes == 0:
+    if dense is None or isinstance(dense.data, ElidedData) or dense.type.element != value.element or 0 in dense.shape:
         return None
     if dense.splat_value() is not None:
         return rw.constant(dense.numpy()[(slice(0, 1),) * len(dense.shape)].reshape(()), value.element) if dense.shape else None

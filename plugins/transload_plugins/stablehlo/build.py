@@ -157,6 +157,8 @@ def reshape(rw: Builder, x: Value, shape: Sequence[int]) -> Value:
     splat = None if dense is None or isinstance(x.element, QuantType) else dense.splat_value()
     if splat is not None:
         return filled(rw, shape, x.element, splat)
+    if None in shape_of(x):
+        raise Unsupported(f"a value is of type {x.type}", "give the inputs static shapes: --shape NAME:1x224x224x3")
     return rw.emit("stablehlo.reshape", x, types=[TensorType(shape, x.element)])
 
 

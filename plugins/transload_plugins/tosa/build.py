@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from transload.budget import budget
+from transload.errors import Unsupported
 from transload.ir import BF16, BOOL, F16, F32, I8, I16, I32, I48, Dense, TensorType, Type, Value, dtype_of
 from transload.ir.attributes import FloatAttr, IntAttr
 from transload.ir.build import Builder, constant_of
@@ -46,7 +47,10 @@ def _sizes(sizes: tuple[int, ...]) -> Dense:
 @lru_cache(maxsize=4096)
 def _number(number: int, element: Type, rank: int) -> Dense:
     """One integer in `rank` dimensions of size 1: constants of it may as well be the same object."""
-    return Dense(np.full((1,) * rank, number, dtype_of(element)), TensorType((1,) * rank, storage(element)))
+    dtype = dtype_of(element)
+    if dtype.kind in "iu" and not np.iinfo(dtype).min <= number <= np.iinfo(dtype).max:
+        raise Unsupported(f"the number {number} does not fit {element}, in which TOSA would compute")
+    return Dense(np.full((1,) * rank, number, dtype), TensorType((1,) * rank, storage(element)))
 
 
 class _Made(dict[tuple[int, int, Type], Value]):

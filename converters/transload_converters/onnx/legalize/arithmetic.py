@@ -11,7 +11,7 @@ from transload.ir import BOOL, F32, FloatType, IntegerType, Op, TensorType, Valu
 from transload.rewrite import Rewriter
 
 from ..types import element_of
-from .table import OnnxTable, attr, cast, first_of, need, need_attr, operand, opset, scalar_like, shape_of, splat
+from .table import OnnxTable, attr, cast, first_of, flag, need, need_attr, operand, opset, scalar_like, shape_of, splat
 
 TABLE = OnnxTable()
 
@@ -110,7 +110,7 @@ def power(op: Op, rw: Rewriter) -> Value:
 @TABLE("onnx.Mod")
 def modulo(op: Op, rw: Rewriter) -> Value:
     """Mod: the sign of the divisor, or (fmod=1) of the dividend."""
-    return rw.emit("top.TruncMod" if attr(op, "fmod", 0) else "top.FloorMod", need(op, 0), need(op, 1))
+    return rw.emit("top.TruncMod" if flag(op, "fmod", 0) else "top.FloorMod", need(op, 0), need(op, 1))
 
 
 @TABLE("onnx.BitShift")
@@ -175,7 +175,7 @@ def _cast_to(op: Op, rw: Rewriter, element: Any) -> Value:
     if value.element == element:
         return value
     if isinstance(element, FloatType) and element.name.startswith("f8"):
-        return to_float8(rw, value, element, bool(attr(op, "saturate", 1)))
+        return to_float8(rw, value, element, flag(op, "saturate", 1))
     return rw.emit("top.Cast", value, element=element)
 
 

@@ -37,8 +37,8 @@ def _refuse(op: Op, inputs: Sequence[int]) -> None:
 
 def _heads(rw: Rewriter, value: Value, heads: int) -> Value:
     """`[batch, places, heads * size]` as `[batch, heads, places, size]`."""
-    batch, places, width = shape_of(value)
-    if width % heads:
+    batch, places, width = shape_of(value, 3)
+    if heads < 1 or width < 1 or width % heads:
         raise Unsupported(f"{width} columns are not of {heads} heads")
     return permute(rw, reshape(rw, value, (batch, places, heads, width // heads)), (0, 2, 1, 3))
 
@@ -66,8 +66,10 @@ def _mask(op: Op, rw: Rewriter, mask: Value | None, keys: int, like: Value) -> V
 
 def _attended(op: Op, rw: Rewriter, q: Value, k: Value, v: Value, masks: Sequence[Value | None]) -> Value:
     """`softmax(q @ k' * scale + masks) @ v` of heads, as `[batch, places, heads * size]`."""
-    *_, places, size = shape_of(q)
-    keys = shape_of(k)[2]
+    *_, places, size = shape_of(q, 4)
+    keys = shape_of(k, 4)[2]
+    if not size:
+        raise Unsupported(f"its queries of shape {shape_of(q)} have no columns")
     scale = float(attr(op, "scale", 0.0)) or 1.0 / math.sqrt(size)
     scores = rw.emit("top.MulConst", rw.emit("top.MatMul", q, k, right_transpose=True), const_val=scale)
     if attr(op, "unidirectional", 0):
@@ -83,8 +85,8 @@ def _attended(op: Op, rw: Rewriter, q: Value, k: Value, v: Value, masks: Sequenc
 
 def _parts(rw: Rewriter, value: Value, sizes: Sequence[int]) -> list[Value]:
     """`value` cut along its last dimension."""
-    if sum(sizes) != shape_of(value)[-1]:
-        raise Unsupported(f"{shape_of(value)[-1]} columns are not {' + '.join(map(str, sizes))}")
+    if sum(sizes) != shape_of(value, least=1)[-1]:
+        raise Unsupported(f"{shape_of(value, least=1)[-1]} columns are not {' + '.join(map(str, sizes))}")
     made = rw.emit("top.Split", value, axis=len(shape_of(value)) - 1, split_size=tuple(sizes))
     return list(made)
 
@@ -96,12 +98,12 @@ def attention(op: Op, rw: Rewriter) -> list[Value]:
     if attr(op, "do_rotary", 0):
         raise Unsupported("rotates queries and keys (do_rotary)")
     x, weights, heads = need(op, 0), need(op, 1), need_attr(op, "num_heads")
-    sizes = list(op.attributes.get("qkv_hidden_sizes") or (shape_of(weights)[1] // 3,) * 3)
+    sizes = list(op.attributes.get("qkv_hidden_sizes") or (shape_of(weights, 2)[1] // 3,) * 3)
     product = rw.emit("top.MatMul", x, weights)
     if operand(op, 2) is not None:
         product = rw.emit("top.Add", product, operand(op, 2))
     q, k, v = (_heads(rw, part, heads) for part in _parts(rw, product, sizes))
-    masks = [_mask(op, rw, operand(op, 3), shape_of(k)[2], q), operand(op, 5)]
+    masks = [_mask(op, rw, operand(op, 3), shape_of(k, 4)[2], q), operand(op, 5)]
     return [_attended(op, rw, q, k, v, masks)] * len(op.results)
 
 
@@ -114,11 +116,11 @@ def multi_head_attention(op: Op, rw: Rewriter) -> list[Value]:
         raise Unsupported("packs queries, keys and values into one tensor")
     values = [need(op, index) for index in range(3)]
     if bias is not None:
-        widths = [shape_of(value)[-1] * (heads if len(shape_of(value)) == 4 else 1) for value in values]
+        widths = [shape_of(value, least=1)[-1] * (heads if len(shape_of(value)) == 4 else 1) for value in values]
         values = [value if len(shape_of(value)) == 4 else rw.emit("top.Add", value, part)
                   for value, part in zip(values, _parts(rw, bias, widths), strict=True)]
     q, k, v = (value if len(shape_of(value)) == 4 else _heads(rw, value, heads) for value in values)
-    masks = [_mask(op, rw, operand(op, 4), shape_of(k)[2], q), operand(op, 5)]
+    masks = [_mask(op, rw, operand(op, 4), shape_of(k, 4)[2], q), operand(op, 5)]
     return [_attended(op, rw, q, k, v, masks)] * len(op.results)
 
 
@@ -126,7 +128,7 @@ def multi_head_attention(op: Op, rw: Rewriter) -> list[Value]:
 def embed_layer_norm(op: Op, rw: Rewriter) -> list[Value]:
     """EmbedLayerNormalization: embeddings of words, places and segments, added and normalized; row lengths; the sum."""
     words = need(op, 0)
-    batch, places = shape_of(words)
+    batch, places = shape_of(words, 2)
     total = rw.emit("top.Gather", need(op, 2), words, axis=0)
     positions = operand(op, 8)
     if positions is None:

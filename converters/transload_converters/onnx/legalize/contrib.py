@@ -20,19 +20,7 @@ from .matmul import gemm_product, integer_product, transpose_last
 from .normalization import trailing_norm
 from .pooling import average, global_average, pooling_window, wider
 from .quantize import bias_of, blocked, kept, kind_of, quantized_operand, result_type
-from .table import (
-    OnnxTable,
-    attr,
-    axis_of,
-    cast,
-    first_of,
-    need,
-    need_attr,
-    operand,
-    permute,
-    reshape,
-    shape_of,
-)
+from .table import OnnxTable, attr, axis_of, cast, first_of, flag, need, need_attr, operand, permute, reshape, shape_of
 
 TABLE = OnnxTable()
 _MS = "onnx.com.microsoft"
@@ -83,14 +71,14 @@ def qlinear_average(op: Op, rw: Rewriter) -> Value:
     value = _operand(op, rw, 0)
     kind = result_type(op, rw, 3, kind_of(value).storage)
     rank = len(shape_of(value))
-    last = bool(attr(op, "channels_last", 0))
+    last = flag(op, "channels_last", 0)
     if last:
         value = permute(rw, value, (0, rank - 1, *range(1, rank - 1)))
     if "Global" in op.name:
         pooled = global_average(rw, value, kind)
     else:
         window, beyond = pooling_window(op, value)
-        include_pad = bool(attr(op, "count_include_pad", 0))
+        include_pad = flag(op, "count_include_pad", 0)
         if include_pad:  # onnxruntime divides by the whole window, also where `ceil_mode` puts it beyond the padding
             window = Window(window.kernel, window.strides, wider(window, beyond), window.dilations)
             beyond = (0,) * len(beyond)
@@ -125,7 +113,7 @@ def requantized(rw: Rewriter, value: Value, kind: QuantType) -> Value:
 @TABLE(f"{_MS}.QGemm", stored="native")
 def qgemm(op: Op, rw: Rewriter) -> Value:
     """QGemm: a product of quantized matrices and an i32 bias; without a result scale the result is f32."""
-    left, right = bool(attr(op, "transA", 0)), bool(attr(op, "transB", 0))
+    left, right = flag(op, "transA", 0), flag(op, "transB", 0)
     a, b = _operand(op, rw, 0), _operand(op, rw, 3, axis=0 if right else 1)
     if not kind_of(a).per_tensor:
         raise Unsupported("its left operand is quantized per axis")
@@ -273,7 +261,7 @@ def fused_gemm(op: Op, rw: Rewriter) -> Value:
     """FusedGemm: a Gemm, then an activation."""
     product = gemm_product(
         rw, need(op, 0), need(op, 1), operand(op, 2), float(attr(op, "alpha", 1.0)), float(attr(op, "beta", 1.0)),
-        bool(attr(op, "transA", 0)), bool(attr(op, "transB", 0)))
+        flag(op, "transA", 0), flag(op, "transB", 0))
     name = attr(op, "activation")
     parameters = tuple(op.attributes[f"activation_{key}"] for key in ("alpha", "beta") if f"activation_{key}" in op.attributes)
     return _activated(rw, product, name, parameters)

@@ -119,6 +119,8 @@ def conv_transpose(op: Op, rw: Rewriter) -> Value:
                           f"do not fit {n} spatial dimensions")
     if wanted is None and mode in ("SAME_UPPER", "SAME_LOWER"):
         wanted = tuple(size * stride for size, stride in zip(sizes, strides, strict=True))
+    if wanted is not None and len(wanted) < n:
+        raise Unsupported(f"output_shape {wanted} does not fit {n} spatial dimensions")
     if wanted is not None:
         pads = _pads_for_output(tuple(wanted)[-n:], mode, sizes, kernel, strides, dilations, extra)
     elif mode == "VALID":

@@ -71,9 +71,13 @@ def tensor_scatter(op: Op, rw: Rewriter) -> Value:
     cache, update = need(op, 0), need(op, 1)
     sizes, new = shape_of(cache), shape_of(update)
     axis = axis_of(attr(op, "axis", -2), len(sizes))
+    if len(new) != len(sizes) or axis == 0:
+        raise Unsupported(f"a cache {list(sizes)} does not take {list(new)} along dimension {axis}")
     batch, length, count = sizes[0], sizes[axis], new[axis]
     starts = operand(op, 2)
     first = np.zeros(batch, np.int64) if starts is None else np.asarray(rw.need_constant(starts, "write_indices")).reshape(-1)
+    if len(first) != batch or (first.size and first.min() < 0):
+        raise Unsupported(f"write_indices {first.tolist()} are not one place for each of {batch} sequences")
     places = first[:, None] + np.arange(count)
     places = places % length if attr(op, "mode", "linear") == "circular" else places
     if places.size and places.max() >= length:

@@ -9,7 +9,7 @@ from transload.ir import I32, Op, Value
 from transload.rewrite import Rewriter
 
 from .convolution import conv_attributes
-from .table import OnnxTable, attr, cast, need, need_attr, operand, permute, reshape, shape_of
+from .table import OnnxTable, attr, cast, flag, need, need_attr, operand, permute, reshape, shape_of
 
 __all__ = ["TABLE", "gemm_product", "integer_product"]
 
@@ -27,7 +27,7 @@ def gemm(op: Op, rw: Rewriter) -> Value:
     """Gemm: `alpha * A' * B' + beta * C`."""
     return gemm_product(
         rw, need(op, 0), need(op, 1), operand(op, 2), float(attr(op, "alpha", 1.0)), float(attr(op, "beta", 1.0)),
-        bool(attr(op, "transA", 0)), bool(attr(op, "transB", 0)))
+        flag(op, "transA", 0), flag(op, "transB", 0))
 
 
 def gemm_product(

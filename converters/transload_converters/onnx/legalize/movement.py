@@ -18,6 +18,7 @@ from .table import (
     axes_of,
     axis_of,
     constant_ints,
+    flag,
     need,
     need_attr,
     operand,
@@ -40,7 +41,7 @@ def reshape_(op: Op, rw: Rewriter) -> Value:
     value = need(op, 0)
     before = shape_of(value)
     wanted = list(constant_ints(rw, need(op, 1), "the new shape"))
-    if not attr(op, "allowzero", 0):
+    if not flag(op, "allowzero", 0):
         for place, size in enumerate(wanted):
             if size == 0:
                 if place >= len(before):

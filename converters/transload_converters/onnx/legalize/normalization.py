@@ -9,7 +9,7 @@ from transload.ir import F32, Op, Value
 from transload.ir.types import BF16, F16
 from transload.rewrite import Rewriter
 
-from .table import OnnxTable, attr, axis_of, cast, need, need_attr, operand, opset, reshape, scalar_like, shape_of
+from .table import OnnxTable, attr, axis_of, cast, flag, need, need_attr, operand, opset, reshape, scalar_like, shape_of
 
 TABLE = OnnxTable()
 
@@ -21,7 +21,7 @@ def batch_norm(op: Op, rw: Rewriter) -> list[Value]:
     if opset(op) < 9 and attr(op, "spatial", 1) == 0 and len(shape_of(value)) > 2:
         raise Unsupported("normalizes each activation by itself (spatial=0)", "export the model with opset 9 or newer")
     epsilon = float(attr(op, "epsilon", 1e-5))
-    if attr(op, "training_mode", 0):
+    if flag(op, "training_mode", 0):
         return _batch_norm_in_training(op, rw, value, gamma, beta, mean, variance, epsilon)
     parts = [cast(rw, part, value.element) for part in (mean, variance, gamma, beta)]
     normal = rw.emit("top.BatchNorm", value, *parts, epsilon=epsilon, layout="NCHW")
@@ -34,7 +34,7 @@ def _batch_norm_in_training(
     rank = len(shape_of(value))
     axes = tuple(axis for axis in range(rank) if axis != 1)
     batch_mean, batch_variance = _moments(rw, value, axes)
-    channels = shape_of(value)[1]
+    channels = shape_of(value, least=2)[1]
     flat_mean, flat_variance = reshape(rw, batch_mean, (channels,)), reshape(rw, batch_variance, (channels,))
     normal = rw.emit("top.BatchNorm", value, flat_mean, flat_variance, gamma, beta, epsilon=epsilon, layout="NCHW")
     momentum = float(attr(op, "momentum", 0.9))
@@ -111,7 +111,7 @@ def rms_norm(op: Op, rw: Rewriter) -> Value:
 def group_norm(op: Op, rw: Rewriter) -> Value:
     """GroupNormalization; up to opset 20 scale and bias have an entry per group, then per channel."""
     value, scale, bias = need(op, 0), need(op, 1), need(op, 2)
-    groups, channels = need_attr(op, "num_groups"), shape_of(value)[1]
+    groups, channels = need_attr(op, "num_groups"), shape_of(value, least=2)[1]
     if groups < 1 or channels % groups:
         raise Unsupported(f"{channels} channels cannot be split into {groups} groups")
     if opset(op) < 21 and shape_of(scale) == (groups,):

@@ -13,7 +13,7 @@ from transload.ir import FloatType, Op, Type, Value, dtype_of
 from transload.rewrite import Rewriter
 
 from .convolution import Window, ones_filter, read_window, spatial_sizes
-from .table import OnnxTable, attr, constant_ints, first_of, need, need_attr, operand, reshape, shape_of, splat
+from .table import OnnxTable, attr, constant_ints, first_of, flag, need, need_attr, operand, reshape, shape_of, splat
 
 __all__ = ["TABLE", "average", "global_average", "pooling_window", "wider"]
 
@@ -29,10 +29,10 @@ def pooling_window(op: Op, value: Value) -> tuple[Window, tuple[int, ...]]:
     for i, size in enumerate(sizes):
         begin, end = window.pads[i], window.pads[n + i]
         free = size + begin + end - window.extent(i)
-        if free < 0 and not attr(op, "ceil_mode", 0):
+        if free < 0 and not flag(op, "ceil_mode", 0):
             raise Unsupported(f"a window of {window.extent(i)} does not fit into {size} padded by {begin} and {end}")
         count = free // window.strides[i] + 1
-        if attr(op, "ceil_mode", 0) and attr(op, "auto_pad", "NOTSET") in ("NOTSET", ""):
+        if flag(op, "ceil_mode", 0) and attr(op, "auto_pad", "NOTSET") in ("NOTSET", ""):
             count = -(-free // window.strides[i]) + 1
             if (count - 1) * window.strides[i] >= size + begin:  # a window that would begin in the padding at the end
                 count -= 1
@@ -82,7 +82,7 @@ def _max_and_index(op: Op, rw: Rewriter, value: Value, window: Window, pads: Seq
     for i, count in enumerate(counts):
         step = np.arange(count, dtype=np.int64) * window.strides[i] * strides[i]
         origin = origin + step.reshape([-1 if axis == 2 + i else 1 for axis in range(2 + n)])
-    if attr(op, "storage_order", 0):
+    if flag(op, "storage_order", 0):
         raise Unsupported("counts places column by column (storage_order 1)")
     inside = rw.emit("top.Gather", rw.constant(np.array(places, np.int64)), which, axis=0)
     return [greatest, rw.emit("top.Add", inside, rw.constant(origin))]
@@ -113,7 +113,7 @@ def average_pool(op: Op, rw: Rewriter) -> Value:
     """AveragePool, with dilations too."""
     value = need(op, 0)
     window, beyond = pooling_window(op, value)
-    return average(rw, value, window, beyond, bool(attr(op, "count_include_pad", 0)))
+    return average(rw, value, window, beyond, flag(op, "count_include_pad", 0))
 
 
 def average(
@@ -150,16 +150,23 @@ def _dilated_average(rw: Rewriter, value: Value, window: Window, beyond: Sequenc
 
 
 def _window_sums(rw: Rewriter, value: Value, window: Window, pads: Sequence[int]) -> Value:
-    channels = shape_of(value)[1]
+    channels = shape_of(value, least=2)[1]
     ones = rw.constant(ones_filter(channels, window.kernel).astype(dtype_of(value.element)))
     return rw.emit("top.Conv", value, ones, kernel_shape=window.kernel, strides=window.strides, pads=tuple(pads),
                    dilations=window.dilations, group=channels, layout="NCHW")
 
 
+def _norm(op: Op) -> float:
+    p = float(attr(op, "p", 2))
+    if p < 1:
+        raise Unsupported(f"p is {p:g}, and a norm has 1 or more")
+    return p
+
+
 @TABLE("onnx.LpPool")
 def lp_pool(op: Op, rw: Rewriter) -> Value:
     """LpPool: the p-norm of each window, by sums of powers."""
-    value, p = need(op, 0), float(attr(op, "p", 2))
+    value, p = need(op, 0), _norm(op)
     window, beyond = pooling_window(op, value)
     powers = rw.emit("top.Pow", rw.emit("top.Abs", value), _scalar(rw, value, p))
     sums = _window_sums(rw, powers, window, wider(window, beyond))
@@ -204,7 +211,7 @@ def global_max_pool(op: Op, rw: Rewriter) -> Value:
 @TABLE("onnx.GlobalLpPool")
 def global_lp_pool(op: Op, rw: Rewriter) -> Value:
     """GlobalLpPool: the p-norm over all spatial dimensions."""
-    value, p = need(op, 0), float(attr(op, "p", 2))
+    value, p = need(op, 0), _norm(op)
     if p in (1, 2):
         return rw.emit("top.Reduce", value, axes=_spatial(value), mode=f"ReduceL{int(p)}")
     powers = rw.emit("top.Pow", rw.emit("top.Abs", value), _scalar(rw, value, p))

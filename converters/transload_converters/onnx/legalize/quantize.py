@@ -21,7 +21,7 @@ from transload.rewrite import Rewriter
 from ..types import element_of
 from .arithmetic import to_float8
 from .convolution import conv_attributes
-from .table import OnnxTable, as_integers, attr, axis_of, cast, need, operand, reshape, scalar_like, shape_of
+from .table import OnnxTable, as_integers, attr, axis_of, cast, flag, need, operand, reshape, scalar_like, shape_of
 
 __all__ = ["TABLE", "adopt_quantized_arguments", "bias_of", "drop_opset", "quantized_operand", "quantized_type",
            "round_once"]
@@ -237,7 +237,7 @@ def quantize_linear(op: Op, rw: Rewriter) -> Value:
         return rw.emit("top.Cast", real, element=kind, round_mode="HalfToEven")
     steps = rw.emit("top.Div", real, cast(rw, _along(rw, op, scale, real, axis), real.element))
     if isinstance(storage, FloatType):
-        return to_float8(rw, steps, storage, bool(attr(op, "saturate", 1)))
+        return to_float8(rw, steps, storage, flag(op, "saturate", 1))
     steps = rw.emit("top.Round", steps)
     if zero is not None:
         steps = rw.emit("top.Add", steps, cast(rw, _along(rw, op, zero, real, axis), real.element))

@@ -10,7 +10,7 @@ from transload.errors import Unsupported
 from transload.ir import Op, Value
 from transload.rewrite import Rewriter
 
-from .table import Impossible, OnnxTable, attr, need, operand, shape_of
+from .table import Impossible, OnnxTable, attr, flag, need, operand, shape_of
 
 TABLE = OnnxTable()
 
@@ -33,7 +33,7 @@ def _common(op: Op, rw: Rewriter, kind: str, recurrence: Value | None = None) ->
         if known is not None and (np.asarray(known) == time).all():
             lengths = None
     attributes: dict[str, Any] = {
-        "hidden_size": attr(op, "hidden_size") or shape_of(recurrence)[-1], "direction": attr(op, "direction", "forward"),
+        "hidden_size": attr(op, "hidden_size") or shape_of(recurrence, 3)[-1], "direction": attr(op, "direction", "forward"),
         "batch_first": bool(layout) or None}
     if "activations" in op.attributes:
         attributes["activations"] = list(op.attributes["activations"])
@@ -44,7 +44,7 @@ def _common(op: Op, rw: Rewriter, kind: str, recurrence: Value | None = None) ->
         attributes["clip"] = float(attr(op, "clip"))
     if attributes["direction"] not in ("forward", "reverse", "bidirectional"):
         raise Unsupported(f"direction is {attributes['direction']!r}")
-    if shape_of(recurrence)[1] != _GATES[kind] * attributes["hidden_size"]:
+    if shape_of(recurrence, 3)[1] != _GATES[kind] * attributes["hidden_size"]:
         raise Unsupported(f"the recurrence weights {shape_of(recurrence)} do not fit hidden_size {attributes['hidden_size']}")
     return lengths, attributes
 
@@ -59,7 +59,7 @@ def lstm(op: Op, rw: Rewriter) -> list[Value]:
     lengths, attributes = _common(op, rw, "LSTM")
     values = rw.emit(
         "top.LSTM", need(op, 0), need(op, 1), need(op, 2), operand(op, 3), operand(op, 5), operand(op, 6), operand(op, 7),
-        lengths, input_forget=bool(attr(op, "input_forget", 0)) or None, **attributes)
+        lengths, input_forget=flag(op, "input_forget", 0) or None, **attributes)
     return _results(op, values)
 
 
@@ -74,7 +74,7 @@ def dynamic_quantize_lstm(op: Op, rw: Rewriter) -> list[Value]:
     lengths, attributes = _common(op, rw, "LSTM", recurrence)
     values = rw.emit(
         "top.LSTM", need(op, 0), weights, recurrence, operand(op, 3), operand(op, 5), operand(op, 6), operand(op, 7), lengths,
-        input_forget=bool(attr(op, "input_forget", 0)) or None, **attributes)
+        input_forget=flag(op, "input_forget", 0) or None, **attributes)
     return _results(op, values)
 
 
@@ -101,7 +101,7 @@ def gru(op: Op, rw: Rewriter) -> list[Value]:
     lengths, attributes = _common(op, rw, "GRU")
     values = rw.emit(
         "top.GRU", need(op, 0), need(op, 1), need(op, 2), operand(op, 3), operand(op, 5), lengths,
-        linear_before_reset=bool(attr(op, "linear_before_reset", 0)) or None, **attributes)
+        linear_before_reset=flag(op, "linear_before_reset", 0) or None, **attributes)
     return _results(op, values)
 
 

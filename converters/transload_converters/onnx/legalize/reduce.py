@@ -14,9 +14,11 @@ from .table import (
     axes_of,
     axis_of,
     cast,
+    constant_int,
     constant_ints,
     constant_scalar,
     first_of,
+    flag,
     need,
     operand,
     opset,
@@ -43,11 +45,14 @@ def _reduction(mode: str, stored: str) -> None:
             axes = constant_ints(rw, given, "axes") if given is not None else ()
         else:
             axes = attr(op, "axes", ())
-        keepdims = bool(attr(op, "keepdims", 1))
-        if not axes and attr(op, "noop_with_empty_axes", 0):
+        keepdims = flag(op, "keepdims", 1)
+        if not axes and flag(op, "noop_with_empty_axes", 0):
             # Nothing is summed up; some reductions still apply their function to each element.
             return rw.emit("top.Reduce", value, axes=(), keepdims=True, mode=mode) if mode in _NOT_IDENTITY else value
-        return reduce(rw, value, axes_of(axes, rank) if axes else tuple(range(rank)), keepdims, mode)
+        over = axes_of(axes, rank) if axes else tuple(range(rank))
+        if mode == "ReduceMean" and any(shape_of(value)[axis] == 0 for axis in over):
+            raise Unsupported("the mean of no numbers is not defined")
+        return reduce(rw, value, over, keepdims, mode)
 
     rewrite.__doc__ = f"{mode}, over all dimensions where no axes are given."
 
@@ -82,8 +87,8 @@ def arg_extreme(op: Op, rw: Rewriter) -> Value:
     """ArgMax and ArgMin."""
     value = need(op, 0)
     return rw.emit(
-        "top.Arg", value, axis=axis_of(attr(op, "axis", 0), len(shape_of(value))), keepdims=bool(attr(op, "keepdims", 1)),
-        mode=op.name.rpartition(".")[2], select_last_index=bool(attr(op, "select_last_index", 0)) or None, element=I64)
+        "top.Arg", value, axis=axis_of(attr(op, "axis", 0), len(shape_of(value))), keepdims=flag(op, "keepdims", 1),
+        mode=op.name.rpartition(".")[2], select_last_index=flag(op, "select_last_index", 0) or None, element=I64)
 
 
 @TABLE("onnx.CumSum")
@@ -92,7 +97,7 @@ def cumsum(op: Op, rw: Rewriter) -> Value:
     value = need(op, 0)
     axis = constant_scalar(rw, need(op, 1), "the axis")
     return rw.emit("top.CumSum", value, axis=axis_of(axis, len(shape_of(value))),
-                   exclusive=bool(attr(op, "exclusive", 0)) or None, reverse=bool(attr(op, "reverse", 0)) or None)
+                   exclusive=flag(op, "exclusive", 0) or None, reverse=flag(op, "reverse", 0) or None)
 
 
 @TABLE("onnx.TopK", stored="carried")
@@ -104,7 +109,7 @@ def top_k(op: Op, rw: Rewriter) -> list[Value]:
         raise Unsupported("attribute 'k' is missing")
     axis = axis_of(attr(op, "axis", -1), len(shape_of(value)))
     values, indices = rw.emit(
-        "top.TopK", value, axis=axis, k=int(k), largest=bool(attr(op, "largest", 1)), sorted=bool(attr(op, "sorted", 1)),
+        "top.TopK", value, axis=axis, k=int(k), largest=flag(op, "largest", 1), sorted=flag(op, "sorted", 1),
         location=FusedLocation((op.results[0].name, None)))
     return [values, cast(rw, indices, I64)]
 
@@ -113,7 +118,7 @@ def top_k(op: Op, rw: Rewriter) -> list[Value]:
 def one_hot(op: Op, rw: Rewriter) -> Value:
     """OneHot; `values` are [off, on]."""
     indices, values = need(op, 0), need(op, 2)
-    depth = int(constant_scalar(rw, need(op, 1), "depth"))
+    depth = constant_int(rw, need(op, 1), "depth")
     if indices.is_float:
         indices = cast(rw, indices, I64)
     off, on = (
@@ -132,8 +137,8 @@ def non_zero(op: Op, rw: Rewriter) -> Value:
 def trilu(op: Op, rw: Rewriter) -> Value:
     """Trilu."""
     k = operand(op, 1)
-    return rw.emit("top.Trilu", need(op, 0), upper=bool(attr(op, "upper", 1)),
-                   k=0 if k is None else int(constant_scalar(rw, k, "k")))
+    return rw.emit("top.Trilu", need(op, 0), upper=flag(op, "upper", 1),
+                   k=0 if k is None else constant_int(rw, k, "k"))
 
 
 @TABLE("onnx.Unique")
@@ -142,7 +147,7 @@ def unique(op: Op, rw: Rewriter) -> list[Value]:
     array = np.asarray(rw.need_constant(need(op, 0), "the input (its number of different elements makes the result's shape)"))
     axis = attr(op, "axis")
     values, first, inverse, counts = np.unique(array, True, True, True, axis=axis)
-    if not attr(op, "sorted", 1):
+    if not flag(op, "sorted", 1):
         order = np.argsort(first)
         rank = np.empty_like(order)
         rank[order] = np.arange(order.size)
@@ -162,11 +167,11 @@ def det(op: Op, rw: Rewriter) -> Value:
 def cumprod(op: Op, rw: Rewriter) -> list[Value]:
     """CumProd of a constant."""
     array = np.asarray(rw.need_constant(need(op, 0), "the input"))
-    axis = axis_of(int(constant_scalar(rw, need(op, 1), "the axis")), array.ndim)
-    backward = bool(attr(op, "reverse", 0))
+    axis = axis_of(constant_int(rw, need(op, 1), "the axis"), array.ndim)
+    backward = flag(op, "reverse", 0)
     work = np.flip(array, axis) if backward else array
     product = np.cumprod(work, axis, dtype=array.dtype)
-    if attr(op, "exclusive", 0):
+    if flag(op, "exclusive", 0):
         product = np.roll(product, 1, axis)
         product[(slice(None),) * axis + (0,)] = 1
     return first_of(op, rw.constant(np.ascontiguousarray(np.flip(product, axis) if backward else product)))

@@ -12,7 +12,7 @@ from transload.errors import Unsupported
 from transload.ir import Op, Value
 from transload.rewrite import Rewriter
 
-from .table import OnnxTable, attr, axes_of, constant_ints, need, operand, opset, permute, reshape, shape_of
+from .table import OnnxTable, attr, axes_of, constant_ints, flag, need, operand, opset, permute, reshape, shape_of
 
 TABLE = OnnxTable()
 
@@ -70,9 +70,9 @@ def resize(op: Op, rw: Rewriter) -> Value:
         attributes["nearest_mode"] = nearest_mode
     if mode == "cubic":
         attributes["cubic_coeff"] = float(attr(op, "cubic_coeff_a", -0.75))
-    if attr(op, "exclude_outside", 0):
+    if flag(op, "exclude_outside", 0):
         attributes["exclude_outside"] = True
-    if attr(op, "antialias", 0):
+    if flag(op, "antialias", 0):
         attributes["antialias"] = True
     return _interpolate(rw, value, sizes, scales, attributes)
 
@@ -93,7 +93,10 @@ def _sizes_and_scales(
     full = [1.0] * len(shape)
     for axis, scale in zip(axes, scales, strict=True):
         full[axis] = float(scale)
-    return [math.floor(np.float32(size) * np.float32(scale)) for size, scale in zip(shape, full, strict=True)], full
+    real = [np.float32(size) * np.float32(scale) for size, scale in zip(shape, full, strict=True)]
+    if not np.isfinite(real).all():
+        raise Unsupported(f"scales {scales.tolist()} of a tensor of shape {shape} give sizes without end")
+    return [math.floor(size) for size in real], full
 
 
 def _to_sizes(
@@ -104,9 +107,11 @@ def _to_sizes(
         for axis, size in zip(axes, sizes, strict=True):
             wanted[axis] = size
         return wanted, None
-    ratios = [size / shape[axis] for axis, size in zip(axes, sizes, strict=True)]
     if policy not in ("not_larger", "not_smaller"):
         raise Unsupported(f"keep_aspect_ratio_policy is {policy!r}")
+    if any(shape[axis] == 0 for axis in axes):
+        raise Unsupported(f"nothing of the shape {shape} has an aspect ratio to keep")
+    ratios = [size / shape[axis] for axis, size in zip(axes, sizes, strict=True)]
     ratio = min(ratios) if policy == "not_larger" else max(ratios)
     scales = [1.0] * len(shape)
     for axis in axes:

@@ -11,7 +11,7 @@ from transload.ir import I32, Op, Value, dtype_of
 from transload.rewrite import Rewriter
 
 from .movement import slice_along
-from .table import OnnxTable, attr, cast, constant_ints, need, permute, reshape, scalar_like, shape_of
+from .table import OnnxTable, attr, cast, constant_ints, flag, need, permute, reshape, scalar_like, shape_of
 
 TABLE = OnnxTable()
 
@@ -22,7 +22,9 @@ def grid_sample(op: Op, rw: Rewriter) -> Value:
     value, grid = need(op, 0), need(op, 1)
     shape = shape_of(value)
     mode, padding = attr(op, "mode", "linear"), attr(op, "padding_mode", "zeros")
-    if len(shape) != 4 or mode not in ("nearest", "linear", "bilinear") or padding not in ("zeros", "border", "reflection"):
+    if not len(shape) == len(shape_of(grid)) == 4:
+        raise Unsupported(f"samples a tensor of shape {shape} at a grid of shape {shape_of(grid)}", "images can be sampled")
+    if mode not in ("nearest", "linear", "bilinear") or padding not in ("zeros", "border", "reflection"):
         raise Unsupported(f"samples a tensor of shape {shape} by {mode!r} with padding {padding!r}",
                           "images can be sampled by 'nearest' and 'linear'")
     batch, channels, height, width = shape
@@ -30,7 +32,7 @@ def grid_sample(op: Op, rw: Rewriter) -> Value:
     points = rows * columns
     pixels = permute(rw, reshape(rw, value, (batch, channels, height * width)), (0, 2, 1))
     x, y = (_coordinate(rw, reshape(rw, slice_along(rw, grid, 3, i, i + 1), (batch, points)), size,
-                        bool(attr(op, "align_corners", 0)), padding) for i, size in ((0, width), (1, height)))
+                        flag(op, "align_corners", 0), padding) for i, size in ((0, width), (1, height)))
     if mode == "nearest":
         corners = [(rw.emit("top.Round", x), rw.emit("top.Round", y), None)]
     else:
@@ -96,7 +98,7 @@ def col2im(op: Op, rw: Rewriter) -> Value:
     strides = tuple(attr(op, "strides") or (1,) * n)
     dilations = tuple(attr(op, "dilations") or (1,) * n)
     pads = tuple(attr(op, "pads") or (0,) * 2 * n)
-    batch, rows, patches = shape_of(value)
+    batch, rows, patches = shape_of(value, 3)
     size = math.prod(block)
     if not 1 <= n <= 3 or not len(block) == len(strides) == len(dilations) == n or len(pads) != 2 * n or rows % size:
         raise Unsupported(f"blocks {block} of images {image} do not fit a tensor of shape {shape_of(value)}")

@@ -14,7 +14,7 @@ from transload.ir import DialectType, Module, Op, Value
 from transload.rewrite import Rewriter
 
 from .movement import slice_along
-from .table import OnnxTable, attr, axis_of, constant_ints, constant_scalar, need, operand, shape_of
+from .table import OnnxTable, attr, axis_of, constant_int, constant_ints, flag, need, operand, shape_of
 
 __all__ = ["TABLE", "refuse_sequences"]
 
@@ -41,7 +41,7 @@ def _tensors(value: Value) -> list[Value]:
 def _place(op: Op, rw: Rewriter, index: int, count: int, default: int, most: int) -> int:
     """The position that an operand names, counted from the front, up to `most`."""
     given = operand(op, index)
-    place = default if given is None else int(constant_scalar(rw, given, "the position"))
+    place = default if given is None else constant_int(rw, given, "the position")
     if not -count <= place <= most:
         raise Unsupported(f"position {place} is outside a sequence of {count}")
     return place + count if place < 0 else place
@@ -109,7 +109,7 @@ def split(op: Op, rw: Rewriter) -> Value:
     elif shape_of(given):
         sizes = constant_ints(rw, given, "the sizes")
     else:
-        step = int(constant_scalar(rw, given, "the size"))
+        step = constant_int(rw, given, "the size")
         if step < 1:
             raise Unsupported(f"splits into pieces of {step}")
         sizes = tuple(min(step, size - start) for start in range(0, size, step))
@@ -118,7 +118,7 @@ def split(op: Op, rw: Rewriter) -> Value:
     pieces, start = [], 0
     for part in sizes:
         piece = slice_along(rw, value, axis, start, start + part)
-        if given is None and not attr(op, "keepdims", 1):
+        if given is None and not flag(op, "keepdims", 1):
             piece = rw.emit("top.Squeeze", piece, axes=(axis,))
         pieces.append(piece)
         start += part

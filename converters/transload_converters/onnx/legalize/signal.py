@@ -11,7 +11,7 @@ from transload.ir import Op, Value, dtype_of
 from transload.rewrite import Rewriter
 
 from .movement import slice_along
-from .table import MAX_CONSTANT, OnnxTable, attr, axis_of, constant_scalar, need, operand, opset, permute, reshape, shape_of
+from .table import MAX_CONSTANT, OnnxTable, attr, axis_of, constant_int, flag, need, operand, opset, permute, reshape, shape_of
 
 TABLE = OnnxTable()
 
@@ -39,12 +39,12 @@ def dft(op: Op, rw: Rewriter) -> Value:
     if opset(op) < 20:
         axis = attr(op, "axis", 1)
     else:
-        axis = -2 if operand(op, 2) is None else int(constant_scalar(rw, operand(op, 2), "the axis"))
+        axis = -2 if operand(op, 2) is None else constant_int(rw, operand(op, 2), "the axis")
     axis = axis_of(axis, rank)
     if rank < 2 or axis == rank - 1 or shape[-1] not in (1, 2):
         raise Unsupported(f"transforms axis {axis} of a tensor of shape {shape}, whose last dimension is not (real, imaginary)")
-    length = shape[axis] if operand(op, 1) is None else int(constant_scalar(rw, operand(op, 1), "the length"))
-    inverse, onesided = bool(attr(op, "inverse", 0)), bool(attr(op, "onesided", 0))
+    length = shape[axis] if operand(op, 1) is None else constant_int(rw, operand(op, 1), "the length")
+    inverse, onesided = flag(op, "inverse", 0), flag(op, "onesided", 0)
     if inverse and onesided:
         return _real_inverse(op, rw, value, axis, length)
     frequencies = length // 2 + 1 if onesided else length
@@ -95,18 +95,18 @@ def stft(op: Op, rw: Rewriter) -> Value:
     shape = shape_of(signal)
     if len(shape) != 3 or shape[2] not in (1, 2):
         raise Unsupported(f"transforms a signal of shape {shape}, and needs [batch, length, 1 or 2]")
-    step = int(constant_scalar(rw, need(op, 1), "the frame step"))
+    step = constant_int(rw, need(op, 1), "the frame step")
     given = operand(op, 2)
     window = None if given is None else np.asarray(rw.need_constant(given, "the window"))
     if operand(op, 3) is not None:
-        length = int(constant_scalar(rw, operand(op, 3), "the frame length"))
+        length = constant_int(rw, operand(op, 3), "the frame length")
     elif window is not None:
         length = window.size
     else:
         raise Unsupported("has neither a window nor a frame length")
     if step < 1 or not 0 < length <= shape[1] or (window is not None and window.size != length):
         raise Unsupported(f"cuts a signal of {shape[1]} into frames of {length}, each {step} further")
-    frequencies = length // 2 + 1 if attr(op, "onesided", 1) else length
+    frequencies = length // 2 + 1 if flag(op, "onesided", 1) else length
     basis = _basis(length, frequencies, shape[2])
     if window is not None:
         basis = basis * window.astype(np.float64).reshape(length, 1, 1, 1)

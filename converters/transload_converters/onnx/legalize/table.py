@@ -181,6 +181,14 @@ def attr(op: Op, name: str, default: Any = None) -> Any:
     return op.attributes.get(name, default)
 
 
+def flag(op: Op, name: str, default: bool | int = 0) -> bool:
+    """An attribute that is 0 or 1: what another number means, readers of the file do not agree upon."""
+    value = attr(op, name, default)
+    if value not in (0, 1):
+        raise Impossible(f"{name} is {value}, and must be 0 or 1")
+    return bool(value)
+
+
 def need_attr(op: Op, name: str) -> Any:
     """An attribute that must be there."""
     if name not in op.attributes:
@@ -188,20 +196,32 @@ def need_attr(op: Op, name: str) -> Any:
     return op.attributes[name]
 
 
-def shape_of(value: Value) -> tuple[int, ...]:
-    """The static shape of a value."""
+def shape_of(value: Value, rank: int | None = None, least: int = 0) -> tuple[int, ...]:
+    """The static shape of a value, of `rank` or at least `least` dimensions."""
     type_ = value.type
     if not isinstance(type_, TensorType):
         raise Unsupported(f"works on a value of type {type_}, and only tensors can be converted")
     if not type_.is_static:
         raise Unsupported(f"the shape of {value.name or 'an operand'!r} is not known: {type_}",
                           "it depends on values computed at run time")
-    return type_.shape  # type: ignore[return-value]
+    shape: tuple[int, ...] = type_.static_shape
+    if len(shape) < least or rank not in (None, len(shape)):
+        wanted = f"at least {least}" if rank is None else str(rank)
+        raise Impossible(f"{value.name or 'an operand'!r} must have {wanted} dimensions, and has the shape {list(shape)}")
+    return shape
+
+
+def constant_int(rw: Rewriter, value: Value | None, what: str) -> int:
+    """The one whole number of a constant operand."""
+    number = constant_scalar(rw, value, what)
+    if not math.isfinite(number):
+        raise Unsupported(f"{what} must be a whole number, and is {number}")
+    return int(number)
 
 
 def axis_of(axis: int, rank: int, what: str = "axis") -> int:
     """An axis counted from the front."""
-    if not -rank <= axis < max(rank, 1):
+    if not -rank <= axis < rank:
         raise Impossible(f"{what} {axis} is outside a tensor of rank {rank}")
     return axis + rank if axis < 0 else axis
 
@@ -216,6 +236,8 @@ def constant_ints(rw: Rewriter, value: Value | None, what: str) -> tuple[int, ..
     array = np.asarray(rw.need_constant(value, what))
     if array.ndim > 1:
         raise Unsupported(f"{what} has {array.ndim} dimensions")
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
+        raise Unsupported(f"{what} must be whole numbers, and is {array.tolist()}")
     return tuple(int(n) for n in array.reshape(-1))
 
 

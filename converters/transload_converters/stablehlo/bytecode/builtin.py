@@ -142,14 +142,22 @@ def _dense_resource(r: EntryCursor) -> Dense:
         return r.entries.resources[key].dense(type_)
     if key != ELIDED:
         r.error(f"resource {key!r:.80} has no data")
-    return Dense(ElidedData(type_.shape, dtype_of(type_.element)), type_)  # type: ignore[arg-type]
+    return Dense(ElidedData(type_.shape, _dtype(r, type_.element)), type_)  # type: ignore[arg-type]
+
+
+def _dtype(r: EntryCursor, type_: Type) -> np.dtype:
+    """The numpy dtype of numbers that stand there."""
+    try:
+        return dtype_of(type_)
+    except ValueError:
+        r.error(f"there are no numbers of type {type_!s:.80}")
 
 
 def _dense_array(r: EntryCursor) -> Any:
     type_, size, blob = r.type(), r.varint(), r.blob()
     if not isinstance(type_, (IntegerType, FloatType)):
         r.error(f"an array cannot have elements of type {type_!s:.80}")
-    width = (type_.width + 7) // 8 if isinstance(type_, IntegerType) else dtype_of(type_).itemsize
+    width = (type_.width + 7) // 8 if isinstance(type_, IntegerType) else _dtype(r, type_).itemsize
     if size * width != len(blob):
         r.error(f"an array of {size} elements has {len(blob)} bytes")
     r.weight += size >> 3
@@ -157,7 +165,7 @@ def _dense_array(r: EntryCursor) -> Any:
         return () if type_ == I64 else DenseArray((), type_)
     if type_ == BOOL:
         return DenseArray([byte != 0 for byte in blob], BOOL)
-    values = np.frombuffer(blob, dtype_of(type_)).tolist()
+    values = np.frombuffer(blob, _dtype(r, type_)).tolist()
     return tuple(values) if type_ == I64 else DenseArray(values, type_)
 
 

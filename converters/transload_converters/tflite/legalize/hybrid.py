@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from transload.analysis.intervals import Interval, Intervals
+from transload.errors import Unsupported
 from transload.ir import F32, I8, I32, UI8, Op, QuantType, Value
 from transload.rewrite import Rewriter
 from transload.verification.bounds import DYNAMIC
@@ -157,7 +158,9 @@ def as_kernels_read(rw: Rewriter, weights: Value) -> Value:
 
     The first converters wrote signed weights of models like these as uint8.
     """
-    element: QuantType = weights.element  # type: ignore[assignment]
+    element = weights.element
+    if not isinstance(element, QuantType):
+        raise Unsupported(f"weights are {element}, and have to be quantized, as others of the same operator are, or floats")
     array = rw.constant_of(weights)
     if array is None or not (element.storage.unsigned or any(element.zero_points)):
         return weights

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
+
 from transload.errors import Unsupported
-from transload.ir import F32, UI8, UI16, Op, QuantType, Value
+from transload.ir import F32, UI8, UI16, FloatType, Op, QuantType, Value
 from transload.rewrite import Rewriter, RewriteTable
 from transload_hub.ops.cast import width_of
 
@@ -16,6 +18,9 @@ TABLE = RewriteTable()
 @TABLE("tfl.quantize", "tfl.dequantize")
 def quantize(op: Op, rw: Rewriter) -> Value:
     """QUANTIZE, DEQUANTIZE: real to stored numbers, stored to real ones, or from one quantization to another."""
+    given, made = op.operands[0].element, op.results[0].element
+    if not all(isinstance(element, (FloatType, QuantType)) for element in (given, made)):
+        raise Unsupported(f"it makes {made} of {given}, and both have to be floats or quantized")
     return emit_like(rw, op, "top.Cast", op.operands[0])
 
 
@@ -33,7 +38,7 @@ def fake_quant(op: Op, rw: Rewriter) -> Value:
     Source: `tensorflow/lite/kernels/internal/quantization_util.cc`, NudgeQuantizationRange.
     """
     bits, low, high = op.attribute("num_bits"), op.attribute("min"), op.attribute("max")
-    if not 2 <= bits <= 16 or not low <= 0 <= high or low == high:
+    if not 2 <= bits <= 16 or not -math.inf < low <= 0 <= high < math.inf or low == high:
         raise Unsupported(f"a range {low} to {high} in {bits} bits cannot be quantized")
     first, last = int(op.attribute("narrow_range")), (1 << bits) - 1
     scale = (high - low) / (last - first)

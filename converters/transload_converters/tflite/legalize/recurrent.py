@@ -178,6 +178,8 @@ def _state(rw: Rewriter, time_major: bool, state: Value | None) -> Value | None:
 @TABLE("tfl.basic_lstm")
 def basic_lstm(op: Op, rw: Rewriter) -> Any:
     """LSTM with the kernel BASIC: one step, its four gates in one product; gives its state and its inner sums, too."""
+    if len(op.operands) != 5:
+        raise Unsupported(f"an LSTM with the kernel BASIC has 5 operands, and here are {len(op.operands)}")
     value, activations, weights, bias, state = op.operands
     if not value.is_float:
         return integer_step(op, rw)

@@ -65,6 +65,8 @@ def integer_lstm(op: Op, rw: Rewriter, lstm: Lstm) -> Layer:
 def _types(op: Op, lstm: Lstm) -> _Types:
     """The types of the state, from the operator's operands and what it notes of its inner values."""
     output = quant_per_tensor(op.results[-1 - n_states(op)], "the output of an LSTM of integers")
+    if len(op.operands) < 20:
+        raise Unsupported(f"an LSTM of integers has 20 operands or more, and here are {len(op.operands)}")
     cell = quant_per_tensor(op.operands[19], "the cell state of an LSTM of integers")
     if cell.storage != I16 or not math.log2(cell.scale).is_integer():
         raise Unsupported(f"the cell state is {cell}, and should be int16 with a power of two as scale")

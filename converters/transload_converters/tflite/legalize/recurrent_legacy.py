@@ -40,7 +40,7 @@ def integer_step(op: Op, rw: Rewriter) -> tuple[Value, Value, Value, Value]:
     kept = rw.emit("top.Mul", forget, state, element=cell)
     after = rw.emit("top.Add", added, kept, element=cell)
     made = rw.emit("top.Mul", give, gate_function(rw, "top.Tanh", after, exact=True), element=GATE)
-    inner = [result.element for result in op.results[2:]]
+    inner = [result.element_or_none for result in op.results[2:]]
     if not isinstance(inner[0], QuantType) or not isinstance(inner[1], QuantType):
         raise Unsupported("the file does not note how the inner values of the step are quantized")
     stored = rw.emit("top.Add", _divided(rw, made, 8), scalar(rw, output.zero_point, I32))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from transload.ir import BOOL, I32, I64, Op, Value
+from transload.errors import Unsupported
+from transload.ir import BOOL, I32, I64, Op, QuantType, Value
 from transload.rewrite import Rewriter, RewriteTable
 
 from .common import axes_of, axis_of, emit_like
@@ -25,10 +26,13 @@ def reduce(op: Op, rw: Rewriter) -> Value:
     A sum of truth values is true where any is, a product where all are, as in C++.
     """
     value, axes = op.operands
+    made = op.results[0].element
+    if isinstance(value.element, QuantType) != isinstance(made, QuantType):
+        raise Unsupported(f"it makes {made} of {value.element}, and both have to be quantized, or none")
     mode = _OF_BOOLS.get(op.name, _MODES[op.name]) if value.element == BOOL else _MODES[op.name]
     over = axes_of(rw, axes, value.rank)
     if not over:
-        return emit_like(rw, op, "top.Cast", value) if value.element != op.results[0].element else value
+        return emit_like(rw, op, "top.Cast", value) if value.element != made else value
     return emit_like(rw, op, "top.Reduce", value, axes=over, keepdims=op.attribute("keep_dims"), mode=mode)
 
 

@@ -81,10 +81,8 @@ def strided_slice(op: Op, rw: Rewriter) -> Value:
     strides = constant_ints(rw, op.operands[3], "the stride of the slice")
     if not len(begins) == len(ends) == len(strides):
         raise Unsupported(f"begin, end and strides of the slice have {len(begins)}, {len(ends)} and {len(strides)} numbers")
-    if op.attribute("offset"):
-        if any(isinstance(number, Value) for number in (*begins, *ends)):
-            raise Unsupported("the begin and the length of the slice must be constants, and are computed at run time")
-        ends = [begin + length for begin, length in zip(begins, ends, strict=True)]  # type: ignore[operator]
+    if op.attribute("offset") and any(isinstance(number, Value) for number in (*begins, *ends)):
+        raise Unsupported("the begin and the length of the slice must be constants, and are computed at run time")
     taken, shape = _resolve(op, sizes, begins, ends, strides)
     ranges = [range(size) if isinstance(part, Value) else part for part, size in zip(taken, sizes, strict=True)]
     part = value
@@ -135,8 +133,11 @@ def _resolve(
         elif has("new_axis", i):
             shape.append(1)
         else:
-            taken = _taken(
-                sizes[len(ranges)], begins[i], ends[i], strides[i], has("begin", i), has("end", i), has("shrink_axis", i))
+            size, begin, end, opened = sizes[len(ranges)], begins[i], ends[i], has("begin", i)
+            if op.attribute("offset") and not has("shrink_axis", i):
+                begin, end = _from_length(size, begin, end, strides[i], opened, has("end", i))  # type: ignore[arg-type]
+                opened = False
+            taken = _taken(size, begin, end, strides[i], opened, has("end", i), has("shrink_axis", i))
             ranges.append(taken)
             if not has("shrink_axis", i):
                 shape.append(len(taken))  # type: ignore[arg-type]
@@ -144,9 +145,25 @@ def _resolve(
     return ranges, tuple(shape)
 
 
+def _from_length(size: int, begin: int, length: int, stride: int, open_begin: bool, open_end: bool) -> tuple[int, int]:
+    """Begin and end of an entry that gives its length for its end.
+
+    LiteRT reads what was never written for those that reach outside, run the other way, or have an open end: they are refused.
+    """
+    if open_begin:
+        begin = 0 if stride > 0 else size - 1
+    first = begin + size if begin < 0 else begin
+    last = first + length
+    if open_end or length * stride <= 0 or not (0 <= first <= size and 0 <= last <= size):
+        raise Unsupported(f"begin {begin} and length {length} by steps of {stride} are no part of a dimension of size {size}")
+    return first, last
+
+
 def _taken(size: int, begin: Entry, end: Entry, stride: int, open_begin: bool, open_end: bool, shrink: bool) -> range | Value:
     """The subscripts that one entry takes; Python's slice rules, negative subscripts counting from the end."""
     if shrink:
+        if stride < 1:
+            raise Unsupported(f"one element is taken by steps of {stride}, which LiteRT reads from outside the tensor")
         if isinstance(begin, Value):
             return begin
         place = begin + size if begin < 0 else begin

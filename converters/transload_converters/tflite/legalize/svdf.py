@@ -84,6 +84,8 @@ def _integer_svdf(
 
     Source: `tensorflow/lite/kernels/internal/reference/svdf.h`, EvalIntegerSVDF.
     """
+    if len(op.operands) < 5:
+        raise Unsupported(f"an SVDF has 5 operands, and here are {len(op.operands)}")
     state = quant_per_tensor(op.operands[4], "the state of an SVDF of integers")
     weights = quant_per_tensor(times, "the time weights of an SVDF of integers")
     sum_type = QuantType(I32, F32, (state.scale * weights.scale,), (0,))

@@ -31,7 +31,7 @@ def range_of(element: Type) -> tuple[int, int]:
     """The least and the greatest integer of an element type that holds integers."""
     if isinstance(element, IntegerType):
         return element.range
-    raise TypeError(f"{element} is no integer type")
+    raise Unsupported(f"{element} is no integer type")
 
 
 def sizes(value: Value, what: str) -> tuple[int, ...]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from transload.errors import Unsupported
 from transload.ir import I8, I32, I64, Op, Type, Value
 from transload.ir.build import constant_of
 from transload.rewrite import Rewriter, RewriteTable
@@ -153,6 +154,8 @@ def multiply(op: Mul, rw: Rewriter) -> Value:
     """The product: of i8 and i16 in i32; of i32 with a shift in i64, rounded to nearest."""
     element = op.output.element
     bits = number(op.shift)
+    if bits is not None and not 0 <= bits <= 63:
+        raise Unsupported(f"shifts are from 0 to 63, and there is {bits}")
     if op.input1.is_float or bits == 0 or op.input1.element != I32:
         return build.binary(rw, "multiply", widen(rw, op.input1, element), widen(rw, op.input2, element))
     product = build.binary(rw, "multiply", widen(rw, op.input1, I64), widen(rw, op.input2, I64))

@@ -113,6 +113,8 @@ def _constant(op: Rescale, rw: Rewriter, x: Value, bounds: tuple[int, int]) -> t
     if multipliers is None or shifts is None or zero_in is None or zero_out is None:
         return None
     rows = [(int(m), int(s)) for m, s in zip(multipliers, shifts, strict=True)]
+    if any(not 2 <= shift <= 62 for _, shift in rows):
+        raise Unsupported(f"shifts are from 2 to 62, and there are {sorted({shift for _, shift in rows})}")
     twice = op.rounding_mode == "DOUBLE_ROUND" and any(s > 31 for _, s in rows)
     if twice:
         return _double(rw, x, rows, (zero_in, zero_out), bounds)

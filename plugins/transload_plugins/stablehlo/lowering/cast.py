@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from transload.ir import BOOL, F32, F64, I64, FloatType, Type, Value
+from transload.ir import BOOL, F32, F64, I64, ComplexType, FloatType, Type, Value
 from transload.ir.build import Builder
 from transload.rewrite import Rewriter, RewriteTable
 
@@ -28,7 +28,7 @@ def cast(op: Cast, rw: Rewriter) -> Value:
         return x
     if target == BOOL:
         return compare(rw, "NE", x, 0)
-    if isinstance(target, FloatType):
+    if isinstance(target, (FloatType, ComplexType)):
         return convert(rw, x, target)
     if x.element == BOOL:
         return convert(rw, x, target)

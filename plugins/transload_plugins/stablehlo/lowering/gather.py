@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from transload.errors import Unsupported
 from transload.ir import I32, I64, IntegerType, Type, Value
 from transload.ir.build import Builder, constant_of
 from transload.rewrite import Rewriter, RewriteTable
@@ -63,7 +64,10 @@ def take(rw: Builder, x: Value, axis: int, indices: Value) -> Value:
     made = (*shape[:axis], *places, *shape[axis + 1 :])
     dense = constant_of(indices)
     if dense is not None and math.prod(places) > 0:
-        run = _run(dense.numpy().reshape(-1))
+        numbers = dense.numpy().reshape(-1)
+        if numbers.max() >= shape[axis]:
+            raise Unsupported(f"index {numbers.max()} is outside a dimension of size {shape[axis]}")
+        run = _run(numbers)
         if run is not None:
             starts, limits, steps = [0] * len(shape), list(shape), [1] * len(shape)
             starts[axis], limits[axis], steps[axis] = run.start, run[-1] + 1, run.step

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .base import float_of, is_float, kernel, to_result
+from .base import float_of, is_float, kernel, limits, to_result
 
 if TYPE_CHECKING:
     from ..dialect.reduction import ReduceAll, ReduceAny, ReduceMax, ReduceMin, ReduceProduct, ReduceSum
@@ -20,10 +20,13 @@ def reduce_logical(op: ReduceAll | ReduceAny, x: np.ndarray) -> np.ndarray:
 
 @kernel("tosa.reduce_max", "tosa.reduce_min")
 def reduce_extremum(op: ReduceMax | ReduceMin, x: np.ndarray) -> np.ndarray:
-    """The greatest or least; NaNs as `nan_mode` says."""
+    """The greatest or least; NaNs as `nan_mode` says. Of no numbers, the type's least or greatest: what it starts from."""
     greater = op.name == "tosa.reduce_max"
     join: Any = np.maximum if greater else np.minimum
     axis = op.attributes["axis"]
+    if not x.shape[axis]:
+        low, high = (-np.inf, np.inf) if is_float(op.operands[0]) else limits(op)
+        return to_result(op, np.full((*x.shape[:axis], 1, *x.shape[axis + 1 :]), low if greater else high))
     if not is_float(op.operands[0]):
         return join.reduce(x, axis=axis, keepdims=True)
     if op.attribute("nan_mode") == "IGNORE":

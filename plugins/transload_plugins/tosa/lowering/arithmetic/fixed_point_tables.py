@@ -8,6 +8,7 @@ from functools import cache
 import numpy as np
 
 from transload.engine.quantized import round_half_away
+from transload.errors import Unsupported
 from transload.ir import I16, I32, QuantType, Value
 from transload.rewrite import Rewriter
 
@@ -55,6 +56,8 @@ def joined_unsigned(source: QuantType, target: QuantType) -> np.ndarray:
 
 def _int16_factor(real: float) -> tuple[int, int]:
     """A real factor as a multiplier of 15 bits and an exponent: `multiplier / 2**15 * 2**exponent`."""
+    if not math.isfinite(real):
+        raise Unsupported("the result has a scale of 0, of which no number is a multiple")
     mantissa, exponent = math.frexp(real)
     multiplier = math.floor(mantissa * (1 << 31) + 0.5)
     if multiplier == 1 << 31:

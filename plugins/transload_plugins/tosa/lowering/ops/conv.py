@@ -107,6 +107,8 @@ def bias_value(rw: Rewriter, bias: Value | None, total: Sum, x: Value, w: Value,
         array = np.rint(array.astype(np.float64) / scales)
     if element == I48 or array.dtype != dtype_of(element):
         low, high = element.range  # type: ignore[attr-defined]
+        if element == I48 and array.size and not low <= array.min() <= array.max() <= high:
+            raise Unsupported(f"a bias of {array.min()} to {array.max()} does not fit the 48 bits in which TOSA sums")
         array = np.clip(array.astype(np.int64), low, high).astype(dtype_of(element))
     flat = array.reshape(-1)
     return build.const(rw, flat if len(flat) == channels else np.broadcast_to(flat, (channels,)), element)

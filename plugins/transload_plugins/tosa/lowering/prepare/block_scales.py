@@ -17,7 +17,8 @@ def spell_out_blocks(module: Module) -> bool:
     """Put casts from and to real numbers around every other op on tensors that have a scale for each block."""
     changed = False
     for op in list(module.walk()):
-        if op.dialect != "top" or op.name in _KNOWS or op.regions or "terminator" in op.declaration.traits:
+        declaration = op.declaration
+        if op.dialect != "top" or op.name in _KNOWS or op.regions or declaration is None or "terminator" in declaration.traits:
             continue
         if any(_in_blocks(value) for value in (*op.operands, *op.results)):
             _on_reals(op)

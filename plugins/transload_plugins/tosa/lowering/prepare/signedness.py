@@ -36,7 +36,7 @@ from transload.ir import (
     note_elements,
 )
 from transload.ir.build import Builder
-from transload.ir.constants import LazyData
+from transload.ir.constants import LazyData, SplatData
 from transload.ir.regions import blocks_in
 from transload.ir.types import IndexType
 
@@ -86,8 +86,7 @@ def _signed_data(dense: Dense, old: Type, new: Type, low_bits: bool = False) -> 
     offset = old.zero_points[0] - new.zero_points[0] if isinstance(old, QuantType) and isinstance(new, QuantType) else 0
     dtype = dtype_of(stored)
 
-    def make() -> np.ndarray:
-        array = dense.numpy()
+    def make(array: np.ndarray) -> np.ndarray:
         if dtype.kind == "f":
             return array.astype(dtype)
         if array.dtype == np.uint8 and dtype == np.int8 and offset == 128:
@@ -103,7 +102,10 @@ def _signed_data(dense: Dense, old: Type, new: Type, low_bits: bool = False) -> 
             array = np.minimum(array, np.uint64(high))
         return np.clip(array.astype(np.int64) - offset, low, high).astype(dtype)
 
-    return Dense(LazyData(make, tuple(dense.shape), dtype), TensorType(dense.type.shape, stored))
+    type_ = TensorType(dense.type.shape, stored)
+    if isinstance(dense.data, SplatData):  # which may be one number for more elements than memory holds
+        return Dense(SplatData(make(dense.data.value.reshape(1))[0], tuple(dense.shape), dtype), type_)
+    return Dense(LazyData(lambda: make(dense.numpy()), tuple(dense.shape), dtype), type_)
 
 
 def make_signed(module: Module) -> bool:
