@@ -7,10 +7,12 @@ become `onnx.Constant` and look into the file, or into files of external data, w
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from importlib.util import find_spec
 from typing import Any
 
+from transload.budget import VARIABLE, allowance
 from transload.errors import ReadError, TransloadError
 from transload.ir import Module, Op, TensorType, Type, new_module, set_results
 from transload.ir.verify import check
@@ -157,30 +159,34 @@ def _upgrade(model: Any, opset: int, source: Source) -> Any:
 def _inline_functions(model: Any, where: str) -> Any:
     from onnx import ModelProto
 
-    _refuse_recursion(model, where)
+    _refuse_endless_functions(model, where)
     try:
         return ModelProto.FromString(ONNX.call(f"{_PROCESS}:inlined", model.SerializeToString()))
     except TransloadError as error:
         raise ReadError(f"{where}: the model's functions cannot be inlined: {error.message[:300]}") from None
 
 
-def _refuse_recursion(model: Any, where: str) -> None:
-    """Functions that call themselves would be inlined without end."""
-    calls = {
-        (f.domain, f.name): {(n.domain, n.op_type) for n in _all_nodes(f.node)} for f in model.functions}
-    done: set[tuple[str, str]] = set()
+def _refuse_endless_functions(model: Any, where: str) -> None:
+    """Functions that call themselves would be inlined without end; those that each call the next twice, nearly so."""
+    calls = {(f.domain, f.name): Counter((n.domain, n.op_type) for n in _all_nodes(f.node)) for f in model.functions}
+    sizes: dict[tuple[str, str], int] = {}
 
-    def visit(key: tuple[str, str], path: tuple[tuple[str, str], ...]) -> None:
+    def size_of(key: tuple[str, str], path: tuple[tuple[str, str], ...]) -> int:
+        """How many nodes a function, or an operator that is none, is when all that it calls is inlined."""
         if key in path or len(path) > 100:
             raise ReadError(f"{where}: function {key[1]!r} calls itself")
-        for callee in calls[key] & calls.keys():
-            if callee not in done:
-                visit(callee, (*path, key))
-        done.add(key)
+        if key not in sizes:
+            inner = calls.get(key)
+            sizes[key] = 1 if inner is None else sum(size_of(each, (*path, key)) * count for each, count in inner.items())
+        return sizes[key]
 
     for key in calls:
-        if key not in done:
-            visit(key, ())
+        size_of(key, ())
+    total, most = sum(size_of((node.domain, node.op_type), ()) for node in _all_nodes(model.graph.node)), allowance().ops
+    if total > most:
+        raise ReadError(
+            f"{where}: with its functions inlined the model has {total:,} nodes, and {most:,} ops may be made",
+            hint=f"{VARIABLE}=ops={4 * total} allows more")
 
 
 def _all_nodes(nodes: Any) -> Any:

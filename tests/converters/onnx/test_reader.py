@@ -188,6 +188,16 @@ def test_a_function_that_calls_itself_is_refused() -> None:
         read_model(make_model([node("F", ["x"], ["y"], domain="mine")], {"x": X}, ["y"], functions=[loop]))
 
 
+def test_functions_that_call_the_next_twice_are_counted_before_they_are_inlined() -> None:
+    opsets = [helper.make_opsetid("", 18), helper.make_opsetid("mine", 1)]
+    functions = [helper.make_function("mine", "F40", ["x"], ["y"], [node("Neg", ["x"], ["y"])], opsets)]
+    for i in range(40):
+        calls = [node(f"F{i + 1}", [given], [made], domain="mine") for given, made in (("x", "m"), ("m", "y"))]
+        functions.append(helper.make_function("mine", f"F{i}", ["x"], ["y"], calls, opsets))
+    with pytest.raises(ReadError, match="1,099,511,627,776 nodes"):
+        read_model(make_model([node("F0", ["x"], ["y"], domain="mine")], {"x": X}, ["y"], functions=functions))
+
+
 def test_subgraphs_are_regions_that_see_the_values_around() -> None:
     branches = {key: helper.make_graph([node(kind, ["x"], [key])], key, [], [onnx.ValueInfoProto(name=key)])
                 for key, kind in (("else_branch", "Neg"), ("then_branch", "Relu"))}
