@@ -28,8 +28,9 @@ def register_commands(register: Any) -> None:
 
 @hookimpl
 def register_quantizers(register: Any) -> None:
-    register(Quantizer("int8", f"{_HERE}.run:int8", "8 bits, activations symmetric, weights by channel."))
-    register(Quantizer("int8-asym", f"{_HERE}.run:int8_asym", "8 bits, activations with a zero point, weights by channel."))
+    register(Quantizer("int8", f"{_HERE}.run:int8", "8 bits, activations with a zero point, weights by channel."))
+    register(Quantizer("int8-asym", f"{_HERE}.run:int8_asym", "The same, by the name that says it."))
+    register(Quantizer("int8-sym", f"{_HERE}.run:int8_sym", "8 bits, activations symmetric, weights by channel."))
     register(Quantizer("int16x8", f"{_HERE}.run:int16x8", "16-bit activations, 8-bit weights by channel."))
 
 

@@ -6,7 +6,7 @@ behind an op that computes is folded into the range: the op's integers saturate 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from transload.analysis.movement import moves_of
 from transload.ir import FloatType, Module, Op, Value
@@ -28,18 +28,21 @@ def rule_of(op: Op) -> Rule | None:
 class Groups:
     """Tensors of one type, found by joining what ops demand."""
 
-    def __init__(self, module: Module, floats: Mapping[Value, str] | None = None) -> None:
-        self.kept = floats or {}
-        """Tensors that stay float, each with the reason."""
+    def __init__(self, module: Module, floats: Collection[Value] = ()) -> None:
+        self.kept = floats
+        """Tensors that stay float, as do the ops that make or take them."""
         self._parent: dict[Value, Value] = {}
         self._cut: set[Value] = set()
         self.ops: list[Op] = []
         """The ops that compute on quantized numbers."""
         for op in module.body_of_main:
             self._add(op)
+        self._drop_needless()
+        self.chosen = set(self.ops)
 
     def _add(self, op: Op) -> None:
-        if not op.results or constant_of(op.results[0]) is not None or any(result in self.kept for result in op.results):
+        if not op.results or constant_of(op.results[0]) is not None or any(
+                value in self.kept for value in (*op.operands, *op.results)):
             return
         if rule_of(op) is not None:
             if all(isinstance(result.element_or_none, FloatType) for result in op.results):
@@ -58,6 +61,16 @@ class Groups:
             self._cut.add(data[0])
         for value in (*data[1:], *op.results):
             self._join(data[0], value)
+
+    def _drop_needless(self) -> None:
+        """Leave alone what moves floats to ops that compute with floats: it would be rounded for nothing."""
+        chosen = set(self.ops)
+        for op in reversed(self.ops):
+            users = [user for result in op.results for user in result.uses]
+            if rule_of(op) is None and not any(user in chosen or user.name == "func.return" for user in users) \
+                    and not any(value.op in chosen for value in op.operands):
+                chosen.remove(op)
+        self.ops = [op for op in self.ops if op in chosen]
 
     def _folds(self, value: Value) -> bool:
         """Whether what cuts a value's numbers can be folded into the range of the op that computes it."""

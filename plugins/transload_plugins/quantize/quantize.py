@@ -2,37 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 import numpy as np
 
-from transload.ir import F32, Dense, FloatType, Module, Op, QuantType, TensorType, Value, dtype_of, update_function_type
+from transload.ir import F32, I16, Dense, FloatType, Module, Op, QuantType, TensorType, Value, dtype_of, update_function_type
 from transload.ir.build import Builder, constant_of
 
 from .groups import Groups, rule_of
 from .observe import observed
 from .rules import Rule
-from .scheme import Scheme, stored
+from .scheme import Scheme, real, stored
 from .thresholds import Range
 
-__all__ = ["quantize_module"]
+__all__ = ["quantize_module", "types_of"]
 
 
 def quantize_module(
-    module: Module, scheme: Scheme, ranges: Mapping[str, Range], floats: Mapping[str, str] | None = None,
+    module: Module, scheme: Scheme, ranges: Mapping[str, Range], floats: Collection[str] = (), wide: Collection[str] = (),
 ) -> Module:
     """A new module whose ops compute with integers where there is a rule for them; inputs and outputs stay float.
 
-    `ranges` are by tensor name, as `observed` names them; `floats` names tensors whose ops stay float, and why.
+    `ranges` are by tensor name, as `observed` names them; `floats` names tensors that stay float, and the ops that make or take
+    them; `wide` those that get 16 bits.
     """
     result = module.clone()
     named = observed(result)
-    groups = Groups(result, {named[name]: why for name, why in (floats or {}).items()})
-    types = {
-        root: scheme.activation_type(kept)
-        for root, kept in groups.ranges({value: ranges[name] for name, value in named.items()}).items()}
+    groups = Groups(result, {named[name] for name in floats})
+    types = types_of(scheme, groups, named, ranges, wide)
     _Quantizing(result, scheme, groups, types).run()
     return result
+
+
+def types_of(
+    scheme: Scheme, groups: Groups, named: Mapping[str, Value], ranges: Mapping[str, Range], wide: Collection[str] = (),
+) -> dict[Value, QuantType]:
+    """The type of each group of tensors, by its root."""
+    roots = {groups.root(named[name]) for name in wide}
+    widened = scheme.widened()
+    return {
+        root: (widened if root in roots else scheme).activation_type(kept)
+        for root, kept in groups.ranges({value: ranges[name] for name, value in named.items()}).items()}
 
 
 class _Quantizing:
@@ -49,7 +59,7 @@ class _Quantizing:
         """The float form of a quantized tensor, where one was made."""
 
     def run(self) -> None:
-        chosen = set(self.groups.ops)
+        chosen = self.groups.chosen
         for op in list(self.module.body_of_main):
             if op in chosen:
                 self._quantize(op)
@@ -66,12 +76,47 @@ class _Quantizing:
             if index in (rule.weights if weights is not None else None, rule.bias) or not _is_float(value):
                 continue
             op.set_operand(index, self._as_quantized(value, op))
+        held = {result: self.types[self.groups.root(result)] for result in op.results}
+        lifted = weights is None and len({type_.storage for type_ in (*held.values(), *_types(op.operands))}) > 1
+        if lifted:
+            for index, value in enumerate(op.operands):
+                if value.quant is not None:
+                    op.set_operand(index, self._lifted(value, op))
         if rule.bias is not None and len(op.operands) > rule.bias and _is_float(op.operands[rule.bias]):
             self._bias(op, rule)
         if (word := rule.rounding(op)) is not None:
             op.attributes["rounding"] = word
-        for result in op.results:
-            result.type = TensorType(result.tensor_type.shape, self.types[self.groups.root(result)])
+        for result, type_ in held.items():
+            result.type = TensorType(result.tensor_type.shape, self._wide(type_) if lifted else type_)
+            if result.quant != type_:
+                self._lowered(result, type_)
+
+    def _wide(self, type_: QuantType) -> QuantType:
+        """A type of 16 bits that holds the range of a type."""
+        if type_.storage == I16:
+            return type_
+        low, high = ((end - type_.zero_point) * type_.scale for end in (type_.storage_min, type_.storage_max))
+        return self.scheme.widened().activation_type((low, high))
+
+    def _lifted(self, value: Value, user: Op) -> Value:
+        """A quantized operand in 16 bits: ops that are no products with weights have operands and results of one width."""
+        type_ = self._wide(value.quant)  # type: ignore[arg-type]
+        if type_ == value.quant:
+            return value
+        build = Builder(user.parent, before=user, location=value.name)  # type: ignore[arg-type]
+        dense = constant_of(value)
+        if dense is not None:
+            return self._constant(build, real(dense.numpy(), value.quant).astype(np.float64), type_)  # type: ignore[arg-type]
+        return build.emit("top.Cast", value, types=[TensorType(value.tensor_type.shape, type_)])
+
+    def _lowered(self, result: Value, type_: QuantType) -> None:
+        """The result of an op in 16 bits, in the type that its users see."""
+        assert result.op is not None
+        build = Builder(result.op.parent, before=result.op.next, location=result.name)  # type: ignore[arg-type]
+        users = list(result.uses)
+        narrow = build.emit("top.Cast", result, types=[TensorType(result.tensor_type.shape, type_)])
+        for user in users:
+            user.operands = tuple(narrow if operand is result else operand for operand in user.operands)
 
     def _as_quantized(self, value: Value, user: Op) -> Value:
         """A float value in the type of its group, by a cast that is made once; a constant as a constant."""
@@ -80,7 +125,7 @@ class _Quantizing:
             build = Builder(user.parent, before=user, location=value.name)  # type: ignore[arg-type]
             if dense is not None:
                 numbers = dense.numpy().astype(np.float64)
-                type_ = self.scheme.activation_type((float(numbers.min(initial=0.0)), float(numbers.max(initial=0.0))))
+                type_ = self.scheme.constant_type(numbers)
                 return self._constant(build, numbers, type_)
             self.quantized[value] = build.emit(
                 "top.Cast", value, types=[TensorType(value.tensor_type.shape, self.types[self.groups.root(value)])])
@@ -118,6 +163,10 @@ class _Quantizing:
     def _constant(self, build: Builder, numbers: np.ndarray, type_: QuantType) -> Value:
         integers = stored(numbers, type_).astype(dtype_of(type_.storage))
         return build.constant(Dense(integers), element=type_)
+
+
+def _types(values: Iterable[Value]) -> list[QuantType]:
+    return [value.quant for value in values if value.quant is not None]
 
 
 def _is_float(value: Value) -> bool:

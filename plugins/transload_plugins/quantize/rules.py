@@ -21,6 +21,7 @@ from .thresholds import Fixed
 
 if TYPE_CHECKING:
     from transload.ir import Op
+    from transload_hub.ops.activation import Sigmoid, Softmax
     from transload_hub.ops.conv import Conv, Deconv
     from transload_hub.ops.matmul import MatMul
 
@@ -72,9 +73,24 @@ QUANTIZATION.add(Rule(weights=1, bias=2, channels=_matmul_columns, rounding=_mat
 QUANTIZATION.add(Rule(), "Add", "Sub", "Mul", "AvgPool", "AddConst", "MulConst", "SquaredDifference", "Interp")
 QUANTIZATION.add(
     Rule(), "LeakyRelu", "PRelu", "SiLU", "HardSigmoid", "HardSwish", "GELU", "Elu", "Selu", "Celu", "ThresholdedRelu", "Shrink",
-    "Softplus", "Softsign", "Mish", "Abs", "Neg", "Square", "Sqrt", "Erf")
-QUANTIZATION.add(Rule(fixed=Fixed(0.0, 1.0)), "Softmax", "Sigmoid")
+    "Softplus", "Softsign", "Mish", "Abs", "Neg", "Square", "Sqrt", "Erf", "Exp", "Log", "Log1p", "Rsqrt", "Reciprocal",
+    "Sin", "Cos", "Tan", "Asin", "Acos", "Atan", "Sinh", "Cosh", "Asinh", "Acosh", "Atanh")
 QUANTIZATION.add(Rule(fixed=Fixed(-1.0, 1.0)), "Tanh")
+
+
+@QUANTIZATION("Softmax", "Sigmoid")
+def _share(op: Softmax | Sigmoid) -> Rule | None:
+    """Between 0 and 1, but for their logarithms: of a softmax that has no form in integers."""
+    if op.log:
+        return Rule() if op.name == "top.Sigmoid" else None
+    return Rule(fixed=Fixed(0.0, 1.0))
+
+
+@QUANTIZATION("Div", "Pow")
+def _of_one_number(op: Op) -> Rule | None:
+    """A table where the second operand is a constant number; two tensors have no form in integers."""
+    dense = constant_of(op.operands[1])
+    return Rule() if dense is not None and dense.numpy().size == 1 else None
 
 
 def _mean(op: Op) -> Rule | None:

@@ -1,45 +1,56 @@
-"""The quantizers that are registered: calibrate, correct, quantize."""
+"""The quantizers that are registered: calibrate, look for what eight bits cannot hold, correct biases, quantize."""
 
 from __future__ import annotations
 
 import inspect
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from transload.errors import UsageError
-from transload.ir import Module
+from transload.ir import Module, Value
 from transload.ir.verify import verify
 from transload.passes.manager import Pipeline
+from transload.plugin import Quantized
 
 from . import calibration as calibrations
-from .bias import corrected
+from .bias import corrections, move_biases, with_biases
 from .borders import Which, take_casts_off
 from .calibration import Calibration
+from .groups import Groups
+from .islands import FORMS, Form, Islands, find
+from .kept import kept_float
 from .measure import Sample, Spread
 from .observe import observed
-from .quantize import quantize_module
+from .quantize import quantize_module, types_of
 from .scheme import SCHEMES, Scheme
+from .simulation import Simulation, Types
+from .thresholds import Range
 
-__all__ = ["calibrate", "int8", "int8_asym", "int16x8", "quantized"]
+__all__ = ["calibrate", "int8", "int8_asym", "int8_sym", "int16x8", "quantized"]
 
 CORRECTED = 32
 """Samples on which biases are corrected: means settle sooner than ranges."""
+SEARCHED = 16
+"""Samples on which islands are looked for."""
 
 
 def quantized(
     module: Module, scheme: Scheme, samples: Iterable[Sample] | None = None, *,
     calibration: Calibration | str | Path | None = None, method: str = "mse", bias_correction: bool = True,
-    floats: Mapping[str, str] | None = None, quant_input: Which = None, quant_output: Which = None,
-) -> Module:
-    """A new module of the hub that computes with integers wherever there is a rule for it.
+    floats: Mapping[str, str] | None = None, quant_input: Which = None, quant_output: Which = None, islands: Form = "float",
+) -> Quantized:
+    """A new module of the hub that computes with integers wherever there is a rule for it; what stays float, and why.
 
     The ranges are those of `calibration`, which may be the path of a table, or measured on `samples`, dicts of arrays by input
-    name, by `method`. With samples biases are corrected, on some that lie evenly among them. `floats` names tensors whose ops are
-    to stay float, with the reason; inputs and outputs are float but for those that `quant_input` and `quant_output` name, or
-    "all". Raises `UsageError` where there is neither calibration nor a sample, or the calibration lacks a tensor.
+    name, by `method`. With samples biases are corrected, on some that lie evenly among them, and tensors that eight bits cannot
+    hold are looked for: `islands` says what these may become (`FORMS`). `floats` names tensors that are to stay float, with the
+    reason; inputs and outputs are float but for those that `quant_input` and `quant_output` name, or "all". Raises `UsageError`
+    where there is neither calibration nor a sample, or the calibration lacks a tensor.
     """
+    if islands not in FORMS:
+        raise UsageError(f"islands cannot be {islands!r}", hint=f"one of {', '.join(FORMS)}")
     spread = Spread(samples if samples is not None else (), CORRECTED)
     if isinstance(calibration, str | Path):
         calibration = Calibration.load(calibration)
@@ -47,26 +58,78 @@ def quantized(
         if samples is None:
             raise UsageError("a quantizer needs samples, or a calibration", hint="samples: dicts of arrays by input name")
         calibration = calibrations.calibrate(module, spread, method, bits=scheme.activations.width)
-    elif bias_correction:
+    if not spread.kept and (bias_correction or islands != "none"):
         deque(spread, maxlen=0)
-    ranges = calibration.kept(scheme.symmetric)
+    _check_names(module, calibration, floats or {})
+    work = _Work(module, scheme, calibration.kept(scheme.symmetric), dict(floats or {}))
+    if spread.kept and islands != "none" and scheme.activations.width == 8:
+        work.look_for_islands(spread.kept[:: max(1, len(spread.kept) // SEARCHED)], islands)
+    if spread.kept and bias_correction:
+        work.correct(spread.kept)
+    result = quantize_module(work.module, scheme, work.ranges, work.floats, work.wide)
+    take_casts_off(result, quant_input, quant_output)
+    Pipeline.parse("dce").run(result)  # the float weights, casts that nobody takes
+    verify(result)
+    return Quantized(result, kept_float(result, work.floats), {"islands of 16 bits": work.wide, **work.told})
+
+
+def _check_names(module: Module, calibration: Calibration, floats: Collection[str]) -> None:
     names = observed(module)
     missing = [name for name in names if name not in calibration.ranges]
-    unknown = [name for name in (*calibration.ranges, *(floats or {})) if name not in names]
+    unknown = [name for name in (*calibration.ranges, *floats) if name not in names]
     if missing or unknown:
         what = [f"lacks {', '.join(map(repr, missing[:5]))}{' and more' if missing[5:] else ''}"] if missing else []
         what += [f"names {', '.join(map(repr, unknown[:5]))}, which the module does not have"] if unknown else []
         raise UsageError(f"the calibration {' and '.join(what)}", hint="calibrate the module that is quantized")
-    if bias_correction and spread.kept:
-        module = corrected(module, scheme, ranges, spread.kept, floats)
-    result = quantize_module(module, scheme, ranges, floats)
-    take_casts_off(result, quant_input, quant_output)
-    Pipeline.parse("dce").run(result)  # the float weights, casts that nobody takes
-    verify(result)
-    return result
 
 
-def _run(name: str, module: Module, samples: Iterable[Sample] | None, options: Mapping[str, Any]) -> Module:
+class _Work:
+    """A float module on its way, with what was decided for its tensors, by name."""
+
+    def __init__(self, module: Module, scheme: Scheme, ranges: Mapping[str, Range], floats: dict[str, str]) -> None:
+        self.module = with_biases(module)
+        self.scheme = scheme
+        self.ranges = ranges
+        self.floats = floats
+        self.wide: dict[str, str] = {}
+        self.told: dict[str, Any] = {}
+        """Measured on the way, for the report."""
+        self._simulation: Simulation | None = None
+
+    @property
+    def simulation(self) -> Simulation:
+        """The module beside its quantized form, without what stays float so far."""
+        if self._simulation is None:
+            named = observed(self.module)
+            self._simulation = Simulation(self.module, self.scheme, Groups(self.module, {named[name] for name in self.floats}))
+        return self._simulation
+
+    def types(self, wide: Collection[str]) -> Types:
+        return types_of(self.scheme, self.simulation.groups, observed(self.module), self.ranges, wide)
+
+    def look_for_islands(self, samples: Sequence[Sample], forms: Form) -> None:
+        found = find(self.simulation, self.types(()), self.types(list(observed(self.module))), samples, forms)
+        self.wide |= self._named(found, found.wide)
+        if found.floats:
+            self.floats |= self._named(found, found.floats)
+            self._simulation = None
+
+    def _named(self, found: Islands, roots: Mapping[Value, str]) -> dict[str, str]:
+        root = self.simulation.groups.root
+        return {name: roots[root(value)] for name, value in observed(self.module).items() if root(value) in roots}
+
+    def correct(self, samples: Sequence[Sample]) -> None:
+        """Move the biases of the module, where that brings its outputs nearer."""
+        types = self.types(self.wide)
+        shifts = corrections(self.simulation, types, samples)
+        self.told["bias correction"] = shifts is not None
+        if shifts is not None:
+            mapping: dict[Value, Value] = {}
+            self.module = self.module.clone(mapping)
+            move_biases(self.simulation, shifts, mapping)
+
+
+def _run(name: str, module: Module, samples: Iterable[Sample] | None, options: Mapping[str, Any]) -> Quantized:
     _refuse_unknown(f"the quantizer {name}", quantized, options)
     return quantized(module, SCHEMES[name], samples, **options)
 
@@ -86,16 +149,21 @@ def calibrate(module: Module, samples: Iterable[Sample], method: str, **options:
     return calibrations.calibrate(module, samples, method, **options)
 
 
-def int8(module: Module, samples: Iterable[Sample] | None = None, **options: Any) -> Module:
-    """Symmetric activations of 8 bits; see `quantized`."""
+def int8(module: Module, samples: Iterable[Sample] | None = None, **options: Any) -> Quantized:
+    """Activations of 8 bits with a zero point; see `quantized`."""
     return _run("int8", module, samples, options)
 
 
-def int8_asym(module: Module, samples: Iterable[Sample] | None = None, **options: Any) -> Module:
-    """Activations of 8 bits with a zero point; see `quantized`."""
+def int8_asym(module: Module, samples: Iterable[Sample] | None = None, **options: Any) -> Quantized:
+    """The same, by the name that says it; see `quantized`."""
     return _run("int8-asym", module, samples, options)
 
 
-def int16x8(module: Module, samples: Iterable[Sample] | None = None, **options: Any) -> Module:
+def int8_sym(module: Module, samples: Iterable[Sample] | None = None, **options: Any) -> Quantized:
+    """Symmetric activations of 8 bits; see `quantized`."""
+    return _run("int8-sym", module, samples, options)
+
+
+def int16x8(module: Module, samples: Iterable[Sample] | None = None, **options: Any) -> Quantized:
     """Activations of 16 bits, weights of 8; see `quantized`."""
     return _run("int16x8", module, samples, options)

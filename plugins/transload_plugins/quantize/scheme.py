@@ -6,16 +6,17 @@ A scheme is plain data; a plugin adds its own by registering a `Quantizer` with 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from transload.engine.quantized import dequantize
 from transload.ir import F32, I8, I16, I32, I64, IntegerType, QuantType
 
 from .thresholds import Fixed, Range
 
-__all__ = ["SCHEMES", "Scheme"]
+__all__ = ["SCHEMES", "Scheme", "real", "stored"]
 
 SMALLEST_SCALE = float(np.finfo(np.float32).tiny) * 2.0 ** 24
 """Below it the product of two scales is no normal float32."""
@@ -67,6 +68,14 @@ class Scheme:
         return QuantType(
             self.weights, F32, scales, (0,) * len(scales), axis if self.per_channel else None, storage_min=-greatest)
 
+    def widened(self) -> Scheme:
+        """The same with activations of 16 bits, which are symmetric."""
+        return replace(self, activations=I16, symmetric=True)
+
+    def constant_type(self, numbers: NDArray[np.floating]) -> QuantType:
+        """The type of a constant that is no weights: that of an activation with these numbers."""
+        return self.activation_type((float(numbers.min(initial=0.0)), float(numbers.max(initial=0.0))))
+
     def bias_type(self, activations: QuantType, weights: QuantType, axis: int) -> QuantType:
         """The type of what is added to sums of products: that of the products, in 32 bits (64 beside 16-bit activations)."""
         storage = I64 if self.activations.width > 8 else I32
@@ -83,11 +92,13 @@ class Scheme:
 
 
 SCHEMES = {scheme.name: scheme for scheme in (
-    Scheme("int8", symmetric=True),
+    Scheme("int8"),
     Scheme("int8-asym"),
+    Scheme("int8-sym", symmetric=True),
     Scheme("int16x8", activations=I16, symmetric=True),
 )}
-"""The schemes by name: `int8` is symmetric, as TPUs and the manual have it."""
+"""The schemes by name. `int8` has zero points, as TFLite, TOSA and Ethos-U take them: behind a ReLU they are worth a bit;
+`int8-sym` has none, as TPUs and the manual have it."""
 
 
 def stored(array: NDArray[np.floating], type_: QuantType) -> NDArray[np.integer]:
@@ -99,3 +110,8 @@ def stored(array: NDArray[np.floating], type_: QuantType) -> NDArray[np.integer]
     zero_points = np.array(type_.zero_points).reshape(shape)
     numbers = np.round(array / scales) + zero_points
     return np.clip(numbers, type_.storage_min, type_.storage_max).astype(np.int64)
+
+
+def real(integers: NDArray[np.integer], type_: QuantType) -> NDArray[np.float32]:
+    """What stored integers stand for."""
+    return dequantize(integers, type_)

@@ -43,11 +43,11 @@ def samples(examples: Path, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def folder(examples: Path, tmp_path: Path) -> Path:
-    """The same as images, with one that is damaged."""
+    """The same as images, with one that is damaged; no pixel lies in the middle between two steps of eight bits."""
     image = pytest.importorskip("PIL.Image")
     (tmp_path / "images").mkdir()
     for number, pixels in enumerate(np.load(examples / "digits" / "test_images.npz")["images"][:12]):
-        image.fromarray((pixels * 15.9).astype(np.uint8)).save(tmp_path / "images" / f"{number}.png")
+        image.fromarray((pixels * 15 + 3).astype(np.uint8)).save(tmp_path / "images" / f"{number}.png")
     (tmp_path / "images" / "5.png").write_bytes((tmp_path / "images" / "5.png").read_bytes()[:50])
     return tmp_path / "images"
 

@@ -1,0 +1,111 @@
+"""Islands: the few tensors that eight bits cannot hold, found by what each alone costs at the outputs.
+
+Where the quantized model is much worse than the float one, each tensor is quantized by itself, all others being float, and the
+noise at the outputs is measured. A tensor that alone makes half of all that is lost stays float, or gets 16 bits where these do;
+then the next, until none stands out. What stands before a logarithm, a division or a normalization of small numbers is found so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from transload.analysis.movement import moves_of
+from transload.ir import Value
+from transload.ir.build import constant_of
+
+from .simulation import Measured, Simulation, Types
+
+__all__ = ["FORMS", "Form", "Islands", "find"]
+
+Form = Literal["float", "int16", "none"]
+FORMS: tuple[Form, ...] = ("float", "int16", "none")
+"""What tensors may become that stand out: float or 16 bits, whichever does, 16 bits alone, or nothing else."""
+
+DROP = 10.0
+"""Decibels that an op has to lose between its operands and its result to be looked into."""
+POOR, ENOUGH = 15.0, 35.0
+"""Decibels of an output: below the one the search begins, above the other it ends."""
+SHARE = 0.5
+"""The share of the whole loss by which a tensor stands out."""
+MOST, SOME = 0.25, 4
+"""The share of all groups of tensors that may be given up, and how many may be however few there are."""
+
+
+@dataclass
+class Islands:
+    """What was found: by root of a group, what a user should know of it."""
+
+    floats: dict[Value, str] = field(default_factory=dict)
+    wide: dict[Value, str] = field(default_factory=dict)
+    """Those that get 16 bits."""
+
+
+def find(
+    simulation: Simulation, types: Types, wide: Types, samples: Sequence[Mapping[str, Any]], forms: Form = "float",
+) -> Islands:
+    """The groups of tensors that stand out when all are held in `types`; `wide` has the same in 16 bits."""
+    outputs = simulation.outputs
+    whole = simulation.measure(types, samples)
+    if forms == "none" or not _is_suspicious(simulation, whole, outputs):
+        return Islands()
+    alone = {root: _alone(simulation, root, types, samples) for root in simulation.roots if root in types}
+    ranked = sorted(alone, key=lambda root: -alone[root])
+    given_up: list[Value] = []
+    loss = whole.loss(outputs)
+    least = len(outputs) * 10 ** (-ENOUGH / 10)
+    for root in ranked[: max(SOME, int(MOST * len(ranked)))]:
+        if loss <= least or alone[root] < SHARE * loss:
+            break
+        given_up.append(root)
+        loss = _loss(simulation, {each: type_ for each, type_ in types.items() if each not in given_up}, samples)
+    return _formed(simulation, given_up, alone, types, wide, samples, forms, whole)
+
+
+def _is_suspicious(simulation: Simulation, whole: Measured, outputs: Sequence[int]) -> bool:
+    """Whether an output is poor, or an op makes much more of the noise than there was before it."""
+    levels = {value: whole.decibels(index) for index, value in enumerate(simulation.tensors)}
+    if any(whole.decibels(index) < POOR for index in outputs):
+        return True
+    for value, level in levels.items():
+        if value.op is None or moves_of(value.op) is not None or level >= ENOUGH:
+            continue
+        before = [levels[each] for each in value.op.operands if constant_of(each) is None and each in levels]
+        if before and min(before) - level >= DROP:
+            return True
+    return False
+
+
+def _loss(simulation: Simulation, types: Types, samples: Sequence[Mapping[str, Any]]) -> float:
+    return simulation.measure(types, samples).loss(simulation.outputs)
+
+
+def _alone(simulation: Simulation, root: Value, types: Types, samples: Sequence[Mapping[str, Any]]) -> float:
+    return _loss(simulation, {root: types[root]}, samples)
+
+
+def _formed(
+    simulation: Simulation, given_up: Sequence[Value], alone: Mapping[Value, float], types: Types, wide: Types,
+    samples: Sequence[Mapping[str, Any]], forms: Form, whole: Measured,
+) -> Islands:
+    """Each group that is given up as 16 bits where they lose little, else as float; 16 bits where there is no float."""
+    found = Islands()
+    rest = {root: type_ for root, type_ in types.items() if root not in given_up}
+    loss = _loss(simulation, rest, samples)
+    for root in given_up:
+        sixteen = _alone(simulation, root, wide, samples)
+        why = f"{_decibels(alone[root])} at the outputs in 8 bits alone, {_decibels(sixteen)} in 16; " \
+            f"{_decibels(whole.loss(simulation.outputs))} with all in 8 bits, {_decibels(loss)} without"
+        (found.wide if forms == "int16" or sixteen <= 2 * loss else found.floats)[root] = why
+    mixed = {**rest, **{root: wide[root] for root in found.wide}}
+    if forms == "float" and found.wide and _loss(simulation, mixed, samples) > 4 * loss:  # together they lose more
+        found.floats.update(found.wide)
+        found.wide.clear()
+    return found
+
+
+def _decibels(loss: float) -> str:
+    return "nothing left" if not np.isfinite(loss) else f"{-10 * np.log10(max(loss, 1e-30)):.1f} dB"

@@ -1,0 +1,274 @@
+"""A module and its quantized form, side by side in one float program: what each tensor loses, and by how much sums are shifted.
+
+The program rounds to grids that are its inputs, so that one compilation serves every question: what if this tensor had 16 bits,
+or were not quantized at all; what remains when biases are moved. Weights are rounded beforehand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from transload.ir import F32, Dense, Module, Op, QuantType, TensorType, Value, dtype_of, input_names, update_function_type
+from transload.ir.borders import NAME
+from transload.ir.build import Builder, constant_of
+
+from .groups import Groups, rule_of
+from .rules import Rule
+from .running import Runner
+from .scheme import Scheme, real, stored
+
+__all__ = ["Measured", "Simulation", "Types", "channel_count"]
+
+FINEST = 2.0 ** -60
+"""The step of a grid on which every float32 of some size lies: what is rounded to it is as it was."""
+FARTHEST = 1e30
+GRIDS, SHIFTS, SHARE = "transload.grids", "transload.shifts", "transload.share"
+
+Types = Mapping[Value, QuantType]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a run of a simulation over samples found."""
+
+    signal: np.ndarray
+    """Sums of squares of each tensor as it is, in the order of `Simulation.tensors`."""
+    noise: np.ndarray
+    """Sums of squares of what quantization changes of each."""
+    shifts: np.ndarray
+    """By how much the mean of each channel of sums is too small, weighted op after weighted op."""
+    errors: np.ndarray
+    """The standard errors of these means, as they differ from sample to sample."""
+
+    def decibels(self, index: int) -> float:
+        """The signal-to-noise ratio of a tensor."""
+        return float(10 * np.log10(max(self.signal[index], 1e-30)) - 10 * np.log10(max(self.noise[index], 1e-30)))
+
+    @property
+    def mean_decibels(self) -> float:
+        """The signal-to-noise ratio of a tensor, in the mean of all: no few numbers decide it, as they may at an output."""
+        return float(np.mean([self.decibels(index) for index in range(len(self.noise))]))
+
+    def loss(self, indices: Iterable[int]) -> float:
+        """The noise of some tensors relative to what they are, summed."""
+        return float(sum(self.noise[index] / max(self.signal[index], 1e-300) for index in indices))
+
+
+class Simulation:
+    """The program for a module; `measure` runs it."""
+
+    def __init__(self, module: Module, scheme: Scheme, groups: Groups) -> None:
+        self.scheme = scheme
+        self.groups = groups
+        self.roots: list[Value] = []
+        """The groups of tensors that have a grid, in the order of the rows of grids."""
+        self.tensors: list[Value] = []
+        """The values of the module that are measured."""
+        self.corrected: list[tuple[Op, Rule]] = []
+        """The ops whose sums can be moved by a bias."""
+        self._module = module
+        self._mine: dict[Value, Value] = {}
+        self._held: dict[Value, Value] = {}
+        self._sums: dict[Op, Value] = {}
+        self._copy = module.clone(self._mine)
+        self._block = self._copy.body_of_main
+        self._end = self._block.terminator
+        self._channels = 0
+        self._runner = self._built()
+
+    def measure(
+        self, types: Types, samples: Sequence[Mapping[str, Any]], shifts: np.ndarray | None = None,
+        corrected: bool = False,
+    ) -> Measured:
+        """Run on samples, tensors held in `types` by the root of their group; where there is none, they are as they are.
+
+        `shifts` are added to sums. `corrected` takes what each sample's sums are short of on average back at once, so that
+        behind it sums are as if all biases before were right: then the shifts found are those to correct by, in one go.
+        """
+        grids = np.array([_grid(types.get(root)) for root in self.roots] or [_grid(None)], np.float32)
+        moved = np.zeros(max(self._channels, 1), np.float32) if shifts is None else shifts.astype(np.float32)
+        share = np.full(1, corrected, np.float32)
+        totals: dict[str, np.ndarray] = {}
+        squares = np.zeros(max(self._channels, 1))
+        for sample in samples:
+            given = {**sample, GRIDS: grids, SHIFTS: moved, SHARE: share}
+            for name, array in self._runner(given).items():
+                totals[name] = totals.get(name, 0.0) + array.astype(np.float64)
+                squares += array.astype(np.float64) ** 2 if name == "shifts" else 0.0
+        count = len(samples)
+        shifts = totals["shifts"] / count
+        errors = np.sqrt(np.maximum(squares / count - shifts ** 2, 0.0) / max(count - 1, 1))
+        noise = np.nan_to_num(totals["noise"], nan=np.inf, posinf=np.inf)
+        return Measured(totals["signal"], noise, shifts, errors)
+
+    @property
+    def outputs(self) -> list[int]:
+        """Which of `tensors` the function returns; where it returns none of them, the last."""
+        returned = self._module.body_of_main.terminator.operands
+        return [index for index, value in enumerate(self.tensors) if value in returned] or [len(self.tensors) - 1]
+
+    def spans(self) -> list[tuple[Op, Rule, slice]]:
+        """Where in `shifts` each corrected op has its channels."""
+        spans, start = [], 0
+        for op, rule in self.corrected:
+            count = channel_count(op, rule)
+            spans.append((op, rule, slice(start, start + count)))
+            start += count
+        return spans
+
+    # --- building
+
+    def _built(self) -> Runner:
+        names = input_names(self._copy.main)
+        rooted = dict.fromkeys(
+            self.groups.root(value) for op in self.groups.ops for value in (*op.operands, *op.results)
+            if constant_of(value) is None and value.is_float)
+        self.roots = list(rooted)
+        self._row = {root: index for index, root in enumerate(self.roots)}
+        self.corrected = [
+            (op, rule) for op in self.groups.ops if (rule := rule_of(op)) is not None and _is_corrected(op, rule)]
+        self._channels = sum(channel_count(op, rule) for op, rule in self.corrected)
+        for op, _ in self.corrected:
+            self._bare(op)
+        self._grids = self._argument((max(len(self.roots), 1), 3), GRIDS)
+        self._shifts = self._argument((max(self._channels, 1),), SHIFTS)
+        self._share = self._argument((1,), SHARE)
+        self._copy.main.attributes["arg_attrs"] = [{NAME: name} for name in (*names, GRIDS, SHIFTS, SHARE)]
+        update_function_type(self._copy.main)
+        arguments = self._module.body_of_main.arguments
+        for value in arguments:
+            self._held[value] = self._on_grid(value, self._mine[value])
+        means = [mean for op in self._module.body_of_main if op.results for mean in self._simulated(op)]
+        signal, noise = self._compared()
+        build = self._build()
+        shifts = build.emit("top.Concat", *means, axis=0) if len(means) > 1 else means[0] if means else self._shifts
+        return Runner(self._copy, {"signal": signal, "noise": noise, "shifts": shifts})
+
+    def _build(self) -> Builder:
+        return Builder(self._block, before=self._end)
+
+    def _argument(self, shape: tuple[int, ...], name: str) -> Value:
+        return self._block.add_argument(TensorType(shape, F32), name)
+
+    def _simulated(self, op: Op) -> list[Value]:
+        """Append an op as it is quantized; the means of the shift of its sums, where they are to be corrected."""
+        if constant_of(op.results[0]) is not None:
+            self._held.update((result, self._mine[result]) for result in op.results)
+            return []
+        chosen = op in self.groups.chosen
+        rule = rule_of(op) if chosen else None
+        operands = dict(self._held)
+        if chosen:
+            self._round_constants(op, rule, operands)
+        self._block.insert(copy := op.clone(operands), self._end)
+        means = []
+        for result in op.results:
+            held = operands[result]
+            if rule is not None and _is_corrected(op, rule):
+                held, mean = self._moved(op, rule, held)
+                held = self._activated(op, held) if copy.attributes.pop("do_relu", False) else held
+                means.append(mean)
+            self._held[result] = self._on_grid(result, held) if chosen else held
+        return means
+
+    def _round_constants(self, op: Op, rule: Rule | None, operands: dict[Value, Value]) -> None:
+        """Constant operands as the quantized op has them; biases have 32 bits and stay."""
+        for index, value in enumerate(op.operands):
+            dense = constant_of(value)
+            if dense is None or not value.is_float or (rule is not None and index == rule.bias):
+                continue
+            numbers = dense.numpy().astype(np.float64)
+            weights = rule is not None and index == rule.weights
+            type_ = self.scheme.weight_type(numbers, rule.channels(op)) if rule is not None and weights else \
+                self.scheme.constant_type(numbers)
+            rounded = real(stored(numbers, type_), type_).astype(dtype_of(value.element))
+            operands[value] = self._build().constant(Dense(rounded), element=value.element)
+
+    def _bare(self, op: Op) -> None:
+        """Split the activation that an op applies to its sums off the op as it is, so that there are sums to compare."""
+        value = self._mine[op.result]
+        exact = value.op
+        assert exact is not None
+        self._sums[op] = value
+        if exact.attributes.pop("do_relu", False):
+            users = list(value.uses)
+            activated = self._activated(op, value, exact.next)
+            for user in users:
+                user.operands = tuple(activated if operand is value else operand for operand in user.operands)
+            self._mine[op.result] = activated
+
+    def _activated(self, op: Op, sums: Value, before: Op | None = None) -> Value:
+        build = Builder(self._block, before=before or self._end)
+        return build.emit("top.Relu", sums, relu_limit=op.attribute("relu_limit", -1.0))
+
+    def _moved(self, op: Op, rule: Rule, held: Value) -> tuple[Value, Value]:
+        """Sums with what is added to their bias, and the mean by which each channel is still too small."""
+        axis = rule.result_channels(op) % held.rank
+        count = channel_count(op, rule)
+        build = self._build()
+        start = next(span.start for corrected, _, span in self.spans() if corrected is op)
+        part = build.emit("top.Slice", self._shifts, offset=(start,), ends=(start + count,), steps=(1,))
+        part = build.emit("top.Reshape", part, shape=tuple(count if d == axis else 1 for d in range(held.rank)))
+        held = build.emit("top.Add", held, part)
+        short = build.emit("top.Sub", self._sums[op], held)
+        others = tuple(d for d in range(held.rank) if d != axis)
+        mean = build.emit("top.Reduce", short, axes=others, keepdims=True, mode="ReduceMean")
+        share = build.emit("top.Reshape", self._share, shape=(1,) * held.rank)
+        held = build.emit("top.Add", held, build.emit("top.Mul", mean, share))
+        return held, build.emit("top.Reshape", mean, shape=(count,))
+
+    def _on_grid(self, value: Value, held: Value) -> Value:
+        """A tensor rounded to the grid of its group and saturated; as it is where an activation cuts it, or there is none."""
+        row = self._row.get(self.groups.root(value))
+        if row is None or self.groups.is_cut(value) or not value.is_float:
+            return held
+        build = self._build()
+        step, low, high = (
+            build.emit("top.Reshape", build.emit(
+                "top.Slice", self._grids, offset=(row, column), ends=(row + 1, column + 1), steps=(1, 1)),
+                shape=(1,) * held.rank) for column in range(3))
+        number = build.emit("top.Round", build.emit("top.Div", held, step))
+        number = build.emit("top.Min", build.emit("top.Max", number, low), high)
+        return build.emit("top.Mul", number, step)
+
+    def _compared(self) -> tuple[Value, Value]:
+        """The energies of all tensors and of their changes, as two vectors."""
+        build = self._build()
+        signal: list[Value] = []
+        noise: list[Value] = []
+        for value, held in self._held.items():
+            exact = self._mine[value]
+            if not value.is_float or constant_of(value) is not None or self.groups.is_cut(value):
+                continue
+            self.tensors.append(value)
+            short = build.emit("top.Sub", exact, held)
+            for of, into in ((exact, signal), (short, noise)):
+                total = build.emit(
+                    "top.Reduce", of, axes=tuple(range(value.rank)), keepdims=False, mode="ReduceSumSquare")
+                into.append(build.emit("top.Reshape", total, shape=(1,)))
+        joined = [build.emit("top.Concat", *each, axis=0) if len(each) > 1 else each[0] for each in (signal, noise)]
+        return joined[0], joined[1]
+
+
+def _grid(type_: QuantType | None) -> tuple[float, float, float]:
+    """The step of a type, and its least and greatest number of steps; the finest grid where there is none."""
+    if type_ is None:
+        return FINEST, -FARTHEST, FARTHEST
+    return type_.scale, type_.storage_min - type_.zero_point, type_.storage_max - type_.zero_point
+
+
+def _is_corrected(op: Op, rule: Rule) -> bool:
+    """Whether an op sums products with constant weights, onto a constant bias with an entry for each channel."""
+    if rule.weights is None or rule.bias is None or constant_of(op.operands[rule.weights]) is None:
+        return False
+    bias = constant_of(op.operands[rule.bias]) if len(op.operands) > rule.bias else None
+    return bias is not None and bias.numpy().ndim == 1
+
+
+def channel_count(op: Op, rule: Rule) -> int:
+    """How many channels the sums of a product with weights have."""
+    return int(op.result.static_shape[rule.result_channels(op)])

@@ -1,0 +1,101 @@
+"""Tensors that eight bits cannot hold are found by what they cost, and nothing is given up where nothing stands out."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import transload
+from transload.api import at_hub
+from transload.errors import UsageError
+from transload.ir import I16, Module
+from transload.quantization import quantize_at_hub
+from transload_plugins.quantize.groups import Groups
+
+from tests.support import tosa_reference
+from tests.support.graphs import Graph
+
+Samples = list[dict[str, np.ndarray]]
+
+
+def spectrogram() -> tuple[Module, Samples]:
+    """Powers over six decades, their logarithm, and a classifier behind it: as a front end for speech has it."""
+    g = Graph((1, 16))
+    (x,) = g.inputs
+    power = g.Mul(x, x, location="power")
+    floor = g.Add(power, 1e-5, location="floor")
+    hidden = g.Relu(g.MatMul(g.Log(floor, location="log"), g.random(16, 12) / 16, g.random(12), location="hidden"))
+    module = at_hub(g.done(g.MatMul(hidden, g.random(12, 4) / 4, g.random(4), location="scores")))
+    rng = np.random.default_rng(3)
+    return module, [
+        {"x0": (rng.normal(size=(1, 16)) * 10.0 ** rng.uniform(-3, 1, (1, 1))).astype(np.float32)} for _ in range(24)]
+
+
+def classifier() -> tuple[Module, Samples]:
+    g = Graph((1, 16))
+    (x,) = g.inputs
+    module = at_hub(g.done(g.MatMul(g.Relu(g.MatMul(x, g.random(16, 12), g.random(12))), g.random(12, 4), g.random(4))))
+    return module, [{"x0": np.random.default_rng(seed).normal(size=(1, 16)).astype(np.float32)} for seed in range(8)]
+
+
+def decibels(module: Module, quantized: Module, samples: Samples) -> float:
+    pairs = [[transload.run(each, sample, engine="reference")["y0"] for each in (module, quantized)] for sample in samples]
+    wanted, actual = (np.concatenate(column) for column in zip(*pairs, strict=True))
+    return float(10 * np.log10(np.sum(wanted ** 2) / np.sum((wanted - actual) ** 2)))
+
+
+def test_what_stands_before_a_logarithm_is_found() -> None:
+    module, samples = spectrogram()
+    without = quantize_at_hub(module, "int8", samples[:12], {"islands": "none"})
+    found = quantize_at_hub(module, "int8", samples[:12], {})
+    assert decibels(module, without.module, samples[12:]) < 20.0
+    assert decibels(module, found.module, samples[12:]) > 30.0
+    assert "floor" in found.floats
+    assert "hidden" not in found.floats and "scores" not in found.floats
+    assert "in 8 bits alone" in found.floats["floor"]
+    kept = {op.origin for op in found.module.ops() if op.name in ("top.Log", "top.MatMul") and op.result.quant is None}
+    assert kept == {"log"}
+
+
+def test_sixteen_bits_alone_where_a_chip_has_no_floats() -> None:
+    module, samples = spectrogram()
+    found = quantize_at_hub(module, "int8", samples[:12], {"islands": "int16"})
+    assert not found.floats
+    assert "floor" in found.report["islands of 16 bits"]
+    results = [op.result for op in found.module.ops() if op.results]
+    sixteen = {value.op.origin for value in results if value.quant is not None and value.quant.storage == I16}
+    assert "floor" in sixteen
+
+
+@pytest.mark.parametrize("islands", ["float", "int16"])
+def test_the_reference_model_gives_the_same_bits(islands: str) -> None:
+    module, samples = spectrogram()
+    quantized = transload.quantize(module, "int8", samples[:12], islands=islands)
+    lowered = transload.lower(quantized, "tosa")
+    for sample in samples[12:16]:
+        here = transload.run(quantized, sample, engine="reference")["y0"]
+        (there,) = tosa_reference.run_module(lowered, [sample["x0"]], level="NONE")
+        np.testing.assert_array_equal(here, there)
+
+
+def test_nothing_is_given_up_where_nothing_stands_out() -> None:
+    module, samples = classifier()
+    found = quantize_at_hub(module, "int8", samples, {})
+    assert found.floats == {}
+    assert found.report["islands of 16 bits"] == {}
+
+
+def test_other_forms_are_refused() -> None:
+    module, samples = classifier()
+    with pytest.raises(UsageError, match="islands cannot be 'int12'"):
+        transload.quantize(module, "int8", samples, islands="int12")
+
+
+def test_what_moves_floats_between_floats_is_not_rounded() -> None:
+    g = Graph((2, 8))
+    (x,) = g.inputs
+    flat = g.Reshape(x, shape=(16,), location="flat")
+    module = g.done(g.Add(g.Exp(flat, location="kept"), flat))
+    assert Groups(module).chosen
+    kept = [value for op in module.ops() for value in op.results if value.name in ("kept", "flat")]
+    assert not Groups(module, kept).chosen
