@@ -21,13 +21,14 @@ def nearest(name: str, candidates: Iterable[str]) -> str | None:
     return found[0] if found else None
 
 
-def quantizing(module: Module, target: str) -> str:
+def quantizing(module: Module, target: str, preferred: Iterable[str] = ()) -> str:
     """How a float model that was read from a file becomes integers for a target: ": " and the command.
 
-    Where no quantizer is registered, how its framework quantizes; nothing where that is not known, either.
+    With the first of the `preferred` quantizers that there is, else with any. Where no quantizer is registered, how its
+    framework quantizes; nothing where that is not known, either.
     """
     host = current().host
-    quantizer = next(iter(host.quantizers), None)
+    quantizer = next((name for name in (*preferred, *host.quantizers) if name in host.quantizers), None)
     if quantizer is not None and module.source is not None:
         model = shlex.quote(str(module.source))
         return f": transload convert {model} --target {target} --quantize {quantizer} --data SAMPLES"

@@ -132,8 +132,10 @@ class _Quantizing:
         return self.quantized[value]
 
     def _as_real(self, value: Value, user: Op) -> Value:
+        """A quantized value as floats, by a cast that is made once, with a name of its own: it is no part of what it casts."""
         if value not in self.real:
-            build = Builder(user.parent, before=user, location=value.name)  # type: ignore[arg-type]
+            name = f"{value.name}/float" if value.name else None
+            build = Builder(user.parent, before=user, location=name)  # type: ignore[arg-type]
             self.real[value] = build.emit("top.Cast", value, types=[TensorType(value.tensor_type.shape, F32)])
         return self.real[value]
 

@@ -19,6 +19,8 @@ __all__ = ["check_module", "refusals"]
 STRUCTURE = frozenset({"tosa.const", "tosa.const_shape", "tosa.yield", "func.return"})
 """Ops that run nowhere."""
 QUANTIZE = "quantize the model first (int8, or int16 activations)"
+QUANTIZERS = ("int8-asym", "int8")
+"""Those whose numbers the chip's kernels for softmax and its like compute with, the best first."""
 HINTS = {
     "tosa.reduce_max": "find the greatest of the 8- or 16-bit tensor, before it is widened",
     "tosa.reduce_min": "find the least of the 8- or 16-bit tensor, before it is widened",
@@ -33,7 +35,7 @@ def check_module(module: Module, accelerator: Accelerator, separable: bool = Fal
     """
     family = accelerator.family
     found = merge_findings([finding for op in module.ops() if op.name not in STRUCTURE for finding in refusals(op, family)])
-    advice = QUANTIZE + quantizing(module, accelerator.name)
+    advice = QUANTIZE + quantizing(module, accelerator.name, QUANTIZERS)
     if separable:
         advice += "; or leave floats to the host with --option float_ops=host"
     return [
