@@ -44,9 +44,12 @@ class Groups:
         if not op.results or constant_of(op.results[0]) is not None or any(
                 value in self.kept for value in (*op.operands, *op.results)):
             return
-        if rule_of(op) is not None:
+        rule = rule_of(op)
+        if rule is not None:
             if all(isinstance(result.element_or_none, FloatType) for result in op.results):
                 self.ops.append(op)
+                if rule.shares:
+                    self._join(op.operands[0], op.results[0])
             return
         moves = moves_of(op)
         if moves is None or op.regions:

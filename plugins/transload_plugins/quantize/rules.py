@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from transload_hub.ops.activation import Sigmoid, Softmax
     from transload_hub.ops.conv import Conv, Deconv
     from transload_hub.ops.matmul import MatMul
+    from transload_hub.ops.resize import Interp
 
 __all__ = ["QUANTIZATION", "Rule"]
 
@@ -44,6 +45,8 @@ class Rule:
     """The operands that are quantized besides weights and bias; None: all."""
     fixed: Fixed | None = None
     """The range of the result, where it follows from the op alone."""
+    shares: bool = False
+    """Whether the result has the type of the first operand: between its numbers there are no others to hold."""
     rounding: Callable[[Any], str | None] = lambda op: None
     """The word by which the quantized result is rounded (`transload_hub.ops.rounding`), where it is not the op's default."""
 
@@ -70,7 +73,7 @@ QUANTIZATION: FactTable = FactTable("top")
 QUANTIZATION.add(Rule(weights=1, bias=2, result_channels=_conv_channels), "Conv")
 QUANTIZATION.add(Rule(weights=1, bias=2, channels=_deconv_filter, result_channels=_conv_channels), "Deconv")
 QUANTIZATION.add(Rule(weights=1, bias=2, channels=_matmul_columns, rounding=_matmul_rounding), "MatMul")
-QUANTIZATION.add(Rule(), "Add", "Sub", "Mul", "AvgPool", "AddConst", "MulConst", "SquaredDifference", "Interp")
+QUANTIZATION.add(Rule(), "Add", "Sub", "Mul", "AvgPool", "AddConst", "MulConst", "SquaredDifference")
 QUANTIZATION.add(
     Rule(), "LeakyRelu", "PRelu", "SiLU", "HardSigmoid", "HardSwish", "GELU", "Elu", "Selu", "Celu", "ThresholdedRelu", "Shrink",
     "Softplus", "Softsign", "Mish", "Abs", "Neg", "Square", "Sqrt", "Erf", "Exp", "Log", "Log1p", "Rsqrt", "Reciprocal",
@@ -91,6 +94,11 @@ def _of_one_number(op: Op) -> Rule | None:
     """A table where the second operand is a constant number; two tensors have no form in integers."""
     dense = constant_of(op.operands[1])
     return Rule() if dense is not None and dense.numpy().size == 1 else None
+
+
+@QUANTIZATION("Interp")
+def _interpolated(op: Interp) -> Rule:
+    return Rule(shares=op.mode != "cubic")  # which overshoots
 
 
 def _mean(op: Op) -> Rule | None:

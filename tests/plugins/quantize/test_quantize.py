@@ -236,3 +236,12 @@ def test_fixed_results_have_the_types_that_litert_fixes() -> None:
             assert (made[name].result.quant.scale, made[name].result.quant.zero_point) == (unit, zero)
         assert (made["top.Tanh"].result.quant.scale, made["top.Tanh"].result.quant.zero_point) == (bent, 0)
         assert made["top.MatMul"].rounding == "double"
+
+
+def test_what_lies_between_numbers_has_their_type() -> None:
+    g = Graph((1, 2, 4, 4))
+    (x,) = g.inputs
+    module = g.done(g.Interp(g.Mul(x, 3.0), sizes=(8, 8), mode="linear"))
+    made = transload.quantize(module, "int8-asym", [{"x0": g.random(1, 2, 4, 4)}])
+    resized = next(op for op in made.ops() if op.name == "top.Interp")
+    assert resized.result.quant == resized.input.quant is not None

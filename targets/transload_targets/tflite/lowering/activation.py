@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import I8, I16, Op, QuantType, Value, dtype_of
+from transload.ir import I8, I16, UI8, Op, QuantType, Value, dtype_of
 from transload.rewrite import Rewriter, RewriteTable
 
 from .common import constant, emit, need_rounding, quant, quantized_result, real, retyped, static_shape, transpose
@@ -81,8 +81,8 @@ def _is_unit(type_: QuantType, low: float) -> bool:
     """Whether a quantized type is the one that LiteRT's kernels of functions from `low` to 1 give."""
     if type_.storage == I16:
         return type_.zero_point == 0 and math.isclose(type_.scale, 2.0**-15, rel_tol=1e-3)
-    scale, zero_point = (2.0**-8, -128) if low == 0.0 else (2.0**-7, 0)
-    return type_.storage == I8 and type_.zero_point == zero_point and math.isclose(type_.scale, scale, rel_tol=1e-3)
+    scale, zero_point = (2.0**-8, type_.storage.range[0]) if low == 0.0 else (2.0**-7, type_.storage.range[0] + 128)
+    return type_.storage in (I8, UI8) and type_.zero_point == zero_point and math.isclose(type_.scale, scale, rel_tol=1e-3)
 
 
 @TABLE("top.Sigmoid", "top.Tanh")
@@ -114,7 +114,7 @@ def softmax(op: Softmax, rw: Rewriter) -> Value | None:
     """SOFTMAX and LOG_SOFTMAX, along the last dimension."""
     source, target = quant(op.input), quant(op.output)
     if source is not None or target is not None:
-        if source is None or target is None or op.log or source.storage not in (I8, I16) or not source.per_tensor:
+        if source is None or target is None or op.log or source.storage not in (I8, UI8, I16) or not source.per_tensor:
             return None
         wide = source.storage == I8 and target.storage == I16
         unit = target.zero_point == -32768 and math.isclose(target.scale, 2.0**-16, rel_tol=1e-3) if wide else (
@@ -138,7 +138,7 @@ def softmax(op: Softmax, rw: Rewriter) -> Value | None:
 @TABLE("top.LeakyRelu")
 def leaky_relu(op: LeakyRelu, rw: Rewriter) -> Value | None:
     """LEAKY_RELU."""
-    if not _alike(op, I8, I16) or (quantized_result(op) is not None and _rounds_otherwise(op, rw, "double")):
+    if not _alike(op, I8, UI8, I16) or (quantized_result(op) is not None and _rounds_otherwise(op, rw, "double")):
         return None
     return emit(rw, "leaky_relu", op.input, like=op.output, alpha=op.alpha)
 
@@ -146,7 +146,12 @@ def leaky_relu(op: LeakyRelu, rw: Rewriter) -> Value | None:
 @TABLE("top.PRelu")
 def prelu(op: PRelu, rw: Rewriter) -> Value | None:
     """PRELU: one slope a channel, or of the shape of the rest."""
-    if not _alike(op, I8) or (quantized_result(op) is not None and _rounds_otherwise(op, rw, "double")):
+    source, slope, target = quant(op.input), quant(op.slope), quant(op.output)
+    if source is not None and slope is not None and target is not None:
+        if source.storage != target.storage or not (source.per_tensor and slope.per_tensor and target.per_tensor):
+            return None
+        need_rounding(op, rw, "double", operator="PRELU")
+    elif source is not None or slope is not None or target is not None:
         return None
     return emit(rw, "prelu", op.input, op.slope, like=op.output)
 
@@ -154,7 +159,7 @@ def prelu(op: PRelu, rw: Rewriter) -> Value | None:
 @TABLE("top.HardSwish")
 def hard_swish(op: HardSwish, rw: Rewriter) -> Value | None:
     """HARD_SWISH."""
-    if not _alike(op, I8) or (quantized_result(op) is not None and _rounds_otherwise(op, rw, "double")):
+    if not _alike(op, I8, UI8) or (quantized_result(op) is not None and _rounds_otherwise(op, rw, "double")):
         return None
     return emit(rw, "hard_swish", op.input, like=op.output)
 

@@ -41,10 +41,12 @@ TABLE = RewriteTable()
 def product_bias(rw: Rewriter, bias: Value | None, value: Value, weights: Value, channels: int) -> Value | None:
     """The bias of a product, `[channels]`: of quantized operands integers in the scale of the products, 64 bits beside int16.
 
-    Of quantized operands there is always one, which LiteRT's convolutions want. `Unsupported` where it would have to be
-    computed in another scale when the model runs.
+    Where there is none it is of zeros: LiteRT's convolutions want one. None where a float one is no number for each channel.
+    `Unsupported` where it would have to be computed in another scale when the model runs.
     """
     a, b = quant(value), quant(weights)
+    if (a is None or b is None) and bias is None:
+        return constant(rw, np.zeros(channels, np.float32))
     if a is None or b is None:
         return bias if bias is not None and bias.shape == (channels,) else None
     held = quant(bias)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import BOOL, I8, I16, IntegerType, Op, Value
+from transload.ir import BOOL, I8, I16, I32, UI8, IntegerType, Op, Value
 from transload.rewrite import Rewriter, RewriteTable
 
 from .common import (
@@ -57,7 +57,19 @@ def _joined(a: Value, b: Value) -> tuple[int, ...]:
 
 
 def _chain(op: Op, rw: Rewriter, name: str, values: Sequence[Value], **options: Any) -> Value:
-    """An operator of two operands over several, from the left; the activation at the end."""
+    """An operator of two operands over several, from the left; the activation at the end.
+
+    Integers of less than 32 bits that are not quantized are computed as int32, and wrap round.
+    """
+    element = op.results[0].element
+    if isinstance(element, IntegerType) and element.width < 32 and element != BOOL:
+        wide = [emit(rw, "cast", value, like=value, element=I32) for value in values]
+        made = wide[0]
+        for value in wide[1:]:
+            made = emit(rw, name, made, value, like=op.results[0], shape=_joined(made, value), element=I32)
+        if op.attribute("do_relu", False):
+            made = emit(rw, "relu", made, like=made)
+        return activated(op, rw, emit(rw, "cast", made, like=op.results[0]))
     made = values[0]
     for value in values[1:-1]:
         made = emit(rw, name, made, value, like=op.results[0], shape=_joined(made, value), **options)
@@ -144,7 +156,7 @@ def binary(op: Binary | Logical | Pow, rw: Rewriter) -> Value | None:
     if any(quant(value) is not None for value in (a, b, op.result)):
         types = [quant(value) for value in (a, b, op.result)]
         if op.name not in _QUANTIZED_BINARY or any(
-                type_ is None or not type_.per_tensor or type_.storage != I8 for type_ in types):
+                type_ is None or not type_.per_tensor or type_.storage not in (I8, UI8) for type_ in types):
             return None
         need_rounding(op, rw, "double", operator=_QUANTIZED_BINARY[op.name])
     if op.name == "top.Pow" and a.element != b.element:
@@ -182,7 +194,7 @@ def compare(op: Compare, rw: Rewriter) -> Value | None:
     """EQUAL, NOT_EQUAL, GREATER, GREATER_EQUAL, LESS, LESS_EQUAL."""
     types = [quant(value) for value in (op.lhs, op.rhs)]
     if any(type_ is not None for type_ in types) and any(
-            type_ is None or not type_.per_tensor or type_.storage not in (I8,) or type_.scale >= 1.0 for type_ in types):
+            type_ is None or not type_.per_tensor or type_.storage not in (I8, UI8) or type_.scale >= 1.0 for type_ in types):
         return None
     return emit(rw, _COMPARISONS[op.mode], op.lhs, op.rhs, like=op.output)
 

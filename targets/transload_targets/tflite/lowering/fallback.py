@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from transload.errors import Unsupported
 from transload.ir import F32, I8, I16, I32, UI8, Dense, Op, TensorType, Value, dtype_of, new_module, set_results
 from transload.ir.build import Builder, constant_of
 from transload.rewrite import Rewriter, RewriteTable
@@ -19,6 +20,10 @@ from transload_hub.ops import TOP
 from .common import constant, dequantized, emit, quant
 
 __all__ = ["table_for"]
+
+_OF_INTEGERS = frozenset(f"top.{name}" for name in (
+    "Add", "Sub", "Mul", "SquaredDifference", "PRelu", "LeakyRelu", "Interp", "AvgPool", "MaxPool"))
+"""Ops that are integer arithmetic everywhere: through floats they would give other integers."""
 
 _KEPT = frozenset(("top.Bitcast", "top.Cast", "top.Weight"))
 
@@ -81,6 +86,11 @@ def through_floats(op: Op, rw: Rewriter) -> Any:
     is_quantized = any(quant(value) is not None for value in (*op.operands, *op.results))
     if not is_quantized:
         return None
+    if op.name in _OF_INTEGERS and rw.options.get("rounding") != "litert":
+        held = ", ".join(dict.fromkeys(str(value.element_or_none) for value in (*op.operands, op.results[0])))
+        raise Unsupported(
+            f"LiteRT has no kernel of it for {held}",
+            "leave the op float, or take --option rounding=litert: it is computed in floats then")
     operands = [dequantized(rw, value) for value in op.operands]
     types = [result.tensor_type.with_element(F32) if quant(result) is not None else result.type for result in op.results]
     attributes = {key: value for key, value in op.attributes.items() if key != "rounding"}

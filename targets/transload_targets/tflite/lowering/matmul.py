@@ -73,7 +73,7 @@ def _layer(op: MatMul, rw: Rewriter) -> Value:
     outputs, inputs = static_shape(weights)
     if value.rank == 1:
         value = reshape(rw, value, (1, inputs))
-    bias = product_bias(rw, op.bias, value, weights, outputs)
+    bias = product_bias(rw, op.bias, value, weights, outputs) if op.bias is not None or quant(value) is not None else None
     made_shape = (*static_shape(value)[:-1], outputs)
     separate = op.bias is not None and bias is None
     if separate and quant(value) is not None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import Op, QuantType, Value, dtype_of
+from transload.ir import UI8, Op, QuantType, Value, dtype_of
 from transload.rewrite import Rewriter, RewriteTable
 
 from .common import activated, axes_of, constant, emit, fused, ints, quant, real, reshape, retyped, static_shape, transpose
@@ -94,7 +94,10 @@ def tile(op: Tile, rw: Rewriter) -> Value:
 @TABLE("top.Concat")
 def concat(op: Concat, rw: Rewriter) -> Value:
     """CONCATENATION, of operands in the type of the result."""
-    values = [retyped(rw, value, op.output.element) for value in op.inputs if 0 not in (value.shape or ())] or [op.inputs[0]]
+    target = quant(op.output)
+    values = [value for value in op.inputs if 0 not in (value.shape or ())] or [op.inputs[0]]
+    if target is None or target.storage != UI8:  # LiteRT's kernel of uint8, alone, looks at scales
+        values = [retyped(rw, value, op.output.element) for value in values]
     axis = axes_of((op.axis,), op.output.rank)[0]
     made = emit(rw, "concatenation", *values, like=op.output, axis=axis) if len(values) > 1 else values[0]
     if not op.do_relu:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import I8, I16, I32, I64, Value
+from transload.ir import I8, I16, I32, I64, UI8, Value
 from transload.rewrite import Rewriter, RewriteTable
 
 from .common import axes_of, constant, emit, ints, need_rounding, quant, reshape, retyped, static_shape
@@ -34,7 +34,7 @@ def reduce(op: Reduce, rw: Rewriter) -> Value | None:
     if source is not None or target is not None:
         if source is None or target is None or op.mode not in ("ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin"):
             return None
-        if not source.per_tensor or source.storage not in (I8, I16) or source.storage != target.storage:
+        if not source.per_tensor or source.storage not in (I8, UI8, I16) or source.storage != target.storage:
             return None
         need_rounding(op, rw, "double", operator="MEAN")
         if op.mode in ("ReduceMax", "ReduceMin"):

@@ -2,12 +2,33 @@
 
 from __future__ import annotations
 
+from transload.analysis.movement import moves_of
 from transload.errors import Finding
 from transload.findings import refuse
-from transload.ir import BF16, F16, FloatType, IndexType, IntegerType, Module, QuantType, TensorType, Value
+from transload.ir import (
+    BF16,
+    F16,
+    I8,
+    I16,
+    UI8,
+    UI16,
+    UI32,
+    UI64,
+    FloatType,
+    IndexType,
+    IntegerType,
+    Module,
+    Op,
+    QuantType,
+    TensorType,
+    Value,
+)
 from transload.ir.build import constant_of
 
 __all__ = ["check_types"]
+
+_ON_UNSIGNED = frozenset(("top.Cast", "top.BitwiseXor", "top.Bitcast", "top.Compare", "top.Mul"))
+"""Ops that LiteRT computes of unsigned integers of more than 8 bits."""
 
 
 def check_types(module: Module) -> bool:
@@ -22,6 +43,9 @@ def check_types(module: Module) -> bool:
     for op in module.walk():
         if op.name == "func.func" or any(_reason(value) for value in op.operands):
             continue  # what follows from it is not said again
+        why = _unsigned(op)
+        if why:
+            findings.append(Finding(op.name, why[0], (op.origin,) if op.origin else (), why[1]))
         for result in op.results:
             why = None if constant_of(result) is not None else _reason(result)
             if why:
@@ -42,6 +66,8 @@ def _reason(value: Value) -> tuple[str, str] | None:
     if isinstance(element, QuantType):
         if element.blocks is not None:
             return f"it is quantized with a scale for each block, {element}", "quantize per tensor or per channel"
+        if element.storage not in (I8, UI8, I16) and constant_of(value) is None:
+            return f"LiteRT computes quantized numbers of 8 and of 16 bits, and this is {element}", "leave the op float"
         return None
     if isinstance(element, FloatType) and (element in (F16, BF16) or element.name not in ("f32", "f64")):
         return None if constant_of(value) is not None else (
@@ -49,3 +75,11 @@ def _reason(value: Value) -> tuple[str, str] | None:
     if isinstance(element, IndexType) or (isinstance(element, IntegerType) and element.width not in (1, 4, 8, 16, 32, 64)):
         return f"TFLite has no type {element}", ""
     return None
+
+
+def _unsigned(op: Op) -> tuple[str, str] | None:
+    """Why LiteRT cannot compute an op of wide unsigned integers, which it moves and casts."""
+    wide = next((value.element_or_none for value in op.operands if value.element_or_none in (UI16, UI32, UI64)), None)
+    if wide is None or op.name in _ON_UNSIGNED or (moves_of(op) is not None and op.name not in ("top.Gather", "top.Pad")):
+        return None
+    return f"LiteRT has no kernel of it for {wide}", "cast to a signed type of more bits"
