@@ -80,6 +80,8 @@ def _reason(value: Value) -> tuple[str, str] | None:
 def _unsigned(op: Op) -> tuple[str, str] | None:
     """Why LiteRT cannot compute an op of wide unsigned integers, which it moves and casts."""
     wide = next((value.element_or_none for value in op.operands if value.element_or_none in (UI16, UI32, UI64)), None)
-    if wide is None or op.name in _ON_UNSIGNED or (moves_of(op) is not None and op.name not in ("top.Gather", "top.Pad")):
+    if wide is None or not op.results or op.name in _ON_UNSIGNED:
+        return None
+    if moves_of(op) is not None and op.name not in ("top.Gather", "top.Pad"):
         return None
     return f"LiteRT has no kernel of it for {wide}", "cast to a signed type of more bits"
