@@ -13,7 +13,7 @@ import time
 from contextlib import suppress
 from typing import Any
 
-__all__ = ["Output", "Signals", "open_streams"]
+__all__ = ["Output", "Signals", "encodable", "open_streams"]
 
 _PLAIN = {"→": "->", "…": "...", "•": "*", "×": "x", "−": "-", "–": "-", "’": "'"}
 _PATIENCE = 1.0
@@ -75,6 +75,19 @@ def open_streams() -> tuple[Output, Output]:
             stream.reconfigure(errors="transload")
         setattr(sys, name, Output(stream))
     return sys.stdout, sys.stderr  # type: ignore[return-value]
+
+
+def encodable(text: str, stream: Any) -> str:
+    """Text as it will stand in a stream: characters that its encoding has not are replaced."""
+    encoding = getattr(stream, "encoding", None) or "utf-8"
+    try:
+        text.encode(encoding)
+    except UnicodeEncodeError:
+        codecs.register_error("transload", _in_ascii)
+        return text.encode(encoding, "transload").decode(encoding)
+    except LookupError:  # an encoding that nobody knows
+        pass
+    return text
 
 
 def _in_ascii(error: UnicodeError) -> tuple[str, int]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import Finding, TransloadError, causes
 from ..guard import DEBUG
+from .process import encodable
 from .session import session
 
 if TYPE_CHECKING:  # a command that prints nothing does not pay for it
@@ -81,7 +82,7 @@ def _cell(said: Any) -> Text:
     from rich.text import Text
 
     if isinstance(said, Text):
-        return said if said.plain.isprintable() else Text(printable(said.plain), said.style)
+        return said if printable(said.plain) == said.plain else Text(printable(said.plain), said.style)
     return Text(printable(str(said)))
 
 
@@ -117,10 +118,14 @@ def _records(columns: Sequence[str], cells: Sequence[Sequence[Text]], title: str
 
 
 def printable(text: str) -> str:
-    """Text as a terminal may show it: control characters, which could do anything to it, are escaped, but for newlines."""
-    return "".join(
+    """Text as a terminal may show it: control characters, which could do anything to it, are escaped, but for newlines.
+
+    What the terminal's encoding has no character for is spelt out here, before lines are laid out, as it takes more of them.
+    """
+    safe = "".join(
         character if character.isprintable() or character == "\n" else character.encode("unicode_escape").decode("ascii")
         for character in text)
+    return encodable(safe, sys.stdout)
 
 
 def bytes_text(size: float) -> str:

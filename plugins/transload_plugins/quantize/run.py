@@ -56,7 +56,9 @@ def quantized(
         calibration = Calibration.load(calibration)
     elif calibration is None:
         if samples is None:
-            raise UsageError("a quantizer needs samples, or a calibration", hint="samples: dicts of arrays by input name")
+            raise UsageError(
+                "a quantizer needs samples, or a calibration",
+                hint="--data PATH, or --table FILE; in Python samples=, dicts of arrays by input name, or calibration=")
         calibration = calibrations.calibrate(module, spread, method, bits=scheme.activations.width)
     if not spread.kept and (bias_correction or islands != "none"):
         deque(spread, maxlen=0)

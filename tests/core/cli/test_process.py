@@ -41,6 +41,8 @@ def text(tmp_path: Path) -> Path:
 def test_an_ascii_terminal(text: Path, digits: Path, tmp_path: Path) -> None:
     done = shell("transload ops nosuch", **ASCII)
     assert done.returncode == 2 and "\n  -> dialects: " in done.stderr
+    done = shell("transload ops top", COLUMNS="80", **ASCII)
+    assert done.returncode == 0 and "..." in done.stdout and max(map(len, done.stdout.splitlines())) <= 80
     done = shell(f"transload convert {digits} --verify=no -o {tmp_path}/out", **ASCII)
     assert done.returncode == 0 and f"{digits} -> tosa" in done.stdout and "\\u" not in done.stdout
 
