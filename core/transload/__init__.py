@@ -35,7 +35,7 @@ _PUBLIC = {
     **dict.fromkeys(("TransloadError", "Finding", "Unsupported"), "errors"),
     **dict.fromkeys(
         ("Calibrator", "Conversion", "DialectSpec", "Emitted", "EmittedPart", "Engine", "ForeignFormat", "KernelTable", "Metric",
-         "Pass", "Quantizer", "Reader", "Runtime", "Source", "Target", "Writer"), "plugin"),
+         "Pass", "Quantized", "Quantizer", "Reader", "Runtime", "Source", "Target", "Writer"), "plugin"),
     **dict.fromkeys(("Part", "Partition", "partition"), "partitioning"),
     **dict.fromkeys(("FactKind", "FactTable", "Facts"), "facts"),
     **dict.fromkeys(("Index", "Moves"), "analysis.movement"),

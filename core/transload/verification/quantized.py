@@ -8,13 +8,15 @@ by its own framework, is told over all samples (SQNR, cosine, agreement), and ju
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
 import numpy as np
 
-from ..engine.quantized import dequantize
+from ..budget import VARIABLE, allowance
+from ..engine.quantized import dequantize, quantize
 from ..errors import PluginFailure, RunError
 from ..ir import Module, QuantType, TensorType
 from ..plugin import resolve
@@ -27,13 +29,15 @@ from .information import attempts, is_informative
 from .inputs import checked_inputs
 from .running import OwnRuntime, Running
 from .tolerance import Tolerance
-from .verify import Verification, broken_limits, output_steps
+from .verify import Verification, broken_limits, elements_of, output_steps
 
 __all__ = ["QuantizedModel", "verify_quantized", "verify_quantized_conversion"]
 
 SAMPLES = 16
 """On how many a result is run."""
 Outputs = dict[str, np.ndarray]
+_REFUSED = (RunError, ChildEnded, PluginFailure)
+"""What says that a runtime does not run the model."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +65,7 @@ def verify_quantized(
     """
     given = samples if samples is not None else islice(attempts(model.source, model.floats, seed), 1)
     judge = resolve(host().get("engines", "reference").prepare)(model.module, "main")
-    reference, who = _float_model(model, running.engine)
+    reference = _FloatModel(model, running.engine)
     wanted, actual, floats = list[Outputs](), list[Outputs](), list[Outputs]()
     for sample in islice(given, SAMPLES):
         arrays = checked_inputs(model.source, sample)
@@ -76,7 +80,7 @@ def verify_quantized(
         broken += [reason for tensor in beside for reason in broken_limits(tensor, limits)]
     verdict = Verification(
         "failed" if broken else "passed", "", "the quantized module", running.used, integers, broken,
-        notes=[*running.notes, f"beside the float model, run by {who}"], samples=len(actual))
+        notes=[*running.notes, f"beside the float model, run by {reference.who}"], samples=len(actual))
     verdict.quantized = [
         QuantizedOutput(each.name, each.dtype, list(each.shape), each.metrics, _agreement(name, floats, actual))
         for each, name in zip(beside, actual[0], strict=True)]
@@ -86,24 +90,34 @@ def verify_quantized(
     return verdict
 
 
-def _float_model(model: QuantizedModel, engine: str) -> tuple[Callable[[Mapping[str, np.ndarray]], Outputs], str]:
-    """What runs the float model, and who that is: its framework's runtime, or an engine where that cannot."""
-    source = model.source
-    runtime, _ = runtime_for(source.source_format)
-    execute = resolve(host().get("engines", engine).prepare)(model.floats, "main")
-    ours = (lambda arrays: execute(dict(zip(model.floats.inputs, arrays.values(), strict=True)), False)), f"engine {engine}"
-    if runtime is None or source.source is None or source.entry != "main":
-        return ours
-    try:
-        return resolve(runtime.open)(source.source), runtime.name
-    except (RunError, ChildEnded, PluginFailure):
-        return ours
+class _FloatModel:
+    """The float model on its inputs: in its framework's runtime, or in an engine where there is none, or it refuses."""
+
+    def __init__(self, model: QuantizedModel, engine: str) -> None:
+        self._floats, self._engine = model.floats, engine
+        self._own: Callable[[Mapping[str, np.ndarray]], Outputs] | None = None
+        self._execute: Callable[..., Outputs] | None = None
+        self.who = f"engine {engine}"
+        source = model.source
+        runtime, _ = runtime_for(source.source_format)
+        if runtime is None or source.source is None or source.entry != "main":
+            return
+        with suppress(*_REFUSED):
+            self._own, self.who = resolve(runtime.open)(source.source), runtime.name
+
+    def __call__(self, arrays: Mapping[str, np.ndarray]) -> Outputs:
+        if self._own is not None:
+            try:
+                return self._own(arrays)
+            except _REFUSED:
+                self._own, self.who = None, f"engine {self._engine}"
+        if self._execute is None:
+            self._execute = resolve(host().get("engines", self._engine).prepare)(self._floats, "main")
+        return self._execute(dict(zip(self._floats.inputs, arrays.values(), strict=True)), False)
 
 
 def _stored(module: Module, arrays: Iterable[np.ndarray]) -> list[np.ndarray]:
     """The float inputs of the model as the quantized module takes them: stored integers where its inputs are quantized."""
-    from ..engine.quantized import quantize
-
     made = []
     for type_, array in zip(module.inputs.values(), arrays, strict=True):
         element = type_.element if isinstance(type_, TensorType) else None
@@ -153,8 +167,13 @@ def verify_quantized_conversion(
     source: Module, result: Module, *, floats: Module | None, quantized: Module, inputs: Any, engine: str, seed: int,
     tolerance: Tolerance, limits: Tolerance | Iterable[str] | None, own: OwnRuntime | None,
 ) -> Verification:
-    """What `verify_quantized` says of a conversion; skipped, with the reason, where there is not the memory."""
+    """What `verify_quantized` says of a conversion; skipped, with the reason, where it would take more than is allowed."""
     from ..quantization import floats_in
+
+    cost, most = elements_of(result), allowance().elements
+    if cost > most:
+        why = f"it would compute {cost:,} numbers, and {most:,} are allowed: {VARIABLE}=elements={cost} allows them"
+        return Verification("skipped", why, "the quantized module", engine)
 
     model = QuantizedModel(source, floats if floats is not None else source, quantized, not floats_in(quantized))
     samples = [inputs] if isinstance(inputs, Mapping) else inputs

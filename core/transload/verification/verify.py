@@ -29,7 +29,7 @@ from .running import OwnRuntime, Running
 from .tolerance import Tolerance
 from .ways import Ways
 
-__all__ = ["OwnRuntime", "Verification", "broken_limits", "output_steps", "verify_conversion"]
+__all__ = ["OwnRuntime", "Verification", "broken_limits", "elements_of", "output_steps", "verify_conversion"]
 
 SAMPLES = 8
 """Of those that are given, how many a result is run on at most, where outputs say nothing on the first."""

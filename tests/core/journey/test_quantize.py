@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -72,6 +73,28 @@ def test_a_result_of_other_integers_fails(convert: Convert, monkeypatch: pytest.
         name: array + np.float32(0.01) for name, array in run(self, given).items()})
     verdict = convert().verification
     assert verdict is not None and verdict.failed and "has to be the same" in verdict.broken[0]
+
+
+def test_a_runtime_that_refuses_the_model_leaves_it_to_an_engine(convert: Convert, monkeypatch: pytest.MonkeyPatch) -> None:
+    from transload.errors import RunError
+    from transload.plugin_host import host
+
+    def refuses(path: Path) -> Any:
+        def run(given: Any) -> Any:
+            raise RunError("no")
+
+        return run
+
+    runtime = host().runtimes["onnxruntime"]
+    monkeypatch.setitem(host().runtimes, "onnxruntime", dataclasses.replace(runtime, open=refuses, warm=None))
+    checked = convert().verification
+    assert checked is not None and checked.passed and "beside the float model, run by engine auto" in checked.notes
+
+
+def test_what_would_compute_too_much_is_not_verified(convert: Convert, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRANSLOAD_BUDGET", "elements=10")
+    checked = convert().verification
+    assert checked is not None and checked.status == "skipped" and "elements=" in checked.why
 
 
 def test_the_plan_shows_the_stage(examples: Path) -> None:

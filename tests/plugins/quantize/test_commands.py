@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
+import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -110,6 +114,22 @@ def test_the_advice_can_be_followed_to_the_letter(cli: Cli, model: Path, samples
     command = line[line.index("transload convert") + len("transload "):].partition(";")[0].replace("SAMPLES", str(samples))
     code, out, err = cli(*shlex.split(command))
     assert code == 0 and "verification against the quantized module on 16 samples: passed" in out, out + err
+
+
+def test_an_interrupted_run_leaves_nothing(model: Path, tmp_path: Path) -> None:
+    (tmp_path / "slow.py").write_text(
+        "import time, numpy\n\ndef samples():\n    for _ in range(100):\n"
+        "        yield numpy.zeros((1, 1, 8, 8))\n        print('given', flush=True)\n        time.sleep(1)\n")
+    before = sorted(tmp_path.iterdir())
+    command = [sys.executable, "-m", "transload", "calibrate", str(model), "--data", "python:slow.py:samples", "-o", "a.table"]
+    with subprocess.Popen(
+        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
+    ) as process:
+        assert process.stdout is not None and process.stdout.readline() == "given\n"
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 130
+    assert sorted(tmp_path.iterdir()) == before
 
 
 @pytest.mark.parametrize(("arguments", "code", "says"), [
