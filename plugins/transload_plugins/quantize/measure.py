@@ -58,6 +58,24 @@ class Spread:
             yield sample
 
 
+def some_of(samples: Iterable[Sample], most: int) -> tuple[list[Sample], Iterable[Sample]]:
+    """So many samples or fewer to look at beforehand, which lie evenly where that can be, and an iterable of all of them."""
+    if isinstance(samples, Sequence):
+        return list(samples[:: -(-len(samples) // most) or 1]), samples
+    if isinstance(samples, Iterator):
+        begun = list(islice(samples, most))
+        return begun, chain(begun, samples)
+    return list(islice(samples, most)), samples
+
+
+def check_inputs(sample: Sample, inputs: Sequence[str], number: int) -> None:
+    """`UsageError` where the `number`-th sample lacks one of the inputs."""
+    missing = [name for name in inputs if name not in sample]
+    if missing:
+        there = ", ".join(map(repr, sample)) or "nothing"
+        raise UsageError(f"sample {number} has no {', '.join(map(repr, missing))}", hint=f"it has {there}")
+
+
 def measured(
     module: Module, samples: Iterable[Sample], *, workers: int | None = None, resume: str | Path | None = None,
     progress: Progress | None = None,
@@ -121,10 +139,7 @@ class _Counting:
 
     def see(self, number: int, sample: Sample) -> None:
         """Count the tensors on one sample, the `number`-th."""
-        missing = [name for name in self.inputs if name not in sample]
-        if missing:
-            there = ", ".join(map(repr, sample)) or "nothing"
-            raise UsageError(f"sample {number} has no {', '.join(map(repr, missing))}", hint=f"it has {there}")
+        check_inputs(sample, self.inputs, number)
 
         def tell(name: str, array: np.ndarray) -> None:
             try:

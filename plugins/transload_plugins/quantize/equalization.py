@@ -1,0 +1,304 @@
+"""Equalization: channels of a tensor that differ in range get ranges alike, so that the one scale of the tensor serves them all.
+
+A positive factor for each channel goes unchanged through a ReLU, a sum or a pooling. So the channels of what convolutions and
+matrix products compute can be divided by factors, in their weights and biases, and the weights of those that take the tensor be
+multiplied by them: the float module computes the same. The factors are `(r_c / r) ** alpha`, where `r_c` is how far a channel
+reaches on samples and `r` how far any does; alpha is whichever leaves least noise behind the products, that of the activations,
+which falls with it, and that of the weights, which may rise, taken together.
+
+Source: M. Nagel et al., "Data-free quantization through weight equalization and bias correction", ICCV 2019, section 4.1; the
+exponent is that of G. Xiao et al., "SmoothQuant", ICML 2023, chosen for each tensor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from transload.ir import Dense, Module, NoneType, Op, TensorType, Value
+from transload.ir.build import Builder, constant_of
+
+from .groups import Groups, rule_of
+from .measure import check_inputs
+from .running import Runner
+
+__all__ = ["equalized"]
+
+EXPONENTS = (0.0, 0.25, 0.5, 0.75, 1.0)
+LEAST = 2.0 ** -8
+"""The least factor: a channel that was all but silent on the samples may not be so on others."""
+GAIN = 0.9
+"""What is left of the noise where a change is worth it."""
+LEVELS = 127.0
+Vector = NDArray[np.float64]
+
+
+def equalized(module: Module, samples: Iterable[Mapping[str, Any]]) -> Module:
+    """A new float module that computes the same, with channels of like range wherever that makes quantization noise less.
+
+    `samples` are dicts of arrays by input name. Raises `UsageError` where one lacks an input.
+    """
+    result = module.clone()
+    bundles = _bundles(result)
+    if bundles:
+        _observe(result, bundles, samples)
+    for bundle in bundles:
+        factors = bundle.factors()
+        if factors is not None:
+            bundle.scale(factors)
+    return result
+
+
+@dataclass
+class _Seen:
+    """What one tensor of a bundle was on the samples."""
+
+    axis: int
+    farthest: Vector
+    squares: Vector
+    """Sums of squares by channel."""
+    count: int = 0
+
+    def add(self, array: NDArray[np.floating]) -> None:
+        rows = np.moveaxis(array, self.axis, -1).reshape(-1, self.farthest.size).astype(np.float64)
+        self.farthest = np.maximum(self.farthest, np.abs(rows).max(axis=0, initial=0.0))
+        self.squares += np.sum(rows ** 2, axis=0)
+        self.count += len(rows)
+
+
+@dataclass
+class _Bundle:
+    """Tensors whose channels have to have the same factors."""
+
+    axis: int
+    channels: int
+    values: list[Value] = field(default_factory=list)
+    makers: list[Op] = field(default_factory=list)
+    """Ops whose results they are, by weights of theirs."""
+    takers: list[Op] = field(default_factory=list)
+    seen: dict[Value, _Seen] = field(default_factory=dict)
+
+    def factors(self) -> Vector | None:
+        """The factors [C] by which channels are divided; None where it is best as it is."""
+        reach = np.zeros(self.channels)
+        for seen in self.seen.values():
+            reach = np.maximum(reach, seen.farthest / max(float(seen.farthest.max()), np.finfo(np.float32).tiny))
+        if not np.isfinite(reach).all() or not reach.any():
+            return None
+        reach = np.where(reach > 0.0, np.maximum(reach, LEAST), 1.0)
+        noises = {exponent: self._noise(reach ** exponent) for exponent in EXPONENTS}
+        best = min(noises, key=noises.__getitem__)
+        return reach ** best if noises[best] < GAIN * noises[0.0] else None
+
+    def _noise(self, factors: Vector) -> float:
+        """The squared error behind the ops that take the tensors, of one place: that of activations, and that of weights."""
+        weight = sum(_by_channel(op) for op in self.takers)
+        steps = [float((seen.farthest / factors).max()) / LEVELS for seen in self.seen.values()]
+        noise = sum(step ** 2 for step in steps) * float(np.sum(weight * factors ** 2))
+        for op in self.takers:
+            seen = self.seen.get(op.operands[0])
+            if seen is not None:
+                noise += _weight_noise(op, factors, seen.squares / max(seen.count, 1))
+        return noise
+
+    def scale(self, factors: Vector) -> None:
+        for op in self.makers:
+            rule = rule_of(op)
+            assert rule is not None and rule.weights is not None
+            _multiply(op, rule.weights, rule.channels(op), 1.0 / factors)
+            if rule.bias is not None and len(op.operands) > rule.bias and constant_of(op.operands[rule.bias]) is not None:
+                _multiply(op, rule.bias, 0, 1.0 / factors)
+        for op in self.takers:
+            _multiply(op, 1, _input_channels(op), factors)
+
+
+def _by_channel(op: Op) -> Vector:
+    """The squares of an op's weights, summed for each input channel."""
+    weights = _numbers(op.operands[1])
+    axis = _input_channels(op) % weights.ndim
+    return np.sum(weights ** 2, axis=tuple(d for d in range(weights.ndim) if d != axis))
+
+
+def _weight_noise(op: Op, factors: Vector, squares: Vector) -> float:
+    """The squared error that rounding the multiplied weights makes of inputs with such mean squares, divided by the factors."""
+    rule = rule_of(op)
+    assert rule is not None
+    weights = _numbers(op.operands[1])
+    inputs, outputs = _input_channels(op) % weights.ndim, rule.channels(op) % weights.ndim
+    scaled = np.abs(weights) * _along(factors, inputs, weights.ndim)
+    steps = scaled.max(axis=tuple(d for d in range(weights.ndim) if d != outputs), keepdims=True) / LEVELS
+    error = np.broadcast_to(steps ** 2, weights.shape) * _along(squares / factors ** 2, inputs, weights.ndim)
+    return float(error.sum())
+
+
+def _multiply(op: Op, index: int, axis: int, factors: Vector) -> None:
+    """Multiply a constant operand by factors along a dimension."""
+    numbers = _numbers(op.operands[index])
+    build = Builder(op.parent, before=op, location=op.operands[index].name)  # type: ignore[arg-type]
+    scaled = numbers * _along(factors, axis % numbers.ndim, numbers.ndim)
+    op.set_operand(index, build.constant(Dense(scaled.astype(np.float32))))
+
+
+def _along(factors: Vector, axis: int, rank: int) -> Vector:
+    return factors.reshape([-1 if dimension == axis else 1 for dimension in range(rank)])
+
+
+def _numbers(value: Value) -> Vector:
+    dense = constant_of(value)
+    assert dense is not None
+    return dense.numpy().astype(np.float64)
+
+
+# --- which tensors
+
+
+def _bundles(module: Module) -> list[_Bundle]:
+    """The tensors that can be scaled, those together that have to be."""
+    groups = Groups(module)
+    joined = _Joined()
+    makers: dict[Value, Op] = {}
+    takers: dict[Op, Value] = {}
+    for value in module.body_of_main.arguments:
+        joined.fix(value)
+    for op in module.body_of_main:
+        if op.results and constant_of(op.results[0]) is not None:
+            continue
+        if op in groups.ops and _multiplies(op):
+            joined.say(op.operands[0], _channel_axis(op))
+            joined.say(op.results[0], _channel_axis(op))
+            makers[op.results[0]], takers[op] = op, op.operands[0]
+        elif op.name in PASSES and len(op.results) == 1 and PASSES[op.name](op):
+            for value in _data(op):
+                joined.join(op.results[0], value)
+        else:
+            for value in (*op.operands, *op.results):
+                joined.fix(value)
+    found: dict[Value, _Bundle] = {}
+    for value in joined.free():
+        axis = joined.axes[joined.root(value)]
+        size = value.tensor_type.shape[axis] if value.tensor_type.shape is not None else None
+        if not size:
+            continue
+        bundle = found.setdefault(joined.root(value), _Bundle(axis, size))
+        bundle.values.append(value)
+        if value in makers:
+            bundle.makers.append(makers[value])
+        if not groups.is_cut(value):
+            bundle.seen[value] = _Seen(axis, np.zeros(size), np.zeros(size))
+    for op, value in takers.items():
+        if joined.root(value) in found:
+            found[joined.root(value)].takers.append(op)
+    return [bundle for bundle in found.values() if bundle.makers and bundle.takers and bundle.channels > 1]
+
+
+class _Joined:
+    """Tensors joined where factors of their channels go from one to the other."""
+
+    def __init__(self) -> None:
+        self._parent: dict[Value, Value] = {}
+        self._fixed: set[Value] = set()
+        self.axes: dict[Value, int] = {}
+        """The dimension of a root's channels, counted from the first."""
+
+    def root(self, value: Value) -> Value:
+        while self._parent.setdefault(value, value) is not value:
+            value = self._parent[value]
+        return value
+
+    def join(self, a: Value, b: Value) -> None:
+        a, b = self.root(a), self.root(b)
+        if a is b:
+            return
+        self._parent[a] = b
+        if a in self._fixed:
+            self._fixed.add(b)
+        if a in self.axes:
+            self.say(b, self.axes[a])
+
+    def say(self, value: Value, axis: int) -> None:
+        """The channels of a tensor are counted by this dimension; two that contradict each other fix it."""
+        root = self.root(value)
+        if self.axes.setdefault(root, axis % value.rank) != axis % value.rank:
+            self._fixed.add(root)
+
+    def fix(self, value: Value) -> None:
+        """The tensor's numbers have to stay what they are."""
+        self._fixed.add(self.root(value))
+
+    def free(self) -> list[Value]:
+        return [value for value in self._parent if self.root(value) not in self._fixed and self.root(value) in self.axes]
+
+
+def _multiplies(op: Op) -> bool:
+    """Whether an op's weights are constants of floats of which factors of channels can be made part, before it and behind it."""
+    rule = rule_of(op)
+    if rule is None or rule.weights != 1 or constant_of(op.operands[1]) is None or not _are_known(op):
+        return False
+    if op.name == "top.MatMul":
+        return op.operands[1].rank == 2 and op.operands[0].rank > 1 and not op.left_transpose and _has_vector(op)
+    if op.name not in ("top.Conv", "top.Deconv"):
+        return False
+    depthwise = op.name == "top.Conv" and op.group == op.results[0].tensor_type.shape[_channel_axis(op)]
+    return (op.group == 1 or depthwise) and _has_vector(op)
+
+
+def _are_known(op: Op) -> bool:
+    return all(isinstance(value.type, TensorType) and value.type.shape is not None and None not in value.type.shape
+               for value in (op.operands[0], *op.results))
+
+
+def _has_vector(op: Op) -> bool:
+    """Whether an op's bias is absent, or a constant number for each channel."""
+    if len(op.operands) < 3 or isinstance(op.operands[2].type, NoneType):
+        return True
+    return constant_of(op.operands[2]) is not None and op.operands[2].rank == 1
+
+
+def _channel_axis(op: Op) -> int:
+    """The dimension that counts channels, of what an op takes and of what it gives."""
+    return 1 if op.name != "top.MatMul" and op.layout == "NCHW" else op.results[0].rank - 1
+
+
+def _input_channels(op: Op) -> int:
+    """The dimension of an op's weights that counts input channels."""
+    if op.name == "top.MatMul":
+        return 1 if op.right_transpose else 0
+    if op.name == "top.Deconv":
+        return 0 if op.layout == "NCHW" else -1
+    return 0 if op.group > 1 else 1 if op.layout == "NCHW" else -1
+
+
+def _data(op: Op) -> list[Value]:
+    return [value for value in op.operands if not isinstance(value.type, NoneType) and constant_of(value) is None]
+
+
+def _alike(op: Op) -> bool:
+    """Whether all operands are computed, and of the result's shape."""
+    return all(value.type == op.results[0].type and constant_of(value) is None for value in op.operands)
+
+
+PASSES: Mapping[str, Callable[[Any], bool]] = {
+    "top.Relu": lambda op: op.relu_limit < 0.0,
+    "top.LeakyRelu": lambda op: True,
+    "top.PRelu": lambda op: constant_of(op.operands[1]) is not None,
+    "top.Add": _alike,
+    "top.Sub": _alike,
+    "top.MaxPool": lambda op: True,
+    "top.AvgPool": lambda op: True,
+    "top.Interp": lambda op: True,
+}
+"""Ops through which a positive factor for each channel goes unchanged, and when."""
+
+
+def _observe(module: Module, bundles: list[_Bundle], samples: Iterable[Mapping[str, Any]]) -> None:
+    """Fill in what the tensors are on the samples."""
+    seen = {str(number): each for number, each in enumerate(
+        (value, seen) for bundle in bundles for value, seen in bundle.seen.items())}
+    runner = Runner(module, {name: value for name, (value, _) in seen.items()})
+    for number, sample in enumerate(samples, 1):
+        check_inputs(sample, runner.inputs, number)
+        runner.visit(sample, lambda name, array: seen[name][1].add(array))

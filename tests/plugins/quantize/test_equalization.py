@@ -1,0 +1,111 @@
+"""Equalization: floats stay what they are, and integers lose less, wherever factors of channels may go."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import transload
+from transload.ir import Module
+from transload.metrics import sqnr
+from transload_plugins.quantize.equalization import equalized
+
+from tests.support.graphs import Graph
+
+CHANNELS = 8
+REACH = (4.0 ** -np.arange(CHANNELS)).astype(np.float32)
+"""How far each channel reaches, of the first."""
+
+
+def conv(g: Graph, x: Any, out: int, reach: np.ndarray | float = 1.0, weigh: np.ndarray | float = 1.0, **attributes: Any) -> Any:
+    """A convolution of 1 x 1 whose channels reach so far, and which weighs its inputs so."""
+    weights = g.random(out, x.static_shape[1], 1, 1) * np.reshape(reach, (-1, 1, 1, 1)) * np.reshape(weigh, (1, -1, 1, 1))
+    bias = g.random(out) * 0.1 * reach
+    return g.Conv(x, weights.astype(np.float32), bias.astype(np.float32), kernel_shape=(1, 1), **attributes)
+
+
+def between(middle: Callable[[Graph, Any], Any]) -> tuple[Module, list[dict[str, np.ndarray]]]:
+    """Two convolutions with ops between; the second weighs the channels so that all count alike."""
+    g = Graph((1, 4, 6, 6))
+    y = conv(g, middle(g, conv(g, g.inputs[0], CHANNELS, REACH)), 4, weigh=1 / REACH)
+    return g.done(y), [{"x0": g.random(1, 4, 6, 6)} for _ in range(12)]
+
+
+def outputs(module: Module, samples: list[dict[str, np.ndarray]]) -> np.ndarray:
+    return np.stack([next(iter(transload.run(module, sample, engine="reference").values())) for sample in samples])
+
+
+PASSING = {
+    "nothing": lambda g, x: x,
+    "relu": lambda g, x: g.Relu(x),
+    "leaky relu": lambda g, x: g.LeakyRelu(x, alpha=0.1),
+    "prelu": lambda g, x: g.PRelu(x, g.random(CHANNELS, 1, 1, positive=True)),
+    "pooling": lambda g, x: g.MaxPool(x, kernel_shape=(2, 2), strides=(2, 2)),
+    "a residual": lambda g, x: g.Relu(g.Add(x, conv(g, g.Relu(x), CHANNELS, REACH, 1 / REACH))),
+    "depthwise": lambda g, x: g.Conv(
+        g.Relu(x), g.random(CHANNELS, 1, 3, 3), g.random(CHANNELS) * REACH, kernel_shape=(3, 3), group=CHANNELS),
+}
+
+
+@pytest.mark.parametrize("name", PASSING)
+def test_floats_stay_and_integers_lose_less(name: str) -> None:
+    module, samples = between(PASSING[name])
+    wanted = outputs(module, samples)
+    better = equalized(module, samples)
+    assert sqnr(wanted, outputs(better, samples)) > 100
+    plain, even = (
+        sqnr(wanted, outputs(transload.quantize(each, "int8-asym", samples), samples)) for each in (module, better))
+    assert even > plain + 6
+
+
+STOPPING = {
+    "a limit": lambda g, x: g.Relu(x, relu_limit=6.0),
+    "sigmoid": lambda g, x: g.Sigmoid(x),
+    "a constant added": lambda g, x: g.Add(x, g.random(1, CHANNELS, 6, 6)),
+    "another shape": lambda g, x: g.Reshape(x, shape=(1, CHANNELS, 12, 3)),
+    "groups": lambda g, x: g.Conv(x, g.random(CHANNELS, CHANNELS // 2, 1, 1), g.random(CHANNELS), kernel_shape=(1, 1), group=2),
+}
+
+
+@pytest.mark.parametrize("name", STOPPING)
+def test_what_factors_do_not_go_through_is_left_alone(name: str) -> None:
+    module, samples = between(STOPPING[name])
+    assert transload.text.print_module(equalized(module, samples)) == transload.text.print_module(module)
+
+
+def test_a_tensor_that_is_an_output_too_is_left_alone() -> None:
+    g = Graph((1, 4, 6, 6))
+    middle = conv(g, g.inputs[0], CHANNELS, REACH)
+    module = g.done(middle, conv(g, middle, 4, weigh=1 / REACH))
+    same = equalized(module, [{"x0": g.random(1, 4, 6, 6)}])
+    assert transload.text.print_module(same) == transload.text.print_module(module)
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+def test_matrix_products(transposed: bool) -> None:
+    g = Graph((5, 4))
+    first, second = g.random(4, CHANNELS) * REACH, g.random(CHANNELS, 3) / REACH[:, None]
+    turn = (lambda weights: np.ascontiguousarray(weights.T)) if transposed else (lambda weights: weights)
+    hidden = g.Relu(g.MatMul(g.inputs[0], turn(first), g.random(CHANNELS) * REACH, right_transpose=transposed))
+    module = g.done(g.MatMul(hidden, turn(second), g.random(3), right_transpose=transposed))
+    samples = [{"x0": g.random(5, 4)} for _ in range(8)]
+    better = equalized(module, samples)
+    assert sqnr(outputs(module, samples), outputs(better, samples)) > 100
+    assert transload.text.print_module(better) != transload.text.print_module(module)
+
+
+def test_channels_last_and_a_silent_channel() -> None:
+    g = Graph((1, 6, 6, 4))
+    reach = REACH.copy()
+    reach[3] = 0.0
+    weights = g.random(CHANNELS, 1, 1, 4) * reach[:, None, None, None]
+    middle = g.Relu(g.Conv(g.inputs[0], weights, np.zeros(CHANNELS, np.float32), kernel_shape=(1, 1), layout="NHWC"))
+    module = g.done(g.Conv(
+        middle, g.random(4, 1, 1, CHANNELS) / REACH, np.zeros(4, np.float32), kernel_shape=(1, 1), layout="NHWC"))
+    samples = [{"x0": g.random(1, 6, 6, 4)} for _ in range(8)]
+    better = equalized(module, samples)
+    assert sqnr(outputs(module, samples), outputs(better, samples)) > 100
+    assert transload.text.print_module(better) != transload.text.print_module(module)
