@@ -34,20 +34,22 @@ LEAST = 2.0 ** -8
 GAIN = 0.9
 """What is left of the noise where a change is worth it."""
 LEVELS = 127.0
+"""Those of weights."""
 Vector = NDArray[np.float64]
 
 
-def equalized(module: Module, samples: Iterable[Mapping[str, Any]]) -> Module:
+def equalized(module: Module, samples: Iterable[Mapping[str, Any]], bits: int = 8) -> Module:
     """A new float module that computes the same, with channels of like range wherever that makes quantization noise less.
 
-    `samples` are dicts of arrays by input name. Raises `UsageError` where one lacks an input.
+    `samples` are dicts of arrays by input name; `bits` is how many the activations will have. Raises `UsageError` where a sample
+    lacks an input.
     """
     result = module.clone()
     bundles = _bundles(result)
     if bundles:
         _observe(result, bundles, samples)
     for bundle in bundles:
-        factors = bundle.factors()
+        factors = bundle.factors(2.0 ** (bits - 1) - 1)
         if factors is not None:
             bundle.scale(factors)
     return result
@@ -82,22 +84,22 @@ class _Bundle:
     takers: list[Op] = field(default_factory=list)
     seen: dict[Value, _Seen] = field(default_factory=dict)
 
-    def factors(self) -> Vector | None:
-        """The factors [C] by which channels are divided; None where it is best as it is."""
+    def factors(self, levels: float) -> Vector | None:
+        """The factors [C] by which channels are divided, with so many levels from zero to the farthest; None: best as it is."""
         reach = np.zeros(self.channels)
         for seen in self.seen.values():
             reach = np.maximum(reach, seen.farthest / max(float(seen.farthest.max()), np.finfo(np.float32).tiny))
         if not np.isfinite(reach).all() or not reach.any():
             return None
         reach = np.where(reach > 0.0, np.maximum(reach, LEAST), 1.0)
-        noises = {exponent: self._noise(reach ** exponent) for exponent in EXPONENTS}
+        noises = {exponent: self._noise(reach ** exponent, levels) for exponent in EXPONENTS}
         best = min(noises, key=noises.__getitem__)
         return reach ** best if noises[best] < GAIN * noises[0.0] else None
 
-    def _noise(self, factors: Vector) -> float:
+    def _noise(self, factors: Vector, levels: float) -> float:
         """The squared error behind the ops that take the tensors, of one place: that of activations, and that of weights."""
         weight = sum(_by_channel(op) for op in self.takers)
-        steps = [float((seen.farthest / factors).max()) / LEVELS for seen in self.seen.values()]
+        steps = [float((seen.farthest / factors).max()) / levels for seen in self.seen.values()]
         noise = sum(step ** 2 for step in steps) * float(np.sum(weight * factors ** 2))
         for op in self.takers:
             seen = self.seen.get(op.operands[0])

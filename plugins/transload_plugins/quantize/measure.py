@@ -9,8 +9,9 @@ from __future__ import annotations
 import contextvars
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import chain, islice
 from operator import length_hint
 from pathlib import Path
 from threading import Lock
@@ -26,7 +27,7 @@ from .observe import observed
 from .running import Runner
 from .state import State
 
-__all__ = ["Progress", "Sample", "Spread", "measured"]
+__all__ = ["Progress", "Sample", "Spread", "check_inputs", "measured", "some_of"]
 
 Sample = Mapping[str, Any]
 Progress = Callable[[int, int | None], None]

@@ -18,10 +18,11 @@ from . import calibration as calibrations
 from .bias import corrections, move_biases, with_biases
 from .borders import Which, take_casts_off
 from .calibration import Calibration
+from .equalization import equalized
 from .groups import Groups
 from .islands import FORMS, Form, Islands, find
 from .kept import kept_float
-from .measure import Sample, Spread
+from .measure import Sample, Spread, some_of
 from .observe import observed
 from .quantize import quantize_module, types_of
 from .scheme import SCHEMES, Scheme
@@ -39,18 +40,23 @@ SEARCHED = 16
 def quantized(
     module: Module, scheme: Scheme, samples: Iterable[Sample] | None = None, *,
     calibration: Calibration | str | Path | None = None, method: str = "mse", bias_correction: bool = True,
-    floats: Mapping[str, str] | None = None, quant_input: Which = None, quant_output: Which = None, islands: Form = "float",
+    equalization: bool = True, floats: Mapping[str, str] | None = None, quant_input: Which = None, quant_output: Which = None,
+    islands: Form = "float",
 ) -> Quantized:
     """A new module of the hub that computes with integers wherever there is a rule for it; what stays float, and why.
 
     The ranges are those of `calibration`, which may be the path of a table, or measured on `samples`, dicts of arrays by input
-    name, by `method`. With samples biases are corrected, on some that lie evenly among them, and tensors that eight bits cannot
-    hold are looked for: `islands` says what these may become (`FORMS`). `floats` names tensors that are to stay float, with the
+    name, by `method`, after channels were brought to like ranges (`equalization`), which a calibration that was made before would
+    not fit. With samples biases are corrected, on some that lie evenly among them, and tensors that eight bits cannot hold are
+    looked for: `islands` says what these may become (`FORMS`). `floats` names tensors that are to stay float, with the
     reason; inputs and outputs are float but for those that `quant_input` and `quant_output` name, or "all". Raises `UsageError`
     where there is neither calibration nor a sample, or the calibration lacks a tensor.
     """
     if islands not in FORMS:
         raise UsageError(f"islands cannot be {islands!r}", hint=f"one of {', '.join(FORMS)}")
+    if equalization and calibration is None and samples is not None:
+        some, samples = some_of(samples, CORRECTED)
+        module = equalized(module, some, scheme.activations.width)
     spread = Spread(samples if samples is not None else (), CORRECTED)
     if isinstance(calibration, str | Path):
         calibration = Calibration.load(calibration)

@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 
 import transload
+from transload.errors import UsageError
 from transload.ir import Module
 from transload.metrics import sqnr
 from transload_plugins.quantize.equalization import equalized
+from transload_plugins.quantize.measure import some_of
 
 from tests.support.graphs import Graph
 
@@ -57,8 +59,10 @@ def test_floats_stay_and_integers_lose_less(name: str) -> None:
     better = equalized(module, samples)
     assert sqnr(wanted, outputs(better, samples)) > 100
     plain, even = (
-        sqnr(wanted, outputs(transload.quantize(each, "int8-asym", samples), samples)) for each in (module, better))
+        sqnr(wanted, outputs(transload.quantize(each, "int8-asym", samples, equalization=False, islands="none"), samples))
+        for each in (module, better))
     assert even > plain + 6
+    assert sqnr(wanted, outputs(transload.quantize(module, "int8-asym", samples, islands="none"), samples)) > plain + 6
 
 
 STOPPING = {
@@ -109,3 +113,17 @@ def test_channels_last_and_a_silent_channel() -> None:
     better = equalized(module, samples)
     assert sqnr(outputs(module, samples), outputs(better, samples)) > 100
     assert transload.text.print_module(better) != transload.text.print_module(module)
+
+
+def test_a_sample_that_lacks_an_input_is_named() -> None:
+    module, samples = between(PASSING["relu"])
+    with pytest.raises(UsageError, match="sample 2 has no 'x0'"):
+        transload.quantize(module, "int8", [samples[0], {"y": samples[0]["x0"]}])
+
+
+def test_samples_that_can_be_had_once_are_all_calibrated_on() -> None:
+    samples = [{"x": np.full(1, number)} for number in range(5)]
+    for given in (samples, iter(samples)):
+        some, rest = some_of(given, 2)
+        assert len(some) == 2 and list(rest) == samples
+    assert [sample["x"][0] for sample in some_of(samples, 2)[0]] == [0, 3]
