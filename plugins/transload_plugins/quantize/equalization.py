@@ -88,7 +88,7 @@ class _Bundle:
         """The factors [C] by which channels are divided, with so many levels from zero to the farthest; None: best as it is."""
         reach = np.zeros(self.channels)
         for seen in self.seen.values():
-            reach = np.maximum(reach, seen.farthest / max(float(seen.farthest.max()), np.finfo(np.float32).tiny))
+            reach = np.maximum(reach, seen.farthest / max(float(seen.farthest.max()), float(np.finfo(np.float32).tiny)))
         if not np.isfinite(reach).all() or not reach.any():
             return None
         reach = np.where(reach > 0.0, np.maximum(reach, LEAST), 1.0)
@@ -244,7 +244,7 @@ def _multiplies(op: Op) -> bool:
         return op.operands[1].rank == 2 and op.operands[0].rank > 1 and not op.left_transpose and _has_vector(op)
     if op.name not in ("top.Conv", "top.Deconv"):
         return False
-    depthwise = op.name == "top.Conv" and op.group == op.results[0].tensor_type.shape[_channel_axis(op)]
+    depthwise = op.name == "top.Conv" and op.group == op.results[0].static_shape[_channel_axis(op)]
     return (op.group == 1 or depthwise) and _has_vector(op)
 
 
