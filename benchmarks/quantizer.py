@@ -1,6 +1,7 @@
 """Quantizers side by side: ours with its default settings, and the best setting of each peer.
 
-    python benchmarks/quantizer.py [--only CASE] [--peers build/peers/bin/python] [--setting int8-asym/percentile] [--json FILE]
+    python benchmarks/quantizer.py [--only CASE] [--peers build/peers/bin/python] [--setting int8-sym/percentile] [--json FILE]
+    python benchmarks/quantizer.py --speed [--only CASE] [--peers build/peers/bin/python]
 
 Every tool gets the same float network and the same calibration samples, and is judged by other samples (`quantizer_cases`),
 against the float network in its own runtime. Peers run with each of their settings (`quantizer_tools`); the one with the highest
@@ -15,6 +16,8 @@ where it ends in a softmax). Two figures, since published ones differ in which t
 
 With several outputs, each by itself, the least is shown; JSON has all. Agreement, where the first output scores classes, is how
 often its greatest number along the last dimension is at the same place as the float network's; top-1, at the label.
+
+`--speed` takes time and memory alone, of one setting of each tool with 32 samples, in turn, and of ours with 100 and 1,000.
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Mapping, Sequence
+from itertools import cycle, islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -39,6 +43,8 @@ from transload.metrics import sqnr
 
 PROGRAM = str(Path(__file__).with_name("quantizer_tools.py"))
 PEERS = ("onnxruntime", "nncf", "ai-edge-quantizer")
+SPEED = {32: ("transload", *PEERS), 100: ("transload",), 1000: ("transload",)}
+"""What is measured by `--speed` with so many samples, each tool with the first of its settings."""
 COLUMNS = {
     "SQNR dB\nall": "sqnr_all", "\nmean": "sqnr_mean", "\nexact": "exact", "agree\n%": "agreement", "top-1\n%": "top1",
     "seconds": "seconds", "peak\nMB": "peak_mb"}
@@ -51,10 +57,14 @@ def main() -> None:
     parser.add_argument("--only", choices=sorted(CASES), action="append", help="this case; repeatable")
     parser.add_argument("--peers", type=Path, help="the Python that has the peers (make build/peers); without it, ours alone")
     parser.add_argument("--setting", action="append", help="ours with SCHEME or SCHEME/METHOD instead of the default; repeatable")
+    parser.add_argument("--speed", action="store_true", help="seconds and memory alone, of palm_detection if --only is not there")
     parser.add_argument("--json", type=Path, help="write every setting's figures to this file")
     arguments = parser.parse_args()
     rows = []
-    for name in arguments.only or CASES:
+    for name in arguments.only or (["palm_detection"] if arguments.speed else CASES):
+        if arguments.speed:
+            rows += speed(name, CASES[name](), arguments.peers)
+            continue
         rows += compare(name, CASES[name](), arguments.setting or TOOLS["transload"].settings, arguments.peers)
     show(rows)
     if arguments.json:
@@ -81,6 +91,23 @@ def compare(name: str, case: Case, ours: Sequence[str], peers: Path | None) -> l
             row = {"case": name, "tool": tool, "setting": setting, "file": ending}
             said, given = outputs_of(tool, setting, case.files[ending], Path(folder) / ending, python)
             rows.append(row | said | (scores(wanted[ending], given, case.labels, case.classes) if given else {}))
+    return rows
+
+
+def speed(name: str, case: Case, peers: Path | None) -> list[dict[str, Any]]:
+    """A row for each tool and number of samples: seconds and memory. The calibration samples are taken again and again."""
+    rows = []
+    for count, tools in SPEED.items():
+        for tool in tools:
+            ending = next((ending for ending in case.files if ending in TOOLS[tool].endings), None)
+            if ending is None or (tool in PEERS and peers is None):
+                continue
+            with TemporaryDirectory() as folder:
+                write_samples(Path(folder) / "calibration", list(islice(cycle(case.calibration[ending]), count)))
+                write_samples(Path(folder) / "evaluation", case.evaluation[ending][:1])
+                setting = TOOLS[tool].settings[0]
+                said, _ = outputs_of(tool, setting, case.files[ending], Path(folder), peers if tool in PEERS else None)
+            rows.append({"case": f"{name}, {count} samples", "tool": tool, "setting": setting, "file": ending} | said)
     return rows
 
 
@@ -132,7 +159,7 @@ def show(rows: Sequence[Mapping[str, Any]]) -> None:
     kept: dict[tuple[str, str, str], Mapping[str, Any]] = {}
     for row in (row for row in rows if "error" not in row):
         key = (row["case"], row["tool"], row["setting"] if row["tool"] == "transload" else "")
-        if key not in kept or row["sqnr_all"] > kept[key]["sqnr_all"]:
+        if key not in kept or row.get("sqnr_all", 0.0) > kept[key].get("sqnr_all", 0.0):
             kept[key] = row
     for row in kept.values():
         table.add_row(row["case"], row["tool"], row["setting"], row["file"], *(_text(row.get(key)) for key in COLUMNS.values()))

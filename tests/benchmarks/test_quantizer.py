@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
-from quantizer import compare, scores, show
+import quantizer
+from quantizer import compare, scores, show, speed
 from quantizer_cases import CASES, Case
 from quantizer_tools import Samples, as_integers, as_reals
 
@@ -54,6 +57,19 @@ def test_the_default_scheme_is_measured_in_a_process_of_its_own(capsys: pytest.C
     show([row, {"case": "digits", "tool": "peer", "setting": "bad", "file": ".onnx", "error": "it fell over"}])
     printed = capsys.readouterr().out
     assert "transload" in printed and "peer bad: it fell over" in printed
+
+
+def test_speed_takes_the_samples_again_and_again(monkeypatch: pytest.MonkeyPatch):
+    seen: list[int] = []
+
+    def outputs_of(tool: str, setting: str, model: Path, samples: Path, python: Path | None) -> tuple[dict[str, float], dict]:
+        seen.append(len(Samples(samples / "calibration")))
+        return {"seconds": 1.0, "peak_mb": 2.0}, {}
+
+    monkeypatch.setattr(quantizer, "outputs_of", outputs_of)
+    rows = speed("digits", CASES["digits"](), None)
+    assert seen == [32, 100, 1000] and [row["tool"] for row in rows] == ["transload"] * 3
+    show(rows)
 
 
 def test_samples_are_read_as_often_as_asked_in_the_order_of_their_files(tmp_path):
