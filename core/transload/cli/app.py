@@ -190,7 +190,10 @@ def inspect(**given: Any) -> int:
 @options.format()
 @options.function()
 def extract(**given: Any) -> int:
-    """Write the part of a model between some tensors, or give its inputs and outputs other names."""
+    """Write the part of a model between tensors.
+
+    Inputs and outputs may get other names, those of the whole model, too.
+    """
     from .extract import extract_command
 
     return extract_command(**given)

@@ -30,7 +30,10 @@ __all__ = ["calibrate", "quantize"]
 @options.samples(needed=True)
 @options.images()
 def calibrate(model: Path, out: Path, method: str, resume: Path | None, **given: Any) -> int:
-    """Measure on samples what range each tensor of a float model takes, and write the table."""
+    """Measure the ranges of a model's tensors.
+
+    On samples, of each tensor of a float model; the table is written.
+    """
     from transload import api
     from transload.cli.show import console, seconds_text, sized
     from transload.cli.waiting import going_through
@@ -57,7 +60,10 @@ def calibrate(model: Path, out: Path, method: str, resume: Path | None, **given:
 @options.samples()
 @options.images()
 def quantize(model: Path, out: Path, quantize: str, **given: Any) -> int:
-    """Make integers of a float model, and write it as a module of the hub."""
+    """Make integers of a float model.
+
+    It is written as a module of the hub.
+    """
     from transload.api import at_hub, save
     from transload.cli.show import console, seconds_text, table
     from transload.cli.waiting import going_through
