@@ -82,3 +82,5 @@ def test_the_command(examples: Path, tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "did you mean 'pooled'?" in capsys.readouterr().err
     assert run(["extract", str(model), "--outputs", "pooled"]) == 2
     assert run(["extract", str(model), "--outputs", "pooled", "-o", str(tmp_path / "x.tosa")]) == 3  # not of that dialect
+    assert run(["extract", str(model), "--outputs", "pooled=", "-o", str(part)]) == 2
+    assert "does not say the new name" in capsys.readouterr().err

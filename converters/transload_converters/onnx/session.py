@@ -52,6 +52,10 @@ def _session(file: str, name: str, keep: bool, optimized: bool) -> Any:
     options.log_severity_level = 4
     model: Any = file
     try:
+        file.encode()
+    except UnicodeEncodeError:  # onnxruntime takes names in UTF-8 alone; weights beside the file it does not find then
+        model = Path(file).read_bytes()
+    try:
         if keep:
             model = _with_all_outputs(file)
             options.add_session_config_entry("session.model_external_initializers_file_folder_path", str(Path(file).parent))

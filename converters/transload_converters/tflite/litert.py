@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -45,12 +46,20 @@ class Session:
             for resolver in resolvers:
                 try:
                     self._interpreters[keep] = Interpreter(
-                        model_path=self.path, experimental_op_resolver_type=resolver, experimental_preserve_all_tensors=keep)
+                        **self._file(), experimental_op_resolver_type=resolver, experimental_preserve_all_tensors=keep)
                     break
                 except (RuntimeError, ValueError) as error:
                     if resolver is resolvers[-1] or "Didn't find op" not in str(error):
                         raise RunError(f"{self.name}: LiteRT does not load the model: {_first_line(error)}") from None
         return self._interpreters[keep]
+
+    def _file(self) -> dict[str, Any]:
+        """The model's file, or what is in it where its name is no UTF-8 text, which LiteRT wants."""
+        try:
+            self.path.encode()
+        except UnicodeEncodeError:
+            return {"model_content": Path(self.path).read_bytes()}
+        return {"model_path": self.path}
 
     def _invoke(self, interpreter: Any, inputs: Sequence[np.ndarray], keep: bool) -> dict[str, np.ndarray]:
         details = interpreter.get_input_details()

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from ..api import load, save
+from ..errors import UsageError
 from ..extraction import extract, tensors_of
 from .arguments import parse_given
 from .session import session
@@ -34,5 +35,7 @@ def _named(texts: Iterable[str], known: Iterable[str]) -> dict[str, str]:
     names, there = {}, set(known)
     for text in texts:
         name, _, new = (text, "", text) if text in there else text.rpartition("=")
+        if not new:
+            raise UsageError(f"{text!r} does not say the new name", hint="as NAME=NEW, or NAME alone")
         names[name or text] = new
     return names

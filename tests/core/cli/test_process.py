@@ -108,6 +108,17 @@ def test_ctrl_c_while_the_command_is_imported() -> None:
         assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, "", "")
 
 
+@pytest.mark.parametrize("name", ["digits_int8.tflite", "digits_float.onnx"])
+def test_names_that_are_no_utf_8(name: str, examples: Path, tmp_path: Path) -> None:
+    """The runtimes that judge take none, and are given what is in the file."""
+    model, out = (os.fsencode(tmp_path) + b"/\xff" + each for each in (Path(name).suffix.encode(), b"out"))
+    with open(model, "wb") as file:  # noqa: PTH123 - as bytes
+        file.write((examples / "digits" / name).read_bytes())
+    for command in ([b"convert", model, b"-o", out, b"--verify=require"], [b"run", out], [b"compare", model, out]):
+        done = subprocess.run([os.fsencode(sys.executable), b"-m", b"transload", *command], capture_output=True, timeout=120)
+        assert done.returncode == 0, done.stderr
+
+
 def test_in_a_directory_that_is_gone(digits: Path, examples: Path, tmp_path: Path) -> None:
     (there := tmp_path / "gone").mkdir()
     line = "cd {there}; rmdir {there}; transload convert {model} -o {out} -q"
