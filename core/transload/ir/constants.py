@@ -360,6 +360,6 @@ def dtype_of(element: Type) -> np.dtype:
 def element_type_of(dtype: Any) -> Type:
     """The signless element type of a numpy dtype: int8 is `i8`, uint8 is `ui8`, bool is `i1`."""
     try:
-        return _ELEMENTS[np.dtype(dtype)]
+        return _ELEMENTS[dtype if isinstance(dtype, np.dtype) else np.dtype(dtype)]
     except KeyError:
         raise ValueError(f"no element type for numpy dtype {dtype}") from None

@@ -66,8 +66,11 @@ def misfit(type_: QuantType, shape: Sequence[int | None] | None) -> str | None:
     if type_.per_tensor or shape is None:
         return None
     rank = len(shape)
-    if type_.axis is not None and not 0 <= type_.axis < rank:
-        return f"it is quantized along dimension {type_.axis}, and has {rank}"
+    if type_.axis is not None:
+        if not 0 <= type_.axis < rank:
+            return f"it is quantized along dimension {type_.axis}, and has {rank}"
+        if shape[type_.axis] in (None, len(type_.scales)):
+            return None
     sizes, grid = grid_of(type_, rank)
     if len(grid) != rank:
         return f"its scales have {len(grid)} dimensions, and it has {rank}"

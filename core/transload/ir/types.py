@@ -262,6 +262,15 @@ class QuantType(Type):
             self.storage, self.expressed, self.scales, self.zero_points, self.axis, self.storage_min, self.storage_max,
             self.blocks)
 
+    # Equality is as of every type; said anew because two types nearly always differ in the first thing looked at here.
+
+    __hash__ = Type.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        return type(other) is QuantType and self.scales == other.scales and self._key() == other._key()
+
     def replace(self, **changes: Any) -> QuantType:
         """The type with other values of some members, named as those of the constructor."""
         held: dict[str, Any] = {

@@ -52,14 +52,16 @@ def declare_element_types(declaration: OpDeclaration) -> None:
                 return f"there is {element}"
             if first is None or retypes:
                 first = element
-            elif element != first and not (isinstance(first, QuantType) and isinstance(element, QuantType)):
+            elif not (isinstance(first, QuantType) and isinstance(element, QuantType)) and element != first:
                 if widens and value not in op.operands[:2] and _is_wider(element, first):
                     continue
                 return f"there are {first} and {element}"
             elif _moves_other_storage(op, first, element):
                 return f"{op.name} moves numbers, and there are {first} and {element}"
-        if computes and any((quant := result.quant) is not None and quant.storage.width > 32 for result in op.results):
-            return f"there is {op.results[0].element}, and nothing computes quantized numbers of 64 bits"
+        for result in op.results if computes else ():
+            quant = result.quant
+            if quant is not None and quant.storage.width > 32:
+                return f"there is {quant}, and nothing computes quantized numbers of 64 bits"
         return True
 
     declaration.constraints.append(one_element_type)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -163,3 +166,34 @@ def test_attributes_of_different_types_differ():
         and not same_attribute((1,), [1])
         and not same_attribute({"a": 1}, {"a": True})
     )
+
+
+def test_an_element_type_is_one_object() -> None:
+    """Made, read back from a pickle, or copied: it is the same one, so that comparing is looking at it."""
+    for type_ in (I8, UI8, BOOL, F32, IntegerType(0), IntegerType(1 << 40)):
+        assert pickle.loads(pickle.dumps(type_)) is type_ and copy.deepcopy(type_) is type_
+    assert IntegerType(8) is I8 and IntegerType(8, "u") is UI8 and IntegerType(8, "s") not in (I8, UI8)
+    assert I8 != F32 and TensorType((8,), I8) != I8
+    assert (I8.range, UI8.range, BOOL.range) == ((-128, 127), (0, 255), (0, 1))
+
+
+def test_scales_are_the_same_type_from_an_array_or_a_tuple() -> None:
+    scales = np.arange(1, 10) / 64
+    given = QuantType(I8, F32, scales, (0,), 0)
+    assert given == QuantType(I8, F32, tuple(scales.tolist()), (0,) * 9, 0) and hash(given) == hash(given.replace(axis=0))
+    assert given != given.replace(axis=1) and given != given.replace(scales=(1.0, *given.scales[1:]))
+    assert np.array_equal(given.scale_array, scales) and given.replace(axis=1).scale_array is given.scale_array
+    with pytest.raises(ValueError, match="read-only"):
+        given.scale_array[0] = 2.0
+    scales[0] = 7.0
+    assert given.scales[0] == 1 / 64
+
+
+@pytest.mark.parametrize("count", [1, 3, 20])
+@pytest.mark.parametrize("wrong", [float("nan"), float("inf"), -float("inf"), -0.5])
+def test_a_scale_that_is_no_number_is_found_wherever_it_stands(count: int, wrong: float) -> None:
+    for place in range(count):
+        scales = [0.5] * count
+        assert QuantType(I8, F32, tuple(scales), (0,), 0).has_sound_scales
+        scales[place] = wrong
+        assert not QuantType(I8, F32, tuple(scales), (0,), 0).has_sound_scales

@@ -27,6 +27,17 @@ def test_equal_ops_become_one():
     assert module.body_of_main.first.location == "twice"  # the tensor's name is kept
 
 
+def test_ops_of_the_same_operands_are_told_apart_by_their_attributes():
+    """However many there are, and whichever of them comes again."""
+    g = Graph((2, 3))
+    values = [g.MulConst(g.inputs[0], const_val=float(number)) for number in (1, 2, 3, 2, 3, 1)]
+    module = g.done(*values)
+    assert eliminate_common_subexpressions(module)
+    assert [op.attributes["const_val"] for op in module.ops() if op.name == "top.MulConst"] == [1.0, 2.0, 3.0]
+    returned = module.body_of_main.terminator.operands
+    assert [value.owner.attributes["const_val"] for value in returned] == [1.0, 2.0, 3.0, 2.0, 3.0, 1.0]
+
+
 def test_constants_are_joined_by_their_data():
     g = Graph((3,))
     same = [g.constant(np.arange(3, dtype=np.float32)) for _ in range(3)]

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from transload.ir import F32, I8, Op, TensorType, Value, new_module, set_results
+import numpy as np
+
+from transload.budget import allowed
+from transload.context import new_run
+from transload.ir import F32, I8, Op, QuantType, TensorType, Value, new_module, set_results
 from transload.ir.build import Builder
 from transload.rewrite import Rewriter, RewriteTable, convert_ops
 from transload_plugins.tosa import build
@@ -65,3 +69,30 @@ def test_outside_of_a_run_nothing_is_shared() -> None:
     builder = Builder(new_module().add_function("main", []).regions[0].block)
     assert build.scalar(builder, 1, I8) is not build.scalar(builder, 1, I8)
     assert build.scalar(builder, 1.0, F32) is not build.scalar(builder, 1.0, F32)
+
+
+def test_a_constant_is_moved_at_once_where_folding_is_wanted() -> None:
+    """Without the op for it being made; per channel, its scales stay those of the channel's old place, as that op says."""
+    element = QuantType(I8, F32, (0.5, 0.25, 0.125), (0,), 0)
+    for fold in (True, False):
+        block = new_module().add_function("main", []).regions[0].block
+        builder = Builder(block, fold=fold)
+        held = builder.constant(np.arange(6, dtype=np.int8).reshape(3, 2), element, dialect="tosa")
+        turned = build.transpose(builder, held, (1, 0))
+        row = build.reshape(builder, turned, (6,))
+        assert row.tensor_type == TensorType((6,), element)
+        made = [op.name for op in block]
+        if fold:
+            assert made == ["tosa.const"] * 3
+            assert row.owner.attributes["values"].numpy().tolist() == [0, 2, 4, 1, 3, 5]
+        else:
+            assert made == ["tosa.const", "tosa.transpose", "tosa.const_shape", "tosa.reshape"]
+
+
+def test_a_constant_is_not_moved_beyond_the_budget() -> None:
+    block = new_module().add_function("main", []).regions[0].block
+    with allowed(folded=8), new_run():
+        builder = Builder(block, fold=True)
+        held = builder.constant(np.zeros((3, 2), np.int8), dialect="tosa")
+        build.transpose(builder, held, (1, 0))
+    assert [op.name for op in block] == ["tosa.const", "tosa.transpose"]

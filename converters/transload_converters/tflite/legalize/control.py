@@ -48,8 +48,10 @@ def _callees(function: Op) -> list[str]:
     found: list[str] = []
     for op in function.walk():
         for attribute in op.attributes.values():
-            entries = attribute if isinstance(attribute, list) else [attribute]
-            found.extend(str(entry) for entry in entries if isinstance(entry, Symbol))
+            if isinstance(attribute, Symbol):
+                found.append(str(attribute))
+            elif isinstance(attribute, list):
+                found += [str(entry) for entry in attribute if isinstance(entry, Symbol)]
     return found
 
 

@@ -18,6 +18,7 @@ from transload_plugins.tosa.lowering.arithmetic.scales import (
     scale16,
     scale32,
     scale_exact,
+    scales32,
 )
 
 RNG = np.random.default_rng(0)
@@ -89,3 +90,16 @@ def test_activation_bounds() -> None:
 
 def test_scale_real() -> None:
     assert Scale(1 << 30, 31).real == 0.5
+
+
+@pytest.mark.parametrize("extreme", [0.0, 2.0**-40, 2.0**-31, 2.0**-30, 2.0**28, 2.0**28.9, 1 - 2.0**-40, 0.5])
+def test_many_factors_become_what_each_becomes_alone(extreme: float) -> None:
+    reals = np.append(np.random.default_rng(0).uniform(1e-6, 4.0, 40), extreme)
+    multipliers, shifts = scales32(reals)
+    assert list(zip(map(int, multipliers), map(int, shifts), strict=True)) == [tuple(scale32(real)) for real in reals.tolist()]
+
+
+@pytest.mark.parametrize("wrong", [float("nan"), float("inf"), -1.0, 2.0**30])
+def test_a_factor_that_cannot_be_is_refused_among_many(wrong: float) -> None:
+    with pytest.raises(Unsupported):
+        scales32(np.append(np.ones(40), wrong))
