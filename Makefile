@@ -73,6 +73,8 @@ bench: $(BENCH)
 	$(BIN)/python benchmarks/core_ir.py --json build/bench/core_ir.json
 	$(BIN)/python benchmarks/startup.py --json build/bench/startup.json
 	$(BIN)/python benchmarks/tflite_vs_peer.py --json build/bench/tflite_vs_peer.json
+	$(BIN)/python benchmarks/pose_network.py build/pose/pose_network_int8/model.tflite
+	$(BIN)/python benchmarks/tflite_vs_peer.py build/pose --json build/bench/pose_network_vs_peer.json
 	$(BIN)/python benchmarks/ethosu_cycles.py --json build/bench/ethosu_cycles.json
 	$(BIN)/python benchmarks/onnx_vs_runtime.py --json build/bench/onnx_vs_runtime.json
 	$(BIN)/python benchmarks/reference_engine.py --json build/bench/reference_engine.json
