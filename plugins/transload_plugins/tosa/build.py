@@ -6,6 +6,7 @@ operands since TOSA 1.0, are given here as plain numbers.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
@@ -112,9 +113,14 @@ def _static(shape: tuple[int | None, ...]) -> tuple[int, ...]:
 
 
 def _foldable(rw: Builder, x: Value) -> np.ndarray | None:
-    """The numbers of a constant, for moving them at once: what folding the op for it would give, without making that first."""
+    """The numbers of a constant, for moving them at once: what folding the op for it would give, without making that first.
+
+    Of one that takes more room as an array than it does now, folding has to say whether it may grow.
+    """
     dense = constant_of(x) if rw.fold else None
-    return None if dense is None or not budget().may_fold(dense.nbytes, dense.nbytes) else dense.numpy()
+    if dense is None or dense.nbytes < math.prod(dense.shape) * dense.data.dtype.itemsize:
+        return None
+    return dense.numpy() if budget().may_fold(dense.nbytes, dense.nbytes) else None
 
 
 def reshape(rw: Builder, x: Value, shape: Sequence[int | None]) -> Value:

@@ -6,7 +6,7 @@ import numpy as np
 
 from transload.budget import allowed
 from transload.context import new_run
-from transload.ir import F32, I8, Op, QuantType, TensorType, Value, new_module, set_results
+from transload.ir import F32, I8, Op, QuantType, SplatData, TensorType, Value, new_module, set_results
 from transload.ir.build import Builder
 from transload.rewrite import Rewriter, RewriteTable, convert_ops
 from transload_plugins.tosa import build
@@ -96,3 +96,11 @@ def test_a_constant_is_not_moved_beyond_the_budget() -> None:
         held = builder.constant(np.zeros((3, 2), np.int8), dialect="tosa")
         build.transpose(builder, held, (1, 0))
     assert [op.name for op in block] == ["tosa.const", "tosa.transpose"]
+
+
+def test_a_constant_that_would_grow_is_not_moved() -> None:
+    block = new_module().add_function("main", []).regions[0].block
+    builder = Builder(block, fold=True)
+    held = builder.constant(SplatData(np.float32(0.5), (1 << 10, 1 << 10)), dialect="tosa")
+    build.reshape(builder, held, (1 << 20,))
+    assert [op.name for op in block if op.name != "tosa.const_shape"] == ["tosa.const", "tosa.reshape"]
