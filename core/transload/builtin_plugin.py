@@ -7,7 +7,7 @@ from typing import Any
 
 from .facts import FactKind
 from .hookspecs import hookimpl
-from .plugin import DialectSpec, Engine, Metric, Pass, Reader, Writer
+from .plugin import DialectSpec, Engine, Metric, Pass, Reader, Score, Writer
 
 _PASSES = "transload.passes"
 _ANALYSIS = "transload.analysis"
@@ -96,3 +96,26 @@ def register_metrics(register: Any) -> None:
     register(Metric("euclid", "transload.metrics:euclid", "1 - |a - b| / |a|, as TPU-MLIR's comparison has it.", "higher"))
     register(Metric("max_abs", "transload.metrics:max_abs", "Greatest absolute difference.", "lower", "max abs"))
     register(Metric("sqnr", "transload.metrics:sqnr", "Signal to quantization-noise ratio, in dB.", "higher", "SQNR dB"))
+
+
+@hookimpl
+def register_scores(register: Any) -> None:
+    scores = "transload.evaluation.scores"
+    label, reference = ("label",), ("reference",)
+    for score in (
+        Score("top1", f"{scores}:top1", None, "The label is the best class.", label, unit="%"),
+        Score("top5", f"{scores}:top5", None, "The label is among the five best classes.", label, unit="%"),
+        Score("agreement", f"{scores}:agreement", None, "The best class is that of the first model.", reference, unit="%"),
+        Score("sqnr", f"{scores}:energies", f"{scores}:least_ratio",
+              "Signal to quantization noise over all samples, of the output where it is least.", reference, unit="dB"),
+        Score("cos", f"{scores}:cosine", None, "Cosine of the angle to the first model's outputs, their mean.", reference),
+        Score("euclid", f"{scores}:euclid", None, "1 - |a - b| / |a|, the mean over samples.", reference),
+        Score("psnr", f"{scores}:squared_error", f"{scores}:peak_ratio",
+              "Peak signal to noise, by labels that are images, or by the first model.", (), unit="dB"),
+        Score("pixels", f"{scores}:pixels", None, "Share of pixels of the same class as the first model's.", reference, unit="%"),
+        Score("miou", f"{scores}:overlaps", f"{scores}:mean_overlap",
+              "Mean over classes of intersection over union, by labels that are masks.", label, unit="%"),
+        Score("map", "transload.evaluation.detection:detections", "transload.evaluation.detection:average_precision",
+              "COCO's mean average precision, of a detector with TFLite's four outputs.", label, unit="%", spread=False),
+    ):
+        register(score)

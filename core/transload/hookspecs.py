@@ -101,5 +101,10 @@ def register_metrics(register: Register) -> None:
 
 
 @hookspec
+def register_scores(register: Register) -> None:
+    """Register `Score` objects: what `transload eval` can say of a model on samples."""
+
+
+@hookspec
 def register_commands(register: Register) -> None:
     """Register `click.Command` objects or `typer.Typer` apps (as `(name, command)`) that become subcommands of `transload`."""

@@ -38,6 +38,7 @@ __all__ = [
     "Quantizer",
     "Reader",
     "Runtime",
+    "Score",
     "Source",
     "Target",
     "Writer",
@@ -400,6 +401,28 @@ class Calibrator:
     name: str
     run: Any
     doc: str = ""
+
+
+@dataclass(frozen=True)
+class Score:
+    """What a model is worth on samples: `measure(outputs, label, reference)` says it of one, in numbers.
+
+    `outputs` are arrays of real numbers by name; `label` is what is known of the sample, or None; `reference` has the outputs of
+    the first of the models that are evaluated. It gives a number, or lists of numbers, as JSON holds them. `total(rows)` makes
+    one number of what was measured of all samples; without it, that is their mean.
+    """
+
+    name: str
+    measure: Any
+    total: Any = None
+    doc: str = ""
+    needs: tuple[str, ...] = ()
+    """"label", "reference": what it cannot be measured without."""
+    better: str = "higher"
+    unit: str = ""
+    """"%" of a share, "dB", or nothing: how it is shown."""
+    spread: bool = True
+    """Whether an interval of confidence is told, for which `total` is asked many times."""
 
 
 @dataclass(frozen=True)

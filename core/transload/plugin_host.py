@@ -37,6 +37,7 @@ from .plugin import (
     Quantizer,
     Reader,
     Runtime,
+    Score,
     Target,
     Writer,
     resolve,
@@ -311,6 +312,10 @@ class Host:
     @cached_property
     def metrics(self) -> dict[str, Metric]:
         return self._collect("metrics")
+
+    @cached_property
+    def scores(self) -> dict[str, Score]:
+        return self._collect("scores")
 
     @cached_property
     def commands(self) -> dict[str, Any]:

@@ -34,6 +34,7 @@ from .plugin import (
     Quantizer,
     Reader,
     Runtime,
+    Score,
     Target,
     Writer,
 )
@@ -44,7 +45,7 @@ __all__ = ["KINDS", "admit", "singular", "wrong_facts", "wrong_hooks"]
 KINDS: dict[str, type] = {
     "dialects": DialectSpec, "readers": Reader, "writers": Writer, "conversions": Conversion, "passes": Pass, "engines": Engine,
     "runtimes": Runtime, "quantizers": Quantizer, "calibrators": Calibrator, "targets": Target, "metrics": Metric,
-    "commands": tuple, "formats": ForeignFormat,
+    "scores": Score, "commands": tuple, "formats": ForeignFormat,
 }
 """The hooks, `register_` left out, and the class of what each takes."""
 
@@ -264,14 +265,25 @@ def _metric(problems: _Problems, item: Metric) -> None:
         problems.add(f"better must be 'lower' or 'higher', and is {item.better!r}")
 
 
+def _score(problems: _Problems, item: Score) -> None:
+    problems.code("measure")
+    problems.code("total", optional=True)
+    problems.text("doc", "unit")
+    if item.better not in ("lower", "higher"):
+        problems.add(f"better must be 'lower' or 'higher', and is {item.better!r}")
+    if not set(item.needs) <= {"label", "reference"}:
+        problems.add(f"needs may hold 'label' and 'reference', and is {item.needs!r}")
+
+
 _CHECKS: dict[str, Callable[[_Problems, Any], None]] = {
     "dialects": _dialect, "readers": _reader, "writers": _writer, "conversions": _conversion, "passes": _pass, "engines": _engine,
     "runtimes": _runtime, "quantizers": _quantizer, "calibrators": _calibrator, "metrics": _metric, "formats": _foreign,
+    "scores": _score,
 }
 _CODE = {
     "readers": ("read", "detect", "warm"), "writers": ("write",), "conversions": ("unfit", "entries"), "passes": ("run",),
     "engines": ("prepare", "available"), "runtimes": ("open", "available", "alternatives", "warm"), "quantizers": ("run",),
-    "calibrators": ("run",), "metrics": ("measure",), "formats": ("detect",),
+    "calibrators": ("run",), "metrics": ("measure",), "scores": ("measure", "total"), "formats": ("detect",),
 }
 """Members that are called."""
 _DATA = {"dialects": ("load", "kernels", "canonicalize"), "conversions": ("table",)}

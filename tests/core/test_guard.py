@@ -35,6 +35,7 @@ from transload.plugin import (
     Quantizer,
     Reader,
     Runtime,
+    Score,
     Target,
     Writer,
     resolve,
@@ -106,6 +107,7 @@ class Bad(Target):
      lambda there: there.quantizers["acme"].run(None, None)),
     ("calibrators", lambda f: Calibrator("acme", f), "calibrator 'acme' (run)",
      lambda there: there.calibrators["acme"].run(None, (), "acme")),
+    ("scores", lambda f: Score("acme", f), "score 'acme' (measure)", lambda there: there.scores["acme"].measure({}, None, None)),
     ("metrics", lambda f: Metric("acme", f), "metric 'acme' (measure)", lambda there: there.metrics["acme"].measure(1, 2)),
 ])
 def test_what_a_registered_function_raises_names_the_plugin(

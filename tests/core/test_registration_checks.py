@@ -27,6 +27,7 @@ from transload.plugin import (
     Quantizer,
     Reader,
     Runtime,
+    Score,
     Target,
     Writer,
 )
@@ -42,6 +43,9 @@ pytestmark = pytest.mark.plugin_fails
     ("metrics", Metric("", abs), "name must be letters"),
     ("metrics", Metric("two words", abs), "name must be letters"),
     ("metrics", Metric(3, abs), "name must be letters"),  # type: ignore[arg-type]
+    ("scores", Score("s", 3), "measure must be a function"),
+    ("scores", Score("s", abs, better="more"), "better must be 'lower' or 'higher'"),
+    ("scores", Score("s", abs, needs=("time",)), "needs may hold 'label' and 'reference'"),
     ("metrics", Metric("m", 3), "measure must be a function"),
     ("metrics", Metric("m", "module.without_name"), 'measure must be "package.module:name"'),
     ("metrics", Metric("m", abs, better="more"), "better must be 'lower' or 'higher'"),

@@ -128,6 +128,32 @@ def convert(**given: Any) -> int:
     return convert_command(**given)
 
 
+@app.command(name="eval")
+@click.argument("models", nargs=-1, required=True, type=PATH, metavar="MODEL...", help=(
+    "Models, or what convert wrote: folders, or files in them. The first is what the others are compared with."))
+@options.samples(needed=True)
+@click.option(
+    "--labels", metavar="PATH",
+    help="Labels: a text file, .npy, COCO's .json, a folder of masks; without it by the folders of the samples.")
+@click.option("--classes", metavar="FILE", type=PATH, help="Names of the classes, one a line, in order.")
+@click.option("--label-offset", metavar="N", type=int, default=0, help="Added to labels; 1 where class 0 is the background.")
+@click.option(
+    "--metric", metavar="NAMES", default="top1", shell_complete=names_of("scores"),
+    help="With commas between: top1, top5, agreement, sqnr, cos, euclid, psnr, pixels, miou, map, python:MODULE:FUNCTION.")
+@click.option("--output", metavar="NAME", help="The output that counts; for top1 and the like the first without it.")
+@click.option("--resume", metavar="FILE", type=PATH, help="Save what is measured here as it goes, and go on from it.")
+@options.shapes()
+@options.engine("What runs models that have no runtime of their own.")
+@options.format()
+@options.json()
+@options.images()
+def evaluate(**given: Any) -> int:
+    """Score models side by side on samples."""
+    from .evaluating import eval_command
+
+    return eval_command(**given)
+
+
 @app.command()
 @options.model("artifact", "An artifact (.tosa, .mlir), the folder of a conversion, or a model.")
 @options.shapes()

@@ -44,17 +44,14 @@ class OwnCommand(click.Command):
         super().__init__(name, **given)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        arguments, groups = [], dict[str, list[tuple[str, str]]]()
+        groups = dict[str, list[tuple[str, str]]]()
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx)
-            if record is not None and isinstance(parameter, click.Argument):
-                arguments.append(record)
-            elif record is not None:
+            if record is not None and not isinstance(parameter, click.Argument):  # which click tells by itself
                 groups.setdefault(getattr(parameter, "group", "Options"), []).append(record)
-        for heading, records in ({"Positional arguments": arguments} | groups).items():
-            if records:
-                with formatter.section(heading):
-                    formatter.write_dl(records)
+        for heading, records in groups.items():
+            with formatter.section(heading):
+                formatter.write_dl(records)
 
 
 def of_all_commands() -> list[click.Parameter]:

@@ -139,6 +139,19 @@ class Samples:
         """How many samples there are, where that is known."""
         return None if isinstance(self._source, Stream) else len(self)
 
+    @property
+    def types(self) -> dict[str, TensorType]:
+        """The types of the inputs that samples are for."""
+        return dict(self._inputs.types)
+
+    @property
+    def names(self) -> list[str]:
+        """The names of all samples that the source has, in order, whether they are taken or not. `UsageError` of a stream."""
+        source = self._source
+        if isinstance(source, Stream):
+            raise UsageError(f"{source.name} gives samples one after the other, and which ones is not known before")
+        return [source.entry(index).name for index in range(source.length)]
+
     def __len__(self) -> int:
         if isinstance(self._source, Stream):
             raise TypeError("how many samples there are is not known before they have been gone through")

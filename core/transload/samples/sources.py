@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from .images import Decoding
     from .preprocess import Settled
 
-__all__ = ["Entry", "Listing", "Stream", "Wanted", "find_source"]
+__all__ = ["Entry", "Listing", "Stream", "Wanted", "find_source", "function_at"]
 
 ARRAYS = (".npy", ".npz")
 PYTHON = "python:"
@@ -377,8 +377,8 @@ def _kept(iterator: Iterator[Any]) -> Callable[[], Iterable[Any]]:
     return again
 
 
-def _function(source: str) -> Callable[[], Iterable[Any]]:
-    """What `python:MODULE:FUNCTION` or `python:FILE.py:FUNCTION` names; it is called for every pass over the samples."""
+def function_at(source: str) -> Callable[..., Any]:
+    """What `python:MODULE:FUNCTION` or `python:FILE.py:FUNCTION` names. Raises `UsageError` where there is no function."""
     where, colon, name = source.removeprefix(PYTHON).rpartition(":")
     if not colon or not where or not name:
         raise UsageError(f"{source!r} does not read as {PYTHON}MODULE:FUNCTION")
@@ -392,6 +392,12 @@ def _function(source: str) -> Callable[[], Iterable[Any]]:
         raise UsageError(f"{source}: cannot be imported: {type(error).__name__}: {error}") from error
     if not callable(found):
         raise UsageError(f"{source}: is no function, but of type {type(found).__name__}")
+    return found
+
+
+def _function(source: str) -> Callable[[], Iterable[Any]]:
+    """A function of the user's that gives samples; it is called for every pass over them."""
+    found = function_at(source)
 
     def make() -> Iterable[Any]:
         try:

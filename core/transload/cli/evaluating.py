@@ -1,0 +1,56 @@
+"""The command eval."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ..json_text import json_text
+from .arguments import parse_given
+from .options import take_data, take_preprocess
+from .show import console, error_console, seconds_text, sized, table
+from .waiting import Clock, going_through
+
+__all__ = ["eval_command"]
+
+
+def eval_command(
+    models: Sequence[Path], labels: str | None, classes: Path | None, label_offset: int, metric: str, output: str | None,
+    resume: Path | None, shape: Sequence[str], engine: str, format: str | None, json: bool, **given: Any,
+) -> int:
+    from contextlib import ExitStack
+
+    from ..evaluation.evaluate import evaluate
+
+    preprocess, data = take_preprocess(given, models[0]), take_data(given)
+    shapes, _ = parse_given(shape, ())
+    clock = Clock()
+    with ExitStack() as shown_while:
+        def watch(samples: Any) -> None:
+            nonlocal clock
+            clock = shown_while.enter_context(going_through(samples))
+
+        found = evaluate(
+            list(models), data, metrics=[name for name in metric.split(",") if name], labels=labels, classes=classes,
+            label_offset=label_offset, output=output, preprocess=preprocess, shapes=shapes, format=format, engine=engine,
+            resume=resume, watch=watch)
+    if json:
+        print(json_text(found.as_dict()))
+        return 0
+    for note in (*found.notes, *(f"left out {name}: {why}" for name, why in found.skipped.items())):
+        error_console().print(f"note: {note}", markup=False)
+    _show(found)
+    console().print(f"{sized(found.samples, 'sample')} in {seconds_text(clock.seconds)}; intervals hold 95 %", markup=False)
+    return 0
+
+
+def _show(found: Any) -> None:
+    """A row a model, a column a score."""
+    from ..evaluation.evaluate import shown
+
+    names = list(dict.fromkeys(name for scores in found.scores.values() for name in scores))
+    rows = [
+        (model, *(shown(name, scores[name]) if name in scores else "" for name in names))
+        for model, scores in found.scores.items()]
+    console().print(table(("model", *names), rows, right=names))

@@ -1,0 +1,1 @@
+"""Evaluation: what models are worth on samples, by labels or beside each other."""

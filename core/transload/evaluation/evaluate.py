@@ -1,0 +1,309 @@
+"""`transload.evaluate`: models side by side on samples, each as it would run.
+
+    scores = transload.evaluate(["model.onnx", "build"], "val/", labels="val.txt", metrics=("top1", "agreement", "sqnr"))
+    print(scores)
+
+The first is the reference of what compares. Samples are streamed; what was measured of each can be saved as it goes, and an
+evaluation that was ended goes on from there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..api import load, runnable
+from ..engine.quantized import dequantize
+from ..errors import ReadError, UsageError
+from ..files import need_file
+from ..ir import Module, QuantType, TensorType, dtype_of
+from ..plugin import Score, resolve
+from ..plugin_host import host
+from ..samples.preprocess import Preprocess
+from ..samples.samples import Data, Samples
+from ..written import written_at
+from .labels import Labels, labels_of
+from .scores import Estimate, estimate, find_scores
+
+__all__ = ["Evaluation", "evaluate"]
+
+Run = Callable[[Mapping[str, np.ndarray]], Mapping[str, np.ndarray]]
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What models are worth: for each model's name a score's `Estimate` by the score's name. As text, a table."""
+
+    scores: Mapping[str, Mapping[str, Estimate]]
+    samples: int
+    skipped: Mapping[str, str]
+    """Samples that were left out, as they are damaged, with the reason."""
+    notes: tuple[str, ...] = ()
+
+    def __getitem__(self, model: str) -> Mapping[str, Estimate]:
+        return self.scores[model]
+
+    def __str__(self) -> str:
+        lines = [f"{self.samples} samples"]
+        for model, found in self.scores.items():
+            lines.append(f"{model}: " + ", ".join(f"{name} {shown(name, each)}" for name, each in found.items()))
+        return "\n".join(lines)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same as JSON has it: numbers that are not finite as null."""
+        def finite(number: float | None) -> float | None:
+            return None if number is None or not np.isfinite(number) else number
+
+        return {
+            "samples": self.samples, "skipped": dict(self.skipped), "notes": list(self.notes),
+            "models": {
+                model: {
+                    name: {"value": finite(each.value), "low": finite(each.low), "high": finite(each.high)}
+                    for name, each in found.items()}
+                for model, found in self.scores.items()}}
+
+
+def shown(name: str, found: Estimate) -> str:
+    """A score with its interval, as tables have it."""
+    unit = find_scores([name])[name].unit
+    factor, digits = (100.0, 1) if unit == "%" else (1.0, 2 if unit else 4)
+    text = f"{factor * found.value:.{digits}f}"
+    if found.low is not None and found.high is not None and found.high > found.low:
+        text += f" [{factor * found.low:.{digits}f}, {factor * found.high:.{digits}f}]"
+    return f"{text} {unit}".strip()
+
+
+def evaluate(
+    models: Sequence[Module | str | Path] | Module | str | Path, data: Any, *, metrics: Sequence[str] = ("top1",),
+    labels: Any = None, classes: Any = None, label_offset: int = 0, output: str | None = None,
+    preprocess: Preprocess | None = None, shapes: Mapping[str, Any] | None = None, format: str | None = None,
+    engine: str = "auto", resume: str | Path | None = None, watch: Callable[[Samples], Any] | None = None,
+) -> Evaluation:
+    """Score models on samples.
+
+    `models` are modules, model files, or what `convert` wrote: a folder, or a file in it, which runs on its target's own runtime
+    where there is one. The first is the reference. `data` is what `open_samples` takes, or a `Data`; `labels`, `classes` and
+    `label_offset` say what is known of the samples (`transload.evaluation.labels`). `metrics` are names of scores (registered
+    ones, `topK`, `python:module:function`). `output` names the output that counts, for scores of one output the first without it.
+    Outputs that are quantized are compared as the real numbers that they stand for. `resume` is a file to which measures are
+    saved, and from which an evaluation that was ended goes on. `watch` is given the samples before they are gone through.
+
+    Raises `UsageError` where a score lacks what it needs or samples do not fit, `ReadError` for files that cannot be read.
+    """
+    chosen = find_scores([metrics] if isinstance(metrics, str) else metrics)
+    if not chosen:
+        raise UsageError("no metric is asked for", hint=f"metrics: {', '.join(host().scores)}")
+    ready = _models(models, shapes, format, engine)
+    wanted = data if isinstance(data, Data) else Data(data)
+    opened = [wanted.open(model.inputs, preprocess) for model in ready]
+    first = opened[0]
+    label = labels_of(first, labels, classes, label_offset) if _needs_labels(chosen, labels) else lambda name: None
+    if watch is not None:
+        watch(first)
+    asked = [models, str(wanted), sorted(chosen), output, label_offset]
+    state = _State(Path(resume) if resume is not None else None, _digest(asked))
+    for name, samples in _together(opened):
+        if name not in state.rows:
+            state.add(name, _measured(ready, samples, chosen, _label(label, name, chosen), output))
+    rows = list(state.rows.values())
+    scores = {
+        model.name: {
+            name: estimate(score, [row[place][name] for row in rows])
+            for name, score in chosen.items() if place or "reference" not in score.needs}
+        for place, model in enumerate(ready)}
+    return Evaluation(scores, len(rows), first.skipped, tuple(note for model in ready for note in model.notes))
+
+
+def _needs_labels(chosen: Mapping[str, Score], labels: Any) -> bool:
+    return labels is not None or any("label" in score.needs or not score.needs for score in chosen.values())
+
+
+def _label(find: Labels, name: str, chosen: Mapping[str, Score]) -> Any:
+    """The label of a sample; `UsageError` where a score needs one and there is none."""
+    label = find(name)
+    if label is None:
+        needy = next((key for key, score in chosen.items() if "label" in score.needs), None)
+        if needy is not None:
+            raise UsageError(f"{needy} needs labels, and {name!r} has none",
+                             hint="--labels FILE, or samples in a folder for each class")
+    return label
+
+
+# --- the models
+
+
+@dataclass(frozen=True)
+class _Ready:
+    """A model that can be run: its name, what it takes as real numbers, and how its outputs become such."""
+
+    name: str
+    inputs: Module | Mapping[str, TensorType]
+    run: Run
+    notes: tuple[str, ...] = ()
+
+
+def _models(models: Any, shapes: Mapping[str, Any] | None, format: str | None, engine: str) -> list[_Ready]:
+    given = [models] if isinstance(models, Module | str | Path) else list(models)
+    if not given:
+        raise UsageError("there is no model to evaluate")
+    ready: list[_Ready] = []
+    for place, model in enumerate(given):
+        stem = str(model) if not isinstance(model, Module) else f"module {place + 1}"
+        taken = {each.name for each in ready}
+        name = stem if stem not in taken else f"{stem} ({place + 1})"
+        ready.append(_ready(name, model, shapes if not place else None, format if not place else None, engine))
+    return ready
+
+
+def _ready(name: str, model: Module | str | Path, shapes: Mapping[str, Any] | None, format: str | None, engine: str) -> _Ready:
+    notes: tuple[str, ...] = ()
+    own: Run | None = None
+    if isinstance(model, Module):
+        module = model
+    else:
+        written = written_at(Path(model)) if format is None else None
+        module = written.module if written is not None else load(model, inputs=shapes or {}, format=format)
+        if written is not None:
+            own, notes = written.run, (f"{name}: {written.note}",)
+    run = own if own is not None else _by_engine(module, engine)
+    outputs = module.outputs
+    real = {key: _real(type_) for key, type_ in module.inputs.items()}
+    takes = module if real == module.inputs else real
+    return _Ready(name, takes, lambda sample: _as_real(run(_as_stored(sample, module)), outputs), notes)
+
+
+def _by_engine(module: Module, engine: str) -> Run:
+    execute = resolve(host().get("engines", engine).prepare)(runnable(module), "main")
+    return lambda sample: execute(sample, False)
+
+
+def _real(type_: Any) -> Any:
+    """The type of what an input takes as real numbers: a quantized one those that its integers stand for."""
+    quant = type_.element if isinstance(type_, TensorType) else None
+    return type_.with_element(quant.expressed) if isinstance(quant, QuantType) else type_
+
+
+def _as_stored(sample: Mapping[str, np.ndarray], module: Module) -> dict[str, np.ndarray]:
+    """A sample of real numbers, quantized where the inputs are."""
+    given = dict(sample)
+    for name, type_ in module.inputs.items():
+        quant = type_.element if isinstance(type_, TensorType) else None
+        if isinstance(quant, QuantType) and name in given:
+            stored = np.round(np.asarray(given[name], np.float64) / quant.scale) + quant.zero_point
+            given[name] = stored.clip(quant.storage_min, quant.storage_max).astype(dtype_of(quant.storage))
+    return given
+
+
+def _as_real(outputs: Mapping[str, np.ndarray], types: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    """Outputs as real numbers, where it is known what their integers stand for."""
+    return {
+        name: dequantize(array, types[name].element) if name in types and _is_quantized(types[name], array) else np.asarray(array)
+        for name, array in outputs.items()}
+
+
+def _is_quantized(type_: Any, array: np.ndarray) -> bool:
+    return isinstance(type_, TensorType) and isinstance(type_.element, QuantType) and np.asarray(array).dtype.kind in "iu"
+
+
+# --- measuring
+
+
+def _together(opened: Sequence[Samples]) -> Iterator[tuple[str, list[Mapping[str, np.ndarray]]]]:
+    """The samples of all models side by side, by the name of the first's."""
+    if len({_signature(samples) for samples in opened}) == 1:
+        for name, sample in opened[0].named():
+            yield name, [sample] * len(opened)
+        return
+    for group in zip(*(samples.named() for samples in opened), strict=True):
+        yield group[0][0], [sample for _, sample in group]
+
+
+def _signature(samples: Samples) -> str:
+    """What decides which arrays samples become: the types of the inputs."""
+    return str({name: str(type_) for name, type_ in samples.types.items()})
+
+
+def _measured(
+    models: Sequence[_Ready], samples: Sequence[Mapping[str, np.ndarray]], chosen: Mapping[str, Score], label: Any,
+    output: str | None,
+) -> list[dict[str, Any]]:
+    """What each score measures of each model on one sample."""
+    reference: Mapping[str, np.ndarray] | None = None
+    rows = []
+    for place, (model, sample) in enumerate(zip(models, samples, strict=True)):
+        outputs = _counted(model.run(sample), output, model.name)
+        rows.append({
+            name: resolve(score.measure)(outputs, label, reference) for name, score in chosen.items()
+            if place or "reference" not in score.needs})
+        reference = outputs if reference is None else reference
+    return rows
+
+
+def _counted(outputs: Mapping[str, np.ndarray], output: str | None, model: str) -> Mapping[str, np.ndarray]:
+    """The outputs that count: all, or that of the name."""
+    if output is None:
+        return outputs
+    if output not in outputs:
+        raise UsageError(f"{model}: has no output {output!r}", hint=f"outputs: {', '.join(outputs)}")
+    return {output: outputs[output]}
+
+
+_ANOTHER = "name a file that is not there yet"
+
+
+class _State:
+    """What was measured, by sample; with a file, saved line by line, and read again."""
+
+    def __init__(self, file: Path | None, digest: str) -> None:
+        self.file = file
+        self.rows: dict[str, list[dict[str, Any]]] = {}
+        if file is not None and file.exists():
+            self._read(file, digest)
+        elif file is not None:
+            self._write({"evaluation": digest})
+
+    def _read(self, file: Path, digest: str) -> None:
+        need_file(file)
+        try:
+            lines = file.read_text(encoding="utf-8").splitlines(keepends=True)
+            head = json.loads(lines[0])["evaluation"] if lines else digest
+            entries = [json.loads(line) for line in lines[1:] if line.endswith("\n")]  # a kill may have cut the last one
+            self.rows = {entry["sample"]: entry["rows"] for entry in entries}
+        except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+            raise ReadError(f"{file}: is not what an evaluation saved: {error}", hint=_ANOTHER) from None
+        if head != digest:
+            raise UsageError(f"{file} was saved by an evaluation of other models, samples or metrics",
+                             hint=_ANOTHER)
+        whole = "".join(line for line in lines if line.endswith("\n"))
+        os.truncate(file, len(whole.encode()))
+
+    def add(self, name: str, rows: list[dict[str, Any]]) -> None:
+        self.rows[name] = rows
+        if self.file is not None:
+            self._write({"sample": name, "rows": rows})
+
+    def _write(self, entry: dict[str, Any]) -> None:
+        assert self.file is not None
+        try:
+            with self.file.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(entry) + "\n")
+        except OSError as error:
+            raise ReadError(f"{self.file}: cannot be written: {error.strerror}") from None
+
+
+def _digest(parts: Any) -> str:
+    """What tells evaluations apart: the models, by their files' digests, and all that was asked for."""
+    models = parts[0] if isinstance(parts[0], list | tuple) else [parts[0]]
+    known = []
+    for model in models:
+        path = Path(model) if isinstance(model, str | Path) else None
+        files = [] if path is None else sorted(path.iterdir()) if path.is_dir() else [path] if path.is_file() else []
+        known.append([str(path), *(hashlib.sha256(file.read_bytes()).hexdigest() for file in files if file.is_file())])
+    return hashlib.sha256(json.dumps([known, *parts[1:]], default=str).encode()).hexdigest()

@@ -1,0 +1,159 @@
+"""What is known of samples: labels by the folders that they lie in, from a file, from masks, or as the caller has them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..arrays import open_array
+from ..errors import ReadError, UsageError
+from ..files import need_file
+from ..samples.samples import Samples
+
+__all__ = ["Labels", "labels_of"]
+
+Labels = Callable[[str], Any]
+"""The label of a sample by its name, or None."""
+_MASKS = (".png", ".bmp", ".gif", ".npy")
+_LINES = 10_000_000
+_ROW = re.compile(r"\[\d+\]$")
+"""The end of a name of what is no file, but a row of an array."""
+
+
+def labels_of(samples: Samples, source: Any = None, classes: Any = None, offset: int = 0) -> Labels:
+    """How labels are found.
+
+    `source` is
+
+    - None: samples that lie in folders have the number of theirs, in the order of the folders' names (or of `classes`);
+    - a text file: a line for each sample, its name and its label, or the label alone, line by line in the order of the samples;
+      labels are numbers, or names of classes;
+    - an `.npy` of numbers, in the order of the samples; a `.json` of COCO's annotations, by the images' names;
+    - a folder of masks: `.png` or `.npy` of the samples' names, a class for each pixel;
+    - a mapping by name, or a sequence in the order of the samples.
+
+    `classes` are their names in order, or a file with one a line. `offset` is added to labels that are numbers. Raises
+    `UsageError` and `ReadError` where that does not fit.
+    """
+    names = _lines(Path(classes)) if isinstance(classes, str | Path) else list(classes) if classes is not None else None
+    find = _found(samples, source, names)
+    return lambda name: _moved(find(name), offset)
+
+
+def _moved(label: Any, offset: int) -> Any:
+    return label + offset if isinstance(label, int) else label
+
+
+def _found(samples: Samples, source: Any, classes: list[str] | None) -> Labels:
+    if source is None:
+        return _by_folders(samples, classes)
+    if isinstance(source, Mapping):
+        return source.get
+    if not isinstance(source, str | Path):
+        return _in_order(samples, list(source), "the labels")
+    path = Path(source)
+    if path.is_dir():
+        return _masks(path)
+    need_file(path)
+    if path.suffix == ".npy":
+        return _in_order(samples, [int(label) for label in np.asarray(open_array(path)).ravel()], str(path))
+    if path.suffix == ".json":
+        return _annotations(path)
+    return _text(samples, path, classes)
+
+
+def _by_folders(samples: Samples, classes: list[str] | None) -> Labels:
+    """Labels by the first folder in a sample's name, where all samples lie in folders."""
+    folders = [
+        Path(name).parts[0] if len(Path(name).parts) > 1 and not _ROW.search(name) else None for name in samples.names]
+    if not folders or None in folders:
+        return lambda name: None
+    known = classes if classes is not None else sorted(dict.fromkeys(map(str, folders)))
+    numbers = {folder: place for place, folder in enumerate(known)}
+    missing = next((folder for folder in folders if folder not in numbers), None)
+    if missing is not None:
+        raise UsageError(f"the folder {missing!r} is no class", hint=f"classes: {', '.join(known[:8])}")
+    return lambda name: numbers.get(Path(name).parts[0])
+
+
+def _in_order(samples: Samples, labels: Sequence[Any], what: str) -> Labels:
+    names = samples.names
+    if len(labels) != len(names):
+        raise UsageError(f"{what}: {len(labels)} labels for {len(names)} samples")
+    return dict(zip(names, labels, strict=True)).get
+
+
+def _lines(path: Path) -> list[str]:
+    need_file(path)
+    try:
+        with path.open(encoding="utf-8") as file:
+            lines = [line.strip() for _, line in zip(range(_LINES), file, strict=False)]
+    except (OSError, UnicodeDecodeError) as error:
+        raise ReadError(f"{path}: is no text file: {error}") from None
+    return [line for line in lines if line and not line.startswith("#")]
+
+
+def _text(samples: Samples, path: Path, classes: list[str] | None) -> Labels:
+    """Lines of a name and a label, with a comma, a tab or blanks between; or of a label alone."""
+    rows = [line.replace(",", " ").replace("\t", " ").rsplit(None, 1) for line in _lines(path)]
+    if not rows:
+        raise ReadError(f"{path}: holds no labels")
+    known = set(samples.names)
+    if not any(len(row) == 2 and row[0] in known for row in rows):
+        return _in_order(samples, _numbers([" ".join(row) for row in rows], path, classes), str(path))
+    named = [row for row in rows if len(row) == 2]
+    return dict(zip([row[0] for row in named], _numbers([row[1] for row in named], path, classes), strict=True)).get
+
+
+def _numbers(labels: Sequence[str], path: Path, classes: list[str] | None) -> list[int]:
+    """Labels as numbers; names of classes by their places."""
+    if all(label.lstrip("-").isdigit() for label in labels):
+        return [int(label) for label in labels]
+    order = classes if classes is not None else sorted(set(labels))
+    places = {name: place for place, name in enumerate(order)}
+    unknown = next((label for label in labels if label not in places), None)
+    if unknown is not None:
+        raise UsageError(f"{path}: {unknown!r} is no class", hint=f"classes: {', '.join(order[:8])}")
+    return [places[label] for label in labels]
+
+
+def _masks(folder: Path) -> Labels:
+    """A picture of classes for each sample, of the sample's name or its stem; images of a palette hold its numbers."""
+    def find(name: str) -> Any:
+        stem = Path(name).with_suffix("")
+        path = next((file for suffix in _MASKS if (file := folder / f"{stem}{suffix}").is_file()), None)
+        if path is None:
+            raise ReadError(f"{folder}: has no mask for {name!r}", hint=f"{stem}.png, or .npy")
+        if path.suffix == ".npy":
+            return np.asarray(open_array(path))
+        from PIL import Image
+
+        try:
+            with Image.open(path) as image:
+                return np.asarray(image if image.mode in ("P", "L", "I", "I;16") else image.convert("L"))
+        except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
+            raise ReadError(f"{path}: cannot be read: {error}") from None
+
+    return find
+
+
+def _annotations(path: Path) -> Labels:
+    """COCO's objects of each image: `{"image_id", "width", "height", "objects": [{"bbox", "category_id"}]}`."""
+    try:
+        held = json.loads(path.read_text(encoding="utf-8"))
+        images = {str(image["file_name"]): image for image in held["images"]}
+        objects: dict[Any, list[dict[str, Any]]] = {}
+        for each in held["annotations"]:
+            objects.setdefault(each["image_id"], []).append(each)
+        named = {
+            name: {"image_id": image["id"], "width": image["width"], "height": image["height"],
+                   "objects": objects.get(image["id"], [])}
+            for name, image in images.items()}
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise ReadError(f"{path}: is no file of COCO's annotations: {error!r}") from None
+    return lambda name: named.get(name, named.get(Path(name).name))

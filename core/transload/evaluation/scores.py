@@ -1,0 +1,219 @@
+"""Scores: what each is given of a sample, what it measures, and how the measures of all samples become one number.
+
+A score measures sample by sample, in numbers that JSON holds, so that an evaluation can be saved and gone on with, and that the
+spread of the samples says how sure the total is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .. import metrics
+from ..errors import UsageError
+from ..plugin import Score, resolve
+from ..plugin_host import host
+from ..samples.sources import function_at
+
+__all__ = ["Estimate", "estimate", "find_scores"]
+
+Outputs = Mapping[str, np.ndarray]
+RESAMPLES = 400
+"""How often the samples are drawn anew for a confidence interval (Efron's percentile bootstrap)."""
+_Z = 1.959963984540054
+"""The normal distribution's 97.5 % quantile: intervals hold 95 %."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A score over samples, and between what it lies with 95 % confidence, had other samples of the kind been taken."""
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+    samples: int = 0
+
+
+def find_scores(names: Sequence[str]) -> dict[str, Score]:
+    """Scores by the names that a user gives: registered ones, `topK` for any K, `python:module:function`.
+
+    A function of the user's takes the outputs by name and the label, and gives a number; the score is their mean.
+    """
+    return {name: _find(name) for name in dict.fromkeys(names)}
+
+
+def _find(name: str) -> Score:
+    if name.startswith("python:"):
+        function = function_at(name)
+        return Score(name, lambda outputs, label, reference: float(function(outputs, label)), doc="a function of the user's")
+    best = re.fullmatch(r"top([1-9][0-9]{0,3})", name)
+    if best is not None and name not in host().scores:
+        return Score(name, _top(int(best[1])), doc=f"The label is among the {best[1]} best.", needs=("label",))
+    found: Score = host().get("scores", name)
+    return found
+
+
+def estimate(score: Score, rows: Sequence[Any]) -> Estimate:
+    """The total of what was measured, with an interval: Wilson's of a share, else by the bootstrap."""
+    if not rows:
+        raise UsageError(f"{score.name}: no sample was measured")
+    total = _total(score)
+    value = float(total(rows))
+    if not score.spread or len(rows) < 2:
+        return Estimate(value, samples=len(rows))
+    plain = score.total is None
+    if plain and all(row in (0.0, 1.0) for row in rows):
+        return Estimate(value, *_wilson(value, len(rows)), samples=len(rows))
+    draw = np.random.default_rng(0)
+    drawn = [float(total([rows[place] for place in draw.integers(len(rows), size=len(rows))])) for _ in range(RESAMPLES)]
+    finite = [each for each in drawn if np.isfinite(each)]
+    low, high = np.percentile(finite, (2.5, 97.5)) if finite else (value, value)
+    return Estimate(value, float(low), float(high), len(rows))
+
+
+def _total(score: Score) -> Callable[[Any], float]:
+    return resolve(score.total) if score.total is not None else lambda rows: float(np.mean(rows))
+
+
+def _wilson(share: float, count: int) -> tuple[float, float]:
+    """Wilson's score interval of a share of `count` (Wilson 1927), which stays within 0 and 1."""
+    square = _Z**2 / count
+    middle = (share + square / 2) / (1 + square)
+    half = _Z / (1 + square) * np.sqrt(share * (1 - share) / count + square / (4 * count))
+    return float(middle - half), float(middle + half)
+
+
+# --- classification
+
+
+def first_of(outputs: Outputs) -> np.ndarray:
+    """The numbers of the output that decides: the first, or the only one that was asked for."""
+    return np.asarray(next(iter(outputs.values())), np.float64)
+
+
+def _top(count: int) -> Callable[..., float]:
+    def measure(outputs: Outputs, label: Any, reference: Outputs | None) -> float:
+        numbers = first_of(outputs).ravel()
+        if not isinstance(label, int | np.integer) or not 0 <= label < numbers.size:
+            raise UsageError(f"the label is {label!r}, and the model has classes 0 to {numbers.size - 1}",
+                             hint="--label-offset 1 where the model's first class stands for what has no label")
+        ahead = int((numbers > numbers[label]).sum() + (numbers[:label] == numbers[label]).sum())
+        return float(ahead < count)
+
+    return measure
+
+
+top1, top5 = _top(1), _top(5)
+
+
+def agreement(outputs: Outputs, label: Any, reference: Outputs) -> float:
+    """1 where the best class is that of the reference."""
+    return float(first_of(outputs).argmax() == first_of(reference).argmax())
+
+
+# --- numbers beside the reference's
+
+
+def _pairs(outputs: Outputs, reference: Outputs) -> list[tuple[np.ndarray, np.ndarray]]:
+    """The outputs of the reference with those in the same place."""
+    pairs = list(zip(reference.values(), outputs.values(), strict=True))
+    for ours, theirs in pairs:
+        if np.size(ours) != np.size(theirs):
+            raise UsageError(f"outputs of shape {np.shape(theirs)} and {np.shape(ours)} cannot be compared")
+    return pairs
+
+
+def energies(outputs: Outputs, label: Any, reference: Outputs) -> list[list[float]]:
+    """Of each output the sum of squares of the reference, and of the differences."""
+    found = []
+    for ours, theirs in _pairs(outputs, reference):
+        signal = np.asarray(ours, np.float64).ravel()
+        noise = signal - np.asarray(theirs, np.float64).ravel()
+        found.append([float(signal @ signal), float(noise @ noise)])
+    return found
+
+
+def least_ratio(rows: Any) -> float:
+    """`10 log10(sum signal / sum noise)` over all samples, of the output where that is least."""
+    sums = np.asarray(rows, np.float64).sum(axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratios = np.where(sums[:, 1] == 0, np.inf, 10 * np.log10(sums[:, 0] / sums[:, 1]))
+    return float(ratios.min())
+
+
+def cosine(outputs: Outputs, label: Any, reference: Outputs) -> float:
+    return min(metrics.cosine(a, b) for a, b in _pairs(outputs, reference))
+
+
+def euclid(outputs: Outputs, label: Any, reference: Outputs) -> float:
+    return min(metrics.euclid(a, b) for a, b in _pairs(outputs, reference))
+
+
+def squared_error(outputs: Outputs, label: Any, reference: Outputs | None) -> list[float]:
+    """The mean squared error beside the label, or beside the reference where there is none, and the greatest number of it."""
+    truth = np.asarray(label if label is not None else first_of(reference or {}), np.float64)
+    error = first_of(outputs).reshape(truth.shape) - truth
+    return [float(np.square(error).mean()), float(np.abs(truth).max(initial=0.0))]
+
+
+def peak_ratio(rows: Any) -> float:
+    """The mean over images of `10 log10(peak^2 / error)`; the peak is 1, or 255 where numbers are greater than 2."""
+    array = np.asarray(rows, np.float64)
+    peak = 255.0 if array[:, 1].max() > 2 else 1.0
+    with np.errstate(divide="ignore"):
+        return float(np.mean(10 * np.log10(peak**2 / array[:, 0])))
+
+
+# --- pictures of classes
+
+
+def classes_of(scores: np.ndarray) -> np.ndarray:
+    """The class of each pixel, [rows, columns]: of scores [1, C, rows, columns] or [1, rows, columns, C], or of classes."""
+    picture = np.asarray(scores)
+    if picture.ndim == 4 and picture.shape[0] == 1:
+        picture = picture[0]
+    if picture.ndim == 3 and 1 in (picture.shape[0], picture.shape[-1]):
+        picture = picture.squeeze(0 if picture.shape[0] == 1 else -1)
+    if picture.ndim == 2:
+        return picture.astype(np.int64)
+    if picture.ndim != 3:
+        raise UsageError(f"an output of shape {np.shape(scores)} is no picture of classes")
+    return picture.argmax(axis=0 if picture.shape[0] <= picture.shape[-1] else -1)
+
+
+def pixels(outputs: Outputs, label: Any, reference: Outputs) -> float:
+    """The share of pixels that have the class of the reference."""
+    return float((classes_of(first_of(outputs)) == classes_of(first_of(reference))).mean())
+
+
+NO_CLASS = 255
+"""What masks have where no class counts (PASCAL VOC)."""
+
+
+def overlaps(outputs: Outputs, label: Any, reference: Outputs | None) -> list[list[int]]:
+    """Of each class that is there: the class, in how many pixels both have it, and in how many one of them has."""
+    truth = np.asarray(label)
+    if truth.ndim != 2:
+        raise UsageError("miou needs masks as labels", hint="--labels FOLDER, with a mask of the same name for each image")
+    found = classes_of(first_of(outputs))
+    rows, columns = (np.arange(size) * had // size for size, had in zip(truth.shape, found.shape, strict=True))
+    found = found[np.ix_(rows, columns)]
+    counted = truth != NO_CLASS
+    kinds = np.union1d(np.unique(truth[counted]), np.unique(found[counted]))
+    pairs = [(kind, (found == kind) & counted, (truth == kind) & counted) for kind in kinds]
+    return [[int(kind), int((mine & true).sum()), int((mine | true).sum())] for kind, mine, true in pairs]
+
+
+def mean_overlap(rows: Any) -> float:
+    """The mean over classes of what both have to what one of them has, all samples together (PASCAL VOC)."""
+    both: dict[int, int] = {}
+    one: dict[int, int] = {}
+    for sample in rows:
+        for kind, common, either in sample:
+            both[kind] = both.get(kind, 0) + common
+            one[kind] = one.get(kind, 0) + either
+    return float(np.mean([both[kind] / one[kind] for kind in both if one[kind]]))

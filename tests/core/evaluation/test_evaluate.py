@@ -1,0 +1,145 @@
+"""`transload.evaluate` and `transload eval`: models side by side on samples."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import transload
+from transload.cli import run as command
+from transload.errors import ReadError, UsageError
+from transload.evaluation.scores import Estimate
+
+DIGITS = Path(__file__).parents[3] / "examples" / "digits"
+
+
+@pytest.fixture(scope="module")
+def held() -> dict[str, np.ndarray]:
+    return dict(np.load(DIGITS / "test_images.npz"))
+
+
+@pytest.fixture(scope="module")
+def data(held: dict[str, np.ndarray], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Forty images as an archive with one array."""
+    path = tmp_path_factory.mktemp("data") / "images.npz"
+    np.savez(path, image=(held["images"][:40] / np.float32(16)).reshape(-1, 1, 8, 8))
+    return path
+
+
+@pytest.fixture(scope="module")
+def labels(held: dict[str, np.ndarray]) -> list[int]:
+    return [int(label) for label in held["labels"][:40]]
+
+
+@pytest.fixture(scope="module")
+def quantized(data: Path) -> transload.Module:
+    return transload.quantize(transload.load(DIGITS / "digits_float.onnx"), "int8", transload.open_samples(
+        data, transload.load(DIGITS / "digits_float.onnx")))
+
+
+def test_a_float_and_a_quantized_model_side_by_side(quantized: transload.Module, data: Path, labels: list[int]) -> None:
+    model = transload.load(DIGITS / "digits_float.onnx")
+    found = transload.evaluate([model, quantized], data, labels=labels, metrics=("top1", "top3", "agreement", "sqnr", "cos"))
+    first, second = found.scores
+    images = np.load(data)["image"]
+    answers = [int(transload.run(model, {"image": image[None]})["probabilities"].argmax()) for image in images]
+    assert found[first]["top1"].value == np.mean(np.equal(answers, labels))
+    assert found[first]["top3"].value >= found[first]["top1"].value
+    assert set(found[first]) == {"top1", "top3"}, "the first is what others are compared with"
+    assert found[second]["agreement"].value > 0.9
+    assert 20 < found[second]["sqnr"].value < 60
+    low, high = found[second]["sqnr"].low, found[second]["sqnr"].high
+    assert low is not None and high is not None and low <= found[second]["sqnr"].value <= high
+
+
+def test_a_label_that_is_no_class_is_refused(data: Path, labels: list[int]) -> None:
+    with pytest.raises(UsageError, match="classes 0 to 9"):
+        transload.evaluate(DIGITS / "digits_float.onnx", data, labels=labels, label_offset=100)
+
+
+def test_scores_that_need_labels_ask_for_them(data: Path) -> None:
+    with pytest.raises(UsageError, match="needs labels"):
+        transload.evaluate(DIGITS / "digits_float.onnx", data)
+
+
+def test_as_many_labels_as_samples(data: Path) -> None:
+    with pytest.raises(UsageError, match="3 labels for 40 samples"):
+        transload.evaluate(DIGITS / "digits_float.onnx", data, labels=[1, 2, 3])
+
+
+def test_quantized_borders_are_real_numbers(data: Path) -> None:
+    """The int8 file takes and gives integers; it is fed, and compared with the float model, as the numbers they stand for."""
+    model = transload.load(DIGITS / "digits_float.onnx")
+    samples = transload.open_samples(data, model)
+    made = transload.quantize(model, "int8-asym", samples, quant_input="all", quant_output="all")
+    assert "quant" in str(made.inputs["image"])
+    found = transload.evaluate([model, made], data, metrics=("sqnr", "agreement"))
+    assert list(found.scores.values())[1]["sqnr"].value > 20
+
+
+def test_an_evaluation_goes_on_where_it_ended(quantized: transload.Module, data: Path, labels: list[int], tmp_path: Path) -> None:
+    file = tmp_path / "state.jsonl"
+    whole = transload.evaluate([quantized], data, labels=labels, resume=file)
+    lines = file.read_text().splitlines(keepends=True)
+    assert len(lines) == 41
+    file.write_text("".join(lines[:11]) + lines[11][:7])  # killed in the middle of a line
+    seen: list[int] = []
+
+    def count(samples: transload.Samples) -> None:
+        samples.watch = seen.append
+
+    again = transload.evaluate([quantized], data, labels=labels, resume=file, watch=count)
+    assert again == whole and len(file.read_text().splitlines()) == 41
+    with pytest.raises(UsageError, match="other models, samples or metrics"):
+        transload.evaluate([quantized], data, labels=labels, metrics="top5", resume=file)
+    file.write_text("nonsense\n")
+    with pytest.raises(ReadError, match="is not what an evaluation saved"):
+        transload.evaluate([quantized], data, labels=labels, resume=file)
+
+
+def test_a_function_of_the_users_is_a_score(
+    data: Path, labels: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (tmp_path / "mine.py").write_text("def sure(outputs, label):\n    return outputs['probabilities'].max()\n")
+    monkeypatch.chdir(tmp_path)
+    found = transload.evaluate(DIGITS / "digits_float.onnx", data, labels=labels, metrics=["python:mine.py:sure"])
+    (scores,) = found.scores.values()
+    assert 0.5 < scores["python:mine.py:sure"].value <= 1
+    with pytest.raises(UsageError, match="no function"):
+        transload.evaluate(DIGITS / "digits_float.onnx", data, labels=labels, metrics=["python:mine.py:__name__"])
+
+
+def test_the_command_tells_a_table_and_json(
+    data: Path, labels: list[int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "labels.txt"
+    file.write_text("\n".join(map(str, labels)) + "\n")
+    model = str(DIGITS / "digits_float.onnx")
+    transload.convert(model, "tosa", tmp_path / "build", verify="no")
+    asked = ["eval", model, str(tmp_path / "build"), "--data", str(data), "--labels", str(file), "--metric", "top1,agreement"]
+    assert command(asked) == 0
+    told = capsys.readouterr()
+    assert "top1" in told.out and "agreement" in told.out and "100.0 [" in told.out and "40 samples" in told.out
+    assert command([*asked, "--json"]) == 0
+    told = capsys.readouterr()
+    scores = json.loads(told.out)
+    assert scores["samples"] == 40
+    assert scores["models"][str(tmp_path / "build")]["agreement"]["value"] == 1.0
+    assert command([*asked[:-1], "best"]) == 2
+    assert "no score is called 'best'" in capsys.readouterr().err
+
+
+def test_an_output_by_name(data: Path, labels: list[int]) -> None:
+    with pytest.raises(UsageError, match="has no output 'logits'"):
+        transload.evaluate(DIGITS / "digits_float.onnx", data, labels=labels, output="logits")
+
+
+def test_an_estimate_of_a_share_stays_within_it() -> None:
+    from transload.evaluation.scores import estimate, find_scores
+
+    found = estimate(find_scores(["top1"])["top1"], [1.0] * 20)
+    assert found == Estimate(1.0, found.low, found.high, 20)
+    assert found.low is not None and found.high is not None and 0.8 < found.low < 0.9 and abs(found.high - 1) < 1e-9

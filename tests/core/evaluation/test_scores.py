@@ -1,0 +1,136 @@
+"""What scores measure, beside figures that are computed by hand or by others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import transload
+from transload.errors import ReadError, UsageError
+from transload.evaluation.detection import average_precision, detections
+from transload.evaluation.labels import labels_of
+from transload.evaluation.scores import (
+    classes_of,
+    energies,
+    estimate,
+    find_scores,
+    least_ratio,
+    mean_overlap,
+    overlaps,
+    peak_ratio,
+    squared_error,
+)
+
+
+def test_the_best_of_equals_is_the_first() -> None:
+    top = find_scores(["top2"])["top2"].measure
+    numbers = {"y": np.array([[1, 3, 3, 3]])}
+    assert [top(numbers, label, None) for label in range(4)] == [0, 1, 1, 0]
+
+
+def test_signal_to_noise_is_over_all_samples_of_the_worst_output() -> None:
+    a, b = {"p": np.array([10.0, 0]), "q": np.array([1.0])}, {"p": np.array([10.0, 1]), "q": np.array([1.0])}
+    rows = [energies(b, None, a), energies(a, None, a)]
+    assert rows[0] == [[100.0, 1.0], [1.0, 0.0]]
+    assert least_ratio(rows) == pytest.approx(10 * np.log10(200))
+    assert least_ratio(rows[1:]) == float("inf")
+
+
+def test_peak_to_noise_of_pixels_and_of_shares() -> None:
+    truth = np.full((2, 2), 200.0)
+    assert peak_ratio([squared_error({"y": truth + 1}, truth, None)]) == pytest.approx(20 * np.log10(255))
+    assert peak_ratio([squared_error({"y": truth / 255 + 0.1}, truth / 255, None)]) == pytest.approx(20)
+
+
+def test_pictures_of_classes_in_both_layouts() -> None:
+    scores = np.zeros((1, 3, 4, 5))
+    scores[0, 2] = 1
+    assert (classes_of(scores) == 2).all() and classes_of(scores).shape == (4, 5)
+    assert (classes_of(np.moveaxis(scores, 1, -1)) == 2).all()
+    assert classes_of(np.ones((1, 4, 5, 1), np.int64)).shape == (4, 5)
+
+
+def test_overlap_of_classes_leaves_out_what_has_none() -> None:
+    truth = np.array([[0, 0], [1, 255]], np.uint8)
+    found = np.array([[0, 1], [1, 1]])
+    rows = [overlaps({"y": found}, truth, None)]
+    assert rows == [[[0, 1, 2], [1, 1, 2]]]
+    assert mean_overlap(rows) == 0.5
+    interval = estimate(find_scores(["miou"])["miou"], rows * 3)
+    assert interval.value == 0.5 and interval.low == interval.high == 0.5
+
+
+def test_average_precision_is_cocos() -> None:
+    pytest.importorskip("faster_coco_eval")
+
+    def label(objects: list[dict[str, Any]]) -> dict[str, Any]:
+        return {"image_id": 7, "width": 100, "height": 50, "objects": objects}
+
+    there = label([
+        {"bbox": [10, 5, 30, 20], "category_id": 3, "area": 600}, {"bbox": [50, 10, 40, 30], "category_id": 1, "area": 1200}])
+    right = {
+        "boxes": np.array([[[5 / 50, 0.1, 25 / 50, 0.4], [10 / 50, 0.5, 40 / 50, 0.9]]]), "classes": np.array([[2.0, 0.0]]),
+        "scores": np.array([[0.9, 0.8]]), "count": np.array([2.0])}
+    assert average_precision([detections(right, there, None)]) == pytest.approx(1.0)
+    half = {**right, "count": np.array([1.0])}
+    assert average_precision([detections(half, there, None)]) == pytest.approx(0.5)
+    with pytest.raises(UsageError, match="annotations"):
+        detections(right, 3, None)
+
+
+# --- labels
+
+
+def images(folder: Path, names: list[str]) -> transload.Samples:
+    """Small pictures, as samples for an input."""
+    image = pytest.importorskip("PIL.Image")
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        image.new("L", (4, 4)).save(folder / name)
+    from transload.ir import F32, TensorType
+
+    return transload.open_samples(folder, {"x": TensorType((1, 1, 4, 4), F32)})
+
+
+def test_labels_by_folders(tmp_path: Path) -> None:
+    samples = images(tmp_path, ["dog/1.png", "cat/2.png", "dog/3.png"])
+    find = labels_of(samples)
+    assert {name: find(name) for name in samples.names} == {"cat/2.png": 0, "dog/1.png": 1, "dog/3.png": 1}
+    assert labels_of(samples, classes=["bird", "cat", "dog"], offset=1)("dog/1.png") == 3
+    with pytest.raises(UsageError, match="'cat' is no class"):
+        labels_of(samples, classes=["dog"])
+
+
+def test_labels_by_name_and_by_line(tmp_path: Path) -> None:
+    samples = images(tmp_path / "i", ["1.png", "2.png"])
+    file = tmp_path / "labels.txt"
+    for text, wanted in {"1.png 5\n2.png 3\n": (5, 3), "2.png,3\n1.png,5\n": (5, 3), "5\n3\n": (5, 3),
+                         "1.png dog\n2.png cat\n": (1, 0)}.items():
+        file.write_text(text)
+        find = labels_of(samples, file)
+        assert (find("1.png"), find("2.png")) == wanted
+    file.write_text("5\n")
+    with pytest.raises(UsageError, match="1 labels for 2 samples"):
+        labels_of(samples, file)
+    file.write_bytes(b"\xff\xfe")
+    with pytest.raises(ReadError, match="is no text file"):
+        labels_of(samples, file)
+    with pytest.raises(ReadError, match="no such file"):
+        labels_of(samples, tmp_path / "none.txt")
+
+
+def test_masks_and_annotations(tmp_path: Path) -> None:
+    samples = images(tmp_path / "i", ["1.png"])
+    masks = images(tmp_path / "m", ["1.png"])
+    assert len(masks) == 1 and labels_of(samples, tmp_path / "m")("1.png").shape == (4, 4)
+    with pytest.raises(ReadError, match="has no mask"):
+        labels_of(samples, tmp_path / "m")("2.png")
+    file = tmp_path / "coco.json"
+    file.write_text('{"images": [{"file_name": "1.png", "id": 4, "width": 4, "height": 4}], "annotations": []}')
+    assert labels_of(samples, file)("a/1.png")["image_id"] == 4
+    file.write_text("[]")
+    with pytest.raises(ReadError, match="annotations"):
+        labels_of(samples, file)
