@@ -19,8 +19,8 @@ TWELVE = (
 def detections(outputs: Mapping[str, np.ndarray], label: Any, reference: Any) -> list[list[list[float]]]:
     """The objects of one image that were found, and those that are there.
 
-    `outputs` are those of TFLite's detection post-processing: boxes [1, N, 4] as top, left, bottom, right, from 0 to 1; classes
-    [1, N]; scores [1, N]; how many. Found: [image, class + 1, score, left, top, width, height]; there: [image, class, left, top,
+    `outputs` are those of TFLite's detection post-processing: boxes [1, N, 4] as upper, left, lower, right edge, from 0 to 1; classes
+    [1, N]; scores [1, N]; how many. Found: [image, class + 1, score, x, y, width, height]; there: [image, class, x, y,
     width, height, area, crowd].
     """
     arrays = [np.asarray(array, np.float64) for array in outputs.values()]
@@ -33,8 +33,8 @@ def detections(outputs: Mapping[str, np.ndarray], label: Any, reference: Any) ->
     size = np.array([label["height"], label["width"]] * 2)
     found = []
     for box, kind, score in zip((boxes * size)[:count], classes, scores, strict=False):
-        top, left, bottom, right = box
-        found.append([image, int(kind) + 1, float(score), float(left), float(top), float(right - left), float(bottom - top)])
+        upper, left, lower, right = box
+        found.append([image, int(kind) + 1, float(score), float(left), float(upper), float(right - left), float(lower - upper)])
     there = [
         [image, each["category_id"], *map(float, each["bbox"]), float(each.get("area", 0)), int(each.get("iscrowd", 0))]
         for each in label["objects"]]

@@ -50,7 +50,7 @@ def _find(name: str) -> Score:
     if name.startswith("python:"):
         function = function_at(name)
         return Score(name, lambda outputs, label, reference: float(function(outputs, label)), doc="a function of the user's")
-    best = re.fullmatch(r"top([1-9][0-9]{0,3})", name)
+    best = re.fullmatch(r"[t]op([1-9][0-9]{0,3})", name)
     if best is not None and name not in host().scores:
         return Score(name, _top(int(best[1])), doc=f"The label is among the {best[1]} best.", needs=("label",))
     found: Score = host().get("scores", name)
