@@ -19,8 +19,8 @@ TWELVE = (
 def detections(outputs: Mapping[str, np.ndarray], label: Any, reference: Any) -> list[list[list[float]]]:
     """The objects of one image that were found, and those that are there.
 
-    `outputs` are those of TFLite's detection post-processing: boxes [1, N, 4] as upper, left, lower, right edge, from 0 to 1; classes
-    [1, N]; scores [1, N]; how many. Found: [image, class + 1, score, x, y, width, height]; there: [image, class, x, y,
+    `outputs` are those of TFLite's detection post-processing: boxes [1, N, 4] as upper, left, lower, right edge, from 0 to 1;
+    classes [1, N]; scores [1, N]; how many. Found: [image, class + 1, score, x, y, width, height]; there: [image, class, x, y,
     width, height, area, crowd].
     """
     arrays = [np.asarray(array, np.float64) for array in outputs.values()]

@@ -50,9 +50,9 @@ def _find(name: str) -> Score:
     if name.startswith("python:"):
         function = function_at(name)
         return Score(name, lambda outputs, label, reference: float(function(outputs, label)), doc="a function of the user's")
-    best = re.fullmatch(r"[t]op([1-9][0-9]{0,3})", name)
-    if best is not None and name not in host().scores:
-        return Score(name, _top(int(best[1])), doc=f"The label is among the {best[1]} best.", needs=("label",))
+    best = re.fullmatch(r"([a-z]+)([1-9][0-9]{0,3})", name)
+    if best is not None and name not in host().scores and f"{best[1]}1" in host().scores:  # of K best, as the one of 1
+        return Score(name, _top(int(best[2])), doc=f"The label is among the {best[2]} best.", needs=("label",), unit="%")
     found: Score = host().get("scores", name)
     return found
 
