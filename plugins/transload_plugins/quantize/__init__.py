@@ -37,6 +37,7 @@ def register_quantizers(register: Any) -> None:
 @hookimpl
 def register_calibrators(register: Any) -> None:
     for name, doc in (
+        ("auto", "For each tensor the range with the least error at the outputs of its users."),
         ("minmax", "All that was seen."),
         ("percentile", "All but one number in ten thousand at either end."),
         ("kl", "What diverges least from the distribution seen, as TPU-MLIR does it."),

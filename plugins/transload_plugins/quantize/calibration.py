@@ -16,13 +16,16 @@ from transload.errors import ReadError, UsageError
 from transload.files import atomic_path
 from transload.ir import Module
 
+from . import auto
 from .histogram import MANUAL_BINS, Histogram
-from .measure import Progress, Sample, measured
+from .measure import Progress, Sample, Spread, measured
 from .state import load_histograms, save_histograms
 from .thresholds import METHODS, Range
 
 __all__ = ["Calibration", "calibrate", "chosen"]
 
+AUTO = "auto"
+"""The method that tries ranges on the ops that use them (`auto`)."""
 HEADER = "# histogram number: {bins}\n# sample number: {samples}\n# method: {method}\n###\n# op_name threshold min max\n"
 
 
@@ -123,18 +126,30 @@ def _parts(where: str, line: str) -> tuple[str, float, Range]:
 
 
 def calibrate(
-    module: Module, samples: Iterable[Sample], method: str = "mse", *, bits: int = 8, workers: int | None = None,
-    resume: str | Path | None = None, progress: Progress | None = None,
+    module: Module, samples: Iterable[Sample], method: str = "mse", *, bits: int = 8, symmetric: bool | None = None,
+    workers: int | None = None, resume: str | Path | None = None, progress: Progress | None = None,
 ) -> Calibration:
-    """Run a float module of the hub on samples, and choose the range of each of its tensors by a method of `METHODS`.
+    """Run a float module of the hub on samples, and choose the range of each of its tensors by `auto` or a method of `METHODS`.
 
-    `samples` are dicts of arrays by input name, any iterable of them, gone through once and not kept. `bits` is how many the
-    activations will have. `workers`, `resume` and `progress` are as in `measured`, whose errors are raised.
+    `samples` are dicts of arrays by input name, any iterable of them, gone through once and not kept but for a few. `bits` is how
+    many the activations will have; `symmetric`, whether their zero points will be zero: `auto` takes the time for both else.
+    `workers`, `resume` and `progress` are as in `measured`, whose errors are raised.
     """
-    if method not in METHODS:
-        raise UsageError(f"no method of calibration is called {method!r}", hint=f"methods: {', '.join(METHODS)}")
-    histograms, count = measured(module, samples, workers=workers, resume=resume, progress=progress)
-    return chosen(histograms, count, method, bits)
+    if method not in (AUTO, *METHODS):
+        raise UsageError(f"no method of calibration is called {method!r}", hint=f"methods: {', '.join((AUTO, *METHODS))}")
+    spread = Spread(samples, auto.SAMPLES)
+    histograms, count = measured(module, spread, workers=workers, resume=resume, progress=progress)
+    if method != AUTO:
+        return chosen(histograms, count, method, bits)
+    found = chosen(histograms, count, "mse", bits)
+    found.method = AUTO
+    if bits <= 8:  # of more bits none is worth a number that saturates
+        if symmetric is not True:
+            found.ranges = auto.least_error(module, histograms, spread.kept, bits, False)
+        if symmetric is not False:
+            ranges = auto.least_error(module, histograms, spread.kept, bits, True)
+            found.thresholds = {name: max(map(abs, kept)) for name, kept in ranges.items()}
+    return found
 
 
 def chosen(histograms: Mapping[str, Histogram], count: int, method: str, bits: int = 8) -> Calibration:

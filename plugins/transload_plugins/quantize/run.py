@@ -65,7 +65,8 @@ def quantized(
             raise UsageError(
                 "a quantizer needs samples, or a calibration",
                 hint="--data PATH, or --table FILE; in Python samples=, dicts of arrays by input name, or calibration=")
-        calibration = calibrations.calibrate(module, spread, method, bits=scheme.activations.width)
+        calibration = calibrations.calibrate(
+            module, spread, method, bits=scheme.activations.width, symmetric=scheme.symmetric)
     if not spread.kept and (bias_correction or islands != "none"):
         deque(spread, maxlen=0)
     _check_names(module, calibration, floats or {})
