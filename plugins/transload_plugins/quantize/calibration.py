@@ -19,6 +19,7 @@ from transload.ir import Module
 from . import auto
 from .histogram import MANUAL_BINS, Histogram
 from .measure import Progress, Sample, Spread, measured
+from .picture import picture
 from .state import load_histograms, save_histograms
 from .thresholds import METHODS, Range
 
@@ -68,6 +69,16 @@ class Calibration:
         if not self.histograms:
             _beside(file).unlink(missing_ok=True)  # of a table that was there before
         return file
+
+    def plot(self, path: str | Path) -> Path:
+        """Write a picture of the histograms and the ranges, an SVG file. Raises `UsageError` where it has no histograms."""
+        shown = {name: histogram for name, histogram in self.histograms.items() if name in self.ranges}
+        if not shown:
+            raise UsageError(
+                "the calibration has no histograms to show", hint="`calibrate` makes them; they lie beside a table as `.npz`")
+        with atomic_path(path) as made:
+            made.write_text(picture(shown, self.ranges, {name: self.threshold(name) for name in shown}), encoding="utf-8")
+        return Path(path)
 
     @classmethod
     def load(cls, path: str | Path) -> Calibration:

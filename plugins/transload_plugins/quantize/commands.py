@@ -24,12 +24,13 @@ __all__ = ["calibrate", "quantize"]
     help="How ranges are chosen: mse, minmax, kl, ...")
 @click.option(
     "--resume", metavar="FILE", type=options.PATH, help="Save the state here as it goes, and go on from it after a kill.")
+@click.option("--plot", metavar="FILE", type=options.PATH, help="Write a picture of all histograms and ranges, an SVG file.")
 @options.shapes()
 @options.format()
 @options.function()
 @options.samples(needed=True)
 @options.images()
-def calibrate(model: Path, out: Path, method: str, resume: Path | None, **given: Any) -> int:
+def calibrate(model: Path, out: Path, method: str, resume: Path | None, plot: Path | None, **given: Any) -> int:
     """Measure the ranges of a model's tensors.
 
     On samples, of each tensor of a float model; the table is written.
@@ -43,6 +44,8 @@ def calibrate(model: Path, out: Path, method: str, resume: Path | None, **given:
     with going_through(samples) as clock:
         table = api.calibrate(module, samples, method, **({} if resume is None else {"resume": resume}))
     table.save(out)
+    if plot is not None:
+        table.plot(plot)
     left = f", {len(samples.skipped)} damaged left out" if samples.skipped else ""
     ranges, passed = sized(len(table.ranges), "range"), sized(table.samples, "sample")
     console().print(f"{ranges} from {passed}{left} by {table.method} in {seconds_text(clock.seconds)}", markup=False)

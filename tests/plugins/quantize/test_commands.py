@@ -158,3 +158,9 @@ def test_mistakes(
     got, out, err = cli(*(each.format(model=model, samples=samples) for each in arguments))
     assert got == code and says in out + err, out + err
     assert sorted(tmp_path.rglob("*")) == before, "nothing is written"
+
+
+def test_a_picture_is_drawn_on_request(cli: Cli, model: Path, samples: Path) -> None:
+    code, out, err = cli("calibrate", model, "--data", samples, "-n", 3, "-o", "model.table", "--plot", "model.svg")
+    assert code == 0, out + err
+    assert Path("model.svg").read_text().startswith("<svg")
