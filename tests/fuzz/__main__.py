@@ -42,10 +42,10 @@ class State:
         new.write_text(json.dumps({"next": self.next, "counts": self.counts, "classes": self.classes}, indent=1) + "\n")
         new.replace(self.file)
 
-    def note(self, row: Row) -> None:
-        """Count a case; keep it where it failed."""
+    def note(self, row: Row, count: bool = True) -> None:
+        """Count a case, where it was not before; keep it where it failed."""
         number, format, kind, place, detail = row
-        self.counts[f"{format} {kind}"] += 1
+        self.counts[f"{format} {kind}"] += count
         if kind not in ("failed", "differs"):
             return
         known = self.classes.setdefault(place, {"kind": kind, "count": 0, "numbers": []})
@@ -90,12 +90,12 @@ def main() -> int:
     state = State(arguments.folder, arguments.first)
     if arguments.again:
         numbers: Iterable[int] = sorted(number for known in state.classes.values() for number in known["numbers"])
-        state.classes, state.counts = {}, Counter(state.counts)
+        state.classes = {}
     else:
         numbers = range(state.next, state.next + arguments.count)
     saved = time.monotonic()
     for done, row in enumerate(outcomes(numbers, seeds, arguments.workers), 1):
-        state.note(row)
+        state.note(row, count=not arguments.again)
         if not arguments.again:
             state.next = max(state.next, row[0] + 1)
         if time.monotonic() - saved > 10:

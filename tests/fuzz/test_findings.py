@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 pytest.importorskip("onnx", reason="the package 'onnx' is not installed")
 
 import transload
-from transload.errors import ConversionError, ReadError, RunError
+from transload.errors import ConversionError, ReadError, RunError, UsageError
 from transload.ir import F32, I8, Dense, QuantType, TensorType
 from transload.ir.constants import SplatData
 from transload.text import parse_module
@@ -270,3 +271,20 @@ def test_a_repeated_number_in_no_place() -> None:
     g = Graph((2, 3, 0, 8), (2, 3, 1, 8))
     repeated = g.builder.constant(Dense(SplatData(np.float32(1), (2, 1, 0, 8))))
     transload.lower(g.done(g.builder.emit("top.Add", g.inputs[0], repeated)), "tosa")
+
+
+def test_a_function_without_a_body_is_only_declared() -> None:
+    text = """"builtin.module"() ({
+      "func.func"() <{sym_name = "main", function_type = (tensor<2xf32>) -> tensor<2xf32>}> ({}) : () -> ()
+    }) : () -> ()"""
+    module = transload.load(text=text, format="mlir")
+    with pytest.raises(UsageError, match="'main' of the module is only declared"):
+        _ = module.inputs
+
+
+def test_many_inputs_of_one_op_are_made_up_in_a_moment() -> None:
+    g = Graph(*[(1,)] * 10_000)
+    module = g.done(g.Concat(*g.inputs, axis=0))
+    began = time.process_time()
+    assert len(random_inputs(module, hub=module)) == 10_000
+    assert time.process_time() - began < 5

@@ -72,7 +72,8 @@ class _Session:
     def run(self, inputs: Mapping[str, Any], keep: bool = False) -> dict[str, np.ndarray]:
         """Run once."""
         wrong = [Finding(f"input {name!r}", "is missing") for name in self.inputs if name not in inputs]
-        wrong += [Finding(f"input {name!r}", "is not an input of the model") for name in inputs if name not in self.inputs]
+        known = set(self.inputs)
+        wrong += [Finding(f"input {name!r}", "is not an input of the model") for name in inputs if name not in known]
         if wrong:
             there = ", ".join(map(repr, self.inputs))
             raise RunError(f"{self.path}: the inputs do not fit", wrong, hint=f"its inputs are {there}")
@@ -88,7 +89,7 @@ def _dangerous(module: Module) -> str:
     """What LiteRT would not refuse, but fall over; nothing where there is no such thing."""
     for op in module.walk():
         if op.name == "tfl.svdf" and isinstance(op.operands[0].element, QuantType):
-            state = op.operands[4].element
+            state = op.operands[4].element_or_none if len(op.operands) > 4 else None
             if not isinstance(state, QuantType) or state.storage != I16:
                 return f"the state of SVDF {op.origin!r} is {state}; LiteRT would take it for int16 and write behind it"
         for value in (*op.operands, *op.results):

@@ -74,7 +74,9 @@ class Module(Op):
         """
         functions = self.functions
         if name == "main" and len(functions) == 1:
-            return next(iter(functions.values()))
+            (name,) = functions
+        if name in functions and functions[name].regions[0].is_empty:
+            raise UsageError(f"the function {name!r} of the module is only declared: it has no body")
         if name not in functions:
             there = ", ".join(functions) or "none"
             which = "; --function NAME says which is meant" if name == "main" and functions else ""

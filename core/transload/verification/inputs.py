@@ -45,12 +45,12 @@ def random_inputs(
     generator = np.random.default_rng(seed)
     main = source.function(function)
     attributes = main.attributes.get("arg_attrs") or [{}] * len(main.regions[0].block.arguments)
+    bounds = _index_bounds(hub, function) if hub is not None else {}
     inputs: dict[str, np.ndarray] = {}
     for index, (name, type_) in enumerate(zip(input_names(main), input_types(main), strict=True)):
         if not isinstance(type_, TensorType) or not type_.is_static:
             raise RunError(f"no inputs can be made up: {name!r} has no static shape: {type_}", hint="give data: --input-data")
-        bound = _index_bound(hub, index, function) if hub is not None else None
-        inputs[name] = _random(generator, type_, attributes[index].get(RANGE), bound, spread)
+        inputs[name] = _random(generator, type_, attributes[index].get(RANGE), bounds.get(index), spread)
     return inputs
 
 
@@ -80,15 +80,23 @@ def _random(
     raise ValueError(f"no random numbers of type {element}")
 
 
-def _index_bound(hub: Module, index: int, function: str) -> int | None:
-    """How large the least dimension is that argument `index` indexes, followed through ops that only move or cast it."""
+def _index_bounds(hub: Module, function: str) -> dict[int, int]:
+    """How large the least dimension is that arguments index, by number; of those that index any."""
     if function not in hub.functions:
-        return None
+        return {}
     arguments = hub.function(function).regions[0].block.arguments
-    if index >= len(arguments):
-        return None
+    moves: dict[Op, frozenset[Value]] = {}
+    bounds = {index: _index_bound(value, moves) for index, value in enumerate(arguments)}
+    return {index: bound for index, bound in bounds.items() if bound is not None}
+
+
+def _index_bound(argument: Value, moves: dict[Op, frozenset[Value]]) -> int | None:
+    """How large the least dimension is that an argument indexes, followed through ops that only move or cast it.
+
+    `moves` keeps what ops move: one may have as many operands as there are arguments.
+    """
     bounds: list[int] = []
-    pending, seen = [arguments[index]], set()
+    pending, seen = [argument], set()
     while pending:
         value = pending.pop()
         if value in seen:
@@ -96,7 +104,9 @@ def _index_bound(hub: Module, index: int, function: str) -> int | None:
         seen.add(value)
         for user in value.uses:
             bounds.extend(_indexed_sizes(user, value))
-            if value in moved(user) or is_cast(user):
+            if user not in moves:
+                moves[user] = frozenset(moved(user))
+            if value in moves[user] or is_cast(user):
                 pending.extend(result for result in user.results if _holds_integers(result))
     return min(bounds) if bounds else None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -31,6 +32,8 @@ UNROLL_LIMIT = 20_000
 """Ops that a loop may become; one that would become more is kept as a loop."""
 TOTAL_LIMIT = 60_000
 """Ops that all loops of a module together may become: loops in loops that are unrolled are there many times."""
+EVALUATION_LIMIT = 1 << 24
+"""Elements that may be computed to learn how often a loop runs."""
 
 
 @dataclass
@@ -174,6 +177,10 @@ def _rounds(op: While, rw: Rewriter, limit: int) -> int | None:
         state[index] = np.broadcast_to(array, shape_of(op.operands[index]))
     question = _part(cond, list(cond.block.terminator.operands), needed)
     step = _part(body, [body.block.terminator.operands[index] for index in needed], needed)
+    elements = _elements(question) + _elements(step)
+    if elements > EVALUATION_LIMIT:
+        return None
+    limit = min(limit, EVALUATION_LIMIT // max(elements, 1))
     plans = [Plan(part, op) for part in (question, step)]
     if any(plan.missing for plan in plans):
         return None
@@ -183,6 +190,12 @@ def _rounds(op: While, rw: Rewriter, limit: int) -> int | None:
             return count
         current = plans[1].execute(current)
     return None
+
+
+def _elements(part: Region) -> int:
+    """How many elements a region computes; beyond all limits where that is not known."""
+    shapes = [result.known_shape for op in part.block for result in op.results]
+    return EVALUATION_LIMIT + 1 if None in shapes else sum(math.prod(shape) for shape in shapes if shape is not None)
 
 
 def _needed_state(op: While) -> list[int] | None:
@@ -231,18 +244,17 @@ def _part(region: Region, values: Sequence[Value], needed: Sequence[int]) -> Reg
     block = Block([region.block.arguments[index].type for index in needed])
     part = Region([block])
     mapping = {region.block.arguments[index]: block.arguments[place] for place, index in enumerate(needed)}
-
-    def copy(value: Value) -> Value:
-        if value not in mapping:
-            maker = value.op
-            if maker is not None:
-                for operand in maker.operands:
-                    copy(operand)
-                block.append(maker.clone(mapping))
-        return mapping[value]
-
-    returned = [copy(value) for value in values]
-    block.append(Op("stablehlo.return", returned))
+    makers: dict[Op, None] = {}
+    pending = [value.op for value in values]
+    while pending:
+        maker = pending.pop()
+        if maker is not None and maker not in makers:
+            makers[maker] = None
+            pending.extend(operand.op for operand in maker.operands)
+    constants = [maker for maker in makers if maker.parent is not region.block]
+    for maker in (*constants, *(each for each in region.block if each in makers)):
+        block.append(maker.clone(mapping))
+    block.append(Op("stablehlo.return", [mapping[value] for value in values]))
     return part
 
 

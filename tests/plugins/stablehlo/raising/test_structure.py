@@ -159,12 +159,14 @@ def test_tuples_are_taken_apart() -> None:
     np.testing.assert_array_equal(second, -x)
 
 
-def _loop(rounds: str, body: str, more_arguments: str = "") -> transload.ir.Module:
+def _loop(
+    rounds: str, body: str, more_arguments: str = "", condition: str = '%c = "stablehlo.compare"(%i, %n)',
+) -> transload.ir.Module:
     text = (
         f'%zero = "stablehlo.constant"() <{{value = dense<0> : tensor<i32>}}> : () -> tensor<i32>\n'
         f'%one = "stablehlo.constant"() <{{value = dense<1> : tensor<i32>}}> : () -> tensor<i32>\n'
         f'{rounds}\n%r:2 = "stablehlo.while"(%zero, %x) ({{\n^bb0(%i: tensor<i32>, %s: {T}):\n'
-        '%c = "stablehlo.compare"(%i, %n) <{comparison_direction = #stablehlo<comparison_direction LT>}> '
+        f'{condition} <{{comparison_direction = #stablehlo<comparison_direction LT>}}> '
         ': (tensor<i32>, tensor<i32>) -> tensor<i1>\n"stablehlo.return"(%c) : (tensor<i1>) -> ()\n}, {\n'
         f'^bb0(%i: tensor<i32>, %s: {T}):\n{body}\n%j = "stablehlo.add"(%i, %one) : (tensor<i32>, tensor<i32>) -> tensor<i32>\n'
         f'"stablehlo.return"(%j, %t) : (tensor<i32>, {T}) -> ()\n}}) : (tensor<i32>, {T}) -> (tensor<i32>, {T})')
@@ -190,6 +192,24 @@ def test_loops_of_few_rounds_are_unrolled_and_others_kept() -> None:
     assert "top.While" in raising.names_of(computed)
     for form in (computed, transload.lower(computed, "tosa")):
         np.testing.assert_array_equal(raising.run(form, [x, np.array(7, np.int32)])[0], 8 * x)
+
+
+def test_conditions_that_cost_much_are_not_tried_out() -> None:
+    """Whether such a loop ends after few rounds is not worth a gigabyte a round."""
+    wide = """%k = "stablehlo.iota"() <{iota_dimension = 0 : i64}> : () -> tensor<50000000xi32>
+    %w = "stablehlo.slice"(%k) <{start_indices = array<i64: 0>, limit_indices = array<i64: 1>, strides = array<i64: 1>}>
+      : (tensor<50000000xi32>) -> tensor<1xi32>
+    %z = "stablehlo.reshape"(%w) : (tensor<1xi32>) -> tensor<i32>
+    %m = "stablehlo.add"(%i, %z) : (tensor<i32>, tensor<i32>) -> tensor<i32>
+    %c = "stablehlo.compare"(%m, %n)"""
+    long = _loop(_rounds(5), DOUBLE, condition=wide)
+    began = time.process_time()
+    assert "top.While" in raising.names_of(transload.legalize(long))
+    assert time.process_time() - began < 5
+    types = "(tensor<i32>, tensor<i32>) -> tensor<i32>"
+    chain = "".join(f'%c{i + 1} = "stablehlo.add"(%c{i}, %zero) : {types}\n' for i in range(3000))
+    deep = _loop(_rounds(5), DOUBLE, condition=chain.replace("%c0", "%i") + '%c = "stablehlo.compare"(%c3000, %n)')
+    assert raising.names_of(transload.legalize(deep)) == ["top.Add"] * 5
 
 
 def test_loops_that_never_end_are_kept() -> None:
