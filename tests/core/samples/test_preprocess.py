@@ -141,6 +141,27 @@ def test_the_decoder_says_what_is_damaged(saved: Callable[..., Path], tmp_path: 
     assert decode(str(tmp_path / "whole.jpg"), "whole.jpg", how).shape == (4, 4, 3)
 
 
+@pytest.mark.parametrize("name", ["a.jpg", "a.png", "a.bmp", "a.ppm", "a.webp"])
+def test_changed_files_are_read_or_refused_in_words(saved: Callable[..., Path], name: str) -> None:
+    """Whatever a decoder makes of bytes that were changed, cut off or put in."""
+    generator = np.random.default_rng(1)
+    path = saved(generator.integers(0, 255, (40, 30, 3), dtype=np.uint8), name)
+    whole = path.read_bytes()
+    ready = Preprocess().settled("x", TensorType((1, 3, 16, 16), F32))
+    refused = 0
+    for _ in range(25):
+        data = bytearray(whole)
+        for place in generator.integers(0, min(len(data), 400), 4):
+            data[place] = generator.integers(0, 256)
+        path.write_bytes(data[: generator.integers(1, len(data) + 1)])
+        try:
+            assert read_pixels(path, ready.pixels).shape == (16, 16, 3)
+        except ReadError as error:
+            assert name in error.message
+            refused += 1
+    assert refused
+
+
 @pytest.mark.parametrize(("preprocess", "shape", "says"), [
     (Preprocess(), (10,), "and no image"),
     (Preprocess(), (1, 3, 2, 8, 8), "and no image"),
