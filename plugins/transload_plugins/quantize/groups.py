@@ -66,11 +66,11 @@ class Groups:
             self._join(data[0], value)
 
     def _drop_needless(self) -> None:
-        """Leave alone what moves floats to ops that compute with floats: it would be rounded for nothing."""
+        """Leave alone what moves floats to where floats are taken: they would be rounded for nothing."""
         chosen = set(self.ops)
         for op in reversed(self.ops):
             users = [user for result in op.results for user in result.uses]
-            if rule_of(op) is None and not any(user in chosen or user.name == "func.return" for user in users) \
+            if rule_of(op) is None and not any(user in chosen for user in users) \
                     and not any(value.op in chosen for value in op.operands):
                 chosen.remove(op)
         self.ops = [op for op in self.ops if op in chosen]

@@ -2,7 +2,8 @@
 
 Where the quantized model is much worse than the float one, each tensor is quantized by itself, all others being float, and the
 noise at the outputs is measured. A tensor that alone makes half of all that is lost stays float, or gets 16 bits where these do;
-then the next, until none stands out. What stands before a logarithm, a division or a normalization of small numbers is found so.
+then the next, until none stands out. Only what stands some ops before a loss is tried. What stands before a logarithm, a division
+or a normalization of small numbers is found so.
 """
 
 from __future__ import annotations
@@ -14,12 +15,14 @@ from typing import Any, Literal
 import numpy as np
 
 from transload.analysis.movement import moves_of
-from transload.ir import Value
+from transload.ir import Module, Value
 from transload.ir.build import constant_of
 
+from .observe import observed
 from .simulation import Measured, Simulation, Types
+from .thresholds import Range
 
-__all__ = ["FORMS", "Form", "Islands", "find"]
+__all__ = ["FORMS", "Form", "Islands", "find", "unlike"]
 
 Form = Literal["float", "int16", "none"]
 FORMS: tuple[Form, ...] = ("float", "int16", "none")
@@ -27,12 +30,18 @@ FORMS: tuple[Form, ...] = ("float", "int16", "none")
 
 DROP = 10.0
 """Decibels that an op has to lose between its operands and its result to be looked into."""
-POOR, ENOUGH = 15.0, 35.0
+POOR, ENOUGH = 15.0, 45.0
 """Decibels of an output: below the one the search begins, above the other it ends."""
+FINE = 35.0
+"""Decibels of a tensor with which what makes it is not looked into, and of all outputs with which nothing is."""
+DEPTH = 6
+"""How many ops back of one that is looked into tensors are tried."""
 SHARE = 0.5
 """The share of the whole loss by which a tensor stands out."""
 MOST, SOME = 0.25, 4
 """The share of all groups of tensors that may be given up, and how many may be however few there are."""
+UNLIKE = 8.0
+"""How much farther one operand of a concatenation reaches than another, for the lesser to lose three of eight bits or more."""
 
 
 @dataclass
@@ -50,9 +59,10 @@ def find(
     """The groups of tensors that stand out when all are held in `types`; `wide` has the same in 16 bits."""
     outputs = simulation.outputs
     whole = simulation.measure(types, samples)
-    if forms == "none" or not _is_suspicious(simulation, whole, outputs):
+    suspects = [] if forms == "none" else _suspects(simulation, whole)
+    if not suspects:
         return Islands()
-    alone = {root: _alone(simulation, root, types, samples) for root in simulation.roots if root in types}
+    alone = {root: _alone(simulation, root, types, samples) for root in suspects if root in types}
     ranked = sorted(alone, key=lambda root: -alone[root])
     given_up: list[Value] = []
     loss = whole.loss(outputs)
@@ -65,18 +75,65 @@ def find(
     return _formed(simulation, given_up, alone, types, wide, samples, forms, whole)
 
 
-def _is_suspicious(simulation: Simulation, whole: Measured, outputs: Sequence[int]) -> bool:
-    """Whether an output is poor, or an op makes much more of the noise than there was before it."""
+def unlike(module: Module, ranges: Mapping[str, Range]) -> dict[str, str]:
+    """Concatenations at the end of a model whose operands reach unlike far, as boxes and scores do: the tensors, and why.
+
+    One type for all would lose the lesser. Nothing computes behind them, so that they cost nothing as floats.
+    """
+    names = {value: name for name, value in observed(module).items()}
+    found: dict[str, str] = {}
+    for op in module.body_of_main:
+        moves = moves_of(op) if op.results else None
+        operands = [value for value in op.operands if value in names]
+        if moves is None or moves.data is not None or moves.by_value or len(operands) < 2 or op.result not in names:
+            continue
+        reach = sorted((max(map(abs, ranges[names[value]])), names[value]) for value in operands)
+        behind = _moved_to_the_end(op.result)
+        if behind and reach[0][0] > 0.0 and reach[-1][0] > UNLIKE * reach[0][0]:
+            (least, lesser), (most, farther) = reach[0], reach[-1]
+            why = f"{farther!r} reaches to {most:.3g} and {lesser!r} to {least:.3g}, which one type of 8 bits would lose"
+            found |= {names[value]: why for value in behind if value in names}
+    return found
+
+
+def _moved_to_the_end(value: Value) -> list[Value]:
+    """A value and all that holds its elements, where these only move until they are given out; else nothing."""
+    found = [value]
+    for each in found:
+        for user in each.uses:
+            if user.name == "func.return":
+                continue
+            moves = moves_of(user)
+            if moves is None or moves.by_value:
+                return []
+            found += [result for result in user.results if result not in found]
+    return found
+
+
+def _suspects(simulation: Simulation, whole: Measured) -> list[Value]:
+    """The groups at and before ops that make much more of the noise than there was; all, where an output is poor."""
+    if all(whole.decibels(index) >= FINE for index in simulation.outputs):
+        return []
     levels = {value: whole.decibels(index) for index, value in enumerate(simulation.tensors)}
-    if any(whole.decibels(index) < POOR for index in outputs):
-        return True
+    reached: dict[Value, None] = {}
     for value, level in levels.items():
-        if value.op is None or moves_of(value.op) is not None or level >= ENOUGH:
+        if value.op is None or moves_of(value.op) is not None or level >= FINE:
             continue
         before = [levels[each] for each in value.op.operands if constant_of(each) is None and each in levels]
         if before and min(before) - level >= DROP:
-            return True
-    return False
+            reached |= dict.fromkeys(_before(value))
+    if reached:
+        return [root for root in simulation.roots if root in {simulation.groups.root(value) for value in reached}]
+    return list(simulation.roots) if any(whole.decibels(index) < POOR for index in simulation.outputs) else []
+
+
+def _before(value: Value) -> list[Value]:
+    """A value and what it is computed from, some ops back."""
+    found, edge = [value], [value]
+    for _ in range(DEPTH):
+        edge = [each for of in edge if of.op is not None for each in of.op.operands if constant_of(each) is None]
+        found += edge
+    return found
 
 
 def _loss(simulation: Simulation, types: Types, samples: Sequence[Mapping[str, Any]]) -> float:

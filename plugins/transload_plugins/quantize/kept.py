@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from transload.analysis.movement import is_cast, moves_of
 from transload.ir import Module, Op
 from transload.ir.build import constant_of
 from transload.quantization import floats_in
@@ -19,7 +20,10 @@ def kept_float(module: Module, decided: Mapping[str, str]) -> dict[str, str]:
     `decided` are the reasons of tensors that were to stay float; what makes and takes them has no choice.
     """
     there = floats_in(module)
-    makers = {op.results[0].name or op.name: op for op in module.body_of_main if op.results}
+    makers: dict[str, Op] = {}
+    for op in module.body_of_main:
+        if op.results and constant_of(op.results[0]) is None and not is_cast(op) and moves_of(op) is None:
+            makers.setdefault(op.results[0].name or op.name, op)
     return {**decided, **{name: _why(makers[name], decided) for name in there if name not in decided}}
 
 

@@ -20,7 +20,7 @@ from .borders import Which, take_casts_off
 from .calibration import Calibration
 from .equalization import equalized
 from .groups import Groups
-from .islands import FORMS, Form, Islands, find
+from .islands import FORMS, Form, Islands, find, unlike
 from .kept import kept_float
 from .measure import Sample, Spread, some_of
 from .observe import observed
@@ -70,7 +70,9 @@ def quantized(
     if not spread.kept and (bias_correction or islands != "none"):
         deque(spread, maxlen=0)
     _check_names(module, calibration, floats or {})
-    work = _Work(module, scheme, calibration.kept(scheme.symmetric), dict(floats or {}))
+    ranges = calibration.kept(scheme.symmetric)
+    free = islands == "float" and quant_output in (None, False) and scheme.activations.width == 8
+    work = _Work(module, scheme, ranges, {**(unlike(module, ranges) if free else {}), **(floats or {})})
     if spread.kept and islands != "none" and scheme.activations.width == 8:
         work.look_for_islands(spread.kept[:: max(1, len(spread.kept) // SEARCHED)], islands)
     if spread.kept and bias_correction:

@@ -99,3 +99,43 @@ def test_what_moves_floats_between_floats_is_not_rounded() -> None:
     assert Groups(module).chosen
     kept = [value for op in module.ops() for value in op.results if value.name in ("kept", "flat")]
     assert not Groups(module, kept).chosen
+
+
+def boxes_and_scores() -> tuple[Module, Samples]:
+    g = Graph((1, 8), (1, 8))
+    boxes, scores = g.inputs
+    joined = g.Concat(g.Mul(boxes, 100.0, location="boxes"), g.Sigmoid(scores, location="scores"), axis=1, location="joined")
+    module = at_hub(g.done(g.Reshape(joined, shape=(16,), location="flat")))
+    rng = np.random.default_rng(0)
+    return module, [{name: rng.normal(size=(1, 8)).astype(np.float32) for name in ("x0", "x1")} for _ in range(8)]
+
+
+def test_boxes_and_scores_at_the_end_have_types_of_their_own() -> None:
+    module, samples = boxes_and_scores()
+    found = quantize_at_hub(module, "int8", samples, {})
+    assert {"joined", "flat"} <= set(found.floats)
+    assert "'boxes' reaches to" in found.floats["joined"]
+    wanted, actual = (transload.run(each, samples[0], engine="reference")["y0"][8:] for each in (module, found.module))
+    assert np.abs(wanted - actual).max() < 0.01
+    together = quantize_at_hub(module, "int8", samples, {"islands": "none"})
+    assert "joined" not in together.floats
+    wanted, actual = (transload.run(each, samples[0], engine="reference")["y0"][8:] for each in (module, together.module))
+    assert np.abs(wanted - actual).max() > 0.1
+
+
+def test_what_only_moves_floats_is_as_it_was() -> None:
+    g = Graph((4, 2))
+    (x,) = g.inputs
+    module = at_hub(g.done(g.Permute(x, order=(1, 0))))
+    sample = {"x0": np.arange(8, dtype=np.float32).reshape(4, 2) / 7}
+    quantized = transload.quantize(module, "int8", [sample])
+    np.testing.assert_array_equal(transload.run(quantized, sample, engine="reference")["y0"], sample["x0"].T)
+
+
+def test_the_reason_names_what_computes() -> None:
+    g = Graph((1, 6, 16))
+    (x,) = g.inputs
+    normal = g.LayerNorm(g.MatMul(x, g.random(16, 16)), g.random(16), g.random(16), axis=2, eps=1e-5, location="normal")
+    module = at_hub(g.done(g.MatMul(normal, g.random(16, 4))))
+    samples = [{"x0": np.random.default_rng(seed).normal(size=(1, 6, 16)).astype(np.float32)} for seed in range(4)]
+    assert quantize_at_hub(module, "int8", samples, {}).floats["normal"] == "top.LayerNorm has no form in integers"

@@ -88,7 +88,7 @@ def test_tensors_that_are_named_stay_float(hub: Module, samples: list[dict[str, 
 def test_operands_of_a_concatenation_share_a_type() -> None:
     g = Graph((1, 4))
     (x,) = g.inputs
-    module = g.done(g.Concat(g.Mul(x, 10.0), g.Relu(x), axis=1))
+    module = g.done(g.Concat(g.Mul(x, 3.0), g.Relu(x), axis=1))
     quantized = transload.quantize(module, "int8-asym", [{"x0": np.array([[-1, 0, 1, 2]], np.float32)}])
     concat = next(op for op in quantized.ops() if op.name == "top.Concat")
     assert len({value.element for value in (*concat.operands, concat.result)}) == 1
