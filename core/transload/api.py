@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import index
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -68,10 +69,7 @@ def load(
         data = text.encode() if isinstance(text, str) else text
         source = Source(_data=data, name=f"<{format} text>")
     reader = host().get("readers", format) if format is not None else _reader_for(source)
-    wanted = {
-        name: spec if isinstance(spec, TensorType) else TensorType(tuple(int(size) for size in spec), NONE)
-        for name, spec in (inputs or {}).items()
-    }
+    wanted = _wanted(inputs or {})
     try:
         module = reader(source, wanted)
     except MemoryError:
@@ -87,6 +85,26 @@ def load(
     _refuse_unread(module, wanted, reader.name)
     note_borders(module)
     return module
+
+
+def _wanted(inputs: Mapping[str, InputSpec]) -> dict[str, TensorType]:
+    """The types that are asked for; `UsageError` for what is no shape."""
+    if not isinstance(inputs, Mapping):
+        raise UsageError(f"inputs must be a dictionary, and are {inputs!r:.100}", hint='inputs={"image": (1, 3, 224, 224)}')
+    wanted = {}
+    for name, spec in inputs.items():
+        if isinstance(spec, TensorType):
+            wanted[name] = spec
+            continue
+        try:
+            shape = tuple(index(size) for size in spec)
+        except TypeError:
+            shape = (-1,)
+        if min(shape, default=0) < 0:
+            raise UsageError(
+                f"the shape of input {name!r} must be whole numbers from 0 on, and is {spec!r:.100}", hint="as (1, 3, 224, 224)")
+        wanted[name] = TensorType(shape, NONE)
+    return wanted
 
 
 def _refuse_unread(module: Module, wanted: Mapping[str, TensorType], reader: str) -> None:

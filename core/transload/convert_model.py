@@ -183,6 +183,8 @@ class _Work:
         self, model: str | Path | Module, target: str | None, directory: Path, options: Mapping[str, Any], mode: str,
         tell: Tell | None = None, passes: str = "", quantization: Quantization | None = None,
     ) -> None:
+        if not isinstance(model, str | Path | Module):
+            raise UsageError(f"a model is a path or a Module, and this is a {type(model).__name__}")
         if directory.exists() and not directory.is_dir():
             raise UsageError(f"{directory} is a file; give a directory to write to")
         self.model, self.directory, self.options, self.mode = model, directory, options, mode

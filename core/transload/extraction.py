@@ -36,6 +36,8 @@ def extract(module: Module, outputs: Names | None = None, inputs: Names = ()) ->
     copy.source, copy.source_format, copy.beside = None, None, ()
     tensors, borders, block = tensors_of(copy), _borders(copy), copy.body_of_main
     given, taken = _renamed(inputs), _renamed(output_names(module.main) if outputs is None else outputs)
+    if not taken:
+        raise UsageError("a part of a model needs an output")
     block.terminator.operands = tuple(_tensor(name, tensors) for name in taken)
     for name, new_name in given.items():
         value = _tensor(name, tensors)

@@ -334,6 +334,8 @@ class Host:
     def get(self, kind: str, name: str) -> Any:
         """The registered object of a kind ("targets", "passes", ...) by name; `UsageError` names the nearest."""
         there = getattr(self, kind)
+        if not isinstance(name, str):
+            raise UsageError(f"a {singular(kind)} is said by its name, and {name!r:.100} is none")
         if name in there:
             return there[name]
         guess = nearest(name, there)
