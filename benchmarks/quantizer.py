@@ -47,7 +47,7 @@ SPEED = {32: ("transload", *PEERS), 100: ("transload",), 1000: ("transload",)}
 """What is measured by `--speed` with so many samples, each tool with the first of its settings."""
 COLUMNS = {
     "SQNR dB\nall": "sqnr_all", "\nmean": "sqnr_mean", "\nexact": "exact", "agree\n%": "agreement", "top-1\n%": "top1",
-    "seconds": "seconds", "peak\nMB": "peak_mb"}
+    "seconds": "seconds", "of all\ncores": "cpu_seconds", "peak\nMB": "peak_mb"}
 Outputs = Mapping[str, np.ndarray]
 CASES = {**OWN, **NETWORKS}
 

@@ -4,8 +4,9 @@
 
 `SAMPLES` has folders `calibration` and `evaluation` with an `.npz` file a sample, inputs by name, read one at a time. The outputs
 on the evaluation samples go to `OUTPUTS`, an `.npz` of arrays [N, ...] by the tensors' names. The last line printed is JSON:
-`seconds` from the model's file to the quantized model, imports left out, and `peak_mb`, the most memory that the process had
-resident until then. Peers have a virtual environment of their own, so nothing here imports what only another tool needs.
+`seconds` from the model's file to the quantized model, imports left out, `cpu_seconds`, what all cores spent on that, and
+`peak_mb`, the most memory that the process had resident until then. Peers have a virtual environment of their own, so that
+nothing here imports what only another tool needs.
 
 onnxruntime runs models in QDQ form with its optimizations off: joined into integer kernels, 8-bit products of a CPU without VNNI
 saturate at 16 bits, which would be held against the quantizer.
@@ -225,9 +226,9 @@ def measure(tool: Tool, setting: str, model: Path, samples: Path, outputs: Path)
     """Quantize, then run the result on the evaluation samples and write what it gives."""
     for name in tool.needs:
         __import__(name)
-    start = time.perf_counter()
+    start, spent = time.perf_counter(), time.process_time()
     run = tool.quantize(model, Samples(samples / "calibration"), setting)
-    result = {"seconds": time.perf_counter() - start, "peak_mb": _peak_mb()}
+    result = {"seconds": time.perf_counter() - start, "cpu_seconds": time.process_time() - spent, "peak_mb": _peak_mb()}
     found: dict[str, list[np.ndarray]] = {}
     for sample in Samples(samples / "evaluation"):
         for name, array in run(sample).items():
