@@ -8,11 +8,14 @@ __all__ = ["cosine", "euclid", "max_abs", "sqnr"]
 
 
 def _flat(reference: np.ndarray, actual: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    return np.asarray(reference, np.float64).ravel(), np.asarray(actual, np.float64).ravel()
+    """Both as vectors, without what is the same infinity in both, or NaN in both: they agree there, and no sum says it."""
+    a, b = np.asarray(reference, np.float64).ravel(), np.asarray(actual, np.float64).ravel()
+    same = ~np.isfinite(a) & ((a == b) | (np.isnan(a) & np.isnan(b)))
+    return (a[~same], b[~same]) if same.any() else (a, b)
 
 
 def cosine(reference: np.ndarray, actual: np.ndarray) -> float:
-    """Cosine of the angle between two tensors as vectors, 1 where both are zero, NaN where either is not finite."""
+    """Cosine of the angle between two tensors as vectors, 1 where both are zero, NaN where only one is finite."""
     a, b = _flat(reference, actual)
     scale = max(np.abs(a).max(initial=0.0), np.abs(b).max(initial=0.0))
     if scale == 0.0:

@@ -73,3 +73,10 @@ def test_a_plugins_metric_has_a_tolerance(examples: Path, tmp_path: Path):
         assert beyond.verification.failed and "worst 0.125, allowed 0.1" in beyond.verification.broken[0]
         with pytest.raises(UsageError, match="no tolerance is called 'best'"):
             transload.convert(model, out=tmp_path, tolerance=["best=1"])
+
+
+def test_what_is_not_finite_in_both_says_nothing_against_them() -> None:
+    """The square roots of some negative numbers: the others decide."""
+    reference, actual = np.array([np.nan, np.inf, 1.0, 2.0]), np.array([np.nan, np.inf, 1.0, 2.000001])
+    assert cosine(reference, actual) > 0.9999 and euclid(reference, actual) > 0.9999 and sqnr(reference, actual) > 90
+    assert np.isnan(cosine(reference, np.array([1.0, np.inf, 1.0, 2.0])))

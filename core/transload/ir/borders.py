@@ -51,9 +51,11 @@ def output_names(function: Op) -> list[str]:
     values = function.regions[0].block.terminator.operands
     attributes = function.attributes.get("res_attrs") or [{}] * len(values)
     names: list[str] = []
+    seen: set[str] = set()
     for index, (attrs, value) in enumerate(zip(attributes, values, strict=True)):
         name = attrs.get(NAME) or value.name or f"result{index}"
-        names.append(name if name not in names else f"{name}_{index}")
+        names.append(name if name not in seen else f"{name}_{index}")
+        seen.add(names[-1])
     return names
 
 

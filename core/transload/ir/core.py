@@ -323,9 +323,24 @@ class Op:
         """Make users of the results use `values`, then erase the op."""
         if len(values) != len(self.results):
             raise ValueError(f"{self.name} has {len(self.results)} results; {len(values)} replacements were given")
-        for result, value in zip(self.results, values, strict=True):
-            result.replace_all_uses_with(value)
+        if len(values) < 2 or any(value.owner is self for value in values):
+            for result, value in zip(self.results, values, strict=True):
+                result.replace_all_uses_with(value)
+        else:
+            self._hand_over(values)
         self.erase()
+
+    def _hand_over(self, values: Sequence[Value]) -> None:
+        """Make users of the results use `values`, none of which is a result: each user once, however many it uses."""
+        others: dict[Value, Value] = dict(zip(self.results, values, strict=True))
+        users: dict[Op, None] = {}
+        for result, other in others.items():
+            for user, count in result.uses.items():
+                users[user] = None
+                other.uses[user] = other.uses.get(user, 0) + count
+            result.uses = {}
+        for user in users:
+            user._operands = tuple([others.get(operand, operand) for operand in user._operands])
 
     def clone(self, mapping: dict[Value, Value] | None = None) -> Op:
         """A copy, regions included; constants are shared.

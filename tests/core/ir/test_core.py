@@ -369,3 +369,15 @@ def test_what_inference_falls_over_is_told_in_the_words_of_the_declaration():
         builder.emit("shaky.halves", block.arguments[0], step=0)
     with pytest.raises(IndexError):  # which nothing in the declaration forbids: a defect
         builder.emit("shaky.halves", block.arguments[1], step=2)
+
+
+def test_results_are_replaced_at_once() -> None:
+    """Each user once, however many it uses; what is replaced by another result of the op is followed as before."""
+    tensor = TensorType((2,), F32)
+    block = Block([tensor, tensor])
+    first, second = block.arguments
+    pair = block.append(Op("t.pair", [first], [tensor, tensor]))
+    user = block.append(Op("t.user", [pair.results[1], first, pair.results[0], pair.results[1]]))
+    pair.replace_with([first, second])
+    assert user.operands == (second, first, first, second)
+    assert (first.uses, second.uses) == ({user: 2}, {user: 2})

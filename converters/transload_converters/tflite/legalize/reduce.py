@@ -29,6 +29,8 @@ def reduce(op: Op, rw: Rewriter) -> Value:
     made = op.results[0].element
     if isinstance(value.element, QuantType) != isinstance(made, QuantType):
         raise Unsupported(f"it makes {made} of {value.element}, and both have to be quantized, or none")
+    if isinstance(made, QuantType) and made.storage != value.stored_element:
+        raise Unsupported(f"it makes {made} of {value.element}, which is stored otherwise")
     mode = _OF_BOOLS.get(op.name, _MODES[op.name]) if value.element == BOOL else _MODES[op.name]
     over = axes_of(rw, axes, value.rank)
     if not over:

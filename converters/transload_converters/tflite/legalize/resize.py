@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from transload.errors import Unsupported
 from transload.ir import Op, Value
 from transload.rewrite import Rewriter, RewriteTable
 
-from .common import constant_ints, emit_like, layout
+from .common import constant_ints, emit_like, layout, static_shape
 from .storage import moves_stored
 
 TABLE = RewriteTable()
@@ -21,9 +23,24 @@ def resize(op: Op, rw: Rewriter) -> Value:
     if corners and centres:
         raise Unsupported("align_corners and half_pixel_centers exclude each other")
     if op.name == "tfl.resize_bilinear":
+        if op.operands[0].is_quantized:
+            _refuse_pixels_outside(static_shape(op.operands[0], "the image", 4)[1:3], sizes, corners, centres)
         coordinates = "align_corners" if corners else "half_pixel" if centres else "asymmetric"
         return emit_like(rw, op, "top.Interp", op.operands[0], sizes=sizes, mode="linear", coord_mode=coordinates, layout=layout)
     coordinates = "align_corners" if corners else "tf_half_pixel_for_nn" if centres else "asymmetric"
     return emit_like(
         rw, op, "top.Interp", op.operands[0], sizes=sizes, mode="nearest", coord_mode=coordinates,
         nearest_mode="round_prefer_ceil" if corners else "floor", layout=layout)
+
+
+def _refuse_pixels_outside(image: Sequence[int], sizes: Sequence[int], corners: bool, centres: bool) -> None:
+    """LiteRT's kernels for integers step by 1/1024 of a pixel, rounded: by so many steps that they leave the image.
+
+    Source: `tensorflow/lite/kernels/internal/reference/resize_bilinear.h`, ResizeBilinearInteger.
+    """
+    for there, wanted in zip(image, sizes, strict=False):
+        whole, parts = (there - 1, wanted - 1) if corners and wanted > 1 else (there, wanted)
+        step = ((whole << 10) + parts // 2) // max(parts, 1)
+        last = step * (wanted - 1) + (step // 2 - 512 if centres else 0)
+        if last >> 10 >= there:
+            raise Unsupported(f"a size of {wanted} from {there}: LiteRT's kernel for integers reads pixels outside the image")
