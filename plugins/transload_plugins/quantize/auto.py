@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from transload.ir import Module, Op, Value
+from transload.ir import Module, NoneType, Op, Value
 from transload.ir.build import constant_of
 from transload.plugin_host import host
 
@@ -69,7 +69,8 @@ def least_error(
         group.candidates = (candidates if group.users else _only)(group.histogram, bits, symmetric)
     asked = [group for group in groups if group.users and len(group.candidates) > 1]
     operands = {value for group in asked for op, _ in group.users for value in (*op.operands, *op.results)}
-    computed = {str(number): value for number, value in enumerate(operands) if constant_of(value) is None}
+    computed = {str(number): value for number, value in enumerate(operands)
+                if constant_of(value) is None and not isinstance(value.type, NoneType)}
     errors = [np.zeros(len(group.candidates)) for group in asked]
     if asked:
         runner = Runner(module, computed, runs=len(samples))
@@ -140,7 +141,8 @@ def _groups(module: Module, histograms: Mapping[str, Histogram]) -> list[_Group]
         if not cut:
             group.users += [
                 (op, number) for op in value.uses for number, operand in enumerate(op.operands)
-                if operand is value and rule_of(op) is not None and not op.regions and len(op.results) == 1]
+                if operand is value and op.parent is module.body_of_main and rule_of(op) is not None
+                and not op.regions and len(op.results) == 1]
     return list(found.values())
 
 

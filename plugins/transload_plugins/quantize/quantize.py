@@ -64,9 +64,10 @@ class _Quantizing:
             if op in chosen:
                 self._quantize(op)
             elif op.results or op.name == "func.return":
-                for index, value in enumerate(op.operands):
-                    if value.quant is not None and constant_of(value) is None:
-                        op.set_operand(index, self._as_real(value, op))
+                for user in op.walk():  # branches and bodies of loops take values from around them
+                    for index, value in enumerate(user.operands):
+                        if value.quant is not None and constant_of(value) is None:
+                            user.set_operand(index, self._as_real(value, op))
         update_function_type(self.module.main)
 
     def _quantize(self, op: Op) -> None:

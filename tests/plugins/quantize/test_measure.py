@@ -11,7 +11,8 @@ import pytest
 
 import transload
 from transload.errors import ReadError, UsageError
-from transload.ir import Module
+from transload.ir import BOOL, F32, Block, Module, Region, TensorType, new_module, set_results
+from transload.ir.build import Builder
 from transload_plugins.quantize import measure
 from transload_plugins.quantize.histogram import Histogram
 from transload_plugins.quantize.measure import Sample, Spread, measured
@@ -159,3 +160,30 @@ def test_constant_empty_and_dead_tensors_have_a_range() -> None:
         assert found.ranges["x1"][1] == pytest.approx(1.0) or method in ("kl", "entropy")
     quantized = transload.quantize(module, "int8-asym", given)
     np.testing.assert_array_equal(transload.run(quantized, given[0])["y1"], np.zeros((2, 2), np.float32))
+
+
+def test_what_branches_compute_is_not_measured_and_stays_float() -> None:
+    """What a branch takes from around it, and what it gives, is measured as any tensor is."""
+    module = new_module()
+    function = module.add_function("main", [TensorType((), BOOL), TensorType((3,), F32)], ["c", "x"])
+    build = Builder(function.regions[0].block)
+    condition, x = build.block.arguments
+    square = build.emit("top.Mul", x, x, location="square")
+    branches = []
+    for name in ("top.Neg", "top.Abs"):
+        block = Block(())
+        inner = Builder(block)
+        inner.emit("top.Yield", inner.emit(name, square, location="inside"))
+        branches.append(Region([block]))
+    chosen = build.create("top.If", [condition], [x.type], regions=branches, location="chosen").results[0]
+    set_results(function, [build.emit("top.Add", chosen, x, location="sum")], ["y"])
+    given = [{"c": np.array(number % 2 == 0), "x": np.full(3, number, np.float32)} for number in range(8)]
+    found = transload.calibrate(module, given, "minmax")
+    assert found.ranges == {"x": (0.0, 7.0), "square": (0.0, 49.0), "chosen": (-36.0, 49.0), "sum": (-30.0, 56.0)}
+    transload.quantize(module, "int8", given, method="auto")
+    quantized = transload.quantize(module, "int8-asym", calibration=found)
+    inside = {op.name: op.results[0].quant for op in quantized.walk() if op.origin == "inside"}
+    assert inside == {"top.Neg": None, "top.Abs": None}
+    for sample in given:
+        wanted, actual = (transload.run(one, sample)["y"] for one in (module, quantized))
+        np.testing.assert_allclose(actual, wanted, atol=0.6)
