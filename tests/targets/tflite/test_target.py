@@ -119,6 +119,19 @@ def test_a_mean_in_another_type() -> None:
     assert agree(made, integers(2, 4, 4, 16)) == ["quantize", "average_pool_2d", "quantize"]
 
 
+def test_what_is_written_is_chosen_by_a_mask() -> None:
+    indices = np.array([[2], [0]], np.int32)
+
+    def build(builder: Builder, value: Value, updates: Value) -> Value:
+        written = builder.emit("top.ScatterND", value, builder.constant(Dense(indices)), updates)
+        return builder.emit("top.Trilu", written, upper=False, k=1)
+
+    x, updates = TensorType((4, 5), F32), TensorType((2, 5), F32)
+    random = np.random.default_rng(0)
+    arrays = (random.random(type_.static_shape, np.float32) for type_ in (x, updates))
+    assert agree(network(build, x, updates), *arrays) == ["scatter_nd", "select_v2", "select_v2"]
+
+
 def test_another_rounding_is_refused_or_taken_on_request() -> None:
     made = network(
         lambda build, a, b: build.emit("top.Add", a, b, element=quantized(0.1), rounding="once"),

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from transload.errors import Unsupported
 from transload.ir import NONE, Value, dtype_of
 from transload.rewrite import Rewriter, RewriteTable
 
-from .common import constant, emit, ints, retyped, static_shape
+from .common import constant, emit, ints, real, retyped, static_shape
 
 if TYPE_CHECKING:
-    from transload_hub.ops.constant import Absent, Fill, Input, Range, Shape, Weight
+    from transload_hub.ops.constant import Absent, EyeLike, Fill, Input, Range, Shape, Trilu, Weight
 
 __all__ = ["TABLE"]
 
@@ -50,6 +51,25 @@ def fill(op: Fill, rw: Rewriter) -> Value:
 def shape(op: Shape, rw: Rewriter) -> Value:
     """The sizes, which are known."""
     return constant(rw, np.array(static_shape(op.input), dtype_of(op.output.element)), op.output.element)
+
+
+@TABLE("top.EyeLike")
+def eye(op: EyeLike, rw: Rewriter) -> Value:
+    """The diagonal, which is known."""
+    element = op.output.element
+    if op.output.quant is not None:
+        raise Unsupported("a diagonal of quantized ones", "leave it float")
+    rows, columns = static_shape(op.output)
+    return constant(rw, np.eye(rows, columns, op.k, dtype_of(element)), element)
+
+
+@TABLE("top.Trilu")
+def triangle(op: Trilu, rw: Rewriter) -> Value:
+    """SELECT_V2 by a constant triangle."""
+    value, shape = retyped(rw, op.input, op.output.element), static_shape(op.input)
+    ones = np.ones(shape[-2:], bool)
+    kept = constant(rw, np.triu(ones, op.k) if op.upper else np.tril(ones, op.k))
+    return emit(rw, "select_v2", kept, value, real(rw, 0.0, value), like=op.output)
 
 
 @TABLE("top.Range")

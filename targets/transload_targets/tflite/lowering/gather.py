@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import BOOL, I32, I64, IntegerType, TensorType, Value, dtype_of
+from transload.ir import BOOL, F32, I8, I32, I64, UI8, IntegerType, QuantType, TensorType, Value, dtype_of
 from transload.rewrite import Rewriter, RewriteTable
 
-from .common import axes_of, constant, emit, int32, ints, quantized_result, reshape, static_shape, transpose
+from .common import axes_of, constant, emit, int32, ints, quantized_result, reshape, retyped, static_shape, transpose
 from .movement import moved
 
 if TYPE_CHECKING:
@@ -72,13 +72,30 @@ def gather_elements(op: GatherElements, rw: Rewriter) -> Value:
 
 @TABLE("top.ScatterND")
 def scatter_nd(op: ScatterND, rw: Rewriter) -> Value:
-    """SCATTER_ND adds updates to zeros, and so to a tensor of floats or of int32."""
+    """SCATTER_ND adds updates to zeros, and so to a tensor of floats or of int32; what is written a constant mask chooses."""
+    shape, element = static_shape(op.input), op.input.element
+    if (element.storage if isinstance(element, QuantType) else element) not in (F32, I8, UI8, I32, I64, BOOL):
+        raise Unsupported(f"LiteRT's SCATTER_ND has no kernel of {element}", "cast to int32")
+    if op.reduction == "none":
+        return _written(op, rw, shape)
     if op.reduction != "add" or quantized_result(op) is not None:
         raise Unsupported(f"LiteRT's SCATTER_ND adds numbers, and this is to combine by {op.reduction!r}")
-    shape = static_shape(op.input)
     made = emit(rw, "scatter_nd", _subscripts(rw, op.indices, shape), op.updates, ints(rw, *shape), like=op.output)
     held = rw.constant_of(op.input)
     return made if held is not None and not held.any() else emit(rw, "add", op.input, made, like=op.output)
+
+
+def _written(op: ScatterND, rw: Rewriter, shape: tuple[int, ...]) -> Value:
+    """The updates where constant subscripts say, each place once, and the input elsewhere."""
+    array = rw.need_constant(op.indices, "where SCATTER_ND writes").astype(np.int64)
+    places = np.where(array < 0, array + np.array(shape[: array.shape[-1]], np.int64), array).reshape(-1, array.shape[-1])
+    if len(np.unique(places, axis=0)) < len(places):
+        raise Unsupported("LiteRT's SCATTER_ND adds numbers that are written to one place, of which the last should stay")
+    mask = np.zeros(shape, bool)
+    mask[tuple(places.T)] = True
+    value, updates = (retyped(rw, each, op.output.element) for each in (op.input, op.updates))
+    spread = emit(rw, "scatter_nd", _subscripts(rw, op.indices, shape), updates, ints(rw, *shape), like=op.output)
+    return emit(rw, "select_v2", constant(rw, mask), spread, value, like=op.output)
 
 
 @TABLE("top.OneHot")
