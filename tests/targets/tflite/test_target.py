@@ -132,6 +132,18 @@ def test_what_is_written_is_chosen_by_a_mask() -> None:
     assert agree(network(build, x, updates), *arrays) == ["scatter_nd", "select_v2", "select_v2"]
 
 
+def test_padding_that_does_not_count() -> None:
+    made = network(
+        lambda build, value: build.emit(
+            "top.AvgPool", value, kernel_shape=(3, 3), strides=(2, 2), pads=(1, 1, 1, 1), layout="NHWC", do_relu=True),
+        TensorType((1, 8, 8, 2), F32))
+    array = np.random.default_rng(0).standard_normal((1, 8, 8, 2)).astype(np.float32)
+    from transload_converters.tflite.writer_module import serialize
+
+    theirs = run_litert(serialize(transload.lower(made, "tfl")), [array])[0]
+    np.testing.assert_allclose(theirs, transload.run(made, {"x0": array}, engine="reference")["y"], rtol=1e-5, atol=1e-6)
+
+
 def test_another_rounding_is_refused_or_taken_on_request() -> None:
     made = network(
         lambda build, a, b: build.emit("top.Add", a, b, element=quantized(0.1), rounding="once"),

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from transload.errors import Unsupported
 from transload.ir import I8, I16, QuantType, Value, dtype_of
 from transload.rewrite import Rewriter, RewriteTable
 
-from .common import activated, emit, fused, need_rounding, quant, retyped, same_numbers, static_shape
+from .common import activated, constant, emit, fused, need_rounding, quant, retyped, same_numbers, static_shape
 from .windows import Window, need_channels_last, pad, window_of, with_height, without_height
 
 if TYPE_CHECKING:
@@ -70,10 +72,30 @@ def avg_pool(op: AvgPool, rw: Rewriter) -> Value:
         value = pad(rw, value, ((0, 0), *window.pads, (0, 0)))
         window = window._replace(pads=((0, 0), (0, 0)))
     padding = window.padding(static_shape(value)[1:-1])
+    if padding is None and source is None:
+        return _uncounted(op, rw, value, window, flat)
     if padding is None:
-        raise Unsupported(f"a mean over windows padded by {list(op.pads)}, which does not count",
+        raise Unsupported(f"a quantized mean over windows padded by {list(op.pads)}, which does not count",
                           "TFLite pads as SAME or VALID do; with count_include_pad any padding is written out")
     return _in_type(op, rw, _pool(op, rw, "average_pool_2d", value, window, padding), flat)
+
+
+def _uncounted(op: AvgPool, rw: Rewriter, value: Value, window: Window, flat: bool) -> Value:
+    """A mean of floats, padded otherwise than SAME: zeros count, and the mean is multiplied by what they took from it."""
+    if op.do_relu and op.relu_limit >= 0:
+        raise Unsupported("a mean over windows whose padding does not count, with an upper limit", "clip behind it")
+    sizes = static_shape(value)[1:-1]
+    counts = []
+    for dim, (size, (before, after)) in enumerate(zip(sizes, window.pads, strict=True)):
+        inside = np.concatenate([np.zeros(before), np.ones(size), np.zeros(after)])
+        starts = range(0, len(inside) - window.kernel[dim] + 1, window.strides[dim])
+        counts.append([inside[start : start + window.kernel[dim]].sum() for start in starts])
+    rows, columns = counts
+    held = np.outer(rows, columns)
+    factor = np.where(held > 0, window.kernel[0] * window.kernel[1] / np.maximum(held, 1), 0.0).astype(np.float32)
+    value = pad(rw, value, ((0, 0), *window.pads, (0, 0)))
+    made = _pool(op, rw, "average_pool_2d", value, window, "VALID")
+    return _in_type(op, rw, emit(rw, "mul", made, constant(rw, factor[None, :, :, None]), like=made), flat)
 
 
 @TABLE("top.MaxPool")
@@ -90,10 +112,6 @@ def max_pool(op: MaxPool, rw: Rewriter) -> Value:
 
 def _padded_with_least(rw: Rewriter, value: Value, pads: tuple[tuple[int, int], ...]) -> Value:
     """PADV2 with the least number of the element type."""
-    import numpy as np
-
-    from .common import constant
-
     element = value.element
     least = np.finfo(np.float32).min if not isinstance(element, QuantType) else element.storage.range[0]
     stored = element.storage if isinstance(element, QuantType) else element

@@ -69,7 +69,7 @@ def _reason(value: Value) -> tuple[str, str] | None:
         if element.storage not in (I8, UI8, I16) and constant_of(value) is None:
             return f"LiteRT computes quantized numbers of 8 and of 16 bits, and this is {element}", "leave the op float"
         if (element.storage_min, element.storage_max) != element.storage.range and constant_of(value) is None:
-            return f"LiteRT's kernels saturate at the ends of {element.storage}, and not within as {element}", "use all its numbers"
+            return f"LiteRT's kernels saturate at the ends of {element.storage}, not within as {element}", "use all its numbers"
         return None
     if isinstance(element, FloatType) and (element in (F16, BF16) or element.name not in ("f32", "f64")):
         return None if constant_of(value) is not None else (
