@@ -70,6 +70,10 @@ F = TypeVar("F", bound=RewriteFunction)
 Kind = TypeVar("Kind")
 
 
+DEEPEST = 48
+"""Regions in regions that are converted from within a rule; each takes some frames of Python's stack."""
+
+
 class RewriteTable:
     """Rewrite functions by op name."""
 
@@ -245,6 +249,7 @@ class Rewriting:
         self.failures: list[PluginFailure] = []
         """Defects of rewrites, in order; a finding says each, too."""
         self._notes: dict[type, Any] = {}
+        self._depth = 0
         self._spoilers: set[Any] = set()
         self._unspoilt: set[Any] = set()
         self._joins = dict(joins or {})
@@ -272,7 +277,13 @@ class Rewriting:
     @pinned()
     def convert(self, root: Op) -> None:
         """Rewrite what is inside `root`; `ConversionError` with every op that could not be."""
-        findings = self.rewrite(root)
+        if self._depth >= DEEPEST:
+            raise Unsupported(f"loops and branches are nested more than {DEEPEST} deep")
+        self._depth += 1
+        try:
+            findings = self.rewrite(root)
+        finally:
+            self._depth -= 1
         if findings:
             raise cannot_convert(findings, self.source) from (self.failures[0] if self.failures else None)
 

@@ -18,6 +18,7 @@ from transload.ir.constants import SplatData
 from transload.text import parse_module
 from transload.verification.inputs import random_inputs
 from transload.verification.verify import verify_conversion
+from transload_converters.tflite.writer import ModelWriter
 
 from tests.support.graphs import Graph
 from tests.support.onnx_models import make_model, node, read_model
@@ -292,3 +293,21 @@ def test_many_inputs_of_one_op_are_made_up_in_a_moment() -> None:
     began = time.process_time()
     assert len(random_inputs(module, hub=module)) == 10_000
     assert time.process_time() - began < 5
+
+
+def test_loops_in_loops_are_converted_as_deep_as_the_stack_reaches() -> None:
+    """Each level is a rule that converts the subgraph of the next."""
+    model = ModelWriter()
+    x, made = (model.add_tensor(name, (), "bool") for name in ("x", "made"))
+    for level in range(100):
+        for part in ("cond", "body"):
+            graph = model.add_subgraph(f"{part}{level}")
+            graph.inputs = graph.outputs = [graph.add_tensor("v", (), "bool")]
+            if part == "body" and level < 99:
+                graph.outputs = [graph.add_tensor("w", (), "bool")]
+                following = {"cond_subgraph_index": 2 * level + 3, "body_subgraph_index": 2 * level + 4}
+                graph.add_operator("WHILE", graph.inputs, graph.outputs, following)
+    model.add_operator("WHILE", [x], [made], {"cond_subgraph_index": 1, "body_subgraph_index": 2})
+    model.inputs, model.outputs = [x], [made]
+    with pytest.raises(ConversionError, match="nested more than 48 deep"):
+        transload.lower(read_bytes(model.finish()), "tosa")
