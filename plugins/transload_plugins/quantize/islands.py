@@ -1,9 +1,10 @@
 """Islands: the few tensors that eight bits cannot hold, found by what each alone costs at the outputs.
 
-Where the quantized model is much worse than the float one, each tensor is quantized by itself, all others being float, and the
-noise at the outputs is measured. A tensor that alone makes half of all that is lost stays float, or gets 16 bits where these do;
-then the next, until none stands out. Only what stands some ops before a loss is tried. What stands before a logarithm, a division
-or a normalization of small numbers is found so.
+Where the quantized model is much worse than the float one, tensors are quantized by themselves, all others being float, and the
+noise at the outputs is measured: of all suspects, then of halves of what makes much of it, and of single ones at last. A tensor
+that alone makes half of all that is lost stays float, or gets 16 bits where these do; then the next, until none stands out. Only
+what stands some ops before a loss is tried. What stands before a logarithm, a division or a normalization of small numbers is
+found so.
 """
 
 from __future__ import annotations
@@ -38,6 +39,8 @@ DEPTH = 6
 """How many ops back of one that is looked into tensors are tried."""
 SHARE = 0.5
 """The share of the whole loss by which a tensor stands out."""
+PART = 0.5
+"""The share of what makes a tensor stand out that a half must make to be looked into: what is lost later counts the more."""
 MOST, SOME = 0.25, 4
 """The share of all groups of tensors that may be given up, and how many may be however few there are."""
 UNLIKE = 8.0
@@ -62,15 +65,19 @@ def find(
     suspects = [] if forms == "none" else _suspects(simulation, whole)
     if not suspects:
         return Islands()
-    alone = {root: _alone(simulation, root, types, samples) for root in suspects if root in types}
-    ranked = sorted(alone, key=lambda root: -alone[root])
+    left = [root for root in suspects if root in types]
+    most = max(SOME, int(MOST * len(left)))
     given_up: list[Value] = []
+    alone: dict[Value, float] = {}
     loss = whole.loss(outputs)
     least = len(outputs) * 10 ** (-ENOUGH / 10)
-    for root in ranked[: max(SOME, int(MOST * len(ranked)))]:
-        if loss <= least or alone[root] < SHARE * loss:
+    while loss > least and len(given_up) < most:
+        alone |= _standing_out(simulation, left, types, samples, SHARE * loss)
+        first = max(left, key=lambda root: alone.get(root, 0.0), default=None)
+        if first is None or alone.get(first, 0.0) < SHARE * loss:
             break
-        given_up.append(root)
+        left.remove(first)
+        given_up.append(first)
         loss = _loss(simulation, {each: type_ for each, type_ in types.items() if each not in given_up}, samples)
     return _formed(simulation, given_up, alone, types, wide, samples, forms, whole)
 
@@ -138,6 +145,25 @@ def _before(value: Value) -> list[Value]:
 
 def _loss(simulation: Simulation, types: Types, samples: Sequence[Mapping[str, Any]]) -> float:
     return simulation.measure(types, samples).loss(simulation.outputs)
+
+
+def _standing_out(
+    simulation: Simulation, suspects: Sequence[Value], types: Types, samples: Sequence[Mapping[str, Any]], least: float,
+) -> dict[Value, float]:
+    """What each tensor alone makes of the loss, of those that make `least`: sought for by halves, as losses add up.
+
+    Few can make so much each, so that most halves need not be looked into: of n tensors some log n are measured, not all.
+    """
+    found: dict[Value, float] = {}
+    halves = [list(suspects)]
+    while halves:
+        group = halves.pop()
+        loss = _loss(simulation, {root: types[root] for root in group}, samples) if group else 0.0
+        if len(group) > 1 and loss >= PART * least:
+            halves += [group[: len(group) // 2], group[len(group) // 2 :]]
+        elif len(group) == 1 and loss >= PART * least:
+            found[group[0]] = loss
+    return found
 
 
 def _alone(simulation: Simulation, root: Value, types: Types, samples: Sequence[Mapping[str, Any]]) -> float:

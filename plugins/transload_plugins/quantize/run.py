@@ -33,7 +33,7 @@ __all__ = ["calibrate", "int8", "int8_asym", "int8_sym", "int16x8", "quantized"]
 
 CORRECTED = 32
 """Samples on which biases are corrected: means settle sooner than ranges."""
-SEARCHED = 16
+SEARCHED = 8
 """Samples on which islands are looked for."""
 
 
