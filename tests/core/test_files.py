@@ -104,7 +104,7 @@ def test_a_writer_is_given_its_own_dialect_alone(tmp_path: Path) -> None:
 def test_where_no_way_leads_to_what_a_plugins_writer_writes_that_is_said(tmp_path: Path) -> None:
     written: list[str] = []
     there = Host(points=[])
-    there.writers["acme"] = Writer("acme", "acme", (".acme",), lambda module, path: written.append(path.name))
+    there.writers["acme"] = Writer("acme", "acme", (".acme",), lambda module, path: (written.append(path.name), path.touch()))
     with Context(there).bind():
         module = build_module([TensorType((2,), F32)], lambda b, x: b.emit("top.Relu", x))
         with pytest.raises(ConversionError, match=r"no conversions lead from 'top' to 'acme'.*\n?.*MLIR text \(.mlir\)"):

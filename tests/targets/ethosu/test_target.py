@@ -93,7 +93,7 @@ def test_tensors_do_not_lie_in_flash() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_compiles_for_every_configuration(vela: None, name: str, network: Module, tmp_path: Path) -> None:
-    assert target(name).check(network, {}) == []
+    assert not target(name).check(network, {})
     emitted = target(name).emit(network, tmp_path, "net", {})
     assert [file.name for file in emitted.files] == [f"net_{name}.npz", "net.tosa"]
     assert sorted(emitted.files) == sorted(tmp_path.iterdir())
@@ -172,7 +172,7 @@ def test_velas_messages_are_taken_apart(said: str, complaints: list[tuple[str, s
 
 def test_quantizing_at_the_edges_is_left_to_the_host(vela: None, make: Callable[..., Module], tmp_path: Path) -> None:
     module = make([TensorType((1, 6, 5, 3), F32)], quantized_edges)
-    assert target().check(module, {}) == []
+    assert not target().check(module, {})
     emitted = target().emit(module, tmp_path, "net", {})
     assert [file.name for file in emitted.files] == [
         "net_ethos-u85-256.npz", "net.tosa", "net_host_before.tosa", "net_host_after.tosa"]
@@ -228,7 +228,7 @@ def test_floats_inside_are_refused_or_left_to_the_host_on_request(make: Callable
 
     module = make([TensorType((1, 6, 5, 3), I8)], body)
     assert {finding.what for finding in target().check(module, {})} == {"tosa.cast", "tosa.exp"}
-    assert target().check(module, {"float_ops": "host"}) == []
+    assert not target().check(module, {"float_ops": "host"})
     parts = cut(module)
     assert [op.origin for op in parts.host_ops] == ["wide", "power", "back"]
     assert parts.before is None

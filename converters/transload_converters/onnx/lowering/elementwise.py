@@ -12,10 +12,12 @@ from transload.rewrite import Rewriter, RewriteTable, Unsupported
 from .common import broadcast, cast, emit, finish, scalar
 
 if TYPE_CHECKING:
+    from transload_hub.ops.base import Unary
     from transload_hub.ops.elementwise import (
         Add,
         AddConst,
         Binary,
+        Bitwise,
         Compare,
         Logical,
         MulConst,
@@ -37,7 +39,7 @@ SAME_NAME = (
 
 
 @TABLE(*(f"top.{name}" for name in SAME_NAME))
-def same_name(op: UnaryNumber, rw: Rewriter) -> Value:
+def same_name(op: Unary, rw: Rewriter) -> Value:
     """The operator of the same name; of integers, which Floor, Ceil and Round leave alone, nothing."""
     name = op.name.partition(".")[2]
     if isinstance(op.input.element, IntegerType) and name in ("Floor", "Ceil", "Round"):
@@ -51,12 +53,12 @@ def square(op: UnaryNumber, rw: Rewriter) -> Value:
 
 
 @TABLE("top.Rsqrt")
-def rsqrt(op: UnaryNumber, rw: Rewriter) -> Value:
+def rsqrt(op: Unary, rw: Rewriter) -> Value:
     return emit(rw, "Reciprocal", emit(rw, "Sqrt", op.input))
 
 
 @TABLE("top.Log1p")
-def log1p(op: UnaryNumber, rw: Rewriter) -> Value:
+def log1p(op: Unary, rw: Rewriter) -> Value:
     """`log(1 + x)`: ONNX has no operator that is exact near 0."""
     return emit(rw, "Log", emit(rw, "Add", op.input, scalar(rw, 1.0, op.input.element)))
 
@@ -164,12 +166,12 @@ def logical(op: Logical, rw: Rewriter) -> Value:
 
 
 @TABLE("top.BitwiseAnd", "top.BitwiseOr", "top.BitwiseXor")
-def bitwise(op: Binary, rw: Rewriter) -> Value:
+def bitwise(op: Bitwise, rw: Rewriter) -> Value:
     return broadcast(rw, op.name.partition(".")[2], op.a, op.b)
 
 
 @TABLE("top.ShiftLeft", "top.ShiftRight")
-def shift(op: Binary, rw: Rewriter) -> Value:
+def shift(op: Bitwise, rw: Rewriter) -> Value:
     """BitShift, which ONNX has for unsigned numbers; of signed ones a product, or floor of a quotient, of powers of two."""
     element = op.a.element
     left = op.name == "top.ShiftLeft"

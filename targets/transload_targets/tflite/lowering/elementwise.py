@@ -26,11 +26,12 @@ from .common import (
 )
 
 if TYPE_CHECKING:
-    from transload_hub.ops.base import Unary
+    from transload_hub.ops.base import Elementwise, Unary
     from transload_hub.ops.elementwise import (
         Add,
         AddConst,
         Binary,
+        Bitwise,
         Compare,
         Div,
         Logical,
@@ -150,7 +151,7 @@ _QUANTIZED_BINARY = {"top.SquaredDifference": "SQUARED_DIFFERENCE"}
 
 
 @TABLE(*_BINARY)
-def binary(op: Binary | Logical | Pow, rw: Rewriter) -> Value | None:
+def binary(op: Binary | Bitwise | Logical | Pow, rw: Rewriter) -> Value | None:
     """POW, FLOOR_DIV, FLOOR_MOD, SQUARED_DIFFERENCE, ATAN2, LOGICAL_AND, LOGICAL_OR, BITWISE_XOR; xor of truth is NOT_EQUAL."""
     a, b = op.operands
     if any(quant(value) is not None for value in (a, b, op.result)):
@@ -222,7 +223,7 @@ _QUANTIZED_UNARY = {
 
 
 @TABLE(*(name for name in _UNARY if name != "top.Tanh"))
-def unary(op: Unary, rw: Rewriter) -> Value | None:
+def unary(op: Elementwise, rw: Rewriter) -> Value | None:
     """ABS, EXP, LOG, SQRT, RSQRT, SQUARE, FLOOR, CEIL, ROUND, SIGN, SIN, COS, NEG, LOGICAL_NOT."""
     source, target = quant(op.input), quant(op.output)
     if source is not None or target is not None:
@@ -246,13 +247,13 @@ def reciprocal(op: Unary, rw: Rewriter) -> Value | None:
 
 
 @TABLE("top.IsNaN")
-def is_nan(op: Unary, rw: Rewriter) -> Value:
+def is_nan(op: Elementwise, rw: Rewriter) -> Value:
     """Whether it differs from itself."""
     return emit(rw, "not_equal", op.input, op.input, like=op.output)
 
 
 @TABLE("top.IsInf")
-def is_inf(op: Unary, rw: Rewriter) -> Value:
+def is_inf(op: Elementwise, rw: Rewriter) -> Value:
     """Whether the magnitude is infinite."""
     return emit(rw, "equal", emit(rw, "abs", op.input, like=op.input), real(rw, math.inf, op.input), like=op.output)
 
