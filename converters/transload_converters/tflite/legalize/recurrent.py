@@ -99,6 +99,9 @@ def _lstm_of(op: Op, rw: Rewriter, operands: Sequence[Value], time_major: bool |
     def parts(indices: Sequence[int]) -> tuple[Value | None, ...]:
         return tuple(_present(operands, index) for index in indices)
 
+    if operands[0].is_float and op.attribute("fused_activation_function") == "NONE":
+        raise Unsupported("an LSTM without activation: LiteRT leaves unwritten what it would multiply the output gate by",
+                          "give it TANH")
     return Lstm(
         value=operands[0], weights=parts(_W), recurrent=parts(_R), peepholes=parts(_P), biases=parts(_B), norms=parts(_NORMS),
         projection=_present(operands, _PROJECTION), projection_bias=_present(operands, _PROJECTION_BIAS),

@@ -17,6 +17,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from transload.errors import Unsupported
 from transload.ir import F32, I8, I16, UI8, IntegerType, Op, QuantType, TensorType, Type, Value
 from transload.rewrite import Rewriter
 
@@ -75,6 +76,8 @@ def any_scale(rule: Rule) -> Rule:
         stored = _element(op.results[0])
         if not isinstance(stored, IntegerType) or stored not in (I8, UI8, I16):
             return rule(op, rw)
+        if op.attributes.get("fused_activation_function", "NONE") != "NONE":
+            raise Unsupported("a fused activation of integers that have no scale: LiteRT's kernel divides by one of 0")
         element = QuantType(stored, F32, (1.0,), (0,))
         operands = [read_as(rw, operand, element) if operand.element == stored else operand for operand in op.operands]
         return read_as(rw, _applied(rule, op, rw, operands, element), stored)
