@@ -199,6 +199,7 @@ def test_one_element_by_a_negative_step() -> None:
      {"padding": "SAME", "stride_w": 2, "stride_h": 2, "filter_width": 2, "filter_height": 3,
       "fused_activation_function": "RELU"},
      "integers that have no scale"),
+    ("SUB", [((2,), "int16", None, SMALL)] * 2, [((2,), "int16", None, ([1e-30], [0], 0))], None, "cannot count them"),
     ("SUB", [((2,), "bool", None, None)] * 2, [((2,), "bool", None, None)], None, "numbers that are no flags"),
     ("HARD_SWISH", [((2,), "uint8", None, SMALL)], [((2,), "uint8", None, ([0.0], [0], 0))], None, "scale of 0"),
     ("MATRIX_DIAG", [((2,), "resource", None, None)], [((2, 2), "resource", None, None)], None, "resource"),
@@ -235,6 +236,13 @@ def _function(types: str, result: str, body: str) -> Any:
         "func.return"(%y) : ({result}) -> ()
       }}) {{function_type = ({types}) -> {result}, sym_name = "main"}} : () -> ()
     }}) : () -> ()""")
+
+
+def test_elements_that_stablehlo_lacks() -> None:
+    module = _function("tensor<2xindex>", "tensor<2xi1>", '%y = "tosa.greater"(%x, %x) : (tensor<2xindex>, tensor<2xindex>) -> '
+                       'tensor<2xi1>')
+    with pytest.raises(ConversionError, match="StableHLO has no type index"):
+        transload.lower(module, "stablehlo")
 
 
 @pytest.mark.parametrize(("shift", "op"), [
@@ -314,3 +322,10 @@ def test_loops_in_loops_are_converted_as_deep_as_the_stack_reaches() -> None:
     model.inputs, model.outputs = [x], [made]
     with pytest.raises(ConversionError, match="nested more than 48 deep"):
         transload.lower(read_bytes(model.finish()), "tosa")
+
+
+def test_inputs_of_two_thousand_million_numbers_are_not_made_up() -> None:
+    module = _function("tensor<2147483647xf32>", "tensor<2147483647xf32>",
+                       '%y = "tosa.abs"(%x) : (tensor<2147483647xf32>) -> tensor<2147483647xf32>')
+    with pytest.raises(RunError, match=r"no inputs can be made up: .* more than 268,435,456 elements"):
+        random_inputs(module)

@@ -17,6 +17,9 @@ from ..samples.preprocess import Preprocess
 
 __all__ = ["RANGE", "checked_inputs", "random_inputs"]
 
+_MOST = 1 << 28
+"""Elements of an input that is made up: 2 GB while they are drawn."""
+
 
 def checked_inputs(source: Module, given: Mapping[str, Any], preprocess: Preprocess | None = None) -> dict[str, np.ndarray]:
     """Arrays for the inputs of a model, in its order, of its types, files read. `UsageError` lists all that do not fit."""
@@ -50,6 +53,9 @@ def random_inputs(
     for index, (name, type_) in enumerate(zip(input_names(main), input_types(main), strict=True)):
         if not isinstance(type_, TensorType) or not type_.is_static:
             raise RunError(f"no inputs can be made up: {name!r} has no static shape: {type_}", hint="give data: --input-data")
+        if type_.num_elements > _MOST:
+            raise RunError(f"no inputs can be made up: {name!r} is {type_}, more than {_MOST:,} elements",
+                           hint="give data: --input-data")
         inputs[name] = _random(generator, type_, attributes[index].get(RANGE), bounds.get(index), spread)
     return inputs
 

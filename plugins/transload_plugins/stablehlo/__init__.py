@@ -64,7 +64,7 @@ def register_conversions(register: Any) -> None:
             "tosa",
             "stablehlo",
             f"{_HERE}.from_tosa:TABLE",
-            before="tosa-strip-quantized,stablehlo-variables,stablehlo-widen-i48",
+            before="tosa-strip-quantized,stablehlo-variables,stablehlo-widen-i48,stablehlo-check-elements",
             after="dce,cse,stablehlo-restore-borders",
             doc="TOSA to StableHLO: integers to the same bits.",
         )
@@ -99,6 +99,13 @@ def register_passes(register: Any) -> None:
             "stablehlo-check-types",
             f"{_HERE}.lowering.types:check_types",
             "Refuse values of types that StableHLO lacks, and of sizes known only at run time.",
+        )
+    )
+    register(
+        Pass(
+            "stablehlo-check-elements",
+            f"{_HERE}.lowering.types:check_elements",
+            "Refuse values of element types that StableHLO lacks.",
         )
     )
     register(

@@ -261,7 +261,7 @@ def test_softmax_of_masked_int16(scale: float, write: Callable[..., bytes], conv
 
 
 @pytest.mark.parametrize("dtype", ["int8", "int16"])
-@pytest.mark.parametrize("scale", [1e-6, 1e-9, 1e-30])
+@pytest.mark.parametrize("scale", [1e-6, 1e-9])
 def test_result_of_a_tiny_scale_saturates(
     dtype: str, scale: float, load: Callable[..., Module], write: Callable[..., bytes],
 ) -> None:

@@ -24,6 +24,8 @@ _COMPARISONS = {
     "tfl.equal": "Equal", "tfl.not_equal": "NotEqual", "tfl.greater": "Greater", "tfl.greater_equal": "GreaterOrEqual",
     "tfl.less": "Less", "tfl.less_equal": "LessOrEqual",
 }
+_MOST_STEPS = 2.0**60
+"""How many steps of the result a step of an operand may be: beyond, LiteRT's kernels shift by more bits than there are."""
 _UNARY = {
     "tfl.abs": "top.Abs", "tfl.exp": "top.Exp", "tfl.log": "top.Log", "tfl.sqrt": "top.Sqrt",
     "tfl.rsqrt": "top.Rsqrt", "tfl.square": "top.Square", "tfl.floor": "top.Floor", "tfl.ceil": "top.Ceil",
@@ -35,6 +37,9 @@ _UNARY = {
 @TABLE(*_ARITHMETIC)
 def arithmetic(op: Op, rw: Rewriter) -> Value:
     """ADD, SUB, MUL, DIV: with broadcast and a fused activation."""
+    made, given = op.results[0].quant, [operand.quant for operand in op.operands]
+    if made is not None and any(held is not None and held.scale > made.scale * _MOST_STEPS for held in given):
+        raise Unsupported(f"a step of an operand is more than {_MOST_STEPS:.0e} of the result's: LiteRT cannot count them")
     return emit_activated(rw, op, _ARITHMETIC[op.name], *op.operands)
 
 

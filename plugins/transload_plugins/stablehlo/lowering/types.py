@@ -7,7 +7,7 @@ from transload.ir import FloatType, IndexType, IntegerType, Module, TensorType, 
 from transload.ir.build import constant_of
 from transload.ir.regions import blocks_in
 
-__all__ = ["check_types", "why_not_directly"]
+__all__ = ["check_elements", "check_types", "why_not_directly"]
 
 
 def why_not_directly(module: Module) -> str | None:
@@ -54,6 +54,20 @@ def check_types(module: Module) -> bool:
             continue  # it follows from what was found before; NonZero says it itself
         for value in op.results:
             findings += _found(op.name, value, op.origin, "make what it computes its size of constant")
+    if findings:
+        raise ConversionError("the model has types that cannot be converted to StableHLO", merge_findings(findings))
+    return False
+
+
+def check_elements(module: Module) -> bool:
+    """Raise `ConversionError` for values of element types that StableHLO lacks: each where it first occurs."""
+    findings: list[Finding] = []
+    for op in module.walk():
+        arguments = [value for region in op.regions for block in region.blocks for value in block.arguments]
+        new = [*arguments, *(() if any(_is_foreign(value) for value in op.operands) else op.results)]
+        findings += [
+            Finding(op.name, f"StableHLO has no type {value.element}", (value.name,) if value.name else ())
+            for value in new if _is_foreign(value)]
     if findings:
         raise ConversionError("the model has types that cannot be converted to StableHLO", merge_findings(findings))
     return False
