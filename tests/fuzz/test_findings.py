@@ -12,9 +12,10 @@ import pytest
 pytest.importorskip("onnx", reason="the package 'onnx' is not installed")
 
 import transload
-from transload.errors import ConversionError, ReadError, RunError, UsageError
+from transload.errors import ConversionError, ReadError, RunError, TransloadError, UsageError
 from transload.ir import F32, I8, Dense, QuantType, TensorType
 from transload.ir.constants import SplatData
+from transload.ir.verify import verify
 from transload.text import parse_module
 from transload.verification.inputs import random_inputs
 from transload.verification.verify import verify_conversion
@@ -329,3 +330,21 @@ def test_inputs_of_two_thousand_million_numbers_are_not_made_up() -> None:
                        '%y = "tosa.abs"(%x) : (tensor<2147483647xf32>) -> tensor<2147483647xf32>')
     with pytest.raises(RunError, match=r"no inputs can be made up: .* more than 268,435,456 elements"):
         random_inputs(module)
+
+
+def test_limits_that_are_no_numbers() -> None:
+    module = _function("tensor<2xf32>", "tensor<2xf32>",
+                       '%y = "top.Clip"(%x) {min = 0.0, max = 0x7FC00000 : f32} : (tensor<2xf32>) -> tensor<2xf32>')
+    with pytest.raises(TransloadError, match="min and max are not NaN"):
+        verify(module)
+
+
+def test_steps_that_no_counter_holds() -> None:
+    module = _function(
+        "tensor<2147483648x2x4xf32>", "tensor<2147483648x1x2x3xf32>",
+        '%w = "top.Weight"() {value = dense<1.0> : tensor<1x3x4xf32>} : () -> tensor<1x3x4xf32>\n'
+        '%r = "top.Weight"() {value = dense<1.0> : tensor<1x3x3xf32>} : () -> tensor<1x3x3xf32>\n'
+        '%y, %h = "top.RNN"(%x, %w, %r) {hidden_size = 3 : i64} : (tensor<2147483648x2x4xf32>, tensor<1x3x4xf32>, '
+        'tensor<1x3x3xf32>) -> (tensor<2147483648x1x2x3xf32>, tensor<1x2x3xf32>)')
+    with pytest.raises(ConversionError, match=r"more than i32 counts|elements"):
+        transload.lower(module, "stablehlo")

@@ -147,6 +147,11 @@ class Clip(Unary):
     max = attribute(FLOAT, "upper limit; inf: none")
     rounding = rounds("double", "exact", "once")
 
+    @constraint
+    def limits_are_numbers(op) -> bool:
+        """min and max are not NaN"""
+        return op.min == op.min and op.max == op.max
+
 
 @TOP.op("Softmax")
 class Softmax(DeclaredOp):

@@ -34,7 +34,7 @@ def upsample(op: Op, rw: Rewriter) -> Value:
 def _resize_by_scales(op: Op, rw: Rewriter, value: Value, scales: Sequence[float], mode: str) -> Value:
     """What Upsample, and Resize of opset 10, mean."""
     shape = shape_of(value)
-    if len(scales) != len(shape) or min(scales, default=1) <= 0:
+    if len(scales) != len(shape) or not all(0 < scale < math.inf for scale in scales):
         raise Unsupported(f"scales {tuple(scales)} do not fit a tensor of shape {shape}")
     sizes = [math.floor(size * scale) for size, scale in zip(shape, scales, strict=True)]
     attributes: dict[str, Any] = {"mode": {"bilinear": "linear"}.get(mode, mode), "coord_mode": "asymmetric"}

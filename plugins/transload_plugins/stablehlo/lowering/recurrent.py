@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from transload.ir import I32, Op, Value
 from transload.ir.build import Builder
-from transload.rewrite import Rewriter, RewriteTable
+from transload.rewrite import Rewriter, RewriteTable, Unsupported
 
 from .. import build, functions
 from ..build import binary, clamp, compare, select, unary
@@ -98,6 +98,8 @@ class _Layer:
         x = widened(rw, op.input)
         self.x = build.transpose(rw, x, (1, 0, 2)) if op.batch_first else x  # [T, N, I]
         self.time, self.batch = static_shape(self.x)[:2]
+        if self.time >= 1 << 31:
+            raise Unsupported(f"its {self.time:,} steps are more than i32 counts")
         self.hidden = op.hidden_size
         self.element = x.element
         self.directions = 2 if op.direction == "bidirectional" else 1

@@ -265,7 +265,7 @@ def _rescaled(rw: Rewriter, scaling: _Scaling, end: _End, assumed: bool) -> Valu
             x = limited
         elif assumed:
             between = _moved(I32.range, zero_point)
-    if not _in_i32(between):
+    if not _in_i32(between) or not _in_i32((zero_point, zero_point)):
         return None
     direct = target == I8 and -128 <= zero_point <= 127 and between[0] >= -128 and between[1] <= 127
     input_zp = scaling.input_zp
