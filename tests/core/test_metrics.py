@@ -80,3 +80,10 @@ def test_what_is_not_finite_in_both_says_nothing_against_them() -> None:
     reference, actual = np.array([np.nan, np.inf, 1.0, 2.0]), np.array([np.nan, np.inf, 1.0, 2.000001])
     assert cosine(reference, actual) > 0.9999 and euclid(reference, actual) > 0.9999 and sqnr(reference, actual) > 90
     assert np.isnan(cosine(reference, np.array([1.0, np.inf, 1.0, 2.0])))
+
+
+def test_the_greatest_float_masks_as_infinity_does():
+    a = np.array([1.0, -np.inf, 2.0])
+    b = np.array([1.0, -3.4028234663852886e38, 2.0])
+    assert cosine(a, b) == cosine(b, a) == pytest.approx(1.0) and euclid(a, b) == 1.0
+    assert not cosine(a, -b) > 0.5

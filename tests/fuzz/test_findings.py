@@ -348,3 +348,12 @@ def test_steps_that_no_counter_holds() -> None:
         'tensor<1x3x3xf32>) -> (tensor<2147483648x1x2x3xf32>, tensor<1x2x3xf32>)')
     with pytest.raises(ConversionError, match=r"more than i32 counts|elements"):
         transload.lower(module, "stablehlo")
+
+
+@pytest.mark.parametrize("k", [2**62, -2**62])
+def test_diagonals_far_outside(k: int) -> None:
+    module = _function("tensor<2x3xf32>", "tensor<2x3xf32>",
+                       f'%y = "top.Trilu"(%x) {{upper = true, k = {k} : i64}} : (tensor<2x3xf32>) -> tensor<2x3xf32>')
+    x = np.ones((2, 3), np.float32)
+    here, there = (transload.run(each, {"arg0": x}, engine="reference") for each in (module, transload.lower(module, "tosa")))
+    assert [a.tolist() for a in here.values()] == [a.tolist() for a in there.values()]

@@ -184,7 +184,8 @@ def triangle(op: Trilu, rw: Rewriter) -> Value:
     """SELECT of the tensor or zero by a constant mask."""
     x = in_type(rw, op.input, op.result.element)
     rows, columns = static_shape(x)[-2:]
-    mask = np.tri(rows, columns, op.k - 1 if op.upper else op.k, dtype=np.bool_)
+    diagonal = max(min(op.k, columns + 1), -rows)  # beyond, all or nothing is left
+    mask = np.tri(rows, columns, diagonal - 1 if op.upper else diagonal, dtype=np.bool_)
     kept = build.const(rw, (~mask if op.upper else mask).reshape((1,) * (x.rank - 2) + (rows, columns)))
     type_ = quant(x)
     if type_ is not None and not type_.per_tensor and any(type_.zero_points):
