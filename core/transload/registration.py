@@ -312,8 +312,13 @@ def _no_findings(outcome: Any) -> str | None:
 def _no_outputs(outcome: Any) -> str | None:
     if not isinstance(outcome, Mapping):
         return f"gives {_a(outcome)}, where outputs by name are wanted"
-    other = next((name for name, value in outcome.items() if not isinstance(name, str) or not hasattr(value, "dtype")), None)
+    other = next((name for name, value in outcome.items() if not isinstance(name, str) or not _holds_arrays(value)), None)
     return None if other is None else f"gives {_a(outcome[other])} as output {other!r}, where an array is wanted"
+
+
+def _holds_arrays(value: Any) -> bool:
+    """Whether a value is an array, or a tuple of such (a value of a tuple type, as StableHLO has them)."""
+    return all(map(_holds_arrays, value)) if isinstance(value, tuple) else hasattr(value, "dtype")
 
 
 def _no_answer(outcome: Any) -> str | None:

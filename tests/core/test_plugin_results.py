@@ -82,6 +82,18 @@ def test_engines(made: Any, why: str, tmp_path: Path, digits: Path) -> None:
     assert why in failing(engine, "engines", lambda: transload.run(digits, image, engine="mine"))
 
 
+def test_values_of_tuple_types_are_outputs() -> None:
+    module = transload.load(text="""
+func.func @main(%x: tensor<2xf32>) -> tuple<tensor<2xf32>, tuple<tensor<2xf32>>> {
+  %0 = stablehlo.tuple %x : tuple<tensor<2xf32>>
+  %1 = stablehlo.tuple %x, %0 : tuple<tensor<2xf32>, tuple<tensor<2xf32>>>
+  return %1 : tuple<tensor<2xf32>, tuple<tensor<2xf32>>>
+}""", format="stablehlo")
+    x = np.array([1, 2], np.float32)
+    (first, (second,)), = transload.run(module, {transload.ir.input_names(module.main)[0]: x}).values()
+    assert np.array_equal(first, x) and np.array_equal(second, x)
+
+
 @pytest.mark.parametrize("number", ["x", None, np.zeros(2), 1j])
 def test_metrics(number: Any, tmp_path: Path, digits: Path) -> None:
     metric = Metric("mine", lambda reference, actual: number)

@@ -171,7 +171,7 @@ def test_convert_runs_what_plan_says(models: Path, target: str, tmp_path: Path, 
         pytest.skip(f"{target} cannot be used here")
     record = Record()
     made = convert_model._journey
-    monkeypatch.setattr(convert_model, "_journey", lambda *given: made(*given[:-1], [*given[-1], record]))
+    monkeypatch.setattr(convert_model, "_journey", lambda *given: made(*given[:5], [*given[5], record], *given[6:]))
     file = model_file(models, "tflite/mlperf_resnet8_int8")
     transload.convert(file, target, tmp_path, tell=None)
     monkeypatch.undo()
