@@ -294,7 +294,7 @@ def quantize(
     """
     from .quantization import quantize_at_hub
 
-    made: Module = quantize_at_hub(at_hub(module), scheme, samples, options).module
+    made: Module = quantize_at_hub(at_hub(module, quantizing=True), scheme, samples, options).module
     return made
 
 
@@ -310,17 +310,28 @@ def calibrate(
     from .plugin import resolve
 
     calibrator = host().get("calibrators", method)
-    return resolve(calibrator.run)(at_hub(module), samples, method, **options)
+    return resolve(calibrator.run)(at_hub(module, quantizing=True), samples, method, **options)
 
 
-def at_hub(module: Module) -> Module:
-    """A module in the hub dialect as lowering would begin with it: legalized, and through the hub's pipeline."""
+def at_hub(module: Module, *, quantizing: bool = False) -> Module:
+    """A module in the hub dialect as lowering would begin with it: legalized, and through the hub's pipeline.
+
+    `quantizing`: as a quantizer is to have it (`Conversion.before_quantizing`).
+    """
     from .passes.manager import Pipeline
 
     center = hub()
-    ready = legalize(module, center.name)
+    ready = legalize(module, center.name, **(_before_quantizing(module) if quantizing else {}))
     Pipeline.parse(center.pipeline).run(ready)
     return ready
+
+
+def _before_quantizing(module: Module) -> dict[str, Any]:
+    """What the conversions from a module to the hub declare for where a quantizer comes next, as options of `lower`."""
+    from .journey import Journey
+
+    way = Journey((hub().name,)).conversions(module)
+    return {f"{each.name}.{key}": value for each in way for key, value in each.before_quantizing.items()}
 
 
 def runnable(module: Module) -> Module:

@@ -278,6 +278,8 @@ class Journey:
         given = self._shared.get(conversion.name)
         if given is None:  # one that nobody expected on the way, or no options
             given = own_options(Owner(conversion.name, options_of(conversion)), self.options)
+        if self._quantize_due:
+            given = {**conversion.before_quantizing, **given}
         steps = steps_of(conversion, given)
         return Stage(conversion.name, tuple(steps), f"{conversion.source} → {conversion.target}", conversion)
 

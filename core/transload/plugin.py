@@ -185,6 +185,8 @@ class Conversion:
 
     Those of a conversion that `extends` another are options of that one.
     """
+    before_quantizing: Mapping[str, Any] = field(default_factory=dict)
+    """What options are where a quantizer comes after the conversion, unless the user says otherwise: it needs floats in plain."""
     entries: Any = None
     """`entries(module)` gives the functions to convert, where not all are. Rewrites copy ops of the others (`rw.function`),
     which are erased after."""

@@ -47,7 +47,8 @@ def register_conversions(register: Any) -> None:
         before="tfl-variables{state=$state},tfl-states{state=$state},tfl-check-subgraphs",
         entries=f"{_HERE}.legalize.control:entries",
         joins=("stablehlo-to-top",),  # for operators that are StableHLO's
-        doc="The operators of TensorFlow Lite as hub operations.", options=OPTIONS, evidence=f"{_HERE}:coverage.json"))
+        doc="The operators of TensorFlow Lite as hub operations.", options=OPTIONS,
+        before_quantizing={"hybrid": "float"}, evidence=f"{_HERE}:coverage.json"))
 
 
 @hookimpl

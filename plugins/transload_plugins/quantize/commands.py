@@ -75,7 +75,7 @@ def quantize(model: Path, out: Path, quantize: str, **given: Any) -> int:
     settings = options.take_quantizer(given)
     module, samples = _opened(model, given)
     with going_through(samples) as clock:
-        made = quantize_at_hub(at_hub(module), quantize, samples, settings)
+        made = quantize_at_hub(at_hub(module, quantizing=True), quantize, samples, settings)
     save(made.module, out)
     console().print(f"{model} quantized by {quantize} in {seconds_text(clock.seconds)}", markup=False)
     if made.floats:

@@ -8,6 +8,7 @@ import numpy as np
 
 from transload.ir import F32, I16, Dense, FloatType, Module, Op, QuantType, TensorType, Value, dtype_of, update_function_type
 from transload.ir.build import Builder, constant_of
+from transload.verification.bounds import DYNAMIC
 
 from .groups import Groups, rule_of
 from .observe import observed
@@ -85,6 +86,7 @@ class _Quantizing:
                     op.set_operand(index, self._lifted(value, op))
         if rule.bias is not None and len(op.operands) > rule.bias and _is_float(op.operands[rule.bias]):
             self._bias(op, rule)
+        op.attributes.pop(DYNAMIC, None)  # of the float op, as its framework would have computed it
         if (word := rule.rounding(op)) is not None:
             op.attributes["rounding"] = word
         for result, type_ in held.items():

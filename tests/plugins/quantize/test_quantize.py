@@ -11,11 +11,13 @@ import transload
 from transload.api import at_hub
 from transload.errors import ReadError, UsageError
 from transload.ir import Module
+from transload.journey import Journey, Stage
 from transload_plugins.quantize.calibration import Calibration, calibrate
 from transload_plugins.quantize.observe import observed
 from transload_plugins.quantize.scheme import SCHEMES, stored
 
 from tests.support.graphs import Graph
+from tests.support.tflite_models import read_bytes, write_operator
 
 DIGITS = Path(__file__).resolve().parents[3] / "examples" / "digits"
 SAMPLES = 32
@@ -245,3 +247,21 @@ def test_what_lies_between_numbers_has_their_type() -> None:
     made = transload.quantize(module, "int8-asym", [{"x0": g.random(1, 2, 4, 4)}])
     resized = next(op for op in made.ops() if op.name == "top.Interp")
     assert resized.result.quant == resized.input.quant is not None
+
+
+def test_weights_of_dynamic_range_are_taken_as_floats() -> None:
+    """LiteRT would quantize activations when it runs, by ops that have no form in integers."""
+    random = np.random.default_rng(3)
+    weights = random.integers(-127, 128, (5, 8)).astype(np.int8)
+    model = read_bytes(write_operator(
+        "FULLY_CONNECTED", [((4, 8), "float32"), ((5, 8), "int8", weights, ([0.01], [0], 0))], [((4, 5), "float32")]))
+    samples = [{"in0": random.normal(0, 1, (4, 8)).astype(np.float32)} for _ in range(4)]
+    quantized = transload.quantize(model, "int8", samples)
+    names = [op.name for op in quantized.ops() if op.name != "top.Weight"]
+    assert names == ["top.Cast", "top.MatMul", "top.Cast", "func.return"]
+    assert "dynamic_quantization" not in next(op for op in quantized.ops() if op.name == "top.MatMul").attributes
+    reference, result = (transload.run(module, samples[0])["out0"] for module in (model, quantized))
+    assert sqnr(reference, result) > 30.0
+    assert "hybrid=float" in str(Journey(("tosa",), quantize=Stage("quantize", act=lambda module: module)).plan(model))
+    assert "hybrid=exact" in str(Journey(("tosa",), {"hybrid": "exact"}, quantize=Stage(
+        "quantize", act=lambda module: module)).plan(model))
