@@ -25,11 +25,12 @@ from typing import Any
 import numpy as np
 
 from transload.analysis.movement import moves_of
-from transload.ir import FloatType, Module, Op, TensorType, Value, initial_states, input_names, output_names
-from transload.ir.build import Builder, constant_of
-from transload.ir.module import NAME, update_function_type
-from transload.plugin import resolve
+from transload.ir import FloatType, Module, Op, TensorType, Value, initial_states, output_names
+from transload.ir.build import Builder
+from transload.ir.module import update_function_type
 from transload.plugin_host import host
+
+from .cutting import cut, cut_module, execute, named_values
 
 __all__ = ["DYNAMIC", "Bounded", "ErrorBound", "check_bounds", "has_bounds", "moved_errors"]
 
@@ -47,6 +48,10 @@ class Bounded:
     kept: bool
 
 
+def _is_float(type_: TensorType) -> bool:
+    return isinstance(type_.element, FloatType)
+
+
 def has_bounds(hub: Module) -> bool:
     """Whether ops of the module stand for products of activations that the framework quantizes."""
     return any(DYNAMIC in op.attributes for op in hub.body_of_main)
@@ -61,11 +66,11 @@ def check_bounds(
     became of each bound.
     """
     fed = [*given.values(), *initial_states(hub).values()]
-    known = _named(result, {name: array.shape for name, array in reference.items()})
+    known = named_values(result, {name: array.shape for name, array in reference.items()}, _is_float)
     bounding, names = _bounding_module(hub, {name: reference[name] for name in known})
-    cut, found = _cut_module(result, {name: reference[name].shape for name in names})
-    bounds = _execute(bounding, [*fed, *(reference[name] for name in names)], "reference")
-    outputs = _execute(cut, [*fed, *(reference[name].reshape(shape) for name, shape in found)], engine)
+    parts, found = cut_module(result, {name: reference[name].shape for name in names}, _is_float)
+    bounds = execute(bounding, [*fed, *(reference[name] for name in names)], "reference")
+    outputs = execute(parts, [*fed, *(reference[name].reshape(shape) for name, shape in found)], engine)
     n_outputs = len(outputs) - len(found)
     checked = []
     for (name, _), ours in zip(found, outputs[n_outputs:], strict=True):
@@ -76,55 +81,7 @@ def check_bounds(
     return dict(zip(output_names(result.main)[:n_outputs], outputs[:n_outputs], strict=True)), checked
 
 
-def _execute(module: Module, arrays: Sequence[Any], engine: str) -> list[np.ndarray]:
-    execute = resolve(host().get("engines", engine).prepare)(module, "main")
-    return list(execute(dict(zip(input_names(module.main), arrays, strict=True)), False).values())
-
-
-# --- modules with tensors cut: each is an input, and what computes it an output
-
-def _named(module: Module, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, Value]:
-    """The computed float tensors of the main function that have these names and, but for sizes of 1, shapes."""
-    found = {}
-    for op in module.body_of_main:
-        for value in op.results:
-            name, type_ = value.name, value.type
-            if name is None or name not in shapes or constant_of(value) is not None or not isinstance(type_, TensorType):
-                continue
-            if isinstance(type_.element, FloatType) and _without_ones(value.shape) == _without_ones(shapes[name]):
-                found[name] = value  # the last of a name is the tensor itself
-    return found
-
-
-def _cut_module(
-    result: Module, shapes: Mapping[str, tuple[int, ...]],
-) -> tuple[Module, list[tuple[str, tuple[int, ...]]]]:
-    """A copy in which the tensors of these names and shapes are inputs, and what computes them outputs; what they are there."""
-    module = result.clone()
-    found = _named(module, shapes)
-    for name, value in found.items():
-        _cut(module, value, name)
-    terminator = module.body_of_main.terminator
-    terminator.operands = (*terminator.operands, *found.values())
-    if "res_attrs" in module.main.attributes:
-        module.main.attributes["res_attrs"] = [*module.main.attributes["res_attrs"], *({} for _ in found)]
-    update_function_type(module.main)
-    return module, [(name, value.shape) for name, value in found.items()]  # type: ignore[misc]
-
-
-def _without_ones(shape: Sequence[int | None]) -> list[int | None]:
-    return [size for size in shape if size != 1]
-
-
-def _cut(module: Module, value: Value, name: str) -> None:
-    """Make `value` an input of the main function for all that uses it."""
-    main = module.main
-    names = input_names(main)
-    value.replace_all_uses_with(module.body_of_main.add_argument(value.type, name))
-    noted = [*(main.attributes.get("arg_attrs") or [{} for _ in names]), {}]
-    main.attributes["arg_attrs"] = [
-        {**attributes, NAME: each} for attributes, each in zip(noted, (*names, f"{name}:given"), strict=True)]
-
+# --- the module of bounds
 
 def _bounding_module(hub: Module, reference: Mapping[str, np.ndarray]) -> tuple[Module, list[str]]:
     """A copy that computes bounds instead of the outputs; the names of the tensors that they are bounds of, its last inputs."""
@@ -140,7 +97,7 @@ def _bounding_module(hub: Module, reference: Mapping[str, np.ndarray]) -> tuple[
             if name is not None and name in reference and reference[name].shape == value.shape:
                 names.append(name)
                 outputs.append(error)
-                _cut(module, value, name)
+                cut(module, value, name)
             else:
                 errors[value] = error
     block.terminator.operands = tuple(outputs)

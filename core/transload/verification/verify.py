@@ -15,7 +15,7 @@ from transload.verification.bounds import Bounded, check_bounds, has_bounds
 from ..analysis.movement import is_cast, origins
 from ..budget import VARIABLE, allowance
 from ..errors import PluginFailure, RunError
-from ..ir import FloatType, Module, QuantType, TensorType, Value
+from ..ir import FloatType, Module, QuantType, TensorType, Value, output_names
 from ..ir.build import constant_of
 from ..plugin import Runtime, resolve
 from ..plugin_host import host
@@ -26,6 +26,7 @@ from .differences import TensorDifference, compare_outputs
 from .information import attempts, is_informative
 from .inputs import checked_inputs, random_inputs
 from .running import OwnRuntime, Running
+from .steps import check_steps, is_quantized
 from .tolerance import Tolerance
 from .ways import Ways
 
@@ -201,6 +202,9 @@ class _Judge:
         if limits and not bounds:
             tensors, limits, ways = self._by_nearest(given, actual, tensors, limits)
             notes += ways
+        if limits and not bounds:
+            limits, steps = self._by_steps(given, actual, limits)
+            notes += steps
         broken = [reason for reasons in limits.values() for reason in reasons]
         broken += [f"{each.name}: differs by {each.max_abs:g}, its bound is {each.bound:g}" for each in bounds if not each.kept]
         status = "failed" if broken else "passed"
@@ -231,6 +235,32 @@ class _Judge:
             f"this is {judged.tensors[index].metrics['cos']:.5f} from what it gives {judged.nearest[index]}"
             for index, apart in judged.excused.items()]
         return judged.tensors, {index: reasons for index, reasons in wrong.items() if index not in judged.excused}, notes
+
+
+    def _by_steps(
+        self, given: Mapping[str, np.ndarray], actual: Mapping[str, np.ndarray], broken: dict[int, list[str]],
+    ) -> tuple[dict[int, list[str]], list[str]]:
+        """The limits that are broken all the same where each quantized tensor is judged from the runtime's own numbers (`steps`).
+
+        Asked where the runtime computes a model in several ways: rounding is then nothing that its framework defines.
+        """
+        if self.runtime.alternatives is None or self._reference is None or self.hub is None or not is_quantized(self.hub):
+            return broken, []
+        of_hub = dict(zip(output_names(self.hub.main), Running(self.hub, self.engine)(given).values(), strict=False))
+        if self._limits_broken(compare_outputs(of_hub, actual)):
+            return broken, []  # what was judged below would not be the result
+        reference = self._reference(given, keep=True)
+        outputs, steps = check_steps(self.hub, given, reference, self.engine, self.tolerance.integer)
+        name = self.runtime.name
+        if steps.wrong:
+            return broken, [f"from {name}'s own numbers before it, {wrong}" for wrong in steps.wrong]
+        ends = {key: reference[key] for key in outputs if key in reference}
+        wrong = self._limits_broken(compare_outputs(ends, outputs)) if len(ends) == len(outputs) else broken
+        note = (
+            f"{name} rounds some numbers to the next step: from its own numbers before it, each of the {steps.tensors} quantized "
+            f"tensors is what it computes, but for {steps.apart:,} of {steps.elements:,} numbers, which are a step away; in the "
+            "outputs that adds up to what the table shows")
+        return {index: reasons for index, reasons in wrong.items() if index in broken}, [note] if steps.tensors else []
 
 
 def output_steps(hub: Module) -> list[float | None]:

@@ -1,0 +1,75 @@
+"""A quantized model judged step by step: every quantized tensor by itself, from the runtime's own numbers before it.
+
+Frameworks do not say to the bit how a product is rounded to its quantized numbers, and a runtime multiplies by scales in floats
+of 32 bits: now and then a number near the middle of two comes out as the other of them. Through a deep network of coarse
+numbers such steps add up to any difference of the outputs, as they do between two runtimes, or two computers.
+
+So where a result does not end where the runtime does, and the runtime itself has several ways to end, each quantized tensor is
+computed from the runtime's numbers of the tensors before it. It may be a step away in few places: where a number stands in
+the middle exactly (zero plus a constant of so many halves of a step), and is frequent, that can be some percent of a tensor.
+A wrong zero point, rounding or operand moves half of a tensor or more, a wrong scale its great numbers by several steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..ir import Module, QuantType, TensorType, initial_states, output_names
+from .cutting import cut_module, execute
+
+__all__ = ["Steps", "check_steps", "is_quantized"]
+
+_SHARE = 0.1
+"""Of a tensor's numbers, how many may be another step at most; a few of a small tensor."""
+_FEW = 2
+
+
+@dataclass(frozen=True)
+class Steps:
+    """What became of the quantized tensors."""
+
+    tensors: int
+    elements: int
+    apart: int
+    """Elements that are a step away."""
+    wrong: tuple[str, ...]
+    """The tensors that are further away, or at too many places, in words."""
+
+
+def is_quantized(hub: Module) -> bool:
+    """Whether tensors with names, in the main function, hold quantized numbers."""
+    return any(
+        value.name is not None and isinstance(value.type, TensorType) and _steps(value.type)
+        for op in hub.body_of_main for value in op.results)
+
+
+def check_steps(
+    hub: Module, given: Mapping[str, Any], reference: Mapping[str, np.ndarray], engine: str, allowed: int,
+) -> tuple[dict[str, np.ndarray], Steps]:
+    """Run the hub's form of the model with the runtime's numbers in place of its quantized tensors.
+
+    `reference` are the runtime's tensors by name, intermediate ones included; `allowed` is how many steps one may be away.
+    Returns the model's outputs, and what became of the tensors.
+    """
+    fed = [*given.values(), *initial_states(hub).values()]
+    stored = {name: array for name, array in reference.items() if array.dtype.kind in "iu"}
+    parts, found = cut_module(hub, {name: array.shape for name, array in stored.items()}, _steps)
+    outputs = execute(parts, [*fed, *(stored[name].reshape(shape) for name, shape in found)], engine)
+    n_outputs = len(outputs) - len(found)
+    wrong, apart, elements = [], 0, 0
+    for (name, _), ours in zip(found, outputs[n_outputs:], strict=True):
+        off = np.abs(ours.astype(np.int64).reshape(-1) - stored[name].astype(np.int64).reshape(-1))
+        count, most = int(np.count_nonzero(off)), int(off.max(initial=0))
+        apart, elements = apart + count, elements + off.size
+        if most > allowed or count > max(_FEW, _SHARE * off.size):
+            wrong.append(f"{name}: by {most} steps at most, at {count:,} of {off.size:,} numbers")
+    names = output_names(hub.main)[: n_outputs - len(hub.states)]
+    return dict(zip(names, outputs[: len(names)], strict=True)), Steps(len(found), elements, apart, tuple(wrong))
+
+
+def _steps(type_: TensorType) -> bool:
+    return isinstance(type_.element, QuantType) and type_.element.storage.width in (8, 16)

@@ -1,0 +1,79 @@
+"""A quantized model whose roundings add up otherwise than in its runtime is judged step by step, and a wrong one is found out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import transload
+from transload.ir import Module, QuantType
+from transload.verification.cutting import cut_module, execute
+from transload.verification.steps import check_steps
+from transload.verification.verify import verify_conversion
+
+from tests.core.verification.test_information import qdq_model
+
+onnx = pytest.importorskip("onnx")
+pytest.importorskip("onnxruntime")
+X = {"x": np.random.default_rng(3).standard_normal((4, 32)).astype(np.float32)}
+
+
+@pytest.fixture
+def hub(tmp_path: Path) -> Module:
+    return transload.legalize(transload.load(qdq_model(tmp_path / "qdq.onnx")))
+
+
+def reference(hub: Module, moved: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """What a runtime gives that computes each quantized tensor as we do from what is before it, but `moved`, by so many steps."""
+    kept = {name: array for name, array in transload.run(hub, X, keep=True).items() if array.dtype == np.uint8}
+    shapes = {name: array.shape for name, array in kept.items()}
+    parts, found = cut_module(hub, shapes, lambda type_: isinstance(type_.element, QuantType))
+    for name, _ in found:
+        outputs = execute(parts, [X["x"], *kept.values()], "reference")
+        ours = dict(zip(kept, outputs[1:], strict=True))[name].astype(int)
+        kept[name] = np.where(ours < 128, ours + moved.get(name, 0), ours - moved.get(name, 0)).astype(np.uint8)
+    return kept
+
+
+def at_places(share: float) -> np.ndarray:
+    return (np.random.default_rng(0).random((4, 32)) < share).astype(np.uint8)
+
+
+def test_single_steps_are_near_enough_whatever_they_add_up_to(hub: Module) -> None:
+    given = reference(hub, {"m3_q": at_places(0.05), "m20_q": at_places(0.05)})
+    ours = transload.run(hub, X, keep=True)
+    assert np.abs(ours["m39_q"].astype(int) - given["m39_q"]).max() > 1  # they do add up
+    outputs, steps = check_steps(hub, X, given, "reference", 1)
+    assert not steps.wrong and steps.tensors == 41 and steps.elements == 41 * 128
+    assert steps.apart == at_places(0.05).sum() * 2
+    assert np.array_equal(outputs["y"], (given["m39_q"].astype(np.float32) - 131) * np.float32(0.037))
+
+
+@pytest.mark.parametrize("moved", [at_places(0.4), 2 * at_places(0.02)])
+def test_many_steps_and_long_ones_are_not(hub: Module, moved: np.ndarray) -> None:
+    _, steps = check_steps(hub, X, reference(hub, {"m3_q": moved}), "reference", 1)
+    assert len(steps.wrong) == 1 and steps.wrong[0].startswith("m3_q: by ")
+
+
+def test_a_wrong_zero_point_in_a_deep_model_is_found_and_named(tmp_path: Path) -> None:
+    path = qdq_model(tmp_path / "qdq.onnx")
+    model = onnx.load(path)
+    held = next(each for each in model.graph.initializer if each.name == "m7_zero")
+    held.CopyFrom(onnx.numpy_helper.from_array(np.uint8(132), "m7_zero"))
+    onnx.save(model, tmp_path / "wrong.onnx")
+    wrong = transload.load(tmp_path / "wrong.onnx")
+    hub = transload.legalize(wrong.clone())
+    verdict = verify_conversion(transload.load(path), transload.lower(wrong, "tosa"), hub=hub)
+    assert verdict.failed
+    assert any("numbers before it, m7_q: by 1 steps" in note for note in verdict.notes), verdict.notes
+
+
+@pytest.mark.models
+def test_a_real_model_on_noise(models: Path) -> None:
+    """Its hard swishes add 127.5 steps to numbers that are often zero: onnxruntime's floats fall below the middle."""
+    source = transload.load(models / "onnx/derived_ppocr_cls_qoperator/model.onnx", inputs={"x": (1, 3, 224, 224)})
+    verdict = verify_conversion(source, transload.lower(source, "tosa"), hub=transload.legalize(source))
+    assert verdict.passed, verdict.broken
+    assert verdict.tensors[0].metrics["cos"] > 0.99995 or "rounds some numbers to the next step" in verdict.notes[0]
