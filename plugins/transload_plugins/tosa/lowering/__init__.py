@@ -15,6 +15,7 @@ from .ops import (
     cast,
     control,
     conv,
+    division,
     einsum,
     elementwise,
     functions,
@@ -35,8 +36,8 @@ from .ops import (
 __all__ = ["TABLE"]
 
 FAMILIES = (
-    cast, conv, block_products, matmul, pool, quantized, quantized_functions, activation, softmax, elementwise, functions,
-    movement, reduce, resize, gather, ordering, normalization, einsum, recurrent, control)
+    cast, conv, block_products, matmul, pool, quantized, quantized_functions, activation, softmax, elementwise, division,
+    functions, movement, reduce, resize, gather, ordering, normalization, einsum, recurrent, control)
 
 TABLE: RewriteTable = sum((family.TABLE for family in FAMILIES), RewriteTable())
 TABLE += quantized_functions.FALLBACK + quantized.FALLBACK

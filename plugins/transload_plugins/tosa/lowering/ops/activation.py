@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from transload.ir import FloatType, IntegerType, Op, Value
+from transload.ir import F32, FloatType, IntegerType, Op, Value
 from transload.rewrite import Rewriter, RewriteTable, Unsupported
 
 from ... import build
 from ...dialect.base import storage_of
 from ..arithmetic.rescaling import clamp_reals, dequantize, quant
-from .common import binary, compare, flat, like, negate, plain_into, select, unary
+from .common import binary, cast, compare, flat, like, narrowed, negate, plain_into, select, unary
 
 if TYPE_CHECKING:
     from transload_hub.ops.activation import (
@@ -110,9 +110,10 @@ def hard_sigmoid(op: HardSigmoid, rw: Rewriter) -> Value:
 
 @plain("top.HardSwish")
 def hard_swish(op: HardSwish, rw: Rewriter) -> Value:
-    """`x * CLAMP(x + 3, 0, 6) / 6` (tfl.hard_swish)."""
-    gate = _clamp(rw, _add(rw, op.input, 3.0), 0.0, 6.0)
-    return _mul(rw, _mul(rw, op.input, gate), 1.0 / 6.0)
+    """`x * CLAMP(x + 3, 0, 6) / 6` (tfl.hard_swish); in f32, as `6 * x` is beyond f16 where x is not."""
+    x = cast(rw, op.input, F32)
+    gate = _clamp(rw, _add(rw, x, 3.0), 0.0, 6.0)
+    return narrowed(rw, _mul(rw, _mul(rw, x, gate), 1.0 / 6.0), op)
 
 
 @plain("top.GELU")
@@ -157,8 +158,9 @@ def softsign(op: Softsign, rw: Rewriter) -> Value:
 
 @plain("top.Mish")
 def mish(op: Mish, rw: Rewriter) -> Value:
-    """`x * TANH(softplus(x))`."""
-    return _mul(rw, op.input, unary(rw, "tanh", _softplus(rw, op.input)))
+    """`x * TANH(softplus(x))`; in f32, as softplus of an f16 far below zero has few bits left."""
+    x = cast(rw, op.input, F32)
+    return narrowed(rw, _mul(rw, x, unary(rw, "tanh", _softplus(rw, x))), op)
 
 
 @plain("top.ThresholdedRelu")

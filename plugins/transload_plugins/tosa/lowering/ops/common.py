@@ -22,12 +22,12 @@ from transload.rewrite import Rewriter, RewriteTable, Unsupported
 
 from ... import build
 from ...dialect.base import storage_of
-from ..arithmetic.rescaling import any_quantized
+from ..arithmetic.rescaling import any_quantized, fused_activation
 
 __all__ = [
-    "MAX_RANK", "along", "binary", "broadcast_groups", "cast", "compare", "concat", "cut", "filled", "flat", "gather_rows",
-    "is_constant_splat", "like", "negate", "normal_axes", "normal_axis", "pad", "plain_into", "reshape",
-    "select", "static_shape", "transpose", "typed", "unary", "widened",
+    "MAX_RANK", "along", "binary", "broadcast_groups", "cast", "compare", "concat", "cut", "filled", "finished", "flat",
+    "gather_rows", "is_constant_splat", "like", "narrowed", "negate", "normal_axes", "normal_axis", "pad", "plain_into",
+    "reshape", "select", "static_shape", "transpose", "typed", "unary", "widened",
 ]
 
 MAX_RANK = 6
@@ -293,6 +293,16 @@ def widened(rw: Builder, x: Value) -> Value:
     if element in (I8, I16):
         return flat(rw, x, lambda x: build.cast(rw, x, I32))
     raise Unsupported(f"TOSA has no arithmetic on {element}")
+
+
+def narrowed(rw: Rewriter, x: Value, op: Op) -> Value:
+    """`x` of i32 or f32, in which it was computed, in the result's element type; integers wrapped."""
+    return cast(rw, x, op.results[0].element)
+
+
+def finished(rw: Rewriter, x: Value, op: Op) -> Value:
+    """`narrowed`, then the activation that `op` asks for."""
+    return flat(rw, narrowed(rw, x, op), lambda x: fused_activation(rw, x, op))
 
 
 def is_constant_splat(value: Value) -> float | None:

@@ -16,16 +16,17 @@ from transload_hub.ops.cast import width_of
 
 from ... import build
 from ...dialect.base import storage_of
-from ..arithmetic.rescaling import fused_activation
 from ..prepare.sources import sources
 from .common import (
     binary,
     cast,
     compare,
     filled,
+    finished,
     flat,
     is_constant_splat,
     like,
+    narrowed,
     negate,
     plain_into,
     select,
@@ -40,9 +41,6 @@ if TYPE_CHECKING:
         AddConst,
         BitwiseNot,
         Compare,
-        Div,
-        FloorDiv,
-        FloorMod,
         IsInf,
         IsNaN,
         LogicalNot,
@@ -52,7 +50,6 @@ if TYPE_CHECKING:
         ShiftLeft,
         ShiftRight,
         SquaredDifference,
-        TruncMod,
         UnaryNumber,
         Where,
     )
@@ -62,16 +59,6 @@ __all__ = ["TABLE", "power", "square_root"]
 TABLE = RewriteTable()
 
 plain = plain_into(TABLE)
-
-
-def _narrowed(rw: Rewriter, x: Value, op: Op) -> Value:
-    """`x` of i32 in the result's integer type, wrapped; a float as it is."""
-    return cast(rw, x, op.results[0].element)
-
-
-def _finished(rw: Rewriter, x: Value, op: Op) -> Value:
-    """`_narrowed`, then the activation that `op` asks for."""
-    return flat(rw, _narrowed(rw, x, op), lambda x: fused_activation(rw, x, op))
 
 
 # --- arithmetic of several operands
@@ -93,20 +80,12 @@ def arithmetic(op: Op, rw: Rewriter) -> Value:
     total = values[0]
     for value in values[1:]:
         total = binary(rw, _ARITHMETIC[op.name], total, value)
-    return _finished(rw, _ordered(rw, total, op), op)
+    return finished(rw, _ordered(rw, total, op), op)
 
 
 def _ordered(rw: Rewriter, x: Value, op: Op) -> Value:
     """The bits of a ui32 as the i32 that has its place in the order of numbers, and back: less 2**31."""
     return binary(rw, "bitwise_xor", x, like(rw, x, -(1 << 31))) if op in sources().integers.unsigned else x
-
-
-@plain("top.Div")
-def divide(op: Div, rw: Rewriter) -> Value:
-    """Float: `a * RECIPROCAL(b)` (tf.RealDiv). Integer: INTDIV, truncated (tfl.div)."""
-    a, b = (widened(rw, value) for value in op.inputs)
-    quotient = binary(rw, "mul", a, unary(rw, "reciprocal", b)) if a.is_float else binary(rw, "intdiv", a, b)
-    return _finished(rw, quotient, op)
 
 
 @plain("top.AddConst", "top.MulConst")
@@ -116,80 +95,28 @@ def with_number(op: AddConst | MulConst, rw: Rewriter) -> Value:
     if not x.is_float and op.const_val != int(op.const_val):
         raise Unsupported(f"{op.const_val} is no integer, and the tensor is of {op.input.element}")
     made = binary(rw, "add" if op.name == "top.AddConst" else "mul", x, like(rw, x, op.const_val))
-    return _finished(rw, made, op)
+    return finished(rw, made, op)
 
 
 @plain("top.Scale")
 def scale(op: Scale, rw: Rewriter) -> Value:
     """MUL, then ADD."""
     x, factor, bias = (widened(rw, value) for value in (op.input, op.scale, op.bias))
-    return _finished(rw, binary(rw, "add", binary(rw, "mul", x, factor), bias), op)
+    return finished(rw, binary(rw, "add", binary(rw, "mul", x, factor), bias), op)
 
 
 @plain("top.SquaredDifference")
 def squared_difference(op: SquaredDifference, rw: Rewriter) -> Value:
     """SUB, and MUL with itself (tf.SquareDifference)."""
     difference = binary(rw, "sub", widened(rw, op.a), widened(rw, op.b))
-    return _narrowed(rw, binary(rw, "mul", difference, difference), op)
+    return narrowed(rw, binary(rw, "mul", difference, difference), op)
 
 
 @plain("top.Square")
 def square(op: UnaryNumber, rw: Rewriter) -> Value:
     """MUL with itself (tf.Square)."""
     x = widened(rw, op.input)
-    return _narrowed(rw, binary(rw, "mul", x, x), op)
-
-
-def _floor_quotient(rw: Rewriter, a: Value, b: Value) -> tuple[Value, Value]:
-    """`q = floor(a / b)` and `r = a - q * b`, which lies between 0 and b.
-
-    `floor(a * RECIPROCAL(b))` alone (lower_floor_div) is one off where the rounded product falls on the wrong
-    side of an integer, as for 41 / 41; so q is moved by one where r shows that it must be.
-    """
-    zero = like(rw, b, 0)
-    if not a.is_float:
-        quotient = binary(rw, "intdiv", a, b)
-        rest = binary(rw, "sub", a, binary(rw, "mul", quotient, b))
-        apart = binary(rw, "logical_xor", compare(rw, "Less", rest, zero), compare(rw, "Less", b, zero))
-        wrong = binary(rw, "logical_and", apart, compare(rw, "NotEqual", rest, zero))
-        return (
-            select(rw, wrong, binary(rw, "sub", quotient, like(rw, quotient, 1)), quotient),
-            select(rw, wrong, binary(rw, "add", rest, b), rest))
-    quotient = unary(rw, "floor", binary(rw, "mul", a, unary(rw, "reciprocal", b)))
-    rest = binary(rw, "sub", a, binary(rw, "mul", quotient, b))
-    rest = select(rw, compare(rw, "Equal", quotient, like(rw, quotient, 0)), a, rest)  # of an infinite b, too
-    size, sign = unary(rw, "abs", b), select(rw, compare(rw, "Less", b, zero), like(rw, b, -1), like(rw, b, 1))
-    forward = binary(rw, "mul", rest, sign)  # r if b is positive, else -r: from 0 to |b| where q is right
-    one = like(rw, quotient, 1)
-    too_great = compare(rw, "Less", forward, like(rw, forward, 0))
-    too_small = compare(rw, "GreaterOrEqual", forward, size)
-    greater = select(rw, too_small, binary(rw, "add", quotient, one), quotient)
-    quotient = select(rw, too_great, binary(rw, "sub", quotient, one), greater)
-    rest = select(rw, too_great, binary(rw, "add", rest, b), select(rw, too_small, binary(rw, "sub", rest, b), rest))
-    return quotient, rest
-
-
-@plain("top.FloorDiv")
-def floor_divide(op: FloorDiv, rw: Rewriter) -> Value:
-    """See `_floor_quotient` (lower_floor_div; integers, for which RECIPROCAL has no form, by INTDIV)."""
-    return _narrowed(rw, _floor_quotient(rw, widened(rw, op.a), widened(rw, op.b))[0], op)
-
-
-@plain("top.FloorMod")
-def floor_modulo(op: FloorMod, rw: Rewriter) -> Value:
-    """`a - floor(a / b) * b`. The pseudo-code of lower_floor_mod gives `a / b - floor(a / b)`, the fraction instead."""
-    return _narrowed(rw, _floor_quotient(rw, widened(rw, op.a), widened(rw, op.b))[1], op)
-
-
-@plain("top.TruncMod")
-def truncated_modulo(op: TruncMod, rw: Rewriter) -> Value:
-    """C's `%` and `fmod`: integers by INTDIV; floats by the floored modulo of the absolute values, with the sign of a."""
-    a, b = widened(rw, op.a), widened(rw, op.b)
-    if not a.is_float:
-        rest = binary(rw, "sub", a, binary(rw, "mul", binary(rw, "intdiv", a, b), b))
-        return _narrowed(rw, rest, op)
-    _, rest = _floor_quotient(rw, unary(rw, "abs", a), unary(rw, "abs", b))
-    return select(rw, compare(rw, "Less", a, like(rw, a, 0)), negate(rw, rest), rest)
+    return narrowed(rw, binary(rw, "mul", x, x), op)
 
 
 # --- powers and roots
@@ -274,9 +201,9 @@ def pow_(op: Pow, rw: Rewriter) -> Value:
     number = is_constant_splat(exponent)
     x = widened(rw, base)
     if number is None or number != int(number) or not 0 <= number <= 64 or math.prod(static_shape(exponent)) != 1:
-        return _narrowed(rw, _whole_power_of_run_time(rw, x, widened(rw, exponent)), op)
+        return narrowed(rw, _whole_power_of_run_time(rw, x, widened(rw, exponent)), op)
     made = filled(rw, static_shape(x), I32, 1) if number == 0 else _whole_power(rw, x, int(number))
-    return _narrowed(rw, made, op)
+    return narrowed(rw, made, op)
 
 
 @plain("top.Sqrt")
@@ -302,7 +229,7 @@ def direct(op: BitwiseNot | LogicalNot | Unary, rw: Rewriter) -> Value:
 @plain("top.Abs")
 def absolute(op: UnaryNumber, rw: Rewriter) -> Value:
     """ABS (tf.Abs)."""
-    return _narrowed(rw, unary(rw, "abs", widened(rw, op.input)), op)
+    return narrowed(rw, unary(rw, "abs", widened(rw, op.input)), op)
 
 
 @plain("top.Neg")
@@ -312,7 +239,7 @@ def negative(op: UnaryNumber, rw: Rewriter) -> Value:
     if x.is_float:
         return negate(rw, x)
     x = widened(rw, x)
-    return _narrowed(rw, binary(rw, "sub", like(rw, x, 0), x), op)
+    return narrowed(rw, binary(rw, "sub", like(rw, x, 0), x), op)
 
 
 @plain("top.Floor", "top.Ceil", "top.Round")
@@ -339,7 +266,7 @@ def sign(op: UnaryNumber, rw: Rewriter) -> Value:
     x = widened(rw, op.input)
     zero = like(rw, x, 0)
     below = select(rw, compare(rw, "Less", x, zero), like(rw, x, -1), x)
-    return _narrowed(rw, select(rw, compare(rw, "Greater", x, zero), like(rw, x, 1), below), op)
+    return narrowed(rw, select(rw, compare(rw, "Greater", x, zero), like(rw, x, 1), below), op)
 
 
 @plain("top.IsNaN")

@@ -1,5 +1,7 @@
 """Normalizations, from sums, RSQRT and products, on floats.
 
+All compute in f32: sums and squares of narrower floats are beyond their range, and what comes of them seldom is.
+
 The specification has the batch normalization of TensorFlow (tf.FusedBatchNormV3, whose `%op4` must multiply
 `%op1`, not the mean); for the others it names no lowering.
 """
@@ -8,16 +10,29 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from transload.ir import Value
+from transload.ir import F32, Value
 from transload.rewrite import Rewriter, RewriteTable
 
 from ... import build
-from ..arithmetic.rescaling import fused_activation
-from .common import binary, cut, flat, like, normal_axes, normal_axis, pad, plain_into, reshape, static_shape, unary
+from .common import (
+    binary,
+    cast,
+    cut,
+    finished,
+    like,
+    narrowed,
+    normal_axes,
+    normal_axis,
+    pad,
+    plain_into,
+    reshape,
+    static_shape,
+    unary,
+)
 from .reduce import mean, total
 
 if TYPE_CHECKING:
@@ -39,6 +54,11 @@ def _per_channel(rw: Rewriter, value: Value, axis: int, rank: int) -> Value:
     return reshape(rw, value, [count if dim == axis else 1 for dim in range(rank)])
 
 
+def _in_f32(rw: Rewriter, *values: Value | None) -> list[Any]:
+    """Values in f32, in which all here is computed; None where there is none."""
+    return [None if value is None else cast(rw, value, F32) for value in values]
+
+
 def _affine(rw: Rewriter, x: Value, weight: Value | None, bias: Value | None) -> Value:
     if weight is not None:
         x = binary(rw, "mul", x, weight)
@@ -55,9 +75,9 @@ def _standardized(rw: Rewriter, x: Value, axes: Sequence[int], eps: float) -> Va
 @plain("top.BatchNorm")
 def batch_norm(op: BatchNorm, rw: Rewriter) -> Value:
     """`x * factor + shift` with constant parameters; else SUB, RSQRT, MUL, MUL, ADD (tf.FusedBatchNormV3)."""
-    x, rank = op.input, op.input.rank
+    x, *parameters = _in_f32(rw, op.input, op.mean, op.variance, op.gamma, op.beta)
+    rank = x.rank
     axis = _channels(op.layout, rank)
-    parameters = [op.mean, op.variance, op.gamma, op.beta]
     held = [None if value is None else rw.constant_of(value) for value in parameters]
     centre, spread, gamma, beta = (None if array is None else array.astype(np.float64) for array in held)
     if centre is not None and spread is not None and not any(
@@ -65,47 +85,48 @@ def batch_norm(op: BatchNorm, rw: Rewriter) -> Value:
         factor = (1.0 if gamma is None else gamma) / np.sqrt(spread + op.epsilon)
         shift = (0.0 if beta is None else beta) - centre * factor
         shape = [-1 if dim == axis else 1 for dim in range(rank)]
-        weight, bias = (build.cast(rw, build.const(rw, a.astype(np.float32).reshape(shape)), x.element) for a in (factor, shift))
+        weight, bias = (build.const(rw, array.astype(np.float32).reshape(shape)) for array in (factor, shift))
         made = _affine(rw, x, weight, bias)
     else:
         mean_, variance, gamma_, beta_ = (None if v is None else _per_channel(rw, v, axis, rank) for v in parameters)
         spread_ = binary(rw, "add", variance, like(rw, variance, op.epsilon))  # type: ignore[arg-type]
         made = binary(rw, "mul", binary(rw, "sub", x, mean_), unary(rw, "rsqrt", spread_))  # type: ignore[arg-type]
         made = _affine(rw, made, gamma_, beta_)
-    return flat(rw, made, lambda made: fused_activation(rw, made, op))
+    return finished(rw, made, op)
 
 
 @plain("top.LayerNorm")
 def layer_norm(op: LayerNorm, rw: Rewriter) -> Value:
     """Standardized over all dimensions from `axis` on."""
-    x = op.input
+    x, *affine = _in_f32(rw, op.input, op.weight, op.bias)
     axes = range(normal_axis(op.axis, x.rank), x.rank)
-    return _affine(rw, _standardized(rw, x, axes, op.eps), op.weight, op.bias)
+    return narrowed(rw, _affine(rw, _standardized(rw, x, axes, op.eps), *affine), op)
 
 
 @plain("top.RMSNorm")
 def rms_norm(op: RMSNorm, rw: Rewriter) -> Value:
     """`x * RSQRT(mean(x^2) + eps)` over all dimensions from `axis` on."""
-    x = op.input
+    x, weight = _in_f32(rw, op.input, op.weight)
     square = mean(rw, binary(rw, "mul", x, x), range(normal_axis(op.axis, x.rank), x.rank))
     made = binary(rw, "mul", x, unary(rw, "rsqrt", binary(rw, "add", square, like(rw, square, op.eps))))
-    return _affine(rw, made, op.weight, None)
+    return narrowed(rw, _affine(rw, made, weight, None), op)
 
 
 @plain("top.InstanceNorm")
 def instance_norm(op: InstanceNorm, rw: Rewriter) -> Value:
     """Standardized over the spatial dimensions."""
-    x, rank = op.input, op.input.rank
-    axis = _channels(op.layout, rank)
-    made = _standardized(rw, x, [dim for dim in range(1, rank) if dim != axis], op.eps)
-    return _affine(rw, made, *(None if v is None else _per_channel(rw, v, axis, rank) for v in (op.weight, op.bias)))
+    x, *affine = _in_f32(rw, op.input, op.weight, op.bias)
+    axis = _channels(op.layout, x.rank)
+    made = _standardized(rw, x, [dim for dim in range(1, x.rank) if dim != axis], op.eps)
+    made = _affine(rw, made, *(None if v is None else _per_channel(rw, v, axis, x.rank) for v in affine))
+    return narrowed(rw, made, op)
 
 
 @plain("top.GroupNorm")
 def group_norm(op: GroupNorm, rw: Rewriter) -> Value:
     """Standardized over the spatial dimensions and the channels of each group."""
-    x, rank, groups = op.input, op.input.rank, op.num_groups
-    shape = static_shape(x)
+    x, *affine = _in_f32(rw, op.input, op.weight, op.bias)
+    rank, groups, shape = x.rank, op.num_groups, static_shape(x)
     axis = _channels(op.layout, rank)
     each = shape[axis] // groups
     if axis == rank - 1:
@@ -113,18 +134,19 @@ def group_norm(op: GroupNorm, rw: Rewriter) -> Value:
     else:
         parts, axes = (shape[0], groups, each, math.prod(shape[2:])), (2, 3)
     made = reshape(rw, _standardized(rw, reshape(rw, x, parts), axes, op.eps), shape)
-    return _affine(rw, made, *(None if v is None else _per_channel(rw, v, axis, rank) for v in (op.weight, op.bias)))
+    made = _affine(rw, made, *(None if v is None else _per_channel(rw, v, axis, rank) for v in affine))
+    return narrowed(rw, made, op)
 
 
 @plain("top.LRN")
 def local_response_norm(op: LRN, rw: Rewriter) -> Value:
     """`x * POW(bias + alpha / size * s, -beta)` with sums s over windows of channels."""
-    x = op.input
+    (x,) = _in_f32(rw, op.input)
     axis = _channels(op.layout, x.rank)
     sums = _window_sums(rw, binary(rw, "mul", x, x), axis, op.size)
     base = binary(rw, "add", binary(rw, "mul", sums, like(rw, sums, op.alpha / op.size)), like(rw, sums, op.bias))
     factor = unary(rw, "rsqrt", base) if op.beta == 0.5 else binary(rw, "pow", base, like(rw, base, -op.beta))
-    return binary(rw, "mul", x, factor)
+    return narrowed(rw, binary(rw, "mul", x, factor), op)
 
 
 def _window_sums(rw: Rewriter, x: Value, axis: int, size: int) -> Value:
@@ -151,6 +173,6 @@ def _window_sums(rw: Rewriter, x: Value, axis: int, size: int) -> Value:
 @plain("top.Normalize")
 def normalize(op: Normalize, rw: Rewriter) -> Value:
     """`x * RSQRT(max(sum(x^2), eps))` (tfl.l2_normalization has no lowering)."""
-    x = op.input
+    (x,) = _in_f32(rw, op.input)
     square = total(rw, binary(rw, "mul", x, x), normal_axes(op.axes, x.rank))
-    return binary(rw, "mul", x, unary(rw, "rsqrt", binary(rw, "maximum", square, like(rw, square, op.eps))))
+    return narrowed(rw, binary(rw, "mul", x, unary(rw, "rsqrt", binary(rw, "maximum", square, like(rw, square, op.eps)))), op)

@@ -196,8 +196,8 @@ def reduce_(op: Reduce, rw: Rewriter) -> Value | None:
         x = widened(rw, x)
     elif op.mode not in ("ReduceAll", "ReduceAny", "ReduceMax", "ReduceMin"):
         raise Unsupported(f"{op.mode} of truth values", "cast them to integers first")
-    if op.mode in _IN_FLOAT and not x.is_float:
-        x = cast(rw, x, F32)
+    if op.mode in _IN_FLOAT or (x.is_float and op.mode not in ("ReduceMax", "ReduceMin")):
+        x = cast(rw, x, F32)  # sums of narrower floats are beyond their range, and what is made of them seldom is
     made = _MODES[op.mode](rw, x, normal_axes(op.axes, x.rank))
     made = reshape(rw, made, static_shape(op.result))
     return flat(rw, made, lambda made: cast_value(rw, made, op.result.element, "Trunc"))

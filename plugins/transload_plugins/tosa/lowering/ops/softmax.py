@@ -26,9 +26,11 @@ TABLE = RewriteTable()
 
 @TABLE("top.Softmax")
 def softmax(op: Softmax, rw: Rewriter) -> Value | None:
-    x = op.input
-    if not isinstance(x.element, FloatType) or not isinstance(op.result.element, FloatType):
+    """`exp(x - max)` over its sum, or the logarithm of that; in f32, as f16 cannot count more powers than 65504."""
+    element = op.result.element
+    if not isinstance(op.input.element, FloatType) or not isinstance(element, FloatType):
         return None
+    x = build.cast(rw, op.input, F32)
     axis = op.axis % x.rank
     if op.beta != 1.0:
         x = build.mul(rw, x, build.float_scalar_like(rw, x, op.beta))
@@ -36,8 +38,8 @@ def softmax(op: Softmax, rw: Rewriter) -> Value | None:
     powers = rw.emit("tosa.exp", moved)
     total = rw.emit("tosa.reduce_sum", powers, axis=axis)
     if op.log:
-        return rw.emit("tosa.sub", moved, rw.emit("tosa.log", total))
-    return build.mul(rw, powers, rw.emit("tosa.reciprocal", total))
+        return build.cast(rw, rw.emit("tosa.sub", moved, rw.emit("tosa.log", total)), element)
+    return build.cast(rw, build.mul(rw, powers, rw.emit("tosa.reciprocal", total)), element)
 
 
 @TABLE("top.Softmax")

@@ -61,3 +61,21 @@ def test_reductions(half: Same) -> None:
 def test_resizing(half: Same) -> None:
     for mode in ("nearest", "linear", "cubic"):
         half("Interp", [(1, 4, 4, 2)], sizes=(7, 8), mode=mode, layout="NHWC")
+
+
+@pytest.mark.parametrize(("name", "parameters", "attributes"), [
+    ("Reduce", 0, {"axes": (1,), "mode": "ReduceMean"}), ("Reduce", 0, {"axes": (1,), "mode": "ReduceL2"}), ("LayerNorm", 2, {}),
+    ("RMSNorm", 1, {}), ("Normalize", 0, {"axes": (1,)}), ("LRN", 0, {"size": 3, "layout": "NHWC"})])
+def test_sums_beyond_the_range_of_f16(same_op: Same, name: str, parameters: int, attributes: dict[str, Any]) -> None:
+    x = np.linspace(200, 900, 600).reshape(2, 300).astype(np.float16)
+    same_op(name, x, *[np.ones(300, np.float16)] * parameters, tolerance=2e-3, **attributes)
+
+
+@pytest.mark.parametrize("name", ["HardSwish", "Mish", "Softplus", "SiLU", "GELU", "Erf", "Tanh", "Atan", "Asinh", "Round"])
+def test_functions_of_every_f16(same_op: Same, name: str) -> None:
+    every = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
+    same_op(name, every[np.isfinite(every)], tolerance=1e-3, official=False)
+
+
+def test_softmax_of_more_than_f16_can_count(same_op: Same) -> None:
+    same_op("Softmax", np.zeros((1, 70_000), np.float16), axis=1, tolerance=2e-3)

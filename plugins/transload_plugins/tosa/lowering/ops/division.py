@@ -1,0 +1,142 @@
+"""Quotients and what they leave, of floats and plain integers.
+
+TOSA divides integers (INTDIV); of floats it has the reciprocal alone. Floats narrower than f32 are divided in f32: the reciprocal
+of an f16 below 1.5e-5 is beyond its range, that of one above 16384 has lost bits.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from transload.ir import F16, F32, Op, Value
+from transload.ir.build import constant_of
+from transload.rewrite import Rewriter, RewriteTable
+
+from .common import binary, cast, compare, finished, like, narrowed, negate, plain_into, select, unary, widened
+
+if TYPE_CHECKING:
+    from transload_hub.ops.elementwise import Div, FloorDiv, FloorMod, TruncMod
+
+__all__ = ["TABLE"]
+
+TABLE = RewriteTable()
+
+plain = plain_into(TABLE)
+
+
+def _operands(rw: Rewriter, op: Op) -> tuple[Value, Value]:
+    """The operands as they are computed with: i32 or f32."""
+    a, b = (cast(rw, value, F32) if value.is_float else widened(rw, value) for value in op.operands)
+    return a, b
+
+
+@plain("top.Div")
+def divide(op: Div, rw: Rewriter) -> Value:
+    """Float: `a * RECIPROCAL(b)` (tf.RealDiv). Integer: INTDIV, truncated (tfl.div)."""
+    a, b = _operands(rw, op)
+    return finished(rw, binary(rw, "mul", a, unary(rw, "reciprocal", b)) if a.is_float else binary(rw, "intdiv", a, b), op)
+
+
+@plain("top.FloorDiv")
+def floor_divide(op: FloorDiv, rw: Rewriter) -> Value:
+    """See `_floor_quotient` (lower_floor_div; integers, for which RECIPROCAL has no form, by INTDIV)."""
+    a, b = _operands(rw, op)
+    return narrowed(rw, _floor_quotient(rw, a, b) if a.is_float else _whole_floor_quotient(rw, a, b)[0], op)
+
+
+@plain("top.FloorMod")
+def floor_modulo(op: FloorMod, rw: Rewriter) -> Value:
+    """`a - floor(a / b) * b`. The pseudo-code of lower_floor_mod gives `a / b - floor(a / b)`, the fraction instead."""
+    a, b = _operands(rw, op)
+    if not a.is_float:
+        return narrowed(rw, _whole_floor_quotient(rw, a, b)[1], op)
+    rest = _remainder(rw, op, a, b)
+    zero = like(rw, rest, 0)
+    below = binary(rw, "logical_and", compare(rw, "Greater", b, zero), compare(rw, "Less", rest, zero))
+    above = binary(rw, "logical_and", compare(rw, "Less", b, zero), compare(rw, "Greater", rest, zero))
+    other = binary(rw, "logical_or", below, above)
+    return narrowed(rw, select(rw, other, binary(rw, "add", rest, b), rest), op)
+
+
+@plain("top.TruncMod")
+def truncated_modulo(op: TruncMod, rw: Rewriter) -> Value:
+    """C's `%` and `fmod`: integers by INTDIV; of floats what the absolute values leave, with the sign of a."""
+    a, b = _operands(rw, op)
+    if not a.is_float:
+        rest = binary(rw, "sub", a, binary(rw, "mul", binary(rw, "intdiv", a, b), b))
+        return narrowed(rw, rest, op)
+    size = unary(rw, "abs", b)
+    rest = _remainder(rw, op, unary(rw, "abs", a), size)
+    rest = select(rw, compare(rw, "Less", rest, like(rw, rest, 0)), binary(rw, "add", rest, size), rest)
+    return narrowed(rw, select(rw, compare(rw, "Less", a, like(rw, a, 0)), negate(rw, rest), rest), op)
+
+
+# --- integers
+
+def _whole_floor_quotient(rw: Rewriter, a: Value, b: Value) -> tuple[Value, Value]:
+    """`q = floor(a / b)` and `a - q * b` of i32: INTDIV, less one where what it leaves has not b's sign."""
+    zero = like(rw, b, 0)
+    quotient = binary(rw, "intdiv", a, b)
+    rest = binary(rw, "sub", a, binary(rw, "mul", quotient, b))
+    apart = binary(rw, "logical_xor", compare(rw, "Less", rest, zero), compare(rw, "Less", b, zero))
+    wrong = binary(rw, "logical_and", apart, compare(rw, "NotEqual", rest, zero))
+    return (
+        select(rw, wrong, binary(rw, "sub", quotient, like(rw, quotient, 1)), quotient),
+        select(rw, wrong, binary(rw, "add", rest, b), rest))
+
+
+# --- floats
+
+def _floor_quotient(rw: Rewriter, a: Value, b: Value) -> Value:
+    """`floor(a / b)` of f32.
+
+    `floor(a * RECIPROCAL(b))` alone (lower_floor_div) is one off where the rounded product falls on the wrong
+    side of an integer, as for 41 / 41; so it is moved by one where what it leaves shows that it must be.
+    """
+    zero = like(rw, b, 0)
+    quotient = unary(rw, "floor", binary(rw, "mul", a, unary(rw, "reciprocal", b)))
+    rest = binary(rw, "sub", a, binary(rw, "mul", quotient, b))
+    rest = select(rw, compare(rw, "Equal", quotient, like(rw, quotient, 0)), a, rest)  # of an infinite b, too
+    size, sign = unary(rw, "abs", b), select(rw, compare(rw, "Less", b, zero), like(rw, b, -1), like(rw, b, 1))
+    forward = binary(rw, "mul", rest, sign)  # r if b is positive, else -r: from 0 to |b| where q is right
+    one = like(rw, quotient, 1)
+    too_great = compare(rw, "Less", forward, like(rw, forward, 0))
+    too_small = compare(rw, "GreaterOrEqual", forward, size)
+    greater = select(rw, too_small, binary(rw, "add", quotient, one), quotient)
+    return select(rw, too_great, binary(rw, "sub", quotient, one), greater)
+
+
+def _remainder(rw: Rewriter, op: Op, a: Value, b: Value) -> Value:
+    """`a - round(a / b) * b` of f32, exactly, between `-|b| / 2` and `|b| / 2`; a itself where `|a| < |b|`.
+
+    Long division: as many bits of the quotient a step as make exact products with b, the nearest quotient each time. Then
+    what is left is a number of b's precision, and the difference is exact, too. Three steps are all that f16 can need (2^40).
+    Quotients of f32 are exact up to 2^30, of bf16 up to 2^48; beyond, where neighbours of a are many times b apart, 0 is left.
+    """
+    element = op.operands[0].element
+    bits = {F32: 10, F16: 13}.get(element, 16)
+    parts = _halves(rw, b) if element == F32 else [b]
+    inverse = unary(rw, "reciprocal", b)
+    rest = a
+    for shift in (2 * bits, bits, 0):
+        near = binary(rw, "mul", rest, binary(rw, "mul", inverse, like(rw, b, 2.0 ** -shift)) if shift else inverse)
+        quotient = unary(rw, "floor", binary(rw, "add", near, like(rw, near, 0.5)))
+        quotient = binary(rw, "mul", quotient, like(rw, quotient, 2.0 ** shift)) if shift else quotient
+        for part in parts:
+            rest = binary(rw, "sub", rest, binary(rw, "mul", quotient, part))
+    size, magnitude = unary(rw, "abs", b), unary(rw, "abs", a)
+    if element != F16:
+        far = compare(rw, "Greater", magnitude, binary(rw, "mul", size, like(rw, size, 2.0 ** (3 * bits))))
+        nothing = binary(rw, "mul", binary(rw, "sub", a, a), inverse)  # 0; NaN of an infinite a, and where b is 0
+        rest = select(rw, far, nothing, rest)
+    return select(rw, compare(rw, "Less", magnitude, size), a, rest)  # which holds for an infinite b, too
+
+
+def _halves(rw: Rewriter, b: Value) -> list[Value]:
+    """Two numbers of 12 bits whose sum is b, or b alone: Veltkamp's splitting, of 2^-14 b lest it overflow."""
+    small = binary(rw, "mul", b, like(rw, b, 2.0 ** -14))
+    wide = binary(rw, "mul", small, like(rw, small, 4097.0))
+    high = binary(rw, "mul", binary(rw, "sub", wide, binary(rw, "sub", wide, small)), like(rw, b, 2.0 ** 14))
+    low = binary(rw, "sub", b, high)
+    known = constant_of(low)
+    return [high] if known is not None and not known.numpy().any() else [high, low]

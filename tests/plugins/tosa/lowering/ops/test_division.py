@@ -1,0 +1,61 @@
+"""Quotients and remainders of floats: whole ranges of them, where products with a reciprocal overflow or lose bits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+Same = Callable[..., Any]
+
+
+def _spread(count: int, lowest: float, highest: float, dtype: Any, seed: int) -> np.ndarray:
+    """Numbers of both signs, their sizes spread evenly over powers of two."""
+    rng = np.random.default_rng(seed)
+    return (np.exp2(rng.uniform(lowest, highest, count)) * rng.choice([-1, 1], count)).astype(dtype)
+
+
+@pytest.mark.parametrize("name", ["FloorMod", "TruncMod"])
+@pytest.mark.parametrize(("dtype", "ranges"), [
+    (np.float32, (-10, 20, -9, 2)), (np.float32, (90, 120, 91, 119)), (np.float16, (-24, 15.99, -24, 15.99)),
+    (ml_dtypes.bfloat16, (-20, 20, -20, 20))], ids=["f32", "great f32", "all f16", "bf16"])
+def test_remainders_are_exact(same_op: Same, name: str, dtype: Any, ranges: tuple[float, float, float, float]) -> None:
+    a, b = _spread(4000, *ranges[:2], dtype, 0), _spread(4000, *ranges[2:], dtype, 1)
+    same_op(name, a, b, tolerance=0)
+    same_op(name, a, b[:1], tolerance=0, constants=[1])
+
+
+@pytest.mark.parametrize("name", ["FloorMod", "TruncMod"])
+def test_remainders_by_constants_of_few_bits_take_one_product_a_step(same_op: Same, name: str) -> None:
+    module = same_op(name, _spread(1000, -10, 20, np.float32, 0), np.array([0.75], np.float32), tolerance=0, constants=[1])
+    longer = same_op(name, _spread(1000, -10, 20, np.float32, 0), np.array([0.7], np.float32), tolerance=0, constants=[1])
+    assert len(list(module.ops())) < len(list(longer.ops()))
+
+
+@pytest.mark.parametrize("name", ["FloorMod", "TruncMod"])
+def test_remainders_of_what_is_no_number_and_by_zero(same_op: Same, name: str) -> None:
+    strange = np.array([np.nan, np.inf, -np.inf, 0, 1, -1, 5e4], np.float32)
+    for dtype in (np.float32, np.float16):
+        a, b = (grid.ravel().astype(dtype) for grid in np.meshgrid(strange, strange))
+        same_op(name, a, b, tolerance=0, official=False)
+
+
+def test_a_remainder_beyond_all_steps_is_none(same_op: Same) -> None:
+    from transload.api import lower, run
+    from transload.ir import F32, TensorType
+    from transload.testing import build_module
+
+    module = lower(build_module([TensorType((2,), F32)] * 2, lambda builder, a, b: builder.emit("top.FloorMod", a, b)))
+    (rest,) = run(module, {"x0": np.array([1e30, -1e38], np.float32), "x1": np.array([3, 1e-30], np.float32)}).values()
+    assert rest.tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])
+def test_quotients_of_halves_whose_reciprocals_are_none(same_op: Same, dtype: Any) -> None:
+    b = np.array([1e-5, -1e-6, 3e-7, 60000, -50000, 40000], dtype)
+    a = (b.astype(np.float32) * 3).clip(-65000, 65000).astype(dtype)
+    for name in ("Div", "FloorDiv"):
+        same_op(name, a, b, tolerance=0.001 if dtype is np.float16 else 0.01)
