@@ -114,7 +114,7 @@ def _remainder(rw: Rewriter, op: Op, a: Value, b: Value) -> Value:
     Quotients of f32 are exact up to 2^30, of bf16 up to 2^48; beyond, where neighbours of a are many times b apart, 0 is left.
     """
     element = op.operands[0].element
-    bits = {F32: 10, F16: 13}.get(element, 16)
+    bits = 10 if element == F32 else 13 if element == F16 else 16
     parts = _halves(rw, b) if element == F32 else [b]
     inverse = unary(rw, "reciprocal", b)
     rest = a
