@@ -155,6 +155,12 @@ class Rewriter(Builder):
         """What the rewrites of this run of the table note down for each other: an object of class `kind`, made by `kind()`."""
         return self.rewriting.scratch(kind) if self.rewriting is not None else kind()
 
+    def note(self, text: str) -> None:
+        """Tell whoever converts the module what was chosen for it (`Module.notes`), once."""
+        module = self.rewriting.root if self.rewriting is not None else None
+        if isinstance(module, Module) and text not in module.notes:
+            module.notes = (*module.notes, text)
+
     def function(self, symbol: str) -> Op:
         """A function of the module that is converted; `Unsupported` where it has none of that name."""
         found = self.rewriting.functions.get(symbol) if self.rewriting is not None else None

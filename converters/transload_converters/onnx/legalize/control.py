@@ -78,6 +78,9 @@ def if_(op: Op, rw: Rewriter) -> list[Value]:
         possible = [region for region in op.regions if not any(inner in failed for inner in region.block)]
         if len(possible) != 1 or any(inner.dialect == "onnx" for inner in possible[0].block):
             raise
+        rw.note(
+            f"the {'first' if possible[0] is op.regions[0] else 'second'} branch of {op.origin or 'an If'} is always taken: the "
+            f"other, for another value of {condition.name or 'its condition'}, cannot be computed with the inputs' shapes")
         return _take_over(rw, possible[0].block)
     branches = [region.block.terminator.operands for region in op.regions]
     then, otherwise = ([value.type for value in values] for values in branches)
