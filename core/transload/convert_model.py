@@ -44,6 +44,7 @@ from .report import (
 if TYPE_CHECKING:
     from .dump import Start
     from .quantization import Quantization
+    from .samples.fused import Fused
     from .samples.preprocess import Preprocess
     from .samples.samples import Samples
     from .verification.tolerance import Tolerance
@@ -125,17 +126,15 @@ def convert(
     tolerance: Tolerance | Sequence[str] | None = None,
     input_data: Mapping[str, Any] | None = None,
     data: Any = None,
-    preprocess: Preprocess | None = None,
-    quantize: str | None = None,
-    quantizer_options: Mapping[str, Any] | None = None,
+    preprocess: Preprocess | None = None, fuse_preprocess: bool = False,
+    quantize: str | None = None, quantizer_options: Mapping[str, Any] | None = None,
     engine: str = "auto",
     tell: Tell | None = None,
     seed: int = 0,
     format: str | None = None,
     function: str | None = None,
     passes: str = "",
-    dump: str | Path | None = None,
-    start: str | None = None,
+    dump: str | Path | None = None, start: str | None = None,
 ) -> Artifact:
     """Convert `model` for `target`, or for the default one, and write artifacts and `report.json` into the directory `out`.
 
@@ -150,6 +149,8 @@ def convert(
     `open_samples` takes; `quantizer_options` are its own. The result is judged by the quantized module then, and a limit of
     `tolerance` that is given holds for how near it is to the float model. Without a quantizer `data` is what verification runs
     on. `preprocess` says how images, of `data` and `input_data`, become what the inputs take; it is written beside the artifacts.
+    With `fuse_preprocess` inputs that take images take uint8 pixels (1 x rows x columns x channels, red first), as do arrays that
+    are given: what makes numbers of them is a part of the program, and verified as that (`transload.samples.fused`).
     `tell(stage, share)` is called as each stage begins, with the share of the stages that are done, or None while the model is
     read. `dump` is a folder for the module's text after every stage and pass (`transload.dump`); `start` names a stage to go on
     from, with what that folder holds.
@@ -163,8 +164,8 @@ def convert(
     work = _Work(model, target, Path(out), options or {}, verify_mode(verify), tell, passes, quantization)
     limits = _limits(work.target, tolerance)
     with work.refusals(seed, limits):
-        work.read({**shapes_of(given or {}), **(inputs or {})}, format, function)
-        work.open_data(given, data, preprocess)
+        work.read({**shapes_of(given or {}, fuse_preprocess), **(inputs or {})}, format, function)
+        work.open_data(given, data, preprocess, fuse_preprocess)
         if dump is not None or start is not None:
             work.dump(_folder(dump, start), start)
         work.lower()
@@ -193,8 +194,9 @@ class _Work:
         self.settings = target_options(self.target, options)
         self.times, self.at_hub = _Times(tell), _AtHub()
         self.quantization = quantization
-        self.journey = _journey(
-            self.target, self.settings, options, mode != "no", passes, [self.times, self.at_hub], quantization)
+        self.passes = passes
+        self.fused: Fused | None = None
+        self.journey = self._journey()
         self.given: Mapping[str, Any] | None = None
         self.samples: Samples | None = None
         self.preprocess: Preprocess | None = None
@@ -207,6 +209,11 @@ class _Work:
         self.digests: Digests
         self.verification: Verification | None = None
         self.doubt: VerificationError | None = None
+
+    def _journey(self) -> Journey:
+        return _journey(
+            self.target, self.settings, self.options, self.mode != "no", self.passes, [self.times, self.at_hub],
+            self.quantization, self.fused is not None)
 
     @contextmanager
     def refusals(self, seed: int, tolerance: Tolerance) -> Iterator[None]:
@@ -240,19 +247,37 @@ class _Work:
             with suppress(TransloadError):  # said when it comes to that
                 self.times.planned = [stage.name for stage in self.journey.plan(self.module, settle=False).stages]
 
-    def open_data(self, given: Mapping[str, Any] | None, data: Any, preprocess: Preprocess | None) -> None:
-        """Have images and samples become what the model takes."""
+    def _fuse(self, preprocess: Preprocess | None) -> None:
+        """Have inputs take pixels, by a pass at the hub, ahead of those that the user gives."""
+        from .samples.fused import Fused
+
+        self.fused = Fused(self.source, preprocess)
+        self.passes = ",".join(filter(None, [self.fused.passes, self.passes]))
+        self.journey = self._journey()
+        self.source.notes = (*self.source.notes, *self.fused.notes)
+        self.module.notes = (*self.module.notes, *self.fused.notes)
+
+    @property
+    def outside(self) -> Module:
+        """The model as the users of the result see it."""
+        return self.source if self.fused is None else self.fused.outside
+
+    def open_data(self, given: Mapping[str, Any] | None, data: Any, preprocess: Preprocess | None, fuse: bool) -> None:
+        """Have images and samples become what the model takes, or what the program does, where that is fused into it."""
         from .samples.preprocess import Preprocess
         from .samples.samples import Data
 
-        self.preprocess = preprocess
+        if fuse:
+            self._fuse(preprocess)
+        self.preprocess = preprocess = preprocess if self.fused is None else self.fused.preprocess
         if given is not None:
-            self.given = settled(self.source, given, preprocess)
-            self.module.notes = self.source.notes
+            before = len(self.outside.notes)
+            self.given = settled(self.outside, given, preprocess)
+            self.module.notes = (*self.module.notes, *self.outside.notes[before:])
             if preprocess is None and any(isinstance(value, ImageFile) for value in given.values()):
                 self.preprocess = Preprocess()
         if data is not None:
-            self.samples = (data if isinstance(data, Data) else Data(data)).open(self.source, preprocess)
+            self.samples = (data if isinstance(data, Data) else Data(data)).open(self.outside, preprocess)
             self.preprocess = self.samples.preprocess or preprocess
         if self.quantization is not None:
             self.quantization.samples = self.samples
@@ -311,7 +336,8 @@ class _Work:
 
         own = own_runtime(self.target, self.emitted, engine)
         inputs = self.given if self.given is not None else self.samples
-        how: dict[str, Any] = {"tolerance": tolerance, "inputs": inputs, "engine": engine, "seed": seed, "own": own}
+        how: dict[str, Any] = {"tolerance": tolerance, "inputs": inputs, "engine": engine, "seed": seed, "own": own,
+                               "fused": self.fused}
         hub, quantized = self.at_hub, self.at_hub.quantized
         if quantized is not None:
             self.verification = self.journey.through(VERIFY, lambda: verify_quantized_conversion(
@@ -346,7 +372,7 @@ class _Work:
 
         if self.preprocess is None:
             return []
-        taken = (self.at_hub.quantized or self.source).inputs
+        taken = (self.at_hub.quantized or self.outside).inputs
         types = {name: type_ for name, type_ in taken.items() if isinstance(type_, TensorType)}
         images = self.samples.images if self.samples is not None else {}
         return [(joined(images.values(), types) or self.preprocess).write(folder / FILE)]
@@ -364,7 +390,7 @@ def plan(
     model: str | Path | Module, target: str | None = None, *, options: Mapping[str, Any] | None = None,
     inputs: Mapping[str, InputSpec] | None = None, verify: bool | str = True, format: str | None = None, passes: str = "",
     function: str | None = None, dump: str | Path | None = None, start: str | None = None, quantize: str | None = None,
-    quantizer_options: Mapping[str, Any] | None = None,
+    quantizer_options: Mapping[str, Any] | None = None, preprocess: Preprocess | None = None, fuse_preprocess: bool = False,
 ) -> Plan:
     """What `convert` would run, with the same arguments: stages, and the passes of each with their options.
 
@@ -376,7 +402,12 @@ def plan(
     settings = target_options(chosen, options or {})
     module = _loaded(model, inputs, format, function)
     quantization = _quantization(quantize, quantizer_options)
-    journey = _journey(chosen, settings, options or {}, verify_mode(verify) != "no", passes, quantization=quantization)
+    if fuse_preprocess:
+        from .samples.fused import Fused
+
+        passes = ",".join(filter(None, [Fused(module, preprocess).passes, passes]))
+    journey = _journey(
+        chosen, settings, options or {}, verify_mode(verify) != "no", passes, quantization=quantization, by_hub=fuse_preprocess)
     if start is not None:
         module = _gone_on_from(journey, module, _folder(dump, start), start).module
     return journey.plan(module)
@@ -406,14 +437,14 @@ def _named(module: Module) -> str:
 
 def _journey(
     target: Target, settings: Mapping[str, Any], options: Mapping[str, Any], verify: bool, passes: str,
-    observers: Sequence[Observer] = (), quantization: Quantization | None = None,
+    observers: Sequence[Observer] = (), quantization: Quantization | None = None, by_hub: bool = False,
 ) -> Journey:
     """The journey to a target, with what `convert` does around it."""
     quantizing = Stage(QUANTIZE, about=quantization.about, act=quantization) if quantization is not None else None
     judge = f"by {target.name}'s own runtime" if target.run is not None else ""
     ends = [Stage(CHECK, about=target.name), Stage(EMIT, about=target.name), *([Stage(VERIFY, about=judge)] if verify else [])]
     return Journey(
-        target.accepts, options, passes=passes, target=target, settings=settings, quantize=quantizing,
+        target.accepts, options, passes=passes, target=target, settings=settings, quantize=quantizing, by_hub=by_hub,
         observers=observers, begins=[Stage(READ)], ends=ends)
 
 

@@ -59,9 +59,12 @@ def open_file(path: Path, name: str = ONLY) -> Any:
     raise ReadError(f"{path}: holds no array {name!r}", hint=f"it holds {', '.join(members) or 'nothing'}")
 
 
-def shapes_of(given: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
-    """The shapes of what has one by itself, by name; without what has no name."""
-    return {
+def shapes_of(given: Mapping[str, Any], fused: bool = False) -> dict[str, tuple[int, ...]]:
+    """The shapes of what has one by itself, by name; without what has no name.
+
+    None where images are `fused`: pixels that are given have not the shapes of the model's inputs.
+    """
+    return {} if fused else {
         name: tuple(value.shape) for name, value in given.items()
         if name != ONLY and isinstance(getattr(value, "shape", None), tuple)}
 

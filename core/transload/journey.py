@@ -118,13 +118,14 @@ class Journey:
     `options` go to whoever declares them (`transload.options`); `at_hub` is a pipeline to run instead of the hub's own and of
     what plugins add to it (`Pass.at`); `passes` is one to run after it, and where the way ends at the hub, too. `settings` are
     the target's options. `quantize` is a stage that makes another module at the hub, behind the hub's passes: every
-    way goes by there then. `begins` and `ends` are stages of the caller around the way, which the plan shows and `through` runs.
+    way goes by there then, and with `by_hub` in any case. `begins` and `ends` are stages of the caller around the way, which the
+    plan shows and `through` runs.
     """
 
     def __init__(
         self, accepted: Iterable[str], options: Mapping[str, Any] | None = None, *, at_hub: str | None = None,
         passes: str = "", target: Target | None = None, settings: Mapping[str, Any] | None = None, quantize: Stage | None = None,
-        observers: Sequence[Observer] = (), begins: Sequence[Stage] = (), ends: Sequence[Stage] = (),
+        by_hub: bool = False, observers: Sequence[Observer] = (), begins: Sequence[Stage] = (), ends: Sequence[Stage] = (),
     ) -> None:
         self.accepted = tuple(accepted)
         self.options = dict(options or {})
@@ -137,6 +138,7 @@ class Journey:
         self._pipeline = Stage(PIPELINE) if target is None else Stage(
             PIPELINE, _steps_of(target, settings), f"passes of {target.name}")
         self._quantize = quantize
+        self._by_hub = by_hub
         self._reached: str | None = None
         self._target = target
         self._shared: dict[str, dict[str, Any]] = {}
@@ -242,10 +244,11 @@ class Journey:
 
     def _next(self, place: _Place) -> Stage | None:
         """The next stage from a place; None at the end of the way."""
-        accepted = (self._center.name,) if place.quantize_due else self.accepted
+        to_hub = place.quantize_due or (self._by_hub and place.hub_due)
+        accepted = (self._center.name,) if to_hub else self.accepted
         route = route_from(place.present, accepted, lambda conversion: self._is_fit(conversion, place))
         if not route:
-            if place.quantize_due:
+            if to_hub:
                 return self._hub if place.hub_due else self._quantize
             if place.hub_due and self._users.steps and set(place.present) <= {self._center.name}:
                 return self._users

@@ -121,6 +121,7 @@ def app(context: click.Context, version: bool, debug: bool) -> None:
 @options.quantizing("--quantize", "Make integers of a float model, by this quantizer, on the samples.")
 @options.samples()
 @options.images()
+@options.fusing()
 def convert(**given: Any) -> int:
     """Convert a model for a target, verify it, and report."""
     from .commands import convert_command

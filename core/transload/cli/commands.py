@@ -52,10 +52,11 @@ def convert_command(
     from .trace import rewrites_traced_to
 
     shapes, data = parse_given(shape, input, input_data)
-    preprocess, samples = take_preprocess(more), take_data(more)
+    preprocess, samples, fuse = take_preprocess(more), take_data(more), more.pop("fuse_preprocess")
     asked: dict[str, Any] = {
-        "options": parse_options(option), "inputs": {**shapes_of(data or {}), **shapes}, "verify": verify, "format": format,
-        "passes": passes, "function": function, "quantize": quantize, "quantizer_options": take_quantizer(more)}
+        "options": parse_options(option), "inputs": {**shapes_of(data or {}, fuse), **shapes}, "verify": verify,
+        "format": format, "passes": passes, "function": function, "quantize": quantize,
+        "quantizer_options": take_quantizer(more), "preprocess": preprocess, "fuse_preprocess": fuse}
     if show_pipeline:
         print(plan(model, target, dump=dump, start=start, **asked))
         return 0
@@ -63,8 +64,8 @@ def convert_command(
     try:
         with progress(session().quiet or json) as tell, rewrites_traced_to(trace_rewrites):
             artifact = convert(
-                model, target, out, tolerance=tolerance, input_data=data, data=samples, preprocess=preprocess, engine=engine,
-                tell=tell, seed=seed, dump=dump, start=start, **asked)
+                model, target, out, tolerance=tolerance, input_data=data, data=samples, engine=engine, tell=tell, seed=seed,
+                dump=dump, start=start, **asked)
         doubt = unverified(artifact.verification, model=model, files=artifact.files)
     except VerificationError as error:
         if error.artifact is None:

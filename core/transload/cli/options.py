@@ -20,8 +20,9 @@ import click
 from .session import Session
 
 __all__ = [
-    "PATH", "Decorator", "OwnCommand", "engine", "format", "function", "grouped", "images", "inputs", "json", "model", "names_of",
-    "of_all_commands", "quantizing", "samples", "seed", "shapes", "take_data", "take_preprocess", "take_quantizer", "trace",
+    "PATH", "Decorator", "OwnCommand", "engine", "format", "function", "fusing", "grouped", "images", "inputs", "json", "model",
+    "names_of", "of_all_commands", "quantizing", "samples", "seed", "shapes", "take_data", "take_preprocess", "take_quantizer",
+    "trace",
 ]
 
 PATH = click.Path(path_type=Path)
@@ -191,8 +192,11 @@ _FIELDS = (
     "channel_format")
 
 
+_IMAGES = "Images, as the inputs want them"
+
+
 def images() -> Decorator:
-    option = grouped("Images, as the inputs want them")
+    option = grouped(_IMAGES)
     return _all(
         option("--resize", "resize_dims", metavar="ROWSxCOLUMNS", callback=_sizes,
                help="Resize images to this; to the input's size without it."),
@@ -207,6 +211,11 @@ def images() -> Decorator:
         option("--pixel-format", type=click.Choice(["rgb", "bgr", "gray", "rgbd"]), help="What a pixel is; by its channels."),
         option("--channel-format", type=click.Choice(["nhwc", "nchw", "none"]), help="Where channels are; by the input's shape."),
         option("--preprocess", metavar="FILE", type=PATH, help="A preprocess.toml that says all this."))
+
+
+def fusing() -> Decorator:
+    return grouped(_IMAGES)(
+        "--fuse-preprocess", is_flag=True, help="Have the program take uint8 pixels, and make numbers of them itself.")
 
 
 def _sizes(context: click.Context, parameter: click.Parameter, text: str | None) -> tuple[int, ...] | None:

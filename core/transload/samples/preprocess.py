@@ -239,9 +239,15 @@ class Settled:
             text += " (letterbox)" if own.keep_ratio_mode == "letterbox" else " (short side)"
         if own.crop != own.resize_dims:
             text += f", of which {_by(own.crop or ())}"
+        return f"{text}, {self.arithmetic}"
+
+    @property
+    def arithmetic(self) -> str:
+        """What numbers pixels become, in words."""
+        own = self.preprocess
         if self.span is not None:
-            return f"{text}, 0 to 255 as {self.span[0]:g} to {self.span[1]:g}"
-        return f"{text}, (x - {_few(own.mean)}) * {_few(own.scale)}, {own.pixel_format}, {own.channel_format}"
+            return f"0 to 255 as {self.span[0]:g} to {self.span[1]:g}"
+        return f"(x - {_few(own.mean)}) * {_few(own.scale)}, {own.pixel_format}, {own.channel_format}"
 
 
 def joined(images: Iterable[Settled], types: Mapping[str, TensorType] | None = None) -> Preprocess | None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -30,6 +30,9 @@ from .inputs import checked_inputs
 from .running import OwnRuntime, Running
 from .tolerance import Tolerance
 from .verify import Verification, broken_limits, elements_of, output_steps
+
+if TYPE_CHECKING:
+    from ..samples.fused import Fused
 
 __all__ = ["QuantizedModel", "verify_quantized", "verify_quantized_conversion"]
 
@@ -52,6 +55,13 @@ class QuantizedModel:
     """In the hub, after."""
     is_integer: bool
     """Whether all between the inputs and the outputs is integers."""
+    fused: Fused | None = None
+    """Inputs that take pixels, in the hub, and numbers made of these in the source."""
+
+    @property
+    def taken(self) -> Module:
+        """A module with the inputs that samples are for."""
+        return self.source if self.fused is None else self.fused.outside
 
 
 def verify_quantized(
@@ -63,12 +73,12 @@ def verify_quantized(
     The result has to give what the quantized module does, within `tolerance` where that computes with floats, too; and what is
     within `limits` of the float model, where there are some.
     """
-    given = samples if samples is not None else islice(attempts(model.source, model.floats, seed), 1)
+    given = samples if samples is not None else islice(attempts(model.taken, model.floats, seed), 1)
     judge = resolve(host().get("engines", "reference").prepare)(model.module, "main")
     reference = _FloatModel(model, running.engine)
     wanted, actual, floats = list[Outputs](), list[Outputs](), list[Outputs]()
     for sample in islice(given, SAMPLES):
-        arrays = checked_inputs(model.source, sample)
+        arrays = checked_inputs(model.taken, sample)
         fed = dict(zip(model.module.inputs, _stored(model.module, arrays.values()), strict=True))
         wanted.append(judge(fed, False))
         actual.append(running(fed))
@@ -94,7 +104,7 @@ class _FloatModel:
     """The float model on its inputs: in its framework's runtime, or in an engine where there is none, or it refuses."""
 
     def __init__(self, model: QuantizedModel, engine: str) -> None:
-        self._floats, self._engine = model.floats, engine
+        self._floats, self._engine, self._fused = model.floats, engine, model.fused
         self._own: Callable[[Mapping[str, np.ndarray]], Outputs] | None = None
         self._execute: Callable[..., Outputs] | None = None
         self.who = f"engine {engine}"
@@ -108,7 +118,7 @@ class _FloatModel:
     def __call__(self, arrays: Mapping[str, np.ndarray]) -> Outputs:
         if self._own is not None:
             try:
-                return self._own(arrays)
+                return self._own(arrays if self._fused is None else self._fused.inside(arrays))
             except _REFUSED:
                 self._own, self.who = None, f"engine {self._engine}"
         if self._execute is None:
@@ -165,7 +175,7 @@ def _agreement(name: str, floats: list[Outputs], actual: list[Outputs]) -> float
 
 def verify_quantized_conversion(
     source: Module, result: Module, *, floats: Module | None, quantized: Module, inputs: Any, engine: str, seed: int,
-    tolerance: Tolerance, limits: Tolerance | Iterable[str] | None, own: OwnRuntime | None,
+    tolerance: Tolerance, limits: Tolerance | Iterable[str] | None, own: OwnRuntime | None, fused: Fused | None = None,
 ) -> Verification:
     """What `verify_quantized` says of a conversion; skipped, with the reason, where it would take more than is allowed."""
     from ..quantization import floats_in
@@ -175,7 +185,7 @@ def verify_quantized_conversion(
         why = f"it would compute {cost:,} numbers, and {most:,} are allowed: {VARIABLE}=elements={cost} allows them"
         return Verification("skipped", why, "the quantized module", engine)
 
-    model = QuantizedModel(source, floats if floats is not None else source, quantized, not floats_in(quantized))
+    model = QuantizedModel(source, floats if floats is not None else source, quantized, not floats_in(quantized), fused)
     samples = [inputs] if isinstance(inputs, Mapping) else inputs
     beside = limits if isinstance(limits, Tolerance) else _limits_only(limits or ())
     running = Running(result, engine, own)

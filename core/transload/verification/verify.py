@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,6 +29,9 @@ from .running import OwnRuntime, Running
 from .steps import check_steps, is_quantized
 from .tolerance import Tolerance
 from .ways import Ways
+
+if TYPE_CHECKING:
+    from ..samples.fused import Fused
 
 __all__ = ["OwnRuntime", "Verification", "broken_limits", "elements_of", "output_steps", "verify_conversion"]
 
@@ -78,15 +81,17 @@ class Verification:
 def verify_conversion(
     source: Module, result: Module, *, hub: Module | None = None, tolerance: Tolerance | None = None,
     inputs: Mapping[str, Any] | Iterable[Mapping[str, Any]] | None = None, engine: str = "auto", seed: int = 0,
-    own: OwnRuntime | None = None,
+    own: OwnRuntime | None = None, fused: Fused | None = None,
 ) -> Verification:
     """Compare `result` with the file `source` was read from: what the target's `own` runtime gives, or else the engine.
 
     Where outputs say nothing on random inputs (`information`), others are tried. Skipped, with the reason, where the source's
     runtime is not installed or itself refuses the model. `inputs` are arrays by name, or several such, of which the first whose
-    outputs say something are taken. Raises `UsageError` where `inputs` do not fit the model.
+    outputs say something are taken. With `fused` inputs the result is run on pixels, and the file on what it makes of them.
+    Raises `UsageError` where `inputs` do not fit the model.
     """
-    checked = _checked(source, inputs) if inputs is not None else None
+    taken = source if fused is None else fused.outside
+    checked = _checked(taken, inputs) if inputs is not None else None
     if source.source is None:
         return Verification("skipped", "the model was not read from a file")
     if source.entry != "main":
@@ -99,9 +104,9 @@ def verify_conversion(
         return Verification(
             "skipped", f"it would compute {cost:,} numbers, and {most:,} are allowed: {VARIABLE}=elements={cost} allows them",
             runtime.name, engine)
-    given = checked if checked is not None else attempts(source, hub, seed)
-    further = () if checked is not None else (random_inputs(source, hub, seed + 1 + more) for more in range(9))
-    judge = _Judge(source, result, hub, runtime, tolerance or Tolerance(), engine, further, own)
+    given = checked if checked is not None else attempts(taken, hub, seed)
+    further = () if checked is not None else (random_inputs(taken, hub, seed + 1 + more) for more in range(9))
+    judge = _Judge(source, result, hub, runtime, tolerance or Tolerance(), engine, further, own, fused)
     try:
         return judge.of_several(given)
     except MemoryError as error:
@@ -139,8 +144,9 @@ class _Judge:
 
     def __init__(
         self, source: Module, result: Module, hub: Module | None, runtime: Runtime, tolerance: Tolerance, engine: str,
-        further: Iterable[Mapping[str, np.ndarray]], own: OwnRuntime | None = None,
+        further: Iterable[Mapping[str, np.ndarray]], own: OwnRuntime | None = None, fused: Fused | None = None,
     ) -> None:
+        self.fused = fused
         self.path = source.source
         self.further = further
         self.result, self.hub, self.runtime, self.tolerance, self.engine = result, hub, runtime, tolerance, engine
@@ -188,7 +194,7 @@ class _Judge:
         result, hub = self.result, self.hub
         self._last = given
         if self._reference is None:
-            self._reference = resolve(self.runtime.open)(self.path)
+            self._reference = self._of_model(resolve(self.runtime.open)(self.path))
         reference = self._reference(given)
         actual = self.running(given)
         tensors = compare_outputs(reference, actual)
@@ -196,7 +202,7 @@ class _Judge:
         judged, bounds = tensors, list[Bounded]()
         notes = list[str](self.running.engine_notes)
         if hub is not None and has_bounds(hub):
-            outputs, bounds = check_bounds(result, hub, given, self._reference(given, keep=True), self.engine)
+            outputs, bounds = check_bounds(result, hub, self._inside(given), self._reference(given, keep=True), self.engine)
             judged = compare_outputs(reference, outputs)
         limits = self._limits_broken(judged)
         if limits and not bounds:
@@ -209,6 +215,14 @@ class _Judge:
         broken += [f"{each.name}: differs by {each.max_abs:g}, its bound is {each.bound:g}" for each in bounds if not each.kept]
         status = "failed" if broken else "passed"
         return Verification(status, "", self.runtime.name, self.running.used, tensors, broken, bounds, notes), informative
+
+    def _inside(self, given: Mapping[str, np.ndarray]) -> Mapping[str, np.ndarray]:
+        """What the model is given, for what the result is."""
+        return given if self.fused is None else self.fused.inside(given)
+
+    def _of_model(self, run: Callable[..., dict[str, np.ndarray]]) -> Callable[..., dict[str, np.ndarray]]:
+        """What runs the model, made to take what the result does."""
+        return run if self.fused is None else lambda given, **how: run(self._inside(given), **how)
 
     def _limits_broken(self, tensors: Sequence[TensorDifference]) -> dict[int, list[str]]:
         """By place of the output, which limits it breaks."""
@@ -226,7 +240,8 @@ class _Judge:
         if not others or self._reference is None:
             return tensors, broken, []
         try:
-            judged = Ways({"node by node": self._reference, **others}).judge(given, actual, list(broken), self.further)
+            ways = {name: self._of_model(run) for name, run in others.items()}
+            judged = Ways({"node by node": self._reference, **ways}).judge(given, actual, list(broken), self.further)
         except ChildEnded as error:
             return tensors, broken, [f"{error.message}, computing the model in another way: judged by the one alone"]
         wrong = self._limits_broken(judged.tensors)

@@ -18,19 +18,22 @@ Which = str | bool | Sequence[str] | None
 def take_casts_off(module: Module, inputs: Which = None, outputs: Which = None) -> None:
     """Have inputs and outputs of a quantized module's main function hold integers: those named, or all that can.
 
-    An input can that is cast to one quantized type and nothing else, an output that is cast from one. Raises `UsageError` for a
+    An input can that is cast to one quantized type and nothing else, an output that is cast from one; one that takes integers
+    stays as it is. Raises `UsageError` for a
     name that is none, and for one that was named and cannot.
     """
     block = module.body_of_main
     terminator = block.terminator
     for name, argument in _chosen("input", inputs, dict(zip(input_names(module.main), block.arguments, strict=True))):
+        if argument.quant is not None:
+            continue
         casts = [op for op in argument.uses if is_cast(op) and op.result.quant is not None]
         if len(casts) == len(list(argument.uses)) and len({op.result.type for op in casts}) == 1:
             argument.type = casts[0].result.type
             for op in casts:
                 op.result.replace_all_uses_with(argument)
                 op.erase()
-        elif inputs not in (ALL, True) and argument.quant is None:
+        elif inputs not in (ALL, True):
             raise UsageError(f"input {name!r} cannot be taken as integers: it is not quantized as it comes in")
     for name, value in _chosen("output", outputs, dict(zip(output_names(module.main), terminator.operands, strict=True))):
         maker = value.op

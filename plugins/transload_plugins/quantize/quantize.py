@@ -79,7 +79,8 @@ class _Quantizing:
                 continue
             op.set_operand(index, self._as_quantized(value, op))
         held = {result: self.types[self.groups.root(result)] for result in op.results}
-        lifted = weights is None and len({type_.storage for type_ in (*held.values(), *_types(op.operands))}) > 1
+        storages = {type_.storage for type_ in (*held.values(), *_types(op.operands))}
+        lifted = weights is None and not rule.retypes and len(storages) > 1
         if lifted:
             for index, value in enumerate(op.operands):
                 if value.quant is not None:

@@ -47,6 +47,8 @@ class Rule:
     """The range of the result, where it follows from the op alone."""
     shares: bool = False
     """Whether the result has the type of the first operand: between its numbers there are no others to hold."""
+    retypes: bool = False
+    """Whether operands and results may be stored in unlike types."""
     rounding: Callable[[Any], str | None] = lambda op: None
     """The word by which the quantized result is rounded (`transload_hub.ops.rounding`), where it is not the op's default."""
 
@@ -99,6 +101,16 @@ def _of_one_number(op: Op) -> Rule | None:
 @QUANTIZATION("Interp")
 def _interpolated(op: Interp) -> Rule:
     return Rule(shares=op.mode != "cubic")  # which overshoots
+
+
+@QUANTIZATION("Cast")
+def _of_integers(op: Op) -> Rule | None:
+    """Of integers of 8 bits that stand for real numbers: these stay what they are, without a rounding."""
+    type_ = op.operands[0].quant
+    if type_ is None or not type_.per_tensor or type_.storage.width != 8:
+        return None
+    low, high = ((end - type_.zero_point) * type_.scale for end in (type_.storage_min, type_.storage_max + 1))
+    return Rule(fixed=Fixed(low, high), retypes=True)
 
 
 def _mean(op: Op) -> Rule | None:
