@@ -13,7 +13,7 @@ pytest.importorskip("onnx", reason="the package 'onnx' is not installed")
 
 import transload
 from transload.errors import ConversionError, ReadError, RunError, TransloadError, UsageError
-from transload.ir import F32, I8, Dense, QuantType, TensorType
+from transload.ir import F32, I8, I32, Dense, IntegerType, QuantType, TensorType
 from transload.ir.constants import SplatData
 from transload.ir.verify import verify
 from transload.text import parse_module
@@ -24,6 +24,8 @@ from transload_converters.tflite.writer import ModelWriter
 from tests.support.graphs import Graph
 from tests.support.onnx_models import make_model, node, read_model
 from tests.support.tflite_models import read_bytes, write_operator
+from tests.support.tflite_ops.build import build
+from tests.support.tflite_ops.measure import all_cases
 
 X = np.zeros((2, 3), np.float32)
 IMAGE = np.zeros((1, 1, 2, 2), np.float32)
@@ -357,3 +359,45 @@ def test_diagonals_far_outside(k: int) -> None:
     x = np.ones((2, 3), np.float32)
     here, there = (transload.run(each, {"arg0": x}, engine="reference") for each in (module, transload.lower(module, "tosa")))
     assert [a.tolist() for a in here.values()] == [a.tolist() for a in there.values()]
+
+
+@pytest.mark.parametrize(("operator", "operands"), [("MEAN", 1), ("REDUCE_PROD", 1), ("ADD", 2), ("SQUARED_DIFFERENCE", 2)])
+@pytest.mark.parametrize(("given", "made"), [(0.5, 0.0), (0.0, 0.5), (0.0, 0.0)])
+def test_steps_of_zero(operator: str, operands: int, given: float, made: float) -> None:
+    inputs: list[Any] = [((2, 3), "int8", None, ([given], [0], 0))] * operands
+    if operands == 1:
+        inputs.append(((1,), "int32", np.array([1], np.int32), None))
+    shape = (2,) if operands == 1 else (2, 3)
+    try:
+        transload.lower(read_bytes(write_operator(operator, inputs, [(shape, "int8", None, ([made], [0], 0))])), "tosa")
+    except ConversionError as error:
+        assert error.__cause__ is None, error  # no rewrite failed
+
+
+def test_limits_of_another_type() -> None:
+    constants = {"low": np.array(0, np.int16), "high": np.array(2**55 + 1, np.int64)}
+    model = make_model([node("Clip", ["x", "low", "high"], ["y"])], {"x": np.zeros(3, np.int16)}, ["y"], constants, opset=13)
+    with pytest.raises(ConversionError, match="36028797018963969 is none of i16"):
+        transload.lower(read_model(model), "stablehlo")
+
+
+def test_places_in_a_dimension_that_i32_does_not_count() -> None:
+    g = Graph(TensorType((3_000_000_000,), I8), TensorType((2,), I32))
+    lowered = transload.lower(g.done(g.builder.emit("top.Gather", g.inputs[0], g.inputs[1], axis=0)), "stablehlo")
+    assert "i64" in str(next(op for op in lowered.walk() if op.name == "stablehlo.add").results[0].type)
+
+
+def test_complex_numbers_have_no_order() -> None:
+    axes = ((1,), "int32", np.array([0], np.int32), None)
+    content = write_operator("REDUCE_MAX", [((2,), "complex64", None, None), axes], [((), "complex64", None, None)])
+    refused(content, "least or the greatest", "stablehlo")
+
+
+def test_an_lstm_that_says_it_gives_other_numbers_than_it_takes() -> None:
+    case = next(case for case in all_cases() if case.note == "integer" and case.op == "UNIDIRECTIONAL_SEQUENCE_LSTM")
+    module = read_bytes(build(case).content)
+    op = next(op for op in module.walk() if op.name == "tfl.unidirectional_sequence_lstm")
+    said = QuantType(IntegerType(4, "u"), F32, (0.0071,), (4,))
+    op.results[0].type = op.results[0].tensor_type.with_element(said)
+    with pytest.raises(ConversionError, match="takes, keeps and gives numbers of one width"):
+        transload.lower(module, "tosa")

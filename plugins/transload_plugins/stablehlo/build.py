@@ -113,12 +113,18 @@ def _stored(element: Type) -> Type:
 
 def least(element: Type) -> Any:
     """The least number of a type: minus infinity of floats, False of booleans."""
-    return -math.inf if isinstance(element, FloatType) else element.range[0]  # type: ignore[attr-defined]
+    return -math.inf if isinstance(element, FloatType) else _ends(element)[0]
 
 
 def greatest(element: Type) -> Any:
     """The greatest number of a type: infinity of floats, True of booleans."""
-    return math.inf if isinstance(element, FloatType) else element.range[1]  # type: ignore[attr-defined]
+    return math.inf if isinstance(element, FloatType) else _ends(element)[1]
+
+
+def _ends(element: Type) -> tuple[int, int]:
+    if not isinstance(element, IntegerType):
+        raise Unsupported(f"no {element} is the least or the greatest of all")
+    return element.range
 
 
 # --- element types

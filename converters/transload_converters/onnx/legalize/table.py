@@ -283,7 +283,10 @@ def splat(rw: Rewriter, number: Any, shape: Sequence[int], element: Type) -> Val
 def scalar_like(rw: Rewriter, value: Value, number: float) -> Value:
     """A constant of rank 0 with the element type of `value`."""
     element = value.element
-    return rw.constant(np.array(number, dtype_of(element)), element=element)
+    try:
+        return rw.constant(np.array(number, dtype_of(element)), element=element)
+    except (OverflowError, ValueError):  # an integer out of range, no number
+        raise Unsupported(f"{number} is none of {element}, which the tensor is of") from None
 
 
 def unused_results(op: Op, value: Value, first: int = 1) -> list[Value]:

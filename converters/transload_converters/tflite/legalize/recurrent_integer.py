@@ -67,8 +67,14 @@ def _types(op: Op, lstm: Lstm) -> _Types:
     output = quant_per_tensor(op.results[-1 - n_states(op)], "the output of an LSTM of integers")
     if len(op.operands) < 20:
         raise Unsupported(f"an LSTM of integers has 20 operands or more, and here are {len(op.operands)}")
+    kept = output if lstm.state is None else quant_per_tensor(lstm.state, "the state of an LSTM of integers")
+    given = quant_per_tensor(lstm.value, "the input of an LSTM of integers")
+    if not given.storage == kept.storage == output.storage:  # LiteRT writes those of the input, whatever the file says
+        raise Unsupported(
+            f"an LSTM of integers takes, keeps and gives numbers of one width; here they are {given.storage}, {kept.storage} "
+            f"and {output.storage}")
     cell = quant_per_tensor(op.operands[19], "the cell state of an LSTM of integers")
-    if cell.storage != I16 or not math.log2(cell.scale).is_integer():
+    if cell.storage != I16 or cell.scale <= 0 or not math.log2(cell.scale).is_integer():
         raise Unsupported(f"the cell state is {cell}, and should be int16 with a power of two as scale")
     hidden: Type | None = output
     if lstm.projection is not None:

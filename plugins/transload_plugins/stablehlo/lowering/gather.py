@@ -27,15 +27,16 @@ TABLE = RewriteTable()
 # --- indices
 
 
-def index_type(indices: Value) -> Type:
-    """The type in which indices are computed: i32, or i64 where they are wider."""
+def index_type(indices: Value, sizes: Sequence[int]) -> Type:
+    """The type in which indices into dimensions of `sizes` are computed: i32, or i64 where they or the sizes are wider."""
     element = indices.element
-    return I64 if isinstance(element, IntegerType) and (element.width > 32 or element == IntegerType(32, "u")) else I32
+    wide = isinstance(element, IntegerType) and (element.width > 32 or element == IntegerType(32, "u"))
+    return I64 if wide or max(sizes, default=0) > I32.range[1] else I32
 
 
 def from_front(rw: Builder, indices: Value, size: int) -> Value:
     """Indices of a dimension counted from the front, in a type for computing with them."""
-    wide = build.convert(rw, indices, index_type(indices))
+    wide = build.convert(rw, indices, index_type(indices, (size,)))
     dense = constant_of(wide)
     if getattr(indices.element, "unsigned", False) or (dense is not None and bool(np.all(dense.numpy() >= 0))):
         return wide
@@ -44,7 +45,7 @@ def from_front(rw: Builder, indices: Value, size: int) -> Value:
 
 def _vectors(rw: Builder, indices: Value, sizes: Sequence[int]) -> Value:
     """Vectors of subscripts [.., n], each counted from the front of its dimension."""
-    wide = build.convert(rw, indices, index_type(indices))
+    wide = build.convert(rw, indices, index_type(indices, sizes))
     dense = constant_of(wide)
     if not sizes or (dense is not None and bool(np.all(dense.numpy() >= 0))):
         return wide

@@ -24,7 +24,8 @@ from transload.rewrite import Unsupported
 
 __all__ = [
     "Scale", "activation_bounds", "apply_scale", "divide_by_power_of_two", "exp_on_negative_values", "float_product",
-    "high_multiply", "quantize_float32", "scale16", "scale32", "scale_exact", "scales32", "softmax_input_scale", "split",
+    "high_multiply", "per_step", "quantize_float32", "scale16", "scale32", "scale_exact", "scales32", "softmax_input_scale",
+    "split",
 ]
 
 INT32_MAX = (1 << 31) - 1
@@ -39,6 +40,11 @@ class Scale(NamedTuple):
     @property
     def real(self) -> float:
         return self.multiplier / 2.0**self.shift
+
+
+def per_step(real: float, step: float) -> float:
+    """`real / step`; infinite, of which no `Scale` is made, where the step of a quantized type is zero."""
+    return real / step if step else math.inf
 
 
 def scale32(real: float) -> Scale:

@@ -29,7 +29,7 @@ from ..arithmetic.rescaling import (
     quant,
     rounding_of,
 )
-from ..arithmetic.scales import float_product
+from ..arithmetic.scales import float_product, per_step
 from ..prepare.sources import is_unsigned, sources
 from .common import static_shape
 from .windows import Window, fit, need_channels_last, squeeze_height, unsqueeze_height, window_of
@@ -79,7 +79,7 @@ def product_factors(x: QuantType, w: QuantType, target: Type, rounding: str, in_
         return (np.float32(x.scale) * w.scale_array.astype(np.float32) / np.float32(target.scale)).astype(np.float64)
     divisor = float(np.float32(target.scale)) if isinstance(target, QuantType) else 1.0
     if in_float32 and w.per_tensor:
-        return np.array([float_product(x.scale, w.scale) / divisor])
+        return np.array([per_step(float_product(x.scale, w.scale), divisor)])
     return float(np.float32(x.scale)) * w.scale_array.astype(np.float32).astype(np.float64) / divisor
 
 

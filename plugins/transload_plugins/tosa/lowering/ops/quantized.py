@@ -36,7 +36,7 @@ from ..arithmetic.rescaling import (
     single_rescale_agrees,
     widen,
 )
-from ..arithmetic.scales import Scale, activation_bounds, apply_scale, scale32
+from ..arithmetic.scales import Scale, activation_bounds, apply_scale, per_step, scale32
 from ..arithmetic.tables import lookup
 from ..prepare.sources import is_unsigned
 from .cast import quantize
@@ -132,8 +132,8 @@ def _weighted_sum(op: Op, rw: Rewriter, values: Sequence[Value], coefficients: S
     bits = 20 if narrow_sum else 14 if one_sided else 15
     reals = [type_.scale * abs(c) for type_, c in zip(sources, coefficients, strict=True)]
     headroom = 2.0 ** max(1, math.ceil(math.log2(len(reals)))) * max(reals)
-    output = headroom / ((1 << bits) * target.scale)
-    factors = [real / headroom for real in reals]
+    output = per_step(headroom, (1 << bits) * target.scale)
+    factors = [per_step(real, headroom) for real in reals]
     pair = narrow_sum and len(values) == 2 and coefficients[0] > 0 and output < 1
     singles = _single_rescales(ranges, tuple(factors), output, bits, coefficients[-1] < 0) if pair else None
     terms = build.equal_rank(rw, *(
@@ -191,10 +191,11 @@ def squared_difference(op: SquaredDifference, rw: Rewriter) -> Value | None:
     a, b, target = types
     bits = 7
     twice = 2.0 * max(a.scale, b.scale)
-    x, y = build.equal_rank(rw, _term(rw, op.a, a.scale / twice, bits), _term(rw, op.b, b.scale / twice, bits))
+    factors = (per_step(a.scale, twice), per_step(b.scale, twice))
+    x, y = build.equal_rank(rw, *(_term(rw, value, factor, bits) for value, factor in zip((op.a, op.b), factors, strict=True)))
     difference = rw.emit("tosa.sub", x, y, element=I32)
     squared = build.mul(rw, difference, difference, element=I32)
-    return narrow(rw, squared, twice * twice / ((1 << 2 * bits) * target.scale), op.result.element)
+    return narrow(rw, squared, per_step(twice * twice, (1 << 2 * bits) * target.scale), op.result.element)
 
 
 @TABLE("top.Max", "top.Min")
@@ -284,7 +285,7 @@ def divide(op: Div, rw: Rewriter) -> Value | None:
     number = int(divisor.item()) - b.zero_point
     if number == 0:
         return None
-    real = a.scale / (abs(number) * b.scale * target.scale)
+    real = per_step(a.scale, abs(number) * b.scale * target.scale)
     x = widen(rw, op.inputs[0])
     return narrow(rw, build.negate(rw, x) if number < 0 else x, real, op.result.element, activation=activation_range(op))
 

@@ -19,7 +19,7 @@ from transload.rewrite import Rewriter, RewriteTable, Unsupported
 from ... import build
 from ...dialect.base import storage_of
 from ..arithmetic.rescaling import any_quantized, quant, requantize, widen
-from ..arithmetic.scales import Scale, scale16, scale32
+from ..arithmetic.scales import Scale, per_step, scale16, scale32
 from .cast import cast_value
 from .common import (
     MAX_RANK,
@@ -226,7 +226,7 @@ def reduce_quantized(op: Reduce, rw: Rewriter) -> Value | None:
         if (target.storage != I8 and target.zero_point != 0) or (source.storage != I32 and count * largest >> 31):
             return None
         summed = reduce_axes(rw, widen(rw, op.input), axes, _by(rw, "sum"))
-        scale = scale32(float(np.float32(source.scale)) / float(np.float32(target.scale)))
+        scale = scale32(per_step(float(np.float32(source.scale)), float(np.float32(target.scale))))
         if op.mode == "ReduceMean":
             scale = _divided(scale, count)
         summed = reshape(rw, summed, static_shape(op.result))
@@ -266,7 +266,7 @@ def _quantized_product(op: Reduce, rw: Rewriter, axes: Sequence[int], source: Qu
     count = math.prod(shape[axis] for axis in axes)
     if count > PRODUCT_LIMIT or (target.storage != I8 and target.zero_point != 0):
         return None
-    real = float(np.float32(source.scale)) / float(np.float32(target.scale)) ** (1.0 / count)
+    real = per_step(float(np.float32(source.scale)), float(np.float32(target.scale)) ** (1.0 / count))
     scale = scale16(real)
     largest = max(abs(source.storage_min - source.zero_point), abs(source.storage_max - source.zero_point))
     bound = float(largest)
