@@ -46,20 +46,20 @@ def percentile(histogram: Histogram, bits: int = 8, symmetric: bool = False, sha
 def kl(histogram: Histogram, bits: int = 8, symmetric: bool = False) -> Range:
     """The cut whose int8 distribution diverges least from that of the floats (TPU-MLIR manual 7.3.1, its pseudo-code).
 
-    Cuts are tried at every 128th of 2048 bins of distances from zero, and are for 8 bits, however many there are.
+    Cuts are tried at every 128th of 2048 bins of distances from zero, and are for 8 bits, however many there are. Zeros are exact
+    at every cut, and left out: the manual does not say so, and TPU-MLIR does it (`t[t != 0]`); we leave out the first bin. With
+    them what comes out of a ReLU is cut at half of its range: half of the mass is one number, which narrow levels hold best.
     """
-    return _within(histogram, _least_divergence(histogram, range(LEVELS, MANUAL_BINS, LEVELS), _spread_evenly, first=0))
+    return _within(histogram, _least_divergence(histogram, range(LEVELS, MANUAL_BINS, LEVELS), _spread_evenly))
 
 
 def entropy(histogram: Histogram, bits: int = 8, symmetric: bool = False) -> Range:
     """As `kl`, with a cut tried at every eighth bin, and the mass of a level given back to the bins that held any.
 
-    What lies next to zero is exact at every cut, and is left out: after a ReLU it would drown the rest.
-
     Source: S. Migacz, "8-bit Inference with TensorRT", GTC 2017.
     """
     return _within(
-        histogram, _least_divergence(histogram, range(LEVELS, MANUAL_BINS + 1, 8), _spread_where_there_was_any, first=1))
+        histogram, _least_divergence(histogram, range(LEVELS, MANUAL_BINS + 1, 8), _spread_where_there_was_any))
 
 
 def _within(histogram: Histogram, threshold: float) -> Range:
@@ -76,10 +76,10 @@ def _cut(histogram: Histogram, least: float, greatest: float) -> Range:
 Spread = Callable[[NDArray[np.float64], NDArray[np.int64]], NDArray[np.float64]]
 
 
-def _least_divergence(histogram: Histogram, cuts: range, spread: Spread, first: int) -> float:
-    """The threshold, of those at `cuts` bins from zero, with the least Kullback-Leibler divergence of bins from `first` on."""
+def _least_divergence(histogram: Histogram, cuts: range, spread: Spread) -> float:
+    """The threshold, of those at `cuts` bins from zero, with the least Kullback-Leibler divergence of all bins but the first."""
     bins = histogram.magnitudes()
-    bins[:first] = 0.0
+    bins[0] = 0.0
     width = histogram.farthest / MANUAL_BINS
     if not bins.any():
         return histogram.farthest

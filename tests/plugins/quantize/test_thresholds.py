@@ -119,6 +119,44 @@ def test_where_zero_points_are_zero_the_far_end_decides(normal: np.ndarray) -> N
     assert errors[0] <= errors.min() * 1.001
 
 
+def manuals_threshold(numbers: np.ndarray) -> float:
+    """The pseudo-code of the TPU-MLIR manual (7.3.1), line by line, on numbers without those next to zero."""
+    absmax = float(np.abs(numbers).max())
+    bins = np.histogram(np.abs(numbers), 2048, (0.0, absmax))[0].astype(float)
+    bins[0] = 0.0
+    divergence = {}
+    for i in range(128, 2048, 128):
+        outliers = bins[i:].sum()
+        floats = np.append(bins[:i - 1], bins[i - 1] + outliers)
+        floats /= floats.sum()
+        merged = bins[:i].reshape(128, i // 128).sum(axis=1)
+        integers = np.repeat(merged / (i // 128), i // 128)
+        integers /= integers.sum()
+        divergence[i] = sum(p * np.log(p / max(q, 1e-12)) for p, q in zip(floats, integers, strict=True) if p > 0)
+    best = min(divergence, key=divergence.__getitem__)
+    return (best + 0.5) * absmax / 2048
+
+
+@pytest.mark.parametrize("shape", ["normal", "relu", "laplace", "heavy", "uniform", "relu6"])
+def test_kl_is_the_manuals_pseudo_code(shape: str) -> None:
+    rng = np.random.default_rng(7)
+    numbers = {
+        "normal": lambda: rng.normal(size=100_000), "relu": lambda: np.maximum(rng.normal(size=100_000), 0.0),
+        "laplace": lambda: rng.laplace(size=100_000), "heavy": lambda: rng.standard_t(4, size=100_000),
+        "uniform": lambda: rng.uniform(-1, 1, 100_000), "relu6": lambda: np.clip(4 * rng.normal(size=100_000), 0, 6),
+    }[shape]().astype(np.float32)
+    found = max(map(abs, kl(Histogram([numbers]), 8, True)))
+    assert found == pytest.approx(manuals_threshold(numbers), rel=1e-5)
+
+
+def test_zeros_behind_a_relu_do_not_drown_the_rest() -> None:
+    """Counted, they would have half of the range cut off: 18 dB instead of 40."""
+    numbers = np.maximum(np.random.default_rng(0).normal(size=200_000), 0.0).astype(np.float32)
+    histogram = Histogram([numbers])
+    [error] = quantization_errors(histogram, [kl(histogram, 8, True)], 8, True)
+    assert 10 * np.log10(np.mean(numbers.astype(float) ** 2) / error) > 39
+
+
 def test_kl_cuts_an_outlier_off(normal: np.ndarray) -> None:
     low, high = kl(Histogram([normal, np.array([60.0], np.float32)]))
     assert high < 10.0
