@@ -87,7 +87,7 @@ bench: $(BENCH)
 
 ## make quantizer-bench  our quantizer and its peers, side by side, on the same samples
 quantizer-bench: $(BENCH) build/peers/.installed
-	$(BIN)/python benchmarks/quantizer.py --peers build/peers/bin/python --json build/bench/quantizer.json
+	$(BIN)/python benchmarks/quantizer.py --all --peers build/peers/bin/python --json build/bench/quantizer.json
 
 # The peers pin versions of what we use, too: an environment of their own.
 build/peers/.installed: benchmarks/peers.txt

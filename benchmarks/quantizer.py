@@ -1,6 +1,6 @@
 """Quantizers side by side: ours with its default settings, and the best setting of each peer.
 
-    python benchmarks/quantizer.py [--only CASE] [--peers build/peers/bin/python] [--setting int8-sym/percentile] [--json FILE]
+    python benchmarks/quantizer.py [--only CASE | --all] [--peers build/peers/bin/python] [--setting int8-sym/mse] [--json FILE]
     python benchmarks/quantizer.py --speed [--only CASE] [--peers build/peers/bin/python]
 
 Every tool gets the same float network and the same calibration samples, and is judged by other samples (`quantizer_cases`),
@@ -15,7 +15,12 @@ where it ends in a softmax). Two figures, since published ones differ in which t
 - `mean`: a ratio for each sample, the mean of their decibels over the samples that differ at all (`exact` counts the others).
 
 With several outputs, each by itself, the least is shown; JSON has all. Agreement, where the first output scores classes, is how
-often its greatest number along the last dimension is at the same place as the float network's; top-1, at the label.
+often its greatest number along the last dimension is at the same place as the float network's; top-1, at the label. PSNR, where
+the outputs are pictures, is that of the quantized beside the float picture; euclid is `1 - |y - q| / |y|` of all samples, and of
+several outputs the least.
+
+Without `--only` the cases are real models of a folder (`quantizer_models`: the rows to be reached), with `--all` digits and the
+networks that packages carry, too. What is not there is left out, and said.
 
 `--speed` takes time and memory alone, of one setting of each tool with 32 samples, in turn, and of ours with 100 and 1,000.
 """
@@ -34,12 +39,13 @@ import numpy as np
 from peer import run_step
 from quantizer_cases import CASES as OWN
 from quantizer_cases import Case, Sample
+from quantizer_models import MODELS, Missing
 from quantizer_networks import NETWORKS
 from quantizer_tools import TOOLS
 from rich.console import Console
 from rich.table import Table
 
-from transload.metrics import sqnr
+from transload.metrics import euclid, sqnr
 
 PROGRAM = str(Path(__file__).with_name("quantizer_tools.py"))
 PEERS = ("onnxruntime", "nncf", "ai-edge-quantizer")
@@ -47,25 +53,29 @@ SPEED = {32: ("transload", *PEERS), 100: ("transload",), 1000: ("transload",)}
 """What is measured by `--speed` with so many samples, each tool with the first of its settings."""
 COLUMNS = {
     "SQNR dB\nall": "sqnr_all", "\nmean": "sqnr_mean", "\nexact": "exact", "agree\n%": "agreement", "top-1\n%": "top1",
-    "seconds": "seconds", "of all\ncores": "cpu_seconds", "peak\nMB": "peak_mb"}
+    "PSNR\ndB": "psnr", "euclid": "euclid", "seconds": "seconds", "of all\ncores": "cpu_seconds", "peak\nMB": "peak_mb"}
 Outputs = Mapping[str, np.ndarray]
-CASES = {**OWN, **NETWORKS}
+CASES = {**MODELS, **OWN, **NETWORKS}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", choices=sorted(CASES), action="append", help="this case; repeatable")
+    parser.add_argument("--all", action="store_true", help="every case, not only the real models")
     parser.add_argument("--peers", type=Path, help="the Python that has the peers (make build/peers); without it, ours alone")
     parser.add_argument("--setting", action="append", help="ours with SCHEME or SCHEME/METHOD instead of the default; repeatable")
     parser.add_argument("--speed", action="store_true", help="seconds and memory alone, of palm_detection if --only is not there")
     parser.add_argument("--json", type=Path, help="write every setting's figures to this file")
     arguments = parser.parse_args()
     rows = []
-    for name in arguments.only or (["palm_detection"] if arguments.speed else CASES):
-        if arguments.speed:
-            rows += speed(name, CASES[name](), arguments.peers)
+    for name in arguments.only or (["palm_detection"] if arguments.speed else CASES if arguments.all else MODELS):
+        try:
+            case = CASES[name]()
+        except Missing as missing:
+            rows.append({"case": name, "tool": "left", "setting": "out", "error": str(missing)})
             continue
-        rows += compare(name, CASES[name](), arguments.setting or TOOLS["transload"].settings, arguments.peers)
+        rows += speed(name, case, arguments.peers) if arguments.speed else compare(
+            name, case, arguments.setting or TOOLS["transload"].settings, arguments.peers)
     show(rows)
     if arguments.json:
         arguments.json.parent.mkdir(parents=True, exist_ok=True)
@@ -90,7 +100,7 @@ def compare(name: str, case: Case, ours: Sequence[str], peers: Path | None) -> l
                 _, wanted[ending] = outputs_of("float", "", case.files[ending], Path(folder) / ending, None)
             row = {"case": name, "tool": tool, "setting": setting, "file": ending}
             said, given = outputs_of(tool, setting, case.files[ending], Path(folder) / ending, python)
-            rows.append(row | said | (scores(wanted[ending], given, case.labels, case.classes) if given else {}))
+            rows.append(row | said | (scores(wanted[ending], given, case) if given else {}))
     return rows
 
 
@@ -129,26 +139,28 @@ def outputs_of(tool: str, setting: str, model: Path, samples: Path, python: Path
         return said, dict(arrays)
 
 
-def scores(wanted: Outputs, given: Outputs, labels: np.ndarray | None = None, classes: bool = True) -> dict[str, Any]:
+def scores(wanted: Outputs, given: Outputs, case: Case) -> dict[str, Any]:
     """How near the outputs [N, ...] of a quantized network are to the float network's, paired in order; see the module."""
-    each = {name: _distances(y, q) for (name, y), q in zip(wanted.items(), given.values(), strict=True)}
-    result: dict[str, Any] = {key: min(found[key] for found in each.values()) for key in ("sqnr_all", "sqnr_mean", "exact")}
+    each = {name: _distances(y, q, case.peak) for (name, y), q in zip(wanted.items(), given.values(), strict=True)}
+    result: dict[str, Any] = {key: min(found[key] for found in each.values()) for key in next(iter(each.values()))}
     result["outputs"] = each
     right, said = (next(iter(outputs.values())).argmax(axis=-1) for outputs in (wanted, given))
-    if classes:
+    if case.classes:
         result["agreement"] = 100.0 * float(np.mean(right == said))
-    if labels is not None:
+    if case.labels is not None:
         answers = {"top1": said, "float_top1": right}
-        result |= {key: 100.0 * float(np.mean(chosen.ravel() == labels)) for key, chosen in answers.items()}
+        result |= {key: 100.0 * float(np.mean(chosen.ravel() == case.labels)) for key, chosen in answers.items()}
     return result
 
 
-def _distances(wanted: np.ndarray, given: np.ndarray) -> dict[str, Any]:
+def _distances(wanted: np.ndarray, given: np.ndarray, peak: float | None) -> dict[str, Any]:
     each = np.array([sqnr(y, q) for y, q in zip(wanted, given, strict=True)])
     different = np.isfinite(each)
+    noise = float(np.mean((wanted.astype(np.float64) - given) ** 2))
     return {
         "sqnr_all": sqnr(wanted, given), "sqnr_mean": float(each[different].mean()) if different.any() else float("inf"),
-        "exact": int(np.sum(~different))}
+        "exact": int(np.sum(~different)), "euclid": euclid(wanted, given),
+        **({} if peak is None else {"psnr": float(20 * np.log10(peak) - 10 * np.log10(noise)) if noise else float("inf")})}
 
 
 def show(rows: Sequence[Mapping[str, Any]]) -> None:
@@ -162,15 +174,18 @@ def show(rows: Sequence[Mapping[str, Any]]) -> None:
         if key not in kept or row.get("sqnr_all", 0.0) > kept[key].get("sqnr_all", 0.0):
             kept[key] = row
     for row in kept.values():
-        table.add_row(row["case"], row["tool"], row["setting"], row["file"], *(_text(row.get(key)) for key in COLUMNS.values()))
-    console = Console(width=130)
+        figures = (_text(key, row.get(key)) for key in COLUMNS.values())
+        table.add_row(row["case"], row["tool"], row["setting"], row["file"], *figures)
+    console = Console(width=150)
     console.print(table)
     for row in (row for row in rows if "error" in row):
-        console.print(f"{row['case']}, {row['tool']} {row['setting']}: {row['error']}", markup=False)
+        console.print(f"{row['case']}, {row['tool']} {row['setting']}: {row['error']}", markup=False, soft_wrap=True)
 
 
-def _text(number: Any) -> str:
-    return "-" if number is None else str(number) if isinstance(number, int) else f"{number:.2f}"
+def _text(key: str, number: Any) -> str:
+    if number is None:
+        return "-"
+    return str(number) if isinstance(number, int) else f"{number:.{4 if key == 'euclid' else 2}f}"
 
 
 if __name__ == "__main__":

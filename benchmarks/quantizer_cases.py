@@ -33,6 +33,8 @@ class Case:
     """The right class of each sample of `evaluation` [N], where the first output scores classes and they are known."""
     classes: bool = True
     """Whether the last dimension of the first output scores classes, so that agreement means something."""
+    peak: float | None = None
+    """The greatest number of outputs that are pictures, which have a peak signal-to-noise ratio."""
 
 
 def digits() -> Case:

@@ -81,10 +81,10 @@ class Network:
             yield with_text(crop, random) if self.pictures == "text" else crop
 
 
-def cut(image: Image.Image, width: int, height: int, random: np.random.Generator) -> Image.Image:
-    """A part of a picture in the shape wanted, a third of the most that fits or more, mirrored or not."""
+def cut(image: Image.Image, width: int, height: int, random: np.random.Generator, least: float = 0.33) -> Image.Image:
+    """A part of a picture in the shape wanted, that share of the most that fits or more, mirrored or not."""
     most = min(image.width / width, image.height / height)
-    scale = most * random.uniform(0.33, 1.0)
+    scale = most * random.uniform(least, 1.0)
     left, top = random.uniform(0, image.width - width * scale), random.uniform(0, image.height - height * scale)
     box = (left, top, left + width * scale, top + height * scale)
     part = image.resize((width, height), Image.Resampling.BILINEAR, box=box)

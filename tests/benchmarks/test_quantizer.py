@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import quantizer
+import quantizer_models
 from quantizer import compare, scores, show, speed
 from quantizer_cases import CASES, Case
 from quantizer_tools import Samples, as_integers, as_reals
+
+CASE = Case({}, {}, {})
 
 
 def test_decibels_of_all_samples_and_of_each():
     """A weak sample with a large error moves the mean of the decibels, not the ratio of the sums."""
     wanted = np.array([[10.0, 0.0], [1.0, 0.0]])
     given = wanted + np.array([[0.1, 0.0], [0.1, 0.0]])
-    found = scores({"y": wanted}, {"z": given})
+    found = scores({"y": wanted}, {"z": given}, CASE)
     assert found["sqnr_all"] == pytest.approx(10 * np.log10(101 / 0.02))
     assert found["sqnr_mean"] == pytest.approx((40 + 20) / 2)
     assert found["exact"] == 0
@@ -24,17 +28,32 @@ def test_decibels_of_all_samples_and_of_each():
 
 def test_samples_without_a_difference_are_counted_not_averaged():
     wanted = np.array([[10.0, 0.0], [1.0, 0.0]])
-    found = scores({"y": wanted}, {"y": wanted + np.array([[0.0, 0.0], [0.1, 0.0]])})
+    found = scores({"y": wanted}, {"y": wanted + np.array([[0.0, 0.0], [0.1, 0.0]])}, CASE)
     assert found["exact"] == 1 and found["sqnr_mean"] == pytest.approx(20)
-    same = scores({"y": wanted}, {"y": wanted})
+    same = scores({"y": wanted}, {"y": wanted}, CASE)
     assert same["sqnr_all"] == same["sqnr_mean"] == float("inf") and same["exact"] == 2
 
 
 def test_the_least_output_is_shown_and_classes_are_the_first():
     good, bad = np.array([[1.0, 2.0], [2.0, 1.0]]), np.array([[1.0], [1.0]])
-    found = scores({"a": good, "b": bad}, {"c": good[:, ::-1], "d": bad * 2}, labels=np.array([1, 1]))
+    found = scores({"a": good, "b": bad}, {"c": good[:, ::-1], "d": bad * 2}, replace(CASE, labels=np.array([1, 1])))
     assert found["sqnr_all"] == pytest.approx(0.0) and set(found["outputs"]) == {"a", "b"}
     assert (found["agreement"], found["top1"], found["float_top1"]) == (0.0, 50.0, 50.0)
+
+
+def test_pictures_have_a_peak_and_every_output_a_distance():
+    """A hundredth of the peak everywhere is 40 dB; beside a half it is a fiftieth."""
+    wanted = np.full((2, 4), 0.5)
+    found = scores({"y": wanted}, {"y": wanted + 0.01}, replace(CASE, peak=1.0, classes=False))
+    assert found["psnr"] == pytest.approx(40) and found["euclid"] == pytest.approx(0.98)
+    assert "psnr" not in scores({"y": wanted}, {"y": wanted}, CASE)
+
+
+def test_a_case_whose_model_is_not_there_is_left_out_and_said(monkeypatch, capsys):
+    monkeypatch.setattr(quantizer_models, "FOLDER", Path("/nowhere"))
+    monkeypatch.setattr("sys.argv", ["quantizer", "--only", "resnet8"])
+    quantizer.main()
+    assert "resnet8, left out: /nowhere/" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("name", CASES)
