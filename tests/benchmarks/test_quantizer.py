@@ -34,10 +34,11 @@ def test_samples_without_a_difference_are_counted_not_averaged():
     assert same["sqnr_all"] == same["sqnr_mean"] == float("inf") and same["exact"] == 2
 
 
-def test_the_least_output_is_shown_and_classes_are_the_first():
+def test_of_outputs_the_mean_and_the_worst_are_shown_and_classes_are_the_first():
     good, bad = np.array([[1.0, 2.0], [2.0, 1.0]]), np.array([[1.0], [1.0]])
     found = scores({"a": good, "b": bad}, {"c": good[:, ::-1], "d": bad * 2}, replace(CASE, labels=np.array([1, 1])))
     assert found["sqnr_all"] == pytest.approx(0.0) and set(found["outputs"]) == {"a", "b"}
+    assert found["sqnr_mean"] == np.mean([found["outputs"][name]["sqnr_mean"] for name in "ab"])
     assert (found["agreement"], found["top1"], found["float_top1"]) == (0.0, 50.0, 50.0)
 
 

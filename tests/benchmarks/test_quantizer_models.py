@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 import quantizer_models
 from PIL import Image
+from quantizer_cases import CASES
 from quantizer_models import MODELS, PHOTOGRAPHS, RATE, Missing, Pictures, over_noise
+from quantizer_tools import float_model
 
 
 def test_no_photograph_is_on_both_sides():
@@ -44,3 +46,16 @@ def test_words_calibrate_and_judge_by_other_seeds(models):
     case = MODELS["kwt1"]()
     parts = ({sample["input_1"].tobytes() for sample in part[".onnx"]} for part in (case.calibration, case.evaluation))
     assert not set.intersection(*parts) and len(case.evaluation[".onnx"]) == len(case.labels)
+
+
+@pytest.mark.parametrize("ending", [".onnx", ".tflite"])
+def test_a_softmax_at_the_end_is_cut_off(ending: str, monkeypatch, tmp_path):
+    """Its operand comes out: the softmax of that is what the whole network gives; what has none stays as it is."""
+    monkeypatch.setattr(quantizer_models, "BUILT", tmp_path)
+    case = CASES["digits"]()
+    whole = case.files[ending]
+    cut_off = quantizer_models.without_softmax(whole)
+    sample = case.evaluation[ending][0]
+    (logits,), (shares,) = (float_model(path, None, "")(sample).values() for path in (cut_off, whole))
+    assert np.allclose(np.exp(logits) / np.exp(logits).sum(), shares, atol=1e-6) and not np.allclose(logits, shares)
+    assert quantizer_models.without_softmax(cut_off) == cut_off
