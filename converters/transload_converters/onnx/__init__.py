@@ -46,7 +46,7 @@ def register_conversions(register: Any) -> None:
         doc="ONNX operators to the hub; shape arithmetic is computed, QDQ patterns become quantized ops.",
         evidence=f"{_HERE}:coverage.json"))
     register(Conversion(
-        "top-to-onnx", "top", "onnx", f"{_HERE}.lowering:TABLE", before="spell-out-quantized,layout{to=NCHW},dce",
+        "top-to-onnx", "top", "onnx", f"{_HERE}.lowering:TABLE", before="layout{to=NCHW},spell-out-quantized,dce",
         after="dce,cse,dce,onnx-storage-types,onnx-set-opset",
         doc="The hub to operators of ONNX's opset 21; quantized models in QDQ form."))
 

@@ -16,15 +16,20 @@ from tests.support.onnx_out.roundtrip import run_model
 DIGITS = Path(__file__).parents[3] / "examples" / "digits"
 
 
-def samples() -> list[dict[str, np.ndarray]]:
+SHAPES = {"digits_float.onnx": (1, 1, 8, 8), "digits_float.tflite": (1, 8, 8, 1)}
+"""Of the input: with channels last, there are transpositions in the ONNX model."""
+
+
+def samples(name: str) -> list[dict[str, np.ndarray]]:
     images = np.load(DIGITS / "test_images.npz")["images"] / np.float32(16)
-    return [{"image": image.reshape(1, 1, 8, 8)} for image in images]
+    return [{"image": image.reshape(SHAPES[name])} for image in images]
 
 
+@pytest.mark.parametrize("name", SHAPES)
 @pytest.mark.parametrize("scheme", ["int8", "int8-asym", "int16x8"])
-def test_a_quantized_module_runs_in_onnxruntime(scheme: str) -> None:
-    given = samples()
-    quantized = transload.quantize(transload.load(DIGITS / "digits_float.onnx"), scheme, given[:32])
+def test_a_quantized_module_runs_in_onnxruntime(scheme: str, name: str) -> None:
+    given = samples(name)
+    quantized = transload.quantize(transload.load(DIGITS / name), scheme, given[:32])
     model = model_of(transload.lower(quantized, "onnx"))
     onnx.checker.check_model(model, full_check=True)
     kinds = {node.op_type for node in model.graph.node}

@@ -1,0 +1,210 @@
+"""Integers that we made of a float network, by every way out: the same bits wherever integers say what they are.
+
+    python benchmarks/quantized_out.py [MODEL ...] [--scheme int8] [--samples 8] [--json FILE]
+
+Each model is quantized by the default settings on 16 samples, goes out in every form, and is run on others (`model_samples`):
+
+- our engines: the reference engine on the module of the hub (what the rest is compared with), and on StableHLO's form
+- TOSA: our engine, and Arm's reference model on the `.tosa` file
+- `.tflite`: LiteRT's reference kernels
+- `.onnx` in QDQ form: onnxruntime without optimization and with all of it, which computes in floats, or in integers of its own
+
+`same` counts outputs of samples whose bits are the same; other numbers are the share of an output's numbers that differ and by
+how many steps of its scale at most. For onnxruntime it is how far its two levels are from ours, and from each other. Without
+models: those of MLPerf Tiny and of the quantizer's goals, in the folder that `TRANSLOAD_MODELS` names. Each model is a process of
+its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+from model_samples import FOLDER, Sample, load, samples_for
+from peer import run_step
+from rich.console import Console
+from rich.table import Table
+
+import transload
+from transload.api import at_hub
+from transload.errors import TransloadError
+from transload.ir import Module
+
+CALIBRATED = 16
+GOALS = (
+    "tflite/mlperf_resnet8_float", "tflite/mlperf_kws_float", "tflite/mlperf_vww_float", "tflite/mlperf_ad_float",
+    "onnx/derived_mobilenet_v1_0.25_224_f32", "onnx/ultraface_rfb_320", "onnx/yunet_n_320", "onnx/super_resolution",
+    "onnx/derived_kwt1_transformer_f32", "tflite/support_deeplabv3_float")
+Outputs = dict[str, np.ndarray]
+Run = Callable[[Sample], Outputs]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("models", nargs="*", type=Path, help="float models, .onnx or .tflite")
+    parser.add_argument("--scheme", default="int8")
+    parser.add_argument("--samples", type=int, default=8, help="how many to judge by")
+    parser.add_argument("--form", choices=FORMS, action="append", help="this form; repeatable; without, all")
+    parser.add_argument("--json", type=Path, help="write the figures to this file")
+    parser.add_argument("--step", nargs=2, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    forms = arguments.form or list(FORMS)
+    if arguments.step:
+        print(json.dumps(measured(Path(arguments.step[1]), arguments.scheme, arguments.samples, forms)))
+        return
+    options = ["--scheme", arguments.scheme, "--samples", str(arguments.samples), *(f"--form={form}" for form in forms)]
+    rows = []
+    for path in arguments.models or [next((FOLDER / name).glob("*.*")) for name in GOALS]:
+        rows.append({"model": path.parent.name} | run_step(__file__, "measured", path, options=options))
+    show(rows, forms)
+    if arguments.json:
+        arguments.json.write_text(json.dumps(rows, indent=1))
+
+
+def measured(path: Path, scheme: str, count: int, forms: Sequence[str]) -> dict[str, Any]:
+    """For each form how far its outputs are from the hub's; or why there are none."""
+    source = load(path)
+    hub = at_hub(source, quantizing=True)
+    quantized = transload.quantize(hub, scheme, samples_for(path, hub, CALIBRATED, 1))
+    samples = samples_for(path, hub, count, 2)
+    wanted = [transload.run(quantized, sample, engine="reference") for sample in samples]
+    steps = {name: step_of(quantized, number) for number, name in enumerate(quantized.outputs)}
+    row: dict[str, Any] = {"floats": floats_in(quantized)}
+    given: dict[str, list[Outputs]] = {}
+    with TemporaryDirectory() as folder:
+        for form in forms:
+            try:
+                run = FORMS[form](quantized, Path(folder))
+                given[form] = [run(sample) for sample in samples]
+                row[form] = far(wanted, given[form], steps)
+            except Exception as error:  # runtimes have errors of their own
+                row[form] = {"error": f"{type(error).__name__}: {str(error)[:400]}"}
+    if {"ort", "ort all"} <= set(given):
+        row["ort spread"] = far(given["ort"], given["ort all"], steps)
+    return row
+
+
+def floats_in(module: Module) -> int:
+    """How many ops compute with floats."""
+    from transload.quantization import floats_in as found
+
+    return len(found(module))
+
+
+def step_of(module: Module, number: int) -> float:
+    """The step of an output's last quantized form; 1 where it has none."""
+    value = module.body_of_main.last.operands[number]
+    while value.op is not None and value.quant is None and len(value.op.operands) >= 1 and value.op.name != "top.Weight":
+        value = value.op.operands[0]
+    return float(value.quant.scales[0]) if value.quant is not None and value.quant.per_tensor else 1.0
+
+
+def far(wanted: Sequence[Outputs], given: Sequence[Outputs], steps: Mapping[str, float]) -> dict[str, Any]:
+    """How many outputs of samples are the same, and of the others how many numbers differ and by how many steps at most."""
+    same = total = different = numbers = 0
+    most = 0.0
+    for one, other in zip(wanted, given, strict=True):
+        for (name, array), found in zip(one.items(), other.values(), strict=True):
+            total, numbers = total + 1, numbers + array.size
+            same += np.array_equal(array, found)
+            different += int(np.sum(array != found))
+            distance = np.abs(array.astype(np.float64) - found.astype(np.float64)).max(initial=0.0)
+            most = max(most, float(distance) / steps[name])
+    return {"same": same, "of": total, "differ": different / max(numbers, 1), "steps": most}
+
+
+# --- the forms
+
+
+def by_stablehlo(module: Module, folder: Path) -> Run:
+    lowered = transload.lower(module, "stablehlo")
+    return lambda sample: transload.run(lowered, sample)
+
+
+def by_tosa(module: Module, folder: Path) -> Run:
+    lowered = transload.lower(module, "tosa")
+    return lambda sample: transload.run(lowered, sample, engine="reference")
+
+
+def by_reference_model(module: Module, folder: Path) -> Run:
+    import tosa_reference_model
+
+    lowered = transload.lower(module, "tosa")
+    content = transload.save(lowered, folder / "model.tosa").read_bytes()
+    names = list(module.outputs)
+
+    def run(sample: Sample) -> Outputs:
+        outputs, status = tosa_reference_model.run(content, [np.ascontiguousarray(sample[name]) for name in lowered.inputs])
+        if str(status).rsplit(".", 1)[-1] != "TOSA_VALID":
+            raise TransloadError(f"the TOSA reference model says {status}")
+        return dict(zip(names, outputs, strict=True))
+
+    return run
+
+
+def by_litert(module: Module, folder: Path) -> Run:
+    from transload_converters.tflite.runtime import open_model
+
+    lowered = transload.lower(module, "tfl")
+    return open_model(transload.save(lowered, folder / "model.tflite"))
+
+
+def by_onnxruntime(optimized: bool) -> Callable[[Module, Path], Run]:
+    def opened(module: Module, folder: Path) -> Run:
+        import onnxruntime
+
+        path = transload.save(transload.lower(module, "onnx"), folder / "model.onnx")
+        options = onnxruntime.SessionOptions()
+        level = onnxruntime.GraphOptimizationLevel
+        options.graph_optimization_level = level.ORT_ENABLE_ALL if optimized else level.ORT_DISABLE_ALL
+        options.intra_op_num_threads = 1
+        session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+        names = [output.name for output in session.get_outputs()]
+        return lambda sample: dict(zip(names, session.run(names, dict(sample)), strict=True))
+
+    return opened
+
+
+FORMS: dict[str, Callable[[Module, Path], Run]] = {
+    "stablehlo": by_stablehlo, "tosa": by_tosa, "reference model": by_reference_model, "litert": by_litert,
+    "ort": by_onnxruntime(False), "ort all": by_onnxruntime(True)}
+
+
+# --- the table
+
+
+def show(rows: Sequence[Mapping[str, Any]], forms: Sequence[str]) -> None:
+    columns = [*forms, *(["ort spread"] if {"ort", "ort all"} <= set(forms) else [])]
+    table = Table("model", "float ops", *columns)
+    for row in rows:
+        table.add_row(row["model"], str(row.get("floats", "-")), *(_text(row.get(column)) for column in columns))
+    console = Console(width=170)
+    console.print(table)
+    for row in rows:
+        for name, why in _errors(row):
+            console.print(f"{row['model']}, {name}: {why}", markup=False)
+
+
+def _text(found: Mapping[str, Any] | None) -> str:
+    if found is None or "error" in found:
+        return "-"
+    if found["same"] == found["of"]:
+        return f"same {found['of']}"
+    return f"same {found['same']} of {found['of']}, {100 * found['differ']:.2g} %, {found['steps']:.3g} steps"
+
+
+def _errors(row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    if "error" in row:
+        yield "quantizing", row["error"]
+    for name, found in row.items():
+        if isinstance(found, dict) and "error" in found:
+            yield name, found["error"]
+
+
+if __name__ == "__main__":
+    main()
