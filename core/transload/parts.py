@@ -93,7 +93,8 @@ def own_runtime(target: Target, emitted: Emitted, engine: str) -> OwnRuntime | N
     """
     run_it = getattr(target, "run", None)
     if not emitted.parts:
-        return OwnRuntime(target.name, partial(run_it, emitted)) if run_it is not None else None
+        alone = getattr(target, "rounds_alone", False)
+        return OwnRuntime(target.name, partial(run_it, emitted), rounds_alone=alone) if run_it is not None else None
     try:
         parts = Parts(target, emitted.parts, emitted.outputs)
     except ReadError:

@@ -362,6 +362,10 @@ class Target:
     run: Callable[[Emitted, Mapping[str, np.ndarray]], dict[str, np.ndarray]] | None = None
     """Runs the artifact on a runtime or simulator, where there is one."""
 
+    rounds_alone: bool = False
+    """Whether what `run` uses rounds quantized numbers on its own, as runtimes do that compute QDQ models in floats: its results are
+    then asked to be no farther from the integers than these are from the float model."""
+
     takes: Callable[[Op, Mapping[str, Any]], bool] | None = None
     """`takes(op, options)`: whether the target computes an op; what it does not stays on the host. `check` and `emit` are then
     given a part at a time. Without it the target is given the whole model. An op with regions stands for all in them."""

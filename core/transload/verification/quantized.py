@@ -1,7 +1,8 @@
 """Verifying a conversion that quantized: the integers are judged, what quantizing cost is told.
 
 Judged is whether the result computes what the quantized module of the hub does, on the same inputs: to the bit where all is
-integers between the inputs and the outputs, within the tolerance where ops stayed float. How near that is to the float model, run
+integers between the inputs and the outputs, within the tolerance where ops stayed float. What rounds on its own
+(`Target.rounds_alone`) has to stay as near to the integers as these are to the float model. How near that is to the float model, run
 by its own framework, is told over all samples (SQNR, cosine, agreement), and judged only by limits that somebody set.
 """
 
@@ -84,7 +85,11 @@ def verify_quantized(
         actual.append(running(fed))
         floats.append(reference(arrays))
     integers = compare_outputs(_joined(wanted), _joined(actual))
-    broken = _broken(model, integers, tolerance or Tolerance())
+    if running.own is not None and running.own.rounds_alone:
+        broken = _farther_than_quantizing(
+            model.module, *(_joined(runs) for runs in (floats, wanted, actual)), tolerance or Tolerance())
+    else:
+        broken = _broken(model, integers, tolerance or Tolerance())
     beside = compare_outputs(_joined(floats), _real(model.module, _joined(actual)))
     if limits is not None:
         broken += [reason for tensor in beside for reason in broken_limits(tensor, limits)]
@@ -161,6 +166,30 @@ def _broken(model: QuantizedModel, tensors: list[TensorDifference], tolerance: T
     return [
         f"{each.name}: {each.note or 'differs by ' + format(each.metrics['max_abs'], 'g') + ', and has to be the same'}"
         for each in tensors if each.note or each.metrics["max_abs"] != 0.0]
+
+
+def _farther_than_quantizing(
+    module: Module, floats: Outputs, wanted: Outputs, actual: Outputs, tolerance: Tolerance,
+) -> list[str]:
+    """Which outputs lie farther from the quantized module's than these from the float model's, as root mean squares.
+
+    So many steps of an output's scale as the tolerance allows are never too far.
+    """
+    broken = []
+    places = zip(output_steps(module), floats.values(), _real(module, wanted).items(), _real(module, actual).values(), strict=True)
+    for step, reference, (name, integers), given in places:
+        if given.shape != integers.shape:
+            broken.append(f"{name}: is of shape {given.shape}, and has to be of {integers.shape}")
+            continue
+        noise, distance = (_root_mean_square(one, other) for one, other in ((reference, integers), (integers, given)))
+        if not distance <= max(noise, (step or 0.0) * tolerance.integer):
+            broken.append(
+                f"{name}: lies {distance:.3g} from the quantized module (root mean square), which lies {noise:.3g} from the float model")
+    return broken
+
+
+def _root_mean_square(a: np.ndarray, b: np.ndarray) -> float:
+    return float(np.sqrt(np.mean((a.astype(np.float64) - b) ** 2))) if a.size else 0.0
 
 
 def _agreement(name: str, floats: list[Outputs], actual: list[Outputs]) -> float | None:

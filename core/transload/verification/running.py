@@ -25,6 +25,8 @@ class OwnRuntime:
     run: Callable[[Mapping[str, np.ndarray]], Mapping[str, np.ndarray]]
     title: str = ""
     """What it is called in reports."""
+    rounds_alone: bool = False
+    """See `Target.rounds_alone`."""
 
 
 class Running:

@@ -25,6 +25,7 @@ class OnnxTarget(Target):
     doc = "ONNX: a model of opset 21; of a quantized module in QDQ form."
     accepts = ("onnx",)
     pipeline = "inline"
+    rounds_alone = True  # onnxruntime computes QDQ models in floats, or in integers of its own, by its level of optimization
 
     def available(self) -> str | None:
         if importlib.util.find_spec("onnx") is not None:

@@ -10,6 +10,7 @@ import pytest
 
 import transload
 from transload_converters.onnx.writer import model_of
+from transload_targets.onnx.target import OnnxTarget
 
 from tests.support.onnx_out.roundtrip import run_model
 
@@ -47,3 +48,22 @@ def test_converting_to_onnx_is_verified(tmp_path: Path) -> None:
     assert [file.name for file in artifact.files if file.suffix == ".onnx"] == ["digits_float.onnx"]
     assert artifact.verification is not None and artifact.verification.status == "passed"
     assert artifact.report.target_report["opset"] == {"ai.onnx": 21}
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_quantizing_on_the_way_is_judged_by_what_quantizing_costs(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """onnxruntime rounds on its own: as near to our integers as these are to the floats, and no farther."""
+    given = samples(name)[:40]
+    artifact = transload.convert(DIGITS / name, "onnx", tmp_path, quantize="int8", data=given)
+    assert artifact.verification is not None and artifact.verification.status == "passed", artifact.verification.broken
+    run = OnnxTarget.run.fget
+
+    def wrong(self: OnnxTarget) -> object:
+        right = run(self)
+        return lambda emitted, inputs: {name: array + np.float32(0.02) for name, array in right(emitted, inputs).items()}
+
+    monkeypatch.setattr(OnnxTarget, "run", property(wrong))
+    artifact = transload.convert(DIGITS / name, "onnx", tmp_path / "wrong", quantize="int8", data=given)
+    assert artifact.verification is not None and "root mean square" in artifact.verification.broken[0]
