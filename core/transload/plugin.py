@@ -363,8 +363,8 @@ class Target:
     """Runs the artifact on a runtime or simulator, where there is one."""
 
     rounds_alone: bool = False
-    """Whether what `run` uses rounds quantized numbers on its own, as runtimes do that compute QDQ models in floats: its results are
-    then asked to be no farther from the integers than these are from the float model."""
+    """Whether what `run` uses rounds quantized numbers on its own, as runtimes do that compute QDQ models in floats: its results
+    have to be no farther from the integers than these are from the float model."""
 
     takes: Callable[[Op, Mapping[str, Any]], bool] | None = None
     """`takes(op, options)`: whether the target computes an op; what it does not stays on the host. `check` and `emit` are then

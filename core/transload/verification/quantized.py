@@ -2,8 +2,8 @@
 
 Judged is whether the result computes what the quantized module of the hub does, on the same inputs: to the bit where all is
 integers between the inputs and the outputs, within the tolerance where ops stayed float. What rounds on its own
-(`Target.rounds_alone`) has to stay as near to the integers as these are to the float model. How near that is to the float model, run
-by its own framework, is told over all samples (SQNR, cosine, agreement), and judged only by limits that somebody set.
+(`Target.rounds_alone`) has to stay as near to the integers as these are to the float model. How near that is to the float model,
+run by its own framework, is told over all samples (SQNR, cosine, agreement), and judged only by limits that somebody set.
 """
 
 from __future__ import annotations
@@ -176,15 +176,16 @@ def _farther_than_quantizing(
     So many steps of an output's scale as the tolerance allows are never too far.
     """
     broken = []
-    places = zip(output_steps(module), floats.values(), _real(module, wanted).items(), _real(module, actual).values(), strict=True)
-    for step, reference, (name, integers), given in places:
+    ours, theirs = _real(module, wanted), _real(module, actual)
+    for step, reference, (name, integers), given in zip(
+            output_steps(module), floats.values(), ours.items(), theirs.values(), strict=True):
         if given.shape != integers.shape:
             broken.append(f"{name}: is of shape {given.shape}, and has to be of {integers.shape}")
             continue
         noise, distance = (_root_mean_square(one, other) for one, other in ((reference, integers), (integers, given)))
         if not distance <= max(noise, (step or 0.0) * tolerance.integer):
             broken.append(
-                f"{name}: lies {distance:.3g} from the quantized module (root mean square), which lies {noise:.3g} from the float model")
+                f"{name}: lies {distance:.3g} from the quantized module (root mean square), and that {noise:.3g} from the floats")
     return broken
 
 

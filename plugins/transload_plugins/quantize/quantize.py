@@ -87,7 +87,11 @@ class _Quantizing:
                     op.set_operand(index, self._lifted(value, op))
         if rule.bias is not None and len(op.operands) > rule.bias and _is_float(op.operands[rule.bias]):
             self._bias(op, rule)
-        op.attributes.pop(DYNAMIC, None)  # of the float op, as its framework would have computed it
+        for name, value in {**rule.attributes(op), DYNAMIC: None}.items():  # DYNAMIC: as its framework computed the float op
+            if value is not None:
+                op.attributes[name] = value
+            else:
+                op.attributes.pop(name, None)
         if (word := rule.rounding(op)) is not None:
             op.attributes["rounding"] = word
         for result, type_ in held.items():

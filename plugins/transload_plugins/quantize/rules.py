@@ -14,8 +14,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from transload.facts import FactTable
 from transload.ir.build import constant_of
+from transload_hub.ops.infer import spatial_axes
 
 from .thresholds import Fixed
 
@@ -51,6 +54,8 @@ class Rule:
     """Whether operands and results may be stored in unlike types."""
     rounding: Callable[[Any], str | None] = lambda op: None
     """The word by which the quantized result is rounded (`transload_hub.ops.rounding`), where it is not the op's default."""
+    attributes: Callable[[Any], dict[str, Any]] = lambda op: {}
+    """What attributes the quantized op has instead, None for none: integers have fewer forms than floats."""
 
 
 def _conv_channels(op: Conv) -> int:
@@ -100,7 +105,24 @@ def _of_one_number(op: Op) -> Rule | None:
 
 @QUANTIZATION("Interp")
 def _interpolated(op: Interp) -> Rule:
-    return Rule(shares=op.mode != "cubic")  # which overshoots
+    return Rule(shares=op.mode != "cubic", attributes=_fractions)  # cubic interpolation overshoots
+
+
+def _fractions(op: Interp) -> dict[str, Any]:
+    """Scales that are quotients of the sizes left away, and places by `half_pixel`, where other words for them mean the same.
+
+    LiteRT's kernels of integers, which say what interpolated integers are, know no others.
+    """
+    sizes = [op.input.static_shape[axis] for axis in spatial_axes(op.layout, op.input.rank)]
+    instead: dict[str, Any] = {}
+    if op.scales is not None and all(
+            np.float32(scale) == np.float32(out / size) for scale, out, size in zip(op.scales, op.sizes, sizes, strict=True)):
+        instead["scales"] = None
+    if op.coord_mode == "pytorch_half_pixel" and min(op.sizes) > 1:
+        instead["coord_mode"] = "half_pixel"
+    if op.coord_mode == "half_pixel_symmetric" and (op.scales is None or "scales" in instead):
+        instead["coord_mode"] = "half_pixel"
+    return instead
 
 
 @QUANTIZATION("Cast")

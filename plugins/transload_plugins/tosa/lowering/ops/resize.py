@@ -254,14 +254,18 @@ def _quantized_bilinear(op: Interp, rw: Rewriter) -> Value | None:
     source, target = quant(op.input), quant(op.result)
     if source is None or target is None or not source.per_tensor or not target.per_tensor or op.mode != "linear" or op.antialias:
         return None
-    if len(op.sizes) != 2 or source.storage not in (I8, I16):
+    if len(op.sizes) > 2 or source.storage not in (I8, I16):
         return None
     x = _repeated(op, rw, op.input)
-    shape = static_shape(x)
-    if not all(_stays(op, i, shape[1 + i]) for i in range(2)):
+    shape, dims = static_shape(x), range(len(op.sizes))
+    if not all(_stays(op, i, shape[1 + i]) for i in dims):
         exact_wide = source.storage == I16 and (is_unsigned(op) or op.rounding != "double")
         plan = interp_grid if is_unsigned(op) or exact_wide else _fixed_point_grid
-        rows, columns = (plan(op, i, shape[1 + i]) for i in range(2))
+        grids = [plan(op, i, shape[1 + i]) for i in dims]
+        if len(grids) == 1:  # rows of one column, which the grids of LiteRT's kernel hold as 1024ths
+            x = reshape(rw, x, (shape[0], shape[1], 1, shape[2]))
+            grids.append(SAME if plan is interp_grid else Grid(1024, 1024, 0, 0))
+        rows, columns = grids
         if rows is None or columns is None:
             return None
         unit = rows.n * columns.n
@@ -272,6 +276,7 @@ def _quantized_bilinear(op: Interp, rw: Rewriter) -> Value | None:
             x = build.rescale(rw, sums, [1 << 14], [13 + unit.bit_length()], 0, 0, source)
         else:
             x = _rounded_back(op, rw, sums, source, rows, columns)
+        x = reshape(rw, x, (shape[0], *op.sizes, shape[-1]))
     return requantize(rw, x, target)
 
 
@@ -279,8 +284,8 @@ def _rounded_back(op: Op, rw: Rewriter, sums: Value, element: QuantType, rows: G
     """Sums of `rows.n * columns.n` times stored numbers as stored numbers, rounded to the nearest.
 
     RESCALE takes halves up, as LiteRT's kernel of uint8 does, and its kernels of int8 and int16 away from zero. For
-    the latter see `_away_from_zero`; sums of int16 fit in 32 bits where they are divided by 256 first, which their
-    factors are multiples of (as for sizes times two). For uint8, halves that no multiplier is exact for are made
+    the latter see `_away_from_zero`; sums of int16 fit in 32 bits where they are divided by 32 or more first, which their
+    factors are multiples of (as where one of the sizes is doubled). For uint8, halves that no multiplier is exact for are made
     positive, and multiplied by a little more than the inverse of the unit.
     """
     unit = rows.n * columns.n
@@ -293,9 +298,10 @@ def _rounded_back(op: Op, rw: Rewriter, sums: Value, element: QuantType, rows: G
     common = math.prod(math.gcd(n, step, offset) for n, step, offset, _ in (rows, columns))
     if element.storage == I8:
         return _away_from_zero(rw, sums, 20, common, element)
-    if any(step % 16 or offset % 16 for _, step, offset, _ in (rows, columns)):
+    bits = min(8, (common & -common).bit_length() - 1)
+    if bits < 5:
         return build.rescale(rw, sums, [1 << 14], [34], 0, 0, element)
-    return _away_from_zero(rw, build.rescale(rw, sums, [1 << 14], [22], 0, 0, I32), 12, common >> 8, element)
+    return _away_from_zero(rw, build.rescale(rw, sums, [1 << 14], [14 + bits], 0, 0, I32), 20 - bits, common >> bits, element)
 
 
 def _away_from_zero(rw: Rewriter, sums: Value, bits: int, common: int, element: QuantType) -> Value:
