@@ -47,6 +47,8 @@ def register_passes(register: Any) -> None:
                   "Put composites that exporters take apart (softmax, layer norm, GELU, ...) together as one op of `top`."))
     register(Pass("dequantize-weights", f"{_HERE}.simplify.weights:dequantize_weights",
                   "Make quantized constants that are used as real numbers float constants."))
+    register(Pass("unroll-recurrent", f"{_HERE}.simplify.recurrent:unroll_recurrent",
+                  "Write out recurrent layers of few steps: products, activations and sums for each."))
     register(Pass("spell-out-quantized", f"{_HERE}.simplify.spell_out:spell_out_quantized",
                   "Let quantized ops compute with real numbers between casts, as QDQ models have them."))
     register(Pass("layout", f"{_HERE}.layout.change:change_layout", "Turn the graph to NHWC or NCHW and cancel the transposes."))

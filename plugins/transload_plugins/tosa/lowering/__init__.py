@@ -8,6 +8,7 @@ one quantized number, else through floats.
 from __future__ import annotations
 
 from transload.rewrite import RewriteTable
+from transload_hub.simplify.recurrent import TABLE as UNROLLED
 
 from .ops import (
     activation,
@@ -27,7 +28,6 @@ from .ops import (
     pool,
     quantized,
     quantized_functions,
-    recurrent,
     reduce,
     resize,
     softmax,
@@ -37,7 +37,7 @@ __all__ = ["TABLE"]
 
 FAMILIES = (
     cast, conv, block_products, matmul, pool, quantized, quantized_functions, activation, softmax, elementwise, division,
-    functions, movement, reduce, resize, gather, ordering, normalization, einsum, recurrent, control)
+    functions, movement, reduce, resize, gather, ordering, normalization, einsum, control)
 
 TABLE: RewriteTable = sum((family.TABLE for family in FAMILIES), RewriteTable())
-TABLE += quantized_functions.FALLBACK + quantized.FALLBACK
+TABLE += UNROLLED + quantized_functions.FALLBACK + quantized.FALLBACK

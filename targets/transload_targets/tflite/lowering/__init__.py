@@ -8,6 +8,7 @@ where it is a function of one quantized number, or goes through floats, as it do
 from __future__ import annotations
 
 from transload.rewrite import RewriteTable
+from transload_hub.simplify.recurrent import TABLE as UNROLLED
 
 from . import (
     activation,
@@ -31,5 +32,5 @@ __all__ = ["TABLE"]
 FAMILIES = (
     constant, cast, conv, matmul, pool, elementwise, activation, movement, slicing, gather, reduce, resize, normalization)
 
-TABLE: RewriteTable = sum((family.TABLE for family in FAMILIES), RewriteTable())
+TABLE: RewriteTable = sum((family.TABLE for family in FAMILIES), RewriteTable()) + UNROLLED
 TABLE += fallback.table_for(TABLE)

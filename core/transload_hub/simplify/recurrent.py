@@ -1,30 +1,29 @@
-"""Recurrent layers, unrolled over time.
+"""Recurrent layers, unrolled over time: the pass `unroll-recurrent`, and a table for lowerings that have no such layers.
 
-The specification of lowerings has none (tfl.lstm and the others: no lowering defined). Here each step becomes
-`top` ops - matrix products, activations, sums - which are then lowered like any other: the conversion goes
-on with what a rewrite leaves. The product of all inputs with their weights is taken once, before the first step.
+Each step becomes `top` ops - matrix products, activations, sums - which are then lowered, or quantized, like any other. The
+product of all inputs with their weights is taken once, before the first step.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from transload.ir import Op, Value
-from transload.rewrite import Rewriter, RewriteTable, Unsupported
-
-from .common import plain_into, static_shape
+from transload.errors import Unsupported
+from transload.ir import Module, Op, Value
+from transload.rewrite import Rewriter, RewriteTable, apply_greedily
 
 if TYPE_CHECKING:
-    from transload_hub.ops.recurrent import GRU, LSTM, RNN
+    from ..ops.recurrent import GRU, LSTM, RNN
 
-__all__ = ["TABLE"]
+__all__ = ["TABLE", "unroll_recurrent"]
 
 TABLE = RewriteTable()
-plain = plain_into(TABLE)
+"""All three layers, of any number of steps; of quantized ones nothing."""
 
 Function = Callable[[Value], Value]
 Step = Callable[[Value, "list[Value | None]"], "list[Value]"]
@@ -32,6 +31,39 @@ Step = Callable[[Value, "list[Value | None]"], "list[Value]"]
 _NAMED = {"relu": "Relu", "tanh": "Tanh", "sigmoid": "Sigmoid", "softsign": "Softsign", "softplus": "Softplus"}
 _WITH_ALPHA = {"leakyrelu": ("LeakyRelu", 0.01), "thresholdedrelu": ("ThresholdedRelu", 1.0), "elu": ("Elu", 1.0)}
 _WITH_BETA = {"affine": (1.0, 0.0), "scaledtanh": (1.0, 1.0), "hardsigmoid": (0.2, 0.5)}
+
+
+def unroll_recurrent(module: Module, steps: int = 64) -> bool:
+    """Write out the recurrent layers of a module that have at most so many steps. Returns whether there were any."""
+    table = RewriteTable()
+    for name, functions in TABLE.functions.items():
+        for function in functions:
+            table(name)(partial(_if_short, function, steps))
+    return apply_greedily(module, table)
+
+
+def _if_short(function: Callable[..., Any], steps: int, op: Any, rw: Rewriter) -> Any:
+    shape = op.input.known_shape
+    return function(op, rw) if shape is not None and 0 < shape[1 if op.batch_first else 0] <= steps else None
+
+
+def _static_shape(value: Value, what: str) -> tuple[int, ...]:
+    shape = value.known_shape
+    if shape is None:
+        raise Unsupported(f"{what} is of type {value.type}, and steps are written out", "give the inputs static shapes")
+    return shape
+
+
+def _plain(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Add to `TABLE` a rewrite of ops none of whose operands and results is quantized."""
+    def add(function: Callable[..., Any]) -> Callable[..., Any]:
+        def rewrite(op: Op, rw: Rewriter) -> Any:
+            return None if any(value.is_quantized for value in (*op.operands, *op.results)) else function(op, rw)
+
+        TABLE(*names)(rewrite)
+        return function
+
+    return add
 
 
 class _Layer:
@@ -48,7 +80,7 @@ class _Layer:
         self.hidden: int = op.hidden_size
         x = op.input if not op.batch_first else self.emit("Permute", op.input, order=(1, 0, 2))
         self.x: Value = x  # [T, N, I]
-        self.time, self.batch, self.inputs = static_shape(x, "the sequence")
+        self.time, self.batch, self.inputs = _static_shape(x, "the sequence")
         self.directions = 2 if op.direction == "bidirectional" else 1
         if self.time == 0:
             raise Unsupported("the sequence has no steps")
@@ -64,7 +96,7 @@ class _Layer:
         if value is None:
             return None
         rank = value.rank
-        shape = list(static_shape(value))
+        shape = list(_static_shape(value, "the tensor"))
         starts, ends = [0] * rank, list(shape)
         starts[axis], ends[axis] = direction, direction + 1
         one = self.emit("Slice", value, offset=tuple(starts), ends=tuple(ends), steps=(1,) * rank)
@@ -76,7 +108,7 @@ class _Layer:
 
     def columns(self, value: Value, start: int, count: int) -> Value:
         """`count` columns, in units of H, of [.., k*H]."""
-        shape = static_shape(value)
+        shape = _static_shape(value, "the tensor")
         begin, end = start * self.hidden, (start + count) * self.hidden
         if (begin, end) == (0, shape[-1]):
             return value
@@ -188,7 +220,7 @@ def _added(layer: _Layer, *terms: Value | None) -> Value | None:
     return None if not there else there[0] if len(there) == 1 else layer.emit("Add", *there)
 
 
-@plain("top.LSTM")
+@_plain("top.LSTM")
 def lstm(op: LSTM, rw: Rewriter) -> list[Value]:
     """Gates i, o, f, c of one product; see the op for the formulas. Without states to start from their terms are left out."""
     layer = _Layer(op, rw, 4)
@@ -229,7 +261,7 @@ def lstm(op: LSTM, rw: Rewriter) -> list[Value]:
         [_added(layer, *layer.bias(d)) for d in every], [make_step(d) for d in every])
 
 
-@plain("top.GRU")
+@_plain("top.GRU")
 def gru(op: GRU, rw: Rewriter) -> list[Value]:
     """Gates z, r together, then the candidate, whose hidden part depends on r; see the op for the formulas."""
     layer = _Layer(op, rw, 3)
@@ -276,7 +308,7 @@ def gru(op: GRU, rw: Rewriter) -> list[Value]:
     return layer.run([[layer.state(op.initial_h, d)] for d in every], offsets, steps)
 
 
-@plain("top.RNN")
+@_plain("top.RNN")
 def rnn(op: RNN, rw: Rewriter) -> list[Value]:
     """One gate; see the op for the formula."""
     layer = _Layer(op, rw, 1)
