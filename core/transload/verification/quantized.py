@@ -87,7 +87,7 @@ def verify_quantized(
     integers = compare_outputs(_joined(wanted), _joined(actual))
     if running.own is not None and running.own.rounds_alone:
         broken = _farther_than_quantizing(
-            model.module, *(_joined(runs) for runs in (floats, wanted, actual)), tolerance or Tolerance())
+            model.module, _joined(floats), _joined(wanted), _joined(actual), tolerance or Tolerance())
     else:
         broken = _broken(model, integers, tolerance or Tolerance())
     beside = compare_outputs(_joined(floats), _real(model.module, _joined(actual)))

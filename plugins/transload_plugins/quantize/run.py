@@ -13,6 +13,7 @@ from transload.ir import Module, Value
 from transload.ir.verify import verify
 from transload.passes.manager import Pipeline
 from transload.plugin import Quantized
+from transload_hub.simplify.recurrent import unroll_recurrent
 
 from . import calibration as calibrations
 from .bias import corrections, move_biases, with_biases
@@ -54,6 +55,7 @@ def quantized(
     """
     if islands not in FORMS:
         raise UsageError(f"islands cannot be {islands!r}", hint=f"one of {', '.join(FORMS)}")
+    module = _written_out(module)
     if equalization and calibration is None and samples is not None:
         some, samples = some_of(samples, CORRECTED)
         module = equalized(module, some, scheme.activations.width)
@@ -82,6 +84,12 @@ def quantized(
     Pipeline.parse("dce").run(result)  # the float weights, casts that nobody takes
     verify(result)
     return Quantized(result, kept_float(result, work.floats), {"islands of 16 bits": work.wide, **work.told})
+
+
+def _written_out(module: Module) -> Module:
+    """The module with the steps of its recurrent layers as ops, whose tensors have ranges of their own; itself without such."""
+    copy = module.clone()
+    return copy if unroll_recurrent(copy) else module
 
 
 def _check_names(module: Module, calibration: Calibration, floats: Collection[str]) -> None:
@@ -157,7 +165,7 @@ def _refuse_unknown(what: str, function: Callable[..., Any], options: Mapping[st
 def calibrate(module: Module, samples: Iterable[Sample], method: str, **options: Any) -> Calibration:
     """The ranges of a module's tensors by a method; see `calibration.calibrate`."""
     _refuse_unknown(f"the method {method}", calibrations.calibrate, options)
-    return calibrations.calibrate(module, samples, method, **options)
+    return calibrations.calibrate(_written_out(module), samples, method, **options)
 
 
 def int8(module: Module, samples: Iterable[Sample] | None = None, **options: Any) -> Quantized:

@@ -265,3 +265,20 @@ def test_weights_of_dynamic_range_are_taken_as_floats() -> None:
     assert "hybrid=float" in str(Journey(("tosa",), quantize=Stage("quantize", act=lambda module: module)).plan(model))
     assert "hybrid=exact" in str(Journey(("tosa",), {"hybrid": "exact"}, quantize=Stage(
         "quantize", act=lambda module: module)).plan(model))
+
+
+@pytest.mark.parametrize(("name", "gates"), [("LSTM", 4), ("GRU", 3)])
+def test_gates_of_recurrent_layers_become_integers(name: str, gates: int) -> None:
+    graph = Graph((6, 1, 4))
+    weights = (graph.random(1, *shape) / 3 for shape in ((gates * 8, 4), (gates * 8, 8), (2 * gates * 8,)))
+    made = getattr(graph, name)(graph.inputs[0], *weights, hidden_size=8)
+    module = graph.done(made[1])
+    random = np.random.default_rng(5)
+    samples = [{"x0": random.normal(0, 1, (6, 1, 4)).astype(np.float32)} for _ in range(20)]
+    quantized = transload.quantize(module, "int8", samples[:12])
+    assert all(op.result.quant is not None for op in quantized.ops() if op.name in ("top.MatMul", "top.Sigmoid", "top.Tanh"))
+    reference, result = (np.stack([transload.run(each, sample)["y0"] for sample in samples[12:]]) for each in (module, quantized))
+    assert sqnr(reference, result) > 20.0
+    table = transload.calibrate(module, samples[:12])
+    again = transload.quantize(module, "int8", calibration=table)
+    assert any(op.name == "top.Tanh" and op.result.quant is not None for op in again.ops())
