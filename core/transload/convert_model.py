@@ -43,6 +43,7 @@ from .report import (
 
 if TYPE_CHECKING:
     from .dump import Start
+    from .postprocess import Postprocess
     from .quantization import Quantization
     from .samples.fused import Fused
     from .samples.preprocess import Preprocess
@@ -124,15 +125,13 @@ def convert(
     inputs: Mapping[str, InputSpec] | None = None,
     verify: bool | str = True,
     tolerance: Tolerance | Sequence[str] | None = None,
-    input_data: Mapping[str, Any] | None = None,
-    data: Any = None,
-    preprocess: Preprocess | None = None, fuse_preprocess: bool = False,
+    input_data: Mapping[str, Any] | None = None, data: Any = None,
+    preprocess: Preprocess | None = None, fuse_preprocess: bool = False, add_postprocess: str | None = None,
     quantize: str | None = None, quantizer_options: Mapping[str, Any] | None = None,
     engine: str = "auto",
     tell: Tell | None = None,
     seed: int = 0,
-    format: str | None = None,
-    function: str | None = None,
+    format: str | None = None, function: str | None = None,
     passes: str = "",
     dump: str | Path | None = None, start: str | None = None,
 ) -> Artifact:
@@ -151,6 +150,7 @@ def convert(
     on. `preprocess` says how images, of `data` and `input_data`, become what the inputs take; it is written beside the artifacts.
     With `fuse_preprocess` inputs that take images take uint8 pixels (1 x rows x columns x channels, red first), as do arrays that
     are given: what makes numbers of them is a part of the program, and verified as that (`transload.samples.fused`).
+    `add_postprocess` names what makes boxes of a detector's outputs, as a part of it, too (`transload.postprocess`).
     `tell(stage, share)` is called as each stage begins, with the share of the stages that are done, or None while the model is
     read. `dump` is a folder for the module's text after every stage and pass (`transload.dump`); `start` names a stage to go on
     from, with what that folder holds.
@@ -165,7 +165,8 @@ def convert(
     limits = _limits(work.target, tolerance)
     with work.refusals(seed, limits):
         work.read({**shapes_of(given or {}, fuse_preprocess), **(inputs or {})}, format, function)
-        work.open_data(given, data, preprocess, fuse_preprocess)
+        work.add(preprocess, fuse_preprocess, add_postprocess)
+        work.open_data(given, data, preprocess)
         if dump is not None or start is not None:
             work.dump(_folder(dump, start), start)
         work.lower()
@@ -196,6 +197,7 @@ class _Work:
         self.quantization = quantization
         self.passes = passes
         self.fused: Fused | None = None
+        self.post: Postprocess | None = None
         self.journey = self._journey()
         self.given: Mapping[str, Any] | None = None
         self.samples: Samples | None = None
@@ -213,7 +215,7 @@ class _Work:
     def _journey(self) -> Journey:
         return _journey(
             self.target, self.settings, self.options, self.mode != "no", self.passes, [self.times, self.at_hub],
-            self.quantization, self.fused is not None)
+            self.quantization, self.fused, self.post)
 
     @contextmanager
     def refusals(self, seed: int, tolerance: Tolerance) -> Iterator[None]:
@@ -247,28 +249,26 @@ class _Work:
             with suppress(TransloadError):  # said when it comes to that
                 self.times.planned = [stage.name for stage in self.journey.plan(self.module, settle=False).stages]
 
-    def _fuse(self, preprocess: Preprocess | None) -> None:
-        """Have inputs take pixels, by a pass at the hub, ahead of those that the user gives."""
-        from .samples.fused import Fused
-
-        self.fused = Fused(self.source, preprocess)
-        self.passes = ",".join(filter(None, [self.fused.passes, self.passes]))
+    def add(self, preprocess: Preprocess | None, fuse: bool, post: str | None) -> None:
+        """Have inputs take pixels where that is asked for, and outputs be what is made of them."""
+        if not fuse and post is None:
+            return
+        self.fused, self.post = _around(self.source, preprocess, fuse, post)
         self.journey = self._journey()
-        self.source.notes = (*self.source.notes, *self.fused.notes)
-        self.module.notes = (*self.module.notes, *self.fused.notes)
+        if self.fused is not None:
+            self.source.notes = (*self.source.notes, *self.fused.notes)
+            self.module.notes = (*self.module.notes, *self.fused.notes)
 
     @property
     def outside(self) -> Module:
         """The model as the users of the result see it."""
         return self.source if self.fused is None else self.fused.outside
 
-    def open_data(self, given: Mapping[str, Any] | None, data: Any, preprocess: Preprocess | None, fuse: bool) -> None:
+    def open_data(self, given: Mapping[str, Any] | None, data: Any, preprocess: Preprocess | None) -> None:
         """Have images and samples become what the model takes, or what the program does, where that is fused into it."""
         from .samples.preprocess import Preprocess
         from .samples.samples import Data
 
-        if fuse:
-            self._fuse(preprocess)
         self.preprocess = preprocess = preprocess if self.fused is None else self.fused.preprocess
         if given is not None:
             before = len(self.outside.notes)
@@ -337,7 +337,7 @@ class _Work:
         own = own_runtime(self.target, self.emitted, engine)
         inputs = self.given if self.given is not None else self.samples
         how: dict[str, Any] = {"tolerance": tolerance, "inputs": inputs, "engine": engine, "seed": seed, "own": own,
-                               "fused": self.fused}
+                               "fused": self.fused, "post": self.post}
         hub, quantized = self.at_hub, self.at_hub.quantized
         if quantized is not None:
             self.verification = self.journey.through(VERIFY, lambda: verify_quantized_conversion(
@@ -391,6 +391,7 @@ def plan(
     inputs: Mapping[str, InputSpec] | None = None, verify: bool | str = True, format: str | None = None, passes: str = "",
     function: str | None = None, dump: str | Path | None = None, start: str | None = None, quantize: str | None = None,
     quantizer_options: Mapping[str, Any] | None = None, preprocess: Preprocess | None = None, fuse_preprocess: bool = False,
+    add_postprocess: str | None = None,
 ) -> Plan:
     """What `convert` would run, with the same arguments: stages, and the passes of each with their options.
 
@@ -402,12 +403,8 @@ def plan(
     settings = target_options(chosen, options or {})
     module = _loaded(model, inputs, format, function)
     quantization = _quantization(quantize, quantizer_options)
-    if fuse_preprocess:
-        from .samples.fused import Fused
-
-        passes = ",".join(filter(None, [Fused(module, preprocess).passes, passes]))
-    journey = _journey(
-        chosen, settings, options or {}, verify_mode(verify) != "no", passes, quantization=quantization, by_hub=fuse_preprocess)
+    around = _around(module, preprocess, fuse_preprocess, add_postprocess)
+    journey = _journey(chosen, settings, options or {}, verify_mode(verify) != "no", passes, (), quantization, *around)
     if start is not None:
         module = _gone_on_from(journey, module, _folder(dump, start), start).module
     return journey.plan(module)
@@ -437,15 +434,41 @@ def _named(module: Module) -> str:
 
 def _journey(
     target: Target, settings: Mapping[str, Any], options: Mapping[str, Any], verify: bool, passes: str,
-    observers: Sequence[Observer] = (), quantization: Quantization | None = None, by_hub: bool = False,
+    observers: Sequence[Observer] = (), quantization: Quantization | None = None, fused: Fused | None = None,
+    post: Postprocess | None = None,
 ) -> Journey:
-    """The journey to a target, with what `convert` does around it."""
-    quantizing = Stage(QUANTIZE, about=quantization.about, act=quantization) if quantization is not None else None
+    """The journey to a target, with what `convert` does around it.
+
+    Images become numbers ahead of the user's passes at the hub; what is made of outputs is added behind them, and behind
+    quantizing, for boxes are no numbers to be held in eight bits.
+    """
+    quantizing = None
+    if quantization is not None:
+        act = quantization if post is None else lambda module: post.added(quantization(module))
+        quantizing = Stage(QUANTIZE, about=quantization.about, act=act)
+    added = post.passes if post is not None and quantization is None else ""
+    passes = ",".join(filter(None, [fused.passes if fused is not None else "", passes, added]))
     judge = f"by {target.name}'s own runtime" if target.run is not None else ""
     ends = [Stage(CHECK, about=target.name), Stage(EMIT, about=target.name), *([Stage(VERIFY, about=judge)] if verify else [])]
     return Journey(
-        target.accepts, options, passes=passes, target=target, settings=settings, quantize=quantizing, by_hub=by_hub,
+        target.accepts, options, passes=passes, target=target, settings=settings, quantize=quantizing, by_hub=bool(fused or post),
         observers=observers, begins=[Stage(READ)], ends=ends)
+
+
+def _around(
+    module: Module, preprocess: Preprocess | None, fuse: bool, post: str | None,
+) -> tuple[Fused | None, Postprocess | None]:
+    """What is added before a model and behind it."""
+    fused = after = None
+    if fuse:
+        from .samples.fused import Fused
+
+        fused = Fused(module, preprocess)
+    if post is not None:
+        from .postprocess import Postprocess
+
+        after = Postprocess(module, post)
+    return fused, after
 
 
 def _quantization(quantize: str | None, options: Mapping[str, Any] | None) -> Quantization | None:

@@ -56,7 +56,8 @@ def convert_command(
     asked: dict[str, Any] = {
         "options": parse_options(option), "inputs": {**shapes_of(data or {}, fuse), **shapes}, "verify": verify,
         "format": format, "passes": passes, "function": function, "quantize": quantize,
-        "quantizer_options": take_quantizer(more), "preprocess": preprocess, "fuse_preprocess": fuse}
+        "quantizer_options": take_quantizer(more), "preprocess": preprocess, "fuse_preprocess": fuse,
+        "add_postprocess": more.pop("add_postprocess")}
     if show_pipeline:
         print(plan(model, target, dump=dump, start=start, **asked))
         return 0

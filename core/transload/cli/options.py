@@ -214,8 +214,11 @@ def images() -> Decorator:
 
 
 def fusing() -> Decorator:
-    return grouped(_IMAGES)(
-        "--fuse-preprocess", is_flag=True, help="Have the program take uint8 pixels, and make numbers of them itself.")
+    option = grouped(_IMAGES)
+    return _all(
+        option("--fuse-preprocess", is_flag=True, help="Have the program take uint8 pixels, and make numbers of them itself."),
+        option("--add-postprocess", metavar="NAME[{OPTIONS}]",
+               help="Have it make boxes of a detector's outputs: yolov3, yolov3-tiny, yolov5, ssd."))
 
 
 def _sizes(context: click.Context, parameter: click.Parameter, text: str | None) -> tuple[int, ...] | None:

@@ -33,6 +33,7 @@ from .tolerance import Tolerance
 from .verify import Verification, broken_limits, elements_of, output_steps
 
 if TYPE_CHECKING:
+    from ..postprocess import Postprocess
     from ..samples.fused import Fused
 
 __all__ = ["QuantizedModel", "verify_quantized", "verify_quantized_conversion"]
@@ -58,6 +59,8 @@ class QuantizedModel:
     """Whether all between the inputs and the outputs is integers."""
     fused: Fused | None = None
     """Inputs that take pixels, in the hub, and numbers made of these in the source."""
+    post: Postprocess | None = None
+    """What was added behind the quantized module, and is not in the others."""
 
     @property
     def taken(self) -> Module:
@@ -109,7 +112,7 @@ class _FloatModel:
     """The float model on its inputs: in its framework's runtime, or in an engine where there is none, or it refuses."""
 
     def __init__(self, model: QuantizedModel, engine: str) -> None:
-        self._floats, self._engine, self._fused = model.floats, engine, model.fused
+        self._floats, self._engine, self._fused, self._post = model.floats, engine, model.fused, model.post
         self._own: Callable[[Mapping[str, np.ndarray]], Outputs] | None = None
         self._execute: Callable[..., Outputs] | None = None
         self.who = f"engine {engine}"
@@ -121,6 +124,10 @@ class _FloatModel:
             self._own, self.who = resolve(runtime.open)(source.source), runtime.name
 
     def __call__(self, arrays: Mapping[str, np.ndarray]) -> Outputs:
+        outputs = self._outputs(arrays)
+        return outputs if self._post is None else self._post.outputs(outputs)
+
+    def _outputs(self, arrays: Mapping[str, np.ndarray]) -> Outputs:
         if self._own is not None:
             try:
                 return self._own(arrays if self._fused is None else self._fused.inside(arrays))
@@ -206,6 +213,7 @@ def _agreement(name: str, floats: list[Outputs], actual: list[Outputs]) -> float
 def verify_quantized_conversion(
     source: Module, result: Module, *, floats: Module | None, quantized: Module, inputs: Any, engine: str, seed: int,
     tolerance: Tolerance, limits: Tolerance | Iterable[str] | None, own: OwnRuntime | None, fused: Fused | None = None,
+    post: Postprocess | None = None,
 ) -> Verification:
     """What `verify_quantized` says of a conversion; skipped, with the reason, where it would take more than is allowed."""
     from ..quantization import floats_in
@@ -215,7 +223,7 @@ def verify_quantized_conversion(
         why = f"it would compute {cost:,} numbers, and {most:,} are allowed: {VARIABLE}=elements={cost} allows them"
         return Verification("skipped", why, "the quantized module", engine)
 
-    model = QuantizedModel(source, floats if floats is not None else source, quantized, not floats_in(quantized), fused)
+    model = QuantizedModel(source, floats if floats is not None else source, quantized, not floats_in(quantized), fused, post)
     samples = [inputs] if isinstance(inputs, Mapping) else inputs
     beside = limits if isinstance(limits, Tolerance) else _limits_only(limits or ())
     running = Running(result, engine, own)

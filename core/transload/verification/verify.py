@@ -31,6 +31,7 @@ from .tolerance import Tolerance
 from .ways import Ways
 
 if TYPE_CHECKING:
+    from ..postprocess import Postprocess
     from ..samples.fused import Fused
 
 __all__ = ["OwnRuntime", "Verification", "broken_limits", "elements_of", "output_steps", "verify_conversion"]
@@ -81,14 +82,15 @@ class Verification:
 def verify_conversion(
     source: Module, result: Module, *, hub: Module | None = None, tolerance: Tolerance | None = None,
     inputs: Mapping[str, Any] | Iterable[Mapping[str, Any]] | None = None, engine: str = "auto", seed: int = 0,
-    own: OwnRuntime | None = None, fused: Fused | None = None,
+    own: OwnRuntime | None = None, fused: Fused | None = None, post: Postprocess | None = None,
 ) -> Verification:
     """Compare `result` with the file `source` was read from: what the target's `own` runtime gives, or else the engine.
 
     Where outputs say nothing on random inputs (`information`), others are tried. Skipped, with the reason, where the source's
     runtime is not installed or itself refuses the model. `inputs` are arrays by name, or several such, of which the first whose
-    outputs say something are taken. With `fused` inputs the result is run on pixels, and the file on what it makes of them.
-    Raises `UsageError` where `inputs` do not fit the model.
+    outputs say something are taken. With `fused` inputs the result is run on pixels, and the file on what it makes of them;
+    with `post`, the result is judged by what that makes of the file's outputs. Raises `UsageError` where `inputs` do not fit the
+    model.
     """
     taken = source if fused is None else fused.outside
     checked = _checked(taken, inputs) if inputs is not None else None
@@ -106,7 +108,7 @@ def verify_conversion(
             runtime.name, engine)
     given = checked if checked is not None else attempts(taken, hub, seed)
     further = () if checked is not None else (random_inputs(taken, hub, seed + 1 + more) for more in range(9))
-    judge = _Judge(source, result, hub, runtime, tolerance or Tolerance(), engine, further, own, fused)
+    judge = _Judge(source, result, hub, runtime, tolerance or Tolerance(), engine, further, own, fused, post)
     try:
         return judge.of_several(given)
     except MemoryError as error:
@@ -145,11 +147,13 @@ class _Judge:
     def __init__(
         self, source: Module, result: Module, hub: Module | None, runtime: Runtime, tolerance: Tolerance, engine: str,
         further: Iterable[Mapping[str, np.ndarray]], own: OwnRuntime | None = None, fused: Fused | None = None,
+        post: Postprocess | None = None,
     ) -> None:
-        self.fused = fused
+        self.fused, self.post = fused, post
         self.path = source.source
         self.further = further
-        self.result, self.hub, self.runtime, self.tolerance, self.engine = result, hub, runtime, tolerance, engine
+        self.result, self.runtime, self.tolerance, self.engine = result, runtime, tolerance, engine
+        self.hub = hub if post is None else None  # whose outputs are others
         self.running = Running(result, engine, own)
         self._reference: Callable[..., dict[str, np.ndarray]] | None = None
         self._last: Mapping[str, np.ndarray] | None = None
@@ -221,7 +225,10 @@ class _Judge:
         return given if self.fused is None else self.fused.inside(given)
 
     def _of_model(self, run: Callable[..., dict[str, np.ndarray]]) -> Callable[..., dict[str, np.ndarray]]:
-        """What runs the model, made to take what the result does."""
+        """What runs the model, made to take and give what the result does."""
+        post = self.post
+        if post is not None:
+            return lambda given: post.outputs(run(self._inside(given)))
         return run if self.fused is None else lambda given, **how: run(self._inside(given), **how)
 
     def _limits_broken(self, tensors: Sequence[TensorDifference]) -> dict[int, list[str]]:

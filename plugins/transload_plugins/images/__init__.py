@@ -15,3 +15,6 @@ def register_passes(register: Any) -> None:
     register(Pass(
         "fuse-preprocess", f"{_HERE}.preprocess:fuse_preprocess",
         "Have an input take uint8 pixels: what makes numbers of them becomes part of the graph."))
+    register(Pass(
+        "add-postprocess", f"{_HERE}.postprocess:add_postprocess",
+        "Have a detector give boxes: what its heads give is decoded, and the best kept of those that overlap."))

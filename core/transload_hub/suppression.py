@@ -1,0 +1,93 @@
+"""Non-maximum suppression: as often as boxes are wanted, take the best one and drop those that overlap it too much.
+
+The number of boxes is known, so the loop is written out; each step is arithmetic on whole tensors, which any
+target can run.
+
+Sources: `tensorflow/lite/kernels/detection_postprocess.cc`, `internal/reference/non_max_suppression.h`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from transload.errors import Unsupported
+from transload.ir import I32, Value
+from transload.ir.build import Builder
+
+__all__ = ["DROPPED", "race"]
+
+DROPPED = -1e30
+"""Score of a box that is out of the race."""
+_MOST_STEPS = 512
+
+
+def race(
+    build: Builder, boxes: Value, running: Value, steps: int, threshold: float, *, inclusive: bool = False,
+    floor: float = DROPPED / 2, decay: float = 0.0, kinds: Value | None = None,
+) -> tuple[Value, Value, Value]:
+    """Race the boxes [N, 4] (two corners) in each row of scores [R, N], those out of it at `DROPPED`.
+
+    A step takes each row's best box and drops those that overlap it by more than `threshold` (or as much, with
+    `inclusive`); with `decay`, the others' scores are multiplied by `exp(-decay * overlap^2)`; with `kinds` [1, N], only
+    boxes of the winner's kind are dropped. Returns, each [R, steps], which box won, its score, and whether that was above
+    `floor`. Raises `Unsupported` where too many are wanted.
+    """
+    n_rows, count = running.tensor_type.static_shape
+    if not 0 < steps <= _MOST_STEPS:
+        raise Unsupported(f"the number of boxes wanted would be {steps}; at most {_MOST_STEPS} is supported")
+    dropped = _scalar(build, DROPPED)
+    columns = build.emit("top.Split", boxes, axis=1, split_size=(1,) * 4)
+    edges = [build.emit("top.Reshape", edge, shape=(1, count)) for edge in columns]
+    areas = _area(build, edges)
+    numbers = build.constant(np.arange(count, dtype=np.int32)[None])
+    places, scores, alive = [], [], []
+    for _ in range(steps):
+        place = build.emit("top.Arg", running, axis=1, keepdims=True, mode="ArgMax", element=I32)
+        best = build.emit("top.Reduce", running, axes=(1,), mode="ReduceMax")
+        places.append(place)
+        scores.append(best)
+        alive.append(build.emit("top.Compare", best, _scalar(build, floor), mode="Greater"))
+        chosen = build.emit("top.Reshape", place, shape=(n_rows,))
+        box = build.emit("top.Gather", boxes, chosen)
+        overlaps = _overlaps(build, edges, areas, build.emit("top.Split", box, axis=1, split_size=(1,) * 4))
+        close = build.emit("top.Compare", overlaps, _scalar(build, threshold), mode="GreaterOrEqual" if inclusive else "Greater")
+        if kinds is not None:
+            kind = build.emit("top.Gather", build.emit("top.Reshape", kinds, shape=(count, 1)), chosen)
+            close = build.emit("top.LogicalAnd", close, build.emit("top.Compare", kinds, kind, mode="Equal"))
+        if decay:
+            weights = build.emit("top.Exp", build.emit("top.Mul", build.emit("top.Square", overlaps), _scalar(build, -decay)))
+            running = build.emit("top.Mul", running, weights)
+        itself = build.emit("top.Compare", numbers, place, mode="Equal")
+        running = build.emit("top.Where", build.emit("top.LogicalOr", close, itself), dropped, running)
+    if steps == 1:
+        return places[0], scores[0], alive[0]
+    return tuple(build.emit("top.Concat", *parts, axis=1) for parts in (places, scores, alive))
+
+
+def _area(build: Builder, edges: Any) -> Value:
+    top, left, bottom, right = edges
+    return build.emit("top.Mul", build.emit("top.Sub", bottom, top), build.emit("top.Sub", right, left))
+
+
+def _overlaps(build: Builder, edges: Any, areas: Value, chosen: Any) -> Value:
+    """Intersection over union of the chosen box of each row [R, 1] with every box [1, N]; 0 where one has no area."""
+    zero = _scalar(build, 0.0)
+    top, left = (build.emit("top.Max", edge, own) for edge, own in zip(edges[:2], chosen[:2], strict=True))
+    bottom, right = (build.emit("top.Min", edge, own) for edge, own in zip(edges[2:], chosen[2:], strict=True))
+    height = build.emit("top.Max", build.emit("top.Sub", bottom, top), zero)
+    width = build.emit("top.Max", build.emit("top.Sub", right, left), zero)
+    shared = build.emit("top.Mul", height, width)
+    own_area = _area(build, chosen)
+    union = build.emit("top.Sub", build.emit("top.Add", areas, own_area), shared)
+    positive = build.emit(
+        "top.LogicalAnd", build.emit("top.Compare", areas, zero, mode="Greater"),
+        build.emit("top.Compare", own_area, zero, mode="Greater"))
+    # Where an area is 0 the union may be, too: divide by 1 there.
+    safe = build.emit("top.Where", positive, union, _scalar(build, 1.0))
+    return build.emit("top.Where", positive, build.emit("top.Div", shared, safe), zero)
+
+
+def _scalar(build: Builder, number: float) -> Value:
+    return build.constant(np.float32(number))
