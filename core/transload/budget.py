@@ -45,25 +45,32 @@ class Allowance:
     """What one execution of a module by the reference engine may take."""
 
 
+_OPS_OF_ONE = 16
+"""Ops that each op of a model may become, all stages of its way together, where these are more than the allowance."""
+
+
 class Budget:
     """What is left of a run's allowance."""
 
-    __slots__ = ("allowance", "folded", "grown", "ops")
+    __slots__ = ("allowance", "folded", "grown", "most_ops", "ops")
 
     def __init__(self) -> None:
         self.allowance = allowance()
-        self.ops = self.allowance.ops
+        self.ops = self.most_ops = self.allowance.ops
         self.grown = self.allowance.grown
         self.folded = self.allowance.folded
 
-    def hold(self, size: int) -> None:
-        """Note of how many bytes the model's own constants are: of large ones, more is computed."""
+    def hold(self, ops: int, size: int) -> None:
+        """Note of how many ops the model is, and of how many bytes its own constants: large ones may make more of both."""
+        if _OPS_OF_ONE * ops > self.most_ops:
+            self.ops += _OPS_OF_ONE * ops - self.most_ops
+            self.most_ops = _OPS_OF_ONE * ops
         self.grown = max(self.grown, 4 * size)
 
     def over(self) -> None:
         """Raise `Unsupported`: more ops were made than the run may make."""
-        raise Unsupported(f"it would take more than {self.allowance.ops:,} ops to say what this model computes",
-                          f"{VARIABLE}=ops={4 * self.allowance.ops} allows more")
+        raise Unsupported(f"it would take more than {self.most_ops:,} ops to say what this model computes",
+                          f"{VARIABLE}=ops={4 * self.most_ops} allows more")
 
     def spend_ops(self, count: int) -> None:
         """Count ops; `Unsupported` where there are too many."""

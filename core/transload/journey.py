@@ -297,7 +297,7 @@ class Journey:
         way does not go.
         """
         self.share_options(module)
-        budget().hold(constant_bytes(module))
+        budget().hold(sum(1 for _ in module.walk()), constant_bytes(module))
         if self._users.steps:
             self._refuse_passes_off_the_way(self._planned(self._place(module)))
         place = self._place(module)

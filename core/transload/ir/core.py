@@ -152,9 +152,8 @@ class Value:
         uses = other.uses
         for user, count in self.uses.items():
             operands = user._operands
-            if count == 1:  # spliced, so that replacing all of many operands, one by one, takes no time for each other
-                place = operands.index(self)
-                user._operands = (*operands[:place], other, *operands[place + 1 :])
+            if len(operands) > _MANY:
+                _many_of(user).exchange(self, other)
             else:
                 user._operands = tuple([other if operand is self else operand for operand in operands])
             uses[user] = uses.get(user, 0) + count
@@ -162,6 +161,35 @@ class Value:
 
     def __repr__(self) -> str:
         return f"<value {value_text(self)}>"
+
+
+_MANY = 64
+"""Operands from which on an op finds their places in a table."""
+
+
+class _Many(list["Value"]):
+    """The operands of an op that has many, while they are replaced one by one: none of these takes time for the others."""
+
+    __slots__ = ("places",)
+
+    def __init__(self, operands: Iterable[Value]) -> None:
+        super().__init__(operands)
+        self.places: dict[Value, list[int]] = {}
+        for place, operand in enumerate(self):
+            self.places.setdefault(operand, []).append(place)
+
+    def exchange(self, old: Value, new: Value) -> None:
+        places = self.places.pop(old)
+        for place in places:
+            self[place] = new
+        self.places.setdefault(new, []).extend(places)
+
+
+def _many_of(op: Op) -> _Many:
+    held = op._operands
+    if not isinstance(held, _Many):
+        held = op._operands = _Many(held)
+    return held
 
 
 class Op:
@@ -179,7 +207,8 @@ class Op:
         attributes: dict[str, Attribute] | None = None, regions: Iterable[Region] = (), location: Location = None,
     ) -> None:
         self.name = name
-        self._operands = operands = tuple(operands)
+        operands = tuple(operands)
+        self._operands: tuple[Value, ...] | _Many = operands
         for operand in operands:
             uses = operand.uses
             uses[self] = uses.get(self, 0) + 1
@@ -200,13 +229,16 @@ class Op:
 
     @property
     def operands(self) -> tuple[Value, ...]:
-        return self._operands
+        held = self._operands
+        if held.__class__ is not tuple:
+            held = self._operands = tuple(held)
+        return held
 
     @operands.setter
     def operands(self, operands: tuple[Value, ...]) -> None:
         self._drop_uses()
-        self._operands = tuple(operands)
-        for operand in self._operands:
+        self._operands = operands = tuple(operands)
+        for operand in operands:
             operand.uses[self] = operand.uses.get(self, 0) + 1
 
     def set_operand(self, index: int, value: Value) -> None:
@@ -336,7 +368,10 @@ class Op:
         users: dict[Op, None] = {}
         for result, other in others.items():
             for user, count in result.uses.items():
-                users[user] = None
+                if len(user._operands) > _MANY:
+                    _many_of(user).exchange(result, other)
+                else:
+                    users[user] = None
                 other.uses[user] = other.uses.get(user, 0) + count
             result.uses = {}
         for user in users:

@@ -84,7 +84,7 @@ def _key(op: Op) -> Any:
     declaration = op.declaration
     if declaration is None or not declaration.pure or not op.results or "random" in declaration.traits:
         return None
-    operands = op._operands
+    operands = op.operands
     if not operands:  # a constant: what it holds is all that tells it from others
         return op.name, _rest(op)
     if len(operands) > 1 and "commutative" in declaration.traits and "coeff" not in op.attributes:

@@ -57,15 +57,15 @@ def _finish(
         if pending is not None:
             path.append(str(pending))
             continue
-        size = sum(1 for _ in functions[name].walk()) + sum(done[call.attribute("callee")] for call in calls[name])
-        if size > most:
+        copied = sum(done[call.attribute("callee")] for call in calls[name])
+        if copied > most:
             findings.append(Finding(
-                f"@{name}", f"would become more than {most:,} ops", (),
+                f"@{name}", f"would become more than {most:,} ops larger", (),
                 f"let functions call fewer others; {VARIABLE}=ops={4 * most} allows more"))
             return
         for call in calls[name]:
             _inline(call, functions[str(call.attribute("callee"))])
-        done[name] = size
+        done[name] = sum(1 for _ in functions[name].walk())
         path.pop()
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from transload.errors import BuildError, InternalError, ShapeError, VerifyError
@@ -381,3 +383,27 @@ def test_results_are_replaced_at_once() -> None:
     pair.replace_with([first, second])
     assert user.operands == (second, first, first, second)
     assert (first.uses, second.uses) == ({user: 2}, {user: 2})
+
+
+NUMBER = TensorType((), F32)
+
+
+@pytest.mark.parametrize("each", [1, 2])
+def test_operands_of_an_op_that_has_many_are_replaced_without_looking_at_the_others(each: int) -> None:
+    module = new_module()
+    function = module.add_function("main", [], [])
+    builder = Builder(function.regions[0].block)
+    parts = [builder.create("a.part", (), [NUMBER, NUMBER]) for _ in range(20_000)]
+    joined = builder.create("a.join", [part.results[0] for part in parts for _ in range(each)] + [parts[0].results[1]], [NUMBER])
+    began = time.process_time()
+    for part in parts:
+        made = Builder(part.parent, part).create("a.made", (), [NUMBER, NUMBER])
+        part.replace_with(made.results)
+    assert time.process_time() - began < 2
+    assert [op.name for op in function.regions[0].block][-2:] == ["a.made", "a.join"]
+    assert all(value.owner.name == "a.made" for value in joined.operands) and len(joined.operands) == 20_000 * each + 1
+    assert isinstance(joined.operands, tuple) and joined.operands is joined.operands
+    first = joined.operands[0]
+    assert first.uses == {joined: each} and joined.operands[-1] is first.owner.results[1]
+    first.replace_all_uses_with(joined.operands[each])
+    assert joined.operands[each].uses == {joined: 2 * each} and not first.uses
