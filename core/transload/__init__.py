@@ -22,8 +22,9 @@ __version__ = "0.1.0"
 # `transload` for `hookimpl` alone, or `transload --help`, does not pay for numpy.
 _PUBLIC = {
     "hookimpl": "hookspecs",
-    **dict.fromkeys(("load", "legalize", "lower", "calibrate", "quantize", "run", "save"), "api"),
+    **dict.fromkeys(("load", "legalize", "lower", "calibrate", "quantization_report", "quantize", "run", "save"), "api"),
     **dict.fromkeys(("convert", "plan"), "convert_model"),
+    "quantization_page": "layers_page",
     **dict.fromkeys(("Samples", "open_samples"), "samples.samples"),
     "Preprocess": "samples.preprocess",
     "Plan": "journey",

@@ -31,9 +31,13 @@ if TYPE_CHECKING:
 
     from .ir import Value
     from .plugin import Writer
+    from .report import LayersReport
     from .samples.preprocess import Preprocess
 
-__all__ = ["InputSpec", "at_hub", "calibrate", "legalize", "load", "lower", "quantize", "run", "runnable", "save"]
+__all__ = [
+    "InputSpec", "at_hub", "calibrate", "legalize", "load", "lower", "quantization_report", "quantize", "run", "runnable",
+    "save",
+]
 
 InputSpec = TensorType | Sequence[int]
 HEAD = 4096
@@ -296,6 +300,23 @@ def quantize(
 
     made: Module = quantize_at_hub(at_hub(module, quantizing=True), scheme, samples, options).module
     return made
+
+
+def quantization_report(
+    floats: Module, quantized: Module, samples: Iterable[Mapping[str, np.ndarray]], count: int | None = None,
+) -> LayersReport:
+    """What quantizing cost, layer by layer: a float module and its quantized form, run on samples.
+
+    Layers are the ops that compute, with an activation that is part of their range, and inputs that are quantized. Each has two
+    errors: how far its tensor is from the float model's, and, its own, how far it is from what the float op gives of the operands
+    that the quantized op has. Where the quantizer changed the float model before (channels of like ranges), its own form of that
+    is what tensors are compared with. `samples` are as for `quantize`; `count` of them are taken, evenly spread where they are a
+    sequence, else the first; without it at most 8, and fewer of a model that takes long. Raises what running the modules raises.
+    """
+    from .layers import layers_report
+
+    said = quantized.quantization
+    return layers_report(at_hub(floats) if said is None else said.source, quantized, samples, count)
 
 
 def calibrate(

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["cosine", "euclid", "max_abs", "sqnr"]
+__all__ = ["comparable", "cosine", "euclid", "max_abs", "sqnr"]
 
 
 _FARTHEST = float(np.finfo(np.float32).max)
 
 
-def _flat(reference: np.ndarray, actual: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def comparable(reference: np.ndarray, actual: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Both as vectors, without what is the same infinity in both, or NaN in both: they agree there, and no sum says it.
 
     The greatest float32 stands for infinity where the other is infinite: runtimes mask with either.
@@ -23,7 +23,7 @@ def _flat(reference: np.ndarray, actual: np.ndarray) -> tuple[np.ndarray, np.nda
 
 def cosine(reference: np.ndarray, actual: np.ndarray) -> float:
     """Cosine of the angle between two tensors as vectors, 1 where both are zero, NaN where only one is finite."""
-    a, b = _flat(reference, actual)
+    a, b = comparable(reference, actual)
     scale = max(np.abs(a).max(initial=0.0), np.abs(b).max(initial=0.0))
     if scale == 0.0:
         return 1.0
@@ -34,14 +34,14 @@ def cosine(reference: np.ndarray, actual: np.ndarray) -> float:
 
 def euclid(reference: np.ndarray, actual: np.ndarray) -> float:
     """`1 - |a - b| / |a|`: 1 where equal (TPU-MLIR manual, chapter 3, similarity of tensors)."""
-    a, b = _flat(reference, actual)
+    a, b = comparable(reference, actual)
     size, distance = float(np.linalg.norm(a)), float(np.linalg.norm(a - b))
     return 1.0 - distance / size if size else float(distance == 0.0)
 
 
 def max_abs(reference: np.ndarray, actual: np.ndarray) -> float:
     """Greatest absolute difference; equal infinities and NaNs in the same place differ by 0."""
-    a, b = _flat(reference, actual)
+    a, b = comparable(reference, actual)
     with np.errstate(invalid="ignore"):
         difference = np.abs(a - b)
     difference[(a == b) | (np.isnan(a) & np.isnan(b))] = 0.0
@@ -50,7 +50,7 @@ def max_abs(reference: np.ndarray, actual: np.ndarray) -> float:
 
 def sqnr(reference: np.ndarray, actual: np.ndarray) -> float:
     """`10 log10(|a|^2 / |a - b|^2)` in dB: infinite where equal."""
-    a, b = _flat(reference, actual)
+    a, b = comparable(reference, actual)
     noise = float(np.sum((a - b) ** 2))
     signal = float(np.sum(a**2))
     if noise == 0.0:

@@ -394,6 +394,8 @@ class Quantized:
     """Tensors whose ops stay float, by name, with the reason."""
     report: Mapping[str, Any] = field(default_factory=dict)
     """What else goes into `report.json`: its options, measured errors."""
+    source: Any = None
+    """The float module whose tensors those of `module` stand for, by name; None: the one that was quantized."""
 
 
 @dataclass(frozen=True)

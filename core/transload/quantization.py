@@ -13,7 +13,7 @@ from .ir.build import constant_of
 from .ir.verify import verify
 from .plugin import Quantized, resolve
 from .plugin_host import host
-from .report import QuantizationReport
+from .report import LayersReport, QuantizationReport
 from .samples.samples import Samples
 
 __all__ = ["Quantization", "floats_in", "quantize_at_hub"]
@@ -27,6 +27,8 @@ class Quantization:
     options: Mapping[str, Any] = field(default_factory=dict)
     samples: Samples | None = None
     made: Quantized | None = None
+    measured: LayersReport | None = None
+    """What it cost, layer by layer, where there are samples."""
 
     def __post_init__(self) -> None:
         host().get("quantizers", self.scheme)
@@ -35,6 +37,10 @@ class Quantization:
         """A new module of the hub that computes with integers."""
         self.made = quantize_at_hub(module, self.scheme, self.samples, self.options)
         made: Module = self.made.module
+        if self.samples is not None:
+            from .layers import layers_report
+
+            self.measured = layers_report(self.made.source, made, self.samples)
         return made
 
     @property
@@ -51,7 +57,7 @@ class Quantization:
             samples.known_length if samples is not None else 0,
             dict(samples.skipped) if samples is not None else {},
             {name: str(image) for name, image in samples.images.items()} if samples is not None else {},
-            dict(made.floats), dict(made.report))
+            dict(made.floats), dict(made.report), self.measured)
 
 
 def quantize_at_hub(
@@ -59,8 +65,8 @@ def quantize_at_hub(
 ) -> Quantized:
     """What the quantizer called `scheme` makes of a module of the hub; the argument is unchanged.
 
-    Where the quantizer does not say what stays float, that is found, without a reason. Raises `UsageError` for a scheme that
-    there is not, and what the quantizer raises.
+    The new module knows what was said of it (`Module.quantization`). Where the quantizer does not say what stays float, that is
+    found, without a reason. Raises `UsageError` for a scheme that there is not, and what the quantizer raises.
     """
     quantizer = host().get("quantizers", scheme)
     made = resolve(quantizer.run)(module, samples, **options)
@@ -69,7 +75,10 @@ def quantize_at_hub(
     if not isinstance(made, Quantized) or not isinstance(made.module, Module):
         raise InternalError(f"quantizer {scheme!r} gave {type(made).__name__}, and no module")
     verify(made.module)
-    return Quantized(made.module, made.floats or floats_in(made.module), made.report)
+    floats = made.floats or floats_in(made.module)
+    source = made.source if made.source is not None else module.clone()  # the caller's may be changed afterwards
+    made.module.quantization = Quantized(None, floats, made.report, source)
+    return Quantized(made.module, floats, made.report, source)
 
 
 def floats_in(module: Module) -> dict[str, str]:

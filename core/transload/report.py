@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import sys
@@ -26,9 +27,9 @@ from .json_text import json_text
 from .plugin_host import host
 
 __all__ = [
-    "SCHEMA_FILE", "ComparedOutput", "Digest", "Digests", "ErrorReport", "FindingReport", "KeptBound", "PartReport",
-    "PartitionReport", "QuantizationReport", "QuantizedOutput", "Report", "StateReport", "TensorReport",
-    "VerificationReport", "error_report", "files_of_report", "versions", "write_refusal",
+    "SCHEMA_FILE", "ComparedOutput", "Digest", "Digests", "ErrorReport", "FindingReport", "KeptBound", "LayerReport",
+    "LayersReport", "Nearness", "PartReport", "PartitionReport", "QuantizationReport", "QuantizedOutput", "Report", "SizeReport",
+    "StateReport", "TensorReport", "VerificationReport", "error_report", "files_of_report", "versions", "write_refusal",
 ]
 
 SCHEMA_FILE = Path(__file__).with_name("report.schema.json")
@@ -82,6 +83,67 @@ class QuantizedOutput(ComparedOutput):
 
 
 @dataclass
+class Nearness:
+    """How near a tensor is to what it should be, over all samples together."""
+
+    cos: float
+    euclid: Annotated[float, "1 - |difference| / |tensor|"]
+    sqnr: Annotated[float, "in dB"]
+
+
+@dataclass
+class LayerReport:
+    """A tensor that an op computes, or an input that is quantized: what holds it, and how far off it is."""
+
+    name: str
+    op: Annotated[str, "what computes it; input of an input"]
+    place: Annotated[int, "in the order of the network, from 0"]
+    type: Annotated[str, "of the numbers that are stored: i8, i16, f32"]
+    scale: Annotated[float | None, "null of what stays float, as are all that say what the type holds"]
+    zero_point: int | None
+    low: Annotated[float | None, "the least number that the type holds"]
+    high: Annotated[float | None, "the greatest"]
+    threshold: Annotated[float | None, "how far from zero the farther of them is"]
+    seen_low: Annotated[float, "the least number of the float model's tensor"]
+    seen_high: Annotated[float, "the greatest"]
+    saturated: Annotated[float, "share of the float model's numbers that lie outside of what the type holds"]
+    own: Annotated[Nearness | None, "to what the float op gives of the quantized operands: the error of this op alone"]
+    accumulated: Annotated[Nearness, "to the float model's tensor: this error, and what came from before it"]
+    weight_bytes: Annotated[list[int], "of the constants that the op takes, before and after"]
+    counts: Annotated[list[int], "of the float model's numbers, in equal parts from counts_from to counts_to"]
+    counts_from: float
+    counts_to: float
+    why: Annotated[str, "why it stays float, or has more bits than others"] = ""
+
+
+@dataclass
+class SizeReport:
+    """Bytes before and after."""
+
+    weights: Annotated[list[int], "of all constants"]
+    activations: Annotated[list[int], "the most that tensors take at one time"]
+
+
+@dataclass
+class LayersReport:
+    """What quantizing cost, layer by layer."""
+
+    samples: Annotated[int, "on how many it was measured"]
+    outputs: Annotated[dict[str, Nearness], "of each output, to the float model's"]
+    layers: Annotated[list[LayerReport], "in the order of the network"]
+    sizes: SizeReport
+
+    @property
+    def worst(self) -> list[LayerReport]:
+        """The quantized layers, those first whose op loses most by itself."""
+        return sorted((each for each in self.layers if each.own is not None), key=_lost)
+
+
+def _lost(layer: LayerReport) -> float:
+    return layer.own.sqnr if layer.own is not None else math.inf
+
+
+@dataclass
 class QuantizationReport:
     """What quantized the model, and on what."""
 
@@ -92,6 +154,7 @@ class QuantizationReport:
     preprocess: Annotated[dict[str, str], "what became of images, by input, in words; preprocess.toml says it to programs"]
     floats: Annotated[dict[str, str], "tensors whose ops stay float, and why"]
     details: Annotated[dict[str, Any], "what else the quantizer says"]
+    measured: Annotated[LayersReport | None, "what it cost, layer by layer; null without samples"] = None
 
 
 @dataclass

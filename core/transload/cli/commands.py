@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from ..api import load, run, runnable
@@ -15,9 +16,10 @@ from ..files import need_file
 from ..given import settled, shapes_of
 from ..ir import Blocks, QuantType, TensorType, Type
 from ..json_text import json_text
-from ..report import PartReport, QuantizationReport, QuantizedOutput, TensorReport, error_report
+from ..report import PartReport, QuantizedOutput, TensorReport, error_report
 from .arguments import parse_given, parse_options
 from .options import take_data, take_preprocess, take_quantizer
+from .quantized import all_rows, need_page, save_page, show_layers
 from .session import session
 from .show import bytes_text, console, error_console, number, seconds_text, short_names, show_error, show_findings, sized, table
 from .waiting import progress
@@ -47,10 +49,12 @@ def convert_command(
     trace_rewrites: str | None,
     show_pipeline: bool,
     quantize: str | None,
+    page: Path | None,
     **more: Any,
 ) -> int:
     from .trace import rewrites_traced_to
 
+    need_page(page, quantize, more.get("data"))
     shapes, data = parse_given(shape, input, input_data)
     preprocess, samples, fuse = take_preprocess(more), take_data(more), more.pop("fuse_preprocess")
     asked: dict[str, Any] = {
@@ -72,10 +76,15 @@ def convert_command(
         if error.artifact is None:
             raise
         doubt, artifact = error, error.artifact
+    if artifact.report.quantization is not None:
+        save_page(artifact.report.quantization, page, f"{model} for {artifact.report.target}")
     if json:
         print(artifact.report.as_json(), end="")
     elif not session().quiet:
         _show_artifact(artifact)
+        if artifact.report.quantization is not None:
+            show_layers(artifact.report.quantization, page, f"`transload eval {quote(str(model))} {quote(str(out))} --data ...` "
+                        "scores both on other samples")
     if doubt is not None:
         show_error(doubt, session().verbose)
     return artifact.report.exit_code
@@ -90,7 +99,7 @@ def _show_artifact(artifact: Artifact) -> None:
     rows = [
         ("inputs", _interface_text(report.inputs)),
         ("outputs", _interface_text(report.outputs)),
-        *_quantization_rows(report.quantization),
+        *(all_rows(report.quantization) if report.quantization is not None else ()),
         *(("note", note) for note in report.notes),
         ("ops", f"{n_in} in, {n_out} {report.dialect} ops out ({_most_frequent(report.ops_out)})"),
         (
@@ -138,21 +147,6 @@ def _beside(outputs: Sequence[QuantizedOutput]) -> Any:
         (name, *(number(each.metrics[metric]) for metric in metrics), "" if each.agreement is None else f"{each.agreement:.1%}")
         for name, each in zip(short_names([each.name for each in outputs]), outputs, strict=True)]
     return table(("beside the float model", *headings), rows, right=headings)
-
-
-def _quantization_rows(made: QuantizationReport | None) -> list[tuple[str, str]]:
-    """What a conversion's report says of quantizing, as rows."""
-    if made is None:
-        return []
-    options = "".join(f", {key} {value}" for key, value in made.options.items())
-    samples = "" if made.samples is None else f" on {sized(made.samples, 'sample')}"
-    skipped = f", {len(made.skipped)} damaged left out" if made.skipped else ""
-    kept = [f"{name} ({why})" for name, why in list(made.floats.items())[:6]]
-    more = f" and {len(made.floats) - 6} more" if len(made.floats) > 6 else ""
-    return [
-        ("quantized", f"{made.scheme}{options}{samples}{skipped}"),
-        *(("images", text) for text in made.preprocess.values()),
-        *([("kept float", ", ".join(kept) + more)] if kept else [])]
 
 
 def _interface_text(entries: Sequence[TensorReport]) -> str:

@@ -272,6 +272,7 @@ def quantizing(name: str, help: str, default: str | None = None) -> Decorator:
         option("--quant-input", metavar="[NAMES]", is_flag=False, flag_value="all",
                help="Take integers: all inputs, or those named, with commas between."),
         option("--quant-output", metavar="[NAMES]", is_flag=False, flag_value="all", help="Give integers, likewise."),
+        option("--report", "page", metavar="FILE", type=PATH, help="Write what it cost, layer by layer, as an HTML page."),
         option("--quantizer-option", metavar="KEY=VALUE", multiple=True, help="An option of the quantizer's own. Repeatable."))
 
 

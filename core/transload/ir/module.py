@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,6 +16,9 @@ from .core import Block, Op, Region, Value
 from .locations import Location
 from .readable import module_html, module_text
 from .types import FunctionType, Type
+
+if TYPE_CHECKING:
+    from ..plugin import Quantized
 
 __all__ = [
     "NAME", "Module", "State", "add_state", "initial_states", "input_names", "new_module", "output_names", "set_results",
@@ -36,11 +40,12 @@ class Module(Op):
 
     `source` is the file it was read from (for messages and verification) or None, `states` are the inputs and
     outputs that a caller hands on from run to run, `notes` what was decided on the way that nobody said, in words for the
-    user, `entry` what the file calls the main function, `beside` the other files that were read with `source` (weights); they
-    are not part of the IR and do not appear in text.
+    user, `entry` what the file calls the main function, `beside` the other files that were read with `source` (weights),
+    `quantization` what its quantizer said of a quantized one (`transload.plugin.Quantized`) or None; they are not part of the IR
+    and do not appear in text.
     """
 
-    __slots__ = ("__weakref__", "beside", "entry", "notes", "source", "source_format", "states")
+    __slots__ = ("__weakref__", "beside", "entry", "notes", "quantization", "source", "source_format", "states")
 
     def __init__(self, attributes: dict | None = None, location: Location = None) -> None:
         super().__init__("builtin.module", (), (), attributes, (Region([Block()]),), location)
@@ -50,6 +55,7 @@ class Module(Op):
         self.notes: tuple[str, ...] = ()
         self.entry = "main"
         self.beside: tuple[Path, ...] = ()
+        self.quantization: Quantized | None = None
 
     def __repr__(self) -> str:
         return f"<{module_text(self)}>"
@@ -119,7 +125,7 @@ class Module(Op):
         mapping = {} if mapping is None else mapping
         copy = Module(self.attributes.copy(), self.location)
         copy.source, copy.source_format, copy.entry = self.source, self.source_format, self.entry
-        copy.states, copy.notes, copy.beside = self.states, self.notes, self.beside
+        copy.states, copy.notes, copy.beside, copy.quantization = self.states, self.notes, self.beside, self.quantization
         for op in self.body:
             copy.body.append(op.clone(mapping))
         return copy
@@ -134,7 +140,7 @@ class Module(Op):
         for op in list(other.body):
             self.body.append(other.body.remove(op))
         self.source, self.source_format, self.entry = other.source, other.source_format, other.entry
-        self.states, self.notes, self.beside = other.states, other.notes, other.beside
+        self.states, self.notes, self.beside, self.quantization = other.states, other.notes, other.beside, other.quantization
 
     def ops(self) -> Iterator[Op]:
         """Every op in every function, the functions themselves left out."""

@@ -139,6 +139,10 @@ class Samples:
         """How many samples there are, where that is known."""
         return None if isinstance(self._source, Stream) else len(self)
 
+    def some(self, most: int) -> Samples:
+        """So many of them or fewer, evenly spread; the first, where how many there are is not known."""
+        return Samples(self._source, self._inputs, min(most, self._count or most), self._skips, 1)
+
     @property
     def types(self) -> dict[str, TensorType]:
         """The types of the inputs that samples are for."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -62,24 +63,30 @@ def calibrate(model: Path, out: Path, method: str, resume: Path | None, plot: Pa
 @options.quantizing("--scheme", "The quantizer.", default="int8")
 @options.samples()
 @options.images()
-def quantize(model: Path, out: Path, quantize: str, **given: Any) -> int:
+def quantize(model: Path, out: Path, quantize: str, page: Path | None, **given: Any) -> int:
     """Make integers of a float model.
 
     It is written as a module of the hub.
     """
     from transload.api import at_hub, save
+    from transload.cli.quantized import all_rows, need_page, save_page, show_layers
     from transload.cli.show import console, seconds_text, table
     from transload.cli.waiting import going_through
-    from transload.quantization import quantize_at_hub
+    from transload.quantization import Quantization
 
+    need_page(page, quantize, given.get("data"))
     settings = options.take_quantizer(given)
     module, samples = _opened(model, given)
     with going_through(samples) as clock:
-        made = quantize_at_hub(at_hub(module, quantizing=True), quantize, samples, settings)
-    save(made.module, out)
+        quantization = Quantization(quantize, settings, samples)
+        made = quantization(at_hub(module))
+    save(made, out)
+    report = quantization.report()
+    save_page(report, page, str(model))
     console().print(f"{model} quantized by {quantize} in {seconds_text(clock.seconds)}", markup=False)
-    if made.floats:
-        console().print(table(("kept float", "why"), made.floats.items()))
+    console().print(table(("", ""), all_rows(report)))
+    show_layers(report, page, f"`transload convert {quote(str(out))} --target NAME`, `transload eval {quote(str(model))} "
+                f"{quote(str(out))} --data ...`")
     _say(samples, f"written to {out}")
     return 0
 

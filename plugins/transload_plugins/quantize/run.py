@@ -83,7 +83,7 @@ def quantized(
     take_casts_off(result, quant_input, quant_output)
     Pipeline.parse("dce").run(result)  # the float weights, casts that nobody takes
     verify(result)
-    return Quantized(result, kept_float(result, work.floats), {"islands of 16 bits": work.wide, **work.told})
+    return Quantized(result, kept_float(result, work.floats), {"islands of 16 bits": work.wide, **work.told}, module)
 
 
 def _written_out(module: Module) -> Module:

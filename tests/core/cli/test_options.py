@@ -23,7 +23,7 @@ def parsed(*arguments: str, beside: Path | None = None) -> tuple[Preprocess | No
     @options.images()
     def command(**given: Any) -> None:
         found.extend([options.take_preprocess(given, beside), options.take_data(given), options.take_quantizer(given)])
-        assert list(given) == ["quantize"]
+        assert list(given) == ["quantize", "page"]
 
     command.main(list(arguments), standalone_mode=False)
     return found[0], found[1], found[2]

@@ -1,0 +1,123 @@
+"""What the terminal shows of quantizing: what it cost, the worst layers, what stayed float and why, and what to do next."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ..errors import UsageError
+from ..report import LayerReport, LayersReport, Nearness, QuantizationReport
+from .show import bytes_text, console, short_names, sized, table
+
+__all__ = ["all_rows", "need_page", "save_page", "show_layers"]
+
+LONGEST = 24
+"""Characters of a layer's name: so that its row fits a terminal of 80 columns."""
+WORST = 5
+"""Layers that are shown."""
+KEPT = 6
+"""Tensors that stay float which are shown."""
+POOR = 20.0
+"""Decibels of an output below which more is advised."""
+
+
+def _rows(made: QuantizationReport) -> list[tuple[str, str]]:
+    """By what a model was quantized, on what, and what holds its layers, as rows of a table."""
+    options = "".join(f", {key} {value}" for key, value in made.options.items())
+    samples = "" if made.samples is None else f" on {sized(made.samples, 'sample')}"
+    skipped = f", {len(made.skipped)} damaged left out" if made.skipped else ""
+    rows = [("quantized", f"{made.scheme}{options}{samples}{skipped}")]
+    rows += [("images", text) for text in made.preprocess.values()]
+    held = [layer.type for layer in _layers(made)]
+    if held:
+        rows.append(("layers", ", ".join(f"{held.count(type_)} in {type_}" for type_ in dict.fromkeys(held))))
+    return rows
+
+
+def _cost_rows(measured: LayersReport) -> list[tuple[str, str]]:
+    """Sizes, and how near the outputs are, likewise."""
+    (weights_before, weights), (values_before, values) = measured.sizes.weights, measured.sizes.activations
+    return [
+        ("weights", f"{bytes_text(weights)}, were {bytes_text(weights_before)}"),
+        ("activations", f"at most {bytes_text(values)}, were {bytes_text(values_before)}"),
+        ("outputs", f"{_outputs(measured)}, beside the float model on {sized(measured.samples, 'sample')}")]
+
+
+def all_rows(made: QuantizationReport) -> list[tuple[str, str]]:
+    """By what a model was quantized, on what, and what it cost, as rows of a table."""
+    return [*_rows(made), *(_cost_rows(made.measured) if made.measured is not None else ())]
+
+
+def show_layers(made: QuantizationReport, page: Path | None, nearest: str = "") -> None:
+    """The worst layers, what stays float, and the next step; `nearest` is the command that it begins with."""
+    out = console()
+    measured = made.measured
+    if measured is not None and measured.worst:
+        shown = measured.worst[:WORST]
+        rows = [
+            (name, layer.op.rpartition(".")[2], layer.type, _decibels(layer.own), _decibels(layer.accumulated),
+             f"{layer.accumulated.cos:.5f}", f"{layer.saturated:.2%}")
+            for name, layer in zip(short_names([layer.name for layer in shown], LONGEST), shown, strict=True)]
+        headings = ("own dB", "total dB", "cos", "saturated")
+        title = f"the worst of {sized(len(measured.worst), 'layer')}, by their own error"
+        out.print(table(("layer", "op", "type", *headings), rows, title, right=headings))
+    _show_reasons(made)
+    out.print(f"next: {_next(measured, page, nearest)}", markup=False)
+
+
+def _show_reasons(made: QuantizationReport) -> None:
+    wide = {layer.name: layer.why for layer in _layers(made) if layer.why and layer.name not in made.floats}
+    for heading, kept in (("kept float", made.floats), ("more bits", wide)):
+        if kept:
+            names = list(kept)[:KEPT]
+            rows = list(zip(short_names(names), (kept[name] for name in names), strict=True))
+            if len(kept) > KEPT:
+                rows.append((f"and {len(kept) - KEPT} more", "all are in the report"))
+            console().print(table((heading, "why"), rows))
+
+
+def _layers(made: QuantizationReport) -> Sequence[LayerReport]:
+    return made.measured.layers if made.measured is not None else ()
+
+
+def _outputs(measured: LayersReport) -> str:
+    names = short_names(list(measured.outputs))
+    return ", ".join(
+        f"{name} {_decibels(near)} dB" for name, near in list(zip(names, measured.outputs.values(), strict=True))[:KEPT])
+
+
+def _decibels(near: Nearness | None) -> str:
+    return "" if near is None else "exact" if near.sqnr == float("inf") else f"{near.sqnr:.1f}"
+
+
+def _next(measured: LayersReport | None, page: Path | None, nearest: str) -> str:
+    """What a user does now: find out more where the result is poor, else go on."""
+    if measured is None:
+        return "--data SAMPLES measures what quantizing cost, and corrects biases"
+    if min((near.sqnr for near in measured.outputs.values()), default=POOR) < POOR:
+        look = f"{page} shows where it is lost; " if page is not None else "--report page.html shows where it is lost; "
+        return f"{look}more samples, --method minmax or int16x8 may lose less"
+    return nearest
+
+
+def need_page(page: Path | None, scheme: str | None, data: Any) -> None:
+    """`UsageError`, before anything is done, where a page is asked for of which nothing will be known, or cannot be made."""
+    from importlib.util import find_spec
+
+    if page is None:
+        return
+    if scheme is None or not data:
+        raise UsageError("--report shows what quantizing cost on samples", hint="--quantize int8 --data PATH")
+    if page.is_dir():
+        raise UsageError(f"{page} is a folder; --report takes the file to write")
+    if find_spec("jinja2") is None:
+        raise UsageError("a page needs the package jinja2", hint="pip install 'transload[report]'")
+
+
+def save_page(made: QuantizationReport, page: Path | None, title: str) -> None:
+    """Write the HTML page where one is asked for."""
+    from ..layers_page import quantization_page
+
+    if page is not None and made.measured is not None:
+        quantization_page(made.measured, page, title, dict(_rows(made)), made.floats)

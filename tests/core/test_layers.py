@@ -1,0 +1,157 @@
+"""What quantizing cost, layer by layer: beside what numpy says of the same tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import transload
+from transload import metrics
+from transload.api import at_hub
+from transload.engine.quantized import dequantize
+from transload.ir import Dense, Module
+from transload.ir.build import constant_of
+from transload.report import LayerReport, LayersReport
+
+from tests.support.graphs import Graph
+
+Samples = Sequence[dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def samples(examples: Path) -> Samples:
+    images = np.load(examples / "digits" / "test_images.npz")["images"][:24] / np.float32(16)
+    return [{"image": image.reshape(1, 1, 8, 8)} for image in images]
+
+
+@pytest.fixture(scope="module")
+def model(examples: Path) -> Module:
+    return at_hub(transload.load(examples / "digits" / "digits_float.onnx"))
+
+
+@pytest.fixture(scope="module")
+def quantized(model: Module, samples: Samples) -> Module:
+    return transload.quantize(model, "int8", samples, equalization=False, bias_correction=False)
+
+
+@pytest.fixture(scope="module")
+def report(model: Module, quantized: Module, samples: Samples) -> LayersReport:
+    return transload.quantization_report(model, quantized, samples, count=4)
+
+
+def layer(report: LayersReport, name: str) -> LayerReport:
+    return next(each for each in report.layers if each.name == name)
+
+
+def real(module: Module, sample: dict[str, Any]) -> dict[str, np.ndarray]:
+    """All named tensors of a module as the real numbers that they stand for."""
+    types = {value.name: value.quant for op in module.body_of_main for value in op.results}
+    return {
+        name: dequantize(array, types[name]) if types.get(name) is not None and array.dtype.kind == "i" else array
+        for name, array in transload.run(module, sample, engine="reference", keep=True).items()}
+
+
+def test_accumulated_errors_are_beside_the_float_models_tensors(
+    model: Module, quantized: Module, report: LayersReport, samples: Samples,
+) -> None:
+    taken = samples[::6]
+    assert report.samples == len(taken) == 4
+    wanted, found = ([real(module, sample)["logits"] for sample in taken] for module in (model, quantized))
+    near = layer(report, "logits").accumulated
+    assert near.sqnr == pytest.approx(metrics.sqnr(np.stack(wanted), np.stack(found)), abs=1e-6)
+    assert near.cos == pytest.approx(metrics.cosine(np.stack(wanted), np.stack(found)), abs=1e-9)
+    assert near.euclid == pytest.approx(metrics.euclid(np.stack(wanted), np.stack(found)), abs=1e-9)
+
+
+def test_own_errors_are_beside_the_float_op_on_quantized_operands(
+    model: Module, quantized: Module, report: LayersReport, samples: Samples,
+) -> None:
+    op = next(op for op in model.body_of_main if op.results and op.results[0].name == "logits")
+    held = next(op for op in quantized.body_of_main if op.results and op.results[0].name == "logits")
+    weights, bias = (constant_of(value).numpy() for value in op.operands[1:])  # type: ignore[union-attr]
+    taken = [real(quantized, sample) for sample in samples[::6]]
+    wanted = np.stack([each[held.operands[0].name or ""] @ weights.reshape(10, -1).T + bias for each in taken])
+    assert layer(report, "logits").own.sqnr == pytest.approx(  # type: ignore[union-attr]
+        metrics.sqnr(wanted, np.stack([each["logits"] for each in taken])), abs=1e-3)
+
+
+def test_an_activation_in_the_range_is_a_part_of_its_layer(report: LayersReport) -> None:
+    found = [each for each in report.layers if each.op == "top.Conv"]
+    assert found and all(each.own is not None and 20.0 < each.own.sqnr < 70.0 for each in found), "a ReLU alone loses nothing"
+    assert not any(each.op == "top.Relu" for each in report.layers)
+
+
+def test_the_op_that_makes_an_error_is_the_worst_not_those_behind_it(model: Module, quantized: Module, samples: Samples) -> None:
+    spoilt = quantized.clone()
+    op = next(op for op in spoilt.body_of_main if op.results and op.results[0].name == "pointwise")
+    weights = op.operands[1].op
+    assert weights is not None
+    name, dense = next((name, each) for name, each in weights.attributes.items() if isinstance(each, Dense))
+    weights.attributes[name] = Dense(dense.numpy() // 2)
+    report = transload.quantization_report(model, spoilt, samples)
+    worst, behind = report.worst[0], layer(report, "logits")
+    assert worst.name == layer(report, worst.name).name and worst.op == "top.Conv"
+    assert worst.own.sqnr < 12.0 < 30.0 < behind.own.sqnr and behind.accumulated.sqnr < 20.0  # type: ignore[union-attr]
+
+
+def test_channels_of_like_ranges_are_compared_with_the_model_that_has_them() -> None:
+    reach = (4.0 ** -np.arange(8)).astype(np.float32).reshape(-1, 1, 1, 1)
+    g = Graph((1, 4, 6, 6))
+    first = g.Conv(g.inputs[0], g.random(8, 4, 1, 1) * reach, g.random(8) * reach.ravel(), kernel_shape=(1, 1))
+    module = g.done(g.Conv(first, g.random(4, 8, 1, 1) / reach.reshape(1, -1, 1, 1), g.random(4), kernel_shape=(1, 1)))
+    samples = [{"x0": g.random(1, 4, 6, 6)} for _ in range(8)]
+    quantized = transload.quantize(module, "int8", samples)
+    assert min(each.accumulated.sqnr for each in transload.quantization_report(module, quantized, samples).layers) > 20.0
+    assert quantized.clone().quantization is quantized.quantization
+    quantized.quantization = None
+    assert min(each.accumulated.sqnr for each in transload.quantization_report(module, quantized, samples).layers) < 10.0
+
+
+def test_ranges_and_sizes(report: LayersReport, model: Module, quantized: Module) -> None:
+    first = report.layers[0]
+    assert (first.name, first.op, first.type, first.own) == ("image", "input", "i8", first.accumulated)
+    for each in report.layers:
+        assert each.low is not None and each.high is not None and each.threshold == max(-each.low, each.high)
+        assert (each.high - each.low) / 255 == pytest.approx(each.scale)
+        assert sum(each.counts) > 0 and each.seen_low < each.seen_high
+        assert each.counts_from <= each.low < each.high <= each.counts_to
+    before, after = report.sizes.weights
+    assert 3.0 < before / after < 4.0 and 3.0 < report.sizes.activations[0] / report.sizes.activations[1] <= 4.0
+    assert [layer(report, "logits").weight_bytes[0] % 4, layer(report, "residual").weight_bytes] == [0, [0, 0]]
+
+
+def test_what_a_range_does_not_hold_is_saturated(model: Module, samples: Samples, tmp_path: Path) -> None:
+    table = transload.calibrate(model, samples, method="minmax")
+    low, high = table.ranges["logits"]
+    table.ranges["logits"] = (low / 4, high / 4)
+    quantized = transload.quantize(model, "int8", calibration=table)
+    report = transload.quantization_report(model, quantized, samples)
+    numbers = np.stack([real(model, sample)["logits"] for sample in samples[::3]])
+    found = layer(report, "logits")
+    outside = (numbers > found.high) | (numbers < found.low)  # type: ignore[operator]
+    assert found.saturated == pytest.approx(outside.mean(), abs=0.02)
+    assert found.saturated > 0.1 and layer(report, "residual").saturated == 0.0
+
+
+def test_what_stays_float_says_why(model: Module, samples: Samples) -> None:
+    quantized = transload.quantize(model, "int8", samples, floats={"logits": "the user wants it"})
+    found = layer(transload.quantization_report(model, quantized, samples), "logits")
+    assert (found.type, found.own, found.scale, found.why) == ("f32", None, None, "the user wants it")
+
+
+def test_infinities_of_masks_make_no_numbers_nan() -> None:
+    from transload.layers import _Sums
+
+    sums = _Sums()
+    sums.add(np.array([1.0, -np.inf]), np.array([1.1, -np.inf]))
+    assert sums.nearness().sqnr == pytest.approx(20.0)
+
+
+def test_quantized_inputs_and_outputs(model: Module, samples: Samples) -> None:
+    quantized = transload.quantize(model, "int8", samples, quant_input="all", quant_output="all")
+    report = transload.quantization_report(model, quantized, samples)
+    assert report.layers[0].name == "image" and report.outputs["probabilities"].sqnr > 20.0
