@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from ..api import load, runnable
+from ..engine import choice
 from ..engine.quantized import dequantize
 from ..errors import ReadError, UsageError
 from ..files import need_file
@@ -35,6 +36,10 @@ from .scores import Estimate, estimate, find_scores
 __all__ = ["Evaluation", "evaluate"]
 
 Run = Callable[[Mapping[str, np.ndarray]], Mapping[str, np.ndarray]]
+NOT_NUMBERS = "NaN"
+"""Where a row of measures says that an output was NaN; the name of no score."""
+RUNS = 256
+"""How many samples there are, about: what decides whether compiling a model pays."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +112,7 @@ def evaluate(
     label = labels_of(first, labels, classes, label_offset) if _needs_labels(chosen, labels) else lambda name: None
     if watch is not None:
         watch(first)
-    asked = [models, str(wanted), sorted(chosen), output, label_offset]
+    asked = [models, str(wanted), sorted(chosen), output, label_offset, str(preprocess), _told(labels), _told(classes)]
     state = _State(Path(resume) if resume is not None else None, _digest(asked))
     for name, samples in _together(opened):
         if name not in state.rows:
@@ -118,7 +123,24 @@ def evaluate(
             name: estimate(score, [row[place][name] for row in rows])
             for name, score in chosen.items() if place or "reference" not in score.needs}
         for place, model in enumerate(ready)}
-    return Evaluation(scores, len(rows), first.skipped, tuple(note for model in ready for note in model.notes))
+    notes = [note for model in ready for note in model.notes]
+    notes += dict.fromkeys(f"images are made {image}" for samples in opened for image in samples.images.values())
+    notes += _strange(ready, rows)
+    return Evaluation(scores, len(rows), first.skipped, tuple(notes))
+
+
+def _told(source: Any) -> str:
+    """What is known of samples, as text: that of a file, as it is at this time."""
+    path = Path(source) if isinstance(source, str | Path) else None
+    return f"{source} {hashlib.sha256(path.read_bytes()).hexdigest()}" if path is not None and path.is_file() else str(source)
+
+
+def _strange(models: Sequence[_Ready], rows: Sequence[Sequence[Mapping[str, Any]]]) -> list[str]:
+    """Notes of the models whose outputs were no numbers on some samples."""
+    counts = [sum(bool(row[place].get(NOT_NUMBERS)) for row in rows) for place in range(len(models))]
+    return [
+        f"{model.name}: gives NaN on {count} of {len(rows)} samples"
+        for model, count in zip(models, counts, strict=True) if count]
 
 
 def _needs_labels(chosen: Mapping[str, Score], labels: Any) -> bool:
@@ -180,7 +202,11 @@ def _ready(name: str, model: Module | str | Path, shapes: Mapping[str, Any] | No
 
 
 def _by_engine(module: Module, engine: str) -> Run:
-    execute = resolve(host().get("engines", engine).prepare)(runnable(module), "main")
+    ready = runnable(module)
+    if engine == "auto":
+        compiled = choice.prepare(ready, runs=RUNS)
+        return lambda sample: compiled(sample, False)
+    execute = resolve(host().get("engines", engine).prepare)(ready, "main")
     return lambda sample: execute(sample, False)
 
 
@@ -242,6 +268,8 @@ def _measured(
         rows.append({
             name: resolve(score.measure)(outputs, label, reference) for name, score in chosen.items()
             if place or "reference" not in score.needs})
+        if any(np.isnan(np.asarray(each, np.float64)).any() for each in outputs.values()):
+            rows[-1][NOT_NUMBERS] = True
         reference = outputs if reference is None else reference
     return rows
 

@@ -99,15 +99,27 @@ def _lines(path: Path) -> list[str]:
 
 
 def _text(samples: Samples, path: Path, classes: list[str] | None) -> Labels:
-    """Lines of a name and a label, with a comma, a tab or blanks between; or of a label alone."""
-    rows = [line.replace(",", " ").replace("\t", " ").rsplit(None, 1) for line in _lines(path)]
-    if not rows:
+    """Lines of a name and a label, with a comma, a tab or blanks between; or of a label alone.
+
+    Of a table with more columns the first two count; what is said of other samples (a heading) does not.
+    """
+    lines = _lines(path)
+    if not lines:
         raise ReadError(f"{path}: holds no labels")
     known = set(samples.names)
-    if not any(len(row) == 2 and row[0] in known for row in rows):
-        return _in_order(samples, _numbers([" ".join(row) for row in rows], path, classes), str(path))
-    named = [row for row in rows if len(row) == 2]
-    return dict(zip([row[0] for row in named], _numbers([row[1] for row in named], path, classes), strict=True)).get
+    named = [row for row in map(_cells, lines) if len(row) == 2 and row[0] in known]
+    if named:
+        return dict(zip([row[0] for row in named], _numbers([row[1] for row in named], path, classes), strict=True)).get
+    if all(len(_cells(line)) == 2 for line in lines) and len(lines) != len(known):
+        raise UsageError(
+            f"{path}: names no sample: {_cells(lines[-1])[0]!r} is none", hint=f"samples are called {min(known)!r} and such")
+    return _in_order(samples, _numbers(lines, path, classes), str(path))
+
+
+def _cells(line: str) -> list[str]:
+    """The name and the label of a line: of columns the first two, else what stands before the last blank, which may be a path."""
+    columns = [cell.strip() for cell in line.replace("\t", ",").split(",")]
+    return columns[:2] if len(columns) > 1 else line.rsplit(None, 1)
 
 
 def _numbers(labels: Sequence[str], path: Path, classes: list[str] | None) -> list[int]:

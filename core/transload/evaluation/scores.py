@@ -101,6 +101,8 @@ def _top(count: int) -> Callable[..., float]:
         if not isinstance(label, int | np.integer) or not 0 <= label < numbers.size:
             raise UsageError(f"the label is {label!r}, and the model has classes 0 to {numbers.size - 1}",
                              hint="--label-offset 1 where the model's first class stands for what has no label")
+        if np.isnan(numbers).any():
+            return 0.0  # comparing with NaN would call any class the best
         ahead = int((numbers > numbers[label]).sum() + (numbers[:label] == numbers[label]).sum())
         return float(ahead < count)
 
@@ -111,8 +113,9 @@ top1, top5 = _top(1), _top(5)
 
 
 def agreement(outputs: Outputs, label: Any, reference: Outputs) -> float:
-    """1 where the best class is that of the reference."""
-    return float(first_of(outputs).argmax() == first_of(reference).argmax())
+    """1 where the best class is that of the reference; of NaN none is."""
+    ours, theirs = first_of(outputs), first_of(reference)
+    return float(ours.argmax() == theirs.argmax() and not np.isnan(ours).any() and not np.isnan(theirs).any())
 
 
 # --- numbers beside the reference's

@@ -13,6 +13,8 @@ from transload.cli import run as command
 from transload.errors import ReadError, UsageError
 from transload.evaluation.scores import Estimate
 
+from tests.support.graphs import Graph
+
 DIGITS = Path(__file__).parents[3] / "examples" / "digits"
 
 
@@ -95,6 +97,8 @@ def test_an_evaluation_goes_on_where_it_ended(quantized: transload.Module, data:
     assert again == whole and len(file.read_text().splitlines()) == 41
     with pytest.raises(UsageError, match="other models, samples or metrics"):
         transload.evaluate([quantized], data, labels=labels, metrics="top5", resume=file)
+    with pytest.raises(UsageError, match="other models, samples or metrics"):
+        transload.evaluate([quantized], data, labels=[0] * 40, resume=file)
     file.write_text("nonsense\n")
     with pytest.raises(ReadError, match="is not what an evaluation saved"):
         transload.evaluate([quantized], data, labels=labels, resume=file)
@@ -143,3 +147,17 @@ def test_an_estimate_of_a_share_stays_within_it() -> None:
     found = estimate(find_scores(["top1"])["top1"], [1.0] * 20)
     assert found == Estimate(1.0, found.low, found.high, 20)
     assert found.low is not None and found.high is not None and 0.8 < found.low < 0.9 and abs(found.high - 1) < 1e-9
+
+
+def test_it_is_told_what_images_become_and_that_outputs_are_nan(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    image = pytest.importorskip("PIL.Image")
+    for name in ("3/a.png", "5/b.png"):
+        (tmp_path / "val" / name).parent.mkdir(parents=True)
+        image.new("L", (8, 8), 99).save(tmp_path / "val" / name)
+    g = Graph((1, 1, 8, 8))
+    module = g.done(g.Log(g.Sub(g.inputs[0], np.full((1, 1, 8, 8), 1e6, np.float32))))
+    transload.save(module, tmp_path / "nan.mlir")
+    assert command(["eval", str(tmp_path / "nan.mlir"), "--data", str(tmp_path / "val")]) == 0
+    told = capsys.readouterr()
+    assert "note: images are made 8x8 pixels" in told.err and "gives NaN on 2 of 2 samples" in told.err, told.err
+    assert "0.0 [" in told.out, "what is no number is no right answer"

@@ -13,6 +13,7 @@ from transload.errors import ReadError, UsageError
 from transload.evaluation.detection import average_precision, detections
 from transload.evaluation.labels import labels_of
 from transload.evaluation.scores import (
+    agreement,
     classes_of,
     energies,
     estimate,
@@ -22,6 +23,8 @@ from transload.evaluation.scores import (
     overlaps,
     peak_ratio,
     squared_error,
+    top1,
+    top5,
 )
 
 
@@ -112,6 +115,11 @@ def test_labels_by_name_and_by_line(tmp_path: Path) -> None:
         file.write_text(text)
         find = labels_of(samples, file)
         assert (find("1.png"), find("2.png")) == wanted
+    file.write_text("file,label,class\n1.png,5,dog\nother.png,1,cat\n2.png,3,bird\n")
+    assert [labels_of(samples, file)(name) for name in ("1.png", "2.png")] == [5, 3], "a table with a heading, of more samples"
+    file.write_text("a.png 5\nb.png 3\nc.png 3\n")
+    with pytest.raises(UsageError, match=r"names no sample: 'c\.png' is none"):
+        labels_of(samples, file)
     file.write_text("5\n")
     with pytest.raises(UsageError, match="1 labels for 2 samples"):
         labels_of(samples, file)
@@ -134,3 +142,18 @@ def test_masks_and_annotations(tmp_path: Path) -> None:
     file.write_text("[]")
     with pytest.raises(ReadError, match="annotations"):
         labels_of(samples, file)
+
+
+def test_nan_is_no_right_answer() -> None:
+    none = {"y": np.full((1, 4), np.nan)}
+    one = {"y": np.array([[0.1, np.nan, 0.3, 0.2]])}
+    assert [score(each, 2, None) for score in (top1, top5) for each in (none, one)] == [0.0] * 4
+    assert agreement(none, None, none) == agreement(one, None, one) == 0.0
+
+
+@pytest.mark.parametrize(("right", "of", "low", "high"), [
+    (81, 263, 0.2553, 0.3662), (15, 148, 0.0624, 0.1605), (0, 20, 0.0, 0.1611), (1, 29, 0.0061, 0.1718)])
+def test_intervals_of_shares_are_the_textbooks(right: int, of: int, low: float, high: float) -> None:
+    """Newcombe, Two-sided confidence intervals for the single proportion, Statistics in Medicine 17 (1998), table I, method 3."""
+    found = estimate(find_scores(["top1"])["top1"], [1.0] * right + [0.0] * (of - right))
+    assert (found.low, found.high) == (pytest.approx(low, abs=5e-5), pytest.approx(high, abs=5e-5))
