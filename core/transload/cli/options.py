@@ -247,16 +247,14 @@ def take_preprocess(given: dict[str, Any], beside: Path | None = None) -> Any:
     said = {name: given.pop(name) for name in _FIELDS}
     said = {name: value for name, value in said.items() if value is not None}
     file = given.pop("preprocess")
-    if file is None and beside is not None:
-        from ..samples.preprocess import FILE
-
-        place = (beside if beside.is_dir() else beside.parent) / FILE
-        file = place if place.is_file() else None
-    if file is None and not said:
+    if file is None and beside is None and not said:
         return None
-    from ..samples.preprocess import Preprocess
+    from ..samples.preprocess import Preprocess, beside_of
 
-    return replace(Preprocess() if file is None else Preprocess.read(file), **said)
+    if file is not None:
+        return replace(Preprocess.read(file), **said)
+    found = beside_of(beside) if beside is not None else None
+    return found if not said else replace(found or Preprocess(), **said)
 
 
 # --- quantizing

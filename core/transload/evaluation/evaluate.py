@@ -27,7 +27,7 @@ from ..files import need_file
 from ..ir import Module, QuantType, TensorType, dtype_of
 from ..plugin import Score, resolve
 from ..plugin_host import host
-from ..samples.preprocess import Preprocess
+from ..samples.preprocess import Preprocess, beside_of
 from ..samples.samples import Data, Samples
 from ..written import written_at
 from .labels import Labels, labels_of
@@ -94,11 +94,12 @@ def evaluate(
     """Score models on samples.
 
     `models` are modules, model files, or what `convert` wrote: a folder, or a file in it, which runs on its target's own runtime
-    where there is one. The first is the reference. `data` is what `open_samples` takes, or a `Data`; `labels`, `classes` and
-    `label_offset` say what is known of the samples (`transload.evaluation.labels`). `metrics` are names of scores (registered
-    ones, `topK`, `python:module:function`). `output` names the output that counts, for scores of one output the first without it.
-    Outputs that are quantized are compared as the real numbers that they stand for. `resume` is a file to which measures are
-    saved, and from which an evaluation that was ended goes on. `watch` is given the samples before they are gone through.
+    where there is one, and takes pixels where the preprocessing is a part of it. The first is the reference. `data` is what
+    `open_samples` takes, or a `Data`; `labels`, `classes` and `label_offset` say what is known of the samples
+    (`transload.evaluation.labels`). `metrics` are names of scores (registered ones, `topK`, `python:module:function`). `output`
+    names the output that counts, for scores of one output the first without it. Outputs that are quantized are compared as the
+    real numbers that they stand for. `resume` is a file to which measures are saved, and from which an evaluation that was
+    ended goes on. `watch` is given the samples before they are gone through.
 
     Raises `UsageError` where a score lacks what it needs or samples do not fit, `ReadError` for files that cannot be read.
     """
@@ -107,7 +108,7 @@ def evaluate(
         raise UsageError("no metric is asked for", hint=f"metrics: {', '.join(host().scores)}")
     ready = _models(models, shapes, format, engine)
     wanted = data if isinstance(data, Data) else Data(data)
-    opened = [wanted.open(model.inputs, preprocess) for model in ready]
+    opened = [wanted.open(model.inputs, model.preprocess or preprocess) for model in ready]
     first = opened[0]
     label = labels_of(first, labels, classes, label_offset) if _needs_labels(chosen, labels) else lambda name: None
     if watch is not None:
@@ -169,6 +170,8 @@ class _Ready:
     inputs: Module | Mapping[str, TensorType]
     run: Run
     notes: tuple[str, ...] = ()
+    preprocess: Preprocess | None = None
+    """What becomes of images before it, where that is not what users say: of a program that takes pixels."""
 
 
 def _models(models: Any, shapes: Mapping[str, Any] | None, format: str | None, engine: str) -> list[_Ready]:
@@ -196,9 +199,11 @@ def _ready(name: str, model: Module | str | Path, shapes: Mapping[str, Any] | No
             own, notes = written.run, (f"{name}: {written.note}",)
     run = own if own is not None else _by_engine(module, engine)
     outputs = module.outputs
-    real = {key: _real(type_) for key, type_ in module.inputs.items()}
+    beside = beside_of(Path(model)) if not isinstance(model, Module) else None
+    pixels = beside if beside is not None and beside.is_fused else None
+    real = {key: _real(type_) if pixels is None else _held(type_) for key, type_ in module.inputs.items()}
     takes = module if real == module.inputs else real
-    return _Ready(name, takes, lambda sample: _as_real(run(_as_stored(sample, module)), outputs), notes)
+    return _Ready(name, takes, lambda sample: _as_real(run(_as_stored(sample, module)), outputs), notes, pixels)
 
 
 def _by_engine(module: Module, engine: str) -> Run:
@@ -216,12 +221,18 @@ def _real(type_: Any) -> Any:
     return type_.with_element(quant.expressed) if isinstance(quant, QuantType) else type_
 
 
+def _held(type_: Any) -> Any:
+    """The type of what an input takes as it is stored."""
+    quant = type_.element if isinstance(type_, TensorType) else None
+    return type_.with_element(quant.storage) if isinstance(quant, QuantType) else type_
+
+
 def _as_stored(sample: Mapping[str, np.ndarray], module: Module) -> dict[str, np.ndarray]:
     """A sample of real numbers, quantized where the inputs are."""
     given = dict(sample)
     for name, type_ in module.inputs.items():
         quant = type_.element if isinstance(type_, TensorType) else None
-        if isinstance(quant, QuantType) and name in given:
+        if isinstance(quant, QuantType) and name in given and np.asarray(given[name]).dtype.kind == "f":
             stored = np.round(np.asarray(given[name], np.float64) / quant.scale) + quant.zero_point
             given[name] = stored.clip(quant.storage_min, quant.storage_max).astype(dtype_of(quant.storage))
     return given

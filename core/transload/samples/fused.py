@@ -37,7 +37,7 @@ class Fused:
         host().get("passes", FUSE)
         self.images = _images(module, preprocess or Preprocess())
         """By input, what the pixels become."""
-        self.preprocess = Preprocess(inputs={name: _before(image.preprocess) for name, image in self.images.items()})
+        self.preprocess = Preprocess(inputs={name: _before(image) for name, image in self.images.items()})
         """What becomes of an image before the program sees it."""
         if len(self.images) == 1:
             self.preprocess = next(iter(self.preprocess.inputs.values()))
@@ -53,7 +53,7 @@ class Fused:
     def notes(self) -> tuple[str, ...]:
         """What a user should know, in words."""
         return tuple(
-            f"input {name!r} takes uint8 pixels, {self.outside.inputs[name]}, {_before(image.preprocess).pixel_format}; the "
+            f"input {name!r} takes uint8 pixels, {self.outside.inputs[name]}, {_before(image).pixel_format}; the "
             f"program makes of them {image.arithmetic}"
             for name, image in self.images.items())
 
@@ -82,10 +82,13 @@ def _images(module: Module, preprocess: Preprocess) -> dict[str, Settled]:
     return found
 
 
-def _before(own: Preprocess) -> Preprocess:
-    """What is left to do before the program: pixels of the right size, as decoders give them."""
+def _before(image: Settled) -> Preprocess:
+    """What is left to do before the program: pixels of the right size, as decoders give them; and what it does itself."""
+    own = image.preprocess
+    said = (own.mean, own.scale) if image.span is None else (None, None)
+    fused = Preprocess(mean=said[0], scale=said[1], pixel_format=own.pixel_format, channel_format=own.channel_format)
     pixel_format = "rgb" if own.pixel_format == "bgr" else own.pixel_format
-    return replace(own, mean=None, scale=None, pixel_format=pixel_format, channel_format="nhwc")
+    return replace(own, mean=None, scale=None, pixel_format=pixel_format, channel_format="nhwc", fused=fused)
 
 
 def _outside(module: Module, images: Mapping[str, Settled]) -> Module:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from ..ir import TensorType
 
-__all__ = ["FILE", "Preprocess", "Settled", "joined"]
+__all__ = ["FILE", "Preprocess", "Settled", "beside_of", "joined"]
 
 FILE = "preprocess.toml"
 """Its file, beside an artifact."""
@@ -69,6 +69,8 @@ class Preprocess:
     """`nhwc` or `nchw`, guessed by the input's shape where None; `none` says that the input takes no image."""
     inputs: Mapping[str, Preprocess] = field(default_factory=dict)
     """What holds for single inputs, by name, instead of all this."""
+    fused: Preprocess | None = None
+    """What the program itself does with the pixels that it takes: mean, scale, pixel and channel format of the model's input."""
 
     def __post_init__(self) -> None:
         for name in ("resize_dims", "crop"):
@@ -87,6 +89,18 @@ class Preprocess:
             raise UsageError(f"preprocessing: pad_value is {self.pad_value!r}; pixels are 0 to 255")
         if not isinstance(self.keep_aspect_ratio, bool):
             raise UsageError(f"preprocessing: keep_aspect_ratio is {self.keep_aspect_ratio!r}; true or false")
+
+    @property
+    def is_fused(self) -> bool:
+        """Whether this is what remains before a program that takes pixels."""
+        return self.fused is not None or any(own.fused is not None for own in self.inputs.values())
+
+    def whole(self) -> Preprocess:
+        """What becomes of an image before the model itself: with what the program does of it, where it does some."""
+        fused = self.fused or self
+        return replace(
+            self, mean=fused.mean, scale=fused.scale, pixel_format=fused.pixel_format, channel_format=fused.channel_format,
+            fused=None, inputs={name: own.whole() for name, own in self.inputs.items()})
 
     def of(self, name: str) -> Preprocess:
         """What holds for one input."""
@@ -119,9 +133,10 @@ class Preprocess:
 
     def as_toml(self) -> str:
         """The text of `preprocess.toml`: what is said, and not what follows from the input."""
-        lines = _lines(self)
+        lines = [*_lines(self), *_fused_lines(self, "fused")]
         for name, own in self.inputs.items():
-            lines += ["", f"[inputs.{_text(name)}]", *_lines(own)]
+            table = f"inputs.{_text(name)}"
+            lines += ["", f"[{table}]", *_lines(own), *_fused_lines(own, f"{table}.fused")]
         return "\n".join(["# What becomes of an image: resized, cropped in the middle, then (x - mean) * scale.", *lines]) + "\n"
 
     def write(self, path: str | Path) -> Path:
@@ -161,7 +176,10 @@ class Preprocess:
         if not isinstance(inputs, Mapping) or not all(isinstance(own, Mapping) for own in inputs.values()):
             raise UsageError("preprocessing: inputs is a table for each of them, [inputs.NAME]")
         own = {name: cls.from_table({**given, **each}) for name, each in inputs.items()}
-        return cls(**given, inputs=own)
+        fused = given.pop("fused", None)
+        if fused is not None and not isinstance(fused, Mapping):
+            raise UsageError("preprocessing: fused is a table, [fused]")
+        return cls(**given, fused=None if fused is None else cls.from_table(fused), inputs=own)
 
 
 @dataclass(frozen=True)
@@ -250,6 +268,12 @@ class Settled:
         return f"(x - {_few(own.mean)}) * {_few(own.scale)}, {own.pixel_format}, {own.channel_format}"
 
 
+def beside_of(artifact: Path) -> Preprocess | None:
+    """What the file beside an artifact, or in its folder, says; None where there is none. Raises `ReadError`."""
+    place = (artifact if artifact.is_dir() else artifact.parent) / FILE
+    return Preprocess.read(place) if place.is_file() else None
+
+
 def joined(images: Iterable[Settled], types: Mapping[str, TensorType] | None = None) -> Preprocess | None:
     """What holds for the inputs that are given images, in one; for inputs of other `types`, where they are. None of none."""
     each = {image.name: image.held_by((types or {}).get(image.name, image.type)) for image in images}
@@ -304,6 +328,8 @@ def _arithmetic(
 
 
 def _each(name: str, numbers: Sequence[float], channels: int) -> tuple[float, ...]:
+    if channels == 1 and len(set(numbers)) == 1:
+        return (numbers[0],)
     if len(numbers) not in (1, channels):
         raise UsageError(f"preprocessing: {name} has {len(numbers)} numbers, and pixels have {channels}")
     return tuple(numbers) if len(numbers) == channels else tuple(numbers) * channels
@@ -335,7 +361,7 @@ def _lines(own: Preprocess) -> list[str]:
     lines = []
     for each in fields(own):
         value = getattr(own, each.name)
-        if each.name == "inputs" or value is None or (value == each.default and not own.keep_aspect_ratio):
+        if each.name in ("inputs", "fused") or value is None or (value == each.default and not own.keep_aspect_ratio):
             continue
         if isinstance(value, bool):
             text = str(value).lower()
@@ -345,6 +371,12 @@ def _lines(own: Preprocess) -> list[str]:
             text = str(list(value) if isinstance(value, tuple) else value)
         lines.append(f"{each.name} = {text}")
     return lines
+
+
+def _fused_lines(own: Preprocess, table: str) -> list[str]:
+    if own.fused is None:
+        return []
+    return ["", "# What the program itself does with the pixels that it takes.", f"[{table}]", *_lines(own.fused)]
 
 
 def _text(value: str) -> str:

@@ -18,7 +18,8 @@ from ..given import open_given, shapes_of
 from ..ir import Module, TensorType, initial_states, input_names
 from ..plugin import Runtime, resolve
 from ..plugin_host import host
-from ..samples.preprocess import Preprocess
+from ..samples.fused import Fused
+from ..samples.preprocess import Preprocess, beside_of
 from .differences import TensorDifference, compare_outputs
 from .layers import layer_differences, quantized_elements
 
@@ -83,7 +84,8 @@ def compare(
     has one, and parts for target and host one after the other.
 
     `inputs` are arrays, or files of them (`transload.given`), by input name, random where not given; open sizes are theirs, or
-    those of `shapes`; images become arrays as `preprocess` says. With `per_layer`, every intermediate
+    those of `shapes`; images become arrays as `preprocess` says, or else the file beside the artifact: where that has the program
+    take pixels, arrays that are given are pixels. With `per_layer`, every intermediate
     that both sides know by the same name is compared too, whatever it is stored as (`layers`). Raises
     `UsageError` where the model's runtime is not installed.
     """
@@ -92,7 +94,12 @@ def compare(
     from .inputs import checked_inputs, random_inputs
 
     given_arrays = open_given(inputs) if inputs is not None else None
-    source = load(model, inputs={**shapes_of(given_arrays or {}), **(shapes or {})})
+    if preprocess is None and not isinstance(artifact, Module):
+        preprocess = beside_of(Path(artifact))
+    is_fused = preprocess is not None and preprocess.is_fused
+    source = load(model, inputs={**shapes_of(given_arrays or {}, is_fused), **(shapes or {})})
+    fused = Fused(source, preprocess.whole()) if preprocess is not None and is_fused else None
+    taken = source if fused is None else fused.outside
     runtime, why = runtime_for(source.source_format)
     if runtime is None:
         raise UsageError(f"nothing can run {model} to compare with: {why}")
@@ -100,16 +107,11 @@ def compare(
     result = artifact.clone() if isinstance(artifact, Module) else written.module if written is not None else load(artifact)
     note_borders(result, source)
     hub = runnable(source)
-    given = checked_inputs(source, given_arrays, preprocess) if given_arrays is not None else random_inputs(source, hub, seed)
+    given = checked_inputs(taken, given_arrays, preprocess) if given_arrays is not None else random_inputs(taken, hub, seed)
+    inside = given if fused is None else fused.inside(given)
     execute = resolve(runtime.open)(Path(model))
-    reference = execute(given)
-    names = input_names(result.main)
-    fed = [*given.values(), *initial_states(result).values()]
-    if len(fed) != len(names):
-        raise UsageError(
-            f"the artifact has {len(names)} inputs, and the model {len(given)}",
-            hint="a model whose state is explicit is compared by `transload convert`, which knows what the state is at first")
-    by_order = dict(zip(names, fed, strict=True)) if set(names) != set(given) else given
+    reference = execute(inside)
+    by_order = _fed(result, given)
     compute: Callable[..., dict[str, np.ndarray]] = partial(run, result)
     if written is not None and written.run is not None and (written.in_parts or not per_layer):
         compute = written.run
@@ -118,10 +120,21 @@ def compare(
     comparison = Comparison(
         runtime.name, written.note if written is not None else "reference", compare_outputs(reference, actual))
     if per_layer:
-        all_reference = execute(given, keep=True)
+        all_reference = execute(inside, keep=True)
         all_actual = compute(by_order, keep=True)
-        inside = {name: array for name, array in all_reference.items() if name not in reference and name not in given}
-        layers = layer_differences(inside, all_actual, quantized_elements(source, hub))
+        between = {name: array for name, array in all_reference.items() if name not in reference and name not in given}
+        layers = layer_differences(between, all_actual, quantized_elements(source, hub))
         comparison.only_in_reference = [name for name in all_reference if name not in all_actual]
         comparison.tensors = layers + comparison.tensors
     return comparison
+
+
+def _fed(result: Module, given: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """What the model is given, by the names that the artifact has for it. `UsageError` where it has not as many inputs."""
+    names = input_names(result.main)
+    fed = [*given.values(), *initial_states(result).values()]
+    if len(fed) != len(names):
+        raise UsageError(
+            f"the artifact has {len(names)} inputs, and the model {len(given)}",
+            hint="a model whose state is explicit is compared by `transload convert`, which knows what the state is at first")
+    return dict(zip(names, fed, strict=True)) if set(names) != set(given) else given

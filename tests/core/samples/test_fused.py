@@ -96,6 +96,21 @@ def test_pixels_in_a_whole_step_are_exact_integers_of_int8(model: Path) -> None:
     assert types[0] is not None and (types[0].scale, types[0].zero_point) == (1 / 128, 0)
 
 
+def test_the_artifact_is_compared_and_evaluated_on_pixels(model: Path, images: Path, tmp_path: Path) -> None:
+    """Without a word about it: the file beside the artifact says what the program does itself."""
+    out = tmp_path / "out"
+    transload.convert(model, "tosa", out, data=images, preprocess=PREPROCESS, fuse_preprocess=True)
+    beside = transload.Preprocess.read(out / "preprocess.toml")
+    assert beside.is_fused and beside.whole() == transload.Preprocess(
+        (9, 9), crop=(8, 8), mean=MEAN, scale=SCALE, pixel_format="bgr", channel_format="nchw")
+    for inputs in (None, {"image": images / "0.png"}):
+        [tensor] = transload.compare(model, out / "model.tosa", inputs).tensors
+        assert tensor.metrics["cos"] > 0.99999
+    found = transload.evaluate([model, out], images, metrics=("agreement", "sqnr"), preprocess=PREPROCESS)
+    scores = found.scores[str(out)]
+    assert scores["agreement"].value == 1 and scores["sqnr"].value > 80
+
+
 def test_arrays_that_are_given_are_pixels(model: Path, tmp_path: Path) -> None:
     pixels = np.random.default_rng(0).integers(0, 256, (1, 8, 8, 3)).astype(np.uint8)
     made = transload.convert(

@@ -42,6 +42,42 @@ def test_the_manuals_arithmetic(saved: Callable[..., Path]) -> None:
     assert np.array_equal(array[0], ((WIDE - np.array(mean)) * np.array(scale)).astype(np.float32)) and array.dtype == np.float32
 
 
+@pytest.mark.parametrize("pixel_format", ["rgb", "bgr", "gray", "rgbd"])
+@pytest.mark.parametrize("layout", ["nhwc", "nchw"])
+@pytest.mark.parametrize("keeps", [False, True])
+def test_the_manuals_steps_in_their_order(saved: Callable[..., Path], pixel_format: str, layout: str, keeps: bool) -> None:
+    """Resized (by Pillow), padded in the middle, cropped from half less half, (x - mean) * scale in the model's order of colours.
+
+    Source: TPU-MLIR manual, tables 3.1 and 7.3, and its program for the place of the crop.
+    """
+    pixels = np.random.default_rng(2).integers(0, 256, (20, 31, 4)).astype(np.uint8)
+    mode = {"gray": "L", "rgbd": "RGBA"}.get(pixel_format, "RGB")
+    channels = len(mode)
+    mean, scale = (10.0, 20.0, 30.0, 40.0)[:channels], (0.5, 0.25, 2.0, 1.0)[:channels]
+    path = saved(pixels)
+    image = Image.fromarray(pixels).convert(mode)
+    if keeps:  # 31 columns become 17, 20 rows 10
+        canvas = np.full((15, 17, channels), 7)
+        small = np.asarray(image.resize((17, 17 * 20 // 31), Image.Resampling.BILINEAR)).reshape(-1, 17, channels)
+        canvas[(15 - 10) // 2:(15 - 10) // 2 + 10] = small
+    else:
+        canvas = np.asarray(image.resize((17, 15), Image.Resampling.BILINEAR)).reshape(15, 17, channels)
+    cropped = canvas[15 // 2 - 12 // 2:][:12, 17 // 2 - 11 // 2:][:, :11]
+    ordered = cropped[..., ::-1] if pixel_format == "bgr" else cropped
+    wanted = ((ordered - np.array(mean)) * np.array(scale)).astype(np.float32)
+    preprocess = Preprocess(
+        resize_dims=(15, 17), keep_aspect_ratio=keeps, pad_value=7, crop=(12, 11), mean=mean, scale=scale,
+        pixel_format=pixel_format, channel_format=layout)
+    found = made(path, preprocess, (1, 12, 11, channels) if layout == "nhwc" else (1, channels, 12, 11))
+    assert np.array_equal(found[0], wanted if layout == "nhwc" else wanted.transpose(2, 0, 1))
+
+
+def test_three_numbers_that_are_one_hold_for_gray(saved: Callable[..., Path]) -> None:
+    gray = saved(np.full((4, 8), 100, np.uint8))
+    found = made(gray, Preprocess(mean=(50.0,) * 3, scale=(2.0,) * 3), (1, 1, 4, 8))
+    assert (found == 100).all()
+
+
 def test_without_mean_and_scale_pixels_span_what_the_input_takes(saved: Callable[..., Path]) -> None:
     white = saved(np.full((4, 8, 3), 255, np.uint8))
     assert (made(white, Preprocess()) == 1).all() and (made(white, Preprocess(), element=I8) == 127).all()
