@@ -23,14 +23,10 @@ MAX_NAME = 1 << 16
 
 def check_limits(module: Module, name: str) -> None:
     """Raise `ReadError` with every value of a module, read from the file `name`, whose type or name is beyond the limits."""
-    judged: dict[Type, str] = {}
     findings: list[Finding] = []
 
     def look(value: Value, what: str) -> None:
-        type_ = value.type
-        why = judged.get(type_)
-        if why is None:
-            why = judged[type_] = beyond(type_)
+        why = beyond(value.type)
         if why:
             findings.append(Finding(what, why, (value.name,) if value.name else ()))
 
@@ -55,7 +51,7 @@ def beyond(type_: Type) -> str:
     if isinstance(element, QuantType) and not element.has_sound_scales:
         return f"has a scale that is negative or not finite: {str(type_)[:120]}"
     shape = type_.shape
-    if shape is None:
+    if shape is None or (len(shape) <= MAX_RANK and None not in shape and 0 < math.prod(shape) <= MAX_ELEMENTS):  # type: ignore[arg-type]
         return ""
     if len(shape) > MAX_RANK:
         return f"has {len(shape)} dimensions; {MAX_RANK} are the limit"

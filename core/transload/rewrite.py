@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, TypeVar
 
 from .budget import budget
@@ -477,7 +477,8 @@ def apply_greedily(root: Op, table: RewriteTable, *, fold: bool = True, limit: i
     often, on average, an op is visited; a table that goes on for ever is a `PassError`.
     """
     table = traced(table)
-    pending = [op for op in root.walk() if op.name in table]
+    concerns = cache(table.__contains__)  # there are many ops, and few names
+    pending = [op for op in root.walk() if concerns(op.name)]
     pending.reverse()
     queued = set(pending)
     visits = limit * max(1000, len(pending))
@@ -520,7 +521,7 @@ def apply_greedily(root: Op, table: RewriteTable, *, fold: bool = True, limit: i
             for maker in makers:
                 _erase_unused(maker)  # so that what it used is seen to have one user less
             for other in [*users, *makers, *created, op]:
-                if other.parent is not None and other.name in table and other not in queued:
+                if other.parent is not None and concerns(other.name) and other not in queued:
                     queued.add(other)
                     pending.append(other)
             break

@@ -139,7 +139,7 @@ def _quantized(tensor: Tensor, storage: IntegerType, table: Table) -> Type:
     Without a scale (old converters leave only the range seen in training) it is a plain integer.
     """
     file, shape, name = table.file, tensor.shape, tensor.name
-    scales = table.numbers(_SCALES, "f")
+    count = table.count(_SCALES)
     details = table.scalar(_DETAILS_TYPE, "B")
     if details == _BLOCKWISE:
         tensor.blocks = table.table(_DETAILS)
@@ -148,22 +148,23 @@ def _quantized(tensor: Tensor, storage: IntegerType, table: Table) -> Type:
         file.fail(
             f"tensor {name!r} is quantized along several dimensions (MultiAxisQuantization), which no runtime computes yet",
             "quantize the model per tensor, per channel or blockwise")
-    if not scales:
+    if not count:
         return storage
     zero_points = table.numbers(_ZERO_POINTS, "q") or (0,)
-    if len(zero_points) not in (1, len(scales)):
-        file.fail(f"tensor {name!r} has {len(scales)} scales and {len(zero_points)} zero points")
+    if len(zero_points) not in (1, count):
+        file.fail(f"tensor {name!r} has {count} scales and {len(zero_points)} zero points")
     low, high = storage.range
     if any(zero_points) and (min(zero_points) < low or max(zero_points) > high):
         file.fail(f"tensor {name!r} has a zero point outside the range {low} to {high} of {storage}")
     axis = None
-    if len(scales) > 1:
+    if count > 1:
         axis = table.scalar(_AXIS, "i")
         if not 0 <= axis < len(shape) and len(shape) == 1:
             axis = 0  # some converters give a bias the axis of its filter; a vector has one axis only
-        if not 0 <= axis < len(shape) or shape[axis] != len(scales):
+        if not 0 <= axis < len(shape) or shape[axis] != count:
             file.fail(
-                f"tensor {name!r} of shape {list(shape)} has {len(scales)} scales along dimension {axis}, which does not fit")
+                f"tensor {name!r} of shape {list(shape)} has {count} scales along dimension {axis}, which does not fit")
+    scales = table.numbers(_SCALES, "f") if count < 8 else table.array(_SCALES, "f")
     element = QuantType(storage, F32, scales, zero_points, axis)
     if not element.has_sound_scales:
         file.fail(f"tensor {name!r} has a scale that is negative or not a number")

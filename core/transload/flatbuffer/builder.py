@@ -16,6 +16,9 @@ from typing import Any
 __all__ = ["FlatBuilder", "Layout", "layout"]
 
 _LENGTH = struct.Struct("<I").pack
+_NOTHING = _LENGTH(0)
+_SMALL = 1 << 12
+"""Bytes up to which joining them with what stands around them costs less than a piece of their own."""
 _SIZES = {code: struct.calcsize(code.replace("O", "I")) for code in "bB?hHiIfOqQd"}
 
 
@@ -91,9 +94,8 @@ class FlatBuilder:
         place = self._strings.get(text)
         if place is None:
             data = text.encode()
-            length = 4 + len(data) + 1
-            self._align(4, length)
-            place = self._strings[text] = self._put(_LENGTH(len(data)) + data + b"\0", length)
+            end = 1 + -(self.size + len(data) + 1) % 4  # a zero byte ends a string
+            place = self._strings[text] = self._put(_LENGTH(len(data)) + data + bytes(end), 4 + len(data) + end)
         return place
 
     def ints(self, values: Sequence[int]) -> int:
@@ -114,6 +116,9 @@ class FlatBuilder:
         """A vector of bytes, the first of which is aligned."""
         view = memoryview(data).cast("B") if not isinstance(data, bytes) else data
         length = len(view)
+        if length <= _SMALL:
+            gap = -(self.size + length) % align
+            return self._put(b"".join((_LENGTH(length), view, bytes(gap))), 4 + length + gap)
         self._align(align, length)
         self._put(view, length)
         return self._put(_LENGTH(length), 4)
@@ -122,6 +127,8 @@ class FlatBuilder:
         """A vector of references to what lies at these places."""
         if self.size & 3:
             self._align(4, 0)
+        if not places:
+            return self._put(_NOTHING, 4)
         at = self.size + 4 * len(places)
         self.size = at + 4
         items = [len(places)]

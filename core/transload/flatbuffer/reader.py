@@ -10,6 +10,8 @@ from __future__ import annotations
 import struct
 from typing import Any, NoReturn
 
+import numpy as np
+
 from ..errors import Finding, ReadError
 
 __all__ = ["FlatFile", "Table"]
@@ -18,6 +20,7 @@ _U16_PAIR = struct.Struct("<HH")
 _U32 = struct.Struct("<I")
 _I32 = struct.Struct("<i")
 _SCALARS = {code: struct.Struct(f"<{code}") for code in "bB?hHiIqQfd"}
+_DTYPES = {code: np.dtype(f"<{code}") for code in "iqf"}
 
 
 class FlatFile:
@@ -172,6 +175,21 @@ class Table:
         start, count = file.vector(file.forward(self._position + offset), item_size)
         file.spend(item_size * count)
         return struct.unpack_from(f"<{count}{code}", file.data, start)
+
+    def array(self, number: int, code: str) -> np.ndarray:
+        """The numbers of a vector that may be long, as an array that views the file: 32-bit or 64-bit integers, or floats."""
+        position, dtype = self._field(number), _DTYPES[code]
+        if not position:
+            return np.empty(0, dtype)
+        file = self.file
+        start, count = file.vector(file.forward(position), dtype.itemsize)
+        file.spend(dtype.itemsize * count)
+        return np.frombuffer(file.data, dtype, count, start)
+
+    def count(self, number: int) -> int:
+        """How many items a vector has."""
+        position = self._field(number)
+        return self.file.vector(self.file.forward(position), 1)[1] if position else 0
 
     def extent(self, number: int) -> tuple[int, int]:
         """Where the bytes of a vector of bytes start, and how many there are; nothing is read."""

@@ -121,12 +121,12 @@ class Builder:
                 self._give_up(op, error)
                 raise
             if isinstance(types, Type):
-                types = (types,)
-            if element is not None:
+                types = (types if element is None or not isinstance(types, TensorType) else types.with_element(element),)
+            elif element is not None:
                 types = [type_.with_element(element) if isinstance(type_, TensorType) else type_ for type_ in types]
         elif isinstance(types, Type):
             types = (types,)
-        op.results = [Value(type_, op, index) for index, type_ in enumerate(types)]
+        op.set_result_types(types)
         if self.fold and op.results and declaration is not None and may_fold(op, declaration):
             try:
                 folded = current().fold(op)

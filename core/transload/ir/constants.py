@@ -280,7 +280,7 @@ class Dense:
         """
         if self._key is None:
             small = isinstance(self.data, ArrayData) and self.nbytes <= _SMALL
-            self._key = (self.type, self.tobytes()) if small else (self.sample(), self)
+            self._key = (self.type.shape, self.type.element, self.tobytes()) if small else (self.sample(), self)
         return self._key
 
     def splat_value(self) -> NDArray[Any] | None:

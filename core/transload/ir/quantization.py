@@ -35,7 +35,7 @@ def quantized_over(like: QuantType, scales: np.ndarray, zero_points: np.ndarray,
     scales, zero_points = np.broadcast_arrays(np.asarray(scales, np.float64), np.asarray(zero_points, np.int64))
     grid = scales.shape
     divided = [dim for dim, count in enumerate(grid) if count != 1]
-    numbers = {"scales": tuple(scales.reshape(-1).tolist()), "zero_points": tuple(zero_points.reshape(-1).tolist())}
+    numbers: dict[str, Any] = {"scales": scales.reshape(-1), "zero_points": tuple(zero_points.reshape(-1).tolist())}
     if not divided:
         return like.replace(**numbers, axis=None, blocks=None)
     if len(divided) == 1 and sizes[divided[0]] == 1:
@@ -51,14 +51,14 @@ def grid_of(type_: QuantType, rank: int) -> Blocks:
     sizes: list[int | None] = [None] * rank
     grid = [1] * rank
     if type_.axis is not None:
-        sizes[type_.axis], grid[type_.axis] = 1, len(type_.scales)
+        sizes[type_.axis], grid[type_.axis] = 1, type_.count
     return Blocks(tuple(sizes), tuple(grid))
 
 
 def _arrays(type_: QuantType, rank: int) -> tuple[np.ndarray, np.ndarray, tuple[int | None, ...]]:
     """Scales and zero points in the shape of their grid, and the sizes of the blocks."""
     sizes, grid = grid_of(type_, rank)
-    return np.array(type_.scales).reshape(grid), np.array(type_.zero_points).reshape(grid), sizes
+    return type_.scale_array.reshape(grid), np.array(type_.zero_points).reshape(grid), sizes
 
 
 def misfit(type_: QuantType, shape: Sequence[int | None] | None) -> str | None:
@@ -69,13 +69,13 @@ def misfit(type_: QuantType, shape: Sequence[int | None] | None) -> str | None:
     if type_.axis is not None:
         if not 0 <= type_.axis < rank:
             return f"it is quantized along dimension {type_.axis}, and has {rank}"
-        if shape[type_.axis] in (None, len(type_.scales)):
+        if shape[type_.axis] in (None, type_.count):
             return None
     sizes, grid = grid_of(type_, rank)
     if len(grid) != rank:
         return f"its scales have {len(grid)} dimensions, and it has {rank}"
-    if len(type_.scales) != math.prod(grid):
-        return f"it has {len(type_.scales)} scales for {math.prod(grid)} blocks"
+    if type_.count != math.prod(grid):
+        return f"it has {type_.count} scales for {math.prod(grid)} blocks"
     for dim, (size, block, count) in enumerate(zip(shape, sizes, grid, strict=True)):
         if size is None or block is None:
             continue

@@ -232,14 +232,20 @@ class QuantType(Type):
     `storage` is the integer type of the stored number, `expressed` the float it stands for; `storage_min`/`storage_max`
     narrow the stored range (TFLite's symmetric int8 weights use -127 to 127).
 
+    A filter has hundreds of scales (`count`), and much is computed with them: `scale_array` has them as a read-only array of
+    float64. Of the two, the one that was not given is made when it is first asked for, and so is `has_sound_scales`: whether
+    every scale is finite and not negative.
+
     Source: MLIR quant dialect, UniformQuantizedType, UniformQuantizedPerAxisType, UniformQuantizedSubChannelType.
     """
 
     __slots__ = (
-        "_sound", "_spread", "axis", "blocks", "expressed", "scales", "storage", "storage_max", "storage_min", "zero_points")
+        "axis", "blocks", "count", "expressed", "has_sound_scales", "scale_array", "scales", "storage", "storage_max",
+        "storage_min", "zero_points")
 
-    _sound: bool
-    _spread: np.ndarray
+    scales: tuple[float, ...]
+    scale_array: np.ndarray
+    has_sound_scales: bool
 
     def __init__(
         self, storage: IntegerType, expressed: Type, scales: tuple[float, ...] | np.ndarray, zero_points: tuple[int, ...],
@@ -247,20 +253,43 @@ class QuantType(Type):
     ) -> None:
         low, high = storage.range
         if isinstance(scales, np.ndarray):
-            self._spread, scales = _read_only(scales), tuple(scales.tolist())
+            self.scale_array = _read_only(scales)
+        else:
+            self.scales = scales
         self.storage = storage
         self.expressed = expressed
-        self.scales = scales
-        self.zero_points = zero_points if len(zero_points) == len(scales) else zero_points * len(scales)
+        self.count = len(scales)
+        self.zero_points = zero_points if len(zero_points) == self.count else zero_points * self.count
         self.axis = axis
         self.blocks = blocks
         self.storage_min = low if storage_min is None else storage_min
         self.storage_max = high if storage_max is None else storage_max
 
+    def __getattr__(self, name: str) -> Any:
+        """What is made when it is first asked for; a member that is there is found without this."""
+        if name == "scales":
+            self.scales = tuple(self.scale_array.tolist())
+        elif name == "scale_array":
+            self.scale_array = _read_only(np.array(self.scales))
+        elif name == "has_sound_scales":
+            self.has_sound_scales = self._are_sound()
+        else:
+            raise AttributeError(f"a quantized type has no {name!r}")
+        return getattr(self, name)
+
+    def _are_sound(self) -> bool:
+        # A sum of what is not a number is none, wherever that stands, and so is the least of an array.
+        if self.count < 8:
+            return math.isfinite(sum(self.scales)) and min(self.scales, default=0) >= 0
+        return bool(np.minimum.reduce(self.scale_array) >= 0 and np.maximum.reduce(self.scale_array) < math.inf)
+
     def _key(self) -> tuple:
+        return (self.scales, *self._key_of_rest())
+
+    def _key_of_rest(self) -> tuple:
+        """All but the scales."""
         return (
-            self.storage, self.expressed, self.scales, self.zero_points, self.axis, self.storage_min, self.storage_max,
-            self.blocks)
+            self.storage, self.expressed, self.zero_points, self.axis, self.storage_min, self.storage_max, self.blocks)
 
     # Equality is as of every type; said anew because two types nearly always differ in the first thing looked at here.
 
@@ -269,41 +298,23 @@ class QuantType(Type):
     def __eq__(self, other: object) -> bool:
         if self is other:
             return True
-        return type(other) is QuantType and self.scales == other.scales and self._key() == other._key()
+        if type(other) is not QuantType or self.count != other.count:
+            return False
+        if self.count < 8:
+            return self.scales == other.scales and self._key_of_rest() == other._key_of_rest()
+        mine, theirs = self.scale_array, other.scale_array
+        return mine.item(0) == theirs.item(0) and bool((mine == theirs).all()) and self._key_of_rest() == other._key_of_rest()
 
     def replace(self, **changes: Any) -> QuantType:
         """The type with other values of some members, named as those of the constructor."""
         held: dict[str, Any] = {
-            "storage": self.storage, "expressed": self.expressed, "scales": self.scales, "zero_points": self.zero_points,
-            "axis": self.axis, "storage_min": self.storage_min, "storage_max": self.storage_max, "blocks": self.blocks}
-        made = QuantType(**(held | changes))
-        if made.scales is self.scales:
-            made._spread, made._sound = self.scale_array, self.has_sound_scales
+            "storage": self.storage, "expressed": self.expressed, "zero_points": self.zero_points, "axis": self.axis,
+            "storage_min": self.storage_min, "storage_max": self.storage_max, "blocks": self.blocks}
+        if "scales" in changes:
+            return QuantType(**(held | changes))
+        made = QuantType(**(held | changes), scales=self.scales if self.count < 8 else self.scale_array)
+        made.has_sound_scales = self.has_sound_scales
         return made
-
-    @property
-    def scale_array(self) -> np.ndarray:
-        """The scales as a read-only array of float64, made once: a filter has many, and much is computed with them."""
-        try:
-            return self._spread
-        except AttributeError:
-            array = self._spread = _read_only(np.array(self.scales))
-            return array
-
-    @property
-    def has_sound_scales(self) -> bool:
-        """Whether every scale is finite and not negative; looked at once."""
-        try:
-            return self._sound
-        except AttributeError:
-            # A sum of what is not a number is none, wherever that stands, and so is the least of an array.
-            if len(self.scales) < 8:
-                sound = math.isfinite(sum(self.scales)) and min(self.scales, default=0) >= 0
-            else:
-                scales = self.scale_array
-                sound = bool(np.minimum.reduce(scales) >= 0 and np.maximum.reduce(scales) < math.inf)
-            self._sound = sound
-            return sound
 
     @property
     def per_tensor(self) -> bool:

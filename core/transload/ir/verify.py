@@ -107,7 +107,7 @@ def _check_op(op: Op, visible: set[Value], findings: list[Finding]) -> None:
     if declaration is not None:
         faults = (declaration.checker or _checker_of(declaration))(op)
         if faults is not None:
-            findings.extend(_finding(op, why) for why in faults)
+            findings.extend([_finding(op, why) for why in faults])
     for value in op.results:
         if type(value.type) is TensorType and type(value.type.element) is QuantType:
             _check_scales(op, value, findings)
@@ -138,8 +138,9 @@ def _check_block(block: Block, visible: set[Value], findings: list[Finding]) -> 
         if op.parent is not block:
             findings.append(_finding(op, "is in a block that it does not name as its parent"))
         _check_op(op, visible, findings)
-        added.extend(op.results)
-        visible.update(op.results)
+        results = op.results
+        added += results
+        visible.update(results)
     visible.difference_update(added)
 
 
@@ -250,10 +251,14 @@ def _slots_checker(
         return f"{kind} {slot.name!r} must be {slot.type}, and is {value.type}{f': {why}' if why else ''}"
 
     def fit(values: Sequence[Value]) -> bool:
-        if most is None or not least <= len(values) <= most:
+        n = len(values)
+        if n < least or (most is not None and n > most):
             return False
-        for index, value in enumerate(values):  # noqa: SIM110 - a generator would take twice as long
-            if not accepts[index](value.type):
+        wanted = accepts if most is not None else [accepts[0]] * n if len(slots) == 1 else None
+        if wanted is None:
+            return False
+        for accept, value in zip(wanted, values, strict=False):  # noqa: SIM110 - a generator would take twice as long
+            if not accept(value.type):
                 return False
         return True
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..ir import Block, Dense, DenseArray, Op
+from ..ir import Block, Dense, DenseArray, Op, TensorType, Type
 
 __all__ = ["eliminate_common_subexpressions"]
 
@@ -95,11 +95,16 @@ def _key(op: Op) -> Any:
 def _rest(op: Op) -> Any:
     """What is equal for ops of one key that compute the same: types and attributes."""
     results, attributes = op.results, op.attributes
-    types = results[0].type if len(results) == 1 else tuple([result.type for result in results])
+    types = _parts(results[0].type) if len(results) == 1 else tuple([result.type for result in results])
     if len(attributes) == 1:
         (name, value), = attributes.items()
         return types, name, _hashable(value)
     return types, tuple([(name, _hashable(attributes[name])) for name in sorted(attributes)])
+
+
+def _parts(type_: Type) -> Any:
+    """A type as what hashes and compares quickly."""
+    return (type_.shape, type_.element, type_.encoding) if type(type_) is TensorType else type_
 
 
 def _hashable(value: Any) -> Any:

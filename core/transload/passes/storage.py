@@ -16,7 +16,7 @@ def strip_quantized_types(module: Module) -> bool:
             for values in (block.arguments, *[op.results for op in block]):
                 for value in values:
                     type_ = value.type
-                    if isinstance(type_, TensorType) and isinstance(type_.element, QuantType):
+                    if type(type_) is TensorType and type(type_.element) is QuantType:
                         value.type = TensorType(type_.shape, type_.element.storage, type_.encoding)
                         changed = True
         if function.regions[0].blocks:

@@ -45,12 +45,12 @@ def encode(dense: Dense) -> Any:
         if len(flat) % 2:
             flat = np.append(flat, np.uint8(0))
         return _padded((flat[0::2] | flat[1::2] << 4).tobytes())
-    array = np.ascontiguousarray(dense.numpy())
+    array = dense.numpy()
     if isinstance(element, IntegerType) and element.width == 48:
         return _padded(array.reshape(-1).astype("<i8").view(np.uint8).reshape(-1, 8)[:, :6].tobytes())
     if array.nbytes % 8 or array.nbytes <= _SMALL:
         return _padded(array.tobytes())
-    return array.reshape(-1).view(np.uint8).data
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
 
 
 def encode_shape(dense: Dense) -> bytes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -42,6 +42,8 @@ _REGION = layout((0, "O"), (1, "O"))
 _GRAPH = layout((0, "O"), (1, "O"))
 _VERSION = layout((0, "i"), (1, "i"), (2, "i"), (3, "B"))
 _NO_ATTRIBUTES = layout()
+_REFUSED = (0, 0)
+"""In place of what a tensor of another type than TOSA's is written with: nothing is, in the end."""
 
 
 class _Kind(NamedTuple):
@@ -100,6 +102,7 @@ class _Writer:
         self.findings: list[Finding] = []
         self.regions: list[int] = []
         self.names: dict[str, int] = {}  # with the number to try next where it is taken
+        self.texts: dict[int, str] = {}  # of the tensors, by the place of their names
         self.data: dict[int, tuple[Any, int]] = {}
         self.types: dict[tuple[Any, Type], tuple[int, int]] = {}  # by shape and element
         self.too_new = frozenset(
@@ -135,10 +138,10 @@ class _Writer:
         if number is None:
             self.names[name] = 1
             return name
-        while f"{name}_{number}" in self.names:
+        while (numbered := f"{name}_{number}") in self.names:
             number += 1
-        self.names[name] = number + 1
-        return self.unique(f"{name}_{number}")
+        self.names[name], self.names[numbered] = number + 1, 1
+        return numbered
 
     def constant(self, dense: Dense) -> int:
         """The place of a constant's bytes; the same constant is stored once."""
@@ -151,15 +154,16 @@ class _Writer:
 class _GraphWriter:
     """One graph being written: the main one, or one of control flow.
 
-    `captured` are the values from outside that the graph uses; they become inputs of its own.
+    `captured` are the values from outside that the graph uses; they become inputs of its own. A tensor is known by the place
+    of its name.
     """
 
     def __init__(self, whole: _Writer, name: str) -> None:
         self.whole = whole
         self.buffer = whole.buffer
         self.name = name
-        self.known: dict[Value, str] = {}
-        self.inputs: list[str] = []
+        self.known: dict[Value, int] = {}
+        self.inputs: list[int] = []
         self.tensors: list[int] = []
         self.shapes: list[int] = []
         self.operators: list[int] = []
@@ -183,35 +187,30 @@ class _GraphWriter:
             if direct:
                 taken[value] = name
             outputs.append((value, name, direct))
-        self.known.update(taken)
         for value, name in taken.items():
-            self._tensor(value.owner if isinstance(value.owner, Op) else None, name, value.type)
+            self.known[value] = self._tensor(value.op, name, value.type)
         self._block(block)
-        for value, name, direct in outputs:
-            if not direct:
-                self._identity(value, name)
-        self._finish([name for _, name, _ in outputs])
+        self._finish([self.known[value] if direct else self._identity(value, name) for value, name, direct in outputs])
 
     def write_graph(self, block: Any, captured: list[Value], carried: bool) -> None:
         """A graph of control flow; with `carried`, it gives what it captured back behind its results."""
         for value in (*block.arguments, *captured):
             self._argument(value, self.whole.unique(value.name or f"{self.name}/input"))
         self._block(block)
-        outputs: list[str] = []
+        outputs: list[int] = []
         given = list(block.terminator.operands) + (captured if carried else [])
         for value in given:
             name = self.known.get(value)
             if name is None or name in outputs or name in self.inputs:
-                name = self.whole.unique(f"{self.name}/output")
-                self._identity(value, name)
+                name = self._identity(value, self.whole.unique(f"{self.name}/output"))
             outputs.append(name)
         self._finish(outputs)
 
-    def _finish(self, outputs: list[str]) -> None:
+    def _finish(self, outputs: list[int]) -> None:
         buffer = self.buffer
         block = buffer.table(_BLOCK, (
-            buffer.string(self.name), buffer.offsets(self.operators), buffer.offsets(self.tensors), buffer.strings(self.inputs),
-            buffer.strings(outputs), buffer.offsets(self.shapes)))
+            buffer.string(self.name), buffer.offsets(self.operators), buffer.offsets(self.tensors), buffer.offsets(self.inputs),
+            buffer.offsets(outputs), buffer.offsets(self.shapes)))
         self.whole.regions.append(buffer.table(_REGION, (buffer.string(self.name), buffer.offsets([block]))))
 
     def _block(self, block: Any) -> None:
@@ -223,16 +222,15 @@ class _GraphWriter:
     # --- tensors and shapes
 
     def _argument(self, value: Value, name: str) -> None:
-        self.known[value] = name
-        self.inputs.append(name)
-        self._tensor(value.op, name, value.type)
+        self.known[value] = place = self._tensor(value.op, name, value.type)
+        self.inputs.append(place)
 
-    def _type(self, op: Op | None, name: str, type_: Type) -> tuple[int, int] | None:
-        """The place of a tensor's shape and the number of its element type."""
+    def _type(self, op: Op | None, name: str, type_: Type) -> tuple[int, int]:
+        """The place of a tensor's shape and the number of its element type; of a type that is refused, neither."""
         whole = self.whole
         if not isinstance(type_, TensorType):
             whole.refuse(op, f"value {name!r}", f"is of type {type_}, which a .tosa file does not hold")
-            return None
+            return _REFUSED
         key = type_.shape, type_.element
         described = whole.types.get(key)
         if described is not None:
@@ -241,38 +239,39 @@ class _GraphWriter:
         if type_.shape is None or None in type_.shape:
             whole.refuse(op, "dynamic shape", "a .tosa file holds no tensor whose sizes are known only when the model runs",
                          "give the model's inputs static shapes, which make all others known")
-            return None
+            return _REFUSED
         if number is None:
             whole.refuse(
                 op, f"element type {storage(type_)}", "is none of TOSA's", "unsigned tensors are rescaled to signed ones")
-            return None
+            return _REFUSED
         described = whole.types[key] = self.buffer.ints(type_.shape), number  # type: ignore[arg-type]
         return described
 
-    def _tensor(self, op: Op | None, name: str, type_: Type, dense: Dense | None = None) -> None:
-        buffer = self.buffer
+    def _tensor(self, op: Op | None, name: str, type_: Type, dense: Dense | None = None) -> int:
+        """Write a tensor, a constant one with its data, or a shape; the place of its name."""
+        buffer, whole = self.buffer, self.whole
         if isinstance(type_, DialectType) and type_.text.startswith("tosa.shape<"):
-            fields = (buffer.string(name), shape_rank(type_))
+            place = buffer.string(name)
             if dense is None:
-                self.shapes.append(buffer.table(_SHAPE, fields))
+                self.shapes.append(buffer.table(_SHAPE, (place, shape_rank(type_))))
             else:
-                self.shapes.append(buffer.table(_CONSTANT_SHAPE, (*fields, buffer.byte_vector(encode_shape(dense)))))
-            return
-        described = self._type(op, name, type_)
-        if described is None:
-            return
+                data = buffer.byte_vector(encode_shape(dense))
+                self.shapes.append(buffer.table(_CONSTANT_SHAPE, (place, shape_rank(type_), data)))
+            return place
+        shape, element = self._type(op, name, type_)
+        place = buffer.string(name)
         if dense is None:
-            self.tensors.append(buffer.table(_TENSOR, (buffer.string(name), *described)))
+            self.tensors.append(buffer.table(_TENSOR, (place, shape, element)))
         else:
-            self.tensors.append(buffer.table(_CONSTANT, (buffer.string(name), *described, self.whole.constant(dense))))
+            self.tensors.append(buffer.table(_CONSTANT, (place, shape, element, whole.constant(dense))))
+        whole.texts[place] = name
+        return place
 
     def _variable(self, name: str, op: Op) -> None:
         buffer = self.buffer
         type_ = TensorType(tuple(int(n) for n in op.attributes["var_shape"].numpy().reshape(-1)), op.attributes["type"])
-        described = self._type(op, name, type_)
-        if described is None:
-            return
-        fields = [buffer.string(_variable_tensor(name)), *described]
+        shape_and_element = self._type(op, name, type_)
+        fields = [buffer.string(_variable_tensor(name)), *shape_and_element]
         initial = op.attributes.get("initial_value")
         shape = _VARIABLE
         if isinstance(initial, Dense):
@@ -280,7 +279,7 @@ class _GraphWriter:
             fields.append(self.whole.constant(initial))
         self.tensors.append(buffer.table(shape, (*fields, 1, buffer.string(name))))
 
-    def _name(self, value: Value) -> str:
+    def _name(self, value: Value) -> int:
         """The name of a value in this graph; a constant from outside is made again inside."""
         name = self.known.get(value)
         if name is None:
@@ -299,16 +298,16 @@ class _GraphWriter:
 
     # --- ops
 
-    def _constant(self, op: Op) -> str:
+    def _constant(self, op: Op) -> int:
         value = op.results[0]
-        name = self.known[value] = self._result_name(op, value)
-        self._tensor(op, name, value.type, op.attributes["values"])
+        name = self.known[value] = self._tensor(op, self._result_name(op, value), value.type, op.attributes["values"])
         self._operator(op.name, (), (name,))
         return name
 
-    def _identity(self, value: Value, name: str) -> None:
-        self._tensor(None, name, value.type)
-        self._operator("tosa.identity", (self._name(value),), (name,))
+    def _identity(self, value: Value, name: str) -> int:
+        place = self._tensor(None, name, value.type)
+        self._operator("tosa.identity", (self._name(value),), (place,))
+        return place
 
     def _op(self, op: Op) -> None:
         whole = self.whole
@@ -327,22 +326,20 @@ class _GraphWriter:
         if op.regions:
             captured, graphs = self._graphs(op)
         inputs = [self._name(operand) for operand in (*op.operands, *captured)]
-        outputs: list[str] = []
+        outputs: list[int] = []
         for value in op.results:
             name = self.known.get(value)
             if name is None:
-                name = self.known[value] = self._result_name(op, value)
-                self._tensor(op, name, value.type)
+                name = self.known[value] = self._tensor(op, self._result_name(op, value), value.type)
             outputs.append(name)
         if op.name == "tosa.while_loop":
             for value in captured:  # carried round the loop unchanged
-                name = whole.unique(f"{self._name(value)}/after")
-                self._tensor(op, name, value.type)
-                outputs.append(name)
+                after = whole.unique(f"{whole.texts[self._name(value)]}/after")
+                outputs.append(self._tensor(op, after, value.type))
         elif op.name == "tosa.variable_read":
-            inputs = [_variable_tensor(op.attributes["name"])]
+            inputs = [self.buffer.string(_variable_tensor(op.attributes["name"]))]
         elif op.name == "tosa.variable_write":
-            outputs = [_variable_tensor(op.attributes["name"])]
+            outputs = [self.buffer.string(_variable_tensor(op.attributes["name"]))]
         self._operator(op.name, inputs, outputs, op, graphs)
 
     def _graphs(self, op: Op) -> tuple[list[Value], list[str]]:
@@ -357,21 +354,19 @@ class _GraphWriter:
             if not region.block.arguments:
                 # MLIR lets a graph of cond_if leave its arguments out; the file's graphs take all inputs.
                 for value in explicit:
-                    place = self.whole.unique(f"{name}/input")
-                    graph.inputs.append(place)
-                    graph._tensor(op, place, value.type)
+                    graph.inputs.append(graph._tensor(op, self.whole.unique(f"{name}/input"), value.type))
             graph.write_graph(region.block, captured, carried=member.name == "body_graph")
             names.append(name)
         return captured, names
 
     def _operator(
-        self, op_name: str, inputs: Iterable[str], outputs: Iterable[str], op: Op | None = None, graphs: Iterable[str] = (),
+        self, op_name: str, inputs: Sequence[int], outputs: Sequence[int], op: Op | None = None, graphs: Iterable[str] = (),
     ) -> None:
         buffer = self.buffer
         kind = _KINDS[op_name]
         attributes = buffer.table(_NO_ATTRIBUTES, ()) if op is None else self._attributes(kind, op, iter(graphs))
         self.operators.append(buffer.table(
-            _OPERATOR, (kind.executed, kind.number, attributes, buffer.strings(inputs), buffer.strings(outputs))))
+            _OPERATOR, (kind.executed, kind.number, attributes, buffer.offsets(inputs), buffer.offsets(outputs))))
 
     def _attributes(self, operator: _Kind, op: Op, graphs: Any) -> int:
         """The place of an operator's attribute table."""

@@ -137,8 +137,8 @@ def narrow(
     To a quantized type: rescaled, rounded as `rounding` or else the op that is converted says, with zero point and
     saturation, and clamped to the reals of `activation`. To a float type: multiplied in float.
     """
-    reals = np.atleast_1d(np.asarray(factors, np.float64))
-    if len(reals) > 1 and (reals == reals[0]).all():
+    reals = np.array(factors, np.float64, ndmin=1)
+    if len(reals) > 1 and reals[0] == reals[-1] and (reals == reals[0]).all():
         reals = reals[:1]
     if not isinstance(element, QuantType):
         return _narrow_to_float(rw, x, reals, element, activation, sum_bits)

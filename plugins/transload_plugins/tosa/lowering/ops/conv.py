@@ -93,7 +93,7 @@ def bias_value(rw: Rewriter, bias: Value | None, total: Sum, x: Value, w: Value,
         return build.cast(rw, bias, element)
     array = rw.constant_of(bias)
     scales = a.scale * b.scale_array
-    same_scale = held is not None and len(held.scales) in (1, len(b.scales)) and (
+    same_scale = held is not None and held.count in (1, b.count) and (
         np.array_equal(held.scale_array, scales) or np.allclose(held.scale_array, scales, 1e-3, 0))
     if held is not None and same_scale and not any(held.zero_points) and array is None:
         if storage_of(bias) == element:
@@ -102,7 +102,7 @@ def bias_value(rw: Rewriter, bias: Value | None, total: Sum, x: Value, w: Value,
     if array is None:
         raise Unsupported("a bias in another scale than input scale times weight scale must be a constant")
     if held is not None and not (same_scale and not any(held.zero_points)):
-        array = (array.astype(np.float64) - np.asarray(held.zero_points)) * np.asarray(held.scales)
+        array = (array.astype(np.float64) - np.asarray(held.zero_points)) * held.scale_array
     if array.dtype.kind != "i":
         array = np.rint(array.astype(np.float64) / scales)
     if element == I48 or array.dtype != dtype_of(element):
