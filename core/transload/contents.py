@@ -14,11 +14,8 @@ STRUCTURE = ("builtin", "func")
 
 def dialects_in(module: Module) -> Counter[str]:
     """How many ops of each dialect a module has; module and functions themselves left out."""
-    names: dict[str, int] = {}
-    for op in module.walk():
-        names[op.name] = names.get(op.name, 0) + 1
     counts: Counter[str] = Counter()
-    for name, count in names.items():
+    for name, count in Counter([op.name for op in module.walk()]).items():
         dialect = name.partition(".")[0]
         if dialect not in STRUCTURE:
             counts[dialect] += count

@@ -141,10 +141,16 @@ class Rewriter(Builder):
     """
 
     def __init__(self, op: Op, fold: bool = False, rewriting: Rewriting | None = None) -> None:
-        super().__init__(op.parent, op, part_location(op.location, op.name), fold)  # type: ignore[arg-type]
-        self.op = op
+        self.op = self.before = op
+        self.block = op.parent  # type: ignore[assignment]
+        self.fold = fold
         self.rewriting = rewriting
         self.budget = rewriting.budget if rewriting is not None else None
+
+    @cached_property
+    def location(self) -> Location:  # type: ignore[override]
+        """That of new ops: parts of the one being rewritten. Many rewrites make none."""
+        return part_location(self.op.location, self.op.name)
 
     @property
     def options(self) -> Mapping[str, Any]:

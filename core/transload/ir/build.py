@@ -126,7 +126,10 @@ class Builder:
                 types = [type_.with_element(element) if isinstance(type_, TensorType) else type_ for type_ in types]
         elif isinstance(types, Type):
             types = (types,)
-        op.set_result_types(types)
+        if len(types) == 1:
+            op.results = [Value(types[0], op, 0)]
+        else:
+            op.results = [Value(type_, op, index) for index, type_ in enumerate(types)]
         if self.fold and op.results and declaration is not None and may_fold(op, declaration):
             try:
                 folded = current().fold(op)

@@ -212,9 +212,10 @@ class Op:
         for operand in operands:
             uses = operand.uses
             uses[self] = uses.get(self, 0) + 1
-        self.results: list[Value] = []
-        if result_types:
-            self.set_result_types(result_types)
+        if len(result_types) == 1:  # as nearly always
+            self.results = [Value(result_types[0], self, 0)]
+        else:
+            self.results = [Value(type_, self, index) for index, type_ in enumerate(result_types)] if result_types else []
         self.attributes = {} if attributes is None else attributes
         self.regions: list[Region] = []
         self.location = location
@@ -225,13 +226,6 @@ class Op:
             self.add_region(region)
 
     # --- operands and results
-
-    def set_result_types(self, types: Sequence[Type]) -> None:
-        """Give the op new results, of these types; those it had must have no uses."""
-        if len(types) == 1:  # as nearly always
-            self.results = [Value(types[0], self, 0)]
-        else:
-            self.results = [Value(type_, self, index) for index, type_ in enumerate(types)]
 
     @property
     def operands(self) -> tuple[Value, ...]:

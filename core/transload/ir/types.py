@@ -256,6 +256,8 @@ class QuantType(Type):
             self.scale_array = _read_only(scales)
         else:
             self.scales = scales
+            if len(scales) == 1:
+                self.has_sound_scales = 0 <= scales[0] < math.inf
         self.storage = storage
         self.expressed = expressed
         self.count = len(scales)
@@ -357,6 +359,8 @@ class QuantType(Type):
 
 def _read_only(array: np.ndarray) -> np.ndarray:
     """An array as one of float64 that cannot be written to."""
+    if array.dtype == np.float64 and not array.flags.writeable:
+        return array
     view = np.asarray(array, np.float64).view()
     view.flags.writeable = False
     return view

@@ -251,16 +251,19 @@ def _slots_checker(
         return f"{kind} {slot.name!r} must be {slot.type}, and is {value.type}{f': {why}' if why else ''}"
 
     def fit(values: Sequence[Value]) -> bool:
-        n = len(values)
-        if n < least or (most is not None and n > most):
+        if most is None or not least <= len(values) <= most:
             return False
-        wanted = accepts if most is not None else [accepts[0]] * n if len(slots) == 1 else None
-        if wanted is None:
-            return False
-        for accept, value in zip(wanted, values, strict=False):  # noqa: SIM110 - a generator would take twice as long
-            if not accept(value.type):
+        for index, value in enumerate(values):  # noqa: SIM110 - a generator would take twice as long
+            if not accepts[index](value.type):
                 return False
         return True
+
+    def alike_fit(values: Sequence[Value]) -> bool:
+        accept = accepts[0]
+        for value in values:
+            if not accept(value.type):
+                return False
+        return len(values) >= least
 
     def faults(values: Sequence[Value]) -> list[str]:
         n = len(values)
@@ -271,4 +274,4 @@ def _slots_checker(
         declared = slots if at is None else [*slots[:at], *[slots[at]] * (n - at - after), *slots[len(slots) - after :]]
         return [why for slot, value in zip(declared, values, strict=False) if (why := fault(slot, value)) is not None]
 
-    return fit, faults
+    return alike_fit if most is None and len(slots) == 1 else fit, faults
