@@ -1,6 +1,6 @@
 """TFLite models through Transload and through Arm's tosa-converter-for-tflite, judged by independent tools.
 
-    python benchmarks/tflite_vs_peer.py ../shared/models/tflite [--json results.json] [--only NAME] [--seed N]
+    python benchmarks/tflite_vs_peer.py ../shared/models/tflite [--json results.json] [--only NAME] [--seed N] [--rounds N]
 
 For every `.tflite` file in a folder, both converters are used as they come. Transload writes a `.tosa` file; the peer
 writes MLIR, which `tosa-opt --tosa-serialize` makes a `.tosa` file of. Arm's `tosa_reference_model` runs both files on the
@@ -17,16 +17,20 @@ file was planned with, and tosa-opt's pass `--tosa-convert-integer-type-to-signl
 
 Times are those of the conversion alone, in a process that has everything imported: the best of three. Every
 tool runs in a process of its own, because some end theirs.
+
+With `--rounds N` nothing is judged, and times are all: ours and the peer's in turn, N times, in one process. A neighbour on the
+machine disturbs both of a round, so what counts is the median of the rounds' ratios, of the clock and of processor time.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import statistics
 import sys
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -46,6 +50,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="write the results to this file")
     parser.add_argument("--only", default="", help="only models whose path has this in it")
     parser.add_argument("--seed", type=int, default=0, help="of the random inputs")
+    parser.add_argument("--rounds", type=int, default=0, help="only times: so many rounds of both, in turn")
     parser.add_argument("--step", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.step:
@@ -55,9 +60,9 @@ def main() -> None:
     rows = []
     paths = [path for path in sorted(arguments.folder.rglob("*.tflite")) if arguments.only in str(path)]
     for path in paths:
-        rows.append(measure(path, arguments.seed))
+        rows.append(in_turn(path, arguments.rounds) if arguments.rounds else measure(path, arguments.seed))
         print(f"{len(rows)}/{len(paths)} {rows[-1]['model']}", file=sys.stderr)
-    show(rows)
+    (show_times if arguments.rounds else show)(rows)
     if arguments.json:
         arguments.json.write_text(json.dumps(rows, indent=1))
 
@@ -82,6 +87,11 @@ def measure(path: Path, seed: int = 0) -> dict[str, Any]:
         if not reference.exists() and (work / "ours.npz").exists() and (work / "helped.npz").exists():
             row["agreement"] = compare(load(work / "helped.npz"), load(work / "ours.npz"))
     return row
+
+
+def in_turn(path: Path, rounds: int) -> dict[str, Any]:
+    """One row of times: medians of both converters, and of the ratios of the rounds; or why there are none."""
+    return {"model": model_name(path)} | run_step(__file__, "turns", path, options=["--rounds", str(rounds)])
 
 
 def compare(reference: Sequence[np.ndarray], actual: Sequence[np.ndarray]) -> dict[str, Any]:
@@ -171,6 +181,32 @@ def step_helped(path: Path, out: Path) -> None:
     print(json.dumps(convert_by_peer(path, out, HELP)))
 
 
+def step_turns(path: Path) -> None:
+    """Both converters in turn; a round that warms up is not counted."""
+    from tosa_converter_for_tflite import tflite_flatbuffer_to_tosa_mlir
+
+    import transload
+
+    with TemporaryDirectory() as folder:
+        made = Path(folder) / "made.tosa"
+        tools: dict[str, Callable[[], Any]] = {
+            "ours": lambda: transload.save(transload.lower(transload.load(path), "tosa"), made),
+            "peer": lambda: tflite_flatbuffer_to_tosa_mlir(str(path), str(made.with_suffix(".mlirbc"))),
+        }
+        taken: dict[str, list[tuple[float, float]]] = {who: [] for who in tools}
+        for _ in range(int(sys.argv[sys.argv.index("--rounds") + 1]) + 1):
+            for who, convert in tools.items():
+                wall, processor = time.perf_counter(), time.process_time()
+                convert()
+                taken[who].append((time.perf_counter() - wall, time.process_time() - processor))
+    result: dict[str, float] = {}
+    for place, clock in enumerate(("wall", "processor")):
+        ours, peer = ([times[place] for times in taken[who][1:]] for who in tools)
+        result[f"{clock}_ours_ms"], result[f"{clock}_peer_ms"] = statistics.median(ours) * 1e3, statistics.median(peer) * 1e3
+        result[f"{clock}_ratio"] = statistics.median(a / b for a, b in zip(ours, peer, strict=True))
+    print(json.dumps(result))
+
+
 def step_model(tosa: Path, inputs: Path, out: Path) -> None:
     """Arm's reference model."""
     import tosa_reference_model
@@ -191,6 +227,7 @@ STEPS = {
     "ours": step_ours,
     "peer": step_peer,
     "helped": step_helped,
+    "turns": step_turns,
     "model": step_model,
 }
 
@@ -270,6 +307,21 @@ def show(rows: list[dict[str, Any]]) -> None:
             f"time of the {len(times)} that both convert: ours {sum(o for o, _ in times):.0f} ms, "
             f"peer {sum(p for _, p in times):.0f} ms; the peer's over ours, geometric mean: {ratio:.2f}"
         )
+
+
+def show_times(rows: list[dict[str, Any]]) -> None:
+    """Print the table of times."""
+    table = Table(title="TFLite to TOSA, in turn: ms of Transload and of tosa-converter-for-tflite, and ours over the peer's")
+    table.add_column("model", no_wrap=True)
+    for clock in ("wall", "processor"):
+        for title in (f"{clock}: ours", "peer", "ratio"):
+            table.add_column(title, justify="right")
+    for row in rows:
+        cells = [
+            f"{row[f'{clock}_{what}']:.{digits}f}" for clock in ("wall", "processor")
+            for what, digits in (("ours_ms", 1), ("peer_ms", 1), ("ratio", 2))] if "error" not in row else [row["error"][:60]]
+        table.add_row(row["model"], *cells)
+    Console(width=130).print(table)
 
 
 def _size(side: dict[str, Any]) -> tuple[str, str]:

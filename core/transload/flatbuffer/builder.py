@@ -75,6 +75,7 @@ class FlatBuilder:
     def __init__(self) -> None:
         self.pieces: list[Any] = []
         self.size = 0
+        self._large: list[int] = []  # the places in that list of what is not to be copied
         self._vtables: dict[bytes, int] = {}
         self._strings: dict[str, int] = {}
         self._vectors: dict[tuple[int, bytes], int] = {}
@@ -120,6 +121,7 @@ class FlatBuilder:
             gap = -(self.size + length) % align
             return self._put(b"".join((_LENGTH(length), view, bytes(gap))), 4 + length + gap)
         self._align(align, length)
+        self._large.append(len(self.pieces))
         self._put(view, length)
         return self._put(_LENGTH(length), 4)
 
@@ -163,8 +165,17 @@ class FlatBuilder:
         return place
 
     def finish(self, root: int, identifier: bytes, align: int = 8) -> list[Any]:
-        """The whole buffer, as pieces from first to last; `align` is the greatest alignment in it."""
+        """The whole buffer, as pieces from first to last; `align` is the greatest alignment in it.
+
+        Long vectors of bytes are pieces of their own, what lies between them is joined.
+        """
         self._align(align, 8)
         total = self.size + 8
         self._put(struct.pack("<I4s", total - root, identifier), 8)
-        return self.pieces[::-1]
+        backwards, start = self.pieces[::-1], 0
+        joined: list[Any] = []
+        for large in reversed(self._large):
+            at = len(backwards) - 1 - large
+            joined += (b"".join(backwards[start:at]), backwards[at])
+            start = at + 1
+        return [*joined, b"".join(backwards[start:])]

@@ -214,8 +214,8 @@ def _given(
             attributes = {key: value for key, value in attributes.items() if value is not None}
     except ValueError:  # of an array, each element of which is compared with None
         raise refusal(name, operands, attributes) from None
-    known = declaration.attributes.keys() if declaration is not None else attributes.keys()
-    if not attributes.keys() <= known and unknown_attributes(attributes, declaration):  # type: ignore[arg-type]
+    if declaration is not None and not attributes.keys() <= declaration.attributes.keys() and (
+            unknown_attributes(attributes, declaration)):
         raise refusal(name, operands, attributes)
     return attributes
 

@@ -116,9 +116,10 @@ class _FunctionLayout:
 
     def run(self) -> bool:
         block = self.function.regions[0].block
-        self.turns = any(_turns(op, self.to) for op in self.function.walk())
-        if not self.turns and not any(op.name == "top.Permute" for op in self.function.walk()):
-            for op in self.function.walk():
+        ops = list(self.function.walk())
+        self.turns = any(_turns(op, self.to) for op in ops)
+        if not self.turns and not any([op.name == "top.Permute" for op in ops]):
+            for op in ops:
                 self._set_layout(op)
             return self.changed
         self._collect(block)

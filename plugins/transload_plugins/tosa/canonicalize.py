@@ -144,7 +144,7 @@ def after_two_reshapes(op: Op, rw: Rewriter) -> Any:
 def rescale_by_one(op: Rescale, rw: Rewriter) -> Any:
     """A rescale by exactly 1 between equal types and zero points."""
     source, *numbers = op.operands
-    if op.input_unsigned or op.output_unsigned or storage_of(source) != storage_of(op.results[0]):
+    if storage_of(source) != storage_of(op.results[0]) or op.input_unsigned or op.output_unsigned:
         return KEPT
     held = [rw.constant_of(value) for value in numbers]
     if any(array is None for array in held):

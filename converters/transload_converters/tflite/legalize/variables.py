@@ -50,7 +50,10 @@ def resolve_variables(module: Module, state: Literal["zero", "explicit"] = "zero
     With `state="explicit"`, variables that the main function reads first and assigns then become inputs and outputs of it.
     What they hold at first is computed by converting it.
     """
-    changed = any(op.name in ("tfl.read_variable", "tfl.assign_variable") for op in module.walk())
+    names = {op.name for op in module.walk()}
+    if not names & {"tfl.read_variable", "tfl.assign_variable", "tfl.call_once"}:
+        return False
+    changed = bool(names & {"tfl.read_variable", "tfl.assign_variable"})
     first = _first_values(module)
     states = _expose(module, first) if state == "explicit" else {}
     for function in module.functions.values():

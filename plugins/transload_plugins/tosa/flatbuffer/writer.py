@@ -25,7 +25,7 @@ _NUMBERS = {operator.op_name: number for number, operator in enumerate(OPERATORS
 _ENUM_NUMBERS = {kind: {name: number for number, name in enumerate(names)} for kind, names in ENUMS.items()}
 _FIELD_KINDS = {"int": "i", "bool": "B", "ints": "O", "dtype": "I", "number": "O", "text": "O", "bytes": "O", "graph": "O"}
 _TOGETHER = 1 << 18
-"""Bytes that are handed to the system at once: the pieces of a file are thousands, and nearly all small."""
+"""Bytes that are handed to the system at once: the pieces of a file are hundreds, and many small."""
 SIZE_LIMIT = (1 << 31) - 1
 """Bytes that a flatbuffer's offsets can span."""
 
@@ -370,10 +370,10 @@ class _GraphWriter:
 
     def _attributes(self, operator: _Kind, op: Op, graphs: Any) -> int:
         """The place of an operator's attribute table."""
-        buffer = self.buffer
+        buffer, given = self.buffer, op.attributes
         values: list[int] = []
         for name, kind in operator.fields:
-            held = next(graphs) if kind == "graph" else op.attribute(name)
+            held = next(graphs) if kind == "graph" else given[name] if name in given else op.attribute(name)
             if kind in ("int", "bool"):
                 number = int(held)
             elif kind == "ints":

@@ -110,14 +110,14 @@ def _signed_data(dense: Dense, old: Type, new: Type, low_bits: bool = False) -> 
 
 def make_signed(module: Module) -> bool:
     """Change the types of all values, in place, and convert at the borders of the entry functions."""
-    changed = any(
-        _signed_type(value.type) is not value.type
-        for block in blocks_in(module) for value in (*block.arguments, *(result for op in block for result in op.results)))
+    changed = False
     noted = sources()
-    called = {op.attributes.get("callee") for op in module.walk() if op.name == "func.call"}
+    called = set()
     for op in module.walk():
         if op.name == "top.Bitcast":
             noted.stored[op] = build.storage(op.operands[0].element), build.storage(op.results[0].element)
+        elif op.name == "func.call":
+            called.add(op.attributes.get("callee"))
     for name, function in module.functions.items():
         if not function.regions[0].blocks:
             continue
@@ -128,9 +128,11 @@ def make_signed(module: Module) -> bool:
         for inner in blocks_in(function):
             for argument in inner.arguments:
                 _note_users(argument, noted)
-                argument.type = _signed_type(argument.type)
+                signed = _signed_type(argument.type)
+                changed |= signed is not argument.type
+                argument.type = signed
             for op in list(inner):
-                _make_op_signed(op, noted)
+                changed |= _make_op_signed(op, noted)
         if entry:
             for argument, old in arguments.items():
                 _convert_argument(block, argument, old)
@@ -153,12 +155,15 @@ def _note_users(value: Value, noted: Sources) -> None:
         noted.unsigned.update(value.uses)
 
 
-def _make_op_signed(op: Op, noted: Sources) -> None:
+def _make_op_signed(op: Op, noted: Sources) -> bool:
+    """Change the types of an op's results; whether any was another."""
+    changed = False
     for result in op.results:
         old = result.type
         new = _signed_type(old)
         if new is old:
             continue
+        changed = True
         _note_users(result, noted)
         result.type = new
         if op.name == "top.Weight":
@@ -168,6 +173,7 @@ def _make_op_signed(op: Op, noted: Sources) -> None:
             narrow = _narrow(old)
             if narrow is not None:
                 _wrap(op, result, narrow)
+    return changed
 
 
 def _is_unsigned_quantized(type_: Type) -> bool:
