@@ -121,15 +121,13 @@ class Builder:
                 self._give_up(op, error)
                 raise
             if isinstance(types, Type):
-                types = (types if element is None or not isinstance(types, TensorType) else types.with_element(element),)
+                types = (types.with_element(element) if element is not None and isinstance(types, TensorType) else types,)
             elif element is not None:
                 types = [type_.with_element(element) if isinstance(type_, TensorType) else type_ for type_ in types]
         elif isinstance(types, Type):
             types = (types,)
-        if len(types) == 1:
-            op.results = [Value(types[0], op, 0)]
-        else:
-            op.results = [Value(type_, op, index) for index, type_ in enumerate(types)]
+        op.results = [Value(types[0], op, 0)] if len(types) == 1 else [
+            Value(type_, op, index) for index, type_ in enumerate(types)]
         if self.fold and op.results and declaration is not None and may_fold(op, declaration):
             try:
                 folded = current().fold(op)
