@@ -118,7 +118,7 @@ class _FunctionLayout:
         block = self.function.regions[0].block
         ops = list(self.function.walk())
         self.turns = any(_turns(op, self.to) for op in ops)
-        if not self.turns and not any([op.name == "top.Permute" for op in ops]):
+        if not self.turns and "top.Permute" not in {op.name for op in ops}:
             for op in ops:
                 self._set_layout(op)
             return self.changed
