@@ -38,10 +38,13 @@ LEVELS = 127.0
 Vector = NDArray[np.float64]
 
 
-def equalized(module: Module, samples: Iterable[Mapping[str, Any]], bits: int = 8) -> Module:
+def equalized(
+    module: Module, samples: Iterable[Mapping[str, Any]], bits: int = 8, symmetric: bool = True,
+) -> Module:
     """A new float module that computes the same, with channels of like range wherever that makes quantization noise less.
 
-    `samples` are dicts of arrays by input name; `bits` is how many the activations will have. Raises `UsageError` where a sample
+    `samples` are dicts of arrays by input name; `bits` is how many the activations will have, and `symmetric` whether their zero
+    points will be zero. Raises `UsageError` where a sample
     lacks an input.
     """
     result = module.clone()
@@ -49,7 +52,7 @@ def equalized(module: Module, samples: Iterable[Mapping[str, Any]], bits: int = 
     if bundles:
         _observe(result, bundles, samples)
     for bundle in bundles:
-        factors = bundle.factors(2.0 ** (bits - 1) - 1)
+        factors = bundle.factors(bits, symmetric)
         if factors is not None:
             bundle.scale(factors)
     return result
@@ -57,19 +60,32 @@ def equalized(module: Module, samples: Iterable[Mapping[str, Any]], bits: int = 
 
 @dataclass
 class _Seen:
-    """What one tensor of a bundle was on the samples."""
+    """What one tensor of a bundle was on the samples, by channel."""
 
     axis: int
-    farthest: Vector
+    low: Vector
+    """The least number, or zero."""
+    high: Vector
+    """The greatest, or zero."""
     squares: Vector
-    """Sums of squares by channel."""
+    """Sums of squares."""
     count: int = 0
 
     def add(self, array: NDArray[np.floating]) -> None:
-        rows = np.moveaxis(array, self.axis, -1).reshape(-1, self.farthest.size).astype(np.float64)
-        self.farthest = np.maximum(self.farthest, np.abs(rows).max(axis=0, initial=0.0))
+        rows = np.moveaxis(array, self.axis, -1).reshape(-1, self.low.size).astype(np.float64)
+        self.low = np.minimum(self.low, rows.min(axis=0, initial=0.0))
+        self.high = np.maximum(self.high, rows.max(axis=0, initial=0.0))
         self.squares += np.sum(rows ** 2, axis=0)
         self.count += len(rows)
+
+    @property
+    def farthest(self) -> Vector:
+        return np.maximum(-self.low, self.high)
+
+    def step(self, factors: Vector, bits: int, symmetric: bool) -> float:
+        """The step between integers that hold all channels, each divided by its factor."""
+        low, high = float((self.low / factors).min()), float((self.high / factors).max())
+        return max(-low, high) / (2.0 ** (bits - 1) - 1) if symmetric else (high - low) / (2.0 ** bits - 1)
 
 
 @dataclass
@@ -84,22 +100,22 @@ class _Bundle:
     takers: list[Op] = field(default_factory=list)
     seen: dict[Value, _Seen] = field(default_factory=dict)
 
-    def factors(self, levels: float) -> Vector | None:
-        """The factors [C] by which channels are divided, with so many levels from zero to the farthest; None: best as it is."""
+    def factors(self, bits: int, symmetric: bool) -> Vector | None:
+        """The factors [C] by which channels are divided, for activations of so many bits; None: best as it is."""
         reach = np.zeros(self.channels)
         for seen in self.seen.values():
             reach = np.maximum(reach, seen.farthest / max(float(seen.farthest.max()), float(np.finfo(np.float32).tiny)))
         if not np.isfinite(reach).all() or not reach.any():
             return None
         reach = np.where(reach > 0.0, np.maximum(reach, LEAST), 1.0)
-        noises = {exponent: self._noise(reach ** exponent, levels) for exponent in EXPONENTS}
+        noises = {exponent: self._noise(reach ** exponent, bits, symmetric) for exponent in EXPONENTS}
         best = min(noises, key=noises.__getitem__)
         return reach ** best if noises[best] < GAIN * noises[0.0] else None
 
-    def _noise(self, factors: Vector, levels: float) -> float:
+    def _noise(self, factors: Vector, bits: int, symmetric: bool) -> float:
         """The squared error behind the ops that take the tensors, of one place: that of activations, and that of weights."""
         weight = sum(_by_channel(op) for op in self.takers)
-        steps = [float((seen.farthest / factors).max()) / levels for seen in self.seen.values()]
+        steps = [seen.step(factors, bits, symmetric) for seen in self.seen.values()]
         noise = sum(step ** 2 for step in steps) * float(np.sum(weight * factors ** 2))
         for op in self.takers:
             seen = self.seen.get(op.operands[0])
@@ -169,6 +185,8 @@ def _bundles(module: Module) -> list[_Bundle]:
     for op in module.body_of_main:
         if op.results and constant_of(op.results[0]) is not None:
             continue
+        if op.attribute("do_relu", False) and op.attribute("relu_limit", -1.0) >= 0.0:
+            joined.fix(op.results[0])  # a limit is one number for all channels
         if op in groups.ops and _multiplies(op):
             joined.say(op.operands[0], _channel_axis(op))
             joined.say(op.results[0], _channel_axis(op))
@@ -190,7 +208,7 @@ def _bundles(module: Module) -> list[_Bundle]:
         if value in makers:
             bundle.makers.append(makers[value])
         if not groups.is_cut(value):
-            bundle.seen[value] = _Seen(axis, np.zeros(size), np.zeros(size))
+            bundle.seen[value] = _Seen(axis, *np.zeros((3, size)))
     for op, value in takers.items():
         if joined.root(value) in found:
             found[joined.root(value)].takers.append(op)

@@ -58,7 +58,7 @@ def quantized(
     module = _written_out(module)
     if equalization and calibration is None and samples is not None:
         some, samples = some_of(samples, CORRECTED)
-        module = equalized(module, some, scheme.activations.width)
+        module = equalized(module, some, scheme.activations.width, scheme.symmetric)
     spread = Spread(samples if samples is not None else (), CORRECTED)
     if isinstance(calibration, str | Path):
         calibration = Calibration.load(calibration)

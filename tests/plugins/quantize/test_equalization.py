@@ -80,6 +80,19 @@ def test_what_factors_do_not_go_through_is_left_alone(name: str) -> None:
     assert transload.text.print_module(equalized(module, samples)) == transload.text.print_module(module)
 
 
+@pytest.mark.parametrize("name", ["Conv", "Add"])
+def test_a_limit_within_an_op_stays_where_it_is_on_samples_not_seen(name: str) -> None:
+    g = Graph((1, 4, 6, 6))
+    limited = {"do_relu": True, "relu_limit": 6.0}
+    middle = conv(g, g.inputs[0], CHANNELS, 4 * REACH, **(limited if name == "Conv" else {}))
+    if name == "Add":
+        middle = g.Add(middle, conv(g, g.inputs[0], CHANNELS, 4 * REACH), **limited)
+    module = g.done(conv(g, middle, 4, weigh=1 / REACH))
+    seen = [{"x0": g.random(1, 4, 6, 6)} for _ in range(4)]
+    farther = [{"x0": 100 * sample["x0"]} for sample in seen]
+    assert sqnr(outputs(module, farther), outputs(equalized(module, seen, symmetric=False), farther)) > 100
+
+
 def test_a_tensor_that_is_an_output_too_is_left_alone() -> None:
     g = Graph((1, 4, 6, 6))
     middle = conv(g, g.inputs[0], CHANNELS, REACH)
