@@ -25,6 +25,7 @@ from ..engine.quantized import dequantize
 from ..errors import ReadError, UsageError
 from ..files import need_file
 from ..ir import Module, QuantType, TensorType, dtype_of
+from ..ir.borders import input_limits
 from ..plugin import Score, resolve
 from ..plugin_host import host
 from ..samples.preprocess import Preprocess, beside_of
@@ -108,7 +109,8 @@ def evaluate(
         raise UsageError("no metric is asked for", hint=f"metrics: {', '.join(host().scores)}")
     ready = _models(models, shapes, format, engine)
     wanted = data if isinstance(data, Data) else Data(data)
-    opened = [wanted.open(model.inputs, model.preprocess or preprocess) for model in ready]
+    spans = _spans(ready)
+    opened = [wanted.open(model.inputs, model.preprocess or preprocess, span) for model, span in zip(ready, spans, strict=True)]
     first = opened[0]
     label = labels_of(first, labels, classes, label_offset) if _needs_labels(chosen, labels) else lambda name: None
     if watch is not None:
@@ -169,6 +171,8 @@ class _Ready:
     name: str
     inputs: Module | Mapping[str, TensorType]
     run: Run
+    limits: Mapping[str, tuple[float, float]]
+    """The least and the greatest number of an input, where they are known."""
     notes: tuple[str, ...] = ()
     preprocess: Preprocess | None = None
     """What becomes of images before it, where that is not what users say: of a program that takes pixels."""
@@ -203,7 +207,8 @@ def _ready(name: str, model: Module | str | Path, shapes: Mapping[str, Any] | No
     pixels = beside if beside is not None and beside.is_fused else None
     real = {key: _real(type_) if pixels is None else _held(type_) for key, type_ in module.inputs.items()}
     takes = module if real == module.inputs else real
-    return _Ready(name, takes, lambda sample: _as_real(run(_as_stored(sample, module)), outputs), notes, pixels)
+    limits = _limits(module) if pixels is None else {}
+    return _Ready(name, takes, lambda sample: _as_real(run(_as_stored(sample, module)), outputs), limits, notes, pixels)
 
 
 def _by_engine(module: Module, engine: str) -> Run:
@@ -213,6 +218,23 @@ def _by_engine(module: Module, engine: str) -> Run:
         return lambda sample: compiled(sample, False)
     execute = resolve(host().get("engines", engine).prepare)(ready, "main")
     return lambda sample: execute(sample, False)
+
+
+def _limits(module: Module) -> dict[str, tuple[float, float]]:
+    """The least and the greatest number of each input, where its type or its file says them."""
+    quants = {name: type_.element for name, type_ in module.inputs.items() if isinstance(type_, TensorType)}
+    return {**input_limits(module.main), **{
+        name: ((quant.storage_min - quant.zero_point) * quant.scale, (quant.storage_max - quant.zero_point) * quant.scale)
+        for name, quant in quants.items() if isinstance(quant, QuantType)}}
+
+
+def _spans(models: Sequence[_Ready]) -> list[dict[str, tuple[float, float]]]:
+    """What an image spans for each model, by input: what the first model that knows says, so that all are given the same."""
+    names = [list(model.inputs.inputs if isinstance(model.inputs, Module) else model.inputs) for model in models]
+    known: dict[int, tuple[float, float]] = {}
+    for model, inputs in zip(models, names, strict=True):
+        known = {**{place: model.limits[name] for place, name in enumerate(inputs) if name in model.limits}, **known}
+    return [{name: known[place] for place, name in enumerate(inputs) if place in known} for inputs in names]
 
 
 def _real(type_: Any) -> Any:
@@ -263,8 +285,8 @@ def _together(opened: Sequence[Samples]) -> Iterator[tuple[str, list[Mapping[str
 
 
 def _signature(samples: Samples) -> str:
-    """What decides which arrays samples become: the types of the inputs."""
-    return str({name: str(type_) for name, type_ in samples.types.items()})
+    """What decides which arrays samples become: the types of the inputs, and what an image spans where nobody says it."""
+    return str([{name: str(type_) for name, type_ in samples.types.items()}, samples.limits])
 
 
 def _measured(

@@ -37,15 +37,19 @@ class Data:
     skip_damaged: bool = False
     workers: int | None = None
 
-    def open(self, inputs: Module | Mapping[str, TensorType], preprocess: Preprocess | None = None) -> Samples:
+    def open(
+        self, inputs: Module | Mapping[str, TensorType], preprocess: Preprocess | None = None,
+        limits: Mapping[str, tuple[float, float]] | None = None,
+    ) -> Samples:
         """The samples for a model."""
         return open_samples(
-            self.source, inputs, preprocess=preprocess, count=self.count, skip_damaged=self.skip_damaged, workers=self.workers)
+            self.source, inputs, preprocess=preprocess, count=self.count, skip_damaged=self.skip_damaged, workers=self.workers,
+            limits=limits)
 
 
 def open_samples(
     source: Any, inputs: Module | Mapping[str, TensorType], *, preprocess: Preprocess | None = None, count: int | None = None,
-    skip_damaged: bool = False, workers: int | None = None,
+    skip_damaged: bool = False, workers: int | None = None, limits: Mapping[str, tuple[float, float]] | None = None,
 ) -> Samples:
     """What a model is to be given many times, as dicts of arrays by input name, of the inputs' shapes and types.
 
@@ -61,7 +65,8 @@ def open_samples(
 
     `inputs` is the model, or the types of its inputs. `preprocess` says how images become arrays. `count` is how many samples
     are taken: evenly spread over those that there are, and the first where that is not known. A file that cannot be read
-    raises `ReadError`, or with `skip_damaged` is left out (`Samples.skipped`). `workers` processes decode images.
+    raises `ReadError`, or with `skip_damaged` is left out (`Samples.skipped`). `workers` processes decode images. `limits`
+    are the numbers that 0 and 255 of an image become, by input, where `preprocess` does not say it.
 
     Raises `UsageError` where there is no sample, or what is given does not fit the inputs, and says which sample and why.
     """
@@ -71,17 +76,19 @@ def open_samples(
         raise UsageError(f"{workers} workers are asked for; 1 is the least")
     if isinstance(source, Samples):
         source = list(source) if count is None else list(islice(source, count))
-    wanted = _Inputs(inputs, preprocess or Preprocess())
+    wanted = _Inputs(inputs, preprocess or Preprocess(), limits or {})
     return Samples(find_source(source, wanted), wanted, count, skip_damaged, workers or min(cores(), 8))
 
 
 class _Inputs:
     """The types of the inputs, and what becomes of images for each."""
 
-    def __init__(self, inputs: Module | Mapping[str, TensorType], preprocess: Preprocess) -> None:
+    def __init__(
+        self, inputs: Module | Mapping[str, TensorType], preprocess: Preprocess, limits: Mapping[str, tuple[float, float]],
+    ) -> None:
         self.preprocess = preprocess
         types = inputs.inputs if isinstance(inputs, Module) else inputs
-        self.limits = input_limits(inputs.main) if isinstance(inputs, Module) else {}
+        self.limits = {**(input_limits(inputs.main) if isinstance(inputs, Module) else {}), **limits}
         self.types: dict[str, TensorType] = {}
         for name, type_ in types.items():
             if not isinstance(type_, TensorType) or not type_.is_static:
@@ -128,6 +135,11 @@ class Samples:
     def images(self) -> dict[str, Settled]:
         """How images become arrays, by the inputs that are given some; in words as text."""
         return self._inputs.images
+
+    @property
+    def limits(self) -> dict[str, tuple[float, float]]:
+        """What 0 and 255 of an image become where the preprocessing does not say it, by input, as far as that is known."""
+        return dict(self._inputs.limits)
 
     @property
     def preprocess(self) -> Preprocess | None:

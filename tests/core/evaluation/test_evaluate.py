@@ -161,3 +161,18 @@ def test_it_is_told_what_images_become_and_that_outputs_are_nan(tmp_path: Path, 
     told = capsys.readouterr()
     assert "note: images are made 8x8 pixels" in told.err and "gives NaN on 2 of 2 samples" in told.err, told.err
     assert "0.0 [" in told.out, "what is no number is no right answer"
+
+
+def test_images_span_what_a_quantized_input_holds_for_all_models(tmp_path: Path) -> None:
+    image = pytest.importorskip("PIL.Image")
+    images = tmp_path / "images"
+    images.mkdir()
+    for number, pixels in enumerate(np.random.default_rng(0).integers(0, 256, (4, 8, 8), np.uint8)):
+        image.fromarray(pixels).save(images / f"{number}.png")
+    model = transload.load(DIGITS / "digits_float.onnx")
+    samples = list(transload.open_samples(images, model, preprocess=transload.Preprocess(mean=(128.0,), scale=(1 / 128,))))
+    quantized = transload.quantize(model, "int8", samples, quant_input="all")
+    found = transload.evaluate([quantized, model], images, labels=[0, 1, 2, 3], metrics=("top1", "sqnr"))
+    (note,) = (note for note in found.notes if "images are made" in note)
+    low, high = (float(word) for word in note.split("0 to 255 as ")[1].split(",")[0].split(" to "))
+    assert low < -0.95 and high > 0.95 and found["module 2"]["sqnr"].value > 20
