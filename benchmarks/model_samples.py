@@ -1,4 +1,4 @@
-"""The real models of a folder, and what to run them on: photographs and sound where inputs look like them, else random numbers.
+"""The real models of a folder, and what to run them on: photographs, sound and words where inputs look like them.
 
 The folder is the one that `TRANSLOAD_MODELS` names: a folder a model below `tflite/`, `onnx/` and `stablehlo/`, and `data/`.
 """
@@ -61,6 +61,8 @@ def _array(model: str, name: str, type_: TensorType, random: np.random.Generator
             return np.array(next(iter(RATES)), dtype)
         narrow = limits is None or limits.bits > 16
         return random.integers(0, 2 if narrow else limits.max, shape).astype(dtype)
+    if shape == (1, 49, 10, 1) and (files := sorted((folder / "data" / "kws01_mfcc_int8").glob("*.bin"))):
+        return ((np.fromfile(files[random.integers(len(files))], np.int8).astype(np.float32) - 83) * 0.5847029).reshape(shape)
     if shape == (1, 16000) and sounds(folder):
         found = sounds(folder)
         return np.roll(found[random.integers(len(found))], random.integers(16000)).reshape(shape) * random.uniform(0.3, 1)

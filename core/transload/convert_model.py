@@ -160,7 +160,7 @@ def convert(
     any other error it is as it was.
     """
     given = open_given(input_data) if input_data is not None else None
-    quantization = _quantization(quantize, quantizer_options)
+    quantization = _quantization(quantize, quantizer_options, _target(target))
     work = _Work(model, target, Path(out), options or {}, verify_mode(verify), tell, passes, quantization)
     limits = _limits(work.target, tolerance)
     with work.refusals(seed, limits):
@@ -402,7 +402,7 @@ def plan(
     chosen = _target(target)
     settings = target_options(chosen, options or {})
     module = _loaded(model, inputs, format, function)
-    quantization = _quantization(quantize, quantizer_options)
+    quantization = _quantization(quantize, quantizer_options, chosen)
     around = _around(module, preprocess, fuse_preprocess, add_postprocess)
     journey = _journey(chosen, settings, options or {}, verify_mode(verify) != "no", passes, (), quantization, *around)
     if start is not None:
@@ -471,15 +471,20 @@ def _around(
     return fused, after
 
 
-def _quantization(quantize: str | None, options: Mapping[str, Any] | None) -> Quantization | None:
-    """The quantizer that is asked for. `UsageError` for one that there is not, and for options of none."""
+def _quantization(quantize: str | None, options: Mapping[str, Any] | None, target: Target) -> Quantization | None:
+    """The quantizer that is asked for, with what the target wishes.
+
+    `UsageError` for one that there is not, and for options of none.
+    """
     if quantize is None:
         if options:
             raise UsageError(f"{', '.join(options)}: of which quantizer?", hint="--quantize NAME, or quantize= in Python")
         return None
     from .quantization import Quantization
 
-    return Quantization(quantize, dict(options or {}))
+    known = host().get("quantizers", quantize).options
+    wishes = {name: value for name, value in getattr(target, "quantizing", {}).items() if name in known}
+    return Quantization(quantize, {**wishes, **(options or {})})
 
 
 def _loaded(

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from .errors import Finding, InternalError, UsageError
@@ -362,6 +363,9 @@ class Target:
     run: Callable[[Emitted, Mapping[str, np.ndarray]], dict[str, np.ndarray]] | None = None
     """Runs the artifact on a runtime or simulator, where there is one."""
 
+    quantizing: Mapping[str, Any] = MappingProxyType({})
+    """What options a quantizer has where the user says nothing: `{"islands": "int16"}` of a chip that computes with no floats."""
+
     rounds_alone: bool = False
     """Whether what `run` uses rounds quantized numbers on its own, as runtimes do that compute QDQ models in floats: its results
     have to be no farther from the integers than these are from the float model."""
@@ -382,6 +386,8 @@ class Quantizer:
     name: str
     run: Any
     doc: str = ""
+    options: tuple[str, ...] = ()
+    """Its options of which a target may have a wish (`Target.quantizing`)."""
 
 
 @dataclass(frozen=True)
@@ -390,8 +396,8 @@ class Quantized:
 
     module: Any
     """The new module."""
-    floats: Mapping[str, str] = field(default_factory=dict)
-    """Tensors whose ops stay float, by name, with the reason."""
+    floats: Mapping[str, str] | None = None
+    """Tensors whose ops stay float, by name, with the reason; None: all that there are."""
     report: Mapping[str, Any] = field(default_factory=dict)
     """What else goes into `report.json`: its options, measured errors."""
     source: Any = None

@@ -57,7 +57,7 @@ class Quantization:
             samples.known_length if samples is not None else 0,
             dict(samples.skipped) if samples is not None else {},
             {name: str(image) for name, image in samples.images.items()} if samples is not None else {},
-            dict(made.floats), dict(made.report), self.measured)
+            dict(made.floats or {}), dict(made.report), self.measured)
 
 
 def quantize_at_hub(
@@ -75,7 +75,7 @@ def quantize_at_hub(
     if not isinstance(made, Quantized) or not isinstance(made.module, Module):
         raise InternalError(f"quantizer {scheme!r} gave {type(made).__name__}, and no module")
     verify(made.module)
-    floats = made.floats or floats_in(made.module)
+    floats = made.floats if made.floats is not None else floats_in(made.module)
     source = made.source if made.source is not None else module.clone()  # the caller's may be changed afterwards
     made.module.quantization = Quantized(None, floats, made.report, source)
     return Quantized(made.module, floats, made.report, source)

@@ -28,10 +28,16 @@ def register_commands(register: Any) -> None:
 
 @hookimpl
 def register_quantizers(register: Any) -> None:
-    register(Quantizer("int8", f"{_HERE}.run:int8", "8 bits, activations with a zero point, weights by channel."))
-    register(Quantizer("int8-asym", f"{_HERE}.run:int8_asym", "The same, by the name that says it."))
-    register(Quantizer("int8-sym", f"{_HERE}.run:int8_sym", "8 bits, activations symmetric, weights by channel."))
-    register(Quantizer("int16x8", f"{_HERE}.run:int16x8", "16-bit activations, 8-bit weights by channel."))
+    for name, doc in (
+        ("int8", "8 bits, activations with a zero point, weights by channel."),
+        ("int8-asym", "The same, by the name that says it."),
+        ("int8-sym", "8 bits, activations symmetric, weights by channel."),
+        ("int8-per-tensor", "8 bits, activations with a zero point, weights with one scale."),
+        ("int16x8", "16-bit activations, 8-bit weights by channel."),
+    ):
+        register(Quantizer(name, f"{_HERE}.run:{name.replace('-', '_')}", doc, options=("islands",)))
+    for name in ("f16", "bf16"):
+        register(Quantizer(name, f"{_HERE}.run:{name}", f"Weights and activations in {name}."))
 
 
 @hookimpl

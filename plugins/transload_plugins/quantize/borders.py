@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from transload.analysis.movement import is_cast
 from transload.errors import UsageError
-from transload.ir import Module, QuantType, Value, input_names, output_names, update_function_type
+from transload.ir import BF16, F16, Module, Value, input_names, output_names, update_function_type
 
 __all__ = ["ALL", "Which", "take_casts_off"]
 
@@ -27,7 +27,7 @@ def take_casts_off(module: Module, inputs: Which = None, outputs: Which = None) 
     for name, argument in _chosen("input", inputs, dict(zip(input_names(module.main), block.arguments, strict=True))):
         if argument.quant is not None:
             continue
-        casts = [op for op in argument.uses if is_cast(op) and op.result.quant is not None]
+        casts = [op for op in argument.uses if is_cast(op) and _is_narrow(op.result)]
         if len(casts) == len(list(argument.uses)) and len({op.result.type for op in casts}) == 1:
             argument.type = casts[0].result.type
             for op in casts:
@@ -37,13 +37,18 @@ def take_casts_off(module: Module, inputs: Which = None, outputs: Which = None) 
             raise UsageError(f"input {name!r} cannot be taken as integers: it is not quantized as it comes in")
     for name, value in _chosen("output", outputs, dict(zip(output_names(module.main), terminator.operands, strict=True))):
         maker = value.op
-        if maker is not None and is_cast(maker) and isinstance(maker.operands[0].quant, QuantType):
+        if maker is not None and is_cast(maker) and _is_narrow(maker.operands[0]):
             for index, operand in enumerate(terminator.operands):
                 if operand is value:
                     terminator.set_operand(index, maker.operands[0])
-        elif outputs not in (ALL, True) and value.quant is None:
+        elif outputs not in (ALL, True) and not _is_narrow(value):
             raise UsageError(f"output {name!r} cannot be given as integers: it is computed with floats")
     update_function_type(module.main)
+
+
+def _is_narrow(value: Value) -> bool:
+    """Whether a value is of a quantized type, or of floats of 16 bits."""
+    return value.quant is not None or value.element_or_none in (F16, BF16)
 
 
 def _chosen(kind: str, which: Which, there: dict[str, Value]) -> list[tuple[str, Value]]:

@@ -11,6 +11,7 @@ from typing import Any
 from transload.errors import UsageError
 from transload.ir import Module, Value
 from transload.ir.verify import verify
+from transload.options import typed
 from transload.passes.manager import Pipeline
 from transload.plugin import Quantized
 from transload_hub.simplify.recurrent import unroll_recurrent
@@ -20,6 +21,7 @@ from .bias import corrections, move_biases, with_biases
 from .borders import Which, take_casts_off
 from .calibration import Calibration
 from .equalization import equalized
+from .floating import FLOAT_SCHEMES, FloatScheme, narrowed
 from .groups import Groups
 from .islands import FORMS, Form, Islands, find, unlike
 from .kept import kept_float
@@ -30,7 +32,7 @@ from .scheme import SCHEMES, Scheme
 from .simulation import Simulation, Types
 from .thresholds import Range
 
-__all__ = ["calibrate", "int8", "int8_asym", "int8_sym", "int16x8", "quantized"]
+__all__ = ["bf16", "by_scheme", "calibrate", "f16", "int8", "int8_asym", "int8_per_tensor", "int8_sym", "int16x8", "quantized"]
 
 CORRECTED = 32
 """Samples on which biases are corrected: means settle sooner than ranges."""
@@ -42,7 +44,7 @@ def quantized(
     module: Module, scheme: Scheme, samples: Iterable[Sample] | None = None, *,
     calibration: Calibration | str | Path | None = None, method: str = "mse", bias_correction: bool = True,
     equalization: bool = True, floats: Mapping[str, str] | None = None, quant_input: Which = None, quant_output: Which = None,
-    islands: Form = "float",
+    islands: Form = "float", per_channel: bool | None = None, power_of_two: bool | None = None,
 ) -> Quantized:
     """A new module of the hub that computes with integers wherever there is a rule for it; what stays float, and why.
 
@@ -50,9 +52,11 @@ def quantized(
     name, by `method`, after channels were brought to like ranges (`equalization`), which a calibration that was made before would
     not fit. With samples biases are corrected, on some that lie evenly among them, and tensors that eight bits cannot hold are
     looked for: `islands` says what these may become (`FORMS`). `floats` names tensors that are to stay float, with the
-    reason; inputs and outputs are float but for those that `quant_input` and `quant_output` name, or "all". Raises `UsageError`
+    reason; inputs and outputs are float but for those that `quant_input` and `quant_output` name, or "all". `per_channel` and
+    `power_of_two` change the scheme: a scale for each channel of weights, scales that are powers of two. Raises `UsageError`
     where there is neither calibration nor a sample, or the calibration lacks a tensor.
     """
+    scheme = scheme.changed(per_channel=per_channel, power_of_two=power_of_two)
     if islands not in FORMS:
         raise UsageError(f"islands cannot be {islands!r}", hint=f"one of {', '.join(FORMS)}")
     module = _written_out(module)
@@ -148,9 +152,31 @@ class _Work:
             move_biases(self.simulation, shifts, mapping)
 
 
-def _run(name: str, module: Module, samples: Iterable[Sample] | None, options: Mapping[str, Any]) -> Quantized:
-    _refuse_unknown(f"the quantizer {name}", quantized, options)
-    return quantized(module, SCHEMES[name], samples, **options)
+def by_scheme(scheme: Scheme | FloatScheme) -> Callable[..., Quantized]:
+    """What a `Quantizer` runs for a scheme: `run(module, samples=None, **options)`; see `quantized` and `narrowed` for options.
+
+    A plugin declares a scheme of its own so: `nibbles = by_scheme(Scheme("w4", weights=IntegerType(4)))`, and registers
+    `Quantizer("w4", "its.module:nibbles")`. Options may be text, as the command line gives them.
+    """
+    function: Callable[..., Quantized] = narrowed if isinstance(scheme, FloatScheme) else quantized
+
+    def run(module: Module, samples: Iterable[Sample] | None = None, **options: Any) -> Quantized:
+        return function(module, scheme, samples, **_typed(f"the quantizer {scheme.name}", function, options))
+
+    return run
+
+
+int8, int8_asym, int8_sym, int8_per_tensor, int16x8 = map(by_scheme, SCHEMES.values())
+f16, bf16 = map(by_scheme, FLOAT_SCHEMES.values())
+
+
+def _typed(what: str, function: Callable[..., Any], options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options as a function's keywords want them: words for true and false read. `UsageError` for unknown ones."""
+    _refuse_unknown(what, function, options)
+    parameters = inspect.signature(function).parameters
+    return {
+        name: typed(name, value, bool) if str(parameters[name].annotation).startswith("bool") else value
+        for name, value in options.items()}
 
 
 def _refuse_unknown(what: str, function: Callable[..., Any], options: Mapping[str, Any]) -> None:
@@ -166,23 +192,3 @@ def calibrate(module: Module, samples: Iterable[Sample], method: str, **options:
     """The ranges of a module's tensors by a method; see `calibration.calibrate`."""
     _refuse_unknown(f"the method {method}", calibrations.calibrate, options)
     return calibrations.calibrate(_written_out(module), samples, method, **options)
-
-
-def int8(module: Module, samples: Iterable[Sample] | None = None, **options: Any) -> Quantized:
-    """Activations of 8 bits with a zero point; see `quantized`."""
-    return _run("int8", module, samples, options)
-
-
-def int8_asym(module: Module, samples: Iterable[Sample] | None = None, **options: Any) -> Quantized:
-    """The same, by the name that says it; see `quantized`."""
-    return _run("int8-asym", module, samples, options)
-
-
-def int8_sym(module: Module, samples: Iterable[Sample] | None = None, **options: Any) -> Quantized:
-    """Symmetric activations of 8 bits; see `quantized`."""
-    return _run("int8-sym", module, samples, options)
-
-
-def int16x8(module: Module, samples: Iterable[Sample] | None = None, **options: Any) -> Quantized:
-    """Activations of 16 bits, weights of 8; see `quantized`."""
-    return _run("int16x8", module, samples, options)

@@ -1,6 +1,6 @@
 """Schemes: in how many bits activations and weights are held, and how their scales are chosen.
 
-A scheme is plain data; a plugin adds its own by registering a `Quantizer` with one.
+A scheme is plain data; a plugin adds its own by registering a `Quantizer` of `run.by_scheme(Scheme(...))`.
 """
 
 from __future__ import annotations
@@ -72,6 +72,10 @@ class Scheme:
         """The same with activations of 16 bits, which are symmetric."""
         return replace(self, activations=I16, symmetric=True)
 
+    def changed(self, **options: bool | None) -> Scheme:
+        """The same with other fields, of those that are not None."""
+        return replace(self, **{name: value for name, value in options.items() if value is not None})  # type: ignore[arg-type]
+
     def constant_type(self, numbers: NDArray[np.floating]) -> QuantType:
         """The type of a constant that is no weights: that of an activation with these numbers."""
         return self.activation_type((float(numbers.min(initial=0.0)), float(numbers.max(initial=0.0))))
@@ -95,6 +99,7 @@ SCHEMES = {scheme.name: scheme for scheme in (
     Scheme("int8"),
     Scheme("int8-asym"),
     Scheme("int8-sym", symmetric=True),
+    Scheme("int8-per-tensor", per_channel=False),
     Scheme("int16x8", activations=I16, symmetric=True),
 )}
 """The schemes by name. `int8` has zero points, as TFLite, TOSA and Ethos-U take them: behind a ReLU they are worth a bit;

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from transload.partitioning import HOST, TARGET
@@ -31,6 +32,8 @@ class EthosU(Target):
 
     accepts = ("tosa",)
     pipeline = "inline"
+    quantizing = MappingProxyType({"islands": "int16"})
+    """Of what 8 bits cannot hold: the chip computes with integers alone."""
 
     def __init__(self, accelerator: Accelerator) -> None:
         self.accelerator = accelerator

@@ -1,0 +1,138 @@
+"""The schemes: floats of 16 bits, weights with one scale, powers of two, and one that a plugin adds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import transload
+from transload.api import at_hub
+from transload.errors import UsageError
+from transload.hookspecs import hookimpl
+from transload.ir import BF16, F16, F32, IntegerType, Module
+from transload.metrics import sqnr
+from transload.plugin import Quantizer
+from transload.plugin_host import Host, host, use_host
+from transload.quantization import Quantization, quantize_at_hub
+from transload_plugins.quantize.run import by_scheme
+from transload_plugins.quantize.scheme import Scheme
+
+from tests.support.graphs import Graph
+
+DIGITS = Path(__file__).resolve().parents[3] / "examples" / "digits"
+FRESH = slice(40, 72)
+
+
+@pytest.fixture(scope="module")
+def hub() -> Module:
+    return at_hub(transload.load(DIGITS / "digits_float.onnx"))
+
+
+@pytest.fixture(scope="module")
+def samples() -> list[dict[str, np.ndarray]]:
+    return [{"image": image.reshape(1, 1, 8, 8) / np.float32(16)} for image in np.load(DIGITS / "test_images.npz")["images"][:72]]
+
+
+def decibels(reference: Module, module: Module, samples: list[dict[str, np.ndarray]]) -> float:
+    there, here = (np.stack([transload.run(each, sample, engine="reference")["probabilities"] for sample in samples])
+                   for each in (reference, module))
+    return sqnr(there, here)
+
+
+@pytest.mark.parametrize(("scheme", "element", "least"), [("f16", F16, 60.0), ("bf16", BF16, 45.0)])
+def test_floats_of_16_bits(hub: Module, samples: list[dict[str, np.ndarray]], scheme: str, element: object, least: float) -> None:
+    made = quantize_at_hub(hub, scheme, None, {})
+    assert not made.floats
+    kinds = {op.result.element for op in made.module.ops() if op.results}
+    assert kinds == {element, F32}
+    assert [op.name for op in made.module.ops() if op.results and op.result.element == F32] == ["top.Cast"]
+    assert decibels(hub, made.module, samples[FRESH]) > least
+    for dialect in ("tosa", "stablehlo"):
+        lowered = transload.lower(made.module, dialect)
+        here, there = (transload.run(module, samples[50])["probabilities"] for module in (made.module, lowered))
+        assert np.array_equal(here, there)
+    inside = quantize_at_hub(hub, scheme, None, {"quant_input": "all", "quant_output": "all"}).module
+    assert [type_.element for type_ in (*inside.inputs.values(), *inside.outputs.values())] == [element, element]
+
+
+def test_what_f16_cannot_hold_stays_f32() -> None:
+    graph = Graph((2, 3))
+    large = graph.MulConst(graph.inputs[0], const_val=1e6, location="large")
+    module = graph.done(graph.Sqrt(graph.AddConst(graph.Mul(large, large), const_val=1.0)))
+    samples = [{"x0": np.full((2, 3), 0.5, np.float32)}]
+    made = quantize_at_hub(module, "f16", samples, {})
+    assert made.floats is not None and "beyond f16" in made.floats["large"]
+    assert np.isfinite(transload.run(made.module, samples[0])["y0"]).all()
+    assert quantize_at_hub(module, "bf16", samples, {}).floats == {}
+
+
+def test_constants_beyond_f16_are_the_greatest_number() -> None:
+    graph = Graph((1, 4))
+    mask = np.array([[0.0, 0.0, -1e9, 0.0]])
+    module = graph.done(graph.Softmax(graph.Add(graph.inputs[0], mask), axis=-1))
+    probabilities = transload.run(transload.quantize(module, "f16"), {"x0": np.zeros((1, 4), np.float32)})["y0"]
+    np.testing.assert_allclose(probabilities, [[1 / 3, 1 / 3, 0, 1 / 3]], atol=1e-3)
+
+
+def test_a_tensor_that_there_is_not_cannot_stay_float(hub: Module) -> None:
+    with pytest.raises(UsageError, match="no tensor 'nowhere'"):
+        quantize_at_hub(hub, "f16", None, {"floats": {"nowhere": "because"}})
+
+
+@pytest.mark.parametrize(("scheme", "options"), [("int8-per-tensor", {}), ("int8", {"per_channel": "false"})])
+def test_weights_with_one_scale(hub: Module, samples: list[dict[str, np.ndarray]], scheme: str, options: dict[str, str]) -> None:
+    module = quantize_at_hub(hub, scheme, samples[:32], options).module
+    assert all(op.result.quant.per_tensor for op in module.ops() if op.name == "top.Weight" and op.result.quant is not None)
+    assert decibels(hub, module, samples[FRESH]) > 25.0
+
+
+def test_scales_that_are_powers_of_two(hub: Module, samples: list[dict[str, np.ndarray]]) -> None:
+    module = quantize_at_hub(hub, "int8", samples[:32], {"power_of_two": "true"}).module
+    scales = [scale for op in module.ops() if op.results and op.result.quant is not None for scale in op.result.quant.scales]
+    assert scales and all(math.frexp(scale)[0] == 0.5 for scale in scales)
+    assert decibels(hub, module, samples[FRESH]) > 25.0
+
+
+def test_words_that_are_neither_true_nor_false_are_refused(hub: Module, samples: list[dict[str, np.ndarray]]) -> None:
+    with pytest.raises(UsageError, match="power_of_two must be true or false"):
+        quantize_at_hub(hub, "int8", samples[:4], {"power_of_two": "perhaps"})
+
+
+narrow = by_scheme(Scheme("int8x4", weights=IntegerType(4)))
+
+
+class OfAPlugin:
+    """A plugin with a scheme of its own."""
+
+    @hookimpl
+    def register_quantizers(self, register: object) -> None:
+        register(Quantizer("int8x4", f"{__name__}:narrow", options=("islands",)))  # type: ignore[operator]
+
+
+@pytest.fixture
+def plugin() -> Iterator[None]:
+    before = host()
+    use_host(Host())
+    host().register(OfAPlugin(), "of-a-plugin")
+    yield
+    use_host(before)
+
+
+def test_a_plugin_adds_a_scheme(plugin: None, hub: Module, samples: list[dict[str, np.ndarray]]) -> None:
+    module = transload.quantize(hub, "int8x4", samples[:32], islands="none")
+    assert {str(op.result.quant.storage) for op in module.ops() if op.name == "top.Weight"} == {"i4", "i32"}
+    assert decibels(hub, module, samples[FRESH]) > 10.0
+
+
+def test_a_target_says_what_its_chip_wants(tmp_path: Path, samples: list[dict[str, np.ndarray]]) -> None:
+    model, data = DIGITS / "digits_float.onnx", samples[:8]
+    artifact = transload.convert(model, "ethos-u85-256", tmp_path / "chip", quantize="int8", data=data, verify="no")
+    assert artifact.report.quantization is not None and artifact.report.quantization.options == {"islands": "int16"}
+    artifact = transload.convert(
+        model, "ethos-u85-256", tmp_path / "said", quantize="int8", data=data, verify="no", quantizer_options={"islands": "none"})
+    assert artifact.report.quantization is not None and artifact.report.quantization.options == {"islands": "none"}
+    assert Quantization("f16").options == {}
