@@ -34,6 +34,8 @@ from rich.table import Table
 import transload
 from transload.errors import TransloadError
 from transload.metrics import sqnr
+from transload.plugin import resolve
+from transload.plugin_host import host
 
 CALIBRATED = 5
 """One sample of so many calibrates."""
@@ -70,34 +72,36 @@ def main() -> None:
     rows = []
     for name in arguments.only or NETWORKS:
         network = NETWORKS[name](arguments.folder)
+        nearness = scores(network, arguments.scheme)
         for target in arguments.target or ["ethos-u85-256"]:
-            rows.append({"network": name, "target": target} | measured(network, target, arguments.scheme))
+            rows.append({"network": name, "target": target} | on_chip(network, target, arguments.scheme) | nearness)
     show(rows)
     if arguments.json:
         arguments.json.write_text(json.dumps(rows, indent=1))
 
 
-def measured(network: Network, target: str, scheme: str) -> dict[str, Any]:
-    """The figures of one network on one target, or why there are none."""
+def calibrating(network: Network) -> tuple[list[dict[str, np.ndarray]], np.ndarray]:
+    """The samples that calibrate, and which of all these are [N]."""
     chosen = np.arange(len(network.samples)) % CALIBRATED == 0
-    source = transload.load(network.float_file)
-    (name,) = source.inputs
-    samples = [{name: sample} for sample in network.samples[chosen]]
+    (name,) = transload.load(network.float_file).inputs
+    return [{name: sample} for sample in network.samples[chosen]], chosen
+
+
+def on_chip(network: Network, target: str, scheme: str) -> dict[str, Any]:
+    """What one call makes of a network for one target, or why nothing."""
     with TemporaryDirectory() as folder:
         try:
             transload.convert(
-                network.float_file, target, out=folder, quantize=scheme, data=samples,
+                network.float_file, target, out=folder, quantize=scheme, data=calibrating(network)[0],
                 quantizer_options={"quant_input": "all", "quant_output": "all"})
         except TransloadError as error:
             return {"error": str(error)}
         report = json.loads((Path(folder) / "report.json").read_text())
     chip = report["target_report"]
-    row = {
+    return {
         "host": sorted({op["op"] for op in chip["ops"] if op["on"] == "host"}), "npu": chip["npu_percent"],
         "cycles": chip["total_cycles"], "their cycles": cycles_of(network.integer_file, target),
         "floats": report["quantization"]["floats"], "verified": report["verification"]["status"] == "passed"}
-    quantized = transload.quantize(source, scheme, samples)
-    return row | scores(network, chosen, quantized)
 
 
 def cycles_of(path: Path, target: str) -> int | None:
@@ -111,13 +115,16 @@ def cycles_of(path: Path, target: str) -> int | None:
         return None
 
 
-def scores(network: Network, chosen: np.ndarray, quantized: transload.Module) -> dict[str, Any]:
+def scores(network: Network, scheme: str) -> dict[str, Any]:
     """Accuracy and nearness of the float file, of its authors' integers and of ours, on the samples that did not calibrate."""
+    samples, chosen = calibrating(network)
+    quantized = transload.quantize(transload.load(network.float_file), scheme, samples)
     (name,) = quantized.inputs
+    execute = resolve(host().get("engines", "reference").prepare)(quantized, "main")
     runs: dict[str, Callable[[np.ndarray], np.ndarray]] = {
         "float": _first(tflite_run(network.float_file.read_bytes()), name),
         "theirs": _first(tflite_run(network.integer_file.read_bytes()), None),
-        "ours": lambda sample: next(iter(transload.run(quantized, {name: sample}).values()))}
+        "ours": lambda sample: next(iter(execute({name: sample}, False).values()))}
     outputs = {who: np.concatenate([run(sample) for sample in network.samples]) for who, run in runs.items()}
     judged = {who: found[~chosen] for who, found in outputs.items()}
     row: dict[str, Any] = {"samples": len(judged["float"])}

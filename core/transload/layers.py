@@ -60,7 +60,7 @@ def _reasons(said: Quantized | None) -> dict[str, str]:
     if said is None:
         return {}
     told = (each for each in said.report.values() if isinstance(each, Mapping))
-    return {name: why for each in (*told, said.floats) for name, why in each.items() if isinstance(why, str)}
+    return {name: why for each in (*told, said.floats or {}) for name, why in each.items() if isinstance(why, str)}
 
 
 def _affordable(module: Module) -> int:

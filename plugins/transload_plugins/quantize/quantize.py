@@ -18,6 +18,9 @@ from .thresholds import Range
 
 __all__ = ["quantize_module", "types_of"]
 
+GREATEST_BIAS = 2.0**30
+"""In steps of the products: half of what 32 bits hold."""
+
 
 def quantize_module(
     module: Module, scheme: Scheme, ranges: Mapping[str, Range], floats: Collection[str] = (), wide: Collection[str] = (),
@@ -73,18 +76,18 @@ class _Quantizing:
 
     def _quantize(self, op: Op) -> None:
         rule = rule_of(op) or Rule()
-        weights = self._weights(op, rule)
+        own = rule.weights if rule.weights is not None and constant_of(op.operands[rule.weights]) is not None else None
         for index, value in enumerate(op.operands):
-            if index in (rule.weights if weights is not None else None, rule.bias) or not _is_float(value):
-                continue
-            op.set_operand(index, self._as_quantized(value, op))
+            if index not in (own, rule.bias) and _is_float(value):
+                op.set_operand(index, self._as_quantized(value, op))
+        weights = self._weights(op, rule) if own is not None else None
         held = {result: self.types[self.groups.root(result)] for result in op.results}
-        storages = {type_.storage for type_ in (*held.values(), *_types(op.operands))}
-        lifted = weights is None and not rule.retypes and len(storages) > 1
+        data = [index for index, value in enumerate(op.operands) if value.quant is not None and value is not weights]
+        storages = {type_.storage for type_ in (*held.values(), *_types(op.operands[index] for index in data))}
+        lifted = not rule.retypes and len(storages) > 1
         if lifted:
-            for index, value in enumerate(op.operands):
-                if value.quant is not None:
-                    op.set_operand(index, self._lifted(value, op))
+            for index in data:
+                op.set_operand(index, self._lifted(op.operands[index], op, exactly=weights is not None))
         if rule.bias is not None and len(op.operands) > rule.bias and _is_float(op.operands[rule.bias]):
             self._bias(op, rule)
         for name, value in {**rule.attributes(op), DYNAMIC: None}.items():  # DYNAMIC: as its framework computed the float op
@@ -106,11 +109,13 @@ class _Quantizing:
         low, high = ((end - type_.zero_point) * type_.scale for end in (type_.storage_min, type_.storage_max))
         return self.scheme.widened().activation_type((low, high))
 
-    def _lifted(self, value: Value, user: Op) -> Value:
-        """A quantized operand in 16 bits: ops that are no products with weights have operands and results of one width."""
-        type_ = self._wide(value.quant)  # type: ignore[arg-type]
-        if type_ == value.quant:
+    def _lifted(self, value: Value, user: Op, exactly: bool) -> Value:
+        """A quantized operand in 16 bits, since operands and results are of one width; `exactly`, in steps of its own scale."""
+        quant = value.quant
+        assert quant is not None
+        if quant.storage == I16:
             return value
+        type_ = QuantType(I16, F32, quant.scales, (0,)) if exactly else self._wide(quant)
         build = Builder(user.parent, before=user, location=value.name)  # type: ignore[arg-type]
         dense = constant_of(value)
         if dense is not None:
@@ -147,15 +152,31 @@ class _Quantizing:
             self.real[value] = build.emit("top.Cast", value, types=[TensorType(value.tensor_type.shape, F32)])
         return self.real[value]
 
-    def _weights(self, op: Op, rule: Rule) -> Value | None:
-        """The op's weights made integers; None where it has none, or they are computed."""
-        dense = constant_of(op.operands[rule.weights]) if rule.weights is not None else None
-        if dense is None or rule.weights is None:
-            return None
+    def _weights(self, op: Op, rule: Rule) -> Value:
+        """The op's constant weights made integers."""
+        assert rule.weights is not None
+        dense = constant_of(op.operands[rule.weights])
+        assert dense is not None
         numbers = dense.numpy().astype(np.float64)
         build = Builder(op.parent, before=op, location=op.operands[rule.weights].name)  # type: ignore[arg-type]
-        op.set_operand(rule.weights, self._constant(build, numbers, self.scheme.weight_type(numbers, rule.channels(op))))
+        type_ = self.scheme.weight_type(numbers, rule.channels(op))
+        op.set_operand(rule.weights, self._constant(build, numbers, self._with_room(type_, op, rule)))
         return op.operands[rule.weights]
+
+    def _with_room(self, type_: QuantType, op: Op, rule: Rule) -> QuantType:
+        """The type of weights in which the bias, in steps of the products, leaves their sums room in 32 bits.
+
+        Weights that are all but zero have steps so small that it would not: a channel that says but its bias.
+        """
+        bias = constant_of(op.operands[rule.bias]) if rule.bias is not None and len(op.operands) > rule.bias else None
+        activations = op.operands[0].quant
+        if bias is None or activations is None:
+            return type_
+        least = np.abs(bias.numpy().astype(np.float64).ravel()) / (activations.scale * GREATEST_BIAS)
+        least = least if least.size == len(type_.scales) else np.full(len(type_.scales), least.max(initial=0.0))
+        return type_.replace(scales=tuple(
+            held if held >= needed else self.scheme.rounded(needed)
+            for held, needed in zip(type_.scales, least.tolist(), strict=True)))
 
     def _bias(self, op: Op, rule: Rule) -> None:
         """The op's bias in the scale of its products."""

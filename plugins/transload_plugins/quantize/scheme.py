@@ -42,9 +42,9 @@ class Scheme:
         low, high = min(kept[0], 0.0), max(kept[1], 0.0)
         least, greatest = self.activations.range
         if self.symmetric:
-            scale = self._scale(max(-low, high) / greatest)
+            scale = self.rounded(max(-low, high) / greatest)
             return QuantType(self.activations, F32, (scale,), (0,))
-        scale = self._scale((high - low) / (greatest - least))
+        scale = self.rounded((high - low) / (greatest - least))
         zero_point = int(np.clip(round(least - low / scale), least, greatest))
         return QuantType(self.activations, F32, (scale,), (zero_point,))
 
@@ -64,7 +64,7 @@ class Scheme:
             farthest = [float(np.abs(weights).max(initial=0.0))]
         else:
             farthest = np.abs(weights).max(axis=tuple(d for d in range(weights.ndim) if d != axis), initial=0.0).tolist()
-        scales = tuple(self._scale(each / greatest) for each in farthest)
+        scales = tuple(self.rounded(each / greatest) for each in farthest)
         return QuantType(
             self.weights, F32, scales, (0,) * len(scales), axis if self.per_channel else None, storage_min=-greatest)
 
@@ -82,11 +82,11 @@ class Scheme:
 
     def bias_type(self, activations: QuantType, weights: QuantType, axis: int) -> QuantType:
         """The type of what is added to sums of products: that of the products, in 32 bits (64 beside 16-bit activations)."""
-        storage = I64 if self.activations.width > 8 else I32
+        storage = I64 if activations.storage.width > 8 else I32
         scales = tuple(float(np.float32(activations.scale) * np.float32(scale)) for scale in weights.scales)
         return QuantType(storage, F32, scales, (0,) * len(scales), axis if weights.per_axis else None)
 
-    def _scale(self, scale: float) -> float:
+    def rounded(self, scale: float) -> float:
         """A scale as float32 holds it, the next power of two where they have to be such; 1 where all numbers are zero."""
         if not scale:
             return 1.0

@@ -10,7 +10,8 @@ import pytest
 import transload
 from transload.api import at_hub
 from transload.errors import ReadError, UsageError
-from transload.ir import Module
+from transload.ir import I32, Module
+from transload.ir.build import constant_of
 from transload.journey import Journey, Stage
 from transload_plugins.quantize.calibration import Calibration, calibrate
 from transload_plugins.quantize.observe import observed
@@ -282,3 +283,18 @@ def test_gates_of_recurrent_layers_become_integers(name: str, gates: int) -> Non
     table = transload.calibrate(module, samples[:12])
     again = transload.quantize(module, "int8", calibration=table)
     assert any(op.name == "top.Tanh" and op.result.quant is not None for op in again.ops())
+
+
+def test_a_channel_that_is_all_bias_keeps_it() -> None:
+    """Its weights are so small that the bias would not fit in 32 bits in their steps."""
+    graph = Graph((1, 4, 4, 3))
+    weights = graph.random(2, 1, 1, 3)
+    weights[1] *= np.float32(1e-12)
+    module = graph.done(graph.Conv(
+        graph.inputs[0], weights, np.array([0.5, 3.0], np.float32), kernel_shape=(1, 1), layout="NHWC"))
+    samples = [{"x0": np.random.default_rng(seed).normal(0, 1, (1, 4, 4, 3)).astype(np.float32)} for seed in range(4)]
+    quantized = transload.quantize(module, "int8", samples)
+    result = transload.run(quantized, samples[0])["y0"]
+    np.testing.assert_allclose(result[..., 1], 3.0, atol=0.05)
+    (bias,) = (op.result for op in quantized.ops() if op.name == "top.Weight" and op.result.quant.storage == I32)
+    assert np.abs(constant_of(bias).numpy()).max() <= 2**30
