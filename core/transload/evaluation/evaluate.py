@@ -119,7 +119,11 @@ def evaluate(
     state = _State(Path(resume) if resume is not None else None, _digest(asked))
     for name, samples in _together(opened):
         if name not in state.rows:
-            state.add(name, _measured(ready, samples, chosen, _label(label, name, chosen), output))
+            try:
+                state.add(name, _measured(ready, samples, chosen, _label(label, name, chosen), output))
+            except UsageError as error:
+                where = "" if name in error.message else f"{name}: "
+                raise UsageError(f"{where}{error.message}", error.findings, error.hint) from None
     rows = list(state.rows.values())
     scores = {
         model.name: {

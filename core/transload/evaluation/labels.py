@@ -30,7 +30,8 @@ def labels_of(samples: Samples, source: Any = None, classes: Any = None, offset:
 
     `source` is
 
-    - None: samples that lie in folders have the number of theirs, in the order of the folders' names (or of `classes`);
+    - None: samples that lie in folders have the number of theirs, in the order of the folders' names (or of `classes`); folders
+      whose names are numbers have these, less 1 where they go from 1 on without a gap;
     - a text file: a line for each sample, its name and its label, or the label alone, line by line in the order of the samples;
       labels are numbers, or names of classes;
     - an `.npy` of numbers, in the order of the samples; a `.json` of COCO's annotations, by the images' names;
@@ -73,12 +74,21 @@ def _by_folders(samples: Samples, classes: list[str] | None) -> Labels:
         Path(name).parts[0] if len(Path(name).parts) > 1 and not _ROW.search(name) else None for name in samples.names]
     if not folders or None in folders:
         return lambda name: None
-    known = classes if classes is not None else sorted(dict.fromkeys(map(str, folders)))
-    numbers = {folder: place for place, folder in enumerate(known)}
+    there = sorted(set(map(str, folders)))
+    numbers = {folder: place for place, folder in enumerate(classes)} if classes is not None else _numbered(there)
     missing = next((folder for folder in folders if folder not in numbers), None)
     if missing is not None:
-        raise UsageError(f"the folder {missing!r} is no class", hint=f"classes: {', '.join(known[:8])}")
+        raise UsageError(f"the folder {missing!r} is no class", hint=f"classes: {', '.join(list(numbers)[:8])}")
     return lambda name: numbers.get(Path(name).parts[0])
+
+
+def _numbered(folders: Sequence[str]) -> dict[str, int]:
+    """The classes of folders: their places, or the numbers that they are called by, less 1 where these are 1 to N."""
+    if not all(folder.isdecimal() for folder in folders):
+        return {folder: place for place, folder in enumerate(folders)}
+    said = {folder: int(folder) for folder in folders}
+    from_one = sorted(said.values()) == list(range(1, len(said) + 1))
+    return {folder: number - from_one for folder, number in said.items()}
 
 
 def _in_order(samples: Samples, labels: Sequence[Any], what: str) -> Labels:

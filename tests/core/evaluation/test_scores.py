@@ -107,6 +107,13 @@ def test_labels_by_folders(tmp_path: Path) -> None:
         labels_of(samples, classes=["dog"])
 
 
+@pytest.mark.parametrize(("folders", "labels"), [
+    (("3", "7", "12"), (3, 7, 12)), (("00", "01", "10"), (0, 1, 10)), (tuple(map(str, range(1, 13))), tuple(range(12)))])
+def test_folders_whose_names_are_numbers(tmp_path: Path, folders: tuple[str, ...], labels: tuple[int, ...]) -> None:
+    find = labels_of(images(tmp_path, [f"{folder}/x.png" for folder in folders]))
+    assert tuple(find(f"{folder}/x.png") for folder in folders) == labels, "12 stands behind 3, and a class may have no sample"
+
+
 def test_labels_by_name_and_by_line(tmp_path: Path) -> None:
     samples = images(tmp_path / "i", ["1.png", "2.png"])
     file = tmp_path / "labels.txt"
