@@ -1,17 +1,18 @@
 """Kills conversions at random moments, and looks at what they leave: old artifacts or new ones, whole, and nothing else.
 
-    python benchmarks/kills.py [--kills 200] [--signals KILL TERM INT] [--json FILE]
+    python benchmarks/kills.py [--kills 200] [--signals KILL TERM INT] [--what convert quantizing calibrate quantize]
 
-Two models are converted into one folder in turn; each process is sent a signal at a moment between its start and the time that
-a conversion takes. After each kill the folder must hold all files of one conversion, by its report, and no others; a process that
-was asked to end (TERM, INT) must say one line and end with 128 + the signal's number, or have been done, or not yet have come to
-our first line. After the last one, a conversion that nobody disturbs must leave nothing but its own folder, there and where the
-system has temporary files.
+Two models (or one by two schemes, or methods) are converted into one folder in turn; each process is sent a signal at a moment
+between its start and the time that it takes. After each kill the folder must hold all files of one of both, the same as without
+the other, and no others; a process that was asked to end (TERM, INT) must say one line and end with 128 + the signal's number, or
+have been done, or not yet have come to our first line. After the last one, one that nobody disturbs must leave nothing but its
+own folder, there and where the system has temporary files.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import os
 import random
@@ -23,6 +24,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
+
+import numpy as np
 
 DIGITS = Path(__file__).resolve().parent.parent / "examples" / "digits"
 MODELS = (DIGITS / "digits_int8.tflite", DIGITS / "digits_float.onnx")
@@ -41,22 +44,46 @@ class Outcome:
     wrong: list[str] = field(default_factory=list)
 
 
-def command(model: Path, out: Path) -> list[str]:
-    return [sys.executable, "-m", "transload", "convert", str(model), "-o", str(out), "-q"]
+def _commands(data: Path) -> dict[str, tuple[list[str], list[str]]]:
+    """What is killed: two commands that write into one folder, `{out}`, in turn."""
+    network, samples = str(MODELS[1]), ["--data", str(data)]
+    model, table = str(Path("{out}", "model.mlir")), str(Path("{out}", "model.table"))
+
+    def pair(words: list[str], option: str, first: str, second: str) -> tuple[list[str], list[str]]:
+        return [*words, option, first], [*words, option, second]
+
+    return {
+        "convert": (["convert", str(MODELS[0]), "-o", "{out}"], ["convert", network, "-o", "{out}"]),
+        "quantizing": pair(["convert", network, "-o", "{out}", *samples], "--quantize", "int8", "int8-sym"),
+        "calibrate": pair(["calibrate", network, "-o", table, "--plot", str(Path("{out}", "model.svg")), *samples], "--method",
+                          "minmax", "mse"),
+        "quantize": pair(["quantize", network, "-o", model, *samples], "--scheme", "int8", "int8-sym")}
 
 
-def mixture(out: Path) -> str | None:
+def command(words: list[str], out: Path) -> list[str]:
+    return [sys.executable, "-m", "transload", *(word.replace("{out}", str(out)) for word in words), "-q"]
+
+
+def contents(out: Path) -> dict[str, str]:
+    """The files of a folder, by their digests; of the report, which has times and places, those that it lists."""
+    found = {}
+    for file in sorted(out.rglob("*")) if out.exists() else ():
+        if file.name == "report.json":
+            found[file.name] = str(json.loads(file.read_text(encoding="utf-8"))["files"])
+        elif file.is_file():
+            found[str(file.relative_to(out))] = hashlib.sha256(file.read_bytes()).hexdigest()
+    return found
+
+
+def mixture(out: Path, whole: list[dict[str, str]]) -> str | None:
     """What is wrong with a folder of artifacts; None where it is whole."""
-    if not out.exists():
+    there = contents(out)
+    if there in whole:
         return None
-    report = json.loads((out / "report.json").read_text(encoding="utf-8"))
-    there = {str(file.relative_to(out)): file.stat().st_size for file in out.rglob("*") if file.is_file()}
-    there.pop("report.json")
-    if there != report["files"]:
-        return f"the report has {report['files']}, and there are {there}"
-    stem = Path(report["model"]).stem
-    foreign = [name for name in there if not name.startswith(stem)]
-    return f"{foreign} are not of {stem}" if foreign else None
+    return "; ".join(
+        f"{name} is " + ("missing" if name not in there else "of " + (" and ".join(
+            str(number) for number, each in enumerate(whole) if each.get(name) == there[name]) or "neither"))
+        for name in sorted({*there, *(name for each in whole for name in each)}))
 
 
 def is_of_python_alone(said: str) -> bool:
@@ -64,22 +91,26 @@ def is_of_python_alone(said: str) -> bool:
     return "KeyboardInterrupt" in said and f"{os.sep}transload{os.sep}" not in said
 
 
-def kill(number: signal.Signals, kills: int, seed: int = 0) -> Outcome:
-    """Send `kills` conversions a signal."""
+def kill(number: signal.Signals, kills: int, seed: int = 0, what: str = "convert") -> Outcome:
+    """Send `kills` processes that do `what` a signal."""
     if signal.getsignal(number) is signal.SIG_IGN:  # as a shell has it for what runs behind it; the conversions would inherit it
         signal.signal(number, signal.SIG_DFL)
-    outcome, chance = Outcome(number.name), random.Random(f"{seed} {number.name}")
+    outcome, chance = Outcome(f"{what} {number.name}"), random.Random(f"{seed} {number.name}")
     with TemporaryDirectory() as folder:
         place, scratch = Path(folder) / "place", Path(folder) / "tmp"
         scratch.mkdir()
+        np.save(Path(folder) / "data.npy", np.random.default_rng(0).normal(size=(24, 1, 1, 8, 8)).astype(np.float32))
+        commands = _commands(Path(folder) / "data.npy")[what]
         environment = {**os.environ, "TMPDIR": str(scratch)}
-        out = place / "out"
-        start = time.perf_counter()
-        subprocess.run(command(MODELS[0], out), env=environment, check=True, stdout=subprocess.DEVNULL)
-        seconds = time.perf_counter() - start
+        out, whole = place / "out", []
+        for words in (commands[1], commands[0]):  # so that the first is there, whole, when the second is killed
+            start = time.perf_counter()
+            subprocess.run(command(words, out), env=environment, check=True, stdout=subprocess.DEVNULL)
+            seconds = time.perf_counter() - start
+            whole.append(contents(out))
         for turn in range(kills):
             process = subprocess.Popen(
-                command(MODELS[turn % 2], out), env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                command(commands[1 - turn % 2], out), env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
             time.sleep(chance.uniform(0.2, 1.1) * seconds)
             process.send_signal(number)
             _, said = process.communicate()
@@ -88,12 +119,13 @@ def kill(number: signal.Signals, kills: int, seed: int = 0) -> Outcome:
             allowed = [(0, ""), (-number, ""), (128 + number, LINES.get(number))]
             if number != signal.SIGKILL and (code, said) not in allowed and not is_of_python_alone(said):
                 outcome.wrong.append(f"{number.name} {turn}: exit code {code}, said {said[-600:]!r}")
-            if why := mixture(out):
+            if why := mixture(out, whole):
                 outcome.wrong.append(f"{number.name} {turn}: {why}")
-        subprocess.run(command(MODELS[0], out), env=environment, check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(command(commands[0], out), env=environment, check=True, stdout=subprocess.DEVNULL)
         there = {*place.iterdir(), *scratch.iterdir()} - {out, scratch / SES}
         left = [str(file.relative_to(folder)) for file in there]
-        outcome.wrong += [f"{name} is left" for name in left] + ([mixture(out) or ""] if mixture(out) else [])
+        outcome.wrong += [f"{name} is left" for name in left]
+        outcome.wrong += [f"after the last one {why}" for why in [mixture(out, whole)] if why]
     return outcome
 
 
@@ -101,10 +133,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--kills", type=int, default=200, help="of each signal")
     parser.add_argument("--signals", nargs="+", default=["KILL", "TERM", "INT"])
+    parser.add_argument("--what", nargs="+", default=list(_commands(Path())))
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--json", type=Path, help="write the results there, too")
     given = parser.parse_args()
-    outcomes = [kill(signal.Signals[f"SIG{name}"], given.kills, given.seed) for name in given.signals]
+    outcomes = [
+        kill(signal.Signals[f"SIG{name}"], given.kills, given.seed, what) for what in given.what for name in given.signals]
     for outcome in outcomes:
         print(f"{outcome.signal}: {dict(outcome.ended)}, {len(outcome.wrong)} wrong")
         for why in outcome.wrong:

@@ -21,6 +21,7 @@ Labels = Callable[[str], Any]
 """The label of a sample by its name, or None."""
 _MASKS = (".png", ".bmp", ".gif", ".npy")
 _LINES = 10_000_000
+_NUMBER = re.compile(r"-?[0-9]{1,18}")
 _ROW = re.compile(r"\[\d+\]$")
 """The end of a name of what is no file, but a row of an array."""
 
@@ -62,7 +63,7 @@ def _found(samples: Samples, source: Any, classes: list[str] | None) -> Labels:
         return _masks(path)
     need_file(path)
     if path.suffix == ".npy":
-        return _in_order(samples, [int(label) for label in np.asarray(open_array(path)).ravel()], str(path))
+        return _in_order(samples, _whole(np.asarray(open_array(path)).ravel(), path), str(path))
     if path.suffix == ".json":
         return _annotations(path)
     return _text(samples, path, classes)
@@ -134,7 +135,7 @@ def _cells(line: str) -> list[str]:
 
 def _numbers(labels: Sequence[str], path: Path, classes: list[str] | None) -> list[int]:
     """Labels as numbers; names of classes by their places."""
-    if all(label.lstrip("-").isdigit() for label in labels):
+    if all(_NUMBER.fullmatch(label) for label in labels):
         return [int(label) for label in labels]
     order = classes if classes is not None else sorted(set(labels))
     places = {name: place for place, name in enumerate(order)}
@@ -142,6 +143,13 @@ def _numbers(labels: Sequence[str], path: Path, classes: list[str] | None) -> li
     if unknown is not None:
         raise UsageError(f"{path}: {unknown!r} is no class", hint=f"classes: {', '.join(order[:8])}")
     return [places[label] for label in labels]
+
+
+def _whole(labels: np.ndarray, path: Path) -> list[int]:
+    """Labels of an array, which holds whole numbers."""
+    if labels.dtype.kind not in "biuf" or not np.all(np.isfinite(labels) & (labels == np.trunc(labels))):
+        raise ReadError(f"{path}: holds labels that are no whole numbers")
+    return [int(label) for label in labels]
 
 
 def _masks(folder: Path) -> Labels:
@@ -171,11 +179,31 @@ def _annotations(path: Path) -> Labels:
         images = {str(image["file_name"]): image for image in held["images"]}
         objects: dict[Any, list[dict[str, Any]]] = {}
         for each in held["annotations"]:
-            objects.setdefault(each["image_id"], []).append(each)
+            objects.setdefault(_integer(each["image_id"]), []).append(_object(each))
         named = {
-            name: {"image_id": image["id"], "width": image["width"], "height": image["height"],
+            name: {"image_id": _integer(image["id"]), "width": _real(image["width"]), "height": _real(image["height"]),
                    "objects": objects.get(image["id"], [])}
             for name, image in images.items()}
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise ReadError(f"{path}: is no file of COCO's annotations: {error!r}") from None
     return lambda name: named.get(name, named.get(Path(name).name))
+
+
+def _object(given: Mapping[str, Any]) -> dict[str, Any]:
+    """What is used of an object; `KeyError`, `TypeError` or `ValueError` where it is none of COCO's."""
+    left, upper, width, height = (_real(number) for number in given["bbox"])
+    return {
+        "category_id": _integer(given["category_id"]), "bbox": [left, upper, width, height], "area": _real(given.get("area", 0)),
+        "iscrowd": _integer(given.get("iscrowd", 0))}
+
+
+def _integer(given: Any) -> int:
+    if not isinstance(given, int) or abs(given) >= 1 << 53:  # what evaluators count with
+        raise TypeError(f"{str(given)[:40]} is no whole number")
+    return given
+
+
+def _real(given: Any) -> float:
+    if not isinstance(given, int | float) or not abs(given) < 1 << 53:
+        raise TypeError(f"{str(given)[:40]} is no number of pixels")
+    return float(given)

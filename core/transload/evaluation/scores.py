@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from .. import metrics
-from ..errors import UsageError
+from ..errors import TransloadError, UsageError
 from ..plugin import Score, resolve
 from ..plugin_host import host
 from ..samples.sources import function_at
@@ -48,13 +48,28 @@ def find_scores(names: Sequence[str]) -> dict[str, Score]:
 
 def _find(name: str) -> Score:
     if name.startswith("python:"):
-        function = function_at(name)
-        return Score(name, lambda outputs, label, reference: float(function(outputs, label)), doc="a function of the user's")
+        return Score(name, _of_user(name), doc="a function of the user's")
     best = re.fullmatch(r"([a-z]+)([1-9][0-9]{0,3})", name)
     if best is not None and name not in host().scores and f"{best[1]}1" in host().scores:  # of K best, as the one of 1
         return Score(name, _top(int(best[2])), doc=f"The label is among the {best[2]} best.", needs=("label",), unit="%")
     found: Score = host().get("scores", name)
     return found
+
+
+def _of_user(name: str) -> Callable[..., float]:
+    """What a function of the user's measures; whatever it raises is told as its own."""
+    function = function_at(name)
+
+    def measure(outputs: Outputs, label: Any, reference: Outputs | None) -> float:
+        try:
+            return float(function(outputs, label))
+        except TransloadError:
+            raise
+        except Exception as error:
+            raise UsageError(f"{name} failed: {type(error).__name__}: {error}",
+                             hint="it takes the outputs by name and the label, and gives a number") from error
+
+    return measure
 
 
 def estimate(score: Score, rows: Sequence[Any]) -> Estimate:
@@ -159,7 +174,11 @@ def euclid(outputs: Outputs, label: Any, reference: Outputs) -> float:
 def squared_error(outputs: Outputs, label: Any, reference: Outputs | None) -> list[float]:
     """The mean squared error beside the label, or beside the reference where there is none, and the greatest number of it."""
     truth = np.asarray(label if label is not None else first_of(reference or {}), np.float64)
-    error = first_of(outputs).reshape(truth.shape) - truth
+    made = first_of(outputs)
+    if made.size != truth.size:
+        raise UsageError(f"an output of shape {made.shape} cannot be compared with a label of shape {truth.shape}",
+                         hint="psnr wants pictures as labels, or a reference")
+    error = made.reshape(truth.shape) - truth
     return [float(np.square(error).mean()), float(np.abs(truth).max(initial=0.0))]
 
 

@@ -15,14 +15,14 @@ from numpy.typing import NDArray
 
 from transload.errors import UsageError
 
-__all__ = ["BINS", "MANUAL_BINS", "Histogram"]
+__all__ = ["BINS", "LEAST", "MANUAL_BINS", "Histogram"]
 
 BINS = 4096
 """Bins on either side of zero; more than half of those on the side of the number farthest from it reach no farther than it."""
 MANUAL_BINS = 2048
 """Bins from zero to the number farthest from it in the TPU-MLIR manual (7.3.1)."""
 _BITS = BINS.bit_length() - 1
-_LEAST = -126 + _BITS
+LEAST = -126 + _BITS
 """The exponent below which a bin's width would be no normal float32."""
 _CHUNK = 1 << 16
 """Numbers that are counted at a time: what is made of them stays in the processor's cache."""
@@ -37,7 +37,7 @@ class Histogram:
     def __init__(self, arrays: Iterable[NDArray[np.floating]] = ()) -> None:
         self.low = np.inf
         self.high = -np.inf
-        self.exponent = _LEAST
+        self.exponent = LEAST
         """All numbers are nearer to zero than two to this power."""
         self.counts: NDArray[np.int64] = np.zeros(2 * BINS - 1, np.int64)
         for array in arrays:

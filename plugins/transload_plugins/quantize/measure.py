@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from transload.errors import UsageError
+from transload.errors import ReadError, UsageError
 from transload.ir import Module, input_names
 
 from .histogram import Histogram
@@ -90,7 +90,9 @@ def measured(
     total = length_hint(samples) or None  # 0 where it is not known
     counting = _Counting(module, total)
     state = State.open(Path(resume), module) if resume is not None else None
-    if state is not None:
+    if state is not None and state.histograms:
+        if state.histograms.keys() != counting.histograms.keys():
+            raise ReadError(f"{resume}: has histograms of other tensors", hint="remove the file to calibrate from the beginning")
         counting.add(state.histograms)
     count = 0
     with ThreadPoolExecutor(workers or os.cpu_count() or 1) as pool:

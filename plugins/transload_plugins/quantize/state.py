@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import hashlib
-import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from transload.arrays import read_arrays
 from transload.errors import ReadError, UsageError
 from transload.files import atomic_path
 from transload.ir import Module
+from transload.ir.constants import TensorData
 from transload.text.printer import write_module
 from transload.text.resources import ResourceKeys
 
-from .histogram import Histogram
+from .histogram import BINS, LEAST, Histogram
 
 __all__ = ["State", "load_histograms", "save_histograms"]
+
+
+_OWN = ("names", "low", "high", "exponent", "first", "length", "counts")
+_PLACES = 2 * BINS - 1
+_MOST = 1 << 20
+"""Tensors that a file may have histograms of."""
 
 
 def save_histograms(path: Path, histograms: Mapping[str, Histogram], **more: Any) -> None:
@@ -34,23 +41,39 @@ def save_histograms(path: Path, histograms: Mapping[str, Histogram], **more: Any
                 one.counts[first:last + 1] for one, (first, last) in zip(each, used, strict=True))]), **more)
 
 
-def load_histograms(path: Path) -> tuple[dict[str, Histogram], dict[str, np.ndarray]]:
-    """What `save_histograms` wrote. Raises `ReadError` where the file is none such, or damaged."""
+def load_histograms(path: Path) -> tuple[dict[str, Histogram], dict[str, TensorData]]:
+    """What `save_histograms` wrote, arrays of one's own unread. Raises `ReadError` where the file is none such, or damaged."""
+    arrays = read_arrays(path)
     try:
-        with np.load(path, allow_pickle=False) as file:
-            arrays = dict(file)
-        own = {key: arrays.pop(key) for key in ("names", "low", "high", "exponent", "first", "length", "counts")}
-        found: dict[str, Histogram] = {}
-        ends = np.cumsum(own["length"])
-        for index, name in enumerate(own["names"].tolist()):
-            histogram = found[name] = Histogram()
-            histogram.low, histogram.high = float(own["low"][index]), float(own["high"][index])
-            histogram.exponent = int(own["exponent"][index])
-            first, length = int(own["first"][index]), int(own["length"][index])
-            histogram.counts[first:first + length] = own["counts"][ends[index] - length:ends[index]]
-        return found, arrays
-    except (OSError, ValueError, KeyError, IndexError, TypeError, EOFError, zipfile.BadZipFile) as error:
+        sizes = {key: arrays[key].shape for key in _OWN}
+        (tensors,), (counted,) = sizes["names"], sizes["counts"]
+        if any(sizes[key] != (tensors,) for key in _OWN[:-1]) or tensors > _MOST or counted > tensors * _PLACES:
+            raise ValueError("its arrays do not fit each other")
+        names, low, high, exponents, firsts, lengths, counts = (arrays.pop(key).numpy() for key in _OWN)
+        if any(array.dtype != np.int64 for array in (exponents, firsts, lengths, counts)) or names.dtype.kind != "U":
+            raise ValueError("it holds other numbers")
+        if low.dtype != np.float64 or high.dtype != np.float64 or not _sound(low, high, exponents):
+            raise ValueError("it has ranges that are none")
+        if (min(lengths.min(initial=0), firsts.min(initial=0), counts.min(initial=0)) < 0 or lengths.max(initial=0) > _PLACES
+                or firsts.max(initial=0) > _PLACES or (firsts + lengths).max(initial=0) > _PLACES or lengths.sum() != counted):
+            raise ValueError("it counts what is no place")
+    except (KeyError, ValueError) as error:
         raise ReadError(f"{path}: cannot be read as histograms: {error}") from None
+    found: dict[str, Histogram] = {}
+    end = 0
+    for index, name in enumerate(names.tolist()):
+        histogram = found[name] = Histogram()
+        histogram.low, histogram.high, histogram.exponent = float(low[index]), float(high[index]), int(exponents[index])
+        first, start, end = int(firsts[index]), end, end + int(lengths[index])
+        histogram.counts[first:first + end - start] = counts[start:end]
+    return found, arrays
+
+
+def _sound(low: np.ndarray, high: np.ndarray, exponents: np.ndarray) -> bool:
+    """Whether these are ranges, finite or of nothing, and exponents that histograms have."""
+    empty = (low == np.inf) & (high == -np.inf)
+    ranges = empty | (np.isfinite(low) & np.isfinite(high) & (low <= high))
+    return bool(np.all(ranges & (exponents >= LEAST) & (exponents <= 1024)))
 
 
 class State:
@@ -71,10 +94,13 @@ class State:
         if not path.exists():
             return state
         state.histograms, more = load_histograms(path)
-        if str(more.get("module")) != state.module:
+        told = {key: more[key].numpy() for key in ("module", "count", "last") if key in more and more[key].shape == ()}
+        if len(told) < 3 or told["count"].dtype.kind not in "iu":
+            raise ReadError(f"{path}: is not the state of a calibration", hint="remove the file to calibrate from the beginning")
+        if str(told["module"]) != state.module:
             raise UsageError(
                 f"{path}: is the state of a calibration of another model", hint="remove the file to calibrate from the beginning")
-        state.count, state.last = int(more["count"]), str(more["last"])
+        state.count, state.last = int(told["count"]), str(told["last"])
         return state
 
     def has(self, number: int, sample: Mapping[str, Any]) -> bool:

@@ -75,6 +75,12 @@ def test_killed_at_any_moment(name: str) -> None:
     assert not outcome.wrong, outcome.wrong
 
 
+def test_killed_while_it_calibrates() -> None:
+    """The table, its histograms and their picture are of one calibration."""
+    outcome = kill(signal.SIGKILL, 2, what="calibrate")
+    assert not outcome.wrong, outcome.wrong
+
+
 def test_a_signal_while_a_library_does_not_look_up() -> None:
     """The main thread is in C, where Python's handlers wait: another thread answers."""
     code = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -132,7 +133,22 @@ def test_a_state_of_something_else_is_refused(module: Module, state: Path) -> No
     with pytest.raises(UsageError, match="it counted 8, and there are 3"):
         measured(module, samples(3), resume=state)
     state.write_bytes(state.read_bytes()[:100])
-    with pytest.raises(ReadError, match="cannot be read as histograms"):
+    with pytest.raises(ReadError, match=r"is not an \.npz of plain arrays"):
+        measured(module, samples(20), resume=state)
+
+
+@pytest.mark.parametrize(("key", "change"), [
+    ("names", lambda a: np.array(["x"] * len(a))), ("names", lambda a: a[:1]), ("low", lambda a: a * np.nan),
+    ("exponent", lambda a: a * 0 + 2**40), ("exponent", lambda a: a.astype(np.float64)), ("first", lambda a: -a - 1),
+    ("length", lambda a: a + 1), ("counts", lambda a: -a), ("counts", lambda a: np.zeros(10**7, np.int64)),
+    ("count", lambda a: np.zeros(3, np.int64)), ("count", lambda a: np.array("x")), ("last", None), ("counts", None)])
+def test_a_state_that_somebody_changed_is_refused(module: Module, state: Path, key: str, change: Any) -> None:
+    with np.load(state) as file:
+        arrays = dict(file)
+    given = arrays.pop(key)
+    with state.open("wb") as stream:
+        np.savez_compressed(stream, **arrays, **({} if change is None else {key: change(given)}))
+    with pytest.raises(ReadError, match=r"cannot be read as histograms|is not the state|of other tensors"):
         measured(module, samples(20), resume=state)
 
 

@@ -1,0 +1,72 @@
+"""Labels in files that strangers wrote: what is no label is refused as the file's fault."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import transload
+from transload.errors import ReadError, UsageError
+from transload.evaluation.labels import labels_of
+
+DIGITS = Path(__file__).parents[3] / "examples" / "digits"
+
+
+class Names:
+    """What labels need of samples."""
+
+    names = ["0.png", "1.png"]
+
+
+def find(path: Path) -> Any:
+    return labels_of(Names(), path)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("labels", [["a", "b"], [np.nan, 1.0], [0.5, 1.0], [np.inf, 1.0], [1j, 0]])
+def test_arrays_without_whole_numbers(tmp_path: Path, labels: list[Any]) -> None:
+    np.save(tmp_path / "labels.npy", np.array(labels))
+    with pytest.raises(ReadError, match="no whole numbers"):
+        find(tmp_path / "labels.npy")
+
+
+def test_whole_numbers_of_any_type(tmp_path: Path) -> None:
+    for dtype in (np.float32, np.uint8, np.int64):
+        np.save(tmp_path / "labels.npy", np.array([3, 1], dtype))
+        assert find(tmp_path / "labels.npy")("0.png") == 3
+
+
+@pytest.mark.parametrize("text", ["9" * 5000, "\u00b2"])
+def test_numbers_that_python_does_not_read_are_names(tmp_path: Path, text: str) -> None:
+    (tmp_path / "labels.txt").write_text(f"{text}\n1\n", encoding="utf-8")
+    assert find(tmp_path / "labels.txt")("0.png") == 1  # the second name, in the order of names
+
+
+COCO = {
+    "images": [{"id": 4, "file_name": "0.png", "width": 9, "height": 9}],
+    "annotations": [{"image_id": 4, "category_id": 1, "bbox": [1, 1, 3, 3], "area": 9}]}
+
+
+@pytest.mark.parametrize(("part", "key", "value"), [
+    ("images", "id", None), ("images", "width", None), ("images", "height", [9]), ("images", "width", float("inf")),
+    ("annotations", "bbox", [1, 2]), ("annotations", "bbox", "1234"), ("annotations", "bbox", [1, 2, None, 3]),
+    ("annotations", "category_id", None), ("annotations", "category_id", 10**30), ("annotations", "image_id", []),
+    ("annotations", "area", float("nan")), ("annotations", "iscrowd", "x")])
+def test_annotations_that_are_none(tmp_path: Path, part: str, key: str, value: Any) -> None:
+    path = tmp_path / "coco.json"
+    path.write_text(json.dumps(COCO), encoding="utf-8")
+    assert find(path)("0.png")["objects"][0]["bbox"] == [1, 1, 3, 3]
+    path.write_text(json.dumps({**COCO, part: [{**COCO[part][0], key: value}]}), encoding="utf-8")
+    with pytest.raises(ReadError, match="no file of COCO's annotations"):
+        find(path)
+
+
+def test_scores_that_labels_or_functions_do_not_fit() -> None:
+    data = np.zeros((2, 1, 1, 8, 8), np.float32)
+    with pytest.raises(UsageError, match=r"shape \(1, 10\) cannot be compared with a label of shape \(\)"):
+        transload.evaluate(DIGITS / "digits_float.onnx", data, labels=[0, 1], metrics=("psnr",))
+    with pytest.raises(UsageError, match="python:os:system failed: TypeError"):
+        transload.evaluate(DIGITS / "digits_float.onnx", data, labels=[0, 1], metrics=("python:os:system",))
