@@ -31,7 +31,6 @@ from .partitioning import Partition
 from .plugin import Emitted, Target
 from .plugin_host import host
 from .report import (
-    Digest,
     Digests,
     Report,
     StateReport,
@@ -292,9 +291,9 @@ class _Work:
 
         begin = None
         if start is not None:
-            begin = _gone_on_from(self.journey, self.module, directory, start, self.digests.model)
+            begin = _gone_on_from(self.journey, self.module, directory, start, self.digests)
             self.module, self.at_hub.module, self.at_hub.quantized = begin.module, begin.hub, begin.quantized
-        dump = Dump(directory, _named(self.source), begin, self.digests.model)
+        dump = Dump(directory, _named(self.source), begin, self.digests)
         if begin is None:
             dump.enters(Stage(READ))
             dump.leaves(Stage(READ), self.module, self.times.seconds[READ])
@@ -411,12 +410,15 @@ def plan(
 
 
 def _gone_on_from(
-    journey: Journey, module: Module, dump: str | Path, start: str, digest: Digest | None = None,
+    journey: Journey, module: Module, dump: str | Path, start: str, digests: Digests | None = None,
 ) -> Start:
     """What a dump holds from before a stage, in place of a module that was just read; the journey goes on from there."""
     from .dump import Dumped
 
-    begin = Dumped(dump).before(start, _named(module), (digest or Digest(module.source)).text())
+    if digests is None:
+        digests = Digests(module.source)
+        digests.add(module.beside)
+    begin = Dumped(dump).before(start, _named(module), digests)
     begin.take_the_place_of(module)
     journey.go_on_from(begin.names)
     return begin

@@ -28,7 +28,7 @@ from .ir.verify import check
 from .journey import QUANTIZE, READ, Observer, Stage
 from .passes.steps import PassRecord, Step
 from .plugin import Source
-from .report import Digest
+from .report import Digest, Digests
 from .roles import hub
 from .suggest import nearest
 from .text import write_module
@@ -44,13 +44,13 @@ INDEX = "index.json"
 class Dump(Observer):
     """Writes the module after each stage and pass into a folder, which is made; texts of an earlier dump go.
 
-    With `start`, those of the stages before it stay, and the numbers go on. `digest` is that of the model's file, which tells
-    whether it is the same when the journey goes on from here.
+    With `start`, those of the stages before it stay, and the numbers go on. `digests` are those of the model's files, which tell
+    whether they are the same when the journey goes on from here.
     """
 
-    def __init__(self, directory: str | Path, model: str, start: Start | None = None, digest: Digest | None = None) -> None:
+    def __init__(self, directory: str | Path, model: str, start: Start | None = None, digests: Digests | None = None) -> None:
         self.directory = Path(directory)
-        self.model, self.digest = model, digest
+        self.model, self.digests = model, digests
         self.stages: list[dict[str, Any]] = list(start.stages) if start is not None else []
         self._start = start
         self._keys = ResourceKeys(digests=True)
@@ -109,8 +109,9 @@ class Dump(Observer):
             save_constants(self.directory / CONSTANTS, self._keys.constants, add=self._start is not None)
             self._saved = len(self._keys.constants)
         with atomic_path(self.directory / INDEX) as temporary:
-            digest = self.digest.text() if self.digest is not None else None
-            index = {"model": self.model, "digest": digest, "stages": self.stages}
+            known = {"digest": None, "beside": {}} if self.digests is None else {
+                "digest": self.digests.model.text(), "beside": self.digests.beside()}
+            index = {"model": self.model, **known, "stages": self.stages}
             temporary.write_text(json.dumps(index, indent=1) + "\n", encoding="utf-8")
 
 
@@ -143,6 +144,7 @@ class Dumped:
         try:
             index = json.loads((self.directory / INDEX).read_text(encoding="utf-8"))
             self.model, self.digest = str(index["model"]), index.get("digest")
+            self.beside = {str(name): digest for name, digest in dict(index.get("beside") or {}).items()}
             self.stages = [_checked(entry) for entry in index["stages"]]
         except FileNotFoundError:
             raise ReadError(
@@ -159,16 +161,16 @@ class Dumped:
             return []
         return [file for entry in stages for file in (entry["file"], *(step["file"] for step in entry["steps"])) if file]
 
-    def before(self, stage: str, model: str, digest: str | None = None) -> Start:
+    def before(self, stage: str, model: str, digests: Digests | None = None) -> Start:
         """The module of `model` as it was before a stage; a note says where its text was changed since.
 
-        `UsageError` where the dump is another model's, or of a file that has another `digest` now, or names the stages there are.
+        `UsageError` where the dump is another model's, or of files that have other `digests` now, or names the stages there are.
         """
         if Path(model).name != Path(self.model).name:
             raise UsageError(f"{self.directory} holds the dump of {self.model}, not of {model}")
-        if digest is not None and self.digest is not None and digest != self.digest:
+        if (changed := self._changed(model, digests)) is not None:
             raise UsageError(
-                f"{model} is not the file that {self.directory} holds the dump of: it was changed, or is another of that name",
+                f"{changed} is not the file that {self.directory} holds the dump of: it was changed, or is another of that name",
                 hint=f"`transload convert {shlex.quote(model)} --dump {shlex.quote(str(self.directory))}` writes it again")
         center = hub().name
         names = [entry["stage"] for entry in self.stages]
@@ -191,6 +193,16 @@ class Dumped:
         quantized = next((entry for entry in texts if entry["stage"] == QUANTIZE), None)
         hub_module, behind = (self._module(each["file"]) if each is not None else None for each in (arrived, quantized))
         return Start(module, done, hub_module, behind)
+
+    def _changed(self, model: str, digests: Digests | None) -> str | None:
+        """Which of the model's files is another one than when it was dumped."""
+        now = digests.model.text() if digests is not None else None
+        if now is None or self.digest is None:  # of what is no file
+            return None
+        if now != self.digest:
+            return model
+        beside = digests.beside() if digests is not None else {}
+        return next((name for name in sorted({*beside, *self.beside}) if beside.get(name) != self.beside.get(name)), None)
 
     def _module(self, file: str) -> Module:
         path = self.directory / file

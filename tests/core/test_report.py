@@ -196,3 +196,23 @@ def test_files_of_weights_are_in_it(tmp_path: Path) -> None:
     expected = "sha256:" + hashlib.sha256((tmp_path / "data" / "weights.bin").read_bytes()).hexdigest()
     assert strict((tmp_path / "out" / "report.json").read_text())["beside"] == {"data/weights.bin": expected}
     assert made.report.beside == {"data/weights.bin": expected}
+
+
+def test_a_dump_is_not_gone_on_from_where_weights_beside_the_model_are_others(tmp_path: Path) -> None:
+    onnx = pytest.importorskip("onnx")
+    weights = onnx.numpy_helper.from_array(np.ones((3, 3), np.float32), "w")
+    value = [onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [1, 3]) for name in "xy"]
+    graph = onnx.helper.make_graph([onnx.helper.make_node("MatMul", ["x", "w"], ["y"])], "g", value[:1], value[1:], [weights])
+    opset = [onnx.helper.make_opsetid("", 17)]
+    model, beside = tmp_path / "m.onnx", tmp_path / "w.bin"
+    onnx.save_model(onnx.helper.make_model(graph, opset_imports=opset, ir_version=8), model, save_as_external_data=True,
+                    location=beside.name, size_threshold=0)
+    held = beside.read_bytes()
+    transload.convert(model, "tosa", tmp_path / "out", dump=tmp_path / "dump", verify="no")
+    beside.write_bytes(bytes(len(held)))
+    for go_on in (lambda **how: transload.convert(model, "tosa", tmp_path / "out", verify="no", **how),
+                  lambda **how: transload.plan(model, "tosa", **how)):
+        with pytest.raises(UsageError, match=r"w\.bin is not the file that .* holds the dump of"):
+            go_on(dump=tmp_path / "dump", start="hub")
+    beside.write_bytes(held)
+    transload.convert(model, "tosa", tmp_path / "out", dump=tmp_path / "dump", start="hub", verify="no")
