@@ -41,6 +41,8 @@ SHARE = 0.5
 """The share of the whole loss by which a tensor stands out."""
 PART = 0.5
 """The share of what makes a tensor stand out that a half must make to be looked into: what is lost later counts the more."""
+WORTH = 0.8
+"""The share of a loss below which less loss is worth giving up more tensors."""
 MOST, SOME = 0.25, 4
 """The share of all groups of tensors that may be given up, and how many may be however few there are."""
 UNLIKE = 8.0
@@ -70,6 +72,7 @@ def find(
     given_up: list[Value] = []
     alone: dict[Value, float] = {}
     loss = whole.loss(outputs)
+    losses = [loss]
     least = len(outputs) * 10 ** (-ENOUGH / 10)
     while loss > least and len(given_up) < most:
         alone |= _standing_out(simulation, left, types, samples, SHARE * loss)
@@ -79,6 +82,10 @@ def find(
         left.remove(first)
         given_up.append(first)
         loss = _loss(simulation, {each: type_ for each, type_ in types.items() if each not in given_up}, samples)
+        losses.append(loss)
+    # The weights beside a tensor may be what loses so much; and what stands before a division helps only together.
+    needed = next((count for count, remaining in enumerate(losses) if WORTH * remaining <= losses[-1]), len(given_up))
+    given_up = given_up[:needed]
     return _formed(simulation, given_up, alone, types, wide, samples, forms, whole)
 
 

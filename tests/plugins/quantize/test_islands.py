@@ -139,3 +139,16 @@ def test_the_reason_names_what_computes() -> None:
     module = at_hub(g.done(g.MatMul(normal, g.random(16, 4))))
     samples = [{"x0": np.random.default_rng(seed).normal(size=(1, 6, 16)).astype(np.float32)} for seed in range(4)]
     assert quantize_at_hub(module, "int8", samples, {}).floats["normal"] == "top.LayerNorm has no form in integers"
+
+
+def test_nothing_is_given_up_where_weights_lose_it() -> None:
+    """More bits for a tensor would cost a chip much time, and bring nothing."""
+    g = Graph((1, 16))
+    weights = g.random(16, 6) / 3
+    weights[0] = 150.0  # of a number that is all but zero: the steps of weights become too wide for the others
+    module = at_hub(g.done(g.MatMul(g.inputs[0], weights, g.random(6), location="scores")))
+    random = np.random.default_rng(2)
+    samples = [{"x0": (random.normal(size=(1, 16)) * np.r_[1e-4, np.ones(15)]).astype(np.float32)} for _ in range(16)]
+    found = quantize_at_hub(module, "int8", samples, {})
+    assert decibels(module, found.module, samples) < 20.0
+    assert not found.floats and not found.report["islands of 16 bits"]
