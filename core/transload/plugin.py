@@ -275,6 +275,9 @@ class Engine:
     compiles: bool = False
     """Whether it compiles, for seconds, and then runs several times faster than the reference engine: the engine `auto` takes
     the first such one where that pays."""
+    measures: bool = False
+    """Whether it begins at once and computes floats several times faster than the reference engine: what runs modules of floats
+    on many samples, as a quantizer does, takes it first. `auto` does not: its results are judged, maybe by the same kernels."""
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from transload import hookimpl
-from transload.plugin import Conversion, DialectSpec, Pass, Reader, Runtime, Writer
+from transload.plugin import Conversion, DialectSpec, Engine, Pass, Reader, Runtime, Writer
 
 _HERE = "transload_converters.onnx"
 
@@ -74,3 +74,10 @@ def register_runtimes(register: Any) -> None:
         "onnxruntime", "onnx", f"{_HERE}.runtime:open_model", f"{_HERE}.runtime:available",
         "onnxruntime on the CPU, graph optimizations off.",
         f"{_HERE}.runtime:alternatives", f"{_HERE}.isolated:warm"))
+
+
+@hookimpl
+def register_engines(register: Any) -> None:
+    register(Engine(
+        "onnxruntime", f"{_HERE}.engine:prepare", "onnxruntime on the CPU: of floats, for measuring; compiles nothing.",
+        available=f"{_HERE}.runtime:available", measures=True))

@@ -10,7 +10,7 @@ import numpy as np
 
 from transload.errors import RunError
 
-__all__ = ["Session"]
+__all__ = ["Session", "first_line", "told"]
 
 
 class Session:
@@ -32,9 +32,9 @@ class Session:
         fed = {entry.name: _as_wanted(entry, inputs) for entry in session.get_inputs() if entry.name in inputs}
         try:
             made = session.run(names, fed)
-            values = {each.name: _as_told(each, value) for each, value in zip(session.get_outputs(), made, strict=True)}
+            values = {each.name: told(each, value) for each, value in zip(session.get_outputs(), made, strict=True)}
         except Exception as error:  # onnxruntime's native errors share no class
-            raise RunError(f"onnxruntime cannot run {self.name}: {_first_line(error)}") from None
+            raise RunError(f"onnxruntime cannot run {self.name}: {first_line(error)}") from None
         whole = self._sessions.get(False)
         outputs = [output.name for output in whole.get_outputs()] if whole is not None else _output_names(self.path)
         results: dict[str, np.ndarray] = {}
@@ -61,7 +61,7 @@ def _session(file: str, name: str, keep: bool, optimized: bool) -> Any:
             options.add_session_config_entry("session.model_external_initializers_file_folder_path", str(Path(file).parent))
         return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # onnxruntime's native errors share no class
-        raise RunError(f"onnxruntime cannot load {name}: {_first_line(error)}") from None
+        raise RunError(f"onnxruntime cannot load {name}: {first_line(error)}") from None
 
 
 def _with_all_outputs(file: str) -> bytes:
@@ -99,7 +99,7 @@ _BITS = {"tensor(bfloat16)": "bfloat16", "tensor(float8e4m3fn)": "float8_e4m3fn"
          "tensor(float8e5m2)": "float8_e5m2", "tensor(float8e5m2fnuz)": "float8_e5m2fnuz"}
 
 
-def _as_told(entry: Any, value: Any) -> Any:
+def told(entry: Any, value: Any) -> Any:
     """An output in its own element type: onnxruntime gives numbers that numpy does not have as the integers of their bits."""
     name = _BITS.get(entry.type)
     if name is None:
@@ -110,5 +110,6 @@ def _as_told(entry: Any, value: Any) -> Any:
     return value.view(dtype) if value.dtype.kind == "u" and value.dtype.itemsize == dtype.itemsize else value
 
 
-def _first_line(error: Exception) -> str:
+def first_line(error: Exception) -> str:
+    """What an error says, in short."""
     return (str(error).strip().splitlines() or [type(error).__name__])[0][:400]

@@ -22,7 +22,7 @@ from .dialect import region_names, schema_of
 from .reader import OPSET
 from .types import OPSET_WRITTEN, element_code, type_word
 
-__all__ = ["EXTERNAL_FROM", "model_of", "unwritable", "write"]
+__all__ = ["EXTERNAL_FROM", "constant_bytes", "model_of", "refuse_unwritable", "unwritable", "write"]
 
 EXTERNAL_FROM = 1 << 31
 """Bytes of constants from which on they lie in a file beside the model."""
@@ -36,10 +36,8 @@ def write(module: Module, path: str | Path) -> list[Path]:
     Raises `ConversionError` with everything in it that ONNX cannot say.
     """
     final = Path(path)
-    external = final.with_name(final.name + ".data") if _constant_bytes(module) >= EXTERNAL_FROM else None
-    findings = unwritable(module)
-    if findings:
-        raise ConversionError("the module holds what cannot be written as ONNX", merge_findings(findings))
+    external = final.with_name(final.name + ".data") if constant_bytes(module) >= EXTERNAL_FROM else None
+    refuse_unwritable(module)
     if external is None:
         with atomic_path(final) as temporary:
             temporary.write_bytes(model_of(module).SerializeToString(deterministic=True))
@@ -49,6 +47,13 @@ def write(module: Module, path: str | Path) -> list[Path]:
     with atomic_path(final) as temporary:
         temporary.write_bytes(content)
     return [final, external]
+
+
+def refuse_unwritable(module: Module) -> None:
+    """Raise `ConversionError` with everything in a module that ONNX cannot say."""
+    findings = unwritable(module)
+    if findings:
+        raise ConversionError("the module holds what cannot be written as ONNX", merge_findings(findings))
 
 
 def unwritable(module: Module) -> list[Finding]:
@@ -113,7 +118,8 @@ def _stored(type_: TensorType) -> Type:
     return getattr(type_.element, "storage", type_.element)
 
 
-def _constant_bytes(module: Module) -> int:
+def constant_bytes(module: Module) -> int:
+    """How many bytes the constants of a module of the `onnx` dialect take."""
     return sum(
         _packed_size(op.attributes["value"]) for op in module.walk()
         if op.name == "onnx.Constant" and isinstance(op.attributes.get("value"), Dense))

@@ -25,7 +25,7 @@ from ..plugin import resolve
 from ..plugin_host import host
 from .reference import prepare as prepare_reference
 
-__all__ = ["Choice", "Work", "choose", "prepare", "work_of"]
+__all__ = ["Choice", "Work", "choose", "choose_measuring", "prepare", "work_of"]
 
 PRODUCTS_PER_SECOND = 1e10
 ELEMENTS_PER_SECOND = 4e8
@@ -36,6 +36,9 @@ COMPILE_SECONDS_PER_PRODUCT = 3e-2
 COMPILE_SECONDS_PER_OP = 1.5e-3
 SPEEDUP = 4.0
 """Of the compiling engine."""
+STARTING_SECONDS = 0.1
+STARTING_SECONDS_PER_OP = 3e-4
+"""Until an engine that measures can run: from importing it to its session."""
 
 _PRODUCT = re.compile(r"conv(?!ert)|matmul|dot(?!e)|gemm|fully_connected|einsum", re.IGNORECASE)
 
@@ -102,16 +105,36 @@ def _products(op: Op, made: int) -> int:
 
 def choose(module: Module, function: str = "main", runs: int = 1) -> Choice:
     """The engine for `runs` runs of a function."""
-    candidates = [engine for engine in host().engines.values() if engine.compiles]
-    usable = [engine for engine in candidates if engine.available is None or resolve(engine.available)() is None]
+    usable = _usable("compiles")
     if not usable:
         return Choice("reference", "no compiling engine is installed")
     work = work_of(module, function)
     reference, compiling = runs * work.reference_seconds, work.compile_seconds
     estimate = f"about {reference:.2g} s in the reference engine, {compiling:.2g} s to compile"
     if reference > compiling + reference / SPEEDUP:
-        return Choice(usable[0].name, f"compiling pays: {estimate}")
+        return Choice(usable[0], f"compiling pays: {estimate}")
     return Choice("reference", f"compiling does not pay: {estimate}")
+
+
+def choose_measuring(module: Module, runs: int = 1) -> list[Choice]:
+    """The engines for so many runs in which numbers are looked at, not judged: the one to take, and what to take where it cannot.
+
+    Modules of floats go to an engine that `measures`, where one is there and the runs make up for its beginning.
+    """
+    last = choose(module, runs=runs)
+    work = work_of(module)
+    starting = STARTING_SECONDS + work.ops * STARTING_SECONDS_PER_OP
+    if runs * work.reference_seconds < starting or any(value.quant is not None for op in module.walk() for value in op.results):
+        return [last]
+    why = f"about {runs * work.reference_seconds:.2g} s in the reference engine, {starting:.2g} s until this one can begin"
+    return [Choice(name, why) for name in _usable("measures")] + [last]
+
+
+def _usable(trait: str) -> list[str]:
+    """The engines that have a trait and can be used here."""
+    return [
+        engine.name for engine in host().engines.values()
+        if getattr(engine, trait) and (engine.available is None or resolve(engine.available)() is None)]
 
 
 class _Execute:

@@ -12,7 +12,7 @@ exponent is that of G. Xiao et al., "SmoothQuant", ICML 2023, chosen for each te
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -71,12 +71,18 @@ class _Seen:
     """Sums of squares."""
     count: int = 0
 
-    def add(self, array: NDArray[np.floating]) -> None:
-        rows = np.moveaxis(array, self.axis, -1).reshape(-1, self.low.size).astype(np.float64)
-        self.low = np.minimum(self.low, rows.min(axis=0, initial=0.0))
-        self.high = np.maximum(self.high, rows.max(axis=0, initial=0.0))
-        self.squares += np.sum(rows ** 2, axis=0)
-        self.count += len(rows)
+    def of(self, array: NDArray[np.floating]) -> _Seen:
+        """What it was on one sample."""
+        channels = np.moveaxis(array, self.axis, 0).reshape(self.low.size, -1)
+        low, high = channels.min(axis=1, initial=0.0), channels.max(axis=1, initial=0.0)
+        squares = np.einsum("ij,ij->i", channels, channels).astype(np.float64)
+        return _Seen(self.axis, low.astype(np.float64), high.astype(np.float64), squares, channels.shape[1])
+
+    def join(self, other: _Seen) -> None:
+        """Add what it was on another."""
+        self.low, self.high = np.minimum(self.low, other.low), np.maximum(self.high, other.high)
+        self.squares += other.squares
+        self.count += other.count
 
     @property
     def farthest(self) -> Vector:
@@ -319,6 +325,12 @@ def _observe(module: Module, bundles: list[_Bundle], samples: Iterable[Mapping[s
     seen = {str(number): each for number, each in enumerate(
         (value, seen) for bundle in bundles for value, seen in bundle.seen.items())}
     runner = Runner(module, {name: value for name, (value, _) in seen.items()})
-    for number, sample in enumerate(samples, 1):
-        check_inputs(sample, runner.inputs, number)
-        runner.visit(sample, lambda name, array: seen[name][1].add(array))
+
+    def checked() -> Iterator[Mapping[str, Any]]:
+        for number, sample in enumerate(samples, 1):
+            check_inputs(sample, runner.inputs, number)
+            yield sample
+
+    for found in runner.each(checked(), lambda arrays: {name: seen[name][1].of(array) for name, array in arrays.items()}):
+        for name, other in found.items():
+            seen[name][1].join(other)

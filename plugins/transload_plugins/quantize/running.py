@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+import contextvars
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, TypeVar
 
 import numpy as np
 
 from transload.engine import reference
-from transload.engine.choice import Choice, choose
+from transload.engine.choice import Choice, choose_measuring
 from transload.errors import TransloadError, UsageError
 from transload.ir import Module, Value, input_names, set_results, update_function_type
 from transload.passes.dce import eliminate_dead_code
@@ -22,6 +26,7 @@ __all__ = ["Runner", "Tell"]
 RUNS = 64
 """How often a module is run where nobody says: what decides whether compiling pays."""
 
+Made = TypeVar("Made")
 Tell = Callable[[str, np.ndarray], None]
 """Told of each tensor by name, and what it is."""
 
@@ -33,9 +38,10 @@ class Runner:
     `observed` names where nothing is said. For a quantized module, values are given: `Runner(quantized, {"sums": op.result})`;
     what is of a quantized type comes as stored integers, the same on every engine.
 
-    It compiles, with the tensors as outputs, where so many `runs` make up for it, and else runs op by op: an engine that gives
-    all tensors away can fuse little, and compiling takes the longer for it. The reference engine drops each tensor when all that
-    use it are computed. A runner may be called from several threads at a time.
+    A module of floats goes to an engine that begins at once, where one is installed (`Engine.measures`). Else it compiles, with
+    the tensors as outputs, where so many `runs` make up for it, and else runs op by op: an engine that gives all tensors away
+    can fuse little, and compiling takes the longer for it. The reference engine drops each tensor when all that use it are
+    computed. A runner may be called from several threads at a time.
     """
 
     def __init__(
@@ -48,9 +54,12 @@ class Runner:
         self._given = {name: arguments[value] for name, value in wanted.items() if value in arguments}
         self._computed = {name: value for name, value in wanted.items() if name not in self._given}
         self._module = module
-        self.choice: Choice = choose(self._giving()[0], runs=runs)
+        self.choice: Choice
         """The engine, and why that one."""
-        self._visit = self._interpreted() if self.choice.engine == "reference" else self._compiled()
+        self._execute: Callable[[Mapping[str, Any]], dict[str, np.ndarray]] | None = None
+        """Of an engine that gives all tensors at once; it is let go with the runner, what it holds is much."""
+        self._interpret: Callable[[Mapping[str, Any], Tell], None] | None = None
+        self._prepare(runs)
 
     def visit(self, sample: Mapping[str, Any], tell: Tell) -> None:
         """Run on one sample, a dict of arrays by input name, and `tell(name, array)` of each tensor, in order.
@@ -59,14 +68,50 @@ class Runner:
         """
         for name, given in self._given.items():
             tell(name, np.asarray(sample[given]))
-        if self._computed:
-            self._visit({name: sample[name] for name in self.inputs}, tell)
+        if not self._computed:
+            return
+        inputs = {name: sample[name] for name in self.inputs}
+        if self._execute is not None:
+            try:
+                results = self._execute(inputs)
+            except TransloadError as error:  # some compile at their first run; a sample that is bad is so for both
+                interpret = self._interpreted()
+                interpret(inputs, tell)
+                self.choice = Choice("reference", f"{self.choice.engine} cannot take it: {error.message}")
+                self._execute, self._interpret = None, interpret
+                return
+            for name, array in zip(self._computed, results.values(), strict=True):
+                tell(name, array)
+        elif self._interpret is not None:
+            self._interpret(inputs, tell)
 
     def __call__(self, sample: Mapping[str, Any]) -> dict[str, np.ndarray]:
         """All tensors on one sample. Raises as `visit` does."""
         found: dict[str, np.ndarray] = {}
         self.visit(sample, found.__setitem__)
         return {name: found[name] for name in self.names}
+
+    def each(self, samples: Iterable[Mapping[str, Any]], look: Callable[[dict[str, np.ndarray]], Made]) -> Iterator[Made]:
+        """What `look` makes of the tensors on each sample, in order, by as many threads as there are cores.
+
+        No more samples are under way, and no more results wait, than keep the threads busy. Raises as `visit` does.
+        """
+        def one(sample: Mapping[str, Any]) -> Made:
+            return look(self(sample))
+
+        cores = os.cpu_count() or 1
+        waiting: deque[Future[Made]] = deque()
+        with ThreadPoolExecutor(cores) as pool:
+            try:
+                for sample in samples:
+                    waiting.append(pool.submit(contextvars.copy_context().run, one, sample))
+                    if len(waiting) > cores:
+                        yield waiting.popleft().result()
+                while waiting:
+                    yield waiting.popleft().result()
+            finally:
+                for future in waiting:
+                    future.cancel()
 
     def _interpreted(self) -> Callable[[Mapping[str, Any], Tell], None]:
         module, values = self._giving()
@@ -87,22 +132,21 @@ class Runner:
 
         return visit
 
-    def _compiled(self) -> Callable[[Mapping[str, Any], Tell], None]:
-        execute = resolve(host().get("engines", self.choice.engine).prepare)(self._giving()[0])
-
-        def visit(sample: Mapping[str, Any], tell: Tell) -> None:
+    def _prepare(self, runs: int) -> None:
+        """By the first engine that takes the module."""
+        module, _ = self._giving()
+        refused: list[str] = []
+        for self.choice in choose_measuring(module, runs):
+            if self.choice.engine == "reference":
+                break
             try:
-                results = execute(sample)
-            except TransloadError as error:  # it compiles at its first run; a sample that is bad is so for both
-                interpreted = self._interpreted()
-                interpreted(sample, tell)
-                self.choice = Choice("reference", f"{self.choice.engine} cannot take it: {error.message}")
-                self._visit = interpreted
+                self._execute = resolve(host().get("engines", self.choice.engine).prepare)(module)
                 return
-            for name, array in zip(self._computed, results.values(), strict=True):
-                tell(name, array)
-
-        return visit
+            except TransloadError as error:
+                refused.append(f"{self.choice.engine} cannot take it: {error.message}")
+        else:
+            self.choice = Choice("reference", "; ".join(refused))
+        self._interpret = self._interpreted()
 
     def _giving(self) -> tuple[Module, list[Value]]:
         """A copy of the module that gives the tensors and computes nothing else; and which they are there."""

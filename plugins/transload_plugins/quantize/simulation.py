@@ -26,7 +26,8 @@ __all__ = ["Measured", "Simulation", "Types", "channel_count"]
 FINEST = 2.0 ** -60
 """The step of a grid on which every float32 of some size lies: what is rounded to it is as it was."""
 FARTHEST = 1e30
-GRIDS, SHIFTS, SHARE = "transload.grids", "transload.shifts", "transload.share"
+GRIDS = ("transload.steps", "transload.least", "transload.greatest")
+SHIFTS, SHARE = "transload.shifts", "transload.share"
 
 Types = Mapping[Value, QuantType]
 
@@ -77,6 +78,10 @@ class Simulation:
         self._copy = module.clone(self._mine)
         self._block = self._copy.body_of_main
         self._end = self._block.terminator
+        self._grids: dict[Value, tuple[Value, ...]] = {}
+        """The grid of each group, as values of the program."""
+        self._parts: dict[Op, Value] = {}
+        """What is added to the sums of each corrected op."""
         self._channels = 0
         self._runner = self._built()
 
@@ -90,13 +95,14 @@ class Simulation:
         behind it sums are as if all biases before were right: then the shifts found are those to correct by, in one go.
         """
         grids = np.array([_grid(types.get(root)) for root in self.roots] or [_grid(None)], np.float32)
-        moved = np.zeros(max(self._channels, 1), np.float32) if shifts is None else shifts.astype(np.float32)
-        share = np.full(1, corrected, np.float32)
+        parameters = dict(zip(GRIDS, grids.T.copy(), strict=True))
+        parameters[SHIFTS] = np.zeros(max(self._channels, 1), np.float32) if shifts is None else shifts.astype(np.float32)
+        parameters[SHARE] = np.full(1, corrected, np.float32)
         totals: dict[str, np.ndarray] = {}
         squares = np.zeros(max(self._channels, 1))
-        for sample in samples:
-            given = {**sample, GRIDS: grids, SHIFTS: moved, SHARE: share}
-            for name, array in self._runner(given).items():
+        given = ({**sample, **parameters} for sample in samples)
+        for found in self._runner.each(given, dict):
+            for name, array in found.items():
                 totals[name] = totals.get(name, 0.0) + array.astype(np.float64)
                 squares += array.astype(np.float64) ** 2 if name == "shifts" else 0.0
         count = len(samples)
@@ -128,17 +134,20 @@ class Simulation:
             self.groups.root(value) for op in self.groups.ops for value in (*op.operands, *op.results)
             if constant_of(value) is None and value.is_float)
         self.roots = list(rooted)
-        self._row = {root: index for index, root in enumerate(self.roots)}
         self.corrected = [
             (op, rule) for op in self.groups.ops if (rule := rule_of(op)) is not None and _is_corrected(op, rule)]
         self._channels = sum(channel_count(op, rule) for op, rule in self.corrected)
         for op, _ in self.corrected:
             self._bare(op)
-        self._grids = self._argument((max(len(self.roots), 1), 3), GRIDS)
+        grids = [self._argument((max(len(self.roots), 1),), name) for name in GRIDS]
         self._shifts = self._argument((max(self._channels, 1),), SHIFTS)
         self._share = self._argument((1,), SHARE)
-        self._copy.main.attributes["arg_attrs"] = [{NAME: name} for name in (*names, GRIDS, SHIFTS, SHARE)]
+        self._copy.main.attributes["arg_attrs"] = [{NAME: name} for name in (*names, *GRIDS, SHIFTS, SHARE)]
         update_function_type(self._copy.main)
+        ends = [self._cut(grid, [1] * len(self.roots)) for grid in grids]
+        self._grids = dict(zip(self.roots, zip(*ends, strict=True), strict=True))
+        parts = self._cut(self._shifts, [channel_count(*each) for each in self.corrected])
+        self._parts = dict(zip((op for op, _ in self.corrected), parts, strict=True))
         arguments = self._module.body_of_main.arguments
         for value in arguments:
             self._held[value] = self._on_grid(value, self._mine[value])
@@ -153,6 +162,12 @@ class Simulation:
 
     def _argument(self, shape: tuple[int, ...], name: str) -> Value:
         return self._block.add_argument(TensorType(shape, F32), name)
+
+    def _cut(self, vector: Value, sizes: list[int]) -> list[Value]:
+        """A vector in pieces."""
+        if len(sizes) < 2:
+            return [vector][:len(sizes)]
+        return list(self._build().emit("top.Split", vector, axis=0, split_size=tuple(sizes)))
 
     def _simulated(self, op: Op) -> list[Value]:
         """Append an op as it is quantized; the means of the shift of its sums, where they are to be corrected."""
@@ -210,29 +225,23 @@ class Simulation:
         axis = rule.result_channels(op) % held.rank
         count = channel_count(op, rule)
         build = self._build()
-        start = next(span.start for corrected, _, span in self.spans() if corrected is op)
-        part = build.emit("top.Slice", self._shifts, offset=(start,), ends=(start + count,), steps=(1,))
-        part = build.emit("top.Reshape", part, shape=tuple(count if d == axis else 1 for d in range(held.rank)))
+        part = build.emit("top.Reshape", self._parts[op], shape=tuple(count if d == axis else 1 for d in range(held.rank)))
         held = build.emit("top.Add", held, part)
         short = build.emit("top.Sub", self._sums[op], held)
         others = tuple(d for d in range(held.rank) if d != axis)
         mean = build.emit("top.Reduce", short, axes=others, keepdims=True, mode="ReduceMean")
-        share = build.emit("top.Reshape", self._share, shape=(1,) * held.rank)
-        held = build.emit("top.Add", held, build.emit("top.Mul", mean, share))
+        held = build.emit("top.Add", held, build.emit("top.Mul", mean, self._share))
         return held, build.emit("top.Reshape", mean, shape=(count,))
 
     def _on_grid(self, value: Value, held: Value) -> Value:
         """A tensor rounded to the grid of its group and saturated; as it is where an activation cuts it, or there is none."""
-        row = self._row.get(self.groups.root(value))
-        if row is None or self.groups.is_cut(value) or not value.is_float:
+        grid = self._grids.get(self.groups.root(value))
+        if grid is None or self.groups.is_cut(value) or not value.is_float:
             return held
         build = self._build()
-        step, low, high = (
-            build.emit("top.Reshape", build.emit(
-                "top.Slice", self._grids, offset=(row, column), ends=(row + 1, column + 1), steps=(1, 1)),
-                shape=(1,) * held.rank) for column in range(3))
+        step, least, greatest = grid
         number = build.emit("top.Round", build.emit("top.Div", held, step))
-        number = build.emit("top.Min", build.emit("top.Max", number, low), high)
+        number = build.emit("top.Min", build.emit("top.Max", number, least), greatest)
         return build.emit("top.Mul", number, step)
 
     def _compared(self) -> tuple[Value, Value]:

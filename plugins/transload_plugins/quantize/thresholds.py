@@ -161,18 +161,17 @@ def quantization_errors(
         return _errors_of_saturation(histogram, scale, zero, greatest) + scale[:, 0] ** 2 / 12
     levels = (np.arange(-greatest - 1, greatest + 1) - zero) * scale
     first = histogram.first_from(levels[:, 1:] - scale / 2)
-    count, total, squares = (
-        np.diff(_up_to(histogram.counts * histogram.centers ** power, first), axis=1) for power in (0, 1, 2))
+    ends = np.pad(first, ((0, 0), (1, 1)), constant_values=((0, 0), (0, len(histogram.counts))))
+    count, total, squares = (np.diff(sums[ends], axis=1) for sums in _cumulated(histogram))
     errors: NDArray[np.float64] = np.sum(squares - 2.0 * levels * total + levels ** 2 * count, axis=1)
     return np.maximum(errors, 0.0) / max(histogram.total, 1)
 
 
-def _up_to(weights: NDArray[np.float64], first: NDArray[np.intp]) -> NDArray[np.float64]:
-    """Sums of the weights before each level's first bin: nothing before the first level, all before what follows the last."""
-    sums = np.concatenate(([0.0], np.cumsum(weights)))
-    ends = np.pad(first, ((0, 0), (1, 1)), constant_values=((0, 0), (0, len(weights))))
-    found: NDArray[np.float64] = sums[ends]
-    return found
+def _cumulated(histogram: Histogram) -> list[NDArray[np.float64]]:
+    """Before each bin and behind the last, how many numbers there are, their sum, and that of their squares."""
+    centers = histogram.centers
+    weights = histogram.counts, histogram.counts * centers, histogram.counts * centers * centers
+    return [np.concatenate(([0.0], np.cumsum(each))) for each in weights]
 
 
 def _errors_of_saturation(

@@ -8,15 +8,34 @@ import numpy as np
 import pytest
 
 import transload
-from transload.errors import RunError, UsageError
+from transload.errors import ConversionError, RunError, UsageError
 from transload.ir import Module
+from transload.plugin import Engine
+from transload.plugin_host import host
 from transload_plugins.quantize.observe import observed
 from transload_plugins.quantize.running import Runner
 
 from tests.support.graphs import Graph
 
 MANY = 10 ** 9
-"""Runs for which compiling always pays."""
+"""Runs for which beginning, and compiling, always pay."""
+ENGINES = {"reference": (), "xla": ("onnxruntime",), "onnxruntime": ()}
+"""What a runner may choose, and what is not to be there for it to do so."""
+
+
+@pytest.fixture(params=ENGINES)
+def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """An engine that a runner of `runs_of` it chooses."""
+    name: str = request.param
+    if name != "reference":
+        pytest.importorskip({"xla": "jaxlib"}.get(name, name))
+    for other in ENGINES[name]:
+        monkeypatch.delitem(host().engines, other)
+    return name
+
+
+def runs_of(engine: str) -> int:
+    return 1 if engine == "reference" else MANY
 
 
 @pytest.fixture
@@ -54,14 +73,24 @@ def test_some_are_asked_for_by_name_or_as_values(module: Module, sample: dict[st
         Runner(module, ["nobody"])
 
 
-def test_compiled_it_gives_the_same(module: Module, sample: dict[str, np.ndarray]) -> None:
-    pytest.importorskip("jaxlib")
-    compiled, interpreted = Runner(module, runs=MANY), Runner(module, runs=1)
-    assert (compiled.choice.engine, interpreted.choice.engine) == ("xla", "reference")
-    expected, actual = interpreted(sample), compiled(sample)
-    assert list(actual) == list(expected) and compiled.choice.engine == "xla"
+def test_every_engine_gives_the_same(engine: str, module: Module, sample: dict[str, np.ndarray]) -> None:
+    runner, interpreted = Runner(module, runs=runs_of(engine)), Runner(module, runs=1)
+    assert (runner.choice.engine, interpreted.choice.engine) == (engine, "reference")
+    expected, actual = interpreted(sample), runner(sample)
+    assert list(actual) == list(expected) and runner.choice.engine == engine
     for name, array in expected.items():
         np.testing.assert_allclose(actual[name], array, rtol=1e-5, atol=1e-5)
+
+
+def test_where_an_engine_cannot_take_it_the_next_does(module: Module, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(module: Module, function: str = "main") -> None:
+        raise ConversionError("no way leads there")
+
+    for name in ("onnxruntime", "xla"):
+        monkeypatch.setitem(host().engines, name, Engine(name, refuse, compiles=name == "xla", measures=name != "xla"))
+    choice = Runner(module, runs=MANY).choice
+    assert choice.engine == "reference"
+    assert choice.why == "onnxruntime cannot take it: no way leads there; xla cannot take it: no way leads there"
 
 
 @pytest.mark.parametrize("runs", [1, MANY])
@@ -80,9 +109,8 @@ def test_stored_integers_of_a_quantized_module_are_the_same_bits(
         np.testing.assert_array_equal(actual[name], array)
 
 
-@pytest.mark.parametrize("runs", [1, MANY])
-def test_threads_may_share_one(module: Module, runs: int) -> None:
-    runner = Runner(module, runs=runs)
+def test_threads_may_share_one(engine: str, module: Module) -> None:
+    runner = Runner(module, runs=runs_of(engine))
     rng = np.random.default_rng(2)
     samples = [{"x0": rng.standard_normal((1, 6, 6, 3)).astype(np.float32)} for _ in range(24)]
     expected = [runner(sample)["sum"] for sample in samples]
@@ -91,12 +119,10 @@ def test_threads_may_share_one(module: Module, runs: int) -> None:
     np.testing.assert_array_equal(actual, expected)
 
 
-@pytest.mark.parametrize("runs", [1, MANY])
 def test_a_sample_that_does_not_fit_is_refused_and_the_next_is_run(
-    module: Module, sample: dict[str, np.ndarray], runs: int,
+    engine: str, module: Module, sample: dict[str, np.ndarray],
 ) -> None:
-    runner = Runner(module, runs=runs)
-    engine = runner.choice.engine
+    runner = Runner(module, runs=runs_of(engine))
     with pytest.raises(RunError, match="do not fit"):
         runner({"x0": np.zeros((1, 2, 2, 3), np.float32)})
     assert runner(sample)["sum"].shape == (1, 6, 6, 8) and runner.choice.engine == engine

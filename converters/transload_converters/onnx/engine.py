@@ -1,0 +1,72 @@
+"""onnxruntime as an engine: a module of floats, lowered to ONNX in memory, run by kernels that need no compiling.
+
+It is for measuring on many samples, where the reference engine takes ten times as long and a compiler takes longer to begin than
+onnxruntime to end. The model is what our own lowering made of a module that was verified, so that it runs in this process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from transload.engine.run import check_inputs, named_outputs
+from transload.errors import ConversionError, Finding, RunError
+from transload.ir import Module
+from transload.journey import convert_to
+
+from .session import first_line, told
+from .writer import EXTERNAL_FROM, constant_bytes, model_of, refuse_unwritable
+
+__all__ = ["Execute", "prepare"]
+
+
+class Execute:
+    """`execute(inputs)` runs the main function once; threads may share it, and each run takes one thread.
+
+    Raises `ConversionError` where ONNX lacks what the module has, `RunError` where onnxruntime refuses it, or the inputs do not
+    fit.
+    """
+
+    def __init__(self, module: Module, function: str = "main") -> None:
+        import onnxruntime
+
+        self.main = module.function(function)
+        if self.main is not module.main:
+            raise RunError(f"onnxruntime runs main functions alone, and {function!r} is another")
+        content = _content(module)
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = 1
+        options.log_severity_level = 4
+        try:
+            self._session = onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
+        except Exception as error:  # onnxruntime's native errors share no class
+            raise RunError(f"onnxruntime cannot load what was made of the module: {first_line(error)}") from None
+        self._inputs = [entry.name for entry in self._session.get_inputs()]
+        self._outputs = self._session.get_outputs()
+
+    def __call__(self, inputs: Mapping[str, Any], keep: bool = False) -> dict[str, np.ndarray]:
+        if keep:
+            raise RunError("onnxruntime gives outputs alone", hint="the engine 'reference' gives what lies between")
+        arrays = check_inputs(self.main, inputs)
+        try:
+            made = self._session.run(None, dict(zip(self._inputs, arrays, strict=True)))
+        except Exception as error:  # onnxruntime's native errors share no class
+            raise RunError(f"onnxruntime stopped: {first_line(error)}") from None
+        return named_outputs(self.main, [told(each, array) for each, array in zip(self._outputs, made, strict=True)])
+
+
+prepare = Execute
+
+
+def _content(module: Module) -> bytes:
+    """A module as an ONNX file. Raises `ConversionError` where it cannot be one, or not in memory."""
+    copy = module.clone()
+    convert_to(copy, ("onnx",), at_hub="")  # onnxruntime has folding of its own
+    refuse_unwritable(copy)
+    if (size := constant_bytes(copy)) >= EXTERNAL_FROM:
+        raise ConversionError("the module cannot be run from memory", [
+            Finding("onnx.Constant", f"all together have {size} bytes, and a message of ONNX less than {EXTERNAL_FROM}")])
+    content: bytes = model_of(copy).SerializeToString()
+    return content
