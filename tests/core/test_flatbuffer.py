@@ -123,6 +123,24 @@ def test_files_that_are_none(data: bytes) -> None:
         FlatFile(data, "x").root()
 
 
+def test_long_vectors_are_pieces_of_their_own_and_what_lies_between_is_joined() -> None:
+    builder = FlatBuilder()
+    long = [memoryview(bytes([number]) * 10_000) for number in (1, 2)]
+    places: list[int] = []
+    for view in long:
+        places += (builder.string("name"), builder.byte_vector(view), builder.byte_vector(b"few"))
+    pieces = builder.finish(builder.table(layout(*((number, "O") for number in range(6))), places), b"TEST")
+    assert len(pieces) == 5 and [piece for piece in pieces if isinstance(piece, memoryview)] == long[::-1]
+    table = FlatFile(b"".join(pieces), "x").root()
+    assert [table.text(0), table.data(1), table.data(2), table.data(4)] == ["name", bytes(long[0]), b"few", bytes(long[1])]
+
+
+def test_numbers_of_a_vector_come_as_an_array_too() -> None:
+    table = FlatFile(built(lambda builder: builder.table(layout((0, "O")), (builder.vector("f", (0.5, -2.0)),))), "x").root()
+    assert table.array(0, "f").tolist() == [0.5, -2.0] and table.count(0) == 2
+    assert table.array(1, "q").tolist() == [] and table.count(1) == 0
+
+
 def test_references_to_one_long_vector_are_counted() -> None:
     def many(builder: FlatBuilder) -> int:
         inner = builder.table(layout((0, "O")), (builder.vector("i", range(50_000)),))

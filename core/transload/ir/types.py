@@ -361,9 +361,9 @@ def _read_only(array: np.ndarray) -> np.ndarray:
     """An array as one of float64 that cannot be written to."""
     if array.dtype == np.float64 and not array.flags.writeable:
         return array
-    view = np.asarray(array, np.float64).view()
-    view.flags.writeable = False
-    return view
+    copy = np.array(array, np.float64)
+    copy.flags.writeable = False
+    return copy
 
 
 def _nested(entries: Sequence[str], shape: tuple[int, ...]) -> str:

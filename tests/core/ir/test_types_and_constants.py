@@ -185,8 +185,10 @@ def test_scales_are_the_same_type_from_an_array_or_a_tuple() -> None:
     assert np.array_equal(given.scale_array, scales) and given.replace(axis=1).scale_array is given.scale_array
     with pytest.raises(ValueError, match="read-only"):
         given.scale_array[0] = 2.0
+    untouched = QuantType(I8, F32, scales, (0,), 0)
     scales[0] = 7.0
-    assert given.scales[0] == 1 / 64
+    assert given.scales[0] == untouched.scales[0] == untouched.scale_array[0] == 1 / 64
+    assert untouched.count == 9 and untouched.replace(scales=(1.0,), zero_points=(3,), axis=None).count == 1
 
 
 @pytest.mark.parametrize("count", [1, 3, 20])
