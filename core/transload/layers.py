@@ -50,9 +50,16 @@ def layers_report(
     reasons = _reasons(module.quantization)
     layers = [layer.report(place, reasons) for place, layer in enumerate(measuring.layers)] if taken else []
     outputs = {name: sums.nearness() for name, sums in measuring.outputs.items()} if taken else {}
-    sizes = SizeReport(
-        [constant_bytes(floats), constant_bytes(module)], [peak_bytes(each.body_of_main) for each in (floats, module)])
+    both = (floats, module)
+    sizes = SizeReport([_constant_bytes(each) for each in both], [peak_bytes(each.body_of_main) for each in both])
     return LayersReport(taken, outputs, layers, sizes)
+
+
+def _constant_bytes(module: Module) -> int:
+    """Bytes of the constants that are used: a module whose weights were changed still holds what they were."""
+    used = module.clone()
+    eliminate_dead_code(used)
+    return constant_bytes(used)
 
 
 def _reasons(said: Quantized | None) -> dict[str, str]:

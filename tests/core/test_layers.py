@@ -105,6 +105,8 @@ def test_channels_of_like_ranges_are_compared_with_the_model_that_has_them() -> 
     module = g.done(g.Conv(first, g.random(4, 8, 1, 1) / reach.reshape(1, -1, 1, 1), g.random(4), kernel_shape=(1, 1)))
     samples = [{"x0": g.random(1, 4, 6, 6)} for _ in range(8)]
     quantized = transload.quantize(module, "int8", samples)
+    sizes = transload.quantization_report(module, quantized, samples).sizes
+    assert sizes.weights[0] == 4 * (2 * 8 * 4 + 8 + 4), "the weights that were before do not count"
     assert min(each.accumulated.sqnr for each in transload.quantization_report(module, quantized, samples).layers) > 20.0
     assert quantized.clone().quantization is quantized.quantization
     quantized.quantization = None
