@@ -15,7 +15,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -36,6 +36,7 @@ from .scores import Estimate, estimate, find_scores
 
 __all__ = ["Evaluation", "evaluate"]
 
+T = TypeVar("T")
 Run = Callable[[Mapping[str, np.ndarray]], Mapping[str, np.ndarray]]
 NOT_NUMBERS = "NaN"
 """Where a row of measures says that an output was NaN; the name of no score."""
@@ -109,7 +110,7 @@ def evaluate(
         raise UsageError("no metric is asked for", hint=f"metrics: {', '.join(host().scores)}")
     ready = _models(models, shapes, format, engine)
     wanted = data if isinstance(data, Data) else Data(data)
-    spans = _spans(ready)
+    spans = _by_place(ready, [model.limits for model in ready])
     opened = [wanted.open(model.inputs, model.preprocess or preprocess, span) for model, span in zip(ready, spans, strict=True)]
     first = opened[0]
     label = labels_of(first, labels, classes, label_offset) if _needs_labels(chosen, labels) else lambda name: None
@@ -117,8 +118,11 @@ def evaluate(
         watch(first)
     asked = [models, str(wanted), sorted(chosen), output, label_offset, str(preprocess), _told(labels), _told(classes)]
     state = _State(Path(resume) if resume is not None else None, _digest(asked))
-    for name, samples in _together(opened):
+    stored = _by_place(ready, [model.quants for model in ready])
+    for name, given in _together(opened):
         if name not in state.rows:
+            integers = _by_place(ready, [each.integers for each in opened])
+            samples = [_meant(*each) for each in zip(given, integers, stored, strict=True)]
             try:
                 state.add(name, _measured(ready, samples, chosen, _label(label, name, chosen), output))
             except UsageError as error:
@@ -132,6 +136,10 @@ def evaluate(
         for place, model in enumerate(ready)}
     notes = [note for model in ready for note in model.notes]
     notes += dict.fromkeys(f"images are made {image}" for samples in opened for image in samples.images.values())
+    notes += dict.fromkeys(
+        f"{dtype} arrays for input {name!r} are taken as stored numbers of {quants[name]}"
+        for samples, quants in zip(opened, stored, strict=True) for name, dtype in samples.integers.items()
+        if name in quants and dtype == dtype_of(quants[name].storage))
     notes += _strange(ready, rows)
     return Evaluation(scores, len(rows), first.skipped, tuple(notes))
 
@@ -177,6 +185,8 @@ class _Ready:
     run: Run
     limits: Mapping[str, tuple[float, float]]
     """The least and the greatest number of an input, where they are known."""
+    quants: Mapping[str, QuantType]
+    """The types of the inputs that are quantized."""
     notes: tuple[str, ...] = ()
     preprocess: Preprocess | None = None
     """What becomes of images before it, where that is not what users say: of a program that takes pixels."""
@@ -211,8 +221,8 @@ def _ready(name: str, model: Module | str | Path, shapes: Mapping[str, Any] | No
     pixels = beside if beside is not None and beside.is_fused else None
     real = {key: _real(type_) if pixels is None else _held(type_) for key, type_ in module.inputs.items()}
     takes = module if real == module.inputs else real
-    limits = _limits(module) if pixels is None else {}
-    return _Ready(name, takes, lambda sample: _as_real(run(_as_stored(sample, module)), outputs), limits, notes, pixels)
+    limits, quants = (_limits(module), _quants(module)) if pixels is None else ({}, {})
+    return _Ready(name, takes, lambda sample: _as_real(run(_as_stored(sample, module)), outputs), limits, quants, notes, pixels)
 
 
 def _by_engine(module: Module, engine: str) -> Run:
@@ -224,21 +234,36 @@ def _by_engine(module: Module, engine: str) -> Run:
     return lambda sample: execute(sample, False)
 
 
+def _quants(module: Module) -> dict[str, QuantType]:
+    """The types of the inputs that are quantized."""
+    elements = {name: type_.element for name, type_ in module.inputs.items() if isinstance(type_, TensorType)}
+    return {name: element for name, element in elements.items() if isinstance(element, QuantType)}
+
+
 def _limits(module: Module) -> dict[str, tuple[float, float]]:
     """The least and the greatest number of each input, where its type or its file says them."""
-    quants = {name: type_.element for name, type_ in module.inputs.items() if isinstance(type_, TensorType)}
     return {**input_limits(module.main), **{
         name: ((quant.storage_min - quant.zero_point) * quant.scale, (quant.storage_max - quant.zero_point) * quant.scale)
-        for name, quant in quants.items() if isinstance(quant, QuantType)}}
+        for name, quant in _quants(module).items()}}
 
 
-def _spans(models: Sequence[_Ready]) -> list[dict[str, tuple[float, float]]]:
-    """What an image spans for each model, by input: what the first model that knows says, so that all are given the same."""
+def _by_place(models: Sequence[_Ready], facts: Sequence[Mapping[str, T]]) -> list[dict[str, T]]:
+    """What is known of inputs, for each model by input: what the first model that knows says, so that all are given the same."""
     names = [list(model.inputs.inputs if isinstance(model.inputs, Module) else model.inputs) for model in models]
-    known: dict[int, tuple[float, float]] = {}
-    for model, inputs in zip(models, names, strict=True):
-        known = {**{place: model.limits[name] for place, name in enumerate(inputs) if name in model.limits}, **known}
+    known: dict[int, T] = {}
+    for each, inputs in zip(facts, names, strict=True):
+        known = {**{place: each[name] for place, name in enumerate(inputs) if name in each}, **known}
     return [{name: known[place] for place, name in enumerate(inputs) if place in known} for inputs in names]
+
+
+def _meant(
+    sample: Mapping[str, np.ndarray], integers: Mapping[str, np.dtype], quants: Mapping[str, QuantType],
+) -> Mapping[str, np.ndarray]:
+    """A sample as real numbers: integers of the type that a quantized input stores are what it stores."""
+    stored = {name for name, quant in quants.items() if integers.get(name) == dtype_of(quant.storage)}
+    return {
+        name: dequantize(array.astype(np.int64), quants[name]) if name in stored and array.dtype.kind == "f" else array
+        for name, array in sample.items()}
 
 
 def _real(type_: Any) -> Any:

@@ -123,6 +123,8 @@ class Samples:
         self._skips = skip_damaged
         self._workers = workers
         self._damaged: dict[str, str] = {}
+        self.integers: dict[str, np.dtype] = {}
+        """Of the inputs that were given integers so far, of which type."""
         self.watch: Callable[[int], None] | None = None
         """Is told how many samples of a pass were given, as it goes."""
 
@@ -229,6 +231,8 @@ class Samples:
             array = np.asarray(given)
         except (ValueError, TypeError) as error:
             raise UsageError(f"{sample}: what input {name!r} is given is no array: {error}") from None
+        if array.dtype.kind in "iu":
+            self.integers[name] = array.dtype
         if not same_but_ones(array.shape, type_.static_shape):
             raise UsageError(f"{sample}: input {name!r} is given an array of shape {array.shape}, and takes {type_}")
         cast = _cast(array, type_)

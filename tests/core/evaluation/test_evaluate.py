@@ -176,3 +176,15 @@ def test_images_span_what_a_quantized_input_holds_for_all_models(tmp_path: Path)
     (note,) = (note for note in found.notes if "images are made" in note)
     low, high = (float(word) for word in note.split("0 to 255 as ")[1].split(",")[0].split(" to "))
     assert low < -0.95 and high > 0.95 and found["module 2"]["sqnr"].value > 20
+
+
+def test_integers_of_a_quantized_inputs_type_are_what_it_stores(quantized: transload.Module, data: Path, tmp_path: Path) -> None:
+    model = transload.load(DIGITS / "digits_float.onnx")
+    taking = transload.quantize(model, "int8", transload.open_samples(data, model), quant_input="all")
+    quant = taking.inputs["image"].element  # type: ignore[attr-defined]
+    real = np.load(data)["image"]
+    np.savez(tmp_path / "stored.npz", image=(np.round(real / quant.scale) + quant.zero_point).clip(-128, 127).astype(np.int8))
+    kept = transload.evaluate([model, taking], data, labels=[0] * 40, metrics=("sqnr",))
+    found = transload.evaluate([model, taking], tmp_path / "stored.npz", labels=[0] * 40, metrics=("sqnr",))
+    assert found["module 2"]["sqnr"].value == pytest.approx(kept["module 2"]["sqnr"].value, abs=6) and found.notes
+    assert "int8 arrays for input 'image' are taken as stored numbers" in found.notes[0]
