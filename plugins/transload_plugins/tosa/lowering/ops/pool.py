@@ -7,6 +7,7 @@ the unsigned numbers.
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from transload.ir import F32, I8, I16, I32, FloatType, IntegerType, Op, QuantType, Value
@@ -16,8 +17,8 @@ from ... import build
 from ...dialect.base import storage_of
 from ..arithmetic.rescaling import activation_range, clamp_to, fused_activation, quant, requantize, same_numbers
 from ..arithmetic.scales import activation_bounds
-from ..prepare.sources import is_unsigned
-from .common import static_shape
+from ..prepare.sources import is_unsigned, sources
+from .common import binary, cut, static_shape
 from .windows import Window, fit, need_channels_last, squeeze_height, subsample, unsqueeze_height, window_of
 
 if TYPE_CHECKING:
@@ -75,12 +76,14 @@ def max_pool(op: MaxPool, rw: Rewriter) -> Value | None:
     type_ = quant(x)
     if type_ is not None and (not type_.per_tensor or type_.storage not in (I8, I16)):
         return None
-    if type_ is None and not isinstance(x.element, FloatType) and x.element not in (I8, I16):
+    if type_ is None and not isinstance(x.element, FloatType) and x.element not in (I8, I16, I32):
         raise Unsupported(f"TOSA has no pooling of {x.element}")
     need_channels_last(op)
     window = window_of(op)
 
     def pool(x: Value, window: Window) -> Value:
+        if x.element == I32:
+            return _max_of_places(op, rw, x, window)
         if max(window.dilations) > 1:
             return _dilated_max(rw, x, window, pool)
         x, window = fit(rw, x, window)
@@ -126,6 +129,17 @@ def _least(x: Value) -> float:
     """What no element is less than."""
     stored = storage_of(x)
     return stored.range[0] if isinstance(stored, IntegerType) else float("-inf")
+
+
+def _max_of_places(op: Op, rw: Rewriter, x: Value, window: Window) -> Value:
+    """MAX_POOL2D of i32, which it does not take (plain uint8 is computed in it): MAXIMUM of the places of the window, by axis."""
+    if op in sources().integers.unsigned:
+        raise Unsupported("TOSA has no pooling of ui32")
+    x, window = _padded(rw, x, window, _least(x))
+    for axis, (size, dilation) in enumerate(zip(window.kernel, window.dilations, strict=True), 1):
+        count = static_shape(x)[axis] - (size - 1) * dilation
+        x = reduce(lambda a, b: binary(rw, "maximum", a, b), (cut(rw, x, axis, place * dilation, count) for place in range(size)))
+    return subsample(rw, x, window.strides)
 
 
 def _dilated_max(rw: Rewriter, x: Value, window: Window, pool: Any) -> Value:

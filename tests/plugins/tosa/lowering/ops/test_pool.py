@@ -72,3 +72,14 @@ def test_quantized_padding_that_counts_and_requantized_result(lowered: Callable)
             "top.AvgPool", value, layout="NHWC", kernel_shape=(3, 3), strides=(2, 2), pads=(1, 1, 1, 1), count_include_pad=True,
             element=QuantType(I8, F32, (0.04,), (-7,))),
         x, types=[TensorType(x.shape, QuantType(I8, F32, (0.05,), (3,)))], steps=1)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.int32])
+@pytest.mark.parametrize("window", [
+    {"kernel_shape": (2, 3), "strides": (2, 1)}, {"kernel_shape": (5, 5), "strides": (1, 1), "pads": (2, 2, 2, 2)},
+    {"kernel_shape": (2, 2), "strides": (3, 2), "dilations": (2, 3), "pads": (1, 0, 0, 1)}])
+def test_the_greatest_of_plain_integers(same_op: Any, dtype: Any, window: dict[str, Any]) -> None:
+    """TOSA pools i8 and i16; plain unsigned numbers, those from 128 on, too, are computed in i32."""
+    low, high = (-99, 99) if dtype is np.int32 else (0, np.iinfo(dtype).max)
+    x = np.random.default_rng(0).integers(low, high, (1, 7, 8, 3)).astype(dtype)
+    same_op("MaxPool", x, layout="NHWC", official=False, **window)
