@@ -1,26 +1,29 @@
 """Islands: the few tensors that eight bits cannot hold, found by what each alone costs at the outputs.
 
 Where the quantized model is much worse than the float one, tensors are quantized by themselves, all others being float, and the
-noise at the outputs is measured: of all suspects, then of halves of what makes much of it, and of single ones at last. A tensor
-that alone makes half of all that is lost stays float, or gets 16 bits where these do; then the next, until none stands out. Only
-what stands some ops before a loss is tried. What stands before a logarithm, a division or a normalization of small numbers is
-found so.
+noise at the outputs is measured: of all tensors, then of halves of what makes much of it, and of single ones at last. Then the
+worst are taken together, more and more of them, for where an output is lost already, a tensor alone that is given up changes
+nothing. They get 16 bits, and those of them that 16 bits cannot hold either stay float. As many are given up as pay: 16 bits
+everywhere have to gain `PRICE` decibels, some tensors their share of that. So what stands before a logarithm, a division
+or a normalization of small numbers is found, and what attention rounds to a few steps.
+
+Noise is judged before the softmax or the sigmoid that a model ends in, which hides it where it says 0 or 1.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import heapq
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
 
 from transload.analysis.movement import moves_of
-from transload.ir import Module, Value
-from transload.ir.build import constant_of
+from transload.ir import Module, QuantType, Value
 
 from .observe import observed
-from .simulation import Measured, Simulation, Types
+from .simulation import Simulation, Types
 from .thresholds import Range
 
 __all__ = ["FORMS", "Form", "Islands", "find", "unlike"]
@@ -29,22 +32,18 @@ Form = Literal["float", "int16", "none"]
 FORMS: tuple[Form, ...] = ("float", "int16", "none")
 """What tensors may become that stand out: float or 16 bits, whichever does, 16 bits alone, or nothing else."""
 
-DROP = 10.0
-"""Decibels that an op has to lose between its operands and its result to be looked into."""
-POOR, ENOUGH = 15.0, 45.0
-"""Decibels of an output: below the one the search begins, above the other it ends."""
 FINE = 35.0
-"""Decibels of a tensor with which what makes it is not looked into, and of all outputs with which nothing is."""
-DEPTH = 6
-"""How many ops back of one that is looked into tensors are tried."""
-SHARE = 0.5
-"""The share of the whole loss by which a tensor stands out."""
-PART = 0.5
-"""The share of what makes a tensor stand out that a half must make to be looked into: what is lost later counts the more."""
-WORTH = 0.8
-"""The share of a loss below which less loss is worth giving up more tensors."""
+"""Decibels of all outputs with which nothing is looked for."""
+GAIN = 2.0
+"""Decibels that have to be there to be gained, beside what rounded weights lose anyhow, for a search to be worth its time."""
+PRICE = 15.0
+"""Decibels that 16 bits for all tensors would have to gain; for some of them, their share of it."""
 MOST, SOME = 0.25, 4
 """The share of all groups of tensors that may be given up, and how many may be however few there are."""
+TRIES = 120
+"""Measurements, at most, that look for what stands out."""
+HOLDS = 0.5
+"""The decibels that 16 bits may lose beside floats, all tensors together, for none of them to stay float."""
 UNLIKE = 8.0
 """How much farther one operand of a concatenation reaches than another, for the lesser to lose three of eight bits or more."""
 
@@ -61,32 +60,13 @@ class Islands:
 def find(
     simulation: Simulation, types: Types, wide: Types, samples: Sequence[Mapping[str, Any]], forms: Form = "float",
 ) -> Islands:
-    """The groups of tensors that stand out when all are held in `types`; `wide` has the same in 16 bits."""
-    outputs = simulation.outputs
-    whole = simulation.measure(types, samples)
-    suspects = [] if forms == "none" else _suspects(simulation, whole)
-    if not suspects:
+    """The groups of tensors to give up, of all that are held in `types`; `wide` has the same in 16 bits."""
+    search = _Search(simulation, types, wide, samples)
+    if forms == "none" or not search.pays():
         return Islands()
-    left = [root for root in suspects if root in types]
-    most = max(SOME, int(MOST * len(left)))
-    given_up: list[Value] = []
-    alone: dict[Value, float] = {}
-    loss = whole.loss(outputs)
-    losses = [loss]
-    least = len(outputs) * 10 ** (-ENOUGH / 10)
-    while loss > least and len(given_up) < most:
-        alone |= _standing_out(simulation, left, types, samples, SHARE * loss)
-        first = max(left, key=lambda root: alone.get(root, 0.0), default=None)
-        if first is None or alone.get(first, 0.0) < SHARE * loss:
-            break
-        left.remove(first)
-        given_up.append(first)
-        loss = _loss(simulation, {each: type_ for each, type_ in types.items() if each not in given_up}, samples)
-        losses.append(loss)
-    # The weights beside a tensor may be what loses so much; and what stands before a division helps only together.
-    needed = next((count for count, remaining in enumerate(losses) if WORTH * remaining <= losses[-1]), len(given_up))
-    given_up = given_up[:needed]
-    return _formed(simulation, given_up, alone, types, wide, samples, forms, whole)
+    order = search.standing_out(search.types, list(search.types), search.most)
+    chosen, floats = search.paying(order, floats=forms == "float")
+    return search.told(chosen, floats)
 
 
 def unlike(module: Module, ranges: Mapping[str, Range]) -> dict[str, str]:
@@ -124,78 +104,105 @@ def _moved_to_the_end(value: Value) -> list[Value]:
     return found
 
 
-def _suspects(simulation: Simulation, whole: Measured) -> list[Value]:
-    """The groups at and before ops that make much more of the noise than there was; all, where an output is poor."""
-    if all(whole.decibels(index) >= FINE for index in simulation.outputs):
-        return []
-    levels = {value: whole.decibels(index) for index, value in enumerate(simulation.tensors)}
-    reached: dict[Value, None] = {}
-    for value, level in levels.items():
-        if value.op is None or moves_of(value.op) is not None or level >= FINE:
-            continue
-        before = [levels[each] for each in value.op.operands if constant_of(each) is None and each in levels]
-        if before and min(before) - level >= DROP:
-            reached |= dict.fromkeys(_before(value))
-    if reached:
-        return [root for root in simulation.roots if root in {simulation.groups.root(value) for value in reached}]
-    return list(simulation.roots) if any(whole.decibels(index) < POOR for index in simulation.outputs) else []
+class _Search:
+    """Measurements of one model on some samples: noise at what it gives, relative to that, in the mean of outputs."""
+
+    def __init__(self, simulation: Simulation, types: Types, wide: Types, samples: Sequence[Mapping[str, Any]]) -> None:
+        self.simulation = simulation
+        self.types = {root: types[root] for root in simulation.roots if root in types}
+        self.wide = wide
+        self.samples = samples
+        self.most = max(SOME, int(MOST * len(self.types)))
+        self.alone: dict[Value, float] = {}
+        """What a group of tensors alone costs in 8 bits."""
+
+    def loss(self, types: Types) -> float:
+        return self.simulation.measure(types, self.samples).typical(self.simulation.judged)
+
+    def pays(self) -> bool:
+        """Whether an output is poor, and not by its weights."""
+        whole = self.simulation.measure(self.types, self.samples)
+        self.whole = whole.typical(self.simulation.judged)
+        if all(_decibels(whole.typical([index])) >= FINE for index in self.simulation.judged):
+            return False
+        self.bare = self.loss({})
+        return _decibels(self.bare) - _decibels(self.whole) >= GAIN
+
+    def standing_out(self, types: Types, groups: Sequence[Value], most: int) -> list[Value]:
+        """The groups of tensors that alone cost most when held in `types`, the worst first, as many as `most`.
+
+        They are looked for by halves, the half that costs most first: what costs less than a loss that is fine, shared by all,
+        is not looked into. Of n tensors of which k stand out some k log n are measured.
+        """
+        fair = max(10 ** (-FINE / 10), self.bare) / len(self.types)
+        found: dict[Value, float] = {}
+        waiting = [(-np.inf, 0, list(groups))]
+        tries = 0
+        while waiting and tries < TRIES and len(found) < 2 * most:
+            cost, _, group = heapq.heappop(waiting)
+            if len(group) == 1:
+                found[group[0]] = -cost
+                continue
+            for half in (group[: len(group) // 2], group[len(group) // 2 :]):
+                tries += 1
+                cost = self.loss({root: types[root] for root in half}) - self.bare
+                if cost > len(half) * fair:
+                    heapq.heappush(waiting, (-cost, tries, half))
+        if types is self.types:
+            self.alone |= found
+        return sorted(found, key=found.__getitem__, reverse=True)[:most]
+
+    def paying(self, order: Sequence[Value], floats: bool) -> tuple[list[Value], list[Value]]:
+        """How many of the groups that stand out, the worst first, pay for being given up, and those that have to stay float."""
+        best: tuple[float, list[Value], list[Value]] = (0.0, [], [])
+        for count in _counts(len(order)):
+            chosen = list(order[:count])
+            loss = self.loss(self._held(chosen, chosen if floats else ()))
+            worth = _decibels(loss) - _decibels(self.whole) - PRICE * count / len(self.types)
+            if worth > best[0]:
+                best = (worth, chosen, [])
+        _, chosen, _ = best
+        return chosen, self._too_much_for_16_bits(chosen) if floats and chosen else []
+
+    def _too_much_for_16_bits(self, chosen: Sequence[Value]) -> list[Value]:
+        """Those of the groups that 16 bits cannot hold: the least number of the worst without which little is lost."""
+        enough = _decibels(self.loss(self._held(chosen, chosen))) - HOLDS
+        if _decibels(self.loss(self._held(chosen, ()))) >= enough:
+            return []
+        order = self.standing_out(self.wide, chosen, len(chosen))
+        for count in range(1, len(order) + 1):
+            if _decibels(self.loss(self._held(chosen, order[:count]))) >= enough:
+                return order[:count]
+        return list(chosen)
+
+    def _held(self, chosen: Sequence[Value], floats: Collection[Value]) -> dict[Value, QuantType]:
+        """The types of all groups, where those that are chosen have 16 bits or are float."""
+        given_up = set(chosen)
+        return {root: self.wide[root] if root in given_up else type_ for root, type_ in self.types.items() if root not in floats}
+
+    def told(self, chosen: Sequence[Value], floats: Sequence[Value]) -> Islands:
+        """What a user should know of each."""
+        loss = self.loss(self._held(chosen, floats))
+        found = Islands()
+        for root in chosen:
+            sixteen = f", {_text(self.loss({root: self.wide[root]}))} in 16" if root in floats else ""
+            why = f"{_text(self.alone[root] + self.bare)} at the outputs in 8 bits alone{sixteen}; " \
+                f"{_text(self.whole)} with all in 8 bits, {_text(loss)} with these islands"
+            (found.floats if root in floats else found.wide)[root] = why
+        return found
 
 
-def _before(value: Value) -> list[Value]:
-    """A value and what it is computed from, some ops back."""
-    found, edge = [value], [value]
-    for _ in range(DEPTH):
-        edge = [each for of in edge if of.op is not None for each in of.op.operands if constant_of(each) is None]
-        found += edge
-    return found
+def _counts(most: int) -> list[int]:
+    """1, 2, 3, 4, 6, 8, 12, 16, … up to `most`."""
+    counts = [1, 2, 3]
+    while counts[-1] < most:
+        counts.append(counts[-2] * 2)
+    return [count for count in counts if count < most] + ([most] if most else [])
 
 
-def _loss(simulation: Simulation, types: Types, samples: Sequence[Mapping[str, Any]]) -> float:
-    return simulation.measure(types, samples).loss(simulation.outputs)
+def _decibels(loss: float) -> float:
+    return float(-10 * np.log10(max(loss, 1e-30)))
 
 
-def _standing_out(
-    simulation: Simulation, suspects: Sequence[Value], types: Types, samples: Sequence[Mapping[str, Any]], least: float,
-) -> dict[Value, float]:
-    """What each tensor alone makes of the loss, of those that make `least`: sought for by halves, as losses add up.
-
-    Few can make so much each, so that most halves need not be looked into: of n tensors some log n are measured, not all.
-    """
-    found: dict[Value, float] = {}
-    halves = [list(suspects)]
-    while halves:
-        group = halves.pop()
-        loss = _loss(simulation, {root: types[root] for root in group}, samples) if group else 0.0
-        if len(group) > 1 and loss >= PART * least:
-            halves += [group[: len(group) // 2], group[len(group) // 2 :]]
-        elif len(group) == 1 and loss >= PART * least:
-            found[group[0]] = loss
-    return found
-
-
-def _alone(simulation: Simulation, root: Value, types: Types, samples: Sequence[Mapping[str, Any]]) -> float:
-    return _loss(simulation, {root: types[root]}, samples)
-
-
-def _formed(
-    simulation: Simulation, given_up: Sequence[Value], alone: Mapping[Value, float], types: Types, wide: Types,
-    samples: Sequence[Mapping[str, Any]], forms: Form, whole: Measured,
-) -> Islands:
-    """Each group that is given up as 16 bits where they lose little, else as float; 16 bits where there is no float."""
-    found = Islands()
-    rest = {root: type_ for root, type_ in types.items() if root not in given_up}
-    loss = _loss(simulation, rest, samples)
-    for root in given_up:
-        sixteen = _alone(simulation, root, wide, samples)
-        why = f"{_decibels(alone[root])} at the outputs in 8 bits alone, {_decibels(sixteen)} in 16; " \
-            f"{_decibels(whole.loss(simulation.outputs))} with all in 8 bits, {_decibels(loss)} without"
-        (found.wide if forms == "int16" or sixteen <= 2 * loss else found.floats)[root] = why
-    mixed = {**rest, **{root: wide[root] for root in found.wide}}
-    if forms == "float" and found.wide and _loss(simulation, mixed, samples) > 4 * loss:  # together they lose more
-        found.floats.update(found.wide)
-        found.wide.clear()
-    return found
-
-
-def _decibels(loss: float) -> str:
-    return "nothing left" if not np.isfinite(loss) else f"{-10 * np.log10(max(loss, 1e-30)):.1f} dB"
+def _text(loss: float) -> str:
+    return f"{_decibels(loss):.1f} dB"

@@ -24,17 +24,18 @@ GREATEST_BIAS = 2.0**30
 
 def quantize_module(
     module: Module, scheme: Scheme, ranges: Mapping[str, Range], floats: Collection[str] = (), wide: Collection[str] = (),
+    weights: Mapping[str, np.ndarray] | None = None,
 ) -> Module:
     """A new module whose ops compute with integers where there is a rule for them; inputs and outputs stay float.
 
     `ranges` are by tensor name, as `observed` names them; `floats` names tensors that stay float, and the ops that make or take
-    them; `wide` those that get 16 bits.
+    them; `wide` those that get 16 bits. `weights` are those that were rounded otherwise than to the nearest (`rounding`).
     """
     result = module.clone()
     named = observed(result)
     groups = Groups(result, {named[name] for name in floats})
     types = types_of(scheme, groups, named, ranges, wide)
-    _Quantizing(result, scheme, groups, types).run()
+    _Quantizing(result, scheme, groups, types, {named[name]: array for name, array in (weights or {}).items()}).run()
     return result
 
 
@@ -52,11 +53,15 @@ def types_of(
 class _Quantizing:
     """The change of one module, op by op: operands are cast where they come from, or go to, ops that stay float."""
 
-    def __init__(self, module: Module, scheme: Scheme, groups: Groups, types: Mapping[Value, QuantType]) -> None:
+    def __init__(
+        self, module: Module, scheme: Scheme, groups: Groups, types: Mapping[Value, QuantType],
+        weights: Mapping[Value, np.ndarray],
+    ) -> None:
         self.module = module
         self.scheme = scheme
         self.groups = groups
         self.types = types
+        self.weights = weights
         self.quantized: dict[Value, Value] = {}
         """The quantized form of a float tensor, where one was made."""
         self.real: dict[Value, Value] = {}
@@ -157,7 +162,7 @@ class _Quantizing:
         assert rule.weights is not None
         dense = constant_of(op.operands[rule.weights])
         assert dense is not None
-        numbers = dense.numpy().astype(np.float64)
+        numbers = self.weights.get(op.results[0], dense.numpy()).astype(np.float64)
         build = Builder(op.parent, before=op, location=op.operands[rule.weights].name)  # type: ignore[arg-type]
         type_ = self.scheme.weight_type(numbers, rule.channels(op))
         op.set_operand(rule.weights, self._constant(build, numbers, self._with_room(type_, op, rule)))

@@ -52,6 +52,8 @@ class Rule:
     """Whether the result has the type of the first operand: between its numbers there are no others to hold."""
     retypes: bool = False
     """Whether operands and results may be stored in unlike types."""
+    table: bool = False
+    """Whether it is a function of one number, a table: with 16 bits, one that is interpolated between 513 places."""
     rounding: Callable[[Any], str | None] = lambda op: None
     """The word by which the quantized result is rounded (`transload_hub.ops.rounding`), where it is not the op's default."""
     attributes: Callable[[Any], dict[str, Any]] = lambda op: {}
@@ -81,9 +83,10 @@ QUANTIZATION.add(Rule(weights=1, bias=2, result_channels=_conv_channels), "Conv"
 QUANTIZATION.add(Rule(weights=1, bias=2, channels=_deconv_filter, result_channels=_conv_channels), "Deconv")
 QUANTIZATION.add(Rule(weights=1, bias=2, channels=_matmul_columns, rounding=_matmul_rounding), "MatMul")
 QUANTIZATION.add(Rule(), "Add", "Sub", "Mul", "AvgPool", "AddConst", "MulConst", "SquaredDifference")
+QUANTIZATION.add(Rule(), "LeakyRelu", "PRelu", "Abs", "Neg", "Square")
 QUANTIZATION.add(
-    Rule(), "LeakyRelu", "PRelu", "SiLU", "HardSigmoid", "HardSwish", "GELU", "Elu", "Selu", "Celu", "ThresholdedRelu", "Shrink",
-    "Softplus", "Softsign", "Mish", "Abs", "Neg", "Square", "Sqrt", "Erf", "Exp", "Log", "Log1p", "Rsqrt", "Reciprocal",
+    Rule(table=True), "SiLU", "HardSigmoid", "HardSwish", "GELU", "Elu", "Selu", "Celu", "ThresholdedRelu", "Shrink",
+    "Softplus", "Softsign", "Mish", "Sqrt", "Erf", "Exp", "Log", "Log1p", "Rsqrt", "Reciprocal",
     "Sin", "Cos", "Tan", "Asin", "Acos", "Atan", "Sinh", "Cosh", "Asinh", "Acosh", "Atanh")
 QUANTIZATION.add(Rule(fixed=Fixed(-1.0, 1.0)), "Tanh")
 
@@ -100,7 +103,7 @@ def _share(op: Softmax | Sigmoid) -> Rule | None:
 def _of_one_number(op: Op) -> Rule | None:
     """A table where the second operand is a constant number; two tensors have no form in integers."""
     dense = constant_of(op.operands[1])
-    return Rule() if dense is not None and dense.numpy().size == 1 else None
+    return Rule(table=op.name == "top.Pow") if dense is not None and dense.numpy().size == 1 else None
 
 
 @QUANTIZATION("Interp")

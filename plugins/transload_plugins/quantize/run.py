@@ -8,6 +8,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from transload.errors import UsageError
 from transload.ir import Module, Value
 from transload.ir.verify import verify
@@ -28,6 +30,7 @@ from .kept import kept_float
 from .measure import Sample, Spread, some_of
 from .observe import observed
 from .quantize import quantize_module, types_of
+from .rounding import rounded
 from .scheme import SCHEMES, Scheme
 from .simulation import Simulation, Types
 from .thresholds import Range
@@ -36,25 +39,28 @@ __all__ = ["bf16", "by_scheme", "calibrate", "f16", "int8", "int8_asym", "int8_p
 
 CORRECTED = 32
 """Samples on which biases are corrected: means settle sooner than ranges."""
-SEARCHED = 8
+ROUNDED = 16
+"""Samples by which weights are rounded."""
+SEARCHED = 4
 """Samples on which islands are looked for."""
 
 
 def quantized(
     module: Module, scheme: Scheme, samples: Iterable[Sample] | None = None, *,
     calibration: Calibration | str | Path | None = None, method: str = "mse", bias_correction: bool = True,
-    equalization: bool = True, floats: Mapping[str, str] | None = None, quant_input: Which = None, quant_output: Which = None,
-    islands: Form = "float", per_channel: bool | None = None, power_of_two: bool | None = None,
+    equalization: bool = True, rounding: bool = True, floats: Mapping[str, str] | None = None, quant_input: Which = None,
+    quant_output: Which = None, islands: Form = "float", per_channel: bool | None = None, power_of_two: bool | None = None,
 ) -> Quantized:
     """A new module of the hub that computes with integers wherever there is a rule for it; what stays float, and why.
 
     The ranges are those of `calibration`, which may be the path of a table, or measured on `samples`, dicts of arrays by input
     name, by `method`, after channels were brought to like ranges (`equalization`), which a calibration that was made before would
-    not fit. With samples biases are corrected, on some that lie evenly among them, and tensors that eight bits cannot hold are
-    looked for: `islands` says what these may become (`FORMS`). `floats` names tensors that are to stay float, with the
-    reason; inputs and outputs are float but for those that `quant_input` and `quant_output` name, or "all". `per_channel` and
-    `power_of_two` change the scheme: a scale for each channel of weights, scales that are powers of two. Raises `UsageError`
-    where there is neither calibration nor a sample, or the calibration lacks a tensor.
+    not fit. With samples weights are rounded so that their errors make up for each other (`rounding`), biases are corrected, on
+    some samples that lie evenly among them, and tensors that eight bits cannot hold are looked for: `islands` says what these may
+    become (`FORMS`). `floats` names tensors that are to stay float, with the reason; inputs and outputs are float but for those
+    that `quant_input` and `quant_output` name, or "all". `per_channel` and `power_of_two` change the scheme: a scale for each
+    channel of weights, scales that are powers of two. Raises `UsageError` where there is neither calibration nor a sample, or the
+    calibration lacks a tensor.
     """
     scheme = scheme.changed(per_channel=per_channel, power_of_two=power_of_two)
     if islands not in FORMS:
@@ -73,17 +79,19 @@ def quantized(
                 hint="--data PATH, or --table FILE; in Python samples=, dicts of arrays by input name, or calibration=")
         calibration = calibrations.calibrate(
             module, spread, method, bits=scheme.activations.width, symmetric=scheme.symmetric)
-    if not spread.kept and (bias_correction or islands != "none"):
+    if not spread.kept and (bias_correction or rounding or islands != "none"):
         deque(spread, maxlen=0)
     _check_names(module, calibration, floats or {})
     ranges = calibration.kept(scheme.symmetric)
     free = islands == "float" and quant_output in (None, False) and scheme.activations.width == 8
     work = _Work(module, scheme, ranges, {**(unlike(module, ranges) if free else {}), **(floats or {})})
+    if spread.kept and rounding:
+        work.round(spread.kept[:: max(1, len(spread.kept) // ROUNDED)], centered=bias_correction)
     if spread.kept and islands != "none" and scheme.activations.width == 8:
         work.look_for_islands(spread.kept[:: max(1, len(spread.kept) // SEARCHED)], islands)
     if spread.kept and bias_correction:
         work.correct(spread.kept)
-    result = quantize_module(work.module, scheme, work.ranges, work.floats, work.wide)
+    result = quantize_module(work.module, scheme, work.ranges, work.floats, work.wide, work.weights)
     take_casts_off(result, quant_input, quant_output)
     Pipeline.parse("dce").run(result)  # the float weights, casts that nobody takes
     verify(result)
@@ -115,6 +123,8 @@ class _Work:
         self.ranges = ranges
         self.floats = floats
         self.wide: dict[str, str] = {}
+        self.weights: Mapping[str, np.ndarray] = {}
+        """Those that were rounded otherwise than to the nearest, by what their op computes."""
         self.told: dict[str, Any] = {}
         """Measured on the way, for the report."""
         self._simulation: Simulation | None = None
@@ -124,11 +134,18 @@ class _Work:
         """The module beside its quantized form, without what stays float so far."""
         if self._simulation is None:
             named = observed(self.module)
-            self._simulation = Simulation(self.module, self.scheme, Groups(self.module, {named[name] for name in self.floats}))
+            self._simulation = Simulation(
+                self.module, self.scheme, Groups(self.module, {named[name] for name in self.floats}),
+                {named[name]: array for name, array in self.weights.items()})
         return self._simulation
 
     def types(self, wide: Collection[str]) -> Types:
         return types_of(self.scheme, self.simulation.groups, observed(self.module), self.ranges, wide)
+
+    def round(self, samples: Sequence[Sample], centered: bool) -> None:
+        named = observed(self.module)
+        groups = Groups(self.module, {named[name] for name in self.floats})
+        self.weights = rounded(self.module, self.scheme, groups, samples, centered)
 
     def look_for_islands(self, samples: Sequence[Sample], forms: Form) -> None:
         found = find(self.simulation, self.types(()), self.types(list(observed(self.module))), samples, forms)

@@ -6,12 +6,13 @@ or were not quantized at all; what remains when biases are moved. Weights are ro
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from transload.analysis.movement import moves_of
 from transload.ir import F32, Dense, Module, Op, QuantType, TensorType, Value, dtype_of, input_names, update_function_type
 from transload.ir.borders import NAME
 from transload.ir.build import Builder, constant_of
@@ -26,8 +27,14 @@ __all__ = ["Measured", "Simulation", "Types", "channel_count"]
 FINEST = 2.0 ** -60
 """The step of a grid on which every float32 of some size lies: what is rounded to it is as it was."""
 FARTHEST = 1e30
-GRIDS = ("transload.steps", "transload.least", "transload.greatest")
+GRIDS = ("transload.steps", "transload.least", "transload.greatest", "transload.places")
 SHIFTS, SHARE = "transload.shifts", "transload.share"
+PLACES = 128.0
+"""Numbers of 16 bits between two places of a table, which is interpolated there."""
+TYPICAL = (1e-6, 10.0)
+"""The least and the greatest noise that a sample counts for, relative to its signal."""
+ENDS = ("top.Softmax", "top.Sigmoid", "top.Tanh")
+"""Ops that hide noise where they give the ends of their range."""
 
 Types = Mapping[Value, QuantType]
 
@@ -44,6 +51,8 @@ class Measured:
     """By how much the mean of each channel of sums is too small, weighted op after weighted op."""
     errors: np.ndarray
     """The standard errors of these means, as they differ from sample to sample."""
+    each: np.ndarray
+    """The signal and the noise of each sample and tensor [S, T, 2]."""
 
     def decibels(self, index: int) -> float:
         """The signal-to-noise ratio of a tensor."""
@@ -54,17 +63,25 @@ class Measured:
         """The signal-to-noise ratio of a tensor, in the mean of all: no few numbers decide it, as they may at an output."""
         return float(np.mean([self.decibels(index) for index in range(len(self.noise))]))
 
-    def loss(self, indices: Iterable[int]) -> float:
-        """The noise of some tensors relative to what they are, summed."""
-        return float(sum(self.noise[index] / max(self.signal[index], 1e-300) for index in indices))
+    def typical(self, indices: Sequence[int]) -> float:
+        """The noise of some tensors relative to what they are: of a typical sample, and in the mean of the tensors.
+
+        The mean of samples is that of their decibels, so that no few samples decide it, nor those that come out all but exact.
+        """
+        ratios = self.each[:, indices, 1] / np.maximum(self.each[:, indices, 0], 1e-30)
+        return float(np.exp(np.log(np.clip(ratios, *TYPICAL)).mean(axis=0)).mean())
 
 
 class Simulation:
     """The program for a module; `measure` runs it."""
 
-    def __init__(self, module: Module, scheme: Scheme, groups: Groups) -> None:
+    def __init__(
+        self, module: Module, scheme: Scheme, groups: Groups, weights: Mapping[Value, np.ndarray] | None = None,
+    ) -> None:
+        """`weights` are those that were rounded otherwise than to the nearest, by what their op computes."""
         self.scheme = scheme
         self.groups = groups
+        self.weights = weights or {}
         self.roots: list[Value] = []
         """The groups of tensors that have a grid, in the order of the rows of grids."""
         self.tensors: list[Value] = []
@@ -100,8 +117,10 @@ class Simulation:
         parameters[SHARE] = np.full(1, corrected, np.float32)
         totals: dict[str, np.ndarray] = {}
         squares = np.zeros(max(self._channels, 1))
+        each = []
         given = ({**sample, **parameters} for sample in samples)
         for found in self._runner.each(given, dict):
+            each.append(np.stack((found["signal"], found["noise"]), axis=-1))
             for name, array in found.items():
                 totals[name] = totals.get(name, 0.0) + array.astype(np.float64)
                 squares += array.astype(np.float64) ** 2 if name == "shifts" else 0.0
@@ -109,13 +128,29 @@ class Simulation:
         shifts = totals["shifts"] / count
         errors = np.sqrt(np.maximum(squares / count - shifts ** 2, 0.0) / max(count - 1, 1))
         noise = np.nan_to_num(totals["noise"], nan=np.inf, posinf=np.inf)
-        return Measured(totals["signal"], noise, shifts, errors)
+        energies = np.nan_to_num(np.stack(each).astype(np.float64), nan=np.inf, posinf=np.inf)
+        return Measured(totals["signal"], noise, shifts, errors, energies)
 
     @property
     def outputs(self) -> list[int]:
         """Which of `tensors` the function returns; where it returns none of them, the last."""
         returned = self._module.body_of_main.terminator.operands
         return [index for index, value in enumerate(self.tensors) if value in returned] or [len(self.tensors) - 1]
+
+    @property
+    def judged(self) -> list[int]:
+        """Which of `tensors` say how good the outputs are: these, or what they are made of where that is hidden in them."""
+        index = {value: number for number, value in enumerate(self.tensors)}
+        found: dict[int, None] = {}
+        waiting = [self.tensors[output] for output in self.outputs]
+        while waiting:
+            value = waiting.pop(0)
+            shown = _hidden(value)
+            if shown and all(each in index for each in shown):
+                waiting += shown
+            else:
+                found[index[value]] = None
+        return list(found)
 
     def spans(self) -> list[tuple[Op, Rule, slice]]:
         """Where in `shifts` each corrected op has its channels."""
@@ -182,7 +217,7 @@ class Simulation:
         self._block.insert(copy := op.clone(operands), self._end)
         means = []
         for result in op.results:
-            held = operands[result]
+            held = self._tabled(op, operands) if rule is not None and rule.table else operands[result]
             if rule is not None and _is_corrected(op, rule):
                 held, mean = self._moved(op, rule, held)
                 held = self._activated(op, held) if copy.attributes.pop("do_relu", False) else held
@@ -196,8 +231,8 @@ class Simulation:
             dense = constant_of(value)
             if dense is None or not value.is_float or (rule is not None and index == rule.bias):
                 continue
-            numbers = dense.numpy().astype(np.float64)
             weights = rule is not None and index == rule.weights
+            numbers = (self.weights.get(op.results[0], dense.numpy()) if weights else dense.numpy()).astype(np.float64)
             type_ = self.scheme.weight_type(numbers, rule.channels(op)) if rule is not None and weights else \
                 self.scheme.constant_type(numbers)
             rounded = real(stored(numbers, type_), type_).astype(dtype_of(value.element))
@@ -239,10 +274,30 @@ class Simulation:
         if grid is None or self.groups.is_cut(value) or not value.is_float:
             return held
         build = self._build()
-        step, least, greatest = grid
+        step, least, greatest, _ = grid
         number = build.emit("top.Round", build.emit("top.Div", held, step))
         number = build.emit("top.Min", build.emit("top.Max", number, least), greatest)
         return build.emit("top.Mul", number, step)
+
+    def _tabled(self, op: Op, operands: dict[Value, Value]) -> Value:
+        """What a table gives: the function itself where there is an entry for each number, else a line between two places."""
+        moving = next(value for value in op.operands if constant_of(value) is None)
+        grid = self._grids.get(self.groups.root(moving))
+        if grid is None:
+            return operands[op.results[0]]
+        build = self._build()
+        step, _, greatest, places = grid
+        number = build.emit("top.Div", operands[moving], step)
+        index = build.emit("top.Floor", build.emit("top.Div", build.emit("top.Round", number), places))
+        start = build.emit("top.Mul", index, places)
+        stop = build.emit("top.Min", build.emit("top.Add", start, places), greatest)
+        ends = []
+        for place in (start, stop):
+            at = {**operands, moving: build.emit("top.Mul", place, step)}
+            self._block.insert(op.clone(at), self._end)
+            ends.append(self._on_grid(op.results[0], at[op.results[0]]))
+        share = build.emit("top.Div", build.emit("top.Sub", number, start), places)
+        return build.emit("top.Add", ends[0], build.emit("top.Mul", build.emit("top.Sub", ends[1], ends[0]), share))
 
     def _compared(self) -> tuple[Value, Value]:
         """The energies of all tensors and of their changes, as two vectors."""
@@ -263,11 +318,23 @@ class Simulation:
         return joined[0], joined[1]
 
 
-def _grid(type_: QuantType | None) -> tuple[float, float, float]:
-    """The step of a type, and its least and greatest number of steps; the finest grid where there is none."""
+def _hidden(value: Value) -> list[Value]:
+    """What a value only moves, or brings between two ends; nothing for a value that is computed otherwise."""
+    if value.op is None or constant_of(value) is not None:
+        return []
+    if value.op.name in ENDS:
+        return [value.op.operands[0]]
+    moves = moves_of(value.op)
+    return [] if moves is None or moves.by_value else \
+        [each for each in moves.operands(value.op) if each.is_float and constant_of(each) is None]
+
+
+def _grid(type_: QuantType | None) -> tuple[float, float, float, float]:
+    """The step of a type, its least and greatest number of steps, and those between places of a table; the finest for None."""
     if type_ is None:
-        return FINEST, -FARTHEST, FARTHEST
-    return type_.scale, type_.storage_min - type_.zero_point, type_.storage_max - type_.zero_point
+        return FINEST, -FARTHEST, FARTHEST, 1.0
+    places = PLACES if type_.storage.width > 8 else 1.0
+    return type_.scale, type_.storage_min - type_.zero_point, type_.storage_max - type_.zero_point, places
 
 
 def _is_corrected(op: Op, rule: Rule) -> bool:

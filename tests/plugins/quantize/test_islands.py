@@ -57,14 +57,37 @@ def test_what_stands_before_a_logarithm_is_found() -> None:
     assert kept == {"log"}
 
 
-def test_sixteen_bits_alone_where_a_chip_has_no_floats() -> None:
+def far_from_zero() -> tuple[Module, Samples]:
+    """Small differences of great numbers: 16 bits hold them, 8 do not."""
+    g = Graph((1, 16), (1, 16))
+    x, offset = g.inputs
+    near = g.Sub(g.Add(x, offset, location="far"), offset, location="near")
+    hidden = g.Relu(g.MatMul(near, g.random(16, 12), g.random(12)), location="hidden")
+    module = at_hub(g.done(g.MatMul(hidden, g.random(12, 4), g.random(4), location="scores")))
+    rng = np.random.default_rng(1)
+    return module, [
+        {"x0": rng.normal(size=(1, 16)).astype(np.float32), "x1": rng.uniform(50, 60, (1, 16)).astype(np.float32)}
+        for _ in range(24)]
+
+
+@pytest.mark.parametrize("islands", ["float", "int16"])
+def test_sixteen_bits_where_they_do(islands: str) -> None:
+    module, samples = far_from_zero()
+    without = quantize_at_hub(module, "int8", samples, {"islands": "none"})
+    found = quantize_at_hub(module, "int8", samples, {"islands": islands})
+    assert not found.floats
+    assert "far" in found.report["islands of 16 bits"]
+    results = [op.result for op in found.module.ops() if op.results]
+    sixteen = {value.op.origin for value in results if value.quant is not None and value.quant.storage == I16}
+    assert "far" in sixteen
+    assert decibels(module, found.module, samples) > decibels(module, without.module, samples) + 6
+
+
+def test_a_logarithm_of_small_numbers_does_not_bear_a_table_that_is_interpolated() -> None:
     module, samples = spectrogram()
     found = quantize_at_hub(module, "int8", samples[:12], {"islands": "int16"})
     assert not found.floats
-    assert "floor" in found.report["islands of 16 bits"]
-    results = [op.result for op in found.module.ops() if op.results]
-    sixteen = {value.op.origin for value in results if value.quant is not None and value.quant.storage == I16}
-    assert "floor" in sixteen
+    assert "floor" not in found.report["islands of 16 bits"]
 
 
 @pytest.mark.parametrize("islands", ["float", "int16"])

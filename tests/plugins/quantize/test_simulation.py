@@ -55,7 +55,8 @@ def test_noise_is_that_of_the_quantized_module(simulated: tuple) -> None:
 def test_without_types_only_weights_are_rounded(simulated: tuple) -> None:
     simulation, types, samples, _, _ = simulated
     assert simulation.measure({}, samples).noise[0] == pytest.approx(0.0, abs=1e-12), "the input"
-    assert simulation.measure({}, samples).loss(simulation.outputs) < simulation.measure(types, samples).loss(simulation.outputs)
+    weights, whole = simulation.measure({}, samples), simulation.measure(types, samples)
+    assert weights.typical(simulation.outputs) < whole.typical(simulation.outputs)
 
 
 def test_one_run_finds_what_makes_the_mean_of_sums_right(simulated: tuple) -> None:

@@ -1,0 +1,219 @@
+"""Rounding of weights that makes up for itself: which way each weight goes is chosen by what the layer's inputs are.
+
+To the nearest integer is best for each weight, and not for a sum of products: where inputs go together, what one weight is too
+great others can be too small. With the covariance `H` of a layer's inputs on samples, the error of its sums is
+`(w - q)' H (w - q)`; weights are rounded one after the other, and what remains of each goes to those still to be rounded,
+by what `H` says they share. The mean of the inputs is left out of `H`, as biases take back what that shifts (`bias`). Where there
+are few samples beside the inputs of a layer, `H` is drawn to its diagonal, by which weights are rounded to the nearest integer.
+
+Scales stay as they are: the weight that reaches farthest in a channel lies on the grid, and remains there.
+
+Source: E. Frantar et al., "GPTQ: accurate post-training quantization for generative pre-trained transformers", ICLR 2023; the
+order is that of falling variance for all channels alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from transload.ir import Module, Op, Value
+from transload.ir.build import constant_of
+
+from .groups import Groups, rule_of
+from .observe import observed
+from .running import Runner
+from .scheme import Scheme, real, stored
+
+__all__ = ["rounded"]
+
+WIDEST = 1536
+"""Inputs of a sum: what has more is rounded to the nearest, as solving for them would take long."""
+ROWS = 4
+"""Sums that are looked at for each of their inputs, all samples together, and `LEAST_ROWS` at least."""
+LEAST_ROWS = 2048
+DAMPING = 0.01
+"""The least share of the diagonal in `H`."""
+BLOCK = 64
+"""Weights after which the others are told of what remains of them, at once."""
+Array = NDArray[np.float64]
+
+
+def rounded(
+    module: Module, scheme: Scheme, groups: Groups, samples: Sequence[Mapping[str, Any]], centered: bool = True,
+) -> dict[str, NDArray[np.float32]]:
+    """Weights that lie on the grid of the scheme's type for them, by the name of what their op computes (`observed`).
+
+    `groups` says which ops are quantized, `samples` are dicts of arrays by input name; `centered` says whether biases
+    will be corrected.
+    """
+    names = {value: name for name, value in observed(module).items()}
+    layers = [layer for op in groups.ops if (layer := _layer(op, scheme)) is not None]
+    if not layers or not samples:
+        return {}
+    inputs: dict[Value, list[_Layer]] = {}
+    for layer in layers:
+        inputs.setdefault(layer.op.operands[0], []).append(layer)
+    takers = dict(zip(map(str, range(len(inputs))), inputs.values(), strict=True))
+    runner = Runner(module, dict(zip(takers, inputs, strict=True)), runs=len(samples))
+
+    def tell(name: str, array: np.ndarray) -> None:
+        for layer in takers[name]:
+            layer.see(array, len(samples))
+
+    for sample in samples:
+        runner.visit(sample, tell)
+    return {names[layer.op.results[0]]: layer.rounded(scheme, centered) for layer in layers}
+
+
+@dataclass
+class _Layer:
+    """An op that sums products with constant weights, and the covariance of its inputs so far."""
+
+    op: Op
+    weights: Array
+    """[G, O, D]: groups, output channels of each, inputs of a sum."""
+    products: Array = field(init=False)
+    """Sums of products of inputs [G, D, D]."""
+    sums: Array = field(init=False)
+    rows: int = 0
+
+    def __post_init__(self) -> None:
+        groups, _, inputs = self.weights.shape
+        self.products = np.zeros((groups, inputs, inputs))
+        self.sums = np.zeros((groups, inputs))
+
+    def see(self, array: np.ndarray, samples: int) -> None:
+        """Add what some of the op's sums take, of one of so many samples; which ones is the same whenever it is asked."""
+        most = -(-max(ROWS * self.weights.shape[2], LEAST_ROWS) // samples)
+        taken = _windows(self.op, array, most) if self.op.name == "top.Conv" else _rows(array, most)
+        self.rows += len(taken)
+        columns = np.ascontiguousarray(taken.transpose(1, 2, 0), np.float32)  # [G, D, rows]
+        self.products += columns @ columns.transpose(0, 2, 1)
+        self.sums += taken.sum(axis=0, dtype=np.float64)
+
+    def rounded(self, scheme: Scheme, centered: bool) -> NDArray[np.float32]:
+        """The op's weights on the grid of their type."""
+        rule = rule_of(self.op)
+        assert rule is not None
+        dense = constant_of(self.op.operands[1])
+        assert dense is not None
+        numbers = dense.numpy().astype(np.float64)
+        type_ = scheme.weight_type(numbers, rule.channels(self.op))
+        nearest = stored(numbers, type_)
+        scales = _grouped(self.op, np.broadcast_to(real(np.ones_like(nearest), type_).astype(np.float64), numbers.shape))
+        fixed = _grouped(self.op, np.abs(nearest) == type_.storage_max)
+        integers = _compensated(self.weights / scales, scales, fixed, self._covariance(centered), type_.storage_max)
+        return real(_ungrouped(self.op, integers, numbers.shape).astype(np.int64), type_)
+
+    def _covariance(self, centered: bool) -> Array:
+        """[G, D, D], drawn to its diagonal by the share that chance may have in it."""
+        means = self.sums / self.rows
+        result = self.products / self.rows
+        if centered:
+            result -= means[:, :, None] * means[:, None, :]
+        inputs = result.shape[1]
+        places = np.arange(inputs)
+        diagonal = np.maximum(result[:, places, places], 0.0)
+        share = max(DAMPING, inputs / (inputs + self.rows))
+        result *= 1.0 - share
+        least = DAMPING * diagonal.mean(axis=1, keepdims=True) + 1e-30
+        result[:, places, places] = diagonal + least
+        return result
+
+
+def _compensated(weights: Array, scales: Array, fixed: NDArray[np.bool_], covariance: Array, greatest: int) -> Array:
+    """Integers [G, O, D] for weights in steps of their scales, which are the same along D where the type has them by channel.
+
+    `fixed` are those that stay at the end of the range.
+    """
+    order = np.argsort(-np.diagonal(covariance, axis1=1, axis2=2), axis=1, kind="stable")
+    ordered = np.take_along_axis(np.take_along_axis(covariance, order[:, :, None], 1), order[:, None, :], 2)
+    shared = np.linalg.cholesky(np.linalg.inv(ordered)).transpose(0, 2, 1)
+    places = np.broadcast_to(order[:, None, :], weights.shape)
+    left = np.take_along_axis(weights, places, 2)
+    ends = np.where(np.take_along_axis(fixed, places, 2), np.sign(left) * greatest, 0.0)
+    integers = np.zeros_like(left)
+    inputs = left.shape[2]
+    for start in range(0, inputs, BLOCK):
+        stop = min(start + BLOCK, inputs)
+        remains = np.zeros((*left.shape[:2], stop - start))
+        for place in range(start, stop):
+            wanted = left[:, :, place]
+            integers[:, :, place] = np.where(ends[:, :, place], ends[:, :, place], np.clip(np.round(wanted), -greatest, greatest))
+            remains[:, :, place - start] = (wanted - integers[:, :, place]) / shared[:, place, place, None]
+            left[:, :, place:stop] -= remains[:, :, place - start, None] * shared[:, place, None, place:stop]
+        left[:, :, stop:] -= remains @ shared[:, start:stop, stop:]
+    result = np.empty_like(integers)
+    np.put_along_axis(result, places, integers, 2)
+    return result
+
+
+# --- which ops, and what they take
+
+
+def _layer(op: Op, scheme: Scheme) -> _Layer | None:
+    """The op as a layer, where its weights are constant and its sums have not too many inputs."""
+    rule = rule_of(op)
+    if rule is None or rule.weights != 1 or op.name not in ("top.Conv", "top.MatMul") or scheme.weights.width > 8:
+        return None
+    dense = constant_of(op.operands[1])
+    if dense is None or constant_of(op.operands[0]) is not None or not op.operands[0].is_static or not op.operands[1].is_float:
+        return None
+    if op.name == "top.MatMul" and (op.operands[1].rank != 2 or op.left_transpose or op.operands[0].rank < 2):
+        return None
+    numbers = dense.numpy().astype(np.float64)
+    if not numbers.size or not np.isfinite(numbers).all():
+        return None
+    weights = _grouped(op, numbers)
+    return _Layer(op, weights) if 1 < weights.shape[2] <= WIDEST else None
+
+
+def _grouped(op: Any, numbers: NDArray[Any]) -> NDArray[Any]:
+    """Weights as [G, O, D]."""
+    if op.name == "top.MatMul":
+        return (numbers if op.right_transpose else numbers.T)[None]
+    ordered = numbers if op.layout == "NCHW" else np.moveaxis(numbers, -1, 1)
+    return ordered.reshape(op.group, len(numbers) // op.group, -1)
+
+
+def _ungrouped(op: Any, weights: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
+    """Weights as the op has them."""
+    if op.name == "top.MatMul":
+        return weights[0] if op.right_transpose else weights[0].T
+    if op.layout == "NCHW":
+        return weights.reshape(shape)
+    return np.moveaxis(weights.reshape(shape[0], shape[-1], *shape[1:-1]), 1, -1)
+
+
+def _rows(array: np.ndarray, most: int) -> np.ndarray:
+    """Some rows of what a matrix product takes [rows, 1, D]."""
+    rows = array.reshape(-1, array.shape[-1])
+    return rows[_some(len(rows), most)][:, None, :]
+
+
+def _windows(op: Any, array: np.ndarray, most: int) -> np.ndarray:
+    """What some sums of a convolution take [rows, G, D], D in the order of channels and places of the kernel."""
+    image = array if op.layout == "NCHW" else np.moveaxis(array, -1, 1)
+    n = len(op.kernel_shape)
+    image = np.pad(image, [(0, 0), (0, 0), *zip(op.pads[:n], op.pads[n:], strict=True)])
+    shape = op.results[0].static_shape
+    sizes = shape[2:] if op.layout == "NCHW" else shape[1:-1]
+    chosen = _some(shape[0] * int(np.prod(sizes)), most)
+    batch, *at = np.unravel_index(chosen, (shape[0], *sizes))
+    kernel = np.indices(op.kernel_shape).reshape(n, -1)
+    index = [place[:, None] * stride + offsets[None] * dilation
+             for place, stride, offsets, dilation in zip(at, op.strides, kernel, op.dilations, strict=True)]
+    taken = np.moveaxis(image, 1, -1)[(batch[:, None], *index)]  # [rows, places of the kernel, C]
+    return taken.transpose(0, 2, 1).reshape(len(chosen), op.group, -1)
+
+
+def _some(count: int, most: int) -> np.ndarray:
+    """Numbers below `count`, `most` of them at random where there are more."""
+    if count <= most:
+        return np.arange(count)
+    return np.sort(np.random.default_rng(0).choice(count, most, replace=False))

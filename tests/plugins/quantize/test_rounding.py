@@ -1,0 +1,109 @@
+"""Weights whose roundings make up for each other: less error of sums than to the nearest, on samples that were not looked at."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import transload
+from transload.api import at_hub
+from transload.ir import Dense, Module, Value
+from transload.ir.build import Builder, constant_of
+from transload_plugins.quantize.bias import with_biases
+from transload_plugins.quantize.groups import Groups
+from transload_plugins.quantize.rounding import rounded
+from transload_plugins.quantize.scheme import SCHEMES, real, stored
+
+from tests.support.graphs import Graph
+
+INT8 = SCHEMES["int8"]
+
+
+def smooth(seed: int, *shape: int) -> np.ndarray:
+    """An image whose neighbours are alike, channels too."""
+    noise = np.random.default_rng(seed).normal(size=shape)
+    for axis in range(1, len(shape)):
+        noise = noise + np.roll(noise, 1, axis) + np.roll(noise, 2, axis)
+    return noise.astype(np.float32)
+
+
+def convolution(shape: tuple[int, ...], weights: tuple[int, ...], **attributes: Any) -> Module:
+    g = Graph(shape)
+    return with_biases(at_hub(g.done(g.Conv(
+        g.inputs[0], g.random(*weights), kernel_shape=(3, 3), location="sums", **attributes))))
+
+
+def product(transposed: bool) -> Module:
+    g = Graph((24, 32))
+    return with_biases(at_hub(g.done(g.MatMul(
+        g.inputs[0], g.random(12, 32) if transposed else g.random(32, 12), right_transpose=transposed, location="sums"))))
+
+
+MODULES = {
+    "NCHW": lambda: convolution((1, 6, 14, 13), (8, 6, 3, 3), pads=(1, 0, 2, 1), strides=(2, 1), dilations=(1, 2)),
+    "NHWC": lambda: convolution((1, 14, 13, 6), (8, 3, 3, 6), pads=(1, 1, 1, 1), layout="NHWC"),
+    "groups": lambda: convolution((1, 6, 14, 13), (8, 3, 3, 3), group=2),
+    "depthwise": lambda: convolution((1, 14, 13, 6), (6, 3, 3, 1), group=6, layout="NHWC"),
+    "matrix": lambda: product(False),
+    "transposed": lambda: product(True),
+}
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_sums_come_nearer_on_other_samples(name: str) -> None:
+    module = MODULES[name]()
+    shape = module.body_of_main.arguments[0].static_shape
+    samples = [{"x0": smooth(seed, *shape)} for seed in range(24)]
+    found = rounded(module, INT8, Groups(module), samples[:16])
+    (op,) = Groups(module).ops
+    dense = constant_of(op.operands[1])
+    assert dense is not None
+    weights = dense.numpy()
+    axis = (0 if op.right_transpose else 1) if op.name == "top.MatMul" else 0
+    type_ = INT8.weight_type(weights.astype(np.float64), axis)
+    steps = real(np.ones(weights.shape, np.int64), type_)
+    assert np.abs(found["sums"] / steps - np.round(found["sums"] / steps)).max() < 1e-3  # on the grid
+    assert INT8.weight_type(found["sums"].astype(np.float64), axis).scales == pytest.approx(type_.scales, rel=1e-6)
+    nearest = real(stored(weights.astype(np.float64), type_), type_)
+    assert error(module, op, found["sums"], samples[16:]) < 0.7 * error(module, op, nearest, samples[16:])
+
+
+def error(module: Module, op: Any, weights: np.ndarray, samples: list[dict[str, np.ndarray]]) -> float:
+    """The variance of what other weights change of the sums, channel by channel: means are for the bias."""
+    mapping: dict[Value, Value] = {}
+    other = module.clone(mapping)
+    copy = mapping[op.result].op
+    assert copy is not None
+    copy.set_operand(1, Builder(copy.parent, before=copy).constant(Dense(weights.astype(np.float32))))
+    channels = 1 if getattr(op, "layout", "") == "NCHW" else -1
+    short = [np.moveaxis(transload.run(module, sample)["y0"] - transload.run(other, sample)["y0"], channels, -1)
+             for sample in samples]
+    rows = np.concatenate([each.reshape(-1, each.shape[-1]) for each in short])
+    return float(rows.var(axis=0).sum())
+
+
+def test_what_is_quantized_is_nearer_by_it() -> None:
+    g = Graph((1, 4, 12, 12))
+    hidden = g.Relu(g.Conv(g.inputs[0], g.random(16, 4, 3, 3), g.random(16), kernel_shape=(3, 3)))
+    module = at_hub(g.done(g.Conv(hidden, g.random(4, 16, 3, 3), g.random(4), kernel_shape=(3, 3))))
+    samples = [{"x0": smooth(seed, 1, 4, 12, 12)} for seed in range(12)]
+
+    def noise(rounding: bool) -> float:
+        made = transload.quantize(module, "int16x8", samples, method="minmax", rounding=rounding, equalization=False)
+        return sum(float(np.sum((transload.run(module, sample)["y0"] - transload.run(made, sample)["y0"]) ** 2))
+                   for sample in samples)
+
+    assert noise(True) < 0.5 * noise(False)
+
+
+def test_inputs_that_say_nothing_leave_the_nearest() -> None:
+    module = product(False)
+    found = rounded(module, INT8, Groups(module), [{"x0": np.zeros((24, 32), np.float32)}])
+    (op,) = Groups(module).ops
+    dense = constant_of(op.operands[1])
+    assert dense is not None
+    weights = dense.numpy().astype(np.float64)
+    type_ = INT8.weight_type(weights, 1)
+    np.testing.assert_array_equal(found["sums"], real(stored(weights, type_), type_))
