@@ -209,7 +209,7 @@ def float_model(model: Path, samples: Samples, setting: str) -> Run:
 
 TOOLS = {
     "float": Tool((".onnx", ".tflite"), ("",), float_model, ()),
-    "transload": Tool((".onnx", ".tflite"), ("int8",), transload_quantizer, ("transload", "onnx")),
+    "transload": Tool((".onnx", ".tflite"), ("int8",), transload_quantizer, ("transload", "onnx", "onnxruntime")),
     "onnxruntime": Tool(
         (".onnx",), tuple(map("/".join, product(("MinMax", "Entropy", "Percentile"), ("asymmetric", "symmetric")))),
         onnxruntime_quantizer, ("onnxruntime.quantization",)),

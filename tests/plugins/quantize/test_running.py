@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
+from typing import Any
 
 import numpy as np
 import pytest
@@ -117,6 +121,23 @@ def test_threads_may_share_one(engine: str, module: Module) -> None:
     with ThreadPoolExecutor(4) as pool:
         actual = [found["sum"] for found in pool.map(runner, samples)]
     np.testing.assert_array_equal(actual, expected)
+
+
+def test_each_sample_is_looked_at_in_order_and_few_are_taken_ahead(engine: str, module: Module) -> None:
+    runner = Runner(module, runs=runs_of(engine))
+    taken = []
+
+    def samples() -> Iterator[dict[str, np.ndarray]]:
+        for number in range(1000):
+            taken.append(number)
+            yield {"x0": np.full((1, 6, 6, 3), number, np.float32)}
+
+    found: Any = runner.each(samples(), lambda tensors: float(tensors["x0"].max()))
+    assert list(islice(found, 20)) == list(range(20))
+    assert len(taken) <= 20 + 2 * (os.cpu_count() or 1)
+    found.close()
+    with pytest.raises(RunError, match="do not fit"):
+        list(runner.each([{"x0": np.zeros((1, 2, 2, 3), np.float32)}], dict))
 
 
 def test_a_sample_that_does_not_fit_is_refused_and_the_next_is_run(
