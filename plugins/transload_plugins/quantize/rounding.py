@@ -14,7 +14,9 @@ order is that of falling variance for all channels alike.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -61,13 +63,13 @@ def rounded(
     takers = dict(zip(map(str, range(len(inputs))), inputs.values(), strict=True))
     runner = Runner(module, dict(zip(takers, inputs, strict=True)), runs=len(samples))
 
-    def tell(name: str, array: np.ndarray) -> None:
-        for layer in takers[name]:
-            layer.see(array, len(samples))
-
-    for sample in samples:
-        runner.visit(sample, tell)
-    return {names[layer.op.results[0]]: layer.rounded(scheme, centered) for layer in layers}
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        for arrays in runner.each(samples, dict):
+            seen = [pool.submit(layer.see, arrays[name], len(samples)) for name, there in takers.items() for layer in there]
+            for future in seen:
+                future.result()
+        found = list(pool.map(lambda layer: layer.rounded(scheme, centered), layers))
+    return {names[layer.op.results[0]]: weights for layer, weights in zip(layers, found, strict=True)}
 
 
 @dataclass
@@ -92,8 +94,11 @@ class _Layer:
         most = -(-max(ROWS * self.weights.shape[2], LEAST_ROWS) // samples)
         taken = _windows(self.op, array, most) if self.op.name == "top.Conv" else _rows(array, most)
         self.rows += len(taken)
-        columns = np.ascontiguousarray(taken.transpose(1, 2, 0), np.float32)  # [G, D, rows]
-        self.products += columns @ columns.transpose(0, 2, 1)
+        rows = np.ascontiguousarray(taken.transpose(1, 0, 2), np.float32)  # [G, rows, D]
+        if len(rows) == 1:  # of one matrix and itself numpy computes but a half
+            self.products[0] += rows[0].T @ rows[0]
+        else:
+            self.products += rows.transpose(0, 2, 1) @ rows
         self.sums += taken.sum(axis=0, dtype=np.float64)
 
     def rounded(self, scheme: Scheme, centered: bool) -> NDArray[np.float32]:
@@ -107,7 +112,7 @@ class _Layer:
         nearest = stored(numbers, type_)
         scales = _grouped(self.op, np.broadcast_to(real(np.ones_like(nearest), type_).astype(np.float64), numbers.shape))
         fixed = _grouped(self.op, np.abs(nearest) == type_.storage_max)
-        integers = _compensated(self.weights / scales, scales, fixed, self._covariance(centered), type_.storage_max)
+        integers = _compensated(self.weights / scales, fixed, self._covariance(centered), type_.storage_max)
         return real(_ungrouped(self.op, integers, numbers.shape).astype(np.int64), type_)
 
     def _covariance(self, centered: bool) -> Array:
@@ -126,17 +131,17 @@ class _Layer:
         return result
 
 
-def _compensated(weights: Array, scales: Array, fixed: NDArray[np.bool_], covariance: Array, greatest: int) -> Array:
+def _compensated(weights: Array, fixed: NDArray[np.bool_], covariance: Array, greatest: int) -> Array:
     """Integers [G, O, D] for weights in steps of their scales, which are the same along D where the type has them by channel.
 
     `fixed` are those that stay at the end of the range.
     """
     order = np.argsort(-np.diagonal(covariance, axis1=1, axis2=2), axis=1, kind="stable")
-    ordered = np.take_along_axis(np.take_along_axis(covariance, order[:, :, None], 1), order[:, None, :], 2)
-    shared = np.linalg.cholesky(np.linalg.inv(ordered)).transpose(0, 2, 1)
+    passed = _passed_on(np.take_along_axis(np.take_along_axis(covariance, order[:, :, None], 1), order[:, None, :], 2))
     places = np.broadcast_to(order[:, None, :], weights.shape)
-    left = np.take_along_axis(weights, places, 2)
-    ends = np.where(np.take_along_axis(fixed, places, 2), np.sign(left) * greatest, 0.0)
+    given = np.take_along_axis(weights, places, 2)
+    left = given.copy()
+    ends = np.where(np.take_along_axis(fixed, places, 2), np.sign(given) * greatest, 0.0)
     integers = np.zeros_like(left)
     inputs = left.shape[2]
     for start in range(0, inputs, BLOCK):
@@ -145,12 +150,22 @@ def _compensated(weights: Array, scales: Array, fixed: NDArray[np.bool_], covari
         for place in range(start, stop):
             wanted = left[:, :, place]
             integers[:, :, place] = np.where(ends[:, :, place], ends[:, :, place], np.clip(np.round(wanted), -greatest, greatest))
-            remains[:, :, place - start] = (wanted - integers[:, :, place]) / shared[:, place, place, None]
-            left[:, :, place:stop] -= remains[:, :, place - start, None] * shared[:, place, None, place:stop]
-        left[:, :, stop:] -= remains @ shared[:, start:stop, stop:]
+            remains[:, :, place - start] = given[:, :, place] - integers[:, :, place]
+            left[:, :, place + 1:stop] += remains[:, :, place - start, None] * passed[:, place, None, place + 1:stop]
+        left[:, :, stop:] += remains @ passed[:, start:stop, stop:]
     result = np.empty_like(integers)
     np.put_along_axis(result, places, integers, 2)
     return result
+
+
+def _passed_on(covariance: Array) -> Array:
+    """What each input that is rounded passes on to those after it: `U` of `H = (I + U) D (I + U)'`, [G, D, D].
+
+    Of what is left of all inputs, `e`, the error is the sum of `D (e + e U)^2`: it is least where each is rounded from what it
+    was and `e U`. GPTQ's updates are the same, by an inverse (J. Chee et al., "QuIP", NeurIPS 2023).
+    """
+    upper = np.linalg.cholesky(covariance[:, ::-1, ::-1])[:, ::-1, ::-1]
+    return upper / np.diagonal(upper, axis1=1, axis2=2)[:, None, :]
 
 
 # --- which ops, and what they take

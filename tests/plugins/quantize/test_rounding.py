@@ -13,7 +13,7 @@ from transload.ir import Dense, Module, Value
 from transload.ir.build import Builder, constant_of
 from transload_plugins.quantize.bias import with_biases
 from transload_plugins.quantize.groups import Groups
-from transload_plugins.quantize.rounding import rounded
+from transload_plugins.quantize.rounding import _compensated, rounded
 from transload_plugins.quantize.scheme import SCHEMES, real, stored
 
 from tests.support.graphs import Graph
@@ -107,3 +107,17 @@ def test_inputs_that_say_nothing_leave_the_nearest() -> None:
     weights = dense.numpy().astype(np.float64)
     type_ = INT8.weight_type(weights, 1)
     np.testing.assert_array_equal(found["sums"], real(stored(weights, type_), type_))
+
+
+def test_what_is_passed_on_is_what_gptq_passes_on() -> None:
+    rng = np.random.default_rng(3)
+    inputs = rng.standard_normal((400, 70)) @ rng.standard_normal((70, 70))
+    covariance, weights = (inputs.T @ inputs / 400)[None], rng.uniform(-100, 100, (1, 5, 70))
+    order = np.argsort(-np.diagonal(covariance[0]))
+    shared = np.linalg.cholesky(np.linalg.inv(covariance[0][np.ix_(order, order)])).T
+    left, wanted = weights[0][:, order].copy(), np.zeros((5, 70))
+    for place in range(70):  # as GPTQ has it: the rest is moved by the inverse
+        wanted[:, order[place]] = np.clip(np.round(left[:, place]), -127, 127)
+        error = (left[:, place] - wanted[:, order[place]]) / shared[place, place]
+        left[:, place:] -= error[:, None] * shared[place, place:]
+    np.testing.assert_array_equal(_compensated(weights, np.zeros(weights.shape, bool), covariance, 127)[0], wanted)
