@@ -21,7 +21,7 @@ from .context import pinned
 from .edited import note_of_edits
 from .emission import check_for, emit_for, left_to_host, partition_report
 from .engine.memory import peak_bytes
-from .errors import Finding, TransloadError, UsageError, VerificationError
+from .errors import Finding, ReadError, TransloadError, UsageError, VerificationError
 from .garbage import rare_collections
 from .given import ImageFile, open_given, settled, shapes_of
 from .ir import Module, State, TensorType, Type
@@ -198,6 +198,7 @@ class _Work:
         self.fused: Fused | None = None
         self.post: Postprocess | None = None
         self.journey = self._journey()
+        self.is_read = False
         self.given: Mapping[str, Any] | None = None
         self.samples: Samples | None = None
         self.preprocess: Preprocess | None = None
@@ -228,6 +229,8 @@ class _Work:
         except TransloadError as error:
             self._name_sources()
             self.report.refuse(error)
+            if self.is_read and isinstance(error, ReadError):  # samples or a table: it is not the model that is refused
+                raise
             if isinstance(self.model, Module) or Path(self.model).exists():
                 write_refusal(self.report, error, self.directory)
             raise
@@ -235,6 +238,7 @@ class _Work:
     def read(self, inputs: Mapping[str, InputSpec] | None, format: str | None, function: str | None) -> None:
         """Read the model, and have its runtime start what takes time to start."""
         self.source = self.journey.through(READ, lambda: _loaded(self.model, inputs, format, function))
+        self.is_read = True
         self.report.format, self.report.ops_in = self.source.source_format, op_counts(self.source)
         self.digests.add(self.source.beside)
         if self.mode != "no":

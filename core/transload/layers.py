@@ -306,7 +306,7 @@ def _layers(floats: Module, quantized: Module) -> list[_Layer]:
     found: list[_Layer] = []
     for argument, held in zip(floats.body_of_main.arguments, quantized.body_of_main.arguments, strict=True):
         cast = held if held.quant is not None else next((u.results[0] for u in held.uses if _quantizes(u)), None)
-        if cast is not None:
+        if cast is not None and argument.quant is None:  # what takes integers before, too, loses nothing
             layer = _Layer(argument.name or "input", None, None, argument, cast)
             layer.own = layer.accumulated
             found.append(layer)

@@ -121,7 +121,7 @@ class _Fusing:
         self.argument = block.arguments[index]
         self.taken = self.argument.tensor_type
         """What the input took."""
-        self.build = Builder(block, block.first, location=self.argument.name)
+        self.build = Builder(block, block.first, location=f"{self.argument.name}/numbers" if self.argument.name else None)
         self.users = list(self.argument.uses)
 
     def run(self) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 
 import numpy as np
 
-from transload.ir import F32, I16, Dense, FloatType, Module, Op, QuantType, TensorType, Value, dtype_of, update_function_type
+from transload.ir import F32, I8, I16, Dense, FloatType, Module, Op, QuantType, TensorType, Value, dtype_of, update_function_type
 from transload.ir.build import Builder, constant_of
 from transload.verification.bounds import DYNAMIC
 
@@ -43,11 +43,18 @@ def types_of(
     scheme: Scheme, groups: Groups, named: Mapping[str, Value], ranges: Mapping[str, Range], wide: Collection[str] = (),
 ) -> dict[Value, QuantType]:
     """The type of each group of tensors, by its root."""
-    roots = {groups.root(named[name]) for name in wide}
+    exact = {groups.root(value) for value in named.values() if value.op is not None and _is_exact(value.op)}
+    roots = {groups.root(named[name]) for name in wide} - exact
     widened = scheme.widened()
     return {
         root: (widened if root in roots else scheme).activation_type(kept)
         for root, kept in groups.ranges({value: ranges[name] for name, value in named.items()}).items()}
+
+
+def _is_exact(op: Op) -> bool:
+    """Whether what an op gives are the integers that it takes: more bits would hold nothing more."""
+    rule = rule_of(op)
+    return rule is not None and rule.retypes
 
 
 class _Quantizing:
@@ -103,9 +110,20 @@ class _Quantizing:
         if (word := rule.rounding(op)) is not None:
             op.attributes["rounding"] = word
         for result, type_ in held.items():
+            if rule.retypes and type_.storage.width > 8:
+                self._retyped(op, result, type_)
+                continue
             result.type = TensorType(result.tensor_type.shape, self._wide(type_) if lifted else type_)
             if result.quant != type_:
                 self._lowered(result, type_)
+
+    def _retyped(self, op: Op, result: Value, type_: QuantType) -> None:
+        """Integers of 8 bits in a wider type by way of signed ones, from which runtimes know how to widen."""
+        own = op.operands[0].quant
+        assert own is not None
+        shift = own.storage.range[0] - I8.range[0]
+        result.type = TensorType(result.tensor_type.shape, QuantType(I8, F32, own.scales, (own.zero_point - shift,)))
+        self._lowered(result, type_)
 
     def _wide(self, type_: QuantType) -> QuantType:
         """A type of 16 bits that holds the range of a type."""

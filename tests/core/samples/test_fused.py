@@ -75,10 +75,22 @@ def test_quantized_there_is_no_float_op_before_the_output(model: Path, images: P
     made = transload.convert(
         model, "tosa", tmp_path / "out", data=images, preprocess=whole, fuse_preprocess=True, quantize=scheme)
     assert made.verified and made.report.quantization is not None and not made.report.quantization.floats
+    measured = made.report.quantization.measured
+    assert measured is not None and "image" not in [layer.name for layer in measured.layers]  # nothing is lost there
     first = next(op for op in made.module.ops() if op.operands)
     assert first.name == "tosa.rescale"
     [output] = made.verification.quantized  # type: ignore[union-attr]
     assert output.metrics["sqnr"] > 30
+
+
+@pytest.mark.parametrize("scheme", ["int8", "int16x8"])
+def test_quantized_it_runs_in_litert(model: Path, images: Path, tmp_path: Path, scheme: str) -> None:
+    """Which widens signed bytes to 16 bits, and unsigned ones not."""
+    pytest.importorskip("ai_edge_litert")
+    whole = transload.Preprocess(mean=128, scale=1 / 128)  # type: ignore[arg-type]
+    made = transload.convert(
+        model, "tflite", tmp_path / "out", data=images, preprocess=whole, fuse_preprocess=True, quantize=scheme)
+    assert made.verified and "tflite" in made.verification.engine  # type: ignore[union-attr]
 
 
 def test_pixels_in_a_whole_step_are_exact_integers_of_int8(model: Path) -> None:

@@ -88,6 +88,16 @@ def test_a_folder_of_images(cli: Cli, model: Path, folder: Path) -> None:
     assert code == 0, err
 
 
+def test_damaged_samples_leave_an_earlier_conversion_as_it_was(cli: Cli, model: Path, samples: Path, folder: Path) -> None:
+    assert cli("convert", model, "--quantize", "int8", "--data", samples, "-n", 4, "-o", "out")[0] == 0
+    before = {file.name: file.read_bytes() for file in Path("out").iterdir()}
+    for data, says in ((folder, "5.png"), ("absent.npy", "no such file")):
+        code, _, err = cli("convert", model, "--quantize", "int8", "--data", data, "-o", "out")
+        assert code == 3 and says in err
+        assert {file.name: file.read_bytes() for file in Path("out").iterdir()} == before
+        assert cli("convert", model, "--quantize", "int8", "--data", data, "-o", "new")[0] == 3 and not Path("new").exists()
+
+
 def test_integers_in_and_out(cli: Cli, model: Path, samples: Path, folder: Path) -> None:
     asked = ["convert", model, "--quantize", "int8-asym", "--data", samples]
     code, out, err = cli(*asked, "--quant-input", "--quant-output", "probabilities", "-o", "a")
