@@ -14,9 +14,7 @@ order is that of falling variance for all channels alike.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -63,13 +61,11 @@ def rounded(
     takers = dict(zip(map(str, range(len(inputs))), inputs.values(), strict=True))
     runner = Runner(module, dict(zip(takers, inputs, strict=True)), runs=len(samples))
 
-    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        for arrays in runner.each(samples, dict):
-            seen = [pool.submit(layer.see, arrays[name], len(samples)) for name, there in takers.items() for layer in there]
-            for future in seen:
-                future.result()
-        found = list(pool.map(lambda layer: layer.rounded(scheme, centered), layers))
-    return {names[layer.op.results[0]]: weights for layer, weights in zip(layers, found, strict=True)}
+    for arrays in runner.each(samples, dict):
+        for name, there in takers.items():
+            for layer in there:  # in turn: products of matrices have threads of their own, and many of them wait busily
+                layer.see(arrays[name], len(samples))
+    return {names[layer.op.results[0]]: layer.rounded(scheme, centered) for layer in layers}
 
 
 @dataclass
