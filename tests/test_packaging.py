@@ -16,7 +16,7 @@ MODULES = {
 TOOLS = {"import-linter", "mypy", "pytest-cov", "pytest-timeout", "pytest-xdist", "ruff", "mkdocstrings", "mkdocs-material",
          "hatchling", "tosa-converter-for-tflite"}
 """Run as commands or as plugins of others."""
-FOR_USERS = {"tflite", "onnx", "ethosu", "stablehlo", "xla", "images", "coco", "litert", "onnxruntime", "verify"}
+FOR_USERS = {"tflite", "onnx", "ethosu", "stablehlo", "xla", "images", "report", "coco", "litert", "onnxruntime", "verify"}
 
 
 @pytest.fixture(scope="module")

@@ -86,7 +86,7 @@ def quantized(
     free = islands == "float" and quant_output in (None, False) and scheme.activations.width == 8
     work = _Work(module, scheme, ranges, {**(unlike(module, ranges) if free else {}), **(floats or {})})
     if spread.kept and rounding:
-        work.round(spread.kept[:: max(1, len(spread.kept) // ROUNDED)], centered=bias_correction)
+        work.round(spread.kept[:: max(1, len(spread.kept) // ROUNDED)])
     if spread.kept and islands != "none" and scheme.activations.width == 8:
         work.look_for_islands(spread.kept[:: max(1, len(spread.kept) // SEARCHED)], islands)
     if spread.kept and bias_correction:
@@ -142,10 +142,10 @@ class _Work:
     def types(self, wide: Collection[str]) -> Types:
         return types_of(self.scheme, self.simulation.groups, observed(self.module), self.ranges, wide)
 
-    def round(self, samples: Sequence[Sample], centered: bool) -> None:
+    def round(self, samples: Sequence[Sample]) -> None:
         named = observed(self.module)
         groups = Groups(self.module, {named[name] for name in self.floats})
-        self.weights = rounded(self.module, self.scheme, groups, samples, centered)
+        self.weights = rounded(self.module, self.scheme, groups, samples)
 
     def look_for_islands(self, samples: Sequence[Sample], forms: Form) -> None:
         found = find(self.simulation, self.types(()), self.types(list(observed(self.module))), samples, forms)

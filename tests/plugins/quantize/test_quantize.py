@@ -141,7 +141,7 @@ def test_the_histograms_lie_beside_the_table(hub: Module, samples: list[dict[str
     Calibration(made.ranges).save(tmp_path / "digits.table")
     assert not Calibration.load(tmp_path / "digits.table").histograms, "those beside it are not this table's"
     (tmp_path / "digits.table.npz").write_bytes(b"PK")
-    with pytest.raises(ReadError, match="cannot be read as histograms"):
+    with pytest.raises(ReadError, match=r"is not an \.npz of plain arrays"):
         Calibration.load(tmp_path / "digits.table")
 
 
@@ -276,7 +276,7 @@ def test_gates_of_recurrent_layers_become_integers(name: str, gates: int) -> Non
     module = graph.done(made[1])
     random = np.random.default_rng(5)
     samples = [{"x0": random.normal(0, 1, (6, 1, 4)).astype(np.float32)} for _ in range(20)]
-    quantized = transload.quantize(module, "int8", samples[:12])
+    quantized = transload.quantize(module, "int8", samples[:12], islands="int16")
     assert all(op.result.quant is not None for op in quantized.ops() if op.name in ("top.MatMul", "top.Sigmoid", "top.Tanh"))
     reference, result = (np.stack([transload.run(each, sample)["y0"] for sample in samples[12:]]) for each in (module, quantized))
     assert sqnr(reference, result) > 20.0
