@@ -21,7 +21,8 @@ from dataclasses import dataclass, fields, replace
 from .context import current
 from .errors import RunError, Unsupported, UsageError
 
-__all__ = ["VARIABLE", "Allowance", "Budget", "allowance", "allowed", "budget", "check_deadline", "timed"]
+__all__ = [
+    "VARIABLE", "Allowance", "Budget", "TimeOver", "allowance", "allowed", "budget", "check_deadline", "seconds_left", "timed"]
 
 VARIABLE = "TRANSLOAD_BUDGET"
 
@@ -43,6 +44,8 @@ class Allowance:
     """Elements of all values together that verification computes."""
     seconds: float = 1800.0
     """What one execution of a module by the reference engine may take."""
+    rounds: float = 60.0
+    """Seconds that the verification of a module may take whose loops end when their data says so."""
 
 
 _OPS_OF_ONE = 16
@@ -114,7 +117,7 @@ def allowed(**changes: float) -> Iterator[None]:
 
 def _of_environment() -> Allowance:
     text = os.environ.get(VARIABLE, "")
-    kinds = {field.name: int if field.name != "seconds" else float for field in fields(Allowance)}
+    kinds = {field.name: int if field.type == "int" else float for field in fields(Allowance)}
     changes = {}
     for part in filter(None, text.split(",")):
         name, _, number = part.partition("=")
@@ -127,15 +130,22 @@ def _of_environment() -> Allowance:
 
 # --- time
 
-_deadline: ContextVar[tuple[float, float]] = ContextVar("transload.deadline", default=(math.inf, math.inf))
+_deadline: ContextVar[tuple[float, float, str]] = ContextVar("transload.deadline", default=(math.inf, math.inf, "seconds"))
+"""When it is, how many seconds that were, and what of the allowance they are."""
+
+
+class TimeOver(RunError):
+    """An execution did not end within the seconds that it was given."""
 
 
 @contextmanager
-def timed() -> Iterator[None]:
-    """What is executed inside has to end within the seconds that are allowed, or within what is left of those around it."""
-    seconds = allowance().seconds
-    end = min(time.monotonic() + seconds, _deadline.get()[0])
-    token = _deadline.set((end, seconds))
+def timed(kind: str = "seconds") -> Iterator[None]:
+    """What is executed inside has to end within the seconds that are allowed, or within what is left of those around it.
+
+    `kind` is `seconds` or `rounds` (`Allowance`).
+    """
+    seconds: float = getattr(allowance(), kind)
+    token = _deadline.set(min(_deadline.get(), (time.monotonic() + seconds, seconds, kind)))
     try:
         yield
     finally:
@@ -143,8 +153,13 @@ def timed() -> Iterator[None]:
 
 
 def check_deadline() -> None:
-    """Raise `RunError` where the time is over; asked between ops."""
-    end, seconds = _deadline.get()
+    """Raise `TimeOver` where the time is over; asked between ops."""
+    end, seconds, kind = _deadline.get()
     if time.monotonic() > end:
-        raise RunError(f"the module was executed for {seconds:g} s without coming to an end",
-                       hint=f"{VARIABLE}=seconds={4 * seconds:g} allows more")
+        raise TimeOver(f"the module was executed for {seconds:g} s without coming to an end",
+                       hint=f"{VARIABLE}={kind}={4 * seconds:g} allows more")
+
+
+def seconds_left() -> float:
+    """What is left to what is executed now; infinity where nothing limits it."""
+    return max(_deadline.get()[0] - time.monotonic(), 0.0)

@@ -94,7 +94,7 @@ class Worker:
     def call(self, function: str, *arguments: Any, within: float | None = None) -> Any:
         """What the function `module:name` gives there. Raises what it raises, and `ChildEnded`.
 
-        `within` are the seconds that it may take, where they are fewer than the limits say.
+        `within` are the seconds that it may take, where they are fewer than the limits say and than what is left (`timed`).
         """
         return self._ask(["call", function, list(arguments)], within)
 
@@ -113,7 +113,9 @@ class Worker:
                 self._said = None
 
     def _ask(self, request: list[Any], within: float | None = None) -> Any:
-        seconds = min(self.limits.seconds, within or math.inf)
+        from .budget import seconds_left  # the child, which imports this module, has no use for it
+
+        seconds = min(self.limits.seconds, within or math.inf, max(seconds_left(), 1.0))
         with self._lock:
             process = self._running()
             late = threading.Event()

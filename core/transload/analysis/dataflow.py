@@ -16,10 +16,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from ..ir import Block, Op, Type, Value
+from ..ir import Block, Module, Op, Type, Value
 from ..plugin_host import host
 
-__all__ = ["Branches", "Control", "Forward", "Loop", "control_of"]
+__all__ = ["Branches", "Control", "Forward", "Loop", "control_of", "has_loops"]
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,11 @@ FACT = (Branches, Loop)
 def control_of(op: Op) -> Control | None:
     """How an op runs its regions; None where that is not known, or it has none."""
     return host().facts("control")[op.name] if op.regions else None
+
+
+def has_loops(module: Module) -> bool:
+    """Whether a module has loops that end when what they compute says so."""
+    return any(isinstance(control_of(op), Loop) for op in module.ops())
 
 
 State = TypeVar("State")

@@ -12,8 +12,9 @@ import numpy as np
 
 from transload.verification.bounds import Bounded, check_bounds, has_bounds
 
+from ..analysis.dataflow import has_loops
 from ..analysis.movement import is_cast, origins
-from ..budget import VARIABLE, allowance
+from ..budget import VARIABLE, TimeOver, allowance, timed
 from ..errors import PluginFailure, RunError
 from ..ir import FloatType, Module, QuantType, TensorType, Value, output_names
 from ..ir.build import constant_of
@@ -110,7 +111,10 @@ def verify_conversion(
     further = () if checked is not None else (random_inputs(taken, hub, seed + 1 + more) for more in range(9))
     judge = _Judge(source, result, hub, runtime, tolerance or Tolerance(), engine, further, own, fused, post)
     try:
-        return judge.of_several(given)
+        with timed("rounds" if has_loops(hub if hub is not None else result) else "seconds"):
+            return judge.of_several(given)
+    except TimeOver as error:
+        return Verification("skipped", f"{error.message}; {error.hint}", runtime.name, judge.running.used)
     except MemoryError as error:
         return Verification("skipped", f"comparing takes more memory than there is: {error}", runtime.name, engine)
     except ChildEnded as error:

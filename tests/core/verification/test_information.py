@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import transload
+from transload.budget import TimeOver, allowed, timed
 from transload.ir import Dense
 from transload.verification.information import is_informative
 from transload.verification.verify import Verification, verify_conversion
@@ -82,6 +83,36 @@ def test_the_command_line_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[
     model = threshold_model(tmp_path / "m.onnx", 1e6)
     assert run(["convert", str(model), "-o", str(tmp_path / "out")]) == 0
     assert "not conclusive" in capsys.readouterr().out
+
+
+def endless_model(path: Path) -> Path:
+    """`a` doubled 2^62 times."""
+    from onnx import TensorProto, helper
+
+    def info(name: str, kind: int, shape: list[int]) -> Any:
+        return helper.make_tensor_value_info(name, kind, shape)
+
+    body = helper.make_graph(
+        [helper.make_node("Identity", ["c"], ["co"]), helper.make_node("Add", ["a", "a"], ["ao"])], "body",
+        [info("i", TensorProto.INT64, []), info("c", TensorProto.BOOL, []), info("a", TensorProto.FLOAT, [2])],
+        [info("co", TensorProto.BOOL, []), info("ao", TensorProto.FLOAT, [2])])
+    graph = helper.make_graph(
+        [helper.make_node("Loop", ["n", "t", "x"], ["y"], body=body)], "g", [info("x", TensorProto.FLOAT, [2])],
+        [info("y", TensorProto.FLOAT, [2])],
+        [helper.make_tensor("n", TensorProto.INT64, [], [2**62]), helper.make_tensor("t", TensorProto.BOOL, [], [True])])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    return path
+
+
+def test_a_loop_without_end_is_not_waited_for(tmp_path: Path) -> None:
+    path = endless_model(tmp_path / "m.onnx")
+    with allowed(rounds=0.5):
+        verdict = verified(path)
+        assert verdict.status == "skipped" and "took longer than 1 s" in verdict.why
+        source = transload.load(path)
+        with timed("rounds"), pytest.raises(TimeOver, match=r"0\.5 s without coming to an end") as caught:
+            transload.run(transload.lower(source, "tosa"), {"x": np.ones(2, np.float32)}, engine="reference")
+    assert caught.value.hint == "TRANSLOAD_BUDGET=rounds=2 allows more"
 
 
 # --- a runtime that disagrees with itself
