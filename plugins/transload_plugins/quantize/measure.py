@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextvars
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import chain, islice
 from operator import length_hint
@@ -21,6 +21,7 @@ import numpy as np
 
 from transload.errors import ReadError, UsageError
 from transload.ir import Module, input_names
+from transload.samples.samples import Samples
 
 from .histogram import Histogram
 from .observe import observed
@@ -60,13 +61,19 @@ class Spread:
 
 
 def some_of(samples: Iterable[Sample], most: int) -> tuple[list[Sample], Iterable[Sample]]:
-    """So many samples or fewer to look at beforehand, which lie evenly where that can be, and an iterable of all of them."""
+    """So many samples or fewer to look at beforehand, and an iterable of all of them.
+
+    They lie evenly where it is known how many there are: folders are often sorted by class, whose first say little of the rest.
+    """
     if isinstance(samples, Sequence):
         return list(samples[:: -(-len(samples) // most) or 1]), samples
     if isinstance(samples, Iterator):
         begun = list(islice(samples, most))
         return begun, chain(begun, samples)
-    return list(islice(samples, most)), samples
+    if isinstance(samples, Samples):
+        return list(samples.some(most)), samples
+    step = -(-len(samples) // most) or 1 if isinstance(samples, Sized) else 1
+    return list(islice(samples, 0, step * most, step)), samples
 
 
 def check_inputs(sample: Sample, inputs: Sequence[str], number: int) -> None:

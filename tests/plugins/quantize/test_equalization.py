@@ -10,7 +10,7 @@ import pytest
 
 import transload
 from transload.errors import UsageError
-from transload.ir import Module
+from transload.ir import F32, Module, TensorType
 from transload.metrics import sqnr
 from transload_plugins.quantize.equalization import equalized
 from transload_plugins.quantize.measure import some_of
@@ -140,3 +140,7 @@ def test_samples_that_can_be_had_once_are_all_calibrated_on() -> None:
         some, rest = some_of(given, 2)
         assert len(some) == 2 and list(rest) == samples
     assert [sample["x"][0] for sample in some_of(samples, 2)[0]] == [0, 3]
+    assert [sample["x"][0] for sample in some_of(dict(enumerate(samples)).values(), 2)[0]] == [0, 3]
+    opened = transload.open_samples([np.full((1,), number, np.float32) for number in range(5)], {"x": TensorType((1,), F32)})
+    evenly = [float(sample["x"][0]) for sample in some_of(opened, 2)[0]]
+    assert len(evenly) == 2 and evenly[1] >= 2
