@@ -23,6 +23,7 @@ import json
 import math
 import os
 import signal
+import subprocess
 import sys
 import tempfile
 import threading
@@ -161,7 +162,7 @@ class Worker:
         """What became of a process that does not answer."""
         try:
             code = process.wait(timeout=5)
-        except Exception:  # TimeoutExpired: it closed its pipes, and hangs
+        except subprocess.TimeoutExpired:  # it closed its pipes, and hangs
             return "stopped answering"
         how = f"exit status {code}" if code >= 0 else signal.Signals(-code).name if -code in iter(signal.Signals) else str(code)
         return f"ended ({how}){self._last_words()}"

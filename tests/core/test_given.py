@@ -11,21 +11,10 @@ import numpy as np
 import pytest
 
 import transload
-from transload.cli import run
 from transload.errors import ReadError, UsageError
 from transload.given import open_given, settled
 
 Cli = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def cli(capsys: pytest.CaptureFixture[str]) -> Cli:
-    def call(*arguments: object) -> tuple[int, str, str]:
-        code = run([str(argument) for argument in arguments])
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return call
 
 
 @pytest.fixture

@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 
 import transload
-from transload.cli import run
 from transload.errors import ReadError, TransloadError, UsageError, VerificationError
 from transload.json_text import json_text
 from transload.report import SCHEMA_FILE
@@ -32,16 +31,6 @@ UNKNOWN_OP = """
 """
 
 Cli = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def cli(capsys: pytest.CaptureFixture[str]) -> Cli:
-    def call(*arguments: object) -> tuple[int, str, str]:
-        code = run([str(argument) for argument in arguments])
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return call
 
 
 @pytest.fixture

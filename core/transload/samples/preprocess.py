@@ -77,6 +77,10 @@ class Preprocess:
             object.__setattr__(self, name, _sizes(name, getattr(self, name)))
         for name in ("mean", "scale"):
             object.__setattr__(self, name, _numbers(name, getattr(self, name)))
+        if self.scale is not None and 0.0 in self.scale:
+            raise UsageError(
+                "preprocessing: scale is 0, and all pixels would be the same number",
+                hint="pixels become (x - mean) * scale, x being 0 to 255: 0.00392157 makes them 0 to 1")
         for name, choices in (
             ("keep_ratio_mode", RATIO_MODES), ("pad_type", PAD_TYPES), ("pixel_format", (None, *CHANNELS)),
             ("channel_format", (None, *CHANNEL_FORMATS)),

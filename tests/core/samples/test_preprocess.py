@@ -222,7 +222,8 @@ def test_an_input_of_wide_integers_needs_mean_and_scale() -> None:
 
 @pytest.mark.parametrize("given", [
     {"resize_dims": [0, 4]}, {"resize_dims": [4]}, {"resize_dims": "4,4"}, {"mean": [1.0, 2.0]}, {"mean": ["a"]},
-    {"scale": [float("nan")]}, {"pixel_format": "yuv"}, {"channel_format": "hw"}, {"pad_type": "left"}, {"pad_value": 256},
+    {"scale": [float("nan")]}, {"scale": [1.0, 0.0, 1.0]}, {"pixel_format": "yuv"}, {"channel_format": "hw"},
+    {"pad_type": "left"}, {"pad_value": 256},
     {"keep_ratio_mode": "longest"}, {"keep_aspect_ratio": "yes"}, {"means": [1.0]}, {"inputs": 3}, {"inputs": {"x": 3}},
     {"inputs": {"x": {"mean": "a"}}}, {"crop": [1 << 20, 4]},
 ])
