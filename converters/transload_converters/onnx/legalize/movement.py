@@ -10,6 +10,7 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import FloatType, Op, QuantType, Value
 from transload.rewrite import Rewriter
+from transload_hub.build import slice_along
 
 from .table import (
     Impossible,
@@ -225,14 +226,6 @@ def _normal_slice(size: int, start: int, end: int, step: int) -> tuple[int, int,
     if begin <= stop or begin < 0:  # nothing is taken
         return 0, 0, 1
     return begin, stop, step
-
-
-def slice_along(rw: Rewriter, value: Value, axis: int, begin: int, end: int) -> Value:
-    """Elements `begin` to `end` of one dimension."""
-    shape = shape_of(value)
-    offset, stop = [0] * len(shape), list(shape)
-    offset[axis], stop[axis] = begin, end
-    return rw.emit("top.Slice", value, offset=tuple(offset), ends=tuple(stop), steps=(1,) * len(shape))
 
 
 # --- padding

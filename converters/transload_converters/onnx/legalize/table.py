@@ -17,29 +17,24 @@ import numpy as np
 
 from transload.errors import RunError, ShapeError, Unsupported
 from transload.ir import (
-    Dense,
     DialectType,
     NoneType,
     Op,
     QuantType,
-    SplatData,
     TensorType,
     Type,
     Value,
-    dtype_of,
 )
 from transload.rewrite import Rewriter, RewriteTable
+from transload_hub.build import MAX_CONSTANT, cast, permute, reshape, scalar_like, splat
 
 from ..types import UNKNOWN
 
 __all__ = [
-    "Failed", "Impossible", "OnnxTable", "as_integers", "attr", "axes_of", "axis_of", "cast", "constant_ints",
+    "MAX_CONSTANT", "Failed", "Impossible", "OnnxTable", "as_integers", "attr", "axes_of", "axis_of", "cast", "constant_ints",
     "constant_scalar", "first_of", "need", "need_attr", "operand", "opset", "permute", "reshape",
     "scalar_like", "shape_of", "splat", "unused_results",
 ]
-
-MAX_CONSTANT = 1 << 28
-"""Elements that a constant computed here may have."""
 
 """Why an op is not converted that comes after one which could not be: not worth a finding of its own."""
 
@@ -250,43 +245,6 @@ def constant_scalar(rw: Rewriter, value: Value | None, what: str) -> Any:
 
 
 # --- making values
-
-
-def cast(rw: Rewriter, value: Value, element: Type, round_mode: str = "Trunc") -> Value:
-    """`value` with elements of another type; itself where it has them."""
-    if value.element == element:
-        return value
-    return rw.emit("top.Cast", value, element=element, round_mode=round_mode)
-
-
-def reshape(rw: Rewriter, value: Value, shape: Sequence[int]) -> Value:
-    """`value` in another static shape; itself where it has it."""
-    if value.shape == tuple(shape):
-        return value
-    return rw.emit("top.Reshape", value, shape=tuple(int(n) for n in shape))
-
-
-def permute(rw: Rewriter, value: Value, order: Sequence[int]) -> Value:
-    """`value` with its dimensions in another order; itself where that is the order they have."""
-    if list(order) == list(range(len(order))):
-        return value
-    return rw.emit("top.Permute", value, order=tuple(int(n) for n in order))
-
-
-def splat(rw: Rewriter, number: Any, shape: Sequence[int], element: Type) -> Value:
-    """A constant with one number in every place; it takes no memory."""
-    if math.prod(shape) > MAX_CONSTANT:
-        raise Unsupported(f"makes a constant of shape {tuple(shape)}, more than {MAX_CONSTANT:,} elements")
-    return rw.constant(Dense(SplatData(number, tuple(shape), dtype_of(element)), TensorType(tuple(shape), element)))
-
-
-def scalar_like(rw: Rewriter, value: Value, number: float) -> Value:
-    """A constant of rank 0 with the element type of `value`."""
-    element = value.element
-    try:
-        return rw.constant(np.array(number, dtype_of(element)), element=element)
-    except (OverflowError, ValueError):  # an integer out of range, no number
-        raise Unsupported(f"{number} is none of {element}, which the tensor is of") from None
 
 
 def unused_results(op: Op, value: Value, first: int = 1) -> list[Value]:

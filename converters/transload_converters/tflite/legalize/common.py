@@ -6,7 +6,6 @@ results in the file it takes only the element type, because only the file knows 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from transload.ir import F32, IntegerType, Op, QuantType, Type, Value
 from transload.ir.constants import Dense
 from transload.ir.registry import lookup
 from transload.rewrite import Rewriter
+from transload_hub.build import pads_for, same_padding
 
 __all__ = [
     "activate", "axes_of", "axis_of", "constant_ints", "emit_activated", "emit_like", "is_hybrid",
@@ -118,28 +118,6 @@ def scalar(rw: Rewriter, number: float, element: Type = F32) -> Value:
     from transload.ir import dtype_of
 
     return rw.constant(np.asarray(number, dtype_of(element)), element=element)
-
-
-# --- windows
-
-def same_padding(size: int, kernel: int, stride: int, dilation: int = 1) -> tuple[int, int]:
-    """Padding before and after so that there are `ceil(size / stride)` windows; the odd one goes behind.
-
-    Source: `tensorflow/lite/kernels/padding.h`.
-    """
-    windows = -(-size // stride)
-    total = max((windows - 1) * stride + (kernel - 1) * dilation + 1 - size, 0)
-    return total // 2, total - total // 2
-
-
-def pads_for(
-    padding: str, sizes: Sequence[int], kernels: Sequence[int], strides: Sequence[int], dilations: Sequence[int],
-) -> tuple[int, ...]:
-    """The explicit padding for SAME or VALID: all begins, then all ends."""
-    if padding == "VALID":
-        return (0,) * (2 * len(sizes))
-    pairs = [same_padding(*each) for each in zip(sizes, kernels, strides, dilations, strict=True)]
-    return (*(begin for begin, _ in pairs), *(end for _, end in pairs))
 
 
 # --- element types

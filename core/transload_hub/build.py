@@ -1,0 +1,90 @@
+"""Small steps that rewrites of all frameworks make on their way to the hub: casts, reshapes, slices, constants, paddings."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from transload.errors import Unsupported
+from transload.ir import Dense, SplatData, TensorType, Type, Value, dtype_of
+from transload.ir.build import Builder
+
+__all__ = [
+    "MAX_CONSTANT", "cast", "pads_for", "permute", "reshape", "same_padding", "scalar_like", "slice_along",
+    "splat",
+]
+
+MAX_CONSTANT = 1 << 28
+"""Elements that a constant which a rewrite makes may have."""
+
+
+def cast(build: Builder, value: Value, element: Type, round_mode: str = "Trunc") -> Value:
+    """`value` with elements of another type; itself where it has them."""
+    if value.element == element:
+        return value
+    return build.emit("top.Cast", value, element=element, round_mode=round_mode)
+
+
+def reshape(build: Builder, value: Value, shape: Sequence[int]) -> Value:
+    """`value` in another static shape; itself where it has it."""
+    if value.shape == tuple(shape):
+        return value
+    return build.emit("top.Reshape", value, shape=tuple(int(n) for n in shape))
+
+
+def permute(build: Builder, value: Value, order: Sequence[int]) -> Value:
+    """`value` with its dimensions in another order; itself where that is the order they have."""
+    if list(order) == list(range(len(order))):
+        return value
+    return build.emit("top.Permute", value, order=tuple(int(n) for n in order))
+
+
+def slice_along(build: Builder, value: Value, axis: int, begin: int, end: int) -> Value:
+    """The elements `begin` to `end` (exclusive) of dimension `axis`, counted from the front; all of them: the value itself."""
+    shape = value.tensor_type.static_shape
+    if (begin, end) == (0, shape[axis]):
+        return value
+    offset = tuple(begin if place == axis else 0 for place in range(len(shape)))
+    ends = tuple(end if place == axis else size for place, size in enumerate(shape))
+    return build.emit("top.Slice", value, offset=offset, ends=ends, steps=(1,) * len(shape))
+
+
+def splat(build: Builder, number: Any, shape: Sequence[int], element: Type) -> Value:
+    """A constant with one number in every place; it takes no memory."""
+    if math.prod(shape) > MAX_CONSTANT:
+        raise Unsupported(f"makes a constant of shape {tuple(shape)}, more than {MAX_CONSTANT:,} elements")
+    return build.constant(Dense(SplatData(number, tuple(shape), dtype_of(element)), TensorType(tuple(shape), element)))
+
+
+def scalar_like(build: Builder, value: Value, number: float) -> Value:
+    """A constant of rank 0 with the element type of `value`."""
+    element = value.element
+    try:
+        return build.constant(np.array(number, dtype_of(element)), element=element)
+    except (OverflowError, ValueError):  # an integer out of range, no number
+        raise Unsupported(f"{number} is none of {element}, which the tensor is of") from None
+
+
+# --- windows
+
+def same_padding(size: int, kernel: int, stride: int, dilation: int = 1) -> tuple[int, int]:
+    """Padding before and after so that there are `ceil(size / stride)` windows; the odd one goes behind.
+
+    TensorFlow's and TFLite's "SAME". Source: `tensorflow/lite/kernels/padding.h`.
+    """
+    windows = -(-size // stride)
+    total = max((windows - 1) * stride + (kernel - 1) * dilation + 1 - size, 0)
+    return total // 2, total - total // 2
+
+
+def pads_for(
+    padding: str, sizes: Sequence[int], kernels: Sequence[int], strides: Sequence[int], dilations: Sequence[int],
+) -> tuple[int, ...]:
+    """The explicit padding for "SAME" or "VALID": all begins, then all ends."""
+    if padding == "VALID":
+        return (0,) * (2 * len(sizes))
+    pairs = [same_padding(*each) for each in zip(sizes, kernels, strides, dilations, strict=True)]
+    return (*(begin for begin, _ in pairs), *(end for _, end in pairs))
