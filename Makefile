@@ -15,7 +15,7 @@ JUDGES_NEED := semver
 # The test processes share the cores; threads of their own would only fight for them.
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: fuzz conformance schema coverage test-all help venv demo test test-fast lint types docs bench quantizer-bench clean
+.PHONY: fuzz conformance schema tensorflow-tables coverage test-all help venv demo test test-fast lint types docs bench quantizer-bench clean
 
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST)
@@ -107,6 +107,19 @@ fuzz: $(STAMP)
 schema: $(STAMP)
 	$(BIN)/python -m transload.report_schema
 	$(BIN)/python converters/transload_converters/tflite/schema_generator.py
+
+# TensorFlow, and the generator of its messages of a version whose code every later protobuf runs: an environment of their own.
+build/tensorflow/.installed:
+	$(PYTHON) -m venv build/tensorflow
+	build/tensorflow/bin/python -m pip install -q 'tensorflow-cpu>=2.16,<2.19'
+	build/tensorflow/bin/python -m pip install -q --target build/tensorflow/protoc 'grpcio-tools==1.62.*' 'protobuf==4.25.*'
+	touch $@
+
+## make tensorflow-tables  what is made of TensorFlow: its registry of ops, and the Python code of the messages of its files
+tensorflow-tables: build/tensorflow/.installed
+	build/tensorflow/bin/python converters/transload_converters/tensorflow/opdefs_generator.py
+	cd converters && PYTHONPATH=../build/tensorflow/protoc ../build/tensorflow/bin/python -m grpc_tools.protoc -I. \
+		--python_out=. transload_converters/tensorflow/messages.proto
 
 ## make coverage   run every one-operator model of TFLite and ONNX and write what was measured (what `transload coverage` shows)
 coverage: $(STAMP)

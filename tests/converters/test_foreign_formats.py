@@ -45,7 +45,6 @@ FILES: list[tuple[str, Callable[[Path], None], str, str]] = [
     ("m.h5", content(b"\x89HDF\r\n\x1a\n" + b"\0" * 64), "Keras", "from_keras_model"),
     ("renamed", content(b"\x89HDF\r\n\x1a\n" + b"\0" * 64), "Keras", "from_keras_model"),
     ("saved", folder("saved_model.pb", "fingerprint.pb"), "SavedModel", "from_saved_model"),
-    ("graph.pb", content(b"\n\x10graph"), "TensorFlow graph", "tf2onnx.convert --graphdef"),
     ("m.pt2", archive("m/archive_format", "m/models/model.json"), "torch.export", "torch.export.load"),
     ("m.pt", archive("m/data.pkl", "m/version"), "PyTorch", "torch.onnx.export"),
     ("m.pth", content(pickle.dumps({"w": [1.0]}, protocol=2)), "PyTorch", "torch.onnx.export"),
@@ -77,14 +76,6 @@ def test_known_formats_are_recognized(tmp_path: Path, name: str, write: Callable
         assert given == str(file)
 
 
-def test_the_folder_is_meant_where_its_file_is_given(tmp_path: Path) -> None:
-    (tmp_path / "saved").mkdir()
-    (tmp_path / "saved" / "saved_model.pb").write_bytes(b"\x08\x01")
-    with pytest.raises(ReadError, match="SavedModel") as caught:
-        transload.load(tmp_path / "saved" / "saved_model.pb")
-    assert caught.value.hint.endswith(f" {tmp_path / 'saved'}")
-
-
 def test_what_is_nothing_known(tmp_path: Path) -> None:
     for name, data in (("m.h5", b"no HDF5"), ("m.pt", b"no pickle"), ("m.xml", b"<html>"), ("m.zip", b"PK\x03\x04 damaged")):
         (tmp_path / name).write_bytes(data)
@@ -105,7 +96,7 @@ def test_none_is_read(tmp_path: Path) -> None:
 def test_real_files(models: Path) -> None:
     for pattern, title in (
         ("keras/*/*.keras", "Keras"), ("keras/*/*.h5", "Keras"), ("keras/*/*.hdf5", "Keras"), ("caffe/*/*.prototxt", "Caffe"),
-        ("caffe/*/*.caffemodel", "Caffe"), ("tf_graphdef/*/*.pb", "TensorFlow graph"), ("tf_savedmodel/*", "SavedModel"),
+        ("caffe/*/*.caffemodel", "Caffe"), ("tf_savedmodel/*", "SavedModel"),
     ):
         for file in models.glob(pattern):
             with pytest.raises(ReadError, match=title):

@@ -8,7 +8,7 @@ from pathlib import Path
 from transload.files import archive_names
 from transload.plugin import ForeignFormat
 
-__all__ = ["FORMATS", "is_caffe_network", "is_graph", "is_openvino", "is_pickle", "is_safetensors", "is_torch", "is_torch_export"]
+__all__ = ["FORMATS", "is_caffe_network", "is_openvino", "is_pickle", "is_safetensors", "is_torch", "is_torch_export"]
 
 _HERE = "transload_converters.onnx.foreign"
 _CAFFE = "with caffe2onnx installed: python -m caffe2onnx.convert --prototxt {network} --caffemodel {weights} --onnx model.onnx"
@@ -35,11 +35,6 @@ FORMATS = (
         f"load them into the network, where that is defined, and export it: {_EXPORT}; of a model on the Hugging Face Hub: "
         "optimum-cli export onnx --model NAME FOLDER",
         (".safetensors",), f"{_HERE}:is_safetensors"),
-    ForeignFormat(
-        "graphdef", "a TensorFlow graph",
-        "with tf2onnx installed, and the names of its inputs and outputs: python -m tf2onnx.convert --graphdef {path} "
-        "--inputs NAME:0 --outputs NAME:0 --output model.onnx",
-        (".pb", ".pbtxt"), f"{_HERE}:is_graph"),
     ForeignFormat(
         "caffe-network", "a Caffe network",
         _CAFFE.format(network="{path}", weights="WEIGHTS.caffemodel"),
@@ -90,11 +85,6 @@ def is_safetensors(head: bytes, path: Path) -> bool:
     """The length of a header in eight bytes, and the header, in JSON."""
     return path.suffix.lower() == ".safetensors" or (
         re.match(rb"\{\s*\"", head[8:]) is not None and b"data_offsets" in head and int.from_bytes(head[:8], "little") < 1 << 27)
-
-
-def is_graph(head: bytes, path: Path) -> bool:
-    """A graph of its own, not that of a SavedModel, which lies in a folder with its weights."""
-    return path.suffix.lower() in (".pb", ".pbtxt") and path.stem != "saved_model"
 
 
 def is_caffe_network(head: bytes, path: Path) -> bool:

@@ -1,0 +1,21 @@
+"""TensorFlow: the dialect `tf`, readers of its files, and the conversion of its ops to the hub."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from transload import hookimpl
+from transload.plugin import DialectSpec, Reader
+
+_HERE = "transload_converters.tensorflow"
+
+
+@hookimpl
+def register_dialects(register: Any) -> None:
+    register(DialectSpec("tf", f"{_HERE}.dialect:TF", doc="TensorFlow's ops, one op each."))
+
+
+@hookimpl
+def register_readers(register: Any) -> None:
+    register(Reader(
+        "tensorflow", "tf", (".pb",), f"{_HERE}.reader:read", f"{_HERE}.reader:detect", "Frozen graphs of TensorFlow."))
