@@ -72,9 +72,9 @@ def main() -> None:
     rows = []
     for name in arguments.only or NETWORKS:
         network = NETWORKS[name](arguments.folder)
-        nearness = scores(network, arguments.scheme)
         for target in arguments.target or ["ethos-u85-256"]:
-            rows.append({"network": name, "target": target} | on_chip(network, target, arguments.scheme) | nearness)
+            rows.append({"network": name, "target": target} | on_chip(network, target, arguments.scheme)
+                        | scores(network, target, arguments.scheme))
     show(rows)
     if arguments.json:
         arguments.json.write_text(json.dumps(rows, indent=1))
@@ -115,10 +115,14 @@ def cycles_of(path: Path, target: str) -> int | None:
         return None
 
 
-def scores(network: Network, scheme: str) -> dict[str, Any]:
-    """Accuracy and nearness of the float file, of its authors' integers and of ours, on the samples that did not calibrate."""
+def scores(network: Network, target: str, scheme: str) -> dict[str, Any]:
+    """Accuracy and nearness of the float file, of its authors' integers and of ours, on the samples that did not calibrate.
+
+    Ours are quantized as for the target, but for floats at inputs and outputs, in which all three are compared.
+    """
     samples, chosen = calibrating(network)
-    quantized = transload.quantize(transload.load(network.float_file), scheme, samples)
+    as_for_target = dict(host().get("targets", target).quantizing)
+    quantized = transload.quantize(transload.load(network.float_file), scheme, samples, **as_for_target)
     (name,) = quantized.inputs
     execute = resolve(host().get("engines", "reference").prepare)(quantized, "main")
     runs: dict[str, Callable[[np.ndarray], np.ndarray]] = {
