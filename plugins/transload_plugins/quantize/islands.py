@@ -123,7 +123,7 @@ class _Search:
         """Whether an output is poor, and not by its weights."""
         whole = self.simulation.measure(self.types, self.samples)
         self.whole = whole.typical(self.simulation.judged)
-        if all(_decibels(whole.typical([index])) >= FINE for index in self.simulation.judged):
+        if all(_decibels(whole.typical([output])) >= FINE for output in self.simulation.judged):
             return False
         self.bare = self.loss({})
         return _decibels(self.bare) - _decibels(self.whole) >= GAIN

@@ -6,6 +6,7 @@ or were not quantized at all; what remains when biases are moved. Weights are ro
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -37,6 +38,8 @@ ENDS = ("top.Softmax", "top.Sigmoid", "top.Tanh")
 """Ops that hide noise where they give the ends of their range."""
 
 Types = Mapping[Value, QuantType]
+Parts = Mapping[int, float]
+"""Tensors that an output is made of, as indices of `Simulation.tensors`, and the share of its numbers that each has."""
 
 
 @dataclass(frozen=True)
@@ -63,13 +66,14 @@ class Measured:
         """The signal-to-noise ratio of a tensor, in the mean of all: no few numbers decide it, as they may at an output."""
         return float(np.mean([self.decibels(index) for index in range(len(self.noise))]))
 
-    def typical(self, indices: Sequence[int]) -> float:
-        """The noise of some tensors relative to what they are: of a typical sample, and in the mean of the tensors.
+    def typical(self, outputs: Sequence[Parts]) -> float:
+        """The noise of some outputs relative to what they are: of a typical sample, and in the mean of the outputs.
 
         The mean of samples is that of their decibels, so that no few samples decide it, nor those that come out all but exact.
         """
-        ratios = self.each[:, indices, 1] / np.maximum(self.each[:, indices, 0], 1e-30)
-        return float(np.exp(np.log(np.clip(ratios, *TYPICAL)).mean(axis=0)).mean())
+        ratios = self.each[:, :, 1] / np.maximum(self.each[:, :, 0], 1e-30)
+        each = np.stack([ratios[:, list(parts)] @ np.array(list(parts.values())) for parts in outputs])
+        return float(np.exp(np.log(np.clip(each, *TYPICAL)).mean(axis=1)).mean())
 
 
 class Simulation:
@@ -138,19 +142,24 @@ class Simulation:
         return [index for index, value in enumerate(self.tensors) if value in returned] or [len(self.tensors) - 1]
 
     @property
-    def judged(self) -> list[int]:
-        """Which of `tensors` say how good the outputs are: these, or what they are made of where that is hidden in them."""
+    def judged(self) -> list[Parts]:
+        """Which of `tensors` say how good each output is: itself, or what it is made of where noise is hidden in it."""
         index = {value: number for number, value in enumerate(self.tensors)}
-        found: dict[int, None] = {}
-        waiting = [self.tensors[output] for output in self.outputs]
-        while waiting:
-            value = waiting.pop(0)
-            shown = _hidden(value)
-            if shown and all(each in index for each in shown):
-                waiting += shown
-            else:
-                found[index[value]] = None
-        return list(found)
+        found: list[Parts] = []
+        for output in self.outputs:
+            parts: dict[int, int] = {}
+            waiting = [self.tensors[output]]
+            for value in waiting:
+                shown = _hidden(value)
+                if shown and all(each in index for each in shown):
+                    waiting += shown
+                else:
+                    parts[index[value]] = math.prod(value.static_shape)
+            whole = sum(parts.values())
+            shares = {part: size / whole if whole else 1.0 for part, size in parts.items()}
+            if shares not in found:
+                found.append(shares)
+        return found
 
     def spans(self) -> list[tuple[Op, Rule, slice]]:
         """Where in `shifts` each corrected op has its channels."""

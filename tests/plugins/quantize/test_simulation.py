@@ -56,7 +56,22 @@ def test_without_types_only_weights_are_rounded(simulated: tuple) -> None:
     simulation, types, samples, _, _ = simulated
     assert simulation.measure({}, samples).noise[0] == pytest.approx(0.0, abs=1e-12), "the input"
     weights, whole = simulation.measure({}, samples), simulation.measure(types, samples)
-    assert weights.typical(simulation.outputs) < whole.typical(simulation.outputs)
+    assert weights.typical(simulation.judged) < whole.typical(simulation.judged)
+
+
+def test_an_output_is_judged_by_what_it_joins_by_size_before_what_hides_noise() -> None:
+    g = Graph((1, 90), (1, 10))
+    ends = [g.MatMul(x, g.random(x.static_shape[1], size), location=name)
+            for x, size, name in zip(g.inputs, (30, 10), ("many", "few"), strict=True)]
+    scores = g.Softmax(g.Concat(*ends, axis=1), axis=1, location="scores")
+    module = g.done(scores)
+    simulation = Simulation(module, SCHEME, Groups(module))
+    (parts,) = simulation.judged
+    assert {simulation.tensors[part].name: share for part, share in parts.items()} == {"many": 0.75, "few": 0.25}
+
+    found = simulation.measure({}, [{"x0": np.ones((1, 90), np.float32), "x1": np.ones((1, 10), np.float32)}])
+    many, few = (10 ** (-found.decibels(part) / 10) for part in parts)
+    assert found.typical([parts]) == pytest.approx(0.75 * many + 0.25 * few, rel=1e-4)
 
 
 def test_one_run_finds_what_makes_the_mean_of_sums_right(simulated: tuple) -> None:
