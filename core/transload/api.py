@@ -64,14 +64,12 @@ def load(
     if path is not None:
         file = Path(path)
         need_file(file)
-        if file.is_dir():
-            raise _foreign(file, b"") or ReadError(f"{file}: is a directory, not a model file")
-        source = Source(path=file, name=str(file))
+        source = Source(path=_model_in(file) if file.is_dir() else file, name=str(file), function=function)
     else:
         if format is None:
             raise UsageError("load(text=...) needs a format=", hint=f"formats: {', '.join(sorted(host().readers))}")
         data = text.encode() if isinstance(text, str) else text
-        source = Source(_data=data, name=f"<{format} text>")
+        source = Source(_data=data, name=f"<{format} text>", function=function)
     reader = host().get("readers", format) if format is not None else _reader_for(source)
     wanted = _wanted(inputs or {})
     try:
@@ -82,13 +80,22 @@ def load(
         raise ReadError(f"{source.name}: cannot be read: {error.strerror or error}") from None
     check_limits(module, source.name)
     module.source, module.source_format = source.path, reader.name
-    if function is not None:
+    if function is not None and module.entry != function:
         from .entry import choose_entry
 
         choose_entry(module, function)
     _refuse_unread(module, wanted, reader.name)
     note_borders(module)
     return module
+
+
+def _model_in(folder: Path) -> Path:
+    """The file that is the model in a folder which is one; `ReadError` for any other folder."""
+    for reader in host().readers.values():
+        for name in reader.folder:
+            if is_file(folder / name):
+                return folder / name
+    raise _foreign(folder, b"") or ReadError(f"{folder}: is a directory, not a model file")
 
 
 def _wanted(inputs: Mapping[str, InputSpec]) -> dict[str, TensorType]:

@@ -319,9 +319,8 @@ class _Work:
 
         What an earlier conversion wrote goes: a directory holds one conversion, whose report lists its files.
         """
-        stem = self.source.source.stem if self.source.source is not None else "model"
         self.emitted = self.journey.through(
-            EMIT, lambda: emit_for(self.target, self.module, self.cut, folder, stem, self.settings), self.module)
+            EMIT, lambda: emit_for(self.target, self.module, self.cut, folder, _stem(self.source), self.settings), self.module)
         self.report.target_report = self.emitted.report
         if self.emitted.parts:
             self.report.partition = partition_report(self.emitted, folder)
@@ -432,6 +431,14 @@ def _folder(dump: str | Path | None, start: str | None) -> str | Path:
     if dump is None:
         raise UsageError(f"where is the dump to go on from at stage {start!r}?", hint="--dump DIR, or dump= in Python")
     return dump
+
+
+def _stem(module: Module) -> str:
+    """What artifacts of a model are called: as its file, or as the folder that it is."""
+    if module.source is None:
+        return "model"
+    reader = host().readers.get(module.source_format or "")
+    return module.source.parent.name if reader is not None and module.source.name in reader.folder else module.source.stem
 
 
 def _named(module: Module) -> str:

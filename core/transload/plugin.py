@@ -79,12 +79,14 @@ class DialectSpec:
 class Source:
     """What a reader reads: a file, or bytes that the caller has.
 
-    `data` is mapped from the file where possible; treat it as read-only and hostile.
+    `data` is mapped from the file where possible; treat it as read-only and hostile. `function` is the one that the user asks
+    for, where a file holds several; a reader that sees to it itself sets `Module.entry`, and all others are chosen from later.
     """
 
     path: Path | None = None
     _data: Any = None
     name: str = "<data>"
+    function: str | None = None
 
     @property
     def data(self) -> memoryview:
@@ -119,6 +121,8 @@ class Reader:
     """How a float model of this format is quantized by its framework's own tools, for who needs integers."""
     warm: Any = None
     """`warm()` is called when a file is to be read, before what reads it is imported: it starts what takes time to start."""
+    folder: tuple[str, ...] = ()
+    """Names of files that are the model in a folder which is one (`saved_model.pb`): the reader is given that file."""
 
     def __call__(self, source: Source, inputs: Mapping[str, TensorType] | None = None) -> Module:
         return resolve(self.read)(source, dict(inputs or {}))

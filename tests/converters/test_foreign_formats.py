@@ -44,7 +44,6 @@ FILES: list[tuple[str, Callable[[Path], None], str, str]] = [
     ("m.keras", archive("metadata.json", "config.json", "model.weights.h5"), "Keras", "from_keras_model"),
     ("m.h5", content(b"\x89HDF\r\n\x1a\n" + b"\0" * 64), "Keras", "from_keras_model"),
     ("renamed", content(b"\x89HDF\r\n\x1a\n" + b"\0" * 64), "Keras", "from_keras_model"),
-    ("saved", folder("saved_model.pb", "fingerprint.pb"), "SavedModel", "from_saved_model"),
     ("m.pt2", archive("m/archive_format", "m/models/model.json"), "torch.export", "torch.export.load"),
     ("m.pt", archive("m/data.pkl", "m/version"), "PyTorch", "torch.onnx.export"),
     ("m.pth", content(pickle.dumps({"w": [1.0]}, protocol=2)), "PyTorch", "torch.onnx.export"),
@@ -96,7 +95,7 @@ def test_none_is_read(tmp_path: Path) -> None:
 def test_real_files(models: Path) -> None:
     for pattern, title in (
         ("keras/*/*.keras", "Keras"), ("keras/*/*.h5", "Keras"), ("keras/*/*.hdf5", "Keras"), ("caffe/*/*.prototxt", "Caffe"),
-        ("caffe/*/*.caffemodel", "Caffe"), ("tf_savedmodel/*", "SavedModel"),
+        ("caffe/*/*.caffemodel", "Caffe"),
     ):
         for file in models.glob(pattern):
             with pytest.raises(ReadError, match=title):

@@ -18,4 +18,6 @@ def register_dialects(register: Any) -> None:
 @hookimpl
 def register_readers(register: Any) -> None:
     register(Reader(
-        "tensorflow", "tf", (".pb",), f"{_HERE}.reader:read", f"{_HERE}.reader:detect", "Frozen graphs of TensorFlow."))
+        "tensorflow", "tf", (".pb", ".pbtxt", ".meta"), f"{_HERE}.reader:read", f"{_HERE}.reader:detect",
+        "Graphs of TensorFlow, SavedModels, and meta graphs beside checkpoints.",
+        folder=("saved_model.pb", "saved_model.pbtxt")))

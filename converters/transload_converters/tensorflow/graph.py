@@ -7,12 +7,12 @@ are one op with `is_stateless`, as in TensorFlow's own MLIR.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from transload.ir import F32, Block, Dense, FloatAttr, FusedLocation, Location, Op, Symbol, TensorType, Value
 
-from .nodes import Edge, Graph, Node, Problems
+from .nodes import VARIABLES, Edge, Graph, Node, Problems
 from .tensors import Contents, Strings
 from .types import STRING, element_of, shape_attribute, sizes_of, tensor_of
 
@@ -28,11 +28,20 @@ def result_name(edge: Edge) -> str:
 
 
 class Importer:
-    """Makes ops of the nodes of one file."""
+    """Makes ops of the nodes of one file.
 
-    def __init__(self, contents: Contents, problems: Problems) -> None:
+    `variables` are the values that variables have to begin with, `constants` those of constants that the file does not hold, both
+    by the name of the node.
+    """
+
+    def __init__(
+        self, contents: Contents, problems: Problems, variables: Mapping[str, Dense | Strings] | None = None,
+        constants: Mapping[str, Strings] | None = None,
+    ) -> None:
         self.contents = contents
         self.problems = problems
+        self.variables = variables or {}
+        self.constants = constants or {}
 
     def nodes(self, nodes: Iterable[Node], block: Block, values: dict[Edge, Value], graph: Graph) -> None:
         """Append the ops of nodes, which are in order; `values` are those defined so far, and are added to."""
@@ -47,8 +56,10 @@ class Importer:
         """The op of a node on its operands."""
         name, attributes = self._name_and_attributes(node, graph)
         types = [tensor_of(element) for element in node.elements]
-        if node.op == "Const":
-            value = self.constant(node)
+        if node.op in VARIABLES and isinstance(self.variables.get(node.name), Dense):
+            attributes["value"] = self.variables[node.name]
+        elif node.op == "Const":
+            value = self.constants.get(node.name) or self.constant(node)
             if isinstance(value, Strings):
                 attributes, types = {"value_strings": list(value)}, [TensorType(value.shape, STRING)]
             elif value is not None:

@@ -17,7 +17,7 @@ from . import opdefs
 from .opdefs import Argument, AttributeDef, OpDef
 from .types import UNKNOWN, element_named, element_of, name_of, reference_of
 
-__all__ = ["BACK_EDGE", "CONTROL_FLOW", "Edge", "Graph", "Node", "Problems", "op_def_of"]
+__all__ = ["BACK_EDGE", "CONTROL_FLOW", "VARIABLES", "Edge", "Graph", "Node", "Problems", "arguments_of", "op_def_of"]
 
 Edge = tuple[str, int]
 """One result of a node: the node's name and the number of the result."""
@@ -28,6 +28,8 @@ CONTROL_FLOW = frozenset({
     *BACK_EDGE, "Switch", "RefSwitch", "_SwitchN", "Merge", "RefMerge", "Enter", "RefEnter", "Exit", "RefExit", "LoopCond",
     "ControlTrigger"})
 """Ops that the executor treats apart: dialect `tf_executor`."""
+VARIABLES = frozenset({"VarHandleOp", "VariableV2", "Variable"})
+"""Ops that are variables: of TensorFlow 2, and, the last two, of TensorFlow 1."""
 
 
 class Problems(list[Finding]):
@@ -76,6 +78,15 @@ def op_def_of(proto: Any) -> OpDef:
     attributes = {entry.name: AttributeDef(entry.name, entry.type) for entry in proto.attr}
     return OpDef(
         proto.name, tuple(map(argument, proto.input_arg)), tuple(map(argument, proto.output_arg)), attributes, proto.is_stateful)
+
+
+def arguments_of(function: Any) -> dict[str, list[Type]]:
+    """The element types of a `FunctionDef`'s arguments, by name. One may be several values."""
+    found: dict[str, list[Type]] = {}
+    for argument in op_def_of(function.signature).inputs:
+        elements = [element_named(argument.type)] if argument.type else [UNKNOWN]
+        found[argument.name] = [reference_of(element) for element in elements] if argument.is_ref else elements
+    return found
 
 
 class Graph:

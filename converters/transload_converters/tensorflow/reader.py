@@ -1,6 +1,6 @@
-"""Reading graphs of TensorFlow (`.pb`): one node, one op of dialect `tf`; nothing is decided here but the inputs' static shapes.
+"""Reading TensorFlow's files: graphs (`.pb`, `.pbtxt`), SavedModels, meta graphs beside checkpoints (`.meta`).
 
-A frozen graph does not say what it gives: the main function's results are what nothing in the graph uses.
+One node is one op of dialect `tf`; nothing is decided here but the inputs' static shapes.
 """
 
 from __future__ import annotations
@@ -9,30 +9,22 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from transload.errors import ReadError, UsageError
-from transload.input_shapes import static_shapes
-from transload.ir import I32, NONE, IntAttr, Module, TensorType, new_module, set_results
-from transload.ir.verify import check
+from transload.errors import ReadError
+from transload.ir import Module, TensorType
 from transload.plugin import Source
-from transload.protobuf import cut_out
+from transload.protobuf import Layout, cut_out
 
-from .graph import Importer, result_name
-from .nodes import CONTROL_FLOW, Edge, Graph, Node, Problems, op_def_of
+from .model import DAMAGED, Model
+from .savedmodel import chosen_graph, module_of
 from .tensors import IN_GRAPH, Contents
-from .types import sizes_of, tensor_of
 
 __all__ = ["detect", "read"]
 
 _MARK = 1000
 """The field of a tensor that stands for a content which was cut out; see messages.proto."""
-_DAMAGED = "the file is damaged, was cut short, or is no graph of TensorFlow"
-_SCALARS_UNKNOWN = 24
-"""Producers of graphs before this version wrote the shape of a scalar where they knew none."""
-_NO_OUTPUTS = frozenset({
-    "NoOp", "Const", "Placeholder", "PlaceholderV2", "PlaceholderWithDefault", "Assert", "Print", "PrintV2", "VarHandleOp",
-    "Variable", "VariableV2", "SaveV2", "Assign", "AssignVariableOp", "ScalarSummary", "HistogramSummary", "ImageSummary",
-    "MergeSummary", "AudioSummaryV2", "AudioSummary", "MergeV2Checkpoints"})
-"""Ops whose results are no outputs of a graph where nothing uses them."""
+_IN_META: Layout = {2: IN_GRAPH}
+_VERSION = 0x08
+"""The first byte of a SavedModel: its version, which no graph begins with."""
 
 
 def detect(head: bytes, path: Path | None = None) -> bool:
@@ -46,111 +38,50 @@ def detect(head: bytes, path: Path | None = None) -> bool:
 
 
 def read(source: Source, inputs: Mapping[str, TensorType] | None = None) -> Module:
-    """Import a frozen graph. `inputs` gives shapes of inputs that the file leaves open.
+    """Import a graph or a SavedModel. `inputs` gives shapes of inputs that the file leaves open.
 
-    Raises `ReadError` for anything that is wrong with the file, `UsageError` where `inputs` does not fit it.
+    Raises `ReadError` for anything that is wrong with the file, `UsageError` where `inputs` or the signature does not fit it.
     """
-    from .messages_pb2 import GraphDef
+    from .messages_pb2 import GraphDef, MetaGraphDef, SavedModel
 
-    data, cuts = cut_out(source.data, IN_GRAPH, mark=_MARK)
-    graph_def = parse(GraphDef(), data, source.name)
+    wanted, path = inputs or {}, source.path
+    folder = path.parent if path is not None else None
+    if _is_saved(source):
+        saved, contents = _message(SavedModel(), source, {2: _IN_META})
+        meta = chosen_graph(saved, source.name)
+        prefix = folder / "variables" / "variables" if folder is not None else None
+        return module_of(meta, contents, wanted, source.function, prefix, folder)
+    if path is not None and path.suffix.lower() == ".meta":
+        meta, contents = _message(MetaGraphDef(), source, _IN_META)
+        return module_of(meta, contents, wanted, source.function, path.with_suffix(""))
+    graph_def, contents = _message(GraphDef(), source, IN_GRAPH)
     if not graph_def.node:
-        raise ReadError(f"{source.name}: has no nodes", hint=_DAMAGED)
-    return module_of(graph_def, Contents(source.name, cuts), inputs or {})
+        raise ReadError(f"{source.name}: has no nodes", hint=DAMAGED)
+    return Model(graph_def, contents).module(wanted)
 
 
-def parse(message: Any, data: bytes | memoryview, name: str) -> Any:
-    """A message with the content of a file; `ReadError` where that is none."""
+def _is_text(source: Source) -> bool:
+    return source.path is not None and source.path.suffix.lower() == ".pbtxt"
+
+
+def _is_saved(source: Source) -> bool:
+    if _is_text(source):
+        return source.path is not None and source.path.stem == "saved_model"
+    return bytes(source.data[:1]) == bytes([_VERSION])
+
+
+def _message(message: Any, source: Source, layout: Layout) -> tuple[Any, Contents]:
+    """A message with the content of a file, and the large contents that were cut out; `ReadError` where that is none."""
+    from google.protobuf import text_format
     from google.protobuf.message import DecodeError
 
     try:
+        if _is_text(source):
+            text_format.Parse(bytes(source.data).decode(), message, allow_unknown_field=True)
+            return message, Contents(source.name)
+        data, cuts = cut_out(source.data, layout, mark=_MARK)
         message.ParseFromString(bytes(data))
-    except (DecodeError, RuntimeError, ValueError) as error:
-        raise ReadError(f"{name}: is not a protobuf message of a TensorFlow model: {error}", hint=_DAMAGED) from None
-    return message
-
-
-def module_of(graph_def: Any, contents: Contents, wanted: Mapping[str, TensorType]) -> Module:
-    """The module of a frozen graph."""
-    problems = Problems(contents.name)
-    functions = {function.signature.name: op_def_of(function.signature) for function in graph_def.library.function}
-    graph = Graph(graph_def.node, problems, functions)
-    problems.refuse()
-    outputs = sinks(graph)
-    if not outputs:
-        raise ReadError(f"{contents.name}: the graph computes nothing that it gives out", hint=_DAMAGED)
-    fed = fed_nodes(graph, wanted)
-    needed = graph.needed((name for name, _ in outputs), fed)
-    if executed := sorted({graph.nodes[name].op for name in needed} & CONTROL_FLOW):
-        raise ReadError(f"{contents.name}: has control flow of TensorFlow 1 ({', '.join(executed)}), which is not read")
-    placeholders = [node for name, node in fed.items() if name in needed]
-    module = new_module()
-    module.attributes["tf.versions"] = {"producer": IntAttr(graph_def.versions.producer, I32)}
-    types, notes = input_types(placeholders, graph_def.versions.producer, wanted, contents.name)
-    main = module.add_function("main", [types[node.name] for node in placeholders], [node.name for node in placeholders])
-    block = main.regions[0].block
-    values = {(node.name, 0): argument for node, argument in zip(placeholders, block.arguments, strict=True)}
-    Importer(contents, problems).nodes(graph.ordered(needed - set(fed)), block, values, graph)
-    problems.refuse()
-    set_results(main, [values[edge] for edge in outputs], [result_name(edge) for edge in outputs])
-    module.notes = notes
-    if findings := check(module):
-        raise ReadError(f"{contents.name}: the model's ops are not as TensorFlow defines them", findings)
-    return module
-
-
-def sinks(graph: Graph) -> list[Edge]:
-    """The results of nodes that nothing uses, in the file's order: what a frozen graph gives out."""
-    uses = graph.uses()
-    return [
-        (node.name, index) for node in graph.nodes.values() if not uses[node.name] and node.op not in _NO_OUTPUTS
-        for index in range(len(node.elements))]
-
-
-def fed_nodes(graph: Graph, wanted: Mapping[str, TensorType]) -> dict[str, Node]:
-    """The nodes that are inputs, by name, in the file's order: placeholders, and whatever the user speaks of as an input.
-
-    A placeholder with a default is one where its default is not to be had from the graph alone (an iterator over a data set).
-    """
-    def is_fed(node: Node) -> bool:
-        if node.op in ("Placeholder", "PlaceholderV2"):
-            return True
-        if node.name in wanted and len(node.elements) == 1:
-            return True
-        return node.op == "PlaceholderWithDefault" and not _is_constant(graph, node)
-
-    return {name: node for name, node in graph.nodes.items() if is_fed(node)}
-
-
-def _is_constant(graph: Graph, node: Node) -> bool:
-    """Whether a node hands on a constant."""
-    for _ in graph.nodes:
-        if node.op == "Const":
-            return True
-        if node.op not in ("Identity", "PlaceholderWithDefault") or not node.inputs or node.inputs[0][0] not in graph.nodes:
-            return False
-        node = graph.nodes[node.inputs[0][0]]
-    return False
-
-
-def input_types(
-    placeholders: list[Node], producer: int, wanted: Mapping[str, TensorType], where: str,
-) -> tuple[dict[str, TensorType], tuple[str, ...]]:
-    """The types of inputs, made static, by name, and what was chosen that nobody said."""
-    declared = {node.name: _declared_sizes(node, producer) for node in placeholders}
-    elements = {node.name: node.elements[0] for node in placeholders}
-    for name, type_ in wanted.items():
-        if name in elements and type_.element not in (NONE, elements[name]):
-            raise UsageError(f"{where}: input {name!r} has elements {elements[name]}, not {type_.element}")
-    given = {name: type_.shape for name, type_ in wanted.items() if type_.shape is not None}
-    found = static_shapes(declared, given, where)
-    return {name: tensor_of(elements[name], shape) for name, shape in found.shapes.items()}, found.notes
-
-
-def _declared_sizes(node: Node, producer: int) -> list[int | None] | None:
-    if "shape" not in node.attributes:
-        return None  # it has no such attribute in old graphs, and elsewhere where it is no placeholder
-    sizes = sizes_of(node.attributes["shape"].shape)
-    if sizes is None or (not sizes and producer < _SCALARS_UNKNOWN):
-        return None
-    return list(sizes)
+    except (DecodeError, text_format.ParseError, RuntimeError, ValueError, RecursionError) as error:
+        raise ReadError(
+            f"{source.name}: is not a protobuf message of a TensorFlow model: {str(error)[:200]}", hint=DAMAGED) from None
+    return message, Contents(source.name, cuts)

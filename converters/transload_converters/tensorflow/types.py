@@ -40,7 +40,7 @@ __all__ = [
 
 STRING, RESOURCE, VARIANT = (DialectType(f"tf_type.{name}") for name in ("string", "resource", "variant"))
 
-UNKNOWN = DialectType("tf_type.unknown")
+UNKNOWN: Type = DialectType("tf_type.unknown")
 """The element type of a result that neither the file nor TensorFlow's registry tells (an op that only its model knows)."""
 
 _TABLE: dict[int, tuple[str, Type, str]] = {

@@ -1,4 +1,4 @@
-"""Formats of TensorFlow and Keras that come here by way of TFLite, whose converter is a part of TensorFlow."""
+"""Formats of Keras, which come here by way of TFLite, whose converter is a part of TensorFlow."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from transload.files import archive_names
 from transload.plugin import ForeignFormat
 
-__all__ = ["FORMATS", "is_keras", "is_saved_model"]
+__all__ = ["FORMATS", "is_keras"]
 
 _HERE = "transload_converters.tflite.foreign"
 _MAKE = (
@@ -19,10 +19,6 @@ FORMATS = (
         "keras", "a Keras model",
         _MAKE.format(how="converter = tf.lite.TFLiteConverter.from_keras_model(tf.keras.models.load_model(sys.argv[1]))"),
         (".keras", ".h5", ".hdf5"), f"{_HERE}:is_keras"),
-    ForeignFormat(
-        "saved-model", "a TensorFlow SavedModel",
-        _MAKE.format(how="converter = tf.lite.TFLiteConverter.from_saved_model(sys.argv[1])").replace("{path}", "{folder}"),
-        (), f"{_HERE}:is_saved_model"),
 )
 
 
@@ -30,9 +26,3 @@ def is_keras(head: bytes, path: Path) -> bool:
     """HDF5, or the archive of Keras 3."""
     return head.startswith(b"\x89HDF\r\n\x1a\n") or (
         head.startswith(b"PK") and {"config.json", "model.weights.h5"} <= set(archive_names(path)))
-
-
-def is_saved_model(head: bytes, path: Path) -> bool:
-    """The folder with `saved_model.pb`, or that file."""
-    names = ("saved_model.pb", "saved_model.pbtxt")
-    return any((path / name).exists() for name in names) if path.is_dir() else path.name in names

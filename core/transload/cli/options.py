@@ -125,7 +125,9 @@ def format() -> Decorator:
 
 
 def function() -> Decorator:
-    return click.option("--function", metavar="NAME", help="Which function is the model, where that is not main.")
+    return click.option(
+        "--function", "--signature", "function", metavar="NAME",
+        help="Which function or signature is the model, where that is not the main one.")
 
 
 def seed() -> Decorator:
