@@ -7,6 +7,8 @@ from typing import Any
 from transload import hookimpl
 from transload.plugin import Conversion, DialectSpec, Engine, Pass, Reader, Runtime, Writer
 
+from .choices import OPTIONS
+
 _HERE = "transload_converters.onnx"
 
 
@@ -43,7 +45,7 @@ def register_conversions(register: Any) -> None:
     register(Conversion(
         "onnx-to-top", "onnx", "top", f"{_HERE}.legalize:TABLE", before="onnx-quantized-arguments",
         after="onnx-drop-opset,onnx-fold-qdq,onnx-round-once,dce,onnx-refuse-sequences,recognize",
-        doc="ONNX operators to the hub; shape arithmetic is computed, QDQ patterns become quantized ops.",
+        doc="ONNX operators to the hub; shape arithmetic is computed, QDQ patterns become quantized ops.", options=OPTIONS,
         evidence=f"{_HERE}:coverage.json"))
     register(Conversion(
         "top-to-onnx", "top", "onnx", f"{_HERE}.lowering:TABLE", before="layout{to=NCHW},spell-out-quantized,dce",

@@ -164,6 +164,8 @@ def _declare(name: str, schemas: list[Any]) -> OpDeclaration:
     link = _LINK.format(newest.name) if not newest.domain else f"https://onnx.ai/onnx/operators/ (domain {newest.domain})"
     members: dict[str, Any] = {"__doc__": f"ONNX operator {newest.name}, opset versions {versions}.\n\n{link}"}
     attributes = _attributes(schemas)
+    if newest.domain:
+        attributes["domain"] = attribute(STRING, optional=True)  # which the reader notes
     for index, formal in enumerate(newest.inputs):
         optional = any(index >= len(s.inputs) or index >= s.min_input or _is(s.inputs[index], "Optional") for s in schemas)
         many = _is(formal, "Variadic")

@@ -34,8 +34,6 @@ FORMATS = {
     "i16": "int16", "ui16": "uint16", "i32": "int32", "ui32": "uint32", "i64": "int64", "ui64": "uint64", "i1": "bool",
 }
 """The number formats, by the type of an operator's first tensor, in the order in which they are shown."""
-UNLIKE_RUNTIME = ("test_resize_downsample_scales_linear_align_corners", "test_resize_downsample_scales_cubic_align_corners")
-"""Tests whose expected numbers are not onnxruntime's, which takes the size rounded down, as we do."""
 
 STEPS = {
     "onnx.DynamicQuantizeLinear": (1, "TOSA divides by a product with the reciprocal: what lies midway may round the other way"),
@@ -50,9 +48,7 @@ def node_cases() -> list[Any]:
         from onnx.backend.test.case.node import collect_testcases
 
         cases = collect_testcases(None)
-    return [
-        case for case in cases
-        if len(case.model.graph.node) == 1 and not case.model.graph.node[0].domain and case.name not in UNLIKE_RUNTIME]
+    return [case for case in cases if len(case.model.graph.node) == 1 and not case.model.graph.node[0].domain]
 
 
 def cell_of(case: Any) -> tuple[str, str] | None:

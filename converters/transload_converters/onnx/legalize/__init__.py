@@ -19,6 +19,7 @@ from . import (
     control,
     convolution,
     creation,
+    detection,
     functions,
     indexing,
     matmul,
@@ -26,18 +27,20 @@ from . import (
     normalization,
     pooling,
     quantize,
+    random,
     recurrent,
     reduce,
     resize,
     sampling,
     sequences,
     signal,
+    training,
 )
 
 __all__ = ["TABLE"]
 
 _FAMILIES = (
-    activation, arithmetic, attention, contrib, control, convolution, creation, functions, indexing, matmul, movement,
-    normalization, pooling, quantize, recurrent, reduce, resize, sampling, sequences, signal)
+    activation, arithmetic, attention, contrib, control, convolution, creation, detection, functions, indexing, matmul, movement,
+    normalization, pooling, quantize, random, recurrent, reduce, resize, sampling, sequences, signal, training)
 
 TABLE: RewriteTable = _join(add, (family.TABLE for family in _FAMILIES), RewriteTable())

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import BOOL, F32, FloatType, IntegerType, Op, TensorType, Value, dtype_of
+from transload.ir import BOOL, F32, I32, UI8, FloatType, IntegerType, Op, TensorType, Value, dtype_of
 from transload.rewrite import Rewriter
 
 from ..types import element_of
+from .random import dropped
 from .table import OnnxTable, attr, cast, first_of, flag, need, need_attr, operand, opset, scalar_like, shape_of, splat
 
 TABLE = OnnxTable()
@@ -174,6 +175,8 @@ def _cast_to(op: Op, rw: Rewriter, element: Any) -> Value:
         raise Unsupported(f"casts {value.type} to {element}; only numbers and truth values can be cast")
     if value.element == element:
         return value
+    if isinstance(element, FloatType) and element.name == "f8E8M0FNU":
+        return _to_power(op, rw, value, element)
     if isinstance(element, FloatType) and element.name.startswith("f8"):
         return to_float8(rw, value, element, flag(op, "saturate", 1))
     return rw.emit("top.Cast", value, element=element)
@@ -181,8 +184,6 @@ def _cast_to(op: Op, rw: Rewriter, element: Any) -> Value:
 
 def to_float8(rw: Rewriter, value: Value, element: FloatType, saturate: bool) -> Value:
     """A cast to an 8-bit float; with `saturate`, what is beyond its range becomes its greatest finite number."""
-    if element.name == "f8E8M0FNU":
-        raise Unsupported("casts to powers of two (float8e8m0), whose rounding is not that of other casts")
     real = value if isinstance(value.element, FloatType) else cast(rw, value, F32)
     if saturate:
         import ml_dtypes
@@ -190,6 +191,46 @@ def to_float8(rw: Rewriter, value: Value, element: FloatType, saturate: bool) ->
         most = float(ml_dtypes.finfo(dtype_of(element)).max)
         real = rw.emit("top.Clip", real, min=-most, max=most)
     return rw.emit("top.Cast", real, element=element)
+
+
+def _to_power(op: Op, rw: Rewriter, value: Value, element: FloatType) -> Value:
+    """A cast to powers of two (float8e8m0): the exponent of an f32, one more where `round_mode` says so.
+
+    Signs are lost. What is beyond the greatest power becomes that with `saturate`, else NaN (255), as infinities and NaN do.
+    """
+    mode, saturate = attr(op, "round_mode", "up"), flag(op, "saturate", 1)
+    if mode not in ("up", "down", "nearest"):
+        raise Unsupported(f"round_mode is {mode!r}, and must be up, down or nearest")
+    bits = rw.emit("top.Bitcast", cast(rw, value, F32), element=I32)
+    exponent = rw.emit("top.BitwiseAnd", rw.emit("top.ShiftRight", bits, rw.constant(np.int32(23))), rw.constant(np.int32(255)))
+    finite = rw.emit("top.Compare", exponent, rw.constant(np.int32(255)), mode="Less")
+    if mode != "down":
+        fraction = rw.emit("top.BitwiseAnd", bits, rw.constant(np.int32((1 << 23) - 1)))
+        if mode == "up":
+            more = rw.emit("top.Compare", fraction, rw.constant(np.int32(0)), mode="Greater")
+        else:  # a half goes up, but for the least power
+            half = rw.emit("top.Compare", fraction, rw.constant(np.int32(1 << 22)), mode="GreaterOrEqual")
+            least = rw.emit("top.Compare", rw.emit("top.Add", exponent, fraction), rw.constant(np.int32(1 << 22)), mode="Equal")
+            more = rw.emit("top.LogicalAnd", half, rw.emit("top.LogicalNot", least))
+        higher = rw.emit("top.Add", exponent, cast(rw, rw.emit("top.LogicalAnd", more, finite), I32))
+        exponent = rw.emit("top.Where", finite, rw.emit("top.Clip", higher, min=0.0, max=254.0), exponent) if saturate else higher
+    return rw.emit("top.Bitcast", cast(rw, exponent, UI8), element=element)
+
+
+@TABLE("onnx.BitCast", stored="integers")
+def bit_cast(op: Op, rw: Rewriter) -> Value:
+    """BitCast: the same bits as another type of as many; truth values are bytes of 0 and 1."""
+    value, element = need(op, 0), element_of(need_attr(op, "to"))
+    if not isinstance(element, FloatType | IntegerType) or not isinstance(value.element, FloatType | IntegerType):
+        raise Unsupported(f"reads {value.type} as {element}; only numbers and truth values can be")
+    if dtype_of(element).itemsize != dtype_of(value.element).itemsize:
+        raise Unsupported(f"reads elements of {value.element} as {element}, which have another number of bits")
+    if BOOL in (element, value.element):
+        byte = cast(rw, value, UI8) if value.element == BOOL else rw.emit("top.Bitcast", value, element=UI8)
+        if element == BOOL:
+            return cast(rw, byte, BOOL)
+        return byte if element == UI8 else rw.emit("top.Bitcast", byte, element=element)
+    return value if value.element == element else rw.emit("top.Bitcast", value, element=element)
 
 
 @TABLE("onnx.Identity", stored="native")
@@ -206,7 +247,7 @@ def dropout(op: Op, rw: Rewriter) -> list[Value]:
         training = np.asarray(rw.need_constant(operand(op, 2), "training_mode")).any()
         ratio = float(np.asarray(rw.need_constant(operand(op, 1), "ratio"))) if operand(op, 1) is not None else 0.5
         if training and ratio:
-            raise Unsupported("drops elements at random: it is in training mode", "export the model for inference")
+            return dropped(op, rw, value, ratio)
     if len(op.results) < 2:
         return [value]
     if not isinstance(value.type, TensorType) or not value.type.is_static:

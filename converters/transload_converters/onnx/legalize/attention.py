@@ -1,4 +1,4 @@
-"""Attention as onnxruntime's optimizer fuses it: Attention, MultiHeadAttention, and the embeddings in front of them.
+"""Attention as onnxruntime's optimizer fuses it: Attention, MultiHeadAttention, the embeddings in front of them; FlexAttention.
 
 Source: onnxruntime, docs/ContribOperators.md. What depends on caches of earlier steps is refused.
 """
@@ -11,9 +11,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import I32, Op, Value, dtype_of
+from transload.ir import BF16, F16, F32, I32, Op, Value, dtype_of
 from transload.rewrite import Rewriter
 
+from ..types import UNKNOWN, element_code, element_of
+from .control import inlined
 from .normalization import trailing_norm
 from .table import OnnxTable, attr, cast, need, need_attr, operand, permute, reshape, scalar_like, shape_of
 
@@ -89,6 +91,53 @@ def _parts(rw: Rewriter, value: Value, sizes: Sequence[int]) -> list[Value]:
         raise Unsupported(f"{shape_of(value, least=1)[-1]} columns are not {' + '.join(map(str, sizes))}")
     made = rw.emit("top.Split", value, axis=len(shape_of(value)) - 1, split_size=tuple(sizes))
     return list(made)
+
+
+# --- ONNX's own, with subgraphs for scores and probabilities
+
+
+_FLEX = "onnx.ai.onnx.preview.FlexAttention"
+
+
+@TABLE(_FLEX)
+def flex_attention(op: Op, rw: Rewriter) -> Value:
+    """FlexAttention: `softmax(score_mod(q @ k' * scale)) -> prob_mod -> @ v`, heads of keys shared by groups of queries.
+
+    What comes after a subgraph has no type before that is converted: so it is made of ONNX's ops, which are rewritten in turn.
+    """
+    q, k, v = (need(op, index) for index in range(3))
+    (_, heads, _, size), (_, held, _, _) = shape_of(q, 4), shape_of(k, 4)
+    if not size or not held or heads % held or shape_of(v, 4)[1] != held:
+        raise Unsupported(f"has queries {shape_of(q)}, keys {shape_of(k)} and values {shape_of(v)}")
+    precision = element_of(attr(op, "softmax_precision", 0)) or (F32 if q.element in (F16, BF16) else q.element)
+    scale = float(attr(op, "scale", 1.0 / math.sqrt(size)))
+    root = math.sqrt(abs(scale))
+    left = rw.emit("top.MulConst", q, const_val=math.copysign(root, scale))
+    right = rw.emit("top.MulConst", _repeated(rw, k, heads // held), const_val=root)
+    scores = cast(rw, rw.emit("top.MatMul", left, right, right_transpose=True), precision)
+    names = list(attr(op, "region_names", ()))
+    bodies = dict(zip(names, op.regions, strict=True))
+    if "score_mod" in bodies:
+        (scores,) = inlined(rw, bodies["score_mod"].block, [scores])
+    probable = rw.create("onnx.Softmax", [scores], [UNKNOWN], {"axis": -1, "onnx.opset": 13}).results[0]
+    if "prob_mod" in bodies:
+        (probable,) = inlined(rw, bodies["prob_mod"].block, [probable])
+    values = cast(rw, _repeated(rw, v, heads // held), precision)
+    mixed = rw.create("onnx.MatMul", [probable, values], [UNKNOWN], {"onnx.opset": 13}).results[0]
+    to = {"to": element_code(v.element), "onnx.opset": 13}
+    return rw.create("onnx.Cast", [mixed], [op.results[0].type], to).results[0]
+
+
+def _repeated(rw: Rewriter, value: Value, times: int) -> Value:
+    """Each head of [batch, heads, places, size] so many times, one after the other."""
+    if times == 1:
+        return value
+    batch, heads, places, size = shape_of(value)
+    wide = rw.emit("top.Expand", reshape(rw, value, (batch, heads, 1, places, size)), shape=(batch, heads, times, places, size))
+    return reshape(rw, wide, (batch, heads * times, places, size))
+
+
+# --- onnxruntime's
 
 
 @TABLE(f"{_MS}.Attention")

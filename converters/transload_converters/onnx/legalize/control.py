@@ -8,18 +8,22 @@ again, so that each copy is converted (and its shape arithmetic computed) before
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from transload.errors import ConversionError, Unsupported
-from transload.ir import I64, Block, NoneType, Op, Region, TensorType, Value
+from transload.ir import I64, Block, NoneType, Op, Region, TensorType, Type, Value
 from transload.ir.build import Builder
 from transload.ir.regions import release_regions
 from transload.rewrite import Rewriter
 
+from ..types import UNKNOWN
 from .movement import slice_along
 from .table import Failed, OnnxTable, attr, axis_of, cast, need, operand, opset, reshape, shape_of, splat
+
+__all__ = ["TABLE", "inlined"]
 
 TABLE = OnnxTable()
 
@@ -173,6 +177,13 @@ def _copy(rw: Rewriter, body: Block, mapping: dict[Value, Value]) -> list[Value]
     raise Unsupported("its body does not end")
 
 
+def inlined(rw: Rewriter, body: Block, values: Sequence[Value]) -> list[Value]:
+    """What a subgraph gives for `values`: its ops are copied before the op being rewritten, and converted after it."""
+    if len(body.arguments) != len(values):
+        raise Unsupported(f"has a subgraph of {len(body.arguments)} inputs, not {len(values)}")
+    return _copy(rw, body, dict(zip(body.arguments, values, strict=True)))
+
+
 def _rest(op: Op, rw: Rewriter, operands: list[Value], done: int) -> list[Value]:
     """The loop that remains after one more round."""
     types = [result.type for result in op.results]
@@ -228,7 +239,7 @@ def _while(op: Op, rw: Rewriter, trip: Value | None, condition: Value | None, ca
 def scan(op: Op, rw: Rewriter) -> list[Value]:
     """Scan over dimensions of known size: unrolled."""
     if opset(op) < 9:
-        raise Unsupported("is the Scan of opset 8", "export the model with opset 9 or newer")
+        return _scan_of_batch(op, rw)
     body = op.regions[0].block
     n_inputs = attr(op, "num_scan_inputs", 0)
     n_states = len(body.arguments) - n_inputs
@@ -261,3 +272,35 @@ def scan(op: Op, rw: Rewriter) -> list[Value]:
         slices.append(rw.emit("top.Squeeze", slice_along(rw, value, axis, place, place + 1), axes=(axis,)))
     outcome = _copy(rw, body, dict(zip(body.arguments, [*states, *slices], strict=True)))
     return _rest(op, rw, [*outcome[:n_states], *inputs, *scanned, *outcome[n_states:]], done + 1)
+
+
+def _scan_of_batch(op: Op, rw: Rewriter) -> list[Value]:
+    """The Scan of opset 8, whose tensors have a batch in front: a Scan of opset 9 for each of it, their results side by side.
+
+    Its first operand are lengths, where sequences of the batch are not of one: these are refused.
+    """
+    if operand(op, 0) is not None:
+        raise Unsupported("scans sequences of lengths of their own (sequence_lens)", "export the model with opset 9 or newer")
+    values = op.operands[1:]
+    batches = {shape_of(value, least=1)[0] for value in values}
+    if len(batches) != 1 or not values:
+        raise Unsupported(f"scans tensors of batches {sorted(batches)}")
+    (batch,) = batches
+    n_inputs = attr(op, "num_scan_inputs", 0)
+    attributes: dict[str, object] = {"num_scan_inputs": n_inputs, "onnx.opset": 9}
+    if "directions" in op.attributes:
+        attributes["scan_input_directions"] = op.attributes["directions"]
+    rows: list[list[Value]] = []
+    for place in range(batch):
+        own = [rw.emit("top.Squeeze", slice_along(rw, value, 0, place, place + 1), axes=(0,)) for value in values]
+        types = [_without_batch(result.type) for result in op.results]
+        regions = release_regions(op) if place == batch - 1 else list(op.clone({}).regions)
+        made = rw.create("onnx.Scan", own, types, dict(attributes), regions, op.location)
+        rows.append([rw.create("onnx.Unsqueeze", [result], [UNKNOWN], {"axes": (0,), "onnx.opset": 11}).results[0]
+                     for result in made.results])
+    joined = {"axis": 0, "onnx.opset": 11}
+    return [rw.create("onnx.Concat", parts, [UNKNOWN], dict(joined)).results[0] for parts in zip(*rows, strict=True)]
+
+
+def _without_batch(type_: Type) -> Type:
+    return TensorType(type_.shape[1:], type_.element) if isinstance(type_, TensorType) and type_.shape else type_

@@ -18,7 +18,7 @@ from ..dialect import schema_of
 from ..graph import GraphImporter, Scope
 from ..tensors import TensorReader
 from ..types import element_code
-from .table import OnnxTable, operand, opset
+from .table import OnnxTable, attr, operand, opset
 
 TABLE = OnnxTable()
 
@@ -31,8 +31,9 @@ DEFINED = (
 @TABLE(*(f"onnx.{name}" for name in DEFINED))
 def expand(op: Op, rw: Rewriter) -> list[Value]:
     """The ops of the operator's definition, with its attributes and operands in place."""
-    op_type, version = op.name.rpartition(".")[2], opset(op)
-    schema = schema_of(op_type, version)
+    domain = attr(op, "domain", "")
+    op_type, version = op.name.rpartition(".")[2], opset(op, domain or "ai.onnx")
+    schema = schema_of(op_type, version, domain)
     function = None if schema is None else _definition(op, op_type, schema, version)
     if function is None:
         raise Unsupported(f"ONNX defines {op_type} of opset {version} by no other operators")

@@ -68,7 +68,10 @@ def _max_and_index(op: Op, rw: Rewriter, value: Value, window: Window, pads: Seq
     least = float(ml_dtypes.finfo(dtype_of(value.element)).min)
     padded = rw.emit("top.Pad", value, paddings=(0, 0, *pads[:n], 0, 0, *pads[n:]), mode="constant", val=least)
     elements, places = [], []
-    strides = [math.prod(shape[2 + i + 1 :]) for i in range(n)]
+    if flag(op, "storage_order", 0):  # places are counted down the columns
+        strides = [math.prod(shape[2 : 2 + i]) for i in range(n)]
+    else:
+        strides = [math.prod(shape[2 + i + 1 :]) for i in range(n)]
     for offset in np.ndindex(*window.kernel):
         begin = [o * d for o, d in zip(offset, window.dilations, strict=True)]
         ends = [b + (count - 1) * s + 1 for b, count, s in zip(begin, counts, window.strides, strict=True)]
@@ -82,8 +85,6 @@ def _max_and_index(op: Op, rw: Rewriter, value: Value, window: Window, pads: Seq
     for i, count in enumerate(counts):
         step = np.arange(count, dtype=np.int64) * window.strides[i] * strides[i]
         origin = origin + step.reshape([-1 if axis == 2 + i else 1 for axis in range(2 + n)])
-    if flag(op, "storage_order", 0):
-        raise Unsupported("counts places column by column (storage_order 1)")
     inside = rw.emit("top.Gather", rw.constant(np.array(places, np.int64)), which, axis=0)
     return [greatest, rw.emit("top.Add", inside, rw.constant(origin))]
 

@@ -126,13 +126,6 @@ def one_hot(op: Op, rw: Rewriter) -> Value:
     return rw.emit("top.OneHot", indices, on, off, depth=depth, axis=attr(op, "axis", -1))
 
 
-@TABLE("onnx.NonZero")
-def non_zero(op: Op, rw: Rewriter) -> Value:
-    """NonZero of a constant: how many there are must be known."""
-    array = np.asarray(rw.need_constant(need(op, 0), "the input (its number of nonzero elements makes the result's shape)"))
-    return rw.constant(np.stack(np.nonzero(array if array.ndim else array.reshape(1))).astype(np.int64))
-
-
 @TABLE("onnx.Trilu", stored="integers")
 def trilu(op: Op, rw: Rewriter) -> Value:
     """Trilu."""

@@ -9,14 +9,16 @@ from typing import Any
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import Op, Value
+from transload.ir import Op, Value, dtype_of
 from transload.rewrite import Rewriter
 
 from .table import OnnxTable, attr, axes_of, constant_ints, flag, need, operand, opset, permute, reshape, shape_of
 
 TABLE = OnnxTable()
 
-_COORDINATES = ("half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric", "tf_half_pixel_for_nn")
+_COORDINATES = (
+    "half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric", "tf_half_pixel_for_nn",
+    "tf_crop_and_resize")
 _NEAREST = ("floor", "ceil", "round_prefer_floor", "round_prefer_ceil")
 
 
@@ -64,7 +66,11 @@ def resize(op: Op, rw: Rewriter) -> Value:
     if nearest_mode not in _NEAREST:
         raise Unsupported(f"nearest_mode is {nearest_mode!r}, and must be one of {', '.join(_NEAREST)}")
     axes = axes_of(attr(op, "axes") or tuple(range(len(shape))), len(shape))
+    if coord_mode == "tf_crop_and_resize":
+        return _crop_and_resize(op, rw, value, axes, mode, nearest_mode)
     sizes, scales = _sizes_and_scales(op, rw, shape, axes)
+    if coord_mode == "align_corners" and scales is not None:
+        coord_mode, scales = _aligned_corners(shape, sizes, scales)
     attributes: dict[str, Any] = {"mode": mode, "coord_mode": coord_mode}
     if mode == "nearest":
         attributes["nearest_mode"] = nearest_mode
@@ -77,10 +83,73 @@ def resize(op: Op, rw: Rewriter) -> Value:
     return _interpolate(rw, value, sizes, scales, attributes)
 
 
+def _aligned_corners(shape: Sequence[int], sizes: Sequence[int], scales: Sequence[float]) -> tuple[str, list[float] | None]:
+    """How corners lie upon each other where scales are given: by the length that these say, which need not be whole.
+
+    Where it is none, steps of `(in - 1) / (in * scale - 1)` are those of coordinates that are divided by a scale.
+    """
+    lengths = [size * scale for size, scale in zip(shape, scales, strict=True)]
+    if all(math.isclose(length, size, rel_tol=1e-6) or size == 1 for length, size in zip(lengths, sizes, strict=True)):
+        return "align_corners", None
+    steps = [(length - 1) / (size - 1) if size > 1 and length > 1 else scale
+             for size, length, scale in zip(shape, lengths, scales, strict=True)]
+    return "asymmetric", steps
+
+
+def _crop_and_resize(
+    op: Op, rw: Rewriter, value: Value, axes: tuple[int, ...], mode: str, nearest_mode: str,
+) -> Value:
+    """Resize of a part of the tensor, which `roi` says: from the k-th start to the k-th end, 1 being the last element.
+
+    Places are known, so each dimension is gathered: once by the nearest, twice for linear interpolation. What lies beyond the
+    tensor is `extrapolation_value`.
+    """
+    shape = shape_of(value)
+    if mode == "cubic" or flag(op, "antialias", 0) or flag(op, "exclude_outside", 0):
+        raise Unsupported("crops and resizes cubically, with antialiasing or without what is outside",
+                          "by nearest or linear it can be converted")
+    roi = np.asarray(rw.need_constant(need(op, 1, "roi"), "roi"), np.float64).reshape(-1)
+    if len(roi) != 2 * len(axes) or not np.isfinite(roi).all():
+        raise Unsupported(f"roi {roi.tolist()} is no start and end for each of {len(axes)} dimensions")
+    lengths = list(shape)
+    for i, axis in enumerate(axes):  # what is scaled is the part
+        lengths[axis] = shape[axis] * (roi[len(axes) + i] - roi[i]) if operand(op, 3) is None else shape[axis]
+    sizes, _ = _sizes_and_scales(op, rw, shape, axes, lengths)
+    outside = np.zeros([1] * len(shape), bool)
+    for i, axis in enumerate(axes):
+        start, end, last, count = roi[i], roi[len(axes) + i], shape[axis] - 1, sizes[axis]
+        if count < 1 or last < 0:
+            raise Unsupported(f"resizes shape {shape} to {tuple(sizes)}")
+        steps = np.arange(count) * (end - start) * last / (count - 1) if count > 1 else np.zeros(1)
+        places = start * last + steps if count > 1 else 0.5 * (start + end) * last + steps
+        beyond = (places < 0) | (places > last)
+        outside = outside | beyond.reshape([-1 if each == axis else 1 for each in range(len(shape))])
+        value = _read_at(rw, value, axis, np.clip(places, 0, last), mode, nearest_mode)
+    if not outside.any():
+        return value
+    fill = np.array(attr(op, "extrapolation_value", 0.0), dtype_of(value.element))
+    return rw.emit("top.Where", rw.constant(outside), rw.constant(fill), value)
+
+
+def _read_at(rw: Rewriter, value: Value, axis: int, places: np.ndarray, mode: str, nearest_mode: str) -> Value:
+    """A dimension read at constant places in it."""
+    def taken(where: np.ndarray) -> Value:
+        return rw.emit("top.Gather", value, rw.constant(where.astype(np.int64)), axis=axis)
+
+    last = shape_of(value)[axis] - 1
+    if mode == "nearest":
+        return taken(np.clip(_nearest(nearest_mode, places), 0, last))
+    low = np.floor(places)
+    part = (places - low).reshape([-1 if each == axis else 1 for each in range(len(shape_of(value)))])
+    weights = [rw.constant(each.astype(dtype_of(value.element))) for each in (1 - part, part)]
+    ends = [taken(low), taken(np.minimum(low + 1, last))]
+    return rw.emit("top.Add", *(rw.emit("top.Mul", end, weight) for end, weight in zip(ends, weights, strict=True)))
+
+
 def _sizes_and_scales(
-    op: Op, rw: Rewriter, shape: tuple[int, ...], axes: tuple[int, ...],
+    op: Op, rw: Rewriter, shape: tuple[int, ...], axes: tuple[int, ...], lengths: Sequence[float] | None = None,
 ) -> tuple[list[int], list[float] | None]:
-    """The result's shape, and the scales where the file gives them."""
+    """The result's shape, and the scales where the file gives them; what they scale is `lengths`, or the shape."""
     given = operand(op, 3)
     sizes = constant_ints(rw, given, "sizes") if given is not None else ()
     if sizes:
@@ -93,7 +162,7 @@ def _sizes_and_scales(
     full = [1.0] * len(shape)
     for axis, scale in zip(axes, scales, strict=True):
         full[axis] = float(scale)
-    real = [np.float32(size) * np.float32(scale) for size, scale in zip(shape, full, strict=True)]
+    real = [np.float32(size) * np.float32(scale) for size, scale in zip(lengths or shape, full, strict=True)]
     if not np.isfinite(real).all():
         raise Unsupported(f"scales {scales.tolist()} of a tensor of shape {shape} give sizes without end")
     return [math.floor(size) for size in real], full

@@ -1,4 +1,4 @@
-"""Fourier transforms, as products with constant matrices."""
+"""Fourier transforms, as products with constant matrices, and the matrix of the mel scale."""
 
 from __future__ import annotations
 
@@ -7,11 +7,26 @@ import math
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import Op, Value, dtype_of
+from transload.ir import FloatType, Op, Value, dtype_of
 from transload.rewrite import Rewriter
 
+from ..types import element_of
 from .movement import slice_along
-from .table import MAX_CONSTANT, OnnxTable, attr, axis_of, constant_int, flag, need, operand, opset, permute, reshape, shape_of
+from .table import (
+    MAX_CONSTANT,
+    OnnxTable,
+    attr,
+    axis_of,
+    constant_int,
+    constant_scalar,
+    flag,
+    need,
+    operand,
+    opset,
+    permute,
+    reshape,
+    shape_of,
+)
 
 TABLE = OnnxTable()
 
@@ -115,3 +130,28 @@ def stft(op: Op, rw: Rewriter) -> Value:
     waves = rw.emit("top.Conv", permute(rw, signal, (0, 2, 1)), held, kernel_shape=(length,), strides=(step,), layout="NCHW")
     batch, _, frames = shape_of(waves)
     return reshape(rw, permute(rw, waves, (0, 2, 1)), (batch, frames, frequencies, 2))
+
+
+@TABLE("onnx.MelWeightMatrix")
+def mel_weight_matrix(op: Op, rw: Rewriter) -> Value:
+    """MelWeightMatrix: a constant [frequencies, bands], a triangle a band between places that are even on the mel scale."""
+    bands, length, rate, low, high = (
+        constant_scalar(rw, need(op, i), what) for i, what in enumerate(
+            ("the number of bands", "the length of the transform", "the sample rate", "the lower edge", "the upper edge")))
+    element = element_of(attr(op, "output_datatype", 1))
+    if not isinstance(element, FloatType) or min(bands, length, rate) < 1 or not 0 <= low < high:
+        raise Unsupported(f"makes {bands} bands from {low} to {high} Hz of {length} samples at {rate} Hz")
+    frequencies = int(length) // 2 + 1
+    if frequencies * bands > MAX_CONSTANT >> 2:
+        raise Unsupported(f"makes a matrix of {frequencies:,} frequencies and {bands:,} bands")
+    ends = [2595 * math.log10(1 + edge / 700) for edge in (low, high)]
+    mels = ends[0] + np.arange(bands + 2) * ((ends[1] - ends[0]) / (bands + 2))
+    places = ((length + 1) * (700 * (10 ** (mels / 2595) - 1)) // rate).astype(np.int64)
+    if places.max() >= frequencies:
+        raise Unsupported(f"has bands up to {high} Hz, above what {length} samples at {rate} Hz have")
+    matrix = np.zeros((frequencies, int(bands)))
+    for band, (left, middle, right) in enumerate(zip(places, places[1:], places[2:], strict=False)):
+        up, down = np.arange(left, middle + 1), np.arange(middle, right)
+        matrix[up, band] = (up - left) / (middle - left) if middle > left else 1.0
+        matrix[down, band] = (right - down) / max(right - middle, 1)
+    return rw.constant(matrix.astype(dtype_of(element)), element=element)

@@ -1,0 +1,26 @@
+"""What a user can choose of the conversion `onnx-to-top`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from transload.options import Options
+
+if TYPE_CHECKING:  # what registers the plugin is imported by every command, numpy is not
+    from transload.rewrite import Rewriter
+
+__all__ = ["OPTIONS", "chosen"]
+
+OPTIONS: Options = {
+    "random": (
+        ("refuse", "drawn"), "refuse",
+        "random numbers: refused, or drawn once, by the model's seeds (0 where it has none), and the same in every run"),
+    "found": (
+        ("refuse", "padded"), "refuse",
+        "what is found in data (NonMaxSuppression, NonZero): refused, or as many as there can be, -1 where there is nothing"),
+}
+
+
+def chosen(rw: Rewriter, name: str) -> Any:
+    """What the user chose of an option, or its default."""
+    return rw.options.get(name, OPTIONS[name][1])

@@ -1,0 +1,68 @@
+"""NonMaxSuppression and NonZero: computed where data are constants; padded where the user wants that; else refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import transload
+from transload.errors import ConversionError
+from transload.ir import input_names
+from transload_converters.onnx.runtime import open_model
+
+from tests.support.onnx_models import make_model, node, read_model
+
+G = np.random.default_rng(11)
+
+
+def _boxes(batch: int, count: int) -> np.ndarray:
+    """Boxes [batch, count, 4] that overlap, their corners in any order."""
+    corner, size = G.uniform(0, 3, (batch, count, 2)), G.uniform(0.5, 2, (batch, count, 2))
+    made = np.concatenate([corner, corner + size], axis=2)
+    return np.where(G.uniform(size=(batch, count, 1)) < 0.5, made, made[..., [2, 3, 0, 1]]).astype(np.float32)
+
+
+def _outputs(model: Any, inputs: dict[str, np.ndarray], target: str = "") -> list[np.ndarray]:
+    hub = transload.legalize(read_model(model), found="padded")
+    if not target:
+        return list(transload.run(hub, inputs).values())
+    lowered = transload.lower(hub, target, int64="assumed")
+    return list(transload.run(lowered, dict(zip(input_names(lowered.main), inputs.values(), strict=True))).values())
+
+
+@pytest.mark.parametrize("center", [0, 1])
+@pytest.mark.parametrize("floor", [None, 0.3])
+def test_suppression_gives_what_onnxruntime_selects_and_then_minus_one(tmp_path: Path, center: int, floor: float | None) -> None:
+    pytest.importorskip("onnxruntime")
+    inputs = {"b": _boxes(2, 12), "s": G.uniform(0, 1, (2, 3, 12)).astype(np.float32)}
+    if center:
+        inputs["b"] = np.abs(inputs["b"])
+    constants = {"n": np.array(5), "t": np.float32(0.4), **({} if floor is None else {"f": np.float32(floor)})}
+    suppression = node("NonMaxSuppression", ["b", "s", *constants], ["y"], center_point_box=center)
+    model = make_model([suppression], inputs, ["y"], constants, opset=11)
+    file = tmp_path / "model.onnx"
+    file.write_bytes(model.SerializeToString())
+    wanted = open_model(file)(inputs)["y"]
+    for made in (*_outputs(model, inputs), *_outputs(model, inputs, "tosa")):
+        assert made.shape == (2 * 3 * 5, 3)
+        np.testing.assert_array_equal(made[: len(wanted)], wanted)
+        assert (made[len(wanted) :] == -1).all()
+    held = make_model([suppression], {}, ["y"], {**inputs, **constants}, opset=11)
+    np.testing.assert_array_equal(transload.run(transload.legalize(read_model(held)), {})["y"], wanted)
+
+
+def test_places_of_what_is_not_zero_come_first() -> None:
+    x = np.array([[0, 3, 0, -1], [2, 0, 0, 5]], np.int32)
+    model = make_model([node("NonZero", ["x"], ["y"])], {"x": x}, ["y"])
+    for made in (*_outputs(model, {"x": x}), *_outputs(model, {"x": x}, "tosa")):
+        np.testing.assert_array_equal(made[:, :4], np.nonzero(x))
+        assert made.shape == (2, 8) and (made[:, 4:] == -1).all()
+
+
+def test_what_is_found_in_data_is_refused_by_default() -> None:
+    model = make_model([node("NonZero", ["x"], ["y"])], {"x": np.zeros(4, np.float32)}, ["y"])
+    with pytest.raises(ConversionError, match="found=padded"):
+        transload.legalize(read_model(model))

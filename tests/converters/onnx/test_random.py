@@ -1,0 +1,62 @@
+"""Random numbers: refused, or drawn once where the user, or a seed of Dropout in the model, says so."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import transload
+from transload.errors import ConversionError
+
+from tests.support.onnx_models import make_model, node, read_model
+
+X = np.linspace(0, 1, 600, dtype=np.float32).reshape(20, 30)
+NODES = {
+    "uniform": node("RandomUniform", [], ["y"], shape=[20, 30], low=0.5, high=2.0, seed=3.0),
+    "normal": node("RandomNormalLike", ["x"], ["y"], mean=1.0, seed=3.0),
+    "bernoulli": node("Bernoulli", ["x"], ["y"], seed=3.0),
+}
+
+
+def _drawn(operator: Any) -> Any:
+    model = make_model([operator], {"x": X}, ["y"], opset=22)
+    return transload.legalize(read_model(model), random="drawn")
+
+
+@pytest.mark.parametrize("kind", list(NODES))
+def test_numbers_are_drawn_once_and_a_note_says_so(kind: str) -> None:
+    hub = _drawn(NODES[kind])
+    first, second = (transload.run(hub, {"x": X})["y"] for _ in range(2))
+    np.testing.assert_array_equal(first, second)
+    assert any("the same in every run" in note for note in hub.notes)
+    low, high = {"uniform": (1.15, 1.35), "normal": (0.85, 1.15), "bernoulli": (0.4, 0.6)}[kind]
+    assert low < first.mean() < high
+    if kind == "bernoulli":
+        assert set(np.unique(first)) == {0.0, 1.0} and not first.flat[0] and first.flat[-1]
+
+
+def test_multinomial_draws_classes_as_often_as_they_are_probable() -> None:
+    scores = np.log(np.array([[0.1, 0.6, 0.3]], np.float32))
+    operator = node("Multinomial", ["x"], ["y"], sample_size=4000, seed=1.0)
+    model = make_model([operator], {"x": scores}, ["y"], opset=22)
+    drawn = transload.run(transload.legalize(read_model(model), random="drawn"), {"x": scores})["y"]
+    np.testing.assert_allclose(np.bincount(drawn.reshape(-1)) / 4000, [0.1, 0.6, 0.3], atol=0.03)
+
+
+@pytest.mark.parametrize("kind", list(NODES))
+def test_numbers_are_refused_unless_asked_for(kind: str) -> None:
+    with pytest.raises(ConversionError, match="random=drawn"):
+        transload.legalize(read_model(make_model([NODES[kind]], {"x": X}, ["y"], opset=22)))
+
+
+def test_dropout_in_training_takes_the_seed_of_the_model() -> None:
+    constants = {"r": np.float32(0.25), "t": np.array(True)}
+    def model(**seed: int) -> Any:
+        return read_model(make_model([node("Dropout", ["x", "r", "t"], ["y", "m"], **seed)], {"x": X}, ["y", "m"], constants))
+    made = transload.run(transload.legalize(model(seed=4)), {"x": X})
+    np.testing.assert_allclose(made["y"], made["m"] * X / 0.75, rtol=1e-6)
+    assert 0.7 < made["m"].mean() < 0.8
+    with pytest.raises(ConversionError, match="random numbers"):
+        transload.legalize(model())

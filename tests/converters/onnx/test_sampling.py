@@ -1,0 +1,80 @@
+"""GridSample, DeformConv and RoiAlign on tensors that are computed at run time, in the hub and in TOSA, against onnxruntime."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import transload
+from transload.errors import ConversionError
+from transload.ir import input_names
+
+from tests.support.onnx_models import make_model, node, read_model
+
+G = np.random.default_rng(5)
+REGIONS = np.array([[0.3, 0.2, 6.1, 5.4], [2.0, 1.0, 2.5, 1.5], [4.0, 3.0, 9.5, 7.9]], np.float32)
+BATCHES = np.array([1, 0, 1], np.int64)
+
+
+def _in_tosa(hub: Any, inputs: dict[str, np.ndarray]) -> list[np.ndarray]:
+    tosa = transload.lower(hub, "tosa", int64="assumed")
+    given = dict(zip(input_names(tosa.main), inputs.values(), strict=True))
+    return list(transload.run(tosa, given).values())
+
+
+@pytest.mark.parametrize("mode", ["nearest", "linear", "cubic"])
+@pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
+@pytest.mark.parametrize("align", [0, 1])
+def test_grid_sample(compare: Callable[..., Any], mode: str, padding: str, align: int) -> None:
+    inputs = {"x": G.standard_normal((2, 3, 5, 4)).astype(np.float32), "g": G.uniform(-1.4, 1.4, (2, 3, 6, 2)).astype(np.float32)}
+    hub = compare(node("GridSample", ["x", "g"], ["y"], mode=mode, padding_mode=padding, align_corners=align), inputs, opset=20)
+    (made,) = _in_tosa(hub, inputs)
+    np.testing.assert_allclose(made, transload.run(hub, inputs)["y"], rtol=1e-4, atol=1e-5)
+
+
+def test_grid_sample_of_volumes_reads_between_eight(compare: Callable[..., Any]) -> None:
+    inputs = {"x": G.standard_normal((1, 2, 3, 4, 5)).astype(np.float32),
+              "g": G.uniform(-1.2, 1.2, (1, 2, 2, 3, 3)).astype(np.float32)}
+    compare(node("GridSample", ["x", "g"], ["y"], mode="linear", padding_mode="border"), inputs, opset=20)
+
+
+def test_a_cubic_grid_of_volumes_is_refused() -> None:
+    inputs = {"x": np.zeros((1, 1, 2, 2, 2), np.float32), "g": np.zeros((1, 1, 1, 1, 3), np.float32)}
+    model = make_model([node("GridSample", ["x", "g"], ["y"], mode="cubic")], inputs, ["y"], opset=20)
+    with pytest.raises(ConversionError, match="for images alone"):
+        transload.legalize(read_model(model))
+
+
+def test_deform_conv_in_groups(compare: Callable[..., Any]) -> None:
+    inputs = {"x": G.standard_normal((2, 4, 6, 7)).astype(np.float32),
+              "o": G.normal(0, 1.5, (2, 2 * 2 * 6, 3, 6)).astype(np.float32),
+              "m": G.uniform(0, 1, (2, 2 * 6, 3, 6)).astype(np.float32)}
+    constants = {"w": G.standard_normal((6, 2, 2, 3)).astype(np.float32), "b": np.arange(6, dtype=np.float32)}
+    deform = node("DeformConv", ["x", "w", "o", "b", "m"], ["y"], group=2, offset_group=2, strides=[2, 1], pads=[1, 0, 0, 1])
+    hub = compare(deform, inputs, ("y",), constants, opset=19)
+    (made,) = _in_tosa(hub, inputs)
+    np.testing.assert_allclose(made, transload.run(hub, inputs)["y"], rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("mode", ["avg", "max"])
+@pytest.mark.parametrize(("coordinates", "opset"), [("half_pixel", 16), ("output_half_pixel", 16), (None, 10)])
+def test_roi_align(compare: Callable[..., Any], mode: str, coordinates: str | None, opset: int) -> None:
+    inputs = {"x": G.standard_normal((2, 3, 7, 8)).astype(np.float32), "r": REGIONS, "b": BATCHES}
+    more = {"coordinate_transformation_mode": coordinates} if coordinates else {}
+    align = node("RoiAlign", ["x", "r", "b"], ["y"], mode=mode, output_height=3, output_width=2, sampling_ratio=2,
+                 spatial_scale=0.8, **more)
+    hub = compare(align, inputs, opset=opset)
+    (made,) = _in_tosa(hub, inputs)
+    np.testing.assert_allclose(made, transload.run(hub, inputs)["y"], rtol=1e-4, atol=1e-5)
+
+
+def test_roi_align_by_the_size_of_regions_needs_to_know_them(compare: Callable[..., Any]) -> None:
+    x = {"x": G.standard_normal((2, 3, 7, 8)).astype(np.float32)}
+    align = node("RoiAlign", ["x", "r", "b"], ["y"], output_height=2, output_width=2)
+    compare(align, x, ("y",), {"r": REGIONS, "b": BATCHES}, opset=16)
+    model = make_model([align], {**x, "r": REGIONS, "b": BATCHES}, ["y"], opset=16)
+    with pytest.raises(ConversionError, match="regions are computed at run time"):
+        transload.legalize(read_model(model))
