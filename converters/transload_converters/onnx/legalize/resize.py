@@ -67,7 +67,7 @@ def resize(op: Op, rw: Rewriter) -> Value:
         raise Unsupported(f"nearest_mode is {nearest_mode!r}, and must be one of {', '.join(_NEAREST)}")
     axes = axes_of(attr(op, "axes") or tuple(range(len(shape))), len(shape))
     if coord_mode == "tf_crop_and_resize":
-        return _crop_and_resize(op, rw, value, axes, mode, nearest_mode)
+        return _crop_and_resize(op, rw, value, axes, mode)
     sizes, scales = _sizes_and_scales(op, rw, shape, axes)
     if coord_mode == "align_corners" and scales is not None:
         coord_mode, scales = _aligned_corners(shape, sizes, scales)
@@ -96,18 +96,15 @@ def _aligned_corners(shape: Sequence[int], sizes: Sequence[int], scales: Sequenc
     return "asymmetric", steps
 
 
-def _crop_and_resize(
-    op: Op, rw: Rewriter, value: Value, axes: tuple[int, ...], mode: str, nearest_mode: str,
-) -> Value:
+def _crop_and_resize(op: Op, rw: Rewriter, value: Value, axes: tuple[int, ...], mode: str) -> Value:
     """Resize of a part of the tensor, which `roi` says: from the k-th start to the k-th end, 1 being the last element.
 
-    Places are known, so each dimension is gathered: once by the nearest, twice for linear interpolation. What lies beyond the
-    tensor is `extrapolation_value`.
+    Places are known, so each dimension is gathered, once for each element that counts. What lies beyond the tensor is
+    `extrapolation_value`.
     """
     shape = shape_of(value)
-    if mode == "cubic" or flag(op, "antialias", 0) or flag(op, "exclude_outside", 0):
-        raise Unsupported("crops and resizes cubically, with antialiasing or without what is outside",
-                          "by nearest or linear it can be converted")
+    if flag(op, "antialias", 0) or flag(op, "exclude_outside", 0):
+        raise Unsupported("crops and resizes with antialiasing, or without what is outside", "plainly it can be converted")
     roi = np.asarray(rw.need_constant(need(op, 1, "roi"), "roi"), np.float64).reshape(-1)
     if len(roi) != 2 * len(axes) or not np.isfinite(roi).all():
         raise Unsupported(f"roi {roi.tolist()} is no start and end for each of {len(axes)} dimensions")
@@ -124,26 +121,41 @@ def _crop_and_resize(
         places = start * last + steps if count > 1 else 0.5 * (start + end) * last + steps
         beyond = (places < 0) | (places > last)
         outside = outside | beyond.reshape([-1 if each == axis else 1 for each in range(len(shape))])
-        value = _read_at(rw, value, axis, np.clip(places, 0, last), mode, nearest_mode)
+        if not np.array_equal(places, np.arange(last + 1)):
+            value = _read_at(op, rw, value, axis, np.clip(places, 0, last), mode)
     if not outside.any():
         return value
     fill = np.array(attr(op, "extrapolation_value", 0.0), dtype_of(value.element))
     return rw.emit("top.Where", rw.constant(outside), rw.constant(fill), value)
 
 
-def _read_at(rw: Rewriter, value: Value, axis: int, places: np.ndarray, mode: str, nearest_mode: str) -> Value:
-    """A dimension read at constant places in it."""
-    def taken(where: np.ndarray) -> Value:
-        return rw.emit("top.Gather", value, rw.constant(where.astype(np.int64)), axis=axis)
-
+def _read_at(op: Op, rw: Rewriter, value: Value, axis: int, places: np.ndarray, mode: str) -> Value:
+    """A dimension read at constant places in it: from one element, between two, or cubically among four."""
     last = shape_of(value)[axis] - 1
-    if mode == "nearest":
-        return taken(np.clip(_nearest(nearest_mode, places), 0, last))
     low = np.floor(places)
-    part = (places - low).reshape([-1 if each == axis else 1 for each in range(len(shape_of(value)))])
-    weights = [rw.constant(each.astype(dtype_of(value.element))) for each in (1 - part, part)]
-    ends = [taken(low), taken(np.minimum(low + 1, last))]
-    return rw.emit("top.Add", *(rw.emit("top.Mul", end, weight) for end, weight in zip(ends, weights, strict=True)))
+    part = places - low
+    taps: list[tuple[np.ndarray, np.ndarray | None]]
+    if mode == "nearest":
+        taps = [(_nearest(attr(op, "nearest_mode", "round_prefer_floor"), places), None)]
+    elif mode == "linear":
+        taps = [(low, 1 - part), (low + 1, part)]
+    else:
+        a = float(attr(op, "cubic_coeff_a", -0.75))
+        taps = [(low + step, _cubic(abs(part - step), a)) for step in (-1, 0, 1, 2)]
+    parts = []
+    for where, weight in taps:
+        taken = rw.emit("top.Gather", value, rw.constant(np.clip(where, 0, last).astype(np.int64)), axis=axis)
+        if weight is not None:
+            spread = weight.reshape([-1 if each == axis else 1 for each in range(len(shape_of(value)))])
+            taken = rw.emit("top.Mul", taken, rw.constant(spread.astype(dtype_of(value.element))))
+        parts.append(taken)
+    return parts[0] if len(parts) == 1 else rw.emit("top.Add", *parts)
+
+
+def _cubic(away: np.ndarray, a: float) -> np.ndarray:
+    """The weights of elements so far away, in cubic interpolation with coefficient `a` (R. Keys, 1981)."""
+    near = ((a + 2) * away - (a + 3)) * away**2 + 1
+    return np.where(away <= 1, near, a * (((away - 5) * away + 8) * away - 4))
 
 
 def _sizes_and_scales(
