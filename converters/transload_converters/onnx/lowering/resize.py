@@ -81,7 +81,7 @@ def _part_read(op: Interp) -> np.ndarray:
         if size == before and scale == 1:
             first, last = 0.0, before - 1.0
         if first < 0 or last > (before - 1) * (1 + 1e-6):
-            raise Unsupported(f"reads beyond its input of {list(static_shape(op.input))}: ONNX does not move that onto the border")
+            raise Unsupported(f"reads beyond its input of {list(static_shape(op.input))}, which ONNX does not move to the border")
         starts.append(first / max(before - 1, 1))
         ends.append(min(last / max(before - 1, 1), 1.0))
     return np.array([0.0, 0.0, *starts, 1.0, 1.0, *ends], np.float32)
