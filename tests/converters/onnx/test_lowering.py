@@ -10,7 +10,11 @@ from tests.support.onnx_ops.measure import cell_of, node_cases
 from tests.support.onnx_out.roundtrip import outcome
 
 # What opset 21 has no types for, or runtimes no kernels.
-REFUSED = ("int2", "INT2", "UINT2", "FLOAT4", "float4", "optional", "bitshift_right_int64", "bitshift_left_int64")
+REFUSED = (
+    "int2", "INT2", "UINT2", "FLOAT4", "float4", "optional", "bitshift_right_int64", "bitshift_left_int64",
+    "bitcast_", "TO_FLOAT8E8M0", "to_FLOAT8E8M0",  # bits of floats, before opset 26
+    "downsample_sizes_nearest_not_smaller",  # reads beyond its end, by scales that do not give its sizes
+)
 
 
 @pytest.mark.parametrize("part", range(4))

@@ -56,8 +56,11 @@ def _plain(rw: Rewriter, op: Cast, x: Value) -> Value:
 
 @TABLE("top.Bitcast")
 def bitcast(op: Bitcast, rw: Rewriter) -> Value:
-    """Nothing: values of both types are of one storage type, or the op cannot be said in opset 21."""
-    if op.input.stored_element != op.result.stored_element:
+    """Nothing where values of both types are of one storage type; a Cast between integers, which keeps their bits."""
+    before, after = op.input.stored_element, op.result.stored_element
+    if before != after and isinstance(before, IntegerType) and isinstance(after, IntegerType) and op.input.quant is None:
+        return cast(rw, op.input, op.result.element)
+    if before != after:
         raise Unsupported(f"ONNX cannot read the bits of {op.input.element} as {op.result.element} before opset 26")
     return emit(rw, "Identity", op.input, like=op.result)
 
