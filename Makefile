@@ -15,7 +15,7 @@ JUDGES_NEED := semver
 # The test processes share the cores; threads of their own would only fight for them.
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: fuzz conformance schema tensorflow-tables coverage test-all help venv demo test test-fast lint types docs bench quantizer-bench clean
+.PHONY: fuzz conformance schema tensorflow-tables protobuf coverage test-all help venv demo test test-fast lint types docs bench quantizer-bench clean
 
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST)
@@ -120,6 +120,17 @@ tensorflow-tables: build/tensorflow/.installed
 	build/tensorflow/bin/python converters/transload_converters/tensorflow/opdefs_generator.py
 	cd converters && PYTHONPATH=../build/tensorflow/protoc ../build/tensorflow/bin/python -m grpc_tools.protoc -I. \
 		--python_out=. transload_converters/tensorflow/messages.proto
+
+## make protobuf   the classes of Caffe's messages, made again of caffe.proto by the generator of protobuf 4.25
+protobuf: build/protoc/.installed
+	build/protoc/bin/python -m grpc_tools.protoc -Iconverters --python_out=converters \
+		converters/transload_converters/caffe/caffe.proto
+
+# Code of an older generator runs with every newer runtime, and not the other way round: the generator is pinned to the 4.25 line.
+build/protoc/.installed:
+	$(PYTHON) -m venv build/protoc
+	build/protoc/bin/python -m pip install -q setuptools grpcio-tools==1.62.3
+	touch $@
 
 ## make coverage   run every one-operator model of TFLite and ONNX and write what was measured (what `transload coverage` shows)
 coverage: $(STAMP)

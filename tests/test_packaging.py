@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 MODULES = {
+    "protobuf": r"google\.protobuf", "opencv-python-headless": "cv2",
     "ethos-u-vela": "ethosu", "ai-edge-litert": "ai_edge_litert", "pillow": "PIL", "hatchling": "hatchling",
     "iree-base-compiler": "iree", "iree-base-runtime": "iree", "scikit-learn": "sklearn", "onnx-ir": "onnx_ir",
     "mkdocstrings": "mkdocstrings", "mkdocs-material": "material"}
@@ -16,7 +17,9 @@ MODULES = {
 TOOLS = {"import-linter", "mypy", "pytest-cov", "pytest-timeout", "pytest-xdist", "ruff", "mkdocstrings", "mkdocs-material",
          "hatchling", "tosa-converter-for-tflite"}
 """Run as commands or as plugins of others."""
-FOR_USERS = {"tflite", "onnx", "ethosu", "stablehlo", "xla", "images", "report", "coco", "litert", "onnxruntime", "verify"}
+FOR_USERS = {
+    "tflite", "onnx", "tensorflow", "caffe", "ethosu", "stablehlo", "xla", "images", "report", "coco", "litert", "onnxruntime",
+    "opencv", "verify"}
 
 
 @pytest.fixture(scope="module")

@@ -51,13 +51,15 @@ def load(
     format: str | None = None,
     inputs: Mapping[str, InputSpec] | None = None,
     function: str | None = None,
+    weights: str | Path | None = None,
 ) -> Module:
     """Read a model into its framework's dialect, one op for one op.
 
     Give a `path` (format by suffix, then by content), or `text` with a `format`. `inputs` fixes the
     shape of inputs by name: a tuple of sizes, or a `TensorType` to set the element type too; dynamic
     sizes that are not given become 1 where they are a batch. `function` names the one that is the model, where that is
-    not `main`. Raises `ReadError`, and `UsageError` for names that are not there.
+    not `main`. `weights` is the file of the weights, for formats that keep them apart (Caffe), where it is not found beside the
+    model. Raises `ReadError`, and `UsageError` for names that are not there.
     """
     if (path is None) == (text is None):
         raise UsageError("give load() either a path or text=")
@@ -72,6 +74,8 @@ def load(
         source = Source(_data=data, name=f"<{format} text>", function=function)
     reader = host().get("readers", format) if format is not None else _reader_for(source)
     wanted = _wanted(inputs or {})
+    if weights is not None:
+        source.weights = _weights_for(reader, Path(weights))
     try:
         module = reader(source, wanted)
     except MemoryError:
@@ -96,6 +100,16 @@ def _model_in(folder: Path) -> Path:
             if is_file(folder / name):
                 return folder / name
     raise _foreign(folder, b"") or ReadError(f"{folder}: is a directory, not a model file")
+
+
+def _weights_for(reader: Reader, weights: Path) -> Path:
+    """The file of weights that a user names, which is there, and which the reader takes."""
+    if not reader.weights:
+        raise UsageError(f"models of format {reader.name!r} hold their weights, or say where they are: weights= is not for them")
+    need_file(weights)
+    if weights.is_dir():
+        raise ReadError(f"{weights}: is a directory, not a file of weights")
+    return weights
 
 
 def _wanted(inputs: Mapping[str, InputSpec]) -> dict[str, TensorType]:

@@ -7,6 +7,7 @@ from .contents import main_dialect
 from .errors import TransloadError
 from .ir import Module, TensorType
 from .ir.compare import difference
+from .plugin_host import host
 from .roles import hub
 
 __all__ = ["note_of_edits"]
@@ -22,12 +23,14 @@ def note_of_edits(module: Module) -> str | None:
     if module.source is None or not module.functions:
         return None
     states = {state.input for state in module.states}
+    reader = host().readers.get(module.source_format or "")
     shapes = {name: tuple(size or 0 for size in type_.shape or ()) for name, type_ in module.inputs.items()
               if isinstance(type_, TensorType) and type_.is_static and name not in states}
     try:
         read = load(
             module.source, format=module.source_format, inputs=shapes,
-            function=module.entry if module.entry != "main" else None)
+            function=module.entry if module.entry != "main" else None,
+            weights=module.beside[0] if reader is not None and reader.weights and module.beside else None)
         dialect = main_dialect(module)
         found = None
         for again in [read] if main_dialect(read) == dialect else _converted(read, dialect):

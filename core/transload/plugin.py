@@ -81,12 +81,15 @@ class Source:
 
     `data` is mapped from the file where possible; treat it as read-only and hostile. `function` is the one that the user asks
     for, where a file holds several; a reader that sees to it itself sets `Module.entry`, and all others are chosen from later.
+    `weights` is a second file that the caller named, for formats that keep the network in one and its weights in another
+    (`Reader.weights`).
     """
 
     path: Path | None = None
     _data: Any = None
     name: str = "<data>"
     function: str | None = None
+    weights: Path | None = None
 
     @property
     def data(self) -> memoryview:
@@ -123,6 +126,8 @@ class Reader:
     """`warm()` is called when a file is to be read, before what reads it is imported: it starts what takes time to start."""
     folder: tuple[str, ...] = ()
     """Names of files that are the model in a folder which is one (`saved_model.pb`): the reader is given that file."""
+    weights: bool = False
+    """Whether weights may lie in a file of their own, which a user can name: `Source.weights`."""
 
     def __call__(self, source: Source, inputs: Mapping[str, TensorType] | None = None) -> Module:
         return resolve(self.read)(source, dict(inputs or {}))
@@ -304,6 +309,14 @@ class Runtime:
     dict of functions that `run(inputs)`. Where they differ, a result is judged by the nearest."""
     warm: Any = None
     """`warm()` is called when a verification is to come, and starts what takes time to start; it returns at once."""
+    beside: bool = False
+    """Whether it is called as `open(path, beside)`, with the other files that the module was read from (`Module.beside`)."""
+
+    def opened(self, path: Path | None, beside: tuple[Path, ...] = ()) -> Callable[..., dict[str, np.ndarray]]:
+        """What runs the model of a file; `beside` are the files that were read with it."""
+        run: Callable[..., dict[str, np.ndarray]] = (
+            resolve(self.open)(path, beside) if self.beside else resolve(self.open)(path))
+        return run
 
 
 @dataclass

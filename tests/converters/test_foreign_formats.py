@@ -50,9 +50,6 @@ FILES: list[tuple[str, Callable[[Path], None], str, str]] = [
     ("m.pkl", content(pickle.dumps({"w": [1.0]}, protocol=4)), "pickle", "skl2onnx"),
     ("m.safetensors", content(len(SAFETENSORS).to_bytes(8, "little") + SAFETENSORS), "safetensors", "optimum-cli"),
     ("weights.bin", content(len(SAFETENSORS).to_bytes(8, "little") + SAFETENSORS), "safetensors", "optimum-cli"),
-    ("net.prototxt", content(b'name: "n"\nlayer {\n}\n'), "Caffe network", "caffe2onnx.convert --prototxt"),
-    ("net.txt", content(b'name: "n"\nlayers {\n}\n'), "Caffe network", "caffe2onnx.convert --prototxt"),
-    ("net.caffemodel", content(b"\x08\x01"), "weights of Caffe", "caffe2onnx.convert --prototxt"),
     ("net.pdmodel", content(b"\x08\x01"), "PaddlePaddle", "paddle2onnx"),
     ("m.mlpackage", folder("Manifest.json"), "Core ML", "ONNX or TFLite"),
     ("m.mlmodel", content(b"\x08\x01"), "Core ML", "ONNX or TFLite"),
@@ -94,8 +91,7 @@ def test_none_is_read(tmp_path: Path) -> None:
 @pytest.mark.models
 def test_real_files(models: Path) -> None:
     for pattern, title in (
-        ("keras/*/*.keras", "Keras"), ("keras/*/*.h5", "Keras"), ("keras/*/*.hdf5", "Keras"), ("caffe/*/*.prototxt", "Caffe"),
-        ("caffe/*/*.caffemodel", "Caffe"),
+        ("keras/*/*.keras", "Keras"), ("keras/*/*.h5", "Keras"), ("keras/*/*.hdf5", "Keras"),
     ):
         for file in models.glob(pattern):
             with pytest.raises(ReadError, match=title):

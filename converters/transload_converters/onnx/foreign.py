@@ -8,10 +8,9 @@ from pathlib import Path
 from transload.files import archive_names
 from transload.plugin import ForeignFormat
 
-__all__ = ["FORMATS", "is_caffe_network", "is_openvino", "is_pickle", "is_safetensors", "is_torch", "is_torch_export"]
+__all__ = ["FORMATS", "is_openvino", "is_pickle", "is_safetensors", "is_torch", "is_torch_export"]
 
 _HERE = "transload_converters.onnx.foreign"
-_CAFFE = "with caffe2onnx installed: python -m caffe2onnx.convert --prototxt {network} --caffemodel {weights} --onnx model.onnx"
 _EXPORT = "torch.onnx.export(model, (example_input,), 'model.onnx')"
 
 FORMATS = (
@@ -35,14 +34,6 @@ FORMATS = (
         f"load them into the network, where that is defined, and export it: {_EXPORT}; of a model on the Hugging Face Hub: "
         "optimum-cli export onnx --model NAME FOLDER",
         (".safetensors",), f"{_HERE}:is_safetensors"),
-    ForeignFormat(
-        "caffe-network", "a Caffe network",
-        _CAFFE.format(network="{path}", weights="WEIGHTS.caffemodel"),
-        (".prototxt",), f"{_HERE}:is_caffe_network"),
-    ForeignFormat(
-        "caffe-weights", "a file of weights of Caffe",
-        _CAFFE.format(network="NETWORK.prototxt", weights="{path}"),
-        (".caffemodel",)),
     ForeignFormat(
         "paddle", "a PaddlePaddle model",
         "with paddle2onnx installed: paddle2onnx --model_dir {folder} --model_filename NAME.pdmodel "
@@ -85,11 +76,6 @@ def is_safetensors(head: bytes, path: Path) -> bool:
     """The length of a header in eight bytes, and the header, in JSON."""
     return path.suffix.lower() == ".safetensors" or (
         re.match(rb"\{\s*\"", head[8:]) is not None and b"data_offsets" in head and int.from_bytes(head[:8], "little") < 1 << 27)
-
-
-def is_caffe_network(head: bytes, path: Path) -> bool:
-    """Text with layers, of the old kind or the new."""
-    return path.suffix.lower() == ".prototxt" or re.search(rb"^layers?\s*\{\s*\n", head, re.MULTILINE) is not None
 
 
 def is_openvino(head: bytes, path: Path) -> bool:

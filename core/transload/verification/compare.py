@@ -109,7 +109,7 @@ def compare(
     hub = runnable(source)
     given = checked_inputs(taken, given_arrays, preprocess) if given_arrays is not None else random_inputs(taken, hub, seed)
     inside = given if fused is None else fused.inside(given)
-    execute = resolve(runtime.open)(Path(model))
+    execute = runtime.opened(Path(model), source.beside)
     reference = execute(inside)
     by_order = _fed(result, given)
     compute: Callable[..., dict[str, np.ndarray]] = partial(run, result)

@@ -121,7 +121,7 @@ class _FloatModel:
         if runtime is None or source.source is None or source.entry != "main":
             return
         with suppress(*_REFUSED):
-            self._own, self.who = resolve(runtime.open)(source.source), runtime.name
+            self._own, self.who = runtime.opened(source.source, source.beside), runtime.name
 
     def __call__(self, arrays: Mapping[str, np.ndarray]) -> Outputs:
         outputs = self._outputs(arrays)

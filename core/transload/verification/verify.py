@@ -154,7 +154,7 @@ class _Judge:
         post: Postprocess | None = None,
     ) -> None:
         self.fused, self.post = fused, post
-        self.path = source.source
+        self.path, self.beside = source.source, source.beside
         self.further = further
         self.result, self.runtime, self.tolerance, self.engine = result, runtime, tolerance, engine
         self.hub = hub if post is None else None  # whose outputs are others
@@ -202,7 +202,7 @@ class _Judge:
         result, hub = self.result, self.hub
         self._last = given
         if self._reference is None:
-            self._reference = self._of_model(resolve(self.runtime.open)(self.path))
+            self._reference = self._of_model(self.runtime.opened(self.path, self.beside))
         reference = self._reference(given)
         actual = self.running(given)
         tensors = compare_outputs(reference, actual)

@@ -1,0 +1,112 @@
+"""Weights: the blobs of a file by layer, left where they lie in it.
+
+The numbers are cut out of what the parser sees (`transload.protobuf`), so that a file of 100 MB is parsed as one of some
+kilobytes; small ones stay in the messages. Blobs hold floats, doubles, or, in NVIDIA's fork, halves.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from transload.errors import Finding, ReadError
+from transload.ir import ArrayData, Dense, ElidedData, LazyData, TensorType
+from transload.ir.types import F32
+from transload.protobuf import Cut, Layout, cut_out
+
+__all__ = ["Weights", "cut_message", "missing"]
+
+_BLOB: Layout = {5: None, 8: None, 12: None}
+_LAYOUT: Layout = {100: {7: _BLOB}, 2: {6: _BLOB, 1: {50: _BLOB}}}
+"""Where a network's blobs have their numbers: those of `layer`, of `layers`, and of V0 layers in these."""
+_MARK = 30000
+_HALF, _DOUBLE = 2, 0
+MAX_ELEMENTS = 1 << 31
+
+
+def cut_message(data: memoryview) -> tuple[bytes | memoryview, list[Cut]]:
+    """A serialized network without its large blobs, each of which has the number of its content instead, and the contents."""
+    return cut_out(data, _LAYOUT, mark=_MARK)
+
+
+@dataclass
+class Weights:
+    """The blobs of layers by the layer's name; `where` is the file, for messages."""
+
+    where: str
+    blobs: dict[str, Sequence[Any]]
+    cuts: list[Cut]
+
+    def dense(self, blob: Any, shape: tuple[int, ...] | None, layer: str, findings: list[Finding]) -> Dense | None:
+        """A blob as a constant of a shape, or of its own where that is None; None, and a finding, where it is damaged."""
+        own = _own_shape(blob)
+        wanted = own if shape is None else shape
+        count = math.prod(wanted)
+        if min(wanted, default=0) < 0 or count > MAX_ELEMENTS:
+            return self._wrong(layer, f"a blob claims the shape {list(wanted)}", findings)
+        try:
+            array = self._numbers(blob)
+        except (ValueError, IndexError, OverflowError) as error:
+            return self._wrong(layer, f"a blob is damaged: {error}", findings)
+        if array.size == 1 and count > 1 and math.prod(own) == 1:
+            return self._wrong(layer, f"a blob holds one number, and the layer needs the shape {list(wanted)}", findings)
+        if array.size != count:
+            return self._wrong(
+                layer, f"a blob of the shape {list(own)} holds {array.size} numbers, and the layer needs {list(wanted)}",
+                findings)
+        if array.dtype == np.float32:
+            return Dense(ArrayData(array.reshape(wanted)), TensorType(wanted, F32))
+        return Dense(LazyData(lambda: array.astype(np.float32).reshape(wanted), wanted, np.dtype(np.float32)),
+                     TensorType(wanted, F32))
+
+    def _wrong(self, layer: str, why: str, findings: list[Finding]) -> Dense | None:
+        findings.append(Finding(f"weights of layer {layer!r} in {self.where}", why, (layer,)))
+        return None
+
+    def _numbers(self, blob: Any) -> np.ndarray:
+        """The numbers of a blob, flat; a view of the file where they were cut out of it."""
+        if blob.HasField("cut"):
+            if blob.cut >= len(self.cuts):
+                raise IndexError("it names contents that there are not")
+            return _viewed(self.cuts[blob.cut].content, blob, math.prod(_own_shape(blob)))
+        if len(blob.data):
+            return np.array(blob.data, np.float32)
+        if len(blob.double_data):
+            return np.array(blob.double_data, np.float64)
+        if blob.HasField("raw_data"):
+            return _viewed(memoryview(blob.raw_data), blob, math.prod(_own_shape(blob)))
+        return np.zeros(0, np.float32)
+
+
+def _viewed(content: memoryview, blob: Any, count: int) -> np.ndarray:
+    """Bytes as numbers: raw ones of the type that the blob names, others of as many bytes as its shape tells."""
+    if blob.HasField("raw_data_type"):
+        kinds = {_DOUBLE: "<f8", 1: "<f4", _HALF: "<f2"}
+        if blob.raw_data_type not in kinds:
+            raise ValueError("its numbers are integers")
+        dtype = np.dtype(kinds[blob.raw_data_type])
+    else:
+        dtype = np.dtype("<f8" if len(content) == 8 * count and count else "<f4")
+    if len(content) % dtype.itemsize:
+        raise ValueError(f"{len(content)} bytes are no whole number of elements")
+    return np.frombuffer(content, dtype)
+
+
+def _own_shape(blob: Any) -> tuple[int, ...]:
+    """The shape that a blob says it has: older files give four sizes."""
+    if blob.HasField("shape"):
+        return tuple(blob.shape.dim)
+    if any(blob.HasField(name) for name in ("num", "channels", "height", "width")):
+        return blob.num, blob.channels, blob.height, blob.width
+    return (len(blob.data) or len(blob.double_data),)
+
+
+def missing(shape: tuple[int, ...]) -> Dense:
+    """The place of weights that no file was given for."""
+    if math.prod(shape) > MAX_ELEMENTS:
+        raise ReadError(f"a layer would need weights of the shape {list(shape)}")
+    return Dense(ElidedData(shape, np.float32), TensorType(shape, F32))

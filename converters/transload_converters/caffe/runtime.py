@@ -1,0 +1,59 @@
+"""OpenCV as the judge of Caffe's networks: Caffe itself is on no package index.
+
+OpenCV reads Caffe's files by a schema of its own and runs most layers of BVLC and SSD; a network with others it refuses, and
+then a conversion is not verified by it. It slips where Caffe's arithmetic is particular: an average at the border is divided by
+the pixels of the image alone, where Caffe counts those of the padding, too. What our own tests judge by is therefore the
+definition of each layer (`tests.support.caffe_layers`), and OpenCV is the judge of whole networks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+
+from transload.errors import RunError
+from transload.plugin import Source
+from transload.worker import Remote
+
+from .graph import output_names, value_names
+from .isolated import OPENCV
+from .network import DATA
+from .reader import loaded
+
+__all__ = ["available", "open_model"]
+
+
+def available() -> str | None:
+    """None, or what to install."""
+    return None if find_spec("cv2") is not None else "the package 'opencv-python-headless' is not installed: " \
+        "pip install 'transload[opencv]'"
+
+
+def open_model(path: str | Path, beside: tuple[Path, ...] = ()) -> Callable[..., dict[str, np.ndarray]]:
+    """`run(inputs, keep=False)` for a network: outputs by name, in order; with `keep`, every value before them.
+
+    `beside` are the files that were read with `path`. Raises `RunError` where OpenCV refuses the network or the inputs.
+    """
+    file = Path(path)
+    network, held, other = loaded(Source(path=file, name=str(file), weights=next(iter(beside), None)))
+    pair = [file, *([other] if other is not None else [])]
+    text = next((each for each in pair if held is None or str(each) != held.where), None)
+    blobs = next((each for each in pair if each is not text), None)
+    if text is None:
+        raise RunError(f"{file}: OpenCV needs the network as text, and it is in the file of weights")
+    values = {
+        layer.name: names for layer, names in zip(network.layers, value_names(network), strict=True) if layer.type not in DATA}
+    there: list[Remote] = []
+
+    def run(inputs: Mapping[str, np.ndarray], keep: bool = False) -> dict[str, np.ndarray]:
+        if not there:
+            there.append(OPENCV.open(
+                "transload_converters.caffe.session:Session", str(text.resolve()), str(blobs.resolve()) if blobs else "",
+                str(file), values, output_names(network)))
+        found: dict[str, np.ndarray] = there[0](dict(inputs), keep)
+        return found
+
+    return run

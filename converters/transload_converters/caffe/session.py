@@ -1,0 +1,55 @@
+"""OpenCV's networks, as the process has them in which it runs (`runtime`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from transload.errors import RunError
+
+__all__ = ["Session"]
+
+
+class Session:
+    """A network in OpenCV.
+
+    `layers` names each layer, `values` what the tensors that it gives are called; `outputs` are the values that are results.
+    """
+
+    def __init__(self, network: str, weights: str, name: str, values: Mapping[str, list[str]], outputs: list[str]) -> None:
+        import cv2
+
+        self.name, self.values, self.outputs = name, values, outputs
+        try:
+            self.net: Any = cv2.dnn.readNetFromCaffe(network, weights) if weights else cv2.dnn.readNetFromCaffe(network)
+            self.net.setPreferableBackend(cv2.dnn.DNN_BACKEND_OPENCV)
+        except cv2.error as error:
+            raise RunError(f"OpenCV cannot load {name}: {_first_line(error)}") from None
+
+    def __call__(self, inputs: Mapping[str, np.ndarray], keep: bool) -> dict[str, np.ndarray]:
+        """Run once: all outputs, and with `keep` what every layer gives before them."""
+        import cv2
+
+        wanted = [layer for layer, names in self.values.items() if keep or set(names) & set(self.outputs)]
+        try:
+            for name, array in inputs.items():
+                self.net.setInput(np.ascontiguousarray(array, np.float32), name)
+            given = self.net.forwardAndRetrieve(wanted)
+        except cv2.error as error:
+            raise RunError(f"OpenCV cannot run {self.name}: {_first_line(error)}") from None
+        found: dict[str, np.ndarray] = {}
+        for layer, arrays in zip(wanted, given, strict=True):
+            found.update(zip(self.values[layer], arrays, strict=False))
+        missing = [name for name in self.outputs if name not in found]
+        if missing:
+            raise RunError(f"OpenCV gives no {missing[0]!r} of {self.name}")
+        before = {name: array for name, array in found.items() if name not in self.outputs}
+        return {**(before if keep else {}), **{name: found[name] for name in self.outputs}}
+
+
+def _first_line(error: Exception) -> str:
+    """What an error says, without the file and line of OpenCV's own source."""
+    words = (str(error).strip().splitlines() or [type(error).__name__])[0]
+    return words.partition("error: ")[2][:300] or words[:300]
