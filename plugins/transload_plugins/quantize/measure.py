@@ -11,9 +11,10 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from concurrent.futures import Future, ThreadPoolExecutor
-from itertools import chain, islice
+from itertools import chain, islice, pairwise
 from operator import length_hint
 from pathlib import Path
+from random import Random
 from threading import Lock
 from typing import Any
 
@@ -38,42 +39,64 @@ SAVED_EVERY = 64
 
 
 class Spread:
-    """Samples as they are gone through, of which some that lie evenly among them are kept: from `most / 2` to `most`.
+    """Samples as they are gone through, of which some are kept: from `most / 2` to `most`, one of each of as many stretches.
 
-    Whenever there are more, every other one is let go: of samples in order of their class the first alone would be of one.
+    Whenever there are more, of each two stretches that follow each other one's is let go. Which one is left to chance, always the
+    same: of samples in order of their class the first alone would be of one, and so would every tenth where classes take turns.
     """
 
     def __init__(self, samples: Iterable[Sample], most: int) -> None:
         self._samples = samples
         self._most = most
-        self._step = 1
         self.kept: list[Sample] = []
 
     def __iter__(self) -> Iterator[Sample]:
-        self.kept, self._step = [], 1
+        self.kept = []
+        chances: list[float] = []
+        stretch = 1
         for number, sample in enumerate(self._samples):
-            if number % self._step == 0:
+            if number == stretch * self._most:
+                better = [max(range(self._most)[at:at + 2], key=chances.__getitem__) for at in range(0, self._most, 2)]
+                self.kept, chances = [self.kept[at] for at in better], [chances[at] for at in better]
+                stretch *= 2
+            chance = Random(number).random()
+            if number % stretch == 0:
                 self.kept.append(sample)
-                if len(self.kept) > self._most:
-                    self.kept = self.kept[::2]
-                    self._step *= 2
+                chances.append(chance)
+            elif chance > chances[-1]:
+                self.kept[-1], chances[-1] = sample, chance
             yield sample
+
+    def some(self, most: int) -> list[Sample]:
+        """So many of those that were kept, or fewer."""
+        return [self.kept[place] for place in _places(len(self.kept), most)]
 
 
 def some_of(samples: Iterable[Sample], most: int) -> tuple[list[Sample], Iterable[Sample]]:
     """So many samples or fewer to look at beforehand, and an iterable of all of them.
 
-    They lie evenly where it is known how many there are: folders are often sorted by class, whose first say little of the rest.
+    They are from everywhere where it is known how many there are: folders are often sorted by class, whose first say little of
+    the rest.
     """
     if isinstance(samples, Sequence):
-        return list(samples[:: -(-len(samples) // most) or 1]), samples
+        return [samples[place] for place in _places(len(samples), most)], samples
     if isinstance(samples, Iterator):
         begun = list(islice(samples, most))
         return begun, chain(begun, samples)
     if isinstance(samples, Samples):
         return list(samples.some(most)), samples
-    step = -(-len(samples) // most) or 1 if isinstance(samples, Sized) else 1
-    return list(islice(samples, 0, step * most, step)), samples
+    if not isinstance(samples, Sized):
+        return list(islice(samples, most)), samples
+    places = set(_places(len(samples), most))
+    return [sample for place, sample in enumerate(islice(samples, max(places, default=-1) + 1)) if place in places], samples
+
+
+def _places(count: int, most: int) -> list[int]:
+    """So many places of `count`, or all: one of each of as many stretches, left to chance, always the same."""
+    stretches = min(count, most)
+    ends = [count * index // stretches for index in range(stretches + 1)] if stretches else []
+    chance = Random(count)
+    return [chance.randrange(start, end) for start, end in pairwise(ends)]
 
 
 def check_inputs(sample: Sample, inputs: Sequence[str], number: int) -> None:

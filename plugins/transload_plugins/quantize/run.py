@@ -56,7 +56,7 @@ def quantized(
     The ranges are those of `calibration`, which may be the path of a table, or measured on `samples`, dicts of arrays by input
     name, by `method`, after channels were brought to like ranges (`equalization`), which a calibration that was made before would
     not fit. With samples weights are rounded so that their errors make up for each other (`rounding`), biases are corrected, on
-    some samples that lie evenly among them, and tensors that eight bits cannot hold are looked for: `islands` says what these may
+    some samples from everywhere among them, and tensors that eight bits cannot hold are looked for: `islands` says what these may
     become (`FORMS`). `floats` names tensors that are to stay float, with the reason; inputs and outputs are float but for those
     that `quant_input` and `quant_output` name, or "all". `per_channel` and `power_of_two` change the scheme: a scale for each
     channel of weights, scales that are powers of two. Raises `UsageError` where there is neither calibration nor a sample, or the
@@ -86,9 +86,9 @@ def quantized(
     free = islands == "float" and quant_output in (None, False) and scheme.activations.width == 8
     work = _Work(module, scheme, ranges, {**(unlike(module, ranges) if free else {}), **(floats or {})})
     if spread.kept and rounding:
-        work.round(spread.kept[:: max(1, len(spread.kept) // ROUNDED)])
+        work.round(spread.some(ROUNDED))
     if spread.kept and islands != "none" and scheme.activations.width == 8:
-        work.look_for_islands(spread.kept[:: max(1, len(spread.kept) // SEARCHED)], islands)
+        work.look_for_islands(spread.some(SEARCHED), islands)
     if spread.kept and bias_correction:
         work.correct(spread.kept)
     result = quantize_module(work.module, scheme, work.ranges, work.floats, work.wide, work.weights)

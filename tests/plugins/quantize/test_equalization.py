@@ -139,8 +139,9 @@ def test_samples_that_can_be_had_once_are_all_calibrated_on() -> None:
     for given in (samples, iter(samples)):
         some, rest = some_of(given, 2)
         assert len(some) == 2 and list(rest) == samples
-    assert [sample["x"][0] for sample in some_of(samples, 2)[0]] == [0, 3]
-    assert [sample["x"][0] for sample in some_of(dict(enumerate(samples)).values(), 2)[0]] == [0, 3]
+    for given in (samples, dict(enumerate(samples)).values()):
+        first, second = (sample["x"][0] for sample in some_of(given, 2)[0])
+        assert first < 2 <= second
     opened = transload.open_samples([np.full((1,), number, np.float32) for number in range(5)], {"x": TensorType((1,), F32)})
     evenly = [float(sample["x"][0]) for sample in some_of(opened, 2)[0]]
     assert len(evenly) == 2 and evenly[1] >= 2

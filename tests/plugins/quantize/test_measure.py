@@ -16,7 +16,7 @@ from transload.ir import BOOL, F32, Block, Module, Region, TensorType, new_modul
 from transload.ir.build import Builder
 from transload_plugins.quantize import measure
 from transload_plugins.quantize.histogram import Histogram
-from transload_plugins.quantize.measure import Sample, Spread, measured
+from transload_plugins.quantize.measure import Sample, Spread, measured, some_of
 
 from tests.support.graphs import Graph
 
@@ -154,12 +154,28 @@ def test_a_state_that_somebody_changed_is_refused(module: Module, state: Path, k
 
 # --- samples that are kept
 
-@pytest.mark.parametrize(("count", "kept"), [
-    (0, []), (3, [0, 1, 2]), (4, [0, 1, 2, 3]), (5, [0, 2, 4]), (16, [0, 4, 8, 12]), (17, [0, 8, 16])])
-def test_the_samples_that_are_kept_lie_evenly(count: int, kept: list[int]) -> None:
-    spread = Spread(({"x": number} for number in range(count)), 4)
+@pytest.mark.parametrize("most", [1, 3, 4])
+@pytest.mark.parametrize("count", [0, 3, 4, 5, 16, 17, 100])
+def test_the_samples_that_are_kept_are_of_all_parts(count: int, most: int) -> None:
+    spread = Spread(({"x": number} for number in range(count)), most)
     assert [sample["x"] for sample in spread] == list(range(count))
-    assert [sample["x"] for sample in spread.kept] == kept
+    kept = [sample["x"] for sample in spread.kept]
+    stretch = next(width for width in (1, 2, 4, 8, 16, 32, 64, 128) if width * most >= count)
+    assert [number // stretch for number in kept] == list(range(-(-count // stretch)))
+    assert [sample["x"] for sample in spread.some(2)] == sorted({*kept} & {sample["x"] for sample in spread.some(2)})
+    assert len(spread.some(2)) == min(2, len(kept))
+
+
+@pytest.mark.parametrize("classes", [2, 3, 4, 5, 8, 10])
+def test_classes_that_take_turns_are_not_of_one_kind_where_some_samples_are_taken(classes: int) -> None:
+    """A step between samples that divides the turn, or its multiple, gave one class alone: silence, and no word."""
+    for count in (120, 200, 1000):
+        samples = [{"x": number % classes} for number in range(count)]
+        spread = Spread(samples, 32)
+        assert len(list(spread)) == count
+        for some in (spread.kept, some_of(samples, 32)[0], some_of(dict(enumerate(samples)).values(), 32)[0]):
+            assert len({sample["x"] for sample in some}) > classes / 2
+        assert len({sample["x"] for sample in spread.some(8)}) > 1
 
 
 # --- tensors of all kinds
