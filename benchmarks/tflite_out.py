@@ -10,12 +10,14 @@ outputs of samples have the same bits in LiteRT's reference kernels and in our e
 output differs at most in LiteRT's default kernels (XNNPACK), which round on their own.
 
 Without models: the example's network, MobileNet v2 with random weights, and the light models that the package `onnx` carries,
-which have weights of one number. `--operators` takes the models of one operator of the tests, there and back.
+which have weights of one number. Each form of a model is a process of its own, as LiteRT ends processes where it gives up.
+`--operators` takes the models of one operator of the tests, there and back.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -23,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from peer import run_step
 from rich.console import Console
 from rich.table import Table
 
@@ -44,15 +47,21 @@ def main() -> None:
     parser.add_argument("--scheme", action="append", help=f"quantize by this scheme; repeatable; without, {', '.join(SCHEMES)}")
     parser.add_argument("--samples", type=int, default=4, help="random samples, to calibrate with and as many to judge by")
     parser.add_argument("--operators", action="store_true", help="models of one operator, there and back")
+    parser.add_argument("--step", nargs=2, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.operators:
         show_operators()
         return
+    if arguments.step:
+        form, path = arguments.step
+        print(json.dumps(row_of(Path(path), form, arguments.samples)))
+        return
     table = Table("model", "form", "LiteRT, reference kernels", "LiteRT, default kernels", "operators")
     with tempfile.TemporaryDirectory() as folder:
         for path in arguments.models or own_models(Path(folder)):
-            for row in rows_of(path, arguments.scheme or SCHEMES, arguments.samples, Path(folder)):
-                table.add_row(*row)
+            for form in ("float", *(arguments.scheme or SCHEMES)):
+                row = run_step(__file__, form, path, options=["--samples", str(arguments.samples)])
+                table.add_row(path.stem, form, *row.get("columns", (row.get("error", ""), "", "")))
     Console(width=150).print(table)
 
 
@@ -69,28 +78,29 @@ def own_models(folder: Path) -> Iterator[Path]:
     yield from (light / f"light_{name}.onnx" for name in LIGHT if (light / f"light_{name}.onnx").exists())
 
 
-def rows_of(path: Path, schemes: Sequence[str], count: int, folder: Path) -> Iterator[tuple[str, ...]]:
-    """A row for the float form of a model, and one for each scheme; a refusal is a row, too."""
+def row_of(path: Path, form: str, count: int) -> dict[str, Any]:
+    """The columns for the float form of a model, or one quantized by a scheme; a refusal fills them, too."""
     source = transload.load(path)
-    hub = at_hub(source)
+    hub = at_hub(source, quantizing=form != "float")
     random = np.random.default_rng(0)
     samples = [sample_of(source, random) for _ in range(2 * count)]
     try:
-        written = Written(hub, folder)
-        own = runtime_for(source.source_format)[0]
-        assert own is not None, "the model's own runtime is needed"
-        theirs = transload.plugin.resolve(own.open)(path)
-        differences = [
-            max(far(written(sample, reference), theirs(sample)) for sample in samples[:count]) for reference in (True, False)]
-        yield path.stem, "float", *(f"{each:.1e}" for each in differences), written.operators
+        with tempfile.TemporaryDirectory() as folder:
+            if form == "float":
+                return {"columns": there_and_back(source, hub, samples[:count], Path(folder))}
+            return {"columns": judged(transload.quantize(hub, form, samples[:count]), samples[count:], Path(folder))}
     except TransloadError as error:
-        yield path.stem, "float", refusal(error), "", ""
-    for scheme in schemes:
-        try:
-            module = transload.quantize(hub, scheme, samples[:count])
-            yield path.stem, scheme, *judged(module, samples[count:], folder)
-        except TransloadError as error:
-            yield path.stem, scheme, refusal(error), "", ""
+        return {"columns": (refusal(error), "", "")}
+
+
+def there_and_back(source: Module, hub: Module, samples: Sequence[Arrays], folder: Path) -> tuple[str, str, str]:
+    """How far both sets of kernels are from the model's own runtime, and how many operators the file has."""
+    written = Written(hub, folder)
+    own = runtime_for(source.source_format)[0]
+    assert own is not None, "the model's own runtime is needed"
+    theirs = transload.plugin.resolve(own.open)(source.source)
+    reference, usual = (max(far(written(sample, kind), theirs(sample)) for sample in samples) for kind in (True, False))
+    return f"{reference:.1e}", f"{usual:.1e}", written.operators
 
 
 def sample_of(module: Module, random: np.random.Generator) -> Arrays:
