@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from transload import hookimpl
-from transload.plugin import DialectSpec, Reader
+from transload.plugin import DialectSpec, Pass, Reader
 
 _HERE = "transload_converters.tensorflow"
 
@@ -21,3 +21,13 @@ def register_readers(register: Any) -> None:
         "tensorflow", "tf", (".pb", ".pbtxt", ".meta"), f"{_HERE}.reader:read", f"{_HERE}.reader:detect",
         "Graphs of TensorFlow, SavedModels, and meta graphs beside checkpoints.",
         folder=("saved_model.pb", "saved_model.pbtxt")))
+
+
+@hookimpl
+def register_passes(register: Any) -> None:
+    register(Pass("tf-inline", f"{_HERE}.passes.inline:inline",
+                  "Put functions where they are called, and where If, While and Case run them.", requires=("tf",)))
+    register(Pass("tf-drop-training", f"{_HERE}.passes.training:drop_training",
+                  "Leave out what only training needs: checks, printing, summaries, savers.", requires=("tf",)))
+    register(Pass("tf-freeze-variables", f"{_HERE}.passes.freeze:freeze",
+                  "Make variables constants, or inputs and outputs where the model changes them.", requires=("tf",)))

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from transload.ir.declare import ANY, CONSTANT, LIST, Dialect, attribute, result
 
+from .dialect_control import CONTROL
+
 __all__ = ["TF"]
 
 TF = Dialect("tf", "TensorFlow's ops, by their own names and attributes.", constant="tf.Const")
+TF.extend(CONTROL.ops.values())
 
 
 @TF.op("Const")

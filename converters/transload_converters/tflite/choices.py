@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from transload.options import Options
+from transload_hub.choices import LOOP_OPTIONS
 
 if TYPE_CHECKING:  # what registers the plugin is imported by every command, numpy is not
     from transload.rewrite import Rewriter
@@ -24,10 +25,7 @@ OPTIONS: Options = {
     "postprocess": (
         ("lower", "custom"), "lower",
         "non-maximum suppression and detection post-processing: as ordinary operations, or as one custom operation each"),
-    "loops": (
-        ("auto", "unroll", "keep"), "auto",
-        "WHILE: a loop where its sizes allow it and else step by step, always step by step, or always a loop"),
-    "unroll_limit": (int, 10_000, "how many steps of a loop may be written out"),
+    **LOOP_OPTIONS,
 }
 
 

@@ -1,0 +1,189 @@
+"""Control flow of frameworks as the hub's: a choice, and a loop, of blocks that are converted with the op that runs them.
+
+A framework's op names functions, or has regions; either way what it runs is a block, which is copied: into a region of the hub's
+op, or in the op's place, where it is known what runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from transload.errors import ConversionError, Unsupported
+from transload.ir import BOOL, Block, Op, Region, TensorType, Value
+from transload.rewrite import Rewriter
+
+from .choices import LOOP_OPTIONS
+
+__all__ = ["body_of", "choose", "loop", "put_in_place", "switch"]
+
+@dataclass
+class _Loops:
+    """What the rewrites note down of loops."""
+
+    unrolled: dict[Op, tuple[int, str]] = field(default_factory=dict)
+    """What is left of loops: how many steps were before it, and why the loop is unrolled."""
+
+
+def body_of(block: Block, arguments: Sequence[Value], what: str) -> tuple[list[Op], list[Value]]:
+    """Copies of a block's ops with its arguments replaced, and the values that it ends with. `what` names it in messages."""
+    if len(block.arguments) != len(arguments):
+        raise Unsupported(f"{what} takes {len(block.arguments)} inputs, and is given {len(arguments)}")
+    mapping: dict[Value, Value] = dict(zip(block.arguments, arguments, strict=True))
+    copies: list[Op] = []
+    for op in block:
+        declaration = op.declaration
+        if declaration is not None and "terminator" in declaration.traits:
+            return copies, [mapping.get(value, value) for value in op.operands]
+        copies.append(op.clone(mapping))
+    raise Unsupported(f"{what} does not return")
+
+
+def put_in_place(rw: Rewriter, block: Block, arguments: Sequence[Value], what: str) -> list[Value]:
+    """Put a block's ops before the op being rewritten; the conversion goes on with them."""
+    copies, results = body_of(block, arguments, what)
+    for copy in copies:
+        rw.block.insert(copy, rw.before)
+    return results
+
+
+def choose(op: Op, rw: Rewriter, condition: Value, blocks: tuple[Block, Block], arguments: Sequence[Value]) -> Sequence[Value]:
+    """One of two blocks, the first for true; where the condition is constant only the chosen one is left, in the op's place."""
+    known = rw.constant_of(condition)
+    if known is not None:
+        return put_in_place(rw, blocks[0 if np.any(known) else 1], arguments, "the branch")
+    regions = _converted(rw, [_region(block, arguments, own_arguments=False) for block in blocks])
+    then, other = ([value.type for value in _yields(region)] for region in regions)
+    if then != other or len(then) != len(op.results):
+        _drop(regions)
+        raise Unsupported(f"its branches give different types: {', '.join(map(str, then))} and {', '.join(map(str, other))}")
+    return rw.create("top.If", (condition,), then, {}, regions).results
+
+
+def switch(op: Op, rw: Rewriter, index: Value, blocks: Sequence[Block], arguments: Sequence[Value]) -> Sequence[Value]:
+    """The block of a number, the last for a number that there is none of."""
+    if not blocks:
+        raise Unsupported("it has no branches to choose from")
+    known = rw.constant_of(index)
+    if known is not None or len(blocks) == 1:
+        place = -1 if known is None else int(np.asarray(known).reshape(-1)[0])
+        return put_in_place(rw, blocks[place if 0 <= place < len(blocks) else -1], arguments, "the branch")
+    regions = _converted(rw, [_region(block, arguments, own_arguments=False) for block in blocks])
+    types = [[value.type for value in _yields(region)] for region in regions]
+    if any(other != types[0] for other in types) or len(types[0]) != len(op.results):
+        _drop(regions)
+        raise Unsupported(f"its branches give different types: {'; '.join(', '.join(map(str, given)) for given in types)}")
+    numbers = (rw.constant(np.asarray(place, np.int32)) for place in range(len(blocks) - 1))
+    conditions = [rw.emit("top.Compare", index, number, mode="Equal") for number in numbers]
+    rest = regions[-1]
+    for condition, region in list(zip(conditions, regions, strict=False))[:0:-1]:
+        block = Block()
+        block.append(Op("top.Yield", block.append(Op("top.If", [condition], types[0], {}, [region, rest])).results))
+        rest = Region([block])
+    return rw.create("top.If", (conditions[0],), types[0], {}, [regions[0], rest]).results
+
+
+def loop(op: Op, rw: Rewriter, condition: Block, body: Block) -> Sequence[Value]:
+    """A loop whose state are the op's operands: two regions on it; where that is impossible, the steps one after the other.
+
+    A loop over the elements of a list, as recurrent layers are written, cuts the list at the loop's counter: the
+    sizes of the parts change from step to step, and only each step by itself has static shapes. The option `loops`
+    chooses one of the two ways.
+    """
+    begun, how = rw.scratch(_Loops).unrolled.pop(op, None), _chosen(rw, "loops")
+    if begun is not None:
+        return _unrolled(op, rw, condition, body, *begun)
+    if how == "unroll":
+        return _unrolled(op, rw, condition, body, 0, "the number of its steps is found only at run time")
+    try:
+        return _kept(op, rw, condition, body)
+    except Unsupported as reason:
+        why = reason.why
+    except ConversionError as error:
+        why = "; ".join(f"{finding.what}: {finding.why}" for finding in error.findings) or str(error)
+    if how == "keep":
+        raise Unsupported(why, "with the option loops=auto it is written out step by step, where the number of steps is known")
+    return _unrolled(op, rw, condition, body, 0, why)
+
+
+def _chosen(rw: Rewriter, name: str) -> Any:
+    return rw.options.get(name, LOOP_OPTIONS[name][1])
+
+
+def _kept(op: Op, rw: Rewriter, condition: Block, body: Block) -> Sequence[Value]:
+    """The loop as one op, on a state whose types stay the same from step to step.
+
+    What the body hands on unchanged has the first value in every step; it may be a constant that tells sizes.
+    """
+    fixed = [i for i, (old, new) in enumerate(zip(body.arguments, body.terminator.operands, strict=False)) if old is new]
+    regions = _converted(rw, [_region(block, op.operands, own_arguments=True, fixed=fixed) for block in (condition, body)])
+    state = [value.type for value in op.operands]
+    after = [value.type for value in _yields(regions[1])]
+    tests = [value.type for value in _yields(regions[0])]
+    truth = [isinstance(type_, TensorType) and type_.element == BOOL and type_.num_elements == 1 for type_ in tests]
+    if after != state or truth != [True]:
+        _drop(regions)
+        if after == state:
+            raise Unsupported(f"its condition gives {', '.join(map(str, tests)) or 'nothing'}, not one truth value")
+        changed = [f"{old} becomes {new}" for old, new in zip(state, after, strict=False) if old != new]
+        raise Unsupported(f"the types of its state change from step to step: {'; '.join(changed) or 'their number does'}")
+    return rw.create("top.While", op.operands, state, {}, regions).results
+
+
+def _unrolled(op: Op, rw: Rewriter, condition: Block, body: Block, step: int, why: str) -> Sequence[Value]:
+    """The state itself where the condition is known to be false; where it is true, the body and the loop after it.
+
+    `Unsupported`, with the reason `why` there is no other way, where the condition is computed at run time.
+    """
+    region, = _converted(rw, [_region(condition, op.operands, own_arguments=False)])
+    known = rw.constant_of(_yields(region)[0]) if len(_yields(region)) == 1 else None
+    _drop([region])
+    if known is None:
+        raise Unsupported(why, "a loop whose number of steps is known before it runs could be unrolled; this one is not")
+    if not np.any(known):
+        return op.operands
+    limit = _chosen(rw, "unroll_limit")
+    if step >= limit:
+        raise Unsupported(f"{why}; unrolled, it has more than {limit} steps", "the option unroll_limit allows more")
+    state = put_in_place(rw, body, op.operands, "the body")
+    if len(state) != len(op.operands):
+        raise Unsupported(f"its body gives {len(state)} values for a state of {len(op.operands)}")
+    rest = op.clone()
+    rest.operands = tuple(state)
+    rw.scratch(_Loops).unrolled[rest] = step + 1, why
+    rw.block.insert(rest, rw.before)
+    return rest.results
+
+
+def _region(block: Block, arguments: Sequence[Value], own_arguments: bool, fixed: Sequence[int] = ()) -> Region:
+    """A region that computes a block; its arguments are its own, but for those `fixed`, or values around it."""
+    made = Block([value.type for value in arguments] if own_arguments else ())
+    given = [value if not own_arguments or i in fixed else made.arguments[i] for i, value in enumerate(arguments)]
+    copies, results = body_of(block, given, "what it runs")
+    for copy in copies:
+        made.append(copy)
+    made.append(Op("top.Yield", results))
+    return Region([made])
+
+
+def _converted(rw: Rewriter, regions: list[Region]) -> list[Region]:
+    """The regions after conversion of what is in them."""
+    holder = Op("builtin.module", (), (), None, regions)
+    try:
+        rw.convert(holder)
+    except BaseException:
+        holder.drop_references()
+        raise
+    holder.regions = []
+    return regions
+
+
+def _yields(region: Region) -> tuple[Value, ...]:
+    return region.block.terminator.operands
+
+
+def _drop(regions: list[Region]) -> None:
+    Op("builtin.module", (), (), None, regions).drop_references()
