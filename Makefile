@@ -15,7 +15,7 @@ JUDGES_NEED := semver
 # The test processes share the cores; threads of their own would only fight for them.
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: fuzz conformance schema tensorflow-tables protobuf coverage test-all help venv demo test test-fast lint types docs bench quantizer-bench clean
+.PHONY: test-tf fuzz conformance schema tensorflow-tables protobuf coverage test-all help venv demo test test-fast lint types docs bench quantizer-bench clean
 
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST)
@@ -111,7 +111,7 @@ schema: $(STAMP)
 # TensorFlow, and the generator of its messages of a version whose code every later protobuf runs: an environment of their own.
 build/tensorflow/.installed:
 	$(PYTHON) -m venv build/tensorflow
-	build/tensorflow/bin/python -m pip install -q 'tensorflow-cpu>=2.16,<2.19'
+	build/tensorflow/bin/python -m pip install -q 'tensorflow-cpu>=2.16,<2.19' pluggy click
 	build/tensorflow/bin/python -m pip install -q --target build/tensorflow/protoc 'grpcio-tools==1.62.*' 'protobuf==4.25.*'
 	touch $@
 
@@ -132,10 +132,17 @@ build/protoc/.installed:
 	build/protoc/bin/python -m pip install -q setuptools grpcio-tools==1.62.3
 	touch $@
 
-## make coverage   run every one-operator model of TFLite and ONNX and write what was measured (what `transload coverage` shows)
+## make test-tf    run every graph of one TensorFlow op in tensorflow itself, record what it computes, and judge us by it
+test-tf: $(STAMP) build/tensorflow/.installed
+	PYTHONPATH=core:converters:plugins:targets:. TF_CPP_MIN_LOG_LEVEL=3 TF_ENABLE_ONEDNN_OPTS=0 \
+		build/tensorflow/bin/python -m tests.support.tf_ops.record
+	TRANSLOAD_ALL_CASES=1 $(BIN)/python -m pytest tests/converters/tensorflow/test_ops.py
+
+## make coverage   run every one-operator model of TFLite, ONNX and TensorFlow and write what was measured (what `transload coverage` shows)
 coverage: $(STAMP)
 	$(BIN)/python -m tests.support.onnx_ops.measure converters/transload_converters/onnx/coverage.json
 	$(BIN)/python -m tests.support.tflite_ops.measure converters/transload_converters/tflite/coverage.json
+	$(BIN)/python -m tests.support.tf_ops.measure converters/transload_converters/tensorflow/coverage.json
 
 clean:
 	rm -rf build $(VENV)

@@ -20,11 +20,14 @@ from transload.coverage_report import coverage, evidence, verdict
 from transload.plugin_host import host
 
 HERE = Path(__file__).resolve().parent / "reference"
-DIALECTS = {"top": "The hub dialect", "tosa": "TOSA", "tfl": "TensorFlow Lite", "onnx": "ONNX", "stablehlo": "StableHLO"}
-FRAMEWORKS = ("tfl", "onnx")
+DIALECTS = {
+    "top": "The hub dialect", "tosa": "TOSA", "tfl": "TensorFlow Lite", "onnx": "ONNX", "tf": "TensorFlow",
+    "stablehlo": "StableHLO"}
+FRAMEWORKS = ("tfl", "onnx", "tf")
 MEASURED = {
     "tflite_coverage": ("tfl", "tosa", "TensorFlow Lite to TOSA, measured"),
     "onnx_coverage": ("onnx", "tosa", "ONNX to TOSA, measured"),
+    "tf_coverage": ("tf", "tosa", "TensorFlow to TOSA, measured"),
 }
 """Pages of what tests measured of a way: file -> source dialect, target, title."""
 

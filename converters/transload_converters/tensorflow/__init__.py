@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from transload import hookimpl
-from transload.plugin import DialectSpec, Pass, Reader
+from transload.plugin import Conversion, DialectSpec, Pass, Reader
 
 _HERE = "transload_converters.tensorflow"
 
@@ -31,3 +31,10 @@ def register_passes(register: Any) -> None:
                   "Leave out what only training needs: checks, printing, summaries, savers.", requires=("tf",)))
     register(Pass("tf-freeze-variables", f"{_HERE}.passes.freeze:freeze",
                   "Make variables constants, or inputs and outputs where the model changes them.", requires=("tf",)))
+
+
+@hookimpl
+def register_conversions(register: Any) -> None:
+    register(Conversion(
+        "tf-to-top", "tf", "top", f"{_HERE}.legalize:TABLE", doc="TensorFlow's ops as hub operations.",
+        evidence=f"{_HERE}:coverage.json"))

@@ -1,22 +1,247 @@
-"""The `tf` dialect: TensorFlow's ops under their own names. It is open: what nobody declares is legal."""
+"""The `tf` dialect: one op an op of TensorFlow's registry, declared from what that says (`opdefs`).
+
+Names of ops, operands, results and attributes are TensorFlow's, `tf.Conv2D`; so are defaults and the types that are allowed.
+Attributes that operands and results tell (`T`, `N`, `dtype`) may be there or not. The dialect is open: an op that is not in the
+registry is legal, and any op may have attributes that it does not declare, as TensorFlow's tools add some.
+
+A declaration is made when it is first asked for, as a model has few of the 1,900 ops. Listed are those that networks consist
+of (`listed`): the reference page and `transload coverage` show these.
+"""
 
 from __future__ import annotations
 
-from transload.ir.declare import ANY, CONSTANT, LIST, Dialect, attribute, result
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from typing import Any
+
+from transload.ir import DialectType, FloatAttr, Op, OpaqueAttr, QuantType, TensorType, Type
+from transload.ir.declare import (
+    ANY,
+    BOOLEAN,
+    CONSTANT,
+    FLOAT32,
+    INT,
+    LIST,
+    STRING,
+    SYMBOL,
+    TYPE,
+    AttributeKind,
+    Dialect,
+    OpDeclaration,
+    TypeConstraint,
+    attribute,
+    constraint,
+    enum,
+    operand,
+    result,
+    variadic,
+    variadic_result,
+)
 
 from .dialect_control import CONTROL
+from .opdefs import Argument, AttributeDef, OpDef, definition
+from .types import UNKNOWN, element_named, referred, shape_attribute
 
-__all__ = ["TF"]
+__all__ = ["TF", "listed"]
 
-TF = Dialect("tf", "TensorFlow's ops, by their own names and attributes.", constant="tf.Const")
-TF.extend(CONTROL.ops.values())
+_SHAPE: AttributeKind[Any] = AttributeKind("shape", lambda v: isinstance(v, OpaqueAttr))
+_SEQUENCE: AttributeKind[Any] = AttributeKind("list", lambda v: isinstance(v, list | tuple))
+_KINDS: dict[str, AttributeKind[Any]] = {
+    "int": INT, "float": FLOAT32, "bool": BOOLEAN, "string": STRING, "type": TYPE, "shape": _SHAPE, "tensor": CONSTANT,
+    "func": SYMBOL,
+}
+
+_RANDOM = frozenset({
+    "RandomUniform", "RandomUniformInt", "RandomStandardNormal", "TruncatedNormal", "ParameterizedTruncatedNormal", "Multinomial",
+    "RandomShuffle", "RandomGamma", "RandomPoisson", "RandomPoissonV2", "RandomCrop", "SampleDistortedBoundingBox",
+    "SampleDistortedBoundingBoxV2"})
+"""Stateful for the numbers they draw alone: they may go where nobody uses these."""
+_PURE = frozenset({"CudnnRNN", "CudnnRNNV2", "CudnnRNNV3", "PlaceholderWithDefault", "Placeholder", "Empty"})
+"""Called stateful in the registry, and without any effect that a model's results show."""
+
+_CONSTANT = "tf.Const"
+
+
+class _RegistryOps(dict[str, OpDeclaration]):
+    """Declarations by op name, each made when first asked for; gone through, they are the listed ones."""
+
+    def get(self, name: str, default: Any = None) -> Any:
+        found = super().get(name)
+        if found is None and name.startswith("tf.") and (known := definition(name[3:])) is not None:
+            found = self[name] = _declare(name, known)
+        return default if found is None else found
+
+    def __missing__(self, name: str) -> OpDeclaration:
+        found = self.get(name)
+        if found is None:
+            raise KeyError(name)
+        return found
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and self.get(name) is not None
+
+    def _listed(self) -> list[str]:
+        return [f"tf.{name}" for name in listed()]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._listed())
+
+    def __len__(self) -> int:
+        return len(self._listed())
+
+    def keys(self) -> Any:
+        return self._listed()
+
+    def values(self) -> Any:
+        return [self[name] for name in self._listed()]
+
+    def items(self) -> Any:
+        return [(name, self[name]) for name in self._listed()]
+
+
+TF = Dialect("tf", __doc__, constant=_CONSTANT)
 
 
 @TF.op("Const")
 class Const:
-    """A tensor that the model holds: numbers, or texts."""
+    """A constant tensor; one of texts has them in `value_strings`, in row-major order."""
 
     output = result("the tensor", ANY)
-    value = attribute(CONSTANT, "the numbers", optional=True)
-    value_strings = attribute(LIST, "the texts of a tensor of strings, in row-major order", optional=True)
-    traits = ("constant",)
+    value = attribute(CONSTANT, "the numbers; of quantized types, those that are stored", optional=True)
+    value_strings = attribute(LIST, "the texts", optional=True)
+    dtype = attribute(TYPE, "the element type", optional=True)
+    traits = ("constant", "open")
+
+
+TF.extend(CONTROL.ops.values())
+TF.ops = _RegistryOps(TF.ops)
+
+
+# --- from the registry to declarations
+
+def _declare(name: str, known: OpDef) -> OpDeclaration:
+    members: dict[str, Any] = {"__doc__": f"TensorFlow's op {known.name}, as its registry declares it."}
+    members |= _slots(known, known.inputs, operand, variadic)
+    members |= _slots(known, known.outputs, result, variadic_result)
+    for key, declared in known.attributes.items():
+        member = key if key not in members else f"{key}_attr_"
+        members.setdefault(member, _attribute(declared, known))
+    if _shared(known):
+        members["one_type_each"] = constraint(_one_type_each(known))
+    effects = known.stateful and known.name not in _PURE
+    members["traits"] = ("open", *(("random",) if known.name in _RANDOM else ("effects",) if effects else ()))
+    return OpDeclaration(name, type(known.name, (), members))
+
+
+def _slots(known: OpDef, arguments: Sequence[Argument], one: Callable[..., Any], many: Callable[..., Any]) -> dict[str, Any]:
+    """The members for operands or results. Where several have any number of tensors, one member holds all from the first on."""
+    is_many = [bool(argument.number_attr or argument.type_list_attr) for argument in arguments]
+    if sum(is_many) > 1:
+        first = is_many.index(True)
+        slots = {argument.name: one(type=_accepted(known, argument)) for argument in arguments[:first]}
+        return slots | {arguments[first].name: many(type=ANY)}
+    return {
+        argument.name: (many if any_number else one)(type=_accepted(known, argument))
+        for argument, any_number in zip(arguments, is_many, strict=True)}
+
+
+def _accepted(known: OpDef, argument: Argument) -> TypeConstraint:
+    """The types that an operand or result may have: tensors of some element types."""
+    if argument.type:
+        return _tensors((argument.type,))
+    declared = known.attributes.get(argument.type_attr or argument.type_list_attr)
+    return _tensors(declared.allowed) if declared is not None and declared.allowed else ANY
+
+
+@cache
+def _tensors(element_names: tuple[str, ...]) -> TypeConstraint:
+    elements = frozenset(element_named(name) for name in element_names)
+
+    def accepts(type_: Type) -> bool:
+        if not isinstance(type_, TensorType):
+            return False
+        element = type_.element
+        return referred(element) in elements or element == UNKNOWN or isinstance(element, QuantType)
+
+    return TypeConstraint("a tensor of " + " or ".join(element_names), accepts)
+
+
+def _shared(known: OpDef) -> dict[str, list[Argument]]:
+    """The type attributes that more than one tensor has, with these."""
+    found: dict[str, list[Argument]] = {}
+    for argument in (*known.inputs, *known.outputs):
+        if argument.type_attr:
+            found.setdefault(argument.type_attr, []).append(argument)
+    return {key: group for key, group in found.items() if len(group) > 1 or group[0].number_attr}
+
+
+def _one_type_each(known: OpDef) -> Callable[[Op], bool | str]:
+    shared = {argument.name: key for key, group in _shared(known).items() for argument in group}
+    several = any(sum(bool(each.number_attr or each.type_list_attr) for each in group) > 1
+                  for group in (known.inputs, known.outputs))
+
+    def one_type_each(op: Op) -> bool | str:
+        """tensors that share a type attribute have one element type"""
+        if several:
+            return True
+        seen: dict[str, Type] = {}
+        for argument in (*known.inputs, *known.outputs):
+            key = shared.get(argument.name)
+            held = op.declaration.getters[argument.name](op) if key is not None and op.declaration is not None else None
+            for value in held if isinstance(held, tuple) else (held,):
+                element = _plain_element(value.type) if value is not None else None
+                if key is not None and element is not None and seen.setdefault(key, element) != element:
+                    return f"{key} is {seen[key]} and {element}"
+        return True
+
+    return one_type_each
+
+
+def _plain_element(type_: Type) -> Type | None:
+    """The element type, of a reference that which it refers to; None where it is unknown, or a quantized one."""
+    if not isinstance(type_, TensorType) or type_.element == UNKNOWN or isinstance(type_.element, QuantType):
+        return None
+    element = referred(type_.element)
+    return None if isinstance(element, DialectType) and element.text.startswith(("tf_type.q",)) else element
+
+
+def _attribute(declared: AttributeDef, known: OpDef) -> Any:
+    """An attribute as the registry has it: kind, allowed values, default. Of ops with a state none is required."""
+    derived = declared.name in known.derived
+    kind = _SEQUENCE if declared.kind.startswith("list(") else _KINDS[declared.kind]
+    if declared.kind == "string" and declared.allowed:
+        kind = enum(*declared.allowed)
+    if declared.has_default and not derived:
+        default = _default(declared)
+        if default is not None:
+            return attribute(kind, default=default)
+    needed = not (derived or declared.has_default or known.stateful)
+    return attribute(kind) if needed else attribute(kind, optional=True)
+
+
+def _default(declared: AttributeDef) -> Any:
+    """The default as the IR holds such an attribute; None where it is an unknown shape, or a tensor."""
+    value, kind = declared.default, declared.kind
+    if kind == "float":
+        return FloatAttr(float(value), FLOAT32.wrap(0.0).type) if FLOAT32.wrap is not None else float(value)
+    if kind == "type":
+        return element_named(value)
+    if kind == "shape":
+        return None if value is None else shape_attribute(tuple(value))
+    if kind == "list(type)":
+        return [element_named(name) for name in value]
+    if kind == "list(shape)":
+        return [shape_attribute(None if sizes is None else tuple(sizes)) for sizes in value]
+    return list(value) if kind.startswith("list(") else None if kind in ("tensor", "func") else value
+
+
+# --- which are shown
+
+@cache
+def listed() -> tuple[str, ...]:
+    """The ops that networks consist of, sorted: those that conversions know by name, and constants."""
+    from .legalize import TABLE
+
+    known = {name.removeprefix("tf.") for name in TABLE.functions}
+    return tuple(sorted(name for name in known | {"Const"} if definition(name) is not None))
+

@@ -1,0 +1,150 @@
+"""What the rewrite functions of all families share: their table, and how they read an op of TensorFlow.
+
+A graph says of its tensors the element types only. Operands are converted already, and have static shapes; of an op's own
+results the element type alone is looked at. What TensorFlow gives as an operand and the hub wants as an attribute (a shape,
+axes, sizes) has to be a constant by then, as shape arithmetic is: it folds while it is converted.
+
+Sources: the op definitions of TensorFlow 2.18 and the API documentation of `tf.raw_ops`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+
+from transload.errors import RunError, Unsupported
+from transload.ir import ComplexType, DialectType, Op, TensorType, Type, Value
+from transload.rewrite import Rewriter, RewriteTable
+
+__all__ = [
+    "TfTable", "attr", "axes_of", "axis_of", "channels_last", "constant_float", "constant_int", "constant_ints", "element_of",
+    "ints_attr", "number", "shape_of",
+]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class TfTable(RewriteTable):
+    """A rewrite table whose functions get tensors of numbers only, unless they are entered with `anything=True`."""
+
+    def __call__(self, *names: str, anything: bool = False) -> Callable[[F], F]:
+        enter = super().__call__(*(f"tf.{name}" for name in names))
+
+        def add(function: F) -> F:
+            enter(_guarded(function, anything))
+            return function
+
+        return add
+
+
+def _guarded(function: Callable[..., Any], anything: bool) -> Callable[..., Any]:
+    def rewrite(op: Op, rw: Rewriter) -> Any:
+        for value in op.operands:
+            if isinstance(value.owner, Op) and value.owner.dialect == op.dialect:
+                raise Unsupported("uses a value whose op cannot be converted", follows=True)
+            if not anything:
+                _need_numbers(value)
+        try:
+            return function(op, rw)
+        except RunError as error:  # of computing a constant: a subscript out of range, ...
+            raise Unsupported(error.findings[0].why if error.findings else str(error)) from None
+
+    rewrite.__doc__ = function.__doc__
+    rewrite.__wrapped__ = function  # type: ignore[attr-defined]
+    return rewrite
+
+
+def _need_numbers(value: Value) -> None:
+    type_ = value.type
+    if not isinstance(type_, TensorType) or isinstance(type_.element, DialectType):
+        raise Unsupported(
+            f"works on a value of type {type_}", "only tensors of numbers can be converted: cut the model where these begin")
+    if isinstance(type_.element, ComplexType):
+        raise Unsupported("works on complex numbers, which only Fourier transforms and what takes them apart can be converted of",
+                          "take real and imaginary parts or sizes of them")
+
+
+# --- reading an op
+
+def attr(op: Op, name: str, default: Any = None) -> Any:
+    """An attribute's value: that of the op, else what its declaration says, else `default`."""
+    value = op.attribute(name, default)
+    return default if value is None else value
+
+
+def ints_attr(op: Op, name: str) -> tuple[int, ...]:
+    """A list of integers; empty where the attribute is absent."""
+    return tuple(int(n) for n in attr(op, name, ()))
+
+
+def element_of(op: Op, index: int = 0) -> Type:
+    """The element type of a result, which the graph says."""
+    return op.results[index].element
+
+
+def shape_of(value: Value, rank: int | None = None, least: int = 0, what: str = "an operand") -> tuple[int, ...]:
+    """The static shape of a value, of `rank` or at least `least` dimensions."""
+    shape = value.known_shape
+    if shape is None:
+        raise Unsupported(f"the shape of {what} is not known before the model runs: {value.type}", "it depends on data")
+    if len(shape) < least or rank not in (None, len(shape)):
+        wanted = f"at least {least}" if rank is None else str(rank)
+        raise Unsupported(f"{what} must have {wanted} dimensions, and has the shape {list(shape)}")
+    return shape
+
+
+def constant_ints(rw: Rewriter, value: Value, what: str) -> tuple[int, ...]:
+    """The integers of a constant operand, flattened."""
+    array = np.asarray(rw.need_constant(value, what))
+    if array.dtype.kind not in "iu":
+        raise Unsupported(f"{what} must be integers, and are {array.dtype}")
+    return tuple(array.reshape(-1).tolist())
+
+
+def constant_int(rw: Rewriter, value: Value, what: str) -> int:
+    """The one integer of a constant operand."""
+    numbers = constant_ints(rw, value, what)
+    if len(numbers) != 1:
+        raise Unsupported(f"{what} must be one number, and is {list(numbers)}")
+    return numbers[0]
+
+
+def constant_float(rw: Rewriter, value: Value, what: str) -> float:
+    """The one number of a constant operand."""
+    array = np.asarray(rw.need_constant(value, what))
+    if array.size != 1:
+        raise Unsupported(f"{what} must be one number, and has the shape {list(array.shape)}")
+    return float(array.reshape(()))
+
+
+def axis_of(axis: int, rank: int, what: str = "the axis") -> int:
+    """An axis counted from the front."""
+    if not -rank <= axis < rank:
+        raise Unsupported(f"{what} {axis} is outside a tensor of rank {rank}")
+    return axis % rank
+
+
+def axes_of(axes: Sequence[int], rank: int, what: str = "an axis") -> tuple[int, ...]:
+    """Axes counted from the front, in order, each once."""
+    return tuple(sorted({axis_of(axis, rank, what) for axis in axes}))
+
+
+_LAST = ("NHWC", "NDHWC", "NWC", "CHANNELS_LAST")
+_SECOND = ("NCHW", "NCDHW", "NCW", "CHANNELS_FIRST")
+
+
+def channels_last(op: Op, name: str = "data_format") -> bool:
+    """Whether a data format has the channels last ("NHWC", "NDHWC", "NWC"), not second ("NCHW", "NCDHW")."""
+    format_ = attr(op, name, "NHWC")
+    if format_ not in _LAST + _SECOND:
+        raise Unsupported(f"{name} is {format_!r}", "these are known: NHWC, NCHW, NDHWC, NCDHW")
+    return format_ in _LAST
+
+
+def number(rw: Rewriter, value: float, element: Type) -> Value:
+    """A constant of rank 0."""
+    from transload.ir import dtype_of
+
+    return rw.constant(np.asarray(value, dtype_of(element)), element=element)

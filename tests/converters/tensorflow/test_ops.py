@@ -1,0 +1,56 @@
+"""Graphs of one op each give tensorflow's results, at the hub and as TOSA; what tensorflow computes is recorded.
+
+`make test-tf` records it again, of all cases; here runs a sample with every op in every type.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+
+import pytest
+
+from transload import coverage
+from transload.coverage_report import evidence
+from transload_converters.tensorflow.legalize import TABLE
+
+from tests.support.tf_ops.all_cases import all_cases, sample
+from tests.support.tf_ops.harness import judge
+from tests.support.tf_ops.measure import FORMATS, cell_of
+from tests.support.tf_ops.recorded import EXPECTED, expected, read_expected
+from tests.support.tf_ops.spec import Case
+
+ALL = all_cases()
+RUN = ALL if os.environ.get("TRANSLOAD_ALL_CASES") else sample(ALL)
+
+
+@pytest.mark.parametrize("case", RUN, ids=str)
+def test_an_op_gives_what_tensorflow_computes(case: Case) -> None:
+    judge(case, expected(case))
+
+
+def test_what_is_recorded_is_of_the_cases_that_there_are() -> None:
+    assert set(read_expected(EXPECTED)) == set(map(str, ALL)), "run `make test-tf`"
+    assert len(set(map(str, ALL))) == len(ALL)
+
+
+def test_the_evidence_is_of_the_cases_that_there_are() -> None:
+    record = evidence("tf", "tosa")
+    written = {(op, form): cell["cases"] for op, cells in record["results"].items() for form, cell in cells.items()}
+    assert written == dict(Counter(map(cell_of, ALL))), "run `make coverage`"
+    assert record["formats"] == FORMATS
+
+
+def test_every_op_of_the_table_has_a_case_or_a_reason() -> None:
+    rows = {row["op"]: row for row in coverage("tf", "tosa")}
+    measured = {f"tf.{case.op}" for case in ALL}
+    without = [op for op in TABLE.functions if op in rows and op not in measured and TABLE.refusal(op) is None]
+    assert not set(without) - UNMEASURED, without
+
+
+UNMEASURED = {f"tf.{name}" for name in (
+    "AccumulateNV2", "Const", "PlaceholderWithDefault", "NoOp", "ControlTrigger", "ReadVariableOp", "Print", "PrintV2",
+    "GuaranteeConst", "DebugIdentity", "DebugIdentityV2", "DebugIdentityV3", "CheckNumericsV2", "RefIdentity", "XlaSharding",
+    "TPUCopyWithLayout", "_HostCast", "_EagerConst", "Empty", "TopK", "_FusedBatchNormEx", "FusedBatchNormGrad",
+    "FusedBatchNormGradV2", "FusedBatchNormGradV3", "Conv2DBackpropInputV2")}
+"""Ops that a graph of one op says nothing of, or that CPUs do not run."""

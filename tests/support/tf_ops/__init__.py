@@ -1,0 +1,1 @@
+"""Graphs of one TensorFlow op each, over types, shapes and attributes, and what tensorflow computes for them."""
