@@ -44,7 +44,7 @@ def register_formats(register: Any) -> None:
 def register_conversions(register: Any) -> None:
     register(Conversion(
         "onnx-to-top", "onnx", "top", f"{_HERE}.legalize:TABLE", before="onnx-quantized-arguments",
-        after="onnx-drop-opset,onnx-fold-qdq,onnx-round-once,dce,onnx-refuse-sequences,recognize",
+        after="onnx-drop-opset,onnx-fold-qdq,onnx-round-once,dce,onnx-sequence-results,dce,recognize",
         doc="ONNX operators to the hub; shape arithmetic is computed, QDQ patterns become quantized ops.", options=OPTIONS,
         evidence=f"{_HERE}:coverage.json"))
     register(Conversion(
@@ -66,8 +66,8 @@ def register_passes(register: Any) -> None:
     register(Pass("onnx-storage-types", "transload.passes.storage:strip_quantized_types",
                   "Leave the storage type where a value has a quantized type, as ONNX's operators see it."))
     register(Pass("onnx-set-opset", f"{_HERE}.lowering.opset:set_opset", "Say of a module in which opset its operators are."))
-    register(Pass("onnx-refuse-sequences", f"{_HERE}.legalize.sequences:refuse_sequences",
-                  "Refuse sequences of tensors that are left."))
+    register(Pass("onnx-sequence-results", f"{_HERE}.legalize.sequences:spell_out_results",
+                  "Give the tensors in a sequence where a model gives that."))
 
 
 @hookimpl

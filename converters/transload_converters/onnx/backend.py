@@ -9,7 +9,7 @@ be known to convert it (the new shape of a Reshape, the axes of a reduction) bec
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from transload.ir import NONE, Module, TensorType
 from transload.plugin import Source, resolve
 from transload.plugin_host import host
 
+from .bundles import element_name
 from .reader import read
 
 __all__ = ["TransloadBackend", "TransloadRep", "difference", "is_compatible", "prepare", "run_model", "supports_device"]
@@ -41,7 +42,7 @@ class TransloadRep(BackendRep):
     def run(self, inputs: Any, **kwargs: Any) -> tuple[Any, ...]:
         """The outputs for inputs given in order, or by name."""
         given = dict(inputs) if isinstance(inputs, Mapping) else dict(zip(self.inputs, inputs, strict=False))
-        arrays = {name: _array(name, value) for name, value in given.items()}
+        arrays = {name: array for key, value in given.items() for name, array in _arrays(key, value)}
         failure: ConversionError | ReadError | None = None
         for names in _choices(arrays):
             try:
@@ -50,8 +51,9 @@ class TransloadRep(BackendRep):
                 failure = failure or error
                 continue
             self.made_constant = names
-            outputs = execute({name: array for name, array in arrays.items() if name not in names}, False)
-            return tuple(outputs.values())
+            fed = {name: array for name, array in arrays.items() if name not in names and not name.endswith("[]")}
+            outputs = execute(fed, False)
+            return tuple(self._bundled(outputs))
         raise failure if failure is not None else ReadError("the model has no inputs to be run with")
 
     def _compile(self, arrays: Mapping[str, np.ndarray], constant: tuple[str, ...]) -> Callable[..., dict[str, np.ndarray]]:
@@ -62,6 +64,13 @@ class TransloadRep(BackendRep):
                                  {name: arrays[name] for name in constant})
             self._compiled[key] = resolve(host().get("engines", self.engine).prepare)(module, "main")
         return self._compiled[key]
+
+    def _bundled(self, outputs: Mapping[str, np.ndarray]) -> Iterator[Any]:
+        """The model's outputs: arrays, and lists where it gives sequences, whose tensors have names with places in them."""
+        infos = self.model.graph.output
+        singles = iter([array for name, array in outputs.items() if not any(_is_in(name, info) for info in infos)])
+        for info in infos:
+            yield [array for name, array in outputs.items() if _is_in(name, info)] if _is_sequence(info.type) else next(singles)
 
     def module(self, arrays: Mapping[str, np.ndarray], constants: Mapping[str, np.ndarray]) -> Module:
         """The model in dialect `top`, for inputs of these shapes and others of these values."""
@@ -76,6 +85,26 @@ class TransloadRep(BackendRep):
         return module
 
 
+def _is_sequence(type_: Any) -> bool:
+    return type_.WhichOneof("value") == "sequence_type" or (
+        type_.WhichOneof("value") == "optional_type" and _is_sequence(type_.optional_type.elem_type))
+
+
+def _is_in(name: str, info: Any) -> bool:
+    """Whether an output of ours is a tensor in a sequence that the model gives."""
+    return _is_sequence(info.type) and name.startswith(f"{info.name}[")
+
+
+def _arrays(name: str, value: Any) -> list[tuple[str, np.ndarray]]:
+    """An input as arrays: none for one that is left out, one for each tensor of a sequence."""
+    if value is None:
+        return []
+    if not isinstance(value, list):
+        return [(name, _array(name, value))]
+    items = [(element_name(name, place), _array(name, item)) for place, item in enumerate(value)]
+    return items or [(f"{name}[]", np.zeros(0, np.float32))]
+
+
 def _array(name: str, value: Any) -> np.ndarray:
     """An input as an array. Types that numpy lacks may come as `TensorProto`."""
     if isinstance(value, TensorProto):
@@ -87,7 +116,7 @@ def _array(name: str, value: Any) -> np.ndarray:
 
 def _choices(arrays: Mapping[str, np.ndarray]) -> list[tuple[str, ...]]:
     """Which inputs to make constant, the fewest first: none; small ones that are no data; all but the first; all."""
-    names = list(arrays)
+    names = [name for name in arrays if not name.endswith("]")]  # of sequences none
     numbers = tuple(n for n in names[1:] if arrays[n].ndim <= 1 and arrays[n].dtype.kind in "iub")
     small = tuple(n for n in names[1:] if arrays[n].ndim <= 1)
     return list(dict.fromkeys([(), numbers, small, tuple(names[1:]), tuple(names)]))
@@ -118,7 +147,7 @@ supports_device = TransloadBackend.supports_device
 is_compatible = TransloadBackend.is_compatible
 
 
-def difference(wanted: Sequence[Any], got: Sequence[np.ndarray], rtol: float, atol: float) -> str | None:
+def difference(wanted: Sequence[Any], got: Sequence[Any], rtol: float, atol: float) -> str | None:
     """How outputs differ from those that a test of ONNX wants; None where they do not.
 
     `rtol` and `atol` are the test's; 16-bit floats may differ by two units in the last place.
@@ -126,6 +155,11 @@ def difference(wanted: Sequence[Any], got: Sequence[np.ndarray], rtol: float, at
     if len(got) != len(wanted):
         return f"{len(got)} outputs, not {len(wanted)}"
     for expected, value in zip(wanted, got, strict=True):
+        if isinstance(expected, list):
+            found = difference(expected, value, rtol, atol) if isinstance(value, list) else "is no sequence"
+            if found:
+                return found
+            continue
         a = _array("output", expected)
         if (a.shape, a.dtype) != (value.shape, value.dtype):
             return f"{value.dtype}{value.shape}, not {a.dtype}{a.shape}"

@@ -19,6 +19,7 @@ from transload.ir.verify import check
 from transload.plugin import Source
 from transload.worker import ChildEnded
 
+from .bundles import spell_out
 from .dialect import FIRST_OPSET
 from .graph import GraphImporter, Scope, types_of
 from .isolated import ONNX
@@ -55,15 +56,16 @@ def read(source: Source, inputs: Mapping[str, TensorType] | None = None) -> Modu
         model, raw = _upgrade(model, opsets["ai.onnx"], source), {}
         opsets = _opsets(model, where)
     graph = model.graph
+    wanted, left_out = spell_out(graph, inputs or {}, where)
     constants = {tensor.name for tensor in graph.initializer} | {sparse.values.name for sparse in graph.sparse_initializer}
     arguments = [info for info in graph.input if info.name not in constants]
-    changed, notes = fix_input_shapes(arguments, inputs or {}, where)
-    if changed:
+    changed, notes = fix_input_shapes(arguments, wanted, where)
+    if changed or left_out:
         _forget_shapes(graph)
     types, more = _infer_types(model)
     tensors = TensorReader(where, source.path.parent if source.path else None)
     module = _build(graph, arguments, types, opsets, tensors, raw)
-    module.notes, module.beside = (*notes, *more), tensors.files
+    module.notes, module.beside = (*left_out, *notes, *more), tensors.files
     return module
 
 

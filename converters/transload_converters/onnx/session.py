@@ -10,6 +10,8 @@ import numpy as np
 
 from transload.errors import RunError
 
+from .bundles import element_name
+
 __all__ = ["Session", "first_line", "told"]
 
 
@@ -29,17 +31,21 @@ class Session:
             self._sessions[keep] = _session(self.path, self.name, keep, self.optimized)
         session = self._sessions[keep]
         names = [output.name for output in session.get_outputs()]
-        fed = {entry.name: _as_wanted(entry, inputs) for entry in session.get_inputs() if entry.name in inputs}
+        fed = {entry.name: _fed(entry, inputs) for entry in session.get_inputs()
+               if entry.name in inputs or not entry.type.startswith("tensor")}
         try:
             made = session.run(names, fed)
-            values = {each.name: told(each, value) for each, value in zip(session.get_outputs(), made, strict=True)}
+            values = dict(each for entry, value in zip(session.get_outputs(), made, strict=True) for each in _given(entry, value))
         except Exception as error:  # onnxruntime's native errors share no class
             raise RunError(f"onnxruntime cannot run {self.name}: {first_line(error)}") from None
         whole = self._sessions.get(False)
         outputs = [output.name for output in whole.get_outputs()] if whole is not None else _output_names(self.path)
         results: dict[str, np.ndarray] = {}
         for index, name in enumerate(outputs):  # one value may be several outputs: named as `output_names` does
-            results[name if name not in results else f"{name}_{index}"] = values[name]
+            if name in values:
+                results[name if name not in results else f"{name}_{index}"] = values[name]
+            else:
+                results.update({key: value for key, value in values.items() if key.startswith(f"{name}[")})
         return {**{n: v for n, v in values.items() if n not in results}, **results}
 
 
@@ -89,10 +95,28 @@ _DTYPES = {"tensor(float)": np.float32, "tensor(double)": np.float64, "tensor(fl
            "tensor(uint16)": np.uint16, "tensor(uint32)": np.uint32, "tensor(uint64)": np.uint64, "tensor(bool)": np.bool_}
 
 
-def _as_wanted(entry: Any, inputs: Mapping[str, np.ndarray]) -> np.ndarray:
-    """The array for an input, in the dtype that the session wants."""
-    array = np.asarray(inputs[entry.name])
-    return array.astype(_DTYPES.get(entry.type, array.dtype), copy=False)
+def _fed(entry: Any, inputs: Mapping[str, np.ndarray]) -> Any:
+    """What an input is fed: an array, a list of those in a sequence, None for one that is left out."""
+    if entry.name in inputs:
+        return _as_wanted(entry, inputs[entry.name])
+    items: list[np.ndarray] = []
+    while (name := element_name(entry.name, len(items))) in inputs:
+        items.append(_as_wanted(entry, inputs[name]))
+    return items if items or not entry.type.startswith("optional") else None
+
+
+def _given(entry: Any, value: Any) -> list[tuple[str, Any]]:
+    """What an output gives, by name; of a sequence each tensor."""
+    if isinstance(value, list):
+        return [(element_name(entry.name, place), item) for place, item in enumerate(value)]
+    return [(entry.name, told(entry, value))]
+
+
+def _as_wanted(entry: Any, given: np.ndarray) -> np.ndarray:
+    """An array in the dtype that the session wants."""
+    array = np.asarray(given)
+    wanted = next((dtype for name, dtype in _DTYPES.items() if name in entry.type), array.dtype)
+    return array.astype(wanted, copy=False)
 
 
 _BITS = {"tensor(bfloat16)": "bfloat16", "tensor(float8e4m3fn)": "float8_e4m3fn", "tensor(float8e4m3fnuz)": "float8_e4m3fnuz",

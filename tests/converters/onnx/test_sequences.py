@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from onnx import TensorProto, helper
 
 import transload
-from transload.errors import ConversionError
+from transload.errors import ReadError, UsageError
+from transload_converters.onnx.runtime import open_model
 
 from tests.support.onnx_models import make_model, node, op_names, read_model
 
@@ -32,9 +35,60 @@ def test_a_sequence_that_is_built_and_joined(compare: Callable[..., Any], new_ax
     compare(nodes, {"x": X}, ("y",), {"one": np.array(-1)})
 
 
-def test_a_sequence_as_a_result_is_refused() -> None:
-    with pytest.raises(ConversionError, match="only tensors can be results"):
-        transload.legalize(read_model(make_model([node("SequenceConstruct", ["x"], ["y"])], {"x": X}, ["y"])))
+def test_the_tensors_of_a_sequence_are_results() -> None:
+    module = transload.legalize(read_model(make_model([node("SequenceConstruct", ["x", "x"], ["y"])], {"x": X}, ["y"])))
+    assert list(module.outputs) == ["y[0]", "y[1]"]
+    np.testing.assert_array_equal(transload.run(module, {"x": X})["y[1]"], X)
+
+
+def _joining(optional: bool) -> Any:
+    """A model that joins the tensors of a sequence that it takes, and gives them negated, and whether another is there."""
+    body = helper.make_graph([node("Neg", ["t"], ["n"])], "body", [_tensor("t")], [_tensor("n")])
+    sequence = helper.make_tensor_sequence_value_info("s", TensorProto.FLOAT, ["n", 6])
+    nodes = [node("ConcatFromSequence", ["s"], ["y"], axis=0), node("SequenceMap", ["s"], ["z"], body=body)]
+    inputs, outputs = [sequence], [_tensor("y"), helper.make_tensor_sequence_value_info("z", TensorProto.FLOAT, None)]
+    if optional:
+        inputs.append(helper.make_value_info("o", helper.make_optional_type_proto(_tensor("o").type)))
+        nodes.append(node("OptionalHasElement", ["o"], ["there"]))
+        outputs.append(helper.make_tensor_value_info("there", TensorProto.BOOL, []))
+    graph = helper.make_graph(nodes, "test", inputs, outputs)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=10)
+
+
+def _tensor(name: str) -> Any:
+    return helper.make_tensor_value_info(name, TensorProto.FLOAT, None)
+
+
+def test_a_sequence_is_given_tensor_by_tensor(tmp_path: Path) -> None:
+    pytest.importorskip("onnxruntime")
+    file = tmp_path / "model.onnx"
+    file.write_bytes(_joining(False).SerializeToString())
+    inputs = {"s[0]": X, "s[1]": X[:2]}
+    wanted = open_model(file)(inputs)
+    hub = transload.legalize(transload.load(file, inputs={name: array.shape for name, array in inputs.items()}))
+    made = transload.run(hub, inputs)
+    assert list(made) == list(wanted) == ["y", "z[0]", "z[1]"]
+    for name in made:
+        np.testing.assert_array_equal(made[name], wanted[name])
+    converted = transload.convert(file, "tosa", tmp_path / "out", inputs={name: array.shape for name, array in inputs.items()})
+    assert converted.verification.status == "passed"
+
+
+def test_an_optional_input_is_there_with_a_shape() -> None:
+    shapes = {"s[0]": (4, 6)}
+    left_out = transload.legalize(read_model(_joining(True), shapes))
+    assert list(left_out.inputs) == ["s[0]"] and any("'o' is left out" in note for note in left_out.notes)
+    assert not transload.run(left_out, {"s[0]": X})["there"]
+    there = transload.legalize(read_model(_joining(True), {**shapes, "o": (2,)}))
+    assert list(there.inputs) == ["s[0]", "o"]
+    assert transload.run(there, {"s[0]": X, "o": np.zeros(2, np.float32)})["there"]
+
+
+def test_how_long_a_sequence_is_must_be_given() -> None:
+    with pytest.raises(ReadError, match=r"NAME\[0\]:2x3"):
+        read_model(_joining(False))
+    with pytest.raises(UsageError, match=r"tensors \[1\] of sequence 's'"):
+        read_model(_joining(False), {"s[1]": (2, 6)})
 
 
 @pytest.mark.parametrize(("onesided", "inverse", "length"), [(0, 0, None), (1, 0, None), (0, 1, None), (0, 0, 8), (1, 0, 4)])

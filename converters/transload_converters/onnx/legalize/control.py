@@ -54,7 +54,7 @@ def no_value(op: Op, rw: Rewriter) -> Value:
     return rw.none("top")
 
 
-@TABLE("onnx.Yield")
+@TABLE("onnx.Yield", stored="bundles")
 def yield_(op: Op, rw: Rewriter) -> list[Value]:
     """The end of a branch or body."""
     rw.create("top.Yield", op.operands)
@@ -64,7 +64,7 @@ def yield_(op: Op, rw: Rewriter) -> list[Value]:
 # --- branches
 
 
-@TABLE("onnx.If")
+@TABLE("onnx.If", stored="bundles")
 def if_(op: Op, rw: Rewriter) -> list[Value]:
     """If: the chosen branch where the condition is constant, else `top.If`.
 
@@ -119,7 +119,7 @@ def _convert_regions(op: Op, rw: Rewriter) -> None:
 # --- loops
 
 
-@TABLE("onnx.Loop")
+@TABLE("onnx.Loop", stored="bundles")
 def loop(op: Op, rw: Rewriter) -> list[Value]:
     """Loop: unrolled where the number of rounds is known, else `top.While`."""
     body = op.regions[0].block
@@ -208,6 +208,8 @@ def _stack(op: Op, rw: Rewriter, values: tuple[Value, ...], output: int, axis: i
 
 def _while(op: Op, rw: Rewriter, trip: Value | None, condition: Value | None, carried: tuple[Value, ...]) -> list[Value]:
     """A loop as `top.While`, whose state is (round, condition, carried values): what the body takes."""
+    if any(not isinstance(value.type, TensorType) for value in carried):
+        raise Unsupported("carries a sequence over a number of rounds that is not known")
     first = rw.constant(np.array(rw.scratch(_Unrolled).done.get(op, 0), np.int64))
     going = reshape(rw, condition, ()) if condition is not None else rw.constant(np.array(True))
     state = [first, going, *carried]

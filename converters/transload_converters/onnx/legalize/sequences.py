@@ -2,7 +2,8 @@
 
 An op that makes a sequence becomes `top.Custom` named "onnx.sequence", whose operands are the tensors in it;
 an op that takes from one finds them there. Those that nothing uses in the end are removed with all else that
-is unused; one that is still there, as a result of the model, cannot be converted.
+is unused. One that the model gives becomes the tensors in it, `name[0]`, `name[1]` and so on; one that an op took which was kept
+cannot be converted.
 """
 
 from __future__ import annotations
@@ -10,13 +11,16 @@ from __future__ import annotations
 import numpy as np
 
 from transload.errors import ConversionError, Finding, Unsupported
-from transload.ir import DialectType, Module, Op, Value
+from transload.ir import DialectType, Module, Op, Value, output_names, set_results
 from transload.rewrite import Rewriter
 
+from ..bundles import element_name
+from ..types import UNKNOWN
+from .control import inlined
 from .movement import slice_along
-from .table import OnnxTable, attr, axis_of, constant_int, constant_ints, flag, need, operand, shape_of
+from .table import Impossible, OnnxTable, attr, axis_of, constant_int, constant_ints, flag, need, operand, shape_of
 
-__all__ = ["TABLE", "refuse_sequences"]
+__all__ = ["TABLE", "spell_out_results"]
 
 TABLE = OnnxTable()
 
@@ -25,17 +29,24 @@ _NAME = "onnx.sequence"
 
 def _sequence(rw: Rewriter, op: Op, tensors: list[Value]) -> Value:
     type_ = op.results[0].type
-    if not isinstance(type_, DialectType):
+    if not isinstance(type_, DialectType) or type_ == UNKNOWN:
         type_ = DialectType("onnx.seq<onnx.unknown>")
     return rw.create("top.Custom", tensors, (type_,), {"name": _NAME}).results[0]
 
 
-def _tensors(value: Value) -> list[Value]:
-    """The tensors in a sequence."""
+def _tensors_or_none(value: Value) -> list[Value] | None:
     maker = value.owner
     if isinstance(maker, Op) and maker.name == "top.Custom" and maker.attributes.get("name") == _NAME:
         return list(maker.operands)
-    raise Unsupported("takes from a sequence whose length is not known")
+    return None
+
+
+def _tensors(value: Value) -> list[Value]:
+    """The tensors in a sequence."""
+    found = _tensors_or_none(value)
+    if found is None:
+        raise Unsupported("takes from a sequence whose length is not known")
+    return found
 
 
 def _place(op: Op, rw: Rewriter, index: int, count: int, default: int, most: int) -> int:
@@ -125,10 +136,25 @@ def split(op: Op, rw: Rewriter) -> Value:
     return _sequence(rw, op, pieces)
 
 
+@TABLE("onnx.SequenceMap", stored="native")
+def map_(op: Op, rw: Rewriter) -> list[Value]:
+    """A subgraph for each place of some sequences, and of tensors that are the same in all; a sequence of each result."""
+    first = _tensors(need(op, 0))
+    columns = [values if (values := _tensors_or_none(value)) is not None else [value] * len(first) for value in op.operands]
+    if any(len(column) != len(first) for column in columns):
+        raise Unsupported(f"goes through sequences of {', '.join(str(len(column)) for column in columns)} tensors at once")
+    rows = [inlined(rw, op.regions[0].block, values) for values in zip(*columns, strict=True)]
+    return [_sequence(rw, op, list(tensors)) for tensors in zip(*rows, strict=True)] if rows else [
+        _sequence(rw, op, []) for _ in op.results]
+
+
 @TABLE("onnx.Optional", "onnx.OptionalGetElement", stored="native")
 def optional(op: Op, rw: Rewriter) -> Value:
-    """A value that may be absent, and is not: the value itself."""
-    return need(op, 0)
+    """A value that may be absent: the value itself, or none."""
+    value = operand(op, 0)
+    if value is None and op.name == "onnx.OptionalGetElement":
+        raise Impossible("takes a value that is not there")
+    return rw.none("top") if value is None else value
 
 
 @TABLE("onnx.OptionalHasElement", stored="native")
@@ -140,12 +166,27 @@ def has_element(op: Op, rw: Rewriter) -> Value:
     return rw.constant(np.array(value is not None))
 
 
-def refuse_sequences(module: Module) -> bool:
-    """Raise `ConversionError` where a sequence is left: the model gives it, or an op that was kept takes it."""
-    left = [op for op in module.ops() if op.name == "top.Custom" and op.attributes.get("name") == _NAME]
+def spell_out_results(module: Module) -> bool:
+    """Give the tensors in a sequence where the model gives that. Raises `ConversionError` where a sequence is left."""
+    for function in module.functions.values():
+        _spell_out(function)
+    left = [op for op in module.ops() if op.name == "top.Custom" and op.attributes.get("name") == _NAME and op.results[0].uses]
     if left:
         names = tuple(op.origin for op in left if op.origin)
-        raise ConversionError("the model gives sequences", [
-            Finding("onnx.sequence", "only tensors can be results", names, "give the tensors as outputs of their own",
-            len(left))])
+        raise ConversionError("the model works on sequences whose content is not known", [
+            Finding("onnx.sequence", "only tensors can be values", names, "give the tensors as values of their own", len(left))])
     return False
+
+
+def _spell_out(function: Op) -> None:
+    """Replace the sequences that a function gives by the tensors in them."""
+    end = function.regions[0].block.terminator
+    values: list[Value] = []
+    names: list[str] = []
+    for value, name in zip(end.operands, output_names(function), strict=True):
+        tensors = _tensors_or_none(value)
+        values += [value] if tensors is None else tensors
+        names += [name] if tensors is None else [element_name(name, place) for place in range(len(tensors))]
+    if len(values) != len(end.operands) or values != list(end.operands):
+        end.erase()
+        set_results(function, values, names)

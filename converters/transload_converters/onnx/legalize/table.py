@@ -51,7 +51,7 @@ class Impossible(Unsupported):
 
 
 F = TypeVar("F", bound=Callable[..., Any])
-_HAND_ON = ("integers", "carried", "native")
+_HAND_ON = ("integers", "carried", "bundles", "native")
 
 
 class OnnxTable(RewriteTable):
@@ -59,7 +59,7 @@ class OnnxTable(RewriteTable):
 
     `stored="integers"` (the default): they are first turned into the plain integers they hold;
     `"carried"`: the op moves or compares numbers, so values of one quantized type, per tensor, stay as
-    they are; `"native"`: the function sees to it.
+    they are; `"bundles"`: as "integers", and the function takes sequences of tensors, too; `"native"`: it sees to all.
     """
 
     def __call__(self, *names: str, stored: str = "integers") -> Callable[[F], F]:
@@ -79,7 +79,7 @@ def _guarded(function: Callable[..., Any], stored: str) -> Callable[..., Any]:
         for value in op.operands:
             if (isinstance(value.owner, Op) and value.owner.dialect == op.dialect) or value.type == UNKNOWN:
                 raise Unsupported("uses a value whose op cannot be converted", follows=True)
-            if stored != "native" and not _is_numbers(value.type):
+            if stored not in ("native", "bundles") and not _is_numbers(value.type):
                 raise Unsupported(f"works on a value of type {value.type}, and only tensors of numbers can be converted")
         try:
             outcome = taking(op, rw)
