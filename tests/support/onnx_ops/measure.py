@@ -52,8 +52,10 @@ def node_cases() -> list[Any]:
 
 
 def cell_of(case: Any) -> tuple[str, str] | None:
-    """The op and the number format that a case is evidence for; None where its data are no tensors of numbers."""
+    """The op and the number format that a case is evidence for; None where its data are not all tensors of numbers."""
     given, wanted = case.data_sets[0]
+    if any(value is None or isinstance(value, list) for value in (*given, *wanted)):
+        return None
     first = next((array for array in map(_array, (*given, *wanted)) if array is not None), None)
     if first is None or first.dtype.kind in "OUSc":
         return None
