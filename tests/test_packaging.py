@@ -18,8 +18,8 @@ TOOLS = {"import-linter", "mypy", "pytest-cov", "pytest-timeout", "pytest-xdist"
          "hatchling", "tosa-converter-for-tflite"}
 """Run as commands or as plugins of others."""
 FOR_USERS = {
-    "tflite", "onnx", "tensorflow", "caffe", "ethosu", "stablehlo", "xla", "images", "report", "coco", "litert", "onnxruntime",
-    "opencv", "verify"}
+    "tflite", "onnx", "tensorflow", "keras", "caffe", "ethosu", "stablehlo", "xla", "images", "report", "coco", "litert",
+    "onnxruntime", "opencv", "verify"}
 
 
 @pytest.fixture(scope="module")

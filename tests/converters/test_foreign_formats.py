@@ -41,9 +41,6 @@ def folder(*names: str) -> Callable[[Path], None]:
 
 SAFETENSORS = json.dumps({"w": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}}).encode()
 FILES: list[tuple[str, Callable[[Path], None], str, str]] = [
-    ("m.keras", archive("metadata.json", "config.json", "model.weights.h5"), "Keras", "from_keras_model"),
-    ("m.h5", content(b"\x89HDF\r\n\x1a\n" + b"\0" * 64), "Keras", "from_keras_model"),
-    ("renamed", content(b"\x89HDF\r\n\x1a\n" + b"\0" * 64), "Keras", "from_keras_model"),
     ("m.pt2", archive("m/archive_format", "m/models/model.json"), "torch.export", "torch.export.load"),
     ("m.pt", archive("m/data.pkl", "m/version"), "PyTorch", "torch.onnx.export"),
     ("m.pth", content(pickle.dumps({"w": [1.0]}, protocol=2)), "PyTorch", "torch.onnx.export"),
@@ -73,7 +70,7 @@ def test_known_formats_are_recognized(tmp_path: Path, name: str, write: Callable
 
 
 def test_what_is_nothing_known(tmp_path: Path) -> None:
-    for name, data in (("m.h5", b"no HDF5"), ("m.pt", b"no pickle"), ("m.xml", b"<html>"), ("m.zip", b"PK\x03\x04 damaged")):
+    for name, data in (("m.pt", b"no pickle"), ("m.xml", b"<html>"), ("m.zip", b"PK\x03\x04 damaged")):
         (tmp_path / name).write_bytes(data)
         with pytest.raises(ReadError, match="no reader knows this format"):
             transload.load(tmp_path / name)
@@ -86,13 +83,3 @@ def test_none_is_read(tmp_path: Path) -> None:
     there = host()
     suffixes = {suffix for reader in there.readers.values() for suffix in reader.suffixes}
     assert not [format.name for format in there.formats.values() if suffixes & set(format.suffixes)]
-
-
-@pytest.mark.models
-def test_real_files(models: Path) -> None:
-    for pattern, title in (
-        ("keras/*/*.keras", "Keras"), ("keras/*/*.h5", "Keras"), ("keras/*/*.hdf5", "Keras"),
-    ):
-        for file in models.glob(pattern):
-            with pytest.raises(ReadError, match=title):
-                transload.load(file)

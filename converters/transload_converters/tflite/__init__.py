@@ -33,14 +33,6 @@ def register_writers(register: Any) -> None:
 
 
 @hookimpl
-def register_formats(register: Any) -> None:
-    from .foreign import FORMATS
-
-    for format in FORMATS:
-        register(format)
-
-
-@hookimpl
 def register_conversions(register: Any) -> None:
     register(Conversion(
         "tfl-to-top", "tfl", "top", f"{_HERE}.legalize:TABLE",

@@ -1,0 +1,329 @@
+"""Layers: what a file says of one, how its class becomes ops, and the call in which it does."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from transload import host
+from transload.errors import ReadError, TransloadError, Unsupported
+from transload.facts import FactTable
+from transload.ir import BF16, BOOL, F16, F32, F64, Dense, FloatType, Type, Value
+
+from .graph import Graph, Shape
+
+__all__ = [
+    "CALLS", "LAYERS", "MAX_DEPTH", "Call", "Layer", "LayerRule", "LayerTable", "Variable", "call_layer", "element_named",
+    "flatten", "mapped", "rule_of", "snake"]
+
+MAX_DEPTH = 32
+"""How deep layers may lie in each other."""
+
+CALLS = "keras-layer"
+"""The kind of fact that a `LayerRule` is."""
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A variable of a layer: `cell/kernel` is the kernel of its sublayer `cell`."""
+
+    path: str
+    trainable: bool = True
+
+    @property
+    def owner(self) -> str:
+        return self.path.rpartition("/")[0]
+
+
+@dataclass(frozen=True)
+class LayerRule:
+    """How layers of a class become ops.
+
+    `build(call, *arguments)` emits them and gives what the layer gives. `variables` are the layer's in the order in which Keras
+    makes them: `"~x"` is not trained, `"x:use_bias"` is there where the config says `use_bias`, and where it says nothing.
+    `parts(config)` are the layers inside, by attribute. `passes_mask`: what it gives has the mask of what it is given.
+    `casts`: what it is given becomes numbers of the layer's own type.
+    """
+
+    build: Callable[..., Any]
+    variables: Sequence[str] | Callable[[Mapping[str, Any]], Sequence[str]] = ()
+    parts: Callable[[Mapping[str, Any]], Iterable[tuple[str, Any]]] | None = None
+    passes_mask: bool = False
+    casts: bool = True
+
+    def variables_of(self, config: Mapping[str, Any]) -> list[Variable]:
+        """The variables that a layer of this config has."""
+        names = self.variables(config) if callable(self.variables) else self.variables
+        found = []
+        for text in names:
+            path, _, condition = text.partition(":")
+            if not condition or config.get(condition, True):
+                found.append(Variable(path.removeprefix("~"), not text.startswith("~")))
+        return found
+
+
+class LayerTable(FactTable):
+    """Rules by class; a plugin's are registered as `Facts("keras-layer", "keras", TABLE)`.
+
+        @LAYERS.layer("Dense", variables=("kernel", "bias:use_bias"))
+        def dense(call, x):
+            ...
+    """
+
+    def layer(self, *classes: str, **options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        """Add the function that it decorates as the rule of classes. `options` are members of `LayerRule`."""
+
+        def add(function: Callable[..., Any]) -> Callable[..., Any]:
+            self.add(LayerRule(function, **options), *classes)
+            return function
+
+        return add
+
+
+LAYERS = LayerTable("keras")
+
+
+def rule_of(class_name: str) -> LayerRule | None:
+    """The rule of a class: ours, or a plugin's; None where there is none."""
+    if not re.fullmatch(r"\w+", class_name, re.ASCII):
+        return None
+    found: LayerRule | None = host().facts(CALLS)[f"keras.{class_name}"]
+    return found
+
+
+def snake(class_name: str) -> str:
+    """A class name as paths of weights have it: `Conv2DTranspose` is `conv2d_transpose`."""
+    name = re.sub(r"(.)([A-Z][a-z]+)", r"\1_\2", re.sub(r"\W+", "", class_name))
+    return re.sub(r"([a-z])([A-Z])", r"\1_\2", name).lower()
+
+
+_ELEMENTS = {"float16": F16, "bfloat16": BF16, "float32": F32, "float64": F64, "mixed_float16": F16, "mixed_bfloat16": BF16}
+
+
+def element_named(dtype: Any, what: str = "float32") -> Type | None:
+    """The element type in which a dtype policy computes (a name, or a serialized policy); None where it is not known."""
+    if isinstance(dtype, Mapping):
+        config = dtype.get("config")
+        dtype = config.get("name") if isinstance(config, Mapping) else None
+    return _ELEMENTS.get(dtype or what) if isinstance(dtype, str | None) else None
+
+
+@dataclass
+class Layer:
+    """One layer of a file: what was said of it, the layers inside it, and its weights once they are found."""
+
+    name: str
+    class_name: str
+    config: Mapping[str, Any]
+    rule: LayerRule | None
+    entry: Mapping[str, Any] = field(default_factory=dict)
+    """What stands around the config: `inbound_nodes`, `build_config`."""
+    parts: dict[str, Layer] = field(default_factory=dict)
+    weights: dict[str, Dense] = field(default_factory=dict)
+    constants: dict[str, Value] = field(default_factory=dict)
+
+    @property
+    def trainable(self) -> bool:
+        return self.config.get("trainable", True) is not False
+
+    def walk(self, path: str = "") -> Iterator[tuple[str, Layer]]:
+        """This layer and those inside, by their path."""
+        yield path, self
+        for key, part in self.parts.items():
+            yield from part.walk(f"{path}/{key}" if path else key)
+
+    def variables(self, path: str = "", trained: bool = True) -> Iterator[tuple[Layer, Variable, str, bool]]:
+        """All variables in the order in which Keras counts them: layer, variable, path, and whether it is trained."""
+        trained = trained and self.trainable
+        for variable in self.rule.variables_of(self.config) if self.rule else ():
+            yield self, variable, f"{path}/{variable.path}" if path else variable.path, trained and variable.trainable
+        for key, part in self.parts.items():
+            yield from part.variables(f"{path}/{key}" if path else key, trained)
+
+    def element(self) -> Type:
+        """The element type of what the layer computes."""
+        found = element_named(self.config.get("dtype"))
+        if found is None:
+            raise Unsupported(f"it computes with numbers of type {str(self.config.get('dtype'))[:80]}",
+                              "only floats of 16, 32 and 64 bits are known here")
+        return found
+
+
+class Call:
+    """One call of a layer: what its rule sees.
+
+    `g` emits ops, `config` is the layer's, `arguments` are those beside the first ones, by name.
+    """
+
+    def __init__(self, g: Graph, layer: Layer, masks: dict[Value, Value], arguments: Mapping[str, Any] | None = None) -> None:
+        self.g, self.layer, self.masks = g, layer, masks
+        self.config = layer.config
+        self.arguments = dict(arguments or {})
+
+    @property
+    def element(self) -> Type:
+        return self.layer.element()
+
+    def option(self, name: str, default: Any = None) -> Any:
+        """An entry of the config; `default` where there is none, or null."""
+        found = self.config.get(name)
+        return default if found is None else found
+
+    def has(self, name: str) -> bool:
+        """Whether the layer has a weight, by its config."""
+        rule = self.layer.rule
+        return rule is not None and any(variable.path == name for variable in rule.variables_of(self.config))
+
+    def weight(self, name: str, shape: Shape | None = None, element: Type | None = None) -> Value:
+        """A weight as a constant, cast to what the layer computes with.
+
+        Raises `ReadError` where it has another shape than the layer needs.
+        """
+        wanted = element or self.element
+        key = f"{name}:{wanted}"
+        if key not in self.layer.constants:
+            dense = self.layer.weights.get(name)
+            if dense is None:
+                raise ReadError(f"its weight {name!r} is missing")
+            if shape is not None and tuple(dense.shape) != tuple(shape):
+                raise ReadError(f"its weight {name!r} has the shape {list(dense.shape)}, where {list(shape)} is needed")
+            value = self.g.constant(dense)
+            value.op.location = f"{self.g.scope}/{name}"  # type: ignore[union-attr]
+            self.layer.constants[key] = self.g.cast(value, wanted)
+        return self.layer.constants[key]
+
+    def array(self, name: str) -> np.ndarray:
+        """A weight's numbers."""
+        if name not in self.layer.weights:
+            raise ReadError(f"its weight {name!r} is missing")
+        return self.layer.weights[name].numpy()
+
+    def mask(self, value: Any) -> Value | None:
+        """The mask that goes with a value: one truth value for each step."""
+        return self.masks.get(value) if isinstance(value, Value) else None
+
+    def set_mask(self, value: Value, mask: Value | None) -> None:
+        if mask is not None:
+            self.masks[value] = self.g.cast(mask, BOOL)
+
+    def part(self, name: str) -> Layer:
+        """A layer inside."""
+        return self.layer.parts[name]
+
+    def inner(self, name: str, arguments: Mapping[str, Any] | None = None) -> Call:
+        """A call of a layer inside, for its weights and config."""
+        return Call(self.g, self.part(name), self.masks, arguments)
+
+    def apply(self, layer: Layer, *inputs: Any, **arguments: Any) -> Any:
+        """Call a layer inside; gives what it gives."""
+        return call_layer(self.g, layer, inputs, arguments, self.masks)
+
+    @property
+    def channels_first(self) -> bool:
+        return self.config.get("data_format") == "channels_first"
+
+    def numbers(self, name: str, count: int, default: Any = 1) -> tuple[int, ...]:
+        """An entry of the config that is a number for each of `count` dimensions, or one for all."""
+        found = self.option(name, default)
+        sizes = (found,) * count if isinstance(found, int) else tuple(found)
+        if len(sizes) != count or not all(isinstance(size, int) and not isinstance(size, bool) for size in sizes):
+            raise Unsupported(f"its {name} {found!r} is no number for each of {count} dimensions")
+        return sizes
+
+
+# --- calling
+
+
+_BROKEN = (TypeError, ValueError, KeyError, IndexError, AttributeError, ArithmeticError, RecursionError)
+"""What a config that Keras did not write leads to, where its numbers are used."""
+
+
+def call_layer(
+    g: Graph, layer: Layer, positional: Sequence[Any], named: Mapping[str, Any], masks: dict[Value, Value],
+    outermost: bool = False,
+) -> Any:
+    """Emit a call of a layer; what it gives, as its rule says it. The name of the outermost is no part of the names inside.
+
+    Raises `ReadError` with the layer's name where it cannot be called so.
+    """
+    rule = layer.rule
+    if rule is None:
+        raise ReadError(f"layer {layer.name!r} is of class {layer.class_name!r}, which is not known here")
+    outer = g.scope
+    g.scope = "" if outermost else f"{outer}/{layer.name}" if outer else layer.name
+    try:
+        call = Call(g, layer, masks, named)
+        inputs = [_cast(call, item) for item in positional] if rule.casts else list(positional)
+        given = rule.build(call, *inputs)
+        if rule.passes_mask:
+            first = next((item for item in flatten(list(inputs)) if isinstance(item, Value)), None)
+            mask = masks.get(first) if first is not None else None
+            for value in flatten(given):
+                if mask is not None and isinstance(value, Value) and value not in masks:
+                    masks[value] = mask
+        _name(given, g)
+        return given
+    except Unsupported as error:
+        raise ReadError(f"layer {layer.name!r} ({layer.class_name}): {error.why}", hint=error.hint) from None
+    except ReadError as error:
+        if error.message.startswith("layer "):
+            raise
+        raise ReadError(f"layer {layer.name!r} ({layer.class_name}): {error.message}", error.findings, error.hint) from None
+    except TransloadError:
+        raise
+    except _BROKEN as error:
+        raise ReadError(
+            f"layer {layer.name!r} ({layer.class_name}): its config is not one that Keras writes: {type(error).__name__}: "
+            f"{str(error)[:200]}") from None
+    finally:
+        g.scope = outer
+
+
+def _cast(call: Call, item: Any) -> Any:
+    """Arguments of another type of float become the layer's own type."""
+    def cast(value: Any) -> Any:
+        if not isinstance(value, Value) or not isinstance(value.element, FloatType) or value.element == call.element:
+            return value
+        made = call.g.cast(value, call.element)
+        call.set_mask(made, call.mask(value))
+        return made
+
+    return mapped(item, cast) if isinstance(item, Value | list | tuple | dict) else item
+
+
+def _name(given: Any, g: Graph) -> None:
+    """Let the op that gives a layer's result have the layer's name, where it was made for it."""
+    if isinstance(given, list | tuple) and given:
+        given = given[0]
+    op = given.op if isinstance(given, Value) and g.scope else None
+    if op is not None and len(op.results) == 1 and str(op.location).startswith(f"{g.scope}/") and g.scope not in g.taken:
+        g.taken.add(g.scope)
+        op.location = g.scope
+
+
+# --- structures of values
+
+
+def flatten(structure: Any) -> Iterator[Any]:
+    """The leaves of lists, tuples and dictionaries; of these in the order of their keys."""
+    if isinstance(structure, Mapping):
+        for key in sorted(structure):
+            yield from flatten(structure[key])
+    elif isinstance(structure, list | tuple):
+        for item in structure:
+            yield from flatten(item)
+    else:
+        yield structure
+
+
+def mapped(structure: Any, function: Callable[[Any], Any]) -> Any:
+    """A structure with its leaves replaced."""
+    if isinstance(structure, Mapping):
+        return {key: mapped(item, function) for key, item in structure.items()}
+    if isinstance(structure, list | tuple):
+        return type(structure)(mapped(item, function) for item in structure)
+    return function(structure)

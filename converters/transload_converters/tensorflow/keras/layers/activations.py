@@ -1,0 +1,233 @@
+"""Activations: the functions that `activation=` names, and the layers that are nothing else."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from transload.errors import Unsupported
+from transload.ir import BOOL, F16, Value
+
+from ..graph import Graph, f32, shape_of
+from ..layer import LAYERS, Call
+
+__all__ = ["FUNCTIONS", "activate", "activated", "masked_softmax", "softmax"]
+
+
+def activate(g: Graph, named: Any, x: Value) -> Value:
+    """The activation that a config names (nothing, a name, or a serialized function or layer) of a value."""
+    options: Mapping[str, Any] = {}
+    if isinstance(named, Mapping):
+        config = named.get("config")
+        if isinstance(config, str):
+            named = config
+        else:
+            named, options = named.get("class_name"), config if isinstance(config, Mapping) else {}
+            named = _OF_CLASS.get(str(named), named)
+    if named is None:
+        return x
+    function = FUNCTIONS.get(named) if isinstance(named, str) else None
+    if function is None:
+        raise Unsupported(f"its activation {str(named)[:80]!r} is none of Keras's own, and code is not run",
+                          "export the model as a SavedModel or to ONNX, where the function is defined")
+    return function(g, x, **{key: value for key, value in options.items() if key in _OPTIONS})
+
+
+_OPTIONS = ("alpha", "negative_slope", "approximate", "axis", "threshold", "max_value", "theta")
+_OF_CLASS = {"LeakyReLU": "leaky_relu", "ReLU": "relu", "ELU": "elu", "Softmax": "softmax", "ThresholdedReLU": "threshold"}
+
+
+def activated(call: Call, x: Value, name: str = "activation") -> Value:
+    """The activation that a layer's config names, of a value."""
+    return activate(call.g, call.config.get(name), x)
+
+
+def _simple(name: str) -> Callable[..., Value]:
+    return lambda g, x, **_: getattr(g, name)(x)
+
+
+def relu(
+    g: Graph, x: Value, negative_slope: float = 0.0, max_value: float | None = None, threshold: float = 0.0, **_: Any,
+) -> Value:
+    """`x` from `threshold` on, no more than `max_value`; below it, `negative_slope` of the distance to it."""
+    if not negative_slope and not threshold:
+        if max_value is None:
+            return g.Relu(x)
+        return g.Relu6(x) if max_value == 6 else g.Minimum(g.Relu(x), max_value)
+    if not threshold:
+        y = leaky(g, x, negative_slope)
+    else:
+        below = g.Mul(g.Sub(x, threshold), negative_slope)
+        y = g.select(g.GreaterEqual(x, g.like(threshold, x)), x, below)
+    return y if max_value is None else g.Minimum(y, max_value)
+
+
+def leaky(g: Graph, x: Value, negative_slope: float = 0.2, alpha: float | None = None, **_: Any) -> Value:
+    return g.unary("LeakyRelu", x, alpha=f32(negative_slope if alpha is None else alpha))
+
+
+def elu(g: Graph, x: Value, alpha: float = 1.0, **_: Any) -> Value:
+    y = g.Elu(x)
+    return y if alpha == 1 else g.select(g.Greater(x, g.like(0, x)), x, g.Mul(y, float(alpha)))
+
+
+def gelu(g: Graph, x: Value, approximate: bool = False, **_: Any) -> Value:
+    if approximate:
+        inner = g.Mul(g.AddV2(x, g.Mul(g.Mul(g.Mul(x, x), x), 0.044715)), math.sqrt(2 / math.pi))
+        return g.Mul(g.Mul(x, 0.5), g.AddV2(g.Tanh(inner), 1.0))
+    return g.Mul(g.Mul(x, 0.5), g.AddV2(g.Erf(g.Mul(x, math.sqrt(0.5))), 1.0))
+
+
+def hard_sigmoid(g: Graph, x: Value, **_: Any) -> Value:
+    """Of Keras 3, `relu6(x + 3) / 6`; before it was `0.2 x + 0.5` between 0 and 1."""
+    if g.keras < 3:
+        return g.Minimum(g.Maximum(g.AddV2(g.Mul(x, 0.2), 0.5), 0.0), 1.0)
+    return g.RealDiv(g.Relu6(g.AddV2(x, 3.0)), 6.0)
+
+
+def softmax(g: Graph, x: Value, axis: Any = -1, **_: Any) -> Value:
+    """Over one dimension, or several together."""
+    rank = x.rank
+    axes = g.axes(axis, rank) if isinstance(axis, list | tuple) else [g.axis(axis, rank)]
+    if axes == [rank - 1]:
+        return g.Softmax(x)
+    order = [place for place in range(rank) if place not in axes] + axes
+    turned = g.transpose(x, order)
+    if len(axes) == 1:
+        y = g.Softmax(turned)
+    else:
+        shape = shape_of(turned)
+        y = g.reshape(g.Softmax(g.reshape(turned, [*shape[: rank - len(axes)], math.prod(shape[rank - len(axes) :])])), shape)
+    return g.transpose(y, [order.index(place) for place in range(rank)])
+
+
+def log_softmax(g: Graph, x: Value, axis: int = -1, **_: Any) -> Value:
+    rank = x.rank
+    if g.axis(axis, rank) == rank - 1:
+        return g.LogSoftmax(x)
+    order = [place for place in range(rank) if place != axis % rank] + [axis % rank]
+    return g.transpose(g.LogSoftmax(g.transpose(x, order)), [order.index(place) for place in range(rank)])
+
+
+def clip(g: Graph, x: Value, least: float, most: float) -> Value:
+    return g.Minimum(g.Maximum(x, least), most)
+
+
+def glu(g: Graph, x: Value, axis: int = -1, **_: Any) -> Value:
+    first, second = g.split(x, 2, axis)
+    return g.Mul(first, g.Sigmoid(second))
+
+
+def celu(g: Graph, x: Value, alpha: float = 1.0, **_: Any) -> Value:
+    return g.AddV2(g.Maximum(x, 0.0), g.Mul(g.Expm1(g.RealDiv(g.Minimum(x, 0.0), alpha)), alpha))
+
+
+def hard_shrink(g: Graph, x: Value, threshold: float = 0.5, **_: Any) -> Value:
+    return g.select(g.Greater(g.Abs(x), g.like(threshold, x)), x, 0.0)
+
+
+def soft_shrink(g: Graph, x: Value, threshold: float = 0.5, **_: Any) -> Value:
+    return g.Mul(g.Sign(x), g.Relu(g.Sub(g.Abs(x), threshold)))
+
+
+def threshold(g: Graph, x: Value, theta: float = 1.0, threshold: float | None = None, value: float = 0.0, **_: Any) -> Value:
+    return g.select(g.Greater(x, g.like(theta if threshold is None else threshold, x)), x, value)
+
+
+def squareplus(g: Graph, x: Value, b: float = 4.0, **_: Any) -> Value:
+    return g.Mul(g.AddV2(x, g.Sqrt(g.AddV2(g.Square(x), float(b)))), 0.5)
+
+
+def sparse_plus(g: Graph, x: Value, **_: Any) -> Value:
+    """0 up to -1, a parabola between, `x` from 1 on."""
+    curve = g.Mul(g.Square(g.AddV2(clip(g, x, -1.0, 1.0), 1.0)), 0.25)
+    return g.AddV2(curve, g.Relu(g.Sub(x, 1.0)))
+
+
+FUNCTIONS: dict[str, Callable[..., Value]] = {
+    "linear": lambda g, x, **_: x,
+    "relu": relu,
+    "relu6": _simple("Relu6"),
+    "leaky_relu": leaky,
+    "elu": elu,
+    "selu": _simple("Selu"),
+    "celu": celu,
+    "glu": glu,
+    "gelu": gelu,
+    "sigmoid": _simple("Sigmoid"),
+    "hard_sigmoid": hard_sigmoid,
+    "hard_silu": lambda g, x, **_: g.Mul(x, hard_sigmoid(g, x)),
+    "hard_swish": lambda g, x, **_: g.Mul(x, hard_sigmoid(g, x)),
+    "silu": lambda g, x, **_: g.Mul(x, g.Sigmoid(x)),
+    "swish": lambda g, x, **_: g.Mul(x, g.Sigmoid(x)),
+    "tanh": _simple("Tanh"),
+    "hard_tanh": lambda g, x, **_: clip(g, x, -1.0, 1.0),
+    "tanh_shrink": lambda g, x, **_: g.Sub(x, g.Tanh(x)),
+    "softplus": _simple("Softplus"),
+    "softsign": _simple("Softsign"),
+    "exponential": _simple("Exp"),
+    "mish": lambda g, x, **_: g.Mul(x, g.Tanh(g.Softplus(x))),
+    "softmax": softmax,
+    "log_softmax": log_softmax,
+    "log_sigmoid": lambda g, x, **_: g.Neg(g.Softplus(g.Neg(x))),
+    "hard_shrink": hard_shrink,
+    "soft_shrink": soft_shrink,
+    "threshold": threshold,
+    "squareplus": squareplus,
+    "sparse_plus": sparse_plus,
+    "sparse_sigmoid": lambda g, x, **_: clip(g, g.Mul(g.AddV2(x, 1.0), 0.5), 0.0, 1.0),
+}
+"""By their names in `keras.activations`."""
+
+
+@LAYERS.layer("Activation", passes_mask=True)
+def activation_layer(call: Call, x: Value) -> Value:
+    return activated(call, x)
+
+
+@LAYERS.layer("ReLU", passes_mask=True)
+def relu_layer(call: Call, x: Value) -> Value:
+    return relu(call.g, x, call.option("negative_slope", 0.0), call.option("max_value"), call.option("threshold", 0.0))
+
+
+@LAYERS.layer("LeakyReLU", passes_mask=True)
+def leaky_relu_layer(call: Call, x: Value) -> Value:
+    return leaky(call.g, x, call.option("negative_slope", call.option("alpha", 0.3)))
+
+
+@LAYERS.layer("ELU", passes_mask=True)
+def elu_layer(call: Call, x: Value) -> Value:
+    return elu(call.g, x, call.option("alpha", 1.0))
+
+
+@LAYERS.layer("ThresholdedReLU", passes_mask=True)
+def thresholded_relu_layer(call: Call, x: Value) -> Value:
+    return threshold(call.g, x, call.option("theta", 1.0))
+
+
+@LAYERS.layer("PReLU", variables=("alpha",), passes_mask=True)
+def prelu_layer(call: Call, x: Value) -> Value:
+    """A slope for each element below 0, or for those of `shared_axes` together."""
+    g, shape = call.g, list(shape_of(x)[1:])
+    for axis in call.option("shared_axes", ()):
+        shape[axis - 1] = 1
+    alpha = call.weight("alpha", tuple(shape))
+    return g.AddV2(g.Relu(x), g.Mul(alpha, g.Minimum(x, 0.0)))
+
+
+def masked_softmax(g: Graph, x: Value, mask: Value | None, axis: Any = -1, zeros: bool = True) -> Value:
+    """What a mask leaves out counts nothing, and is 0; without `zeros` all are equal where it leaves nothing."""
+    if mask is None:
+        return softmax(g, x, axis)
+    mask = g.cast(mask, BOOL) if mask.element != BOOL else mask
+    low = -3e4 if x.element == F16 else -1e9
+    y = softmax(g, g.select(mask, x, low), axis)
+    return g.select(mask, y, 0.0) if zeros else y
+
+
+@LAYERS.layer("Softmax", passes_mask=True)
+def softmax_layer(call: Call, x: Value, mask: Value | None = None) -> Value:
+    """Where there is a mask, what it leaves out counts nothing."""
+    mask = call.arguments.get("mask") if mask is None else mask
+    return masked_softmax(call.g, x, mask if isinstance(mask, Value) else None, call.option("axis", -1))

@@ -1,0 +1,119 @@
+"""Dense layers, embeddings, what wraps a layer, and all that does nothing at inference."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from transload.errors import Unsupported
+from transload.ir import BOOL, I32, FloatType, Value
+
+from ..graph import shape_of
+from ..layer import LAYERS, Call
+from .activations import activated
+
+
+@LAYERS.layer(
+    "Identity", "Dropout", "SpatialDropout1D", "SpatialDropout2D", "SpatialDropout3D", "GaussianDropout", "GaussianNoise",
+    "AlphaDropout", "ActivityRegularization", passes_mask=True)
+def identity(call: Call, x: Value, *_: Any) -> Value:
+    """Dropout, noise and penalties are for training."""
+    return x
+
+
+@LAYERS.layer("Dense", variables=("kernel", "bias:use_bias"), passes_mask=True)
+def dense(call: Call, x: Value) -> Value:
+    """The last dimension times a matrix, plus a bias."""
+    g, shape, units = call.g, shape_of(x), int(call.config["units"])
+    if not shape:
+        raise Unsupported("it is called with a single number")
+    kernel = call.weight("kernel", (shape[-1], units))
+    flat = x if len(shape) == 2 else g.reshape(x, [-1, shape[-1]] if len(shape) != 1 else [1, shape[-1]])
+    y = g.matmul(flat, kernel)
+    if call.has("bias"):
+        y = g.emit("BiasAdd", (y, call.weight("bias", (units,))), shape_of(y), data_format="NHWC")
+    return activated(call, g.reshape(y, [*shape[:-1], units]))
+
+
+@LAYERS.layer("EinsumDense", variables=("kernel", "bias:bias_axes"), passes_mask=True)
+def einsum_dense(call: Call, x: Value) -> Value:
+    """An einsum with a kernel; a bias along the axes of the result that `bias_axes` names."""
+    return activated(call, projected(call, x, str(call.config["equation"]), call.option("bias_axes")))
+
+
+def projected(call: Call, x: Value, equation: str, bias_axes: str | None, kernel: str = "kernel", bias: str = "bias") -> Value:
+    """`x` and a kernel by an equation, whose dots are the dimensions that it does not name; plus a bias."""
+    g = call.g
+    found = re.fullmatch(r"([a-zA-Z.]+),([a-zA-Z]+)->([a-zA-Z.]+)", equation.replace(" ", ""))
+    if found is None:
+        raise Unsupported(f"its equation {equation[:80]!r} is none of a tensor and a kernel")
+    left, inner, right = found.groups()
+    named = left.replace("...", "")
+    free = [letter for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz" if letter not in named + inner + right]
+    rest = "".join(free[: max(0, x.rank - len(named))]) if "..." in left else ""
+    left, right = left.replace("...", rest), right.replace("...", rest)
+    y = g.einsum(f"{left},{inner}->{right}", x, call.weight(kernel))
+    if bias_axes is None or not call.has(bias):
+        return y
+    sizes = dict(zip(right, shape_of(y), strict=True))
+    kept = [sizes[letter] if letter in bias_axes else 1 for letter in right]
+    while kept and kept[0] == 1 and right[len(right) - len(kept)] not in bias_axes:
+        kept.pop(0)
+    return g.AddV2(y, g.reshape(call.weight(bias), kept))
+
+
+@LAYERS.layer("Embedding", variables=("embeddings",), casts=False)
+def embedding(call: Call, x: Value) -> Value:
+    """Rows of a table."""
+    g, table = call.g, call.weight("embeddings", (int(call.config["input_dim"]), int(call.config["output_dim"])))
+    indices = g.cast(x, I32) if isinstance(x.element, FloatType) or x.element == BOOL else x
+    y = g.gather(table, indices)
+    if call.option("mask_zero", False):
+        call.set_mask(y, g.NotEqual(indices, 0))
+    return y
+
+
+@LAYERS.layer("Masking")
+def masking(call: Call, x: Value) -> Value:
+    """Steps in which all is `mask_value` are masked, and become zeros."""
+    g = call.g
+    there = g.reduce("Any", g.NotEqual(x, g.like(call.option("mask_value", 0.0), x)), -1, keep=True)
+    y = g.Mul(x, g.cast(there, x.element))
+    call.set_mask(y, g.squeeze(there, -1))
+    return y
+
+
+def _wrapped(config: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
+    return [("layer", config["layer"])]
+
+
+@LAYERS.layer("TimeDistributed", parts=_wrapped, passes_mask=True)
+def time_distributed(call: Call, x: Value) -> Value:
+    """The layer of each step: steps become part of the batch."""
+    g, shape = call.g, shape_of(x)
+    if len(shape) < 2:
+        raise Unsupported(f"it is called with a tensor of shape {list(shape)}, which has no steps")
+    y = call.apply(call.part("layer"), g.reshape(x, [shape[0] * shape[1], *shape[2:]]))
+    if not isinstance(y, Value):
+        raise Unsupported("the layer of its steps gives several tensors")
+    return g.reshape(y, [*shape[:2], *shape_of(y)[1:]])
+
+
+@LAYERS.layer("SpectralNormalization", parts=_wrapped, variables=("~vector_u",), passes_mask=True)
+def spectral_normalization(call: Call, x: Value) -> Value:
+    """The layer: its kernel was divided by its norm while it was trained."""
+    y: Value = call.apply(call.part("layer"), x)
+    return y
+
+
+@LAYERS.layer("Wrapper", parts=_wrapped, passes_mask=True)
+def wrapper(call: Call, *inputs: Any) -> Any:
+    return call.apply(call.part("layer"), *inputs)
+
+
+@LAYERS.layer("Lambda", "TensorFlowOpLayer", "TFSMLayer", "TorchModuleWrapper", "JaxLayer", "FlaxLayer")
+def code(call: Call, *_: Any) -> Any:
+    """Layers that hold code."""
+    raise Unsupported("it holds code, which is not run",
+                      "export the model as a SavedModel (model.export) or to ONNX (tf2onnx), where it is defined")

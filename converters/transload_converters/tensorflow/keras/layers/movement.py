@@ -1,0 +1,284 @@
+"""Operations between layers that move numbers: shapes, orders, parts, images."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from transload.errors import Unsupported
+from transload.ir import I32, FloatType, Value
+
+from ..graph import shape_of
+from ..layer import LAYERS, Call
+from .operations import element_of, operation, option, to_value
+from .pooling import channels_last, windowed
+from .reshaping import resized
+
+
+def sizes_of(given: Any) -> list[int]:
+    found = [given] if isinstance(given, int) else list(given)
+    return [-1 if size is None else int(size) for size in found]
+
+
+@operation("Reshape")
+def reshape(call: Call, x: Value, shape: Any = None) -> Value:
+    given = option(call, "newshape", option(call, "shape", shape))
+    return call.g.reshape(x, sizes_of(given))
+
+
+@operation("Transpose")
+def transpose(call: Call, x: Value, axes: Any = None) -> Value:
+    given = option(call, "axes", option(call, "perm", axes))
+    return call.g.transpose(x, [g % x.rank for g in given] if given is not None else list(reversed(range(x.rank))))
+
+
+@operation("Swapaxes")
+def swapaxes(call: Call, x: Value) -> Value:
+    order = list(range(x.rank))
+    a, b = (call.g.axis(option(call, name), x.rank) for name in ("axis1", "axis2"))
+    order[a], order[b] = order[b], order[a]
+    return call.g.transpose(x, order)
+
+
+@operation("Moveaxis")
+def moveaxis(call: Call, x: Value) -> Value:
+    source, target = ([call.g.axis(axis, x.rank) for axis in ([given] if isinstance(given, int) else given)]
+                      for given in (option(call, "source"), option(call, "destination")))
+    order = [axis for axis in range(x.rank) if axis not in source]
+    for place, axis in sorted(zip(target, source, strict=True)):
+        order.insert(place, axis)
+    return call.g.transpose(x, order)
+
+
+@operation("ExpandDims")
+def expand_dims(call: Call, x: Value, axis: Any = None) -> Value:
+    given = option(call, "axis", axis)
+    for place in [given] if isinstance(given, int) else given:
+        x = call.g.expand(x, place)
+    return x
+
+
+@operation("Squeeze")
+def squeeze(call: Call, x: Value, axis: Any = None) -> Value:
+    given = option(call, "axis", axis)
+    ones = [place for place, size in enumerate(shape_of(x)) if size == 1]
+    places = call.g.axes(given, x.rank) if given not in (None, []) else ones
+    for place in reversed(places):
+        x = call.g.squeeze(x, place)
+    return x
+
+
+@operation("Ravel")
+def ravel(call: Call, x: Value) -> Value:
+    return call.g.reshape(x, [-1])
+
+
+@operation("Concatenate")
+def concatenate(call: Call, values: Sequence[Any], axis: Any = None) -> Value:
+    known = next(value for value in values if isinstance(value, Value))
+    return call.g.concat([to_value(call.g, value, known) for value in values], int(option(call, "axis", axis or 0)))
+
+
+@operation("Stack")
+def stack(call: Call, values: Sequence[Any], axis: Any = None) -> Value:
+    known = next((value for value in values if isinstance(value, Value)), None)
+    return call.g.stack([to_value(call.g, value, known) for value in values], int(option(call, "axis", axis or 0)))
+
+
+@operation("Unstack")
+def unstack(call: Call, x: Value) -> Any:
+    return list(call.g.unstack(x, int(option(call, "axis", 0))))
+
+
+@operation("Split", "ArraySplit")
+def split(call: Call, x: Value, parts: Any = None, axis: Any = None) -> Any:
+    g = call.g
+    given = option(call, "indices_or_sections", option(call, "num_or_size_splits", parts))
+    axis = g.axis(option(call, "axis", axis or 0), x.rank)
+    if isinstance(given, int):
+        return list(g.split(x, given, axis))
+    bounds = [0, *(int(place) for place in given), shape_of(x)[axis]]
+    return [g.narrow(x, axis, first, last) for first, last in pairwise(bounds)]
+
+
+@operation("Flip")
+def flip(call: Call, x: Value, axis: Any = None) -> Value:
+    for place in call.g.axes(option(call, "axis", axis), x.rank):
+        x = call.g.reverse(x, place)
+    return x
+
+
+@operation("Roll")
+def roll(call: Call, x: Value) -> Value:
+    g, shift, axis = call.g, option(call, "shift"), option(call, "axis")
+    if axis is None:
+        raise Unsupported("it rolls all dimensions as one")
+    for count, place in zip([shift] if isinstance(shift, int) else shift, [axis] if isinstance(axis, int) else axis, strict=True):
+        size = shape_of(x)[g.axis(place, x.rank)]
+        at = -int(count) % size if size else 0
+        x = g.concat([g.narrow(x, place, at, size), g.narrow(x, place, 0, at)], place) if at else x
+    return x
+
+
+@operation("Tile")
+def tile(call: Call, x: Value, repeats: Any = None) -> Value:
+    counts = sizes_of(option(call, "repeats", option(call, "multiples", repeats)))
+    while x.rank < len(counts):
+        x = call.g.expand(x, 0)
+    return call.g.tile(x, [1] * (x.rank - len(counts)) + counts)
+
+
+@operation("Repeat")
+def repeat(call: Call, x: Value, repeats: Any = None, axis: Any = None) -> Value:
+    count, axis = option(call, "repeats", repeats), option(call, "axis", axis)
+    if isinstance(count, list | tuple) and len(count) == 1:
+        count = count[0]
+    if not isinstance(count, int):
+        raise Unsupported("it repeats each place another number of times")
+    return call.g.repeat(x if axis is not None else call.g.reshape(x, [-1]), count, 0 if axis is None else axis)
+
+
+@operation("BroadcastTo")
+def broadcast_to(call: Call, x: Value, shape: Any = None) -> Value:
+    return call.g.broadcast_to(x, sizes_of(option(call, "shape", shape)))
+
+
+@operation("Pad")
+def pad(call: Call, x: Value, paddings: Any = None, mode: Any = None, *_: Any) -> Value:
+    g = call.g
+    given = option(call, "pad_width", option(call, "paddings", paddings))
+    if isinstance(given, int):
+        given = [[given, given]] * x.rank
+    elif given and isinstance(given[0], int):
+        given = [list(given)] * x.rank
+    elif len(given) == 1:
+        given = list(given) * x.rank
+    pairs = [(int(before), int(after)) for before, after in given]
+    how = str(option(call, "mode", mode or "constant")).lower()
+    if how == "constant":
+        return g.pad(x, pairs, option(call, "constant_values"))
+    if how not in ("reflect", "symmetric"):
+        raise Unsupported(f"its mode {how!r} is not known here")
+    made = [size + before + after for size, (before, after) in zip(shape_of(x), pairs, strict=True)]
+    return g.emit("MirrorPad", (x, g.constant(np.array(pairs, np.int32))), made, mode=how.upper())
+
+
+@operation("Take")
+def take(call: Call, x: Any, indices: Any, axis: Any = None) -> Value:
+    g, axis = call.g, option(call, "axis", axis)
+    x = to_value(g, x)
+    if axis is None:
+        x, axis = g.reshape(x, [-1]), 0
+    size = shape_of(x)[g.axis(axis, x.rank)]
+    if isinstance(indices, Value):
+        indices = indices if not isinstance(indices.element, FloatType) else g.cast(indices, I32)
+        indices = g.select(g.Less(indices, 0), g.AddV2(indices, size), indices)
+    else:
+        indices = g.constant(np.asarray(indices, np.int32) % max(size, 1))
+    return g.gather(x, indices, axis)
+
+
+@operation("OneHot")
+def one_hot(call: Call, x: Value, depth: Any = None) -> Value:
+    element = element_of(option(call, "dtype", "float32"))
+    depth = option(call, "num_classes", option(call, "depth", depth))
+    return call.g.one_hot(x, int(depth), element, int(option(call, "axis", -1)))
+
+
+@operation("ZerosLike", "OnesLike", "FullLike")
+def filled_like(call: Call, x: Value, value: Any = None) -> Value:
+    g, name = call.g, call.layer.class_name.removeprefix("operation_")
+    dtype = option(call, "dtype")
+    number = {"ZerosLike": 0, "OnesLike": 1}.get(name, option(call, "fill_value", value))
+    return g.broadcast_to(g.constant(number, x.element if dtype is None else element_of(dtype)), shape_of(x))
+
+
+@operation("Arange")
+def arange(call: Call, start: Any, stop: Any = None, step: Any = None) -> Value:
+    stop, step = option(call, "stop", stop), option(call, "step", step) or 1
+    numbers = range(int(start)) if stop is None else range(int(start), int(stop), int(step))
+    if len(numbers) > 1 << 24:
+        raise Unsupported("it counts too far")
+    return call.g.constant(np.array(numbers), element_of(option(call, "dtype", "int32")))
+
+
+@operation("GetItem")
+def get_item(call: Call, x: Value, key: Any = None) -> Value:
+    """`x[key]` of slices, numbers, `...`, and None."""
+    g = call.g
+    key = option(call, "key", option(call, "slice_spec", key))
+    keys = list(key) if isinstance(key, list | tuple) else [key]
+    dots = [place for place, each in enumerate(keys) if each is Ellipsis]
+    named = sum(each is not None and each is not Ellipsis for each in keys)
+    if len(dots) > 1 or named > x.rank:
+        raise Unsupported(f"{str(key)[:80]} is no place in a tensor of shape {list(shape_of(x))}")
+    rest: list[Any] = [slice(None)] * (x.rank - named)
+    keys = [*keys[: dots[0]], *rest, *keys[dots[0] + 1 :]] if dots else [*keys, *rest]
+    begin, end, step, shape = list[int](), list[int](), list[int](), list[int]()
+    sizes = iter(shape_of(x))
+    gathers: list[tuple[int, Any]] = []
+    for each in keys:
+        if each is None:
+            shape.append(1)
+            continue
+        size = next(sizes)
+        if isinstance(each, slice):
+            first, last, by = each.indices(size)
+            if by < 0:
+                raise Unsupported("it goes backward through a tensor")
+            begin, end, step = [*begin, first], [*end, max(first, last)], [*step, by]
+            shape.append(len(range(first, last, by)))
+        elif isinstance(each, int) and not isinstance(each, bool) and -size <= each < size:
+            begin, end, step = [*begin, each % size], [*end, each % size + 1], [*step, 1]
+        elif isinstance(each, list | tuple | np.ndarray | Value) and not gathers:
+            gathers.append((len(shape), each))
+            begin, end, step = [*begin, 0], [*end, size], [*step, 1]
+            shape.append(size)
+        else:
+            raise Unsupported(f"{str(each)[:80]} is no place in a dimension of size {size}")
+    y = g.reshape(g.slice(x, begin, end, step), shape)
+    for axis, indices in gathers:
+        y = g.gather(y, indices if isinstance(indices, Value) else g.constant(np.asarray(indices, np.int32)), axis)
+    return y
+
+
+# --- images, windows
+
+
+@operation("Resize")
+def resize(call: Call, x: Value, size: Any = None) -> Value:
+    g = call.g
+    wanted = [int(each) for each in option(call, "size", size)]
+    how = str(option(call, "interpolation", option(call, "method", "bilinear"))).lower()
+    return channels_last(g, x, option(call, "data_format") == "channels_first", lambda y: resized(
+        g, y, wanted, how, bool(option(call, "antialias", False))))
+
+
+@operation("MaxPool", "AveragePool")
+def pool(call: Call, x: Value) -> Value:
+    g, rank = call.g, x.rank - 2
+    window = [w for w in (option(call, "pool_size"),) for w in ([w] * rank if isinstance(w, int) else list(w))]
+    strides = [w for w in (option(call, "strides", window),) for w in ([w] * rank if isinstance(w, int) else list(w))]
+    padding, name = str(option(call, "padding", "valid")).upper(), call.layer.class_name.removeprefix("operation_")
+    return channels_last(g, x, option(call, "data_format") == "channels_first", lambda y: windowed(
+        g, "MaxPool" if name == "MaxPool" else "AvgPool", y, window, strides, padding))
+
+
+@operation("DepthToSpace", "SpaceToDepth")
+def depth_to_space(call: Call, x: Value, block: Any = None) -> Value:
+    g, name, block = call.g, call.layer.class_name.removeprefix("operation_"), int(option(call, "block_size", block))
+
+    def moved(y: Value) -> Value:
+        n, h, w, c = shape_of(y)
+        if block < 1 or (c % (block * block) if name == "DepthToSpace" else h % block or w % block):
+            raise Unsupported(f"a tensor of shape {[n, h, w, c]} does not fall into blocks of {block}")
+        made = (n, h * block, w * block, c // block**2) if name == "DepthToSpace" else (n, h // block, w // block, c * block**2)
+        return g.emit(name, (y,), made, block_size=block, data_format="NHWC")
+
+    return channels_last(g, x, option(call, "data_format") == "channels_first", moved)
+
+
+LAYERS.layer("SlicingOpLambda", casts=False)(get_item)

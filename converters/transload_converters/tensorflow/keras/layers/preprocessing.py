@@ -1,0 +1,179 @@
+"""Preprocessing that is part of a network: scaling, sizes, classes. Augmentation does nothing at inference."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from transload.errors import Unsupported
+from transload.ir import F32, I32, I64, FloatType, IntegerType, Value
+
+from ..graph import Graph, shape_of
+from ..layer import LAYERS, Call
+from .core import identity
+from .pooling import channels_last
+from .reshaping import resized
+
+LAYERS.layer(
+    "RandomBrightness", "RandomContrast", "RandomFlip", "RandomRotation", "RandomTranslation", "RandomZoom", "RandomErasing",
+    "RandomColorDegeneration", "RandomColorJitter", "RandomElasticTransform", "RandomGaussianBlur", "RandomGrayscale",
+    "RandomHue", "RandomInvert", "RandomPerspective", "RandomPosterization", "RandomSaturation", "RandomSharpness",
+    "RandomShear", "RandAugment", "AugMix", "CutMix", "MixUp", passes_mask=True)(identity)
+
+
+def _floats(call: Call, x: Value) -> Value:
+    return call.g.cast(x, call.element)
+
+
+@LAYERS.layer("Rescaling", passes_mask=True)
+def rescaling(call: Call, x: Value) -> Value:
+    g = call.g
+    scale = np.asarray(_plain(call.option("scale", 1.0)), np.float64)
+    offset = np.asarray(_plain(call.option("offset", 0.0)), np.float64)
+    y = _floats(call, x)
+    if np.any(scale != 1):
+        y = g.Mul(y, g.constant(scale, call.element))
+    return g.AddV2(y, g.constant(offset, call.element)) if np.any(offset != 0) else y
+
+
+def _plain(value: Any) -> Any:
+    """Numbers that may be serialized arrays."""
+    if isinstance(value, Mapping):
+        config = value.get("config")
+        return config.get("value") if isinstance(config, Mapping) else config
+    return value
+
+
+def _normalization_variables(config: Mapping[str, Any]) -> Sequence[str]:
+    return () if config.get("mean") is not None else ("~mean", "~variance", "~count")
+
+
+@LAYERS.layer("Normalization", variables=_normalization_variables)
+def normalization(call: Call, x: Value) -> Value:
+    """By a mean and a variance that were given, or seen before training."""
+    g, rank = call.g, x.rank
+    given = call.config.get("axis", -1)
+    axes = [] if given is None else g.axes(given, rank)
+    shape = [size if place in axes else 1 for place, size in enumerate(shape_of(x))]
+
+    def statistic(name: str) -> np.ndarray:
+        fixed = _plain(call.config.get(name))
+        array = np.asarray(fixed if fixed is not None else call.array(name), np.float32)
+        return array.reshape(shape) if array.size == math.prod(shape) else np.broadcast_to(array, shape)
+
+    deviation = g.constant(np.maximum(np.sqrt(statistic("variance")), 1e-7), call.element)
+    mean, y = g.constant(statistic("mean"), call.element), _floats(call, x)
+    if call.option("invert", False):
+        return g.AddV2(mean, g.Mul(y, deviation))
+    return g.RealDiv(g.Sub(y, mean), deviation)
+
+
+def _batched(g: Graph, x: Value, function: Any) -> Value:
+    """A function of a batch of images, of one image as well."""
+    if x.rank == 4:
+        made: Value = function(x)
+        return made
+    return g.squeeze(function(g.expand(x, 0)), 0)
+
+
+@LAYERS.layer("Resizing", casts=True)
+def resizing(call: Call, x: Value) -> Value:
+    """Images of another size: as they are, or cut or padded to the aspect."""
+    g, size = call.g, [int(call.config["height"]), int(call.config["width"])]
+    if min(size) < 1:
+        raise Unsupported(f"a size of {size} is none")
+    how, element = str(call.option("interpolation", "bilinear")), x.element
+
+    def image(y: Value) -> Value:
+        y = _fitted(call, y, size)
+        made = resized(g, y, size, how, bool(call.option("antialias", False)))
+        if isinstance(element, IntegerType) and made.element != element:
+            made = g.cast(g.Round(made), element)
+        return made
+
+    y = _batched(g, x, lambda y: channels_last(g, y, call.channels_first, image))
+    return y if g.keras >= 3 else g.cast(y, call.element)
+
+
+def _fitted(call: Call, x: Value, size: Sequence[int]) -> Value:
+    """The part of images, or images in a border, whose aspect is that of a size."""
+    g, (_, height, width, _) = call.g, shape_of(x)
+    if call.option("crop_to_aspect_ratio", False):
+        wanted = [min(height, int(float(width * size[0]) / size[1])), min(width, int(float(height * size[1]) / size[0]))]
+        at = [int(float(height - wanted[0]) / 2), int(float(width - wanted[1]) / 2)]
+        return g.narrow(g.narrow(x, 1, at[0], at[0] + wanted[0]), 2, at[1], at[1] + wanted[1])
+    if call.option("pad_to_aspect_ratio", False):
+        wanted = [max(height, int(float(width * size[0]) / size[1])), max(width, int(float(height * size[1]) / size[0]))]
+        at = [int(float(wanted[0] - height) / 2), int(float(wanted[1] - width) / 2)]
+        return g.pad(x, [(0, 0), (at[0], at[0]), (at[1], at[1]), (0, 0)], call.option("fill_value", 0.0) or None)
+    return x
+
+
+@LAYERS.layer("CenterCrop")
+def center_crop(call: Call, x: Value) -> Value:
+    """The middle of images; of those that are smaller, what has the aspect, resized."""
+    g, size = call.g, [int(call.config["height"]), int(call.config["width"])]
+
+    def image(y: Value) -> Value:
+        _, height, width, _ = shape_of(y)
+        if height >= size[0] and width >= size[1]:
+            top, left = (height - size[0]) // 2, (width - size[1]) // 2
+            return g.narrow(g.narrow(y, 1, top, top + size[0]), 2, left, left + size[1])
+        wanted = [min(height, int(float(width * size[0]) / size[1])), min(width, int(float(height * size[1]) / size[0]))]
+        at = [int(float(height - wanted[0]) / 2), int(float(width - wanted[1]) / 2)]
+        return resized(g, g.narrow(g.narrow(y, 1, at[0], at[0] + wanted[0]), 2, at[1], at[1] + wanted[1]), size, "bilinear")
+
+    return _batched(g, _floats(call, x), lambda y: channels_last(g, y, call.channels_first, image))
+
+
+def _encoded(call: Call, x: Value, depth: int, weights: Value | None = None) -> Value:
+    """Classes as numbers of their own, as one place among `depth` each, or as the places that occur."""
+    g, mode = call.g, str(call.option("output_mode", "multi_hot"))
+    if mode == "int":
+        return x
+    element = call.element
+    if mode == "one_hot":
+        if x.rank and shape_of(x)[-1] == 1 and x.rank > 1:
+            x = g.squeeze(x, -1)
+        return g.one_hot(x, depth, element)
+    places = g.one_hot(x, depth, element)
+    if x.rank == 1 and mode in ("multi_hot", "count"):
+        return places if mode == "multi_hot" or weights is None else g.Mul(places, g.expand(weights, -1))
+    if mode == "multi_hot":
+        return g.reduce("Max", places, -2)
+    if mode == "count":
+        return g.reduce("Sum", places if weights is None else g.Mul(places, g.expand(g.cast(weights, element), -1)), -2)
+    raise Unsupported(f"its output_mode {mode!r} is none that can be computed here")
+
+
+@LAYERS.layer("CategoryEncoding", casts=False)
+def category_encoding(call: Call, x: Value, weights: Value | None = None) -> Value:
+    given = call.arguments.get("count_weights", weights)
+    indices = call.g.cast(x, I32) if isinstance(x.element, FloatType) else x
+    return _encoded(call, indices, int(call.config["num_tokens"]), given if isinstance(given, Value) else None)
+
+
+@LAYERS.layer("Discretization", casts=False)
+def discretization(call: Call, x: Value) -> Value:
+    """Into which of the bins a number falls: how many boundaries are not above it."""
+    g = call.g
+    bounds = call.option("bin_boundaries")
+    if not bounds:
+        raise Unsupported("it has no boundaries")
+    x = g.cast(x, F32)
+    above = g.GreaterEqual(g.expand(x, -1), g.constant(np.asarray(bounds, np.float32), F32))
+    mode = call.option("output_mode", "int")
+    indices = g.reduce("Sum", g.cast(above, I32), -1)
+    return g.cast(indices, I64) if mode == "int" else _encoded(call, indices, len(bounds) + 1)
+
+
+def _lookup(call: Call, *_: Any) -> Any:
+    raise Unsupported("it works on texts or tables of words, which no network of numbers holds",
+                      "do it before the network, and save the part behind it")
+
+
+LAYERS.layer("StringLookup", "IntegerLookup", "TextVectorization", "Hashing", "HashedCrossing", "FeatureSpace",
+             casts=False)(_lookup)

@@ -1,0 +1,297 @@
+"""Models: layers that call each other, functional and sequential, inside each other too.
+
+What calls what is said in three dialects of JSON: Keras 3 writes the arguments of every call with `__keras_tensor__` where a
+tensor was, Keras 1 and 2 lists `[layer, call, result, arguments]`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from transload.errors import ReadError, Unsupported
+from transload.ir import Value
+
+from .layer import LAYERS, MAX_DEPTH, Call, Layer, flatten, mapped, rule_of, snake
+
+__all__ = ["Ref", "calls_of", "input_layers", "layer_tree", "output_refs"]
+
+
+@dataclass(frozen=True)
+class Ref:
+    """A tensor: result `result` of call `call` of the layer `layer`."""
+
+    layer: str
+    call: int
+    result: int
+
+
+@dataclass
+class LayerCall:
+    """A call of a layer as the config has it: tensors are `Ref`s."""
+
+    layer: Layer
+    number: int
+    positional: list[Any]
+    named: dict[str, Any] = field(default_factory=dict)
+
+
+# --- the tree of layers
+
+
+def layer_tree(entry: Any, depth: int = 0) -> Layer:
+    """A serialized layer, and those inside it. Classes without a rule have `rule` None."""
+    if not isinstance(entry, Mapping) or not isinstance(entry.get("class_name"), str):
+        raise ReadError(f"a layer is described by {str(entry)[:80]!r}")
+    if depth > MAX_DEPTH:
+        raise ReadError(f"layers lie more than {MAX_DEPTH} deep in each other")
+    config = entry.get("config")
+    if isinstance(config, list):  # a Sequential model of Keras 1 and of 2 up to 2.2.2
+        config = {"layers": config}
+    if not isinstance(config, Mapping):
+        config = {}
+    class_name = class_of(entry)
+    name = config.get("name") or entry.get("name") or snake(class_name)
+    layer = Layer(str(name), class_name, config, rule_of(class_name), entry)
+    if layer.rule is not None and layer.rule.parts is not None:
+        for key, part in layer.rule.parts(config):
+            layer.parts[key] = layer_tree(part, depth + 1)
+    return layer
+
+
+def class_of(entry: Mapping[str, Any]) -> str:
+    """The class of a serialized layer; that of an operation (`keras.ops.add`) is told apart by its module."""
+    class_name = str(entry["class_name"])
+    module = entry.get("module")
+    if isinstance(module, str) and module.startswith(("keras.src.ops.", "keras.ops", "keras.src.activations.")):
+        return f"operation_{class_name}"
+    config = entry.get("config")
+    nodes = entry.get("inbound_nodes")
+    called = isinstance(nodes, list) and nodes and isinstance(nodes[0], Mapping)
+    if module is None and called and isinstance(config, Mapping) and not {"trainable", "dtype", "layers"} & set(config):
+        named = f"operation_{class_name}"  # in `.h5` files of Keras 3 operations have no module, and layers have these
+        return named if rule_of(named) is not None else class_name
+    return class_name.rpartition(">")[2]
+
+
+_PATHS = {"Model": "functional", "GroupQueryAttention": "grouped_query_attention"}
+"""Classes that have another name where they are defined, by which their weights are found."""
+
+
+def members(config: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """The layers of a model by the path of their weights."""
+    layers = config.get("layers")
+    if not isinstance(layers, list):
+        raise ReadError("a model has no list of layers")
+    counts: Counter[str] = Counter()
+    for entry in layers:
+        named = class_of(entry) if isinstance(entry, Mapping) and entry.get("class_name") else "layer"
+        kind = "operations" if named.startswith("operation_") else "layers"
+        key = f"{kind}/{_PATHS.get(named) or snake(named.removeprefix('operation_'))}"
+        count = counts[key]
+        counts[key] += 1
+        yield key + (f"_{count}" if count else ""), entry
+
+
+# --- who calls whom
+
+
+def calls_of(layer: Layer) -> list[LayerCall]:
+    """The calls of a layer that its entry in a functional model lists."""
+    nodes = layer.entry.get("inbound_nodes")
+    if not isinstance(nodes, list):
+        return []
+    return [_call(layer, number, node) for number, node in enumerate(nodes)]
+
+
+def _call(layer: Layer, number: int, node: Any) -> LayerCall:
+    if isinstance(node, Mapping):  # Keras 3
+        given, named = node.get("args"), node.get("kwargs")
+        positional = [_restored(item) for item in (given if isinstance(given, list) else [])]
+        return LayerCall(layer, number, positional, {
+            str(key): _restored(item) for key, item in (named or {}).items() if key != "name"})
+    if not isinstance(node, list):
+        raise ReadError(f"layer {layer.name!r}: a call of it is described by {str(node)[:80]!r}")
+    named = {}
+    inputs: list[Any] = []
+    single = len(node) in (3, 4) and isinstance(node[0], str) and isinstance(node[1], int)
+    for item in [node] if single else node:
+        first, more = _old_tensor(layer, item)
+        inputs.append(first)
+        named.update(more)
+    alone = len(inputs) == 1 and layer.class_name not in _OF_LISTS
+    return LayerCall(layer, number, [inputs[0] if alone else inputs] if inputs else [], named)
+
+
+_OF_LISTS = ("Add", "Subtract", "Multiply", "Average", "Maximum", "Minimum", "Concatenate", "Dot", "Merge")
+
+
+def _old_tensor(layer: Layer, item: Any) -> tuple[Any, dict[str, Any]]:
+    """A tensor as Keras 1 and 2 write it, and the other arguments of the call, which stand beside it."""
+    if isinstance(item, Mapping):
+        return {key: _old_tensor(layer, entry)[0] for key, entry in item.items()}, {}
+    if not isinstance(item, list) or len(item) < 3 or not isinstance(item[0], str) or not isinstance(item[1], int):
+        if isinstance(item, list) and item and all(isinstance(each, list) for each in item):
+            found = [_old_tensor(layer, each) for each in item]
+            return [first for first, _ in found], {key: value for _, more in found for key, value in more.items()}
+        raise ReadError(f"layer {layer.name!r}: a call of it is described by {str(item)[:80]!r}")
+    more = item[3] if len(item) > 3 and isinstance(item[3], Mapping) else {}
+    named = {str(key): _old_value(value) for key, value in more.items() if key != "name"}
+    if item[0] == "_CONSTANT_VALUE":
+        return item[2], named
+    return Ref(item[0], int(item[1]), _whole(item[2])), named
+
+
+def _whole(value: Any) -> int:
+    if not isinstance(value, int):
+        raise ReadError(f"a tensor is described by {str(value)[:80]!r}")
+    return int(value)
+
+
+def _old_value(value: Any) -> Any:
+    """An argument of Keras 2: a list `[layer, call, result]` stands for a tensor."""
+    if isinstance(value, list):
+        if len(value) in (3, 4) and isinstance(value[0], str) and [type(each) for each in value[1:3]] == [int, int]:
+            return value[2] if value[0] == "_CONSTANT_VALUE" else Ref(value[0], value[1], value[2])
+        return [_old_value(item) for item in value]
+    if isinstance(value, Mapping):
+        if set(value) == {"start", "stop", "step"}:
+            return slice(*(_old_value(value[key]) for key in ("start", "stop", "step")))
+        if value.get("class_name") == "TypeSpec" or ("dtype" in value and len(value) == 1):
+            return value.get("dtype")
+        return {key: _old_value(item) for key, item in value.items()}
+    return value
+
+
+def _restored(value: Any) -> Any:
+    """An argument of Keras 3."""
+    if isinstance(value, list):
+        return [_restored(item) for item in value]
+    if not isinstance(value, Mapping):
+        return value
+    config = value.get("config")
+    kind = value.get("class_name")
+    if kind is None or "config" not in value:
+        return {key: _restored(item) for key, item in value.items()}
+    if kind == "__keras_tensor__" and isinstance(config, Mapping):
+        history = config.get("keras_history")
+        if not isinstance(history, list) or len(history) != 3:
+            raise ReadError(f"a tensor is described by {str(value)[:80]!r}")
+        return Ref(str(history[0]), _whole(history[1]), _whole(history[2]))
+    if kind == "__tuple__" and isinstance(config, Mapping | list):
+        return tuple(_restored(config if isinstance(config, list) else config.get("value", [])))
+    if kind == "__slice__" and isinstance(config, Mapping):
+        return slice(*(_restored(config.get(key)) for key in ("start", "stop", "step")))
+    if kind == "__ellipsis__":
+        return Ellipsis
+    if kind in ("__numpy__", "__tensor__") and isinstance(config, Mapping):
+        import numpy as np
+
+        return np.array(config.get("value"), config.get("dtype"))
+    if kind == "__lambda__":
+        raise ReadError("an argument of a call is a function of Python, which is not run")
+    return dict(value)
+
+
+def input_layers(model: Layer) -> list[Layer]:
+    """The layers that stand for what a model is given, in order."""
+    if model.class_name == "Sequential":
+        return [part for part in model.parts.values() if part.class_name == "InputLayer"][:1]
+    by_name = {part.name: part for part in model.parts.values()}
+    found = []
+    for ref in flatten(_refs(model.config.get("input_layers"))):
+        if not isinstance(ref, Ref) or ref.layer not in by_name:
+            raise ReadError(f"model {model.name!r}: has the input {ref}, which is none of its layers")
+        found.append(by_name[ref.layer])
+    return found
+
+
+def output_refs(model: Layer) -> Any:
+    """What a functional model gives: a structure of `Ref`s."""
+    return _refs(model.config.get("output_layers"))
+
+
+def _refs(structure: Any) -> Any:
+    if isinstance(structure, list):
+        if len(structure) == 3 and isinstance(structure[0], str):
+            return Ref(structure[0], _whole(structure[1]), _whole(structure[2]))
+        return [_refs(item) for item in structure]
+    if isinstance(structure, Mapping):
+        if structure.get("class_name") == "__tuple__":
+            return [_refs(item) for item in _restored(structure)]
+        return {key: _refs(item) for key, item in structure.items()}
+    raise ReadError(f"a tensor is described by {str(structure)[:80]!r}")
+
+
+# --- models as layers
+
+
+@LAYERS.layer("Functional", "Model", parts=members, casts=False)
+def functional(call: Call, *given: Any) -> Any:
+    """A functional model: its layers are called in an order in which what they are given is there."""
+    model = call.layer
+    inputs = input_layers(model)
+    tensors = [value for value in flatten(list(given)) if isinstance(value, Value)]
+    if len(tensors) != len(inputs):
+        raise Unsupported(f"it has {len(inputs)} inputs, and is called with {len(tensors)}")
+    values: dict[Ref, Value] = {}
+    for layer, value in zip(inputs, tensors, strict=True):
+        values[Ref(layer.name, 0, 0)] = value
+    outputs = output_refs(model)
+
+    def value_of(leaf: Any) -> Any:
+        if isinstance(leaf, Ref) and leaf not in values:
+            raise Unsupported(f"result {leaf.result} of call {leaf.call} of {leaf.layer!r} is used, and there is none such")
+        return values[leaf] if isinstance(leaf, Ref) else leaf
+
+    for each in _in_order(model, set(values), [ref for ref in flatten(outputs) if isinstance(ref, Ref)]):
+        made = call.apply(each.layer, *mapped(each.positional, value_of), **mapped(each.named, value_of))
+        for number, value in enumerate(flatten(made)):
+            values[Ref(each.layer.name, each.number, number)] = value
+    return mapped(outputs, value_of)
+
+
+def _in_order(model: Layer, there: set[Ref], outputs: Iterable[Ref]) -> Iterator[LayerCall]:
+    """The calls that the outputs need, each after those whose results it uses."""
+    known = {(ref.layer, ref.call) for ref in there}
+    calls = {(call.layer.name, call.number): call for part in model.parts.values() for call in calls_of(part)}
+    state: dict[tuple[str, int], int] = {}
+    for output in outputs:
+        stack = [(output.layer, output.call)]
+        while stack:
+            key = stack[-1]
+            if key in known or state.get(key) == 2:
+                stack.pop()
+                continue
+            if key not in calls:
+                raise Unsupported(f"call {key[1]} of its layer {key[0]!r} is used, and there is no such call")
+            used = flatten([calls[key].positional, calls[key].named])
+            needed = [(ref.layer, ref.call) for ref in used if isinstance(ref, Ref)]
+            open_ = [other for other in needed if other not in known and state.get(other) != 2]
+            if not open_:
+                state[key] = 2
+                stack.pop()
+                yield calls[key]
+                continue
+            if state.get(key) == 1:
+                raise Unsupported(f"its layers call each other in a circle, {key[0]!r} among them")
+            state[key] = 1
+            stack += open_
+
+
+@LAYERS.layer("Sequential", parts=members, casts=False)
+def sequential(call: Call, x: Any) -> Any:
+    """One layer after the other."""
+    for layer in call.layer.parts.values():
+        if layer.class_name != "InputLayer":
+            x = call.apply(layer, x)
+    return x
+
+
+@LAYERS.layer("InputLayer", passes_mask=True)
+def input_layer(call: Call, x: Value) -> Value:
+    """What a model is given."""
+    return x
+

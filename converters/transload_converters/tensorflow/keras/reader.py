@@ -1,0 +1,152 @@
+"""Reading Keras files: the layers of a model become ops of dialect `tf`.
+
+A file says which layers there are and how they call each other, not what they compute: that is said here, by a rule a class
+(`layers`), which a plugin may add to. Layers that hold code (Lambda, classes of one's own) are refused by name, never run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from transload.errors import Finding, ReadError, UsageError, merge_findings
+from transload.input_shapes import static_shapes
+from transload.ir import BOOL, F32, NONE, Module, TensorType, Type, Value, element_type_of, new_module, set_results
+from transload.plugin import Source
+
+from .archive import KerasFile, read_file
+from .graph import Graph
+from .layer import Layer, call_layer, flatten
+from .model import input_layers, layer_tree, output_refs
+from .weights import find_weights
+
+__all__ = ["read"]
+
+_MODELS = ("Functional", "Model", "Sequential")
+_WAY = "export the model as a SavedModel (model.export('folder')) or to ONNX (tf2onnx), where its classes are defined"
+
+
+def read(source: Source, inputs: Mapping[str, TensorType] | None = None) -> Module:
+    """Import a Keras model. `inputs` gives shapes of inputs that the file leaves open.
+
+    Raises `ReadError` for anything that is wrong with the file or not known here, `UsageError` where `inputs` does not fit it.
+    """
+    file = read_file(source)
+    try:
+        return _build(file, source.name, inputs or {})
+    except ReadError as error:
+        if error.message.startswith(f"{source.name}: "):
+            raise
+        raise ReadError(f"{source.name}: {error.message}", error.findings, error.hint) from None
+
+
+def _build(file: KerasFile, name: str, given: Mapping[str, TensorType]) -> Module:
+    model = layer_tree(file.config)
+    if model.class_name not in _MODELS:
+        raise ReadError(
+            f"the model is of class {model.class_name!r}: what it computes is code, which the file does not hold", hint=_WAY)
+    _refuse_unknown(model)
+    find_weights(model, file)
+    layers = _inputs(model, file)
+    types, notes = _input_types(layers, given, name)
+    module = new_module()
+    function = module.add_function("main", types, list(layers))
+    arguments = list(function.regions[0].block.arguments)
+    graph = Graph(function.regions[0].block, _major(file.version))
+    masks: dict[Value, Value] = {}
+    result = call_layer(graph, model, arguments, {}, masks, outermost=True)
+    outputs = [value for value in flatten(result) if isinstance(value, Value)]
+    set_results(function, outputs, _output_names(model, outputs))
+    module.notes = (*notes, *_stateful(model))
+    return module
+
+
+def _major(version: str) -> int:
+    """The first number of Keras's version; files that say none are of the last that did not."""
+    first = version.partition(".")[0]
+    return int(first) if first.isascii() and first.isdigit() and len(first) < 4 else 2 if not version else 3
+
+
+def _refuse_unknown(model: Layer) -> None:
+    """Raise `ReadError` with every layer whose class has no rule."""
+    unknown = [
+        Finding(f"{part.class_name.removeprefix('operation_')}",
+                "is an operation that is not known here" if part.class_name.startswith("operation_")
+                else "is a class of layers that is not known here", (part.name,))
+        for _, part in model.walk() if part.rule is None]
+    if unknown:
+        raise ReadError(
+            f"the model has {len(unknown)} layer(s) of classes that are not known here", merge_findings(unknown), hint=_WAY)
+
+
+def _stateful(model: Layer) -> Iterator[str]:
+    names = [part.name for _, part in model.walk() if part.config.get("stateful") is True]
+    if names:
+        yield f"the states of {', '.join(map(repr, names[:8]))}, which Keras keeps from call to call, are zeros in each run"
+
+
+# --- what the model is given and gives
+
+
+def _inputs(model: Layer, file: KerasFile) -> dict[str, tuple[Any, Type]]:
+    """Shape and element type of each input by name."""
+    found: dict[str, tuple[Any, Type]] = {}
+    for layer in input_layers(model):
+        shape = layer.config.get("batch_shape", layer.config.get("batch_input_shape"))
+        found[layer.name] = shape, _element(layer.config.get("dtype"))
+    if not found and model.class_name == "Sequential":
+        first = next(iter(model.parts.values()), None)
+        if first is None:
+            raise ReadError(f"model {model.name!r} has no layers")
+        shape = first.config.get("batch_input_shape", first.config.get("batch_shape"))
+        if shape is None and first.class_name in _MODELS:
+            return _inputs(first, file)
+        built = model.entry.get("build_config")
+        later = built.get("input_shape") if isinstance(built, Mapping) else None
+        found[f"{first.name}_input"] = shape or model.config.get("build_input_shape") or later, F32
+    if not found:
+        raise ReadError(f"model {model.name!r} has no inputs")
+    return found
+
+
+def _element(dtype: Any) -> Type:
+    if isinstance(dtype, Mapping):
+        config = dtype.get("config")
+        dtype = config.get("name") if isinstance(config, Mapping) else None
+    import ml_dtypes  # noqa: F401 - gives numpy bfloat16 by its name
+    import numpy as np
+
+    try:
+        return BOOL if dtype == "bool" else element_type_of(np.dtype(str(dtype or "float32")))
+    except (TypeError, KeyError, ValueError):
+        raise ReadError(f"the model has an input of type {str(dtype)[:80]!r}, which holds no numbers") from None
+
+
+def _input_types(
+    layers: Mapping[str, tuple[Any, Type]], given: Mapping[str, TensorType], name: str,
+) -> tuple[list[TensorType], tuple[str, ...]]:
+    for key, type_ in given.items():
+        if key in layers and type_.element not in (NONE, layers[key][1]):
+            raise UsageError(f"{name}: input {key!r} has elements {layers[key][1]}, not {type_.element}")
+    declared = {}
+    for key, (shape, _) in layers.items():
+        if shape is not None and not (isinstance(shape, list | tuple) and all(
+                size is None or (isinstance(size, int) and not isinstance(size, bool) and size >= 0) for size in shape)):
+            raise ReadError(f"input {key!r} has the shape {str(shape)[:80]}")
+        declared[key] = None if shape is None else list(shape)
+    found = static_shapes(declared, {key: type_.shape for key, type_ in given.items() if type_.shape is not None}, name)
+    return [TensorType(found.shapes[key], element) for key, (_, element) in layers.items()], found.notes
+
+
+def _output_names(model: Layer, outputs: list[Value]) -> list[str]:
+    """Each output by the name of its layer; those of one layer are counted."""
+    if model.class_name == "Sequential":
+        names = [next(reversed(model.parts.values())).name] * len(outputs)
+    else:
+        names = [ref.layer for ref in flatten(output_refs(model))]
+    counts: dict[str, int] = {}
+    found = []
+    for name in names:
+        count = counts[name] = counts.get(name, -1) + 1
+        found.append(f"{name}_{count}" if count else name)
+    return found

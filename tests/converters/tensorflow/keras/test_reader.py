@@ -1,0 +1,248 @@
+"""Keras files: what is read of them, and how they refuse."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import transload
+from transload import Facts, hookimpl, host
+from transload.contents import op_counts
+from transload.context import Context
+from transload.errors import ReadError
+from transload.ir import ArrayData, Dense, Module
+from transload.plugin_host import Host
+
+from tests.support.keras_models import dense_layer, entry, functional, h5_file, hdf5, input_entry, keras_file, sequential
+
+pytest.importorskip("h5py")
+
+KERNEL = np.arange(6, dtype=np.float32).reshape(3, 2)
+BIAS = np.array([1, -1], np.float32)
+MODEL = functional([input_entry("x", [None, 3]), dense_layer("out", "x", 2)], ["x"], ["out"])
+WEIGHTS = {"layers/dense/vars/0": KERNEL, "layers/dense/vars/1": BIAS}
+
+
+def constants(module: Module) -> dict[str, Dense]:
+    return {str(op.location): op.attributes["value"] for op in module.body_of_main if op.name == "tf.Const"}
+
+
+def test_archive(tmp_path: Path) -> None:
+    module = transload.load(keras_file(tmp_path / "m.keras", MODEL, WEIGHTS))
+    assert {name: str(type_) for name, type_ in module.inputs.items()} == {"x": "tensor<1x3xf32>"}
+    assert {name: str(type_) for name, type_ in module.outputs.items()} == {"out": "tensor<1x2xf32>"}
+    assert op_counts(module) == {"tf.MatMul": 1, "tf.BiasAdd": 1}
+    held = constants(module)
+    assert np.array_equal(held["out/kernel"].numpy(), KERNEL) and np.array_equal(held["out/bias"].numpy(), BIAS)
+    assert module.notes == ("the first size of 'x', unknown in the file, was taken for the batch and made 1",)
+
+
+def test_weights_stay_in_the_file(tmp_path: Path) -> None:
+    """Arrays that lie in the archive as they are are looked at there: they own no memory."""
+    module = transload.load(keras_file(tmp_path / "m.keras", MODEL, WEIGHTS))
+    data = constants(module)["out/kernel"].data
+    assert isinstance(data, ArrayData) and not data.numpy().flags.owndata
+
+
+@pytest.mark.parametrize("options", [{"chunks": (2,), "compression": "gzip"}, {"dtype": ">f4"}, {"dtype": "f8"}])
+def test_weights_that_are_packed(tmp_path: Path, options: dict[str, Any]) -> None:
+    weights = {"layers/dense/vars/0": KERNEL.ravel(), "layers/dense/vars/1": BIAS}
+    model = sequential(input_entry("x", [1, 3]), entry("Dense", "out", units=2))
+    file = keras_file(tmp_path / "m.keras", model, weights, zipfile.ZIP_DEFLATED, **options)
+    with pytest.raises(ReadError, match=r"its weight 'kernel' has the shape \[6\], where \[3, 2\] is needed"):
+        transload.load(file)
+    if "chunks" not in options:
+        module = transload.load(keras_file(tmp_path / "n.keras", model, WEIGHTS, zipfile.ZIP_DEFLATED, **options))
+        assert np.array_equal(next(op.attributes["value"].numpy() for op in module.ops() if op.name == "tf.Const"), KERNEL)
+
+
+def test_hdf5_of_keras_2(tmp_path: Path) -> None:
+    """Weights by name; layers refer to each other by lists."""
+    config = {"class_name": "Model", "config": {"name": "m", "layers": [
+        {"class_name": "InputLayer", "name": "x", "config": {"name": "x", "batch_input_shape": [None, 3], "dtype": "float32"},
+         "inbound_nodes": []},
+        {"class_name": "Dense", "name": "shared", "config": {"name": "shared", "units": 3, "activation": "relu"},
+         "inbound_nodes": [[["x", 0, 0, {}]], [["shared", 0, 0, {}]]]},
+        {"class_name": "Add", "name": "sum", "config": {"name": "sum"},
+         "inbound_nodes": [[["shared", 0, 0, {}], ["shared", 1, 0, {}]]]},
+    ], "input_layers": [["x", 0, 0]], "output_layers": [["sum", 0, 0], ["shared", 1, 0]]}}
+    weights = {"x": {}, "shared": {"shared/kernel:0": np.eye(3, dtype=np.float32), "shared/bias:0": np.ones(3, np.float32)}}
+    module = transload.load(h5_file(tmp_path / "m.h5", config, weights))
+    assert list(module.outputs) == ["sum", "shared"]
+    assert op_counts(module) == {"tf.MatMul": 2, "tf.BiasAdd": 2, "tf.Relu": 2, "tf.AddV2": 1}
+    assert list(constants(module)) == ["shared/kernel", "shared/bias"]  # once, though it is called twice
+
+
+def test_nested_models_list_what_is_trained_first(tmp_path: Path) -> None:
+    layers = [input_entry("i", [None, 2]), entry("BatchNormalization", "norm", "i", axis=-1), dense_layer("d", "norm", 1)]
+    inner = {**functional(layers, ["i"], ["d"], "inner"), "name": "inner", "inbound_nodes": [[["x", 0, 0, {}]]]}
+    outer = functional([input_entry("x", [None, 2]), inner], ["x"], ["inner"])
+    rows = [np.full(2, value, np.float32) for value in (1, 2, 3, 4)]
+    kernel, bias = np.full((2, 1), 5, np.float32), np.full(1, 6, np.float32)
+    names = ("norm/gamma:0", "norm/beta:0", "d/kernel:0", "d/bias:0", "norm/moving_mean:0", "norm/moving_variance:0")
+    weights = {"inner": dict(zip(names, [*rows[:2], kernel, bias, *rows[2:]], strict=True))}
+    held = {name: float(value.numpy().flat[0]) for name, value in constants(
+        transload.load(h5_file(tmp_path / "m.h5", outer, weights))).items() if name.count("/") == 2}
+    assert {name.removeprefix("inner/"): value for name, value in held.items() if "Const" not in name} == {
+        "norm/gamma": 1, "norm/beta": 2, "norm/moving_mean": 3, "norm/moving_variance": 4, "d/kernel": 5, "d/bias": 6}
+
+
+def test_operations_between_layers(tmp_path: Path) -> None:
+    ops = "keras.src.ops.numpy"
+    model = functional([
+        input_entry("x", [1, 4, 3]), entry("GetItem", "part", "x", [{"class_name": "__slice__", "config": {
+            "start": None, "stop": None, "step": None}}, 1], module=ops),
+        entry("Multiply", "twice", "part", 2.0, module=ops), entry("Mean", "mean", "twice", module=ops, axis=-1, keepdims=True),
+    ], ["x"], ["mean"])
+    module = transload.load(keras_file(tmp_path / "m.keras", model, {"vars/0": BIAS}))
+    assert op_counts(module) == {"tf.StridedSlice": 1, "tf.Reshape": 1, "tf.Mul": 1, "tf.Mean": 1}
+    assert str(module.outputs["mean"]) == "tensor<1x1xf32>"
+
+
+def test_all_unknown_layers_are_named(tmp_path: Path) -> None:
+    model = functional([
+        input_entry("x", [1, 3]), entry("Mine", "a", "x", module="my.code"), entry("Mine", "b", "a"), entry("Odd", "c", "b")],
+        ["x"], ["c"])
+    with pytest.raises(ReadError) as caught:
+        transload.load(keras_file(tmp_path / "m.keras", model, {}))
+    assert [(finding.what, finding.names, finding.count) for finding in caught.value.findings] == [
+        ("Mine", ("a", "b"), 2), ("Odd", ("c",), 1)]
+    assert "SavedModel" in caught.value.hint
+
+
+def test_a_plugin_adds_layers(tmp_path: Path) -> None:
+    from transload_converters.tensorflow.keras.layer import LayerTable
+
+    table = LayerTable("keras")
+
+    @table.layer("Twice", variables=("factor",))
+    def twice(call: Any, x: Any) -> Any:
+        return call.g.Mul(x, call.weight("factor", ()))
+
+    class Plugin:
+        @staticmethod
+        @hookimpl
+        def register_facts(register: Any) -> None:
+            register(Facts("keras-layer", "keras", table))
+
+    model = functional([input_entry("x", [1, 3]), entry("mine>Twice", "t", "x", module="my.code")], ["x"], ["t"])
+    file = keras_file(tmp_path / "m.keras", model, {"layers/twice/vars/0": np.array(2, np.float32)})
+    with Context(Host()).bind():
+        host().register(Plugin(), "twice")
+        assert op_counts(transload.load(file)) == {"tf.Mul": 1}
+
+
+LAMBDA = {"class_name": "__lambda__", "config": {"code": "4wEAAAAA"}}
+
+
+@pytest.mark.parametrize(("layers", "why"), [
+    ([entry("Lambda", "out", "x", function=LAMBDA)], r"layer 'out' \(Lambda\): it holds code, which is not run"),
+    ([entry("Dense", "out", "x", units=2, activation=LAMBDA)], "its activation '__lambda__' is none of Keras's own"),
+    ([entry("Dense", "out", "y", units=2)], "call 0 of its layer 'y' is used, and there is no such call"),
+    ([entry("Identity", "a", "out"), entry("Identity", "out", "a")], "its layers call each other in a circle"),
+    ([entry("Dense", "out", "x", units="many")], r"layer 'out' \(Dense\): its config is not one that Keras writes"),
+    ([entry("Dense", "out", "x")], "its config is not one that Keras writes: KeyError"),
+    ([entry("Dense", "out", "x", units=3)], r"its weight 'kernel' has the shape \[3, 2\], where \[3, 3\] is needed"),
+    ([entry("Dense", "out", "x", units=2, dtype="complex64")], "it computes with numbers of type complex64"),
+    ([entry("Conv2D", "out", "x", filters=1, kernel_size=[1, 1])], "where 4 dimensions are needed"),
+    ([entry("RepeatVector", "out", "x", n=10**12)], "more elements than anything can hold"),
+    ([entry("StringLookup", "out", "x")], "it works on texts"),
+])
+def test_refusals(tmp_path: Path, layers: list[Any], why: str) -> None:
+    model = functional([input_entry("x", [1, 3]), *layers], ["x"], ["out"])
+    with pytest.raises(ReadError, match=why):
+        transload.load(keras_file(tmp_path / "m.keras", model, WEIGHTS))
+
+
+def test_layers_too_deep_in_each_other(tmp_path: Path) -> None:
+    layer: dict[str, Any] = entry("Dense", "d", units=1)
+    for _ in range(50):
+        layer = entry("TimeDistributed", "t", layer=layer)
+    with pytest.raises(ReadError, match="layers lie more than 32 deep in each other"):
+        transload.load(keras_file(tmp_path / "m.keras", sequential(input_entry("x", [1, 3]), layer), {}))
+
+
+def test_a_missing_weight(tmp_path: Path) -> None:
+    with pytest.raises(ReadError, match=r"layer 'out' \(Dense\): its weight 'bias' is missing"):
+        transload.load(keras_file(tmp_path / "m.keras", MODEL, {"layers/dense/vars/0": KERNEL}))
+    config = {"class_name": "Sequential", "config": [{"class_name": "Dense", "config": {
+        "name": "d", "units": 2, "batch_input_shape": [None, 3]}}]}
+    with pytest.raises(ReadError, match="the weights are not those of the model's layers") as caught:
+        transload.load(h5_file(tmp_path / "m.h5", config, {"d": {"d/kernel:0": KERNEL}}))
+    assert "has 2 weights, and the file lists 1 for it" in caught.value.findings[0].why
+
+
+@pytest.mark.parametrize(("content", "why"), [
+    (b"", "is no Keras model"), (b"\x89HDF\r\n\x1a\n" + b"\0" * 64, "is no HDF5 file, or a damaged one"),
+    (hdf5({"a": BIAS}), "is an HDF5 file, but no Keras model"),
+    (hdf5({"layers/dense/vars/0": BIAS}), "holds weights without a network"),
+    (hdf5({}, {"": {"model_config": "{"}}), "its config is no JSON"),
+    (hdf5({}, {"": {"model_config": "[" * 100_000}}), "its config is no JSON"),
+    (hdf5({}, {"": {"model_config": "[]"}}), "its config is a list"),
+    (hdf5({}, {"": {"model_config": json.dumps({"class_name": "Mine", "config": {}})}}), "the model is of class 'Mine'"),
+    (b"PK\x03\x04 damaged", "is a damaged zip archive"),
+])
+def test_files_that_are_none(tmp_path: Path, content: bytes, why: str) -> None:
+    (tmp_path / "m.h5").write_bytes(content)
+    with pytest.raises(ReadError, match=why):
+        transload.load(tmp_path / "m.h5")
+    if content:
+        with pytest.raises(ReadError, match=why):
+            transload.load(text=content, format="keras")
+
+
+def test_claims_beyond_the_file(tmp_path: Path) -> None:
+    """A dataset that was never written claims numbers without holding any; an archive, more than it holds."""
+    import io
+
+    import h5py
+
+    made = io.BytesIO()
+    with h5py.File(made, "w") as file:
+        file.create_dataset("layers/dense/vars/0", (1 << 40, 4), "f4", chunks=(1024, 4))
+    path = tmp_path / "m.keras"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("metadata.json", "{}")
+        file.writestr("config.json", json.dumps(MODEL))
+        file.writestr("model.weights.h5", made.getvalue())
+    with pytest.raises(ReadError, match="claims 17,592,186,044,416 bytes"):
+        transload.load(path)
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("metadata.json", "{}")
+        file.writestr("config.json", " " * (1 << 29))
+    with pytest.raises(ReadError, match="more than it can hold"):
+        transload.load(path)
+
+
+def test_links_are_not_followed(tmp_path: Path) -> None:
+    """A weight that is a link, to another file or by name, is not there."""
+    import io
+
+    import h5py
+
+    (tmp_path / "other.h5").write_bytes(hdf5({"a": KERNEL}))
+    made = io.BytesIO()
+    with h5py.File(made, "w") as file:
+        file["layers/dense/vars/0"] = h5py.ExternalLink(str(tmp_path / "other.h5"), "a")
+        file["layers/dense/vars/1"] = BIAS
+    with zipfile.ZipFile(tmp_path / "m.keras", "w") as archive:
+        archive.writestr("metadata.json", "{}")
+        archive.writestr("config.json", json.dumps(MODEL))
+        archive.writestr("model.weights.h5", made.getvalue())
+    with pytest.raises(ReadError, match="its weight 'kernel' is missing"):
+        transload.load(tmp_path / "m.keras")
+
+
+@pytest.mark.models
+def test_real_files(models: Path) -> None:
+    files = sorted(file for file in models.glob("keras/*/*") if file.suffix in (".h5", ".hdf5", ".keras"))
+    if not files:
+        pytest.skip("no models of Keras")
+    for file in files:
+        module = transload.load(file)
+        assert {op.name.partition(".")[0] for op in module.body_of_main} == {"tf", "func"}

@@ -1,0 +1,1 @@
+"""Layers of Keras: cases with what Keras itself computes for them, recorded."""
