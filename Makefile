@@ -15,7 +15,7 @@ JUDGES_NEED := semver
 # The test processes share the cores; threads of their own would only fight for them.
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: test-tf fuzz conformance schema tensorflow-tables protobuf coverage test-all help venv demo test test-fast lint types docs bench quantizer-bench clean
+.PHONY: test-torch torch-schemas test-tf fuzz conformance schema tensorflow-tables protobuf coverage test-all help venv demo test test-fast lint types docs bench quantizer-bench clean
 
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST)
@@ -55,6 +55,20 @@ test-all: $(STAMP) lint types docs
 ## make test-fast  the tests that need no real models, without coverage
 test-fast: $(STAMP)
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m 'not slow and not models'
+
+## make test-torch  PyTorch's programs, exported by the PyTorch that is installed here (build/torch), and what is kept of them anew
+test-torch: $(STAMP) build/torch/.installed
+	PYTHONPATH=build/torch $(BIN)/python -m tests.converters.pytorch.make_kept
+	PYTHONPATH=build/torch $(BIN)/python -m pytest tests/converters/pytorch
+
+# A build without GPUs, beside the environment: everything else does without it.
+build/torch/.installed:
+	$(BIN)/python -m pip install -q --target build/torch --extra-index-url https://download.pytorch.org/whl/cpu torch torchao
+	touch $@
+
+## make torch-schemas  the table of PyTorch's operators, made again of the PyTorch that is installed
+torch-schemas: $(STAMP) build/torch/.installed
+	PYTHONPATH=build/torch $(BIN)/python converters/transload_converters/pytorch/schema_generator.py
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

@@ -22,7 +22,7 @@ from transload.plugin_host import host
 HERE = Path(__file__).resolve().parent / "reference"
 DIALECTS = {
     "top": "The hub dialect", "tosa": "TOSA", "tfl": "TensorFlow Lite", "onnx": "ONNX", "tf": "TensorFlow",
-    "stablehlo": "StableHLO"}
+    "aten": "PyTorch (ATen)", "stablehlo": "StableHLO"}
 FRAMEWORKS = ("tfl", "onnx", "tf")
 MEASURED = {
     "tflite_coverage": ("tfl", "tosa", "TensorFlow Lite to TOSA, measured"),

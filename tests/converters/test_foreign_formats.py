@@ -41,9 +41,8 @@ def folder(*names: str) -> Callable[[Path], None]:
 
 SAFETENSORS = json.dumps({"w": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}}).encode()
 FILES: list[tuple[str, Callable[[Path], None], str, str]] = [
-    ("m.pt2", archive("m/archive_format", "m/models/model.json"), "torch.export", "torch.export.load"),
-    ("m.pt", archive("m/data.pkl", "m/version"), "PyTorch", "torch.onnx.export"),
-    ("m.pth", content(pickle.dumps({"w": [1.0]}, protocol=2)), "PyTorch", "torch.onnx.export"),
+    ("m.pt", archive("m/data.pkl", "m/version"), "PyTorch", "torch.export.save"),
+    ("m.pth", content(pickle.dumps({"w": [1.0]}, protocol=2)), "PyTorch", "torch.export.save"),
     ("m.pkl", content(pickle.dumps({"w": [1.0]}, protocol=4)), "pickle", "skl2onnx"),
     ("m.safetensors", content(len(SAFETENSORS).to_bytes(8, "little") + SAFETENSORS), "safetensors", "optimum-cli"),
     ("weights.bin", content(len(SAFETENSORS).to_bytes(8, "little") + SAFETENSORS), "safetensors", "optimum-cli"),

@@ -5,25 +5,14 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from transload.files import archive_names
 from transload.plugin import ForeignFormat
 
-__all__ = ["FORMATS", "is_openvino", "is_pickle", "is_safetensors", "is_torch", "is_torch_export"]
+__all__ = ["FORMATS", "is_openvino", "is_pickle", "is_safetensors"]
 
 _HERE = "transload_converters.onnx.foreign"
 _EXPORT = "torch.onnx.export(model, (example_input,), 'model.onnx')"
 
 FORMATS = (
-    ForeignFormat(
-        "torch-export", "a program of torch.export",
-        "with PyTorch installed, make an .onnx file of it: python -c \"import sys, torch; "
-        "torch.onnx.export(torch.export.load(sys.argv[1]), f='model.onnx', dynamo=True)\" {path}",
-        (".pt2",), f"{_HERE}:is_torch_export"),
-    ForeignFormat(
-        "torch", "a file of PyTorch",
-        "it runs code when it is loaded, and may hold weights without a network; where the network is defined, load it and "
-        f"export: {_EXPORT}",
-        (".pt", ".pth"), f"{_HERE}:is_torch"),
     ForeignFormat(
         "pickle", "a Python pickle",
         "it runs code when it is loaded; where the model is defined, load it and export it to ONNX (PyTorch: "
@@ -54,22 +43,9 @@ FORMATS = (
 )
 
 
-def is_torch_export(head: bytes, path: Path) -> bool:
-    """The archive of `torch.export.save`, of all versions."""
-    names = {name.rpartition("/")[2] for name in archive_names(path)} if head.startswith(b"PK") else set()
-    return "serialized_exported_program.json" in names or "archive_format" in names
-
-
-def is_torch(head: bytes, path: Path) -> bool:
-    """What `torch.save` and `torch.jit.save` write: an archive with a pickle in it, or, before 2020, a pickle."""
-    if head.startswith(b"PK"):
-        return any(name.endswith(("/data.pkl", "/constants.pkl")) for name in archive_names(path))
-    return is_pickle(head, path) and path.suffix.lower() in (".pt", ".pth", ".bin", ".tar")
-
-
 def is_pickle(head: bytes, path: Path) -> bool:
-    """A pickle of protocol 2 or later."""
-    return re.match(rb"\x80[\x02-\x05]", head) is not None
+    """A pickle of protocol 2 or later, but none of PyTorch, of which another plugin says what to do."""
+    return re.match(rb"\x80[\x02-\x05]", head) is not None and path.suffix.lower() not in (".pt", ".pth", ".bin", ".tar")
 
 
 def is_safetensors(head: bytes, path: Path) -> bool:

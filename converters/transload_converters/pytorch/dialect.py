@@ -1,0 +1,187 @@
+"""The dialect `aten`: one op an operator of PyTorch, declared from the signatures of `schemas`.
+
+`torch.ops.aten.conv2d.default` is `aten.conv2d.default`; an operator of another library is `aten.LIBRARY.NAME.OVERLOAD`, as
+`aten.quantized_decomposed.quantize_per_tensor.default`. Tensors are operands, in the order of the signature, everything else
+is an
+attribute of the name that the signature gives it; what a program leaves out is left out. An operator with two lists of tensors
+says by `segments` how many each has. In-place operators are those without the underscore until the pass `aten-functionalize` has
+put what they compute in the place of what they overwrite.
+
+Besides the operators there are `aten.Constant` (weights, buffers, constants and numbers among tensors), `aten.NoValue` (a tensor
+that is left out), `aten.Yield`, and `aten.higher_order.*`, whose graphs are regions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from transload.ir.declare import (
+    ANY,
+    CONSTANT,
+    INTS,
+    LIST,
+    STRING,
+    TYPE,
+    AttributeKind,
+    Dialect,
+    OpDeclaration,
+    attribute,
+    operand,
+    region,
+    result,
+    variadic,
+    variadic_result,
+)
+
+from .schemas import Argument, Schema, schema_of, schemas
+
+__all__ = ["ATEN", "IN_PLACE"]
+
+ATEN = Dialect("aten", __doc__, constant="aten.Constant", none="aten.NoValue")
+
+IN_PLACE = "_"
+"""How the name of an operator ends that overwrites its first operand."""
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, bool | int | float | str)
+
+
+NUMBER: AttributeKind[Any] = AttributeKind("number, or the text of one that is known only at run time", _is_number)
+NUMBERS: AttributeKind[Any] = AttributeKind(
+    "numbers", lambda value: isinstance(value, tuple | list) and all(map(_is_number, value)))
+FLAG: AttributeKind[Any] = AttributeKind("true or false", lambda value: isinstance(value, bool | int | str))
+_KINDS: dict[str, AttributeKind[Any]] = {"str": STRING, "ScalarType": TYPE, "bool": FLAG}
+_LINK = "https://docs.pytorch.org/docs/stable/torch.compiler_ir.html"
+
+
+class _SchemaOps(dict[str, OpDeclaration]):
+    """Declarations by op name, each made when first asked for: a program uses few of the operators."""
+
+    def get(self, name: str, default: Any = None) -> Any:
+        found = super().get(name)
+        if found is None and name.startswith("aten."):
+            schema = schema_of(name) or schema_of(_without_underscore(name))
+            if schema is not None:
+                found = self[name] = _declare(name, schema)
+        return default if found is None else found
+
+    def __missing__(self, name: str) -> OpDeclaration:
+        found = self.get(name)
+        if found is None:
+            raise KeyError(name)
+        return found
+
+    def __contains__(self, name: object) -> bool:
+        return super().__contains__(name) or name in schemas()
+
+    def _complete(self) -> _SchemaOps:
+        for name in schemas():
+            self.get(name)
+        return self
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(sorted({*super().keys(), *schemas()}))
+
+    def __len__(self) -> int:
+        return len({*super().keys(), *schemas()})
+
+    def keys(self) -> Any:
+        self._complete()
+        return super().keys()
+
+    def values(self) -> Any:
+        self._complete()
+        return super().values()
+
+    def items(self) -> Any:
+        self._complete()
+        return super().items()
+
+
+def _without_underscore(name: str) -> str:
+    """Of `aten.relu_.default`, the operator that does not overwrite."""
+    base, _, overload = name.rpartition(".")
+    return f"{base.removesuffix(IN_PLACE)}.{overload}"
+
+
+def _declare(name: str, schema: Schema) -> OpDeclaration:
+    """The declaration of an operator: tensors as operands, the rest as attributes."""
+    link = f"\n\nOne of the core operators of ATen: {_LINK}" if schema.core else ""
+    members: dict[str, Any] = {"__doc__": f"`torch.ops.{schema.name}`.{link}"}
+    tensors = [argument for argument in schema.arguments if argument.is_tensor]
+    lists = [argument for argument in tensors if argument.many]
+    if len(lists) > 1:
+        members["tensors"] = variadic("the tensors of all arguments", ANY)
+        members["segments"] = attribute(INTS, "how many tensors each of its arguments has", optional=True)
+    for argument in schema.arguments:
+        key = argument.name if argument.name not in ("name", "results", "operands", "attributes") else f"{argument.name}_"
+        if not argument.is_tensor:
+            members[key] = _attribute(argument)
+        elif len(lists) == 1 and argument.many:
+            members[key] = variadic("tensors", ANY)
+        elif not lists or len(lists) == 1:
+            members[key] = operand("a tensor", ANY, optional=argument.optional)
+    members["outputs"] = variadic_result("what it computes", ANY)
+    if len(_result_kinds(schema.results)) == 1 and "[]" not in schema.results:
+        members["outputs"] = result("what it computes", ANY)
+    if name != f"aten.{schema.name}" and name.split(".")[-2].endswith(IN_PLACE):
+        members["traits"] = ("effects",)
+    return OpDeclaration(name, type(schema.name, (), members))
+
+
+def _result_kinds(text: str) -> list[str]:
+    return [part for part in text.strip("()").split(",") if part.strip()]
+
+
+def _attribute(argument: Argument) -> Any:
+    if argument.kind in _KINDS and not argument.many:
+        kind = _KINDS[argument.kind]
+    elif argument.kind == "str":
+        kind = LIST
+    else:
+        kind = NUMBERS if argument.many else NUMBER
+    return attribute(kind, f"{argument.kind}{'[]' if argument.many else ''}", default=argument.default, optional=True)
+
+
+@ATEN.op("Constant")
+class _Constant:
+    """Numbers of the archive, looked at where they lie, or a number that a program gives where a tensor is due."""
+
+    output = result("the tensor", ANY)
+    value = attribute(CONSTANT, "the numbers")
+    kind = attribute(STRING, "parameter, buffer or constant, as the program's signature says; number", default="number")
+    traits = ("constant",)
+
+
+@ATEN.op("NoValue")
+class _NoValue:
+    """Stands for a tensor that is left out."""
+
+    output = result("nothing", ANY)
+
+
+@ATEN.op("Yield")
+class _Yield:
+    """Ends the graph of a higher-order operator with what it gives."""
+
+    values = variadic("the outputs of the graph", ANY)
+    traits = ("terminator",)
+
+
+def _higher_order(name: str, doc: str, regions: int) -> None:
+    members: dict[str, Any] = {"__doc__": doc, "inputs": variadic("what the graphs are given", ANY),
+                               "outputs": variadic_result("what it gives", ANY), "traits": ("open",)}
+    for place in range(regions):
+        members[f"graph{place}"] = region("one block that takes the operands and ends in aten.Yield")
+    ATEN.op(f"higher_order.{name}")(type(name, (), members))
+
+
+_higher_order("cond", "`torch.cond`: one of two graphs, by the first operand; both are given the others.", 2)
+_higher_order("while_loop", "`torch.while_loop`: while the first graph says so, the second; `carried` operands are handed on.", 2)
+_higher_order("map_impl", "`map`: the graph of each slice of the first `mapped` operands, along dimension 0.", 1)
+_higher_order("wrap_with_set_grad_enabled", "The graph, run with or without gradients.", 1)
+_higher_order("wrap_with_autocast", "The graph, run with or without automatic casts, which are in it already.", 1)
+
+ATEN.ops = _SchemaOps(ATEN.ops)

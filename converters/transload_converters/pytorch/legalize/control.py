@@ -1,0 +1,136 @@
+"""Operators with graphs: branches, loops, and what wraps a graph for training."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from transload.errors import ConversionError, Unsupported
+from transload.ir import BOOL, Block, Op, Region, Value
+from transload.ir.build import Builder
+from transload.rewrite import Rewriter
+
+from .movement import slice_along
+from .table import AtenTable, Call, cast, reshape, shape_of
+
+TABLE = AtenTable()
+
+MOST_SLICES = 512
+"""How often a graph is written out."""
+
+
+@TABLE("Yield")
+def yield_(call: Call, rw: Rewriter) -> list[Value]:
+    """The end of a graph."""
+    rw.create("top.Yield", call.op.operands)
+    return []
+
+
+def _convert(op: Op, rw: Rewriter) -> None:
+    """Convert what is in the graphs of an op; `Unsupported` where that cannot be."""
+    try:
+        rw.convert(op)
+    except ConversionError as error:
+        why = "; ".join(f"{finding.what}: {finding.why}" for finding in error.findings[:3])
+        raise Unsupported(f"its graph cannot be converted: {why}") from None
+
+
+def inlined(op: Op, rw: Rewriter, region: Region, given: Sequence[Value]) -> list[Value]:
+    """A copy of a graph in front of an op, its arguments replaced by values; what it gives."""
+    block = region.block
+    mapping: dict[Value, Value] = dict(zip(block.arguments, given, strict=True))
+    results: list[Value] = []
+    for inner in block:
+        if inner.name in ("aten.Yield", "top.Yield"):
+            results = [mapping.get(value, value) for value in inner.operands]
+            break
+        copy = inner.clone(mapping)
+        op.parent.insert(copy, op)  # type: ignore[union-attr]
+    return results
+
+
+def _given(op: Op, *places: int) -> list[list[Value]]:
+    """The operands of an op by its segments."""
+    segments = op.attributes.get("segments", (len(op.operands),))
+    found, at = [], 0
+    for size in segments:
+        found.append(list(op.operands[at : at + size]))
+        at += size
+    return found
+
+
+@TABLE("higher_order.cond")
+def cond(call: Call, rw: Rewriter) -> list[Value]:
+    """One of two graphs; the one that is chosen, where the condition is known."""
+    op = call.op
+    condition, *rest = _given(op)
+    given = rest[0] if rest else []
+    known = rw.constant_of(condition[0])
+    _convert(op, rw)
+    if known is not None:
+        return inlined(op, rw, op.regions[0 if np.asarray(known).any() else 1], given)
+    for region in op.regions:
+        _capture(region.block, given)
+    types = [value.type for value in op.regions[0].block.terminator.operands]
+    made = rw.create("top.If", (reshape(rw, cast(rw, condition[0], BOOL), ()),), types, {}, _taken(op))
+    return list(made.results)
+
+
+def _capture(block: Block, given: Sequence[Value]) -> None:
+    """Let a graph use the values that it was given as they are."""
+    for argument, value in zip(list(block.arguments), given, strict=True):
+        argument.replace_all_uses_with(value)
+    block.arguments.clear()
+
+
+def _taken(op: Op) -> list[Region]:
+    """The regions of an op, which has none then."""
+    from transload.ir.regions import release_regions
+
+    return list(release_regions(op))
+
+
+@TABLE("higher_order.while_loop")
+def while_loop(call: Call, rw: Rewriter) -> list[Value]:
+    """`top.While`: the state is handed on, the rest is seen from inside."""
+    op = call.op
+    state, *rest = _given(op)
+    more = rest[0] if rest else []
+    _convert(op, rw)
+    for region in op.regions:
+        block = region.block
+        for argument, value in zip(list(block.arguments[len(state) :]), more, strict=True):
+            argument.replace_all_uses_with(value)
+        del block.arguments[len(state) :]
+    flag = op.regions[0].block.terminator
+    if shape_of(flag.operands[0]) != () or flag.operands[0].element != BOOL:
+        build = Builder(op.regions[0].block, before=flag)
+        value = flag.operands[0]
+        value = value if value.element == BOOL else build.emit("top.Cast", value, element=BOOL)
+        flag.set_operand(0, build.emit("top.Reshape", value, shape=()))
+    made = rw.create("top.While", tuple(state), [value.type for value in state], {}, _taken(op))
+    return list(made.results)
+
+
+@TABLE("higher_order.map_impl")
+def map_(call: Call, rw: Rewriter) -> list[Value]:
+    """A graph of each slice, written out."""
+    op = call.op
+    mapped, *rest = _given(op)
+    count = shape_of(mapped[0])[0]
+    if not 0 < count <= MOST_SLICES:
+        raise Unsupported(f"is done for {count} slices", f"1 to {MOST_SLICES} can be converted")
+    _convert(op, rw)
+    columns: list[list[Value]] = []
+    for place in range(count):
+        slices = [reshape(rw, slice_along(rw, value, 0, place, place + 1), shape_of(value)[1:]) for value in mapped]
+        columns.append(inlined(op, rw, op.regions[0], [*slices, *(rest[0] if rest else ())]))
+    return [rw.emit("top.Pack", *parts, axis=0) for parts in zip(*columns, strict=True)]
+
+
+@TABLE("higher_order.wrap_with_set_grad_enabled", "higher_order.wrap_with_autocast")
+def wrapped(call: Call, rw: Rewriter) -> list[Value]:
+    """The graph itself."""
+    _convert(call.op, rw)
+    return inlined(call.op, rw, call.op.regions[0], list(call.op.operands))

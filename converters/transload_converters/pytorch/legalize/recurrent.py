@@ -1,0 +1,108 @@
+"""LSTM, GRU and RNN, of several layers, and their cells."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from transload.errors import Unsupported
+from transload.ir import Value
+from transload.rewrite import Rewriter
+
+from .movement import slice_along
+from .table import AtenTable, Call, permute, reshape, shape_of
+
+TABLE = AtenTable()
+
+_KINDS = {"lstm": ("top.LSTM", 4, (0, 3, 1, 2)), "gru": ("top.GRU", 3, (1, 0, 2)), "rnn_tanh": ("top.RNN", 1, (0,)),
+          "rnn_relu": ("top.RNN", 1, (0,))}
+"""The hub's op, its gates, and which of PyTorch's each of them is: of i, f, g, o as i, o, f, g; of r, z, n as z, r, n."""
+
+
+@TABLE("lstm.input", "gru.input", "rnn_tanh.input", "rnn_relu.input")
+def recurrent(call: Call, rw: Rewriter) -> list[Value]:
+    """Layers one above the other, each forward or both ways."""
+    if call.train and float(call.dropout) > 0 and call.num_layers > 1:
+        raise Unsupported("drops numbers at random, as in training", "export the network after model.eval()")
+    value, first = call.input, call.batch_first
+    single = len(shape_of(value)) == 2
+    if single:
+        value = reshape(rw, value, (1, *shape_of(value)) if first else (shape_of(value)[0], 1, shape_of(value)[1]))
+    value = permute(rw, value, (1, 0, 2)) if first else value
+    states = call.hx if isinstance(call.hx, list) else [call.hx]
+    states = [_with_batch(rw, state) if single else state for state in states]
+    directions = 2 if call.bidirectional else 1
+    per = len(call.params) // (call.num_layers * directions)
+    ends: list[list[Value]] = []
+    for layer in range(call.num_layers):
+        own = [slice_along(rw, state, 0, layer * directions, (layer + 1) * directions) for state in states]
+        weights = [call.params[(layer * directions + i) * per : (layer * directions + i + 1) * per] for i in range(directions)]
+        value, last = _layer(call, rw, value, weights, own, directions)
+        ends.append(last)
+    value = permute(rw, value, (1, 0, 2)) if first else value
+    finals = [parts[0] if len(parts) == 1 else rw.emit("top.Concat", *parts, axis=0) for parts in zip(*ends, strict=True)]
+    if single:
+        value = reshape(rw, value, (shape_of(value)[1 if first else 0], shape_of(value)[2]))
+        finals = [reshape(rw, final, (shape_of(final)[0], shape_of(final)[2])) for final in finals]
+    return [value, *finals]
+
+
+def _with_batch(rw: Rewriter, state: Value) -> Value:
+    layers, hidden = shape_of(state)
+    return reshape(rw, state, (layers, 1, hidden))
+
+
+def _layer(
+    call: Call, rw: Rewriter, value: Value, weights: list[list[Value]], states: list[Value], directions: int,
+) -> tuple[Value, list[Value]]:
+    """One layer of [T, N, I]: its outputs [T, N, D*H] and last states."""
+    name, gates, order = _KINDS[call.base]
+    hidden = shape_of(states[0])[2]
+    if any(len(each) not in (2, 4) for each in weights):
+        raise Unsupported("projects its hidden state (proj_size)", "export the network without proj_size")
+    inputs, recurrences = (_stacked(rw, [_reordered(rw, each[i], gates, order) for each in weights]) for i in (0, 1))
+    bias = None
+    if len(weights[0]) == 4:
+        bias = _stacked(rw, [rw.emit("top.Concat", *(_reordered(rw, each[i], gates, order) for i in (2, 3)), axis=0)
+                             for each in weights])
+    attributes: dict[str, Any] = {"hidden_size": hidden, "direction": "bidirectional" if directions == 2 else "forward"}
+    if call.base == "gru":
+        attributes["linear_before_reset"] = True
+    if call.base == "rnn_relu":
+        attributes["activations"] = ["Relu"] * directions
+    made = rw.emit(name, value, inputs, recurrences, bias, *states, **attributes)
+    time, _, batch, _ = shape_of(made[0])
+    together = reshape(rw, permute(rw, made[0], (0, 2, 1, 3)), (time, batch, directions * hidden))
+    return together, list(made[1:])
+
+
+def _reordered(rw: Rewriter, weight: Value, gates: int, order: tuple[int, ...]) -> Value:
+    """[gates * H, ..] with its gates in another order."""
+    if gates == 1:
+        return weight
+    size = shape_of(weight)[0] // gates
+    parts = [slice_along(rw, weight, 0, gate * size, (gate + 1) * size) for gate in order]
+    return rw.emit("top.Concat", *parts, axis=0)
+
+
+def _stacked(rw: Rewriter, parts: list[Value]) -> Value:
+    return rw.emit("top.Pack", *parts, axis=0)
+
+
+@TABLE("lstm_cell.default", "gru_cell.default", "rnn_tanh_cell.default", "rnn_relu_cell.default")
+def cell(call: Call, rw: Rewriter) -> list[Value]:
+    """One step of a layer."""
+    kind = call.base.removesuffix("_cell")
+    name, gates, order = _KINDS[kind]
+    states = call.hx if isinstance(call.hx, list) else [call.hx]
+    parts = [_stacked(rw, [_reordered(rw, weight, gates, order)]) for weight in (call.w_ih, call.w_hh)]
+    bias = None
+    if call.b_ih is not None:
+        bias = _stacked(rw, [rw.emit("top.Concat", *(_reordered(rw, b, gates, order) for b in (call.b_ih, call.b_hh)), axis=0)])
+    attributes: dict[str, Any] = {"hidden_size": shape_of(states[0])[-1]}
+    if kind == "gru":
+        attributes["linear_before_reset"] = True
+    if kind == "rnn_relu":
+        attributes["activations"] = ["Relu"]
+    inputs = [reshape(rw, each, (1, *shape_of(each))) for each in (call.input, *states)]
+    made = rw.emit(name, inputs[0], *parts, bias, *inputs[1:], **attributes)
+    return [reshape(rw, last, shape_of(states[0])) for last in made[1:]]

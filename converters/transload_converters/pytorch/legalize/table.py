@@ -1,0 +1,302 @@
+"""What the rewrite functions of all families share: their table, and how they read a call of an operator.
+
+    @TABLE("hardtanh.default")
+    def hardtanh(call: Call, rw: Rewriter) -> Value:
+        return rw.emit("top.Clip", call.self, min=float(call.min_val), max=float(call.max_val))
+
+A `Call` has the arguments of the operator by the names of its signature, with its defaults: tensors are values or None, lists of
+them lists, numbers are numbers.
+
+In `top`, quantized tensors are values of a quantized type, where PyTorch has integers. An operator that meets one may mean its
+integers, or may only move or compare them: `stored=` says which.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+
+from transload.errors import RunError, Unsupported
+from transload.ir import (
+    BF16,
+    BOOL,
+    F16,
+    F32,
+    Dense,
+    DenseArray,
+    FloatType,
+    IntegerType,
+    NoneType,
+    Op,
+    QuantType,
+    SplatData,
+    TensorType,
+    Type,
+    Value,
+    dtype_of,
+)
+from transload.rewrite import Rewriter, RewriteTable
+
+from ..schemas import schema_of
+
+__all__ = [
+    "AtenTable", "Call", "as_integers", "axes_of", "axis_of", "cast", "common_element", "number_like", "permute", "reshape",
+    "shape_of", "splat", "wide",
+]
+
+MAX_CONSTANT = 1 << 28
+"""Elements that a constant computed here may have."""
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Call:
+    """The arguments of an op by their names in the operator's signature."""
+
+    def __init__(self, op: Op) -> None:
+        self.op = op
+        self._arguments = _bound(op)
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            value = self._arguments[name]
+        except KeyError:
+            raise AttributeError(name) from None
+        if isinstance(value, str) and name in self._open():
+            raise Unsupported(f"its {name} is {value}, which is known only at run time",
+                              "sizes must follow from the shapes of the inputs")
+        return value
+
+    def _open(self) -> frozenset[str]:
+        """The arguments that are numbers, of which texts say that they are not known."""
+        schema = schema_of(self.op.name)
+        return frozenset(a.name for a in schema.arguments
+                         if a.kind not in ("str", "Tensor", "ScalarType")) if schema else frozenset()
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """An argument that not all of the operators have to which a function belongs."""
+        return getattr(self, name) if name in self._arguments else default
+
+    @property
+    def overload(self) -> str:
+        return self.op.name.rpartition(".")[2]
+
+    @property
+    def base(self) -> str:
+        """The operator's name without library and overload: `add` of `aten.add.Tensor`."""
+        return self.op.name.split(".")[-2]
+
+    @property
+    def element(self) -> Type:
+        """The element type of the (first) result, which the program says."""
+        type_ = self.op.results[0].type
+        element: Type = type_.element if isinstance(type_, TensorType) else F32
+        return element
+
+    def used(self, place: int) -> bool:
+        """Whether somebody uses a result."""
+        return place < len(self.op.results) and bool(self.op.results[place].uses)
+
+    def refuse_use(self, place: int, what: str) -> None:
+        if self.used(place):
+            raise Unsupported(f"its result number {place}, {what}, is used, and cannot be computed")
+
+
+def _bound(op: Op) -> dict[str, Any]:
+    """The operands and attributes of an op by argument."""
+    schema = schema_of(op.name)
+    if schema is None:
+        return {**op.attributes, "operands": list(op.operands)}
+    values = [None if isinstance(value.type, NoneType) else value for value in op.operands]
+    lists = sum(argument.is_tensor and argument.many for argument in schema.arguments)
+    single = sum(argument.is_tensor and not argument.many for argument in schema.arguments)
+    segments = list(op.attributes.get("segments", ()))
+    found: dict[str, Any] = {}
+    place = 0
+    for argument in schema.arguments:
+        if not argument.is_tensor:
+            value = op.attributes.get(argument.name, argument.default)
+            found[argument.name] = _spread(value, argument.size if argument.many else 0)
+            continue
+        if lists > 1:
+            count = segments.pop(0)
+        else:
+            count = len(values) - single if argument.many else 1
+        taken = values[place : place + count]
+        found[argument.name] = taken if argument.many else (taken[0] if taken else None)
+        place += count
+    return found
+
+
+def _spread(value: Any, size: int) -> Any:
+    """A list as a tuple; one number for as many as are due."""
+    if isinstance(value, DenseArray | list):
+        value = tuple(value)
+    if size and isinstance(value, int) and not isinstance(value, bool):
+        return (value,) * size
+    if isinstance(value, tuple):
+        if any(isinstance(each, str) for each in value) and all(isinstance(each, str | int) for each in value) and any(
+                isinstance(each, int) for each in value):
+            text = next(each for each in value if isinstance(each, str))
+            raise Unsupported(f"has the size {text}, which is known only at run time",
+                              "sizes must follow from the shapes of the inputs")
+        if size and len(value) == 1:
+            return value * size
+    return value
+
+
+class AtenTable(RewriteTable):
+    """A rewrite table of functions that are given a `Call`, and say how they take quantized operands.
+
+    `stored="integers"` (the default): they are first turned into the plain integers they hold; `"carried"`: the op moves or
+    compares numbers, so quantized values stay as they are; `"native"`: the function sees to it.
+    """
+
+    def __call__(self, *names: str, stored: str = "integers") -> Callable[[F], F]:
+        enter = super().__call__(*(f"aten.{name}" for name in names))
+
+        def add(function: F) -> F:
+            enter(_guarded(function, stored))
+            return function
+
+        return add
+
+    def refuse_all(self, why: str, hint: str, *names: str) -> None:
+        """Say of operators why they are not converted."""
+        self.refuse({f"aten.{name}": (why, hint) for name in names})
+
+
+def _guarded(function: Callable[..., Any], stored: str) -> Callable[..., Any]:
+    def rewrite(op: Op, rw: Rewriter) -> Any:
+        if any(isinstance(value.owner, Op) and value.owner.dialect == op.dialect for value in op.operands):
+            raise Unsupported("uses a value whose op cannot be converted", follows=True)
+        before = op.operands
+        if stored == "integers":
+            op.operands = tuple(as_integers(rw, value) for value in before)
+        try:
+            return function(Call(op), rw)
+        except RunError as error:  # computing a constant: a subscript out of range, ...
+            raise Unsupported(str(error)) from None
+
+    rewrite.__doc__ = function.__doc__
+    rewrite.__wrapped__ = function  # type: ignore[attr-defined]
+    return rewrite
+
+
+def as_integers(rw: Rewriter, value: Value) -> Value:
+    """The integers that a quantized value holds, as a plain tensor; any other value as it is."""
+    element = value.type.element if isinstance(value.type, TensorType) else None
+    if not isinstance(element, QuantType):
+        return value
+    dense = rw.constant_of(value)
+    if dense is not None:
+        return rw.constant(dense, element=element.storage)
+    return rw.emit("top.Bitcast", value, element=element.storage)
+
+
+# --- reading
+
+
+def shape_of(value: Value, rank: int | None = None) -> tuple[int, ...]:
+    """The static shape of a value, of `rank` dimensions."""
+    type_ = value.type
+    if not isinstance(type_, TensorType) or not type_.is_static:
+        raise Unsupported(f"the shape of {value.name or 'an operand'!r} is not known: {type_}",
+                          "it depends on numbers computed at run time")
+    shape: tuple[int, ...] = type_.static_shape
+    if rank not in (None, len(shape)):
+        raise Unsupported(f"{value.name or 'an operand'!r} must have {rank} dimensions, and has the shape {list(shape)}")
+    return shape
+
+
+def axis_of(axis: int, rank: int) -> int:
+    """A dimension counted from the front; of a scalar 0 and -1 are none."""
+    if not -max(rank, 1) <= axis < max(rank, 1):
+        raise Unsupported(f"dimension {axis} is outside a tensor of rank {rank}")
+    return axis % max(rank, 1)
+
+
+def axes_of(axes: int | Sequence[int] | None, rank: int) -> tuple[int, ...]:
+    """Dimensions counted from the front, in order; all of them where none are given."""
+    if axes is None or (not isinstance(axes, int) and not axes):
+        return tuple(range(rank))
+    given = (axes,) if isinstance(axes, int) else axes
+    return tuple(sorted({axis_of(axis, rank) for axis in given})) if rank else ()
+
+
+def common_element(*values: Value | None) -> Type:
+    """The element type in which PyTorch computes with tensors: the widest of the highest kind; scalars decide by kind alone."""
+    best: tuple[int, int, int, Type] | None = None
+    for value in values:
+        if value is None:
+            continue
+        element = value.element
+        kind = 0 if element == BOOL else 1 if isinstance(element, IntegerType) else 2
+        rank = (kind, 1 if value.rank else 0, dtype_of(element).itemsize, element)
+        if best is None or rank[:3] > best[:3]:
+            if best is not None and rank[0] == best[0] == 2 and {element, best[3]} == {F16, BF16}:
+                rank = (2, 1, 4, F32)
+            best = rank
+    if best is None:
+        return F32
+    return best[3]
+
+
+# --- making values
+
+
+def cast(rw: Rewriter, value: Value, element: Type) -> Value:
+    """`value` with elements of another type, as PyTorch casts: fractions cut off."""
+    if value.element == element:
+        return value
+    return rw.emit("top.Cast", value, element=element)
+
+
+def wide(rw: Rewriter, value: Value) -> tuple[Value, Type]:
+    """`value` in the floats that PyTorch adds up 16-bit ones in, and the element type that it had."""
+    element = value.element
+    return (cast(rw, value, F32), element) if element in (F16, BF16) else (value, element)
+
+
+def reshape(rw: Rewriter, value: Value, shape: Sequence[int]) -> Value:
+    """`value` in another static shape; itself where it has it."""
+    if value.shape == tuple(shape):
+        return value
+    if math.prod(shape_of(value)) != math.prod(shape):
+        raise Unsupported(f"{list(shape_of(value))} cannot be seen as {list(shape)}")
+    return rw.emit("top.Reshape", value, shape=tuple(int(n) for n in shape))
+
+
+def permute(rw: Rewriter, value: Value, order: Sequence[int]) -> Value:
+    """`value` with its dimensions in another order; itself where that is the order they have."""
+    if list(order) == list(range(len(order))):
+        return value
+    return rw.emit("top.Permute", value, order=tuple(int(n) for n in order))
+
+
+def splat(rw: Rewriter, number: Any, shape: Sequence[int], element: Type) -> Value:
+    """A constant with one number in every place; it takes no memory."""
+    if math.prod(shape) > MAX_CONSTANT:
+        raise Unsupported(f"makes a constant of shape {tuple(shape)}, more than {MAX_CONSTANT:,} elements")
+    if min(shape, default=0) < 0:
+        raise Unsupported(f"makes a tensor of the sizes {list(shape)}")
+    if isinstance(element, IntegerType) and element != BOOL and isinstance(number, float):
+        number = int(number)
+    return rw.constant(Dense(SplatData(number, tuple(shape), dtype_of(element)), TensorType(tuple(shape), element)))
+
+
+def number_like(rw: Rewriter, number: Any, element: Type) -> Value:
+    """A constant of rank 0 of an element type."""
+    try:
+        if isinstance(element, IntegerType) and isinstance(number, float) and (not math.isfinite(number) or number % 1):
+            raise ValueError
+        return rw.constant(np.array(number, dtype_of(element)), element=element)
+    except (OverflowError, ValueError):  # an integer out of range, no number
+        raise Unsupported(f"{number} is none of {element}, which the tensor is of") from None
+
+
+def is_float(element: Type) -> bool:
+    return isinstance(element, FloatType)

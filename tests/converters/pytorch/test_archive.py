@@ -1,0 +1,179 @@
+"""Archives as nobody should write them: each is refused in one clear error, and nothing in them is executed."""
+
+from __future__ import annotations
+
+import io
+import json
+import pickle
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import transload
+from transload.errors import ReadError, TransloadError, UsageError
+from transload.testing import check_reader
+
+from .conftest import KEPT
+
+MODEL, WEIGHTS = "cnn/models/model.json", "cnn/data/weights/model_weights_config.json"
+
+
+def members(path: Path) -> dict[str, bytes]:
+    with zipfile.ZipFile(path) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def written(path: Path, held: dict[str, bytes], compress: int = zipfile.ZIP_STORED) -> Path:
+    with zipfile.ZipFile(path, "w", compress) as archive:
+        for name, data in held.items():
+            archive.writestr(name, data)
+    return path
+
+
+def edited(path: Path, name: str, change: Callable[[Any], None], source: Path = KEPT / "cnn.pt2") -> Path:
+    """An archive whose member of JSON was changed."""
+    held = members(source)
+    document = json.loads(held[name])
+    change(document)
+    held[name] = json.dumps(document).encode()
+    return written(path, held)
+
+
+class Payload:
+    """Whoever unpickles this makes a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Path.mkdir, (self.folder,)
+
+
+def test_no_pickle_is_loaded(tmp_path: Path) -> None:
+    trap, held = tmp_path / "trapped", members(KEPT / "cnn.pt2")
+    held["cnn/data/sample_inputs/model.pt"] = pickle.dumps(Payload(trap))
+    transload.load(written(tmp_path / "sample.pt2", held))  # is not looked at
+
+    def pickled(document: Any) -> None:
+        next(iter(document["config"].values()))["use_pickle"] = True
+
+    with pytest.raises(ReadError, match="pickle"):
+        transload.load(edited(tmp_path / "weights.pt2", WEIGHTS, pickled))
+    with pytest.raises(ReadError, match="pickle"):
+        transload.load(written(tmp_path / "old.pt2", {
+            "serialized_exported_program.json": b"{}", "serialized_state_dict.pt": pickle.dumps(Payload(trap))}))
+    assert not trap.exists()
+
+
+@pytest.mark.parametrize("expression", [
+    "__import__('os').system('true')", "(lambda: 1)()", "Symbol('s0').__class__", "Add(*range(9))", "[1, 2]",
+    "Add(" * 5000 + "Integer(1)" + ")" * 5000, "9" * 20000])
+def test_no_expression_is_evaluated(tmp_path: Path, expression: str) -> None:
+    def change(document: Any) -> None:
+        tensor = document["graph_module"]["graph"]["tensor_values"]["input"]
+        tensor["sizes"][0] = {"as_expr": {"expr_str": expression, "hint": None}}
+
+    with pytest.raises(ReadError, match="expression"):
+        transload.load(edited(tmp_path / "m.pt2", MODEL, change))
+
+
+@pytest.mark.parametrize("name", ["../../evil", "/etc/evil", "cnn/../../evil", "C:\\evil", "cnn/data\\evil"])
+def test_members_that_lead_out_are_refused(tmp_path: Path, name: str) -> None:
+    held = members(KEPT / "cnn.pt2") | {name: b"x"}
+    with pytest.raises(ReadError, match="leads out"):
+        transload.load(written(tmp_path / "m.pt2", held))
+    assert [path.name for path in tmp_path.iterdir()] == ["m.pt2"]
+
+
+def test_what_unpacks_to_much_more_than_it_is_is_refused(tmp_path: Path) -> None:
+    held = members(KEPT / "cnn.pt2") | {MODEL: b" " * (1 << 27)}
+    with pytest.raises(ReadError, match="claims"):
+        transload.load(written(tmp_path / "bomb.pt2", held, zipfile.ZIP_DEFLATED))
+
+
+def test_compressed_tensors_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ReadError, match="compressed"):
+        transload.load(written(tmp_path / "m.pt2", members(KEPT / "cnn.pt2"), zipfile.ZIP_DEFLATED))
+
+
+def test_json_without_end_is_refused(tmp_path: Path) -> None:
+    held = members(KEPT / "cnn.pt2") | {MODEL: b"[" * 200_000}
+    with pytest.raises(ReadError, match="JSON"):
+        transload.load(written(tmp_path / "m.pt2", held))
+
+
+def _shrunk(document: Any) -> None:
+    entry = next(iter(document["config"].values()))
+    entry["tensor_meta"]["sizes"] = [{"as_int": 1 << 40}]
+    entry["tensor_meta"]["strides"] = [{"as_int": 1}]
+
+
+def _beyond(document: Any) -> None:
+    next(iter(document["config"].values()))["tensor_meta"]["storage_offset"] = {"as_int": 1 << 30}
+
+
+def _elsewhere(document: Any) -> None:
+    next(iter(document["config"].values()))["path_name"] = "../../../etc/passwd"
+
+
+@pytest.mark.parametrize("change", [_shrunk, _beyond, _elsewhere])
+def test_tensors_beyond_their_bytes_are_refused(tmp_path: Path, change: Callable[[Any], None]) -> None:
+    with pytest.raises(ReadError):
+        transload.load(edited(tmp_path / "m.pt2", WEIGHTS, change))
+
+
+def _no_graph(document: Any) -> None:
+    del document["graph_module"]["graph"]
+
+
+def _other_version(document: Any) -> None:
+    document["schema_version"]["major"] = 3
+
+
+def _unknown_argument(document: Any) -> None:
+    document["graph_module"]["graph"]["nodes"][0]["inputs"][0]["arg"] = {"as_wonder": 3}
+
+
+def _undefined(document: Any) -> None:
+    document["graph_module"]["graph"]["nodes"][0]["inputs"][0]["arg"] = {"as_tensor": {"name": "nobody"}}
+
+
+@pytest.mark.parametrize(("change", "why"), [
+    (_no_graph, "graph"), (_other_version, "version 3"), (_unknown_argument, "as_wonder"), (_undefined,
+                                                                                            "not as torch.export writes")])
+def test_programs_that_are_none_are_refused(tmp_path: Path, change: Callable[[Any], None], why: str) -> None:
+    with pytest.raises(ReadError, match=why):
+        transload.load(edited(tmp_path / "m.pt2", MODEL, change))
+
+
+def test_an_operator_that_is_not_known_is_named_when_it_is_to_be_converted(tmp_path: Path) -> None:
+    def change(document: Any) -> None:
+        document["graph_module"]["graph"]["nodes"][2]["target"] = "torch.ops.mylib.magic.default"
+
+    module = transload.load(edited(tmp_path / "m.pt2", MODEL, change))
+    with pytest.raises(TransloadError) as caught:
+        transload.legalize(module)
+    assert [finding.what for finding in caught.value.findings] == ["aten.mylib.magic.default"]
+
+
+def test_mutations_of_an_archive_are_read_or_refused() -> None:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, data in members(KEPT / "dynamic_sizes.pt2").items():
+            archive.writestr(name, data)
+    outcome = check_reader(buffer.getvalue(), "pytorch", count=300)
+    assert outcome["refused"] > 100
+
+
+def test_sizes_are_asked_for_and_checked() -> None:
+    with pytest.raises(ReadError, match="static shape") as caught:
+        transload.load(KEPT / "dynamic_sizes.pt2")
+    assert "--shape" in caught.value.hint
+    with pytest.raises(UsageError, match="cannot be 7"):
+        transload.load(KEPT / "dynamic_sizes.pt2", inputs={"x": (2, 7, 6)})
+    with pytest.raises(UsageError, match="exported for"):
+        transload.load(KEPT / "dynamic_sizes.pt2", inputs={"x": (20, 8, 6)})
+    assert transload.load(KEPT / "dynamic_sizes.pt2", inputs={"x": (4, 8, 6)}).outputs

@@ -1,0 +1,106 @@
+"""PyTorch's networks, from `.pt2` to the hub, TOSA and StableHLO: made here where torch is installed, else as they were kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import transload
+from transload.contents import op_counts
+from transload.ir import ArrayData, Module, initial_states
+
+from .conftest import KEPT, LIVE, arrays
+from tests.networks.journey import assert_near, fitted
+
+NAMES = sorted(path.stem for path in KEPT.glob("*.pt2"))
+QUANTIZED = ("quantized",)
+LOOPS = ("control_flow",)
+"""StableHLO written of a loop is judged by XLA elsewhere; the reference engine does not run it."""
+
+
+def journey(path: Path, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], targets: Sequence[str]) -> Module:
+    """An archive to the hub and on, each checked against what PyTorch computed; the hub."""
+    open_module = transload.load(path, inputs=shapes(path, inputs))
+    hub = transload.legalize(open_module)
+    modules = {"the hub": hub, **{target: transload.lower(hub, target) for target in targets}}
+    for what, module in modules.items():
+        given = dict(zip(module.inputs, fitted(module, inputs), strict=True))
+        results = list(transload.run(module, given, engine="reference").values())
+        if path.stem in QUANTIZED:
+            for result, wanted in zip(results, outputs, strict=True):  # a step of the output where a sum lies between two
+                assert np.abs(result - wanted).max() <= 0.02 * np.abs(wanted).max(), what
+        else:
+            assert_near(results, outputs, f"{path.stem}, {what}")
+    return hub
+
+
+def shapes(path: Path, inputs: Sequence[np.ndarray]) -> dict[str, Any] | None:
+    """The shapes to load an archive with, where it leaves some open."""
+    if path.stem != "dynamic_sizes":
+        return None
+    return {"x": inputs[0].shape}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_way(name: str) -> None:
+    targets = ("tosa",) if name in LOOPS else ("tosa", "stablehlo")
+    journey(KEPT / f"{name}.pt2", *arrays(name), targets)
+
+
+@pytest.mark.skipif(not LIVE, reason="torch is not installed: its kept programs are tested")
+@pytest.mark.parametrize("name", NAMES)
+def test_exported_now(name: str, tmp_path: Path) -> None:
+    from tests.converters.pytorch.make_kept import exported
+
+    file = tmp_path / f"{name}.pt2"
+    inputs, outputs = exported(name, file)
+    journey(file, inputs, outputs, ("tosa",))
+
+
+def test_weights_are_views_of_the_file() -> None:
+    module = transload.load(KEPT / "cnn.pt2")
+    held = [op.attributes["value"].data for op in module.ops() if op.name == "aten.Constant"]
+    assert held and all(isinstance(data, ArrayData) and not data.numpy().flags.owndata for data in held)
+
+
+def test_values_are_called_by_their_modules() -> None:
+    module = transload.load(KEPT / "transformer_encoder.pt2")
+    names = {op.origin for op in module.ops()}
+    assert {"table", "first.linear1", "second.norm2", "first.self_attn/linear", "first.linear1.weight"} <= names
+
+
+def test_composites_stay_whole() -> None:
+    counts = op_counts(transload.legalize(transload.load(KEPT / "transformer_encoder.pt2")))
+    assert counts["top.LayerNorm"] == 4 and counts["top.Softmax"] == 2 and counts["top.GELU"] == 1
+
+
+def test_buffers_that_are_written_are_forgotten_or_handed_on() -> None:
+    module = transload.load(KEPT / "decoder_with_cache.pt2")
+    assert list(transload.legalize(module).inputs) == ["x", "place"]
+    hub = transload.legalize(module, state="explicit")
+    assert list(hub.inputs) == ["x", "place", "keys", "values"]
+    assert list(hub.outputs)[1:] == ["keys_next", "values_next"]
+    (x, place), _ = arrays("decoder_with_cache")
+    given = {"x": x, "place": place, **initial_states(hub)}
+    first = transload.run(hub, given, engine="reference")
+    assert np.count_nonzero(first["keys_next"].any(axis=(0, 1, 3))) == 1
+    second = transload.run(hub, {**given, "place": place + 1, "keys": first["keys_next"], "values": first["values_next"]},
+                           engine="reference")
+    assert np.count_nonzero(second["keys_next"].any(axis=(0, 1, 3))) == 2
+
+
+def test_what_a_dictionary_gives_is_called_by_its_keys() -> None:
+    assert list(transload.load(KEPT / "detector.pt2").outputs) == ["boxes", "scores"]
+
+
+@pytest.mark.skipif(not LIVE, reason="torch is not installed")
+@pytest.mark.parametrize("name", ["cnn", "control_flow", "transformer_encoder", "dynamic_sizes"])
+def test_conversion_is_verified_by_torch(tmp_path: Path, name: str) -> None:
+    given = shapes(KEPT / f"{name}.pt2", arrays(name)[0])
+    artifact = transload.convert(KEPT / f"{name}.pt2", "tosa", tmp_path, inputs=given)
+    assert artifact.verified
+    assert artifact.verification is not None and artifact.verification.runtime == "torch"
