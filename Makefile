@@ -117,6 +117,11 @@ conformance: $(STAMP)
 fuzz: $(STAMP)
 	$(BIN)/python -m tests.fuzz --count 20000 --workers 2
 
+## make kills      600 conversions killed, terminated and interrupted at random moments: old artifacts or new ones, and nothing left
+.PHONY: kills
+kills: $(STAMP)
+	$(BIN)/python benchmarks/kills.py --what convert
+
 ## make schema     the table of TFLite's schema, made again of the one in the installed ai-edge-litert, and that of report.json
 schema: $(STAMP)
 	$(BIN)/python -m transload.report_schema

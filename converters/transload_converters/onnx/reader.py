@@ -84,6 +84,9 @@ def _parse(source: Source) -> tuple[Any, RawData]:
     try:
         model.ParseFromString(bytes(text))
     except (DecodeError, RuntimeError, ValueError) as error:
+        if "MaxDepth" in str(error):
+            raise ReadError(f"{source.name}: its graphs lie in each other deeper than protocol buffers are read, 100 messages",
+                            hint="let fewer If, Loop and Scan hold each other: each level is three messages") from None
         raise ReadError(f"{source.name}: is not a protobuf message of an ONNX model: {error}", hint=_DAMAGED) from None
     if not model.HasField("graph") or not (model.graph.node or model.graph.output):
         raise ReadError(f"{source.name}: has no graph", hint=_DAMAGED)

@@ -11,7 +11,19 @@ from ..analysis.movement import index_operands, is_cast, moved
 from ..engine.run import check_inputs
 from ..errors import RunError, UsageError
 from ..given import open_given, settled
-from ..ir import BOOL, FloatType, IntegerType, Module, Op, QuantType, TensorType, Value, dtype_of, input_names, input_types
+from ..ir import (
+    BOOL,
+    FloatType,
+    IntegerType,
+    Module,
+    Op,
+    QuantType,
+    TensorType,
+    Value,
+    dtype_of,
+    input_names,
+    input_types,
+)
 from ..ir.borders import RANGE
 from ..samples.preprocess import Preprocess
 
@@ -56,6 +68,9 @@ def random_inputs(
         if type_.num_elements > _MOST:
             raise RunError(f"no inputs can be made up: {name!r} is {type_}, more than {_MOST:,} elements",
                            hint="give data: --input-data")
+        if not isinstance(type_.element, IntegerType | FloatType | QuantType):
+            raise RunError(f"no inputs can be made up: {name!r} holds {type_.element}, of which there are no random ones",
+                           hint="give data: --input-data; or move what takes text in front of the model")
         inputs[name] = _random(generator, type_, attributes[index].get(RANGE), bounds.get(index), spread)
     return inputs
 
@@ -79,11 +94,9 @@ def _random(
         elif element.width > 16:
             low, high = 0, _DEFAULT_INDEX_BOUND - 1
         return generator.integers(low, high, shape, dtype=np.int64, endpoint=True).astype(dtype)
-    if isinstance(element, FloatType):
-        if limits is not None:
-            return generator.uniform(float(limits[0]), float(limits[1]), shape).astype(dtype)
-        return (spread * generator.standard_normal(shape)).astype(dtype)
-    raise ValueError(f"no random numbers of type {element}")
+    if limits is not None:
+        return generator.uniform(float(limits[0]), float(limits[1]), shape).astype(dtype)
+    return (spread * generator.standard_normal(shape)).astype(dtype)
 
 
 def _index_bounds(hub: Module, function: str) -> dict[int, int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .spec import Case, axes, bools, cases, f32, i32, x
+from .spec import Case, axes, bools, cases, f32, i32, i64, x
 
 _RANDOM = "random numbers"
 _HASHTABLE = "hash table"
@@ -34,7 +34,7 @@ FORMS: list[tuple[str, Case]] = [(why, case) for why, made in (
     ("must be a constant", cases("SUM", x(2, 3), i32(1), result=x(2))),
     ("must be a constant", cases("FILL", i32(2), x(), result=x(2, 2))),
     ("depends on the data", cases("UNIQUE", x(3), result=x(3), results=[x(3), i32(3)], idx_out_type="INT32")),
-    ("must be a constant", cases("WHERE", bools(3), result=i32(1, 1))),
+    ("must be a constant", cases("WHERE", bools(3), result=i64(1, 1))),
     ("reads the bits", cases("BITCAST", f32(3), result=i32(3))),
     ("the fused activation SIGN_BIT", cases("ADD", x(3), x(3), result=x(3), fused_activation_function="SIGN_BIT")),
     ("to one place twice", cases("SCATTER_ND", i32(2, 1, data=[[1], [1]]), x(2), axes(4), formats="u8", result=x(4))),

@@ -309,7 +309,8 @@ def col2im(op: Op, rw: Rewriter) -> Value:
     pads = tuple(attr(op, "pads") or (0,) * 2 * n)
     batch, rows, patches = shape_of(value, 3)
     size = math.prod(block)
-    if not 1 <= n <= 3 or not len(block) == len(strides) == len(dilations) == n or len(pads) != 2 * n or rows % size:
+    fits = 1 <= n <= 3 and len(block) == len(strides) == len(dilations) == n and len(pads) == 2 * n
+    if not fits or min(*block, *strides, *dilations) < 1 or rows % size:
         raise Unsupported(f"blocks {block} of images {image} do not fit a tensor of shape {shape_of(value)}")
     counts, extra = [], []
     for i in range(n):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from transload.errors import Unsupported
@@ -117,7 +118,7 @@ def _neutral(op: Op, reduction: str) -> Any:
     if isinstance(element, IntegerType):
         return element.range[0 if reduction == "max" else 1]
     if isinstance(element, FloatType):
-        limits = np.finfo(dtype_of(element))
+        limits = ml_dtypes.finfo(dtype_of(element))
         return limits.min if reduction == "max" else limits.max
     raise Unsupported(f"segments of {element} are not supported")
 
@@ -138,6 +139,9 @@ def hashtable_lookup(op: Op, rw: Rewriter) -> Any:
     rank = len(static_shape(values, "the table", least=1))
     if not isinstance(values.type, TensorType) or isinstance(values.element, DialectType) or 0 in static_shape(keys, "the keys"):
         raise Unsupported(f"it looks up rows of {values.type}", "move the look-up of what is no number in front of the model")
+    held = rw.constant_of(keys)
+    if held is not None and np.any(np.diff(held) <= 0):
+        raise Unsupported("its keys are not in order, or occur twice: LiteRT's kernel finds some of them, which it does not say")
     equal = rw.emit("top.Compare", rw.emit("top.Unsqueeze", lookup, axes=(-1,)), keys, mode="Equal")
     places = rw.emit("top.Arg", rw.emit("top.Cast", equal, element=I32), axis=-1, keepdims=False, mode="ArgMax", element=I32)
     found = rw.emit("top.Reduce", equal, axes=(-1,), keepdims=False, mode="ReduceAny")

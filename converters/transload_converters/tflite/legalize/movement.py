@@ -159,6 +159,7 @@ def pad(op: Op, rw: Rewriter) -> Value:
 
 
 @TABLE("tfl.padv2")
+@moves_stored
 def padv2(op: Op, rw: Rewriter) -> Value:
     """PADV2: with a value."""
     value, padding, fill = op.operands

@@ -29,6 +29,12 @@ def integer_step(op: Op, rw: Rewriter) -> tuple[Value, Value, Value, Value]:
         raise Unsupported(
             f"a basic LSTM step of integers has uint8 activations in steps of 2^-7 and an int16 state in steps of 2^-11; "
             f"here these are {output} and {cell}")
+    given, held = quant_per_tensor(value, "the input"), quant_per_tensor(weights, "the weights")
+    if (given.storage, given.scale, given.zero_point) != (output.storage, output.scale, output.zero_point):
+        raise Unsupported(f"its input is {given}, and LiteRT reads it as its activations, {output}")
+    summed, step = None if bias is None else bias.quant, given.scale * held.scale
+    if summed is not None and not math.isclose(summed.scale, step, rel_tol=1e-3):
+        raise Unsupported(f"its bias counts in steps of {summed.scale:g}, and the products that it is added to in {step:g}")
     joined = rw.emit("top.Concat", value, activations, axis=-1, element=output)
     sums = _sums(rw, joined, weights, typed_bias(rw, bias, joined, weights))
     size = static_shape(state, "the state", 2)[-1]
@@ -41,7 +47,7 @@ def integer_step(op: Op, rw: Rewriter) -> tuple[Value, Value, Value, Value]:
     after = rw.emit("top.Add", added, kept, element=cell)
     made = rw.emit("top.Mul", give, gate_function(rw, "top.Tanh", after, exact=True), element=GATE)
     inner = [result.element_or_none for result in op.results[2:]]
-    if not isinstance(inner[0], QuantType) or not isinstance(inner[1], QuantType):
+    if len(inner) < 2 or not isinstance(inner[0], QuantType) or not isinstance(inner[1], QuantType):
         raise Unsupported("the file does not note how the inner values of the step are quantized")
     stored = rw.emit("top.Add", _divided(rw, made, 8), scalar(rw, output.zero_point, I32))
     return rw.emit("top.Bitcast", rw.emit("top.Cast", stored, element=UI8, saturate=True), element=output), after, joined, sums

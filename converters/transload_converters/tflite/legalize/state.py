@@ -28,9 +28,9 @@ from transload.ir import FusedLocation, Module, Op, QuantType, Value, add_state
 from transload.ir.build import constant_of
 from transload.rewrite import Rewriter
 
-__all__ = ["expose_states", "is_zero", "n_states"]
+__all__ = ["STATES", "expose_states", "is_zero", "n_states"]
 
-_STATES: dict[str, tuple[int, ...]] = {
+STATES: dict[str, tuple[int, ...]] = {
     "tfl.svdf": (4,),
     "tfl.rnn": (4,),
     "tfl.unidirectional_sequence_rnn": (4,),
@@ -100,7 +100,7 @@ def expose_states(module: Module, state: Literal["zero", "explicit"] = "zero") -
 def _states_of(op: Op) -> Sequence[int]:
     """The operands of an operator that are variable tensors, which keep what it leaves in them."""
     return [
-        index for index in _STATES.get(op.name, ())
+        index for index in STATES.get(op.name, ())
         if index < len(op.operands) and (maker := op.operands[index].op) is not None and maker.attribute("is_variable", False)]
 
 

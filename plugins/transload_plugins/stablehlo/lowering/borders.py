@@ -23,6 +23,7 @@ from transload.ir import (
 from transload.ir.build import Builder
 
 from .. import build
+from .types import WIDTHS
 
 __all__ = ["restore_borders"]
 
@@ -60,9 +61,14 @@ def _restore(function: Op, arguments: Sequence[Type | None], results: Sequence[T
 
 
 def _with_element(held: Type, element: Type | None) -> Type:
-    """A type with another element type, where that is a wider or narrower one of its kind, or one of another sign."""
+    """A type with another element type, where that is a wider or narrower one of its kind, or one of another sign.
+
+    StableHLO cannot say all: of what it has no type for (`i48`), the function goes on to take and give its own.
+    """
     if not isinstance(held, TensorType) or not any(
             isinstance(held.element, kind) and isinstance(element, kind) for kind in (IntegerType, FloatType)):
+        return held
+    if isinstance(element, IntegerType) and element.width not in WIDTHS:
         return held
     return held.with_element(element)  # type: ignore[arg-type]
 

@@ -16,8 +16,8 @@ from transload.ir.types import DialectType
 __all__ = [
     "ACCUMULATORS", "BOUND", "DataTypes", "F8E4M3", "F8E5M2", "FLOATS", "FP8", "INTEGERS", "NAN_MODE", "RESIZE_MODE",
     "ROUNDING_MODE", "SCALAR", "SHAPE", "TOSA", "SameElements", "axis_fits", "axis_of", "broadcast", "count_of", "dims_of",
-    "equal_sizes", "inferred_shapes_fit", "merge_dims", "need", "rank", "same", "shape_of", "shape_rank", "shape_type",
-    "storage", "storage_of", "typed_rows", "zero_points_fit",
+    "equal_sizes", "inferred_shapes_fit", "merge_dims", "need", "one_element_type", "rank", "same", "shape_of", "shape_rank",
+    "shape_type", "storage", "storage_of", "typed_rows", "zero_points_fit",
 ]
 
 TOSA = Dialect(
@@ -267,6 +267,12 @@ class SameElements(DeclaredOp):
             return True
         a, b = storage_of(op.operands[0]), storage_of(op.results[0])
         return a == b or f"{b}, not {a}"
+
+
+def one_element_type(values: Iterable[Value]) -> bool | str:
+    """Whether all values have the same stored element type, for a constraint."""
+    found = dict.fromkeys(map(storage_of, values))
+    return len(found) <= 1 or " and ".join(map(str, found))
 
 
 def bound_type(value: Any) -> Type:

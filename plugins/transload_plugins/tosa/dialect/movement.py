@@ -24,6 +24,7 @@ from .base import (
     dims_of,
     equal_sizes,
     inferred_shapes_fit,
+    one_element_type,
     rank,
     same,
     shape_of,
@@ -44,6 +45,11 @@ class Concat(SameElements):
     axis = attribute(INT32, "the dimension to join along")
     axis_in_range = axis_fits
     datatypes = same("input1 output", MOVED, later="i64")
+
+    @constraint
+    def elements_agree(op) -> bool | str:
+        """all tensors have the same element type"""
+        return one_element_type(op.operands)
 
     @constraint
     def joined_shape(op) -> bool | str:
@@ -81,6 +87,11 @@ class Pad(SameElements):
     pad_const = operand("the value, as stored: the zero point for a quantized zero", SCALAR)
     output = result("the padded tensor")
     datatypes = same("input1 pad_const output", MOVED, later="i64")
+
+    @constraint
+    def elements_agree(op) -> bool | str:
+        """what is put around a tensor has its element type"""
+        return one_element_type((op.input1, op.pad_const))
 
     @constraint
     def padded_shape(op) -> bool | str:
@@ -301,6 +312,11 @@ class Scatter(SameElements):
     datatypes = DataTypes(
         "values_in indices input values_out", [f"{t} i32 {t} {t}" for t in f"i8 i16 i32 {FLOATS} {FP8}".split()],
         ["i1 i32 i1 i1", "i64 i32 i64 i64", *(f"{t} i64 {t} {t}" for t in f"i1 i8 i16 i32 i64 {FLOATS} {FP8}".split())])
+
+    @constraint
+    def elements_agree(op) -> bool | str:
+        """the new rows have the element type of those that they replace"""
+        return one_element_type((op.values_in, op.input))
 
     @constraint
     def shapes_agree(op) -> bool | str:

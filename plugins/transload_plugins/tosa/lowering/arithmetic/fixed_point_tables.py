@@ -121,6 +121,8 @@ def input_multiplier(scale: float, power_shifts: tuple[int, ...]) -> tuple[int, 
 
     Where the scale is 2**-12 (or another power of two in `power_shifts`, relative to it) the multiplier is exact.
     """
+    if not scale:
+        raise Unsupported("the input has a scale of 0: LiteRT's kernel takes its logarithm", "the scale is damaged")
     exponent = round(math.log2(scale))
     if abs(math.log2(scale) - exponent) < 1e-3 and exponent + 12 in power_shifts:
         return 3 << (exponent + 12), 0

@@ -169,8 +169,9 @@ def narrow(
     if not direct:  # only i8 has zero points
         made = rw.emit("tosa.add", made, i32(rw, zero_point, made), element=I32)
         least, most = bounds or target.range
-        made = build.clamp(rw, made, least, most)
-        return made if target == I32 else rw.emit("tosa.cast", made, element=element)
+        if target == I32:
+            return build.clamp(rw, made, least, most, element=element)
+        return rw.emit("tosa.cast", build.clamp(rw, made, least, most), element=element)
     return clamp_to(rw, made, bounds, element)
 
 

@@ -143,6 +143,8 @@ def divide_by_power_of_two(x: Any, exponent: int) -> np.ndarray:
     x = np.asarray(x, np.int64)
     if exponent == 0:
         return x
+    if exponent > 62:  # nothing is left of a number of 62 bits
+        return np.zeros_like(x)
     rest = x & ((1 << exponent) - 1)
     threshold = (((1 << exponent) - 1) >> 1) + (x < 0)
     return (x >> exponent) + (rest > threshold)

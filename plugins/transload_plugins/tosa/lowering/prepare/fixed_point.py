@@ -226,13 +226,19 @@ def _single(x: Value, before: int, rows: list[Any]) -> _Scaling | None:
 
 
 def _end_of(op: Op) -> _End:
-    """What follows the shift, as far as nothing else uses what is in between."""
+    """What follows the shift, as far as nothing else uses what is in between, and a number of 32 bits can do it."""
     added, bounds, last = 0, None, op
     user = _only_user(last)
     while bounds is None and user is not None and (plus := _plus_number(user)) is not None and plus[0] is last.results[0]:
+        if not _in_i32((added + plus[1], added + plus[1])):
+            return _End(added, None, last)
         added, last, user = added + plus[1], user, _only_user(user)
     if user is not None and user.name == "top.Clip":
-        bounds, last = (int(user.attribute("min")), int(user.attribute("max"))), user
+        limits = int(user.attribute("min")), int(user.attribute("max"))
+        least, most = _moved(limits, -added)
+        if least > I32_HIGH or most < I32_LOW:  # what all are clamped to is no number of 32 bits before it is moved
+            return _End(added, None, last)
+        bounds, last = limits, user
         user = _only_user(user)
     if user is not None and user.name == "top.Cast" and (target := _integer(user.results[0])) is not None and target.width <= 32:
         last = user

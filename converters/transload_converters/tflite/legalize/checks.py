@@ -1,0 +1,133 @@
+"""What a file notes of its tensors and LiteRT's kernels do not look at: element types and scales that are no others.
+
+Most kernels give results that are stored as an operand is, and keep their state as they need it: some set the type of the
+result to the operand's whatever the file says, others write numbers of the operand's width into a tensor of another, or take a
+scale for granted. A file that says something else means no program, and its results would be nothing that anybody computed.
+
+Source: the `Prepare` functions of `tensorflow/lite/kernels`; what comes of it in LiteRT was measured, for each of these
+operators, with every other type and with other scales.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+
+from transload.errors import ConversionError, Finding
+from transload.ir import BOOL, F16, F32, I8, I16, I64, UI8, FloatType, Module, Op, TensorType, Type, Value
+
+from .state import STATES
+from .storage import stored_type
+
+__all__ = ["check_operators"]
+
+
+def _named(names: str) -> frozenset[str]:
+    return frozenset(f"tfl.{name}" for name in names.split())
+
+
+_LIKE_FIRST = _named("""
+    abs add add_n atan2 average_pool_2d batch_matmul ceil concatenation conv_2d conv_3d cos depthwise_conv_2d div elu exp
+    fake_quant floor floor_div floor_mod fully_connected gelu hard_swish l2_normalization l2_pool_2d leaky_relu
+    local_response_normalization log log_softmax logistic maximum max_pool_2d mean minimum mul neg pow prelu range reduce_prod
+    relu relu6 relu_0_to_1 relu_n1_to_1 resize_bilinear resize_nearest_neighbor round rsqrt sign sin softmax sqrt square
+    squared_difference sub sum svdf tanh lstm rnn unidirectional_sequence_lstm unidirectional_sequence_rnn
+    bidirectional_sequence_lstm bidirectional_sequence_rnn""")
+"""Operators whose results are stored as their first operand is."""
+
+_GIVEN = {"tfl.dequantize": (F32, F16), "tfl.where": (I64,)}
+"""The element types that kernels give whatever they take."""
+
+def check_operators(module: Module) -> bool:
+    """Raise `ConversionError` where results or states have types or scales that the kernels do not give them."""
+    given = {name: _returned(function) for name, function in module.functions.items()}
+    findings = [finding for op in module.walk() if op.dialect == "tfl" for finding in _findings(op, given)]
+    if findings:
+        raise ConversionError("the file contradicts itself", findings)
+    return False
+
+
+def _returned(function: Op) -> list[Type | None]:
+    """As what the results of a subgraph are stored."""
+    block = function.regions[0].blocks[0] if function.regions[0].blocks else None
+    return [] if block is None or block.last is None else [_stored(value) for value in block.last.operands]
+
+
+def _findings(op: Op, given: Mapping[str, Sequence[Type | None]]) -> Iterator[Finding]:
+    for why in (*_types(op), *_branches(op, given), *_states(op), *_scales(op)):
+        hint = "the file is damaged, or made by a program with a defect"
+        yield Finding(op.name, why, (op.origin,) if op.origin else (), hint)
+
+
+def _types(op: Op) -> Iterator[str]:
+    """What is wrong with the element type of a result, or of a condition."""
+    index = _like(op)
+    given = _stored(op.operands[index]) if index is not None and index < len(op.operands) else None
+    made = [_stored(value) for value in op.results]
+    wrong = next((each for each in made if each is not None and each != given), None) if given is not None else None
+    if wrong is not None and not _is_wide_softmax(op):
+        yield f"its result is stored as {wrong}; LiteRT's kernel gives what operand {index} is stored as, {given}"
+    if op.name in _GIVEN and made and made[0] is not None and made[0] not in _GIVEN[op.name]:
+        yield f"its result is of {made[0]}, and LiteRT's kernel gives {_GIVEN[op.name][0]}"
+    if op.name == "tfl.if" and op.operands and _stored(op.operands[0]) != BOOL:
+        yield f"its condition is {op.operands[0].type}, and no truth value"
+    if op.name == "tfl.shape" and made and str(made[0]) != f"i{str(op.attribute('out_type')).removeprefix('INT')}":
+        yield f"its result is of {made[0]}, and its option out_type says {op.attribute('out_type')}"
+
+
+def _branches(op: Op, given: Mapping[str, Sequence[Type | None]]) -> Iterator[str]:
+    """What is wrong with the results of an IF, which are those of the branch that runs."""
+    if op.name != "tfl.if":
+        return
+    made = [_stored(value) for value in op.results]
+    for branch in (str(op.attribute("then_branch")), str(op.attribute("else_branch"))):
+        pairs = zip(made, given.get(branch, ()), strict=False)
+        wrong = next((pair for pair in pairs if None not in pair and pair[0] != pair[1]), None)
+        if wrong is not None:
+            yield f"its result is stored as {wrong[0]}, and its subgraph {branch} gives {wrong[1]}"
+
+
+def _like(op: Op) -> int | None:
+    """The operand as which an operator's results are stored, where that is one."""
+    if op.name == "tfl.embedding_lookup" and len(op.operands) > 1:
+        dequantized = op.operands[1].is_quantized and bool(op.results) and op.results[0].is_float
+        return None if dequantized else 1
+    return 0 if op.name in _LIKE_FIRST else 1 if op.name == "tfl.fill" else None
+
+
+def _is_wide_softmax(op: Op) -> bool:
+    """Whether a softmax of 8 bits gives 16, in the steps that the kernels of both know for it."""
+    made = op.results[0].quant
+    return op.name == "tfl.softmax" and made is not None and (made.storage, made.zero_point) == (I16, -32768) and (
+        math.isclose(made.scale, 2.0**-16, rel_tol=1e-3))
+
+
+def _states(op: Op) -> Iterator[str]:
+    """What is wrong with the state of a recurrent operator."""
+    places = STATES.get(op.name, ())
+    if places and places[-1] >= len(op.operands):
+        yield f"it has {len(op.operands)} operands, and no state, which is operand {places[-1]}"
+        return
+    for place in places:
+        kept = _stored(op.operands[place])
+        floats = isinstance(_stored(op.operands[0]), FloatType)
+        if kept is not None and kept not in ((F32,) if floats else (I8, UI8, I16)):
+            yield (f"its state is stored as {kept}; LiteRT keeps that of {'floats' if floats else 'integers'} in "
+                   f"{'f32' if floats else '8 or 16 bits'}")
+    if op.name == "tfl.unidirectional_sequence_lstm":
+        state, made = op.operands[places[0]].quant, op.results[0].quant
+        if state is not None and made is not None and (
+                state.storage != made.storage or not math.isclose(state.scale, made.scale, rel_tol=1e-5)
+                or state.zero_point != made.zero_point):
+            yield f"its result is {made}; LiteRT's kernel gives it as its state is, {state}"
+
+
+def _scales(op: Op) -> Iterator[str]:
+    """What is wrong with the scale of the first result."""
+    made = op.results[0].quant if op.results else None
+    if op.name == "tfl.softmax" and made is not None and made.storage == UI8 and (made.scale, made.zero_point) != (2.0**-8, 0):
+        yield f"its result is {made}; LiteRT's kernel counts in steps of 1/256 from 0 on"
+
+
+def _stored(value: Value) -> Type | None:
+    return stored_type(value.type.element) if isinstance(value.type, TensorType) else None
