@@ -16,6 +16,7 @@ from transload.ir.verify import verify
 from transload.options import typed
 from transload.passes.manager import Pipeline
 from transload.plugin import Quantized
+from transload.quantization import floats_in
 from transload_hub.simplify.recurrent import unroll_recurrent
 
 from . import calibration as calibrations
@@ -59,12 +60,16 @@ def quantized(
     some samples from everywhere among them, and tensors that eight bits cannot hold are looked for: `islands` says what these may
     become (`FORMS`). `floats` names tensors that are to stay float, with the reason; inputs and outputs are float but for those
     that `quant_input` and `quant_output` name, or "all". `per_channel` and `power_of_two` change the scheme: a scale for each
-    channel of weights, scales that are powers of two. Raises `UsageError` where there is neither calibration nor a sample, or the
-    calibration lacks a tensor.
+    channel of weights, scales that are powers of two. Raises `UsageError` where there is neither calibration nor a sample, where
+    the calibration lacks a tensor, and for a module that is quantized already.
     """
     scheme = scheme.changed(per_channel=per_channel, power_of_two=power_of_two)
     if islands not in FORMS:
         raise UsageError(f"islands cannot be {islands!r}", hint=f"one of {', '.join(FORMS)}")
+    if not floats_in(module):
+        raise UsageError(
+            "no op of the model computes with floats, so there is nothing to quantize",
+            hint="a model that is quantized already is converted as it is, without --quantize")
     module = _written_out(module)
     if equalization and calibration is None and samples is not None:
         some, samples = some_of(samples, CORRECTED)

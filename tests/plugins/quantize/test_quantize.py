@@ -55,6 +55,13 @@ def test_the_quantized_module_computes_what_the_float_one_does(
     assert np.mean(actual.argmax(1) == expected.argmax(1)) >= 0.98
 
 
+def test_a_module_that_is_quantized_already_is_refused(hub: Module, samples: list[dict[str, np.ndarray]]) -> None:
+    quantized = transload.quantize(hub, "int8", samples[:4], islands="none")
+    for scheme in ("int8", "int16x8"):
+        with pytest.raises(UsageError, match="nothing to quantize"):
+            transload.quantize(quantized, scheme, samples[:4])
+
+
 def test_every_op_that_computes_is_quantized(hub: Module, samples: list[dict[str, np.ndarray]]) -> None:
     quantized = transload.quantize(hub, "int8-asym", samples[:4])
     for op in quantized.ops():
