@@ -13,7 +13,7 @@ pytest.importorskip("onnx", reason="the package 'onnx' is not installed")
 
 import transload
 from transload.errors import ConversionError, ReadError, RunError, TransloadError, UsageError
-from transload.ir import F32, I8, I32, Dense, IntegerType, Op, QuantType, TensorType, update_function_type
+from transload.ir import BOOL, F32, I8, I32, Dense, IntegerType, Op, QuantType, TensorType, update_function_type
 from transload.ir.constants import SplatData
 from transload.ir.verify import verify
 from transload.text import parse_module
@@ -554,3 +554,32 @@ def test_a_scale_of_the_result_that_leaves_nothing() -> None:
     """HARD_SWISH divides by more than 2^62."""
     quantized = [((4,), "int8", None, (scale, [0], 0)) for scale in ([0.05], [1e30])]
     transload.lower(read_bytes(write_operator("HARD_SWISH", quantized[:1], quantized[1:])), "stablehlo")
+
+
+@pytest.mark.parametrize("name", ["Gather", "Slice", "TopK"])
+def test_nothing_of_a_quantized_type_is_of_that_type(name: str) -> None:
+    """What follows was computed of stored numbers, and of real ones."""
+    element = QuantType(I8, F32, (0.05,), (3,))
+    g = Graph(TensorType((5, 3, 0), element), TensorType((2,), I32), TensorType((2, 3, 1), BOOL))
+    x, places, choice = g.inputs
+    nothing = {
+        "Gather": lambda: g.builder.emit("top.Gather", x, places, axis=0),
+        "Slice": lambda: g.builder.emit("top.Slice", x, offset=(0, 0, 0), ends=(2, 3, 0), steps=(1, 1, 1)),
+        "TopK": lambda: g.builder.emit("top.Slice", g.builder.emit(
+            "top.TopK", x, axis=1, k=3)[0], offset=(0, 0, 0), ends=(2, 3, 0), steps=(1, 1, 1))}[name]()
+    number = g.builder.constant(Dense(np.array(0, np.int8)), element=element)
+    transload.lower(g.done(g.builder.emit("top.Where", choice, nothing, number, element=element)), "tosa")
+
+
+def test_diagonals_of_other_matrices() -> None:
+    content = write_operator("MATRIX_SET_DIAG", [((64, 40), *FLOAT), ((3, 40), *FLOAT)], [((64, 40), *FLOAT)])
+    refused(content, "are not those of matrices")
+
+
+def test_two_states_in_one_tensor() -> None:
+    case = next(case for case in all_cases() if case.op == "UNIDIRECTIONAL_SEQUENCE_LSTM" and case.format == "f32")
+    module = read_bytes(build(case).content)
+    op = next(op for op in module.walk() if op.name == "tfl.unidirectional_sequence_lstm")
+    op.set_operand(19, op.operands[18])
+    with pytest.raises(ConversionError, match="two of its states are one tensor"):
+        transload.lower(module, "tosa")

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from transload.errors import ConversionError, Finding
 from transload.ir import BOOL, F16, F32, I8, I16, I64, UI8, FloatType, Module, Op, TensorType, Type, Value
+from transload.ir.core import is_absent
 
 from .state import STATES
 from .storage import stored_type
@@ -110,6 +111,9 @@ def _states(op: Op) -> Iterator[str]:
     if places and places[-1] >= len(op.operands):
         yield f"it has {len(op.operands)} operands, and no state, which is operand {places[-1]}"
         return
+    if len({op.operands[place] for place in places if not is_absent(op.operands[place])}) < sum(
+            not is_absent(op.operands[place]) for place in places):
+        yield "two of its states are one tensor, which LiteRT's kernel writes both into"
     for place in places:
         kept = _stored(op.operands[place])
         floats = isinstance(_stored(op.operands[0]), FloatType)

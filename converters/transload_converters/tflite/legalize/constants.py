@@ -116,7 +116,10 @@ def matrix_diag(op: Op, rw: Rewriter) -> Value:
 def matrix_set_diag(op: Op, rw: Rewriter) -> Value:
     """MATRIX_SET_DIAG: the main diagonal, which has as many elements as the shorter side."""
     value, diagonal = op.operands
-    sizes = static_shape(value, "the matrices", least=2)[-2:]
+    *outer, height, width = static_shape(value, "the matrices", least=2)
+    if static_shape(diagonal, "the diagonals") != (*outer, min(height, width)):
+        raise Unsupported(f"diagonals of shape {diagonal.shape} are not those of matrices of shape {value.shape}")
+    sizes = height, width
     n_rows, n_columns = (limited(size, "the size of a matrix", 1 << 12) for size in sizes)
     mask = rw.constant(np.eye(n_rows, n_columns, dtype=np.bool_), element=BOOL)
     along = rw.emit("top.Unsqueeze", diagonal, axes=(-1,) if n_rows <= n_columns else (-2,))

@@ -101,7 +101,7 @@ def gather(op: Gather, rw: Rewriter) -> Value:
     axis, b = normal_axis(op.axis, x.rank), op.batch_dims
     shape, made = static_shape(x), static_shape(op.result)
     if 0 in made:
-        return filled(rw, made, storage_of(x))
+        return filled(rw, made, op.result.element)
     indices = _counted_from_front(rw, op.indices, shape[axis])
     run = _run(rw.constant_of(indices)) if b == 0 else None
     if run is not None:
@@ -138,7 +138,7 @@ def gather_nd(op: GatherND, rw: Rewriter) -> Value:
     subscripts = static_shape(op.indices)
     n, made = subscripts[-1], static_shape(op.result)
     if 0 in made:
-        return filled(rw, made, storage_of(x))
+        return filled(rw, made, op.result.element)
     batch, count = math.prod(shape[:b]), math.prod(subscripts[b:-1])
     if n == 0:
         one = build.tile(rw, reshape(rw, x, (batch, 1, math.prod(shape[b:]))), (1, count, 1))
@@ -154,7 +154,7 @@ def gather_elements(op: GatherElements, rw: Rewriter) -> Value:
     x = in_type(rw, op.input, op.result.element)
     made = static_shape(op.result)
     if 0 in made:
-        return filled(rw, made, storage_of(x))
+        return filled(rw, made, op.result.element)
     numbers = _element_numbers(rw, op.indices, static_shape(x), normal_axis(op.axis, x.rank))
     values = reshape(rw, x, (1, math.prod(static_shape(x)), 1))
     return typed(rw, reshape(rw, gather_rows(rw, values, reshape(rw, numbers, (1, math.prod(made)))), made), op.result.element)

@@ -230,7 +230,7 @@ def slice_(op: Slice, rw: Rewriter) -> Value:
     x = op.input
     shape, made = static_shape(x), static_shape(op.result)
     if 0 in made:
-        return filled(rw, made, storage_of(x))
+        return filled(rw, made, op.result.element)
     taken = [
         (min(offset, size - 1), step if count > 1 else 1)
         for size, offset, step, count in zip(shape, op.offset, op.steps, made, strict=True)]

@@ -95,7 +95,7 @@ def top_k(op: TopK, rw: Rewriter) -> tuple[Value, Value] | None:
     axis = normal_axis(op.axis, len(shape))
     if op.k == 0:
         taken = static_shape(op.results[0])
-        return filled(rw, taken, storage_of(op.input)), filled(rw, taken, I32)
+        return filled(rw, taken, op.results[0].element), filled(rw, taken, I32)
     order = [*(dim for dim in range(len(shape)) if dim != axis), axis]
     size, outer = shape[axis], math.prod(shape) // max(shape[axis], 1)
     rows = reshape(rw, transpose(rw, op.input, order), (outer, size))
