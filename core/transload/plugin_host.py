@@ -453,8 +453,9 @@ class Host:
         raise failure(self.owner(kind, name), place, wrong)
 
     def kernel(self, op_name: str) -> tuple[Callable[..., Any], str] | None:
-        """The kernel of an op and how it treats quantized operands, or None."""
-        return self.facts("kernel")[op_name]
+        """The kernel of an op, or the one of all ops of its dialect (`"acme.*"`), and how it treats quantized operands; or None."""
+        facts = self.facts("kernel")
+        return facts[op_name] or facts[f"{op_name.partition('.')[0]}.*"]
 
     @cached_property
     def fold(self) -> Callable[[Op], Sequence[np.ndarray] | None]:

@@ -12,7 +12,8 @@ _HERE = "transload_converters.tensorflow"
 
 @hookimpl
 def register_dialects(register: Any) -> None:
-    register(DialectSpec("tf", f"{_HERE}.dialect:TF", doc="TensorFlow's ops, one op each."))
+    register(DialectSpec("tf", f"{_HERE}.dialect:TF", f"{_HERE}.kernels:KERNELS", doc="TensorFlow's ops, one op each."))
+    register(DialectSpec("tf_executor", f"{_HERE}.executor.dialect:EXECUTOR", f"{_HERE}.kernels:EXECUTOR_KERNELS", doc="Graphs as TensorFlow's executor runs them."))
 
 
 @hookimpl

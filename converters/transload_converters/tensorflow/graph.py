@@ -16,7 +16,7 @@ from .nodes import VARIABLES, Edge, Graph, Node, Problems
 from .tensors import Contents, Strings
 from .types import STRING, element_of, shape_attribute, sizes_of, tensor_of
 
-__all__ = ["Importer", "result_name"]
+__all__ = ["Importer", "location_of", "result_name"]
 
 _STATELESS = {"StatelessIf": "If", "StatelessWhile": "While", "StatelessCase": "Case"}
 _FUNCTIONAL = frozenset({"If", "While", "Case"})

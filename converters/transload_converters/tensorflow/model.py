@@ -11,6 +11,7 @@ from transload.input_shapes import static_shapes
 from transload.ir import I32, NONE, Dense, IntAttr, Module, TensorType, Type, new_module, set_results
 from transload.ir.verify import check
 
+from .executor.importer import import_graph
 from .graph import Importer, result_name
 from .library import import_functions
 from .nodes import CONTROL_FLOW, Edge, Graph, Node, Problems, op_def_of
@@ -71,8 +72,6 @@ class Model:
         fed = {each.edge[0] for each in borders.inputs.values()}
         needed = graph.needed((edge[0] for edge in borders.outputs.values()), fed)
         used = {key: each for key, each in borders.inputs.items() if self.borders is not None or each.edge[0] in needed}
-        if executed := sorted({graph.nodes[each].op for each in needed} & CONTROL_FLOW):
-            raise ReadError(f"{name}: has control flow of TensorFlow 1 ({', '.join(executed)}), which is not read")
         elements = {key: graph.nodes[each.edge[0]].elements[each.edge[1]] for key, each in used.items()}
         types, notes = _input_types(used, elements, wanted, name)
         module = new_module()
@@ -81,8 +80,13 @@ class Model:
         block = main.regions[0].block
         values = {each.edge: argument for each, argument in zip(used.values(), block.arguments, strict=True)}
         importer = Importer(self.contents, problems, self.variables(graph) if self.variables else {}, self.constants)
-        importer.nodes(graph.ordered(needed - {edge[0] for edge in values}), block, values, graph)
-        set_results(main, [values[edge] for edge in borders.outputs.values()], list(borders.outputs))
+        nodes, outputs = graph.ordered(needed - {edge[0] for edge in values}), list(borders.outputs.values())
+        if any(node.op in CONTROL_FLOW for node in nodes):
+            results = block.append(import_graph(importer, nodes, values, outputs, graph)).results
+        else:
+            importer.nodes(nodes, block, values, graph)
+            results = [values[edge] for edge in outputs]
+        set_results(main, results, list(borders.outputs))
         import_functions(module, importer, library, signatures)
         problems.refuse()
         module.notes = notes

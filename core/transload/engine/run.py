@@ -106,6 +106,9 @@ class Plan:
             self.inexact.append(op)
         if not op.regions:
             return kernel
+        if hasattr(kernel, "plans"):
+            planned: Callable[..., Any] = kernel.plans(op, self)
+            return planned
         plans = {id(region): Plan(region, self.module, self.slots) for region in op.regions if region.blocks}
         for plan in plans.values():
             self.missing.extend(plan.missing)
