@@ -245,9 +245,10 @@ class KernelTable:
       types of the op are the same, and as `"float"` where not;
     - `"native"`: the kernel reads the types itself.
 
-    A kernel of an op with regions takes a keyword argument `run(region, *arrays) -> list of arrays`. One whose regions do not run
-    in program order has an attribute `plans`: `plans(op, plan)` gives, before anything is run, what executes the op,
-    `execute(op, *arrays, values=, watch=)`, where `plan` is that of the block around it (`transload.engine.run.Plan`).
+    A kernel of an op with regions takes a keyword argument `run(region, *arrays) -> list of arrays`. One that prepares itself for
+    an op has an attribute `plans`: `plans(op, plan)` gives, before anything is run, what executes the op, as a kernel does;
+    `plan` is that of the block around it (`transload.engine.run.Plan`). Where that has `wants_values`, it is called with
+    `values=` of the block and `watch=`, too, which is how regions are run that are not in program order.
     A name `"acme.*"` stands for all ops of a dialect that have no kernel of their own.
     """
 

@@ -453,7 +453,7 @@ class Host:
         raise failure(self.owner(kind, name), place, wrong)
 
     def kernel(self, op_name: str) -> tuple[Callable[..., Any], str] | None:
-        """The kernel of an op, or the one of all ops of its dialect (`"acme.*"`), and how it treats quantized operands; or None."""
+        """The kernel of an op, or that of all ops of its dialect (`"acme.*"`), and how it treats quantized operands; or None."""
         facts = self.facts("kernel")
         return facts[op_name] or facts[f"{op_name.partition('.')[0]}.*"]
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from transload import hookimpl
 from transload.plugin import Conversion, DialectSpec, Pass, Reader
+from transload_hub.choices import LOOP_OPTIONS
 
 _HERE = "transload_converters.tensorflow"
 
@@ -13,7 +14,9 @@ _HERE = "transload_converters.tensorflow"
 @hookimpl
 def register_dialects(register: Any) -> None:
     register(DialectSpec("tf", f"{_HERE}.dialect:TF", f"{_HERE}.kernels:KERNELS", doc="TensorFlow's ops, one op each."))
-    register(DialectSpec("tf_executor", f"{_HERE}.executor.dialect:EXECUTOR", f"{_HERE}.kernels:EXECUTOR_KERNELS", doc="Graphs as TensorFlow's executor runs them."))
+    register(DialectSpec(
+        "tf_executor", f"{_HERE}.executor.dialect:EXECUTOR", f"{_HERE}.kernels:EXECUTOR_KERNELS",
+        doc="Graphs as TensorFlow's executor runs them."))
 
 
 @hookimpl
@@ -37,5 +40,5 @@ def register_passes(register: Any) -> None:
 @hookimpl
 def register_conversions(register: Any) -> None:
     register(Conversion(
-        "tf-to-top", "tf", "top", f"{_HERE}.legalize:TABLE", doc="TensorFlow's ops as hub operations.",
-        evidence=f"{_HERE}:coverage.json"))
+        "tf-to-top", "tf", "top", f"{_HERE}.legalize:TABLE", before="tf-inline,tf-drop-training,tf-freeze-variables,dce",
+        doc="TensorFlow's ops as hub operations.", options=LOOP_OPTIONS, evidence=f"{_HERE}:coverage.json"))

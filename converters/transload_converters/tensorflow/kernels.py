@@ -1,8 +1,8 @@
 """Running `tf` ops in the reference engine: an op's kernel is its own lowering.
 
-An op is lowered alone, on the types that its operands have when it is met, and the ops of the hub that it becomes are run. So each
-op is defined once, and a model runs whose shapes are known only then. What an op needs to know before it is lowered (a shape, an
-axis) is a constant of that lowering; which operands these are is found by trying, and noted by the name of the op.
+An op is lowered alone, on the types that its operands have when it is met, and the ops of the hub that it becomes are run. So
+each op is defined once, and a model runs whose shapes are known only then. What an op needs to know before it is lowered (a
+shape, an axis) is a constant of that lowering; which operands these are is found by trying.
 """
 
 from __future__ import annotations
@@ -12,11 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from transload.context import current
 from transload.conversion import rewriting_of
 from transload.engine.run import Plan
 from transload.errors import Finding, RunError, TransloadError
-from transload.ir import Dense, FloatType, IntegerType, Module, Op, TensorType, Type, Value, new_module, set_results
+from transload.ir import Dense, FloatType, IntegerType, Module, Op, TensorType, Value, new_module, set_results
 from transload.ir.constants import element_type_of
 from transload.plugin import KernelTable
 from transload.plugin_host import host
@@ -31,47 +30,51 @@ EXECUTOR_KERNELS("tf_executor.graph", quantized="native")(graph)
 _CONVERSION = "tf-to-top"
 _SMALL = 1 << 12
 """Elements up to which an operand may be a shape, an axis, or the like."""
-_NEWEST = 4096
-"""Lowerings that are kept."""
+_NEWEST = 64
+"""Lowerings of an op that are kept; the oldest are forgotten."""
 
 
-class _Lowerings:
-    """What ops were lowered to, by the op and the types and constants it was lowered on; the oldest are forgotten."""
+class _Lowered:
+    """One op made ready to run: what it was lowered to, by the types and constants of its operands."""
 
-    def __init__(self) -> None:
+    def __init__(self, op: Op, plan: Plan | None = None) -> None:
+        self.op = op
         self.made: dict[tuple[Any, ...], tuple[Plan, tuple[int, ...]]] = {}
-        self.ways: dict[str, int] = {}
-        """By the name of an op, the first way (`_ways`) on which it was lowered."""
+        self.first = 0
+        """The first way (`_ways`) on which it could be lowered."""
 
-    def of(self, op: Op, arrays: Sequence[Any]) -> tuple[Plan, tuple[int, ...]]:
-        """The plan of an op on such operands, and which of these it takes; the others are constants in it."""
-        ways = _ways(arrays)
-        problem: TransloadError | None = None
-        for number in range(self.ways.get(op.name, 0), len(ways)):
-            constants = ways[number]
-            key = (op, constants, *(_key(array, place in constants) for place, array in enumerate(arrays)))
+    def __call__(self, op: Op, *arrays: Any) -> Any:
+        plan, taken = self._plan(arrays)
+        results = plan.execute([arrays[place] for place in taken])
+        return results[0] if len(op.results) == 1 else tuple(results)
+
+    def _plan(self, arrays: Sequence[Any]) -> tuple[Plan, tuple[int, ...]]:
+        """The plan for such operands, and which of these it takes; the others are constants in it."""
+        ways, problem = _ways(arrays), ""
+        for number in range(min(self.first, len(ways) - 1), len(ways)):
+            key = (number, *(_key(array, place in ways[number]) for place, array in enumerate(arrays)))
             found = self.made.get(key)
             if found is None:
                 try:
-                    found = _lowered(op, arrays, constants)
+                    found = _lowered(self.op, arrays, ways[number])
                 except TransloadError as error:
-                    problem = problem or error
+                    problem = problem or error.message
                     continue
                 if len(self.made) >= _NEWEST:
                     self.made.pop(next(iter(self.made)))
                 self.made[key] = found
-            self.ways.setdefault(op.name, number)
+                self.first = number
             return found
-        raise RunError("an op cannot be run", [
-            Finding(op.name, problem.message if problem is not None else "has no lowering", (op.origin or "",))])
+        raise RunError("an op cannot be run", [Finding(self.op.name, problem, (self.op.origin or "",))])
 
 
 @KERNELS("tf.*", quantized="native")
 def by_lowering(op: Op, *arrays: Any) -> Any:
     """What an op computes, by the ops of the hub that it is lowered to."""
-    plan, taken = current().scratch(_Lowerings).of(op, arrays)
-    results = plan.execute([arrays[place] for place in taken])
-    return results[0] if len(op.results) == 1 else tuple(results)
+    return _Lowered(op)(op, *arrays)
+
+
+by_lowering.plans = _Lowered  # type: ignore[attr-defined]
 
 
 def _ways(arrays: Sequence[Any]) -> list[frozenset[int]]:
@@ -118,7 +121,7 @@ def _convert(module: Module) -> None:
         raise RunError("; ".join(f"{finding.why}" for finding in findings))
 
 
-def _type(op: Op, place: int, array: Any) -> Type:
+def _type(op: Op, place: int, array: Any) -> TensorType:
     """The type of an operand: its own element, where that says more than the array does."""
     if not isinstance(array, np.ndarray | np.generic) or array.dtype == object:
         raise RunError("an operand is no tensor of numbers")

@@ -104,11 +104,11 @@ class Plan:
         kernel, exact = exact_kernel(op, *found)
         if not exact:
             self.inexact.append(op)
-        if not op.regions:
-            return kernel
         if hasattr(kernel, "plans"):
             planned: Callable[..., Any] = kernel.plans(op, self)
             return planned
+        if not op.regions:
+            return kernel
         plans = {id(region): Plan(region, self.module, self.slots) for region in op.regions if region.blocks}
         for plan in plans.values():
             self.missing.extend(plan.missing)

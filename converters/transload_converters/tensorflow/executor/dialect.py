@@ -1,6 +1,6 @@
 """The ops and types of `tf_executor`, and what the verifier asks of them.
 
-Every op but the ends of regions and `NextIteration.Sink` gives a control token last, and takes any number of them behind its data.
+Every op but the ends of regions and `NextIteration.Sink` gives a control token last, and takes any number of them behind data.
 Source: TensorFlow's page on its MLIR dialects, and "Implementation of Control Flow in TensorFlow" (Yu et al., 2017).
 """
 
@@ -233,7 +233,8 @@ class NextIterationSource:
         if len(op.results) != 3 or op.results[1].type != TOKEN or op.results[2].type != CONTROL:
             return "its results are not a value, a token and a control token"
         users = list(op.results[1].uses)
-        return len(users) == 1 and users[0].name == "tf_executor.NextIteration.Sink" or f"{len(users)} ops take its token, not one"
+        has_sink = len(users) == 1 and users[0].name == "tf_executor.NextIteration.Sink"
+        return has_sink or f"{len(users)} ops take its token, not one"
 
 
 @EXECUTOR.op("NextIteration.Sink")

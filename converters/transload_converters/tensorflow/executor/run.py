@@ -1,9 +1,9 @@
 """Running a `tf_executor.graph` by the rules of TensorFlow's executor.
 
-An op runs as soon as what it takes is there, in the frame and iteration where that is: a *place*. A value is live or dead; an op
-with anything dead gives dead values only, but for Merge, which gives the first live value, and ControlTrigger. Enter hands a value
-to the first iteration of a frame below its own, NextIteration to the next iteration, Exit to the place around the frame. Nothing
-dead goes round a loop; what an Exit never gave is dead around the frame once nothing in it can run any more.
+An op runs as soon as what it takes is there, in the frame and iteration where that is: a *place*. A value is live or dead; an
+op with anything dead gives dead values only, but for Merge, which gives the first live value, and ControlTrigger. Enter hands a
+value to the first iteration of a frame below its own, NextIteration to the next iteration, Exit to the place around the frame.
+Nothing dead goes round a loop; what an Exit never gave is dead around the frame once nothing in it can run any more.
 
 Source: TensorFlow's page on its MLIR dialects; tensorflow/core/common_runtime/executor.cc and propagator_state.cc.
 """
@@ -262,7 +262,7 @@ class _Run:
             data = [value for value in needs if value.type != CONTROL]
             live = any(values.get(value) is not None and values[value] is not _DEAD for value in data)
             dead = not live and (all(values.get(value) is _DEAD for value in data) or any(
-                values.get(value) is _DEAD and value.op.name == "tf_executor.Enter" for value in data))  # a loop never entered
+                values.get(value) is _DEAD and _enters(value) for value in data))  # a loop that is never entered
             if not live and not dead:
                 return
             dead = dead or any(token is _DEAD for token in tokens)
@@ -286,3 +286,6 @@ class _Run:
                 return True
         return False
 
+
+def _enters(value: Value) -> bool:
+    return value.op is not None and value.op.name == "tf_executor.Enter"

@@ -1,0 +1,131 @@
+"""The dialect `tf_executor`: reading graphs of TensorFlow 1 into it, what its verifier refuses, and how the engine runs it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import transload
+from transload.errors import ReadError, RunError
+from transload.ir import Module
+
+from tests.support.tensorflow_graphs import T, const, graph, main_ops, node, placeholder, read_graph
+
+F, I, B = T("float32"), T("int32"), T("bool")
+
+
+def cond(predicate: str = "p") -> Any:
+    """`y = x + 1 if p else x * 2`, as tf.cond of TensorFlow 1 makes it, with a control edge into a branch."""
+    return graph(
+        placeholder("x", (2,)), placeholder("p", (), "bool"), node("pivot", "Identity", "p", T=B),
+        node("switch", "Switch", "x", predicate, T=F),
+        const("one", np.float32(1), "^dead_end"), node("dead_end", "Identity", "switch:1", T=F),
+        node("true", "AddV2", "switch:1", "one", T=F),
+        const("two", np.float32(2)), node("false", "Mul", "switch:0", "two", T=F),
+        node("y", "Merge", "false", "true", T=F, N=2), node("z", "Identity", "y", "^pivot", T=F))
+
+
+def loop(frame: str = "f") -> list[Any]:
+    """`while i < n: i += 1; s *= 2`, in a frame, with the limit handed in as a constant."""
+    return [
+        const("zero", np.int32(0)), const("s0", np.float32(1)), placeholder("n", (), "int32"),
+        node("enter_n", "Enter", "n", T=I, frame_name=frame, is_constant=True),
+        node("enter_i", "Enter", "zero", T=I, frame_name=frame), node("enter_s", "Enter", "s0", T=F, frame_name=frame),
+        node("merge_i", "Merge", "enter_i", "next_i", T=I, N=2), node("merge_s", "Merge", "enter_s", "next_s", T=F, N=2),
+        node("less", "Less", "merge_i", "enter_n", T=I), node("cond", "LoopCond", "less"),
+        node("switch_i", "Switch", "merge_i", "cond", T=I), node("switch_s", "Switch", "merge_s", "cond", T=F),
+        node("body", "Identity", "switch_i:1", T=I),
+        const("one", np.int32(1), "^body"), const("two", np.float32(2), "^body"),
+        node("next_value", "AddV2", "body", "one", T=I), node("doubled", "Mul", "switch_s:1", "two", T=F),
+        node("next_i", "NextIteration", "next_value", T=I), node("next_s", "NextIteration", "doubled", T=F),
+        node("exit_i", "Exit", "switch_i:0", T=I), node("exit_s", "Exit", "switch_s:0", T=F),
+        node("i", "Identity", "exit_i", T=I), node("s", "Identity", "exit_s", T=F)]
+
+
+def test_a_conditional_is_read_as_switches_and_merges_around_islands() -> None:
+    module = read_graph(cond())
+    whole, end = main_ops(module)
+    assert whole.name == "tf_executor.graph" and end.operands == tuple(whole.results)
+    body = [op.name.removeprefix("tf_executor.") for op in whole.regions[0].block]
+    assert body.count("island") == 7 and body.count("Switch") == body.count("Merge") == 1 and body[-1] == "fetch"
+    island = next(op for op in whole.regions[0].block if op.origin == "one")
+    assert [value.type.text for value in island.operands] == ["tf_executor.control"]
+
+
+def test_only_the_branch_that_is_taken_runs() -> None:
+    module, x = read_graph(cond()), np.array([1, 3], np.float32)
+    np.testing.assert_array_equal(transload.run(module, {"x": x, "p": np.array(True)})["z"], [2, 4])
+    np.testing.assert_array_equal(transload.run(module, {"x": x, "p": np.array(False)})["z"], [2, 6])
+
+
+def test_what_is_fetched_must_be_live() -> None:
+    nodes = [each for each in cond().node if each.name not in ("y", "z", "false")]
+    module = read_graph(graph(*nodes))
+    with pytest.raises(RunError, match="is dead: it lies on a way that was not taken"):
+        transload.run(module, {"x": np.zeros(2, np.float32), "p": np.array(False)})
+
+
+@pytest.mark.parametrize("n", [0, 1, 5])
+def test_a_loop_goes_round_in_its_frame(n: int) -> None:
+    outputs = transload.run(read_graph(graph(*loop())), {"n": np.int32(n)})
+    assert (int(outputs["i"]), float(outputs["s"])) == (n, 2.0 ** n)
+
+
+def test_a_loop_on_a_way_that_is_not_taken_is_dead() -> None:
+    nodes = [each for each in loop() if each.name not in ("zero", "i", "s", "exit_s")]
+    module = read_graph(graph(
+        placeholder("p", (), "bool"), const("start", np.int32(0)), node("zero", "Switch", "start", "p", T=I), *nodes,
+        const("other", np.int32(7)), node("if_not", "Switch", "other", "p", T=I),
+        node("y", "Merge", "exit_i", "if_not:1", T=I, N=2)))
+    for taken, expected in ((False, 3), (True, 7)):
+        assert int(transload.run(module, {"n": np.int32(3), "p": np.array(taken)})["y"]) == expected
+
+
+def parsed(body: str, fetched: str = "%x : tensor<f32>") -> Module:
+    return transload.load(format="mlir", text=f"""
+"builtin.module"() ({{
+  "func.func"() <{{function_type = (tensor<f32>) -> tensor<f32>, sym_name = "main"}}> ({{
+  ^bb0(%x: tensor<f32>):
+    %g = "tf_executor.graph"() ({{
+      {body}
+      "tf_executor.fetch"({fetched.split(" : ")[0]}) : ({fetched.split(" : ")[1]}) -> ()
+    }}) : () -> tensor<f32>
+    "func.return"(%g) : (tensor<f32>) -> ()
+  }}) : () -> ()
+}}) : () -> ()""")
+
+
+CONTROL = "!tf_executor.control"
+
+
+@pytest.mark.parametrize(("body", "why"), [
+    ('%y = "tf.Neg"(%x) : (tensor<f32>) -> tensor<f32>', "tf.Neg stands in it, which must be in an island"),
+    (f'%a, %b, %c = "tf_executor.Switch"(%x, %x) : (tensor<f32>, tensor<f32>) -> (tensor<f32>, tensor<f32>, {CONTROL})',
+     "its predicate is no truth value"),
+    (f'%a, %c = "tf_executor.Merge"(%x) : (tensor<f32>) -> (tensor<f32>, {CONTROL})', "gives 1 values besides the control token"),
+    ('%a = "tf_executor.Exit"(%x) : (tensor<f32>) -> tensor<f32>', "its last result is no control token"),
+    (f'%a, %t, %c = "tf_executor.NextIteration.Source"() : () -> (tensor<f32>, !tf_executor.token, {CONTROL})',
+     "0 ops take its token"),
+    (f'%a, %c = "tf_executor.Enter"(%x) {{frame_name = "f"}} : (tensor<f32>) -> (tensor<i32>, {CONTROL})',
+     "of another type than it takes"),
+    (f'%a, %c = "tf_executor.Enter"(%x) : (tensor<f32>) -> (tensor<f32>, {CONTROL})', "frame_name"),
+    (f'%a, %c = "tf_executor.LoopCond"(%x) : (tensor<f32>) -> (tensor<f32>, {CONTROL})', "takes a truth value"),
+    (f'%c = "tf_executor.ControlTrigger"(%x) : (tensor<f32>) -> {CONTROL}', "takes 1 values besides control tokens"),
+    (f'%c = "tf_executor.island"(%x) ({{ "tf_executor.yield"() : () -> () }}) : (tensor<f32>) -> {CONTROL}',
+     "takes 1 values besides control tokens"),
+    (f'%c = "tf_executor.island"() ({{ "tf_executor.yield"(%x) : (tensor<f32>) -> () }}) : () -> {CONTROL}',
+     "the yield gives other values"),
+])
+def test_what_the_verifier_refuses(body: str, why: str) -> None:
+    with pytest.raises(ReadError) as caught:
+        parsed(body)
+    assert why in str(caught.value)
+
+
+def test_a_graph_gives_what_it_fetches() -> None:
+    assert parsed("").functions
+    wrong = f'%c = "tf_executor.ControlTrigger"() : () -> {CONTROL}'
+    with pytest.raises(ReadError, match="the fetch gives other values"):
+        parsed(wrong, f"%c : {CONTROL}")
