@@ -157,8 +157,9 @@ test-tf: $(STAMP) build/tensorflow/.installed
 		build/tensorflow/bin/python -m tests.support.tf_ops.record
 	TRANSLOAD_ALL_CASES=1 $(BIN)/python -m pytest tests/converters/tensorflow/test_ops.py
 
-## make coverage   run every one-operator model of TFLite, ONNX and TensorFlow and write what was measured (what `transload coverage` shows)
+## make coverage   run every one-operator model of TFLite, ONNX, TensorFlow and Caffe and write what was measured (what `transload coverage` shows)
 coverage: $(STAMP)
+	$(BIN)/python -m tests.support.caffe_layers.measure converters/transload_converters/caffe/coverage.json
 	$(BIN)/python -m tests.support.onnx_ops.measure converters/transload_converters/onnx/coverage.json
 	$(BIN)/python -m tests.support.tflite_ops.measure converters/transload_converters/tflite/coverage.json
 	$(BIN)/python -m tests.support.tf_ops.measure converters/transload_converters/tensorflow/coverage.json

@@ -26,7 +26,7 @@ def register_readers(register: Any) -> None:
 def register_conversions(register: Any) -> None:
     register(Conversion(
         "caffe-to-top", "caffe", "top", f"{_HERE}.legalize:TABLE", after="dce,recognize",
-        doc="The layers of Caffe as hub operations, with Caffe's own arithmetic."))
+        doc="The layers of Caffe as hub operations, with Caffe's own arithmetic.", evidence=f"{_HERE}:coverage.json"))
 
 
 @hookimpl

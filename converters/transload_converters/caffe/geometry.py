@@ -132,7 +132,11 @@ def pool_windows(op: Any, shape: Shape) -> Windows:
     if any(p >= k for p, k in zip(pad, kernel, strict=True)):
         fail(op, f"pad {pad} must be smaller than the kernel {kernel}")
     rounded_up = op.ceil_mode if op.attribute("ceil_mode") is not None else op.round_mode == "CEIL"
-    return Windows(kernel, stride, pad, (1, 1), outputs_of(spatial, kernel, stride, pad, rounded_up))
+    outputs = outputs_of(spatial, kernel, stride, pad, rounded_up)
+    if any((out - 1) * s - p >= size for out, s, p, size in zip(outputs, stride, pad, spatial, strict=True)):
+        fail(op, f"the last windows of {kernel} by steps of {stride} begin behind an image of {spatial[0]} x {spatial[1]}, where "
+             "Caffe gives no number")
+    return Windows(kernel, stride, pad, (1, 1), outputs)
 
 
 def outputs_of(spatial: Shape, kernel: Shape, stride: Shape, pad: Shape, rounded_up: bool) -> Shape:

@@ -13,11 +13,11 @@ from transload.errors import Unsupported
 from transload.ir import ElidedData, Op, Value
 from transload.rewrite import Rewriter, RewriteTable
 
-from . import convolution, elementwise, movement, normalization, pooling
+from . import convolution, detection, detectors, elementwise, movement, normalization, pooling, recurrent, regions
 
 __all__ = ["TABLE"]
 
-_FAMILIES = (convolution, elementwise, movement, normalization, pooling)
+_FAMILIES = (convolution, detection, detectors, elementwise, movement, normalization, pooling, recurrent, regions)
 
 _CONSTANTS = RewriteTable()
 

@@ -12,7 +12,7 @@ from transload.ir import I32, NoneType, Op, TensorType, Value
 from transload.rewrite import Rewriter, RewriteTable
 
 __all__ = [
-    "CaffeTable", "along", "axis_of", "bottom", "cast", "flags", "number", "permute", "reduced", "reshape", "shape_of",
+    "CaffeTable", "along", "axis_of", "bottom", "cast", "flags", "need", "number", "permute", "reduced", "reshape", "shape_of",
     "slab",
 ]
 
@@ -55,6 +55,14 @@ def bottom(op: Op, index: int) -> Value | None:
     """Operand number `index`; None where it is absent."""
     values = op.operands
     return None if index >= len(values) or isinstance(values[index].type, NoneType) else values[index]
+
+
+def need(op: Op, index: int, what: str) -> Value:
+    """Operand number `index`, which must be there."""
+    value = bottom(op, index)
+    if value is None:
+        raise Unsupported(f"has no {what}")
+    return value
 
 
 def shape_of(value: Value, rank: int | None = None) -> tuple[int, ...]:

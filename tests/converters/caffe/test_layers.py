@@ -1,0 +1,73 @@
+"""Layers through the hub and TOSA against their definitions: a sample of the generated cases (`make coverage` runs all)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import groupby
+
+import pytest
+
+pytest.importorskip("google.protobuf", reason="the package 'protobuf' is not installed")
+
+import transload
+from transload.coverage_report import evidence
+from transload.errors import ConversionError, ReadError
+from transload.plugin_host import host
+
+from tests.support.caffe_files import net_text
+from tests.support.caffe_layers.cases import all_cases
+from tests.support.caffe_layers.harness import Case, content_of, difference, lowered
+from tests.support.caffe_layers.measure import FORMATS, NEAR, op_of
+
+CASES = all_cases()
+EVERY = 14
+SAMPLE = sorted(
+    {id(case): case for case in [*CASES[::EVERY], *(next(group) for _, group in groupby(CASES, op_of))]}.values(),
+    key=lambda case: case.name)
+
+
+def test_there_are_cases_of_every_layer() -> None:
+    dialect = transload.load(text=content_of(CASES[0]), format="caffe") and host().dialects["caffe"].load
+    declared = {name for name in transload.plugin.resolve(dialect).ops if not name.endswith(("Blob", "NoValue", "Filter"))}
+    assert {op_of(case) for case in CASES} == declared and len(CASES) >= 600
+
+
+@pytest.mark.parametrize("case", SAMPLE, ids=lambda case: case.name[:90])
+def test_a_layer_computes_what_it_is_defined_to(case: Case) -> None:
+    assert difference(case, lowered(case)) <= NEAR
+
+
+def test_the_evidence_is_of_the_cases_that_there_are() -> None:
+    record = evidence("caffe", "tosa")
+    counts = {op: cells["f32"]["cases"] for op, cells in record["results"].items()}
+    by_layer = Counter(map(op_of, CASES))
+    assert counts == by_layer, "run `make coverage`"
+    assert record["formats"] == FORMATS
+
+
+REFUSED = {
+    'type: "Filter" bottom: "x" bottom: "x" top: "y"': "gives as many samples as its data say",
+    'type: "Eltwise" bottom: "x" bottom: "x" top: "y" eltwise_param { coeff: 1 }': "1 coefficients for 2 bottoms",
+    'type: "LRN" bottom: "x" top: "y" lrn_param { local_size: 4 }': "must be odd",
+    'type: "Clip" bottom: "x" top: "y"': "no min or no max",
+    'type: "Exp" bottom: "x" top: "y" exp_param { base: -3 }': "must be positive, or -1",
+    'type: "Pooling" bottom: "x" top: "y" top: "m" pooling_param { pool: AVE kernel_size: 2 }': "gives a mask",
+    'type: "Crop" bottom: "x" bottom: "x" top: "y" crop_param { offset: 1 }': "takes 6 from 1 on",
+    'type: "DetectionOutput" bottom: "x" bottom: "x" bottom: "x" top: "y" '
+    "detection_output_param { num_classes: 2 keep_top_k: 3 }": "are not of 2 classes",
+}
+
+
+@pytest.mark.parametrize("layer", REFUSED)
+def test_what_cannot_be_converted_says_why(layer: str) -> None:
+    module = transload.load(text=net_text(f'layer {{ name: "l" {layer} }}', x=(1, 2, 6, 6)), format="caffe")
+    with pytest.raises(ConversionError, match=r"l'|y'") as caught:
+        transload.lower(module)
+    assert REFUSED[layer] in str(caught.value)
+
+
+def test_windows_that_begin_behind_the_image_are_no_numbers() -> None:
+    text = net_text('layer { name: "p" type: "Pooling" bottom: "x" top: "y" pooling_param { kernel_size: 2 stride: 3 } }', x=(1,
+        1, 6, 6))
+    with pytest.raises(ReadError, match="begin behind an image of 6 x 6"):
+        transload.load(text=text, format="caffe")
