@@ -23,6 +23,7 @@ from . import (
     functions,
     indexing,
     matmul,
+    ml,
     movement,
     normalization,
     pooling,
@@ -34,13 +35,16 @@ from . import (
     sampling,
     sequences,
     signal,
+    text,
     training,
+    trees,
 )
 
 __all__ = ["TABLE"]
 
 _FAMILIES = (
-    activation, arithmetic, attention, contrib, control, convolution, creation, detection, functions, indexing, matmul, movement,
-    normalization, pooling, quantize, random, recurrent, reduce, resize, sampling, sequences, signal, training)
+    activation, arithmetic, attention, contrib, control, convolution, creation, detection, functions, indexing, matmul, ml,
+    movement, normalization, pooling, quantize, random, recurrent, reduce, resize, sampling, sequences, signal, text, training,
+    trees)
 
 TABLE: RewriteTable = _join(add, (family.TABLE for family in _FAMILIES), RewriteTable())
