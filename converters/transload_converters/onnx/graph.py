@@ -268,7 +268,8 @@ class GraphImporter:
     def tensor_value(self, tensor: Any, what: str) -> Any:
         """A tensor attribute: a constant, or the list of its texts."""
         if tensor.data_type == 8 and not what.startswith("onnx.Constant "):
-            self.problem(what.partition(" ")[0], f"attribute {what.partition(' ')[2]!r} holds text, and only numbers can be converted")
+            name, _, attribute = what.partition(" ")
+            self.problem(name, f"attribute {attribute!r} holds text, and only numbers can be converted")
         return strings_of(tensor) if tensor.data_type == 8 else self.tensors.read(tensor, tensor.name or what)
 
     def constant_value(self, attributes: dict[str, Any], name: str) -> dict[str, Any]:

@@ -245,7 +245,8 @@ def linear_classifier(op: Op, rw: Rewriter) -> list[Value]:
     labels = attr(op, "classlabels_ints") or attr(op, "classlabels_strings") or ()
     if len(labels) != 2:
         raise Unsupported(f"has one score for {len(labels)} classes")
-    return [classified(op, rw, place, "classlabels_ints"), second_class(rw, scores, transform, complement=True)][: len(op.results)]
+    both = second_class(rw, scores, transform, complement=True)
+    return [classified(op, rw, place, "classlabels_ints"), both][: len(op.results)]
 
 
 def second_class(rw: Rewriter, score: Value, transform: str, complement: bool = False) -> Value:
