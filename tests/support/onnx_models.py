@@ -33,7 +33,8 @@ def make_model(
         [onnx.ValueInfoProto(name=name) for name in outputs],
         [value if isinstance(value, TensorProto) else numpy_helper.from_array(np.asarray(value), name)
          for name, value in (constants or {}).items()])
-    opsets = [helper.make_opsetid("", opset), helper.make_opsetid("com.microsoft", 1), helper.make_opsetid("ai.onnx.ml", 3)]
+    opsets = [helper.make_opsetid("", opset), helper.make_opsetid("com.microsoft", 1)]
+    opsets += [helper.make_opsetid("ai.onnx.ml", 3)] if any(node.domain == "ai.onnx.ml" for node in nodes) else []
     opsets += [helper.make_opsetid(domain, 1) for domain in {f.domain for f in functions}]
     model = helper.make_model(graph, opset_imports=opsets, ir_version=10)
     model.functions.extend(functions)
