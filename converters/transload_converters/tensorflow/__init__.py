@@ -29,6 +29,9 @@ def register_readers(register: Any) -> None:
 
 @hookimpl
 def register_passes(register: Any) -> None:
+    register(Pass("tf-functionalize", f"{_HERE}.passes.functionalize:functionalize",
+                  "Make ops in program order of graphs of the executor: conditionals and loops as regions.",
+                  requires=("tf_executor",), produces=("tf",)))
     register(Pass("tf-inline", f"{_HERE}.passes.inline:inline",
                   "Put functions where they are called, and where If, While and Case run them.", requires=("tf",)))
     register(Pass("tf-drop-training", f"{_HERE}.passes.training:drop_training",
@@ -39,6 +42,9 @@ def register_passes(register: Any) -> None:
 
 @hookimpl
 def register_conversions(register: Any) -> None:
+    register(Conversion(
+        "tf-executor-to-tf", "tf_executor", "tf", f"{_HERE}.legalize.executor:TABLE", before="tf-functionalize",
+        doc="Graphs of TensorFlow's executor as ops in program order."))
     register(Conversion(
         "tf-to-top", "tf", "top", f"{_HERE}.legalize:TABLE", before="tf-inline,tf-drop-training,tf-freeze-variables,dce",
         doc="TensorFlow's ops as hub operations.", options=LOOP_OPTIONS, evidence=f"{_HERE}:coverage.json"))

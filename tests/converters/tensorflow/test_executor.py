@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import transload
-from transload.errors import ReadError, RunError
+from transload.errors import PassError, ReadError, RunError
 from transload.ir import Module
+from transload.passes.manager import Pipeline
 
 from tests.support.tensorflow_graphs import T, const, graph, main_ops, node, placeholder, read_graph
 
@@ -129,3 +130,82 @@ def test_a_graph_gives_what_it_fetches() -> None:
     wrong = f'%c = "tf_executor.ControlTrigger"() : () -> {CONTROL}'
     with pytest.raises(ReadError, match="the fetch gives other values"):
         parsed(wrong, f"%c : {CONTROL}")
+
+
+# --- the functional form
+
+
+def functional(module: Module) -> Module:
+    copy = module.clone()
+    Pipeline.parse("tf-functionalize").run(copy)
+    return copy
+
+
+def ops_of(module: Module) -> list[str]:
+    return [op.name for op in module.walk()]
+
+
+def test_a_conditional_becomes_regions() -> None:
+    module = functional(read_graph(cond()))
+    assert ops_of(module).count("tf.IfRegion") == 1 and not any(name.startswith("tf_executor.") for name in ops_of(module))
+    choice = next(op for op in module.walk() if op.name == "tf.IfRegion")
+    assert [[op.origin for op in region.block][:-1] for region in choice.regions] == [["one", "true"], ["false"]]
+    top = transload.legalize(read_graph(cond()))
+    for p in (True, False):
+        x = np.array([1, 3], np.float32)
+        np.testing.assert_array_equal(transload.run(top, {"x": x, "p": np.array(p)})["z"], x + 1 if p else x * 2)
+
+
+def test_a_loop_becomes_regions() -> None:
+    module = functional(read_graph(graph(*loop())))
+    found = next(op for op in module.walk() if op.name == "tf.WhileRegion")
+    assert len(found.operands) == len(found.results) == 2
+    top = transload.legalize(read_graph(graph(*loop())))
+    for n in (0, 4):
+        outputs = transload.run(top, {"n": np.int32(n)})
+        assert (int(outputs["i"]), float(outputs["s"])) == (n, 2.0 ** n)
+
+
+def nested_loops() -> Any:
+    """`for i < n: for j < n: s = s * 2 if s < 100 else s + 1`: a conditional in a loop in a loop."""
+    return graph(
+        const("zero", np.int32(0)), const("s0", np.float32(1)), placeholder("n", (), "int32"),
+        node("n1", "Enter", "n", T=I, frame_name="a", is_constant=True), node("i1", "Enter", "zero", T=I, frame_name="a"),
+        node("s1", "Enter", "s0", T=F, frame_name="a"),
+        node("mi", "Merge", "i1", "ni", T=I, N=2), node("ms", "Merge", "s1", "ns", T=F, N=2),
+        node("li", "Less", "mi", "n1", T=I), node("ci", "LoopCond", "li"),
+        node("si", "Switch", "mi", "ci", T=I), node("ss", "Switch", "ms", "ci", T=F),
+        const("one", np.int32(1), "^si_id"), node("si_id", "Identity", "si:1", T=I), node("i_next", "AddV2", "si_id", "one", T=I),
+        const("zero_j", np.int32(0), "^si_id"),
+        node("n2", "Enter", "n1", T=I, frame_name="b", is_constant=True), node("j2", "Enter", "zero_j", T=I, frame_name="b"),
+        node("s2", "Enter", "ss:1", T=F, frame_name="b"),
+        node("mj", "Merge", "j2", "nj", T=I, N=2), node("mt", "Merge", "s2", "nt", T=F, N=2),
+        node("lj", "Less", "mj", "n2", T=I), node("cj", "LoopCond", "lj"),
+        node("sj", "Switch", "mj", "cj", T=I), node("st", "Switch", "mt", "cj", T=F),
+        node("sj_id", "Identity", "sj:1", T=I), const("one_j", np.int32(1), "^sj_id"),
+        node("j_next", "AddV2", "sj_id", "one_j", T=I), const("hundred", np.float32(100), "^sj_id"),
+        node("small", "Less", "st:1", "hundred", T=F), node("by", "Switch", "st:1", "small", T=F),
+        const("two", np.float32(2), "^by_true"), node("by_true", "Identity", "by:1", T=F),
+        node("twice", "Mul", "by_true", "two", T=F),
+        const("more", np.float32(1), "^by_false"), node("by_false", "Identity", "by:0", T=F),
+        node("plus", "AddV2", "by_false", "more", T=F), node("t_next", "Merge", "plus", "twice", T=F, N=2),
+        node("nj", "NextIteration", "j_next", T=I), node("nt", "NextIteration", "t_next", T=F),
+        node("et", "Exit", "st:0", T=F),
+        node("ni", "NextIteration", "i_next", T=I), node("ns", "NextIteration", "et", T=F),
+        node("es", "Exit", "ss:0", T=F), node("y", "Identity", "es", T=F))
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 4])
+def test_nested_loops_are_the_same_in_both_forms(n: int) -> None:
+    expected = np.float32(1)
+    for _ in range(n * n):
+        expected = expected * 2 if expected < 100 else expected + 1
+    module = read_graph(nested_loops())
+    assert float(transload.run(module, {"n": np.int32(n)})["y"]) == expected
+    assert float(transload.run(transload.legalize(module), {"n": np.int32(n)})["y"]) == expected
+
+
+def test_what_is_no_conditional_has_no_functional_form() -> None:
+    nodes = [*cond().node, node("both", "AddV2", "true", "false", T=F)]
+    with pytest.raises(PassError, match="uses values of several branches"):
+        functional(read_graph(graph(*nodes)))

@@ -20,6 +20,7 @@ from transload.engine.run import Plan, Watch
 from transload.errors import Finding, RunError
 from transload.ir import Op, Value
 
+from .contexts import captured
 from .dialect import CONTROL, TOKEN
 
 __all__ = ["graph"]
@@ -74,34 +75,22 @@ class _Planned:
         self.islands: dict[Op, tuple[Plan, list[Value]]] = {}
         inside = {result for each in self.block for result in each.results}
         for each in self.block:
-            taken = [*each.operands, *_captured(each)] if each.regions else list(each.operands)
+            taken = [*each.operands, *captured(each)] if each.regions else list(each.operands)
             self.needs[each] = [value for value in dict.fromkeys(taken) if value in inside and value.type != TOKEN]
             for value in self.needs[each]:
                 self.users.setdefault(value, []).append(each)
             if each.name == "tf_executor.island":
-                captured = list(dict.fromkeys(_captured(each)))
-                island = Plan(each.regions[0], plan.module, {value: place for place, value in enumerate(captured)})
+                feeds = captured(each)
+                island = Plan(each.regions[0], plan.module, {value: place for place, value in enumerate(feeds)})
                 plan.missing.extend(island.missing)
                 plan.inexact.extend(island.inexact)
-                self.islands[each] = island, captured
+                self.islands[each] = island, feeds
 
     def __call__(self, op: Op, *arrays: Any, values: list[Any], watch: Watch | None) -> tuple[Any, ...]:
         return _Run(self, values, watch).fetched()
 
 
 graph.plans = _Planned  # type: ignore[attr-defined]
-
-
-def _captured(op: Op) -> list[Value]:
-    """The values of outside that an op's regions use."""
-    defined: set[Value] = set()
-    for inner in op.walk():
-        if inner is not op:
-            defined.update(inner.results)
-        for region in inner.regions:
-            for block in region.blocks:
-                defined.update(block.arguments)
-    return [value for inner in op.walk() if inner is not op for value in inner.operands if value not in defined]
 
 
 class _Run:
@@ -180,8 +169,8 @@ class _Run:
             Finding(op.name, "runs between devices, of which there is one", (op.origin or "",))])
 
     def _island(self, op: Op, place: _Place) -> list[Any]:
-        plan, captured = self.planned.islands[op]
-        return plan.execute((), [self._value(place, value) for value in captured], self.watch)
+        plan, feeds = self.planned.islands[op]
+        return plan.execute((), [self._value(place, value) for value in feeds], self.watch)
 
     def _move(self, op: Op, kind: str, place: _Place, dead: bool) -> None:
         """Hand a value to another place: an iteration, a frame, or the place around one."""
