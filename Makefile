@@ -59,6 +59,7 @@ test-fast: $(STAMP)
 ## make test-torch  PyTorch's programs, exported by the PyTorch that is installed here (build/torch), and what is kept of them anew
 test-torch: $(STAMP) build/torch/.installed
 	PYTHONPATH=build/torch $(BIN)/python -m tests.converters.pytorch.make_kept
+	PYTHONPATH=build/torch $(BIN)/python -m tests.converters.pytorch.cases.record
 	PYTHONPATH=build/torch $(BIN)/python -m pytest tests/converters/pytorch
 
 # A build without GPUs, beside the environment: everything else does without it.
@@ -161,6 +162,7 @@ test-tf: $(STAMP) build/tensorflow/.installed
 coverage: $(STAMP)
 	$(BIN)/python -m tests.support.caffe_layers.measure converters/transload_converters/caffe/coverage.json
 	$(BIN)/python -m tests.support.onnx_ops.measure converters/transload_converters/onnx/coverage.json
+	$(BIN)/python -m tests.converters.pytorch.cases.measure converters/transload_converters/pytorch/coverage.json
 	$(BIN)/python -m tests.support.tflite_ops.measure converters/transload_converters/tflite/coverage.json
 	$(BIN)/python -m tests.support.tf_ops.measure converters/transload_converters/tensorflow/coverage.json
 

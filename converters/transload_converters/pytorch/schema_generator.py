@@ -35,10 +35,10 @@ _NO_INFERENCE = re.compile(
     r"_fw_|_jvp|_has_|_debug|_test_|_print|_backend|names|record_stream|_unsafe_|_amp_|qscheme|q_scale|q_zero|q_per|"
     r"_make_per|_choose_qparams|_autocast|from_file|set_data|requires_grad|retain|_copy\b(?<!_to_copy)|unsafe|_dyn_quant|_weight_int|"
     r"fake_quant|quantized_|_grouped_mm|_scaled|_sobol|_dirichlet|_standard_gamma|_nccl|_efficient|_flash|_use_|_thnn_|_dim_arange|"
-    r"_validate|_assert_tensor|_resize|_coalesced|_values|_indices|^_?lu_|_reshape_alias|sspaddmm|hspmm|smm|_spdiags|_ctc|rrelu_with")
+    r"_validate|_assert_tensor|_resize|_coalesced|_values|\b_indices|^_?lu_|_reshape_alias|sspaddmm|hspmm|smm|_spdiags|_ctc|rrelu_with")
 _EXCEPTIONS = re.compile(
-    r"_unsafe_view|_unsafe_index|index_copy|_scaled_dot_product_(flash_attention_for_cpu|attention_math)$|_assert_tensor_metadata")
-_TORCHSCRIPT = re.compile(r"Dict\(|\bt\b|AnyEnum|__torch__|\bAny\b|Storage|Stream|QScheme|tupl|Future|\bobj\b|\.\.\.")
+    r"_unsafe_view|_unsafe_index|index_copy|lift_fresh_copy|_scaled_dot_product_(flash_attention_for_cpu|attention_math)$|_assert_tensor_metadata")
+_TORCHSCRIPT = re.compile(r"Dict\(|\bt\b(?!\()|AnyEnum|__torch__|\bAny\b|Storage|Stream|QScheme|tupl|Future|\bobj\b|\.\.\.")
 _CORE = "!"
 
 

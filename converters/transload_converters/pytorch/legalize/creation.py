@@ -190,3 +190,14 @@ TABLE.refuse_all(
 TABLE.refuse_all(
     "gives a size, and those are computed when the file is read", "",
     "sym_numel.default", "sym_size.int", "sym_storage_offset.default", "sym_stride.int", "sym_size.default", "sym_stride.default")
+TABLE.refuse_all(
+    "computes with complex numbers", "write the network with real and imaginary parts, as products with a constant matrix",
+    "_fft_c2r.default", "_fft_r2c.default", "_fft_c2c.default", "fft_rfft.default", "fft_irfft.default", "fft_fft.default",
+    "fft_ifft.default", "stft.center", "stft.default", "istft.default", "view_as_real.default")
+TABLE.refuse_all(
+    "reads a number out of a tensor, on which sizes or other operators then depend, and which is known only at run time",
+    "keep it a tensor: torch.where instead of an if, a mask instead of a size", "_local_scalar_dense.default", "item.default")
+TABLE.refuse_all(
+    "writes into a tensor that is given for it, which torch.export does not leave in a program", "", "atan2.out",
+    "resize_.default")
+TABLE.refuse_all("asks how a tensor lies in memory, which is nothing that a model computes", "", "sym_is_contiguous.default")

@@ -38,10 +38,10 @@ def add(call: Call, rw: Rewriter) -> Value:
     alpha = call.alpha
     if call.element == BOOL:
         return rw.emit("top.LogicalOr", a, b)
-    if alpha != 1:
-        b = rw.emit("top.Mul", b, number_like(rw, alpha, call.element))
     if call.base == "rsub":
         a, b = b, a
+    if alpha != 1:
+        b = rw.emit("top.Mul", b, number_like(rw, alpha, call.element))
     return rw.emit("top.Add" if call.base == "add" else "top.Sub", a, b)
 
 

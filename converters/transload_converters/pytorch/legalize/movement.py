@@ -20,7 +20,8 @@ TABLE = AtenTable()
 
 
 @TABLE("clone.default", "detach.default", "alias.default", "contiguous.default", "lift.default", "lift_fresh.default",
-       "lift_fresh_copy.default", "positive.default", "resolve_conj.default", "resolve_neg.default", "conj.default",
+       "lift_fresh_copy.default",
+       "positive.default", "resolve_conj.default", "resolve_neg.default", "conj.default",
        "_conj.default",
        "real.default", "_lazy_clone.default", "pin_memory.default", "to_dense.default", "_to_dense.default", stored="carried")
 def same(call: Call, rw: Rewriter) -> Value:

@@ -56,9 +56,8 @@ def batch_norm(call: Call, rw: Rewriter) -> list[Value]:
     results = [cast(rw, made, element), *kept]
     if training and mean is not None and len(call.op.results) > 3:
         results += _running(call, rw, mean, variance, means, variances, math.prod(shape_of(value)) // max(channels, 1))
-    for place in range(len(results), len(call.op.results)):
-        call.refuse_use(place, "what training needs")
-    return [*results, *(splat(rw, 0.0, (0,), F32),) * (len(call.op.results) - len(results))][: len(call.op.results)]
+    rest = len(call.op.results) - len(results)
+    return [*results, *(splat(rw, 0.0, (0,), F32) for _ in range(rest))][: len(call.op.results)]
 
 
 def _running(call: Call, rw: Rewriter, mean: Value, variance: Value, means: Value, variances: Value, count: int) -> list[Value]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 
 from transload.errors import Unsupported
-from transload.ir import BOOL, F32, IntegerType, Value
+from transload.ir import BOOL, F32, Value
 from transload.rewrite import Rewriter
 
 from .elementwise import finite_range
-from .table import AtenTable, Call, axis_of, cast, is_float, number_like, reshape, shape_of, wide
+from .table import AtenTable, Call, axis_of, cast, is_float, number_like, reshape, shape_of, splat, wide
 
 TABLE = AtenTable()
 
@@ -150,17 +150,14 @@ def bitwise_not(call: Call, rw: Rewriter) -> Value:
 
 @TABLE("signbit.default")
 def signbit(call: Call, rw: Rewriter) -> Value:
-    """Whether it is negative; of floats by the bits, as -0 is."""
-    value = call.self
-    if is_float(value.element):
-        value = rw.emit("top.Bitcast", value, element=IntegerType(8 * _bytes(value)))
-    return rw.emit("top.Compare", value, number_like(rw, 0, value.element), mode="Less")
-
-
-def _bytes(value: Value) -> int:
-    from transload.ir import dtype_of
-
-    return dtype_of(value.element).itemsize
+    """Whether it is negative; -0 is, as its reciprocal says."""
+    value, zero = call.self, number_like(rw, 0, call.self.element)
+    below = rw.emit("top.Compare", value, zero, mode="Less")
+    if not is_float(value.element):
+        return below
+    nothing = rw.emit("top.Compare", value, zero, mode="Equal")
+    under = rw.emit("top.Compare", rw.emit("top.Reciprocal", value), zero, mode="Less")
+    return rw.emit("top.LogicalOr", below, rw.emit("top.LogicalAnd", nothing, under))
 
 
 @TABLE("nan_to_num.default")
@@ -307,8 +304,7 @@ def glu(call: Call, rw: Rewriter) -> Value:
 # --- softmax
 
 
-@TABLE("softmax.int", "_softmax.default", "log_softmax.int", "_log_softmax.default", "_safe_softmax.default",
-       "special_softmax.int", "special_log_softmax.int")
+@TABLE("softmax.int", "_softmax.default", "log_softmax.int", "_log_softmax.default", "_safe_softmax.default")
 def softmax(call: Call, rw: Rewriter) -> Value:
     """Softmax and its logarithm; a row of -inf gives zeros where it is safe."""
     value, element = wide(rw, cast(rw, call.self, call.element))
@@ -337,6 +333,6 @@ def dropout(call: Call, rw: Rewriter) -> list[Value]:
     """Dropout, which passes everything on in inference."""
     if call.train and float(call.p) > 0:
         raise Unsupported("drops numbers at random, as in training", "export the network after model.eval()")
-    call.refuse_use(1, "the mask")
     value = call.input
-    return [value] * len(call.op.results)
+    mask = [splat(rw, True, shape_of(value), BOOL)] if call.used(1) else [value]
+    return [value, *mask][: len(call.op.results)]

@@ -1,0 +1,61 @@
+"""Calls of single operators, on the hub and in TOSA, against what PyTorch computes: as it was recorded, or live."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from importlib import resources
+
+import pytest
+
+import transload
+from transload_converters.pytorch.legalize import TABLE
+from transload_converters.pytorch.schemas import schemas
+
+from .cases.record import all_cases, computed, recorded
+from .cases.run import distance, module_of, results_of
+from .cases.spec import Case
+from .conftest import LIVE
+
+FAMILIES: dict[str, list[Case]] = defaultdict(list)
+for _number, _case in enumerate(all_cases()):
+    FAMILIES[f"{_number // 100:02d}xx"].append(_case)
+
+
+def test_there_are_enough() -> None:
+    cases = all_cases()
+    assert len(cases) >= 1500 and len({case.name for case in cases}) == len(cases)
+    assert {case.name for case in cases} == recorded().keys(), "python -m tests.converters.pytorch.cases.record writes them anew"
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_as_torch_computes(family: str) -> None:
+    wanted = recorded()
+    for case in FAMILIES[family]:
+        hub = transload.legalize(module_of(case, wanted[case.name]))
+        distance(results_of(hub, case), wanted[case.name], f"{case.name} on the hub")
+        distance(results_of(transload.lower(hub, "tosa", int64="assumed"), case), wanted[case.name], f"{case.name} in TOSA")
+
+
+@pytest.mark.skipif(not LIVE, reason="torch is not installed: what it computed is recorded")
+def test_what_is_recorded_is_what_torch_computes() -> None:
+    wanted = recorded()
+    for case in all_cases():
+        results = computed(case)
+        assert len(results) == len(wanted[case.name])
+        distance(results, wanted[case.name], case.name)
+
+
+def test_every_core_operator_is_converted_or_refused_with_a_reason() -> None:
+    core = [name for name, is_core in schemas().items() if is_core]
+    assert len(core) > 180
+    missing = [name for name in core if name not in TABLE]
+    assert not missing
+    measured = json.loads(resources.files("transload_converters.pytorch").joinpath("coverage.json").read_text(encoding="utf-8"))
+    unseen = [name for name in core if TABLE.refusal(name) is None and name not in measured["results"]]
+    assert set(unseen) == {"aten.empty.memory_format", "aten.empty_strided.default"}  # whose numbers nobody says
+
+
+def test_every_rewrite_is_of_an_operator_that_exists() -> None:
+    known = {*schemas(), "aten.Constant", "aten.NoValue", "aten.Yield"}
+    assert [name for name in TABLE.functions if name not in known and not name.startswith("aten.higher_order.")] == []
