@@ -149,6 +149,21 @@ def _tosa(folder: Path) -> Iterator[bytes]:
                 yield save(module, Path(place) / "seed.tosa").read_bytes()  # type: ignore[arg-type]
 
 
+def _keras(folder: Path) -> Iterator[bytes]:
+    """Recorded layers, one after the other of each class, and small models."""
+    import gzip
+    import json
+
+    from tests.support.keras_layers.models import archive
+    from tests.support.keras_layers.recorded import RECORDED
+
+    cases = json.loads(gzip.decompress(RECORDED.read_bytes()))
+    random.Random("keras").shuffle(cases)
+    for case in cases:
+        yield archive(case["config"], case["variables"])
+    yield from _models(".keras", ".h5", ".hdf5")
+
+
 FORMATS: dict[str, Callable[[Path], Iterator[bytes]]] = {
-    "tflite": _tflite, "onnx": _onnx, "mlir": _text, "bytecode": _bytecode, "tosa": _tosa}
+    "tflite": _tflite, "onnx": _onnx, "mlir": _text, "bytecode": _bytecode, "tosa": _tosa, "keras": _keras}
 """What makes the files of a format; those further down may use those of formats before them."""

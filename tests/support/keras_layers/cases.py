@@ -84,8 +84,9 @@ def _image(rank: int, first: bool, size: int = 8, channels: int = 4) -> Shape:
 
 
 def _convolutions() -> Iterator[Case]:
+    """No width is the number of filters: Keras 3.15 then adds the bias along the width where channels are first."""
     for rank in (1, 2, 3):
-        base = {"filters": 6, "kernel_size": 3}
+        base = {"filters": 10, "kernel_size": 3}
         for first in (False, True):
             shape, order = _image(rank, first, 7 if rank < 3 else 4), "channels_first" if first else "channels_last"
             more = {**base, "data_format": order}
@@ -94,12 +95,12 @@ def _convolutions() -> Iterator[Case]:
             yield Case(f"Conv{rank}D", {**more, "groups": 2, "use_bias": False, "activation": "relu"}, [shape])
         if rank < 3:
             for first in (False, True):
-                order, shape = "channels_first" if first else "channels_last", _image(rank, first, 7)
+                order, shape = "channels_first" if first else "channels_last", _image(rank, first, 7, 11)
                 more = {"kernel_size": 3, "data_format": order}
                 yield from _grid(f"DepthwiseConv{rank}D", [shape], more, padding=("valid", "same"), strides=(1, 2),
                                  depth_multiplier=(1, 2))
                 yield Case(f"DepthwiseConv{rank}D", {**more, "dilation_rate": 2, "use_bias": False}, [shape])
-                more["filters"] = 5
+                more["filters"] = 9
                 yield from _grid(f"SeparableConv{rank}D", [shape], more, padding=("valid", "same"), strides=(1, 2))
                 yield Case(f"SeparableConv{rank}D", {**more, "depth_multiplier": 2, "activation": "tanh"}, [shape])
     yield from _grid("Conv1D", [(9, 3)], {"filters": 4, "kernel_size": 3, "padding": "causal"}, strides=(1, 2))
@@ -112,7 +113,7 @@ def _transposed() -> Iterator[Case]:
     for rank in (1, 2, 3):
         for first in (False, True):
             shape, order = _image(rank, first, 4 if rank < 3 else 2, 3), "channels_first" if first else "channels_last"
-            yield from _grid(f"Conv{rank}DTranspose", [shape], {"filters": 4, "kernel_size": 3, "data_format": order},
+            yield from _grid(f"Conv{rank}DTranspose", [shape], {"filters": 19, "kernel_size": 3, "data_format": order},
                              padding=("valid", "same"), strides=(1, 2, 3) if rank < 3 else (1, 2))
         yield Case(f"Conv{rank}DTranspose", {
             "filters": 2, "kernel_size": 4, "strides": 2, "output_padding": 1, "padding": "same"}, [_image(rank, False, 3, 2)])

@@ -1,7 +1,6 @@
-"""Record what Keras computes: `python -m tests.support.keras_layers.record [FILE]`, where keras and tensorflow are installed.
+"""Record what Keras computes, where it is installed, and tensorflow: `python -m tests.support.keras_layers.record [CLASS ...]`.
 
-Without oneDNN: with it, TensorFlow 2.18 computes some convolutions of channels first in two ways, the one wrong (a `Conv2D` of
-[2, 4, 7, 8], called and predicted, differs from itself by 0.9).
+All layers, or those of some classes, whose cases take the place of those recorded before.
 """
 
 from __future__ import annotations
@@ -14,17 +13,19 @@ import re
 import sys
 import zipfile
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from .cases import BATCH, Case, cases
-from .models import archive, inputs_of
+from .models import archive, inputs_of, shown
+from .recorded import RECORDED
 
-__all__ = ["RECORDED", "main"]
+__all__ = ["main"]
 
-RECORDED = Path(__file__).with_name("recorded.json.gz")
+
 _DROPPED = re.compile(r".*_(initializer|regularizer|constraint)|registered_name|(build|compile)_config|shared_object_id|seed")
 """Of a config, what says how a layer is trained or was made."""
 
@@ -77,7 +78,7 @@ def recorded(case: Case, name: str) -> dict[str, Any]:
     flat = [np.asarray(value) for value in keras.tree.flatten(_computed(model, inputs if len(inputs) > 1 else inputs[0]))]
     return {"name": name, "config": _small(config), "variables": variables, "integers": case.integers, "way": case.way,
             "inputs": [list(array.shape) for array in inputs], "shapes": [list(array.shape) for array in flat],
-            "outputs": [[float(f"{x:.6g}") for x in array.astype(np.float64).ravel()] for array in flat]}
+            "outputs": [[float(f"{x:.6g}") for x in shown(array.astype(np.float64))] for array in flat]}
 
 
 def _computed(model: Any, inputs: Any) -> Any:
@@ -97,21 +98,25 @@ def _small(config: Any) -> Any:
     return [_small(item) for item in config] if isinstance(config, list) else config
 
 
-def main(path: Path = RECORDED) -> None:
+def main(classes: Sequence[str]) -> None:
     os.environ["TF_ENABLE_ONEDNN_OPTS"] = "0"
+    old = json.loads(gzip.decompress(RECORDED.read_bytes())) if classes else []
+    kept = [case for case in old if case["name"].rpartition("-")[0] not in classes]
     counts: Counter[str] = Counter()
     found = []
     for case in cases():
         counts[case.layer] += 1
         name = f"{case.layer}-{counts[case.layer]}"
+        if classes and case.layer not in classes:
+            continue
         try:
             found.append(recorded(case, name))
         except Exception as error:
             print(f"{name}: {case}: {type(error).__name__}: {str(error)[:300]}")
-    with gzip.GzipFile(path, "wb", mtime=0) as file:
-        file.write(json.dumps(found, separators=(",", ":")).encode())
-    print(f"{len(found)} cases of {len(counts)} layers, {path.stat().st_size:,} bytes")
+    found = sorted(kept + found, key=lambda case: case["name"])
+    RECORDED.write_bytes(gzip.compress(json.dumps(found, separators=(",", ":")).encode(), 9, mtime=0))
+    print(f"{len(found)} cases of {len(counts)} layers, {RECORDED.stat().st_size:,} bytes")
 
 
 if __name__ == "__main__":
-    main(*map(Path, sys.argv[1:]))
+    main(sys.argv[1:])

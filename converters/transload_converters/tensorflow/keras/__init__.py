@@ -10,7 +10,7 @@ from typing import Any
 
 from transload import hookimpl
 from transload.facts import FactKind, Facts
-from transload.plugin import Reader
+from transload.plugin import Reader, Runtime
 
 _HERE = "transload_converters.tensorflow.keras"
 
@@ -21,6 +21,13 @@ def register_readers(register: Any) -> None:
         "keras", "tf", (".keras", ".h5", ".hdf5"), f"{_HERE}.reader:read", f"{_HERE}.archive:detect",
         "Models of Keras 1, 2 and 3: functional and sequential ones; their layers become ops of TensorFlow.",
         warm=f"{_HERE}.isolated:warm"))
+
+
+@hookimpl
+def register_runtimes(register: Any) -> None:
+    register(Runtime(
+        "keras", "keras", f"{_HERE}.runtime:open_model", f"{_HERE}.runtime:available", "Keras 3 on TensorFlow's CPU kernels.",
+        warm=f"{_HERE}.runtime:warm"))
 
 
 @hookimpl

@@ -9,6 +9,7 @@ import io
 import json
 import math
 import zipfile
+import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -27,7 +28,7 @@ from transload.worker import ChildEnded
 
 from .isolated import HDF5
 
-__all__ = ["KerasFile", "Weights", "detect", "read_file"]
+__all__ = ["DAMAGED", "KerasFile", "Weights", "detect", "read_file"]
 
 DAMAGED = "the file is damaged or was cut short: write it again, or get it anew"
 MAX_CONFIG = 1 << 28
@@ -145,7 +146,8 @@ def _read_archive(source: Source) -> KerasFile:
             if "metadata.json" in archive.namelist():
                 version = str(_json(_member(archive, "metadata.json", source), source).get("keras_version", ""))
             weights = _archived_weights(archive, source)
-    except (zipfile.BadZipFile, OSError, EOFError, NotImplementedError, RuntimeError, ValueError, OverflowError) as error:
+    except (zipfile.BadZipFile, OSError, EOFError, NotImplementedError, RuntimeError, ValueError, OverflowError,
+            zlib.error) as error:
         raise ReadError(f"{source.name}: is a damaged zip archive: {str(error)[:200]}", hint=DAMAGED) from None
     return KerasFile(config, weights, False, version)
 

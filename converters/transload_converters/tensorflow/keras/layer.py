@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from inspect import Parameter, signature
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,8 @@ from transload.ir import BF16, BOOL, F16, F32, F64, Dense, FloatType, Type, Valu
 from .graph import Graph, Shape
 
 __all__ = [
-    "CALLS", "LAYERS", "MAX_DEPTH", "Call", "Layer", "LayerRule", "LayerTable", "Variable", "call_layer", "element_named",
-    "flatten", "mapped", "rule_of", "snake"]
+    "BROKEN", "CALLS", "LAYERS", "MAX_DEPTH", "Call", "Layer", "LayerRule", "LayerTable", "Variable", "call_layer",
+    "element_named", "flatten", "mapped", "rule_of", "snake"]
 
 MAX_DEPTH = 32
 """How deep layers may lie in each other."""
@@ -238,7 +239,7 @@ class Call:
 # --- calling
 
 
-_BROKEN = (TypeError, ValueError, KeyError, IndexError, AttributeError, ArithmeticError, RecursionError)
+BROKEN = (TypeError, ValueError, KeyError, IndexError, AttributeError, ArithmeticError, RecursionError)
 """What a config that Keras did not write leads to, where its numbers are used."""
 
 
@@ -258,7 +259,7 @@ def call_layer(
     try:
         call = Call(g, layer, masks, named)
         inputs = [_cast(call, item) for item in positional] if rule.casts else list(positional)
-        given = rule.build(call, *inputs)
+        given = rule.build(call, *inputs, **_named(call, rule, len(inputs)))
         if rule.passes_mask:
             first = next((item for item in flatten(list(inputs)) if isinstance(item, Value)), None)
             mask = masks.get(first) if first is not None else None
@@ -275,12 +276,19 @@ def call_layer(
         raise ReadError(f"layer {layer.name!r} ({layer.class_name}): {error.message}", error.findings, error.hint) from None
     except TransloadError:
         raise
-    except _BROKEN as error:
+    except BROKEN as error:
         raise ReadError(
             f"layer {layer.name!r} ({layer.class_name}): its config is not one that Keras writes: {type(error).__name__}: "
             f"{str(error)[:200]}") from None
     finally:
         g.scope = outer
+
+
+def _named(call: Call, rule: LayerRule, count: int) -> dict[str, Any]:
+    """The arguments beside the first `count` that a rule's function has parameters for."""
+    known = list(signature(rule.build).parameters.values())[count + 1 :]
+    return {each.name: _cast(call, call.arguments[each.name]) if rule.casts else call.arguments[each.name]
+            for each in known if each.kind is Parameter.POSITIONAL_OR_KEYWORD and each.name in call.arguments}
 
 
 def _cast(call: Call, item: Any) -> Any:

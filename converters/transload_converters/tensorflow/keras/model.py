@@ -256,7 +256,7 @@ def functional(call: Call, *given: Any) -> Any:
 def _in_order(model: Layer, there: set[Ref], outputs: Iterable[Ref]) -> Iterator[LayerCall]:
     """The calls that the outputs need, each after those whose results it uses."""
     known = {(ref.layer, ref.call) for ref in there}
-    calls = {(call.layer.name, call.number): call for part in model.parts.values() for call in calls_of(part)}
+    outputs, calls = list(outputs), _numbered(model, outputs)
     state: dict[tuple[str, int], int] = {}
     for output in outputs:
         stack = [(output.layer, output.call)]
@@ -279,6 +279,27 @@ def _in_order(model: Layer, there: set[Ref], outputs: Iterable[Ref]) -> Iterator
                 raise Unsupported(f"its layers call each other in a circle, {key[0]!r} among them")
             state[key] = 1
             stack += open_
+
+
+def _numbered(model: Layer, outputs: Iterable[Ref]) -> dict[tuple[str, int], LayerCall]:
+    """The calls of all layers by layer and number.
+
+    Of a model inside, Keras 1 and 2 count its own making as call 0, mostly: where nothing refers to that, calls begin with 1.
+    """
+    calls = {part.name: calls_of(part) for part in model.parts.values()}
+    used: dict[str, set[int]] = {}
+    for leaf in (*flatten([[call.positional, call.named] for several in calls.values() for call in several]), *outputs):
+        if isinstance(leaf, Ref):
+            used.setdefault(leaf.layer, set()).add(leaf.call)
+    for part in model.parts.values():
+        nodes = part.entry.get("inbound_nodes")
+        if part.class_name in _MODELS and used.get(part.name) and 0 not in used[part.name] and isinstance(nodes[0], list):  # type: ignore[index]
+            for call in calls[part.name]:
+                call.number += 1
+    return {(name, call.number): call for name, several in calls.items() for call in several}
+
+
+_MODELS = ("Functional", "Model", "Sequential")
 
 
 @LAYERS.layer("Sequential", parts=members, casts=False)

@@ -7,20 +7,25 @@ A file says which layers there are and how they call each other, not what they c
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
-from transload.errors import Finding, ReadError, UsageError, merge_findings
+from transload.errors import Finding, ReadError, Unsupported, UsageError, merge_findings
 from transload.input_shapes import static_shapes
 from transload.ir import BOOL, F32, NONE, Module, TensorType, Type, Value, element_type_of, new_module, set_results
+from transload.ir.verify import check
 from transload.plugin import Source
 
-from .archive import KerasFile, read_file
+from .archive import DAMAGED, KerasFile, read_file
 from .graph import Graph
-from .layer import Layer, call_layer, flatten
+from .layer import BROKEN, Layer, call_layer, flatten
 from .model import input_layers, layer_tree, output_refs
 from .weights import find_weights
 
-__all__ = ["read"]
+__all__ = ["CODE", "outline", "read"]
+
+CODE = ("Lambda", "TFSMLayer", "TorchModuleWrapper", "JaxLayer", "FlaxLayer", "TensorFlowOpLayer")
+"""Classes of layers that are code."""
 
 _MODELS = ("Functional", "Model", "Sequential")
 _WAY = "export the model as a SavedModel (model.export('folder')) or to ONNX (tf2onnx), where its classes are defined"
@@ -32,20 +37,49 @@ def read(source: Source, inputs: Mapping[str, TensorType] | None = None) -> Modu
     Raises `ReadError` for anything that is wrong with the file or not known here, `UsageError` where `inputs` does not fit it.
     """
     file = read_file(source)
-    try:
+    with _named(source.name):
         return _build(file, source.name, inputs or {})
+
+
+@contextmanager
+def _named(name: str) -> Iterator[None]:
+    """Have errors begin with the file's name, and what a config leads to that Keras did not write be one."""
+    try:
+        yield
     except ReadError as error:
-        if error.message.startswith(f"{source.name}: "):
+        if error.message.startswith(f"{name}: "):
             raise
-        raise ReadError(f"{source.name}: {error.message}", error.findings, error.hint) from None
+        raise ReadError(f"{name}: {error.message}", error.findings, error.hint) from None
+    except Unsupported as error:
+        raise ReadError(f"{name}: {error.why}", hint=error.hint) from None
+    except BROKEN as error:
+        why = f"{type(error).__name__}: {str(error)[:200]}"
+        raise ReadError(f"{name}: its config is not one that Keras writes: {why}", hint=DAMAGED) from None
 
 
-def _build(file: KerasFile, name: str, given: Mapping[str, TensorType]) -> Module:
+def outline(source: Source) -> tuple[list[str], list[str]]:
+    """The names of a model's inputs and outputs. Raises `ReadError` where it holds code, or what is not known here."""
+    file = read_file(source)
+    with _named(source.name):
+        model = _tree(file)
+        code = next((part for _, part in model.walk() if part.class_name in CODE), None)
+        if code is not None:
+            raise ReadError(f"layer {code.name!r} ({code.class_name}): it holds code, which is not run", hint=_WAY)
+        return list(_inputs(model, file)), _output_names(model)
+
+
+def _tree(file: KerasFile) -> Layer:
+    """The layers of a model, all of known classes."""
     model = layer_tree(file.config)
     if model.class_name not in _MODELS:
         raise ReadError(
             f"the model is of class {model.class_name!r}: what it computes is code, which the file does not hold", hint=_WAY)
     _refuse_unknown(model)
+    return model
+
+
+def _build(file: KerasFile, name: str, given: Mapping[str, TensorType]) -> Module:
+    model = _tree(file)
     find_weights(model, file)
     layers = _inputs(model, file)
     types, notes = _input_types(layers, given, name)
@@ -56,8 +90,14 @@ def _build(file: KerasFile, name: str, given: Mapping[str, TensorType]) -> Modul
     masks: dict[Value, Value] = {}
     result = call_layer(graph, model, arguments, {}, masks, outermost=True)
     outputs = [value for value in flatten(result) if isinstance(value, Value)]
-    set_results(function, outputs, _output_names(model, outputs))
+    names = _output_names(model, len(outputs))
+    if not outputs or len(names) != len(outputs):
+        raise ReadError(f"model {model.name!r} has {len(names)} outputs, and its layers give {len(outputs)}")
+    set_results(function, outputs, names)
     module.notes = (*notes, *_stateful(model))
+    findings = check(module)
+    if findings:
+        raise ReadError("the model's layers compute with what TensorFlow's ops do not take", findings)
     return module
 
 
@@ -138,10 +178,10 @@ def _input_types(
     return [TensorType(found.shapes[key], element) for key, (_, element) in layers.items()], found.notes
 
 
-def _output_names(model: Layer, outputs: list[Value]) -> list[str]:
-    """Each output by the name of its layer; those of one layer are counted."""
+def _output_names(model: Layer, count: int = 1) -> list[str]:
+    """Each output by the name of its layer; those of one layer are counted. `count` is how many a sequential model has."""
     if model.class_name == "Sequential":
-        names = [next(reversed(model.parts.values())).name] * len(outputs)
+        names = [next(reversed(model.parts.values())).name] * count
     else:
         names = [ref.layer for ref in flatten(output_refs(model))]
     counts: dict[str, int] = {}

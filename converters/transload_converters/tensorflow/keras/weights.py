@@ -40,11 +40,13 @@ def _laid_out(model: Layer, weights: Weights) -> list[_Place]:
         for variable in layer.rule.variables_of(layer.config) if layer.rule else ():
             owner, number = variable.owner, counts[variable.owner]
             counts[owner] += 1
-            place = "/".join(part for part in (path, owner, "vars", str(number)) if part)
-            if older:
-                place = place.replace("layers/", "_layer_checkpoint_dependencies/")
-            if place in weights:
-                found.append((layer, variable, place))
+            for name in (owner, f"_{owner}" if owner else owner):  # some attributes of Keras 3 were private in Keras 2
+                place = "/".join(part for part in (path, name, "vars", str(number)) if part)
+                if older:
+                    place = place.replace("layers/", "_layer_checkpoint_dependencies/")
+                if place in weights:
+                    found.append((layer, variable, place))
+                    break
     return found
 
 

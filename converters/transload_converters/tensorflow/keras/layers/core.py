@@ -84,6 +84,12 @@ def masking(call: Call, x: Value) -> Value:
     return y
 
 
+@LAYERS.layer("LayerScale", variables=("gamma",), passes_mask=True)
+def layer_scale(call: Call, x: Value) -> Value:
+    """A factor for each channel: a layer that `keras.applications` has for ConvNeXt."""
+    return call.g.Mul(x, call.weight("gamma", (shape_of(x)[-1],)))
+
+
 def _wrapped(config: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
     return [("layer", config["layer"])]
 

@@ -261,9 +261,10 @@ def matmul(call: Call, x: Any, y: Any) -> Value:
 
 @operation("Einsum")
 def einsum(call: Call, *values: Any) -> Value:
-    if values and isinstance(values[0], str):
-        return call.g.einsum(values[0], *values[1:])
-    return call.g.einsum(str(option(call, "subscripts")), *values)
+    equation, tensors = (values[0], values[1:]) if values and isinstance(values[0], str) else (option(call, "subscripts"), values)
+    if not tensors:
+        raise Unsupported("the file does not say of which tensors: Keras 2 does not write them")
+    return call.g.einsum(str(equation), *tensors)
 
 
 @operation("Tensordot")
