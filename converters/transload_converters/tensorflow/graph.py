@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import numpy as np
+
 from transload.ir import F32, Block, Dense, FloatAttr, FusedLocation, Location, Op, Symbol, TensorType, Value
 
 from .nodes import VARIABLES, Edge, Graph, Node, Problems
@@ -42,6 +44,8 @@ class Importer:
         self.problems = problems
         self.variables = variables or {}
         self.constants = constants or {}
+        self.switched_off: set[str] = set()
+        """Switches of training, which are false."""
 
     def nodes(self, nodes: Iterable[Node], block: Block, values: dict[Edge, Value], graph: Graph) -> None:
         """Append the ops of nodes, which are in order; `values` are those defined so far, and are added to."""
@@ -58,6 +62,8 @@ class Importer:
         types = [tensor_of(element) for element in node.elements]
         if node.op in VARIABLES and isinstance(self.variables.get(node.name), Dense):
             attributes["value"] = self.variables[node.name]
+        elif node.name in self.switched_off:
+            name, attributes, operands = "tf.Const", {"value": Dense(np.array(False))}, []
         elif node.op == "Const":
             value = self.constants.get(node.name) or self.constant(node)
             if isinstance(value, Strings):

@@ -21,10 +21,14 @@ from transload.plugin import KernelTable
 from transload.plugin_host import host
 
 from .executor.run import graph
+from .kernels_arrays import add_arrays
+from .kernels_control import add_control
 
 __all__ = ["EXECUTOR_KERNELS", "KERNELS"]
 
 KERNELS, EXECUTOR_KERNELS = KernelTable(), KernelTable()
+add_arrays(KERNELS)
+add_control(KERNELS)
 EXECUTOR_KERNELS("tf_executor.graph", quantized="native")(graph)
 
 _CONVERSION = "tf-to-top"

@@ -8,7 +8,7 @@ from typing import Any
 
 from transload.errors import ReadError, UsageError
 from transload.input_shapes import static_shapes
-from transload.ir import I32, NONE, Dense, IntAttr, Module, TensorType, Type, new_module, set_results
+from transload.ir import BOOL, I32, NONE, Dense, IntAttr, Module, TensorType, Type, new_module, set_results
 from transload.ir.verify import check
 
 from .executor.importer import import_graph
@@ -28,6 +28,9 @@ _NO_OUTPUTS = frozenset({
     "Variable", "VariableV2", "SaveV2", "Assign", "AssignVariableOp", "ScalarSummary", "HistogramSummary", "ImageSummary",
     "MergeSummary", "AudioSummaryV2", "AudioSummary", "MergeV2Checkpoints"})
 """Ops whose results are no outputs of a graph where nothing uses them."""
+
+_TRAINING = frozenset({"training", "is_training", "train", "train_mode", "phase_train", "keras_learning_phase"})
+"""What placeholders are called that say whether a model is trained."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +83,7 @@ class Model:
         block = main.regions[0].block
         values = {each.edge: argument for each, argument in zip(used.values(), block.arguments, strict=True)}
         importer = Importer(self.contents, problems, self.variables(graph) if self.variables else {}, self.constants)
+        importer.switched_off = switches_of_training(graph) & needed - set(fed)
         nodes, outputs = graph.ordered(needed - {edge[0] for edge in values}), list(borders.outputs.values())
         if any(node.op in CONTROL_FLOW for node in nodes):
             results = block.append(import_graph(importer, nodes, values, outputs, graph)).results
@@ -90,9 +94,18 @@ class Model:
         import_functions(module, importer, library, signatures)
         problems.refuse()
         module.notes = notes
+        if off := sorted(importer.switched_off):
+            module.notes += (f"{', '.join(off)}: false, since this is no training; --shape {off[0]}:scalar makes it an input",)
         if findings := check(module):
             raise ReadError(f"{name}: the model's ops are not as TensorFlow defines them", findings)
         return module
+
+
+def switches_of_training(graph: Graph) -> set[str]:
+    """The placeholders that say whether a model is trained, where they have a default: it may be that it is."""
+    return {
+        name for name, node in graph.nodes.items()
+        if node.op == "PlaceholderWithDefault" and node.elements == [BOOL] and name.rpartition("/")[2] in _TRAINING}
 
 
 def frozen_borders(graph: Graph, producer: int, wanted: Mapping[str, TensorType], where: str) -> Borders:

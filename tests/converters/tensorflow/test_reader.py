@@ -119,6 +119,16 @@ def test_a_placeholder_with_a_default_that_is_computed_is_an_input() -> None:
         node("next", "IteratorGetNext", "iterator", output_types=[F], output_shapes=[(2,)]))).inputs) == ["x"]
 
 
+def test_a_switch_of_training_is_off() -> None:
+    graph_def = graph(
+        const("yes", np.array(True)), node("net/training", "PlaceholderWithDefault", "yes", dtype=T("bool"), shape=()),
+        node("y", "LogicalNot", "net/training"))
+    module = read_graph(graph_def)
+    assert constant_of(main_ops(module)[1].result).numpy() == np.array(False)
+    assert "net/training: false, since this is no training" in module.notes[0]
+    assert read_graph(graph_def, **{"net/training": TensorType((), NONE)}).notes == ()
+
+
 def test_any_tensor_can_be_an_input() -> None:
     module = read_graph(
         graph(placeholder("x", (1,)), node("h", "Neg", "x", T=F), node("y", "Exp", "h", T=F)), h=TensorType((3,), NONE))

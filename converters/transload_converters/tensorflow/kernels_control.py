@@ -1,0 +1,117 @@
+"""Control flow of dialect `tf` in the reference engine: regions, functions, and ops that hand on whatever they are given."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from transload.budget import check_deadline
+from transload.engine.run import Plan
+from transload.errors import Finding
+from transload.ir import Module, Op
+from transload.passes.inline import named_functions
+from transload.plugin import KernelTable
+
+__all__ = ["add_control"]
+
+_CALLS = ("tf.PartitionedCall", "tf.StatefulPartitionedCall", "tf.LegacyCall")
+
+
+def add_control(kernels: KernelTable) -> None:
+    """Enter these kernels into a table."""
+    native = {"quantized": "native"}
+    kernels("tf.Identity", "tf.IdentityN", "tf.StopGradient", "tf.PreventGradient", "tf.Snapshot", **native)(_hand_on)
+    kernels("tf.IfRegion", **native)(_if_region)
+    kernels("tf.CaseRegion", **native)(_case_region)
+    kernels("tf.WhileRegion", **native)(_while_region)
+    kernels("tf.Assert", "tf.NoOp", **native)(lambda op, *arrays: ())
+    kernels(*_CALLS, "tf.If", "tf.Case", "tf.While", **native)(_functional)
+
+
+def _hand_on(op: Op, *arrays: Any) -> Any:
+    return arrays
+
+
+def _truth(condition: Any) -> bool:
+    """A number is true where it is not zero, a tensor of another rank where it has elements."""
+    array = np.asarray(condition)
+    return bool(array) if array.ndim == 0 else array.size > 0
+
+
+def _if_region(op: Op, condition: Any, run: Any) -> Any:
+    return tuple(run(op.regions[0 if _truth(condition) else 1]))
+
+
+def _chosen(index: Any, count: int) -> int:
+    place = int(index)
+    return place if 0 <= place < count else count - 1
+
+
+def _case_region(op: Op, index: Any, run: Any) -> Any:
+    return tuple(run(op.regions[_chosen(index, len(op.regions))]))
+
+
+def _while_region(op: Op, *state: Any, run: Any) -> Any:
+    condition, body = op.regions
+    while _truth(run(condition, *state)[0]):
+        check_deadline()
+        state = tuple(run(body, *state))
+    return state
+
+
+def _functional(op: Op, *arrays: Any) -> Any:
+    """The kernel of ops that run functions; what runs them is made by `plans`."""
+    raise NotImplementedError(op.name)
+
+
+class _Functions:
+    """An op that runs functions, made ready to run."""
+
+    def __init__(self, op: Op, plan: Plan) -> None:
+        keys = {"tf.If": ("then_branch", "else_branch"), "tf.While": ("cond", "body")}.get(op.name, ("f",))
+        names = [str(op.attribute(key)) for key in keys] if op.name != "tf.Case" else list(map(str, op.attribute("branches")))
+        functions = plan.module.functions if isinstance(plan.module, Module) else {}
+        missing = [name for name in names if name not in functions]
+        plan.missing.extend(Finding(op.name, f"runs @{name}, which the module does not have") for name in missing)
+        if not missing and (endless := _calls_itself(names, functions)):
+            plan.missing.append(Finding(op.name, f"runs @{endless}, which calls itself", hint="write the recursion as a loop"))
+            missing = [endless]
+        self.plans = [] if missing else [Plan(functions[name].regions[0], plan.module) for name in names]
+        for each in self.plans:
+            plan.missing.extend(each.missing)
+            plan.inexact.extend(each.inexact)
+
+    def __call__(self, op: Op, *arrays: Any) -> Any:
+        if op.name == "tf.While":
+            state = arrays
+            while _truth(self.plans[0].execute(state)[0]):
+                state = tuple(self.plans[1].execute(state))
+            return state
+        if op.name == "tf.If":
+            return tuple(self.plans[0 if _truth(arrays[0]) else 1].execute(arrays[1:]))
+        if op.name == "tf.Case":
+            return tuple(self.plans[_chosen(arrays[0], len(self.plans))].execute(arrays[1:]))
+        return tuple(self.plans[0].execute(arrays))
+
+
+def _calls_itself(names: list[str], functions: Mapping[str, Op]) -> str:
+    """A function among those that some reach which reaches itself; empty where there is none."""
+    state: dict[str, bool] = {}  # False: on the way
+    pending = [(name, False) for name in names]
+    while pending:
+        name, left = pending.pop()
+        if left:
+            state[name] = True
+        elif name not in state and name in functions:
+            state[name] = False
+            pending.append((name, True))
+            for callee in named_functions(functions[name]):
+                if state.get(callee) is False:
+                    return callee
+                pending.append((callee, False))
+    return ""
+
+
+_functional.plans = _Functions  # type: ignore[attr-defined]

@@ -1,0 +1,188 @@
+"""Lists of tensors (TensorList, of TensorFlow 2) and TensorArrays (of TensorFlow 1) as one tensor, whose first dimension counts.
+
+A TensorArray's value is its flow; the handle is nothing. Where a list does not say what its elements' shape is, it has the first
+element's; until then it is a tensor without numbers. In a loop its type then changes after the first step, so that the loop is
+written out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from transload.errors import Unsupported
+from transload.ir import BOOL, Op, Type, Value
+from transload.rewrite import Rewriter
+from transload_hub.build import reshape, splat
+
+from ..types import shape_of as shape_attribute_of
+from .table import TfTable, constant_int, constant_ints, shape_of
+
+__all__ = ["TABLE"]
+
+TABLE = TfTable()
+
+
+def _empty(rw: Rewriter, size: int, element_shape: Sequence[int | None] | None, element: Type) -> Value:
+    """A list of elements that are zero, or of none that are known: `element_shape` has None or -1 where it does not say."""
+    if element_shape is None or any(n is None or n < 0 for n in element_shape):
+        return splat(rw, 0, (size, 0), element)
+    return splat(rw, 0, (size, *(int(n) for n in element_shape if n is not None)), element)
+
+
+def _is_open(values: Value) -> bool:
+    """Whether a list has elements of a shape that is not known yet."""
+    return shape_of(values)[1:] == (0,)
+
+
+def _write(rw: Rewriter, values: Value, index: Value, item: Value) -> Value:
+    """A list with another element at an index."""
+    size, shape = shape_of(values)[0], shape_of(item)
+    if _is_open(values) and shape != (0,):
+        values = splat(rw, 0, (size, *shape), item.element)
+    if shape_of(values)[1:] != shape:
+        raise Unsupported(f"writes an element of shape {list(shape)} into a list of {list(shape_of(values)[1:])}",
+                          "a list whose elements have several shapes is no tensor")
+    known = rw.constant_of(index)
+    if known is not None and size == 1:
+        return reshape(rw, item, (1, *shape))
+    if item.element == BOOL:
+        raise Unsupported("a list of truth values is changed at a subscript that is known only at run time")
+    return rw.emit("top.ScatterND", values, reshape(rw, index, (1, 1)), reshape(rw, item, (1, *shape)))
+
+
+def _read(rw: Rewriter, values: Value, index: Value) -> Value:
+    if _is_open(values):
+        raise Unsupported("reads an element of a list that has none yet")
+    return rw.emit("top.Gather", values, reshape(rw, index, ()), axis=0)
+
+
+# --- lists
+
+@TABLE("TensorListFromTensor", anything=True)
+def from_tensor(op: Op, rw: Rewriter) -> Value:
+    """The list of a tensor's slices is the tensor."""
+    return op.operands[0]
+
+
+@TABLE("TensorListReserve", "EmptyTensorList", anything=True)
+def reserve(op: Op, rw: Rewriter) -> Value:
+    """A list of zeros."""
+    shape = constant_ints(rw, op.operands[0], "the shape of elements")
+    if np.asarray(rw.need_constant(op.operands[0], "the shape of elements")).shape == ():
+        shape = (-1,)
+    size = constant_int(rw, op.operands[1], "the number of elements") if op.name == "tf.TensorListReserve" else 0
+    return _empty(rw, size, shape, op.attribute("element_dtype"))
+
+
+@TABLE("TensorListGetItem", anything=True)
+def get_item(op: Op, rw: Rewriter) -> Value:
+    """The element at an index."""
+    return _read(rw, op.operands[0], op.operands[1])
+
+
+@TABLE("TensorListSetItem", anything=True)
+def set_item(op: Op, rw: Rewriter) -> Value:
+    """The list with another element at an index."""
+    return _write(rw, *op.operands[:3])
+
+
+@TABLE("TensorListStack", anything=True)
+def stack(op: Op, rw: Rewriter) -> Value:
+    """All elements, one behind the other."""
+    return op.operands[0]
+
+
+@TABLE("TensorListGather", anything=True)
+def gather(op: Op, rw: Rewriter) -> Value:
+    """The elements at some indices."""
+    return rw.emit("top.Gather", op.operands[0], op.operands[1], axis=0)
+
+
+@TABLE("TensorListLength", anything=True)
+def length(op: Op, rw: Rewriter) -> Value:
+    """How many elements there are."""
+    return rw.constant(np.array(shape_of(op.operands[0], least=1)[0], np.int32))
+
+
+@TABLE("TensorListPushBack", anything=True)
+def push_back(op: Op, rw: Rewriter) -> Value:
+    """The list with one element more."""
+    values, item = op.operands
+    new = reshape(rw, item, (1, *shape_of(item)))
+    return new if shape_of(values, least=1)[0] == 0 else rw.emit("top.Concat", values, new, axis=0)
+
+
+@TABLE("TensorListElementShape", anything=True)
+def element_shape(op: Op, rw: Rewriter) -> Value:
+    """The shape of an element."""
+    dtype = np.int64 if str(op.result.element) == "i64" else np.int32
+    return rw.constant(np.array(shape_of(op.operands[0], least=1)[1:], dtype))
+
+
+# --- TensorArrays: (handle, ..., flow)
+
+@TABLE("TensorArrayV3", anything=True)
+def array(op: Op, rw: Rewriter) -> tuple[Value, Value]:
+    """A TensorArray of zeros: a handle, which says nothing, and its flow."""
+    size = constant_int(rw, op.operands[0], "the number of elements")
+    element = op.attribute("dtype")
+    return rw.constant(np.zeros((), np.int32)), _empty(rw, size, shape_attribute_of(op.attribute("element_shape")), element)
+
+
+@TABLE("TensorArrayWriteV3", anything=True)
+def array_write(op: Op, rw: Rewriter) -> Value:
+    """The flow with another element at an index."""
+    _, index, item, flow = op.operands
+    return _write(rw, flow, index, item)
+
+
+@TABLE("TensorArrayReadV3", anything=True)
+def array_read(op: Op, rw: Rewriter) -> Value:
+    """The element at an index."""
+    _, index, flow = op.operands
+    return _read(rw, flow, index)
+
+
+@TABLE("TensorArrayGatherV3", anything=True)
+def array_gather(op: Op, rw: Rewriter) -> Value:
+    """The elements at some indices, one behind the other."""
+    _, indices, flow = op.operands
+    return rw.emit("top.Gather", flow, indices, axis=0)
+
+
+@TABLE("TensorArrayScatterV3", anything=True)
+def array_scatter(op: Op, rw: Rewriter) -> Value:
+    """The flow with other elements at some indices."""
+    _, indices, items, flow = op.operands
+    known = rw.constant_of(indices)
+    size, shape = shape_of(flow)[0], shape_of(items, least=1)
+    if known is not None and np.array_equal(known.reshape(-1), np.arange(size)) and shape[0] == size:
+        return items
+    if _is_open(flow):
+        flow = splat(rw, 0, (size, *shape[1:]), items.element)
+    return rw.emit("top.ScatterND", flow, reshape(rw, indices, (shape[0], 1)), items)
+
+
+@TABLE("TensorArrayConcatV3", anything=True)
+def array_concat(op: Op, rw: Rewriter) -> tuple[Value, Value]:
+    """All elements joined along their first dimension, and how long each is there."""
+    shape = shape_of(op.operands[1], least=2)
+    lengths = rw.constant(np.full(shape[0], shape[1], np.int64))
+    return reshape(rw, op.operands[1], (math.prod(shape[:2]), *shape[2:])), lengths
+
+
+@TABLE("TensorArraySizeV3", anything=True)
+def array_size(op: Op, rw: Rewriter) -> Value:
+    """How many elements there are."""
+    return rw.constant(np.array(shape_of(op.operands[1], least=1)[0], np.int32))
+
+
+@TABLE("TensorArrayCloseV3", anything=True)
+def array_close(op: Op, rw: Rewriter) -> tuple[Value, ...]:
+    """There is nothing to close."""
+    return ()
+
+
