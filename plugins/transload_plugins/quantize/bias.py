@@ -23,7 +23,7 @@ from .simulation import Simulation, Types, channel_count
 
 __all__ = ["corrections", "move_biases", "with_biases"]
 
-JUDGED = 8
+JUDGED = 4
 """Samples on which it is seen whether the tensors come nearer."""
 
 

@@ -22,8 +22,9 @@ import numpy as np
 from transload.analysis.movement import moves_of
 from transload.ir import Module, QuantType, Value
 
+from .at_outputs import OutputSimulation
 from .observe import observed
-from .simulation import Simulation, Types
+from .simulation import Simulation, Types, logarithms
 from .thresholds import Range
 
 __all__ = ["FORMS", "Form", "Islands", "find", "unlike"]
@@ -40,6 +41,10 @@ PRICE = 15.0
 """Decibels that 16 bits for all tensors would have to gain; for some of them, their share of it."""
 MOST, SOME = 0.25, 4
 """The share of all groups of tensors that may be given up, and how many may be however few there are."""
+SEARCHED = 4
+"""Samples that say whether a search is worth its time, and by which tensors are looked for, where they are of one mind."""
+UNSURE = 3.0
+"""Standard error, in decibels, of what these say of all tensors, above which all samples are taken."""
 TRIES = 120
 """Measurements, at most, that look for what stands out."""
 HOLDS = 0.5
@@ -108,24 +113,36 @@ class _Search:
     """Measurements of one model on some samples: noise at what it gives, relative to that, in the mean of outputs."""
 
     def __init__(self, simulation: Simulation, types: Types, wide: Types, samples: Sequence[Mapping[str, Any]]) -> None:
-        self.simulation = simulation
+        self.whole_simulation = simulation
+        self.simulation: OutputSimulation
+        self.whole: float
+        """What all groups cost together in 8 bits."""
+        self.bare: float
+        """What rounded weights alone cost."""
         self.types = {root: types[root] for root in simulation.roots if root in types}
         self.wide = wide
         self.samples = samples
         self.most = max(SOME, int(MOST * len(self.types)))
         self.alone: dict[Value, float] = {}
         """What a group of tensors alone costs in 8 bits."""
+        self.alone_wide: dict[Value, float] = {}
+        """What it costs in 16 bits, of those that cost much."""
 
     def loss(self, types: Types) -> float:
-        return self.simulation.measure(types, self.samples).typical(self.simulation.judged)
+        return self.simulation.loss(types)
 
     def pays(self) -> bool:
         """Whether an output is poor, and not by its weights."""
-        whole = self.simulation.measure(self.types, self.samples)
-        self.whole = whole.typical(self.simulation.judged)
-        if all(_decibels(whole.typical([output])) >= FINE for output in self.simulation.judged):
+        judged = self.whole_simulation.judged
+        few = self.samples[:: max(1, len(self.samples) // SEARCHED)]
+        whole = self.whole_simulation.measure(self.types, few)
+        if all(_decibels(whole.typical([output])) >= FINE for output in judged):
             return False
-        self.bare = self.loss({})
+        unlike = np.std(10 / np.log(10) * logarithms(whole.each, judged), axis=1, ddof=min(1, len(few) - 1)).max()
+        if unlike > UNSURE * np.sqrt(len(few)):
+            few = self.samples
+        self.simulation = OutputSimulation(self.whole_simulation, few)
+        self.whole, self.bare = self.loss(self.types), self.loss({})
         return _decibels(self.bare) - _decibels(self.whole) >= GAIN
 
     def standing_out(self, types: Types, groups: Sequence[Value], most: int) -> list[Value]:
@@ -148,8 +165,7 @@ class _Search:
                 cost = self.loss({root: types[root] for root in half}) - self.bare
                 if cost > len(half) * fair:
                     heapq.heappush(waiting, (-cost, tries, half))
-        if types is self.types:
-            self.alone |= found
+        (self.alone if types is self.types else self.alone_wide).update(found)
         return sorted(found, key=found.__getitem__, reverse=True)[:most]
 
     def paying(self, order: Sequence[Value], floats: bool) -> tuple[list[Value], list[Value]]:
@@ -170,10 +186,14 @@ class _Search:
         if _decibels(self.loss(self._held(chosen, ()))) >= enough:
             return []
         order = self.standing_out(self.wide, chosen, len(chosen))
-        for count in range(1, len(order) + 1):
-            if _decibels(self.loss(self._held(chosen, order[:count]))) >= enough:
-                return order[:count]
-        return list(chosen)
+        few, many = 0, len(order) + 1  # of which the first is too few
+        while many - few > 1:
+            middle = (few + many) // 2
+            if _decibels(self.loss(self._held(chosen, order[:middle]))) >= enough:
+                many = middle
+            else:
+                few = middle
+        return order[:many] if many <= len(order) else list(chosen)
 
     def _held(self, chosen: Sequence[Value], floats: Collection[Value]) -> dict[Value, QuantType]:
         """The types of all groups, where those that are chosen have 16 bits or are float."""
@@ -185,7 +205,7 @@ class _Search:
         loss = self.loss(self._held(chosen, floats))
         found = Islands()
         for root in chosen:
-            sixteen = f", {_text(self.loss({root: self.wide[root]}))} in 16" if root in floats else ""
+            sixteen = f", {_text(self.alone_wide[root] + self.bare)} in 16" if root in self.alone_wide and root in floats else ""
             why = f"{_text(self.alone[root] + self.bare)} at the outputs in 8 bits alone{sixteen}; " \
                 f"{_text(self.whole)} with all in 8 bits, {_text(loss)} with these islands"
             (found.floats if root in floats else found.wide)[root] = why

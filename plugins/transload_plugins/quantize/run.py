@@ -42,8 +42,8 @@ CORRECTED = 32
 """Samples on which biases are corrected: means settle sooner than ranges."""
 ROUNDED = 16
 """Samples by which weights are rounded."""
-SEARCHED = 4
-"""Samples on which islands are looked for."""
+SEARCHED = 8
+"""Samples on which islands are looked for, at most."""
 
 
 def quantized(

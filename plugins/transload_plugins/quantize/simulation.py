@@ -23,7 +23,7 @@ from .rules import Rule
 from .running import Runner
 from .scheme import Scheme, real, stored
 
-__all__ = ["Measured", "Simulation", "Types", "channel_count"]
+__all__ = ["Measured", "Parts", "Simulation", "Types", "channel_count", "logarithms", "typical"]
 
 FINEST = 2.0 ** -60
 """The step of a grid on which every float32 of some size lies: what is rounded to it is as it was."""
@@ -67,13 +67,23 @@ class Measured:
         return float(np.mean([self.decibels(index) for index in range(len(self.noise))]))
 
     def typical(self, outputs: Sequence[Parts]) -> float:
-        """The noise of some outputs relative to what they are: of a typical sample, and in the mean of the outputs.
+        """The noise of some outputs relative to what they are: of a typical sample, and in the mean of the outputs."""
+        return typical(self.each, outputs)
 
-        The mean of samples is that of their decibels, so that no few samples decide it, nor those that come out all but exact.
-        """
-        ratios = self.each[:, :, 1] / np.maximum(self.each[:, :, 0], 1e-30)
-        each = np.stack([ratios[:, list(parts)] @ np.array(list(parts.values())) for parts in outputs])
-        return float(np.exp(np.log(np.clip(each, *TYPICAL)).mean(axis=1)).mean())
+
+def typical(each: np.ndarray, outputs: Sequence[Parts]) -> float:
+    """The same from the signal and the noise of each sample and tensor [S, T, 2].
+
+    The mean of samples is that of their decibels, so that no few samples decide it, nor those that come out all but exact.
+    """
+    return float(np.exp(logarithms(each, outputs).mean(axis=1)).mean())
+
+
+def logarithms(each: np.ndarray, outputs: Sequence[Parts]) -> np.ndarray:
+    """Those of the noise of each output and sample relative to its signal [outputs, S], from what `typical` takes."""
+    ratios = each[:, :, 1] / np.maximum(each[:, :, 0], 1e-30)
+    shared = np.stack([ratios[:, list(parts)] @ np.array(list(parts.values())) for parts in outputs])
+    return np.log(np.clip(shared, *TYPICAL))
 
 
 class Simulation:
@@ -92,7 +102,7 @@ class Simulation:
         """The values of the module that are measured."""
         self.corrected: list[tuple[Op, Rule]] = []
         """The ops whose sums can be moved by a bias."""
-        self._module = module
+        self.module = module
         self._mine: dict[Value, Value] = {}
         self._held: dict[Value, Value] = {}
         self._sums: dict[Op, Value] = {}
@@ -115,10 +125,7 @@ class Simulation:
         `shifts` are added to sums. `corrected` takes what each sample's sums are short of on average back at once, so that
         behind it sums are as if all biases before were right: then the shifts found are those to correct by, in one go.
         """
-        grids = np.array([_grid(types.get(root)) for root in self.roots] or [_grid(None)], np.float32)
-        parameters = dict(zip(GRIDS, grids.T.copy(), strict=True))
-        parameters[SHIFTS] = np.zeros(max(self._channels, 1), np.float32) if shifts is None else shifts.astype(np.float32)
-        parameters[SHARE] = np.full(1, corrected, np.float32)
+        parameters = self._parameters(types, shifts, corrected)
         totals: dict[str, np.ndarray] = {}
         squares = np.zeros(max(self._channels, 1))
         each = []
@@ -135,10 +142,18 @@ class Simulation:
         energies = np.nan_to_num(np.stack(each).astype(np.float64), nan=np.inf, posinf=np.inf)
         return Measured(totals["signal"], noise, shifts, errors, energies)
 
+    def _parameters(self, types: Types, shifts: np.ndarray | None = None, corrected: bool = False) -> dict[str, np.ndarray]:
+        """The inputs of the program beside those of the module; see `measure`."""
+        grids = np.array([_grid(types.get(root)) for root in self.roots] or [_grid(None)], np.float32)
+        parameters = dict(zip(GRIDS, grids.T.copy(), strict=True))
+        parameters[SHIFTS] = np.zeros(max(self._channels, 1), np.float32) if shifts is None else shifts.astype(np.float32)
+        parameters[SHARE] = np.full(1, corrected, np.float32)
+        return parameters
+
     @property
     def outputs(self) -> list[int]:
         """Which of `tensors` the function returns; where it returns none of them, the last."""
-        returned = self._module.body_of_main.terminator.operands
+        returned = self.module.body_of_main.terminator.operands
         return [index for index, value in enumerate(self.tensors) if value in returned] or [len(self.tensors) - 1]
 
     @property
@@ -178,8 +193,7 @@ class Simulation:
             self.groups.root(value) for op in self.groups.ops for value in (*op.operands, *op.results)
             if constant_of(value) is None and value.is_float)
         self.roots = list(rooted)
-        self.corrected = [
-            (op, rule) for op in self.groups.ops if (rule := rule_of(op)) is not None and _is_corrected(op, rule)]
+        self.corrected = self._correctable()
         self._channels = sum(channel_count(op, rule) for op, rule in self.corrected)
         for op, _ in self.corrected:
             self._bare(op)
@@ -192,14 +206,23 @@ class Simulation:
         self._grids = dict(zip(self.roots, zip(*ends, strict=True), strict=True))
         parts = self._cut(self._shifts, [channel_count(*each) for each in self.corrected])
         self._parts = dict(zip((op for op, _ in self.corrected), parts, strict=True))
-        arguments = self._module.body_of_main.arguments
+        arguments = self.module.body_of_main.arguments
         for value in arguments:
             self._held[value] = self._on_grid(value, self._mine[value])
-        means = [mean for op in self._module.body_of_main if op.results for mean in self._simulated(op)]
+        means = [mean for op in self.module.body_of_main if op.results for mean in self._simulated(op)]
+        self.tensors = [
+            value for value in self._held
+            if value.is_float and constant_of(value) is None and not self.groups.is_cut(value)]
+        return Runner(self._copy, self._given(means))
+
+    def _correctable(self) -> list[tuple[Op, Rule]]:
+        return [(op, rule) for op in self.groups.ops if (rule := rule_of(op)) is not None and _is_corrected(op, rule)]
+
+    def _given(self, means: list[Value]) -> dict[str, Value]:
+        """What the program gives, where `means` are by what each channel of sums is too small."""
         signal, noise = self._compared()
-        build = self._build()
-        shifts = build.emit("top.Concat", *means, axis=0) if len(means) > 1 else means[0] if means else self._shifts
-        return Runner(self._copy, {"signal": signal, "noise": noise, "shifts": shifts})
+        shifts = self._build().emit("top.Concat", *means, axis=0) if len(means) > 1 else means[0] if means else self._shifts
+        return {"signal": signal, "noise": noise, "shifts": shifts}
 
     def _build(self) -> Builder:
         return Builder(self._block, before=self._end)
@@ -227,7 +250,7 @@ class Simulation:
         means = []
         for result in op.results:
             held = self._tabled(op, operands) if rule is not None and rule.table else operands[result]
-            if rule is not None and _is_corrected(op, rule):
+            if op in self._parts and rule is not None:
                 held, mean = self._moved(op, rule, held)
                 held = self._activated(op, held) if copy.attributes.pop("do_relu", False) else held
                 means.append(mean)
@@ -270,11 +293,11 @@ class Simulation:
         count = channel_count(op, rule)
         build = self._build()
         part = build.emit("top.Reshape", self._parts[op], shape=tuple(count if d == axis else 1 for d in range(held.rank)))
-        held = build.emit("top.Add", held, part)
-        short = build.emit("top.Sub", self._sums[op], held)
         others = tuple(d for d in range(held.rank) if d != axis)
-        mean = build.emit("top.Reduce", short, axes=others, keepdims=True, mode="ReduceMean")
-        held = build.emit("top.Add", held, build.emit("top.Mul", mean, self._share))
+        wanted, there = (
+            build.emit("top.Reduce", sums, axes=others, keepdims=True, mode="ReduceMean") for sums in (self._sums[op], held))
+        mean = build.emit("top.Sub", build.emit("top.Sub", wanted, there), part)
+        held = build.emit("top.Add", held, build.emit("top.Add", part, build.emit("top.Mul", mean, self._share)))
         return held, build.emit("top.Reshape", mean, shape=(count,))
 
     def _on_grid(self, value: Value, held: Value) -> Value:
@@ -313,11 +336,8 @@ class Simulation:
         build = self._build()
         signal: list[Value] = []
         noise: list[Value] = []
-        for value, held in self._held.items():
-            exact = self._mine[value]
-            if not value.is_float or constant_of(value) is not None or self.groups.is_cut(value):
-                continue
-            self.tensors.append(value)
+        for value in self.tensors:
+            exact, held = self._mine[value], self._held[value]
             short = build.emit("top.Sub", exact, held)
             for of, into in ((exact, signal), (short, noise)):
                 total = build.emit(

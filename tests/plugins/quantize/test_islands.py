@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -10,7 +13,9 @@ from transload.api import at_hub
 from transload.errors import UsageError
 from transload.ir import I16, Module
 from transload.quantization import quantize_at_hub
+from transload_plugins.quantize import islands
 from transload_plugins.quantize.groups import Groups
+from transload_plugins.quantize.simulation import Measured
 
 from tests.support import tosa_reference
 from tests.support.graphs import Graph
@@ -68,6 +73,24 @@ def far_from_zero() -> tuple[Module, Samples]:
     return module, [
         {"x0": rng.normal(size=(1, 16)).astype(np.float32), "x1": rng.uniform(50, 60, (1, 16)).astype(np.float32)}
         for _ in range(24)]
+
+
+@pytest.mark.parametrize(("noises", "count"), [
+    ((0.1, 0.12, 0.09, 0.11), 4), ((0.001, 2.0, 0.1, 1.0), 8), ((1e-6, 1e-5, 1e-6, 1e-4), 0)])
+def test_samples_that_are_not_of_one_mind_are_more(monkeypatch: pytest.MonkeyPatch, noises: tuple, count: int) -> None:
+    """Of four loud and silent samples it was left to chance which tensors were found; where all is fine none are looked for."""
+    energies = np.array([[[1.0, noise]] for noise in noises])
+    found = Measured(np.ones(1), np.ones(1), np.zeros(1), np.zeros(1), energies)
+    seen = []
+
+    def search(simulation: Any, samples: Samples) -> Any:
+        seen.append(len(samples))
+        return SimpleNamespace(loss=lambda types: 0.1)
+
+    monkeypatch.setattr(islands, "OutputSimulation", search)
+    simulation = SimpleNamespace(roots=[], judged=[{0: 1.0}], measure=lambda types, samples: found)
+    islands.find(simulation, {}, {}, [{} for _ in range(8)])  # type: ignore[arg-type]
+    assert seen == ([count] if count else [])
 
 
 @pytest.mark.parametrize("islands", ["float", "int16"])

@@ -7,6 +7,7 @@ import pytest
 
 import transload
 from transload.ir import Module
+from transload_plugins.quantize.at_outputs import OutputSimulation
 from transload_plugins.quantize.bias import corrections, move_biases, with_biases
 from transload_plugins.quantize.calibration import calibrate
 from transload_plugins.quantize.groups import Groups
@@ -72,6 +73,13 @@ def test_an_output_is_judged_by_what_it_joins_by_size_before_what_hides_noise() 
     found = simulation.measure({}, [{"x0": np.ones((1, 90), np.float32), "x1": np.ones((1, 10), np.float32)}])
     many, few = (10 ** (-found.decibels(part) / 10) for part in parts)
     assert found.typical([parts]) == pytest.approx(0.75 * many + 0.25 * few, rel=1e-4)
+
+
+def test_outputs_alone_are_judged_as_in_the_whole(simulated: tuple) -> None:
+    simulation, types, samples, _, _ = simulated
+    outputs = OutputSimulation(simulation, samples)
+    for held in ({}, types, dict(list(types.items())[:1])):
+        assert outputs.loss(held) == pytest.approx(simulation.measure(held, samples).typical(simulation.judged), rel=0.02)
 
 
 def test_one_run_finds_what_makes_the_mean_of_sums_right(simulated: tuple) -> None:
