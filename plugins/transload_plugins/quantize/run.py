@@ -66,7 +66,7 @@ def quantized(
     scheme = scheme.changed(per_channel=per_channel, power_of_two=power_of_two)
     if islands not in FORMS:
         raise UsageError(f"islands cannot be {islands!r}", hint=f"one of {', '.join(FORMS)}")
-    if not floats_in(module):
+    if not floats_in(module) and any(result.quant is not None for op in module.body_of_main for result in op.results):
         raise UsageError(
             "no op of the model computes with floats, so there is nothing to quantize",
             hint="a model that is quantized already is converted as it is, without --quantize")
