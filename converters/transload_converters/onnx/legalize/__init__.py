@@ -25,6 +25,7 @@ from . import (
     matmul,
     ml,
     movement,
+    nchwc,
     normalization,
     pooling,
     quantize,
@@ -32,6 +33,7 @@ from . import (
     recurrent,
     reduce,
     resize,
+    rotary,
     sampling,
     sequences,
     signal,
@@ -44,7 +46,7 @@ __all__ = ["TABLE"]
 
 _FAMILIES = (
     activation, arithmetic, attention, contrib, control, convolution, creation, detection, functions, indexing, matmul, ml,
-    movement, normalization, pooling, quantize, random, recurrent, reduce, resize, sampling, sequences, signal, text, training,
-    trees)
+    movement, nchwc, normalization, pooling, quantize, random, recurrent, reduce, resize, rotary, sampling, sequences, signal,
+    text, training, trees)
 
 TABLE: RewriteTable = _join(add, (family.TABLE for family in _FAMILIES), RewriteTable())

@@ -17,9 +17,10 @@ from transload.rewrite import Rewriter
 from ..types import UNKNOWN, element_code, element_of
 from .control import inlined
 from .normalization import trailing_norm
+from .quantize import quantized_operand
 from .table import OnnxTable, attr, cast, need, need_attr, operand, permute, reshape, scalar_like, shape_of
 
-__all__ = ["TABLE"]
+__all__ = ["TABLE", "heads_of", "parts_of", "repeated"]
 
 TABLE = OnnxTable()
 
@@ -37,7 +38,7 @@ def _refuse(op: Op, inputs: Sequence[int]) -> None:
             raise Unsupported(f"its output {result.name!r} is used: keys and values for later steps", _NO_CACHE)
 
 
-def _heads(rw: Rewriter, value: Value, heads: int) -> Value:
+def heads_of(rw: Rewriter, value: Value, heads: int) -> Value:
     """`[batch, places, heads * size]` as `[batch, heads, places, size]`."""
     batch, places, width = shape_of(value, 3)
     if heads < 1 or width < 1 or width % heads:
@@ -85,7 +86,7 @@ def _attended(op: Op, rw: Rewriter, q: Value, k: Value, v: Value, masks: Sequenc
     return reshape(rw, permute(rw, mixed, (0, 2, 1, 3)), (batch, places, heads * size))
 
 
-def _parts(rw: Rewriter, value: Value, sizes: Sequence[int]) -> list[Value]:
+def parts_of(rw: Rewriter, value: Value, sizes: Sequence[int]) -> list[Value]:
     """`value` cut along its last dimension."""
     if sum(sizes) != shape_of(value, least=1)[-1]:
         raise Unsupported(f"{shape_of(value, least=1)[-1]} columns are not {' + '.join(map(str, sizes))}")
@@ -113,7 +114,7 @@ def flex_attention(op: Op, rw: Rewriter) -> Value:
     scale = float(attr(op, "scale", 1.0 / math.sqrt(size)))
     root = math.sqrt(abs(scale))
     left = rw.emit("top.MulConst", q, const_val=math.copysign(root, scale))
-    right = rw.emit("top.MulConst", _repeated(rw, k, heads // held), const_val=root)
+    right = rw.emit("top.MulConst", repeated(rw, k, heads // held), const_val=root)
     scores = cast(rw, rw.emit("top.MatMul", left, right, right_transpose=True), precision)
     names = list(attr(op, "region_names", ()))
     bodies = dict(zip(names, op.regions, strict=True))
@@ -122,13 +123,13 @@ def flex_attention(op: Op, rw: Rewriter) -> Value:
     probable = rw.create("onnx.Softmax", [scores], [UNKNOWN], {"axis": -1, "onnx.opset": 13}).results[0]
     if "prob_mod" in bodies:
         (probable,) = inlined(rw, bodies["prob_mod"].block, [probable])
-    values = cast(rw, _repeated(rw, v, heads // held), precision)
+    values = cast(rw, repeated(rw, v, heads // held), precision)
     mixed = rw.create("onnx.MatMul", [probable, values], [UNKNOWN], {"onnx.opset": 13}).results[0]
     to = {"to": element_code(v.element), "onnx.opset": 13}
     return rw.create("onnx.Cast", [mixed], [op.results[0].type], to).results[0]
 
 
-def _repeated(rw: Rewriter, value: Value, times: int) -> Value:
+def repeated(rw: Rewriter, value: Value, times: int) -> Value:
     """Each head of [batch, heads, places, size] so many times, one after the other."""
     if times == 1:
         return value
@@ -151,9 +152,20 @@ def attention(op: Op, rw: Rewriter) -> list[Value]:
     product = rw.emit("top.MatMul", x, weights)
     if operand(op, 2) is not None:
         product = rw.emit("top.Add", product, operand(op, 2))
-    q, k, v = (_heads(rw, part, heads) for part in _parts(rw, product, sizes))
+    q, k, v = (heads_of(rw, part, heads) for part in parts_of(rw, product, sizes))
     masks = [_mask(op, rw, operand(op, 3), shape_of(k, 4)[2], q), operand(op, 5)]
     return [_attended(op, rw, q, k, v, masks)] * len(op.results)
+
+
+@TABLE(f"{_MS}.QAttention", stored="native")
+def quantized_attention(op: Op, rw: Rewriter) -> list[Value]:
+    """QAttention: Attention whose input and weights are integers, and whose result is floats."""
+    x = cast(rw, quantized_operand(rw, need(op, 0), need(op, 3), operand(op, 6), 0), F32)
+    weights = cast(rw, quantized_operand(rw, need(op, 1), need(op, 4), operand(op, 7), 1), F32)
+    none = rw.none("top")
+    operands = [x, weights, need(op, 2), operand(op, 5) or none, operand(op, 8) or none]
+    made = rw.create(f"{_MS}.Attention", operands, [result.type for result in op.results], dict(op.attributes))
+    return list(made.results)
 
 
 @TABLE(f"{_MS}.MultiHeadAttention")
@@ -167,8 +179,8 @@ def multi_head_attention(op: Op, rw: Rewriter) -> list[Value]:
     if bias is not None:
         widths = [shape_of(value, least=1)[-1] * (heads if len(shape_of(value)) == 4 else 1) for value in values]
         values = [value if len(shape_of(value)) == 4 else rw.emit("top.Add", value, part)
-                  for value, part in zip(values, _parts(rw, bias, widths), strict=True)]
-    q, k, v = (value if len(shape_of(value)) == 4 else _heads(rw, value, heads) for value in values)
+                  for value, part in zip(values, parts_of(rw, bias, widths), strict=True)]
+    q, k, v = (value if len(shape_of(value)) == 4 else heads_of(rw, value, heads) for value in values)
     masks = [_mask(op, rw, operand(op, 4), shape_of(k, 4)[2], q), operand(op, 5)]
     return [_attended(op, rw, q, k, v, masks)] * len(op.results)
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import F32, IntegerType, Op, QuantType, Value, dtype_of
+from transload.ir import F32, UI8, IntegerType, Op, QuantType, TensorType, Value, dtype_of
 from transload.ir.build import constant_of
 from transload.rewrite import Rewriter
 
@@ -19,8 +19,10 @@ from .convolution import Window, conv_attributes, read_window
 from .matmul import gemm_product, integer_product, transpose_last
 from .normalization import trailing_norm
 from .pooling import average, global_average, pooling_window, wider
-from .quantize import bias_of, blocked, kept, kind_of, quantized_operand, result_type
+from .quantize import bias_of, blocked, kept, kind_of, quantized_conv, quantized_operand, result_type
 from .table import OnnxTable, attr, axis_of, cast, first_of, flag, need, need_attr, operand, permute, reshape, shape_of
+
+__all__ = ["TABLE", "activated"]
 
 TABLE = OnnxTable()
 _MS = "onnx.com.microsoft"
@@ -84,6 +86,40 @@ def qlinear_average(op: Op, rw: Rewriter) -> Value:
             beyond = (0,) * len(beyond)
         pooled = average(rw, value, window, beyond, include_pad, kind)
     return permute(rw, pooled, (0, *range(2, rank), 1)) if last else pooled
+
+
+@TABLE(f"{_MS}.QLinearConv", stored="native")
+def qlinear_conv_last(op: Op, rw: Rewriter) -> Value:
+    """QLinearConv with the channels first or last; filters have them second in both."""
+    last = flag(op, "channels_last", 0)
+    value = _operand(op, rw, 0)
+    rank = len(shape_of(value, least=3))
+    if last:
+        value = permute(rw, value, (0, rank - 1, *range(1, rank - 1)))
+    result = quantized_conv(op, rw, value)
+    return permute(rw, result, (0, *range(2, rank), 1)) if last else result
+
+
+@TABLE(f"{_MS}.NhwcMaxPool", stored="carried")
+def nhwc_max_pool(op: Op, rw: Rewriter) -> Value:
+    """NhwcMaxPool: the greatest of each window, channels last."""
+    value = need(op, 0)
+    rank = len(shape_of(value, least=3))
+    first = permute(rw, value, (0, rank - 1, *range(1, rank - 1)))
+    window, beyond = pooling_window(op, first)
+    pooled = rw.emit("top.MaxPool", first, kernel_shape=window.kernel, strides=window.strides, pads=wider(window, beyond),
+                     dilations=window.dilations, layout="NCHW")
+    return permute(rw, pooled, (0, *range(2, rank), 1))
+
+
+@TABLE(f"{_MS}.DynamicQuantizeMatMul", stored="native")
+def dynamic_quantize_matmul(op: Op, rw: Rewriter) -> Value:
+    """DynamicQuantizeMatMul: floats quantized by their own range, times quantized weights."""
+    kinds = [TensorType(shape_of(need(op, 0)), UI8), TensorType((), F32), TensorType((), UI8)]
+    own = rw.create("onnx.DynamicQuantizeLinear", [need(op, 0)], kinds, {"onnx.opset": 11}).results
+    none = rw.none("top")
+    operands = [own[0], need(op, 1), own[1], need(op, 2), own[2], *(operand(op, i) or none for i in (3, 4))]
+    return rw.create(f"{_MS}.MatMulIntegerToFloat", operands, [op.results[0].type], {"domain": "com.microsoft"}).results[0]
 
 
 @TABLE(f"{_MS}.QLinearConcat", stored="native")
@@ -223,7 +259,7 @@ _ACTIVATIONS: dict[str, tuple[str, ...]] = {
 """The hub's activations and the names of their parameters, in ONNX's order."""
 
 
-def _activated(rw: Rewriter, value: Value, name: str | None, parameters: tuple[float, ...]) -> Value:
+def activated(rw: Rewriter, value: Value, name: str | None, parameters: tuple[float, ...]) -> Value:
     """The activation that a fused operator ends with."""
     if not name:
         return value
@@ -240,20 +276,26 @@ def fused_conv(op: Op, rw: Rewriter) -> Value:
     result = rw.emit("top.Conv", value, weights, operand(op, 2), **conv_attributes(op, value, weights))
     if operand(op, 3) is not None:
         result = rw.emit("top.Add", result, operand(op, 3))
-    return _activated(rw, result, attr(op, "activation"), attr(op, "activation_params", ()))
+    return activated(rw, result, attr(op, "activation"), attr(op, "activation_params", ()))
 
 
-@TABLE(f"{_MS}.NhwcConv")
+@TABLE(f"{_MS}.NhwcConv", f"{_MS}.NhwcFusedConv")
 def nhwc_conv(op: Op, rw: Rewriter) -> Value:
-    """NhwcConv: a convolution with the channels last, in the input [N, spatial.., C] and in the filter [O, kernel.., C/group]."""
+    """NhwcConv and NhwcFusedConv: a convolution with the channels last, in the input and in the filter [O, kernel.., C/group].
+
+    NhwcFusedConv adds another tensor, and ends with an activation.
+    """
     value, weights = need(op, 0), need(op, 1)
     sizes = shape_of(value)[1:-1]
     if not 1 <= len(sizes) <= 3:
         raise Unsupported(f"a convolution of {len(sizes)} spatial dimensions; 1 to 3 can be converted")
     window = read_window(op, sizes, shape_of(weights)[1:-1])
-    return rw.emit(
+    result = rw.emit(
         "top.Conv", value, weights, operand(op, 2), kernel_shape=window.kernel, strides=window.strides, pads=window.pads,
         dilations=window.dilations, group=attr(op, "group", 1), layout="NHWC")
+    if operand(op, 3) is not None:
+        result = rw.emit("top.Add", result, operand(op, 3))
+    return activated(rw, result, attr(op, "activation"), attr(op, "activation_params", ()))
 
 
 @TABLE(f"{_MS}.FusedGemm")
@@ -264,7 +306,7 @@ def fused_gemm(op: Op, rw: Rewriter) -> Value:
         flag(op, "transA", 0), flag(op, "transB", 0))
     name = attr(op, "activation")
     parameters = tuple(op.attributes[f"activation_{key}"] for key in ("alpha", "beta") if f"activation_{key}" in op.attributes)
-    return _activated(rw, product, name, parameters)
+    return activated(rw, product, name, parameters)
 
 
 @TABLE(f"{_MS}.FusedMatMul", f"{_MS}.TransposeMatMul")

@@ -23,7 +23,7 @@ from .arithmetic import to_float8
 from .convolution import conv_attributes
 from .table import OnnxTable, as_integers, attr, axis_of, cast, flag, need, operand, reshape, scalar_like, shape_of
 
-__all__ = ["TABLE", "adopt_quantized_arguments", "bias_of", "drop_opset", "quantized_operand", "quantized_type",
+__all__ = ["TABLE", "adopt_quantized_arguments", "bias_of", "drop_opset", "quantized_conv", "quantized_operand", "quantized_type",
            "round_once"]
 
 TABLE = OnnxTable()
@@ -158,7 +158,8 @@ def _real(rw: Rewriter, integers: Value, scale: Value, zero_point: int) -> Value
 
 _TRIPLES: dict[str, tuple[tuple[int, int, int], ...]] = {
     "onnx.DequantizeLinear": ((0, 1, 2),), "onnx.com.microsoft.DequantizeLinear": ((0, 1, 2),),
-    "onnx.QLinearConv": ((0, 1, 2),), "onnx.QLinearMatMul": ((0, 1, 2), (3, 4, 5)),
+    "onnx.QLinearConv": ((0, 1, 2),), "onnx.com.microsoft.QLinearConv": ((0, 1, 2),),
+    "onnx.QLinearMatMul": ((0, 1, 2), (3, 4, 5)),
     "onnx.com.microsoft.QLinearAdd": ((0, 1, 2), (3, 4, 5)), "onnx.com.microsoft.QLinearMul": ((0, 1, 2), (3, 4, 5)),
     "onnx.com.microsoft.QGemm": ((0, 1, 2),),
     "onnx.com.microsoft.QLinearAveragePool": ((0, 1, 2),), "onnx.com.microsoft.QLinearGlobalAveragePool": ((0, 1, 2),),
@@ -346,7 +347,12 @@ def bias_of(rw: Rewriter, bias: Value | None, value: QuantType, weights: QuantTy
 @TABLE("onnx.QLinearConv", stored="native")
 def qlinear_conv(op: Op, rw: Rewriter) -> Value:
     """QLinearConv: a convolution of quantized tensors, weights per tensor or per output channel."""
-    value, weights = _operand(op, rw, 0), _operand(op, rw, 3)
+    return quantized_conv(op, rw, _operand(op, rw, 0))
+
+
+def quantized_conv(op: Op, rw: Rewriter, value: Value) -> Value:
+    """What QLinearConv computes of its input `value`, whose channels are second."""
+    weights = _operand(op, rw, 3)
     if not kind_of(value).per_tensor:
         raise Unsupported("its input is quantized per channel")
     kind = result_type(op, rw, 6, kind_of(value).storage)

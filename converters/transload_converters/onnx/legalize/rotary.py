@@ -1,0 +1,157 @@
+"""Rotary embeddings of places, and attention whose keys are shared by groups of queries, as onnxruntime's optimizer writes them.
+
+Source: onnxruntime, docs/ContribOperators.md.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from transload.errors import Unsupported
+from transload.ir import I32, Op, Value, dtype_of
+from transload.rewrite import Rewriter
+
+from .attention import heads_of, parts_of, repeated
+from .movement import slice_along
+from .table import OnnxTable, attr, cast, constant_int, need, need_attr, operand, permute, reshape, scalar_like, shape_of
+
+__all__ = ["TABLE"]
+
+TABLE = OnnxTable()
+
+_MS = "onnx.com.microsoft"
+_FAR = -1e9
+"""What is added to the score of a key that is not seen."""
+
+
+def rotated(rw: Rewriter, value: Value, places: Value, tables: tuple[Value, Value], interleaved: bool) -> Value:
+    """Heads [batch, heads, places, size] turned by the angles of their places [batch or 1, places].
+
+    Pairs of elements are turned, those next to each other (`interleaved`) or those half of the turned part away; `tables` are
+    the cosines and sines [places, half]. What is behind the turned part stays.
+    """
+    batch, heads, count, size = shape_of(value, 4)
+    half = shape_of(tables[0], 2)[1]
+    if 2 * half > size:
+        raise Unsupported(f"turns {2 * half} of {size} elements")
+    rows = shape_of(places)[0]
+    cos, sin = (reshape(rw, rw.emit("top.Gather", table, places, axis=0), (rows, 1, count, half)) for table in tables)
+    turned = slice_along(rw, value, 3, 0, 2 * half) if 2 * half < size else value
+    if interleaved:
+        pairs = reshape(rw, turned, (batch, heads, count, half, 2))
+        first, second = (reshape(rw, slice_along(rw, pairs, 4, i, i + 1), (batch, heads, count, half)) for i in (0, 1))
+    else:
+        first, second = slice_along(rw, turned, 3, 0, half), slice_along(rw, turned, 3, half, 2 * half)
+    left = rw.emit("top.Sub", rw.emit("top.Mul", first, cos), rw.emit("top.Mul", second, sin))
+    right = rw.emit("top.Add", rw.emit("top.Mul", first, sin), rw.emit("top.Mul", second, cos))
+    if interleaved:
+        made = reshape(rw, rw.emit("top.Pack", left, right, axis=4), (batch, heads, count, 2 * half))
+    else:
+        made = rw.emit("top.Concat", left, right, axis=3)
+    return made if 2 * half == size else rw.emit("top.Concat", made, slice_along(rw, value, 3, 2 * half, size), axis=3)
+
+
+@TABLE(f"{_MS}.RotaryEmbedding")
+def rotary_embedding(op: Op, rw: Rewriter) -> Value:
+    """RotaryEmbedding of [batch, places, columns] or [batch, heads, places, size]; places are given, or where they begin."""
+    value, places = need(op, 0), need(op, 1)
+    if attr(op, "is_packed_batching", 0):
+        raise Unsupported("packs sequences of a batch into one row")
+    shape = shape_of(value, least=3)
+    tables = need(op, 2), need(op, 3)
+    if len(shape) == 4:
+        split = value
+    else:
+        half = shape_of(tables[0], 2)[1]
+        part = attr(op, "rotary_embedding_dim", 0)
+        if part and not attr(op, "num_heads", 0):
+            raise Unsupported("turns a part of each head (rotary_embedding_dim), and does not say how many heads there are")
+        split = heads_of(rw, value, attr(op, "num_heads", 0) or shape[2] // (2 * half))
+    count = shape_of(split)[2]
+    if len(shape_of(places)) == 1:
+        counted = rw.constant(np.arange(count, dtype=dtype_of(places.element))[None])
+        places = rw.emit("top.Add", reshape(rw, places, (1, 1)), counted)
+    made = rotated(rw, split, places, tables, bool(attr(op, "interleaved", 0)))
+    return made if len(shape) == 4 else reshape(rw, permute(rw, made, (0, 2, 1, 3)), shape)
+
+
+@TABLE(f"{_MS}.GroupQueryAttention")
+def group_query_attention(op: Op, rw: Rewriter) -> list[Value]:
+    """GroupQueryAttention: each place sees those up to itself; keys and values of earlier steps, where given, are before them.
+
+    These must be as many as the lengths say, so that what is given for later steps is both, one after the other.
+    """
+    for name in ("smooth_softmax", "qk_output", "kv_cache_bit_width"):
+        if attr(op, name, 0) not in (0, -1, None):
+            raise Unsupported(f"has {name} {attr(op, name)}")
+    if any(operand(op, index) is not None for index in range(11, 17)) or attr(op, "causal", 1) != 1:
+        raise Unsupported("has sinks, scales, norms or lengths of queries, or sees later places")
+    heads, groups = need_attr(op, "num_heads"), need_attr(op, "kv_num_heads")
+    q, k, v = _queries(op, rw, heads, groups)
+    batch, _, count, size = shape_of(q, 4)
+    earlier = _earlier(op, rw, count)
+    places = operand(op, 9)
+    if places is None:
+        places = rw.constant(np.arange(earlier, earlier + count, dtype=np.int64)[None])
+    if attr(op, "do_rotary", 0):
+        tables = need(op, 7), need(op, 8)
+        turn = bool(attr(op, "rotary_interleaved", 0))
+        q, k = (rotated(rw, value, places, tables, turn) for value in (q, k))
+    if earlier:
+        k, v = (rw.emit("top.Concat", need(op, index), value, axis=2) for index, value in ((3, k), (4, v)))
+    scale = float(attr(op, "scale", 0.0)) or 1.0 / math.sqrt(size)
+    scores = rw.emit("top.MatMul", q, repeated(rw, k, heads // groups), right_transpose=True)
+    scores = rw.emit("top.MulConst", scores, const_val=scale)
+    softcap = float(attr(op, "softcap", 0.0))
+    if softcap:
+        bent = rw.emit("top.Tanh", rw.emit("top.MulConst", scores, const_val=1 / softcap))
+        scores = rw.emit("top.MulConst", bent, const_val=softcap)
+    if operand(op, 10) is not None:
+        scores = rw.emit("top.Add", scores, operand(op, 10))
+    scores = rw.emit("top.Add", scores, _unseen(op, rw, earlier, count, scores))
+    mixed = rw.emit("top.MatMul", rw.emit("top.Softmax", scores, axis=-1), repeated(rw, v, heads // groups))
+    output = reshape(rw, permute(rw, mixed, (0, 2, 1, 3)), (batch, count, heads * shape_of(v)[3]))
+    return [output, k, v][: len(op.results)]
+
+
+def _queries(op: Op, rw: Rewriter, heads: int, groups: int) -> list[Value]:
+    """Queries, keys and values by heads; they may lie side by side in one tensor."""
+    if min(heads, groups) < 1 or heads % groups:
+        raise Unsupported(f"has {heads} heads of queries for {groups} of keys")
+    if operand(op, 1) is not None:
+        values = [need(op, index) for index in range(3)]
+    else:
+        size = shape_of(need(op, 0), 3)[2] // (heads + 2 * groups)
+        values = parts_of(rw, need(op, 0), (heads * size, groups * size, groups * size))
+    return [heads_of(rw, value, n) for value, n in zip(values, (heads, groups, groups), strict=True)]
+
+
+def _earlier(op: Op, rw: Rewriter, count: int) -> int:
+    """How many keys of earlier steps there are: of the given ones all, as the lengths must say."""
+    held = 0 if operand(op, 3) is None else shape_of(need(op, 3), 4)[2]
+    if not held:
+        return 0
+    total = constant_int(rw, operand(op, 6), "the total length, where earlier keys are given,")
+    lengths = np.asarray(rw.need_constant(operand(op, 5), "the lengths, where earlier keys are given,")) + 1
+    if total != held + count or (lengths != total).any():
+        raise Unsupported(f"is given {held} earlier keys and {count} new ones for lengths {lengths.tolist()} of {total}",
+                          "give as many earlier keys as there are")
+    return held
+
+
+def _unseen(op: Op, rw: Rewriter, earlier: int, count: int, scores: Value) -> Value:
+    """What is added to scores [batch, heads, queries, keys] of keys that are behind a query, too far before it, or not there."""
+    queries, keys = np.arange(earlier, earlier + count)[:, None], np.arange(earlier + count)[None]
+    window = attr(op, "local_window_size", -1)
+    hidden = (keys > queries) | ((keys <= queries - window) if window >= 0 else False)
+    added = rw.constant(np.where(hidden, _FAR, 0.0).astype(dtype_of(scores.element))[None, None], element=scores.element)
+    lengths = operand(op, 5)
+    known = rw.constant_of(lengths)
+    if lengths is None or (known is not None and (known + 1 >= earlier + count).all()):
+        return added
+    batch = shape_of(lengths)[0]
+    last = reshape(rw, cast(rw, lengths, I32), (batch, 1, 1, 1))
+    there = rw.emit("top.Compare", rw.constant(keys.astype(np.int32)[None, None]), last, mode="LessOrEqual")
+    return rw.emit("top.Where", there, added, scalar_like(rw, scores, _FAR))
