@@ -156,7 +156,7 @@ build/protoc/.installed:
 test-tf: $(STAMP) build/tensorflow/.installed
 	PYTHONPATH=core:converters:plugins:targets:. TF_CPP_MIN_LOG_LEVEL=3 TF_ENABLE_ONEDNN_OPTS=0 \
 		build/tensorflow/bin/python -m tests.support.tf_ops.record
-	TRANSLOAD_ALL_CASES=1 $(BIN)/python -m pytest tests/converters/tensorflow/test_ops.py
+	$(BIN)/python -m pytest tests/converters/tensorflow/test_ops.py
 
 ## make coverage   run every one-operator model of TFLite, ONNX, TensorFlow and Caffe and write what was measured (what `transload coverage` shows)
 ## make test-keras run every layer of Keras in Keras itself, record what it computes, and judge us by it

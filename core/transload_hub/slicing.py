@@ -11,7 +11,7 @@ from transload.errors import Unsupported
 from transload.ir import Type, Value, dtype_of
 from transload.ir.build import Builder, constant_of
 
-__all__ = ["Entry", "Masks", "Strided", "entries", "plain_slice", "resolved", "strided_slice"]
+__all__ = ["Entry", "Masks", "Strided", "entries", "plain_slice", "resolved", "strided_slice", "update_slice"]
 
 Entry = int | Value
 """One number of a begin or end: known, or a tensor of one integer that is computed at run time."""
@@ -198,3 +198,17 @@ def _taken(size: int, begin: Entry, end: Entry, stride: int, open_begin: bool, o
             raise Unsupported(f"the {what} of the slice must be a constant, and is computed at run time")
     start, stop, step = slice(None if open_begin else begin, None if open_end else end, stride).indices(size)
     return range(max(start, 0), stop, step) if len(range(start, stop, step)) else range(0, 0, 1)
+
+
+def update_slice(build: Builder, value: Value, update: Value, start: Value, element: Type | None = None) -> Value:
+    """A tensor with a part written anew; its start [rank] is moved so that the update fits. `Unsupported` where it never does."""
+    sizes, part = value.tensor_type.static_shape, update.tensor_type.static_shape
+    if len(sizes) != len(part) or any(small > size for small, size in zip(part, sizes, strict=True)):
+        raise Unsupported(f"an update of shape {list(part)} does not fit into {list(sizes)}")
+    room = np.asarray([size - small for size, small in zip(sizes, part, strict=True)])
+    dtype = np.int64 if str(start.element) == "i64" else np.int32
+    below = build.emit("top.Min", start, build.constant(room.astype(dtype)))
+    inside = build.emit("top.Max", below, build.constant(np.zeros_like(room, dtype)))
+    grid = np.stack(np.meshgrid(*map(np.arange, part), indexing="ij"), axis=-1).astype(dtype)
+    places = build.emit("top.Add", inside, build.constant(grid))
+    return build.emit("top.ScatterND", value, places, update, element=element)

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import I32, Value
+from transload.ir import F32, I32, Value
 from transload.ir.build import Builder
 
-__all__ = ["DROPPED", "race"]
+__all__ = ["DROPPED", "count_true", "race", "suppressed"]
 
 DROPPED = -1e30
 """Score of a box that is out of the race."""
@@ -64,6 +64,38 @@ def race(
     if steps == 1:
         return places[0], scores[0], alive[0]
     return tuple(build.emit("top.Concat", *parts, axis=1) for parts in (places, scores, alive))
+
+
+def suppressed(
+    build: Builder, boxes: Value, scores: Value, steps: int, threshold: float, least: float, sigma: float = 0.0, *,
+    inclusive: bool = False,
+) -> tuple[Value, Value, Value]:
+    """Of boxes [N, 4], each any two opposite corners, with scores [N] above `least`: which are selected, their scores, how many.
+
+    The first two are [steps]; places for which no box is left hold zeros. With `sigma`, boxes that overlap a selected one lose
+    score. TensorFlow drops boxes that overlap more than the threshold, TFLite, `inclusive`, those that overlap as much.
+    """
+    count = boxes.tensor_type.static_shape[0]
+    corners = [build.emit("top.Slice", boxes, offset=(0, at), ends=(count, at + 2), steps=(1, 1)) for at in (0, 2)]
+    low, high = build.emit("top.Min", *corners), build.emit("top.Max", *corners)
+    row = build.emit("top.Reshape", scores, shape=(1, count))
+    floor = max(least, DROPPED / 2)
+    enough = build.emit("top.Compare", row, _scalar(build, floor), mode="Greater")
+    places, held, alive = race(
+        build, build.emit("top.Concat", low, high, axis=1), build.emit("top.Where", enough, row, _scalar(build, DROPPED)), steps,
+        threshold, inclusive=inclusive, floor=floor, decay=0.5 / sigma if sigma > 0 else 0.0)
+    mask = build.emit("top.Reshape", alive, shape=(steps,))
+    zeros = build.constant(np.int32(0)), _scalar(build, 0.0)
+    indices, kept = (
+        build.emit("top.Where", mask, build.emit("top.Reshape", part, shape=(steps,)), zero)
+        for part, zero in zip((places, held), zeros, strict=True))
+    return indices, kept, count_true(build, mask, (0,), I32)
+
+
+def count_true(build: Builder, mask: Value, axes: tuple[int, ...], element: Any = F32) -> Value:
+    """How many are true along `axes`, which go."""
+    ones = build.emit("top.Cast", mask, element=element)
+    return build.emit("top.Reduce", ones, axes=axes, keepdims=False, mode="ReduceSum")
 
 
 def _area(build: Builder, edges: Any) -> Value:

@@ -14,7 +14,8 @@ from transload_converters.tensorflow.reader import read
 
 DTYPES = {
     "float32": 1, "float64": 2, "int32": 3, "uint8": 4, "int16": 5, "int8": 6, "str": 7, "complex64": 8, "int64": 9, "bool": 10,
-    "bfloat16": 14, "uint16": 17, "complex128": 18, "float16": 19, "uint32": 22, "uint64": 23, "resource": 20, "variant": 21}
+    "bfloat16": 14, "uint16": 17, "complex128": 18, "float16": 19, "uint32": 22, "uint64": 23, "qint8": 11, "quint8": 12,
+    "qint32": 13, "qint16": 15, "quint16": 16, "resource": 20, "variant": 21}
 
 
 class T(str):

@@ -6,7 +6,8 @@ from typing import Any
 
 from transload import hookimpl
 from transload.plugin import Conversion, DialectSpec, Pass, Reader
-from transload_hub.choices import LOOP_OPTIONS
+
+from .choices import OPTIONS
 
 _HERE = "transload_converters.tensorflow"
 
@@ -47,4 +48,4 @@ def register_conversions(register: Any) -> None:
         doc="Graphs of TensorFlow's executor as ops in program order."))
     register(Conversion(
         "tf-to-top", "tf", "top", f"{_HERE}.legalize:TABLE", before="tf-inline,tf-drop-training,tf-freeze-variables,dce",
-        doc="TensorFlow's ops as hub operations.", options=LOOP_OPTIONS, evidence=f"{_HERE}:coverage.json"))
+        after="dce", doc="TensorFlow's ops as hub operations.", options=OPTIONS, evidence=f"{_HERE}:coverage.json"))

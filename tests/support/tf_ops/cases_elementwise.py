@@ -70,6 +70,8 @@ CASES = [
       for target in ("float32", "float16", "bfloat16", "int32", "int64", "int8", "uint8", "int16", "bool",
           "float64") if source != target
       for case in cases("Cast", x(2, 3, low=0 if "u" in source + target else -7, high=8), types=source, DstT=target)],
+    *cases("Bitcast", x(2, 3), types="float32", type="int32", hub_only=True),
+    *cases("Bitcast", x(2, 3), types="int32", type="float32", hub_only=True),
     *cases("Bitcast", x(2, 3).const, types="float32", type="int32"),
     *cases("Bitcast", x(2, 4).const, types="int32", type="uint8"),
     *cases("Bitcast", x(2, 4, low=0).const, types="uint8", type="int32"),

@@ -25,12 +25,16 @@ from transload_converters.tensorflow.opdefs import OpDef, definition
 
 from tests.support.tensorflow_graphs import T, const, graph, node, placeholder
 
-__all__ = ["Case", "Tensor", "cases", "each", "ints", "scalar", "values", "x"]
+__all__ = ["STORED", "Case", "Tensor", "cases", "each", "ints", "scalar", "values", "x"]
+
+
+STORED = {"qint8": "int8", "quint8": "uint8", "qint32": "int32", "qint16": "int16", "quint16": "uint16"}
+"""The integers that quantized types store."""
 
 
 def dtype_of(name: str) -> np.dtype:
-    """numpy's type of a name, `bfloat16` among them."""
-    return np.dtype(getattr(ml_dtypes, name, name))
+    """numpy's type of a name, `bfloat16` among them; of a quantized type that of the integers it stores."""
+    return np.dtype(getattr(ml_dtypes, name, STORED.get(name, name)))
 
 
 @dataclass(frozen=True)
@@ -59,6 +63,8 @@ class Tensor:
         if dtype_of(dtype).kind in "iu":
             low, high = (0 if dtype_of(dtype).kind == "u" else -9) if self.low is None else self.low, self.high or 10
             return random.integers(int(low), int(high), self.shape).astype(dtype_of(dtype))
+        if dtype_of(dtype).kind == "c":
+            return (random.uniform(-2, 2, self.shape) + 1j * random.uniform(-2, 2, self.shape)).astype(dtype)
         low, high = -2.0 if self.low is None else self.low, 2.0 if self.high is None else self.high
         return random.uniform(low, high, self.shape).astype(dtype_of(dtype))
 
@@ -103,6 +109,8 @@ class Case:
     attributes: dict[str, Any] = field(default_factory=dict)
     note: str = ""
     xla: bool = False
+    hub_only: bool = False
+    """Whether TOSA has no operator for it."""
     outputs: tuple[int, ...] | None = None
     """Which results are looked at; all of them where None."""
 
@@ -125,17 +133,13 @@ class Case:
     @property
     def feeds(self) -> dict[str, np.ndarray]:
         """The inputs of the graph by name."""
-        pairs = enumerate(zip(self.inputs, self.arrays, strict=True))
-        return {f"x{i}": array for i, (tensor, array) in pairs if not tensor.is_const}
-
-    @cached_property
-    def n_outputs(self) -> int:
-        """How many results the op has."""
-        attributes, total = self._attributes(), 0
-        for output in self.definition.outputs:
-            held = attributes.get(output.number_attr or output.type_list_attr)
-            total += held if isinstance(held, int) else len(held) if isinstance(held, list) else 1
-        return total
+        found = {}
+        for i, (tensor, array) in enumerate(zip(self.inputs, self.arrays, strict=True)):
+            if array.dtype.kind == "c":
+                found |= {f"x{i}r": array.real.copy(), f"x{i}i": array.imag.copy()}
+            elif not tensor.is_const:
+                found[f"x{i}s" if tensor.dtype in STORED else f"x{i}"] = array
+        return found
 
     def _attributes(self) -> dict[str, Any]:
         """The attributes with those that the inputs tell, types as types."""
@@ -149,7 +153,9 @@ class Case:
         for argument in known.inputs:
             several = argument.number_attr or argument.type_list_attr
             count = found.get(argument.number_attr, len(self.inputs) - fixed) if several else 1
-            types = [array.dtype.name for array in self.arrays[place : place + count]]
+            types = [
+                tensor.dtype if tensor.dtype in STORED else array.dtype.name for tensor, array in zip(
+                    self.inputs[place : place + count], self.arrays[place : place + count], strict=True)]
             place += count
             if argument.number_attr:
                 found.setdefault(argument.number_attr, count)
@@ -164,10 +170,10 @@ class Case:
         """The `GraphDef`: the inputs, the op, and an Identity for each result that is looked at, `y0`, `y1`, ..."""
         nodes = []
         for i, (tensor, array) in enumerate(zip(self.inputs, self.arrays, strict=True)):
-            nodes.append(const(f"x{i}", array) if tensor.is_const else placeholder(f"x{i}", array.shape, array.dtype.name))
+            nodes += _source(f"x{i}", tensor, array)
         nodes.append(node("op", self.op, *(f"x{i}" for i in range(len(self.inputs))), attributes=self._attributes()))
         for number, element in self._looked_at():
-            nodes.append(node(f"y{number}", "Identity", f"op:{number}" if number else "op", T=element))
+            nodes += _sink(f"y{number}", f"op:{number}" if number else "op", element)
         return graph(*nodes, producer=_LAST_VERSION.get(self.op, 1900)).SerializeToString()
 
     def _looked_at(self) -> list[tuple[int, T]]:
@@ -182,6 +188,28 @@ class Case:
             types += [element] * (attributes[output.number_attr] if output.number_attr else 1)
         wanted = range(len(types)) if self.outputs is None else self.outputs
         return [(number, types[number]) for number in wanted]
+
+
+def _source(name: str, tensor: Tensor, array: np.ndarray) -> list[Any]:
+    """The nodes of an input: complex numbers come as two tensors, quantized ones as the integers they store."""
+    if tensor.is_const:
+        return [const(name, array)]
+    if array.dtype.kind == "c":
+        parts = [placeholder(f"{name}{part}", array.shape) for part in "ri"]
+        return [*parts, node(name, "Complex", f"{name}r", f"{name}i", T=T("float32"), Tout=T("complex64"))]
+    if tensor.dtype in STORED:
+        plain = placeholder(f"{name}s", array.shape, array.dtype.name)
+        return [plain, node(name, "Bitcast", f"{name}s", T=T(array.dtype.name), type=T(tensor.dtype))]
+    return [placeholder(name, array.shape, array.dtype.name)]
+
+
+def _sink(name: str, source: str, element: T) -> list[Any]:
+    """The nodes that give a result, named so that they begin with its name."""
+    if element == "complex64":
+        return [node(f"{name}{part}", op, source, T=element, Tout=T("float32")) for part, op in (("r", "Real"), ("i", "Imag"))]
+    if element in STORED:
+        return [node(name, "Bitcast", source, T=element, type=T(STORED[element]))]
+    return [node(name, "Identity", source, T=element)]
 
 
 _LAST_VERSION = {"TopK": 6, "BatchNormWithGlobalNormalization": 8, "Conv3DBackpropInput": 9}
@@ -206,10 +234,10 @@ def cases(
 ) -> list[Case]:
     """All combinations of the ops and types (names in one text) and of what is given as `each(...)`.
 
-    `on` holds tuples of inputs, `ways` sets of attributes, of which each makes cases of its own. `note`, `xla` and `outputs` are
-    members of `Case`; what else is given are attributes by name.
+    `on` holds tuples of inputs, `ways` sets of attributes, of which each makes cases of its own. `note`, `xla`, `outputs` and
+    `hub_only` are members of `Case`; what else is given are attributes by name.
     """
-    members = {name: more.pop(name) for name in ("note", "xla", "outputs") if name in more}
+    members = {name: more.pop(name) for name in ("note", "xla", "outputs", "hub_only") if name in more}
     made = []
     for op, operands, way in itertools.product(ops.split(), on or (inputs,), ways):
         attributes = {**way, **more}

@@ -4,10 +4,35 @@ from __future__ import annotations
 
 from transload.rewrite import RewriteTable
 
-from . import activation, control, conv, elementwise, lists, matmul, movement, normalization, pool, reduce, shape
+from . import (
+    activation,
+    control,
+    conv,
+    elementwise,
+    gather,
+    image,
+    lists,
+    matmul,
+    matrix,
+    movement,
+    normalization,
+    pool,
+    quantize,
+    random,
+    recurrent,
+    reduce,
+    segment,
+    shape,
+    spectral,
+    suppression,
+    unsupported,
+)
 
 __all__ = ["TABLE"]
 
-TABLE = RewriteTable()
-for _family in (activation, control, conv, elementwise, lists, matmul, movement, normalization, pool, reduce, shape):
+TABLE = RewriteTable() + spectral.SHARED
+for _family in (
+    spectral, activation, control, conv, elementwise, gather, image, lists, matmul, matrix, movement, normalization, pool,
+    quantize, random, recurrent, reduce, segment, shape, suppression, unsupported,
+):
     TABLE = TABLE + _family.TABLE

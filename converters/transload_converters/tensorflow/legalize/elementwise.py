@@ -12,6 +12,7 @@ from transload.ir import BF16, F16, F32, IntegerType, Op, Value, dtype_of
 from transload.rewrite import Rewriter
 from transload_hub.build import cast, reshape, scalar_like
 
+from .quantize import stored
 from .table import TfTable, attr, channels_last, element_of, shape_of
 
 __all__ = ["TABLE", "where_zero"]
@@ -271,13 +272,15 @@ def bias_add_grad(op: Op, rw: Rewriter) -> Value:
 @TABLE("Cast")
 def cast_(op: Op, rw: Rewriter) -> Value:
     """Cast: numbers lose their fraction, and what is out of an integer's range wraps round, as C++ mostly does."""
-    return cast(rw, op.operands[0], element_of(op))
+    return cast(rw, op.operands[0], stored(element_of(op)))
 
 
 @TABLE("Bitcast")
 def bitcast(op: Op, rw: Rewriter) -> Value:
     """Bitcast between types of one width; of a constant between any."""
-    value, element = op.operands[0], element_of(op)
+    value, element = op.operands[0], stored(element_of(op))
+    if value.element == element:
+        return value
     if dtype_of(value.element).itemsize == dtype_of(element).itemsize:
         return rw.emit("top.Bitcast", value, element=element)
     held = np.ascontiguousarray(rw.need_constant(value, "what is read as a type of another width"))

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import FloatType, Op, TensorType, Value, dtype_of
+from transload.ir import FloatType, Op, Value, dtype_of
 from transload.rewrite import Rewriter
 from transload_hub.build import permute, reshape, splat
 
 from ..types import shape_of as sizes_of_attribute
+from .quantize import stored
 from .table import TfTable, attr, axes_of, axis_of, constant_int, constant_ints, element_of, ints_attr, shape_of
 
 TABLE = TfTable()
@@ -22,10 +23,10 @@ TABLE = TfTable()
 @TABLE("Const", anything=True)
 def const(op: Op, rw: Rewriter) -> Value | None:
     """Const: the hub's constant; one of texts has no place there."""
-    value = op.attributes.get("value")
-    if value is None or not isinstance(op.results[0].type, TensorType):
+    value, element = op.attributes.get("value"), op.results[0].element_or_none
+    if value is None or element is None:
         raise Unsupported("is a constant of texts, or without a value", "cut the model where numbers begin")
-    return rw.constant(value)
+    return rw.constant(value) if stored(element) is element else rw.constant(value.numpy(), element=stored(element))
 
 
 @TABLE("Identity", "StopGradient", "PreventGradient", "CheckNumerics", "Snapshot", "GuaranteeConst", "DebugIdentity", "DeepCopy",

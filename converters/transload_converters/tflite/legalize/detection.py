@@ -14,12 +14,11 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import F32, Op, Value
 from transload.rewrite import Rewriter
-from transload_hub.suppression import DROPPED, race
+from transload_hub.suppression import DROPPED, count_true, race
 
 from ..operators import bytes_of
 from ..postprocess import lowered_or_custom
 from .common import scalar, static_shape
-from .suppression import count_true
 
 __all__ = ["detection_postprocess"]
 

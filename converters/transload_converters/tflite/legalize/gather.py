@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import I32, DialectType, FloatType, IntegerType, Op, QuantType, TensorType, Value, dtype_of
+from transload.ir import I32, DialectType, Op, QuantType, TensorType, Value, dtype_of
 from transload.rewrite import Rewriter, RewriteTable
+from transload_hub.scatter import scattered, sparse_to_dense, unsorted_segments
 
 from .common import axis_of, constant_ints, emit_like, scalar, static_shape
 from .storage import moves_stored
@@ -46,9 +46,7 @@ def embedding_lookup(op: Op, rw: Rewriter) -> Value:
 
 def _scatter(op: Op, rw: Rewriter, shape: tuple[int, ...], start: Any, indices: Value, updates: Value, reduction: str) -> Value:
     """Updates written or combined into a tensor that holds `start` everywhere."""
-    element = op.results[0].element
-    ground = rw.emit("top.Fill", rw.constant(np.asarray(start, dtype_of(element)), element=element), shape=shape)
-    return emit_like(rw, op, "top.ScatterND", ground, indices, updates, reduction=reduction)
+    return scattered(rw, shape, start, indices, updates, reduction, op.results[0].element)
 
 
 @TABLE("tfl.scatter_nd")
@@ -70,18 +68,12 @@ def scatter_nd(op: Op, rw: Rewriter) -> Value:
 
 @TABLE("tfl.sparse_to_dense")
 @moves_stored
-def sparse_to_dense(op: Op, rw: Rewriter) -> Value:
+def sparse_to_dense_(op: Op, rw: Rewriter) -> Value:
     """SPARSE_TO_DENSE: values written into a tensor of a default value."""
     indices, shape, values, default = op.operands
     wanted = constant_ints(rw, shape, "the shape of the result")
-    rank = indices.rank
-    if rank < 2:  # one subscript, or a list of places in a vector
-        indices = rw.emit("top.Reshape", indices, shape=(-1, 1))
-    count = static_shape(indices, "the indices", 2)[0]
-    if values.rank == 0:
-        values = rw.emit("top.Expand", values, shape=(count,))
-    ground = rw.emit("top.Fill", rw.emit("top.Reshape", default, shape=()), shape=wanted)
-    return emit_like(rw, op, "top.ScatterND", ground, indices, values)
+    static_shape(indices, "the indices")
+    return sparse_to_dense(rw, indices, wanted, values, default, op.results[0].element)
 
 
 _SEGMENTS = {
@@ -94,33 +86,10 @@ _SEGMENTS = {
 def unsorted_segment(op: Op, rw: Rewriter) -> Value:
     """UNSORTED_SEGMENT_SUM, _PROD, _MAX, _MIN: slices combined by id; a segment without slices has the neutral element."""
     value, ids, count = op.operands
-    reduction = _SEGMENTS[op.name]
-    sizes, held = static_shape(value, "the input"), static_shape(ids, "the segment ids")
-    n_segments = axis_of(rw, count, "the number of segments")
-    shape = (n_segments, *sizes[len(held) :])
-    numbers = rw.constant_of(ids)
-    neutral = _neutral(op, reduction)
-    if numbers is not None and np.all(numbers >= 0):
-        return _scatter(op, rw, shape, neutral, rw.emit("top.Unsqueeze", ids, axes=(-1,)), value, reduction)
-    # Slices of a negative id are left out: they go to a segment behind the last one, which is cut off.
-    outside = rw.emit("top.Compare", ids, scalar(rw, 0, ids.element), mode="Less")
-    ids = rw.emit("top.Where", outside, scalar(rw, n_segments, ids.element), ids)
-    places = rw.emit("top.Unsqueeze", ids, axes=(-1,))
-    whole = _scatter(op, rw, (n_segments + 1, *shape[1:]), neutral, places, value, reduction)
-    return emit_like(rw, op, "top.Slice", whole, offset=(0,) * len(shape), ends=shape, steps=(1,) * len(shape))
-
-
-def _neutral(op: Op, reduction: str) -> Any:
-    """What changes nothing when it is combined."""
-    element = op.results[0].element
-    if reduction in ("add", "mul"):
-        return 0 if reduction == "add" else 1
-    if isinstance(element, IntegerType):
-        return element.range[0 if reduction == "max" else 1]
-    if isinstance(element, FloatType):
-        limits = ml_dtypes.finfo(dtype_of(element))
-        return limits.min if reduction == "max" else limits.max
-    raise Unsupported(f"segments of {element} are not supported")
+    static_shape(value, "the input")
+    static_shape(ids, "the segment ids")
+    total = axis_of(rw, count, "the number of segments")
+    return unsorted_segments(rw, value, ids, total, _SEGMENTS[op.name], op.results[0].element)
 
 
 @TABLE("tfl.segment_sum")

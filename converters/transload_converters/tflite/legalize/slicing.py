@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
-from transload.errors import Unsupported
 from transload.ir import Op, Value
 from transload.rewrite import Rewriter, RewriteTable
-from transload_hub.slicing import Masks, Strided, entries, plain_slice, strided_slice
+from transload_hub.slicing import Masks, Strided, entries, plain_slice, strided_slice, update_slice
 
-from .common import constant_ints, emit_like, limited, static_shape
+from .common import constant_ints, limited, static_shape
 from .storage import moves_stored
 
 TABLE = RewriteTable()
@@ -44,14 +41,6 @@ def strided_slice_(op: Op, rw: Rewriter) -> Value:
 def dynamic_update_slice(op: Op, rw: Rewriter) -> Value:
     """DYNAMIC_UPDATE_SLICE: the start is moved so that the update fits, then its elements are written one by one."""
     value, update, start = op.operands
-    sizes, part = static_shape(value, "the operand"), static_shape(update, "the update")
-    if len(sizes) != len(part) or any(small > size for small, size in zip(part, sizes, strict=True)):
-        raise Unsupported(f"an update of shape {list(part)} does not fit into {list(sizes)}")
-    limited(math.prod(part), "the size of the update")
-    room = np.asarray([size - small for size, small in zip(sizes, part, strict=True)])
-    dtype = np.int64 if str(start.element) == "i64" else np.int32
-    below = rw.emit("top.Min", start, rw.constant(room.astype(dtype)))
-    inside = rw.emit("top.Max", below, rw.constant(np.zeros_like(room, dtype)))
-    grid = np.stack(np.meshgrid(*map(np.arange, part), indexing="ij"), axis=-1).astype(dtype)
-    places = rw.emit("top.Add", inside, rw.constant(grid))
-    return emit_like(rw, op, "top.ScatterND", value, places, update)
+    static_shape(value, "the operand")
+    limited(math.prod(static_shape(update, "the update")), "the size of the update")
+    return update_slice(rw, value, update, start, op.results[0].element)

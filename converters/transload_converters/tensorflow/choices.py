@@ -1,0 +1,15 @@
+"""What a user can choose of the conversion `tf-to-top`."""
+
+from __future__ import annotations
+
+from transload.options import Options
+from transload_hub.choices import LOOP_OPTIONS
+
+__all__ = ["OPTIONS"]
+
+OPTIONS: Options = {
+    **LOOP_OPTIONS,
+    "random": (
+        ("refuse", "drawn"), "refuse",
+        "random numbers: refused, or drawn once, those of TensorFlow's first run with the model's seeds"),
+}

@@ -1,0 +1,203 @@
+"""Ops that read or write elements by subscripts, and what is found, counted and put together by them."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from transload.ir import BOOL, F32, I32, FloatType, Op, Value, dtype_of
+from transload.rewrite import Rewriter
+from transload_hub.build import cast, reshape, scalar_like
+from transload_hub.scatter import scattered, sparse_to_dense
+from transload_hub.slicing import update_slice
+
+from .table import TfTable, attr, axis_of, constant_int, constant_ints, element_of, shape_of
+
+__all__ = ["TABLE", "counted"]
+
+TABLE = TfTable()
+
+_DATA = "the numbers on which the size of the result depends"
+
+# --- reading
+
+@TABLE("Gather", "GatherV2")
+def gather(op: Op, rw: Rewriter) -> Value:
+    """Gather, GatherV2: slices of a constant axis."""
+    value, indices = op.operands[:2]
+    axis, batch_dims = 0, int(attr(op, "batch_dims", 0))
+    if op.name == "tf.GatherV2":
+        axis = axis_of(constant_int(rw, op.operands[2], "the axis"), len(shape_of(value, least=1)))
+    if batch_dims < 0:
+        batch_dims += len(shape_of(indices))
+    return rw.emit("top.Gather", value, indices, axis=axis, batch_dims=batch_dims or None)
+
+
+@TABLE("GatherNd")
+def gather_nd(op: Op, rw: Rewriter) -> Value:
+    """GatherNd."""
+    return rw.emit("top.GatherND", *op.operands)
+
+
+# --- writing
+
+@TABLE("ScatterNd")
+def scatter_nd(op: Op, rw: Rewriter) -> Value:
+    """ScatterNd: added to zeros of a constant shape."""
+    indices, updates, shape = op.operands
+    reduction = "none" if updates.element == BOOL else "add"
+    return scattered(rw, constant_ints(rw, shape, "the shape of the result"), 0, indices, updates, reduction)
+
+
+_REDUCTIONS = {
+    "TensorScatterUpdate": "none", "TensorScatterAdd": "add", "TensorScatterSub": "add", "TensorScatterMax": "max",
+    "TensorScatterMin": "min", "ScatterNdNonAliasingAdd": "add",
+}
+
+
+@TABLE(*_REDUCTIONS)
+def tensor_scatter(op: Op, rw: Rewriter) -> Value:
+    """TensorScatterUpdate, TensorScatterAdd, -Sub, -Max, -Min, ScatterNdNonAliasingAdd."""
+    value, indices, updates = op.operands
+    name = op.name.removeprefix("tf.")
+    if name == "TensorScatterSub":
+        updates = rw.emit("top.Sub", scalar_like(rw, updates, 0), updates)
+    return rw.emit("top.ScatterND", value, indices, updates, reduction=_REDUCTIONS[name])
+
+
+@TABLE("XlaDynamicUpdateSlice")
+def dynamic_update_slice(op: Op, rw: Rewriter) -> Value:
+    """XlaDynamicUpdateSlice: the start is moved so that the update fits."""
+    value, update, start = op.operands
+    return update_slice(rw, value, update, start)
+
+
+@TABLE("SparseToDense")
+def sparse_to_dense_(op: Op, rw: Rewriter) -> Value:
+    """SparseToDense."""
+    indices, shape, values, default = op.operands
+    return sparse_to_dense(rw, indices, constant_ints(rw, shape, "the shape of the result"), values, default)
+
+
+@TABLE("DynamicStitch", "ParallelDynamicStitch")
+def dynamic_stitch(op: Op, rw: Rewriter) -> Value:
+    """DynamicStitch, ParallelDynamicStitch at constant places: rows put together, of a place that is named twice the last one."""
+    half = len(op.operands) // 2
+    indices = [np.asarray(rw.need_constant(value, "the places")) for value in op.operands[:half]]
+    rows = [reshape(rw, value, (places.size, *shape_of(value)[places.ndim :]))
+            for places, value in zip(indices, op.operands[half:], strict=True)]
+    flat = np.concatenate([places.reshape(-1) for places in indices])
+    order = np.zeros(int(flat.max(initial=-1)) + 1, np.int32)
+    order[flat] = np.arange(flat.size, dtype=np.int32)
+    joined = rw.emit("top.Concat", *rows, axis=0) if len(rows) > 1 else rows[0]
+    return rw.emit("top.Gather", joined, rw.constant(order), axis=0)
+
+
+@TABLE("DynamicPartition")
+def dynamic_partition(op: Op, rw: Rewriter) -> list[Value]:
+    """DynamicPartition by constant numbers of partitions."""
+    value, given = op.operands
+    partitions = np.asarray(rw.need_constant(given, _DATA))
+    rows = reshape(rw, value, (partitions.size, *shape_of(value)[partitions.ndim :]))
+    places = [np.flatnonzero(partitions.reshape(-1) == number).astype(np.int32) for number in range(len(op.results))]
+    return [rw.emit("top.Gather", rows, rw.constant(taken), axis=0) for taken in places]
+
+
+# --- finding
+
+@TABLE("Where")
+def where(op: Op, rw: Rewriter) -> Value:
+    """Where a constant is not 0: the subscripts, a row each."""
+    held = np.asarray(rw.need_constant(op.operands[0], _DATA))
+    return rw.constant(np.argwhere(held).astype(np.int64).reshape(-1, held.ndim))
+
+
+@TABLE("Unique", "UniqueV2", "UniqueWithCounts", "UniqueWithCountsV2")
+def unique(op: Op, rw: Rewriter) -> list[Value]:
+    """Unique, UniqueV2, UniqueWithCounts, UniqueWithCountsV2 of a constant, in order of their first occurrence."""
+    held = np.asarray(rw.need_constant(op.operands[0], _DATA))
+    axes = constant_ints(rw, op.operands[1], "the axis") if op.name.endswith("V2") else ()
+    axis = axes[0] if axes else 0
+    values, first, inverse, counts = np.unique(held, True, True, True, axis=axis if held.ndim > 1 else None)
+    order = np.argsort(first)
+    rank = np.empty_like(order)
+    rank[order] = np.arange(order.size)
+    made = [np.take(values, order, axis if held.ndim > 1 else 0), rank[inverse.reshape(-1)], counts[order]]
+    return [rw.constant(np.ascontiguousarray(array.astype(dtype_of(element_of(op, index)))), element=element_of(op, index))
+            for index, array in enumerate(made[: len(op.results)])]
+
+
+@TABLE("ListDiff")
+def list_diff(op: Op, rw: Rewriter) -> list[Value]:
+    """ListDiff of constants: the numbers of one that the other has not, and where they are."""
+    one, other = (np.asarray(rw.need_constant(value, _DATA)) for value in op.operands)
+    places = np.flatnonzero(~np.isin(one, other))
+    return [rw.constant(one[places], element=op.operands[0].element),
+            rw.constant(places.astype(dtype_of(element_of(op, 1))), element=element_of(op, 1))]
+
+
+@TABLE("LowerBound", "UpperBound")
+def bound(op: Op, rw: Rewriter) -> Value:
+    """LowerBound, UpperBound: how many of a sorted row are less than (or not greater than) each number."""
+    row, wanted = (rw.emit("top.Unsqueeze", value, axes=(axis,)) for value, axis in zip(op.operands, (1, 2), strict=True))
+    return counted(rw, rw.emit("top.Compare", row, wanted, mode="Less" if op.name == "tf.LowerBound" else "LessOrEqual"), 2, op)
+
+
+@TABLE("Bucketize")
+def bucketize(op: Op, rw: Rewriter) -> Value:
+    """Bucketize: how many boundaries are not above each number."""
+    value = op.operands[0]
+    bounds = np.asarray(attr(op, "boundaries"), np.float32)
+    element = value.element
+    if isinstance(element, FloatType):
+        held = rw.constant(bounds.astype(dtype_of(element)), element=element)
+    else:
+        value, held = cast(rw, value, F32), rw.constant(bounds)
+    wide = rw.emit("top.Unsqueeze", value, axes=(-1,))
+    return counted(rw, rw.emit("top.Compare", wide, held, mode="GreaterOrEqual"), len(shape_of(wide)) - 1, op)
+
+
+def counted(rw: Rewriter, flags: Value, axis: int, op: Op) -> Value:
+    """How many are true along an axis, in the type of the op's result."""
+    total = rw.emit("top.Reduce", cast(rw, flags, I32), axes=(axis,), keepdims=False, mode="ReduceSum")
+    return cast(rw, total, element_of(op))
+
+
+# --- counting
+
+@TABLE("Bincount", "DenseBincount")
+def bincount(op: Op, rw: Rewriter) -> Value:
+    """Bincount, DenseBincount: how often, or with which total weight, each number up to a constant size occurs."""
+    value, size, weights = op.operands
+    count = constant_int(rw, size, "the number of bins")
+    sizes = shape_of(value)
+    if op.name == "tf.Bincount" or len(sizes) < 2:
+        value = reshape(rw, value, (math.prod(sizes),))
+    bins = rw.constant(np.arange(count).astype(dtype_of(value.element)), element=value.element)
+    equal = rw.emit("top.Compare", rw.emit("top.Unsqueeze", value, axes=(-1,)), bins, mode="Equal")
+    axis = len(shape_of(value)) - 1
+    if attr(op, "binary_output", False):
+        return cast(rw, rw.emit("top.Reduce", equal, axes=(axis,), keepdims=False, mode="ReduceAny"), element_of(op))
+    if not math.prod(shape_of(weights)):
+        return counted(rw, equal, axis, op)
+    held = rw.emit("top.Unsqueeze", reshape(rw, weights, shape_of(value)), axes=(-1,))
+    chosen = rw.emit("top.Where", equal, held, scalar_like(rw, held, 0))
+    return rw.emit("top.Reduce", chosen, axes=(axis,), keepdims=False, mode="ReduceSum")
+
+
+@TABLE("HistogramFixedWidth")
+def histogram(op: Op, rw: Rewriter) -> Value:
+    """HistogramFixedWidth: how many numbers are in each of so many equal parts of a range; those outside in the outermost."""
+    value, ends, bins = op.operands
+    count = constant_int(rw, bins, "the number of bins")
+    low, high = rw.emit("top.Split", ends, axis=0, split_size=(1, 1))
+    flat = reshape(rw, value, (math.prod(shape_of(value)),))
+    share = rw.emit("top.Div", rw.emit("top.Sub", flat, low), rw.emit("top.Sub", high, low))
+    places = rw.emit("top.Floor", rw.emit("top.Mul", share, scalar_like(rw, share, count)))
+    inside = rw.emit("top.Clip", places, min=0.0, max=float(count - 1))
+    numbers = rw.constant(np.arange(count).astype(dtype_of(value.element)), element=value.element)
+    equal = rw.emit("top.Compare", rw.emit("top.Unsqueeze", inside, axes=(-1,)), numbers, mode="Equal")
+    return counted(rw, equal, 0, op)
+
+

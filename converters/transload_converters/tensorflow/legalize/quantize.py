@@ -1,0 +1,268 @@
+"""Quantization: fake, by ranges, and uniform.
+
+Quantized tensors of TensorFlow (`quint8`, `qint32`, ...) are the plain integers they store, as their ranges are tensors of their
+own. What is quantized by a scale and a zero point that are known becomes a quantized type of the hub on the way.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from transload.errors import Unsupported
+from transload.ir import F32, I8, I16, I32, UI8, UI16, DialectType, IntegerType, Op, QuantType, Type, Value
+from transload.rewrite import Rewriter
+from transload_hub.build import cast, scalar_like
+
+from .table import TfTable, attr, axis_of, constant_float, constant_int, shape_of
+
+__all__ = ["STORED", "TABLE", "stored"]
+
+TABLE = TfTable()
+
+STORED: dict[str, IntegerType] = {
+    "tf_type.qint8": I8, "tf_type.quint8": UI8, "tf_type.qint16": I16, "tf_type.quint16": UI16, "tf_type.qint32": I32}
+"""The integers that quantized tensors store."""
+
+
+def stored(element: Type) -> Type:
+    """The plain integers of a quantized element type; any other type is itself."""
+    return STORED.get(element.text, element) if isinstance(element, DialectType) else element
+
+
+# --- fake quantization
+
+@TABLE("FakeQuantWithMinMaxArgs")
+def fake_quant_args(op: Op, rw: Rewriter) -> Value:
+    """FakeQuantWithMinMaxArgs: to a quantized type and back."""
+    low, high = (float(attr(op, name)) for name in ("min", "max"))
+    return _fake_quant(op, rw, np.array([low]), np.array([high]), None)
+
+
+@TABLE("FakeQuantWithMinMaxVars")
+def fake_quant_vars(op: Op, rw: Rewriter) -> Value:
+    """FakeQuantWithMinMaxVars with a constant range."""
+    low, high = (np.array([constant_float(rw, value, "the range")]) for value in op.operands[1:])
+    return _fake_quant(op, rw, low, high, None)
+
+
+@TABLE("FakeQuantWithMinMaxVarsPerChannel")
+def fake_quant_channels(op: Op, rw: Rewriter) -> Value:
+    """FakeQuantWithMinMaxVarsPerChannel: a constant range for each of the last dimension."""
+    low, high = (np.asarray(rw.need_constant(value, "the range"), np.float32) for value in op.operands[1:])
+    return _fake_quant(op, rw, low, high, len(shape_of(op.operands[0], least=1)) - 1)
+
+
+def _fake_quant(op: Op, rw: Rewriter, low: np.ndarray, high: np.ndarray, axis: int | None) -> Value:
+    """The nearest of the numbers that so many bits tell apart; the range is moved so that 0 is one of them.
+
+    Source: the documentation of `tf.quantization.fake_quant_with_min_max_args`.
+    """
+    value, bits = op.operands[0], int(attr(op, "num_bits", 8))
+    low, high = low.astype(np.float32), high.astype(np.float32)
+    least, most = (1 if attr(op, "narrow_range", False) else 0), (1 << bits) - 1
+    if not 2 <= bits <= 16 or (low > high).any():
+        raise Unsupported(f"quantizes to {bits} bits between {low.tolist()} and {high.tolist()}")
+    if ((low == 0) & (high == 0)).all():
+        return rw.emit("top.Mul", value, scalar_like(rw, value, 0))
+    with np.errstate(all="ignore"):
+        scale = (high - low) / np.float32(most - least)
+        zero = np.clip(np.round(least - low / scale), least, most)
+    if axis is not None and rw.constant_of(value) is None:
+        return _by_arithmetic(rw, value, scale, zero, (least, most))
+    half = 1 << (bits - 1)
+    element = QuantType(I8 if bits <= 8 else I16, F32, tuple(scale.astype(float).tolist()),
+                        tuple((zero - half).astype(int).tolist()), axis, least - half, most - half)
+    return rw.emit("top.Cast", rw.emit("top.Cast", value, element=element), element=F32)
+
+
+def _by_arithmetic(rw: Rewriter, value: Value, scale: np.ndarray, zero: np.ndarray, ends: tuple[int, int]) -> Value:
+    """`floor((clamp(x) - low) / scale + 1/2) * scale + low`, a scale for each of the last dimension."""
+    low, high = (rw.constant(((end - zero) * scale).astype(np.float32)) for end in ends)
+    step = rw.constant(scale.astype(np.float32))
+    clamped = rw.emit("top.Min", rw.emit("top.Max", value, low), high)
+    steps = rw.emit("top.Div", rw.emit("top.Sub", clamped, low), step)
+    whole = rw.emit("top.Floor", rw.emit("top.Add", steps, scalar_like(rw, steps, 0.5)))
+    return rw.emit("top.Add", rw.emit("top.Mul", whole, step), low)
+
+
+# --- quantized and back, by a range of the data or a given one
+
+@TABLE("QuantizeAndDequantize", "QuantizeAndDequantizeV2", "QuantizeAndDequantizeV3", "QuantizeAndDequantizeV4")
+def quantize_and_dequantize(op: Op, rw: Rewriter) -> Value | list[Value]:
+    """QuantizeAndDequantize, V2 to V4: by the widest scale that the range allows, whose 0 stays 0.
+
+    Source: the documentation of `tf.raw_ops.QuantizeAndDequantizeV2`.
+    """
+    value = op.operands[0]
+    signed, narrow = bool(attr(op, "signed_input", True)), bool(attr(op, "narrow_range", False))
+    bits = constant_int(rw, op.operands[3], "the number of bits") if op.name.endswith("V3") else int(attr(op, "num_bits", 8))
+    least, most = (-(1 << bits - 1) + narrow, (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
+    rank, axis = len(shape_of(value)), int(attr(op, "axis", -1))
+    low, high = _range(op, rw, value, axis)
+    if axis >= 0:
+        wide = tuple(-1 if place == axis else 1 for place in range(rank))
+        low, high = (rw.emit("top.Reshape", end, shape=wide) for end in (low, high))
+    scale = _common_scale(rw, low, high, least, most)
+    inverse = rw.emit("top.Reciprocal", scale)
+    if attr(op, "range_given", False) or axis >= 0:
+        ends = [rw.emit("top.Mul", scalar_like(rw, value, end), inverse) for end in (least, most)]
+        value = rw.emit("top.Min", rw.emit("top.Max", value, ends[0]), ends[1])
+    steps = rw.emit("top.Mul", value, scale)
+    if attr(op, "round_mode", "HALF_TO_EVEN") == "HALF_UP":
+        whole = rw.emit("top.Floor", rw.emit("top.Add", steps, scalar_like(rw, steps, 0.5)))
+    else:
+        whole = rw.emit("top.Round", steps)
+    return rw.emit("top.Mul", whole, inverse)
+
+
+def _range(op: Op, rw: Rewriter, value: Value, axis: int) -> tuple[Value, Value]:
+    """The least and the greatest number: given, or those of the data, of all or along an axis."""
+    if attr(op, "range_given", False):
+        if op.name == "tf.QuantizeAndDequantize":
+            low, high = (scalar_like(rw, value, float(attr(op, f"input_{end}", 0.0))) for end in ("min", "max"))
+            return low, high
+        return op.operands[1], op.operands[2]
+    rank = len(shape_of(value))
+    axes = tuple(place for place in range(rank) if axis < 0 or place != axis)
+    low, high = (rw.emit("top.Reduce", value, axes=axes, keepdims=False, mode=mode) for mode in ("ReduceMin", "ReduceMax"))
+    return low, high
+
+
+def _common_scale(rw: Rewriter, low: Value, high: Value, least: int, most: int) -> Value:
+    """The lesser of the scales by which each end of the range becomes that of the integers; an end at 0 sets none."""
+    endless = scalar_like(rw, low, 3.4028234663852886e38)
+    scales = []
+    for end, number in ((low, least), (high, most)):
+        sides = rw.emit("top.Mul", end, scalar_like(rw, end, number))
+        same_side = rw.emit("top.Compare", sides, scalar_like(rw, end, 0), mode="Greater")
+        safe = rw.emit("top.Where", same_side, end, scalar_like(rw, end, 1))
+        scales.append(rw.emit("top.Where", same_side, rw.emit("top.Div", scalar_like(rw, end, number), safe), endless))
+    return rw.emit("top.Min", *scales)
+
+
+# --- by ranges that are tensors
+
+@TABLE("QuantizeV2")
+def quantize_v2(op: Op, rw: Rewriter) -> list[Value]:
+    """QuantizeV2 with a constant range, in its three modes."""
+    value = op.operands[0]
+    low, high = (constant_float(rw, operand, "the range") for operand in op.operands[1:3])
+    element = stored(op.results[0].element)
+    if not isinstance(element, IntegerType) or int(attr(op, "axis", -1)) >= 0:
+        raise Unsupported("quantizes by a range for each channel")
+    mode, least, most = attr(op, "mode", "MIN_COMBINED"), *element.range
+    low = min(0.0, low)
+    high = max(high, low + max(1.0, abs(low), abs(high)) * float(attr(op, "ensure_minimum_range", 0.01)), 0.0)
+    if mode == "SCALED":
+        least = least + 1 if attr(op, "narrow_range", False) and least else least
+        scale = min((end / bound for end, bound in ((least, low), (most, high)) if end * bound > 0), default=1.0)
+        steps = rw.emit("top.Mul", value, scalar_like(rw, value, scale))
+        even = attr(op, "round_mode", "HALF_AWAY_FROM_ZERO") == "HALF_TO_EVEN"
+        low, high = least / scale, most / scale
+        return _integers(rw, steps, element, (least, most), "HalfToEven" if even else "HalfAwayFromZero", (low, high))
+    scale = (most - least) / (high - low)
+    if mode == "MIN_FIRST":
+        first = np.round(low * scale)
+        steps = rw.emit("top.Round", rw.emit("top.Mul", value, scalar_like(rw, value, scale)))
+        steps = rw.emit("top.Add", steps, scalar_like(rw, value, least - float(first)))
+    else:
+        clamped = rw.emit("top.Clip", value, min=low, max=high)
+        steps = rw.emit("top.Mul", rw.emit("top.Sub", clamped, scalar_like(rw, value, low)), scalar_like(rw, value, scale))
+        if least:
+            steps = rw.emit("top.Sub", steps, scalar_like(rw, value, (most - least + 1) / 2))
+    return _integers(rw, steps, element, (least, most), "HalfAwayFromZero", (low, high))
+
+
+def _integers(
+    rw: Rewriter, steps: Value, element: Type, ends: tuple[int, int], rounding: str, given: tuple[float, float],
+) -> list[Value]:
+    clamped = rw.emit("top.Clip", steps, min=float(ends[0]), max=float(ends[1]))
+    whole = rw.emit("top.Cast", clamped, element=element, round_mode=rounding, saturate=True)
+    return [whole, *(rw.constant(np.float32(end)) for end in given)]
+
+
+@TABLE("Dequantize")
+def dequantize(op: Op, rw: Rewriter) -> Value:
+    """Dequantize with a constant range, in its three modes."""
+    value = op.operands[0]
+    low, high = (constant_float(rw, operand, "the range") for operand in op.operands[1:3])
+    element, mode = value.element, attr(op, "mode", "MIN_COMBINED")
+    if not isinstance(element, IntegerType) or int(attr(op, "axis", -1)) >= 0:
+        raise Unsupported("dequantizes by a range for each channel")
+    least, most = element.range
+    steps = cast(rw, value, F32)
+    if mode == "SCALED":
+        least = least + 1 if attr(op, "narrow_range", False) and least else least
+        scale = max(low / least if least else 0.0, high / most)
+        real = rw.emit("top.Mul", steps, scalar_like(rw, steps, scale))
+    elif mode == "MIN_FIRST":
+        scale = (high - low) / (most - least)
+        first = float(np.round(low / scale)) * scale
+        moved = rw.emit("top.Sub", steps, scalar_like(rw, steps, least))
+        real = rw.emit("top.Add", rw.emit("top.Mul", moved, scalar_like(rw, steps, scale)), scalar_like(rw, steps, first))
+    else:
+        if least:
+            steps = rw.emit("top.Add", steps, scalar_like(rw, steps, (most - least + 1) / 2))
+        scaled = rw.emit("top.Mul", steps, scalar_like(rw, steps, (high - low) / (most - least)))
+        real = rw.emit("top.Add", scaled, scalar_like(rw, steps, low))
+    return cast(rw, real, op.results[0].element)
+
+
+# --- uniform quantization: real = scale * (stored - zero point)
+
+def _quantized(op: Op, rw: Rewriter, element: Type, rank: int, first: int, prefix: str = "quantization") -> QuantType:
+    """The quantized type of scales and zero points that are constant operands, stored in `element`."""
+    scales, zeros = (np.asarray(rw.need_constant(op.operands[first + i], "a scale or zero point")).reshape(-1) for i in (0, 1))
+    axis = int(attr(op, f"{prefix}_axis", -1))
+    least, most = (int(attr(op, f"{prefix}_{end}_val")) for end in ("min", "max"))
+    if not isinstance(element, IntegerType):
+        raise Unsupported(f"is stored as {element}")
+    return QuantType(element, F32, tuple(scales.astype(float).tolist()), tuple(zeros.astype(int).tolist()),
+                     axis_of(axis, rank) if axis >= 0 else None, least, most)
+
+
+@TABLE("UniformQuantize")
+def uniform_quantize(op: Op, rw: Rewriter) -> Value:
+    """UniformQuantize."""
+    value, element = op.operands[0], stored(op.results[0].element)
+    kind = _quantized(op, rw, element, len(shape_of(value)), 1)
+    return rw.emit("top.Bitcast", rw.emit("top.Cast", value, element=kind, round_mode="HalfToEven"), element=element)
+
+
+@TABLE("UniformDequantize")
+def uniform_dequantize(op: Op, rw: Rewriter) -> Value:
+    """UniformDequantize."""
+    value = op.operands[0]
+    kind = _quantized(op, rw, value.element, len(shape_of(value)), 1)
+    if kind.storage == I32:  # numbers of 32 bits are real ones times a scale; zero points are 0
+        return rw.emit("top.Mul", cast(rw, value, F32), _along(rw, kind, len(shape_of(value))))
+    return cast(rw, rw.emit("top.Bitcast", value, element=kind), op.results[0].element)
+
+
+def _along(rw: Rewriter, kind: QuantType, rank: int) -> Value:
+    """The scales as a tensor that broadcasts along their axis."""
+    if any(kind.zero_points):
+        raise Unsupported("numbers of 32 bits with a zero point that is not 0")
+    shape = () if kind.axis is None else tuple(-1 if place == kind.axis else 1 for place in range(rank))
+    return rw.constant(np.asarray(kind.scales, np.float32).reshape(shape))
+
+
+@TABLE("UniformRequantize")
+def uniform_requantize(op: Op, rw: Rewriter) -> Value:
+    """UniformRequantize."""
+    value, element = op.operands[0], stored(op.results[0].element)
+    rank = len(shape_of(value))
+    before = _quantized(op, rw, value.element, rank, 1, "input_quantization")
+    after = _quantized(op, rw, element, rank, 3, "output_quantization")
+    real = rw.emit("top.Mul", cast(rw, value, F32), _along(rw, before, rank)) if before.storage == I32 else (
+        rw.emit("top.Bitcast", value, element=before))
+    return rw.emit("top.Bitcast", rw.emit("top.Cast", real, element=after), element=element)
+
+
+@TABLE("UniformQuantizedClipByValue")
+def uniform_clip(op: Op, rw: Rewriter) -> Value:
+    """UniformQuantizedClipByValue: of what is stored."""
+    value, low, high = op.operands[:3]
+    return rw.emit("top.Min", rw.emit("top.Max", value, low), high)
+
+

@@ -1,0 +1,258 @@
+"""Fourier transforms and complex numbers.
+
+The hub has none of these: a complex tensor is a real one with a last dimension of two, the real and the imaginary part, behind
+a cast that says so (`builtin.unrealized_conversion_cast`), and a transform is a product with a constant matrix. What leaves the
+model must be real.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from transload.errors import Unsupported
+from transload.ir import ComplexType, Op, TensorType, Value, dtype_of
+from transload.rewrite import Rewriter
+from transload_hub.build import MAX_CONSTANT, cast, permute, reshape, slice_along
+
+from .table import TfTable, axis_of, constant_ints, element_of, shape_of
+
+__all__ = ["CAST", "TABLE", "as_complex", "pair_of"]
+
+TABLE = TfTable()
+
+CAST = "builtin.unrealized_conversion_cast"
+
+
+def is_complex(value: Value) -> bool:
+    """Whether a value is declared to hold complex numbers."""
+    return isinstance(value.type, TensorType) and isinstance(value.type.element, ComplexType)
+
+
+def pair_of(value: Value) -> Value:
+    """The pairs of real numbers [.., 2] that a complex value stands for."""
+    maker = value.op
+    if maker is None or maker.name != CAST:
+        raise Unsupported("works on complex numbers from outside the model", "give their real and imaginary parts")
+    pair: Value = maker.operands[0]
+    return pair
+
+
+def as_complex(rw: Rewriter, pair: Value) -> Value:
+    """Pairs of real numbers as complex ones."""
+    if any(user.name == "func.return" for result in rw.op.results for user in result.uses):
+        raise Unsupported("complex numbers cannot be a result of the model", "give their real and imaginary parts, or their size")
+    type_ = TensorType(shape_of(pair)[:-1], ComplexType(pair.element))
+    made: Value = rw.emit(CAST, pair, types=[type_])
+    return made
+
+
+# --- to and from real numbers
+
+@TABLE("Complex")
+def complex_(op: Op, rw: Rewriter) -> Value:
+    """Complex of two real tensors."""
+    return as_complex(rw, rw.emit("top.Pack", *op.operands, axis=-1))
+
+
+@TABLE("Real", "Imag", anything=True)
+def part(op: Op, rw: Rewriter) -> Value:
+    """Real, Imag; of real numbers they are themselves, and 0."""
+    value = op.operands[0]
+    if not is_complex(value):
+        return value if op.name == "tf.Real" else rw.emit("top.Sub", value, value)
+    pair = pair_of(value)
+    sizes = shape_of(pair)
+    first = 0 if op.name == "tf.Real" else 1
+    return reshape(rw, slice_along(rw, pair, len(sizes) - 1, first, first + 1), sizes[:-1])
+
+
+@TABLE("ComplexAbs", anything=True)
+def complex_abs(op: Op, rw: Rewriter) -> Value:
+    """ComplexAbs: the length of the pair."""
+    return rw.emit("top.Reduce", pair_of(op.operands[0]), axes=(-1,), keepdims=False, mode="ReduceL2")
+
+
+@TABLE("Angle", anything=True)
+def angle(op: Op, rw: Rewriter) -> Value:
+    """Angle of complex numbers."""
+    real, imaginary = rw.emit("top.Unpack", pair_of(op.operands[0]), axis=-1)
+    return rw.emit("top.Atan2", imaginary, real)
+
+
+@TABLE("Conj", anything=True)
+def conj(op: Op, rw: Rewriter) -> Value:
+    """Conj; real numbers are their own."""
+    value = op.operands[0]
+    if not is_complex(value):
+        return value
+    pair = pair_of(value)
+    return as_complex(rw, rw.emit("top.Mul", pair, rw.constant(np.array([1, -1], dtype_of(pair.element)), element=pair.element)))
+
+
+# --- transforms
+
+_FORWARD = {"FFT": 1, "FFT2D": 2, "FFT3D": 3, "IFFT": 1, "IFFT2D": 2, "IFFT3D": 3}
+_REAL = {"RFFT": 1, "RFFT2D": 2, "RFFT3D": 3}
+_INVERSE_REAL = {"IRFFT": 1, "IRFFT2D": 2, "IRFFT3D": 3}
+
+
+@TABLE(*_FORWARD, anything=True)
+def fft(op: Op, rw: Rewriter) -> Value:
+    """FFT, FFT2D, FFT3D and their inverses, over the last one, two or three dimensions."""
+    name = op.name.removeprefix("tf.")
+    pair = pair_of(op.operands[0])
+    sizes = shape_of(pair)
+    for axis in range(len(sizes) - 1 - _FORWARD[name], len(sizes) - 1):
+        pair = _along(rw, pair, axis, _basis(sizes[axis], sizes[axis], 2, name.startswith("I")))
+    return as_complex(rw, pair)
+
+
+@TABLE(*_REAL)
+def rfft(op: Op, rw: Rewriter) -> Value:
+    """RFFT, RFFT2D, RFFT3D of constant lengths: the input is cut or filled up with zeros; half of the last dimension."""
+    count = _REAL[op.name.removeprefix("tf.")]
+    lengths = constant_ints(rw, op.operands[1], "the lengths of the transform")
+    value = _fitted(rw, op.operands[0], lengths)
+    sizes = shape_of(value, least=count)
+    pair = _along(rw, reshape(rw, value, (*sizes, 1)), len(sizes) - 1, _basis(lengths[-1], lengths[-1] // 2 + 1, 1))
+    for axis in range(len(sizes) - count, len(sizes) - 1):
+        pair = _along(rw, pair, axis, _basis(sizes[axis], sizes[axis], 2))
+    return as_complex(rw, pair)
+
+
+@TABLE(*_INVERSE_REAL, anything=True)
+def irfft(op: Op, rw: Rewriter) -> Value:
+    """IRFFT, IRFFT2D, IRFFT3D of constant lengths: of one half of the spectrum, the other being its mirror image."""
+    count = _INVERSE_REAL[op.name.removeprefix("tf.")]
+    lengths = constant_ints(rw, op.operands[1], "the lengths of the transform")
+    needed = (*lengths[:-1], lengths[-1] // 2 + 1)
+    pair = pair_of(op.operands[0])
+    rank = len(shape_of(pair)) - 1
+    pair = _fitted(rw, pair, needed, behind=1)
+    for axis in range(rank - count, rank - 1):
+        pair = _along(rw, pair, axis, _basis(shape_of(pair)[axis], shape_of(pair)[axis], 2, True))
+    length = lengths[-1]
+    basis = _basis(length, length, 2, True)[: needed[-1], :, :, :1].copy()
+    basis[1 : needed[-1] - (length % 2 == 0)] *= 2.0
+    real = _along(rw, pair, rank - 1, basis)
+    return cast(rw, reshape(rw, real, shape_of(real)[:-1]), element_of(op))
+
+
+def _basis(length: int, frequencies: int, parts: int, inverse: bool = False) -> np.ndarray:
+    """[length, parts, frequencies, 2]: what each element, real (and imaginary), adds to each real and imaginary result."""
+    if length * parts * frequencies * 2 > MAX_CONSTANT >> 2:
+        raise Unsupported(f"transforms {length:,} elements; the matrix for it would be too large")
+    turns = np.outer(np.arange(length), np.arange(frequencies)) % max(length, 1)
+    angles = 2 * math.pi * turns / max(length, 1)
+    cosine, sine = np.cos(angles), (1.0 if inverse else -1.0) * np.sin(angles)
+    basis = np.stack([np.stack([cosine, sine], -1), np.stack([-sine, cosine], -1)][:parts], axis=1)
+    return basis / length if inverse else basis
+
+
+def _along(rw: Rewriter, value: Value, axis: int, basis: np.ndarray) -> Value:
+    """A product along `axis` and the last dimension, of the real and imaginary parts."""
+    length, parts, frequencies, made = basis.shape
+    rank = len(shape_of(value))
+    others = [place for place in range(rank - 1) if place != axis]
+    work = permute(rw, value, (*others, axis, rank - 1))
+    outer = tuple(shape_of(value)[place] for place in others)
+    matrix = rw.constant(basis.reshape(length * parts, frequencies * made).astype(dtype_of(value.element)), element=value.element)
+    flat = rw.emit("top.MatMul", reshape(rw, work, (math.prod(outer), length * parts)), matrix)
+    order = [*others, axis, rank - 1]
+    return permute(rw, reshape(rw, flat, (*outer, frequencies, made)), [order.index(place) for place in range(rank)])
+
+
+def _fitted(rw: Rewriter, value: Value, lengths: tuple[int, ...], behind: int = 0) -> Value:
+    """The last dimensions (but `behind` of them) cut or filled up with zeros to lengths."""
+    sizes = shape_of(value, least=len(lengths) + behind)
+    first = len(sizes) - behind - len(lengths)
+    paddings = [0] * (2 * len(sizes))
+    for axis, length in enumerate(lengths, first):
+        value = slice_along(rw, value, axis, 0, min(length, sizes[axis]))
+        paddings[len(sizes) + axis] = max(length - sizes[axis], 0)
+    return rw.emit("top.Pad", value, paddings=tuple(paddings)) if any(paddings) else value
+
+
+# --- ops that have rules for real numbers, of complex ones
+
+SHARED = TfTable()
+"""Tried before the rules for real tensors."""
+
+
+@SHARED("Add", "AddV2", "Sub", "Neg", anything=True)
+def sums(op: Op, rw: Rewriter) -> Value | None:
+    """Add, AddV2, Sub, Neg of complex numbers: those of the pairs."""
+    if not is_complex(op.results[0]):
+        return None
+    pairs = [pair_of(value) for value in op.operands]
+    rank = max(len(shape_of(pair)) for pair in pairs)
+    pairs = [reshape(rw, pair, ((1,) * (rank - len(shape_of(pair))) + shape_of(pair))) for pair in pairs]
+    hub = {"tf.Sub": "top.Sub", "tf.Neg": "top.Neg"}.get(op.name, "top.Add")
+    return as_complex(rw, rw.emit(hub, *pairs))
+
+
+@SHARED("Mul", anything=True)
+def product(op: Op, rw: Rewriter) -> Value | None:
+    """Mul of complex numbers."""
+    if not is_complex(op.results[0]):
+        return None
+    (a, b), (c, d) = (rw.emit("top.Unpack", pair_of(value), axis=-1) for value in op.operands)
+
+    def times(one: Value, other: Value) -> Value:
+        return rw.emit("top.Mul", one, other)
+
+    return as_complex(rw, rw.emit("top.Pack", rw.emit("top.Sub", times(a, c), times(b, d)),
+                                  rw.emit("top.Add", times(a, d), times(b, c)), axis=-1))
+
+
+@SHARED("Identity", "Snapshot", "StopGradient", anything=True)
+def passed(op: Op, rw: Rewriter) -> Value | None:
+    """Identity, Snapshot, StopGradient of complex numbers."""
+    return as_complex(rw, pair_of(op.operands[0])) if is_complex(op.results[0]) else None
+
+
+@SHARED("Reshape", "ExpandDims", "Squeeze", "Transpose", anything=True)
+def moved(op: Op, rw: Rewriter) -> Value | None:
+    """Reshape, ExpandDims, Squeeze, Transpose of complex numbers: the pair stays last."""
+    if not is_complex(op.results[0]):
+        return None
+    pair = pair_of(op.operands[0])
+    sizes = shape_of(pair)[:-1]
+    if op.name == "tf.Squeeze":
+        named = {axis_of(int(axis), len(sizes)) for axis in op.attribute("squeeze_dims") or ()}
+        wanted = tuple(size for axis, size in enumerate(sizes) if (axis not in named if named else size != 1))
+        return as_complex(rw, reshape(rw, pair, (*wanted, 2)))
+    numbers = constant_ints(rw, op.operands[1], "the shape, axis or order")
+    if op.name == "tf.Transpose":
+        return as_complex(rw, permute(rw, pair, (*(axis_of(axis, len(sizes)) for axis in numbers), len(sizes))))
+    if op.name == "tf.ExpandDims":
+        axis = axis_of(numbers[0], len(sizes) + 1)
+        return as_complex(rw, reshape(rw, pair, (*sizes[:axis], 1, *sizes[axis:], 2)))
+    return as_complex(rw, rw.emit("top.Reshape", pair, shape=(*numbers, 2)))
+
+
+@SHARED("Cast", anything=True)
+def cast_(op: Op, rw: Rewriter) -> Value | None:
+    """Cast of complex numbers to real ones (the real part), of real ones to complex."""
+    value = op.operands[0]
+    if is_complex(value):
+        real = rw.emit("top.Unpack", pair_of(value), axis=-1)[0]
+        if is_complex(op.results[0]):
+            return as_complex(rw, cast(rw, pair_of(value), element_of(op).element))  # type: ignore[attr-defined]
+        return cast(rw, real, element_of(op))
+    if not is_complex(op.results[0]):
+        return None
+    real = cast(rw, value, element_of(op).element)  # type: ignore[attr-defined]
+    return as_complex(rw, rw.emit("top.Pack", real, rw.emit("top.Sub", real, real), axis=-1))
+
+
+@SHARED("Const", anything=True)
+def const(op: Op, rw: Rewriter) -> Value | None:
+    """Const of complex numbers."""
+    held = op.attributes.get("value")
+    if not is_complex(op.results[0]) or held is None:
+        return None
+    array = held.numpy()
+    return as_complex(rw, rw.constant(np.ascontiguousarray(np.stack([array.real, array.imag], axis=-1))))

@@ -1,0 +1,113 @@
+"""Non-maximum suppression, by `transload_hub.suppression`.
+
+How many boxes are selected depends on data. Where the result is not padded to a number that is known, it has to be of constants.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from transload.errors import Unsupported
+from transload.ir import F32, I32, Op, Value
+from transload.rewrite import Rewriter
+from transload_hub.build import cast, reshape, scalar_like, slice_along
+from transload_hub.suppression import DROPPED, count_true, race, suppressed
+
+from .table import TfTable, attr, constant_float, constant_int, shape_of
+
+TABLE = TfTable()
+
+
+@TABLE("NonMaxSuppression", "NonMaxSuppressionV2", "NonMaxSuppressionV3", "NonMaxSuppressionV4", "NonMaxSuppressionV5")
+def non_max_suppression(op: Op, rw: Rewriter) -> list[Value]:
+    """NonMaxSuppression, V2 to V5: the numbers of the boxes selected, best first; V5 with their scores."""
+    boxes, scores = (cast(rw, value, F32) for value in op.operands[:2])
+    element = op.operands[1].element
+    most = constant_int(rw, op.operands[2], "the number of boxes wanted")
+    given = [constant_float(rw, value, "a threshold") for value in op.operands[3:]]
+    threshold = given[0] if given else float(attr(op, "iou_threshold", 0.5))
+    least = given[1] if len(given) > 1 else -np.inf
+    sigma = given[2] if len(given) > 2 else 0.0
+    count = shape_of(boxes, 2, what="the boxes")[0]
+    steps = min(most, count)
+    if steps < 1:
+        raise Unsupported(f"{most} boxes are wanted of {count}")
+    # Where scores fade, TensorFlow drops no box for what it overlaps.
+    places, kept, valid = suppressed(rw, boxes, scores, steps, 2.0 if sigma > 0 else threshold, least, sigma)
+    places, kept = (_padded(rw, part, most) for part in (places, kept))
+    with_count = op.name.endswith(("V4", "V5"))
+    if not (with_count and attr(op, "pad_to_max_output_size", False)):
+        found = rw.constant_of(valid)
+        if found is None:
+            raise Unsupported(
+                "how many boxes are selected depends on data", "pad_to_max_output_size=True gives a number that is known")
+        places, kept = (slice_along(rw, part, 0, 0, int(found)) for part in (places, kept))
+    if op.name.endswith("V5"):
+        return [places, cast(rw, kept, element), valid]
+    return [places, valid] if with_count else [places]
+
+
+def _padded(rw: Rewriter, value: Value, most: int) -> Value:
+    """A vector with zeros behind, up to `most` elements."""
+    missing = most - shape_of(value)[0]
+    return rw.emit("top.Pad", value, paddings=(0, missing)) if missing else value
+
+
+@TABLE("CombinedNonMaxSuppression")
+def combined(op: Op, rw: Rewriter) -> tuple[Value, ...]:
+    """CombinedNonMaxSuppression: a race for each image and class, then the best of all classes together."""
+    boxes, scores = op.operands[:2]
+    per_class, total = (constant_int(rw, op.operands[i], "a number of boxes") for i in (2, 3))
+    threshold, least = (constant_float(rw, op.operands[i], "a threshold") for i in (4, 5))
+    batch, count, kinds, _ = shape_of(boxes, 4, what="the boxes")
+    n_classes = shape_of(scores, 3, what="the scores")[2]
+    wanted = min(total, per_class * n_classes) if attr(op, "pad_per_class", False) else total
+    images = [_of_image(rw, _image(rw, boxes, n, (count, kinds, 4)), _image(rw, scores, n, (count, n_classes)),
+                        (min(per_class, count), wanted, threshold, least)) for n in range(batch)]
+    parts = [list(column) for column in zip(*images, strict=True)]
+    found, kept, classes, valid = (rw.emit("top.Pack", *column, axis=0) for column in parts)
+    if attr(op, "clip_boxes", True):
+        found = rw.emit("top.Clip", found, min=0.0, max=1.0)
+    return found, kept, classes, valid
+
+
+def _image(rw: Rewriter, value: Value, number: int, sizes: tuple[int, ...]) -> Value:
+    return reshape(rw, slice_along(rw, value, 0, number, number + 1), sizes)
+
+
+def _of_image(
+    rw: Rewriter, boxes: Value, scores: Value, limits: tuple[int, int, float, float],
+) -> tuple[Value, Value, Value, Value]:
+    """Of boxes [count, 1 or classes, 4] and scores [count, classes] of one image the best boxes, their scores and classes."""
+    steps, wanted, threshold, least = limits
+    count, kinds, _ = shape_of(boxes)
+    n_classes = shape_of(scores)[1]
+    zero, dropped = scalar_like(rw, scores, 0), scalar_like(rw, scores, DROPPED)
+    held, chosen = [], []
+    for number in range(n_classes):
+        own = reshape(rw, slice_along(rw, boxes, 1, number % kinds, number % kinds + 1), (count, 4))
+        row = reshape(rw, slice_along(rw, scores, 1, number, number + 1), (1, count))
+        enough = rw.emit("top.Compare", row, scalar_like(rw, row, least), mode="Greater")
+        places, best, alive = race(rw, _corners(rw, own), rw.emit("top.Where", enough, row, dropped), steps, threshold)
+        held.append(rw.emit("top.Where", alive, best, dropped))
+        chosen.append(rw.emit("top.Gather", own, reshape(rw, places, (steps,)), axis=0))
+    every = reshape(rw, rw.emit("top.Concat", *held, axis=1), (n_classes * steps,))
+    taken = min(wanted, n_classes * steps)
+    best, where = rw.emit("top.TopK", every, axis=0, k=taken)
+    mask = rw.emit("top.Compare", best, scalar_like(rw, best, DROPPED / 2), mode="Greater")
+    found = rw.emit("top.Gather", rw.emit("top.Concat", *chosen, axis=0), where, axis=0)
+    names = rw.emit("top.Gather", rw.constant(np.repeat(np.arange(n_classes, dtype=np.float32), steps)), where, axis=0)
+    results = [
+        rw.emit("top.Where", reshape(rw, mask, (taken, 1)), found, zero), rw.emit("top.Where", mask, best, zero),
+        rw.emit("top.Where", mask, names, zero)]
+    if taken < wanted:
+        behind = wanted - taken
+        results = [rw.emit("top.Pad", results[0], paddings=(0, 0, behind, 0)),
+                   *(rw.emit("top.Pad", part, paddings=(0, behind)) for part in results[1:])]
+    return results[0], results[1], results[2], count_true(rw, mask, (0,), I32)
+
+
+def _corners(rw: Rewriter, boxes: Value) -> Value:
+    """Boxes of any two opposite corners as those of the least and the greatest."""
+    one, other = (slice_along(rw, boxes, 1, at, at + 2) for at in (0, 2))
+    return rw.emit("top.Concat", rw.emit("top.Min", one, other), rw.emit("top.Max", one, other), axis=1)
