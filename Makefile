@@ -158,13 +158,12 @@ test-tf: $(STAMP) build/tensorflow/.installed
 		build/tensorflow/bin/python -m tests.support.tf_ops.record
 	$(BIN)/python -m pytest tests/converters/tensorflow/test_ops.py
 
-## make coverage   run every one-operator model of TFLite, ONNX, TensorFlow and Caffe and write what was measured (what `transload coverage` shows)
 ## make test-keras run every layer of Keras in Keras itself, record what it computes, and judge us by it
 test-keras: $(STAMP) build/tensorflow/.installed
 	TF_CPP_MIN_LOG_LEVEL=3 build/tensorflow/bin/python -m tests.support.keras_layers.record
 	$(BIN)/python -m pytest tests/converters/tensorflow/keras
 
-## make coverage   run every one-operator model of TFLite, ONNX and TensorFlow and write what was measured (what `transload coverage` shows)
+## make coverage   run every one-operator model of TFLite, ONNX, TensorFlow and Caffe and write what was measured (what `transload coverage` shows)
 coverage: $(STAMP)
 	$(BIN)/python -m tests.support.caffe_layers.measure converters/transload_converters/caffe/coverage.json
 	$(BIN)/python -m tests.support.onnx_ops.measure converters/transload_converters/onnx/coverage.json
