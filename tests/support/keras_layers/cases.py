@@ -22,7 +22,7 @@ class Case:
     """A layer called with inputs of some shapes.
 
     `integers` is below what integer inputs are; 0: floats. `way` is how it is called: `list` with all inputs as a list,
-    `each` with each as an argument, `masked` with what an Embedding or a Masking layer gives.
+    `each` with each as an argument, `masked` with what a Masking layer gives, `several` an operation with a list.
     """
 
     layer: str
@@ -36,7 +36,7 @@ class Case:
 def cases() -> Iterator[Case]:
     """All cases, each option of each layer at least once."""
     for family in (_core, _activations, _convolutions, _transposed, _pooling, _normalization, _reshaping, _merging, _recurrent,
-                   _wrapped, _attention, _preprocessing):
+                   _wrapped, _attention, _preprocessing, _operations):
         yield from family()
 
 
@@ -255,3 +255,41 @@ def _preprocessing() -> Iterator[Case]:
                        ("RandomContrast", {"factor": 0.2}), ("RandomTranslation", {"height_factor": 0.1, "width_factor": 0.1}),
                        ("RandomBrightness", {"factor": 0.2})):
         yield Case(name, more, [(4, 5, 3)])
+
+
+def _operations() -> Iterator[Case]:
+    """`keras.ops` between layers; the batch is a dimension as others are."""
+    for name in ("absolute", "arctan", "ceil", "cos", "erf", "exp", "expm1", "floor", "negative", "reciprocal", "round",
+                 "sigmoid", "sign", "silu", "sin", "sinh", "softplus", "square", "tan", "tanh", "relu", "relu6", "leaky_relu",
+                 "elu", "selu", "gelu", "hard_sigmoid", "hard_silu", "log_sigmoid", "logical_not", "isfinite", "zeros_like",
+                 "ones_like", "ravel", "stop_gradient", "flip", "softmax", "log_softmax", "squeeze", "normalize"):
+        yield Case(f"ops.{name}", {}, [(3, 4)])
+    for name in ("add", "subtract", "multiply", "divide", "maximum", "minimum", "floor_divide", "mod", "greater", "less_equal",
+                 "equal", "not_equal", "arctan2", "logical_and", "logical_or", "logical_xor", "divide_no_nan"):
+        yield Case(f"ops.{name}", {}, [(3, 4), (1, 4)])
+    for name in ("mean", "sum", "max", "min", "prod", "var", "std", "logsumexp"):
+        yield from _grid(f"ops.{name}", [(3, 4)], {}, axis=(1, -1, [1, 2]), keepdims=(False, True))
+    for name in ("any", "all", "argmax", "argmin", "cumsum", "cumprod"):
+        yield Case(f"ops.{name}", {"axis": 1}, [(3, 4)])
+    yield Case("ops.norm", {"axis": -1}, [(3, 4)])
+    yield Case("ops.clip", {"x_min": -0.5, "x_max": 0.2}, [(3, 4)])
+    yield Case("ops.power", {"x2": 2.0}, [(3, 4)])
+    yield Case("ops.cast", {"dtype": "int32"}, [(3, 4)])
+    yield from _grid("ops.reshape", [(3, 4)], {}, newshape=([-1, 12], [2, 6, 2]))
+    yield from _grid("ops.transpose", [(3, 4)], {}, axes=([0, 2, 1], [1, 2, 0], None))
+    yield Case("ops.swapaxes", {"axis1": 1, "axis2": 2}, [(3, 4)])
+    yield Case("ops.moveaxis", {"source": 1, "destination": -1}, [(3, 4, 5)])
+    yield from _grid("ops.expand_dims", [(3, 4)], {}, axis=(1, -1))
+    yield from _grid("ops.repeat", [(3, 4)], {}, repeats=(2,), axis=(1, 2))
+    yield Case("ops.tile", {"repeats": [1, 2, 3]}, [(3, 4)])
+    yield from _grid("ops.roll", [(3, 4)], {}, shift=(1, -2), axis=(1, 2))
+    yield from _grid("ops.pad", [(3, 4)], {"pad_width": [[0, 0], [1, 2], [0, 1]]}, mode=("constant", "reflect", "symmetric"))
+    yield from (Case(f"ops.{name}", {"axis": axis}, [(3, 4), (3, 4)], way="several")
+                for name in ("concatenate", "stack") for axis in (1, -1))
+    yield from _grid("ops.split", [(4, 6)], {}, indices_or_sections=(2, [1, 3]), axis=(1,))
+    yield Case("ops.matmul", {}, [(3, 4), (4, 5)])
+    yield Case("ops.matmul", {}, [(2, 3, 4), (2, 4, 5)])
+    yield Case("ops.top_k", {"k": 2}, [(3, 4)])
+    yield Case("ops.max_pool", {"pool_size": 2, "strides": 2}, [(6, 8, 3)])
+    yield Case("ops.average_pool", {"pool_size": 3, "strides": 1, "padding": "same"}, [(6, 8, 3)])
+    yield Case("ops.image.resize", {"size": [5, 7]}, [(3, 4, 2)])

@@ -8,6 +8,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import operator
 import os
 import re
 import sys
@@ -45,6 +46,10 @@ def model_of(case: Case) -> Any:
     import keras
 
     keras.utils.clear_session()
+    if case.layer.startswith("ops."):
+        given = [keras.Input(shape) for shape in case.inputs]
+        operation = operator.attrgetter(case.layer.removeprefix("ops."))(keras.ops)
+        return keras.Model(given, operation(*([given] if case.way == "several" else given), **case.arguments))
     layer = getattr(keras.layers, case.layer)(**{key: _layer(value) for key, value in case.arguments.items()})
     given = [keras.Input(shape, dtype="int32" if case.integers else "float32") for shape in case.inputs]
     if case.way.startswith("masked"):
@@ -101,13 +106,18 @@ def _small(config: Any) -> Any:
 def main(classes: Sequence[str]) -> None:
     os.environ["TF_ENABLE_ONEDNN_OPTS"] = "0"
     old = json.loads(gzip.decompress(RECORDED.read_bytes())) if classes else []
-    kept = [case for case in old if case["name"].rpartition("-")[0] not in classes]
+
+    def chosen(layer: str) -> bool:
+        """Whether a class is among those asked for; `ops.` are all operations."""
+        return not classes or layer in classes or layer.partition(".")[0] + "." in classes
+
+    kept = [case for case in old if not chosen(case["name"].rpartition("-")[0])]
     counts: Counter[str] = Counter()
     found = []
     for case in cases():
         counts[case.layer] += 1
         name = f"{case.layer}-{counts[case.layer]}"
-        if classes and case.layer not in classes:
+        if not chosen(case.layer):
             continue
         try:
             found.append(recorded(case, name))

@@ -42,7 +42,7 @@ def check(case: dict[str, Any]) -> None:
         assert np.abs(shown(array) - expected).max() <= TOLERANCE * (1 + np.abs(expected).max()), case["name"]
 
 
-COMING = ("LSTM", "Bidirectional", "UpSampling2D", "Resizing", "Embedding", "CenterCrop")
+COMING = ("LSTM", "Bidirectional", "UpSampling2D", "Resizing", "Embedding", "CenterCrop", "ops.image.resize")
 """Layers with ops that tf-to-top does not know yet: BlockLSTMV2, resizing, GatherV2."""
 
 

@@ -56,6 +56,13 @@ def average(call: Call, given: Any) -> Value:
     return y
 
 
+@LAYERS.layer("CustomScaleLayer")
+def scaled_sum(call: Call, given: Sequence[Value]) -> Value:
+    """The first and a part of the second: a layer that `keras.applications` has for InceptionResNetV2."""
+    first, second = given
+    return call.g.AddV2(first, call.g.Mul(second, float(call.config["scale"])))
+
+
 @LAYERS.layer("Concatenate")
 def concatenate(call: Call, given: Sequence[Value]) -> Value:
     """One behind the other; those without a mask count as a whole, where others have one."""

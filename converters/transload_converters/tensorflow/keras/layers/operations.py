@@ -73,6 +73,7 @@ TWO = {
 @operation(*_ONE, *_ONE_FLOAT)
 def one(call: Call, x: Value) -> Value:
     name = call.layer.class_name.removeprefix("operation_")
+    x = call.g.cast(x, BOOL) if name == "LogicalNot" else x
     made: Value = getattr(call.g, _ONE[name])(x) if name in _ONE else getattr(call.g, _ONE_FLOAT[name])(to_float(call.g, x))
     return made
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import I64, TensorType, Value
+from transload.ir import F16, F32, I64, TensorType, Value
 
 from ..graph import Graph, Shape, shape_of
 from ..layer import LAYERS, Call, snake
@@ -132,7 +132,7 @@ def _is_block(call: Call, states: list[Value]) -> bool:
         return (named.get("config") if isinstance(named, Mapping) else named) == wanted
 
     return (call.layer.class_name == "LSTM" and plain("activation", "tanh") and plain("recurrent_activation", "sigmoid")
-            and len(states) in (0, 2))
+            and len(states) in (0, 2) and call.element in (F16, F32))
 
 
 def _block_lstm(call: Call, prefix: str, x: Value, states: list[Value]) -> tuple[Value, Value, list[Value]]:
