@@ -42,12 +42,7 @@ def check(case: dict[str, Any]) -> None:
         assert np.abs(shown(array) - expected).max() <= TOLERANCE * (1 + np.abs(expected).max()), case["name"]
 
 
-COMING = ("LSTM", "Bidirectional", "UpSampling2D", "Resizing", "Embedding", "CenterCrop", "ops.image.resize")
-"""Layers with ops that tf-to-top does not know yet: BlockLSTMV2, resizing, GatherV2."""
-
-
-@pytest.mark.parametrize("layer", [
-    pytest.param(layer, marks=pytest.mark.xfail(strict=False)) if layer in COMING else layer for layer in CASES])
+@pytest.mark.parametrize("layer", CASES)
 def test_keras_agrees(layer: str) -> None:
     for case in CASES[layer]:
         check(case)
