@@ -84,10 +84,10 @@ def load(
         raise ReadError(f"{source.name}: cannot be read: {error.strerror or error}") from None
     check_limits(module, source.name)
     module.source, module.source_format = source.path, reader.name
-    if function is not None and module.entry != function:
+    if source.function is not None:
         from .entry import choose_entry
 
-        choose_entry(module, function)
+        choose_entry(module, source.function)
     _refuse_unread(module, wanted, reader.name)
     note_borders(module)
     return module

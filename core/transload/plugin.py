@@ -80,7 +80,8 @@ class Source:
     """What a reader reads: a file, or bytes that the caller has.
 
     `data` is mapped from the file where possible; treat it as read-only and hostile. `function` is the one that the user asks
-    for, where a file holds several; a reader that sees to it itself sets `Module.entry`, and all others are chosen from later.
+    for, where a file holds several; a reader that sees to it itself sets it to None, and `Module.entry` where it is not the one
+    that it would have read without.
     `weights` is a second file that the caller named, for formats that keep the network in one and its weights in another
     (`Reader.weights`).
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from transload import hookimpl
-from transload.plugin import Conversion, DialectSpec, Pass, Reader
+from transload.plugin import Conversion, DialectSpec, Pass, Reader, Runtime
 
 from .choices import OPTIONS
 
@@ -26,6 +26,13 @@ def register_readers(register: Any) -> None:
         "tensorflow", "tf", (".pb", ".pbtxt", ".meta"), f"{_HERE}.reader:read", f"{_HERE}.reader:detect",
         "Graphs of TensorFlow, SavedModels, and meta graphs beside checkpoints.",
         folder=("saved_model.pb", "saved_model.pbtxt")))
+
+
+@hookimpl
+def register_runtimes(register: Any) -> None:
+    register(Runtime(
+        "tensorflow", "tensorflow", f"{_HERE}.runtime:open_model", f"{_HERE}.runtime:available",
+        "TensorFlow on the CPU, the graph run by a session.", warm=f"{_HERE}.runtime:warm"))
 
 
 @hookimpl

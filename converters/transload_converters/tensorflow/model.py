@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -63,15 +63,21 @@ class Model:
     variables: Callable[[Graph], Mapping[str, Dense | Strings]] | None = None
     constants: Mapping[str, Strings] = field(default_factory=dict)
 
+    def bordered(self, wanted: Container[str]) -> tuple[Graph, Borders]:
+        """The graph, and what it is given and gives. Raises `ReadError` for one that is not valid."""
+        problems = Problems(self.contents.name)
+        functions = {entry.signature.name: op_def_of(entry.signature) for entry in self.graph_def.library.function}
+        graph = Graph(self.graph_def.node, problems, functions)
+        problems.refuse()
+        if self.borders is not None:
+            return graph, self.borders(graph)
+        return graph, frozen_borders(graph, self.graph_def.versions.producer, wanted, self.contents.name)
+
     def module(self, wanted: Mapping[str, TensorType]) -> Module:
         """The module. Raises `ReadError` for what is not valid, `UsageError` where the wanted inputs do not fit."""
         name, library = self.contents.name, {entry.signature.name: entry for entry in self.graph_def.library.function}
-        problems = Problems(name)
-        signatures = {key: op_def_of(entry.signature) for key, entry in library.items()}
-        graph = Graph(self.graph_def.node, problems, signatures)
-        problems.refuse()
-        producer = self.graph_def.versions.producer
-        borders = self.borders(graph) if self.borders is not None else frozen_borders(graph, producer, wanted, name)
+        graph, borders = self.bordered(wanted)
+        problems, producer = graph.problems, self.graph_def.versions.producer
         fed = {each.edge[0] for each in borders.inputs.values()}
         needed = graph.needed((edge[0] for edge in borders.outputs.values()), fed)
         used = {key: each for key, each in borders.inputs.items() if self.borders is not None or each.edge[0] in needed}
@@ -91,7 +97,7 @@ class Model:
             importer.nodes(nodes, block, values, graph)
             results = [values[edge] for edge in outputs]
         set_results(main, results, list(borders.outputs))
-        import_functions(module, importer, library, signatures)
+        import_functions(module, importer, library, graph.functions)
         problems.refuse()
         module.notes = notes
         if off := sorted(importer.switched_off):
@@ -108,7 +114,7 @@ def switches_of_training(graph: Graph) -> set[str]:
         if node.op == "PlaceholderWithDefault" and node.elements == [BOOL] and name.rpartition("/")[2] in _TRAINING}
 
 
-def frozen_borders(graph: Graph, producer: int, wanted: Mapping[str, TensorType], where: str) -> Borders:
+def frozen_borders(graph: Graph, producer: int, wanted: Container[str], where: str) -> Borders:
     """The borders of a graph that does not say them: it is given its placeholders, and gives what nothing in it uses."""
     uses = graph.uses()
     outputs = [
@@ -129,7 +135,7 @@ def _is_saver(graph: Graph, node: Node) -> bool:
         graph.nodes[name].op in ("SaveV2", "RestoreV2") for name in graph.needed([node.name]))
 
 
-def _is_fed(graph: Graph, node: Node, wanted: Mapping[str, TensorType]) -> bool:
+def _is_fed(graph: Graph, node: Node, wanted: Container[str]) -> bool:
     """Whether a node is an input: a placeholder, or whatever the user speaks of as an input.
 
     A placeholder with a default is one where its default is not to be had from the graph alone (an iterator over a data set).

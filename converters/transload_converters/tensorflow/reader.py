@@ -5,7 +5,7 @@ One node is one op of dialect `tf`; nothing is decided here but the inputs' stat
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +14,11 @@ from transload.ir import Module, TensorType
 from transload.plugin import Source
 from transload.protobuf import Layout, cut_out
 
-from .model import DAMAGED, Model
-from .savedmodel import chosen_graph, module_of
+from .model import DAMAGED, Model, switches_of_training
+from .savedmodel import chosen_graph, module_of, outline_of
 from .tensors import IN_GRAPH, Contents
 
-__all__ = ["detect", "read"]
+__all__ = ["detect", "outline", "read"]
 
 _MARK = 1000
 """The field of a tensor that stands for a content which was cut out; see messages.proto."""
@@ -50,14 +50,36 @@ def read(source: Source, inputs: Mapping[str, TensorType] | None = None) -> Modu
         saved, contents = _message(SavedModel(), source, {2: _IN_META})
         meta = chosen_graph(saved, source.name)
         prefix = folder / "variables" / "variables" if folder is not None else None
-        return module_of(meta, contents, wanted, source.function, prefix, folder)
+        function, source.function = source.function, None
+        return module_of(meta, contents, wanted, function, prefix, folder)
     if path is not None and path.suffix.lower() == ".meta":
         meta, contents = _message(MetaGraphDef(), source, _IN_META)
-        return module_of(meta, contents, wanted, source.function, path.with_suffix(""))
+        function, source.function = source.function, None
+        return module_of(meta, contents, wanted, function, path.with_suffix(""))
     graph_def, contents = _message(GraphDef(), source, IN_GRAPH)
     if not graph_def.node:
         raise ReadError(f"{source.name}: has no nodes", hint=DAMAGED)
     return Model(graph_def, contents).module(wanted)
+
+
+def outline(source: Source, inputs: Container[str]) -> tuple[dict[str, str], dict[str, str], list[str]]:
+    """The tensors that a file's model is given and gives, by the names that we have for them, and its switches of training.
+
+    inputs: the names of what a user gives, of which a graph that says no inputs makes some.
+    """
+    from .messages_pb2 import GraphDef, MetaGraphDef, SavedModel
+
+    if _is_saved(source):
+        saved, contents = _message(SavedModel(), source, {2: _IN_META})
+        model = outline_of(chosen_graph(saved, source.name), contents, source.function)
+    elif source.path is not None and source.path.suffix.lower() == ".meta":
+        model = outline_of(*_message(MetaGraphDef(), source, _IN_META), source.function)
+    else:
+        model = Model(*_message(GraphDef(), source, IN_GRAPH))
+    graph, borders = model.bordered(inputs)
+    given = {name: "{}:{}".format(*each.edge) for name, each in borders.inputs.items()}
+    gives = {name: "{}:{}".format(*edge) for name, edge in borders.outputs.items()}
+    return given, gives, sorted(switches_of_training(graph) - set(given))
 
 
 def _is_text(source: Source) -> bool:

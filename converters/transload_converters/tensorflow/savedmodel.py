@@ -22,7 +22,7 @@ from .tensors import Contents, Strings
 from .types import sizes_of
 from .variables import restored
 
-__all__ = ["chosen_graph", "module_of"]
+__all__ = ["chosen_graph", "module_of", "outline_of", "signature_of"]
 
 _DEFAULT = "serving_default"
 _SERVE = "serve"
@@ -51,12 +51,12 @@ def module_of(
 
     Raises `UsageError` for a signature that there is not.
     """
-    name, files = _signature(meta, signature, contents.name), _Variables(meta, contents, checkpoint)
-    borders = None if name is None else _Borders(meta.signature_def[name], contents.name)
-    model = Model(meta.graph_def, contents, borders, files, _assets(meta, folder, contents.name))
+    name, files = signature_of(meta, signature, contents.name), _Variables(meta, contents, checkpoint)
+    model = Model(meta.graph_def, contents, _borders_of(meta, name, contents), files, _assets(meta, folder, contents.name))
     module = model.module(wanted)
     if name is not None:
-        module.entry = name
+        if name != signature_of(meta, None, contents.name, choose=False):
+            module.entry = name
         others = [key for key in meta.signature_def if key != name and not key.startswith(_INTERNAL)]
         if others:
             module.notes += (f"signature {name!r} is read; --signature takes {', '.join(sorted(others))}, too",)
@@ -64,8 +64,20 @@ def module_of(
     return module
 
 
-def _signature(meta: Any, wanted: str | None, where: str) -> str | None:
-    """The signature that is the model: the one asked for, else the default one or the only one; None where there is none."""
+def outline_of(meta: Any, contents: Contents, signature: str | None = None) -> Model:
+    """A meta graph of which only what it is given and gives is asked."""
+    return Model(meta.graph_def, contents, _borders_of(meta, signature_of(meta, signature, contents.name), contents))
+
+
+def _borders_of(meta: Any, name: str | None, contents: Contents) -> _Borders | None:
+    return None if name is None else _Borders(meta.signature_def[name], contents.name)
+
+
+def signature_of(meta: Any, wanted: str | None, where: str, choose: bool = True) -> str | None:
+    """The signature that is the model: the one asked for, else the default one or the only one; None where there is none.
+
+    Raises `UsageError` where there is not the one asked for, `ReadError` where one has to be asked for, unless not to `choose`.
+    """
     names = sorted(name for name in meta.signature_def if not name.startswith(_INTERNAL))
     if wanted is not None:
         if wanted not in names:
@@ -74,8 +86,8 @@ def _signature(meta: Any, wanted: str | None, where: str) -> str | None:
                 f"{where} has no signature {wanted!r}",
                 hint=(f"did you mean {guess!r}? " if guess else "") + f"signatures: {', '.join(names) or 'none'}")
         return wanted
-    if _DEFAULT in names or len(names) < 2:
-        return _DEFAULT if _DEFAULT in names else names[0] if names else None
+    if _DEFAULT in names or len(names) < 2 or not choose:
+        return _DEFAULT if _DEFAULT in names else names[0] if len(names) == 1 else None
     raise ReadError(f"{where}: has {len(names)} signatures, and none is {_DEFAULT!r}",
                     hint=f"say which with --signature: {', '.join(names)}")
 

@@ -34,7 +34,8 @@ def signature(inputs: dict[str, str], outputs: dict[str, str], shape: tuple[int,
 
 def meta_graph(graph_def: Any, signatures: dict[str, Any], restore: str, *tags: str) -> Any:
     meta = messages.MetaGraphDef(graph_def=graph_def, meta_info_def={"tags": tags or ("serve",)})
-    meta.saver_def.restore_op_name = restore
+    file = "save/Const:0" if restore.startswith("save/") else "file:0"
+    meta.saver_def.restore_op_name, meta.saver_def.save_tensor_name, meta.saver_def.filename_tensor_name = restore, file, file
     for name, each in signatures.items():
         meta.signature_def[name].CopyFrom(each)
     return meta
@@ -125,7 +126,7 @@ def test_a_model_of_tensorflow_2(tmp_path: Path) -> None:
 def test_a_signature_is_chosen(tmp_path: Path) -> None:
     folder = write_model(tmp_path / "m", first_kind("serving_default", "other"), tensors=TENSORS)
     module = transload.load(folder)
-    assert module.entry == "serving_default"
+    assert module.entry == "main" and transload.load(folder, function="serving_default").entry == "main"
     assert "signature 'serving_default' is read; --signature takes other, too" in module.notes
     assert transload.load(folder, function="other").entry == "other"
     with pytest.raises(UsageError, match="has no signature 'othr'") as caught:
@@ -138,7 +139,7 @@ def test_a_signature_is_chosen(tmp_path: Path) -> None:
 def test_the_graph_for_serving_is_chosen(tmp_path: Path) -> None:
     training, serving = first_kind("train"), first_kind()
     training.meta_info_def.tags[:] = ["train"]
-    assert transload.load(write_model(tmp_path / "m", training, serving, tensors=TENSORS)).entry == "serving_default"
+    assert list(transload.load(write_model(tmp_path / "m", training, serving, tensors=TENSORS)).inputs) == ["input"]
     serving.meta_info_def.tags[:] = ["eval"]
     with pytest.raises(ReadError, match="none with the tag 'serve': train; eval"):
         transload.load(write_model(tmp_path / "n", training, serving, tensors=TENSORS))

@@ -1,0 +1,106 @@
+"""A model in TensorFlow, as the process has it in which it runs (`runtime`)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from transload.errors import RunError
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
+os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")  # its sums are rounded in another order
+
+__all__ = ["Session"]
+
+
+class Session:
+    """A model: `inputs` and `outputs` are tensors by the names that we have for them, `off` are switches that are false."""
+
+    def __init__(
+        self, path: str, name: str, inputs: Mapping[str, str], outputs: Mapping[str, str], off: Sequence[str],
+    ) -> None:
+        import tensorflow as tf
+
+        self.tf, self.name, self.inputs, self.outputs, self.off = tf.compat.v1, name, dict(inputs), dict(outputs), list(off)
+        self.graph = self.tf.Graph()
+        self.session = self.tf.Session(graph=self.graph)
+        try:
+            with self.graph.as_default():
+                self._load(Path(path))
+                self.variables = self._variables()
+        except Exception as error:  # whatever TensorFlow raises
+            raise RunError(f"TensorFlow cannot load {name}: {_first_line(error)}") from None
+
+    def _load(self, path: Path) -> None:
+        if path.stem == "saved_model":
+            self.tf.saved_model.load(self.session, ["serve"], str(path.parent))
+        elif path.suffix == ".meta":
+            self.tf.train.import_meta_graph(str(path)).restore(self.session, str(path.with_suffix("")))
+        else:
+            graph_def = self.tf.GraphDef()
+            if path.suffix == ".pbtxt":
+                from google.protobuf import text_format
+
+                text_format.Parse(path.read_text(), graph_def)
+            else:
+                graph_def.ParseFromString(path.read_bytes())
+            self.tf.import_graph_def(graph_def, name="")
+
+    def _variables(self) -> dict[str, tuple[Any, Any, Any]]:
+        """Of each variable, by its name: what assigns it, of what, and its value."""
+        import tensorflow as tf
+
+        found = {}
+        for op in self.graph.get_operations():
+            if op.type == "VarHandleOp":
+                name, dtype = op.get_attr("shared_name").decode() or op.name, tf.dtypes.as_dtype(op.get_attr("dtype"))
+                value = self.tf.placeholder(dtype)
+                found[name] = (
+                    tf.raw_ops.AssignVariableOp(resource=op.outputs[0], value=value), value,
+                    tf.raw_ops.ReadVariableOp(resource=op.outputs[0], dtype=dtype))
+        return found
+
+    def __call__(self, inputs: Mapping[str, np.ndarray], keep: bool) -> dict[str, np.ndarray]:
+        """Run once."""
+        feeds = {self.inputs[name]: value for name, value in inputs.items() if name in self.inputs}
+        states = [name for name in inputs if name not in self.inputs and name in self.variables]
+        unknown = [name for name in inputs if name not in self.inputs and name not in self.variables]
+        if unknown:
+            raise RunError(f"{self.name} has no input {unknown[0]!r}")
+        try:
+            for name in states:
+                assign, value, _ = self.variables[name]
+                self.session.run(assign, {value: inputs[name]})
+            feeds.update({f"{name}:0": np.array(False) for name in self.off})
+            fetched = {**(self._intermediates(feeds) if keep else {}), **self.outputs}
+            found = dict(zip(fetched, self.session.run(list(fetched.values()), feeds), strict=True))
+            after = {f"{name}_next": self.session.run(self.variables[name][2]) for name in states}
+        except Exception as error:  # whatever TensorFlow raises
+            raise RunError(f"TensorFlow cannot run {self.name}: {_first_line(error)}") from None
+        return {name: np.asarray(value) for name, value in {**found, **after}.items()}
+
+    def _intermediates(self, feeds: Mapping[str, Any]) -> dict[str, str]:
+        """The numbers that nodes give which the outputs need; none of a graph with control flow, where some are dead."""
+        import tensorflow as tf
+
+        needed, pending = set(), [self.graph.get_tensor_by_name(name).op for name in self.outputs.values()]
+        while pending:
+            op = pending.pop()
+            if op not in needed:
+                needed.add(op)
+                pending += [tensor.op for tensor in op.inputs if tensor.name not in feeds]
+        if any(op.type in ("Switch", "Merge", "Enter", "RefSwitch") for op in needed):
+            return {}
+        tensors = [
+            tensor for op in self.graph.get_operations() if op in needed and op.type not in ("Const", "Placeholder")
+            for tensor in op.outputs if tensor.dtype.base_dtype not in (tf.string, tf.resource, tf.variant)]
+        return {tensor.name.removesuffix(":0"): tensor.name for tensor in tensors}
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0][:400]
