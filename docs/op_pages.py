@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import functools
 import inspect
+import textwrap
 from pathlib import Path
 from typing import Any
 
 from tables import table
 
 from transload.cli.listings import describe
+from transload.context import current
 from transload.errors import TransloadError
 from transload.ir import registry
 from transload.plugin_host import host
+from transload_hub.network import call_of
 
 __all__ = ["write_dialect"]
 
@@ -49,6 +52,9 @@ def first_sentence(doc: str) -> str:
 def op_page(dialect: str, op: dict[str, Any]) -> str:
     """Everything that is known of an op; `op` is what `describe` says of its declaration."""
     parts = [f"# {op['name']}\n", f"An op of [`{dialect}`](../{dialect}.md).\n", f"{op['doc']}\n"]
+    if dialect == current().host.in_role("hub").name:
+        parts.append(f"```python\n{call(op['name'])}\n```\n")
+        parts.append("As [networks in Python](../../network.md) call it.\n")
     for part in ("operands", "results"):
         if op[part]:
             parts.append(f"## {part.capitalize()}\n")
@@ -70,6 +76,17 @@ def op_page(dialect: str, op: dict[str, Any]) -> str:
         parts.append("## In the source\n")
         parts.append(table(["", "", ""], known))
     return "\n".join(parts)
+
+
+def call(op_name: str) -> str:
+    """How the function of a hub's op is called, in lines of a readable width."""
+    function = f"ops.{short(op_name)}"
+    parameters = [str(parameter) for parameter in call_of(registry.lookup(op_name)).parameters.values()]
+    star = next((i for i, each in enumerate(call_of(registry.lookup(op_name)).parameters.values())
+                 if each.kind is inspect.Parameter.KEYWORD_ONLY), len(parameters))
+    if not any(each.startswith("*") for each in parameters):
+        parameters.insert(star, "*")
+    return textwrap.fill(f"{function}({', '.join(parameters)})", 100, subsequent_indent=" " * (len(function) + 1))
 
 
 def facts_of(op_name: str) -> list[list[str]]:
