@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
-
-import numpy as np
 
 from transload.errors import UsageError
 
-from .tensor import Tensor, emit
+__all__ = ["steps_of"]
 
-__all__ = ["taken"]
+Step = tuple[str, tuple[Any, ...], dict[str, Any]]
+"""An op of the hub, what it is given besides the tensor, and its attributes."""
 
 
-def taken(tensor: Tensor, key: Any) -> Tensor:
-    """What a subscript takes. Raises `UsageError` for what is not read here, and `IndexError` for what is out of range."""
+def steps_of(key: Any, shape: Sequence[int]) -> list[Step]:
+    """The ops that take what a subscript says of a tensor, one after the other.
+
+    Raises `UsageError` for what is not read here, and `IndexError` for what is out of range.
+    """
     parts = list(key) if isinstance(key, tuple) else [key]
-    if any(isinstance(part, Tensor | np.ndarray | list) for part in parts):
-        return _gathered(tensor, parts)
-    parts = _spread(parts, tensor.ndim)
+    if any(_is_many(part) for part in parts):
+        return [_gathered(parts, len(shape))]
+    parts = _spread(parts, len(shape))
     begins: list[int] = []
     ends: list[int] = []
     steps: list[int] = []
@@ -29,19 +32,26 @@ def taken(tensor: Tensor, key: Any) -> Tensor:
         if part is None:
             added.append(axis - len(dropped) + len(added))
             continue
-        begin, end, step = _range(part, tensor.shape[axis], axis)
+        begin, end, step = _range(part, shape[axis], axis)
         begins.append(begin)
         ends.append(end)
         steps.append(step)
         if not isinstance(part, slice):
             dropped.append(axis)
         axis += 1
-    made = tensor
-    if (begins, ends, steps) != ([0] * tensor.ndim, list(tensor.shape), [1] * tensor.ndim):
-        made = emit("top.Slice", [tensor], {"offset": tuple(begins), "ends": tuple(ends), "steps": tuple(steps)})
+    steps_made: list[Step] = []
+    if (begins, ends, steps) != ([0] * len(shape), list(shape), [1] * len(shape)):
+        steps_made.append(("Slice", (), {"offset": tuple(begins), "ends": tuple(ends), "steps": tuple(steps)}))
     if dropped:
-        made = emit("top.Squeeze", [made], {"axes": tuple(dropped)})
-    return emit("top.Unsqueeze", [made], {"axes": tuple(added)}) if added else made
+        steps_made.append(("Squeeze", (), {"axes": tuple(dropped)}))
+    if added:
+        steps_made.append(("Unsqueeze", (), {"axes": tuple(added)}))
+    return steps_made
+
+
+def _is_many(part: Any) -> bool:
+    """Whether a subscript is several: a tensor, an array, a list."""
+    return isinstance(part, list) or (hasattr(part, "shape") and hasattr(part, "ndim") and part.ndim > 0)
 
 
 def _spread(parts: list[Any], rank: int) -> list[Any]:
@@ -49,9 +59,7 @@ def _spread(parts: list[Any], rank: int) -> list[Any]:
     given = sum(part is not None and part is not Ellipsis for part in parts)
     if given > rank:
         raise IndexError(f"{given} subscripts for a tensor of rank {rank}")
-    if Ellipsis not in parts:
-        parts = [*parts, Ellipsis]
-    place = parts.index(Ellipsis)
+    place = next((i for i, part in enumerate(parts) if part is Ellipsis), len(parts))
     return [*parts[:place], *[slice(None)] * (rank - given), *parts[place + 1 :]]
 
 
@@ -73,14 +81,12 @@ def _range(part: Any, size: int, axis: int) -> tuple[int, int, int]:
     return index, index + 1, 1
 
 
-def _gathered(tensor: Tensor, parts: list[Any]) -> Tensor:
-    """Slices of one dimension that a tensor of integers names; the others are whole."""
-    parts = _spread(parts, tensor.ndim)
-    others = [part for part in parts if not isinstance(part, Tensor | np.ndarray | list)]
-    if len(parts) - len(others) != 1 or any(part != slice(None) for part in others):
+def _gathered(parts: list[Any], rank: int) -> Step:
+    """Slices of one dimension that whole numbers name; the others are whole."""
+    parts = _spread(parts, rank)
+    several = [place for place, part in enumerate(parts) if _is_many(part)]
+    others = [part for place, part in enumerate(parts) if place not in several]
+    if len(several) != 1 or any(part is None or part != slice(None) for part in others):
         raise UsageError("one tensor of subscripts is taken at a time, the other dimensions whole",
                          hint="ops.GatherND takes several")
-    axis = next(i for i, part in enumerate(parts) if isinstance(part, Tensor | np.ndarray | list))
-    indices = parts[axis] if isinstance(parts[axis], Tensor) else np.asarray(parts[axis], np.int64)
-    made: Tensor = emit("top.Gather", [tensor, indices], {"axis": axis})
-    return made
+    return "Gather", (parts[several[0]],), {"axis": several[0]}

@@ -18,6 +18,8 @@ from transload.ir import F32, FloatType, IntegerType, Op, QuantType, TensorType,
 from transload.ir.build import Builder
 from transload.text import parse_type
 
+from .indexing import steps_of
+
 __all__ = ["Tensor", "constant", "current_builder", "element_of", "emit", "quantized", "scope", "type_of", "writing"]
 
 _builder: ContextVar[Builder] = ContextVar("network_builder")
@@ -286,9 +288,10 @@ class Tensor:
         return str(self.element) == "i1"
 
     def __getitem__(self, key: Any) -> Tensor:
-        from .indexing import taken
-
-        return taken(self, key)
+        made = self
+        for name, more, attributes in steps_of(key, self.shape):
+            made = _op(name, made, *(np.asarray(each) if isinstance(each, list) else each for each in more), **attributes)
+        return made
 
     # --- numpy's methods
 
