@@ -143,7 +143,7 @@ def calibrate(
     """Run a float module of the hub on samples, and choose the range of each of its tensors by `auto` or a method of `METHODS`.
 
     `samples` are dicts of arrays by input name, any iterable of them, gone through once and not kept but for a few. `bits` is how
-    many the activations will have; `symmetric`, whether their zero points will be zero: `auto` takes the time for both else.
+    many the activations will have; `symmetric`, whether their zero points will be zero: it takes the time for both else.
     `workers`, `resume` and `progress` are as in `measured`, whose errors are raised.
     """
     if method not in (AUTO, *METHODS):
@@ -151,7 +151,7 @@ def calibrate(
     spread = Spread(samples, auto.SAMPLES)
     histograms, count = measured(module, spread, workers=workers, resume=resume, progress=progress)
     if method != AUTO:
-        return chosen(histograms, count, method, bits)
+        return chosen(histograms, count, method, bits, thresholds=symmetric is not False)
     found = chosen(histograms, count, "mse", bits)
     found.method = AUTO
     if bits <= 8:  # of more bits none is worth a number that saturates
@@ -163,13 +163,15 @@ def calibrate(
     return found
 
 
-def chosen(histograms: Mapping[str, Histogram], count: int, method: str, bits: int = 8) -> Calibration:
-    """The ranges that a method of `METHODS` takes from histograms."""
-    ranges: dict[str, Range] = {}
-    thresholds: dict[str, float] = {}
+def chosen(
+    histograms: Mapping[str, Histogram], count: int, method: str, bits: int = 8, thresholds: bool = True,
+) -> Calibration:
+    """The ranges that a method of `METHODS` takes from histograms, and `thresholds` for types whose zero points are zero."""
+    found = Calibration({}, count, method, dict(histograms))
     for name, histogram in histograms.items():
         if not histogram.total:
             histogram = Histogram([np.zeros(1)])  # no number was ever in it, and any range will do
-        ranges[name] = METHODS[method](histogram, bits, False)
-        thresholds[name] = max(map(abs, METHODS[method](histogram, bits, True)))
-    return Calibration(ranges, count, method, dict(histograms), thresholds)
+        found.ranges[name] = METHODS[method](histogram, bits, False)
+        if thresholds:
+            found.thresholds[name] = max(map(abs, METHODS[method](histogram, bits, True)))
+    return found

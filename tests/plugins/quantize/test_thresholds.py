@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 
 from transload.errors import UsageError
+from transload_plugins.quantize.calibration import calibrate
 from transload_plugins.quantize.histogram import BINS, MANUAL_BINS, Histogram
 from transload_plugins.quantize.thresholds import METHODS, kl, minmax, mse, percentile, quantization_errors
+
+from tests.support.graphs import Graph
 
 
 @pytest.fixture
@@ -161,3 +164,12 @@ def test_kl_cuts_an_outlier_off(normal: np.ndarray) -> None:
     low, high = kl(Histogram([normal, np.array([60.0], np.float32)]))
     assert high < 10.0
     assert low >= normal.min()
+
+
+def test_thresholds_are_chosen_where_zero_points_may_be_zero() -> None:
+    """Half of the time of choosing goes into them."""
+    g = Graph((1, 8))
+    module = g.done(g.Mul(g.inputs[0], 2.0))
+    sample = {"x0": np.linspace(-3, 1, 8, dtype=np.float32)[None]}
+    assert [bool(calibrate(module, [sample], symmetric=symmetric).thresholds) for symmetric in (None, True, False)] == [
+        True, True, False]
