@@ -24,7 +24,7 @@ FOLDER = Path(os.environ.get("TRANSLOAD_MODELS", "../shared/models"))
 Sample = Mapping[str, np.ndarray]
 SHAPES: dict[str, dict[str, tuple[int, ...]]] = {
     "silero_vad": {"input": (1, 512), "state": (2, 1, 128), "sr": ()}, "ppocr_cls_v2": {"x": (1, 3, 48, 192)},
-    "derived_ppocr_cls_qoperator": {"x": (1, 3, 48, 192)}, "tract_byte_sb_bidi_lstm": {}}
+    "derived_ppocr_cls_qoperator": {"x": (1, 3, 48, 192)}, "tract_byte_sb_bidi_lstm": {"input": (1, 16)}}
 """Of inputs that no file says the shape of."""
 PIXELS = {
     "mlperf_resnet8": (0, 255), "derived_resnet8": (0, 255), "yunet": (0, 255), "vww": (0, 1), "super_resolution": (0, 1),

@@ -7,7 +7,7 @@ from typing import Any
 from transload import hookimpl
 from transload.plugin import Conversion, DialectSpec, Engine, Pass, Reader, Runtime, Writer
 
-from .choices import OPTIONS
+from .choices import OPTIONS, WRITTEN
 
 _HERE = "transload_converters.onnx"
 
@@ -49,8 +49,8 @@ def register_conversions(register: Any) -> None:
         evidence=f"{_HERE}:coverage.json"))
     register(Conversion(
         "top-to-onnx", "top", "onnx", f"{_HERE}.lowering:TABLE", before="layout{to=NCHW},spell-out-quantized,dce",
-        after="dce,cse,dce,onnx-storage-types,onnx-set-opset",
-        doc="The hub to operators of ONNX's opset 21; quantized models in QDQ form."))
+        after="dce,cse,dce,onnx-storage-types,onnx-set-opset{opset=$opset},dce,cse",
+        doc="The hub to operators of ONNX, opset 13 to 21; quantized models in QDQ form.", options=WRITTEN))
 
 
 @hookimpl

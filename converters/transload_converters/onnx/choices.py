@@ -1,4 +1,4 @@
-"""What a user can choose of the conversion `onnx-to-top`."""
+"""What a user can choose of the conversions from and to ONNX."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from transload.options import Options
 if TYPE_CHECKING:  # what registers the plugin is imported by every command, numpy is not
     from transload.rewrite import Rewriter
 
-__all__ = ["OPTIONS", "chosen"]
+__all__ = ["OPTIONS", "WRITTEN", "chosen"]
 
 OPTIONS: Options = {
     "random": (
@@ -19,6 +19,9 @@ OPTIONS: Options = {
         ("refuse", "padded"), "refuse",
         "what is found in data (NonMaxSuppression, NonZero): refused, or as many as there can be, -1 where there is nothing"),
 }
+
+WRITTEN: Options = {"opset": (int, 21, "the opset to write, 13 to 21")}
+"""Those of the conversion `top-to-onnx`."""
 
 
 def chosen(rw: Rewriter, name: str) -> Any:

@@ -37,7 +37,7 @@ from transload.ir.declare import (
     variadic_result,
 )
 
-__all__ = ["FIRST_OPSET", "ONNX", "op_name", "region_names", "schema_of"]
+__all__ = ["FIRST_OPSET", "ONNX", "default_of", "op_name", "region_names", "schema_of"]
 
 FIRST_OPSET = 7
 """The oldest opset whose operators are read; in 7 elementwise operators took up numpy's broadcasting."""
@@ -215,13 +215,13 @@ def _attributes(schemas: list[Any]) -> dict[str, Any]:
         if all(version is not None and version.required for version in versions):
             declared[name] = attribute(kind)
             continue
-        defaults = [None if version is None else _default(version) for version in versions]
+        defaults = [None if version is None else default_of(version) for version in versions]
         same = all(default == defaults[0] for default in defaults)
         declared[name] = attribute(kind, default=defaults[0] if same else None, optional=True)
     return declared
 
 
-def _default(declared: Any) -> Any:
+def default_of(declared: Any) -> Any:
     """An attribute's default as a plain Python value; None where there is none."""
     from onnx import helper
 

@@ -1,16 +1,144 @@
-"""The pass `onnx-set-opset`."""
+"""The pass `onnx-set-opset`: operators of the opset that lowerings write, as those of the one that is wanted.
+
+Most operators only took up new types and attributes between opsets 13 and 21, so that what a model uses of them is the same.
+Those that changed, or are younger, are written by others here; what an opset has no word for is told, all at once.
+"""
 
 from __future__ import annotations
 
-from transload.ir import Module
+import math
+from collections.abc import Callable, Iterator
 
+from transload.errors import ConversionError, Finding, merge_findings
+from transload.ir import Module, NoneType, Op, TensorType, Value
+from transload.ir.build import Builder, constant_of, part_location
+
+from ..dialect import default_of, schema_of
 from ..reader import OPSET
-from ..types import OPSET_WRITTEN
+from ..types import OPSET_WRITTEN, type_word
+from .common import emit, ints, scalar
 
-__all__ = ["set_opset"]
+__all__ = ["OLDEST", "set_opset"]
+
+OLDEST = 13
+"""The oldest opset that is written: it brought axes as operands and scales by channels."""
 
 
-def set_opset(module: Module) -> bool:
-    """Note on the module the opset in which the lowering's operators are meant."""
-    module.attributes[OPSET] = {"ai.onnx": OPSET_WRITTEN}
+def set_opset(module: Module, opset: int = OPSET_WRITTEN) -> bool:
+    """Make the operators those of an opset from 13 to 21, and note it on the module."""
+    findings = []
+    if not OLDEST <= opset <= OPSET_WRITTEN:
+        findings.append(Finding("opset", f"is to be {opset}, and {OLDEST} to {OPSET_WRITTEN} can be written"))
+    elif opset < OPSET_WRITTEN:
+        for op in list(module.walk()):
+            if op.dialect == "onnx":
+                _write_older(op, opset)
+        findings = merge_findings([each for op in module.walk() if op.dialect == "onnx" for each in _unknown(op, opset)])
+    if findings:
+        raise ConversionError(f"the model cannot be written in opset {opset} of ONNX", findings)
+    module.attributes[OPSET] = {"ai.onnx": opset}
     return True
+
+
+def _write_older(op: Op, opset: int) -> None:
+    """Replace an operator that is younger than an opset, or change it to what it was then."""
+    name = op.name.removeprefix("onnx.")
+    if name.startswith("Reduce") and name != "ReduceSum" and opset < 18:
+        axes = constant_of(op.operands[1]) if len(op.operands) > 1 else None
+        if axes is not None:
+            op.operands = op.operands[:1]
+            op.attributes["axes"] = tuple(int(axis) for axis in axes.numpy().reshape(-1))
+    _forget_defaults(op, name, opset)
+    if name in _OTHERWISE and opset < _OTHERWISE[name][0]:
+        assert op.parent is not None
+        builder = Builder(op.parent, op, part_location(op.location, op.name))
+        op.replace_with([_OTHERWISE[name][1](op, builder)])
+
+
+def _forget_defaults(op: Op, name: str, opset: int) -> None:
+    """Leave out attributes that an opset does not have where they say what is meant without them."""
+    newest, schema = schema_of(name, OPSET_WRITTEN), schema_of(name, opset)
+    if newest is None or schema is None:
+        return
+    for key in [key for key in op.attributes if key in newest.attributes and key not in schema.attributes]:
+        if op.attributes[key] == default_of(newest.attributes[key]):
+            del op.attributes[key]
+
+
+def _gelu(op: Op, rw: Builder) -> Value:
+    x = op.operands[0]
+    if op.attributes.get("approximate") == "tanh":
+        cube = emit(rw, "Mul", emit(rw, "Mul", emit(rw, "Mul", x, x), x), scalar(rw, 0.044715, x.element))
+        part = emit(rw, "Tanh", emit(rw, "Mul", emit(rw, "Add", x, cube), scalar(rw, math.sqrt(2 / math.pi), x.element)))
+    else:
+        part = emit(rw, "Erf", emit(rw, "Mul", x, scalar(rw, math.sqrt(0.5), x.element)))
+    return emit(rw, "Mul", emit(rw, "Mul", x, scalar(rw, 0.5, x.element)), emit(rw, "Add", part, scalar(rw, 1, x.element)))
+
+
+def _hard_swish(op: Op, rw: Builder) -> Value:
+    return emit(rw, "Mul", op.operands[0], emit(rw, "HardSigmoid", op.operands[0], alpha=1 / 6, beta=0.5))
+
+
+def _mish(op: Op, rw: Builder) -> Value:
+    return emit(rw, "Mul", op.operands[0], emit(rw, "Tanh", emit(rw, "Softplus", op.operands[0])))
+
+
+def _centred(rw: Builder, x: Value, axes: tuple[int, ...], epsilon: float) -> Value:
+    """Numbers less their mean over some dimensions, over the root of their variance; by operators of all opsets."""
+    shape = tuple(1 if axis in axes else size for axis, size in enumerate(x.static_shape))
+    away = emit(rw, "Sub", x, emit(rw, "ReduceMean", x, shape=shape, axes=axes))
+    variance = emit(rw, "ReduceMean", emit(rw, "Mul", away, away), shape=shape, axes=axes)
+    root = emit(rw, "Sqrt", emit(rw, "Add", variance, scalar(rw, epsilon, x.element)))
+    return emit(rw, "Div", away, root, shape=x.static_shape)
+
+
+def _layer_norm(op: Op, rw: Builder) -> Value:
+    x, *scales = op.operands
+    rank = len(x.static_shape)
+    y = _centred(rw, x, tuple(range(op.attributes.get("axis", -1) % rank, rank)), op.attributes.get("epsilon", 1e-5))
+    for name, scale in zip(("Mul", "Add"), scales, strict=False):
+        y = y if isinstance(scale.type, NoneType) else emit(rw, name, y, scale)
+    return y
+
+
+def _group_norm(op: Op, rw: Builder) -> Value:
+    x, weight, bias = op.operands
+    batch, channels, *spatial = x.static_shape
+    groups = op.attributes["num_groups"]
+    grouped = (batch, groups, channels // groups, *spatial)
+    split = emit(rw, "Reshape", x, ints(rw, grouped), shape=grouped)
+    y = _centred(rw, split, tuple(range(2, len(grouped))), op.attributes.get("epsilon", 1e-5))
+    y = emit(rw, "Reshape", y, ints(rw, x.static_shape), shape=x.static_shape)
+    wide = (channels, *(1,) * len(spatial))
+    for name, scale in (("Mul", weight), ("Add", bias)):
+        y = emit(rw, name, y, emit(rw, "Reshape", scale, ints(rw, wide), shape=wide))
+    return y
+
+
+_OTHERWISE: dict[str, tuple[int, Callable[[Op, Builder], Value]]] = {
+    "Gelu": (20, _gelu), "HardSwish": (14, _hard_swish), "Mish": (18, _mish), "LayerNormalization": (17, _layer_norm),
+    "GroupNormalization": (21, _group_norm)}
+"""Operators that are written by others in opsets before the one here."""
+
+
+def _unknown(op: Op, opset: int) -> Iterator[Finding]:
+    """What of an operator an opset has no word for."""
+    name, where = op.name.removeprefix("onnx."), (op.origin,) if op.origin else ()
+    if name in ("NoValue", "Yield"):
+        return
+    schema = schema_of(name, opset)
+    if schema is None or schema.since_version > opset:
+        yield Finding(op.name, f"opset {opset} does not have it", where, "a newer opset has it: `--option opset=21`")
+        return
+    more = sorted(key for key in op.attributes if key not in schema.attributes and name != "Constant")
+    if more:
+        yield Finding(op.name, f"opset {opset} does not have its attribute {more[0]!r}", where)
+    if len(op.operands) > schema.max_input:
+        yield Finding(op.name, f"takes {len(op.operands)} operands, and {schema.max_input} in opset {opset}", where)
+        return
+    for place, value in enumerate(op.operands):
+        formal = schema.inputs[min(place, len(schema.inputs) - 1)]
+        word = type_word(getattr(value.element, "storage", value.element)) if isinstance(value.type, TensorType) else ""
+        if word and f"tensor({word})" not in formal.types:
+            yield Finding(op.name, f"takes no {word} in opset {opset}", where)
+            return

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from transload.engine.quantized import dequantize
-from transload.ir import BOOL, F32, FloatType, IntegerType, LazyData, QuantType, Value, dtype_of
+from transload.ir import BOOL, F32, F64, FloatType, IntegerType, LazyData, QuantType, Value, dtype_of
 from transload.ir.build import Builder
 from transload.rewrite import Rewriter, RewriteTable, Unsupported
 
@@ -81,9 +81,20 @@ def _quantized(rw: Rewriter, x: Value, quant: QuantType) -> Value:
     if (quant.storage_min, quant.storage_max) != (low, high):
         x = _narrowed(rw, x, quant)
     if quant.storage.width > 16:
-        raise Unsupported(f"QuantizeLinear gives integers of at most 16 bits, not {quant.storage}")
+        return _quantized_wide(rw, x, quant)
     scales = [cast(rw, each, x.element) if each.is_float else each for each in _scales(rw, x, quant)]
     return emit(rw, "QuantizeLinear", x, *scales, element=quant, **_places(x, quant))
+
+
+def _quantized_wide(rw: Rewriter, x: Value, quant: QuantType) -> Value:
+    """Integers of more than 16 bits, which QuantizeLinear does not give: divided, rounded and cast, in f64."""
+    if not quant.per_tensor or quant.storage.width > 32:
+        raise Unsupported(f"ONNX quantizes to integers of at most 32 bits with one scale, not {quant}")
+    steps = emit(rw, "Round", emit(rw, "Div", cast(rw, x, F64), scalar(rw, quant.scale, F64)))
+    if quant.zero_point:
+        steps = emit(rw, "Add", steps, scalar(rw, quant.zero_point, F64))
+    return emit(rw, "Cast", clipped(rw, steps, quant.storage_min, quant.storage_max), element=quant,
+                to=element_code(quant.storage))
 
 
 def _narrowed(rw: Rewriter, x: Value, quant: QuantType) -> Value:

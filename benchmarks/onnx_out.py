@@ -1,0 +1,119 @@
+"""ONNX files that we write of all models of a folder, run by onnxruntime: beside the model's own runtime, and read back.
+
+    TRANSLOAD_MODELS=FOLDER python benchmarks/onnx_out.py [PART-OF-A-NAME ...] [--opset 21] [--json results.json]
+
+Each model goes to the hub and out as an `.onnx` file, floats as they are and quantized ones in QDQ form. onnxruntime runs it with
+its optimizations off and on (it computes QDQ models in floats, or in integers of its own); the table shows the cosine and the
+greatest difference between its outputs and those of the model's own runtime, of both. "back": the file is read again and run in
+our engine, beside onnxruntime without optimizations.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from model_samples import FOLDER, load, models, samples_for
+from rich.console import Console
+from rich.table import Table
+
+import transload
+from transload.errors import RunError, TransloadError
+from transload.ir import Module
+from transload.metrics import cosine
+from transload.verification.compare import runtime_for
+
+COLUMNS = ("model", "ops", "operators", "opset", "cos", "max", "optimized\\ncos", "max", "back\\ncos", "max")
+Arrays = Mapping[str, np.ndarray]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", help="parts of the names of models to take; all without")
+    parser.add_argument("--opset", type=int, default=21, help="the opset to write")
+    parser.add_argument("--json", type=Path, help="write the results to this file")
+    arguments = parser.parse_args()
+    warnings.simplefilter("ignore")
+    rows = [row_of(path, arguments.opset) for path in models(FOLDER)
+            if not arguments.names or any(name in str(path) for name in arguments.names)]
+    table = Table(title=f"ONNX of opset {arguments.opset} that we write, in onnxruntime")
+    for column in COLUMNS:
+        table.add_column(column.replace("\\n", "\n"), justify="left" if column == "model" else "right")
+    for row in rows:
+        table.add_row(*(_shown(value) for value in row["columns"]))
+    console = Console(width=150)
+    console.print(table)
+    for row in rows:
+        if row["why"]:
+            console.print(f"{row['columns'][0]}: {row['why']}", markup=False)
+    if arguments.json:
+        arguments.json.write_text(json.dumps(rows, indent=1))
+
+
+def _shown(value: Any) -> str:
+    if not isinstance(value, float):
+        return str(value)
+    return f"{value:.6f}" if 0.9 < value <= 1 else f"{value:.3g}"
+
+
+def row_of(path: Path, opset: int) -> dict[str, Any]:
+    """A model's row; where a step fails, `why` says so."""
+    name = f"{path.parents[1].name}/{path.parent.name}"
+    try:
+        source = load(path)
+        hub = transload.legalize(source)
+        (sample,) = samples_for(path, source, 1, 0)
+        with tempfile.TemporaryDirectory() as folder:
+            return {"columns": (name, *measured(source, hub, sample, Path(folder), opset)), "why": ""}
+    except TransloadError as error:
+        return {"columns": (name, *[""] * (len(COLUMNS) - 1)), "why": " ".join(str(error).split())[:400]}
+
+
+def measured(source: Module, hub: Module, sample: Arrays, folder: Path, opset: int) -> tuple[Any, ...]:
+    """The columns of a row but the name."""
+    lowered = transload.lower(hub, "onnx", opset=opset)
+    file = transload.save(lowered, folder / "written.onnx")
+    own = runtime_for(source.source_format)[0]
+    try:
+        assert own is not None and source.source is not None
+        wanted: Arrays = transload.plugin.resolve(own.open)(source.source)(sample)
+    except RunError:  # a model that its own runtime does not take: our engine stands for it
+        wanted = transload.run(hub, sample)
+    given = dict(zip(lowered.inputs, sample.values(), strict=True))
+    plain = in_onnxruntime(file, given, False)
+    try:
+        optimized = distance(wanted, in_onnxruntime(file, given, True))
+    except RunError:  # its optimizer writes what it does not take itself
+        optimized = ("-", "-")
+    back = transload.legalize(transload.load(file))
+    read = transload.run(back, dict(zip(back.inputs, sample.values(), strict=True)))
+    kinds = {op.name for op in lowered.ops() if op.dialect == "onnx"}
+    operators = sum(1 for op in lowered.ops() if op.dialect == "onnx" and op.operands)
+    return (operators, len(kinds), lowered.attributes["onnx.opset"]["ai.onnx"], *distance(wanted, plain),
+            *optimized, *distance(plain, read))
+
+
+def in_onnxruntime(file: Path, inputs: Arrays, optimized: bool) -> Arrays:
+    """The outputs of a file in onnxruntime."""
+    from transload_converters.onnx.runtime import open_model
+
+    return open_model(file, optimized)(inputs)
+
+
+def distance(wanted: Arrays, got: Arrays) -> tuple[float, float]:
+    """Cosine and greatest difference of the worst output; outputs in order."""
+    cos, most = 1.0, 0.0
+    for a, b in zip(wanted.values(), got.values(), strict=True):
+        x, y = np.asarray(a, np.float64), np.asarray(b, np.float64).reshape(np.shape(a))
+        cos, most = min(cos, float(cosine(x, y))), max(most, float(np.abs(x - y).max(initial=0.0)))
+    return cos, most
+
+
+if __name__ == "__main__":
+    main()

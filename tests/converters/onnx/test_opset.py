@@ -1,0 +1,57 @@
+"""Models written in older opsets: what changed since is written by other operators, and what they lack is told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+
+import transload
+from transload.errors import ConversionError
+from transload_converters.onnx.writer import model_of
+
+from tests.support.onnx_models import make_model, node, read_model
+from tests.support.onnx_out.roundtrip import run_model
+
+pytest.importorskip("onnxruntime")
+
+G = np.random.default_rng(2)
+X = {"x": G.standard_normal((2, 6, 4, 4)).astype(np.float32)}
+DIGITS = Path(__file__).parents[3] / "examples" / "digits"
+CASES: dict[str, tuple[list[Any], dict[str, Any], int]] = {
+    "gelu": ([node("Gelu", ["x"], ["y"])], {}, 20),
+    "gelu by tanh": ([node("Gelu", ["x"], ["y"], approximate="tanh")], {}, 20),
+    "mish": ([node("Mish", ["x"], ["y"])], {}, 18),
+    "hard swish": ([node("HardSwish", ["x"], ["y"])], {}, 14),
+    "layer norm": ([node("LayerNormalization", ["x", "g", "b"], ["y"], axis=-2)],
+                   {"g": G.standard_normal((4, 4)).astype(np.float32), "b": np.ones((4, 4), np.float32)}, 17),
+    "group norm": ([node("GroupNormalization", ["x", "g", "b"], ["y"], num_groups=2)],
+                   {"g": np.arange(6, dtype=np.float32), "b": np.ones(6, np.float32)}, 21),
+    "means": ([node("ReduceMean", ["x", "a"], ["y"])], {"a": np.array([1, 3])}, 18),
+    "resized": ([node("Resize", ["x", "", "s"], ["y"], mode="linear")], {"s": np.array([1, 1, 2, 2], np.float32)}, 19),
+}
+
+
+@pytest.mark.parametrize("opset", [13, 17])
+@pytest.mark.parametrize("name", CASES)
+def test_operators_that_changed_are_written_as_they_were(name: str, opset: int) -> None:
+    nodes, constants, since = CASES[name]
+    hub = transload.legalize(read_model(make_model(nodes, X, ["y"], constants, opset=21)))
+    model = model_of(transload.lower(hub, "onnx", opset=opset))
+    onnx.checker.check_model(model, full_check=True)
+    assert model.opset_import[0].version == opset
+    assert opset >= since or nodes[0].op_type not in {each.op_type for each in model.graph.node} or name in ("means", "resized")
+    np.testing.assert_allclose(run_model(model, X)[0], transload.run(hub, X)["y"], rtol=1e-4, atol=1e-5)
+
+
+def test_what_an_opset_lacks_is_told() -> None:
+    images = np.load(DIGITS / "test_images.npz")["images"] / np.float32(16)
+    samples = [{"image": image.reshape(1, 1, 8, 8)} for image in images[:16]]
+    quantized = transload.quantize(transload.load(DIGITS / "digits_float.onnx"), "int16x8", samples)
+    with pytest.raises(ConversionError, match="takes no int16 in opset 17"):
+        transload.lower(quantized, "onnx", opset=17)
+    with pytest.raises(ConversionError, match="13 to 21 can be written"):
+        transload.lower(quantized, "onnx", opset=12)
