@@ -22,13 +22,15 @@ from transload.plugin_host import host
 HERE = Path(__file__).resolve().parent / "reference"
 DIALECTS = {
     "top": "The hub dialect", "tosa": "TOSA", "tfl": "TensorFlow Lite", "onnx": "ONNX", "tf": "TensorFlow",
+    "caffe": "Caffe",
     "aten": "PyTorch (ATen)", "stablehlo": "StableHLO"}
-FRAMEWORKS = ("tfl", "onnx", "tf", "aten")
+FRAMEWORKS = ("tfl", "onnx", "tf", "aten", "caffe")
 MEASURED = {
     "tflite_coverage": ("tfl", "tosa", "TensorFlow Lite to TOSA, measured"),
     "onnx_coverage": ("onnx", "tosa", "ONNX to TOSA, measured"),
     "aten_coverage": ("aten", "tosa", "PyTorch to TOSA, measured"),
     "tf_coverage": ("tf", "tosa", "TensorFlow to TOSA, measured"),
+    "caffe_coverage": ("caffe", "tosa", "Caffe to TOSA, measured"),
 }
 """Pages of what tests measured of a way: file -> source dialect, target, title."""
 

@@ -131,18 +131,19 @@ def convert(
     tell: Tell | None = None,
     seed: int = 0,
     format: str | None = None, function: str | None = None,
-    passes: str = "",
+    weights: str | Path | None = None, passes: str = "",
     dump: str | Path | None = None, start: str | None = None,
 ) -> Artifact:
     """Convert `model` for `target`, or for the default one, and write artifacts and `report.json` into the directory `out`.
 
     `model` is a file that a reader takes, or a module; `target` a name that `transload targets` lists. `inputs` fixes shapes by
-    input name, as tuples of sizes or `TensorType`s; `function` names the one to convert, where that is not `main`; `options` are
-    the target's and those of the conversions on the way, as text or as Python values; `passes` is a pipeline of your own to run
-    in the hub. With `verify` the result is compared with the source framework's runtime on `input_data` (arrays, or files of
-    them, by input name: `transload.given`; open sizes are theirs), or on random inputs from the model's own ranges. A result
-    that is not near enough is written, too, and says so in `verification`; `verify="no"` (or False) leaves that out, with
-    `verify="require"` what was not compared, or is not near enough, raises `VerificationError`.
+    input name, as tuples of sizes or `TensorType`s; `function` names the one to convert, where that is not `main`, `weights` the
+    file of the weights, as `load` has it; `options` are the target's and those of the conversions on the way, as text or as
+    Python values; `passes` is a pipeline of your own to run in the hub. With `verify` the result is compared with the source
+    framework's runtime on `input_data` (arrays, or files of them, by input name: `transload.given`; open sizes are theirs), or on
+    random inputs from the model's own ranges. A result that is not near enough is written, too, and says so in `verification`;
+    `verify="no"` (or False) leaves that out, with `verify="require"` what was not compared, or is not near enough, raises
+    `VerificationError`.
     `quantize` names a quantizer that makes integers of the model at the hub, on the samples `data`: a `Data`, or what
     `open_samples` takes; `quantizer_options` are its own. The result is judged by the quantized module then, and a limit of
     `tolerance` that is given holds for how near it is to the float model. Without a quantizer `data` is what verification runs
@@ -163,7 +164,7 @@ def convert(
     work = _Work(model, target, Path(out), options or {}, verify_mode(verify), tell, passes, quantization)
     limits = _limits(work.target, tolerance)
     with work.refusals(seed, limits):
-        work.read({**shapes_of(given or {}, fuse_preprocess), **(inputs or {})}, format, function)
+        work.read({**shapes_of(given or {}, fuse_preprocess), **(inputs or {})}, format, function, weights)
         work.add(preprocess, fuse_preprocess, add_postprocess)
         work.open_data(given, data, preprocess)
         if dump is not None or start is not None:
@@ -235,9 +236,11 @@ class _Work:
                 write_refusal(self.report, error, self.directory)
             raise
 
-    def read(self, inputs: Mapping[str, InputSpec] | None, format: str | None, function: str | None) -> None:
+    def read(
+        self, inputs: Mapping[str, InputSpec] | None, format: str | None, function: str | None, weights: str | Path | None = None,
+    ) -> None:
         """Read the model, and have its runtime start what takes time to start."""
-        self.source = self.journey.through(READ, lambda: _loaded(self.model, inputs, format, function))
+        self.source = self.journey.through(READ, lambda: _loaded(self.model, inputs, format, function, weights))
         self.is_read = True
         self.report.format, self.report.ops_in = self.source.source_format, op_counts(self.source)
         self.digests.add(self.source.beside)
@@ -393,7 +396,7 @@ def plan(
     inputs: Mapping[str, InputSpec] | None = None, verify: bool | str = True, format: str | None = None, passes: str = "",
     function: str | None = None, dump: str | Path | None = None, start: str | None = None, quantize: str | None = None,
     quantizer_options: Mapping[str, Any] | None = None, preprocess: Preprocess | None = None, fuse_preprocess: bool = False,
-    add_postprocess: str | None = None,
+    add_postprocess: str | None = None, weights: str | Path | None = None,
 ) -> Plan:
     """What `convert` would run, with the same arguments: stages, and the passes of each with their options.
 
@@ -403,7 +406,7 @@ def plan(
     """
     chosen = _target(target)
     settings = target_options(chosen, options or {})
-    module = _loaded(model, inputs, format, function)
+    module = _loaded(model, inputs, format, function, weights)
     quantization = _quantization(quantize, quantizer_options, chosen)
     around = _around(module, preprocess, fuse_preprocess, add_postprocess)
     journey = _journey(chosen, settings, options or {}, verify_mode(verify) != "no", passes, (), quantization, *around)
@@ -502,8 +505,11 @@ def _quantization(quantize: str | None, options: Mapping[str, Any] | None, targe
 
 def _loaded(
     model: str | Path | Module, inputs: Mapping[str, InputSpec] | None, format: str | None, function: str | None,
+    weights: str | Path | None = None,
 ) -> Module:
-    return model if isinstance(model, Module) else load(model, inputs=inputs, format=format, function=function)
+    if isinstance(model, Module):
+        return model
+    return load(model, inputs=inputs, format=format, function=function, weights=weights)
 
 
 def _target(name: str | None) -> Target:

@@ -71,13 +71,15 @@ class Inspection:
 def inspect(
     model: str | Path | Module, target: str | None = None, *, inputs: Mapping[str, InputSpec] | None = None,
     options: Mapping[str, Any] | None = None, format: str | None = None, function: str | None = None,
+    weights: str | Path | None = None,
 ) -> Inspection:
     """Look at a model file or a module, and ask `target`, if one is named, what it cannot take; nothing is written or changed.
 
-    `inputs`, `format` and `function` are as in `load`, `options` as in `convert`. What stands in the way is in the result;
-    raises `ReadError` of a file that cannot be read, and `UsageError` for names that are not there.
+    `inputs`, `format`, `function` and `weights` are as in `load`, `options` as in `convert`. What stands in the way is in the
+    result; raises `ReadError` of a file that cannot be read, and `UsageError` for names that are not there.
     """
-    module = model if isinstance(model, Module) else load(model, inputs=inputs, format=format, function=function)
+    module = model if isinstance(model, Module) else load(
+        model, inputs=inputs, format=format, function=function, weights=weights)
     if options and target is None:
         raise UsageError(f"options ({', '.join(options)}) are a target's or its conversions': say which target")
     refusal, on_host = (None, {}) if target is None else _asked(module, target, options or {})

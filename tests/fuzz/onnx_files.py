@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import random
-import struct
 from typing import Any
 
-from tests.fuzz.numbers import other_float, other_integer, other_number
+from tests.fuzz.messages import change_field, messages_in, other_bytes
 
 __all__ = ["mutate"]
 
@@ -30,83 +29,19 @@ def mutate(dice: random.Random, content: bytes) -> bytes:
     return written
 
 
-def _messages(message: Any) -> list[Any]:
-    """The message and all in it."""
-    found = [message]
-    for field, value in message.ListFields():
-        if field.message_type is not None:
-            for each in value if _repeats(field) else (value,):
-                found += _messages(each)
-    return found
-
-
-def _repeats(field: Any) -> bool:
-    return bool(field.is_repeated if hasattr(field, "is_repeated") else field.label == field.LABEL_REPEATED)
-
-
 def _names(model: Any) -> list[str]:
     return [name for node in model.graph.node for name in (*node.input, *node.output)] or [""]
 
 
 def _change(dice: random.Random, model: Any) -> None:
     """Something else in a field of a message: those of the graph's nodes, attributes and tensors more often than others."""
-    messages = _messages(model)
+    messages = messages_in(model)
     kind = dice.choice(("NodeProto", "AttributeProto", "TensorProto", "Dimension", "TypeProto", "ValueInfoProto", ""))
     message = dice.choice([each for each in messages if kind in ("", each.DESCRIPTOR.name)] or messages)
     if message.DESCRIPTOR.name == "NodeProto" and dice.randrange(4) == 0:
         message.op_type = dice.choice(_OPERATORS)
         return
     if message.DESCRIPTOR.name == "TensorProto" and dice.randrange(2) and message.raw_data:
-        message.raw_data = _other_bytes(dice, message.raw_data)
+        message.raw_data = other_bytes(dice, message.raw_data)
         return
-    present = [field for field, _ in message.ListFields()]
-    field = dice.choice(present if present and dice.randrange(6) else list(message.DESCRIPTOR.fields))
-    if _repeats(field):
-        _change_list(dice, model, getattr(message, field.name), field)
-    elif field.message_type is not None:
-        message.ClearField(field.name)
-    else:
-        setattr(message, field.name, _other(dice, model, field, getattr(message, field.name)))
-
-
-def _change_list(dice: random.Random, model: Any, items: Any, field: Any) -> None:
-    """An item changed, removed, repeated or added."""
-    kind = dice.randrange(4)
-    if len(items) and kind == 0:
-        del items[dice.randrange(len(items))]
-    elif len(items) and kind == 1 and field.message_type is not None:
-        items.add().CopyFrom(dice.choice(list(items)))
-    elif field.message_type is None:
-        if len(items) and kind < 3:
-            place = dice.randrange(len(items))
-            items[place] = _other(dice, model, field, items[place])
-        else:
-            items.append(_other(dice, model, field, 0 if field.cpp_type != field.CPPTYPE_STRING else ""))
-
-
-def _other(dice: random.Random, model: Any, field: Any, old: Any) -> Any:
-    """Another value of a field that holds no message."""
-    kind = field.cpp_type
-    if kind == field.CPPTYPE_STRING:
-        if field.type == field.TYPE_BYTES:
-            return _other_bytes(dice, old) if old else b"x"
-        return dice.choice((*_names(model), "", "NCHW", "x" * 300, "\x1b[31m"))
-    if kind == field.CPPTYPE_BOOL:
-        return not old
-    if kind == field.CPPTYPE_ENUM:
-        return dice.choice([value.number for value in field.enum_type.values])
-    if kind in (field.CPPTYPE_FLOAT, field.CPPTYPE_DOUBLE):
-        return other_float(dice, old)
-    width = 32 if kind in (field.CPPTYPE_INT32, field.CPPTYPE_UINT32) else 64
-    return other_integer(dice, old, width, kind in (field.CPPTYPE_UINT32, field.CPPTYPE_UINT64))
-
-
-def _other_bytes(dice: random.Random, old: bytes) -> bytes:
-    data = bytearray(old)
-    code = dice.choice("qqfib")
-    size = struct.calcsize(code)
-    if len(data) < size or dice.randrange(10) == 0:
-        return bytes(data[:-1])
-    at = dice.randrange(len(data) // size) * size
-    struct.pack_into(f"<{code}", data, at, other_number(dice, code, struct.unpack_from(f"<{code}", data, at)[0]))
-    return bytes(data)
+    change_field(dice, message, _names(model))

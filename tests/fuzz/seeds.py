@@ -164,6 +164,16 @@ def _keras(folder: Path) -> Iterator[bytes]:
     yield from _models(".keras", ".h5", ".hdf5")
 
 
+def _caffe(folder: Path) -> Iterator[bytes]:
+    from tests.support.caffe_layers.cases import all_cases
+    from tests.support.caffe_layers.harness import content_of
+
+    for case in all_cases()[::3]:
+        yield content_of(case)
+    yield from _models(".prototxt")
+
+
 FORMATS: dict[str, Callable[[Path], Iterator[bytes]]] = {
-    "tflite": _tflite, "onnx": _onnx, "mlir": _text, "bytecode": _bytecode, "tosa": _tosa, "keras": _keras}
+    "tflite": _tflite, "onnx": _onnx, "mlir": _text, "bytecode": _bytecode, "tosa": _tosa, "keras": _keras,
+    "caffe": _caffe}
 """What makes the files of a format; those further down may use those of formats before them."""

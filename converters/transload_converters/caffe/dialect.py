@@ -136,11 +136,12 @@ def attributes_of(message: Any) -> dict[str, Any]:
     """The fields that a message of parameters has, as attributes of its layer."""
     found: dict[str, Any] = {}
     for field, value in message.ListFields():
+        if field.message_type is not None and _repeated(field):
+            continue  # shapes and fillers of layers of data, which are inputs
         if field.message_type is not None and field.message_type.name == "BlobShape":
             found[field.name] = tuple(value.dim)
         elif field.message_type is not None:
-            if not _repeated(field):
-                found.update(attributes_of(value))
+            found.update(attributes_of(value))
         elif field.enum_type is not None:
             found[field.name] = field.enum_type.values_by_number[value].name
         else:

@@ -21,12 +21,14 @@ class Session:
     def __init__(self, network: str, weights: str, name: str, values: Mapping[str, list[str]], outputs: list[str]) -> None:
         import cv2
 
-        self.name, self.values, self.outputs = name, values, outputs
+        self.name, self.outputs = name, outputs
         try:
             self.net: Any = cv2.dnn.readNetFromCaffe(network, weights) if weights else cv2.dnn.readNetFromCaffe(network)
             self.net.setPreferableBackend(cv2.dnn.DNN_BACKEND_OPENCV)
         except cv2.error as error:
             raise RunError(f"OpenCV cannot load {name}: {_first_line(error)}") from None
+        there = set(self.net.getLayerNames())
+        self.values = {known: names for layer, names in values.items() if (known := _known(layer, names, there)) is not None}
 
     def __call__(self, inputs: Mapping[str, np.ndarray], keep: bool) -> dict[str, np.ndarray]:
         """Run once: all outputs, and with `keep` what every layer gives before them."""
@@ -47,6 +49,12 @@ class Session:
             raise RunError(f"OpenCV gives no {missing[0]!r} of {self.name}")
         before = {name: array for name, array in found.items() if name not in self.outputs}
         return {**(before if keep else {}), **{name: found[name] for name in self.outputs}}
+
+
+def _known(layer: str, values: list[str], there: set[str]) -> str | None:
+    """What OpenCV calls a layer: by its name, or, where another works on its blob in place, by the blob's."""
+    blobs = [value.rpartition("@")[0] or value for value in values]
+    return next((name for name in (layer, *blobs[:1]) if name in there), None)
 
 
 def _first_line(error: Exception) -> str:

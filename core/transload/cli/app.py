@@ -112,6 +112,7 @@ def app(context: click.Context, version: bool, debug: bool) -> None:
 @options.seed()
 @options.format()
 @options.function()
+@options.weights()
 @options.json()
 @click.option("--passes", metavar="PIPELINE", default="", show_default=False, help="Passes to run in the hub dialect.")
 @click.option("--dump", metavar="DIR", type=PATH, help="Write the module's text after every stage and pass into this folder.")
@@ -164,6 +165,7 @@ def evaluate(**given: Any) -> int:
 @click.option("--all", is_flag=True, help="Every intermediate too, by original name.")
 @click.option("--trace", is_flag=True, help="Print every value by name as it is computed, parts and regions too.")
 @options.function()
+@options.weights()
 @options.seed()
 @options.format()
 @options.images()
@@ -180,6 +182,7 @@ def run(**given: Any) -> int:
 @options.shapes()
 @options.inputs()
 @click.option("--per-layer", is_flag=True, help="Intermediates too, by original name.")
+@options.weights()
 @options.seed()
 @options.json()
 @options.images()
@@ -197,6 +200,7 @@ def compare(**given: Any) -> int:
 @click.option("--input", metavar="[NAME=]FILE", multiple=True, help="Data whose shapes the inputs are to have.")
 @options.format()
 @options.function()
+@options.weights()
 @options.json()
 def inspect(**given: Any) -> int:
     """What a model holds, and what a target says of it."""

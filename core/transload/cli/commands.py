@@ -61,7 +61,7 @@ def convert_command(
         "options": parse_options(option), "inputs": {**shapes_of(data or {}, fuse), **shapes}, "verify": verify,
         "format": format, "passes": passes, "function": function, "quantize": quantize,
         "quantizer_options": take_quantizer(more), "preprocess": preprocess, "fuse_preprocess": fuse,
-        "add_postprocess": more.pop("add_postprocess")}
+        "add_postprocess": more.pop("add_postprocess"), "weights": more.pop("weights")}
     if show_pipeline:
         print(plan(model, target, dump=dump, start=start, **asked))
         return 0
@@ -206,6 +206,7 @@ def run_command(
     function: str | None,
     seed: int,
     format: str | None,
+    weights: Path | None,
     **images: Any,
 ) -> int:
     from ..verification.inputs import random_inputs
@@ -218,7 +219,7 @@ def run_command(
         error_console().print(f"note: {written.note}", markup=False)
         module = written.module
     else:
-        module = load(artifact, format=format, inputs={**shapes_of(data or {}), **shapes}, function=function)
+        module = load(artifact, format=format, inputs={**shapes_of(data or {}), **shapes}, function=function, weights=weights)
     if data is not None:
         data = settled(module, data, take_preprocess(images, artifact))
     for note in module.notes:
@@ -255,13 +256,14 @@ def run_command(
 
 def compare_command(
     model: Path, artifact: Path, shape: Sequence[str], input: Sequence[str], per_layer: bool, seed: int, json: bool,
-    **images: Any,
+    weights: Path | None, **images: Any,
 ) -> int:
     from ..verification.compare import compare
 
     shapes, data = parse_given(shape, input)
     preprocess = take_preprocess(images, artifact)
-    comparison = compare(model, artifact, data, per_layer=per_layer, seed=seed, shapes=shapes, preprocess=preprocess)
+    comparison = compare(model, artifact, data, per_layer=per_layer, seed=seed, shapes=shapes, preprocess=preprocess,
+                         weights=weights)
     if json:
         print(json_text(comparison))
         return 0
@@ -278,14 +280,14 @@ def compare_command(
 
 def inspect_command(
     model: Path, target: str | None, shape: Sequence[str], input: Sequence[str], format: str | None, function: str | None,
-    json: bool,
+    weights: Path | None, json: bool,
 ) -> int:
     from rich.text import Text
 
     from ..inspection import inspect
 
     shapes, data = parse_given(shape, input)
-    found = inspect(model, target, inputs={**shapes_of(data or {}), **shapes}, format=format, function=function)
+    found = inspect(model, target, inputs={**shapes_of(data or {}), **shapes}, format=format, function=function, weights=weights)
     description: dict[str, Any] = {
         "model": str(model),
         "format": found.format,

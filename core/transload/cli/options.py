@@ -22,7 +22,7 @@ from .session import Session
 __all__ = [
     "PATH", "Decorator", "OwnCommand", "engine", "format", "function", "fusing", "grouped", "images", "inputs", "json", "model",
     "names_of", "of_all_commands", "quantizing", "samples", "seed", "shapes", "take_data", "take_preprocess", "take_quantizer",
-    "trace",
+    "trace", "weights",
 ]
 
 PATH = click.Path(path_type=Path)
@@ -128,6 +128,12 @@ def function() -> Decorator:
     return click.option(
         "--function", "--signature", "function", metavar="NAME",
         help="Which function or signature is the model, where that is not the main one.")
+
+
+def weights() -> Decorator:
+    return click.option(
+        "--weights", metavar="FILE", type=PATH,
+        help="The file of the weights, where the format keeps them apart (Caffe) and its name does not tell.")
 
 
 def seed() -> Decorator:

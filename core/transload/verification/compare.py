@@ -77,6 +77,7 @@ def compare(
     seed: int = 0,
     shapes: Mapping[str, Sequence[int] | TensorType] | None = None,
     preprocess: Preprocess | None = None,
+    weights: str | Path | None = None,
 ) -> Comparison:
     """Run a model in its own runtime and an artifact in ours on the same inputs, and compare.
 
@@ -87,7 +88,7 @@ def compare(
     those of `shapes`; images become arrays as `preprocess` says, or else the file beside the artifact: where that has the program
     take pixels, arrays that are given are pixels. With `per_layer`, every intermediate
     that both sides know by the same name is compared too, whatever it is stored as (`layers`). Raises
-    `UsageError` where the model's runtime is not installed.
+    `UsageError` where the model's runtime is not installed. `weights` are as in `load`.
     """
     from ..api import load, run, runnable
     from ..written import written_at
@@ -97,7 +98,7 @@ def compare(
     if preprocess is None and not isinstance(artifact, Module):
         preprocess = beside_of(Path(artifact))
     is_fused = preprocess is not None and preprocess.is_fused
-    source = load(model, inputs={**shapes_of(given_arrays or {}, is_fused), **(shapes or {})})
+    source = load(model, inputs={**shapes_of(given_arrays or {}, is_fused), **(shapes or {})}, weights=weights)
     fused = Fused(source, preprocess.whole()) if preprocess is not None and is_fused else None
     taken = source if fused is None else fused.outside
     runtime, why = runtime_for(source.source_format)

@@ -71,3 +71,12 @@ def test_windows_that_begin_behind_the_image_are_no_numbers() -> None:
         1, 6, 6))
     with pytest.raises(ReadError, match="begin behind an image of 6 x 6"):
         transload.load(text=text, format="caffe")
+
+
+@pytest.mark.parametrize("power", ["inf", "-inf", "nan"])
+def test_powers_that_are_no_numbers_are_converted_or_refused(power: str) -> None:
+    text = net_text(f'layer {{ name: "p" type: "Power" bottom: "x" top: "y" power_param {{ power: {power} }} }}', x=(1, 4))
+    try:
+        transload.lower(transload.load(text=text, format="caffe"), "tosa")
+    except ConversionError as error:
+        assert "power" in str(error).lower() or "finite" in str(error)

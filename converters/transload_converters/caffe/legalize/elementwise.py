@@ -119,6 +119,8 @@ def power(op: Any, rw: Rewriter) -> Value:
         return rw.emit("top.AddConst", rw.emit("top.MulConst", x, const_val=0.0), const_val=1.0)
     if exponent == 0.5:
         return rw.emit("top.Sqrt", x)
+    if not math.isfinite(exponent):
+        raise Unsupported(f"its power is {exponent}")
     if abs(exponent) <= _CHAIN and exponent == int(exponent):
         made = x
         for _ in range(int(abs(exponent)) - 1):

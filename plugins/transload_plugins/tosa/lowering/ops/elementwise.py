@@ -153,7 +153,7 @@ def power(rw: Rewriter, x: Value, exponent: Value) -> Value:
         return filled(rw, static_shape(x), x.element, 1)
     if number in (0.5, -0.5):
         return square_root(rw, x) if number > 0 else unary(rw, "rsqrt", x)
-    if number != int(number):
+    if not math.isfinite(number) or number != int(number):
         return binary(rw, "pow", x, exponent)
     if abs(number) <= 16:
         made = _whole_power(rw, x, int(abs(number)))

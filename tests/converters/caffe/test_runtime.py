@@ -1,0 +1,94 @@
+"""OpenCV as the judge, where it is installed; which files it is given; and the real models, through TOSA."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("google.protobuf", reason="the package 'protobuf' is not installed")
+
+import transload
+from transload.errors import ReadError, UsageError
+from transload.metrics import cosine
+from transload.plugin_host import host
+
+from tests.support.caffe_files import net_text, weights_bytes
+
+RNG = np.random.default_rng(3)
+WEIGHT = RNG.normal(size=(2, 3, 3, 3)).astype(np.float32)
+NET = net_text("""
+layer { name: "conv1" type: "Convolution" bottom: "x" top: "c"
+        convolution_param { num_output: 2 kernel_size: 3 bias_term: false } }
+layer { name: "act" type: "ReLU" bottom: "c" top: "c" }
+layer { name: "pool" type: "Pooling" bottom: "c" top: "p" pooling_param { kernel_size: 3 stride: 2 } }
+layer { name: "flat" type: "Flatten" bottom: "c" top: "f" }
+""", x=(1, 3, 8, 8))
+
+
+@pytest.fixture
+def pair(tmp_path: Path) -> tuple[Path, Path]:
+    """A network, and weights that its name does not tell."""
+    (tmp_path / "nets").mkdir()
+    (tmp_path / "weights").mkdir()
+    network, weights = tmp_path / "nets" / "net.prototxt", tmp_path / "weights" / "other.caffemodel"
+    network.write_text(NET)
+    weights.write_bytes(weights_bytes({"conv1": [WEIGHT]}))
+    return network, weights
+
+
+@pytest.fixture
+def opencv() -> None:
+    pytest.importorskip("cv2", reason="OpenCV is not installed")
+
+
+def test_weights_that_are_named(pair: tuple[Path, Path]) -> None:
+    network, weights = pair
+    assert "missing" in transload.load(network).notes[0]
+    module = transload.load(network, weights=weights)
+    assert module.beside == (weights,) and not module.notes
+    assert transload.inspect(network, "tosa", weights=weights).takes
+    with pytest.raises(ReadError, match="nowhere"):
+        transload.load(network, weights=weights.with_name("nowhere.caffemodel"))
+    with pytest.raises(UsageError, match="weights= is not for them"):
+        transload.load(text="", format="mlir", weights=weights)
+
+
+def test_the_command_line_takes_them(pair: tuple[Path, Path], tmp_path: Path, cli: Callable[..., tuple[int, str, str]]) -> None:
+    network, weights = pair
+    code, _, said = cli("convert", network, "--weights", weights, "-o", tmp_path / "out", "--no-verify")
+    assert code == 0 and (tmp_path / "out" / "net.tosa").exists(), said
+
+
+def test_opencv_judges(pair: tuple[Path, Path], tmp_path: Path, opencv: None) -> None:
+    network, weights = pair
+    artifact = transload.convert(network, "tosa", tmp_path / "out", weights=weights)
+    assert artifact.verification.status == "passed" and artifact.verification.runtime == "opencv"
+    module = transload.load(network, weights=weights)
+    inputs = {"x": RNG.normal(size=(1, 3, 8, 8)).astype(np.float32)}
+    kept = host().get("runtimes", "opencv").opened(network, module.beside)(inputs, True)
+    assert list(kept) == ["c@conv1", "c", "p", "f"]
+    ours = transload.run(module, inputs, keep=True)
+    for name, value in kept.items():
+        np.testing.assert_allclose(ours[name], value, rtol=1e-4, atol=1e-5)
+
+
+def test_what_opencv_does_not_know_is_not_judged(tmp_path: Path, opencv: None) -> None:
+    network = tmp_path / "net.prototxt"
+    network.write_text(net_text('layer { name: "b" type: "BatchReindex" bottom: "x" bottom: "i" top: "y" }', x=(3, 2), i=(2,)))
+    artifact = transload.convert(network, "tosa", tmp_path / "out")
+    assert artifact.verification.status == "skipped" and "OpenCV" in artifact.verification.why
+
+
+@pytest.mark.models
+@pytest.mark.parametrize("name", ["lenet_mnist", "cifar10_quick", "mtcnn_det1", "mtcnn_det2", "ultraface_rfb_320"])
+def test_real_models(models: Path, name: str, opencv: None) -> None:
+    path = next((models / "caffe" / name).glob("*.prototxt"))
+    module = transload.load(path)
+    inputs = {key: RNG.uniform(-1, 1, type_.static_shape).astype(np.float32) for key, type_ in module.inputs.items()}
+    wanted = host().get("runtimes", "opencv").opened(path, module.beside)(inputs)
+    found = transload.run(transload.lower(module, "tosa"), inputs)
+    for key, value in wanted.items():
+        assert cosine(value.astype(np.float64), found[key].astype(np.float64)) >= 0.99999
