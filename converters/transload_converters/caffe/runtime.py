@@ -2,8 +2,9 @@
 
 OpenCV reads Caffe's files by a schema of its own and runs most layers of BVLC and SSD; a network with others it refuses, and
 then a conversion is not verified by it. It slips where Caffe's arithmetic is particular: an average at the border is divided by
-the pixels of the image alone, where Caffe counts those of the padding, too. What our own tests judge by is therefore the
-definition of each layer (`tests.support.caffe_layers`), and OpenCV is the judge of whole networks.
+the pixels of the image alone, where Caffe counts those of the padding, too; boxes of several labels come in another order, which
+is made Caffe's here. What our own tests judge by is therefore the definition of each layer (`tests.support.caffe_layers`), and
+OpenCV is the judge of whole networks.
 """
 
 from __future__ import annotations
@@ -52,7 +53,8 @@ def open_model(path: str | Path, beside: tuple[Path, ...] = ()) -> Callable[...,
         if not there:
             there.append(OPENCV.open(
                 "transload_converters.caffe.session:Session", str(text.resolve()), str(blobs.resolve()) if blobs else "",
-                str(file), values, output_names(network)))
+                str(file), values, output_names(network),
+                [top for layer in network.layers if layer.type == "DetectionOutput" for top in layer.tops]))
         found: dict[str, np.ndarray] = there[0](dict(inputs), keep)
         return found
 

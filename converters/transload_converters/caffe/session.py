@@ -15,13 +15,16 @@ __all__ = ["Session"]
 class Session:
     """A network in OpenCV.
 
-    `layers` names each layer, `values` what the tensors that it gives are called; `outputs` are the values that are results.
+    `layers` names each layer, `values` what the tensors that it gives are called; `outputs` are the values that are results,
+    `detections` those that a layer DetectionOutput gives.
     """
 
-    def __init__(self, network: str, weights: str, name: str, values: Mapping[str, list[str]], outputs: list[str]) -> None:
+    def __init__(
+        self, network: str, weights: str, name: str, values: Mapping[str, list[str]], outputs: list[str], detections: list[str],
+    ) -> None:
         import cv2
 
-        self.name, self.outputs = name, outputs
+        self.name, self.outputs, self.detections = name, outputs, set(detections)
         try:
             self.net: Any = cv2.dnn.readNetFromCaffe(network, weights) if weights else cv2.dnn.readNetFromCaffe(network)
             self.net.setPreferableBackend(cv2.dnn.DNN_BACKEND_OPENCV)
@@ -44,11 +47,22 @@ class Session:
         found: dict[str, np.ndarray] = {}
         for layer, arrays in zip(wanted, given, strict=True):
             found.update(zip(self.values[layer], arrays, strict=False))
+        for name in self.detections & found.keys():
+            found[name] = _in_order(found[name])
         missing = [name for name in self.outputs if name not in found]
         if missing:
             raise RunError(f"OpenCV gives no {missing[0]!r} of {self.name}")
         before = {name: array for name, array in found.items() if name not in self.outputs}
         return {**(before if keep else {}), **{name: found[name] for name in self.outputs}}
+
+
+def _in_order(rows: np.ndarray) -> np.ndarray:
+    """Boxes [1, 1, N, 7] in Caffe's order, by image and label, and the best first: OpenCV gives the best of all labels first."""
+    table = rows.reshape(-1, 7)
+    there = table[:, 2] > 0
+    order = np.lexsort((-table[:, 2], table[:, 1], table[:, 0], ~there))
+    made: np.ndarray = table[order].reshape(rows.shape)
+    return made
 
 
 def _known(layer: str, values: list[str], there: set[str]) -> str | None:

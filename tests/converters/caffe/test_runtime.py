@@ -75,6 +75,23 @@ def test_opencv_judges(pair: tuple[Path, Path], tmp_path: Path, opencv: None) ->
         np.testing.assert_allclose(ours[name], value, rtol=1e-4, atol=1e-5)
 
 
+def test_boxes_are_in_caffes_order(tmp_path: Path, opencv: None) -> None:
+    """OpenCV gives the best of all labels first."""
+    path = tmp_path / "ssd.prototxt"
+    path.write_text(net_text("""
+        layer { name: "d" type: "DetectionOutput" bottom: "l" bottom: "c" bottom: "p" top: "found"
+                detection_output_param { num_classes: 3 keep_top_k: 6 nms_param { nms_threshold: 0.5 top_k: 10 }
+                                         code_type: CENTER_SIZE confidence_threshold: 0.1 } }
+    """, l=(1, 24), c=(1, 18), p=(1, 2, 24)))
+    corners = np.array([[i / 6, 0.1, i / 6 + 0.15, 0.4] for i in range(6)], np.float32)
+    priors = np.stack([corners.reshape(-1), np.full(24, 0.1, np.float32)])[None]
+    inputs = {"l": np.zeros((1, 24), np.float32), "c": RNG.uniform(0, 1, (1, 18)).astype(np.float32), "p": priors}
+    module = transload.load(path)
+    wanted = host().get("runtimes", "opencv").opened(path)(inputs)["found"]
+    assert list(wanted[0, 0, :, 1]) == sorted(wanted[0, 0, :, 1])
+    np.testing.assert_allclose(transload.run(module, inputs)["found"], wanted, rtol=1e-5, atol=1e-6)
+
+
 def test_what_opencv_does_not_know_is_not_judged(tmp_path: Path, opencv: None) -> None:
     network = tmp_path / "net.prototxt"
     network.write_text(net_text('layer { name: "b" type: "BatchReindex" bottom: "x" bottom: "i" top: "y" }', x=(3, 2), i=(2,)))
