@@ -154,13 +154,12 @@ class _Builder:
 
     def _bottoms(self, layer: Layer, what: str) -> list[Value] | None:
         found = []
-        later = {top for other in self.network.layers for top in other.tops}
         for bottom in layer.bottoms:
             value = self.values.get(bottom)
             if value is None:
-                failed = bool(self.findings) and bottom in later
-                if not failed or not self.findings:
-                    why = "which only a later layer gives" if bottom in later else "which nothing gives"
+                later = any(bottom in other.tops for other in self.network.layers)
+                if not (self.findings and later):  # else it may be one that could not be made
+                    why = "which only a later layer gives" if later else "which nothing gives"
                     self._wrong(what, f"takes {bottom!r}, {why}", layer.name)
                 return None
             found.append(value)

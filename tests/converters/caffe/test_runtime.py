@@ -80,7 +80,8 @@ def test_boxes_are_in_caffes_order(tmp_path: Path, opencv: None) -> None:
     path = tmp_path / "ssd.prototxt"
     path.write_text(net_text("""
         layer { name: "d" type: "DetectionOutput" bottom: "l" bottom: "c" bottom: "p" top: "found"
-                detection_output_param { num_classes: 3 keep_top_k: 6 nms_param { nms_threshold: 0.5 top_k: 10 }
+                detection_output_param { num_classes: 3 share_location: true background_label_id: 0 keep_top_k: 6
+                                         nms_param { nms_threshold: 0.5 top_k: 10 }
                                          code_type: CENTER_SIZE confidence_threshold: 0.1 } }
     """, l=(1, 24), c=(1, 18), p=(1, 2, 24)))
     corners = np.array([[i / 6, 0.1, i / 6 + 0.15, 0.4] for i in range(6)], np.float32)

@@ -22,6 +22,7 @@ from .common import CaffeTable, cast, flags, number, permute, reshape, shape_of,
 __all__ = ["TABLE", "above", "centred", "columns", "kept_rows"]
 
 TABLE = CaffeTable()
+_MOST_PRIORS = 1 << 22
 _EXACT = 1 << 24
 """Whole numbers up to this are floats, too."""
 
@@ -46,6 +47,8 @@ def prior_box(op: Any, rw: Rewriter) -> Value:
     sizes = np.array(halves, np.float64)
     if len(sizes) != count or min(image_h, image_w) < 1:
         raise Unsupported("its boxes cannot be made")
+    if height * width * count > _MOST_PRIORS:
+        raise Unsupported(f"makes {height * width * count:,} boxes, more than {_MOST_PRIORS:,}")
     x = ((np.arange(width) + op.offset) * step_w)[None, :, None]
     y = ((np.arange(height) + op.offset) * step_h)[:, None, None]
     corners = [(x - sizes[:, 0]) / image_w, (y - sizes[:, 1]) / image_h, (x + sizes[:, 0]) / image_w, (y + sizes[:, 1]) / image_h]
