@@ -42,7 +42,7 @@ def functional(
     layers: Sequence[Mapping[str, Any]], inputs: Sequence[str], outputs: Sequence[str], name: str = "model",
 ) -> dict[str, Any]:
     """The config of a functional model."""
-    return {"module": "keras", "class_name": "Functional", "config": {
+    return {"module": "keras.src.models.functional", "class_name": "Functional", "config": {
         "name": name, "trainable": True, "layers": list(layers), "input_layers": [[each, 0, 0] for each in inputs],
         "output_layers": [[each, 0, 0] for each in outputs]}}
 

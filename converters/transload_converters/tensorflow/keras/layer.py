@@ -107,9 +107,9 @@ _ELEMENTS = {"float16": F16, "bfloat16": BF16, "float32": F32, "float64": F64, "
 
 def element_named(dtype: Any, what: str = "float32") -> Type | None:
     """The element type in which a dtype policy computes (a name, or a serialized policy); None where it is not known."""
-    if isinstance(dtype, Mapping):
+    if isinstance(dtype, Mapping):  # a policy; one of quantized layers has no name
         config = dtype.get("config")
-        dtype = config.get("name") if isinstance(config, Mapping) else None
+        dtype = (config.get("name") if isinstance(config, Mapping) else None) or "unnamed"
     return _ELEMENTS.get(dtype or what) if isinstance(dtype, str | None) else None
 
 

@@ -52,6 +52,7 @@ def layer_tree(entry: Any, depth: int = 0) -> Layer:
         config = {"layers": config}
     if not isinstance(config, Mapping):
         config = {}
+    config = {key: _number(value) for key, value in config.items()}
     class_name = class_of(entry)
     name = config.get("name") or entry.get("name") or snake(class_name)
     layer = Layer(str(name), class_name, config, rule_of(class_name), entry)
@@ -59,6 +60,11 @@ def layer_tree(entry: Any, depth: int = 0) -> Layer:
         for key, part in layer.rule.parts(config):
             layer.parts[key] = layer_tree(part, depth + 1)
     return layer
+
+
+def _number(value: Any) -> Any:
+    """A number that Keras 2 took for an array, `{"type": "ndarray", "value": 0.1}`, as what it is; others as they are."""
+    return value["value"] if isinstance(value, Mapping) and value.get("type") == "ndarray" and "value" in value else value
 
 
 def class_of(entry: Mapping[str, Any]) -> str:

@@ -55,10 +55,11 @@ def _named(model: Layer, weights: Weights) -> list[_Place]:
     root = "model_weights" if weights.has_group("model_weights") else ""
     found: list[_Place] = []
     wrong: list[Finding] = []
+    listed = _listed(model, weights, root)
     for layer in model.parts.values():
         wanted = list(layer.variables())
         wanted.sort(key=lambda place: not place[3])
-        group = "/".join(part for part in (root, layer.name) if part)
+        group = "/".join(part for part in (root, listed.get(layer.name, layer.name)) if part)
         paths = [f"{group}/{name}" for name in weights.texts(group, "weight_names")]
         if len(paths) != len(wanted):
             if paths or wanted:
@@ -74,3 +75,15 @@ def _named(model: Layer, weights: Weights) -> list[_Place]:
         raise ReadError(f"{weights.name}: the weights are not those of the model's layers", wrong)
     return found
 
+
+def _listed(model: Layer, weights: Weights, root: str) -> dict[str, str]:
+    """The names under which the file lists layers that have others here: those with weights follow each other then, as in Keras.
+
+    A model inside a sequential one of Keras 1 and 2 has no name in the config.
+    """
+    names = weights.texts(root, "layer_names")
+    if all(layer.name in names for layer in model.parts.values()):
+        return {}
+    held = [name for name in names if weights.texts("/".join(part for part in (root, name) if part), "weight_names")]
+    layers = [layer.name for layer in model.parts.values() if next(layer.variables(), None) is not None]
+    return dict(zip(layers, held, strict=True)) if len(layers) == len(held) else {}

@@ -92,6 +92,27 @@ def test_nested_models_list_what_is_trained_first(tmp_path: Path) -> None:
         "norm/gamma": 1, "norm/beta": 2, "norm/moving_mean": 3, "norm/moving_variance": 4, "d/kernel": 5, "d/bias": 6}
 
 
+def test_layers_that_the_file_lists_by_other_names(tmp_path: Path) -> None:
+    """A model inside a sequential one has no name in Keras 2.0's config: its weights follow those of the layer before it."""
+    def dense(name: str, **more: Any) -> dict[str, Any]:
+        return {"class_name": "Dense", "config": {"name": name, "units": 2, "use_bias": False, **more}}
+
+    config = {"class_name": "Sequential", "config": [
+        dense("a", batch_input_shape=[None, 2]), {"class_name": "Sequential", "config": [dense("b"), dense("c")]}]}
+    kernels = {name: np.full((2, 2), number, np.float32) for number, name in enumerate("abc")}
+    weights = {"a": {"a/kernel:0": kernels["a"]}, "sequential_7": {"b/kernel:0": kernels["b"], "c/kernel:0": kernels["c"]}}
+    held = constants(transload.load(h5_file(tmp_path / "m.h5", config, weights, "2.0.8")))
+    assert [float(held[name].numpy()[0, 0]) for name in held if "kernel" in name] == [0, 1, 2]
+
+
+def test_numbers_that_are_arrays(tmp_path: Path) -> None:
+    """Keras 2 wrote the slope of a LeakyReLU so."""
+    layers = [input_entry("x", [1, 3]), entry("LeakyReLU", "out", "x", alpha={"type": "ndarray", "value": 0.1})]
+    (op,) = (op for op in transload.load(keras_file(tmp_path / "m.keras", functional(layers, ["x"], ["out"]), {})).ops()
+             if op.name == "tf.LeakyRelu")
+    assert op.attributes["alpha"] == 0.1
+
+
 def test_operations_between_layers(tmp_path: Path) -> None:
     ops = "keras.src.ops.numpy"
     model = functional([
@@ -149,6 +170,8 @@ LAMBDA = {"class_name": "__lambda__", "config": {"code": "4wEAAAAA"}}
     ([entry("Dense", "out", "x")], "its config is not one that Keras writes: KeyError"),
     ([entry("Dense", "out", "x", units=3)], r"its weight 'kernel' has the shape \[3, 2\], where \[3, 3\] is needed"),
     ([entry("Dense", "out", "x", units=2, dtype="complex64")], "it computes with numbers of type complex64"),
+    ([entry("Dense", "out", "x", units=2, dtype={"class_name": "QuantizedDTypePolicy", "config": {"mode": "int8"}})],
+     "it computes with numbers of type"),
     ([entry("Conv2D", "out", "x", filters=1, kernel_size=[1, 1])], "where 4 dimensions are needed"),
     ([entry("RepeatVector", "out", "x", n=10**12)], "more elements than anything can hold"),
     ([entry("StringLookup", "out", "x")], "it works on texts"),
