@@ -71,6 +71,8 @@ class _Builder:
         """The blobs as they are now, by name."""
         self.shared: dict[str, Value] = {}
         self.missing: list[str] = []
+        self.passed_over: list[str] = []
+        """What layers of known types say in fields that are not known."""
 
     def module(self) -> Module:
         filled = self._filled()
@@ -114,12 +116,12 @@ class _Builder:
 
     def _notes(self) -> tuple[str, ...]:
         if not self.missing:
-            return ()
+            return tuple(self.passed_over)
         shown = ", ".join(self.missing[:12]) + (f", and {len(self.missing) - 12} more" if len(self.missing) > 12 else "")
         file = "no file of weights was given" if self.weights is None else f"{self.weights.where} has none for them"
         return (
             f"the weights of {len(self.missing)} layers are missing ({shown}): {file}; --weights FILE.caffemodel says where "
-            "they are",)
+            "they are", *self.passed_over)
 
     def _wrong(self, what: str, why: str, name: str = "", hint: str = "") -> None:
         self.findings.append(Finding(what, why, (name,) if name else (), hint))
@@ -186,6 +188,9 @@ class _Builder:
     ) -> Op | None:
         """The op of a layer of a known type, with its blobs."""
         attributes = self._attributes(layer, declared.parameters)
+        if layer.unknown:
+            self.passed_over.append(
+                f"layer {layer.name!r} ({layer.type}) has {', '.join(layer.unknown)}, which it does not take: left out")
         name = f"caffe.{declared.type}"
         location = FusedLocation(tuple(tops)) if len(tops) > 1 else tops[0] if tops else layer.name
         results = self._n_results(declared, layer, what)

@@ -275,6 +275,12 @@ def test_types_that_nobody_knows_stay_and_are_refused_when_converted() -> None:
         transload.legalize(module)
 
 
+def test_fields_that_a_layer_does_not_take_are_told() -> None:
+    module = load_text(net_text(
+        'layer { name: "r" type: "ReLU" bottom: "x" top: "y" novel_param { size: 3 } } strange: 1 base_lr: 2', x=(1, 4)))
+    assert ["strange" in note or "novel_param" in note for note in module.notes] == [True, True]
+
+
 @pytest.mark.models
 def test_real_files(models: Path) -> None:
     for path in models.glob("caffe/*/*.prototxt"):
