@@ -5,6 +5,7 @@ Every function takes and returns ordinary objects, raises `TransloadError`, and 
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import index
@@ -64,6 +65,8 @@ def load(
     if (path is None) == (text is None):
         raise UsageError("give load() either a path or text=")
     if path is not None:
+        if not isinstance(path, str | os.PathLike):
+            raise UsageError(f"load() takes a path, and was given {type(path).__name__}")
         file = Path(path)
         need_file(file)
         source = Source(path=_model_in(file) if file.is_dir() else file, name=str(file), function=function)
@@ -210,7 +213,7 @@ def save(module: Module, path: str | Path, format: str | None = None) -> Path:
             raise UsageError(f"no writer for {file.suffix or file.name!r}", hint=f"suffixes: {suffixes}{host().absent()}")
     from .plugin import resolve
 
-    _refuse_other_dialects(module, writer)
+    _refuse_other_dialects(_module(module, "save"), writer)
     try:
         resolve(writer.write)(module, file)
     except OSError as error:
@@ -248,6 +251,14 @@ def legalize(module: Module, to: str | None = None, **options: Any) -> Module:
     return lower(module, hub().name if to is None else to, **options)
 
 
+def _module(given: Module, what: str) -> Module:
+    """What a function of the library was given, where that is a module; `UsageError` where it is something else."""
+    if not isinstance(given, Module):
+        shown = repr(given) if isinstance(given, str | Path) else type(given).__name__
+        raise UsageError(f"{what}() takes a module, and was given {shown}", hint='module = transload.load("model.tflite") reads one')
+    return given
+
+
 @rare_collections()
 def lower(module: Module, to: str | None = None, **options: Any) -> Module:
     """A module converted to dialect `to`, or to that of the default target. The argument is unchanged.
@@ -257,7 +268,7 @@ def lower(module: Module, to: str | None = None, **options: Any) -> Module:
     """
     from .journey import Journey
 
-    copy = module.clone()
+    copy = _module(module, "lower").clone()
     Journey((default_target().accepts[0] if to is None else to,), options).run(copy)
     verify(copy)
     return copy
@@ -363,7 +374,7 @@ def at_hub(module: Module, *, quantizing: bool = False) -> Module:
     from .passes.manager import Pipeline
 
     center = hub()
-    ready = legalize(module, center.name, **(_before_quantizing(module) if quantizing else {}))
+    ready = legalize(module, center.name, **(_before_quantizing(_module(module, "quantize")) if quantizing else {}))
     Pipeline.parse(center.pipeline).run(ready)
     return ready
 

@@ -42,6 +42,8 @@ class Allowance:
     """Bytes that are read and written for that."""
     elements: int = 1 << 34
     """Elements of all values together that verification computes."""
+    products: int = 1 << 42
+    """Multiplications of convolutions and matrix products that verification computes: ten minutes of the reference engine."""
     seconds: float = 1800.0
     """What one execution of a module by the reference engine may take."""
     rounds: float = 60.0

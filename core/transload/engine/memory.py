@@ -3,11 +3,25 @@
 from __future__ import annotations
 
 import math
+import os
+from collections.abc import Iterable
 
-from ..ir import Block, TensorType, Value, dtype_of
+from ..ir import Block, TensorType, Type, Value, dtype_of
 from ..ir.build import constant_of
 
-__all__ = ["peak_bytes"]
+__all__ = ["bytes_of", "machine_bytes", "peak_bytes"]
+
+
+def machine_bytes() -> int:
+    """The memory of this machine; what no run can take is told beforehand, as foreign code ends the process for want of it."""
+    if not hasattr(os, "sysconf"):  # Windows says it otherwise
+        return 1 << 62
+    return int(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+
+
+def bytes_of(types: Iterable[Type]) -> int:
+    """The bytes of tensors of these types, those of unknown sizes left out."""
+    return sum(map(_type_bytes, types))
 
 
 def peak_bytes(block: Block) -> int:
@@ -41,7 +55,10 @@ def peak_bytes(block: Block) -> int:
 
 
 def _bytes(value: Value) -> int:
-    type_ = value.type
+    return _type_bytes(value.type)
+
+
+def _type_bytes(type_: Type) -> int:
     if not isinstance(type_, TensorType) or not type_.is_static:
         return 0
     return math.prod(size or 0 for size in type_.shape or ()) * dtype_of(type_.element).itemsize

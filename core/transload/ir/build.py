@@ -14,7 +14,7 @@ from .attributes import Attribute
 from .constants import Dense, LazyData, dtype_of
 from .core import Block, Op, Region, Value
 from .locations import FusedLocation, Location, location_names
-from .misuse import no_types, not_a_constant, not_a_type, refusal, unknown_op
+from .misuse import no_name, no_types, not_a_constant, not_a_type, refusal, unknown_op
 from .types import NONE, NoneType, TensorType, Type
 from .verify import broken_rules, faults_of, unknown_attributes
 
@@ -97,6 +97,8 @@ class Builder:
         then replaces the inferred element type of every result (a quantized type, which inference
         cannot know). An operand of None is an absent optional one. Attributes of None are left out.
         """
+        if name.__class__ is not str:
+            raise no_name(name)
         declaration = registry.lookup(name)
         present: Sequence[Any] = operands
         for operand in operands:

@@ -19,7 +19,7 @@ from .core import Op, Value
 from .declare import OpDeclaration
 from .verify import broken_rules
 
-__all__ = ["no_types", "not_a_constant", "not_a_type", "refusal", "unknown_op"]
+__all__ = ["no_name", "no_types", "not_a_constant", "not_a_type", "refusal", "unknown_op"]
 
 _BUILDING = __name__.rpartition(".")[0] + ".build"
 
@@ -32,6 +32,11 @@ def refusal(name: str, operands: Sequence[Any], attributes: Mapping[str, Attribu
     if not faults and declaration is not None:
         faults = _misfits(name, operands, attributes, declaration)
     return _error(name, "; ".join(faults) or "its operands and attributes do not fit", _form_of(declaration))
+
+
+def no_name(given: Any) -> BuildError:
+    """The error for an op that is called by something else than text."""
+    return _error("an op", f"its name is {_shown(given)}, and must be text", "as 'top.Relu'")
 
 
 def unknown_op(name: str) -> BuildError:

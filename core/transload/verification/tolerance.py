@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
 from typing import Any
@@ -51,6 +52,8 @@ class Tolerance:
                 limit = kinds[name](value)
             except ValueError:
                 raise UsageError(f"tolerance {name} must be a number, not {value!r}") from None
+            if math.isnan(limit) or (name in ("cos", "euclid") and limit > 1):
+                raise UsageError(f"tolerance {name} cannot be {value}", hint="a cosine, and a euclidean similarity, is 1 at most")
             changed = {"others": tuple({**dict(tolerance.others), name: limit}.items())} if name in metrics else {name: limit}
             tolerance = replace(tolerance, **changed)
         return tolerance

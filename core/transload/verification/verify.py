@@ -15,6 +15,8 @@ from transload.verification.bounds import Bounded, check_bounds, has_bounds
 from ..analysis.dataflow import has_loops
 from ..analysis.movement import is_cast, origins
 from ..budget import VARIABLE, TimeOver, allowance, timed
+from ..engine.choice import work_of
+from ..engine.memory import machine_bytes, peak_bytes
 from ..errors import PluginFailure, RunError
 from ..ir import FloatType, Module, QuantType, TensorType, Value, output_names
 from ..ir.build import constant_of
@@ -102,11 +104,8 @@ def verify_conversion(
     runtime, why = runtime_for(source.source_format)
     if runtime is None:
         return Verification("skipped", why)
-    cost, most = elements_of(result), allowance().elements
-    if cost > most:
-        return Verification(
-            "skipped", f"it would compute {cost:,} numbers, and {most:,} are allowed: {VARIABLE}=elements={cost} allows them",
-            runtime.name, engine)
+    if why := _too_much(result):
+        return Verification("skipped", why, runtime.name, engine)
     given = checked if checked is not None else attempts(taken, hub, seed)
     further = () if checked is not None else (random_inputs(taken, hub, seed + 1 + more) for more in range(9))
     judge = _Judge(source, result, hub, runtime, tolerance or Tolerance(), engine, further, own, fused, post)
@@ -136,6 +135,18 @@ def _checked(
     if isinstance(inputs, Mapping):
         return [checked_inputs(source, inputs)]
     return (checked_inputs(source, each) for each in islice(inputs, SAMPLES))
+
+
+def _too_much(module: Module) -> str:
+    """Why running a module would cost more than verification may; empty where it does not."""
+    most, work = allowance(), work_of(module)
+    for count, allowed, what, name in (
+            (elements_of(module), most.elements, "compute {:,} numbers", "elements"),
+            (work.products, most.products, "multiply {:,} times", "products")):
+        if count > allowed:
+            return f"it would {what.format(count)}, and {allowed:,} are allowed: {VARIABLE}={name}={count} allows them"
+    needed, there = peak_bytes(module.main.regions[0].block), machine_bytes()
+    return f"it would take {needed:,} bytes at one time, and this machine has {there:,}" if needed > there else ""
 
 
 def elements_of(module: Module) -> int:

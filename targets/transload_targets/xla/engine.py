@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from transload.engine.intermediates import exposed
+from transload.engine.memory import bytes_of, machine_bytes
 from transload.engine.run import check_inputs, named_outputs
 from transload.errors import RunError
 from transload.ir import IntegerType, Module, TensorType, dtype_of, input_names
@@ -63,6 +64,13 @@ class _Compiled:
     def fetch(self, results: list[Any]) -> list[np.ndarray]:
         fetched = self.program.fetch(results) if isinstance(self.program, Compiled) else results
         return [typed(array, type_) for array, type_ in zip(fetched, self.written.results, strict=True)]
+
+
+def _need_memory(program: Written) -> None:
+    """Raise `RunError` where the results of a program are more than the machine holds: XLA would end the process."""
+    needed, there = bytes_of(program.results), machine_bytes()
+    if needed > there:
+        raise RunError(f"the results take {needed:,} bytes, and this machine has {there:,}", hint="make the model smaller")
 
 
 class Execute:
@@ -130,6 +138,7 @@ class Execute:
                     module, kept = exposed(module, self.function, crosses)
                 module = in_stablehlo(module, self.platform)
             made = written(module, self.function, self.platform, self.rewrite)
+            _need_memory(made)
             kind = Isolated if self.isolated else Compiled
             program = kind(made.text, f"function {self.function!r}", self.platform, made.options, made.constants)
             self._compiled[key] = _Compiled(program, made, kept)

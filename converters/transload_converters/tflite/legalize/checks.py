@@ -36,6 +36,7 @@ _LIKE_FIRST = _named("""
     bidirectional_sequence_lstm bidirectional_sequence_rnn""")
 """Operators whose results are stored as their first operand is."""
 
+_POOLS = _named("average_pool_2d max_pool_2d")
 _GIVEN = {"tfl.dequantize": (F32, F16), "tfl.where": (I64,)}
 """The element types that kernels give whatever they take."""
 
@@ -68,6 +69,8 @@ def _types(op: Op) -> Iterator[str]:
     wrong = next((each for each in made if each is not None and each != given), None) if given is not None else None
     if wrong is not None and not _is_wide_softmax(op):
         yield f"its result is stored as {wrong}; LiteRT's kernel gives what operand {index} is stored as, {given}"
+    if op.name in _POOLS and op.results and op.operands and op.operands[0].is_quantized != op.results[0].is_quantized:
+        yield f"it pools {op.operands[0].type} and gives {made[0]}: both have to be quantized, or none"
     if op.name in _GIVEN and made and made[0] is not None and made[0] not in _GIVEN[op.name]:
         yield f"its result is of {made[0]}, and LiteRT's kernel gives {_GIVEN[op.name][0]}"
     if op.name == "tfl.if" and op.operands and _stored(op.operands[0]) != BOOL:

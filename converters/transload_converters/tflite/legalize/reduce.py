@@ -8,7 +8,7 @@ from transload.errors import Unsupported
 from transload.ir import BOOL, I32, I64, Op, QuantType, Value
 from transload.rewrite import Rewriter, RewriteTable
 
-from .common import axes_of, axis_of, emit_like
+from .common import axes_of, axis_of, emit_like, static_shape
 
 TABLE = RewriteTable()
 
@@ -33,6 +33,8 @@ def reduce(op: Op, rw: Rewriter) -> Value:
         raise Unsupported(f"it makes {made} of {value.element}, which is stored otherwise")
     mode = _OF_BOOLS.get(op.name, _MODES[op.name]) if value.element == BOOL else _MODES[op.name]
     over = axes_of(rw, axes, value.rank)
+    if op.name == "tfl.mean" and isinstance(made, QuantType) and 0 in static_shape(value, "the input"):
+        raise Unsupported("the mean of no numbers is none, and a quantized type has no number for that")
     if not over:
         return emit_like(rw, op, "top.Cast", value) if value.element != made else value
     return emit_like(rw, op, "top.Reduce", value, axes=over, keepdims=op.attribute("keep_dims"), mode=mode)

@@ -32,6 +32,8 @@ def strided_slice_(op: Op, rw: Rewriter) -> Value:
     begins, ends = (entries(rw, op.operands[i], f"the {what} of the slice") for i, what in ((1, "begin"), (2, "end")))
     strides = constant_ints(rw, op.operands[3], "the stride of the slice")
     masks = Masks(*(op.attribute(f"{name}_mask") for name in ("begin", "end", "ellipsis", "new_axis", "shrink_axis")))
+    if masks.new_axis >> len(strides):
+        raise Unsupported(f"new_axis_mask is {masks.new_axis:b} in bits, and the slice has {len(strides)} entries")
     given = Strided(begins, ends, strides, masks, bool(op.attribute("offset")))
     return strided_slice(rw, op.operands[0], given, op.results[0].element)
 

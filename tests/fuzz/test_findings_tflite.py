@@ -1,0 +1,272 @@
+"""What fuzzing found in TFLite files, by class, in the smallest that shows it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import transload
+from transload.errors import ConversionError, RunError
+from transload.ir import F32, IntegerType, Op, QuantType, update_function_type
+from transload.verification.inputs import random_inputs
+from transload_converters.tflite.writer import ModelWriter
+
+from tests.support.tflite_models import read_bytes, write_operator
+from tests.support.tflite_ops.build import build
+from tests.support.tflite_ops.measure import all_cases
+
+
+def refused(content: bytes, why: str, to: str = "tosa") -> None:
+    with pytest.raises(ConversionError, match=why) as caught:
+        transload.lower(read_bytes(content), to)
+    assert caught.value.__cause__ is None  # no rewrite failed
+
+
+def test_any_of_floats() -> None:
+    axes = ((1,), "int32", np.array([0], np.int32))
+    content = write_operator("REDUCE_ANY", [((2, 3), "float32", None, None), (*axes, None)], [((3,), "float32", None, None)])
+    refused(content, "ReduceAll and ReduceAny take i1")
+
+
+def test_a_transform_of_no_numbers() -> None:
+    lengths = ((2,), "int32", np.array([0, 0], np.int32), None)
+    content = write_operator("RFFT2D", [((4, 4), "float32", None, None), lengths], [((4, 3), "complex64", None, None)])
+    refused(content, "transform of no numbers|complex")
+
+
+def test_inputs_of_text_are_not_made_up() -> None:
+    model = ModelWriter()
+    model.inputs = model.outputs = [model.add_tensor("words", (2,), "string")]
+    with pytest.raises(RunError, match=r"'words' holds .*string, of which there are no random ones"):
+        random_inputs(read_bytes(model.finish()))
+
+
+@pytest.mark.parametrize(("condition_type", "result_type", "why"), [
+    ("float16", "float32", "and no truth value"), ("bool", "int8", "stored as i8, and its subgraph .* gives f32")])
+def test_an_if_that_is_none(condition_type: str, result_type: str, why: str) -> None:
+    model = ModelWriter()
+    condition, x, made = (model.add_tensor(name, shape, dtype) for name, shape, dtype in (
+        ("c", (), condition_type), ("x", (2,), "float32"), ("y", (2,), result_type)))
+    for name in ("yes", "no"):
+        graph = model.add_subgraph(name)
+        graph.inputs = graph.outputs = [graph.add_tensor("v", (2,), "float32")]
+    model.add_operator("IF", [condition, x], [made], {"then_subgraph_index": 1, "else_subgraph_index": 2})
+    model.inputs, model.outputs = [condition, x], [made]
+    refused(model.finish(), why)
+
+
+def test_a_table_for_resizing_is_not_made_without_end() -> None:
+    size = ((2,), "int32", np.array([1 << 28, 4], np.int32), None)
+    given, made = [((1, 5, 4, 1), "bool", None, None), size], [((1,), "bool", None, None)]
+    content = write_operator("RESIZE_NEAREST_NEIGHBOR", given, made, {"align_corners": True})
+    refused(content, "would take a table of more than")
+
+
+def test_nothing_computes_quantized_numbers_of_64_bits() -> None:
+    places = ((1,), "int32", np.array([0], np.int32), None)
+    counts = ((1,), "int32", np.array([2], np.int32), None)
+    content = write_operator(
+        "SLICE", [((4,), "int64", None, ([0.5], [0], 0)), places, counts], [((2,), "int64", None, ([0.5], [0], 0))])
+    refused(content, "quantized numbers of 64 bits")
+
+
+FLOAT = "float32", None, None
+SMALL = ([0.5], [0], 0)
+
+
+def _slice(begin: int, end: int, stride: int, **options: Any) -> bytes:
+    places = [((1,), "int32", np.array([number], np.int32), None) for number in (begin, end, stride)]
+    return write_operator("STRIDED_SLICE", [((7,), *FLOAT), *places], [((1,), *FLOAT)], options)
+
+
+@pytest.mark.parametrize(("begin", "length", "stride"), [(3, 5, 2), (3, -1, 1), (-7, -1, -1), (3, 0, 1)])
+def test_a_slice_by_length_that_reaches_outside(begin: int, length: int, stride: int) -> None:
+    """LiteRT gives elements that nobody wrote."""
+    refused(_slice(begin, length, stride, offset=True), "no part of a dimension of size 7")
+
+
+@pytest.mark.parametrize(("begin", "length", "stride", "mask", "kept"), [
+    (-4, 3, 1, 0, [3, 4, 5]), (3, 4, 1, 1, [0, 1, 2, 3]), (6, -3, -1, 0, [6, 5, 4]), (-4, 4, 1, 0, [3, 4, 5, 6])])
+def test_a_slice_by_length(begin: int, length: int, stride: int, mask: int, kept: list[int]) -> None:
+    """As LiteRT computes it: the length counts from where the slice begins."""
+    module = read_bytes(_slice(begin, length, stride, offset=True, begin_mask=mask))
+    (made,) = transload.run(transload.lower(module, "top"), {"in0": np.arange(7, dtype=np.float32)}).values()
+    assert made.tolist() == kept
+
+
+def test_one_element_by_a_negative_step() -> None:
+    refused(_slice(3, 4, -1, shrink_axis_mask=1), "by steps of -1")
+
+
+@pytest.mark.parametrize(("operator", "inputs", "outputs", "options", "why"), [
+    ("DEQUANTIZE", [((2,), "int8", None, SMALL)], [((2,), "int4", None, None)], None, "gives f32"),
+    ("QUANTIZE", [((2,), *FLOAT)], [((2,), "complex64", None, None)], None, "floats or quantized"),
+    ("FAKE_QUANT", [((2,), *FLOAT)], [((2,), *FLOAT)], {"min": -np.inf, "max": 2.0, "num_bits": 8}, "cannot be quantized"),
+    ("SUM", [((2,), "int8", None, SMALL), ((0,), "int32", np.zeros(0, np.int32), None)], [((2,), "int8", None, None)], None,
+     "both have to be quantized, or none"),
+    ("REDUCE_MAX", [((2,), "uint8", None, SMALL), ((1,), "int32", np.array([0], np.int32), None)], [((1,), "int32", None, SMALL)],
+     None, "stored otherwise"),
+    ("RESIZE_BILINEAR", [((1, 4, 5, 3), "int16", None, SMALL), ((2,), "int32", np.array([257, 1], np.int32), None)],
+     [((1, 257, 1, 3), "int16", None, SMALL)], None, "reads pixels outside the image"),
+    ("REVERSE_V2", [((2,), "int32", None, SMALL), ((1,), "int32", np.array([0], np.int32), None)],
+     [((2,), "uint8", None, SMALL)], None, "moves numbers"),
+    ("MAX_POOL_2D", [((2, 7, 8, 3), "uint8", None, None)], [((2, 4, 4, 3), "uint8", None, None)],
+     {"padding": "SAME", "stride_w": 2, "stride_h": 2, "filter_width": 2, "filter_height": 3,
+      "fused_activation_function": "RELU"},
+     "integers that have no scale"),
+    ("SUB", [((2,), "int16", None, SMALL)] * 2, [((2,), "int16", None, ([1e-30], [0], 0))], None, "cannot count them"),
+    ("SUB", [((2,), "bool", None, None)] * 2, [((2,), "bool", None, None)], None, "numbers that are no flags"),
+    ("HARD_SWISH", [((2,), "uint8", None, SMALL)], [((2,), "uint8", None, ([0.0], [0], 0))], None, "scale of 0"),
+    ("MATRIX_DIAG", [((2,), "resource", None, None)], [((2, 2), "resource", None, None)], None, "resource"),
+    ("SVDF", [((2, 3), *FLOAT), ((3, 3), "float32", np.zeros((3, 3), np.float32), None),
+              ((3, 4), "float32", np.zeros((3, 4), np.float32), None), None, ((2, 12), *FLOAT, "variable")],
+     [((2, 3), "int64", None, None)], {"rank": 1}, "its result is stored as i64; .* gives what operand 0 is stored as, f32"),
+])
+def test_tflite(
+    operator: str, inputs: list[Any], outputs: list[Any], options: dict[str, Any] | None, why: str,
+) -> None:
+    refused(write_operator(operator, inputs, outputs, options), why)
+
+
+def test_a_number_outside_is_not_taken() -> None:
+    places = ((), "int32", np.array(1999998, np.int32), None)
+    content = write_operator("GATHER", [((5, 4), *FLOAT), places], [((4,), *FLOAT)], {"axis": 0})
+    refused(content, "index 1999998 is outside a dimension of size 5", "stablehlo")
+
+
+def test_a_least_of_no_numbers_is_what_it_starts_from() -> None:
+    axes = ((1,), "int32", np.array([1], np.int32), None)
+    content = write_operator("REDUCE_MIN", [((2, 0), "int32", None, None), axes], [((2,), "int32", None, None)])
+    module = transload.lower(read_bytes(content), "tosa")
+    (made,) = transload.run(module, {"in0": np.zeros((2, 0), np.int32)}, engine="reference").values()
+    assert made.tolist() == [2**31 - 1] * 2
+
+
+def test_loops_in_loops_are_converted_as_deep_as_the_stack_reaches() -> None:
+    """Each level is a rule that converts the subgraph of the next."""
+    model = ModelWriter()
+    x, made = (model.add_tensor(name, (), "bool") for name in ("x", "made"))
+    for level in range(100):
+        for part in ("cond", "body"):
+            graph = model.add_subgraph(f"{part}{level}")
+            graph.inputs = graph.outputs = [graph.add_tensor("v", (), "bool")]
+            if part == "body" and level < 99:
+                graph.outputs = [graph.add_tensor("w", (), "bool")]
+                following = {"cond_subgraph_index": 2 * level + 3, "body_subgraph_index": 2 * level + 4}
+                graph.add_operator("WHILE", graph.inputs, graph.outputs, following)
+    model.add_operator("WHILE", [x], [made], {"cond_subgraph_index": 1, "body_subgraph_index": 2})
+    model.inputs, model.outputs = [x], [made]
+    with pytest.raises(ConversionError, match="nested more than 48 deep"):
+        transload.lower(read_bytes(model.finish()), "tosa")
+
+
+@pytest.mark.parametrize(("operator", "operands"), [("MEAN", 1), ("REDUCE_PROD", 1), ("ADD", 2), ("SQUARED_DIFFERENCE", 2)])
+@pytest.mark.parametrize(("given", "made"), [(0.5, 0.0), (0.0, 0.5), (0.0, 0.0)])
+def test_steps_of_zero(operator: str, operands: int, given: float, made: float) -> None:
+    inputs: list[Any] = [((2, 3), "int8", None, ([given], [0], 0))] * operands
+    if operands == 1:
+        inputs.append(((1,), "int32", np.array([1], np.int32), None))
+    shape = (2,) if operands == 1 else (2, 3)
+    try:
+        transload.lower(read_bytes(write_operator(operator, inputs, [(shape, "int8", None, ([made], [0], 0))])), "tosa")
+    except ConversionError as error:
+        assert error.__cause__ is None, error  # no rewrite failed
+
+
+def test_complex_numbers_have_no_order() -> None:
+    axes = ((1,), "int32", np.array([0], np.int32), None)
+    content = write_operator("REDUCE_MAX", [((2,), "complex64", None, None), axes], [((), "complex64", None, None)])
+    refused(content, "least or the greatest", "stablehlo")
+
+
+def test_an_lstm_that_says_it_gives_other_numbers_than_it_takes() -> None:
+    case = next(case for case in all_cases() if case.note == "integer" and case.op == "UNIDIRECTIONAL_SEQUENCE_LSTM")
+    module = read_bytes(build(case).content)
+    op = next(op for op in module.walk() if op.name == "tfl.unidirectional_sequence_lstm")
+    said = QuantType(IntegerType(4, "u"), F32, (0.0071,), (4,))
+    op.results[0].type = op.results[0].tensor_type.with_element(said)
+    with pytest.raises(ConversionError, match="gives it as its state is"):
+        transload.lower(module, "tosa")
+
+
+@pytest.mark.parametrize(("operator", "inputs", "outputs", "options", "why"), [
+    ("EXP", [((2,), "int16", None, SMALL)], [((2,), "int8", None, SMALL)], None, "stored as i8; .* operand 0 is stored as, i16"),
+    ("FILL", [((1,), "int32", np.array([2], np.int32), None), ((), *FLOAT)], [((2,), "int32", None, None)], None, "operand 1"),
+    ("SHAPE", [((2, 3), *FLOAT)], [((2,), "bool", None, None)], {"out_type": "INT32"}, "its option out_type says INT32"),
+    ("SVDF", [((2, 3), *FLOAT), ((3, 3), "float32", np.zeros((3, 3), np.float32), None),
+              ((3, 4), "float32", np.zeros((3, 4), np.float32), None), None, ((2, 12), "int8", None, None, "variable")],
+     [((2, 3), *FLOAT)], {"rank": 1}, "its state is stored as i8; .* floats in f32"),
+    ("SVDF", [((2, 3), *FLOAT), ((3, 3), "float32", np.zeros((3, 3), np.float32), None),
+              ((3, 4), "float32", np.zeros((3, 4), np.float32), None), None], [((2, 3), *FLOAT)], {"rank": 1}, "and no state"),
+    ("DEQUANTIZE", [((2,), "int16", None, SMALL)], [((2,), "bfloat16", None, None)], None, "gives f32"),
+    ("MEAN", [((2, 0), "int8", None, SMALL), ((1,), "int32", np.array([1], np.int32), None)], [((2,), "int8", None, SMALL)], None,
+     "mean of no numbers"),
+    ("MAX_POOL_2D", [((1, 4, 4, 1), "uint8", None, SMALL)], [((1, 4, 4, 1), "uint8", None, None)],
+     {"stride_w": 1, "stride_h": 1, "filter_width": 1, "filter_height": 1}, "both have to be quantized, or none"),
+    ("STRIDED_SLICE", [((7,), *FLOAT), *[((1,), "int32", np.array([number], np.int32), None) for number in (0, 2, 1)]],
+     [((2,), *FLOAT)], {"new_axis_mask": 5}, "new_axis_mask is 101 in bits"),
+    ("EMBEDDING_LOOKUP", [((2,), "int32", None, None), ((3, 2), *FLOAT)], [((2, 2), "int16", None, None)], None, "operand 1"),
+    ("UNIDIRECTIONAL_SEQUENCE_RNN", [((2, 2), *FLOAT), ((2, 2), *FLOAT), ((2, 2), *FLOAT), ((2,), *FLOAT),
+     ((1, 2), *FLOAT, "variable")], [((2, 2), "float16", None, None)], {"time_major": True}, "its result is stored as f16"),
+    ("WHERE", [((2,), "bool", None, None)], [((2, 1), "int8", None, None)], None, "LiteRT's kernel gives i64"),
+    ("HASHTABLE_LOOKUP", [((2,), "int32", None, None), ((3,), "int32", np.array([1, 1, 4], np.int32), None), ((3,), *FLOAT)],
+     [((2,), *FLOAT), ((2,), "uint8", None, None)], None, "occur twice"),
+    ("SOFTMAX", [((4,), "uint8", None, SMALL)], [((4,), "uint8", None, SMALL)], {"beta": 1.0}, "in steps of 1/256"),
+    ("LOGISTIC", [((4,), "int16", None, ([0.0], [0], 0))], [((4,), "int16", None, ([2.0**-15], [0], 0))], None,
+     "takes its logarithm"),
+])
+def test_what_no_kernel_of_litert_gives(
+    operator: str, inputs: list[Any], outputs: list[Any], options: dict[str, Any] | None, why: str,
+) -> None:
+    refused(write_operator(operator, inputs, outputs, options), why)
+
+
+def test_padding_copies_what_is_stored() -> None:
+    """Whatever scale the input notes; LiteRT gives the same."""
+    places, fill = np.array([[1, 0]], np.int32), np.array(5, np.int8)
+    given = [((2,), "int8", None, ([0.25], [0], 0)), ((1, 2), "int32", places, None), ((), "int8", fill, SMALL)]
+    module = read_bytes(write_operator("PADV2", given, [((3,), "int8", None, SMALL)]))
+    (made,) = transload.run(transload.lower(module, "tosa"), {"in0": np.array([3, -4], np.int8)}, engine="reference").values()
+    assert made.tolist() == [5, 3, -4]
+
+
+def test_the_greatest_of_bfloat16() -> None:
+    ids, count = np.array([0, 0], np.int32), np.array(2, np.int32)
+    given = [((2,), "bfloat16", None, None), ((2,), "int32", ids, None), ((), "int32", count, None)]
+    transload.lower(read_bytes(write_operator("UNSORTED_SEGMENT_MAX", given, [((2,), "bfloat16", None, None)])), "tosa")
+
+
+def test_a_step_of_the_old_lstm_that_gives_one_result() -> None:
+    case = next(case for case in all_cases() if case.op == "LSTM" and case.format == "u8")
+    module = read_bytes(build(case).content)
+    op = next(op for op in module.walk() if op.name == "tfl.basic_lstm")
+    short = Op(op.name, op.operands, [op.results[0].type], op.attributes, (), op.location)
+    op.parent.insert(short, op)
+    op.parent.terminator.operands = (short.results[0],)
+    op.erase()
+    module.main.attributes["res_attrs"] = [{}]
+    update_function_type(module.main)
+    with pytest.raises(ConversionError, match="does not note how the inner values"):
+        transload.lower(module, "tosa")
+
+
+def test_a_scale_of_the_result_that_leaves_nothing() -> None:
+    """HARD_SWISH divides by more than 2^62."""
+    quantized = [((4,), "int8", None, (scale, [0], 0)) for scale in ([0.05], [1e30])]
+    transload.lower(read_bytes(write_operator("HARD_SWISH", quantized[:1], quantized[1:])), "stablehlo")
+
+
+def test_diagonals_of_other_matrices() -> None:
+    content = write_operator("MATRIX_SET_DIAG", [((64, 40), *FLOAT), ((3, 40), *FLOAT)], [((64, 40), *FLOAT)])
+    refused(content, "are not those of matrices")
+
+
+def test_two_states_in_one_tensor() -> None:
+    case = next(case for case in all_cases() if case.op == "UNIDIRECTIONAL_SEQUENCE_LSTM" and case.format == "f32")
+    module = read_bytes(build(case).content)
+    op = next(op for op in module.walk() if op.name == "tfl.unidirectional_sequence_lstm")
+    op.set_operand(19, op.operands[18])
+    with pytest.raises(ConversionError, match="two of its states are one tensor"):
+        transload.lower(module, "tosa")
