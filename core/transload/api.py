@@ -73,7 +73,10 @@ def load(
     else:
         if format is None:
             raise UsageError("load(text=...) needs a format=", hint=f"formats: {', '.join(sorted(host().readers))}")
-        data = text.encode() if isinstance(text, str) else text
+        try:
+            data = text.encode() if isinstance(text, str) else text
+        except UnicodeEncodeError as error:
+            raise ReadError(f"<{format} text>: holds what no text may, half of a character pair, at {error.start}") from None
         source = Source(_data=data, name=f"<{format} text>", function=function)
     reader = host().get("readers", format) if format is not None else _reader_for(source)
     wanted = _wanted(inputs or {})
@@ -255,7 +258,7 @@ def _module(given: Module, what: str) -> Module:
     """What a function of the library was given, where that is a module; `UsageError` where it is something else."""
     if not isinstance(given, Module):
         shown = repr(given) if isinstance(given, str | Path) else type(given).__name__
-        raise UsageError(f"{what}() takes a module, and was given {shown}", hint='module = transload.load("model.tflite") reads one')
+        raise UsageError(f"{what}() takes a module, and was given {shown}", hint='transload.load("model.tflite") reads one')
     return given
 
 

@@ -21,7 +21,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from .errors import TransloadError, UsageError
-from .files import current_directory
+from .files import current_directory, need_directory
 from .scratch import ScratchFolder, locked
 
 __all__ = ["REPORT", "replaced_folder"]
@@ -49,8 +49,7 @@ def replaced_folder(place: str | Path, drop: Callable[[Path], Iterable[str]] = l
         raise TransloadError(f"cannot write to {place}: the current directory is not there any more") from None
     if final.is_symlink():
         final = final.resolve()
-    if final.exists() and not final.is_dir():
-        raise UsageError(f"{place} is a file; give a directory to write to")
+    need_directory(final, place)
     made: list[Path] = []
     scratch: ScratchFolder | None = None
     try:

@@ -22,6 +22,7 @@ from .edited import note_of_edits
 from .emission import check_for, emit_for, left_to_host, partition_report
 from .engine.memory import peak_bytes
 from .errors import Finding, ReadError, TransloadError, UsageError, VerificationError
+from .files import exists, need_directory
 from .garbage import rare_collections
 from .given import ImageFile, open_given, settled, shapes_of
 from .ir import Module, State, TensorType, Type
@@ -187,8 +188,7 @@ class _Work:
     ) -> None:
         if not isinstance(model, str | Path | Module):
             raise UsageError(f"a model is a path or a Module, and this is a {type(model).__name__}")
-        if directory.exists() and not directory.is_dir():
-            raise UsageError(f"{directory} is a file; give a directory to write to")
+        need_directory(directory)
         self.model, self.directory, self.options, self.mode = model, directory, options, mode
         self.path = model.source if isinstance(model, Module) else Path(model)
         self.target = _usable(target)
@@ -232,7 +232,7 @@ class _Work:
             self.report.refuse(error)
             if self.is_read and isinstance(error, ReadError):  # samples or a table: it is not the model that is refused
                 raise
-            if isinstance(self.model, Module) or Path(self.model).exists():
+            if isinstance(self.model, Module) or exists(Path(self.model)):
                 write_refusal(self.report, error, self.directory)
             raise
 

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from .errors import ReadError, TransloadError
+from .errors import ReadError, TransloadError, UsageError
 from .scratch import ScratchFolder
 
-__all__ = ["archive_names", "atomic_path", "current_directory", "is_file", "need_file"]
+__all__ = ["archive_names", "atomic_path", "current_directory", "exists", "is_file", "need_directory", "need_file"]
 
 
 def need_file(path: Path) -> None:
@@ -25,14 +25,50 @@ def need_file(path: Path) -> None:
     except (OSError, ValueError) as error:  # too long a name, a loop of links, a zero byte in the name
         raise ReadError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
     if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
-        kind = "pipe" if stat.S_ISFIFO(mode) else "socket" if stat.S_ISSOCK(mode) else "device"
-        raise ReadError(f"{path}: is a {kind}, not a file", hint="write what comes out of it to a file, and give that")
+        raise ReadError(f"{path}: is a {_kind(mode)}, not a file", hint="write what comes out of it to a file, and give that")
+
+
+def _kind(mode: int) -> str:
+    """What there is at a path, where that is no regular file."""
+    kinds = {stat.S_ISDIR: "directory", stat.S_ISFIFO: "pipe", stat.S_ISSOCK: "socket"}
+    return next((kind for is_one, kind in kinds.items() if is_one(mode)), "device")
+
+
+def _need_place(path: Path) -> None:
+    """Raise `UsageError` where something else than a file is in the place of one: a device would be replaced by a file."""
+    try:
+        mode = path.lstat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    if not (stat.S_ISREG(mode) or stat.S_ISLNK(mode)):
+        raise UsageError(f"{path} is a {_kind(mode)}, where a file is to be written", hint="remove it, or choose another name")
+
+
+def need_directory(path: Path, named: object = None) -> None:
+    """Raise `UsageError` where no directory is at a path, and none can be made there; `named` is how the user called it."""
+    try:
+        mode = path.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    except (OSError, ValueError) as error:  # too long a name, a loop of links, a zero byte in the name
+        why = getattr(error, "strerror", None) or error
+        raise UsageError(f"{str(named or path)[:80]!r} is no directory to write to: {why}") from None
+    if not stat.S_ISDIR(mode):
+        raise UsageError(f"{named or path} is a file; give a directory to write to")
 
 
 def is_file(path: Path) -> bool:
     """Whether there is a regular file: one that is read to its end, and not waited for."""
     try:
         return path.is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def exists(path: Path) -> bool:
+    """Whether there is something at a path, which there is not where no name may be as long."""
+    try:
+        return path.exists()
     except (OSError, ValueError):
         return False
 
@@ -49,11 +85,12 @@ def current_directory() -> Path | None:
 def atomic_path(path: str | Path) -> Iterator[Path]:
     """A temporary path beside `path` to write to; it is renamed to `path` when the block ends well.
 
-    Raises `TransloadError` where the place cannot be written (no room, no permission), and leaves
-    nothing behind.
+    Raises `TransloadError` where the place cannot be written (no room, no permission), `UsageError` where a device or a
+    directory is there, and leaves nothing behind.
     """
     final = Path(path)
     try:
+        _need_place(final)
         final.parent.mkdir(parents=True, exist_ok=True)
         with ScratchFolder(final.parent) as folder:
             temporary = folder / final.name

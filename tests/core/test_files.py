@@ -65,7 +65,7 @@ def test_a_model_whose_name_is_as_long_as_names_can_be(examples: Path, tmp_path:
     assert (tmp_path / "out" / ("a" * 248 + ".tosa")).is_file()
     write_arrays(tmp_path / ("b" * 251 + ".npz"), {})
     capsys.readouterr()
-    assert run(["convert", str(model), "-o", str(tmp_path / ("c" * 300)), "--no-verify"]) == 1
+    assert run(["convert", str(model), "-o", str(tmp_path / ("c" * 300)), "--no-verify"]) == 2
     assert "File name too long" in capsys.readouterr().err
 
 

@@ -12,7 +12,9 @@ import pytest
 pytest.importorskip("onnx", reason="the package 'onnx' is not installed")
 
 import transload
+from transload.arrays import write_arrays
 from transload.errors import BuildError, ConversionError, ReadError, RunError, TransloadError, UsageError
+from transload.files import need_directory
 from transload.ir import BOOL, F32, I8, I32, Dense, IntegerType, QuantType, TensorType
 from transload.ir.constants import SplatData
 from transload.ir.verify import verify
@@ -47,6 +49,12 @@ IMAGE = np.zeros((1, 1, 2, 2), np.float32)
      {"cache": np.zeros((3, 1, 4, 2), np.float32), "part": np.zeros((3, 1, 1, 2), np.float32)}, "not one place for each"),
     (node("ReduceMean", ["none", "one_axis"], ["y"]), {"none": np.zeros((2, 0), np.float32)}, "mean of no numbers"),
     (node("Col2Im", ["x", "two_sizes", "zeros"], ["y"]), {"x": X[None]}, "blocks .* do not fit"),
+    (node("Cast", ["x"], ["y"], to=10, saturate=2**62), {"x": X}, "saturate is 4611686018427387904, and must be 0 or 1"),
+    (node("Resize", ["x", "roi", "", "far"], ["y"], coordinate_transformation_mode="tf_crop_and_resize"), {"x": X},
+     "resizes shape"),
+    (node("DeformConv", ["image", "filter", "moved"], ["y"], kernel_shape=[3, 1]),
+     {"image": IMAGE, "filter": np.zeros((1, 1, 1, 2), np.float32), "moved": np.zeros((1, 4, 2, 1), np.float32)},
+     "has offsets of shape|kernel"),
     (node("Celu", ["x"], ["y"], alpha=0.0), {"x": X}, "alpha is not 0"),
     (node("LSTM", ["sequence", "flat", "flat"], ["y"]), {"sequence": np.zeros((2, 1, 3), np.float32)}, "must have 3 dimensions"),
     (node("QuantizeLinear", ["column", "two"], ["y"]), {"column": np.zeros((3, 1), np.float32)}, "2 scales"),
@@ -58,7 +66,7 @@ def test_onnx(nodes: Any, inputs: dict[str, np.ndarray], why: str) -> None:
         "negative": np.array([0, -1]), "places": np.array([[0, 0], [1, 1]]), "one": np.float32(1), "zero": np.int64(0),
         "zeros": np.array([0, 0]), "huge": np.array([1, 3e38], np.float32), "endless": np.float32(np.inf),
         "one_axis": np.array([1]), "two": np.array([3, 4], np.float32), "flat": np.zeros(4, np.float32),
-        "two_sizes": np.array([2, 2])}
+        "two_sizes": np.array([2, 2]), "roi": np.array([0, 0, 1, 1], np.float32), "far": np.array([2, 2**61])}
     used = {name: value for name, value in constants.items() if name in nodes.input}
     module = read_model(make_model([nodes], inputs, ["y"], used, opset=24 if nodes.op_type == "TensorScatter" else 18))
     with pytest.raises(ConversionError, match=why) as caught:
@@ -369,3 +377,59 @@ def test_what_is_no_module(given: Any) -> None:
 def test_tolerances_that_nothing_keeps(setting: str) -> None:
     with pytest.raises(UsageError, match="cannot be"):
         Tolerance.parse([setting])
+
+
+def test_weights_that_are_no_numbers_are_not_judged(tmp_path: Path) -> None:
+    """What 0 times NaN is in padding, runtimes see differently."""
+    pytest.importorskip("onnxruntime")
+    weights = np.ones((1, 2, 3, 3), np.float32)
+    weights[0, 1, 1, 1] = np.nan
+    nodes = [node("ConvTranspose", ["x", "w"], ["y"], pads=[1, 2, 1, 2], strides=[3, 2])]
+    file = tmp_path / "model.onnx"
+    file.write_bytes(make_model(nodes, {"x": np.ones((1, 1, 3, 3), np.float32)}, ["y"], {"w": weights}).SerializeToString())
+    module = transload.load(file)
+    hub, lowered = transload.lower(module, "top"), transload.lower(module, "stablehlo")
+    verdict = verify_conversion(module, lowered, hub=hub, engine="reference")
+    assert verdict.status == "inconclusive" and "weights of y are NaN or infinite" in verdict.why
+
+
+def test_places_where_no_file_is_written(tmp_path: Path) -> None:
+    """A device in the place of a file was replaced by one; a name that is too long was called a defect."""
+    import os
+
+    if hasattr(os, "mkfifo"):
+        os.mkfifo(tmp_path / "pipe")
+        with pytest.raises(UsageError, match="is a pipe, where a file is to be written"):
+            write_arrays(tmp_path / "pipe", {"x": X})
+        assert (tmp_path / "pipe").is_fifo()
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(UsageError, match="is a directory, where a file is to be written"):
+        write_arrays(tmp_path / "folder", {"x": X})
+    with pytest.raises(UsageError, match="is no directory to write to"):
+        need_directory(tmp_path / ("o" * 300))
+
+
+def test_a_slice_of_parts_whose_size_is_not_known() -> None:
+    module = _function("tensor<?x2xf32>", "tensor<1x2xf32>", """
+        %j = "top.Concat"(%x, %x) {axis = 0 : i64} : (tensor<?x2xf32>, tensor<?x2xf32>) -> tensor<?x2xf32>
+        %y = "top.Slice"(%j) {offset = array<i64: 0, 0>, ends = array<i64: 1, 2>, steps = array<i64: 1, 1>} :
+             (tensor<?x2xf32>) -> tensor<1x2xf32>""")
+    try:
+        transload.lower(module, "tosa")
+    except ConversionError as error:
+        assert error.__cause__ is None, error  # no rewrite failed
+
+
+def test_half_of_a_character_pair_in_text() -> None:
+    with pytest.raises(ReadError, match="half of a character pair"):
+        transload.load(text='"builtin.module"() ({}) {name = "\ud800"} : () -> ()', format="mlir")
+
+
+@pytest.mark.parametrize("index", [-65536, 3])
+def test_constant_places_outside_a_dimension(index: int) -> None:
+    module = _function("tensor<3x3xf32>", "tensor<3x1x2xf32>", f"""
+        %i = "top.Weight"() {{value = dense<[[{index}, 2]]> : tensor<1x2xi64>}} : () -> tensor<1x2xi64>
+        %y = "top.Gather"(%x, %i) {{axis = 1 : i64}} : (tensor<3x3xf32>, tensor<1x2xi64>) -> tensor<3x1x2xf32>""")
+    for to in ("stablehlo", "tosa"):
+        with pytest.raises(ConversionError, match=f"{index} is outside a dimension of size 3"):
+            transload.lower(module, to)

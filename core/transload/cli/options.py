@@ -17,6 +17,7 @@ from typing import Any
 
 import click
 
+from ..files import exists
 from .session import Session
 
 __all__ = [
@@ -186,7 +187,7 @@ def take_data(given: dict[str, Any]) -> Any:
 
 def _named(text: str) -> tuple[str, str]:
     """The parts of `NAME=PATH`; no name where the whole is there, or a function."""
-    if text.startswith("python:") or "=" not in text or Path(text).exists():
+    if text.startswith("python:") or "=" not in text or exists(Path(text)):
         return "", text
     name, _, path = text.partition("=")
     return name, path

@@ -25,7 +25,7 @@ from ..plugin import resolve
 from ..plugin_host import host
 from .reference import prepare as prepare_reference
 
-__all__ = ["Choice", "Work", "choose", "choose_measuring", "prepare", "work_of"]
+__all__ = ["Choice", "Work", "choose", "choose_measuring", "is_product", "prepare", "work_of"]
 
 PRODUCTS_PER_SECOND = 1e10
 ELEMENTS_PER_SECOND = 4e8
@@ -81,10 +81,15 @@ def work_of(module: Module, function: str = "main") -> Work:
         made = sum(_size(result) for result in op.results)
         ops += 1
         elements += made
-        if _PRODUCT.search(op.name.partition(".")[2]):
+        if is_product(op.name):
             kernels += 1
             products += _products(op, made)
     return Work(kernels, products, elements, ops)
+
+
+def is_product(name: str) -> bool:
+    """Whether an op of this name is a convolution, a matrix product, or another one."""
+    return _PRODUCT.search(name.partition(".")[2]) is not None
 
 
 def _size(value: Value) -> int:

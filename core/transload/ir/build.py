@@ -97,9 +97,7 @@ class Builder:
         then replaces the inferred element type of every result (a quantized type, which inference
         cannot know). An operand of None is an absent optional one. Attributes of None are left out.
         """
-        if name.__class__ is not str:
-            raise no_name(name)
-        declaration = registry.lookup(name)
+        declaration = registry.lookup(name) if name.__class__ is str else no_name(name)
         present: Sequence[Any] = operands
         for operand in operands:
             if operand.__class__ is not Value:

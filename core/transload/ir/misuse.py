@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -34,9 +34,9 @@ def refusal(name: str, operands: Sequence[Any], attributes: Mapping[str, Attribu
     return _error(name, "; ".join(faults) or "its operands and attributes do not fit", _form_of(declaration))
 
 
-def no_name(given: Any) -> BuildError:
-    """The error for an op that is called by something else than text."""
-    return _error("an op", f"its name is {_shown(given)}, and must be text", "as 'top.Relu'")
+def no_name(given: Any) -> NoReturn:
+    """Raise the error for an op that is called by something else than text."""
+    raise _error("an op", f"its name is {_shown(given)}, and must be text", "as 'dialect.Op'")
 
 
 def unknown_op(name: str) -> BuildError:

@@ -15,7 +15,7 @@ from transload.verification.bounds import Bounded, check_bounds, has_bounds
 from ..analysis.dataflow import has_loops
 from ..analysis.movement import is_cast, origins
 from ..budget import VARIABLE, TimeOver, allowance, timed
-from ..engine.choice import work_of
+from ..engine.choice import is_product, work_of
 from ..engine.memory import machine_bytes, peak_bytes
 from ..errors import PluginFailure, RunError
 from ..ir import FloatType, Module, QuantType, TensorType, Value, output_names
@@ -185,7 +185,11 @@ class _Judge:
             verdict.notes += [note for note in once.notes if note not in verdict.notes]
             told |= informative
         silent = [tensor.name for index, tensor in enumerate(verdict.tensors) if index not in told]
-        if verdict.broken:
+        if verdict.broken and (names := _weights_of_no_numbers(self.hub)):
+            verdict.status = "inconclusive"
+            verdict.why = (f"weights of {', '.join(names)} are NaN or infinite, and runtimes differ in what padding makes of "
+                           "them: 0 times them is NaN where it is computed")
+        elif verdict.broken:
             verdict.status = "failed"
             self._say_whose_it_is(verdict)
         elif silent and not told:
@@ -298,6 +302,18 @@ class _Judge:
             f"tensors is what it computes, but for {steps.apart:,} of {steps.elements:,} numbers, which are a step away; in the "
             "outputs that adds up to what the table shows")
         return {index: reasons for index, reasons in wrong.items() if index in broken}, [note] if steps.tensors else []
+
+
+def _weights_of_no_numbers(hub: Module | None) -> list[str]:
+    """The products of a module, three at most, by name, whose constant operand holds what is no finite number."""
+    found: dict[str, None] = {}
+    for op in hub.ops() if hub is not None else ():
+        for value in op.operands[:2] if is_product(op.name) else ():
+            held = constant_of(value) if value.is_float else None
+            if held is None or np.isfinite(held.numpy().astype(np.float32)).all():
+                continue
+            found[str(op.origin or op.name)] = None
+    return list(found)[:3]
 
 
 def output_steps(hub: Module) -> list[float | None]:

@@ -106,6 +106,8 @@ class Fill(DeclaredOp):
         return min(op.attribute("shape"), default=0) >= 0
 
     def infer(op) -> Type:
+        if any(size not in (1, None) for size in shape_of(op.value) or ()):
+            fail(op, f"the value is one number, and is {op.value.type}")
         return TensorType(tuple(op.attribute("shape")), op.value.element)
 
 

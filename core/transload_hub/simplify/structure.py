@@ -139,6 +139,8 @@ def slice_of_concat(op: Slice, rw: Rewriter) -> Value | None:
         return None
     if any(part.element != op.output.element for part in (*joined.operands, op.input)):
         return None
+    if any(part.shape is None or part.shape[span[0]] is None for part in joined.operands):
+        return None
     axis, begin, end = span
     place = 0
     covered: list[Value] = []

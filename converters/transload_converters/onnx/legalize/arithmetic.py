@@ -173,12 +173,13 @@ def _cast_to(op: Op, rw: Rewriter, element: Any) -> Value:
     value = need(op, 0)
     if not isinstance(element, FloatType | IntegerType) or not isinstance(value.element, FloatType | IntegerType):
         raise Unsupported(f"casts {value.type} to {element}; only numbers and truth values can be cast")
+    saturate = flag(op, "saturate", 1)
     if value.element == element:
         return value
     if isinstance(element, FloatType) and element.name == "f8E8M0FNU":
         return _to_power(op, rw, value, element)
     if isinstance(element, FloatType) and element.name.startswith("f8"):
-        return to_float8(rw, value, element, flag(op, "saturate", 1))
+        return to_float8(rw, value, element, saturate)
     return rw.emit("top.Cast", value, element=element)
 
 

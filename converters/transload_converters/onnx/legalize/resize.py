@@ -96,6 +96,10 @@ def _aligned_corners(shape: Sequence[int], sizes: Sequence[int], scales: Sequenc
     return "asymmetric", steps
 
 
+_MOST_PLACES = 1 << 24
+"""Of one dimension of a part that is resized: each is computed here."""
+
+
 def _crop_and_resize(op: Op, rw: Rewriter, value: Value, axes: tuple[int, ...], mode: str) -> Value:
     """Resize of a part of the tensor, which `roi` says: from the k-th start to the k-th end, 1 being the last element.
 
@@ -115,7 +119,7 @@ def _crop_and_resize(op: Op, rw: Rewriter, value: Value, axes: tuple[int, ...], 
     outside = np.zeros([1] * len(shape), bool)
     for i, axis in enumerate(axes):
         start, end, last, count = roi[i], roi[len(axes) + i], shape[axis] - 1, sizes[axis]
-        if count < 1 or last < 0:
+        if not 1 <= count <= _MOST_PLACES or last < 0:
             raise Unsupported(f"resizes shape {shape} to {tuple(sizes)}")
         steps = np.arange(count) * (end - start) * last / (count - 1) if count > 1 else np.zeros(1)
         places = start * last + steps if count > 1 else 0.5 * (start + end) * last + steps

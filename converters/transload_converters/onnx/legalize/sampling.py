@@ -194,6 +194,8 @@ def deform_conv(op: Op, rw: Rewriter) -> Value:
     points = rows * columns * elements
     places = []
     for i, steps in enumerate(_window_places(window, rows, columns)):
+        if steps.size != points:
+            raise Unsupported(f"has offsets of shape {shape_of(offset)} for windows {kernel} in images of {height} x {width}")
         away = reshape(rw, slice_along(rw, moved, 1, i, i + 1), (batch * groups, points))
         places.append(rw.emit("top.Add", away, rw.constant(steps.reshape(1, points).astype(dtype_of(value.element)))))
     folded = reshape(rw, value, (batch * groups, channels // groups, height, width))

@@ -172,8 +172,13 @@ def need(op: Op, index: int, what: str = "") -> Value:
 
 
 def attr(op: Op, name: str, default: Any = None) -> Any:
-    """An attribute's value in the file, or `default`."""
-    return op.attributes.get(name, default)
+    """An attribute's value in the file, or `default`; `Impossible` where it is a list, or text, and the default is none."""
+    value = op.attributes.get(name, default)
+    if default is not None and value is not default:
+        for kind in (str, (list, tuple)):
+            if isinstance(value, kind) != isinstance(default, kind):
+                raise Impossible(f"{name} is {value!r:.80}, and must be of the kind of {default!r}")
+    return value
 
 
 def flag(op: Op, name: str, default: bool | int = 0) -> bool:

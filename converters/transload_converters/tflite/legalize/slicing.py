@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from transload.errors import Unsupported
 from transload.ir import Op, Value
 from transload.rewrite import Rewriter, RewriteTable
 from transload_hub.slicing import Masks, Strided, entries, plain_slice, strided_slice, update_slice

@@ -66,8 +66,9 @@ def take(rw: Builder, x: Value, axis: int, indices: Value) -> Value:
     dense = constant_of(indices)
     if dense is not None and math.prod(places) > 0:
         numbers = dense.numpy().reshape(-1)
-        if numbers.max() >= shape[axis]:
-            raise Unsupported(f"index {numbers.max()} is outside a dimension of size {shape[axis]}")
+        if numbers.max() >= shape[axis] or numbers.min() < 0:
+            wrong = numbers.max() if numbers.max() >= shape[axis] else numbers.min() - shape[axis]
+            raise Unsupported(f"index {wrong} is outside a dimension of size {shape[axis]}")
         run = _run(numbers)
         if run is not None:
             starts, limits, steps = [0] * len(shape), list(shape), [1] * len(shape)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from transload.ir import F32, FloatType, IntegerType, Op, Value
+from transload.ir import F32, I32, FloatType, IntegerType, Op, Value
 from transload.rewrite import Rewriter, RewriteTable, Unsupported
 
 from ... import build
@@ -194,5 +194,7 @@ def prelu(op: PRelu, rw: Rewriter) -> Value | None:
     x = op.input
     if quant(x) is not None or quant(op.result) is not None:
         return None
+    if isinstance(x.element, IntegerType) and x.element != I32:
+        raise Unsupported(f"a slope of {x.element}, whose products are of 32 bits", "quantize them, or cast them to i32")
     slope = dequantize(rw, op.slope, x.element) if quant(op.slope) is not None else op.slope
     return by_sign(rw, x, x, binary(rw, "mul", x, slope))
