@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .spec import cases, each, ints, x
+from .spec import cases, each, ints, scalar, values, x
 
 _C = "complex64"
 
@@ -19,6 +19,21 @@ CASES = [
     *cases("Real Imag ComplexAbs Angle Conj", x(3, 4), types=_C),
     *cases("Complex", x(3, 4), x(3, 4)),
     *cases("Add AddV2 Sub Mul", x(3, 4), each(x(3, 4), x(4)), types=_C),
+    *cases("Exp", x(3, 4), types=_C),
+    *cases("Div RealDiv", x(3, 4), each(x(3, 4), x(4)), types=_C),
+    *cases("StridedSlice", x(3, 4), ints(0, 1), ints(2, 4), ints(1, 2), types=_C),
+    *cases("Slice", x(3, 4), ints(1, 0), ints(2, 2), types=_C),
+    *cases("Pad", x(2, 3), values([[1, 0], [0, 2]], "int32").const, types=_C),
+    *cases("ConcatV2", x(2, 3), x(2, 2), scalar(1), types=_C),
+    *cases("Pack", x(2, 3), x(2, 3), axis=1, types=_C),
+    *cases("Unpack", x(2, 3), num=2, types=_C),
+    *cases("Split", scalar(1), x(2, 4), num_split=2, types=_C),
+    *cases("GatherV2", x(4, 3), values([2, 0], "int32"), scalar(0), types=_C),
+    *cases("Tile", x(2, 3), ints(1, 2), types=_C),
+    *cases("ReverseV2", x(2, 3), ints(1), types=_C),
+    *cases("Sum Mean", x(2, 3), ints(1), types=_C),
+    *cases("Cumsum", x(2, 3), scalar(1), types=_C),
+    *cases("SelectV2", values([True, False, True], "bool"), x(2, 3), x(3), types=_C),
     *cases("Neg Identity", x(3, 4), types=_C),
     *cases("Reshape", x(3, 4), ints(2, -1), types=_C),
     *cases("Transpose", x(3, 4), ints(1, 0), types=_C),

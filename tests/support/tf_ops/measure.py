@@ -17,7 +17,7 @@ from .all_cases import all_cases
 from .harness import judge
 from .recorded import expected
 from .spec import Case
-from .tolerances import STEPS
+from .tolerances import REASONS, STEPS
 from tests.support.evidence import Taken, rounded_up, write_evidence
 
 __all__ = ["FORMATS", "cell_of", "main", "measured"]
@@ -53,8 +53,9 @@ def measured(cases: list[Case], taken: Taken) -> dict[str, dict[str, Any]]:
         for kind, off in found:
             if off > cell["off"]:
                 cell |= {"kind": kind, "off": off if kind == "integer" else rounded_up(off)}
-        if case.op in STEPS:
-            cell["why"] = STEPS[case.op][1]
+        why = STEPS.get(case.op) or REASONS.get(case.op)
+        if why is not None:
+            cell["why"] = why[1]
     return cells
 
 

@@ -9,7 +9,9 @@ __all__ = ["FLOATS", "REASONS", "STEPS", "float_tolerance", "integer_steps"]
 FLOATS = {"float32": 2e-5, "float64": 2e-5, "float16": 4e-3, "bfloat16": 3e-2}
 """By how much results of a type may be off, relative to their size and a tenth of the greatest."""
 
-REASONS: dict[str, tuple[float, str]] = {}
+REASONS: dict[str, tuple[float, str]] = {
+    "UniformQuantizedDotHybrid": (500.0, "TensorFlow quantizes the left operand as it runs"),
+}
 """Op -> by how many times the tolerance of its type it may be off, and why."""
 
 STEPS: dict[str, tuple[int, str]] = {}

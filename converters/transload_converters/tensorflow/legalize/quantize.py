@@ -259,6 +259,30 @@ def uniform_requantize(op: Op, rw: Rewriter) -> Value:
     return rw.emit("top.Bitcast", rw.emit("top.Cast", real, element=after), element=element)
 
 
+@TABLE("UniformQuantizedDot", "UniformQuantizedDotHybrid")
+def uniform_dot(op: Op, rw: Rewriter) -> Value:
+    """UniformQuantizedDot, UniformQuantizedDotHybrid (of floats with quantized weights).
+
+    What is stored less its zero point is multiplied; the sums are scaled to the type of the result, and rounded.
+    """
+    left, right = op.operands[:2]
+    if op.name == "tf.UniformQuantizedDotHybrid":
+        kind = _quantized(op, rw, right.element, len(shape_of(right)), 2, "rhs_quantization")
+        steps = rw.emit("top.Sub", cast(rw, right, F32), rw.constant(np.asarray(kind.zero_points, np.float32)))
+        return rw.emit("top.MatMul", left, rw.emit("top.Mul", steps, rw.constant(np.asarray(kind.scales, np.float32))))
+    kinds = [_quantized(op, rw, value.element, 2, 2 + 2 * i, f"{side}_quantization")
+             for i, (value, side) in enumerate(((left, "lhs"), (right, "rhs")))]
+    made = _quantized(op, rw, stored(op.results[0].element), 2, 6, "output_quantization")
+    less = [rw.emit("top.Sub", cast(rw, value, I32), rw.constant(np.asarray(kind.zero_points, np.int32)))
+            for value, kind in zip((left, right), kinds, strict=True)]
+    sums = cast(rw, rw.emit("top.MatMul", *less), F32)
+    factor = kinds[0].scale_array * kinds[1].scale_array / made.scale_array
+    scaled = rw.emit("top.Mul", sums, rw.constant(factor.astype(np.float32)))
+    moved = rw.emit("top.Add", rw.emit("top.Round", scaled), rw.constant(np.asarray(made.zero_points, np.float32)))
+    clamped = rw.emit("top.Clip", moved, min=float(made.storage_min), max=float(made.storage_max))
+    return rw.emit("top.Cast", clamped, element=made.storage, saturate=True)
+
+
 @TABLE("UniformQuantizedClipByValue")
 def uniform_clip(op: Op, rw: Rewriter) -> Value:
     """UniformQuantizedClipByValue: of what is stored."""

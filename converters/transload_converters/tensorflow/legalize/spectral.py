@@ -207,6 +207,59 @@ def product(op: Op, rw: Rewriter) -> Value | None:
                                   rw.emit("top.Add", times(a, d), times(b, c)), axis=-1))
 
 
+@SHARED("Exp", anything=True)
+def exp(op: Op, rw: Rewriter) -> Value | None:
+    """Exp of complex numbers: the length is that of the real part, the angle the imaginary part."""
+    if not is_complex(op.results[0]):
+        return None
+    real, imaginary = rw.emit("top.Unpack", pair_of(op.operands[0]), axis=-1)
+    length = rw.emit("top.Exp", real)
+    parts = [rw.emit("top.Mul", length, rw.emit(name, imaginary)) for name in ("top.Cos", "top.Sin")]
+    return as_complex(rw, rw.emit("top.Pack", *parts, axis=-1))
+
+
+@SHARED("Div", "RealDiv", anything=True)
+def quotient(op: Op, rw: Rewriter) -> Value | None:
+    """Div, RealDiv of complex numbers: the product with the conjugate, divided by the square of the length."""
+    if not is_complex(op.results[0]):
+        return None
+    (a, b), (c, d) = (rw.emit("top.Unpack", pair_of(value), axis=-1) for value in op.operands)
+
+    def times(one: Value, other: Value) -> Value:
+        return rw.emit("top.Mul", one, other)
+
+    square = rw.emit("top.Add", rw.emit("top.Square", c), rw.emit("top.Square", d))
+    parts = (rw.emit("top.Add", times(a, c), times(b, d)), rw.emit("top.Sub", times(b, c), times(a, d)))
+    return as_complex(rw, rw.emit("top.Pack", *(rw.emit("top.Div", part, square) for part in parts), axis=-1))
+
+
+_BY_PARTS = (
+    "StridedSlice", "Slice", "Pad", "Concat", "ConcatV2", "Pack", "Unpack", "Split", "SplitV", "Gather", "GatherV2", "GatherNd",
+        "Tile",
+    "BroadcastTo", "ReverseV2", "Roll", "Sum", "Mean", "Cumsum", "Select", "SelectV2")
+"""Ops that do to real and imaginary parts what they do to real numbers."""
+
+
+@SHARED(*_BY_PARTS, anything=True)
+def by_parts(op: Op, rw: Rewriter) -> list[Value] | None:
+    """Ops that move or add complex numbers: by the rules for real ones, part by part."""
+    if not op.results or not is_complex(op.results[0]):
+        return None
+    from . import TABLE as RULES
+
+    types = [TensorType(None, result.element.element) for result in op.results]  # type: ignore[attr-defined]
+    parts = [rw.emit("top.Unpack", pair_of(value), axis=-1) if is_complex(value) else (value, value) for value in op.operands]
+    made = []
+    for number in (0, 1):
+        real = Op(op.name, [pair[number] for pair in parts], types, op.attributes, (), op.location)
+        try:
+            outcome = RULES.get(op.name)[-1](real, rw)
+        finally:
+            real.drop_references()
+        made.append([outcome] if isinstance(outcome, Value) else list(outcome))
+    return [as_complex(rw, rw.emit("top.Pack", *pair, axis=-1)) for pair in zip(*made, strict=True)]
+
+
 @SHARED("Identity", "Snapshot", "StopGradient", anything=True)
 def passed(op: Op, rw: Rewriter) -> Value | None:
     """Identity, Snapshot, StopGradient of complex numbers."""

@@ -23,6 +23,7 @@ TABLE.refuse({f"tf.{name}": reason for names, reason in (
      ("it draws from a distribution whose parameters are data", "draw in front of the model")),
     ("DrawBoundingBoxes DrawBoundingBoxesV2", ("it paints into images", "paint behind the model")),
     ("FractionalMaxPool FractionalAvgPool", ("its windows are drawn at random", "pool by windows of one size")),
+    ("Placeholder PlaceholderV2", ("it is an input that nothing says to be one", "name it among the inputs: `--shape`")),
     ("Igamma Igammac Zeta Polygamma Betainc", ("there is no operator for this function, nor a short series", "")),
     ("Svd Qr SelfAdjointEigV2 Eig LogMatrixDeterminant Lu",
      ("it takes as many steps as the data need", "compute it in front of the model")),
