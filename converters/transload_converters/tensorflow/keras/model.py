@@ -76,9 +76,10 @@ def class_of(entry: Mapping[str, Any]) -> str:
     config = entry.get("config")
     nodes = entry.get("inbound_nodes")
     called = isinstance(nodes, list) and nodes and isinstance(nodes[0], Mapping)
-    if module is None and called and isinstance(config, Mapping) and not {"trainable", "dtype", "layers"} & set(config):
+    if module is None and called and isinstance(config, Mapping) and not {"trainable", "layers"} & set(config):
         named = f"operation_{class_name}"  # in `.h5` files of Keras 3 operations have no module, and layers have these
-        return named if rule_of(named) is not None else class_name
+        if rule_of(named) is not None and ("dtype" not in config or rule_of(class_name) is None):
+            return named
     return class_name.rpartition(">")[2]
 
 

@@ -125,6 +125,18 @@ def test_operations_between_layers(tmp_path: Path) -> None:
     assert str(module.outputs["mean"]) == "tensor<1x1xf32>"
 
 
+def test_operations_have_no_module_in_hdf5(tmp_path: Path) -> None:
+    """What is an operation there is told by its config, which is no layer's."""
+    def operation(class_name: str, name: str, *used: Any, **config: Any) -> dict[str, Any]:
+        made = entry(class_name, name, *used)
+        return {**{key: value for key, value in made.items() if key != "module"}, "config": {"name": name, **config}}
+
+    same, out = operation("ConvertToTensor", "same", "x", dtype=None), operation("Add", "out", "same", 1.0)
+    layers = [input_entry("x", [1, 3]), same, out]
+    module = transload.load(h5_file(tmp_path / "m.h5", functional(layers, ["x"], ["out"]), {}, "3.5.0"))
+    assert op_counts(module) == {"tf.AddV2": 1}
+
+
 def test_all_unknown_layers_are_named(tmp_path: Path) -> None:
     model = functional([
         input_entry("x", [1, 3]), entry("Mine", "a", "x", module="my.code"), entry("Mine", "b", "a"), entry("Odd", "c", "b")],
