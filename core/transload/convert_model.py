@@ -138,13 +138,12 @@ def convert(
     """Convert `model` for `target`, or for the default one, and write artifacts and `report.json` into the directory `out`.
 
     `model` is a file that a reader takes, or a module; `target` a name that `transload targets` lists. `inputs` fixes shapes by
-    input name, as tuples of sizes or `TensorType`s; `function` names the one to convert, where that is not `main`, `weights` the
-    file of the weights, as `load` has it; `options` are the target's and those of the conversions on the way, as text or as
-    Python values; `passes` is a pipeline of your own to run in the hub. With `verify` the result is compared with the source
-    framework's runtime on `input_data` (arrays, or files of them, by input name: `transload.given`; open sizes are theirs), or on
-    random inputs from the model's own ranges. A result that is not near enough is written, too, and says so in `verification`;
-    `verify="no"` (or False) leaves that out, with `verify="require"` what was not compared, or is not near enough, raises
-    `VerificationError`.
+    input name, as tuples of sizes or `TensorType`s; `function` and `weights` are as in `load`; `options` are the target's and
+    those of the conversions on the way, as text or as Python values; `passes` is a pipeline of your own to run in the hub. With
+    `verify` the result is compared with the source framework's runtime on `input_data` (arrays, or files of them, by input name:
+    `transload.given`; open sizes are theirs), or on random inputs from the model's own ranges. A result that is not near enough
+    is written, too, and says so in `verification`; `verify="no"` (or False) leaves that out, with `verify="require"` what was not
+    compared, or is not near enough, raises `VerificationError`.
     `quantize` names a quantizer that makes integers of the model at the hub, on the samples `data`: a `Data`, or what
     `open_samples` takes; `quantizer_options` are its own. The result is judged by the quantized module then, and a limit of
     `tolerance` that is given holds for how near it is to the float model. Without a quantizer `data` is what verification runs

@@ -36,6 +36,8 @@ def _fitting(file: Path, suffix: str) -> Path | None:
     fitting = [other for other in others if _subject(other) == _subject(file)]
     if not fitting and (not _subject(file) or len(_files(file.parent, file.suffix.lower())) == 1):
         fitting = [other for other in others if other.stem.lower() != "solver"]
+    deployed = [other for other in fitting if "deploy" in other.stem.lower()]
+    fitting = deployed if len(fitting) > 1 else fitting  # beside those for training and testing
     return fitting[0] if len(fitting) == 1 else None
 
 

@@ -152,6 +152,13 @@ def test_the_file_beside_it_is_found_from_both(tmp_path: Path, network: str, wei
         np.testing.assert_allclose(output_of(module, x=X), EXPECTED, rtol=1e-5, atol=1e-5)
 
 
+def test_of_several_networks_it_is_the_one_for_use(tmp_path: Path) -> None:
+    for name in ("deploy", "train_val", "solver"):
+        (tmp_path / f"{name}.prototxt").write_text(net_text(CONV, x=(1, 3, 4, 4)))
+    (tmp_path / "squeeze.caffemodel").write_bytes(weights_bytes({"c": [WEIGHT, BIAS]}))
+    assert transload.load(tmp_path / "squeeze.caffemodel").beside == (tmp_path / "deploy.prototxt",)
+
+
 def test_of_several_files_none_is_guessed(tmp_path: Path) -> None:
     (tmp_path / "net.prototxt").write_text(net_text(CONV, x=(1, 3, 4, 4)))
     for name in ("one", "two"):
