@@ -10,6 +10,7 @@ import random
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 
@@ -157,6 +158,8 @@ def _keras(folder: Path) -> Iterator[bytes]:
     from tests.support.keras_layers.models import archive
     from tests.support.keras_layers.recorded import RECORDED
 
+    if find_spec("h5py") is None:
+        return
     cases = json.loads(gzip.decompress(RECORDED.read_bytes()))
     random.Random("keras").shuffle(cases)
     for case in cases:

@@ -50,6 +50,8 @@ def test_changes_change_something(seeds: dict[str, list[Path]], format: str) -> 
     mutate = {"tflite": tflite_files.mutate, "onnx": onnx_files.mutate, "mlir": text_files.mutate,
               "bytecode": recorded_files.mutate_bytecode, "tosa": recorded_files.mutate_flatbuffer,
               "keras": keras_files.mutate, "caffe": caffe_files.mutate}[format]
+    if not seeds[format]:
+        pytest.skip("what writes its files is not installed")
     content = seeds[format][3].read_bytes()
     made = {mutate(random.Random(number), content) for number in range(20)}
     assert len(made) > 6
