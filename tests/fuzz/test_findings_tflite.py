@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import transload
+from transload.engine.memory import peak_bytes
 from transload.errors import ConversionError, RunError
 from transload.ir import F32, IntegerType, Op, QuantType, update_function_type
 from transload.verification.inputs import random_inputs
@@ -41,6 +42,7 @@ def test_inputs_of_text_are_not_made_up() -> None:
     model.inputs = model.outputs = [model.add_tensor("words", (2,), "string")]
     with pytest.raises(RunError, match=r"'words' holds .*string, of which there are no random ones"):
         random_inputs(read_bytes(model.finish()))
+    assert peak_bytes(read_bytes(model.finish()).body_of_main) == 0
 
 
 @pytest.mark.parametrize(("condition_type", "result_type", "why"), [

@@ -6,6 +6,7 @@ import math
 import os
 from collections.abc import Iterable
 
+from ..errors import Unfit
 from ..ir import Block, TensorType, Type, Value, dtype_of
 from ..ir.build import constant_of
 
@@ -20,7 +21,7 @@ def machine_bytes() -> int:
 
 
 def bytes_of(types: Iterable[Type]) -> int:
-    """The bytes of tensors of these types, those of unknown sizes left out."""
+    """The bytes of tensors of these types, those of unknown sizes, and of elements that no array holds, left out."""
     return sum(map(_type_bytes, types))
 
 
@@ -61,4 +62,8 @@ def _bytes(value: Value) -> int:
 def _type_bytes(type_: Type) -> int:
     if not isinstance(type_, TensorType) or not type_.is_static:
         return 0
-    return math.prod(size or 0 for size in type_.shape or ()) * dtype_of(type_.element).itemsize
+    try:
+        size = dtype_of(type_.element).itemsize
+    except Unfit:  # text, and other elements that no array holds
+        return 0
+    return math.prod(count or 0 for count in type_.shape or ()) * size
