@@ -16,6 +16,7 @@ from transload.ir import ComplexType, Op, TensorType, Value, dtype_of
 from transload.rewrite import Rewriter
 from transload_hub.build import MAX_CONSTANT, cast, permute, reshape, slice_along
 
+from . import elementwise, gather, movement, reduce, shape
 from .table import TfTable, axis_of, constant_ints, element_of, shape_of
 
 __all__ = ["CAST", "TABLE", "as_complex", "pair_of"]
@@ -238,6 +239,7 @@ _BY_PARTS = (
         "Tile",
     "BroadcastTo", "ReverseV2", "Roll", "Sum", "Mean", "Cumsum", "Select", "SelectV2")
 """Ops that do to real and imaginary parts what they do to real numbers."""
+_OF_REAL = movement.TABLE + gather.TABLE + reduce.TABLE + shape.TABLE + elementwise.TABLE
 
 
 @SHARED(*_BY_PARTS, anything=True)
@@ -245,15 +247,13 @@ def by_parts(op: Op, rw: Rewriter) -> list[Value] | None:
     """Ops that move or add complex numbers: by the rules for real ones, part by part."""
     if not op.results or not is_complex(op.results[0]):
         return None
-    from . import TABLE as RULES
-
     types = [TensorType(None, result.element.element) for result in op.results]  # type: ignore[attr-defined]
     parts = [rw.emit("top.Unpack", pair_of(value), axis=-1) if is_complex(value) else (value, value) for value in op.operands]
     made = []
     for number in (0, 1):
         real = Op(op.name, [pair[number] for pair in parts], types, op.attributes, (), op.location)
         try:
-            outcome = RULES.get(op.name)[-1](real, rw)
+            outcome = _OF_REAL.get(op.name)[-1](real, rw)
         finally:
             real.drop_references()
         made.append([outcome] if isinstance(outcome, Value) else list(outcome))
