@@ -157,7 +157,9 @@ build/protoc/.installed:
 test-tf: $(STAMP) build/tensorflow/.installed
 	PYTHONPATH=core:converters:plugins:targets:. TF_CPP_MIN_LOG_LEVEL=3 TF_ENABLE_ONEDNN_OPTS=0 \
 		build/tensorflow/bin/python -m tests.support.tf_ops.record
-	$(BIN)/python -m pytest tests/converters/tensorflow/test_ops.py
+	$(BIN)/python -m tests.support.tensorflow_flows --count 500 --record tests/converters/tensorflow/flows.json
+	PYTHONPATH=$$(build/tensorflow/bin/python -c 'import site; print(site.getsitepackages()[0])') \
+		$(BIN)/python -m pytest tests/converters/tensorflow/test_ops.py tests/converters/tensorflow/test_runtime.py
 
 ## make test-keras run every layer of Keras in Keras itself, record what it computes, and judge us by it
 test-keras: $(STAMP) build/tensorflow/.installed

@@ -90,8 +90,8 @@ def name_of(number: int) -> str:
 
 
 def reference_of(element: Type) -> Type:
-    """The type of a reference to a variable with such elements."""
-    return _TO_REFERENCE[element]
+    """The type of a reference to a variable with such elements; of what is no element of a variable, unknown."""
+    return _TO_REFERENCE.get(element, UNKNOWN)
 
 
 def referred(element: Type) -> Type:
