@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
 
 from .errors import Finding, ReadError, UsageError
 from .suggest import nearest
 
-__all__ = ["Size", "StaticShapes", "anonymous", "static_shapes"]
+__all__ = ["Size", "StaticShapes", "anonymous", "sizes_given", "static_shapes"]
 
 Size = int | str | None
 """A size in a file: a number, the name of an unknown one, or None for an unknown one without a name."""
@@ -32,6 +34,35 @@ class StaticShapes:
 
     shapes: dict[str, tuple[int, ...]]
     notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Sizes:
+    """Sizes by the names that files give them, and that of the batch."""
+
+    named: Mapping[str, int] = field(default_factory=dict)
+    batch: int = 1
+
+
+_NONE = _Sizes()
+_GIVEN: ContextVar[_Sizes] = ContextVar("sizes that the user gives by name")
+
+
+@contextmanager
+def sizes_given(named: Mapping[str, int] | None = None, batch: int | None = None) -> Iterator[None]:
+    """While it is open, models are read with these sizes of dimensions that files only name, and with this size of the batch.
+
+    Raises `UsageError` for sizes less than 1.
+    """
+    for name, size in (*(named or {}).items(), *([("the batch", batch)] if batch is not None else [])):
+        if isinstance(size, bool) or not isinstance(size, int) or size < 1:
+            raise UsageError(f"the size of {name} must be a whole number from 1 on, and is {size!r}")
+    before = _GIVEN.get(_NONE)
+    token = _GIVEN.set(_Sizes({**before.named, **(named or {})}, before.batch if batch is None else batch))
+    try:
+        yield
+    finally:
+        _GIVEN.reset(token)
 
 
 def anonymous(name: str) -> bool:
@@ -53,7 +84,7 @@ def static_shapes(
         raise UsageError(
             f"{where} has no input {unknown[0]!r}",
             hint=(f"did you mean {guess!r}? " if guess else "") + f"inputs: {', '.join(declared) or 'none'}")
-    sizes: dict[str, int] = {}
+    sizes = _named_sizes(declared, where)
     shapes: dict[str, list[Size] | None] = {}
     for name, shape in declared.items():
         shapes[name] = _fit(name, shape, given.get(name), sizes, where)
@@ -66,6 +97,19 @@ def static_shapes(
     if missing:
         raise ReadError(f"{where}: the model's inputs have no static shape", missing, hint=_example(resolved))
     return StaticShapes({name: tuple(shape) for name, shape in resolved.items()}, notes)  # type: ignore[arg-type]
+
+
+def _named_sizes(declared: Mapping[str, Sequence[Size] | None], where: str) -> dict[str, int]:
+    """The sizes that the user gives by name, all of which the inputs must have."""
+    given = _GIVEN.get(_NONE).named
+    names = dict.fromkeys(size for shape in declared.values() for size in shape or () if isinstance(size, str))
+    unknown = [name for name in given if name not in names]
+    if unknown:
+        guess = nearest(unknown[0], list(names))
+        raise UsageError(
+            f"{where}: no input has a dimension called {unknown[0]!r}",
+            hint=(f"did you mean {guess!r}? " if guess else "") + f"they are called {', '.join(names) or 'nothing'}")
+    return dict(given)
 
 
 def _fit(
@@ -95,20 +139,21 @@ def _known(size: Size, sizes: Mapping[str, int]) -> Size:
 
 
 def _choose_batches(shapes: Mapping[str, list[Size] | None], sizes: dict[str, int]) -> tuple[str, ...]:
-    """Make the leading sizes that are batches 1, in place; what was chosen, in words."""
+    """Make the leading sizes that are batches 1, or what the user says, in place; what was chosen, in words."""
     chosen: dict[str, list[str]] = {}
+    batch = _GIVEN.get(_NONE).batch
     for name, shape in shapes.items():
         if not shape or isinstance(_known(shape[0], sizes), int):
             continue
         first = shape[0]
         said = isinstance(first, str) and _BATCH.search(first) is not None
         if said or (len(shape) > 1 and not (isinstance(first, str) and _NO_BATCH.search(first))):
-            shape[0] = 1
+            shape[0] = batch
             if isinstance(first, str):
-                sizes[first] = 1
+                sizes[first] = batch
             chosen.setdefault(f"size {first!r}" if isinstance(first, str) else "first size", []).append(name)
     return tuple(
-        f"the {what} of {', '.join(map(repr, names))}, unknown in the file, was taken for the batch and made 1"
+        f"the {what} of {', '.join(map(repr, names))}, unknown in the file, was taken for the batch and made {batch}"
         for what, names in chosen.items())
 
 

@@ -230,6 +230,66 @@ def extract(**given: Any) -> int:
     return extract_command(**given)
 
 
+@app.command(name="gen-input")
+@options.model()
+@click.option("--out", "-o", type=PATH, required=True, help="The .npz file to write.")
+@options.shapes()
+@options.inputs()
+@click.option(
+    "--range", metavar="[NAME=]LOW:HIGH", multiple=True, help="Between which numbers an input's random ones lie. Repeatable.")
+@options.seed()
+@options.format()
+@options.function()
+def gen_input(**given: Any) -> int:
+    """Write an array for each input of a model."""
+    from .npz import gen_input_command
+
+    return gen_input_command(**given)
+
+
+@app.group()
+def npz() -> None:
+    """Look at, compare and unpack files of arrays."""
+
+
+_ARRAYS = click.argument("file", type=PATH, help="An .npz or .npy file.")
+_ARRAY = click.argument("name", required=False, help="The array; where there is one, it need not be said.")
+
+
+@npz.command()
+@_ARRAYS
+@_ARRAY
+def dump(**given: Any) -> int:
+    """What arrays a file holds, or the numbers of one."""
+    from .npz import dump_command
+
+    return dump_command(**given)
+
+
+@npz.command(name="compare")
+@click.argument("first", type=PATH, help="The reference.")
+@click.argument("second", type=PATH, help="What is compared with it.")
+@click.option(
+    "--tolerance", metavar="NUMBERS", multiple=True, help="How near is enough: cos=0.99, euclid=0.9, or 0.99,0.9 for the two.")
+@click.option("--excepts", metavar="NAME[,NAME...]", multiple=True, help="Arrays to leave out. Repeatable.")
+def npz_compare(**given: Any) -> int:
+    """How near arrays of the same names are; exit code 1 where one is not near enough."""
+    from .npz import compare_command
+
+    return compare_command(**given)
+
+
+@npz.command(name="to-dat")
+@_ARRAYS
+@click.argument("out", type=PATH, help="The file to write.")
+@_ARRAY
+def to_dat(**given: Any) -> int:
+    """Write the bytes of an array, without anything else."""
+    from .npz import to_dat_command
+
+    return to_dat_command(**given)
+
+
 @app.command()
 @click.argument("file", help="MLIR text in generic form, or - for standard input.")
 @click.option("--passes", "-p", default="", show_default=False, help='A pipeline: "canonicalize,layout{to=NHWC}".')

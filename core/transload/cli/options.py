@@ -109,9 +109,39 @@ def _warmed(context: click.Context, parameter: click.Parameter, path: Path) -> P
 
 
 def shapes() -> Decorator:
-    return click.option(
-        "--shape", metavar="NAME:SHAPE[:DTYPE]", multiple=True,
-        help="An input's shape: image:1x3x224x224, step:scalar:int64. Repeatable.")
+    return _all(
+        click.option(
+            "--shape", metavar="NAME:SHAPE[:DTYPE]", multiple=True,
+            help="An input's shape: image:1x3x224x224, step:scalar:int64. Repeatable."),
+        click.option(
+            "--dim", metavar="NAME=SIZE", multiple=True, expose_value=False, callback=_give_sizes,
+            help="The size of a dimension that the file only names: seq=128. Repeatable."),
+        click.option(
+            "--batch", type=click.IntRange(min=1), metavar="SIZE", expose_value=False, callback=_give_batch,
+            help="The size of batches that are left open; 1 without it."))
+
+
+def _give_sizes(context: click.Context, parameter: click.Parameter, texts: tuple[str, ...]) -> None:
+    """Have models read with these sizes while the command runs."""
+    if not texts:
+        return
+    from ..errors import UsageError
+    from ..input_shapes import sizes_given
+
+    named = {}
+    for text in texts:
+        name, _, size = text.rpartition("=")
+        if not name or not size.isdecimal():
+            raise UsageError(f"--dim {text!r} says no size", hint="as NAME=SIZE: --dim seq=128")
+        named[name] = int(size)
+    context.with_resource(sizes_given(named))
+
+
+def _give_batch(context: click.Context, parameter: click.Parameter, size: int | None) -> None:
+    if size is not None:
+        from ..input_shapes import sizes_given
+
+        context.with_resource(sizes_given(batch=size))
 
 
 def inputs() -> Decorator:

@@ -1,0 +1,166 @@
+"""The commands `npz` and `gen-input`: files of arrays, looked at, compared, and made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import UsageError
+from .show import console, table
+
+if TYPE_CHECKING:
+    import numpy as np
+
+__all__ = ["compare_command", "dump_command", "gen_input_command", "to_dat_command"]
+
+
+def _arrays(path: Path) -> dict[str, np.ndarray]:
+    """The arrays of an `.npz` file, or the one of an `.npy` file."""
+    from ..arrays import open_array, read_arrays
+    from ..files import need_file
+
+    need_file(path)
+    if path.suffix.lower() == ".npy":
+        return {path.stem: open_array(path)}
+    return {name: data.numpy() for name, data in read_arrays(path).items()}
+
+
+def _one(path: Path, name: str | None) -> np.ndarray:
+    """The array that is meant: the one of that name, or the only one."""
+    arrays = _arrays(path)
+    if name is None and len(arrays) == 1:
+        return next(iter(arrays.values()))
+    if name is None or name not in arrays:
+        raise UsageError(f"{path}: " + ("it has to be said which array is meant" if name is None else f"holds no array {name!r}"),
+                         hint=f"it holds {', '.join(arrays) or 'nothing'}")
+    return arrays[name]
+
+
+def dump_command(file: Path, name: str | None) -> int:
+    """Show what arrays a file holds, or the numbers of one."""
+    import numpy as np
+
+    if name is not None:
+        console().print(np.array2string(_one(file, name), threshold=1000), markup=False)
+        return 0
+    rows = []
+    for each, array in _arrays(file).items():
+        ends = ["", "", ""]
+        if array.dtype.kind in "biufV" and array.size:
+            numbers = array.astype(np.float64)
+            ends = [f"{number:.6g}" for number in (numbers.min(), numbers.max(), numbers.mean())]
+        rows.append((each, "x".join(map(str, array.shape)) or "scalar", str(array.dtype), *ends))
+    console().print(table(("array", "shape", "type", "least", "greatest", "mean"), rows, right=("least", "greatest", "mean")))
+    return 0
+
+
+def compare_command(first: Path, second: Path, tolerance: Sequence[str], excepts: Sequence[str]) -> int:
+    """Show how near the arrays of the same names in two files are; 1 where one is not near enough, or misses."""
+    from ..plugin import resolve
+    from ..plugin_host import host
+
+    wanted = _limits(tolerance)
+    metrics = {name: resolve(host().metrics[name].measure) for name in ("cos", "euclid", "max_abs")}
+    a, b = _arrays(first), _arrays(second)
+    left_out = {name for text in excepts for name in text.split(",")}
+    rows: list[tuple[str, ...]] = []
+    broken = 0
+    for name, array in a.items():
+        if name in left_out:
+            continue
+        other = b.get(name)
+        if other is None or other.size != array.size:
+            rows.append((name, "", "", "", "is missing" if other is None else f"has {other.size} elements, not {array.size}"))
+            broken += 1
+            continue
+        found = {key: float(measure(array, other.reshape(array.shape))) for key, measure in metrics.items()}
+        bad = [key for key, least in wanted.items() if not found[key] >= least]
+        broken += bool(bad)
+        rows.append((name, *(f"{found[key]:.6g}" for key in metrics), f"{' and '.join(bad)} too low" if bad else ""))
+    console().print(table(("array", *metrics, ""), rows, right=tuple(metrics)))
+    return 1 if broken else 0
+
+
+def _limits(texts: Sequence[str]) -> dict[str, float]:
+    """What `--tolerance` says: `cos=0.99`, `euclid=0.9`, or the two as `0.99,0.9`."""
+    limits: dict[str, float] = {}
+    for text in texts:
+        parts = text.split(",") if "=" not in text else [text]
+        for name, part in zip(("cos", "euclid"), parts, strict=False):
+            key, _, number = part.rpartition("=")
+            try:
+                limits[key or name] = float(number)
+            except ValueError:
+                raise UsageError(f"--tolerance {text!r} is no number", hint="cos=0.99, or 0.99,0.9 for cos and euclid") from None
+    unknown = set(limits) - {"cos", "euclid"}
+    if unknown:
+        raise UsageError(f"--tolerance knows cos and euclid, not {', '.join(sorted(unknown))}")
+    return limits
+
+
+def to_dat_command(file: Path, out: Path, name: str | None) -> int:
+    """Write the bytes of an array, without anything else."""
+    import numpy as np
+
+    from ..files import atomic_path
+
+    array = np.ascontiguousarray(_one(file, name))
+    with atomic_path(out) as temporary:
+        temporary.write_bytes(array.tobytes())
+    console().print(f"written to {out}: {array.nbytes:,} bytes of {array.dtype}, {list(array.shape)}", markup=False)
+    return 0
+
+
+def gen_input_command(
+    model: Path, out: Path, shape: Sequence[str], input: Sequence[str], range: Sequence[str], seed: int, format: str | None,
+    function: str | None,
+) -> int:
+    """Write an array for each input of a model: given ones and images as the inputs want them, random ones for the others."""
+    import numpy as np
+
+    from ..api import legalize, load
+    from ..arrays import write_arrays
+    from ..errors import ConversionError
+    from ..given import settled
+    from ..ir import Module
+    from ..verification.inputs import random_inputs
+    from .arguments import parse_given
+
+    shapes, given = parse_given(shape, input)
+    module = load(model, format=format, inputs=shapes, function=function)
+    hub: Module | None = None
+    try:
+        hub = legalize(module)
+    except ConversionError:  # it tells which inputs index a table; without it, they are small numbers
+        hub = None
+    arrays = random_inputs(module, hub, seed)
+    random = np.random.default_rng(seed)
+    for name, (low, high) in _ranges(range, arrays).items():
+        dtype = arrays[name].dtype
+        numbers = random.uniform(low, high, arrays[name].shape) if dtype.kind in "fV" else random.integers(
+            int(low), int(high) + 1, arrays[name].shape)
+        arrays[name] = numbers.astype(dtype)
+    arrays.update(settled(module, given) if given else {})
+    write_arrays(out, {name: np.asarray(array) for name, array in arrays.items()})
+    border = "; ".join(f"{name} {'x'.join(map(str, array.shape)) or 'scalar'} {array.dtype}" for name, array in arrays.items())
+    console().print(f"written to {out}: {border}", markup=False)
+    return 0
+
+
+def _ranges(texts: Sequence[str], arrays: Mapping[str, Any]) -> dict[str, tuple[float, float]]:
+    """What `--range [NAME=]LOW:HIGH` says, by the name of the input; without a name for the only one."""
+    ranges = {}
+    for text in texts:
+        name, _, span = text.rpartition("=")
+        low, _, high = span.partition(":")
+        name = name or (next(iter(arrays)) if len(arrays) == 1 else "")
+        if name not in arrays:
+            raise UsageError(f"--range {text!r} is for no input", hint=f"inputs: {', '.join(arrays)}; as NAME=0:255")
+        try:
+            ranges[name] = (float(low), float(high))
+        except ValueError:
+            raise UsageError(f"--range {text!r} is no range", hint="as NAME=0:255") from None
+        if ranges[name][0] > ranges[name][1]:
+            raise UsageError(f"--range {text!r} ends before it begins")
+    return ranges

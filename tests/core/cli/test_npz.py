@@ -1,0 +1,80 @@
+"""The commands `npz` and `gen-input`, and sizes by names: `--dim` and `--batch`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("onnx")
+from onnx import TensorProto, helper
+
+import transload
+from transload.errors import UsageError
+from transload.input_shapes import sizes_given
+
+Cli = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def open_model(tmp_path: Path) -> Path:
+    """A model of two inputs [n, words], whose sizes the file only names."""
+    info = [helper.make_tensor_value_info(name, TensorProto.FLOAT, ["n", "words"]) for name in ("a", "b", "y")]
+    graph = helper.make_graph([helper.make_node("Add", ["a", "b"], ["y"])], "g", info[:2], info[2:])
+    file = tmp_path / "open.onnx"
+    file.write_bytes(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9).SerializeToString())
+    return file
+
+
+def test_sizes_are_given_by_the_names_that_the_file_has(cli: Cli, open_model: Path, tmp_path: Path) -> None:
+    code, said, _ = cli("gen-input", open_model, "-o", tmp_path / "in.npz", "--dim", "words=5", "--batch", 3, "--range", "a=2:3")
+    assert code == 0 and "a 3x5 float32; b 3x5 float32" in " ".join(said.split())
+    arrays = np.load(tmp_path / "in.npz")
+    assert arrays["a"].shape == (3, 5) and arrays["a"].min() >= 2 and arrays["a"].max() <= 3 and arrays["b"].min() < 0
+    with sizes_given({"words": 4, "n": 2}):
+        assert list(transload.load(open_model).inputs["b"].static_shape) == [2, 4]
+    code, _, error = cli("gen-input", open_model, "-o", tmp_path / "x.npz", "--dim", "wrods=5")
+    assert code == 2 and "did you mean 'words'?" in error
+    code, _, error = cli("gen-input", open_model, "-o", tmp_path / "x.npz", "--dim", "words=-1")
+    assert code == 2 and "says no size" in error
+    with pytest.raises(UsageError, match="whole number from 1 on"), sizes_given(batch=0):
+        pass
+
+
+def test_what_is_made_depends_on_the_seed_and_what_is_given(cli: Cli, open_model: Path, tmp_path: Path) -> None:
+    np.save(tmp_path / "b.npy", np.ones((1, 2), np.float32))
+    made: list[Any] = []
+    for seed in (1, 1, 2):
+        assert cli("gen-input", open_model, "-o", tmp_path / "in.npz", "--dim", "words=2", "--seed", seed,
+                   "--input", f"b={tmp_path / 'b.npy'}")[0] == 0
+        made.append(dict(np.load(tmp_path / "in.npz")))
+    assert (made[0]["a"] == made[1]["a"]).all() and (made[0]["a"] != made[2]["a"]).any() and (made[0]["b"] == 1).all()
+    for text, said in (("a=3:1", "ends before it begins"), ("c=0:1", "for no input"), ("a=x", "is no range")):
+        code, _, error = cli("gen-input", open_model, "-o", tmp_path / "in.npz", "--dim", "words=2", "--range", text)
+        assert code == 2 and said in error
+
+
+def test_arrays_are_shown_compared_and_unpacked(cli: Cli, tmp_path: Path) -> None:
+    a, b = tmp_path / "a.npz", tmp_path / "b.npz"
+    x = np.arange(6, dtype=np.float32).reshape(2, 3)
+    np.savez(a, x=x, y=np.array([1, 2]))
+    np.savez(b, x=x + np.float32(0.5), y=np.array([1, 2]))
+    code, said, _ = cli("npz", "dump", a)
+    assert code == 0 and "2x3" in said and "int64" in said
+    assert "[0. 1. 2.]" in cli("npz", "dump", a, "x")[1]
+    assert cli("npz", "compare", a, b, "--tolerance", "0.9,0.8")[0] == 0
+    code, said, _ = cli("npz", "compare", a, b, "--tolerance", "0.999,0.9")
+    assert code == 1 and "cos and euclid too low" in said
+    assert cli("npz", "compare", a, b, "--tolerance", "0.999,0.9", "--excepts", "x")[0] == 0
+    np.savez(b, x=x)
+    assert cli("npz", "compare", a, b)[0] == 1
+    assert cli("npz", "to-dat", a, tmp_path / "x.dat", "x")[0] == 0
+    assert (tmp_path / "x.dat").read_bytes() == x.tobytes()
+    for wrong, said in (
+            (("dump", a, "z"), "holds no array 'z'"), (("to-dat", a, tmp_path / "n.dat"), "which array"),
+            (("compare", a, b, "--tolerance", "x"), "is no number"), (("dump", tmp_path / "no.npz"), "no")):
+        code, _, error = cli("npz", *wrong)
+        assert code != 0 and said in error
