@@ -109,7 +109,10 @@ def said(error: BaseException) -> str:
     if last is not None:
         file = last.tb_frame.f_code.co_filename.replace("\\", "/").split("/")
         where = f" ({'/'.join(file[-2:])}:{last.tb_lineno})"
-    text = str(error)
+    try:
+        text = str(error)
+    except FOREIGN:  # an exception of a plugin's own may fail to say what it is
+        text = ""
     return f"{type(error).__name__}{': ' + text if text else ''}{where}"
 
 

@@ -19,6 +19,7 @@ from transload.cli import run as command
 from transload.context import Context, current
 from transload.conversion import apply_conversion
 from transload.errors import ConversionError, PluginError, PluginFailure, ReadError, TargetError, TransloadError
+from transload.guard import said
 from transload.hookspecs import hookimpl
 from transload.ir import F32, Module, Op, TensorType, new_module, registry, set_results
 from transload.ir.build import Builder
@@ -128,6 +129,14 @@ def test_what_a_target_raises_names_the_plugin(member: str, tmp_path: Path) -> N
         transload.convert(module_of("tosa.abs"), "bad", tmp_path / "out", verify=False)
     check_blame(caught.value, f"target 'bad'.{member}()")
     assert [file.name for file in tmp_path.rglob("*.*")] == (["report.json"] if member in ("check", "emit") else [])
+
+
+def test_an_exception_that_cannot_say_what_it_is() -> None:
+    class Speechless(Exception):
+        def __str__(self) -> str:
+            raise RuntimeError("no text")
+
+    assert said(Speechless()) == "Speechless"
 
 
 def test_a_target_is_otherwise_as_it_is(tmp_path: Path) -> None:
