@@ -17,16 +17,17 @@ from transload.ir import Module, verify
 from transload.verification.inputs import random_inputs
 from transload.verification.verify import elements_of, verify_conversion
 
-from tests.fuzz import caffe_files, keras_files, onnx_files, recorded_files, text_files, tflite_files
+from tests.fuzz import caffe_files, keras_files, onnx_files, pytorch_files, recorded_files, text_files, tflite_files
 
 __all__ = ["Case", "Outcome", "attempt", "case_of"]
 
-_SHARES = {"tflite": 34, "onnx": 34, "mlir": 16, "bytecode": 8, "tosa": 8, "keras": 8, "caffe": 12}
+_SHARES = {"tflite": 34, "onnx": 34, "mlir": 16, "bytecode": 8, "tosa": 8, "keras": 8, "caffe": 12, "pytorch": 12}
 _READERS = {"bytecode": "stablehlo"}
 _MUTATORS: dict[str, Callable[[random.Random, bytes], bytes]] = {
     "tflite": tflite_files.mutate, "onnx": onnx_files.mutate, "mlir": text_files.mutate,
     "bytecode": recorded_files.mutate_bytecode, "tosa": recorded_files.mutate_flatbuffer,
-    "keras": keras_files.mutate, "caffe": caffe_files.mutate}
+    "keras": keras_files.mutate, "caffe": caffe_files.mutate,
+    "pytorch": pytorch_files.mutate}
 _JUDGED = {"tflite": ".tflite", "onnx": ".onnx"}
 """Formats whose files a runtime of their framework judges."""
 

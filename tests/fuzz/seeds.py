@@ -176,7 +176,13 @@ def _caffe(folder: Path) -> Iterator[bytes]:
     yield from _models(".prototxt")
 
 
+def _pytorch(folder: Path) -> Iterator[bytes]:
+    """The networks that are kept."""
+    for file in sorted((Path(__file__).parents[1] / "converters" / "pytorch" / "kept").glob("*.pt2")):
+        yield file.read_bytes()
+
+
 FORMATS: dict[str, Callable[[Path], Iterator[bytes]]] = {
     "tflite": _tflite, "onnx": _onnx, "mlir": _text, "bytecode": _bytecode, "tosa": _tosa, "keras": _keras,
-    "caffe": _caffe}
+    "caffe": _caffe, "pytorch": _pytorch}
 """What makes the files of a format; those further down may use those of formats before them."""

@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("onnx", reason="the package 'onnx' is not installed")
 pytest.importorskip("jaxlib", reason="jaxlib writes the bytecode to start from")
 
-from tests.fuzz import caffe_files, keras_files, onnx_files, recorded_files, text_files, tflite_files
+from tests.fuzz import caffe_files, keras_files, onnx_files, pytorch_files, recorded_files, text_files, tflite_files
 from tests.fuzz.cases import attempt, case_of
 from tests.fuzz.seeds import FORMATS, seed_files
 
@@ -49,7 +49,8 @@ def test_a_tflite_file_is_what_it_was_when_nothing_is_changed(seeds: dict[str, l
 def test_changes_change_something(seeds: dict[str, list[Path]], format: str) -> None:
     mutate = {"tflite": tflite_files.mutate, "onnx": onnx_files.mutate, "mlir": text_files.mutate,
               "bytecode": recorded_files.mutate_bytecode, "tosa": recorded_files.mutate_flatbuffer,
-              "keras": keras_files.mutate, "caffe": caffe_files.mutate}[format]
+              "keras": keras_files.mutate, "caffe": caffe_files.mutate,
+              "pytorch": pytorch_files.mutate}[format]
     if not seeds[format]:
         pytest.skip("what writes its files is not installed")
     content = seeds[format][3].read_bytes()

@@ -191,6 +191,9 @@ class Importer:
         if schema is None:
             return self._undeclared(given, name, block, scope)
         known = schema.arguments
+        first = known[0].name if known else ""
+        if "self" in given and first not in given and base.endswith("_"):  # `dropout_(self)`, `dropout(input)`
+            given = {first if key == "self" else key: value for key, value in given.items()}
         unknown = given.keys() - {argument.name for argument in known} - {"device", "layout", "pin_memory", "generator"}
         if unknown:
             self.problem(name, f"has arguments that it does not know: {', '.join(sorted(unknown))}")

@@ -177,3 +177,13 @@ def test_sizes_are_asked_for_and_checked() -> None:
     with pytest.raises(UsageError, match="exported for"):
         transload.load(KEPT / "dynamic_sizes.pt2", inputs={"x": (20, 8, 6)})
     assert transload.load(KEPT / "dynamic_sizes.pt2", inputs={"x": (4, 8, 6)}).outputs
+
+
+def test_an_overwriting_operator_may_call_its_tensor_otherwise(tmp_path: Path) -> None:
+    def change(document: Any) -> None:
+        node = next(n for n in document["graph_module"]["graph"]["nodes"] if n["target"] == "torch.ops.aten.dropout.default")
+        node["target"] = "torch.ops.aten.dropout_.default"
+        node["inputs"][0]["name"] = "self"
+
+    module = transload.load(edited(tmp_path / "m.pt2", MODEL, change))
+    assert transload.legalize(module).outputs
