@@ -37,6 +37,8 @@ _DTYPES = {
     "ui32": torch.uint32,
     "ui64": torch.uint64, "f8E4M3FN": torch.float8_e4m3fn, "f8E5M2": torch.float8_e5m2, "complex<f32>": torch.complex64,
     "complex<f64>": torch.complex128}
+_PLACES = ("device", "layout", "pin_memory", "generator")
+"""Arguments that say where a tensor lies."""
 _ASSERTIONS = ("_assert", "sym_constrain", "_functional_assert", "_functional_sym")
 
 
@@ -96,7 +98,7 @@ class Session:
         schema = schema_of(_functional(node.target))
         keywords = {argument.name for argument in schema.arguments} if schema is not None else set()
         for key, given in node.inputs:
-            if given is OMITTED:
+            if given is OMITTED or key in _PLACES:
                 continue
             value = self._value(given, values)
             if schema is not None and key in keywords:
