@@ -23,12 +23,14 @@ from transload.plugin_host import host
 from .executor.run import graph
 from .kernels_arrays import add_arrays
 from .kernels_control import add_control
+from .kernels_selection import add_selection
 
 __all__ = ["EXECUTOR_KERNELS", "KERNELS"]
 
 KERNELS, EXECUTOR_KERNELS = KernelTable(), KernelTable()
 add_arrays(KERNELS)
 add_control(KERNELS)
+add_selection(KERNELS)
 EXECUTOR_KERNELS("tf_executor.graph", quantized="native")(graph)
 
 _CONVERSION = "tf-to-top"
@@ -62,7 +64,7 @@ class _Lowered:
                 try:
                     found = _lowered(self.op, arrays, ways[number])
                 except TransloadError as error:
-                    problem = problem or error.message
+                    problem = error.message
                     continue
                 if len(self.made) >= _NEWEST:
                     self.made.pop(next(iter(self.made)))
