@@ -47,6 +47,8 @@ def register_passes(register: Any) -> None:
                   "Put composites that exporters take apart (softmax, layer norm, GELU, ...) together as one op of `top`."))
     register(Pass("dequantize-weights", f"{_HERE}.simplify.weights:dequantize_weights",
                   "Make quantized constants that are used as real numbers float constants."))
+    register(Pass("fold-qdq", f"{_HERE}.simplify.qdq:fold_qdq",
+                  "Make quantized ops of ops between casts from and to quantized types."))
     register(Pass("unroll-recurrent", f"{_HERE}.simplify.recurrent:unroll_recurrent",
                   "Write out recurrent layers of few steps: products, activations and sums for each."))
     register(Pass("spell-out-quantized", f"{_HERE}.simplify.spell_out:spell_out_quantized",

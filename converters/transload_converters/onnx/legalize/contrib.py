@@ -14,12 +14,13 @@ from transload.errors import Unsupported
 from transload.ir import F32, UI8, IntegerType, Op, QuantType, TensorType, Value, dtype_of
 from transload.ir.build import constant_of
 from transload.rewrite import Rewriter
+from transload_hub.simplify.qdq import kept
 
 from .convolution import Window, conv_attributes, read_window
 from .matmul import gemm_product, integer_product, transpose_last
 from .normalization import trailing_norm
 from .pooling import average, global_average, pooling_window, wider
-from .quantize import bias_of, blocked, kept, kind_of, quantized_conv, quantized_operand, result_type
+from .quantize import bias_of, blocked, kind_of, quantized_conv, quantized_operand, result_type
 from .table import OnnxTable, attr, axis_of, cast, first_of, flag, need, need_attr, operand, permute, reshape, shape_of
 
 __all__ = ["TABLE", "activated"]

@@ -8,7 +8,6 @@ Scales in blocks, too. What no quantized type can say (scales computed at run ti
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from transload.ir import F32, I32, UI8, FloatType, IntegerType, Module, Op, Quan
 from transload.ir.build import constant_of
 from transload.ir.quantization import block_size_for, quantized_over
 from transload.rewrite import Rewriter
+from transload_hub.simplify.qdq import kept
 
 from ..types import element_of
 from .arithmetic import to_float8
@@ -108,15 +108,6 @@ def _integers_of(value: Value) -> Type:
     """The integer type in which a value is stored."""
     element = value.element
     return element.storage if isinstance(element, QuantType) else element
-
-
-def kept(rw: Rewriter, name: str, *operands: Value | None, **attributes: Any) -> Value:
-    """`rw.emit` without computing it: a dequantized weight must stay visible as such."""
-    fold, rw.fold = rw.fold, False
-    try:
-        return rw.emit(name, *operands, **attributes)
-    finally:
-        rw.fold = fold
 
 
 def quantized_operand(rw: Rewriter, value: Value, scale: Value, zero: Value | None, axis: int = 0) -> Value:

@@ -18,17 +18,15 @@ from transload.engine.quantized import dequantize
 from transload.ir import I8, I32, FloatType, Module, Op, QuantType, TensorType, Value
 from transload.ir.build import constant_of
 from transload.rewrite import CHANGED, Rewriter, RewriteTable, apply_greedily
-from transload_hub.simplify.weights import real_weight
 
-from .pooling import global_average
-from .quantize import kept
+from .weights import real_weight
 
 if TYPE_CHECKING:
     from transload_hub.ops.cast import Cast
     from transload_hub.ops.conv import Conv, Deconv
     from transload_hub.ops.matmul import MatMul
 
-__all__ = ["fold_qdq"]
+__all__ = ["fold_qdq", "kept"]
 
 COMPUTE = (
     "Add", "Sub", "Mul", "Div", "AddConst", "MulConst", "AvgPool", "Reduce", "Softmax", "Interp", "Relu", "LeakyRelu", "PRelu",
@@ -69,6 +67,23 @@ def fold_qdq(module: Module) -> bool:
             break
         changed = True
     return apply_greedily(module, _LEFT) or changed
+
+
+def kept(rw: Rewriter, name: str, *operands: Value | None, **attributes: Any) -> Value:
+    """`rw.emit` without computing it: a dequantized weight must stay visible as such."""
+    fold, rw.fold = rw.fold, False
+    try:
+        return rw.emit(name, *operands, **attributes)
+    finally:
+        rw.fold = fold
+
+
+def _mean(rw: Rewriter, value: Value, kind: QuantType) -> Value:
+    """The mean over all spatial dimensions: a reduction where the step changes, as pooling rounds to a step of its input."""
+    sizes = value.shape[2:]
+    if len(sizes) == 2 and kind == value.element:
+        return rw.emit("top.AvgPool", value, kernel_shape=sizes, layout="NCHW")
+    return rw.emit("top.Reduce", value, axes=tuple(range(2, value.rank)), mode="ReduceMean", element=kind)
 
 
 # --- what is quantized
@@ -225,7 +240,7 @@ def compute(op: Op, rw: Rewriter) -> Any:
     if all(constant_of(source) is not None for source in sources):
         return None
     if op.name == "top.AvgPool" and relu is None and op.kernel_shape == op.input.shape[2:] and not any(op.pads):
-        made = global_average(rw, sources[0], _quant(quantizers[0].results[0]))  # type: ignore[arg-type]
+        made = _mean(rw, sources[0], _quant(quantizers[0].results[0]))  # type: ignore[arg-type]
         made.owner.location = quantizers[0].location  # type: ignore[union-attr]
         return _replace(op, quantizers, made)
     return _quantized(op, rw, sources, quantizers, relu)
