@@ -1,6 +1,6 @@
 """ONNX files that we write of all models of a folder, run by onnxruntime: beside the model's own runtime, and read back.
 
-    TRANSLOAD_MODELS=FOLDER python benchmarks/onnx_out.py [PART-OF-A-NAME ...] [--opset 21] [--json results.json]
+    TRANSLOAD_MODELS=FOLDER python benchmarks/onnx_out.py [PART-OF-A-NAME ...] [--opset 21] [--form qoperator] [--json FILE]
 
 Each model goes to the hub and out as an `.onnx` file, floats as they are and quantized ones in QDQ form. onnxruntime runs it with
 its optimizations off and on (it computes QDQ models in floats, or in integers of its own); the table shows the cosine and the
@@ -37,10 +37,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", help="parts of the names of models to take; all without")
     parser.add_argument("--opset", type=int, default=21, help="the opset to write")
+    parser.add_argument("--form", default="qdq", help="how quantized operators are written: qdq, qoperator")
     parser.add_argument("--json", type=Path, help="write the results to this file")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
-    rows = [row_of(path, arguments.opset) for path in models(FOLDER)
+    rows = [row_of(path, arguments.opset, arguments.form) for path in models(FOLDER)
             if not arguments.names or any(name in str(path) for name in arguments.names)]
     table = Table(title=f"ONNX of opset {arguments.opset} that we write, in onnxruntime")
     for column in COLUMNS:
@@ -62,7 +63,7 @@ def _shown(value: Any) -> str:
     return f"{value:.6f}" if 0.9 < value <= 1 else f"{value:.3g}"
 
 
-def row_of(path: Path, opset: int) -> dict[str, Any]:
+def row_of(path: Path, opset: int, form: str) -> dict[str, Any]:
     """A model's row; where a step fails, `why` says so."""
     name = f"{path.parents[1].name}/{path.parent.name}"
     try:
@@ -70,14 +71,14 @@ def row_of(path: Path, opset: int) -> dict[str, Any]:
         hub = transload.legalize(source)
         (sample,) = samples_for(path, source, 1, 0)
         with tempfile.TemporaryDirectory() as folder:
-            return {"columns": (name, *measured(source, hub, sample, Path(folder), opset)), "why": ""}
+            return {"columns": (name, *measured(source, hub, sample, Path(folder), opset, form)), "why": ""}
     except TransloadError as error:
         return {"columns": (name, *[""] * (len(COLUMNS) - 1)), "why": " ".join(str(error).split())[:400]}
 
 
-def measured(source: Module, hub: Module, sample: Arrays, folder: Path, opset: int) -> tuple[Any, ...]:
+def measured(source: Module, hub: Module, sample: Arrays, folder: Path, opset: int, form: str) -> tuple[Any, ...]:
     """The columns of a row but the name."""
-    lowered = transload.lower(hub, "onnx", opset=opset)
+    lowered = transload.lower(hub, "onnx", opset=opset, form=form)
     file = transload.save(lowered, folder / "written.onnx")
     own = runtime_for(source.source_format)[0]
     try:

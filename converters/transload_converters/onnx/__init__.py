@@ -49,8 +49,8 @@ def register_conversions(register: Any) -> None:
         evidence=f"{_HERE}:coverage.json"))
     register(Conversion(
         "top-to-onnx", "top", "onnx", f"{_HERE}.lowering:TABLE", before="layout{to=NCHW},spell-out-quantized,dce",
-        after="dce,cse,dce,onnx-storage-types,onnx-set-opset{opset=$opset},dce,cse",
-        doc="The hub to operators of ONNX, opset 13 to 21; quantized models in QDQ form.", options=WRITTEN))
+        after="dce,cse,dce,onnx-storage-types,onnx-qoperator{form=$form},dce,onnx-set-opset{opset=$opset},dce,cse",
+        doc="The hub to operators of ONNX, opset 13 to 21; quantized models in QDQ or QOperator form.", options=WRITTEN))
 
 
 @hookimpl
@@ -63,6 +63,8 @@ def register_passes(register: Any) -> None:
                   "Say of quantized ops that they round a scaled sum once, as onnxruntime's do."))
     register(Pass("onnx-storage-types", "transload.passes.storage:strip_quantized_types",
                   "Leave the storage type where a value has a quantized type, as ONNX's operators see it."))
+    register(Pass("onnx-qoperator", f"{_HERE}.lowering.qoperator:write_on_integers",
+                  "Write operators on integers for those between DequantizeLinear and QuantizeLinear, with form=qoperator."))
     register(Pass("onnx-set-opset", f"{_HERE}.lowering.opset:set_opset", "Say of a module in which opset its operators are."))
     register(Pass("onnx-sequence-results", f"{_HERE}.legalize.sequences:spell_out_results",
                   "Give the tensors in a sequence where a model gives that."))

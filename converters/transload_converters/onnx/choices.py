@@ -20,7 +20,12 @@ OPTIONS: Options = {
         "what is found in data (NonMaxSuppression, NonZero): refused, or as many as there can be, -1 where there is nothing"),
 }
 
-WRITTEN: Options = {"opset": (int, 21, "the opset to write, 13 to 21")}
+WRITTEN: Options = {
+    "opset": (int, 21, "the opset to write, 13 to 21"),
+    "form": (
+        ("qdq", "qoperator"), "qdq",
+        "quantized operators: on floats between DequantizeLinear and QuantizeLinear, or on integers where there are such"),
+}
 """Those of the conversion `top-to-onnx`."""
 
 

@@ -22,7 +22,7 @@ class OnnxTarget(Target):
     """`STEM.onnx`, of opset 21 or the one that is chosen; of more than 2 GB with its weights in `STEM.onnx.data` beside it."""
 
     name = "onnx"
-    doc = "ONNX: a model of opset 21, or 13 to 20 with `--option opset=17`; of a quantized module in QDQ form."
+    doc = "ONNX: a model of opset 21, or 13 to 20 with `--option opset=17`; of a quantized module in QDQ or QOperator form."
     accepts = ("onnx",)
     pipeline = "inline"
     rounds_alone = True  # onnxruntime computes QDQ models in floats, or in integers of its own, by its level of optimization

@@ -43,6 +43,21 @@ def test_a_quantized_module_runs_in_onnxruntime(scheme: str, name: str) -> None:
             assert np.abs(ours - theirs).max() < 0.05
 
 
+@pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.parametrize("scheme", ["int8", "int8-asym"])
+def test_a_quantized_module_runs_in_onnxruntime_on_integers(scheme: str, name: str) -> None:
+    """In QOperator form onnxruntime computes our integers: the same, or one step away where it rounds on its own."""
+    given = samples(name)
+    quantized = transload.quantize(transload.load(DIGITS / name), scheme, given[:32])
+    model = model_of(transload.lower(quantized, "onnx", form="qoperator"))
+    kinds = [node.op_type for node in model.graph.node]
+    assert kinds.count("QLinearConv") == 3 and "QGemm" in kinds and "QLinearAdd" in kinds and "Conv" not in kinds
+    for sample in given[32:64]:
+        ours, theirs = transload.run(quantized, sample)["probabilities"], run_model(model, sample)[0]
+        assert ours.argmax() == theirs.argmax()
+        assert np.abs(ours - theirs).max() < 0.05
+
+
 def test_converting_to_onnx_is_verified(tmp_path: Path) -> None:
     artifact = transload.convert(DIGITS / "digits_float.tflite", "onnx", tmp_path)
     assert [file.name for file in artifact.files if file.suffix == ".onnx"] == ["digits_float.onnx"]

@@ -36,7 +36,8 @@ def set_opset(module: Module, opset: int = OPSET_WRITTEN) -> bool:
         findings = merge_findings([each for op in module.walk() if op.dialect == "onnx" for each in _unknown(op, opset)])
     if findings:
         raise ConversionError(f"the model cannot be written in opset {opset} of ONNX", findings)
-    module.attributes[OPSET] = {"ai.onnx": opset}
+    contributed = any(op.name.startswith("onnx.com.microsoft.") for op in module.walk())
+    module.attributes[OPSET] = {"ai.onnx": opset, **({"com.microsoft": 1} if contributed else {})}
     return True
 
 
@@ -124,7 +125,7 @@ _OTHERWISE: dict[str, tuple[int, Callable[[Op, Builder], Value]]] = {
 def _unknown(op: Op, opset: int) -> Iterator[Finding]:
     """What of an operator an opset has no word for."""
     name, where = op.name.removeprefix("onnx."), (op.origin,) if op.origin else ()
-    if name in ("NoValue", "Yield"):
+    if name in ("NoValue", "Yield") or name.startswith("com.microsoft."):
         return
     schema = schema_of(name, opset)
     if schema is None or schema.since_version > opset:
