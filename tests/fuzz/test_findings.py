@@ -433,3 +433,17 @@ def test_constant_places_outside_a_dimension(index: int) -> None:
     for to in ("stablehlo", "tosa"):
         with pytest.raises(ConversionError, match=f"{index} is outside a dimension of size 3"):
             transload.lower(module, to)
+
+
+def test_a_list_of_sizes_without_end() -> None:
+    """A constant that claims 2^31 - 1 sizes in a few bytes."""
+    text = '''"builtin.module"() ({ "func.func"() <{sym_name = "main", function_type = (tensor<2x3xf32>) -> tensor<*xf32>}> ({
+    ^bb0(%x: tensor<2x3xf32>):
+      %s = "tosa.const_shape"() <{values = dense<1> : tensor<2147483647xindex>}> : () -> !tosa.shape<2147483647>
+      %y = "tosa.reshape"(%x, %s) : (tensor<2x3xf32>, !tosa.shape<2147483647>) -> tensor<*xf32>
+      "func.return"(%y) : (tensor<*xf32>) -> ()
+    }) : () -> () }) : () -> ()'''
+    started = time.process_time()
+    with pytest.raises(TransloadError, match="128 are the limit"):
+        verify(parse_module(text))
+    assert time.process_time() - started < 5

@@ -12,9 +12,10 @@ from transload.ir.build import constant_of
 from transload.ir.core import Op, Value
 from transload.ir.declare import AttributeKind, DeclaredOp, Dialect, TypeConstraint, constraint, enum
 from transload.ir.types import DialectType
+from transload.limits import MAX_RANK
 
 __all__ = [
-    "ACCUMULATORS", "BOUND", "DataTypes", "F8E4M3", "F8E5M2", "FLOATS", "FP8", "INTEGERS", "NAN_MODE", "RESIZE_MODE",
+    "ACCUMULATORS", "BOUND", "DataTypes", "F8E4M3", "F8E5M2", "FLOATS", "FP8", "INTEGERS", "MAX_SIZES", "NAN_MODE", "RESIZE_MODE",
     "ROUNDING_MODE", "SCALAR", "SHAPE", "TOSA", "SameElements", "axis_fits", "axis_of", "broadcast", "count_of", "dims_of",
     "equal_sizes", "inferred_shapes_fit", "merge_dims", "need", "one_element_type", "rank", "same", "shape_of", "shape_rank",
     "shape_type", "storage", "storage_of", "typed_rows", "zero_points_fit",
@@ -57,17 +58,24 @@ def storage_of(value: Value) -> Type:
     return element.storage if isinstance(element, QuantType) else element
 
 
+MAX_SIZES = 2 * MAX_RANK
+"""As many sizes as one list can hold: those before and behind each dimension, of a padding."""
+
+
 def shape_type(length: int) -> DialectType:
     """The type `!tosa.shape<length>` of a list of sizes."""
     return DialectType(f"tosa.shape<{length}>")
 
 
 def shape_rank(type_: Type) -> int:
-    """How many sizes a value of type `!tosa.shape<N>` holds."""
+    """How many sizes a value of type `!tosa.shape<N>` holds; `ShapeError` for other types, and for more than `MAX_SIZES`."""
     text = str(type_)
     if not text.startswith("!tosa.shape<"):
         raise ShapeError(f"{type_} is not a !tosa.shape")
-    return int(text[12:-1])
+    length = int(text[12:-1])
+    if length > MAX_SIZES:
+        raise ShapeError(f"{type_} is a list of sizes, of which {MAX_SIZES} are the limit")
+    return length
 
 
 def rank(*ranks: int) -> TypeConstraint:
@@ -146,12 +154,15 @@ def shape_of(value: Value) -> tuple[int | None, ...] | None:
 def dims_of(value: Value | tuple[int, ...] | None) -> tuple[int, ...] | None:
     """The sizes that a value of type `!tosa.shape`, or a small integer tensor, holds; None where they are computed.
 
-    What 0.30 has as an attribute, where 1.0 has an operand, is what it is.
+    What 0.30 has as an attribute, where 1.0 has an operand, is what it is. A constant of more than `MAX_SIZES` is none of sizes:
+    it may claim any number of them in a few bytes.
     """
     if isinstance(value, tuple):
         return value
     dense = constant_of(value)
-    return None if dense is None else tuple(int(size) for size in dense.numpy().reshape(-1))
+    if dense is None or dense.type.num_elements > MAX_SIZES:
+        return None
+    return tuple(int(size) for size in dense.numpy().reshape(-1))
 
 
 def merge_dims(op: Op, a: int | None, b: int | None) -> int | None:
