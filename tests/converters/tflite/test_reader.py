@@ -149,9 +149,10 @@ def test_constants_behind_the_flatbuffer(load: Callable[..., Module], write: Cal
 def dynamic_model() -> bytes:
     model = ModelWriter()
     x = model.add_tensor("x", (1, 4), F, shape_signature=(-1, 4))
-    y, z = (model.add_tensor(name, (1, 4), F, shape_signature=(-1, 4)) for name in "yz")
+    y = model.add_tensor("y", (1, 4), F, shape_signature=(-1, 4))
+    z = model.add_tensor("z", (2,), "INT32")
     model.add_operator("ABS", [x], [y])
-    model.add_operator("SHAPE", [y], [z])
+    model.add_operator("SHAPE", [y], [z], {"out_type": "INT32"})
     model.inputs, model.outputs = [x], [y]
     return model.finish()
 

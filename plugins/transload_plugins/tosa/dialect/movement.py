@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from transload.errors import ShapeError
-from transload.ir import I8, I16, I32, I48, Op, TensorType, Type
+from transload.ir import I8, I16, I32, I48, Op, TensorType, Type, Value
 from transload.ir.declare import INT32, INTS32, DeclaredOp, attribute, constraint, operand, result, variadic
 
 from .base import (
@@ -91,6 +91,8 @@ class Pad(SameElements):
     @constraint
     def elements_agree(op) -> bool | str:
         """what is put around a tensor has its element type"""
+        if not isinstance(op.pad_const, Value):  # an attribute in 0.30
+            return True
         return one_element_type((op.input1, op.pad_const))
 
     @constraint
