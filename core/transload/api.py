@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from .samples.preprocess import Preprocess
 
 __all__ = [
-    "InputSpec", "at_hub", "calibrate", "legalize", "load", "lower", "quantization_report", "quantize", "run", "runnable",
-    "save",
+    "InputSpec", "at_hub", "calibrate", "legalize", "load", "loaded", "lower", "quantization_report", "quantize", "run",
+    "runnable", "save",
 ]
 
 InputSpec = TensorType | Sequence[int]
@@ -53,6 +53,7 @@ def load(
     inputs: Mapping[str, InputSpec] | None = None,
     function: str | None = None,
     weights: str | Path | None = None,
+    outputs: Sequence[str] = (),
 ) -> Module:
     """Read a model into its framework's dialect, one op for one op.
 
@@ -60,7 +61,8 @@ def load(
     shape of inputs by name: a tuple of sizes, or a `TensorType` to set the element type too; dynamic
     sizes that are not given become 1 where they are a batch. `function` names the one that is the model, where that is
     not `main`. `weights` is the file of the weights, for formats that keep them apart (Caffe), where it is not found beside the
-    model. Raises `ReadError`, and `UsageError` for names that are not there.
+    model. `outputs` cuts the model at these tensors, by the file's names (`extraction.cut_at`). Raises `ReadError`, and
+    `UsageError` for names that are not there.
     """
     if (path is None) == (text is None):
         raise UsageError("give load() either a path or text=")
@@ -96,7 +98,18 @@ def load(
         choose_entry(module, source.function)
     _refuse_unread(module, wanted, reader.name)
     note_borders(module)
-    return module
+    return loaded(module, outputs=outputs)
+
+
+def loaded(model: str | Path | Module, *, outputs: Sequence[str] = (), **how: Any) -> Module:
+    """What `load` reads, or a module that is there, cut at `outputs` where there are some."""
+    if not isinstance(model, Module):
+        return load(model, outputs=outputs, **how)
+    if not outputs:
+        return model
+    from .extraction import cut_at
+
+    return cut_at(model, outputs)
 
 
 def _model_in(folder: Path) -> Path:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import roles
-from .api import InputSpec, load
+from .api import InputSpec, loaded
 from .artifact_set import REPORT, replaced_folder
 from .contents import constant_bytes, op_counts
 from .context import pinned
@@ -132,14 +132,14 @@ def convert(
     tell: Tell | None = None,
     seed: int = 0,
     format: str | None = None, function: str | None = None,
-    weights: str | Path | None = None, passes: str = "",
+    weights: str | Path | None = None, outputs: Sequence[str] = (), passes: str = "",
     dump: str | Path | None = None, start: str | None = None,
 ) -> Artifact:
     """Convert `model` for `target`, or for the default one, and write artifacts and `report.json` into the directory `out`.
 
     `model` is a file that a reader takes, or a module; `target` a name that `transload targets` lists. `inputs` fixes shapes by
-    input name, as tuples of sizes or `TensorType`s; `function` and `weights` are as in `load`; `options` are the target's and
-    those of the conversions on the way, as text or as Python values; `passes` is a pipeline of your own to run in the hub. With
+    input name, as tuples of sizes or `TensorType`s; `function`, `weights` and `outputs` are as in `load`; `options` are those of
+    the target and of the conversions on the way, as text or as Python values; `passes` is a pipeline to run in the hub. With
     `verify` the result is compared with the source framework's runtime on `input_data` (arrays, or files of them, by input name:
     `transload.given`; open sizes are theirs), or on random inputs from the model's own ranges. A result that is not near enough
     is written, too, and says so in `verification`; `verify="no"` (or False) leaves that out, with `verify="require"` what was not
@@ -164,7 +164,7 @@ def convert(
     work = _Work(model, target, Path(out), options or {}, verify_mode(verify), tell, passes, quantization)
     limits = _limits(work.target, tolerance)
     with work.refusals(seed, limits):
-        work.read({**shapes_of(given or {}, fuse_preprocess), **(inputs or {})}, format, function, weights)
+        work.read({**shapes_of(given or {}, fuse_preprocess), **(inputs or {})}, format, function, weights, outputs)
         work.add(preprocess, fuse_preprocess, add_postprocess)
         work.open_data(given, data, preprocess)
         if dump is not None or start is not None:
@@ -237,9 +237,11 @@ class _Work:
 
     def read(
         self, inputs: Mapping[str, InputSpec] | None, format: str | None, function: str | None, weights: str | Path | None = None,
+        outputs: Sequence[str] = (),
     ) -> None:
         """Read the model, and have its runtime start what takes time to start."""
-        self.source = self.journey.through(READ, lambda: _loaded(self.model, inputs, format, function, weights))
+        self.source = self.journey.through(READ, lambda: loaded(
+            self.model, inputs=inputs, format=format, function=function, weights=weights, outputs=outputs))
         self.is_read = True
         self.report.format, self.report.ops_in = self.source.source_format, op_counts(self.source)
         self.digests.add(self.source.beside)
@@ -395,7 +397,7 @@ def plan(
     inputs: Mapping[str, InputSpec] | None = None, verify: bool | str = True, format: str | None = None, passes: str = "",
     function: str | None = None, dump: str | Path | None = None, start: str | None = None, quantize: str | None = None,
     quantizer_options: Mapping[str, Any] | None = None, preprocess: Preprocess | None = None, fuse_preprocess: bool = False,
-    add_postprocess: str | None = None, weights: str | Path | None = None,
+    add_postprocess: str | None = None, weights: str | Path | None = None, outputs: Sequence[str] = (),
 ) -> Plan:
     """What `convert` would run, with the same arguments: stages, and the passes of each with their options.
 
@@ -405,7 +407,7 @@ def plan(
     """
     chosen = _target(target)
     settings = target_options(chosen, options or {})
-    module = _loaded(model, inputs, format, function, weights)
+    module = loaded(model, inputs=inputs, format=format, function=function, weights=weights, outputs=outputs)
     quantization = _quantization(quantize, quantizer_options, chosen)
     around = _around(module, preprocess, fuse_preprocess, add_postprocess)
     journey = _journey(chosen, settings, options or {}, verify_mode(verify) != "no", passes, (), quantization, *around)
@@ -500,15 +502,6 @@ def _quantization(quantize: str | None, options: Mapping[str, Any] | None, targe
     known = host().get("quantizers", quantize).options
     wishes = {name: value for name, value in getattr(target, "quantizing", {}).items() if name in known}
     return Quantization(quantize, {**wishes, **(options or {})})
-
-
-def _loaded(
-    model: str | Path | Module, inputs: Mapping[str, InputSpec] | None, format: str | None, function: str | None,
-    weights: str | Path | None = None,
-) -> Module:
-    if isinstance(model, Module):
-        return model
-    return load(model, inputs=inputs, format=format, function=function, weights=weights)
 
 
 def _target(name: str | None) -> Target:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from .api import at_hub, load, lower
 from .contents import main_dialect
 from .errors import TransloadError
-from .ir import Module, TensorType
+from .ir import Cut, Module, TensorType
 from .ir.compare import difference
 from .plugin_host import host
 from .roles import hub
@@ -24,12 +24,13 @@ def note_of_edits(module: Module) -> str | None:
         return None
     states = {state.input for state in module.states}
     reader = host().readers.get(module.source_format or "")
-    shapes = {name: tuple(size or 0 for size in type_.shape or ()) for name, type_ in module.inputs.items()
+    cut = module.cut or Cut((), {})
+    shapes = {name: tuple(size or 0 for size in type_.shape or ()) for name, type_ in {**module.inputs, **cut.unused}.items()
               if isinstance(type_, TensorType) and type_.is_static and name not in states}
     try:
         read = load(
             module.source, format=module.source_format, inputs=shapes,
-            function=module.entry if module.entry != "main" else None,
+            function=module.entry if module.entry != "main" else None, outputs=cut.outputs,
             weights=module.beside[0] if reader is not None and reader.weights and module.beside else None)
         dialect = main_dialect(module)
         found = None

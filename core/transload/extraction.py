@@ -3,6 +3,8 @@
     features = transload.extract(module, outputs=["pooled"])
     head = transload.extract(module, inputs={"pooled": "features"})
     renamed = transload.extract(module, inputs={"serving_default_x:0": "image"})
+
+A model of a file that is cut at its outputs alone stays that file's model (`cut_at`): the file judges it.
 """
 
 from __future__ import annotations
@@ -12,13 +14,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from .errors import UsageError
-from .ir import Module, Value, input_names, note_elements, noted_elements, output_names, update_function_type
+from .ir import Cut, Module, Value, input_names, note_elements, noted_elements, output_names, update_function_type
 from .ir.borders import NAME
 from .ir.build import is_constant
 from .passes.dce import eliminate_dead_code
 from .suggest import nearest
 
-__all__ = ["Names", "extract", "tensors_of"]
+__all__ = ["Names", "cut_at", "extract", "tensors_of"]
 
 Names = Iterable[str] | Mapping[str, str]
 """Names of tensors, or these and the names that they are to have."""
@@ -33,7 +35,7 @@ def extract(module: Module, outputs: Names | None = None, inputs: Names = ()) ->
     Raises `UsageError` for tensors that there are not, and where two would have the same name.
     """
     copy = module.clone()
-    copy.source, copy.source_format, copy.beside = None, None, ()
+    copy.source, copy.source_format, copy.beside, copy.cut = None, None, (), None
     tensors, borders, block = tensors_of(copy), _borders(copy), copy.body_of_main
     given, taken = _renamed(inputs), _renamed(output_names(module.main) if outputs is None else outputs)
     if not taken:
@@ -61,6 +63,24 @@ def extract(module: Module, outputs: Names | None = None, inputs: Names = ()) ->
         replace(state, input=own[state.input], output=taken[state.output]) for state in module.states
         if state.input in own and state.output in taken)
     return copy
+
+
+def cut_at(module: Module, outputs: Sequence[str]) -> Module:
+    """A file's module with other outputs: what computes these tensors, by the file's names. The argument is unchanged.
+
+    What has commas, and is no tensor's name, is several names. Verification asks the file's runtime for the same tensors
+    (`Module.cut`). Raises `UsageError` for tensors that there are not.
+    """
+    if isinstance(outputs, str):
+        raise UsageError(f"give names of tensors as a list, [{outputs!r}]")
+    known = tensors_of(module)
+    names = list(dict.fromkeys(
+        name for text in outputs for name in ([text] if text in known else filter(None, text.split(",")))))
+    part = extract(module, names)
+    part.source, part.source_format, part.beside = module.source, module.source_format, module.beside
+    part.cut = Cut(tuple(names), {name: type_ for name, type_ in module.inputs.items() if name not in part.inputs})
+    part.notes = (*part.notes, f"the model was cut at {', '.join(map(repr, names))}: what is behind is left out")
+    return part
 
 
 def tensors_of(module: Module) -> dict[str, Value]:

@@ -9,12 +9,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .api import InputSpec, load
+from .api import InputSpec, loaded
 from .contents import constant_bytes, main_dialect, op_counts
 from .convert_model import target_options
 from .emission import check_for
@@ -71,15 +71,14 @@ class Inspection:
 def inspect(
     model: str | Path | Module, target: str | None = None, *, inputs: Mapping[str, InputSpec] | None = None,
     options: Mapping[str, Any] | None = None, format: str | None = None, function: str | None = None,
-    weights: str | Path | None = None,
+    weights: str | Path | None = None, outputs: Sequence[str] = (),
 ) -> Inspection:
     """Look at a model file or a module, and ask `target`, if one is named, what it cannot take; nothing is written or changed.
 
-    `inputs`, `format`, `function` and `weights` are as in `load`, `options` as in `convert`. What stands in the way is in the
-    result; raises `ReadError` of a file that cannot be read, and `UsageError` for names that are not there.
+    `inputs`, `format`, `function`, `weights` and `outputs` are as in `load`, `options` as in `convert`. What stands in the
+    way is in the result; raises `ReadError` of a file that cannot be read, and `UsageError` for names that are not there.
     """
-    module = model if isinstance(model, Module) else load(
-        model, inputs=inputs, format=format, function=function, weights=weights)
+    module = loaded(model, inputs=inputs, format=format, function=function, weights=weights, outputs=outputs)
     if options and target is None:
         raise UsageError(f"options ({', '.join(options)}) are a target's or its conversions': say which target")
     refusal, on_host = (None, {}) if target is None else _asked(module, target, options or {})

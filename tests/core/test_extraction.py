@@ -84,3 +84,56 @@ def test_the_command(examples: Path, tmp_path: Path, capsys: pytest.CaptureFixtu
     assert run(["extract", str(model), "--outputs", "pooled", "-o", str(tmp_path / "x.tosa")]) == 3  # not of that dialect
     assert run(["extract", str(model), "--outputs", "pooled=", "-o", str(part)]) == 2
     assert "does not say the new name" in capsys.readouterr().err
+
+
+def test_a_model_that_is_cut_is_judged_by_its_file(examples: Path, tmp_path: Path) -> None:
+    """By the runtime's own numbers of the tensors; what is behind them is neither converted nor asked for."""
+    path = examples / "digits" / "digits_int8.tflite"
+    made = transload.convert(path, out=tmp_path, outputs=["pooled,depthwise"], verify="require")
+    assert list(made.module.outputs) == ["pooled", "depthwise"] and made.report.ops_in.keys() < transload.inspect(path).ops.keys()
+    assert any("cut at 'pooled', 'depthwise'" in note for note in made.report.notes)
+    assert [tensor.name for tensor in made.verification.tensors] == ["pooled", "depthwise"]
+    again = transload.compare(path, tmp_path, outputs=["pooled", "depthwise"], per_layer=True)
+    assert again.worst("max_abs") == 0 and len(again.tensors) > 2
+    cut = transload.load(path, outputs=["pooled"])
+    assert transload.convert(cut, out=tmp_path / "module", verify="require").verification.passed
+    assert not any("is not what" in note for note in cut.notes)
+    assert transload.inspect(path, outputs=["pooled"]).outputs.keys() == {"pooled"}
+
+
+def test_a_cut_leaves_inputs_over_and_the_runtime_is_given_them(tmp_path: Path) -> None:
+    from onnx import TensorProto, helper, save_model
+
+    graph = helper.make_graph(
+        [helper.make_node("Relu", ["x"], ["a,b"]), helper.make_node("Add", ["a,b", "y"], ["z"])], "g",
+        [helper.make_tensor_value_info(name, TensorProto.FLOAT, [2, 3]) for name in "xy"],
+        [helper.make_tensor_value_info("z", TensorProto.FLOAT, [2, 3])])
+    save_model(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), tmp_path / "m.onnx")
+    made = transload.convert(tmp_path / "m.onnx", out=tmp_path / "out", outputs=["a,b"], verify="require")
+    assert list(made.module.inputs) == ["x"] and list(made.module.outputs) == ["a,b"]
+
+
+def test_where_a_runtime_does_not_give_the_tensor_nobody_judges(
+    examples: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from transload.plugin import Runtime
+
+    opened = Runtime.opened
+
+    def forgetful(self: Runtime, *given: object) -> object:
+        run = opened(self, *given)
+        return lambda arrays, keep=False: {name: array for name, array in run(arrays, keep).items() if name != "pooled"}
+
+    monkeypatch.setattr(Runtime, "opened", forgetful)
+    made = transload.convert(examples / "digits" / "digits_float.tflite", out=tmp_path, outputs=["pooled"])
+    assert made.verification.status == "skipped" and "does not give the numbers of 'pooled'" in made.verification.why
+
+
+def test_a_cut_at_no_tensor(examples: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = examples / "digits" / "digits_float.onnx"
+    assert run(["inspect", str(path), "--outputs", "depthwise,poold"]) == 2
+    assert "did you mean 'pooled'" in " ".join(capsys.readouterr().err.split())
+    assert run(["inspect", str(path), "--outputs", "depthwise,pooled"]) == 0
+    assert "pooled" in capsys.readouterr().out
+    with pytest.raises(UsageError, match="as a list"):
+        transload.load(path, outputs="pooled")

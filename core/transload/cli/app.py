@@ -113,6 +113,7 @@ def app(context: click.Context, version: bool, debug: bool) -> None:
 @options.format()
 @options.function()
 @options.weights()
+@options.outputs()
 @options.json()
 @click.option("--passes", metavar="PIPELINE", default="", show_default=False, help="Passes to run in the hub dialect.")
 @click.option("--dump", metavar="DIR", type=PATH, help="Write the module's text after every stage and pass into this folder.")
@@ -147,6 +148,7 @@ def convert(**given: Any) -> int:
 @options.shapes()
 @options.engine("What runs models that have no runtime of their own.")
 @options.format()
+@options.weights()
 @options.json()
 @options.images()
 def evaluate(**given: Any) -> int:
@@ -182,6 +184,7 @@ def run(**given: Any) -> int:
 @options.shapes()
 @options.inputs()
 @click.option("--per-layer", is_flag=True, help="Intermediates too, by original name.")
+@options.outputs()
 @options.weights()
 @options.seed()
 @options.json()
@@ -201,6 +204,7 @@ def compare(**given: Any) -> int:
 @options.format()
 @options.function()
 @options.weights()
+@options.outputs()
 @options.json()
 def inspect(**given: Any) -> int:
     """What a model holds, and what a target says of it."""
@@ -220,6 +224,7 @@ def inspect(**given: Any) -> int:
 @options.shapes()
 @options.format()
 @options.function()
+@options.weights()
 def extract(**given: Any) -> int:
     """Write the part of a model between tensors.
 

@@ -61,7 +61,7 @@ def convert_command(
         "options": parse_options(option), "inputs": {**shapes_of(data or {}, fuse), **shapes}, "verify": verify,
         "format": format, "passes": passes, "function": function, "quantize": quantize,
         "quantizer_options": take_quantizer(more), "preprocess": preprocess, "fuse_preprocess": fuse,
-        "add_postprocess": more.pop("add_postprocess"), "weights": more.pop("weights")}
+        **{name: more.pop(name) for name in ("add_postprocess", "weights", "outputs")}}
     if show_pipeline:
         print(plan(model, target, dump=dump, start=start, **asked))
         return 0
@@ -256,14 +256,14 @@ def run_command(
 
 def compare_command(
     model: Path, artifact: Path, shape: Sequence[str], input: Sequence[str], per_layer: bool, seed: int, json: bool,
-    weights: Path | None, **images: Any,
+    weights: Path | None, outputs: Sequence[str], **images: Any,
 ) -> int:
     from ..verification.compare import compare
 
     shapes, data = parse_given(shape, input)
     preprocess = take_preprocess(images, artifact)
     comparison = compare(model, artifact, data, per_layer=per_layer, seed=seed, shapes=shapes, preprocess=preprocess,
-                         weights=weights)
+                         weights=weights, outputs=outputs)
     if json:
         print(json_text(comparison))
         return 0
@@ -280,14 +280,15 @@ def compare_command(
 
 def inspect_command(
     model: Path, target: str | None, shape: Sequence[str], input: Sequence[str], format: str | None, function: str | None,
-    weights: Path | None, json: bool,
+    weights: Path | None, outputs: Sequence[str], json: bool,
 ) -> int:
     from rich.text import Text
 
     from ..inspection import inspect
 
     shapes, data = parse_given(shape, input)
-    found = inspect(model, target, inputs={**shapes_of(data or {}), **shapes}, format=format, function=function, weights=weights)
+    found = inspect(model, target, inputs={**shapes_of(data or {}), **shapes}, format=format, function=function,
+                    weights=weights, outputs=outputs)
     description: dict[str, Any] = {
         "model": str(model),
         "format": found.format,

@@ -17,10 +17,10 @@ __all__ = ["extract_command"]
 
 def extract_command(
     model: Path, inputs: Sequence[str], outputs: Sequence[str], out: Path, shape: Sequence[str], format: str | None,
-    function: str | None,
+    function: str | None, weights: Path | None,
 ) -> int:
     shapes, _ = parse_given(shape, ())
-    module = load(model, format=format, inputs=shapes, function=function)
+    module = load(model, format=format, inputs=shapes, function=function, weights=weights)
     known = tensors_of(module)
     part = extract(module, _named(outputs, known) if outputs else None, _named(inputs, known))
     save(part, out)

@@ -22,8 +22,8 @@ from .session import Session
 
 __all__ = [
     "PATH", "Decorator", "OwnCommand", "engine", "format", "function", "fusing", "grouped", "images", "inputs", "json", "model",
-    "names_of", "of_all_commands", "quantizing", "samples", "seed", "shapes", "take_data", "take_preprocess", "take_quantizer",
-    "trace", "weights",
+    "names_of", "of_all_commands", "outputs", "quantizing", "samples", "seed", "shapes", "take_data", "take_preprocess",
+    "take_quantizer", "trace", "weights",
 ]
 
 PATH = click.Path(path_type=Path)
@@ -165,6 +165,12 @@ def weights() -> Decorator:
     return click.option(
         "--weights", metavar="FILE", type=PATH,
         help="The file of the weights, where the format keeps them apart (Caffe) and its name does not tell.")
+
+
+def outputs() -> Decorator:
+    return click.option(
+        "--outputs", metavar="NAME[,NAME...]", multiple=True,
+        help="Cut the model at these tensors, by the file's names; without, it ends at its own outputs. Repeatable.")
 
 
 def seed() -> Decorator:

@@ -92,11 +92,13 @@ def evaluate(
     labels: Any = None, classes: Any = None, label_offset: int = 0, output: str | None = None,
     preprocess: Preprocess | None = None, shapes: Mapping[str, Any] | None = None, format: str | None = None,
     engine: str = "auto", resume: str | Path | None = None, watch: Callable[[Samples], Any] | None = None,
+    weights: str | Path | None = None,
 ) -> Evaluation:
     """Score models on samples.
 
     `models` are modules, model files, or what `convert` wrote: a folder, or a file in it, which runs on its target's own runtime
-    where there is one, and takes pixels where the preprocessing is a part of it. The first is the reference. `data` is what
+    where there is one, and takes pixels where the preprocessing is a part of it. The first is the reference, which
+    `shapes`, `format` and `weights` are for (`load`). `data` is what
     `open_samples` takes, or a `Data`; `labels`, `classes` and `label_offset` say what is known of the samples
     (`transload.evaluation.labels`). `metrics` are names of scores (registered ones, `topK`, `python:module:function`). `output`
     names the output that counts, for scores of one output the first without it. Outputs that are quantized are compared as the
@@ -108,7 +110,7 @@ def evaluate(
     chosen = find_scores([metrics] if isinstance(metrics, str) else metrics)
     if not chosen:
         raise UsageError("no metric is asked for", hint=f"metrics: {', '.join(host().scores)}")
-    ready = _models(models, shapes, format, engine)
+    ready = _models(models, {"inputs": shapes or {}, "format": format, "weights": weights}, engine)
     wanted = data if isinstance(data, Data) else Data(data)
     spans = _by_place(ready, [model.limits for model in ready])
     opened = [wanted.open(model.inputs, model.preprocess or preprocess, span) for model, span in zip(ready, spans, strict=True)]
@@ -192,7 +194,7 @@ class _Ready:
     """What becomes of images before it, where that is not what users say: of a program that takes pixels."""
 
 
-def _models(models: Any, shapes: Mapping[str, Any] | None, format: str | None, engine: str) -> list[_Ready]:
+def _models(models: Any, how: Mapping[str, Any], engine: str) -> list[_Ready]:
     given = [models] if isinstance(models, Module | str | Path) else list(models)
     if not given:
         raise UsageError("there is no model to evaluate")
@@ -201,18 +203,18 @@ def _models(models: Any, shapes: Mapping[str, Any] | None, format: str | None, e
         stem = str(model) if not isinstance(model, Module) else f"module {place + 1}"
         taken = {each.name for each in ready}
         name = stem if stem not in taken else f"{stem} ({place + 1})"
-        ready.append(_ready(name, model, shapes if not place else None, format if not place else None, engine))
+        ready.append(_ready(name, model, how if not place else {}, engine))
     return ready
 
 
-def _ready(name: str, model: Module | str | Path, shapes: Mapping[str, Any] | None, format: str | None, engine: str) -> _Ready:
+def _ready(name: str, model: Module | str | Path, how: Mapping[str, Any], engine: str) -> _Ready:
     notes: tuple[str, ...] = ()
     own: Run | None = None
     if isinstance(model, Module):
         module = model
     else:
-        written = written_at(Path(model)) if format is None else None
-        module = written.module if written is not None else load(model, inputs=shapes or {}, format=format)
+        written = written_at(Path(model)) if how.get("format") is None else None
+        module = written.module if written is not None else load(model, **how)
         if written is not None:
             own, notes = written.run, (f"{name}: {written.note}",)
     run = own if own is not None else _by_engine(module, engine)

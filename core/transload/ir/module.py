@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ..plugin import Quantized
 
 __all__ = [
-    "NAME", "Module", "State", "add_state", "initial_states", "input_names", "new_module", "output_names", "set_results",
+    "NAME", "Cut", "Module", "State", "add_state", "initial_states", "input_names", "new_module", "output_names", "set_results",
     "update_function_type", "update_function_types",
 ]
 
@@ -35,17 +35,27 @@ class State:
     initial: Dense
 
 
+@dataclass(frozen=True)
+class Cut:
+    """Where a file's model was cut: what its main function gives are these tensors of the file."""
+
+    outputs: tuple[str, ...]
+    """The file's names of the tensors, in the order of the function's outputs."""
+    unused: Mapping[str, Type]
+    """The inputs of the file that none of them needs, with their types."""
+
+
 class Module(Op):
     """A `builtin.module`: functions by name, and where the model came from.
 
     `source` is the file it was read from (for messages and verification) or None, `states` are the inputs and
     outputs that a caller hands on from run to run, `notes` what was decided on the way that nobody said, in words for the
     user, `entry` what the file calls the main function, `beside` the other files that were read with `source` (weights),
-    `quantization` what its quantizer said of a quantized one (`transload.plugin.Quantized`) or None; they are not part of the IR
-    and do not appear in text.
+    `quantization` what its quantizer said of a quantized one (`transload.plugin.Quantized`) or None, `cut` where the file's model
+    was cut, or None; they are not part of the IR and do not appear in text.
     """
 
-    __slots__ = ("__weakref__", "beside", "entry", "notes", "quantization", "source", "source_format", "states")
+    __slots__ = ("__weakref__", "beside", "cut", "entry", "notes", "quantization", "source", "source_format", "states")
 
     def __init__(self, attributes: dict | None = None, location: Location = None) -> None:
         super().__init__("builtin.module", (), (), attributes, (Region([Block()]),), location)
@@ -56,6 +66,7 @@ class Module(Op):
         self.entry = "main"
         self.beside: tuple[Path, ...] = ()
         self.quantization: Quantized | None = None
+        self.cut: Cut | None = None
 
     def __repr__(self) -> str:
         return f"<{module_text(self)}>"
@@ -126,6 +137,7 @@ class Module(Op):
         copy = Module(self.attributes.copy(), self.location)
         copy.source, copy.source_format, copy.entry = self.source, self.source_format, self.entry
         copy.states, copy.notes, copy.beside, copy.quantization = self.states, self.notes, self.beside, self.quantization
+        copy.cut = self.cut
         for op in self.body:
             copy.body.append(op.clone(mapping))
         return copy
@@ -141,6 +153,7 @@ class Module(Op):
             self.body.append(other.body.remove(op))
         self.source, self.source_format, self.entry = other.source, other.source_format, other.entry
         self.states, self.notes, self.beside, self.quantization = other.states, other.notes, other.beside, other.quantization
+        self.cut = other.cut
 
     def ops(self) -> Iterator[Op]:
         """Every op in every function, the functions themselves left out."""

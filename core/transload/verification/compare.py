@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from ..borders import note_borders
-from ..errors import UsageError
+from ..errors import RunError, UsageError
 from ..given import open_given, shapes_of
-from ..ir import Module, TensorType, initial_states, input_names
+from ..ir import Cut, Module, TensorType, initial_states, input_names
+from ..ir.constants import dtype_of
 from ..plugin import Runtime, resolve
 from ..plugin_host import host
 from ..samples.fused import Fused
@@ -23,7 +24,7 @@ from ..samples.preprocess import Preprocess, beside_of
 from .differences import TensorDifference, compare_outputs
 from .layers import layer_differences, quantized_elements
 
-__all__ = ["Comparison", "compare", "runtime_for", "warm_runtime"]
+__all__ = ["Comparison", "compare", "run_of", "runtime_for", "warm_runtime"]
 
 
 @dataclass
@@ -61,6 +62,29 @@ def runtime_for(format: str | None) -> tuple[Runtime | None, str]:
     return None, "; ".join(reasons)
 
 
+def run_of(runtime: Runtime, source: Module) -> Callable[..., dict[str, np.ndarray]]:
+    """What runs the file of a module, and gives what the module does: where that was cut, the tensors there.
+
+    Raises `RunError` as it runs where the runtime does not give these.
+    """
+    run = runtime.opened(source.source, source.beside)
+    return run if source.cut is None else partial(_run_cut, run, source.cut)
+
+
+def _run_cut(
+    run: Callable[..., dict[str, np.ndarray]], cut: Cut, given: Mapping[str, np.ndarray], keep: bool = False,
+) -> dict[str, np.ndarray]:
+    unused = {
+        name: np.zeros([size or 0 for size in type_.shape or ()], dtype_of(type_.element))
+        for name, type_ in cut.unused.items() if isinstance(type_, TensorType)}
+    found = {**given, **run({**unused, **given}, keep=True)}
+    missing = next((name for name in cut.outputs if name not in found), None)
+    if missing is not None:
+        raise RunError(f"it does not give the numbers of {missing!r}, where the model was cut")
+    outputs = {name: found[name] for name in cut.outputs}
+    return {**{name: array for name, array in found.items() if name not in outputs}, **outputs} if keep else outputs
+
+
 def warm_runtime(format: str | None) -> None:
     """Have the runtime that judges models of a format start what takes time to start."""
     runtime, _ = runtime_for(format)
@@ -75,9 +99,8 @@ def compare(
     *,
     per_layer: bool = False,
     seed: int = 0,
-    shapes: Mapping[str, Sequence[int] | TensorType] | None = None,
-    preprocess: Preprocess | None = None,
-    weights: str | Path | None = None,
+    shapes: Mapping[str, Sequence[int] | TensorType] | None = None, preprocess: Preprocess | None = None,
+    weights: str | Path | None = None, outputs: Sequence[str] = (),
 ) -> Comparison:
     """Run a model in its own runtime and an artifact in ours on the same inputs, and compare.
 
@@ -86,9 +109,9 @@ def compare(
 
     `inputs` are arrays, or files of them (`transload.given`), by input name, random where not given; open sizes are theirs, or
     those of `shapes`; images become arrays as `preprocess` says, or else the file beside the artifact: where that has the program
-    take pixels, arrays that are given are pixels. With `per_layer`, every intermediate
-    that both sides know by the same name is compared too, whatever it is stored as (`layers`). Raises
-    `UsageError` where the model's runtime is not installed. `weights` are as in `load`.
+    take pixels, arrays that are given are pixels. With `per_layer`, every intermediate that both sides know by the same name is
+    compared too, whatever it is stored as (`layers`). `weights` and `outputs` are as in `load`. Raises `UsageError` where the
+    model's runtime is not installed.
     """
     from ..api import load, run, runnable
     from ..written import written_at
@@ -98,7 +121,8 @@ def compare(
     if preprocess is None and not isinstance(artifact, Module):
         preprocess = beside_of(Path(artifact))
     is_fused = preprocess is not None and preprocess.is_fused
-    source = load(model, inputs={**shapes_of(given_arrays or {}, is_fused), **(shapes or {})}, weights=weights)
+    types = {**shapes_of(given_arrays or {}, is_fused), **(shapes or {})}
+    source = load(model, inputs=types, weights=weights, outputs=outputs)
     fused = Fused(source, preprocess.whole()) if preprocess is not None and is_fused else None
     taken = source if fused is None else fused.outside
     runtime, why = runtime_for(source.source_format)
@@ -110,14 +134,14 @@ def compare(
     hub = runnable(source)
     given = checked_inputs(taken, given_arrays, preprocess) if given_arrays is not None else random_inputs(taken, hub, seed)
     inside = given if fused is None else fused.inside(given)
-    execute = runtime.opened(Path(model), source.beside)
+    execute = run_of(runtime, source)
     reference = execute(inside)
     by_order = _fed(result, given)
     compute: Callable[..., dict[str, np.ndarray]] = partial(run, result)
     if written is not None and written.run is not None and (written.in_parts or not per_layer):
         compute = written.run
-    outputs = compute(by_order)
-    actual = dict(islice(outputs.items(), len(outputs) - len(result.states)))
+    computed = compute(by_order)
+    actual = dict(islice(computed.items(), len(computed) - len(result.states)))
     comparison = Comparison(
         runtime.name, written.note if written is not None else "reference", compare_outputs(reference, actual))
     if per_layer:

@@ -24,7 +24,7 @@ from ..plugin import resolve
 from ..plugin_host import host
 from ..report import QuantizedOutput
 from ..worker import ChildEnded
-from .compare import runtime_for
+from .compare import run_of, runtime_for
 from .differences import TensorDifference, compare_outputs
 from .information import attempts, is_informative
 from .inputs import checked_inputs
@@ -121,7 +121,7 @@ class _FloatModel:
         if runtime is None or source.source is None or source.entry != "main":
             return
         with suppress(*_REFUSED):
-            self._own, self.who = runtime.opened(source.source, source.beside), runtime.name
+            self._own, self.who = run_of(runtime, source), runtime.name
 
     def __call__(self, arrays: Mapping[str, np.ndarray]) -> Outputs:
         outputs = self._outputs(arrays)

@@ -24,7 +24,7 @@ from ..plugin import Runtime, resolve
 from ..plugin_host import host
 from ..report import ComparedOutput, KeptBound, QuantizedOutput, VerificationReport
 from ..worker import ChildEnded
-from .compare import runtime_for
+from .compare import run_of, runtime_for
 from .differences import TensorDifference, compare_outputs
 from .information import attempts, is_informative
 from .inputs import checked_inputs, random_inputs
@@ -165,7 +165,7 @@ class _Judge:
         post: Postprocess | None = None,
     ) -> None:
         self.fused, self.post = fused, post
-        self.path, self.beside = source.source, source.beside
+        self.source = source
         self.further = further
         self.result, self.runtime, self.tolerance, self.engine = result, runtime, tolerance, engine
         self.hub = hub if post is None else None  # whose outputs are others
@@ -217,7 +217,7 @@ class _Judge:
         result, hub = self.result, self.hub
         self._last = given
         if self._reference is None:
-            self._reference = self._of_model(self.runtime.opened(self.path, self.beside))
+            self._reference = self._of_model(run_of(self.runtime, self.source))
         reference = self._reference(given)
         actual = self.running(given)
         tensors = compare_outputs(reference, actual)
@@ -262,7 +262,8 @@ class _Judge:
         broken: dict[int, list[str]],
     ) -> tuple[list[TensorDifference], dict[int, list[str]], list[str]]:
         """The same, judged by the nearest of the ways in which the runtime computes the model, where it has several (`ways`)."""
-        others = resolve(self.runtime.alternatives)(self.path) if self.runtime.alternatives is not None else {}
+        alternatives, source = self.runtime.alternatives, self.source
+        others = resolve(alternatives)(source.source) if alternatives is not None and source.cut is None else {}
         if not others or self._reference is None:
             return tensors, broken, []
         try:

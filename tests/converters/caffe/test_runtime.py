@@ -60,6 +60,12 @@ def test_the_command_line_takes_them(pair: tuple[Path, Path], tmp_path: Path, cl
     network, weights = pair
     code, _, said = cli("convert", network, "--weights", weights, "-o", tmp_path / "out", "--no-verify")
     assert code == 0 and (tmp_path / "out" / "net.tosa").exists(), said
+    code, _, said = cli("extract", network, "--weights", weights, "-o", tmp_path / "part.mlir")
+    assert code == 0 and transload.inspect(tmp_path / "part.mlir").constant_bytes >= WEIGHT.nbytes, said
+    np.savez(tmp_path / "x.npz", x=RNG.normal(size=(2, 1, 3, 8, 8)).astype(np.float32))
+    code, table, said = cli(
+        "eval", network, tmp_path / "out", "--weights", weights, "--data", tmp_path / "x.npz", "--metric", "cos")
+    assert code == 0 and "cos" in table, said
 
 
 def test_opencv_judges(pair: tuple[Path, Path], tmp_path: Path, opencv: None) -> None:
