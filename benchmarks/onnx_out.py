@@ -5,7 +5,9 @@
 Each model goes to the hub and out as an `.onnx` file, floats as they are and quantized ones in QDQ form. onnxruntime runs it with
 its optimizations off and on (it computes QDQ models in floats, or in integers of its own); the table shows the cosine and the
 greatest difference between its outputs and those of the model's own runtime, of both. "back": the file is read again and run in
-our engine, beside onnxruntime without optimizations.
+our engine, beside onnxruntime without optimizations. What differs is judged by two things more: "levels" is how far
+onnxruntime's two levels are from each other on the same file, and "steps", of a quantized model, how many of its tensors are not
+what the hub makes of onnxruntime's own numbers before them, of how many; a step away at few places is roundings, which add up.
 """
 
 from __future__ import annotations
@@ -24,12 +26,16 @@ from rich.console import Console
 from rich.table import Table
 
 import transload
+from transload.engine.quantized import quantize
 from transload.errors import RunError, TransloadError
 from transload.ir import Module
 from transload.metrics import cosine
 from transload.verification.compare import runtime_for
+from transload.verification.steps import check_steps, is_quantized
 
-COLUMNS = ("model", "ops", "operators", "opset", "cos", "max", "optimized\\ncos", "max", "back\\ncos", "max")
+COLUMNS = (
+    "model", "ops", "operators", "opset", "cos", "max", "optimized\\ncos", "max", "back\\ncos", "max", "levels\\ncos", "max",
+    "steps")
 Arrays = Mapping[str, np.ndarray]
 
 
@@ -48,7 +54,7 @@ def main() -> None:
         table.add_column(column.replace("\\n", "\n"), justify="left" if column == "model" else "right")
     for row in rows:
         table.add_row(*(_shown(value) for value in row["columns"]))
-    console = Console(width=150)
+    console = Console(width=160)
     console.print(table)
     for row in rows:
         if row["why"]:
@@ -71,7 +77,8 @@ def row_of(path: Path, opset: int, form: str) -> dict[str, Any]:
         hub = transload.legalize(source)
         (sample,) = samples_for(path, source, 1, 0)
         with tempfile.TemporaryDirectory() as folder:
-            return {"columns": (name, *measured(source, hub, sample, Path(folder), opset, form)), "why": ""}
+            *columns, beyond = measured(source, hub, sample, Path(folder), opset, form)
+        return {"columns": (name, *columns), "why": "; ".join(beyond[:5])}
     except TransloadError as error:
         return {"columns": (name, *[""] * (len(COLUMNS) - 1)), "why": " ".join(str(error).split())[:400]}
 
@@ -89,22 +96,36 @@ def measured(source: Module, hub: Module, sample: Arrays, folder: Path, opset: i
     given = dict(zip(lowered.inputs, sample.values(), strict=True))
     plain = in_onnxruntime(file, given, False)
     try:
-        optimized = distance(wanted, in_onnxruntime(file, given, True))
+        fast = in_onnxruntime(file, given, True)
+        optimized, levels = distance(wanted, fast), distance(plain, fast)
     except RunError:  # its optimizer writes what it does not take itself
-        optimized = ("-", "-")
+        optimized = levels = ("-", "-")
     back = transload.legalize(transload.load(file))
     read = transload.run(back, dict(zip(back.inputs, sample.values(), strict=True)))
     kinds = {op.name for op in lowered.ops() if op.dialect == "onnx"}
     operators = sum(1 for op in lowered.ops() if op.dialect == "onnx" and op.operands)
+    steps, beyond = steps_beyond(hub, sample, file, given)
     return (operators, len(kinds), lowered.attributes["onnx.opset"]["ai.onnx"], *distance(wanted, plain),
-            *optimized, *distance(plain, read))
+            *optimized, *distance(plain, read), *levels, steps, beyond)
 
 
-def in_onnxruntime(file: Path, inputs: Arrays, optimized: bool) -> Arrays:
-    """The outputs of a file in onnxruntime."""
+def steps_beyond(hub: Module, sample: Arrays, file: Path, given: Arrays) -> tuple[str, tuple[str, ...]]:
+    """Which quantized tensors of the hub are not within a step, from onnxruntime's own numbers, of how many."""
+    if not is_quantized(hub):
+        return "", ()
+    kept = dict(in_onnxruntime(file, given, False, keep=True))
+    for value in (value for op in hub.body_of_main for value in op.results if value.quant is not None and value.name in kept):
+        if kept[value.name].dtype.kind == "f":  # what it is before it is rounded, or as a real number
+            kept[value.name] = quantize(kept[value.name], value.quant)
+    _, steps = check_steps(hub, dict(zip(hub.inputs, sample.values(), strict=True)), kept, "reference", 1)
+    return f"{len(steps.wrong)} of {steps.tensors}", steps.wrong
+
+
+def in_onnxruntime(file: Path, inputs: Arrays, optimized: bool, keep: bool = False) -> Arrays:
+    """The outputs of a file in onnxruntime, behind everything else with `keep`."""
     from transload_converters.onnx.runtime import open_model
 
-    return open_model(file, optimized)(inputs)
+    return open_model(file, optimized)(inputs, keep)
 
 
 def distance(wanted: Arrays, got: Arrays) -> tuple[float, float]:

@@ -123,14 +123,11 @@ def convert(
     *,
     options: Mapping[str, Any] | None = None,
     inputs: Mapping[str, InputSpec] | None = None,
-    verify: bool | str = True,
-    tolerance: Tolerance | Sequence[str] | None = None,
+    verify: bool | str = True, tolerance: Tolerance | Sequence[str] | None = None, excepts: Sequence[str] = (),
     input_data: Mapping[str, Any] | None = None, data: Any = None,
     preprocess: Preprocess | None = None, fuse_preprocess: bool = False, add_postprocess: str | None = None,
     quantize: str | None = None, quantizer_options: Mapping[str, Any] | None = None,
-    engine: str = "auto",
-    tell: Tell | None = None,
-    seed: int = 0,
+    engine: str = "auto", tell: Tell | None = None, seed: int = 0,
     format: str | None = None, function: str | None = None,
     weights: str | Path | None = None, outputs: Sequence[str] = (), passes: str = "",
     dump: str | Path | None = None, start: str | None = None,
@@ -144,6 +141,7 @@ def convert(
     `transload.given`; open sizes are theirs), or on random inputs from the model's own ranges. A result that is not near enough
     is written, too, and says so in `verification`; `verify="no"` (or False) leaves that out, with `verify="require"` what was not
     compared, or is not near enough, raises `VerificationError`.
+    Outputs that `excepts` names are compared, and not judged.
     `quantize` names a quantizer that makes integers of the model at the hub, on the samples `data`: a `Data`, or what
     `open_samples` takes; `quantizer_options` are its own. The result is judged by the quantized module then, and a limit of
     `tolerance` that is given holds for how near it is to the float model. Without a quantizer `data` is what verification runs
@@ -166,6 +164,7 @@ def convert(
     with work.refusals(seed, limits):
         work.read({**shapes_of(given or {}, fuse_preprocess), **(inputs or {})}, format, function, weights, outputs)
         work.add(preprocess, fuse_preprocess, add_postprocess)
+        limits = limits.leaving_out(excepts, work.compared()) if excepts else limits
         work.open_data(given, data, preprocess)
         if dump is not None or start is not None:
             work.dump(_folder(dump, start), start)
@@ -265,6 +264,10 @@ class _Work:
         if self.fused is not None:
             self.source.notes = (*self.source.notes, *self.fused.notes)
             self.module.notes = (*self.module.notes, *self.fused.notes)
+
+    def compared(self) -> list[str]:
+        """The outputs that verification compares, by name."""
+        return list(self.source.outputs) if self.post is None else self.post.names
 
     @property
     def outside(self) -> Module:

@@ -53,6 +53,11 @@ class Postprocess:
         Pipeline.parse(self.passes).run(module)
         return module
 
+    @property
+    def names(self) -> list[str]:
+        """Of what the program gives."""
+        return list(self._behind.outputs)
+
     def outputs(self, given: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """What the program gives, for what the model gives."""
         empty = {

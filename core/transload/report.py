@@ -172,6 +172,7 @@ class VerificationReport:
     samples: Annotated[int, "on how many inputs it was compared, where those were samples"] = 0
     quantized: Annotated[list[QuantizedOutput], "a quantized model beside the float one; is told, and not judged"] = field(
         default_factory=list)
+    excepts: Annotated[list[str], "outputs that were not judged, because the user said so"] = field(default_factory=list)
 
 
 @dataclass

@@ -108,6 +108,7 @@ def app(context: click.Context, version: bool, debug: bool) -> None:
 @click.option("--no-verify", "verify", flag_value="no", help="As --verify=no.")
 @click.option(
     "--tolerance", metavar="NAME=NUMBER", multiple=True, help="How near is enough: cos=0.999, integer=2, ... Repeatable.")
+@options.excepts()
 @options.engine("What runs the result in verification.")
 @options.seed()
 @options.format()
@@ -184,6 +185,7 @@ def run(**given: Any) -> int:
 @options.shapes()
 @options.inputs()
 @click.option("--per-layer", is_flag=True, help="Intermediates too, by original name.")
+@options.excepts()
 @options.outputs()
 @options.weights()
 @options.seed()

@@ -47,7 +47,7 @@ def convert_command(
     dump: Path | None,
     start: str | None,
     trace_rewrites: str | None,
-    show_pipeline: bool,
+    show_pipeline: bool, excepts: Sequence[str],
     quantize: str | None,
     page: Path | None,
     **more: Any,
@@ -70,7 +70,7 @@ def convert_command(
         with progress(session().quiet or json) as tell, rewrites_traced_to(trace_rewrites):
             artifact = convert(
                 model, target, out, tolerance=tolerance, input_data=data, data=samples, engine=engine, tell=tell, seed=seed,
-                dump=dump, start=start, **asked)
+                dump=dump, start=start, excepts=excepts, **asked)
         doubt = unverified(artifact.verification, model=model, files=artifact.files)
     except VerificationError as error:
         if error.artifact is None:
@@ -129,7 +129,7 @@ def _show_artifact(artifact: Artifact) -> None:
         for said in (checked.why, *checked.notes):
             if said:
                 out.print(f"  {said}", markup=False)
-        out.print(_metric_table(checked.tensors))
+        out.print(_metric_table(checked.tensors, excepts=checked.excepts))
         if checked.quantized:
             out.print(_beside(checked.quantized))
         if checked.bounds:
@@ -181,16 +181,18 @@ def _report_value(value: Any) -> str:
     )
 
 
-def _metric_table(tensors: Sequence[Any], title: str | None = None) -> Any:
+def _metric_table(tensors: Sequence[Any], title: str | None = None, excepts: Sequence[str] = ()) -> Any:
     """A row a tensor, a column a metric: ours, and what plugins register."""
     from ..plugin_host import host
 
     metrics = host().metrics
     headings = [metric.heading or name for name, metric in metrics.items()]
+    names = [name + " (not judged)" * (t.name in excepts)
+             for name, t in zip(short_names([t.name for t in tensors]), tensors, strict=True)]
     rows = [
         (name, t.dtype, "x".join(map(str, t.shape)) or "scalar", *(number(t.metrics[each]) for each in metrics))
         if not t.note else (name, t.dtype, t.note, *("" for _ in metrics))
-        for name, t in zip(short_names([t.name for t in tensors]), tensors, strict=True)
+        for name, t in zip(names, tensors, strict=True)
     ]
     return table(("tensor", "dtype", "shape", *headings), rows, title, right=headings)
 
@@ -256,20 +258,20 @@ def run_command(
 
 def compare_command(
     model: Path, artifact: Path, shape: Sequence[str], input: Sequence[str], per_layer: bool, seed: int, json: bool,
-    weights: Path | None, outputs: Sequence[str], **images: Any,
+    weights: Path | None, outputs: Sequence[str], excepts: Sequence[str], **images: Any,
 ) -> int:
     from ..verification.compare import compare
 
     shapes, data = parse_given(shape, input)
     preprocess = take_preprocess(images, artifact)
     comparison = compare(model, artifact, data, per_layer=per_layer, seed=seed, shapes=shapes, preprocess=preprocess,
-                         weights=weights, outputs=outputs)
+                         weights=weights, outputs=outputs, excepts=excepts)
     if json:
         print(json_text(comparison))
         return 0
     out = console()
     out.print(
-        _metric_table(comparison.tensors, f"{comparison.reference} and {artifact}")
+        _metric_table(comparison.tensors, f"{comparison.reference} and {artifact}", comparison.excepts)
     )
     if comparison.only_in_reference:
         out.print(

@@ -21,9 +21,9 @@ from ..files import exists
 from .session import Session
 
 __all__ = [
-    "PATH", "Decorator", "OwnCommand", "engine", "format", "function", "fusing", "grouped", "images", "inputs", "json", "model",
-    "names_of", "of_all_commands", "outputs", "quantizing", "samples", "seed", "shapes", "take_data", "take_preprocess",
-    "take_quantizer", "trace", "weights",
+    "PATH", "Decorator", "OwnCommand", "engine", "excepts", "format", "function", "fusing", "grouped", "images", "inputs",
+    "json", "model", "names_of", "of_all_commands", "outputs", "quantizing", "samples", "seed", "shapes", "take_data",
+    "take_preprocess", "take_quantizer", "trace", "weights",
 ]
 
 PATH = click.Path(path_type=Path)
@@ -171,6 +171,11 @@ def outputs() -> Decorator:
     return click.option(
         "--outputs", metavar="NAME[,NAME...]", multiple=True,
         help="Cut the model at these tensors, by the file's names; without, it ends at its own outputs. Repeatable.")
+
+
+def excepts() -> Decorator:
+    return click.option(
+        "--excepts", metavar="NAME[,NAME...]", multiple=True, help="Tensors that are compared, and do not count. Repeatable.")
 
 
 def seed() -> Decorator:

@@ -23,6 +23,7 @@ from ..samples.fused import Fused
 from ..samples.preprocess import Preprocess, beside_of
 from .differences import TensorDifference, compare_outputs
 from .layers import layer_differences, quantized_elements
+from .tolerance import names_among
 
 __all__ = ["Comparison", "compare", "run_of", "runtime_for", "warm_runtime"]
 
@@ -35,6 +36,8 @@ class Comparison:
     actual: str
     tensors: list[TensorDifference] = field(default_factory=list)
     only_in_reference: list[str] = field(default_factory=list)
+    excepts: list[str] = field(default_factory=list)
+    """The tensors that do not count, because somebody said so."""
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -42,7 +45,7 @@ class Comparison:
     def worst(self, metric: str) -> float:
         """The worst value of a metric over all tensors."""
         better = host().metrics[metric].better
-        values = [t.metrics[metric] for t in self.tensors if metric in t.metrics]
+        values = [t.metrics[metric] for t in self.tensors if metric in t.metrics and t.name not in self.excepts]
         if any(math.isnan(v) for v in values):
             return math.nan
         return (min if better == "higher" else max)(values, default=math.nan)
@@ -97,10 +100,9 @@ def compare(
     artifact: str | Path | Module,
     inputs: Mapping[str, Any] | None = None,
     *,
-    per_layer: bool = False,
-    seed: int = 0,
+    per_layer: bool = False, seed: int = 0,
     shapes: Mapping[str, Sequence[int] | TensorType] | None = None, preprocess: Preprocess | None = None,
-    weights: str | Path | None = None, outputs: Sequence[str] = (),
+    weights: str | Path | None = None, outputs: Sequence[str] = (), excepts: Sequence[str] = (),
 ) -> Comparison:
     """Run a model in its own runtime and an artifact in ours on the same inputs, and compare.
 
@@ -110,8 +112,8 @@ def compare(
     `inputs` are arrays, or files of them (`transload.given`), by input name, random where not given; open sizes are theirs, or
     those of `shapes`; images become arrays as `preprocess` says, or else the file beside the artifact: where that has the program
     take pixels, arrays that are given are pixels. With `per_layer`, every intermediate that both sides know by the same name is
-    compared too, whatever it is stored as (`layers`). `weights` and `outputs` are as in `load`. Raises `UsageError` where the
-    model's runtime is not installed.
+    compared too, whatever it is stored as (`layers`). `weights` and `outputs` are as in `load`; `excepts` names tensors that do
+    not count. Raises `UsageError` where the model's runtime is not installed.
     """
     from ..api import load, run, runnable
     from ..written import written_at
@@ -151,6 +153,7 @@ def compare(
         layers = layer_differences(between, all_actual, quantized_elements(source, hub))
         comparison.only_in_reference = [name for name in all_reference if name not in all_actual]
         comparison.tensors = layers + comparison.tensors
+    comparison.excepts = sorted(names_among(excepts, [tensor.name for tensor in comparison.tensors]))
     return comparison
 
 

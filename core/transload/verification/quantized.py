@@ -99,6 +99,7 @@ def verify_quantized(
     verdict = Verification(
         "failed" if broken else "passed", "", "the quantized module", running.used, integers, broken,
         notes=[*running.notes, f"beside the float model, run by {reference.who}"], samples=len(actual))
+    verdict.excepts = [name for name in actual[0] if tolerance is not None and name in tolerance.excepts]
     verdict.quantized = [
         QuantizedOutput(each.name, each.dtype, list(each.shape), each.metrics, _agreement(name, floats, actual))
         for each, name in zip(beside, actual[0], strict=True)]
@@ -172,7 +173,7 @@ def _broken(model: QuantizedModel, tensors: list[TensorDifference], tolerance: T
         return [reason for each, step in zip(tensors, steps, strict=False) for reason in broken_limits(each, tolerance, step)]
     return [
         f"{each.name}: {each.note or 'differs by ' + format(each.metrics['max_abs'], 'g') + ', and has to be the same'}"
-        for each in tensors if each.note or each.metrics["max_abs"] != 0.0]
+        for each in tensors if each.name not in tolerance.excepts and (each.note or each.metrics["max_abs"] != 0.0)]
 
 
 def _farther_than_quantizing(
@@ -186,6 +187,8 @@ def _farther_than_quantizing(
     ours, theirs = _real(module, wanted), _real(module, actual)
     for step, reference, (name, integers), given in zip(
             output_steps(module), floats.values(), ours.items(), theirs.values(), strict=True):
+        if name in tolerance.excepts:
+            continue
         if given.shape != integers.shape:
             broken.append(f"{name}: is of shape {given.shape}, and has to be of {integers.shape}")
             continue
@@ -226,6 +229,7 @@ def verify_quantized_conversion(
     model = QuantizedModel(source, floats if floats is not None else source, quantized, not floats_in(quantized), fused, post)
     samples = [inputs] if isinstance(inputs, Mapping) else inputs
     beside = limits if isinstance(limits, Tolerance) else _limits_only(limits or ())
+    beside = replace(beside, excepts=tolerance.excepts) if beside is not None else None
     running = Running(result, engine, own)
     try:
         return verify_quantized(model, running, samples=samples, seed=seed, tolerance=tolerance, limits=beside)

@@ -9,8 +9,24 @@ from typing import Any
 
 from ..errors import UsageError
 from ..plugin_host import host
+from ..suggest import nearest
 
-__all__ = ["Tolerance"]
+__all__ = ["Tolerance", "names_among"]
+
+
+def names_among(texts: Iterable[str], known: Iterable[str]) -> frozenset[str]:
+    """The names that texts say, several in one with commas between; `UsageError` for one that is not `known`."""
+    if isinstance(texts, str):
+        raise UsageError(f"give names of tensors as a list, [{texts!r}]")
+    there = dict.fromkeys(known)
+    names = frozenset(name for text in texts for name in ([text] if text in there else filter(None, text.split(","))))
+    unknown = next((name for name in sorted(names) if name not in there), None)
+    if unknown is not None:
+        guess = nearest(unknown, there)
+        raise UsageError(
+            f"no tensor that is compared is called {unknown!r}",
+            hint=(f"did you mean {guess!r}? " if guess else "") + f"tensors: {', '.join(list(there)[:20])}")
+    return names
 
 
 @dataclass(frozen=True)
@@ -32,11 +48,23 @@ class Tolerance:
     floor: float = 2.5e-7
     others: tuple[tuple[str, float], ...] = ()
     """Limits of other metrics, those of plugins too, by name: of every output."""
+    excepts: frozenset[str] = frozenset()
+    """The outputs that no limit holds for, by name."""
 
     def limits(self) -> dict[str, float]:
         """All limits by name."""
-        own = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "others"}
+        own = {field.name: getattr(self, field.name) for field in fields(self) if field.name not in ("others", "excepts")}
         return {**own, **dict(self.others)}
+
+    def leaving_out(self, texts: Iterable[str], known: Iterable[str]) -> Tolerance:
+        """The same, which does not judge the outputs of these names, several in a text with commas between, of all `known`.
+
+        Raises `UsageError` for names that there are not, and where none is left to judge.
+        """
+        left_out = names_among(texts, known)
+        if left_out and left_out >= set(known):
+            raise UsageError("all outputs are excepted: nothing is left to judge", hint="--no-verify asks for no verification")
+        return replace(self, excepts=left_out)
 
     @classmethod
     def parse(cls, settings: Iterable[str], others: Tolerance | None = None) -> Tolerance:

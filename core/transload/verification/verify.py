@@ -64,6 +64,8 @@ class Verification:
     """On how many inputs it was compared, where those were samples."""
     quantized: list[QuantizedOutput] = field(default_factory=list)
     """The outputs of a quantized model beside those of the float one: told, and not judged."""
+    excepts: list[str] = field(default_factory=list)
+    """The outputs that were not judged, because somebody said so."""
 
     @property
     def passed(self) -> bool:
@@ -79,7 +81,8 @@ class Verification:
             self.status,  # type: ignore[arg-type]
             self.why, self.runtime, self.engine, self.broken, self.notes,
             [KeptBound(**asdict(bounded)) for bounded in self.bounds],
-            [ComparedOutput(t.name, t.dtype, list(t.shape), t.metrics) for t in self.tensors], self.samples, self.quantized)
+            [ComparedOutput(t.name, t.dtype, list(t.shape), t.metrics) for t in self.tensors], self.samples, self.quantized,
+            self.excepts)
 
 
 def verify_conversion(
@@ -177,14 +180,17 @@ class _Judge:
         """The verdict on the first inputs, with those outputs that said nothing there judged on the inputs after them."""
         pending = iter(attempts)
         verdict, told = self.judge(next(pending))
-        while not verdict.broken and len(told) < len(verdict.tensors) and (given := next(pending, None)) is not None:
+        left_out = self.tolerance.excepts
+        judged = {index for index, tensor in enumerate(verdict.tensors) if tensor.name not in left_out}
+        verdict.excepts = [tensor.name for tensor in verdict.tensors if tensor.name in left_out]
+        while not verdict.broken and not judged <= told and (given := next(pending, None)) is not None:
             once, informative = self.judge(given)
             for index in informative - told:
                 verdict.tensors[index] = once.tensors[index]
             verdict.broken += once.broken
             verdict.notes += [note for note in once.notes if note not in verdict.notes]
             told |= informative
-        silent = [tensor.name for index, tensor in enumerate(verdict.tensors) if index not in told]
+        silent = [tensor.name for index, tensor in enumerate(verdict.tensors) if index in judged - told]
         if verdict.broken and (names := _weights_of_no_numbers(self.hub)):
             verdict.status = "inconclusive"
             verdict.why = (f"weights of {', '.join(names)} are NaN or infinite, and runtimes differ in what padding makes of "
@@ -192,7 +198,7 @@ class _Judge:
         elif verdict.broken:
             verdict.status = "failed"
             self._say_whose_it_is(verdict)
-        elif silent and not told:
+        elif silent and not told & judged:
             verdict.status = "inconclusive"
             verdict.why = (
                 f"{', '.join(silent)}: constant, empty, saturated or not finite on all inputs tried, as it might be whatever is "
@@ -235,7 +241,8 @@ class _Judge:
             limits, steps = self._by_steps(given, actual, limits)
             notes += steps
         broken = [reason for reasons in limits.values() for reason in reasons]
-        broken += [f"{each.name}: differs by {each.max_abs:g}, its bound is {each.bound:g}" for each in bounds if not each.kept]
+        broken += [f"{each.name}: differs by {each.max_abs:g}, its bound is {each.bound:g}"
+                   for each in bounds if not each.kept and each.name not in self.tolerance.excepts]
         status = "failed" if broken else "passed"
         return Verification(status, "", self.runtime.name, self.running.used, tensors, broken, bounds, notes), informative
 
@@ -345,6 +352,8 @@ def _step_behind(value: Value) -> float | None:
 
 def broken_limits(tensor: TensorDifference, tolerance: Tolerance, step: float | None = None) -> list[str]:
     """Which limits a tensor breaks, in words; `step` is that between the numbers of a dequantized integer."""
+    if tensor.name in tolerance.excepts:
+        return []
     if tensor.note:
         return [f"{tensor.name}: {tensor.note}, and the source gives {tensor.shape}"]
     others = [(name, limit, host().metrics[name].better == "higher") for name, limit in tolerance.others]
