@@ -447,3 +447,15 @@ def test_a_list_of_sizes_without_end() -> None:
     with pytest.raises(TransloadError, match="128 are the limit"):
         verify(parse_module(text))
     assert time.process_time() - started < 5
+
+
+def test_the_quantized_product_of_nothing() -> None:
+    """It took the n-th root of the scale, for n = 0."""
+    kind = "!quant.uniform<i8:f32, 0.5>"
+    module = _function(f"tensor<2x0x{kind}>", f"tensor<2x{kind}>", f"""
+        %y = "top.Reduce"(%x) {{axes = array<i64: 1>, keepdims = false, mode = "ReduceProd"}} : (tensor<2x0x{kind}>) ->
+             tensor<2x{kind}>""")
+    try:
+        transload.lower(module, "tosa")
+    except ConversionError as error:
+        assert error.__cause__ is None, error  # no rewrite failed

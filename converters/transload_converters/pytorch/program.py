@@ -29,6 +29,8 @@ MAJOR = 8
 MAX_DEPTH = 32
 """How deep graphs may lie in each other."""
 _STRIDED = 7
+_TENSORS = {"parameter", "buffer", "tensor_constant", "buffer_mutation", "parameter_mutation", "user_input_mutation"}
+"""Inputs and outputs of a program that are always tensors."""
 _NUMBERS = {"Infinity": float("inf"), "-Infinity": float("-inf"), "NaN": float("nan")}
 
 
@@ -358,7 +360,10 @@ def _spec(entry: Json) -> Spec:
         "user_input_name") if value.get(key) is not None), "")
     if given is None:
         raise entry.wrong("an input or output with an argument")
-    return Spec(kind, Ref(given["name"].text()) if "name" in given.of(dict, "a dictionary") else _argument(given, 0), target)
+    made = Ref(given["name"].text()) if "name" in given.of(dict, "a dictionary") else _argument(given, 0)
+    if kind in _TENSORS and not isinstance(made, Ref):
+        raise given.wrong(f"a tensor, as the argument of a {kind}")
+    return Spec(kind, made, target)
 
 
 def _output_names(module: Json) -> list[str | None]:

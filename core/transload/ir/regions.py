@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from ..errors import Unsupported
 from .core import Block, Op, Region, Value
 
-__all__ = ["blocks_in", "captured_values", "move_region", "need_result_types", "release_regions", "splice_region"]
+__all__ = ["blocks_in", "captured_values", "move_region", "need_argument_types", "need_result_types", "release_regions",
+           "splice_region"]
 
 
 def blocks_in(op: Op) -> Iterator[Block]:
@@ -57,6 +58,14 @@ def splice_region(region: Region, before: Op) -> Sequence[Value]:
         if inner is not block.last:
             before.parent.insert(block.remove(inner), before)  # type: ignore[union-attr]
     return block.terminator.operands
+
+
+def need_argument_types(op: Op, regions: Sequence[Region], what: str, hint: str) -> None:
+    """`Unsupported` where a region (a `what`: loop) takes other types than those of the op's operands."""
+    for region in regions:
+        for value, given in zip(region.block.arguments, op.operands, strict=True):
+            if value.type != given.type:
+                raise Unsupported(f"a {what} takes {value.type} where it is given {given.type}", hint)
 
 
 def need_result_types(op: Op, regions: Sequence[Region], what: str, hint: str) -> None:

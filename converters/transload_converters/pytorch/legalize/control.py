@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from transload.errors import ConversionError, Unsupported
-from transload.ir import BOOL, Block, Op, Region, Value
+from transload.ir import BOOL, Block, Op, Region, TensorType, Type, Value
 from transload.ir.build import Builder
 from transload.rewrite import Rewriter
 
@@ -18,6 +18,32 @@ TABLE = AtenTable()
 
 MOST_SLICES = 512
 """How often a graph is written out."""
+
+
+def _check_graph(region: Region, given: Sequence[Type], wanted: Sequence[Type] | None = None) -> None:
+    """A graph takes what it is given, and gives what is wanted of it: as many values, and of the same types."""
+    block = region.block
+    sides = [("takes", [value.type for value in block.arguments], given)]
+    if wanted is not None:
+        sides.append(("gives", [value.type for value in block.terminator.operands], wanted))
+    for verb, own, others in sides:
+        if len(own) != len(others):
+            raise Unsupported(f"its graph {verb} {len(own)} values, and {len(others)} are due")
+        for mine, other in zip(own, others, strict=True):
+            if not _same(mine, other):
+                raise Unsupported(f"its graph {verb} a {mine}, and a {other} is due")
+
+
+def _same(one: Type, other: Type) -> bool:
+    """Whether two types may be those of one value: sizes that are not known agree with any."""
+    if not isinstance(one, TensorType) or not isinstance(other, TensorType) or None in (one.shape, other.shape):
+        return getattr(one, "element", one) == getattr(other, "element", other)
+    return one.element == other.element and len(one.shape) == len(other.shape) and all(
+        None in (a, b) or a == b for a, b in zip(one.shape, other.shape, strict=True))
+
+
+def _types(values: Sequence[Value]) -> list[Type]:
+    return [value.type for value in values]
 
 
 @TABLE("Yield")
@@ -68,6 +94,8 @@ def cond(call: Call, rw: Rewriter) -> list[Value]:
     given = rest[0] if rest else []
     known = rw.constant_of(condition[0])
     _convert(op, rw)
+    for region in op.regions:
+        _check_graph(region, _types(given), _types(op.results))
     if known is not None:
         return inlined(op, rw, op.regions[0 if np.asarray(known).any() else 1], given)
     for region in op.regions:
@@ -98,6 +126,11 @@ def while_loop(call: Call, rw: Rewriter) -> list[Value]:
     state, *rest = _given(op)
     more = rest[0] if rest else []
     _convert(op, rw)
+    test, body = op.regions
+    _check_graph(test, _types([*state, *more]))
+    _check_graph(body, _types([*state, *more]), _types(state))
+    if len(test.block.terminator.operands) != 1:
+        raise Unsupported(f"its condition gives {len(test.block.terminator.operands)} values, and one is due")
     for region in op.regions:
         block = region.block
         for argument, value in zip(list(block.arguments[len(state) :]), more, strict=True):
@@ -118,14 +151,19 @@ def map_(call: Call, rw: Rewriter) -> list[Value]:
     """A graph of each slice, written out."""
     op = call.op
     mapped, *rest = _given(op)
-    count = shape_of(mapped[0])[0]
+    shapes = [shape_of(value) for value in mapped]
+    if len({shape[:1] for shape in shapes}) != 1 or () in shapes:
+        raise Unsupported(f"is done for the slices of tensors of the shapes {[list(shape) for shape in shapes]}")
+    count = shapes[0][0]
     if not 0 < count <= MOST_SLICES:
         raise Unsupported(f"is done for {count} slices", f"1 to {MOST_SLICES} can be converted")
     _convert(op, rw)
+    more = rest[0] if rest else []
+    _check_graph(op.regions[0], [*(TensorType(value.shape[1:], value.element) for value in mapped), *_types(more)])
     columns: list[list[Value]] = []
     for place in range(count):
         slices = [reshape(rw, slice_along(rw, value, 0, place, place + 1), shape_of(value)[1:]) for value in mapped]
-        columns.append(inlined(op, rw, op.regions[0], [*slices, *(rest[0] if rest else ())]))
+        columns.append(inlined(op, rw, op.regions[0], [*slices, *more]))
     return [rw.emit("top.Pack", *parts, axis=0) for parts in zip(*columns, strict=True)]
 
 
@@ -133,4 +171,5 @@ def map_(call: Call, rw: Rewriter) -> list[Value]:
 def wrapped(call: Call, rw: Rewriter) -> list[Value]:
     """The graph itself."""
     _convert(call.op, rw)
+    _check_graph(call.op.regions[0], _types(call.op.operands), _types(call.op.results))
     return inlined(call.op, rw, call.op.regions[0], list(call.op.operands))

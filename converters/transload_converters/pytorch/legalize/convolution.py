@@ -11,14 +11,9 @@ from transload.errors import Unsupported
 from transload.ir import Value, dtype_of
 from transload.rewrite import Rewriter
 
-from .table import AtenTable, Call, permute, reshape, shape_of
+from .table import AtenTable, Call, per_dimension, permute, reshape, shape_of
 
 TABLE = AtenTable()
-
-
-def _many(numbers: int | Sequence[int], n: int) -> tuple[int, ...]:
-    given = (numbers,) if isinstance(numbers, int) else tuple(numbers)
-    return given * n if len(given) == 1 else given
 
 
 @TABLE("conv1d.default", "conv2d.default", "conv3d.default", "conv1d.padding", "conv2d.padding", "conv3d.padding",
@@ -28,18 +23,17 @@ def _many(numbers: int | Sequence[int], n: int) -> tuple[int, ...]:
 def conv(call: Call, rw: Rewriter) -> Value:
     """A convolution, or a transposed one where `transposed` says so."""
     value = call.get("input") or call.self
-    n = len(shape_of(call.weight)) - 2
+    n = _dimensions(call)
     value, single = _batched(rw, value, n)
-    strides, dilations = _many(call.get("stride", 1), n), _many(call.get("dilation", 1), n)
     if call.get("transposed", False):
-        made = _transposed(rw, value, call, strides, dilations, _many(call.padding, n), _many(call.output_padding, n))
-        return _unbatched(rw, made, single)
+        return _unbatched(rw, _transposed(rw, value, call, n), single)
+    strides, dilations = _steps(call, n)
     kernel = shape_of(call.weight)[2:]
     padding = call.padding
     if isinstance(padding, str):
         pads = _named_padding(padding, kernel, dilations)
     else:
-        pads = _many(padding, n) * 2
+        pads = per_dimension(padding, n, "padding") * 2
     group = call.get("groups", 1)
     if call.base.startswith(("_conv_depthwise", "conv_depthwise")):
         group = shape_of(value)[1]
@@ -56,9 +50,24 @@ def _named_padding(name: str, kernel: Sequence[int], dilations: Sequence[int]) -
     return (*(each // 2 for each in total), *(each - each // 2 for each in total))
 
 
+def _dimensions(call: Call) -> int:
+    """How many spatial dimensions the filters have: one to three."""
+    n = len(shape_of(call.weight)) - 2
+    if not 1 <= n <= 3:
+        raise Unsupported(f"has filters of the shape {list(shape_of(call.weight))}", "convolutions have one to three dimensions")
+    return n
+
+
+def _steps(call: Call, n: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The strides and dilations."""
+    return per_dimension(call.get("stride", 1), n, "stride", 1), per_dimension(call.get("dilation", 1), n, "dilation", 1)
+
+
 def _batched(rw: Rewriter, value: Value, n: int) -> tuple[Value, bool]:
     """[N, C, spatial..], and whether the batch was not there."""
     shape = shape_of(value)
+    if len(shape) not in (n + 1, n + 2):
+        raise Unsupported(f"is of {n} dimensions, and is given a tensor of shape {list(shape)}")
     if len(shape) == n + 1:
         return reshape(rw, value, (1, *shape)), True
     return value, False
@@ -72,17 +81,14 @@ def _unbatched(rw: Rewriter, value: Value, single: bool) -> Value:
        "slow_conv_transpose3d.default")
 def conv_transpose(call: Call, rw: Rewriter) -> Value:
     """A transposed convolution."""
-    n = len(shape_of(call.weight)) - 2
+    n = _dimensions(call)
     value, single = _batched(rw, call.get("input") or call.self, n)
-    made = _transposed(rw, value, call, _many(call.stride, n), _many(call.dilation, n), _many(call.padding, n),
-                       _many(call.output_padding, n))
-    return _unbatched(rw, made, single)
+    return _unbatched(rw, _transposed(rw, value, call, n), single)
 
 
-def _transposed(
-    rw: Rewriter, value: Value, call: Call, strides: tuple[int, ...], dilations: tuple[int, ...], pads: tuple[int, ...],
-    extra: tuple[int, ...],
-) -> Value:
+def _transposed(rw: Rewriter, value: Value, call: Call, n: int) -> Value:
+    strides, dilations = _steps(call, n)
+    pads, extra = per_dimension(call.padding, n, "padding"), per_dimension(call.output_padding, n, "output_padding")
     return rw.emit(
         "top.Deconv", value, call.weight, call.bias, kernel_shape=shape_of(call.weight)[2:], strides=strides, pads=pads * 2,
         dilations=dilations, output_padding=extra, group=call.get("groups", 1), layout="NCHW")
@@ -98,6 +104,8 @@ def conv_tbc(call: Call, rw: Rewriter) -> Value:
 
 def _counts(sizes: Sequence[int], call: Call) -> list[int]:
     """How many patches there are along each dimension."""
+    for name, least in (("kernel_size", 1), ("dilation", 1), ("padding", 0), ("stride", 1)):
+        per_dimension(getattr(call, name), len(sizes), name, least)
     return [(size + 2 * pad - dilation * (kernel - 1) - 1) // stride + 1 for size, kernel, dilation, pad, stride in zip(
         sizes, call.kernel_size, call.dilation, call.padding, call.stride, strict=True)]
 

@@ -11,8 +11,8 @@ from transload.errors import Unsupported
 from transload.ir import BOOL, I64, IntegerType, Value
 from transload.rewrite import Rewriter
 
-from .movement import bounds, expand_to
-from .table import AtenTable, Call, axis_of, cast, is_float, number_like, permute, reshape, shape_of, splat
+from .movement import bounds, expand_to, strided_places
+from .table import AtenTable, Call, axis_of, cast, is_float, number_like, pairs, permute, reshape, shape_of, splat
 
 TABLE = AtenTable()
 
@@ -51,8 +51,8 @@ def gather(call: Call, rw: Rewriter) -> Value:
             flat = reshape(rw, value, (math.prod(shape_of(value)),))
             return rw.emit("top.Gather", flat, reshape(rw, indices, (math.prod(shape_of(indices)),)), axis=0)
         axis = axis_of(call.dim, len(shape_of(value)))
-        pairs = enumerate(zip(shape_of(value), shape_of(indices), strict=True))
-        sizes = [max(a, b) if i != axis else None for i, (a, b) in pairs]
+        both = pairs(shape_of(value), shape_of(indices), "tensor's and indices' shapes")
+        sizes = [max(a, b) if i != axis else None for i, (a, b) in enumerate(both)]
         value = expand_to(rw, value, [shape_of(value)[i] if size is None else size for i, size in enumerate(sizes)])
         indices = expand_to(rw, indices, [shape_of(indices)[i] if size is None else size for i, size in enumerate(sizes)])
     shape = shape_of(value)
@@ -277,11 +277,12 @@ def diagonal_scatter(call: Call, rw: Rewriter) -> Value:
     value, shape = call.self, shape_of(call.self)
     numbers = np.arange(math.prod(shape)).reshape(shape)
     if call.base == "diagonal_scatter":
-        places = numbers.diagonal(call.offset, call.dim1, call.dim2)
+        first, second = (axis_of(dim, len(shape)) for dim in (call.dim1, call.dim2))
+        if first == second:
+            raise Unsupported(f"takes the diagonal of dimension {first} and itself")
+        places = numbers.diagonal(call.offset, first, second)
     else:
-        places = np.full(tuple(call.size), call.storage_offset or 0)
-        for axis, (size, stride) in enumerate(zip(call.size, call.stride, strict=True)):
-            places = places + (np.arange(size) * stride).reshape([-1 if i == axis else 1 for i in range(len(call.size))])
+        places = strided_places(call, math.prod(shape))
     flat = reshape(rw, value, (math.prod(shape),))
     source = reshape(rw, cast(rw, call.src, value.element), (places.size,))
     made = rw.emit("top.ScatterElements", flat, rw.constant(np.ascontiguousarray(places).reshape(-1).astype(np.int64)), source,

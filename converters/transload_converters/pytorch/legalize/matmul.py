@@ -11,7 +11,7 @@ from transload.ir import BOOL, Value, dtype_of
 from transload.rewrite import Rewriter
 
 from .movement import expand_to
-from .table import AtenTable, Call, cast, number_like, permute, reshape, shape_of, wide
+from .table import AtenTable, Call, axis_of, cast, number_like, pairs, permute, reshape, shape_of, wide
 from .unary import without_dead_rows
 
 TABLE = AtenTable()
@@ -98,8 +98,8 @@ def tensordot(call: Call, rw: Rewriter) -> Value:
     ranks = [len(shape_of(call.self)), len(shape_of(call.other))]
     left = [next(letters) for _ in range(ranks[0])]
     right = [next(letters) for _ in range(ranks[1])]
-    for a, b in zip(call.dims_self, call.dims_other, strict=True):
-        right[b % ranks[1]] = left[a % ranks[0]]
+    for a, b in pairs(call.dims_self, call.dims_other, "dims_self and dims_other"):
+        right[axis_of(b, ranks[1])] = left[axis_of(a, ranks[0])]
     outcome = [letter for letter in left if letter not in right] + [letter for letter in right if letter not in left]
     return rw.emit("top.Einsum", call.self, call.other, equation=f"{''.join(left)},{''.join(right)}->{''.join(outcome)}")
 

@@ -12,9 +12,9 @@ from transload.errors import Unsupported
 from transload.ir import Value
 from transload.rewrite import Rewriter
 
-from .table import AtenTable, Call, axes_of, axis_of, cast, number_like, permute, reshape, shape_of
+from .table import MAX_CONSTANT, AtenTable, Call, axes_of, axis_of, cast, number_like, pairs, permute, reshape, shape_of
 
-__all__ = ["TABLE", "expand_to", "gather_places", "slice_along"]
+__all__ = ["TABLE", "expand_to", "gather_places", "slice_along", "strided_places"]
 
 TABLE = AtenTable()
 
@@ -149,7 +149,9 @@ def movedim(call: Call, rw: Rewriter) -> Value:
     source, destination = (
         [axis_of(a, rank) for a in ((x,) if isinstance(x, int) else x)] for x in (call.source, call.destination))
     rest = iter(axis for axis in range(rank) if axis not in source)
-    at = dict(zip(destination, source, strict=True))
+    at = dict(pairs(destination, source, "source and destination"))
+    if not len(at) == len(set(source)) == len(source):
+        raise Unsupported(f"moves the dimensions {source} to {destination}")
     return permute(rw, call.self, [at[place] if place in at else next(rest) for place in range(rank)])
 
 
@@ -373,7 +375,7 @@ def roll(call: Call, rw: Rewriter) -> Value:
     flat = not call.dims
     if flat:
         value = reshape(rw, value, (math.prod(shape),))
-    for shift, dim in zip(call.shifts, call.dims or (0,), strict=True):
+    for shift, dim in pairs(call.shifts, call.dims or (0,), "shifts and dims"):
         sizes = shape_of(value)
         axis = axis_of(dim, len(sizes))
         first = -shift % sizes[axis] if sizes[axis] else 0
@@ -403,15 +405,27 @@ def unfold(call: Call, rw: Rewriter) -> Value:
     return permute(rw, made, [*(i for i in range(rank) if i != axis + 1), axis + 1])
 
 
+def strided_places(call: Call, total: int) -> np.ndarray:
+    """The places, of `total` elements that lie in order, that the sizes, strides and offset of a call name."""
+    sizes, offset = call.size, call.storage_offset or 0
+    lasts = [(size - 1) * stride for size, stride in pairs(sizes, call.stride, "size and stride")]
+    if min((*sizes, *call.stride, offset)) < 0:
+        raise Unsupported(f"sees a tensor as sizes {list(sizes)} and strides {list(call.stride)} from {offset}")
+    if math.prod(sizes) > MAX_CONSTANT:
+        raise Unsupported(f"makes a tensor of the sizes {list(sizes)}, more than {MAX_CONSTANT:,} elements")
+    if 0 not in sizes and offset + sum(lasts) >= total:
+        raise Unsupported(f"looks beyond the {total} elements of its tensor")
+    places = np.full(tuple(sizes), offset, np.int64)
+    for axis, (size, stride) in enumerate(zip(sizes, call.stride, strict=True)):
+        places = places + (np.arange(size) * stride).reshape([-1 if i == axis else 1 for i in range(len(sizes))])
+    return places
+
+
 @TABLE("as_strided.default")
 def as_strided(call: Call, rw: Rewriter) -> Value:
     """Elements of the tensor, which lies in order, at places that sizes and strides name."""
     total = math.prod(shape_of(call.self))
-    places = np.full(tuple(call.size), call.storage_offset or 0, np.int64)
-    for axis, (size, stride) in enumerate(zip(call.size, call.stride, strict=True)):
-        places = places + (np.arange(size) * stride).reshape([-1 if i == axis else 1 for i in range(len(call.size))])
-    if places.size and places.max() >= total:
-        raise Unsupported(f"looks beyond the {total} elements of its tensor")
+    places = strided_places(call, total)
     return gather_places(rw, reshape(rw, call.self, (total,)), 0, places)
 
 

@@ -12,7 +12,7 @@ from transload.ir import I64, Value, dtype_of
 from transload.rewrite import Rewriter
 
 from .elementwise import finite_range
-from .table import AtenTable, Call, cast, is_float, number_like, reshape, shape_of, splat
+from .table import AtenTable, Call, cast, is_float, number_like, per_dimension, reshape, shape_of, splat
 
 TABLE = AtenTable()
 
@@ -22,21 +22,14 @@ class _Window:
 
     def __init__(self, call: Call, sizes: Sequence[int]) -> None:
         n = len(sizes)
-
-        def many(given: int | Sequence[int]) -> tuple[int, ...]:
-            given = (given,) if isinstance(given, int) else tuple(given)
-            return given * n if len(given) == 1 else given
-
-        self.kernel = many(call.kernel_size)
-        self.strides = many(call.stride or call.kernel_size)
-        self.pads = many(call.padding)
-        self.dilations = many(call.get("dilation", 1))
-        if not len(self.kernel) == len(self.strides) == len(self.pads) == len(self.dilations) == n:
-            raise Unsupported(f"kernel {self.kernel}, strides {self.strides} and padding {self.pads} do not fit {n} dimensions")
+        self.kernel = per_dimension(call.kernel_size, n, "kernel_size", 1)
+        self.strides = per_dimension(call.stride or call.kernel_size, n, "stride", 1)
+        self.pads = per_dimension(call.padding, n, "padding")
+        self.dilations = per_dimension(call.get("dilation", 1), n, "dilation", 1)
         self.counts, self.more = [], []
         for size, kernel, stride, pad, dilation in zip(sizes, self.kernel, self.strides, self.pads, self.dilations, strict=True):
             free = size + 2 * pad - dilation * (kernel - 1) - 1
-            if stride < 1 or free < 0:
+            if free < 0:
                 raise Unsupported(f"a window of {kernel} does not fit into {size} padded by {pad}")
             count = free // stride + 1
             if call.ceil_mode:
@@ -132,9 +125,7 @@ def avg_pool(call: Call, rw: Rewriter) -> Value:
 
 
 def _sizes(call: Call, sizes: Sequence[int]) -> tuple[int, ...]:
-    given = call.output_size
-    given = (given,) * len(sizes) if isinstance(given, int) else tuple(given)
-    return given * len(sizes) if len(given) == 1 else given
+    return per_dimension(call.output_size, len(sizes), "output_size")
 
 
 @TABLE("adaptive_avg_pool1d.default", "adaptive_avg_pool2d.default", "adaptive_avg_pool3d.default",
@@ -177,6 +168,8 @@ def adaptive_max_pool(call: Call, rw: Rewriter) -> list[Value]:
     value, single = _batched(rw, call.self, n)
     sizes = shape_of(value)[2:]
     wanted = _sizes(call, sizes)
+    if 0 in sizes or 0 in wanted:
+        raise Unsupported(f"pools {list(sizes)} to {list(wanted)}")
     least, _ = finite_range(value.element)
     windows = [[(place * size // want, -(-(place + 1) * size // want)) for place in range(want)]
                for size, want in zip(sizes, wanted, strict=True)]

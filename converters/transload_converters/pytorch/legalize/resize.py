@@ -10,7 +10,7 @@ from transload.ir import I32, Value
 from transload.rewrite import Rewriter
 
 from .movement import slice_along
-from .table import AtenTable, Call, cast, number_like, permute, reshape, shape_of
+from .table import AtenTable, Call, cast, number_like, pairs, permute, reshape, shape_of
 
 TABLE = AtenTable()
 
@@ -39,14 +39,16 @@ def upsample(call: Call, rw: Rewriter) -> Value:
     if given is None:
         if scales is None:
             raise Unsupported("is given neither a size nor scales")
-        given = tuple(math.floor(size * scale) for size, scale in zip(sizes, scales, strict=True))
+        given = tuple(math.floor(size * scale) for size, scale in pairs(sizes, scales, "sizes and scales"))
+    ways = pairs(sizes, given, "sizes and output_size")
     if 0 in (*sizes, *given):
         raise Unsupported(f"resizes {list(sizes)} to {list(given)}")
     align = call.get("align_corners", False)
     if tuple(given) == sizes and (scales is None or set(scales) == {1.0}):
         return value
-    times = [to // size if to % size == 0 else 0 for size, to in zip(sizes, given, strict=True)]
-    by_times = scales is None or all(scale is None or scale == time for scale, time in zip(scales, times, strict=True))
+    times = [to // size if to % size == 0 else 0 for size, to in ways]
+    by_times = scales is None or all(
+        scale is None or scale == time for scale, time in pairs(scales, times, "scales and sizes"))
     if kind == "nearest" and len(sizes) == 2 and all(times) and by_times:
         return rw.emit("top.Upsample", value, scale_h=times[0], scale_w=times[1], layout="NCHW")
     attributes: dict[str, Any] = {"mode": _KINDS[kind]}
@@ -80,10 +82,14 @@ _PADDINGS = ("zeros", "border", "reflection")
 @TABLE("grid_sampler.default", "grid_sampler_2d.default", "grid_sampler_3d.default", "_grid_sampler_2d_cpu_fallback.default")
 def grid_sampler(call: Call, rw: Rewriter) -> Value:
     """Images read at places of a grid: gathers of whole pixels, weighted."""
+    if call.interpolation_mode not in range(len(_MODES)) or call.padding_mode not in range(len(_PADDINGS)):
+        raise Unsupported(f"has the interpolation_mode {call.interpolation_mode} and the padding_mode {call.padding_mode}")
     mode, padding = _MODES[call.interpolation_mode], _PADDINGS[call.padding_mode]
+    n = len(shape_of(call.input)) - 2
+    if n not in (2, 3):
+        raise Unsupported(f"reads a tensor of shape {list(shape_of(call.input))}")
     batch, channels, *sizes = shape_of(call.input)
-    n = len(sizes)
-    _, *made, _ = shape_of(call.grid)
+    _, *made, _ = shape_of(call.grid, n + 2)
     points, total = math.prod(made), math.prod(sizes)
     pixels = permute(rw, reshape(rw, call.input, (batch, channels, total)), (0, 2, 1))
     flat = reshape(rw, call.grid, (batch, points, n))

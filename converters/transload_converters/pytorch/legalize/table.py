@@ -40,11 +40,11 @@ from transload.ir import (
 )
 from transload.rewrite import Rewriter, RewriteTable
 
-from ..schemas import schema_of
+from ..schemas import Argument, schema_of
 
 __all__ = [
-    "AtenTable", "Call", "as_integers", "axes_of", "axis_of", "cast", "common_element", "number_like", "permute", "reshape",
-    "shape_of", "splat", "wide",
+    "MAX_CONSTANT", "AtenTable", "Call", "as_integers", "axes_of", "axis_of", "cast", "common_element", "number_like", "pairs",
+    "per_dimension", "permute", "reshape", "shape_of", "splat", "wide",
 ]
 
 MAX_CONSTANT = 1 << 28
@@ -120,6 +120,7 @@ def _bound(op: Op) -> dict[str, Any]:
         if not argument.is_tensor:
             value = op.attributes.get(argument.name, argument.default)
             found[argument.name] = _spread(value, argument.size if argument.many else 0)
+            _check_length(argument, found[argument.name])
             continue
         if lists > 1:
             count = segments.pop(0)
@@ -146,6 +147,14 @@ def _spread(value: Any, size: int) -> Any:
         if size and len(value) == 1:
             return value * size
     return value
+
+
+def _check_length(argument: Argument, value: Any) -> None:
+    """A list has as many numbers as the signature says, or none where it may be left out; `int[1]` is of any length."""
+    if not argument.many or argument.size < 2 or not isinstance(value, tuple):
+        return
+    if len(value) != argument.size and (value or argument.default != ()):
+        raise Unsupported(f"its {argument.name} has {len(value)} numbers, and must have {argument.size}")
 
 
 class AtenTable(RewriteTable):
@@ -225,6 +234,24 @@ def axes_of(axes: int | Sequence[int] | None, rank: int) -> tuple[int, ...]:
         return tuple(range(rank))
     given = (axes,) if isinstance(axes, int) else axes
     return tuple(sorted({axis_of(axis, rank) for axis in given})) if rank else ()
+
+
+def per_dimension(numbers: int | Sequence[int], n: int, what: str, least: int = 0) -> tuple[int, ...]:
+    """One number, of `least` or more, for each of `n` dimensions; a single one stands for all."""
+    given = (numbers,) if isinstance(numbers, int) else tuple(numbers)
+    given = given * n if len(given) == 1 else given
+    if len(given) != n:
+        raise Unsupported(f"its {what} has {len(given)} numbers, and there are {n} dimensions")
+    if min(given, default=least) < least:
+        raise Unsupported(f"its {what} is {list(given)}, and must be {least} or more")
+    return given
+
+
+def pairs(first: Sequence[Any], second: Sequence[Any], what: str) -> list[tuple[Any, Any]]:
+    """The elements of two lists that belong together; `what` names them, as in `shifts and dims`."""
+    if len(first) != len(second):
+        raise Unsupported(f"its {what} must have the same length, and have {len(first)} and {len(second)}")
+    return list(zip(first, second, strict=True))
 
 
 def common_element(*values: Value | None) -> Type:

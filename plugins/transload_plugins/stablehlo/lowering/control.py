@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from transload.ir import Value
 from transload.ir.build import Builder
-from transload.ir.regions import move_region, need_result_types, splice_region
+from transload.ir.regions import move_region, need_argument_types, need_result_types, splice_region
 from transload.rewrite import Rewriter, RewriteTable
 
 from .. import build
@@ -44,6 +44,7 @@ def if_(op: If, rw: Rewriter) -> Sequence[Value]:
 @TABLE("top.While")
 def while_(op: While, rw: Rewriter) -> Sequence[Value]:
     """while; the condition is brought to rank 0."""
+    need_argument_types(op, [op.cond, op.body], "loop", STATIC)
     need_result_types(op, [op.body], "body", STATIC)
     terminator = op.cond.block.terminator
     inner = Builder(op.cond.block, terminator, rw.location)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from transload.ir import Block, NoneType, Op, Region, Value
 from transload.ir.build import Builder, constant_of
-from transload.ir.regions import captured_values, move_region, need_result_types, splice_region
+from transload.ir.regions import captured_values, move_region, need_argument_types, need_result_types, splice_region
 from transload.rewrite import Rewriter, RewriteTable, Unsupported
 
 if TYPE_CHECKING:
@@ -53,6 +53,7 @@ def if_(op: If, rw: Rewriter) -> Sequence[Value]:
 def while_(op: While, rw: Rewriter) -> Sequence[Value]:
     """WHILE_LOOP."""
     regions = [op.cond, op.body]
+    need_argument_types(op, [op.cond, op.body], "loop", STATIC)
     need_result_types(op, [op.body], "body", STATIC)
     captured = [value for value in captured_values(op) if not _is_copied(value)]
     for region in regions:

@@ -260,11 +260,11 @@ PRODUCT_LIMIT = 64
 def _quantized_product(op: Reduce, rw: Rewriter, axes: Sequence[int], source: QuantType, target: QuantType) -> Value | None:
     """One factor after the other, each product rescaled by the n-th root of the whole scale, as LiteRT does.
 
-    None (and then in float) where there are many factors, or a product could leave 32 bits.
+    None (and then in float) where there are none or many factors, or a product could leave 32 bits.
     """
     shape = static_shape(op.input)
     count = math.prod(shape[axis] for axis in axes)
-    if count > PRODUCT_LIMIT or (target.storage != I8 and target.zero_point != 0):
+    if not 0 < count <= PRODUCT_LIMIT or (target.storage != I8 and target.zero_point != 0):
         return None
     real = per_step(float(np.float32(source.scale)), float(np.float32(target.scale)) ** (1.0 / count))
     scale = scale16(real)

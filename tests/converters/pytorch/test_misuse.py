@@ -1,0 +1,124 @@
+"""Calls that PyTorch itself refuses: each ends in one clear error, with no rewrite having failed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import transload
+from transload.errors import ConversionError, ReadError
+
+from .cases.run import module_of
+from .cases.spec import Cases, t
+from .conftest import KEPT
+from .test_archive import MODEL, edited
+
+X, W = t(1, 3, 8, 8), t(4, 3, 3, 3)
+
+
+@pytest.mark.parametrize(("op", "arguments", "named", "why"), [
+    ("conv2d.default", [X, W], {"stride": [1, 1, 1]}, "its stride has 3 numbers, and must have 2"),
+    ("conv2d.default", [X, t(4, 3, 3)], {"padding": [1, 1]}, "its padding has 2 numbers, and there are 1 dimensions|is given"),
+    ("conv2d.default", [t(8, 8), W], {}, "is of 2 dimensions, and is given"),
+    ("conv2d.default", [X, t(4, 3)], {}, "has filters of the shape"),
+    ("conv2d.padding", [X, W], {"padding": "same", "dilation": [1, 1, 1]}, "its dilation has 3 numbers"),
+    ("conv1d.padding", [t(1, 3, 8), t(4, 3, 3)], {"padding": "same", "dilation": [1, 1]}, "its dilation has 2 numbers"),
+    ("convolution.default", [X, W, None], {"stride": [2, 2, 2], "padding": [0, 0], "dilation": [1, 1], "transposed": False,
+                                           "output_padding": [0, 0], "groups": 1}, "its stride has 3 numbers, and there are 2"),
+    ("convolution.default", [X, t(3, 4, 3, 3), None],
+     {"stride": [2, 2], "padding": [0, 0], "dilation": [1, 1], "transposed": True, "output_padding": [0, 0, 1], "groups": 1},
+     "its output_padding has 3 numbers"),
+    ("conv_transpose2d.input", [X, t(3, 4, 3, 3)], {"stride": [0, 2]}, "its stride is .*must be 1 or more"),
+    ("im2col.default", [X], {"kernel_size": [2, 2], "dilation": [1, 1], "padding": [0, 0], "stride": [0, 1]}, "its stride is"),
+    ("col2im.default", [t(1, 12, 49)], {"output_size": [8, 8], "kernel_size": [2, 2], "dilation": [1, 1], "padding": [0, 0],
+                                        "stride": [1, 0]}, "its stride is"),
+    ("max_pool2d.default", [X], {"kernel_size": [2, 2, 2]}, "its kernel_size has 3 numbers"),
+    ("avg_pool2d.default", [X], {"kernel_size": [2, 2], "stride": [1, 0]}, "its stride is"),
+    ("adaptive_avg_pool2d.default", [X], {"output_size": [1, 1, 1]}, "its output_size has 3 numbers"),
+    ("adaptive_max_pool2d.default", [X], {"output_size": [0, 1]}, "pools"),
+    ("upsample_nearest2d.vec", [X], {"output_size": [4]}, "sizes and output_size must have"),
+    ("upsample_nearest2d.vec", [X], {"scale_factors": [2.0, 2.0, 2.0]}, "sizes and scales must have the same length"),
+    ("grid_sampler.default", [X, t(1, 2, 2, 2)], {"interpolation_mode": 7, "padding_mode": 0, "align_corners": False},
+     "interpolation_mode 7"),
+    ("roll.default", [X], {"shifts": [1, 2], "dims": [1]}, "shifts and dims must have the same length"),
+    ("movedim.intlist", [X], {"source": [0, 1], "destination": [1]}, "source and destination"),
+    ("movedim.intlist", [X], {"source": [0, 0], "destination": [1, 2]}, "moves the dimensions"),
+    ("as_strided.default", [X], {"size": [2, 2], "stride": [1]}, "size and stride must have the same length"),
+    ("as_strided.default", [X], {"size": [1 << 40], "stride": [0]}, "more than"),
+    ("as_strided.default", [X], {"size": [2], "stride": [1], "storage_offset": -3}, "from -3"),
+    ("diagonal_scatter.default", [t(3, 3), t(3)], {"dim1": 5}, "dimension 5 is outside"),
+    ("tensordot.default", [t(2, 3), t(3, 2)], {"dims_self": [1], "dims_other": [0, 1]}, "dims_self and dims_other"),
+    ("tensordot.default", [t(2, 3), t(3, 2)], {"dims_self": [9], "dims_other": [0]}, "dimension 9 is outside"),
+    ("take_along_dim.default", [t(2, 3), t(2, d="i64", lo=0, hi=1)], {"dim": 1}, "must have the same length"),
+])
+def test_a_call_whose_arguments_do_not_fit(op: str, arguments: list[Any], named: dict[str, Any], why: str) -> None:
+    cases = Cases()
+    cases.add(op, *arguments, **named)
+    module = module_of(cases.all[0], [np.zeros((1,), np.float32)] * (2 if "max_pool2d" in op and "adaptive" in op else 1))
+    with pytest.raises(ConversionError, match=why) as caught:
+        transload.legalize(module)
+    assert caught.value.__cause__ is None, "a rewrite failed"
+
+
+def _graph(document: Any, node: int, place: int) -> Any:
+    return document["graph_module"]["graph"]["nodes"][node]["inputs"][place]["arg"]["as_graph"]["graph"]
+
+
+BRANCH, CONDITION, BODY = (2, 1), (4, 0), (4, 1)
+"""Where `control_flow.pt2` has its graphs: the node and the argument."""
+
+
+def _takes_less(graph: Any) -> None:
+    graph["inputs"].pop()
+
+
+def _takes_more(graph: Any) -> None:
+    graph["inputs"].append({"as_tensor": {"name": "more"}})
+
+
+def _gives_less(graph: Any) -> None:
+    graph["outputs"].pop()
+
+
+def _takes_integers(graph: Any) -> None:
+    graph["tensor_values"][graph["inputs"][1 if len(graph["inputs"]) > 1 else 0]["as_tensor"]["name"]]["dtype"] = 5
+
+
+@pytest.mark.parametrize(("change", "where", "why"), [
+    (_takes_less, BRANCH, "its graph takes 0 values, and 1 are due"), (_gives_less, BRANCH, "its graph gives"),
+    (_takes_integers, BRANCH, "its graph takes a tensor"), (_takes_less, CONDITION, "uses 'arg2_1', which nothing defines"),
+    (_gives_less, CONDITION, "its condition gives 0 values"), (_gives_less, BODY, "its graph gives 1 values, and 2 are due"),
+    (_takes_more, CONDITION, "its graph takes 4 values, and 3 are due"), (_takes_integers, BODY, "its graph takes a tensor")])
+def test_a_graph_that_does_not_fit_what_it_is_given(tmp_path: Path, change: Any, where: tuple[int, int], why: str) -> None:
+    path = edited(tmp_path / "m.pt2", MODEL.replace("cnn", "control_flow"), lambda document: change(_graph(document, *where)),
+                  KEPT / "control_flow.pt2")
+    with pytest.raises((ConversionError, ReadError), match=why) as caught:
+        transload.legalize(transload.load(path))
+    assert caught.value.__cause__ is None, "a rewrite failed"
+
+
+@pytest.mark.parametrize("to", ["stablehlo", "tosa"])
+def test_a_loop_whose_graph_does_not_know_the_shape_that_it_is_given(tmp_path: Path, to: str) -> None:
+    def change(document: Any) -> None:
+        graph = _graph(document, *CONDITION)
+        del graph["tensor_values"][graph["inputs"][1]["as_tensor"]["name"]]
+
+    path = edited(tmp_path / "m.pt2", MODEL.replace("cnn", "control_flow"), change, KEPT / "control_flow.pt2")
+    with pytest.raises(ConversionError, match=r"a loop takes tensor<\*xf32> where it is given tensor<3x4xf32>"):
+        transload.lower(transload.load(path), to, int64="assumed") if to == "tosa" else transload.lower(transload.load(path), to)
+
+
+@pytest.mark.parametrize("argument", [{"as_int": 3}, {"as_none": True}, {"as_tensors": []}])
+@pytest.mark.parametrize("kind", ["parameter", "buffer", "tensor_constant"])
+def test_a_weight_that_is_no_tensor(tmp_path: Path, kind: str, argument: Any) -> None:
+    def change(document: Any) -> None:
+        specs = document["graph_module"]["signature"]["input_specs"]
+        (entry,) = specs[0].values()
+        (name,) = (value for key, value in entry.items() if key != "arg")
+        specs[0] = {kind: {"arg": argument, f"{kind}_name": name}}
+
+    with pytest.raises(ReadError, match=f"a tensor, as the argument of a {kind}"):
+        transload.load(edited(tmp_path / "m.pt2", MODEL, change))
