@@ -18,7 +18,7 @@ from transload.files import need_directory
 from transload.ir import BOOL, F32, I8, I32, Dense, IntegerType, QuantType, TensorType
 from transload.ir.constants import SplatData
 from transload.ir.verify import verify
-from transload.text import parse_module
+from transload.text import parse_module, print_module
 from transload.verification.inputs import random_inputs
 from transload.verification.tolerance import Tolerance
 from transload.verification.verify import verify_conversion
@@ -459,3 +459,19 @@ def test_the_quantized_product_of_nothing() -> None:
         transload.lower(module, "tosa")
     except ConversionError as error:
         assert error.__cause__ is None, error  # no rewrite failed
+
+
+@pytest.mark.parametrize(("element", "least", "greatest", "wanted"), [
+    ("f32", -1.0, -np.inf, "0xFF800000"), ("f16", 1e6, 2e6, "0x7C00"), ("i8", 1e3, 2e3, "127"), ("i16", -9e9, -8e9, "-32768")])
+def test_limits_beyond_the_numbers_of_a_type(element: str, least: float, greatest: float, wanted: str) -> None:
+    """Both limits above, or below, all numbers: TOSA was given a lower bound above the upper one."""
+    module = _function(f"tensor<2x{element}>", f"tensor<2x{element}>", f"""
+        %y = "top.Clip"(%x) {{min = {_real(least)} : f64, max = {_real(greatest)} : f64}} : (tensor<2x{element}>) ->
+             tensor<2x{element}>""")
+    text = print_module(transload.lower(module, "tosa"))
+    assert f"max_val = {wanted} : {element}" in text and f"min_val = {wanted} : {element}" in text, text
+
+
+def _real(number: float) -> str:
+    """An f64 as MLIR writes any: its bits."""
+    return f"0x{int(np.float64(number).view(np.uint64)):016X}"

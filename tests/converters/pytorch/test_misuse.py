@@ -16,6 +16,9 @@ from .cases.spec import Cases, t
 from .conftest import KEPT
 from .test_archive import MODEL, edited
 
+STATE, PARAMS = [t(1, 1, 4)] * 2, [t(16, 3), t(16, 4), t(16), t(16)]
+LSTM = {"has_biases": True, "num_layers": 1, "dropout": 0.0, "train": False, "bidirectional": False, "batch_first": False}
+RESULTS = {"lstm.input": 3, "adaptive_max_pool2d.default": 2}
 X, W = t(1, 3, 8, 8), t(4, 3, 3, 3)
 
 
@@ -43,6 +46,12 @@ X, W = t(1, 3, 8, 8), t(4, 3, 3, 3)
     ("upsample_nearest2d.vec", [X], {"scale_factors": [2.0, 2.0, 2.0]}, "sizes and scales must have the same length"),
     ("grid_sampler.default", [X, t(1, 2, 2, 2)], {"interpolation_mode": 7, "padding_mode": 0, "align_corners": False},
      "interpolation_mode 7"),
+    ("lstm.input", [t(5, 1, 3), [t(4)] * 2, PARAMS], LSTM, "has a state of shape"),
+    ("lstm.input", [t(5, 1, 3), STATE[:1], PARAMS], LSTM, "has 1 states and 1 layers"),
+    ("lstm.input", [t(5, 1, 3), STATE, PARAMS], LSTM | {"num_layers": 0}, "has 2 states and 0 layers"),
+    ("lstm.input", [t(5, 1, 3), STATE, PARAMS[:3]], LSTM, "has 3 weights for 1 layers"),
+    ("lstm.input", [t(5, 1, 3), STATE, [*PARAMS[:3], t(7)]], LSTM, "16 rows are due"),
+    ("lstm.input", [t(5, 1, 3, 2), STATE, PARAMS], LSTM, "must have 3 dimensions"),
     ("roll.default", [X], {"shifts": [1, 2], "dims": [1]}, "shifts and dims must have the same length"),
     ("movedim.intlist", [X], {"source": [0, 1], "destination": [1]}, "source and destination"),
     ("movedim.intlist", [X], {"source": [0, 0], "destination": [1, 2]}, "moves the dimensions"),
@@ -57,7 +66,7 @@ X, W = t(1, 3, 8, 8), t(4, 3, 3, 3)
 def test_a_call_whose_arguments_do_not_fit(op: str, arguments: list[Any], named: dict[str, Any], why: str) -> None:
     cases = Cases()
     cases.add(op, *arguments, **named)
-    module = module_of(cases.all[0], [np.zeros((1,), np.float32)] * (2 if "max_pool2d" in op and "adaptive" in op else 1))
+    module = module_of(cases.all[0], [np.zeros((1,), np.float32)] * RESULTS.get(op, 1))
     with pytest.raises(ConversionError, match=why) as caught:
         transload.legalize(module)
     assert caught.value.__cause__ is None, "a rewrite failed"

@@ -36,8 +36,10 @@ def _check_graph(region: Region, given: Sequence[Type], wanted: Sequence[Type] |
 
 def _same(one: Type, other: Type) -> bool:
     """Whether two types may be those of one value: sizes that are not known agree with any."""
-    if not isinstance(one, TensorType) or not isinstance(other, TensorType) or None in (one.shape, other.shape):
-        return getattr(one, "element", one) == getattr(other, "element", other)
+    if not isinstance(one, TensorType) or not isinstance(other, TensorType):
+        return one == other
+    if one.shape is None or other.shape is None:
+        return one.element == other.element
     return one.element == other.element and len(one.shape) == len(other.shape) and all(
         None in (a, b) or a == b for a, b in zip(one.shape, other.shape, strict=True))
 

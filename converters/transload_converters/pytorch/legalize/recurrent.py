@@ -25,13 +25,16 @@ def recurrent(call: Call, rw: Rewriter) -> list[Value]:
         raise Unsupported("drops numbers at random, as in training", "export the network after model.eval()")
     value, first = call.input, call.batch_first
     single = len(shape_of(value)) == 2
-    if single:
+    if not single:
+        shape_of(value, 3)
+    else:
         value = reshape(rw, value, (1, *shape_of(value)) if first else (shape_of(value)[0], 1, shape_of(value)[1]))
     value = permute(rw, value, (1, 0, 2)) if first else value
     states = call.hx if isinstance(call.hx, list) else [call.hx]
-    states = [_with_batch(rw, state) if single else state for state in states]
     directions = 2 if call.bidirectional else 1
-    per = len(call.params) // (call.num_layers * directions)
+    _check_states(call, value, states, single, directions)
+    states = [_with_batch(rw, state) if single else state for state in states]
+    per = _check_params(call, states, directions)
     ends: list[list[Value]] = []
     for layer in range(call.num_layers):
         own = [slice_along(rw, state, 0, layer * directions, (layer + 1) * directions) for state in states]
@@ -46,6 +49,34 @@ def recurrent(call: Call, rw: Rewriter) -> list[Value]:
     return [value, *finals]
 
 
+def _check_states(call: Call, value: Value, states: list[Value], single: bool, directions: int) -> None:
+    """There are as many states as the layer has, each [layers * directions, N, H], the batch left out where it is `single`."""
+    due = 2 if call.base == "lstm" else 1
+    if len(states) != due or call.num_layers < 1:
+        raise Unsupported(f"has {len(states)} states and {call.num_layers} layers", f"there must be {due}, and one layer or more")
+    batch = () if single else (shape_of(value, 3)[1],)
+    hidden = shape_of(states[0])[-1:]
+    layers = call.num_layers * directions
+    for state in states:
+        if len(hidden) != 1 or shape_of(state) != (layers, *batch, *hidden):
+            raise Unsupported(f"has a state of shape {list(shape_of(state))} for {layers} layers and directions")
+
+
+def _check_params(call: Call, states: list[Value], directions: int) -> int:
+    """The weights fit the size of the states: [gates * H, I or H], with biases of gates * H; how many each direction has."""
+    per, rest = divmod(len(call.params), call.num_layers * directions)
+    if per == 5:
+        raise Unsupported("projects its hidden state (proj_size)", "export the network without proj_size")
+    if per not in (2, 4) or rest:
+        raise Unsupported(f"has {len(call.params)} weights for {call.num_layers} layers of {directions} direction(s)")
+    rows = _KINDS[call.base][1] * shape_of(states[0])[-1]
+    for place, weight in enumerate(call.params):
+        rank = 2 if place % per < 2 else 1
+        if shape_of(weight, rank)[0] != rows:
+            raise Unsupported(f"has weights of shape {list(shape_of(weight))}, and {rows} rows are due")
+    return per
+
+
 def _with_batch(rw: Rewriter, state: Value) -> Value:
     layers, hidden = shape_of(state)
     return reshape(rw, state, (layers, 1, hidden))
@@ -57,8 +88,6 @@ def _layer(
     """One layer of [T, N, I]: its outputs [T, N, D*H] and last states."""
     name, gates, order = _KINDS[call.base]
     hidden = shape_of(states[0])[2]
-    if any(len(each) not in (2, 4) for each in weights):
-        raise Unsupported("projects its hidden state (proj_size)", "export the network without proj_size")
     inputs, recurrences = (_stacked(rw, [_reordered(rw, each[i], gates, order) for each in weights]) for i in (0, 1))
     bias = None
     if len(weights[0]) == 4:

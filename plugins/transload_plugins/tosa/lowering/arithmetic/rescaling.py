@@ -109,9 +109,13 @@ def clamp_to(rw: Rewriter, x: Value, bounds: tuple[int, int] | None, element: Ty
 
 
 def clamp_reals(rw: Rewriter, x: Value, low: float, high: float) -> Value:
-    """Floats between two reals, either of which may be infinite."""
+    """Floats between two reals, either of which may be infinite; both beyond the type's numbers, all become one infinity."""
     most = float(ml_dtypes.finfo(dtype_of(x.element)).max)
-    return build.clamp(rw, x, max(low, -most), min(high, most))
+    if low > most or high < -most:
+        low = high = math.copysign(math.inf, low if low > most else high)
+    else:
+        low, high = max(low, -most), min(high, most)
+    return build.clamp(rw, x, low, high)
 
 
 def fused_activation(rw: Rewriter, x: Value, op: Op) -> Value:

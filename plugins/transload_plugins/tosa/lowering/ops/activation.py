@@ -74,8 +74,8 @@ def clamp(op: Clip | Relu, rw: Rewriter) -> Value:
         return flat(rw, op.input, lambda x: clamp_reals(rw, x, low, high))
     if isinstance(element, IntegerType) and element.width > 1:
         least, greatest = element.range
-        return _clamp(rw, op.input, max(least, math.ceil(low)) if math.isfinite(low) else least,
-                      min(greatest, math.floor(high)) if math.isfinite(high) else greatest)
+        low, high = (min(max(limit, least), greatest) for limit in (low, high))
+        return _clamp(rw, op.input, math.ceil(low), math.floor(high))
     raise Unsupported(f"TOSA has no clamp of {element}")
 
 
