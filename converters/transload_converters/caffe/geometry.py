@@ -232,12 +232,15 @@ def prior_counts(op: Any) -> tuple[list[float], int]:
     for ratio in op.aspect_ratio or ():
         if any(abs(ratio - other) < 1e-6 for other in ratios):
             continue
-        if not ratio > 0:
-            fail(op, f"aspect ratio {ratio}")
+        if not (ratio > 0 and math.isfinite(ratio) and math.isfinite(1 / ratio)):
+            fail(op, f"aspect ratio {ratio}: it must be positive and finite")
         ratios += [ratio, 1.0 / ratio] if op.flip else [ratio]
     n_min, n_max = len(op.min_size or ()), len(op.max_size or ())
     if not n_min or n_max not in (0, n_min):
         fail(op, f"{n_min} of min_size and {n_max} of max_size: there must be as many, or none, of the latter")
+    for least, most in zip(op.min_size, op.max_size or op.min_size, strict=True):
+        if not 0 < least <= most < math.inf:
+            fail(op, f"min_size {least} and max_size {most}: sizes must be positive, and max_size is not below min_size")
     return ratios, len(ratios) * n_min + n_max
 
 

@@ -424,6 +424,8 @@ def _axpy(op: Any, shapes: Shapes) -> Shapes:
 @_rule("PriorBox")
 def _priors(op: Any, shapes: Shapes) -> Shapes:
     height, width = _need(op, shapes[0], 4)[2:]
+    if not height * width:
+        fail(op, f"an image of {height} x {width} has no pixels to place boxes at")
     return [(1, 2, height * width * prior_counts(op)[1] * 4)]
 
 
@@ -448,6 +450,8 @@ def _proposal(op: Any, shapes: Shapes) -> Shapes:
 @_rule("FrcnDetection")
 def _frcn(op: Any, shapes: Shapes) -> Shapes:
     batch = shapes[2][0] if len(shapes[2]) == 4 else 1
+    if not batch:
+        fail(op, f"regions of the shape {list(shapes[2])} are of no image")
     return [(batch, 1, _positive(op, "keep_topk"), 6)]
 
 

@@ -73,6 +73,26 @@ def test_windows_that_begin_behind_the_image_are_no_numbers() -> None:
         transload.load(text=text, format="caffe")
 
 
+@pytest.mark.parametrize("sizes", [
+    "min_size: 1 max_size: -2", "min_size: 0", "min_size: nan", "min_size: 3 max_size: 2", "min_size: 1 aspect_ratio: nan",
+    "min_size: 1 aspect_ratio: 0", "min_size: 1 aspect_ratio: inf"])
+def test_boxes_of_no_size(sizes: str) -> None:
+    text = net_text(f'layer {{ name: "p" type: "PriorBox" bottom: "x" bottom: "x" top: "y" prior_box_param {{ {sizes} }} }}',
+                    x=(1, 1, 6, 6))
+    with pytest.raises(ReadError, match="must be positive"):
+        transload.load(text=text, format="caffe")
+
+
+@pytest.mark.parametrize("said", ["ratio: 0", "ratio: -1", "ratio: nan", "scale: -1", "scale: inf"])
+def test_regions_of_no_size(said: str) -> None:
+    inputs = {"s": (1, 2, 4, 4), "d": (1, 4, 4, 4), "i": (1, 3)}
+    text = net_text(f'layer {{ name: "p" type: "Proposal" bottom: "s" bottom: "d" bottom: "i" top: "y" '
+                    f'proposal_param {{ {said} }} }}', **inputs)
+    with pytest.raises(ConversionError, match="both must be positive") as caught:
+        transload.lower(transload.load(text=text, format="caffe"))
+    assert caught.value.__cause__ is None
+
+
 @pytest.mark.parametrize("power", ["inf", "-inf", "nan"])
 def test_powers_that_are_no_numbers_are_converted_or_refused(power: str) -> None:
     text = net_text(f'layer {{ name: "p" type: "Power" bottom: "x" top: "y" power_param {{ power: {power} }} }}', x=(1, 4))

@@ -32,6 +32,9 @@ def anchors_of(base: int, ratios: Sequence[float], scales: Sequence[float]) -> n
     """[n, 4]: the corners of boxes around one of base x base pixels, of all ratios and, for each, all scales."""
     centre = (base - 1) / 2
     found = []
+    for factor in (*ratios, *scales):
+        if not 0 < factor < _MOST_EXTENT:
+            raise Unsupported(f"has boxes of the ratio or scale {factor}: both must be positive, and below {_MOST_EXTENT:,}")
     for ratio in ratios:
         width = np.round(math.sqrt(base * base / ratio))
         height = np.round(width * ratio)
