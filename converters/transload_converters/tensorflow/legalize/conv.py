@@ -45,11 +45,16 @@ def window_of(op: Op, sizes: Sequence[int], kernel: Sequence[int], *, strides: S
     dilations = spatial_sizes(spread, last) if len(spread) == rank else tuple(spread)
     if len(steps) != n or len(dilations) != n or len(kernel) != n:
         raise Unsupported(f"strides {places} and dilations {spread} do not fit a tensor of shape {list(sizes)}")
+    if n < 1 or min(*steps, *dilations, *kernel) < 1:
+        raise Unsupported(f"has the window {list(kernel)}, strides {places} and dilations {spread}: all must be positive")
     if len(places) == rank and (places[0] != 1 or places[-1 if last else 1] != 1):
         raise Unsupported(f"strides {places} step over batches or channels")
     padding = attr(op, "padding")
     if padding == "EXPLICIT":
-        pairs = list(zip(*[iter(ints_attr(op, "explicit_paddings"))] * 2, strict=True))
+        given = ints_attr(op, "explicit_paddings")
+        if len(given) not in (2 * n, 2 * rank):
+            raise Unsupported(f"explicit_paddings {list(given)} do not fit a tensor of shape {list(sizes)}")
+        pairs = list(zip(given[::2], given[1::2], strict=True))
         pairs = list(spatial_sizes(pairs, last)) if len(pairs) == rank else pairs  # type: ignore[arg-type]
     elif padding == "VALID":
         pairs = [(0, 0)] * n

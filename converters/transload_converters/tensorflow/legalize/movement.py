@@ -238,6 +238,8 @@ def extract_patches(op: Op, rw: Rewriter) -> Value:
     n = len(sizes) - 2
     kernel, strides = ints_attr(op, "ksizes")[1:-1], ints_attr(op, "strides")[1:-1]
     rates = (ints_attr(op, "rates") or (1,) * len(sizes))[1:-1]
+    if n < 1 or not len(kernel) == len(strides) == len(rates) == n or min(*kernel, *strides, *rates) < 1:
+        raise Unsupported(f"windows {list(kernel)}, strides {list(strides)} and rates {list(rates)} do not fit {list(sizes)}")
     padding = attr(op, "padding")
     pads = pads_for(padding, sizes[1:-1], kernel, strides, rates)
     if any(pads):

@@ -22,7 +22,7 @@ TABLE = TfTable()
 def pool(op: Op, rw: Rewriter) -> Value:
     """MaxPool, MaxPoolV2, AvgPool, MaxPool3D, AvgPool3D; padding is never counted. MaxPool may go over channels instead."""
     value = op.operands[0]
-    sizes = shape_of(value)
+    sizes = shape_of(value, least=3, what="the image")
     if op.name == "tf.MaxPoolV2":
         kernel, strides = (constant_ints(rw, operand, "the window") for operand in op.operands[1:])
     else:
@@ -90,6 +90,7 @@ def avg_pool_grad(op: Op, rw: Rewriter) -> Value:
     wanted = constant_ints(rw, op.operands[0], "the shape of the input")
     back, last = op.operands[1], channels_last(op)
     n = len(wanted) - 2
+    shape_of(back, max(len(wanted), 3), what="the gradient")
     window = window_of(op, wanted, spatial_sizes(ints_attr(op, "ksize"), last))
     channels = wanted[-1 if last else 1]
     if not last:

@@ -34,7 +34,7 @@ class _Lstm:
 
     def step(self, rw: Rewriter, x: Value, cell: Value, hidden: Value) -> list[Value]:
         """Input gate, cell, forget gate, output gate, candidate, activated cell, hidden state, each [N, H]."""
-        size = shape_of(cell)[1]
+        size = shape_of(cell, 2, what="the cell state")[1]
         joined = rw.emit("top.Concat", x, hidden, axis=1)
         sums = rw.emit("top.Add", rw.emit("top.MatMul", joined, self.weights), self.bias)
         parts = dict(zip(self.gates, rw.emit("top.Split", sums, axis=1, split_size=(size,) * 4), strict=True))
@@ -106,7 +106,7 @@ def block_lstm(op: Op, rw: Rewriter) -> list[Value]:
 def _layer(rw: Rewriter, value: Value, cell: Value, hidden: Value, lstm: _Lstm) -> Value:
     """The hidden states [T, N, H] by `top.LSTM`, whose gates are in the order i, o, f, c."""
     _, batch, inputs = shape_of(value)
-    size = shape_of(cell)[1]
+    size = shape_of(cell, 2, what="the cell state")[1]
     order = [lstm.gates.index(gate) for gate in "iofc"]
 
     def turned(part: Value, rows: int) -> Value:

@@ -61,6 +61,8 @@ def combined(op: Op, rw: Rewriter) -> tuple[Value, ...]:
     threshold, least = (constant_float(rw, op.operands[i], "a threshold") for i in (4, 5))
     batch, count, kinds, _ = shape_of(boxes, 4, what="the boxes")
     n_classes = shape_of(scores, 3, what="the scores")[2]
+    if kinds not in (1, n_classes):
+        raise Unsupported(f"has boxes {list(shape_of(boxes))} for {n_classes} classes", "give one for each class, or one")
     wanted = min(total, per_class * n_classes) if attr(op, "pad_per_class", False) else total
     images = [_of_image(rw, _image(rw, boxes, n, (count, kinds, 4)), _image(rw, scores, n, (count, n_classes)),
                         (min(per_class, count), wanted, threshold, least)) for n in range(batch)]
