@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -16,6 +17,10 @@ pytest.register_assert_rewrite("tests.support")
 pytest_plugins = ["tests.support.judges"]
 
 ROOT = Path(__file__).resolve().parent.parent
+
+# In the background of a shell Ctrl-C is ignored, and children would inherit that: tests of interruption would wait for ever.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def models_directory() -> Path | None:

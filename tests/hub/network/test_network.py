@@ -10,11 +10,12 @@ import pytest
 
 import transload
 from transload import DialectSpec, KernelTable, hookimpl
+from transload.context import Context
 from transload.errors import ShapeError, TransloadError, UsageError
 from transload.ir import F32, TensorType
 from transload.ir.declare import FLOAT, FLOAT_TENSOR, Dialect, attribute, operand, result
 from transload.ir.registry import dialect
-from transload.plugin_host import host
+from transload.plugin_host import Host
 from transload_hub.network import Network, call_of, constant, network, ops, quantized, scope
 
 from .networks import mobilenet, transformer
@@ -164,8 +165,10 @@ def test_an_op_of_a_plugin_is_a_function_at_once() -> None:
 
     hooks = {"register_dialects": staticmethod(hookimpl(
         lambda register: register(DialectSpec("netoy", toy, kernels=kernels)), specname="register_dialects"))}
-    host().register(type("toy", (), hooks)(), "netoy")
-    np.testing.assert_allclose(written(lambda x: ops.netoy.Gain(x, factor=3.0), X), 3 * X)
+    own = Host()
+    own.register(type("toy", (), hooks)(), "netoy")
+    with Context(own).bind():
+        np.testing.assert_allclose(written(lambda x: ops.netoy.Gain(x, factor=3.0), X), 3 * X)
 
 
 # --- chapter 16 of TPU-MLIR's manual, in this style
