@@ -28,9 +28,10 @@ operand and result differ, they do as `top.Cast` with its default.
 
 from __future__ import annotations
 
+from transload.ir import Module
 from transload.ir.declare import attribute, enum
 
-__all__ = ["WORDS", "rounds"]
+__all__ = ["WORDS", "round_all", "rounds"]
 
 WORDS = ("exact", "double", "once", "truncate")
 """All words; `rounds` says which of them an op knows."""
@@ -41,3 +42,19 @@ _DOC = "how a quantized result is rounded, see `transload_hub.ops.rounding`"
 def rounds(*words: str) -> str:
     """Declare the attribute `rounding` of an op that knows these words, the default first."""
     return attribute(enum(*words), _DOC, default=words[0])
+
+
+def round_all(module: Module, word: str, *, anew: bool = False) -> bool:
+    """Say of every op from quantized tensors to quantized ones that it rounds by this word; whether that changed any.
+
+    Ops that do not know the word keep theirs; so do those that say one already, but for `anew`.
+    """
+    changed = False
+    for op in module.walk():
+        rounding = op.declaration.attributes.get("rounding") if op.declaration is not None else None
+        if rounding is None or not rounding.kind.accepts(word) or ("rounding" in op.attributes and not anew):
+            continue
+        if any(value.is_quantized for value in op.operands) and any(value.is_quantized for value in op.results):
+            op.attributes["rounding"] = word
+            changed = True
+    return changed

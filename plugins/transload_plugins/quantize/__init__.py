@@ -35,7 +35,7 @@ def register_quantizers(register: Any) -> None:
         ("int8-per-tensor", "8 bits, activations with a zero point, weights with one scale."),
         ("int16x8", "16-bit activations, 8-bit weights by channel."),
     ):
-        register(Quantizer(name, f"{_HERE}.run:{name.replace('-', '_')}", doc, options=("islands",)))
+        register(Quantizer(name, f"{_HERE}.run:{name.replace('-', '_')}", doc, options=("islands", "rounds")))
     for name in ("f16", "bf16"):
         register(Quantizer(name, f"{_HERE}.run:{name}", f"Weights and activations in {name}."))
 

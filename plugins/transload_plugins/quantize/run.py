@@ -17,6 +17,7 @@ from transload.options import typed
 from transload.passes.manager import Pipeline
 from transload.plugin import Quantized
 from transload.quantization import floats_in
+from transload_hub.ops.rounding import WORDS, round_all
 from transload_hub.simplify.recurrent import unroll_recurrent
 
 from . import calibration as calibrations
@@ -51,6 +52,7 @@ def quantized(
     calibration: Calibration | str | Path | None = None, method: str = "mse", bias_correction: bool = True,
     equalization: bool = True, rounding: bool = True, floats: Mapping[str, str] | None = None, quant_input: Which = None,
     quant_output: Which = None, islands: Form = "float", per_channel: bool | None = None, power_of_two: bool | None = None,
+    rounds: str | None = None,
 ) -> Quantized:
     """A new module of the hub that computes with integers wherever there is a rule for it; what stays float, and why.
 
@@ -60,8 +62,10 @@ def quantized(
     some samples from everywhere among them, and tensors that eight bits cannot hold are looked for: `islands` says what these may
     become (`FORMS`). `floats` names tensors that are to stay float, with the reason; inputs and outputs are float but for those
     that `quant_input` and `quant_output` name, or "all". `per_channel` and `power_of_two` change the scheme: a scale for each
-    channel of weights, scales that are powers of two. Raises `UsageError` where there is neither calibration nor a sample, where
-    the calibration lacks a tensor, and for a module that is quantized already.
+    channel of weights, scales that are powers of two. `rounds` is how products that are scaled become integers, where that is
+    not as LiteRT does it, a word of `transload_hub.ops.rounding`: "once", as onnxruntime does. Raises `UsageError` where
+    there is neither calibration nor a sample, where the calibration lacks a tensor, and for a module that is quantized
+    already.
     """
     scheme = scheme.changed(per_channel=per_channel, power_of_two=power_of_two)
     if islands not in FORMS:
@@ -70,6 +74,8 @@ def quantized(
         raise UsageError(
             "no op of the model computes with floats, so there is nothing to quantize",
             hint="a model that is quantized already is converted as it is, without --quantize")
+    if rounds is not None and rounds not in WORDS:
+        raise UsageError(f"products cannot be rounded by {rounds!r}", hint=f"one of {', '.join(WORDS)}")
     module = _written_out(module)
     if equalization and calibration is None and samples is not None:
         some, samples = some_of(samples, CORRECTED)
@@ -98,6 +104,8 @@ def quantized(
         work.correct(spread.kept)
     result = quantize_module(work.module, scheme, work.ranges, work.floats, work.wide, work.weights)
     take_casts_off(result, quant_input, quant_output)
+    if rounds is not None:
+        round_all(result, rounds, anew=True)
     Pipeline.parse("dce").run(result)  # the float weights, casts that nobody takes
     verify(result)
     return Quantized(result, kept_float(result, work.floats), {"islands of 16 bits": work.wide, **work.told}, module)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from transload.contents import constant_bytes, op_counts
@@ -25,6 +26,7 @@ class OnnxTarget(Target):
     doc = "ONNX: a model of opset 21, or 13 to 20 with `--option opset=17`; of a quantized module in QDQ or QOperator form."
     accepts = ("onnx",)
     pipeline = "inline"
+    quantizing = MappingProxyType({"rounds": "once"})
     rounds_alone = True  # onnxruntime computes QDQ models in floats, or in integers of its own, by its level of optimization
 
     def available(self) -> str | None:

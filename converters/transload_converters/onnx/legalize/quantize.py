@@ -16,6 +16,7 @@ from transload.ir import F32, I32, UI8, FloatType, IntegerType, Module, Op, Quan
 from transload.ir.build import constant_of
 from transload.ir.quantization import block_size_for, quantized_over
 from transload.rewrite import Rewriter
+from transload_hub.ops.rounding import round_all
 from transload_hub.simplify.qdq import kept
 
 from ..types import element_of
@@ -201,15 +202,7 @@ def round_once(module: Module) -> bool:
 
     Some ops of the hub have one way only (`transload_hub.ops.rounding`): these keep it.
     """
-    changed = False
-    for op in module.walk():
-        rounding = op.declaration.attributes.get("rounding") if op.declaration is not None else None
-        if rounding is None or not rounding.kind.accepts("once"):
-            continue
-        if any(value.is_quantized for value in op.operands) and any(value.is_quantized for value in op.results):
-            changed |= "rounding" not in op.attributes
-            op.attributes.setdefault("rounding", "once")
-    return changed
+    return round_all(module, "once")
 
 
 # --- QuantizeLinear, DequantizeLinear
