@@ -68,14 +68,7 @@ def quantized(
     already.
     """
     scheme = scheme.changed(per_channel=per_channel, power_of_two=power_of_two)
-    if islands not in FORMS:
-        raise UsageError(f"islands cannot be {islands!r}", hint=f"one of {', '.join(FORMS)}")
-    if not floats_in(module) and any(result.quant is not None for op in module.body_of_main for result in op.results):
-        raise UsageError(
-            "no op of the model computes with floats, so there is nothing to quantize",
-            hint="a model that is quantized already is converted as it is, without --quantize")
-    if rounds is not None and rounds not in WORDS:
-        raise UsageError(f"products cannot be rounded by {rounds!r}", hint=f"one of {', '.join(WORDS)}")
+    _check_asked(module, islands, rounds)
     module = _written_out(module)
     if equalization and calibration is None and samples is not None:
         some, samples = some_of(samples, CORRECTED)
@@ -109,6 +102,18 @@ def quantized(
     Pipeline.parse("dce").run(result)  # the float weights, casts that nobody takes
     verify(result)
     return Quantized(result, kept_float(result, work.floats), {"islands of 16 bits": work.wide, **work.told}, module)
+
+
+def _check_asked(module: Module, islands: str, rounds: str | None) -> None:
+    """`UsageError` for words that there are not, and for a module that is quantized already."""
+    if islands not in FORMS:
+        raise UsageError(f"islands cannot be {islands!r}", hint=f"one of {', '.join(FORMS)}")
+    if rounds is not None and rounds not in WORDS:
+        raise UsageError(f"products cannot be rounded by {rounds!r}", hint=f"one of {', '.join(WORDS)}")
+    if not floats_in(module) and any(result.quant is not None for op in module.body_of_main for result in op.results):
+        raise UsageError(
+            "no op of the model computes with floats, so there is nothing to quantize",
+            hint="a model that is quantized already is converted as it is, without --quantize")
 
 
 def _written_out(module: Module) -> Module:
