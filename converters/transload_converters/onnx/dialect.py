@@ -11,7 +11,6 @@ left out) and `onnx.Yield` (the end of a branch or loop body).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
@@ -36,6 +35,7 @@ from transload.ir.declare import (
     variadic,
     variadic_result,
 )
+from transload.ir.open_ops import OpsOnDemand
 
 __all__ = ["FIRST_OPSET", "ONNX", "default_of", "op_name", "region_names", "schema_of"]
 
@@ -80,46 +80,14 @@ def _schemas() -> dict[str, list[Any]]:
     return history
 
 
-class _SchemaOps(dict[str, OpDeclaration]):
-    """Declarations by op name, each made when first asked for: a model uses few of the operators."""
+class _SchemaOps(OpsOnDemand):
+    """Declarations by the schemas of ONNX."""
 
-    def get(self, name: str, default: Any = None) -> Any:
-        found = super().get(name)
-        if found is None and name in _schemas():
-            found = self[name] = _declare(name, _schemas()[name])
-        return default if found is None else found
+    def declare(self, name: str) -> OpDeclaration | None:
+        return _declare(name, _schemas()[name]) if name in _schemas() else None
 
-    def __missing__(self, name: str) -> OpDeclaration:
-        found = self.get(name)
-        if found is None:
-            raise KeyError(name)
-        return found
-
-    def __contains__(self, name: object) -> bool:
-        return super().__contains__(name) or name in _schemas()
-
-    def _complete(self) -> _SchemaOps:
-        for name in _schemas():
-            self.get(name)
-        return self
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(sorted({*super().keys(), *_schemas()}))
-
-    def __len__(self) -> int:
-        return len({*super().keys(), *_schemas()})
-
-    def keys(self) -> Any:
-        self._complete()
-        return super().keys()
-
-    def values(self) -> Any:
-        self._complete()
-        return super().values()
-
-    def items(self) -> Any:
-        self._complete()
-        return super().items()
+    def listed(self) -> list[str]:
+        return sorted({*dict.keys(self), *_schemas()})
 
 
 ONNX = Dialect("onnx", __doc__, constant="onnx.Constant", none="onnx.NoValue")

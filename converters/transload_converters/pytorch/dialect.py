@@ -13,7 +13,6 @@ that is left out), `aten.Yield`, and `aten.higher_order.*`, whose graphs are reg
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from transload.ir.declare import (
@@ -33,6 +32,7 @@ from transload.ir.declare import (
     variadic,
     variadic_result,
 )
+from transload.ir.open_ops import OpsOnDemand
 
 from .schemas import Argument, Schema, schema_of, schemas
 
@@ -56,48 +56,17 @@ _KINDS: dict[str, AttributeKind[Any]] = {"str": STRING, "ScalarType": TYPE, "boo
 _LINK = "https://docs.pytorch.org/docs/stable/torch.compiler_ir.html"
 
 
-class _SchemaOps(dict[str, OpDeclaration]):
-    """Declarations by op name, each made when first asked for: a program uses few of the operators."""
+class _SchemaOps(OpsOnDemand):
+    """Declarations by the operators' schemas, of those that overwrite, too."""
 
-    def get(self, name: str, default: Any = None) -> Any:
-        found = super().get(name)
-        if found is None and name.startswith("aten."):
-            schema = schema_of(name) or schema_of(_without_underscore(name))
-            if schema is not None:
-                found = self[name] = _declare(name, schema)
-        return default if found is None else found
+    def declare(self, name: str) -> OpDeclaration | None:
+        if not name.startswith("aten."):
+            return None
+        schema = schema_of(name) or schema_of(_without_underscore(name))
+        return None if schema is None else _declare(name, schema)
 
-    def __missing__(self, name: str) -> OpDeclaration:
-        found = self.get(name)
-        if found is None:
-            raise KeyError(name)
-        return found
-
-    def __contains__(self, name: object) -> bool:
-        return super().__contains__(name) or name in schemas()
-
-    def _complete(self) -> _SchemaOps:
-        for name in schemas():
-            self.get(name)
-        return self
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(sorted({*super().keys(), *schemas()}))
-
-    def __len__(self) -> int:
-        return len({*super().keys(), *schemas()})
-
-    def keys(self) -> Any:
-        self._complete()
-        return super().keys()
-
-    def values(self) -> Any:
-        self._complete()
-        return super().values()
-
-    def items(self) -> Any:
-        self._complete()
-        return super().items()
+    def listed(self) -> list[str]:
+        return sorted({*dict.keys(self), *schemas()})
 
 
 def _without_underscore(name: str) -> str:

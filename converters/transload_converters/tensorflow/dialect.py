@@ -10,7 +10,7 @@ of (`listed`): the reference page and `transload coverage` show these.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
@@ -37,6 +37,7 @@ from transload.ir.declare import (
     variadic,
     variadic_result,
 )
+from transload.ir.open_ops import OpsOnDemand
 
 from .dialect_control import CONTROL
 from .opdefs import Argument, AttributeDef, OpDef, definition
@@ -62,41 +63,15 @@ _PURE = frozenset({"CudnnRNN", "CudnnRNNV2", "CudnnRNNV3", "PlaceholderWithDefau
 _CONSTANT = "tf.Const"
 
 
-class _RegistryOps(dict[str, OpDeclaration]):
-    """Declarations by op name, each made when first asked for; gone through, they are the listed ones."""
+class _RegistryOps(OpsOnDemand):
+    """Declarations by TensorFlow's registry; gone through, they are those of the listed operators."""
 
-    def get(self, name: str, default: Any = None) -> Any:
-        found = super().get(name)
-        if found is None and name.startswith("tf.") and (known := definition(name[3:])) is not None:
-            found = self[name] = _declare(name, known)
-        return default if found is None else found
+    def declare(self, name: str) -> OpDeclaration | None:
+        known = definition(name[3:]) if name.startswith("tf.") else None
+        return None if known is None else _declare(name, known)
 
-    def __missing__(self, name: str) -> OpDeclaration:
-        found = self.get(name)
-        if found is None:
-            raise KeyError(name)
-        return found
-
-    def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and self.get(name) is not None
-
-    def _listed(self) -> list[str]:
+    def listed(self) -> list[str]:
         return [f"tf.{name}" for name in listed()]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._listed())
-
-    def __len__(self) -> int:
-        return len(self._listed())
-
-    def keys(self) -> Any:
-        return self._listed()
-
-    def values(self) -> Any:
-        return [self[name] for name in self._listed()]
-
-    def items(self) -> Any:
-        return [(name, self[name]) for name in self._listed()]
 
 
 TF = Dialect("tf", __doc__, constant=_CONSTANT)
