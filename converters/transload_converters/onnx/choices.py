@@ -21,7 +21,7 @@ OPTIONS: Options = {
 }
 
 WRITTEN: Options = {
-    "opset": (int, 21, "the opset to write, 13 to 21"),
+    "opset": (int, 0, "the opset to write, 13 to 21; 0: 21, and 20 for quantized models where it has words for them"),
     "form": (
         ("qdq", "qoperator"), "qdq",
         "quantized operators: on floats between DequantizeLinear and QuantizeLinear, or on integers where there are such"),

@@ -23,7 +23,7 @@ class OnnxTarget(Target):
     """`STEM.onnx`, of opset 21 or the one that is chosen; of more than 2 GB with its weights in `STEM.onnx.data` beside it."""
 
     name = "onnx"
-    doc = "ONNX: a model of opset 21, or 13 to 20 with `--option opset=17`; of a quantized module in QDQ or QOperator form."
+    doc = "ONNX: opset 21, of 8 bits 20, or with `--option opset=17` from 13 on; quantized in QDQ or QOperator form."
     accepts = ("onnx",)
     pipeline = "inline"
     quantizing = MappingProxyType({"rounds": "once"})

@@ -55,3 +55,13 @@ def test_what_an_opset_lacks_is_told() -> None:
         transload.lower(quantized, "onnx", opset=17)
     with pytest.raises(ConversionError, match="13 to 21 can be written"):
         transload.lower(quantized, "onnx", opset=12)
+
+
+@pytest.mark.parametrize(("scheme", "opset"), [("int8", 20), ("int16x8", 21)])
+def test_quantized_models_are_of_the_opset_that_onnxruntime_optimizes(examples: Path, scheme: str, opset: int) -> None:
+    model = transload.load(examples / "digits" / "digits_float.onnx")
+    samples = [{"image": np.random.default_rng(n).random((1, 1, 8, 8), np.float32)} for n in range(4)]
+    quantized = transload.quantize(model, scheme, samples, islands="none")
+    assert transload.lower(quantized, "onnx").attributes["onnx.opset"] == {"ai.onnx": opset}
+    assert transload.lower(quantized, "onnx", opset=21).attributes["onnx.opset"] == {"ai.onnx": 21}
+    assert transload.lower(model, "onnx").attributes["onnx.opset"]["ai.onnx"] != 20

@@ -24,8 +24,15 @@ OLDEST = 13
 """The oldest opset that is written: it brought axes as operands and scales by channels."""
 
 
-def set_opset(module: Module, opset: int = OPSET_WRITTEN) -> bool:
-    """Make the operators those of an opset from 13 to 21, and note it on the module."""
+QUANTIZED = 20
+"""The opset of quantized models that it has words for: what onnxruntime's optimizer makes of QuantizeLinear of opset 21 and later
+it may refuse itself (https://github.com/microsoft/onnxruntime/issues/25526)."""
+
+
+def set_opset(module: Module, opset: int = 0) -> bool:
+    """Make the operators those of an opset from 13 to 21, and note it on the module; 0 is the one that runs best."""
+    if not opset:
+        opset = _usual(module)
     findings = []
     if not OLDEST <= opset <= OPSET_WRITTEN:
         findings.append(Finding("opset", f"is to be {opset}, and {OLDEST} to {OPSET_WRITTEN} can be written"))
@@ -39,6 +46,17 @@ def set_opset(module: Module, opset: int = OPSET_WRITTEN) -> bool:
     contributed = any(op.name.startswith("onnx.com.microsoft.") for op in module.walk())
     module.attributes[OPSET] = {"ai.onnx": opset, **({"com.microsoft": 1} if contributed else {})}
     return True
+
+
+def _usual(module: Module) -> int:
+    """The newest opset, but `QUANTIZED` for a quantized model that can be written in it."""
+    if not any(op.name == "onnx.QuantizeLinear" for op in module.walk()):
+        return OPSET_WRITTEN
+    try:
+        set_opset(module.clone(), QUANTIZED)
+    except ConversionError:  # of 16 bits, say
+        return OPSET_WRITTEN
+    return QUANTIZED
 
 
 def _write_older(op: Op, opset: int) -> None:
