@@ -116,6 +116,7 @@ def register_scores(register: Any) -> None:
         Score("miou", f"{scores}:overlaps", f"{scores}:mean_overlap",
               "Mean over classes of intersection over union, by labels that are masks.", label, unit="%"),
         Score("map", "transload.evaluation.detection:detections", "transload.evaluation.detection:average_precision",
-              "COCO's mean average precision, of a detector with TFLite's four outputs.", label, unit="%", spread=False),
+              "COCO's mean average precision, of a detector with TFLite's four outputs.", label, unit="%", spread=False,
+              available="transload.evaluation.detection:available"),
     ):
         register(score)

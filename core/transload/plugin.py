@@ -462,6 +462,8 @@ class Score:
     """"%" of a share, "dB", or nothing: how it is shown."""
     spread: bool = True
     """Whether an interval of confidence is told, for which `total` is asked many times."""
+    available: Any = None
+    """`available()` gives None, or the reason why it cannot be had here (what to install)."""
 
 
 @dataclass(frozen=True)

@@ -267,7 +267,7 @@ def _metric(problems: _Problems, item: Metric) -> None:
 
 def _score(problems: _Problems, item: Score) -> None:
     problems.code("measure")
-    problems.code("total", optional=True)
+    problems.code("total", "available", optional=True)
     problems.text("doc", "unit")
     if item.better not in ("lower", "higher"):
         problems.add(f"better must be 'lower' or 'higher', and is {item.better!r}")
@@ -283,7 +283,7 @@ _CHECKS: dict[str, Callable[[_Problems, Any], None]] = {
 _CODE = {
     "readers": ("read", "detect", "warm"), "writers": ("write",), "conversions": ("unfit", "entries"), "passes": ("run",),
     "engines": ("prepare", "available"), "runtimes": ("open", "available", "alternatives", "warm"), "quantizers": ("run",),
-    "calibrators": ("run",), "metrics": ("measure",), "scores": ("measure", "total"), "formats": ("detect",),
+    "calibrators": ("run",), "metrics": ("measure",), "scores": ("measure", "total", "available"), "formats": ("detect",),
 }
 """Members that are called."""
 _DATA = {"dialects": ("load", "kernels", "canonicalize"), "conversions": ("table",)}
@@ -337,7 +337,7 @@ _MAKERS = {("engines", "prepare"): _no_outputs, ("runtimes", "open"): _no_output
 """Members that return functions of the plugin's, or a dictionary of them, and what is wrong with what those return."""
 _TAKES: dict[tuple[str, str], Callable[[Any], str | None]] = {
     ("readers", "read"): _no_module, ("metrics", "measure"): _no_number,
-    ("engines", "available"): _no_reason, ("runtimes", "available"): _no_reason}
+    ("engines", "available"): _no_reason, ("runtimes", "available"): _no_reason, ("scores", "available"): _no_reason}
 _TARGET_TAKES = {
     "options": wrong_options, "available": _no_reason,
     "check": _no_findings, "emit": _nothing_emitted, "run": _no_outputs, "takes": _no_answer}

@@ -42,8 +42,7 @@ def read(source: Source, inputs: Mapping[str, TensorType] | None = None) -> Modu
 
     Raises `ReadError` for anything that is wrong with the file, `UsageError` where `inputs` or the signature does not fit it.
     """
-    from .messages_pb2 import GraphDef, MetaGraphDef, SavedModel
-
+    GraphDef, MetaGraphDef, SavedModel = _messages()
     wanted, path = inputs or {}, source.path
     folder = path.parent if path is not None else None
     if _is_saved(source):
@@ -67,8 +66,7 @@ def outline(source: Source, inputs: Container[str]) -> tuple[dict[str, str], dic
 
     inputs: the names of what a user gives, of which a graph that says no inputs makes some.
     """
-    from .messages_pb2 import GraphDef, MetaGraphDef, SavedModel
-
+    GraphDef, MetaGraphDef, SavedModel = _messages()
     if _is_saved(source):
         saved, contents = _message(SavedModel(), source, {2: _IN_META})
         model = outline_of(chosen_graph(saved, source.name), contents, source.function)
@@ -80,6 +78,17 @@ def outline(source: Source, inputs: Container[str]) -> tuple[dict[str, str], dic
     given = {name: "{}:{}".format(*each.edge) for name, each in borders.inputs.items()}
     gives = {name: "{}:{}".format(*edge) for name, edge in borders.outputs.items()}
     return given, gives, sorted(switches_of_training(graph) - set(given))
+
+
+def _messages() -> tuple[Any, Any, Any]:
+    """The messages of graphs, meta graphs and SavedModels; `ReadError` where the package protobuf is missing, or too old."""
+    try:
+        from .messages_pb2 import GraphDef, MetaGraphDef, SavedModel
+    except ImportError as error:
+        raise ReadError(
+            f"reading TensorFlow's files needs the package 'protobuf', 4.25 or later: {error}",
+            hint="pip install 'transload[tensorflow]'") from None
+    return GraphDef, MetaGraphDef, SavedModel
 
 
 def _is_text(source: Source) -> bool:

@@ -83,8 +83,8 @@ def convert_command(
     elif not session().quiet:
         _show_artifact(artifact)
         if artifact.report.quantization is not None:
-            show_layers(artifact.report.quantization, page, f"`transload eval {quote(str(model))} {quote(str(out))} --data ...` "
-                        "scores both on other samples")
+            show_layers(artifact.report.quantization, page, f"`transload eval {quote(str(model))} {quote(str(out))} --data ... "
+                        "--metric sqnr` scores both on other samples")
     if doubt is not None:
         show_error(doubt, session().verbose)
     return artifact.report.exit_code

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -15,7 +16,7 @@ from ..json_text import json_text
 from ..plugin_host import host
 from ..roles import default_target
 from ..suggest import nearest
-from .show import console, table
+from .show import console, error_console, table
 
 __all__ = ["coverage_command", "ops_command", "passes_command", "plugins_command", "targets_command"]
 
@@ -162,6 +163,9 @@ def ops_command(name: str, json: bool) -> int:
     if "." in name:
         _show_op(describe(chosen[0]))
         return 0
+    if not chosen:
+        console().print(f"dialect {owner_name} declares no ops")
+        return 0
     console().print(
         table(
             ("op", "operands", "attributes", "what it is"),
@@ -233,19 +237,26 @@ def coverage_command(source: str | None, target: str | None, json: bool) -> int:
     from ..coverage_report import coverage, sources
 
     target = default_target().name if target is None else target
-    every = [source] if source is not None else sources(target)
+    every = {}
+    for each in [source] if source is not None else sources(target):
+        try:
+            every[each] = coverage(each, target)
+        except UsageError as error:
+            if source is not None:
+                raise
+            # What declares the ops of one dialect is not installed: the others are told.
+            error_console().print(f"note: {each} is left out: {error.message}; {error.hint}", markup=False)
     if json:
-        print(json_text([row for each in every for row in coverage(each, target)]))
+        print(json_text([row for rows in every.values() for row in rows]))
         return 0
-    for each in every:
-        _show_coverage(each, target)
+    for each, rows in every.items():
+        _show_coverage(each, target, rows)
     return 0
 
 
-def _show_coverage(source: str, target: str) -> None:
-    from ..coverage_report import coverage, evidence
+def _show_coverage(source: str, target: str, rows: Sequence[dict[str, Any]]) -> None:
+    from ..coverage_report import evidence
 
-    rows = coverage(source, target)
     out = console()
     measured = any(row["evidence"] for row in rows)
     asked = any(row["taken"] is not None for row in rows)

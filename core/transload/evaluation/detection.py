@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 
 from ..errors import UsageError
 
-__all__ = ["TWELVE", "average_precision", "detections", "twelve_numbers"]
+__all__ = ["TWELVE", "available", "average_precision", "detections", "twelve_numbers"]
 
 TWELVE = (
     "AP", "AP50", "AP75", "AP small", "AP medium", "AP large", "AR 1", "AR 10", "AR 100", "AR small", "AR medium", "AR large")
 """COCO's twelve numbers, in the order in which its evaluation gives them."""
+
+
+MISSING = "the package faster-coco-eval is not installed: pip install 'transload[coco]'"
+
+
+def available() -> str | None:
+    return None if find_spec("faster_coco_eval") is not None else MISSING
 
 
 def detections(outputs: Mapping[str, np.ndarray], label: Any, reference: Any) -> list[list[list[float]]]:
@@ -51,7 +59,7 @@ def twelve_numbers(rows: Any) -> dict[str, float]:
     try:
         from faster_coco_eval import COCO, COCOeval_faster
     except ImportError:
-        raise UsageError("map needs the package faster-coco-eval", hint="pip install 'transload[coco]'") from None
+        raise UsageError(f"map cannot be measured: {MISSING}") from None
     found = [each for sample in rows for each in sample[0]]
     there = [each for sample in rows for each in sample[1]]
     images = sorted({int(each[0]) for each in (*found, *there)})

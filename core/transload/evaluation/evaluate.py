@@ -171,8 +171,13 @@ def _label(find: Labels, name: str, chosen: Mapping[str, Score]) -> Any:
         needy = next((key for key, score in chosen.items() if "label" in score.needs), None)
         if needy is not None:
             raise UsageError(f"{needy} needs labels, and {name!r} has none",
-                             hint="--labels FILE, or samples in a folder for each class")
+                             hint=f"--labels FILE, or samples in a folder for each class; {_without_labels()} need none")
     return label
+
+
+def _without_labels() -> str:
+    """The scores that compare models with the first one."""
+    return ", ".join(name for name, score in host().scores.items() if score.needs == ("reference",))
 
 
 # --- the models

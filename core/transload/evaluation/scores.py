@@ -41,9 +41,15 @@ class Estimate:
 def find_scores(names: Sequence[str]) -> dict[str, Score]:
     """Scores by the names that a user gives: registered ones, `topK` for any K, `python:module:function`.
 
-    A function of the user's takes the outputs by name and the label, and gives a number; the score is their mean.
+    A function of the user's takes the outputs by name and the label, and gives a number; the score is their mean. Raises
+    `UsageError` for one that lacks a package, before anything is measured.
     """
-    return {name: _find(name) for name in dict.fromkeys(names)}
+    found = {name: _find(name) for name in dict.fromkeys(names)}
+    for name, score in found.items():
+        why = resolve(score.available)() if score.available is not None else None
+        if why:
+            raise UsageError(f"{name} cannot be measured: {why}")
+    return found
 
 
 def _find(name: str) -> Score:

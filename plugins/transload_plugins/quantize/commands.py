@@ -86,7 +86,7 @@ def quantize(model: Path, out: Path, quantize: str, page: Path | None, **given: 
     console().print(f"{model} quantized by {quantize} in {seconds_text(clock.seconds)}", markup=False)
     console().print(table(("", ""), all_rows(report)))
     show_layers(report, page, f"`transload convert {quote(str(out))} --target NAME`, `transload eval {quote(str(model))} "
-                f"{quote(str(out))} --data ...`")
+                f"{quote(str(out))} --data ... --metric sqnr`")
     _say(samples, f"written to {out}")
     return 0
 

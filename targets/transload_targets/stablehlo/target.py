@@ -48,6 +48,9 @@ class StablehloTarget(Target):
         version = options["minimum_version"]
         if not is_version(version):
             raise UsageError(f"option minimum_version must be three numbers, such as 1.0.0, or {NEWEST!r}, not {version!r}")
+        missing = self.available()
+        if missing is not None:
+            raise UsageError(f"what StableHLO {version} cannot say is not known here: {missing}")
         return findings_of(module, version)
 
     def emit(self, module: Module, directory: Path, stem: str, options: Mapping[str, Any]) -> Emitted:
