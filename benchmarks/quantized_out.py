@@ -7,11 +7,18 @@ Each model is quantized by the default settings on 16 samples, goes out in every
 - our engines: the reference engine on the module of the hub (what the rest is compared with), and on StableHLO's form
 - TOSA: our engine, and Arm's reference model on the `.tosa` file
 - `.tflite`: LiteRT's reference kernels
-- `.onnx` in QDQ form: onnxruntime without optimization and with all of it, which computes in floats, or in integers of its own
+- `.onnx` in QDQ form: onnxruntime at its four levels of optimization, which computes in floats, or in integers of its own
 
 `same` counts outputs of samples whose bits are the same; other numbers are the share of an output's numbers that differ and by
-how many steps of its scale at most. ONNX rounds once where LiteRT rounds twice, and so does the module that goes out as ONNX. For
-onnxruntime it is how far its two levels are from that module and from each other, and the lower one from our reading of the file.
+how many steps of its scale at most. What goes out as ONNX is quantized as `convert --target onnx` does it.
+
+onnxruntime does not say what a quantized model gives: a number that float sums bring to the other side of a middle is another
+step, from level to level, and so are all that are computed of it. So its levels are runtimes of their own, and our integers are
+one more. The distance of two is the root of the mean square of an output's differences, in steps of its scale, of a sample. Told,
+in the mean of samples: how far we are from the nearest level and from the farthest, how far two levels that are farthest apart
+are from each other, and on how many samples we are as near to a level as those two are, or nearer. One thread is used: more
+change nothing.
+
 Without models: those of MLPerf Tiny and of the quantizer's goals, in the folder that `TRANSLOAD_MODELS` names. Each model is a
 process of its own.
 """
@@ -21,6 +28,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import combinations
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -35,6 +43,8 @@ import transload
 from transload.api import at_hub
 from transload.errors import TransloadError
 from transload.ir import Module
+from transload.quantization import floats_in
+from transload_targets.onnx.target import OnnxTarget
 
 CALIBRATED = 16
 GOALS = (
@@ -49,7 +59,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("models", nargs="*", type=Path, help="float models, .onnx or .tflite")
     parser.add_argument("--scheme", default="int8")
-    parser.add_argument("--samples", type=int, default=8, help="how many to judge by")
+    parser.add_argument("--samples", type=int, default=24, help="how many to judge by")
     parser.add_argument("--form", choices=FORMS, action="append", help="this form; repeatable; without, all")
     parser.add_argument("--json", type=Path, help="write the figures to this file")
     parser.add_argument("--step", nargs=2, help=argparse.SUPPRESS)
@@ -72,33 +82,27 @@ def measured(path: Path, scheme: str, count: int, forms: Sequence[str]) -> dict[
     source = load(path)
     hub = at_hub(source, quantizing=True)
     samples = samples_for(path, hub, count, 2)
-    modules, wanted = {}, {}
-    for rounds in (None, *({"once"} if AS_ONNX & set(forms) else ())):
-        modules[rounds] = transload.quantize(hub, scheme, samples_for(path, hub, CALIBRATED, 1), rounds=rounds)
-        wanted[rounds] = [transload.run(modules[rounds], sample, engine="reference") for sample in samples]
-    steps = {name: step_of(modules[None], number) for number, name in enumerate(modules[None].outputs)}
-    row: dict[str, Any] = {"floats": floats_in(modules[None])}
-    given: dict[str, list[Outputs]] = {}
-    with TemporaryDirectory() as folder:
-        for form in forms:
-            try:
-                rounds = "once" if form in AS_ONNX else None
-                run = FORMS[form](modules[rounds], Path(folder))
-                given[form] = [run(sample) for sample in samples]
-                row[form] = far(wanted[rounds], given[form], steps)
-            except Exception as error:  # runtimes have errors of their own
-                row[form] = {"error": f"{type(error).__name__}: {str(error)[:400]}"}
-    for one, other in PAIRS:
-        if {one, other} <= set(given):
-            row[f"{one} : {other}"] = far(given[one], given[other], steps)
+    row: dict[str, Any] = {}
+    for as_onnx in (False, True):
+        those = [form for form in forms if (form in AS_ONNX) == as_onnx]
+        if not those:
+            continue
+        module = transload.quantize(hub, scheme, samples_for(path, hub, CALIBRATED, 1), **(ONNX if as_onnx else {}))
+        wanted = [transload.run(module, sample, engine="reference") for sample in samples]
+        steps = {name: step_of(module, number) for number, name in enumerate(module.outputs)}
+        row["floats in ONNX" if as_onnx else "floats"] = len(floats_in(module))
+        given: dict[str, list[Outputs]] = {}
+        with TemporaryDirectory() as folder:
+            for form in those:
+                try:
+                    run = FORMS[form](module, Path(folder))
+                    given[form] = [run(sample) for sample in samples]
+                    row[form] = far(wanted, given[form], steps)
+                except Exception as error:  # runtimes have errors of their own
+                    row[form] = {"error": f"{type(error).__name__}: {str(error)[:400]}"}
+        if levels := [given[form] for form in LEVELS if form in given]:
+            row["spread"] = spread(wanted, levels, steps)
     return row
-
-
-def floats_in(module: Module) -> int:
-    """How many ops compute with floats."""
-    from transload.quantization import floats_in as found
-
-    return len(found(module))
 
 
 def step_of(module: Module, number: int) -> float:
@@ -107,6 +111,23 @@ def step_of(module: Module, number: int) -> float:
     while value.op is not None and value.quant is None and len(value.op.operands) >= 1 and value.op.name != "top.Weight":
         value = value.op.operands[0]
     return float(value.quant.scales[0]) if value.quant is not None and value.quant.per_tensor else 1.0
+
+
+def spread(ours: Sequence[Outputs], levels: Sequence[Sequence[Outputs]], steps: Mapping[str, float]) -> dict[str, float]:
+    """How far onnxruntime's levels are from us and from each other, in steps, in the mean of samples; see the module."""
+    from_us = np.array([distances(ours, level, steps) for level in levels])
+    between = np.array([np.zeros(len(ours)), *(distances(*pair, steps) for pair in combinations(levels, 2))])
+    nearest, farthest, apart = from_us.min(axis=0), from_us.max(axis=0), between.max(axis=0)
+    return {"nearest": float(nearest.mean()), "farthest": float(farthest.mean()), "levels": float(apart.mean()),
+            "within": int(np.sum(nearest <= apart)), "of": len(ours)}
+
+
+def distances(one: Sequence[Outputs], other: Sequence[Outputs], steps: Mapping[str, float]) -> np.ndarray:
+    """The root of the mean square of the differences in steps, of each sample [S], in the mean of outputs."""
+    return np.array([
+        np.mean([np.sqrt(np.mean(((a.astype(np.float64) - b) / steps[name]) ** 2))
+                 for (name, a), b in zip(here.items(), there.values(), strict=True)])
+        for here, there in zip(one, other, strict=True)])
 
 
 def far(wanted: Sequence[Outputs], given: Sequence[Outputs], steps: Mapping[str, float]) -> dict[str, Any]:
@@ -159,14 +180,13 @@ def by_litert(module: Module, folder: Path) -> Run:
     return open_model(transload.save(lowered, folder / "model.tflite"))
 
 
-def by_onnxruntime(optimized: bool) -> Callable[[Module, Path], Run]:
+def by_onnxruntime(level: str) -> Callable[[Module, Path], Run]:
     def opened(module: Module, folder: Path) -> Run:
         import onnxruntime
 
         path = transload.save(transload.lower(module, "onnx"), folder / "model.onnx")
         options = onnxruntime.SessionOptions()
-        level = onnxruntime.GraphOptimizationLevel
-        options.graph_optimization_level = level.ORT_ENABLE_ALL if optimized else level.ORT_DISABLE_ALL
+        options.graph_optimization_level = getattr(onnxruntime.GraphOptimizationLevel, f"ORT_{level}")
         options.intra_op_num_threads = 1
         session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
         names = [output.name for output in session.get_outputs()]
@@ -180,23 +200,25 @@ def by_our_reading(module: Module, folder: Path) -> Run:
     return lambda sample: transload.run(again, sample, engine="reference")
 
 
+LEVELS = {
+    "ort off": by_onnxruntime("DISABLE_ALL"), "ort basic": by_onnxruntime("ENABLE_BASIC"),
+    "ort extended": by_onnxruntime("ENABLE_EXTENDED"), "ort all": by_onnxruntime("ENABLE_ALL")}
 FORMS: dict[str, Callable[[Module, Path], Run]] = {
-    "stablehlo": by_stablehlo, "tosa": by_tosa, "reference model": by_reference_model, "litert": by_litert,
-    "ort": by_onnxruntime(False), "ort all": by_onnxruntime(True), "our reading": by_our_reading}
-AS_ONNX = {"ort", "ort all", "our reading"}
-"""Forms of the module that rounds once, as `convert --target onnx` makes it; the others' rounds as LiteRT does."""
-PAIRS = (("ort", "ort all"), ("ort", "our reading"))
-"""Forms that are compared with each other, and no more with the hub alone."""
+    "stablehlo": by_stablehlo, "tosa": by_tosa, "reference model": by_reference_model, "litert": by_litert, **LEVELS,
+    "our reading": by_our_reading}
+AS_ONNX = {*LEVELS, "our reading"}
+"""Forms of the module that is quantized for ONNX; the others' are as `transload.quantize` makes them by default."""
+ONNX = dict(OnnxTarget.quantizing)
 
 
 # --- the table
 
 
 def show(rows: Sequence[Mapping[str, Any]], forms: Sequence[str]) -> None:
-    columns = [*forms, *(f"{one} : {other}" for one, other in PAIRS if {one, other} <= set(forms))]
-    table = Table("model", "float ops", *columns)
+    table = Table("model", "float ops", *forms, "in steps: from the nearest level, the farthest; between levels; within")
     for row in rows:
-        table.add_row(row["model"], str(row.get("floats", "-")), *(_text(row.get(column)) for column in columns))
+        floats = "/".join(str(row[key]) for key in ("floats", "floats in ONNX") if key in row)
+        table.add_row(row["model"], floats, *(_text(row.get(form)) for form in forms), _spread(row.get("spread")))
     console = Console(width=190)
     console.print(table)
     for row in rows:
@@ -210,6 +232,12 @@ def _text(found: Mapping[str, Any] | None) -> str:
     if found["same"] == found["of"]:
         return f"same {found['of']}"
     return f"same {found['same']} of {found['of']}, {100 * found['differ']:.2g} %, {found['steps']:.3g} steps"
+
+
+def _spread(found: Mapping[str, Any] | None) -> str:
+    if found is None:
+        return "-"
+    return f"{found['nearest']:.3f}, {found['farthest']:.3f}; {found['levels']:.3f}; {found['within']} of {found['of']}"
 
 
 def _errors(row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -29,9 +29,10 @@ from .thresholds import Range
 
 __all__ = ["FORMS", "Form", "Islands", "find", "unlike"]
 
-Form = Literal["float", "int16", "none"]
-FORMS: tuple[Form, ...] = ("float", "int16", "none")
-"""What tensors may become that stand out: float or 16 bits, whichever does, 16 bits alone, or nothing else."""
+Form = Literal["mixed", "float", "int16", "none"]
+FORMS: tuple[Form, ...] = ("mixed", "float", "int16", "none")
+"""What tensors may become that stand out: 16 bits, or float where these do not hold them; float alone; 16 bits alone; nothing
+else."""
 
 FINE = 35.0
 """Decibels of all outputs with which nothing is looked for."""
@@ -63,14 +64,15 @@ class Islands:
 
 
 def find(
-    simulation: Simulation, types: Types, wide: Types, samples: Sequence[Mapping[str, Any]], forms: Form = "float",
+    simulation: Simulation, types: Types, wide: Types, samples: Sequence[Mapping[str, Any]], forms: Form = "mixed",
 ) -> Islands:
     """The groups of tensors to give up, of all that are held in `types`; `wide` has the same in 16 bits."""
     search = _Search(simulation, types, wide, samples)
     if forms == "none" or not search.pays():
         return Islands()
     order = search.standing_out(search.types, list(search.types), search.most)
-    chosen, floats = search.paying(order, floats=forms == "float")
+    chosen = search.paying(order, floats=forms != "int16")
+    floats = search.too_much_for_16_bits(chosen) if forms == "mixed" else chosen if forms == "float" else []
     return search.told(chosen, floats)
 
 
@@ -168,20 +170,21 @@ class _Search:
         (self.alone if types is self.types else self.alone_wide).update(found)
         return sorted(found, key=found.__getitem__, reverse=True)[:most]
 
-    def paying(self, order: Sequence[Value], floats: bool) -> tuple[list[Value], list[Value]]:
-        """How many of the groups that stand out, the worst first, pay for being given up, and those that have to stay float."""
-        best: tuple[float, list[Value], list[Value]] = (0.0, [], [])
+    def paying(self, order: Sequence[Value], floats: bool) -> list[Value]:
+        """Those of the groups that stand out, the worst first, which pay for being given up, to floats or to 16 bits."""
+        best: tuple[float, list[Value]] = (0.0, [])
         for count in _counts(len(order)):
             chosen = list(order[:count])
             loss = self.loss(self._held(chosen, chosen if floats else ()))
             worth = _decibels(loss) - _decibels(self.whole) - PRICE * count / len(self.types)
             if worth > best[0]:
-                best = (worth, chosen, [])
-        _, chosen, _ = best
-        return chosen, self._too_much_for_16_bits(chosen) if floats and chosen else []
+                best = (worth, chosen)
+        return best[1]
 
-    def _too_much_for_16_bits(self, chosen: Sequence[Value]) -> list[Value]:
+    def too_much_for_16_bits(self, chosen: Sequence[Value]) -> list[Value]:
         """Those of the groups that 16 bits cannot hold: the least number of the worst without which little is lost."""
+        if not chosen:
+            return []
         enough = _decibels(self.loss(self._held(chosen, chosen))) - HOLDS
         if _decibels(self.loss(self._held(chosen, ()))) >= enough:
             return []

@@ -51,7 +51,7 @@ def quantized(
     module: Module, scheme: Scheme, samples: Iterable[Sample] | None = None, *,
     calibration: Calibration | str | Path | None = None, method: str = "mse", bias_correction: bool = True,
     equalization: bool = True, rounding: bool = True, floats: Mapping[str, str] | None = None, quant_input: Which = None,
-    quant_output: Which = None, islands: Form = "float", per_channel: bool | None = None, power_of_two: bool | None = None,
+    quant_output: Which = None, islands: Form = "mixed", per_channel: bool | None = None, power_of_two: bool | None = None,
     rounds: str | None = None,
 ) -> Quantized:
     """A new module of the hub that computes with integers wherever there is a rule for it; what stays float, and why.
@@ -87,7 +87,7 @@ def quantized(
         deque(spread, maxlen=0)
     _check_names(module, calibration, floats or {})
     ranges = calibration.kept(scheme.symmetric)
-    free = islands == "float" and quant_output in (None, False) and scheme.activations.width == 8
+    free = islands in ("mixed", "float") and quant_output in (None, False) and scheme.activations.width == 8
     work = _Work(module, scheme, ranges, {**(unlike(module, ranges) if free else {}), **(floats or {})})
     if spread.kept and rounding:
         work.round(spread.some(ROUNDED))

@@ -93,7 +93,7 @@ def test_samples_that_are_not_of_one_mind_are_more(monkeypatch: pytest.MonkeyPat
     assert seen == ([count] if count else [])
 
 
-@pytest.mark.parametrize("islands", ["float", "int16"])
+@pytest.mark.parametrize("islands", ["mixed", "int16"])
 def test_sixteen_bits_where_they_do(islands: str) -> None:
     module, samples = far_from_zero()
     without = quantize_at_hub(module, "int8", samples, {"islands": "none"})
@@ -106,6 +106,15 @@ def test_sixteen_bits_where_they_do(islands: str) -> None:
     assert decibels(module, found.module, samples) > decibels(module, without.module, samples) + 6
 
 
+def test_floats_alone_where_16_bits_are_not_wanted() -> None:
+    module, samples = far_from_zero()
+    without = quantize_at_hub(module, "int8", samples, {"islands": "none"})
+    found = quantize_at_hub(module, "int8", samples, {"islands": "float"})
+    assert "far" in found.floats and not found.report["islands of 16 bits"]
+    assert not any(value.quant.storage == I16 for op in found.module.ops() for value in op.results if value.quant is not None)
+    assert decibels(module, found.module, samples) > decibels(module, without.module, samples) + 6
+
+
 def test_a_logarithm_of_small_numbers_does_not_bear_a_table_that_is_interpolated() -> None:
     module, samples = spectrogram()
     found = quantize_at_hub(module, "int8", samples[:12], {"islands": "int16"})
@@ -113,7 +122,7 @@ def test_a_logarithm_of_small_numbers_does_not_bear_a_table_that_is_interpolated
     assert "floor" not in found.report["islands of 16 bits"]
 
 
-@pytest.mark.parametrize("islands", ["float", "int16"])
+@pytest.mark.parametrize("islands", ["mixed", "int16"])
 def test_the_reference_model_gives_the_same_bits(islands: str) -> None:
     module, samples = spectrogram()
     quantized = transload.quantize(module, "int8", samples[:12], islands=islands)
