@@ -80,6 +80,7 @@ def load(
         except UnicodeEncodeError as error:
             raise ReadError(f"<{format} text>: holds what no text may, half of a character pair, at {error.start}") from None
         source = Source(_data=data, name=f"<{format} text>", function=function)
+    source.outputs = tuple(outputs)
     reader = host().get("readers", format) if format is not None else _reader_for(source)
     wanted = _wanted(inputs or {})
     if weights is not None:

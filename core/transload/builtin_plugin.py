@@ -50,6 +50,8 @@ def register_facts(register: Any) -> None:
     register(FactKind(
         "integers", "a function of a quantized op that gives the kernel which computes exactly its stored numbers, or None",
         "the reference engine, folding", Callable))
+    register(FactKind(
+        "nested", "how a model is cut at tensors in its regions: a `Nested`", "cutting of models", "transload.extraction:Nested"))
     register(FactKind("cast", "True: it gives its operand's numbers in another element type", "verification, engines", bool))
 
 

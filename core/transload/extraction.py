@@ -9,21 +9,34 @@ A model of a file that is cut at its outputs alone stays that file's model (`cut
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from .errors import UsageError
-from .ir import Cut, Module, Value, input_names, note_elements, noted_elements, output_names, update_function_type
+from .ir import Block, Cut, Module, Op, Value, input_names, note_elements, noted_elements, output_names, update_function_type
 from .ir.borders import NAME
 from .ir.build import is_constant
 from .passes.dce import eliminate_dead_code
+from .plugin_host import host
 from .suggest import nearest
 
-__all__ = ["Names", "cut_at", "extract", "tensors_of"]
+__all__ = ["Names", "Nested", "cut_at", "extract", "names_among", "tensors_of"]
 
 Names = Iterable[str] | Mapping[str, str]
 """Names of tensors, or these and the names that they are to have."""
+
+
+@dataclass(frozen=True)
+class Nested:
+    """How a model is cut at tensors in an op's regions: a fact of kind "nested" about the op.
+
+    `tensors(op)` gives them by name. `surfaced(op, values)` gives for such values those outside of the op that take their place;
+    it may replace the op. It raises `UsageError` for values that there cannot be outside.
+    """
+
+    tensors: Callable[[Op], Mapping[str, Value]]
+    surfaced: Callable[[Op, Sequence[Value]], Sequence[Value]]
 
 
 def extract(module: Module, outputs: Names | None = None, inputs: Names = ()) -> Module:
@@ -51,6 +64,7 @@ def extract(module: Module, outputs: Names | None = None, inputs: Names = ()) ->
         argument = block.add_argument(value.type, new_name)
         borders[argument] = replace(borders.get(value, _Border()), name=new_name)
         value.replace_all_uses_with(argument)
+    _surface(block)
     eliminate_dead_code(copy)
     for argument in reversed(block.arguments.copy()):
         if not argument.uses:
@@ -73,9 +87,7 @@ def cut_at(module: Module, outputs: Sequence[str]) -> Module:
     """
     if isinstance(outputs, str):
         raise UsageError(f"give names of tensors as a list, [{outputs!r}]")
-    known = tensors_of(module)
-    names = list(dict.fromkeys(
-        name for text in outputs for name in ([text] if text in known else filter(None, text.split(",")))))
+    names = names_among(outputs, tensors_of(module))
     part = extract(module, names)
     part.source, part.source_format, part.beside = module.source, module.source_format, module.beside
     part.cut = Cut(tuple(names), {name: type_ for name, type_ in module.inputs.items() if name not in part.inputs})
@@ -83,13 +95,41 @@ def cut_at(module: Module, outputs: Sequence[str]) -> Module:
     return part
 
 
+def names_among(texts: Iterable[str], known: Container[str]) -> list[str]:
+    """The names in texts: what is no name that is known, and has commas, is several."""
+    return list(dict.fromkeys(
+        name for text in texts for name in ([text] if text in known else filter(None, text.split(",")))))
+
+
 def tensors_of(module: Module) -> dict[str, Value]:
-    """The tensors of a module's main function by name: its inputs, what its ops compute, and its outputs."""
+    """The tensors of a module's main function by name: its inputs, what its ops compute, and its outputs.
+
+    Of those in regions, they are the ones for which a dialect says how they are had outside (`Nested`).
+    """
     block, main = module.body_of_main, module.main
-    found = {value.name: value for op in block for value in op.results if value.name is not None}
+    found: dict[str, Value] = {}
+    for op, nested in _nesting(block):
+        found.update(nested.tensors(op))
+    found |= {value.name: value for op in block for value in op.results if value.name is not None}
     found.update(zip(output_names(main), block.terminator.operands, strict=True))
     found.update(zip(input_names(main), block.arguments, strict=True))
     return found
+
+
+def _nesting(block: Block) -> list[tuple[Op, Nested]]:
+    """The ops of a block at whose inner tensors a model can be cut, and how."""
+    facts = host().facts("nested")
+    return [(op, fact) for op in block if op.regions and (fact := facts[op.name]) is not None]
+
+
+def _surface(block: Block) -> None:
+    """Put values outside of ops in the place of those in their regions that a block ends in."""
+    for op, nested in _nesting(block):
+        inside = set(nested.tensors(op).values())
+        values = list(dict.fromkeys(value for value in block.terminator.operands if value in inside))
+        if values:
+            found = dict(zip(values, nested.surfaced(op, values), strict=True))
+            block.terminator.operands = tuple(found.get(value, value) for value in block.terminator.operands)
 
 
 @dataclass(frozen=True)

@@ -84,6 +84,7 @@ class Source:
     that it would have read without.
     `weights` is a second file that the caller named, for formats that keep the network in one and its weights in another
     (`Reader.weights`).
+    `outputs` are the tensors at which the model will be cut (`extraction.cut_at`); a reader may leave out what only others need.
     """
 
     path: Path | None = None
@@ -91,6 +92,7 @@ class Source:
     name: str = "<data>"
     function: str | None = None
     weights: Path | None = None
+    outputs: tuple[str, ...] = ()
 
     @property
     def data(self) -> memoryview:
@@ -314,6 +316,8 @@ class Runtime:
     dict of functions that `run(inputs)`. Where they differ, a result is judged by the nearest."""
     warm: Any = None
     """`warm()` is called when a verification is to come, and starts what takes time to start; it returns at once."""
+    fetches: bool = False
+    """Whether `run` takes `outputs=`, names of tensors that it gives in place of the model's outputs."""
     beside: bool = False
     """Whether it is called as `open(path, beside)`, with the other files that the module was read from (`Module.beside`)."""
 

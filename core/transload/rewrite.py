@@ -380,6 +380,8 @@ class Rewriting:
                 _erase_since(op, before)
             break
         else:
+            if not functions and _ends_a_region(op):
+                return None  # it goes or stays with the op around it, which has its own finding
             why = f"no conversion of {op.name} {'matches this form of it' if functions else 'is registered'}"
             advice = self.hint(op.name) if self.hint else ""
         follows = follows or (bool(functions) and self._comes_after_a_spoiler(op))
@@ -468,6 +470,13 @@ def cannot_convert(findings: Iterable[Finding], source: str) -> ConversionError:
     return ConversionError(
         f"{total} op(s) of {kinds} kind(s) cannot be converted from {source!r}"
         + (f", and {follow} more that come after them" if follow else ""), merged)
+
+
+def _ends_a_region(op: Op) -> bool:
+    """Whether an op is the end of a region of another than a function."""
+    declaration, around = op.declaration, op.parent_op
+    is_end = declaration is not None and "terminator" in declaration.traits
+    return is_end and around is not None and around.dialect == op.dialect
 
 
 def _erase_since(op: Op, before: Op | None) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from transload import hookimpl
+from transload.facts import Facts
 from transload.plugin import Conversion, DialectSpec, Pass, Reader, Runtime
 
 from .choices import OPTIONS
@@ -21,6 +22,11 @@ def register_dialects(register: Any) -> None:
 
 
 @hookimpl
+def register_facts(register: Any) -> None:
+    register(Facts("nested", "tf_executor", f"{_HERE}.executor.parts:NESTED"))
+
+
+@hookimpl
 def register_readers(register: Any) -> None:
     register(Reader(
         "tensorflow", "tf", (".pb", ".pbtxt", ".meta"), f"{_HERE}.reader:read", f"{_HERE}.reader:detect",
@@ -32,7 +38,7 @@ def register_readers(register: Any) -> None:
 def register_runtimes(register: Any) -> None:
     register(Runtime(
         "tensorflow", "tensorflow", f"{_HERE}.runtime:open_model", f"{_HERE}.runtime:available",
-        "TensorFlow on the CPU, the graph run by a session.", warm=f"{_HERE}.runtime:warm"))
+        "TensorFlow on the CPU, the graph run by a session.", fetches=True, warm=f"{_HERE}.runtime:warm"))
 
 
 @hookimpl

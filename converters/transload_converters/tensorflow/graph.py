@@ -48,13 +48,12 @@ class Importer:
         """Switches of training, which are false."""
 
     def nodes(self, nodes: Iterable[Node], block: Block, values: dict[Edge, Value], graph: Graph) -> None:
-        """Append the ops of nodes, which are in order; `values` are those defined so far, and are added to."""
+        """Append the ops of nodes, which are in order; `values` are those defined so far, and are added to: what
+        is given in the place of a result stays."""
         for node in nodes:
-            if (node.name, 0) in values:  # an argument
-                continue
             op = block.append(self.op(node, [values[edge] for edge in node.inputs], graph))
             for index, value in enumerate(op.results):
-                values[node.name, index] = value
+                values.setdefault((node.name, index), value)
 
     def op(self, node: Node, operands: list[Value], graph: Graph) -> Op:
         """The op of a node on its operands."""

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from transload.errors import ReadError, UsageError
+from transload.extraction import names_among
 from transload.input_shapes import static_shapes
-from transload.ir import BOOL, I32, NONE, Dense, IntAttr, Module, TensorType, Type, new_module, set_results
+from transload.ir import BOOL, I32, NONE, Dense, IntAttr, Module, Op, TensorType, Type, Value, new_module, set_results
 from transload.ir.verify import check
 
+from .executor.dialect import data_of
 from .executor.importer import import_graph
+from .executor.parts import surfaced
 from .graph import Importer, result_name
 from .library import import_functions
-from .nodes import CONTROL_FLOW, Edge, Graph, Node, Problems, op_def_of
+from .nodes import CONTROL_FLOW, VARIABLES, Edge, Graph, Node, Problems, op_def_of
 from .tensors import Contents, Strings
-from .types import STRING, sizes_of, tensor_of
+from .types import RESOURCE, STRING, VARIANT, sizes_of, tensor_of
 
 __all__ = ["DAMAGED", "Borders", "Input", "Model"]
 
@@ -54,48 +57,65 @@ class Model:
     """A `GraphDef`, and what else a file says of it.
 
     borders: inputs and outputs by the graph, where the file says them; else they are found (`frozen_borders`).
+    outputs: the tensors that are asked for in place of the outputs, where the graph has them; what only others need goes.
     variables: the value of a variable by the name of its node, where it has one; constants: those that other files hold.
     """
 
     graph_def: Any
     contents: Contents
     borders: Callable[[Graph], Borders] | None = None
+    outputs: Sequence[str] = ()
     variables: Callable[[Graph], Mapping[str, Dense | Strings]] | None = None
     constants: Mapping[str, Strings] = field(default_factory=dict)
 
-    def bordered(self, wanted: Container[str]) -> tuple[Graph, Borders]:
+    def bordered(self, wanted: Iterable[str]) -> tuple[Graph, Borders]:
         """The graph, and what it is given and gives. Raises `ReadError` for one that is not valid."""
         problems = Problems(self.contents.name)
         functions = {entry.signature.name: op_def_of(entry.signature) for entry in self.graph_def.library.function}
         graph = Graph(self.graph_def.node, problems, functions)
         problems.refuse()
         if self.borders is not None:
-            return graph, self.borders(graph)
-        return graph, frozen_borders(graph, self.graph_def.versions.producer, wanted, self.contents.name)
+            borders = self.borders(graph)
+        else:
+            borders = frozen_borders(graph, self.graph_def.versions.producer, self.contents.name)
+        for name in wanted:
+            edge = graph.edge(name)
+            if name not in borders.inputs and edge is not None and _can_be_given(graph, edge):
+                borders.inputs[name] = Input(edge, _declared_sizes(graph.nodes[edge[0]], self.graph_def.versions.producer))
+        self._narrow(graph, borders)
+        return graph, borders
+
+    def _narrow(self, graph: Graph, borders: Borders) -> None:
+        """Leave what computes the tensors that are asked for, where all of them are there."""
+        asked = _Asked(graph, borders)
+        names = names_among(self.outputs, asked)
+        if names and all(name in asked for name in names):
+            borders.outputs = {name: asked[name] for name in names}
 
     def module(self, wanted: Mapping[str, TensorType]) -> Module:
         """The module. Raises `ReadError` for what is not valid, `UsageError` where the wanted inputs do not fit."""
         name, library = self.contents.name, {entry.signature.name: entry for entry in self.graph_def.library.function}
         graph, borders = self.bordered(wanted)
         problems, producer = graph.problems, self.graph_def.versions.producer
-        fed = {each.edge[0] for each in borders.inputs.values()}
-        needed = graph.needed((edge[0] for edge in borders.outputs.values()), fed)
-        used = {key: each for key, each in borders.inputs.items() if self.borders is not None or each.edge[0] in needed}
+        fed = {each.edge for each in borders.inputs.values()}
+        needed = graph.needed(_roots(borders, fed), fed)
+        taken = {edge for node in needed for edge in graph.nodes[node].inputs} | set(borders.outputs.values())
+        used = {key: each for key, each in borders.inputs.items() if self.borders is not None or each.edge in taken}
         elements = {key: graph.nodes[each.edge[0]].elements[each.edge[1]] for key, each in used.items()}
-        types, notes = _input_types(used, elements, wanted, name)
         module = new_module()
         module.attributes["tf.versions"] = {"producer": IntAttr(producer, I32)}
-        main = module.add_function("main", list(types.values()), list(types))
+        main = module.add_function("main", list(map(tensor_of, elements.values())), list(used))
         block = main.regions[0].block
         values = {each.edge: argument for each, argument in zip(used.values(), block.arguments, strict=True)}
         importer = Importer(self.contents, problems, self.variables(graph) if self.variables else {}, self.constants)
-        importer.switched_off = switches_of_training(graph) & needed - set(fed)
-        nodes, outputs = graph.ordered(needed - {edge[0] for edge in values}), list(borders.outputs.values())
+        importer.switched_off = switches_of_training(graph) & needed
+        nodes, outputs = graph.ordered(needed), list(borders.outputs.values())
         if any(node.op in CONTROL_FLOW for node in nodes):
-            results = block.append(import_graph(importer, nodes, values, outputs, graph)).results
+            results = self._executed(block.append(import_graph(importer, nodes, values, outputs, graph)))
         else:
             importer.nodes(nodes, block, values, graph)
             results = [values[edge] for edge in outputs]
+        notes = self._give_types(main, used, elements, wanted, results)
         set_results(main, results, list(borders.outputs))
         import_functions(module, importer, library, graph.functions)
         problems.refuse()
@@ -107,6 +127,58 @@ class Model:
         return module
 
 
+    def _give_types(
+        self, main: Op, inputs: Mapping[str, Input], elements: Mapping[str, Type], wanted: Mapping[str, TensorType],
+        results: Sequence[Value],
+    ) -> tuple[str, ...]:
+        """Make the inputs of a function static, and say what was chosen that nobody said; those go that a cut leaves over."""
+        block = main.regions[0].block
+        over = {key for key, argument in zip(inputs, block.arguments, strict=True)
+                if self.outputs and not argument.uses and argument not in results}
+        left = {key: each for key, each in inputs.items() if key not in over}
+        types, notes = _input_types(left, elements, wanted, self.contents.name)
+        for index, key in reversed(list(enumerate(inputs))):
+            if key in over:
+                block.erase_argument(index)
+                del main.attributes["arg_attrs"][index]
+            else:
+                block.arguments[index].type = types[key]
+        return notes
+
+    def _executed(self, graph: Op) -> Sequence[Value]:
+        """The results of a graph of the executor; of one that is cut, those of the part in which they lie."""
+        if not self.outputs:
+            return graph.results
+        fetched = data_of(graph.regions[0].block.terminator)
+        inside = [value for value in dict.fromkeys(fetched) if value.op is not None and value.op.parent is not graph.parent]
+        found = dict(zip(inside, surfaced(graph, inside), strict=True))
+        return [found.get(value, value) for value in fetched]
+
+
+class _Asked(Mapping[str, Edge]):
+    """The tensors of a graph that can be asked for: its outputs by their names, and whatever its nodes give."""
+
+    def __init__(self, graph: Graph, borders: Borders) -> None:
+        self.graph, self.borders = graph, borders
+
+    def __getitem__(self, name: str) -> Edge:
+        edge = self.borders.outputs.get(name) or self.graph.edge(name)
+        if edge is None:
+            raise KeyError(name)
+        return edge
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.borders.outputs)
+
+    def __len__(self) -> int:
+        return len(self.borders.outputs)
+
+
+def _roots(borders: Borders, fed: Container[Edge]) -> list[str]:
+    """The nodes that give the outputs, but for those that are given."""
+    return [edge[0] for edge in borders.outputs.values() if edge not in fed]
+
+
 def switches_of_training(graph: Graph) -> set[str]:
     """The placeholders that say whether a model is trained, where they have a default: it may be that it is."""
     return {
@@ -114,7 +186,7 @@ def switches_of_training(graph: Graph) -> set[str]:
         if node.op == "PlaceholderWithDefault" and node.elements == [BOOL] and name.rpartition("/")[2] in _TRAINING}
 
 
-def frozen_borders(graph: Graph, producer: int, wanted: Container[str], where: str) -> Borders:
+def frozen_borders(graph: Graph, producer: int, where: str) -> Borders:
     """The borders of a graph that does not say them: it is given its placeholders, and gives what nothing in it uses."""
     uses = graph.uses()
     outputs = [
@@ -125,7 +197,7 @@ def frozen_borders(graph: Graph, producer: int, wanted: Container[str], where: s
         raise ReadError(f"{where}: the graph computes nothing that it gives out", hint=DAMAGED)
     inputs = {
         name: Input((name, 0), _declared_sizes(node, producer)) for name, node in graph.nodes.items()
-        if _is_fed(graph, node, wanted)}
+        if _is_placeholder(graph, node)}
     return Borders(inputs, {result_name(edge): edge for edge in outputs})
 
 
@@ -135,14 +207,20 @@ def _is_saver(graph: Graph, node: Node) -> bool:
         graph.nodes[name].op in ("SaveV2", "RestoreV2") for name in graph.needed([node.name]))
 
 
-def _is_fed(graph: Graph, node: Node, wanted: Container[str]) -> bool:
-    """Whether a node is an input: a placeholder, or whatever the user speaks of as an input.
+def _is_placeholder(graph: Graph, node: Node) -> bool:
+    """Whether a node is an input: a placeholder.
 
-    A placeholder with a default is one where its default is not to be had from the graph alone (an iterator over a data set).
+    One with a default is one where its default is not to be had from the graph alone (an iterator over a data set).
     """
-    if node.op in ("Placeholder", "PlaceholderV2") or (node.name in wanted and len(node.elements) == 1):
+    if node.op in ("Placeholder", "PlaceholderV2"):
         return True
     return node.op == "PlaceholderWithDefault" and not _is_constant(graph, node)
+
+
+def _can_be_given(graph: Graph, edge: Edge) -> bool:
+    """Whether a user can give a result of a node: one that is a tensor of numbers."""
+    node = graph.nodes[edge[0]]
+    return node.op not in VARIABLES and node.elements[edge[1]] not in (RESOURCE, VARIANT)
 
 
 def _is_constant(graph: Graph, node: Node) -> bool:

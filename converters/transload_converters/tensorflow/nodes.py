@@ -224,17 +224,27 @@ class Graph:
 
     # --- what is needed, and in which order
 
-    def needed(self, roots: Iterable[str], fed: Container[str] = ()) -> set[str]:
-        """The nodes that must run for some of them to be computed, control edges included. What is `fed` needs no others."""
+    def needed(self, roots: Iterable[str], fed: Container[Edge] = ()) -> set[str]:
+        """The nodes that must run for some of them to be computed, control edges included, where the results `fed` are given.
+
+        A node of which all results are given need not run.
+        """
         found: set[str] = set()
         pending = [name for name in roots if name in self.nodes]
         while pending:
             name = pending.pop()
-            if name not in found:
-                found.add(name)
-                if name not in fed:
-                    pending += (other for other in self.nodes[name].before if other in self.nodes)
+            node = self.nodes.get(name)
+            if node is None or name in found or self.is_fed(node, fed):
+                continue
+            found.add(name)
+            pending += (edge[0] for edge in node.inputs if edge not in fed)
+            pending += node.control
         return found
+
+    @staticmethod
+    def is_fed(node: Node, fed: Container[Edge]) -> bool:
+        """Whether all results of a node are given."""
+        return bool(node.elements) and all((node.name, index) in fed for index in range(len(node.elements)))
 
     def ordered(self, wanted: Container[str]) -> list[Node]:
         """Nodes so that what one needs comes before it; where the file has them so, in its order. Loops go round by a

@@ -5,7 +5,7 @@ One node is one op of dialect `tf`; nothing is decided here but the inputs' stat
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -50,21 +50,24 @@ def read(source: Source, inputs: Mapping[str, TensorType] | None = None) -> Modu
         meta = chosen_graph(saved, source.name)
         prefix = folder / "variables" / "variables" if folder is not None else None
         function, source.function = source.function, None
-        return module_of(meta, contents, wanted, function, prefix, folder)
+        return module_of(meta, contents, wanted, function, prefix, folder, source.outputs)
     if path is not None and path.suffix.lower() == ".meta":
         meta, contents = _message(MetaGraphDef(), source, _IN_META)
         function, source.function = source.function, None
-        return module_of(meta, contents, wanted, function, path.with_suffix(""))
+        return module_of(meta, contents, wanted, function, path.with_suffix(""), outputs=source.outputs)
     graph_def, contents = _message(GraphDef(), source, IN_GRAPH)
     if not graph_def.node:
         raise ReadError(f"{source.name}: has no nodes", hint=DAMAGED)
-    return Model(graph_def, contents).module(wanted)
+    return Model(graph_def, contents, outputs=source.outputs).module(wanted)
 
 
-def outline(source: Source, inputs: Container[str]) -> tuple[dict[str, str], dict[str, str], list[str]]:
+def outline(
+    source: Source, inputs: Iterable[str], outputs: Sequence[str] = (),
+) -> tuple[dict[str, str], dict[str, str], list[str]]:
     """The tensors that a file's model is given and gives, by the names that we have for them, and its switches of training.
 
-    inputs: the names of what a user gives, of which a graph that says no inputs makes some.
+    inputs: the names of what a user gives, of which a graph that says no inputs makes some; outputs: what is asked for in place
+    of the model's own.
     """
     GraphDef, MetaGraphDef, SavedModel = _messages()
     if _is_saved(source):
@@ -74,6 +77,7 @@ def outline(source: Source, inputs: Container[str]) -> tuple[dict[str, str], dic
         model = outline_of(*_message(MetaGraphDef(), source, _IN_META), source.function)
     else:
         model = Model(*_message(GraphDef(), source, IN_GRAPH))
+    model.outputs = outputs
     graph, borders = model.bordered(inputs)
     given = {name: "{}:{}".format(*each.edge) for name, each in borders.inputs.items()}
     gives = {name: "{}:{}".format(*edge) for name, edge in borders.outputs.items()}

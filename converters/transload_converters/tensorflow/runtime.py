@@ -6,7 +6,7 @@ a SavedModel of either kind, and a meta graph are judged alike, and intermediate
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -34,7 +34,8 @@ def warm() -> None:
 
 
 def open_model(path: str | Path) -> Callable[..., dict[str, np.ndarray]]:
-    """`run(inputs, keep=False)` for a model: outputs by name, in order; with `keep`, what nodes give before them.
+    """`run(inputs, keep=False, outputs=())` for a model: outputs by name, in order, or the tensors that are asked for as
+    `outputs`; with `keep`, what nodes give before them.
 
     Inputs that are states are what its variables hold before the run, and outputs of theirs what they hold after it.
     Raises `ReadError` where the file is none that is read here, `RunError` where TensorFlow refuses it or the inputs.
@@ -42,14 +43,16 @@ def open_model(path: str | Path) -> Callable[..., dict[str, np.ndarray]]:
     from .reader import outline
 
     file = Path(path)
-    there: dict[tuple[str, ...], Remote] = {}
+    there: dict[tuple[tuple[str, ...], tuple[str, ...]], Remote] = {}
 
-    def run(inputs: Mapping[str, np.ndarray], keep: bool = False) -> dict[str, np.ndarray]:
-        key = tuple(sorted(inputs))
+    def run(
+        inputs: Mapping[str, np.ndarray], keep: bool = False, outputs: Sequence[str] = (),
+    ) -> dict[str, np.ndarray]:
+        key = tuple(sorted(inputs)), tuple(outputs)
         if key not in there:
-            names = outline(Source(file, name=str(file)), inputs)
+            names = outline(Source(file, name=str(file)), inputs, outputs)
             there[key] = TENSORFLOW.open(
-                "transload_converters.tensorflow.session:Session", str(file.resolve()), str(file), *names)
+                "transload_converters.tensorflow.session:Session", str(file.resolve()), str(file), *names, bool(outputs))
         found: dict[str, np.ndarray] = there[key](dict(inputs), keep)
         return found
 

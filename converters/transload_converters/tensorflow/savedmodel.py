@@ -7,7 +7,7 @@ tensorflow/core/protobuf/saved_model.proto and meta_graph.proto, tensorflow/cc/s
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -45,14 +45,16 @@ def chosen_graph(saved_model: Any, where: str) -> Any:
 
 def module_of(
     meta: Any, contents: Contents, wanted: Mapping[str, TensorType], signature: str | None, checkpoint: Path | None,
-    folder: Path | None = None,
+    folder: Path | None = None, outputs: Sequence[str] = (),
 ) -> Module:
-    """The module of a meta graph. `checkpoint` is the prefix of the files with its variables, `folder` that of a SavedModel.
+    """The module of a meta graph. `checkpoint` is the prefix of the files with its variables, `folder` that of a SavedModel,
+    `outputs` what is asked for in place of the signature's.
 
     Raises `UsageError` for a signature that there is not.
     """
     name, files = signature_of(meta, signature, contents.name), _Variables(meta, contents, checkpoint)
-    model = Model(meta.graph_def, contents, _borders_of(meta, name, contents), files, _assets(meta, folder, contents.name))
+    model = Model(
+        meta.graph_def, contents, _borders_of(meta, name, contents), outputs, files, _assets(meta, folder, contents.name))
     module = model.module(wanted)
     if name is not None:
         if name != signature_of(meta, None, contents.name, choose=False):

@@ -17,12 +17,19 @@ os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")  # its sums are rounded in a
 
 __all__ = ["Session"]
 
+_WAYS = frozenset({"Enter", "RefEnter", "Switch", "RefSwitch"})
+_JOINS = frozenset({"Merge", "RefMerge", "Exit", "RefExit", "NextIteration", "RefNextIteration", "LoopCond"})
+"""Ops that lead into branches and loops, and those without which nothing leads out of them."""
+
 
 class Session:
-    """A model: `inputs` and `outputs` are tensors by the names that we have for them, `off` are switches that are false."""
+    """A model: `inputs` and `outputs` are tensors by the names that we have for them, `off` are switches that are false.
+
+    A `part` has other outputs than the model, which may lie in branches and loops."""
 
     def __init__(
         self, path: str, name: str, inputs: Mapping[str, str], outputs: Mapping[str, str], off: Sequence[str],
+        part: bool = False,
     ) -> None:
         import tensorflow as tf
 
@@ -33,6 +40,8 @@ class Session:
             with self.graph.as_default():
                 self._load(Path(path))
                 self.variables = self._variables()
+            if part:
+                self._straighten()
         except Exception as error:  # whatever TensorFlow raises
             raise RunError(f"TensorFlow cannot load {name}: {_first_line(error)}") from None
 
@@ -50,6 +59,51 @@ class Session:
             else:
                 graph_def.ParseFromString(path.read_bytes())
             self.tf.import_graph_def(graph_def, name="")
+
+    def _straighten(self) -> None:
+        """Where what is asked for lies in branches or loops that are not wholly needed, a graph without ways into them.
+
+        A session can neither fetch nor feed in a loop's frame, and what is in a branch may be dead.
+        """
+        needed = self._needed()
+        kinds = {op.type for op in needed}
+        if not kinds & _WAYS or kinds & _JOINS:
+            return
+        graph_def, fed = self.tf.GraphDef(), dict(zip(self.inputs.values(), range(len(self.inputs)), strict=True))
+        graph_def.library.CopyFrom(self.graph.as_graph_def().library)
+        names = {tensor: f"given_{number}:0" for tensor, number in fed.items()}
+        for op in needed:
+            node = graph_def.node.add()
+            node.CopyFrom(op.node_def)
+            del node.input[:]
+            node.input.extend(names.get(tensor.name, _from(tensor)) for tensor in op.inputs)
+            if op.type in _WAYS:
+                node.op = "Identity"
+                node.attr.clear()
+                node.attr["T"].type = op.inputs[0].dtype.base_dtype.as_datatype_enum
+                del node.input[1:]
+        straight = self.tf.Graph()
+        with straight.as_default():
+            for tensor, number in fed.items():
+                self.tf.placeholder(self.graph.get_tensor_by_name(tensor).dtype.base_dtype, name=f"given_{number}")
+            graph_def.versions.CopyFrom(self.graph.as_graph_def().versions)
+            used = {name for node in graph_def.node for name in node.input} & set(names.values())
+            self.tf.import_graph_def(graph_def, {name: straight.get_tensor_by_name(name) for name in used}, name="")
+        self.outputs = {
+            name: names.get(tensor) or _from(self.graph.get_tensor_by_name(tensor)) for name, tensor in self.outputs.items()}
+        self.inputs = {name: names[tensor] for name, tensor in self.inputs.items()}
+        self.graph, self.session = straight, self.tf.Session(graph=straight)
+
+    def _needed(self) -> list[Any]:
+        """The ops that compute the outputs from the inputs, by their data, where the branches are taken that these lie in."""
+        fed, found = set(self.inputs.values()), {}
+        pending = [self.graph.get_tensor_by_name(name) for name in self.outputs.values()]
+        while pending:
+            tensor = pending.pop()
+            if tensor.name not in fed and tensor.op.name not in found:
+                found[tensor.op.name] = tensor.op
+                pending += tensor.op.inputs[:1] if tensor.op.type in _WAYS else tensor.op.inputs
+        return list(found.values())
 
     def _variables(self) -> dict[str, tuple[Any, Any, Any]]:
         """Of each variable, by its name: what assigns it, of what, and its value."""
@@ -102,5 +156,12 @@ class Session:
         return {tensor.name.removesuffix(":0"): tensor.name for tensor in tensors}
 
 
+def _from(tensor: Any) -> str:
+    """What a tensor is called once the ways into branches are identities."""
+    return f"{tensor.op.name}:0" if tensor.op.type in _WAYS else str(tensor.name)
+
+
 def _first_line(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0][:400]
+    """What an error says; TensorFlow's of a run begin with a line that says nothing."""
+    lines = [line for line in str(error).strip().splitlines() if line.strip() and line != "Graph execution error:"]
+    return next((line for line in lines if not line.startswith("Detected at node")), type(error).__name__)[:400]

@@ -71,16 +71,17 @@ def run_of(runtime: Runtime, source: Module) -> Callable[..., dict[str, np.ndarr
     Raises `RunError` as it runs where the runtime does not give these.
     """
     run = runtime.opened(source.source, source.beside)
-    return run if source.cut is None else partial(_run_cut, run, source.cut)
+    return run if source.cut is None else partial(_run_cut, run, source.cut, runtime.fetches)
 
 
 def _run_cut(
-    run: Callable[..., dict[str, np.ndarray]], cut: Cut, given: Mapping[str, np.ndarray], keep: bool = False,
+    run: Callable[..., dict[str, np.ndarray]], cut: Cut, fetches: bool, given: Mapping[str, np.ndarray], keep: bool = False,
 ) -> dict[str, np.ndarray]:
     unused = {
         name: np.zeros([size or 0 for size in type_.shape or ()], dtype_of(type_.element))
         for name, type_ in cut.unused.items() if isinstance(type_, TensorType)}
-    found = {**given, **run({**unused, **given}, keep=True)}
+    how: dict[str, Any] = {"outputs": cut.outputs, "keep": keep} if fetches else {"keep": True}
+    found = {**given, **run({**unused, **given}, **how)}
     missing = next((name for name in cut.outputs if name not in found), None)
     if missing is not None:
         raise RunError(f"it does not give the numbers of {missing!r}, where the model was cut")

@@ -242,6 +242,7 @@ class NextIterationSink:
     """What a loop's body hands to the next iteration, where it is computed."""
 
     inputs = variadic("the token of its source, the value, control tokens", ANY)
+    traits = ("effects",)
 
     @constraint
     def has_a_source(op: Any) -> bool | str:
