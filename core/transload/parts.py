@@ -92,15 +92,17 @@ def own_runtime(target: Target, emitted: Emitted, engine: str) -> OwnRuntime | N
     None where it has one part and the target no runtime, or where a part is in no file that can be run here.
     """
     run_it = getattr(target, "run", None)
+    said: dict[str, Any] = {
+        "rounds_alone": getattr(target, "rounds_alone", False), "tolerance": tuple(getattr(target, "tolerance", ()))}
     if not emitted.parts:
-        alone = getattr(target, "rounds_alone", False)
-        return OwnRuntime(target.name, partial(run_it, emitted), rounds_alone=alone) if run_it is not None else None
+        return OwnRuntime(target.name, partial(run_it, emitted), **said) if run_it is not None else None
     try:
         parts = Parts(target, emitted.parts, emitted.outputs)
     except ReadError:
         return None
     by = f"{target.name}'s own runtime, and an engine for the host" if parts.is_own else f"engine {engine}"
-    return OwnRuntime(target.name, partial(parts.run, engine=engine), f"{len(parts.parts)} parts in turn, by {by}")
+    title = f"{len(parts.parts)} parts in turn, by {by}"
+    return OwnRuntime(target.name, partial(parts.run, engine=engine), title, **(said if parts.is_own else {}))
 
 
 def _as_taken(program: Module, given: Mapping[str, Any]) -> dict[str, Any]:

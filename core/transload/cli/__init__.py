@@ -48,7 +48,9 @@ def _run(arguments: list[str]) -> int:
 
         outcome = app(args=arguments, prog_name="transload", standalone_mode=False, obj=session)
         return outcome if isinstance(outcome, int) else 0
-    except Exception as error:
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:  # a plugin's own kind of exception may be no Exception
         from .endings import ending
 
         if isinstance(error.__cause__, KeyboardInterrupt):  # click's Abort

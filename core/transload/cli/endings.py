@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ..errors import TransloadError
+from ..errors import RunError, TransloadError
 from .session import Session
 
 __all__ = ["Ending", "ending"]
@@ -15,7 +15,7 @@ __all__ = ["Ending", "ending"]
 class Ending:
     """What becomes of an exception."""
 
-    error: Exception
+    error: BaseException
     code: int
     show: Callable[[], None]
     """Says it to standard error."""
@@ -31,10 +31,14 @@ class Ending:
         print(json_text(report if report is not None else {"exit_code": self.code, "error": error_report(self.error)}))
 
 
-def ending(error: Exception, session: Session) -> Ending:
-    """What becomes of an exception that no command caught: an error of ours, one of click's, or a defect."""
+def ending(error: BaseException, session: Session) -> Ending:
+    """What becomes of an exception that no command caught: an error of ours, one of click's, no memory, or a defect."""
     from .show import show_defect, show_error, show_usage
 
+    if isinstance(error, MemoryError):
+        error = RunError(
+            "there is not enough memory for this" + (f": {error}" if str(error) else ""),
+            hint="smaller inputs, or another machine").with_traceback(error.__traceback__)
     if isinstance(error, TransloadError):
         return Ending(error, error.exit_code, lambda: show_error(error, session.verbose), True)
     code = getattr(error, "exit_code", None)

@@ -212,7 +212,7 @@ def show_usage(error: Any) -> None:
     out.print(Text.assemble(("error: ", "bold red"), error.format_message()))
 
 
-def show_defect(error: Exception) -> None:
+def show_defect(error: BaseException) -> None:
     """An exception that should not have come this far."""
     from rich.text import Text
 

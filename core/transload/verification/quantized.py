@@ -2,8 +2,9 @@
 
 Judged is whether the result computes what the quantized module of the hub does, on the same inputs: to the bit where all is
 integers between the inputs and the outputs, within the tolerance where ops stayed float. What rounds on its own
-(`Target.rounds_alone`) has to stay as near to the integers as these are to the float model. How near that is to the float model,
-run by its own framework, is told over all samples (SQNR, cosine, agreement), and judged only by limits that somebody set.
+(`Target.rounds_alone`) has to stay as near to the integers as these are to the float model, and what a target's runtime computes
+within what the target says is near enough (`Target.tolerance`). How near it is to the float model, run by its own framework, is
+told over all samples (SQNR, cosine, agreement), and judged only by limits that somebody set.
 """
 
 from __future__ import annotations
@@ -92,7 +93,7 @@ def verify_quantized(
         broken = _farther_than_quantizing(
             model.module, _joined(floats), _joined(wanted), _joined(actual), tolerance or Tolerance())
     else:
-        broken = _broken(model, integers, tolerance or Tolerance())
+        broken = _broken(model, integers, tolerance or Tolerance(), running.own.tolerance if running.own is not None else ())
     beside = compare_outputs(_joined(floats), _real(model.module, _joined(actual)))
     if limits is not None:
         broken += [reason for tensor in beside for reason in broken_limits(tensor, limits)]
@@ -166,9 +167,13 @@ def _joined(runs: list[Outputs]) -> Outputs:
         for name, arrays in zip(runs[0], zip(*(run.values() for run in runs), strict=True), strict=True)}
 
 
-def _broken(model: QuantizedModel, tensors: list[TensorDifference], tolerance: Tolerance) -> list[str]:
-    """What is not as the quantized module has it, in words."""
-    if not model.is_integer:
+def _broken(
+    model: QuantizedModel, tensors: list[TensorDifference], tolerance: Tolerance, own: Iterable[str],
+) -> list[str]:
+    """What is not as the quantized module has it, in words. `own` is what the target says is near enough of its own runtime."""
+    if own:
+        tolerance = replace(Tolerance.parse(own), excepts=tolerance.excepts)
+    if own or not model.is_integer:
         steps = output_steps(model.module)
         return [reason for each, step in zip(tensors, steps, strict=False) for reason in broken_limits(each, tolerance, step)]
     return [

@@ -27,6 +27,8 @@ class OwnRuntime:
     """What it is called in reports."""
     rounds_alone: bool = False
     """See `Target.rounds_alone`."""
+    tolerance: tuple[str, ...] = ()
+    """See `Target.tolerance`."""
 
 
 class Running:
