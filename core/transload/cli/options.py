@@ -320,6 +320,9 @@ def quantizing(name: str, help: str, default: str | None = None) -> Decorator:
         option("--quant-input", metavar="[NAMES]", is_flag=False, flag_value="all",
                help="Take integers: all inputs, or those named, with commas between."),
         option("--quant-output", metavar="[NAMES]", is_flag=False, flag_value="all", help="Give integers, likewise."),
+        option("--floats", metavar="NAME[,NAME...]", help="Tensors that stay float, with the ops that make or take them."),
+        option("--layers", metavar="FILE", type=PATH,
+               help="A quantize table: in what layers are held, F32, INT16 or INT8; nothing else is looked for."),
         option("--report", "page", metavar="FILE", type=PATH, help="Write what it cost, layer by layer, as an HTML page."),
         option("--quantizer-option", metavar="KEY=VALUE", multiple=True, help="An option of the quantizer's own. Repeatable."))
 
@@ -328,7 +331,7 @@ def take_quantizer(given: dict[str, Any]) -> dict[str, Any]:
     """Take the options of `quantizing` out of a command's, but for the quantizer's name, as options of the quantizer."""
     from .arguments import parse_options
 
-    texts = {"calibration": given.pop("table"), "method": given.pop("method")}
+    texts = {"calibration": given.pop("table"), **{name: given.pop(name) for name in ("method", "floats", "layers")}}
     borders = {name: given.pop(name) for name in ("quant_input", "quant_output")}
     lists = {name: text if text in (None, "all") else text.split(",") for name, text in borders.items()}
     said = {name: value for name, value in {**texts, **lists}.items() if value is not None}

@@ -29,6 +29,8 @@ __all__ = ["calibrate", "quantize"]
 @options.shapes()
 @options.format()
 @options.function()
+@options.weights()
+@options.outputs()
 @options.samples(needed=True)
 @options.images()
 def calibrate(model: Path, out: Path, method: str, resume: Path | None, plot: Path | None, **given: Any) -> int:
@@ -60,10 +62,14 @@ def calibrate(model: Path, out: Path, method: str, resume: Path | None, plot: Pa
 @options.shapes()
 @options.format()
 @options.function()
+@options.weights()
+@options.outputs()
 @options.quantizing("--scheme", "The quantizer.", default="int8")
+@options.grouped("Quantizing")(
+    "--save-layers", metavar="FILE", type=options.PATH, help="Write, for --layers, what is not held in 8 bits.")
 @options.samples()
 @options.images()
-def quantize(model: Path, out: Path, quantize: str, page: Path | None, **given: Any) -> int:
+def quantize(model: Path, out: Path, quantize: str, page: Path | None, save_layers: Path | None, **given: Any) -> int:
     """Make integers of a float model.
 
     It is written as a module of the hub.
@@ -74,6 +80,8 @@ def quantize(model: Path, out: Path, quantize: str, page: Path | None, **given: 
     from transload.cli.waiting import going_through
     from transload.quantization import Quantization
 
+    from . import layers
+
     need_page(page, quantize, given.get("data"))
     settings = options.take_quantizer(given)
     module, samples = _opened(model, given)
@@ -82,6 +90,8 @@ def quantize(model: Path, out: Path, quantize: str, page: Path | None, **given: 
         made = quantization(at_hub(module))
     save(made, out)
     report = quantization.report()
+    if save_layers is not None:
+        layers.save_layers(save_layers, report.details.get("layers", {}))
     save_page(report, page, str(model))
     console().print(f"{model} quantized by {quantize} in {seconds_text(clock.seconds)}", markup=False)
     console().print(table(("", ""), all_rows(report)))
@@ -98,7 +108,7 @@ def _opened(model: Path, given: dict[str, Any]) -> tuple[Module, Samples | None]
 
     preprocess, data = options.take_preprocess(given), options.take_data(given)
     shapes, _ = parse_given(given["shape"], ())
-    module = load(model, inputs=shapes, format=given["format"], function=given["function"])
+    module = load(model, inputs=shapes, **{name: given[name] for name in ("format", "function", "weights", "outputs")})
     return module, data.open(module, preprocess) if data is not None else None
 
 

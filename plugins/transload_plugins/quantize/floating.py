@@ -7,12 +7,11 @@ them, become the greatest number there is.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
-from transload.errors import UsageError
 from transload.ir import BF16, F16, F32, Dense, FloatType, Module, Op, TensorType, Value, dtype_of, update_function_type
 from transload.ir.build import Builder, constant_of
 from transload.ir.verify import verify
@@ -21,6 +20,7 @@ from transload.plugin import Quantized
 
 from . import calibration as calibrations
 from .borders import Which, take_casts_off
+from .layers import Floats, check_tensors, floats_of
 from .measure import Sample
 from .observe import observed
 
@@ -41,7 +41,7 @@ FLOAT_SCHEMES = {scheme.name: scheme for scheme in (FloatScheme("f16", F16, 6550
 
 
 def narrowed(
-    module: Module, scheme: FloatScheme, samples: Iterable[Sample] | None = None, *, floats: Mapping[str, str] | None = None,
+    module: Module, scheme: FloatScheme, samples: Iterable[Sample] | None = None, *, floats: Floats = None,
     quant_input: Which = None, quant_output: Which = None,
 ) -> Quantized:
     """A new module of the hub that computes with a scheme's floats; what stays f32, and why.
@@ -52,10 +52,9 @@ def narrowed(
     """
     result = module.clone()
     named = observed(result)
-    unknown = sorted(set(floats or {}) - set(named))
-    if unknown:
-        raise UsageError(f"there is no tensor {', '.join(map(repr, unknown))} to be kept float")
-    decided = {**_beyond(module, scheme, samples), **(floats or {})}
+    kept = floats_of(floats)
+    check_tensors(module, kept)
+    decided = {**_beyond(module, scheme, samples), **kept}
     _Narrowing(result, scheme, {named[name] for name in decided}).run()
     take_casts_off(result, quant_input, quant_output)
     Pipeline.parse("dce").run(result)

@@ -29,6 +29,7 @@ from .floating import FLOAT_SCHEMES, FloatScheme, narrowed
 from .groups import Groups
 from .islands import FORMS, Form, Islands, find, unlike
 from .kept import kept_float
+from .layers import FLOAT, WIDE, Floats, Layers, check_tensors, floats_of, layers_of
 from .measure import Sample, Spread, some_of
 from .observe import observed
 from .quantize import quantize_module, types_of
@@ -50,9 +51,9 @@ SEARCHED = 8
 def quantized(
     module: Module, scheme: Scheme, samples: Iterable[Sample] | None = None, *,
     calibration: Calibration | str | Path | None = None, method: str = "mse", bias_correction: bool = True,
-    equalization: bool = True, rounding: bool = True, floats: Mapping[str, str] | None = None, quant_input: Which = None,
-    quant_output: Which = None, islands: Form = "mixed", per_channel: bool | None = None, power_of_two: bool | None = None,
-    rounds: str | None = None,
+    equalization: bool = True, rounding: bool = True, floats: Floats = None, layers: Layers | str | Path | None = None,
+    quant_input: Which = None, quant_output: Which = None, islands: Form = "mixed", per_channel: bool | None = None,
+    power_of_two: bool | None = None, rounds: str | None = None,
 ) -> Quantized:
     """A new module of the hub that computes with integers wherever there is a rule for it; what stays float, and why.
 
@@ -60,16 +61,21 @@ def quantized(
     name, by `method`, after channels were brought to like ranges (`equalization`), which a calibration that was made before would
     not fit. With samples weights are rounded so that their errors make up for each other (`rounding`), biases are corrected, on
     some samples from everywhere among them, and tensors that eight bits cannot hold are looked for: `islands` says what these may
-    become (`FORMS`). `floats` names tensors that are to stay float, with the reason; inputs and outputs are float but for those
-    that `quant_input` and `quant_output` name, or "all". `per_channel` and `power_of_two` change the scheme: a scale for each
-    channel of weights, scales that are powers of two. `rounds` is how products that are scaled become integers, where that is
-    not as LiteRT does it, a word of `transload_hub.ops.rounding`: "once", as onnxruntime does. Raises `UsageError` where
-    there is neither calibration nor a sample, where the calibration lacks a tensor, and for a module that is quantized
+    become (`FORMS`). `floats` names tensors that are to stay float, with the reason or without; `layers` says of each of some
+    layers in what it is held, a table's path or words of `layers.MODES` by name, and then nothing is looked for. Inputs and
+    outputs are float but for those that `quant_input` and `quant_output` name, or "all". `per_channel` and `power_of_two` change
+    the scheme: a scale for each channel of weights, scales that are powers of two. `rounds` is how products that are scaled
+    become integers, where that is not as LiteRT does it, a word of `transload_hub.ops.rounding`: "once", as onnxruntime does.
+    Raises `UsageError` where there is neither calibration nor a sample, where the calibration lacks a tensor, for names that the
+    module does not have, and for a module that is quantized
     already.
     """
     scheme = scheme.changed(per_channel=per_channel, power_of_two=power_of_two)
     _check_asked(module, islands, rounds)
     module = _written_out(module)
+    kept, wide = layers_of(layers)
+    kept |= floats_of(floats)
+    check_tensors(module, (*kept, *wide))
     if equalization and calibration is None and samples is not None:
         some, samples = some_of(samples, CORRECTED)
         module = equalized(module, some, scheme.activations.width, scheme.symmetric)
@@ -85,13 +91,13 @@ def quantized(
             module, spread, method, bits=scheme.activations.width, symmetric=scheme.symmetric)
     if not spread.kept and (bias_correction or rounding or islands != "none"):
         deque(spread, maxlen=0)
-    _check_names(module, calibration, floats or {})
+    _check_names(module, calibration)
     ranges = calibration.kept(scheme.symmetric)
-    free = islands in ("mixed", "float") and quant_output in (None, False) and scheme.activations.width == 8
-    work = _Work(module, scheme, ranges, {**(unlike(module, ranges) if free else {}), **(floats or {})})
+    free = islands in ("mixed", "float") and quant_output in (None, False) and scheme.activations.width == 8 and layers is None
+    work = _Work(module, scheme, ranges, {**(unlike(module, ranges) if free else {}), **kept}, wide)
     if spread.kept and rounding:
         work.round(spread.some(ROUNDED))
-    if spread.kept and islands != "none" and scheme.activations.width == 8:
+    if spread.kept and islands != "none" and scheme.activations.width == 8 and layers is None:
         work.look_for_islands(spread.some(SEARCHED), islands)
     if spread.kept and bias_correction:
         work.correct(spread.kept)
@@ -101,7 +107,9 @@ def quantized(
         round_all(result, rounds, anew=True)
     Pipeline.parse("dce").run(result)  # the float weights, casts that nobody takes
     verify(result)
-    return Quantized(result, kept_float(result, work.floats), {"islands of 16 bits": work.wide, **work.told}, module)
+    held = {**dict.fromkeys(work.floats, FLOAT), **dict.fromkeys(work.wide, WIDE)}
+    told = {"islands of 16 bits": work.wide, "layers": held, **work.told}
+    return Quantized(result, kept_float(result, work.floats), told, module)
 
 
 def _check_asked(module: Module, islands: str, rounds: str | None) -> None:
@@ -122,10 +130,10 @@ def _written_out(module: Module) -> Module:
     return copy if unroll_recurrent(copy) else module
 
 
-def _check_names(module: Module, calibration: Calibration, floats: Collection[str]) -> None:
+def _check_names(module: Module, calibration: Calibration) -> None:
     names = observed(module)
     missing = [name for name in names if name not in calibration.ranges]
-    unknown = [name for name in (*calibration.ranges, *floats) if name not in names]
+    unknown = [name for name in calibration.ranges if name not in names]
     if missing or unknown:
         what = [f"lacks {', '.join(map(repr, missing[:5]))}{' and more' if missing[5:] else ''}"] if missing else []
         what += [f"names {', '.join(map(repr, unknown[:5]))}, which the module does not have"] if unknown else []
@@ -135,12 +143,14 @@ def _check_names(module: Module, calibration: Calibration, floats: Collection[st
 class _Work:
     """A float module on its way, with what was decided for its tensors, by name."""
 
-    def __init__(self, module: Module, scheme: Scheme, ranges: Mapping[str, Range], floats: dict[str, str]) -> None:
+    def __init__(
+        self, module: Module, scheme: Scheme, ranges: Mapping[str, Range], floats: dict[str, str], wide: dict[str, str],
+    ) -> None:
         self.module = with_biases(module)
         self.scheme = scheme
         self.ranges = ranges
         self.floats = floats
-        self.wide: dict[str, str] = {}
+        self.wide = wide if scheme.activations.width == 8 else {}
         self.weights: Mapping[str, np.ndarray] = {}
         """Those that were rounded otherwise than to the nearest, by what their op computes."""
         self.told: dict[str, Any] = {}

@@ -166,3 +166,18 @@ def test_a_picture_is_drawn_on_request(cli: Cli, model: Path, samples: Path) -> 
     code, out, err = cli("calibrate", model, "--data", samples, "-n", 3, "-o", "model.table", "--plot", "model.svg")
     assert code == 0, out + err
     assert Path("model.svg").read_text().startswith("<svg")
+
+
+def test_layers_are_named_saved_and_cut(cli: Cli, model: Path, samples: Path) -> None:
+    common = ("--data", samples, "-n", 20)
+    code, out, err = cli("quantize", model, *common, "--floats", "residual", "--save-layers", "layers.txt", "-o", "a.mlir")
+    assert code == 0 and "as the caller asked" in out, out + err
+    assert Path("layers.txt").read_text().splitlines()[-1] == "residual F32"
+    code, out, err = cli("quantize", model, *common, "--layers", "layers.txt", "-o", "b.mlir")
+    assert code == 0 and "F32 says layers.txt" in out, out + err
+    code, out, err = cli("calibrate", model, *common, "--outputs", "residual", "-o", "cut.table")
+    assert code == 0 and "probabilities" not in Path("cut.table").read_text(), out + err
+    code, out, err = cli("quantize", model, *common, "--outputs", "residual", "--table", "cut.table", "-o", "c.mlir")
+    assert code == 0 and list(transload.load("c.mlir").outputs) == ["residual"], out + err
+    code, out, err = cli("quantize", model, *common, "--floats", "residul", "-o", "d.mlir")
+    assert code == 2 and "no float tensor 'residul'" in err and "residual" in err and not Path("d.mlir").exists(), out + err

@@ -230,7 +230,7 @@ def test_what_does_not_fit_is_refused(hub: Module, samples: list[dict[str, np.nd
         transload.calibrate(hub, samples[:1], "kl", bit=8)
     with pytest.raises(UsageError, match="lacks 'image'"):
         transload.quantize(hub, "int8", calibration=Calibration({}))
-    with pytest.raises(UsageError, match="names 'nobody'"):
+    with pytest.raises(UsageError, match="no float tensor 'nobody'"):
         transload.quantize(hub, "int8", samples[:1], floats={"nobody": ""})
 
 

@@ -79,7 +79,7 @@ def test_constants_beyond_f16_are_the_greatest_number() -> None:
 
 
 def test_a_tensor_that_there_is_not_cannot_stay_float(hub: Module) -> None:
-    with pytest.raises(UsageError, match="no tensor 'nowhere'"):
+    with pytest.raises(UsageError, match="no float tensor 'nowhere'"):
         quantize_at_hub(hub, "f16", None, {"floats": {"nowhere": "because"}})
 
 

@@ -1,0 +1,89 @@
+"""Quantize tables: in what each of some layers is held, where the user says so, in TPU-MLIR's text form.
+
+    # op_name quantize_mode
+    conv2_1/linear/bn F32
+
+Source: TPU-MLIR manual, 3.4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from difflib import get_close_matches
+from pathlib import Path
+
+from transload.errors import ReadError, UsageError
+from transload.files import atomic_path
+from transload.ir import Module
+
+from .observe import observed
+
+__all__ = ["FLOAT", "MODES", "WIDE", "Floats", "Layers", "check_tensors", "floats_of", "layers_of", "load_layers", "save_layers"]
+
+FLOAT, WIDE = "F32", "INT16"
+MODES: Mapping[str, str] = {"F32": FLOAT, "F16": FLOAT, "BF16": FLOAT, "INT16": WIDE, "INT8": "INT8"}
+"""What a mode's word comes to: floats of 16 bits are wide ones among integers."""
+HEADER = "###\n# op_name quantize_mode\n"
+Layers = Mapping[str, str]
+"""Words of `MODES` by the name of a layer, which is that of what it computes."""
+
+
+Floats = Mapping[str, str] | Iterable[str] | str | None
+"""Tensors that are to stay float: a mapping to reasons, or names, as text with commas between."""
+
+
+def layers_of(asked: Layers | str | Path | None) -> tuple[dict[str, str], dict[str, str]]:
+    """The names of layers that are to stay float, and of those that get 16 bits, with the reason. Raises `UsageError`."""
+    table = load_layers(asked) if isinstance(asked, str | Path) else dict(asked or {})
+    said = str(asked) if isinstance(asked, str | Path) else "who called"
+    for name, mode in table.items():
+        if mode not in MODES:
+            raise UsageError(f"layer {name!r} cannot be held in {mode!r}", hint=f"one of {', '.join(MODES)}")
+    return tuple(  # type: ignore[return-value]
+        {name: f"{mode} says {said}" for name, mode in table.items() if MODES[mode] == held} for held in (FLOAT, WIDE))
+
+
+def floats_of(asked: Floats) -> dict[str, str]:
+    """Names of tensors that are to stay float, each with the reason."""
+    if isinstance(asked, Mapping):
+        return dict(asked)
+    names = asked.split(",") if isinstance(asked, str) else asked or ()
+    return dict.fromkeys(filter(None, names), "as the caller asked")
+
+
+def check_tensors(module: Module, asked: Collection[str]) -> None:
+    """`UsageError` for tensors that were named and are none of the module's that are quantized."""
+    names = observed(module)
+    unknown = [name for name in asked if name not in names]
+    if unknown:
+        near = [match for name in unknown for match in get_close_matches(name, names, 2)]
+        there = ", ".join(near or list(names)[:5])
+        raise UsageError(
+            f"there is no float tensor {', '.join(map(repr, unknown[:5]))}", hint=f"tensors of that kind: {there}")
+
+
+def load_layers(path: str | Path) -> dict[str, str]:
+    """The words of a table, by layer. Raises `ReadError` for a file that is none."""
+    try:
+        lines = Path(path).read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ReadError(f"{path}: cannot be read as a quantize table: {error}") from None
+    found: dict[str, str] = {}
+    for number, line in enumerate(lines, 1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        *names, mode = line.rsplit(maxsplit=1)
+        name = "".join(names).strip()
+        if not name or mode not in MODES:
+            raise ReadError(f"{path}:{number}: {line!r} is not the name of a layer and one of {', '.join(MODES)}")
+        if name in found:
+            raise ReadError(f"{path}:{number}: {name!r} has had a line before")
+        found[name] = mode
+    return found
+
+
+def save_layers(path: str | Path, layers: Layers) -> Path:
+    """Write a table that `load_layers` reads."""
+    with atomic_path(path) as made:
+        made.write_text(HEADER + "".join(f"{name} {mode}\n" for name, mode in layers.items()), encoding="utf-8")
+    return Path(path)
