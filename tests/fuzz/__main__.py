@@ -29,8 +29,9 @@ _KEPT = 4
 class State:
     """What is known, in a file: the next number, how cases ended by format, and the classes of failures."""
 
-    def __init__(self, folder: Path, first: int) -> None:
+    def __init__(self, folder: Path, first: int, formats: str | None = None) -> None:
         self.folder = folder
+        self.formats = f" --formats {formats}" if formats else ""
         self.file = folder / "state.json"
         known = json.loads(self.file.read_text()) if self.file.exists() else {}
         self.next: int = max(first, known.get("next", 0))
@@ -55,7 +56,7 @@ class State:
             name = re.sub(r"[^A-Za-z0-9]+", "-", place)[:60] + hashlib.sha1(place.encode()).hexdigest()[:6]
             there = self.folder / "failures" / name
             there.mkdir(parents=True, exist_ok=True)
-            (there / f"{number}.txt").write_text(f"{place}\npython -m tests.fuzz --only {number}\n\n{detail}\n")
+            (there / f"{number}.txt").write_text(f"{place}\npython -m tests.fuzz{self.formats} --only {number}\n\n{detail}\n")
 
     def table(self) -> str:
         """How cases ended, by format, and the classes of failures, the most frequent first."""
@@ -78,6 +79,7 @@ def main() -> int:
     parser.add_argument("--folder", type=Path, default=Path("build/fuzz"))
     parser.add_argument("--count", type=int, default=20_000, help="how many cases")
     parser.add_argument("--first", type=int, default=0, help="the first number, where it is beyond what was run already")
+    parser.add_argument("--formats", help="of these alone, with commas between; a number is another case then")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--again", action="store_true", help="run the cases of known classes anew, and nothing else")
     parser.add_argument("--only", type=int, help="run one case in this process, and write its file")
@@ -85,9 +87,11 @@ def main() -> int:
     arguments.folder.mkdir(parents=True, exist_ok=True)
     warnings.simplefilter("ignore")
     seeds = seed_files(arguments.folder / "seeds")
+    if arguments.formats:
+        seeds = {name: files for name, files in seeds.items() if name in arguments.formats.split(",")}
     if arguments.only is not None:
         return run_one(arguments.only, seeds, arguments.folder)
-    state = State(arguments.folder, arguments.first)
+    state = State(arguments.folder, arguments.first, arguments.formats)
     if arguments.again:
         numbers: Iterable[int] = sorted(number for known in state.classes.values() for number in known["numbers"])
         state.classes = {}

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import random
 import re
 import traceback
+import zipfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from transload.api import load, lower, run
 from transload.budget import allowance, allowed
@@ -17,19 +20,34 @@ from transload.ir import Module, verify
 from transload.verification.inputs import random_inputs
 from transload.verification.verify import elements_of, verify_conversion
 
-from tests.fuzz import caffe_files, keras_files, onnx_files, pytorch_files, recorded_files, text_files, tflite_files
+from tests.fuzz import (
+    caffe_files,
+    keras_files,
+    onnx_files,
+    pytorch_files,
+    recorded_files,
+    tensorflow_files,
+    text_files,
+    tflite_files,
+)
 
-__all__ = ["Case", "Outcome", "attempt", "case_of"]
+__all__ = ["MUTATORS", "Case", "Outcome", "attempt", "case_of"]
 
-_SHARES = {"tflite": 34, "onnx": 34, "mlir": 16, "bytecode": 8, "tosa": 8, "keras": 8, "caffe": 12, "pytorch": 12}
+_SHARES = {
+    "tflite": 30, "onnx": 30, "mlir": 16, "bytecode": 8, "tosa": 8, "keras": 8, "caffe": 12, "pytorch": 12, "tensorflow": 30,
+    "savedmodel": 4}
+"""How often a format's files are changed."""
 _READERS = {"bytecode": "stablehlo"}
-_MUTATORS: dict[str, Callable[[random.Random, bytes], bytes]] = {
+MUTATORS: dict[str, Callable[[random.Random, bytes], bytes]] = {
     "tflite": tflite_files.mutate, "onnx": onnx_files.mutate, "mlir": text_files.mutate,
     "bytecode": recorded_files.mutate_bytecode, "tosa": recorded_files.mutate_flatbuffer,
     "keras": keras_files.mutate, "caffe": caffe_files.mutate,
-    "pytorch": pytorch_files.mutate}
+    "pytorch": pytorch_files.mutate, "tensorflow": tensorflow_files.mutate, "savedmodel": tensorflow_files.mutate_saved}
+"""What changes a valid file of a format."""
 _JUDGED = {"tflite": ".tflite", "onnx": ".onnx"}
 """Formats whose files a runtime of their framework judges."""
+_DRAWN = ("tensorflow", "savedmodel")
+"""Formats whose random numbers are drawn and whose 64-bit integers may be assumed to fit, so that rules behind that are tried."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +59,7 @@ class Case:
     content: bytes
     to: str
     check: bool
+    options: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -63,7 +82,13 @@ def case_of(number: int, seeds: Mapping[str, list[Path]]) -> Case:
     content = dice.choice(seeds[format]).read_bytes()
     to = dice.choice(("tosa", "tosa", "tosa", "stablehlo"))
     check = dice.randrange(20) == 0
-    return Case(number, format, _MUTATORS[format](dice, content), to, check)
+    content = MUTATORS[format](dice, content)
+    return Case(number, format, content, to, check, _options(dice, to) if format in _DRAWN else {})
+
+
+def _options(dice: random.Random, to: str) -> dict[str, Any]:
+    """Options that have graphs of TensorFlow go further than the defaults do."""
+    return {"random": "drawn", **({"int64": "assumed"} if to == "tosa" and dice.randrange(2) else {})}
 
 
 def attempt(case: Case) -> Outcome:
@@ -74,7 +99,7 @@ def attempt(case: Case) -> Outcome:
             module = _loaded(case, Path(folder))
             verify(module)
             reached = "refused"
-            lowered = lower(module, case.to)
+            lowered = lower(module, case.to, **case.options)
             if not case.check:
                 return Outcome("converted")
             reached = "judge refused"
@@ -91,6 +116,8 @@ def attempt(case: Case) -> Outcome:
 
 
 def _loaded(case: Case, folder: Path) -> Module:
+    if case.format == "savedmodel":
+        return load(_unpacked(case.content, folder))
     if case.check and case.format in _JUDGED:
         file = folder / f"model{_JUDGED[case.format]}"
         file.write_bytes(case.content)
@@ -99,6 +126,13 @@ def _loaded(case: Case, folder: Path) -> Module:
     if reader == "mlir" and b'"builtin.module"' not in case.content:
         reader = "stablehlo"  # pretty text
     return load(text=case.content, format=reader)
+
+
+def _unpacked(content: bytes, folder: Path) -> Path:
+    """The folder that an archive holds."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        archive.extractall(folder / "model")
+    return folder / "model"
 
 
 def _checked(case: Case, module: Module, lowered: Module) -> Outcome:
@@ -125,5 +159,3 @@ def _failure(error: BaseException, case: Case) -> Outcome:
     said = re.sub(r"-?\d[\d.e+-]*", "N", words[0])[:90]
     detail = "".join(traceback.format_exception(error))[-6000:]
     return Outcome("failed", f"{type(error).__name__} {where}: {said}", f"to {case.to}\n{detail}")
-
-

@@ -17,9 +17,14 @@ def messages_in(message: Any) -> list[Any]:
     found = [message]
     for field, value in message.ListFields():
         if field.message_type is not None:
-            for each in value if _repeats(field) else (value,):
-                found += messages_in(each)
+            held = value.values() if _is_map(field) else value if _repeats(field) else (value,)
+            for each in held:
+                found += messages_in(each) if hasattr(each, "ListFields") else ()
     return found
+
+
+def _is_map(field: Any) -> bool:
+    return field.message_type is not None and bool(field.message_type.GetOptions().map_entry)
 
 
 def _repeats(field: Any) -> bool:
@@ -30,12 +35,25 @@ def change_field(dice: random.Random, message: Any, names: Sequence[str]) -> Non
     """Something else in a field of a message, more often in one that is there; `names` are what texts may become."""
     present = [field for field, _ in message.ListFields()]
     field = dice.choice(present if present and dice.randrange(6) else list(message.DESCRIPTOR.fields))
-    if _repeats(field):
+    if _is_map(field):
+        _change_map(dice, names, getattr(message, field.name))
+    elif _repeats(field):
         _change_list(dice, names, getattr(message, field.name), field)
     elif field.message_type is not None:
         message.ClearField(field.name)
     else:
         setattr(message, field.name, _other(dice, names, field, getattr(message, field.name)))
+
+
+def _change_map(dice: random.Random, names: Sequence[str], items: Any) -> None:
+    """An entry removed, or the value of another one for it or for a new key."""
+    if not len(items):
+        return
+    keys = sorted(items)
+    if dice.randrange(2):
+        del items[dice.choice(keys)]
+    elif hasattr(items[keys[0]], "CopyFrom"):
+        items[dice.choice((*keys, dice.choice(names)))].CopyFrom(items[dice.choice(keys)])
 
 
 def _change_list(dice: random.Random, names: Sequence[str], items: Any, field: Any) -> None:

@@ -14,12 +14,20 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
+from tests.fuzz.clock import cpu_seconds
+
 __all__ = ["MEMORY", "SECONDS", "outcomes"]
 
 MEMORY = 2 << 30
 """Bytes that a process may ask for, its own data and all mappings that it may write to."""
 SECONDS = 60.0
-"""What a case may take."""
+"""Processor time that a case may take, that of the processes it starts included: how busy the machine is does not matter."""
+_WAIT = 600.0
+"""What it may take by the clock, for a process that waits for ever takes no processor time."""
+_UNMEASURED = 5.0
+"""Seconds by the clock after which a case's processor time is read for the first time; until then it counts as all of them."""
+_READINGS = 2.0
+"""Seconds between two readings."""
 _TURNS = 3000
 """Cases after which a process is replaced by a fresh one."""
 Row = tuple[int, str, str, str, str]
@@ -57,6 +65,7 @@ class _Child:
 
     def _start(self) -> None:
         context = multiprocessing.get_context("spawn")
+        self.before: float | None = None
         self.pipe, theirs = context.Pipe()
         self.process = context.Process(target=_serve, args=(theirs, self.seeds), daemon=False)
         self.process.start()
@@ -71,6 +80,7 @@ class _Child:
             self.end()
             self._start()
         self.number, self.began = number, time.monotonic()
+        self.asked, self.before = self.began, None
         self.turns += 1
         self.pipe.send(number)
         return True
@@ -86,12 +96,23 @@ class _Child:
 
     def late(self) -> Row | None:
         """Where its case takes too long: that, and another process."""
-        if time.monotonic() - self.began < SECONDS + (30 if self.turns == 1 else 0):
+        if not self._over():
             return None
         with contextlib.suppress(ProcessLookupError):  # which has Python print where it is
             os.kill(self.process.pid, signal.SIGUSR1)
         time.sleep(0.5)
         return self._replaced(f"longer than {SECONDS:g} s")
+
+    def _over(self) -> bool:
+        """Whether its case has had more than its share of the processor, or of the clock."""
+        now = time.monotonic()
+        if now - self.began < _UNMEASURED or now - self.asked < _READINGS:
+            return False
+        self.asked, spent = now, cpu_seconds(self.process.pid)
+        if self.before is None:
+            self.before = (spent or 0.0) - (now - self.began)
+        used = now - self.began if spent is None else min(now - self.began, spent - self.before)
+        return used > SECONDS + (30 if self.turns == 1 else 0) or now - self.began > _WAIT
 
     def _replaced(self, why: str) -> Row:
         self.process.kill()
@@ -115,7 +136,7 @@ class _Child:
 
 def _trace_file(seeds: dict[str, list[Path]]) -> Path:
     """Where a process says what it was at when it was asked, or ended."""
-    return next(iter(seeds.values()))[0].parent.parent / f"trace-{os.getpid()}"
+    return next(files[0] for files in seeds.values() if files).parent.parent / f"trace-{os.getpid()}"
 
 
 def _serve(pipe: Connection, seeds: dict[str, list[Path]]) -> None:

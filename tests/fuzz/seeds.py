@@ -182,7 +182,49 @@ def _pytorch(folder: Path) -> Iterator[bytes]:
         yield file.read_bytes()
 
 
+def _tensorflow(folder: Path) -> Iterator[bytes]:
+    """Graphs of one op, random control flow of TensorFlow 1, loops and lists of tensors, and small real graphs."""
+    from tests.converters.tensorflow.test_executor import cond, loop, nested_loops
+    from tests.converters.tensorflow.test_lists import squares
+    from tests.converters.tensorflow.test_savedmodel import second_kind
+    from tests.support.tensorflow_flows import random_graph
+    from tests.support.tensorflow_graphs import graph
+    from tests.support.tf_ops.all_cases import all_cases
+
+    for made in (cond(), graph(*loop()), nested_loops(), squares(None), second_kind().graph_def, *map(random_graph, range(15))):
+        yield made.SerializeToString()
+    cases = all_cases()
+    random.Random("tensorflow").shuffle(cases)
+    for case in cases:
+        if len(case.graph) <= _LARGEST:
+            yield case.graph
+    for content in _models(".pb"):
+        if content[:1] == b"\x0a":  # a graph, and no SavedModel
+            yield content
+
+
+def _savedmodel(folder: Path) -> Iterator[bytes]:
+    """SavedModels of both kinds, and small real ones, as archives."""
+    from tempfile import TemporaryDirectory
+
+    from tests.converters.tensorflow.test_savedmodel import TENSORS, first_kind, second_kind, write_model
+    from tests.fuzz.tensorflow_files import archive
+
+    def packed(model: Path) -> bytes:
+        files = [file for file in sorted(model.rglob("*")) if file.is_file()]
+        return archive({file.relative_to(model).as_posix(): file.read_bytes() for file in files})
+
+    with TemporaryDirectory() as place:
+        for number, meta in enumerate((first_kind(), second_kind())):
+            yield packed(write_model(Path(place) / f"{number}", meta, tensors=TENSORS))
+    models = os.environ.get("TRANSLOAD_MODELS")
+    for file in sorted(Path(models).rglob("saved_model.pb")) if models else []:
+        content = packed(file.parent)
+        if len(content) <= 3 * _LARGEST:
+            yield content
+
+
 FORMATS: dict[str, Callable[[Path], Iterator[bytes]]] = {
     "tflite": _tflite, "onnx": _onnx, "mlir": _text, "bytecode": _bytecode, "tosa": _tosa, "keras": _keras,
-    "caffe": _caffe, "pytorch": _pytorch}
+    "caffe": _caffe, "pytorch": _pytorch, "tensorflow": _tensorflow, "savedmodel": _savedmodel}
 """What makes the files of a format; those further down may use those of formats before them."""

@@ -11,8 +11,8 @@ import pytest
 pytest.importorskip("onnx", reason="the package 'onnx' is not installed")
 pytest.importorskip("jaxlib", reason="jaxlib writes the bytecode to start from")
 
-from tests.fuzz import caffe_files, keras_files, onnx_files, pytorch_files, recorded_files, text_files, tflite_files
-from tests.fuzz.cases import attempt, case_of
+from tests.fuzz import tflite_files
+from tests.fuzz.cases import MUTATORS, attempt, case_of
 from tests.fuzz.seeds import FORMATS, seed_files
 
 CASES = 400
@@ -47,13 +47,10 @@ def test_a_tflite_file_is_what_it_was_when_nothing_is_changed(seeds: dict[str, l
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_changes_change_something(seeds: dict[str, list[Path]], format: str) -> None:
-    mutate = {"tflite": tflite_files.mutate, "onnx": onnx_files.mutate, "mlir": text_files.mutate,
-              "bytecode": recorded_files.mutate_bytecode, "tosa": recorded_files.mutate_flatbuffer,
-              "keras": keras_files.mutate, "caffe": caffe_files.mutate,
-              "pytorch": pytorch_files.mutate}[format]
+    mutate = MUTATORS[format]
     if not seeds[format]:
         pytest.skip("what writes its files is not installed")
-    content = seeds[format][3].read_bytes()
+    content = seeds[format][1].read_bytes()
     made = {mutate(random.Random(number), content) for number in range(20)}
     assert len(made) > 6
     assert mutate(random.Random(1), content) == mutate(random.Random(1), content)

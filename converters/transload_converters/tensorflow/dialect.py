@@ -46,11 +46,26 @@ from .types import UNKNOWN, element_named, referred, shape_attribute
 __all__ = ["TF", "listed"]
 
 _SHAPE: AttributeKind[Any] = AttributeKind("shape", lambda v: isinstance(v, OpaqueAttr))
-_SEQUENCE: AttributeKind[Any] = AttributeKind("list", lambda v: isinstance(v, list | tuple))
 _KINDS: dict[str, AttributeKind[Any]] = {
     "int": INT, "float": FLOAT32, "bool": BOOLEAN, "string": STRING, "type": TYPE, "shape": _SHAPE, "tensor": CONSTANT,
     "func": SYMBOL,
 }
+
+
+@cache
+def _kind_of(name: str, minimum: int | None, allowed: tuple[str, ...]) -> AttributeKind[Any]:
+    """What an attribute holds, by its kind in the registry; numbers, and lengths of lists, from `minimum` on."""
+    if name.startswith("list("):
+        inner = _KINDS[name[5:-1]]
+        return AttributeKind(
+            f"list of {inner}" + (f", {minimum} or more" if minimum else ""),
+            lambda v: isinstance(v, list | tuple) and len(v) >= (minimum or 0) and all(map(inner.accepts, v)))
+    if name == "string" and allowed:
+        return enum(*allowed)
+    plain = _KINDS[name]
+    if minimum is None:
+        return plain
+    return AttributeKind(f"{plain}, {minimum} or more", lambda v: plain.accepts(v) and v >= minimum, plain.wrap, plain.unwrap)
 
 _RANDOM = frozenset({
     "RandomUniform", "RandomUniformInt", "RandomStandardNormal", "TruncatedNormal", "ParameterizedTruncatedNormal", "Multinomial",
@@ -103,6 +118,8 @@ def _declare(name: str, known: OpDef) -> OpDeclaration:
         members.setdefault(member, _attribute(declared, known))
     if _shared(known):
         members["one_type_each"] = constraint(_one_type_each(known))
+    if _counted(known):
+        members["as_many"] = constraint(_as_many(known))
     effects = known.stateful and known.name not in _PURE
     members["traits"] = ("open", *(("random",) if known.name in _RANDOM else ("effects",) if effects else ()))
     return OpDeclaration(name, type(known.name, (), members))
@@ -172,6 +189,31 @@ def _one_type_each(known: OpDef) -> Callable[[Op], bool | str]:
     return one_type_each
 
 
+def _counted(known: OpDef) -> dict[str, list[Argument]]:
+    """The attributes that say how many tensors there are, with those; none where several lie in one member."""
+    if any(sum(bool(each.number_attr or each.type_list_attr) for each in group) > 1 for group in (known.inputs, known.outputs)):
+        return {}
+    found: dict[str, list[Argument]] = {}
+    for argument in (*known.inputs, *known.outputs):
+        if argument.number_attr or argument.type_list_attr:
+            found.setdefault(argument.number_attr or argument.type_list_attr, []).append(argument)
+    return found
+
+
+def _as_many(known: OpDef) -> Callable[[Op], bool | str]:
+    groups = [(key, known.attributes[key].minimum or 0, group) for key, group in _counted(known).items()]
+
+    def as_many(op: Op) -> bool | str:
+        """of tensors that one attribute counts there are as many in operands and results, and not fewer than it allows"""
+        for key, least, group in groups:
+            counts = [len(op.declaration.getters[each.name](op)) for each in group] if op.declaration is not None else []
+            if counts and (min(counts) < least or len(set(counts)) > 1):
+                return f"{key} would be {' and '.join(map(str, counts))}, and must be one number, {least} or more"
+        return True
+
+    return as_many
+
+
 def _plain_element(type_: Type) -> Type | None:
     """The element type, of a reference that which it refers to; None where it is unknown, or a quantized one."""
     if not isinstance(type_, TensorType) or type_.element == UNKNOWN or isinstance(type_.element, QuantType):
@@ -183,9 +225,7 @@ def _plain_element(type_: Type) -> Type | None:
 def _attribute(declared: AttributeDef, known: OpDef) -> Any:
     """An attribute as the registry has it: kind, allowed values, default. Of ops with a state none is required."""
     derived = declared.name in known.derived
-    kind = _SEQUENCE if declared.kind.startswith("list(") else _KINDS[declared.kind]
-    if declared.kind == "string" and declared.allowed:
-        kind = enum(*declared.allowed)
+    kind = _kind_of(declared.kind, declared.minimum, declared.allowed)
     if declared.has_default and not derived:
         default = _default(declared)
         if default is not None:

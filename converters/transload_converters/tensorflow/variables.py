@@ -23,6 +23,8 @@ _ASSIGNS = frozenset({"Assign", "AssignVariableOp"})
 _HAND_ON = frozenset({"Identity", "Cast", "Reshape"})
 _PART = re.compile(r"(?:\d+ )+([\d,:-]+)")
 _DEEPEST = 64
+_MOST_CALLS = 1_000
+"""Calls that are followed; a saver is one, or a few. Functions that call each other twice would be without end."""
 
 
 class Restored(NamedTuple):
@@ -45,6 +47,8 @@ class _Finder:
     def __init__(self, functions: Mapping[str, Any], contents: Contents) -> None:
         self.functions = functions
         self.contents = contents
+        self.followed: set[tuple[str, frozenset[tuple[Edge, str]]]] = set()
+        """The functions that were looked into, with the variables that they were given."""
 
     def assigned(
         self, graph: Graph, names: set[str], given: Mapping[Edge, str], depth: int,
@@ -59,14 +63,17 @@ class _Finder:
                     yield variable, source
                 continue
             called = self.functions.get(node.op) or self.functions.get(_function_of(node))
-            if called is not None and depth < _DEEPEST:
+            if called is not None and depth < _DEEPEST and len(self.followed) < _MOST_CALLS:
                 arguments = arguments_of(called)
                 flat = [(argument, index) for argument, elements in arguments.items() for index in range(len(elements))]
                 inner = Graph(called.node_def, graph.problems, graph.functions, arguments)
                 handles = {
                     edge: variable for edge, given_edge in zip(flat, node.inputs, strict=False)
                     if (variable := self._variable(graph, given_edge, given)) is not None}
-                yield from self.assigned(inner, set(inner.nodes), handles, depth + 1)
+                call = called.signature.name, frozenset(handles.items())
+                if call not in self.followed:
+                    self.followed.add(call)
+                    yield from self.assigned(inner, set(inner.nodes), handles, depth + 1)
 
     def _variable(self, graph: Graph, edge: Edge, given: Mapping[Edge, str]) -> str | None:
         """The variable that a value refers to."""

@@ -209,3 +209,32 @@ def test_what_is_no_conditional_has_no_functional_form() -> None:
     nodes = [*cond().node, node("both", "AddV2", "true", "false", T=F)]
     with pytest.raises(PassError, match="uses values of several branches"):
         functional(read_graph(graph(*nodes)))
+
+
+@pytest.mark.parametrize(("node_", "place", "value", "why"), [
+    ("doubled", 1, "exit_s", "is computed from itself"), ("next_s", 0, "exit_s", "is used where it may be dead")])
+def test_a_loop_that_hands_on_what_it_ends_with_has_no_functional_form(node_: str, place: int, value: str, why: str) -> None:
+    nodes = loop()
+    next(each for each in nodes if each.name == node_).input[place] = value
+    with pytest.raises(PassError, match=why):
+        functional(read_graph(graph(*nodes)))
+
+
+def test_a_frame_that_is_entered_from_within_itself_has_no_functional_form() -> None:
+    nodes = [*loop(), node("again", "Enter", "switch_s:1", T=F, frame_name="f"), node("out", "Identity", "again", T=F)]
+    with pytest.raises(PassError, match="entered from within themselves"):
+        functional(read_graph(graph(*nodes)))
+
+
+def test_loops_that_lie_too_deep_in_each_other_have_no_functional_form() -> None:
+    nodes = [placeholder("x", ()), placeholder("n", ())]
+    for depth in range(150):
+        before = f"y{depth - 1}" if depth else "x"
+        nodes += [node(f"s{depth}", "Switch", before, f"p{depth}", T=F), node(f"p{depth}", "Less", before, "n", T=F)]
+        nodes += [node(f"y{depth}", "Neg", f"s{depth}:1", T=F)]
+    joined = "y149"
+    for depth in reversed(range(150)):
+        nodes.append(node(f"m{depth}", "Merge", f"s{depth}:0", joined, T=F, N=2))
+        joined = f"m{depth}"
+    with pytest.raises(PassError, match="nested more than 100 deep"):
+        functional(read_graph(graph(*nodes, node("z", "Identity", joined, T=F))))

@@ -75,6 +75,11 @@ def test_functions_that_call_themselves_are_refused() -> None:
             "= @outer} : (tensor<*xf32>)", "= @outer} : (tensor<*xf32>, tensor<*x!tf_type.resource>)"), "tf-inline")
 
 
+def test_calls_that_do_not_fit_their_functions_are_refused() -> None:
+    with pytest.raises(PassError, match="calls a function of 2 arguments and 1 results with 1 values"):
+        run(CALLS.replace("then_branch = @neg", "then_branch = @outer"), "tf-inline")
+
+
 STATE = """
 func.func @main(%x: tensor<2xf32>) -> tensor<*xf32> {
   %v = "tf.VarHandleOp"() {shared_name = "count", value = dense<[1.0, 2.0]> : tensor<2xf32>} : () -> tensor<!tf_type.resource>

@@ -200,3 +200,13 @@ def test_real_models_are_read(models: Path) -> None:
         module = transload.load(folder, inputs=shapes if folder.name in ("tf2onnx_regression", "half_plus_two_cpu") else {})
         variables = [op for op in module.ops() if op.name in ("tf.VarHandleOp", "tf.VariableV2")]
         assert variables and all("value" in op.attributes for op in variables), folder
+
+
+def test_functions_that_call_themselves_twice_are_looked_into_once(tmp_path: Path) -> None:
+    meta = second_kind()
+    restore = meta.graph_def.library.function[1]
+    restore.node_def.extend(
+        node(name, "StatefulPartitionedCall", "file", "w", f=Func("restore"), Tin=[TEXT, T("resource")], Tout=[TEXT])
+        for name in ("again", "once_more"))
+    module = transload.load(write_model(tmp_path / "m", meta, tensors=TENSORS))
+    np.testing.assert_array_equal(variable_of(module), W)

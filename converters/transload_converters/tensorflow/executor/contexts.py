@@ -52,11 +52,16 @@ class Contexts:
         """By predicate, an op that asks it."""
         self._frames: dict[str, Context] = {}
         before: dict[str, Context] | None = None
+        rounds = 0
         while self._frames != before:  # of the contexts from which a frame is entered, the innermost is that of the frame
             before = dict(self._frames)
             self.of, self.findings = {}, []
             for op in graph.regions[0].block:
                 self._enter(op)
+            rounds += 1
+            if rounds > len(self._frames) + 1:  # each round settles one frame
+                self._problem(graph, "has frames that are entered from within themselves")
+                break
 
     def __call__(self, value: Value) -> Context:
         """The context of a value; values from outside of the graph are live everywhere."""

@@ -12,7 +12,7 @@ from transload.rewrite import Rewriter
 from transload_hub.build import permute, reshape, same_padding, scalar_like, slice_along
 
 from .reduce import least_of
-from .table import TfTable, attr, channels_last, constant_ints, ints_attr, shape_of
+from .table import TfTable, attr, channels_last, constant_sizes, ints_attr, shape_of
 
 __all__ = ["TABLE", "Window", "missing", "spatial_sizes", "window_of"]
 
@@ -70,13 +70,19 @@ def _channels(value: Value, window: Window) -> int:
 
 
 def missing(window: Window, sizes: Sequence[int], wanted: Sequence[int]) -> tuple[int, ...]:
-    """How much what the transposed convolution of `sizes` by a window reaches falls short of the sizes wanted, per dimension."""
+    """How much what the transposed convolution of `sizes` by a window reaches falls short of the sizes wanted, per dimension.
+
+    Refused where it reaches further.
+    """
     n = len(sizes)
     reached = [
         (size - 1) * stride + (kernel - 1) * dilation + 1 - begin - end
         for size, kernel, stride, dilation, begin, end in zip(
             sizes, window.kernel, window.strides, window.dilations, window.pads[:n], window.pads[n:], strict=True)]
-    return tuple(size - got for size, got in zip(wanted, reached, strict=True))
+    extra = tuple(size - got for size, got in zip(wanted, reached, strict=True))
+    if min(extra) < 0:
+        raise Unsupported(f"the sizes {list(wanted)} do not fit a gradient of sizes {list(sizes)}")
+    return extra
 
 
 # --- forward
@@ -114,6 +120,12 @@ def depthwise(op: Op, rw: Rewriter) -> Value:
     return _convolved(rw, value, reshape(rw, weights, (height, width, 1, channels * multiplier)), window, channels)
 
 
+_RANKS = {
+    "tf.DepthwiseConv2dNativeBackpropInput": 4, "tf.Conv2DBackpropInput": 4, "tf.Conv2DBackpropInputV2": 4,
+    "tf.Conv3DBackpropInput": 5, "tf.Conv3DBackpropInputV2": 5, "tf.Conv2DBackpropFilter": 4, "tf.Conv3DBackpropFilterV2": 5,
+    "tf.DepthwiseConv2dNativeBackpropFilter": 4}
+"""How many dimensions the filter of a gradient has."""
+
 # --- gradients with respect to the input: transposed convolutions
 
 @TABLE("Conv2DBackpropInput", "Conv3DBackpropInputV2", "DepthwiseConv2dNativeBackpropInput", "Conv2DBackpropInputV2",
@@ -121,13 +133,15 @@ def depthwise(op: Op, rw: Rewriter) -> Value:
 def backprop_input(op: Op, rw: Rewriter) -> Value:
     """Conv2DBackpropInput and those of depthwise and 3-D convolutions: the transposed convolution to a constant size."""
     given, weights, value = op.operands
-    last, held = channels_last(op), shape_of(weights)
+    last, held = channels_last(op), shape_of(weights, _RANKS.get(op.name), least=3, what="the filter")
     n = len(held) - 2
     wanted = shape_of(given) if op.name in ("tf.Conv2DBackpropInputV2", "tf.Conv3DBackpropInput") else (
-        constant_ints(rw, given, "the sizes of the result"))
+        constant_sizes(rw, given, "the sizes of the result"))
     back = shape_of(value, n + 2)
     if len(wanted) == n:  # the spatial ones alone
         wanted = (back[0], *wanted, held[-2]) if last else (back[0], held[-2], *wanted)
+    if len(wanted) != n + 2:
+        raise Unsupported(f"the sizes {list(wanted)} do not fit a filter of shape {list(held)}")
     window = window_of(op, wanted, held[:-2])
     if op.name == "tf.DepthwiseConv2dNativeBackpropInput":
         group = held[2]
@@ -136,8 +150,6 @@ def backprop_input(op: Op, rw: Rewriter) -> Value:
         group = _groups(wanted[-1 if last else 1], held[-2])
     order = (n, *range(n), n + 1) if last else (n + 1, n, *range(n))
     extra = missing(window, spatial_sizes(back, last), spatial_sizes(wanted, last))
-    if min(extra) < 0:
-        raise Unsupported(f"the sizes {list(wanted)} do not fit a gradient of shape {list(back)}")
     return rw.emit(
         "top.Deconv", value, permute(rw, weights, order), kernel_shape=window.kernel, strides=window.strides, pads=window.pads,
         dilations=window.dilations, group=group, output_padding=extra, layout=window.layout)
@@ -149,7 +161,7 @@ def backprop_input(op: Op, rw: Rewriter) -> Value:
 def backprop_filter(op: Op, rw: Rewriter) -> Value:
     """Conv2DBackpropFilter and those of depthwise and 3-D convolutions."""
     value, given, back = op.operands
-    wanted = constant_ints(rw, given, "the sizes of the filter")
+    wanted = constant_sizes(rw, given, "the sizes of the filter", _RANKS.get(op.name), least=1)
     last, n = channels_last(op), len(wanted) - 2
     if not last:
         value, back = (permute(rw, tensor, (0, *range(2, n + 2), 1)) for tensor in (value, back))
@@ -180,6 +192,8 @@ def dilation(op: Op, rw: Rewriter) -> Value:
     rows, columns, channels = shape_of(weights, 3, what="the filter")
     sizes = shape_of(value, 4, what="the input")
     strides, rates = ints_attr(op, "strides")[1:3], ints_attr(op, "rates")[1:3]
+    if len(strides) != 2 or len(rates) != 2 or min(*strides, *rates) < 1:
+        raise Unsupported(f"has the strides {list(strides)} and rates {list(rates)}: two each, all positive")
     pairs = [(0, 0)] * 2
     if attr(op, "padding") == "SAME":
         pairs = [same_padding(*each) for each in zip(sizes[1:3], (rows, columns), strides, rates, strict=True)]

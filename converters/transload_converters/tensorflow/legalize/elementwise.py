@@ -287,5 +287,7 @@ def bitcast(op: Op, rw: Rewriter) -> Value:
     wanted = dtype_of(element)
     if wanted.itemsize < held.dtype.itemsize:
         return rw.constant(held[..., None].view(wanted), element=element)
+    if not held.ndim or held.shape[-1] * held.dtype.itemsize != wanted.itemsize:
+        raise Unsupported(f"reads {held.dtype} of shape {list(held.shape)} as {element}")
     return rw.constant(held.view(wanted)[..., 0], element=element)
 

@@ -6,13 +6,25 @@ import math
 
 import numpy as np
 
+from transload.errors import Unsupported
 from transload.ir import BOOL, F32, I32, FloatType, Op, Value, dtype_of
 from transload.rewrite import Rewriter
 from transload_hub.build import cast, reshape, scalar_like
 from transload_hub.scatter import scattered, sparse_to_dense
 from transload_hub.slicing import update_slice
 
-from .table import TfTable, attr, axis_of, constant_int, constant_ints, element_of, shape_of
+from .table import (
+    TfTable,
+    attr,
+    axis_of,
+    constant_count,
+    constant_int,
+    constant_ints,
+    constant_sizes,
+    element_of,
+    need_place,
+    shape_of,
+)
 
 __all__ = ["TABLE", "counted"]
 
@@ -47,7 +59,7 @@ def scatter_nd(op: Op, rw: Rewriter) -> Value:
     """ScatterNd: added to zeros of a constant shape."""
     indices, updates, shape = op.operands
     reduction = "none" if updates.element == BOOL else "add"
-    return scattered(rw, constant_ints(rw, shape, "the shape of the result"), 0, indices, updates, reduction)
+    return scattered(rw, constant_sizes(rw, shape, "the shape of the result"), 0, indices, updates, reduction)
 
 
 _REDUCTIONS = {
@@ -77,17 +89,22 @@ def dynamic_update_slice(op: Op, rw: Rewriter) -> Value:
 def sparse_to_dense_(op: Op, rw: Rewriter) -> Value:
     """SparseToDense."""
     indices, shape, values, default = op.operands
-    return sparse_to_dense(rw, indices, constant_ints(rw, shape, "the shape of the result"), values, default)
+    return sparse_to_dense(rw, indices, constant_sizes(rw, shape, "the shape of the result"), values, default)
 
 
 @TABLE("DynamicStitch", "ParallelDynamicStitch")
 def dynamic_stitch(op: Op, rw: Rewriter) -> Value:
     """DynamicStitch, ParallelDynamicStitch at constant places: rows put together, of a place that is named twice the last one."""
     half = len(op.operands) // 2
+    if len(op.operands) % 2:
+        raise Unsupported(f"has {len(op.operands)} operands: places and rows, as many of each")
     indices = [np.asarray(rw.need_constant(value, "the places")) for value in op.operands[:half]]
     rows = [reshape(rw, value, (places.size, *shape_of(value)[places.ndim :]))
             for places, value in zip(indices, op.operands[half:], strict=True)]
-    flat = np.concatenate([places.reshape(-1) for places in indices])
+    flat = np.concatenate([np.zeros(0, np.int32), *(places.reshape(-1) for places in indices)])
+    if not flat.size or flat.min() < 0:
+        raise Unsupported("puts no rows together, or some at negative places")
+    need_place(int(flat.max()) + 1)
     order = np.zeros(int(flat.max(initial=-1)) + 1, np.int32)
     order[flat] = np.arange(flat.size, dtype=np.int32)
     joined = rw.emit("top.Concat", *rows, axis=0) if len(rows) > 1 else rows[0]
@@ -118,7 +135,7 @@ def unique(op: Op, rw: Rewriter) -> list[Value]:
     """Unique, UniqueV2, UniqueWithCounts, UniqueWithCountsV2 of a constant, in order of their first occurrence."""
     held = np.asarray(rw.need_constant(op.operands[0], _DATA))
     axes = constant_ints(rw, op.operands[1], "the axis") if op.name.endswith("V2") else ()
-    axis = axes[0] if axes else 0
+    axis = axis_of(axes[0], held.ndim) if axes else 0
     values, first, inverse, counts = np.unique(held, True, True, True, axis=axis if held.ndim > 1 else None)
     order = np.argsort(first)
     rank = np.empty_like(order)
@@ -170,7 +187,7 @@ def counted(rw: Rewriter, flags: Value, axis: int, op: Op) -> Value:
 def bincount(op: Op, rw: Rewriter) -> Value:
     """Bincount, DenseBincount: how often, or with which total weight, each number up to a constant size occurs."""
     value, size, weights = op.operands
-    count = constant_int(rw, size, "the number of bins")
+    count = constant_count(rw, size, "the number of bins")
     sizes = shape_of(value)
     if op.name == "tf.Bincount" or len(sizes) < 2:
         value = reshape(rw, value, (math.prod(sizes),))
@@ -190,7 +207,7 @@ def bincount(op: Op, rw: Rewriter) -> Value:
 def histogram(op: Op, rw: Rewriter) -> Value:
     """HistogramFixedWidth: how many numbers are in each of so many equal parts of a range; those outside in the outermost."""
     value, ends, bins = op.operands
-    count = constant_int(rw, bins, "the number of bins")
+    count = constant_count(rw, bins, "the number of bins", least=1)
     low, high = rw.emit("top.Split", ends, axis=0, split_size=(1, 1))
     flat = reshape(rw, value, (math.prod(shape_of(value)),))
     share = rw.emit("top.Div", rw.emit("top.Sub", flat, low), rw.emit("top.Sub", high, low))

@@ -12,7 +12,7 @@ from transload.ir import F32, Op, Value, dtype_of
 from transload.rewrite import Rewriter
 from transload_hub.build import cast, reshape, scalar_like, slice_along
 
-from .table import TfTable, attr, constant_ints, element_of, shape_of
+from .table import TfTable, attr, constant_sizes, element_of, need_place, shape_of
 
 TABLE = TfTable()
 
@@ -20,10 +20,12 @@ TABLE = TfTable()
 
 def _sizes(op: Op, rw: Rewriter) -> tuple[Value, tuple[int, ...], tuple[int, ...]]:
     """The images, their shape, and the height and width wanted."""
-    wanted = constant_ints(rw, op.operands[1], "the size of the result")
+    wanted = constant_sizes(rw, op.operands[1], "the size of the result", 2, least=1)
     sizes = shape_of(op.operands[0], 4, what="the images")
-    if len(wanted) != 2 or min(wanted) < 1 or 0 in sizes:
+    if 0 in sizes:
         raise Unsupported(f"images of shape {list(sizes)} cannot be resized to {list(wanted)}")
+    for size, want in zip(sizes[1:3], wanted, strict=True):  # for which there may be tables of weights
+        need_place(size, want)
     return op.operands[0], sizes, wanted
 
 
@@ -132,8 +134,10 @@ _KERNELS: dict[str, tuple[float, Callable[[np.ndarray], np.ndarray]]] = {
 def scale_and_translate(op: Op, rw: Rewriter) -> Value:
     """ScaleAndTranslate by constants: sampled by a kernel as wide as a pixel of the result, where antialiasing is wanted."""
     value, sizes, wanted = _sizes(op, rw)
-    scale, shift = (np.asarray(rw.need_constant(operand, what), np.float32)
+    scale, shift = (np.asarray(rw.need_constant(operand, what), np.float32).reshape(-1)
                     for operand, what in zip(op.operands[2:4], ("the scale", "the translation"), strict=True))
+    if scale.size != 2 or shift.size != 2 or not np.isfinite([*scale, *shift]).all() or (scale <= 0).any():
+        raise Unsupported(f"scales by {scale.tolist()} and moves by {shift.tolist()}: two numbers each, scales positive")
     kind = attr(op, "kernel_type", "lanczos3")
     if kind not in _KERNELS:
         raise Unsupported(f"the kernel is {kind!r}", f"these are known: {', '.join(_KERNELS)}")
@@ -165,7 +169,8 @@ def crop_and_resize(op: Op, rw: Rewriter) -> Value:
     """CropAndResize: a piece of an image for each box, as products with weights that follow from the boxes."""
     images, boxes, numbers, size = op.operands
     _, height, width, channels = shape_of(images, 4, what="the images")
-    wanted = constant_ints(rw, size, "the size of the crops")
+    wanted = constant_sizes(rw, size, "the size of the crops", 2, least=1)
+    need_place(max(wanted))
     count = shape_of(boxes, 2, what="the boxes")[0]
     image = rw.emit("top.Gather", cast(rw, images, F32), numbers, axis=0)
     edges = rw.emit("top.Split", boxes, axis=1, split_size=(1, 1, 1, 1))

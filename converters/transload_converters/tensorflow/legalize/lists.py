@@ -13,20 +13,22 @@ from collections.abc import Sequence
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import BOOL, Op, Type, Value
+from transload.ir import BOOL, DialectType, Op, Type, Value
 from transload.rewrite import Rewriter
 from transload_hub.build import reshape, splat
 
 from ..types import shape_of as shape_attribute_of
-from .table import TfTable, constant_int, constant_ints, shape_of
+from .table import TfTable, constant_count, constant_ints, shape_of
 
 __all__ = ["TABLE"]
 
 TABLE = TfTable()
 
 
-def _empty(rw: Rewriter, size: int, element_shape: Sequence[int | None] | None, element: Type) -> Value:
+def _empty(rw: Rewriter, size: int, element_shape: Sequence[int | None] | None, element: Type | None) -> Value:
     """A list of elements that are zero, or of none that are known: `element_shape` has None or -1 where it does not say."""
+    if element is None or isinstance(element, DialectType):
+        raise Unsupported(f"makes a list of {element or 'elements without a type'}")
     if element_shape is None or any(n is None or n < 0 for n in element_shape):
         return splat(rw, 0, (size, 0), element)
     return splat(rw, 0, (size, *(int(n) for n in element_shape if n is not None)), element)
@@ -39,7 +41,7 @@ def _is_open(values: Value) -> bool:
 
 def _write(rw: Rewriter, values: Value, index: Value, item: Value) -> Value:
     """A list with another element at an index."""
-    size, shape = shape_of(values)[0], shape_of(item)
+    size, shape = shape_of(values, least=1, what="a list")[0], shape_of(item)
     if _is_open(values) and shape != (0,):
         values = splat(rw, 0, (size, *shape), item.element)
     if shape_of(values)[1:] != shape:
@@ -54,6 +56,7 @@ def _write(rw: Rewriter, values: Value, index: Value, item: Value) -> Value:
 
 
 def _read(rw: Rewriter, values: Value, index: Value) -> Value:
+    shape_of(values, least=1, what="a list")
     if _is_open(values):
         raise Unsupported("reads an element of a list that has none yet")
     return rw.emit("top.Gather", values, reshape(rw, index, ()), axis=0)
@@ -73,7 +76,7 @@ def reserve(op: Op, rw: Rewriter) -> Value:
     shape = constant_ints(rw, op.operands[0], "the shape of elements")
     if np.asarray(rw.need_constant(op.operands[0], "the shape of elements")).shape == ():
         shape = (-1,)
-    size = constant_int(rw, op.operands[1], "the number of elements") if op.name == "tf.TensorListReserve" else 0
+    size = constant_count(rw, op.operands[1], "the number of elements") if op.name == "tf.TensorListReserve" else 0
     return _empty(rw, size, shape, op.attribute("element_dtype"))
 
 
@@ -127,7 +130,7 @@ def element_shape(op: Op, rw: Rewriter) -> Value:
 @TABLE("TensorArrayV3", anything=True)
 def array(op: Op, rw: Rewriter) -> tuple[Value, Value]:
     """A TensorArray of zeros: a handle, which says nothing, and its flow."""
-    size = constant_int(rw, op.operands[0], "the number of elements")
+    size = constant_count(rw, op.operands[0], "the number of elements")
     element = op.attribute("dtype")
     return rw.constant(np.zeros((), np.int32)), _empty(rw, size, shape_attribute_of(op.attribute("element_shape")), element)
 
@@ -158,7 +161,7 @@ def array_scatter(op: Op, rw: Rewriter) -> Value:
     """The flow with other elements at some indices."""
     _, indices, items, flow = op.operands
     known = rw.constant_of(indices)
-    size, shape = shape_of(flow)[0], shape_of(items, least=1)
+    size, shape = shape_of(flow, least=1, what="a list")[0], shape_of(items, least=1)
     if known is not None and np.array_equal(known.reshape(-1), np.arange(size)) and shape[0] == size:
         return items
     if _is_open(flow):

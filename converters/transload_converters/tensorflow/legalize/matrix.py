@@ -11,7 +11,7 @@ from transload.ir import Op, Value, dtype_of
 from transload.rewrite import Rewriter
 from transload_hub.build import reshape, scalar_like
 
-from .table import TfTable, attr, constant_int, constant_ints, shape_of
+from .table import TfTable, attr, constant_int, constant_ints, need_place, shape_of
 
 TABLE = TfTable()
 
@@ -26,6 +26,8 @@ class _Diagonals:
     def __init__(self, rows: int, columns: int, low: int, high: int, align: str) -> None:
         if low > high or not -rows < low < columns or not -rows < high < columns:
             raise Unsupported(f"matrices of {rows} by {columns} have no diagonals {low} to {high}")
+        need_place(rows, columns)
+        need_place((high - low + 1) * min(rows, columns))
         self.rows, self.columns, self.low, self.high = rows, columns, low, high
         self.lengths = {d: min(rows + min(d, 0), columns - max(d, 0)) for d in range(low, high + 1)}
         self.longest = max(self.lengths.values())
@@ -52,6 +54,8 @@ class _Diagonals:
 def _band(op: Op, rw: Rewriter, index: int) -> tuple[int, int]:
     """The first and the last diagonal: 0, one, or two numbers."""
     numbers = constant_ints(rw, op.operands[index], "the numbers of diagonals") if op.name.endswith(("V2", "V3")) else (0,)
+    if not 1 <= len(numbers) <= 2:
+        raise Unsupported(f"the numbers of diagonals are {list(numbers)}: one, or the first and the last")
     return numbers[0], numbers[-1]
 
 
@@ -129,6 +133,7 @@ def matrix_band_part(op: Op, rw: Rewriter) -> Value:
     """MatrixBandPart: zeros outside a constant number of diagonals below and above the main one; negative: all of them."""
     value = op.operands[0]
     rows, columns = shape_of(value, least=2)[-2:]
+    need_place(rows, columns)
     below, above = (constant_int(rw, operand, "the width of the band") for operand in op.operands[1:])
     off = np.arange(columns) - np.arange(rows)[:, None]
     inside = ((below < 0) | (-off <= below)) & ((above < 0) | (off <= above))
@@ -142,6 +147,10 @@ def of_constants(op: Op, rw: Rewriter) -> Value:
     """MatrixInverse, MatrixDeterminant, Cholesky, MatrixSolve, MatrixTriangularSolve of constants: computed now."""
     matrix, *rest = (np.asarray(rw.need_constant(value, "the matrix"), np.float64) for value in op.operands)
     name = op.name.removeprefix("tf.")
+    for value in op.operands:
+        shape_of(value, least=2, what="the matrix")
+    if rest and matrix.shape[:-1] != rest[0].shape[:-1]:
+        raise Unsupported(f"a matrix of {list(matrix.shape)} does not fit one of {list(rest[0].shape)}")
     if name == "MatrixTriangularSolve":
         matrix = np.tril(matrix) if attr(op, "lower", True) else np.triu(matrix)
     if attr(op, "adjoint", False):

@@ -14,7 +14,7 @@ from transload.rewrite import Rewriter
 from transload_hub.build import pads_for, reshape, splat
 from transload_hub.slicing import Masks, Strided, entries, plain_slice, resolved, strided_slice
 
-from .table import TfTable, attr, axes_of, axis_of, constant_int, constant_ints, ints_attr, shape_of
+from .table import TfTable, attr, axes_of, axis_of, constant_int, constant_ints, constant_sizes, ints_attr, need_place, shape_of
 
 TABLE = TfTable()
 
@@ -65,6 +65,8 @@ def split_v(op: Op, rw: Rewriter) -> list[Value]:
     axis = axis_of(constant_int(rw, op.operands[2], "the dimension"), len(shape_of(value)))
     if wanted.count(-1) == 1:
         wanted[wanted.index(-1)] = shape_of(value)[axis] - sum(n for n in wanted if n != -1)
+    if min(wanted, default=0) < 0 or sum(wanted) != shape_of(value)[axis] or len(wanted) != len(op.results):
+        raise Unsupported(f"{shape_of(value)[axis]} elements cannot be split into {len(op.results)} parts of {wanted}")
     return _parts(rw, value, axis, tuple(wanted))
 
 
@@ -102,6 +104,9 @@ def _flat_places(op: Op, given: Strided, sizes: tuple[int, ...]) -> np.ndarray:
     taken, _ = resolved(given, sizes)
     if any(isinstance(part, Value) for part in taken):
         raise Unsupported("writes to places that are computed at run time")
+    if 0 in sizes:
+        return np.zeros(0, np.int64)
+    need_place(*sizes)
     grids = np.meshgrid(*(np.asarray(list(part), np.int64) for part in taken if isinstance(part, range)), indexing="ij")
     return np.ravel_multi_index([grid.reshape(-1) for grid in grids], sizes) if grids else np.zeros(1, np.int64)
 
@@ -109,7 +114,7 @@ def _flat_places(op: Op, given: Strided, sizes: tuple[int, ...]) -> np.ndarray:
 @TABLE("StridedSliceGrad")
 def strided_slice_grad(op: Op, rw: Rewriter) -> Value:
     """StridedSliceGrad: zeros of a constant shape, with the gradient where the slice was."""
-    sizes = constant_ints(rw, op.operands[0], "the shape")
+    sizes = constant_sizes(rw, op.operands[0], "the shape")
     dy = op.operands[4]
     return _written(op, rw, splat(rw, 0, (math.prod(sizes),), dy.element), dy, _strided(op, rw, 1), sizes)
 
@@ -137,7 +142,7 @@ def _written(op: Op, rw: Rewriter, ground: Value, part: Value, given: Strided, s
 def pad(op: Op, rw: Rewriter) -> Value:
     """Pad, PadV2, MirrorPad by constant sizes."""
     value = op.operands[0]
-    pairs = np.asarray(rw.need_constant(op.operands[1], "the paddings")).reshape(-1, 2)
+    pairs = np.asarray(constant_ints(rw, op.operands[1], "the paddings", 2 * len(shape_of(value)))).reshape(-1, 2)
     mode = {"REFLECT": "reflect", "SYMMETRIC": "symmetric"}[attr(op, "mode")] if op.name == "tf.MirrorPad" else None
     fill = op.operands[2] if op.name == "tf.PadV2" else None
     if not pairs.any():
@@ -171,6 +176,8 @@ def roll(op: Op, rw: Rewriter) -> Value:
     value = op.operands[0]
     rank = len(shape_of(value))
     shifts, axes = constant_ints(rw, op.operands[1], "the shifts"), constant_ints(rw, op.operands[2], "the axes")
+    if len(shifts) != len(axes):
+        raise Unsupported(f"there are {len(shifts)} shifts and {len(axes)} axes")
     total: dict[int, int] = {}
     for shift, axis in zip(shifts, axes, strict=True):
         place = axis_of(axis, rank)
@@ -216,7 +223,9 @@ def _blocks(op: Op, rw: Rewriter, what: str) -> tuple[Value, tuple[int, ...], li
     value = op.operands[0]
     with_block = op.name.endswith("ND")
     block = constant_ints(rw, op.operands[1], "the block") if with_block else (int(attr(op, "block_size")),) * 2
-    numbers = constant_ints(rw, op.operands[-1], what)
+    numbers = constant_sizes(rw, op.operands[-1], what, 2 * len(block))
+    if min(block, default=1) < 1:
+        raise Unsupported(f"the block is {list(block)}, and must be positive")
     return value, block, list(zip(numbers[::2], numbers[1::2], strict=True))
 
 

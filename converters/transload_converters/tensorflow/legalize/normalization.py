@@ -39,8 +39,8 @@ def fused_batch_norm(op: Op, rw: Rewriter) -> list[Value]:
 
 
 def _activated(op: Op, rw: Rewriter, value: Value) -> Value:
-    if int(attr(op, "num_side_inputs", 0)):
-        value = rw.emit("top.Add", value, op.operands[5])
+    for side in op.operands[5:]:
+        value = rw.emit("top.Add", value, side)
     mode = attr(op, "activation_mode", "Identity")
     if mode not in ("Identity", "Relu"):
         raise Unsupported(f"the activation is {mode!r}")
@@ -89,6 +89,8 @@ def fused_batch_norm_grad(op: Op, rw: Rewriter) -> list[Value]:
     sizes = shape_of(value, least=3)
     channel = len(sizes) - 1 if channels_last(op) else 1
     axes = tuple(axis for axis in range(len(sizes)) if axis != channel)
+    if 0 in sizes:
+        raise Unsupported(f"the batch has the shape {list(sizes)}, of which there is no mean")
     wide = tuple(n if axis == channel else 1 for axis, n in enumerate(sizes))
 
     def total(part: Value) -> Value:
@@ -116,6 +118,8 @@ def lrn(op: Op, rw: Rewriter) -> Value:
     """LRN: the window has `depth_radius` channels on both sides, whose squares are summed."""
     value = op.operands[0]
     radius, alpha = int(attr(op, "depth_radius", 5)), float(attr(op, "alpha", 1.0))
+    if not 0 <= radius < 1 << 30:
+        raise Unsupported(f"the window has {radius} channels on both sides")
     size = 2 * radius + 1
     beta, bias = float(attr(op, "beta", 0.5)), float(attr(op, "bias", 1.0))
     return rw.emit("top.LRN", value, size=size, alpha=alpha * size, beta=beta, bias=bias, layout="NHWC")

@@ -15,6 +15,9 @@ __all__ = ["Philox", "scrambled"]
 _MULTIPLIERS = (np.uint64(0xD2511F53), np.uint64(0xCD9E8D57))
 _WEYL = (0x9E3779B9, 0xBB67AE85)
 _LOW = np.uint64(0xFFFFFFFF)
+_WORD = (1 << 64) - 1
+_TOGETHER = 1024
+"""How many such groups are made at once."""
 _RESERVED = 256
 """How many counters a group of four numbers owns where each takes as many samples as it needs."""
 
@@ -28,17 +31,21 @@ class Philox:
 
     def bits(self, groups: int, skip: int = 0) -> np.ndarray:
         """Numbers [groups, 4] of 32 bits, from counter number `skip` on."""
-        first = self.counter + skip
-        counters = range(first, first + groups)
-        c0, c1, c2, c3 = (
-            np.array([counter >> shift & 0xFFFFFFFF for counter in counters], np.uint64) for shift in (0, 32, 64, 96))
+        return self._bits_at(np.arange(groups, dtype=np.uint64) + np.uint64(skip))
+
+    def _bits_at(self, places: np.ndarray) -> np.ndarray:
+        """Numbers [.., 4] of 32 bits, from these counters on behind the first."""
+        start = np.uint64(self.counter & _WORD)
+        low = start + places
+        high = np.uint64(self.counter >> 64) + (low < start)
+        c0, c1, c2, c3 = low & _LOW, low >> np.uint64(32), high & _LOW, high >> np.uint64(32)
         k0, k1 = self.key & 0xFFFFFFFF, self.key >> 32
         for _ in range(10):
             product0, product1 = c0 * _MULTIPLIERS[0], c2 * _MULTIPLIERS[1]
             c0, c1, c2, c3 = ((product1 >> np.uint64(32)) ^ c1 ^ np.uint64(k0), product1 & _LOW,
                               (product0 >> np.uint64(32)) ^ c3 ^ np.uint64(k1), product0 & _LOW)
             k0, k1 = (k0 + _WEYL[0]) & 0xFFFFFFFF, (k1 + _WEYL[1]) & 0xFFFFFFFF
-        return np.stack([c0, c1, c2, c3], axis=1).astype(np.uint32)
+        return np.stack([c0, c1, c2, c3], axis=-1).astype(np.uint32)
 
     def uniform(self, count: int, dtype: np.dtype) -> np.ndarray:
         """Numbers in [0, 1): the lowest bits as the fraction of one between 1 and 2, less 1."""
@@ -56,11 +63,16 @@ class Philox:
 
     def truncated_normal(self, count: int) -> np.ndarray:
         """The same, those beyond 2 left out: each four numbers take samples of their own until they are complete."""
-        found = np.empty((-(-count // 4), 4), np.float32)
-        for group, row in enumerate(found):
-            samples = _box_muller(self.bits(32, group * _RESERVED).reshape(-1, 2)).reshape(-1)
-            row[:] = samples[np.abs(samples) < 2][:4]
-        return found.reshape(-1)[:count]
+        groups = -(-count // 4)
+        parts = [self._complete(np.arange(first, min(first + _TOGETHER, groups))) for first in range(0, groups, _TOGETHER)]
+        return np.concatenate([np.empty(0, np.float32), *parts])[:count]
+
+    def _complete(self, groups: np.ndarray) -> np.ndarray:
+        """The first four normal numbers of each group that are not beyond 2."""
+        places = groups.astype(np.uint64)[:, None] * np.uint64(_RESERVED) + np.arange(32, dtype=np.uint64)
+        samples = _box_muller(self._bits_at(places).reshape(-1, 2)).reshape(len(groups), -1)
+        inside = np.abs(samples) < 2
+        return samples[inside & (np.cumsum(inside, axis=1) <= 4)]
 
     def integers(self, count: int, low: int, high: int, dtype: np.dtype) -> np.ndarray:
         """Integers in [low, high): the rest of a division of 32 or 64 bits."""
@@ -68,21 +80,21 @@ class Philox:
         wide = bits.astype(np.uint64)
         if dtype.itemsize == 8:
             wide = wide[::2] | (wide[1::2] << np.uint64(32))
-        return ((wide[:count] % np.uint64(high - low)).astype(np.int64) + low).astype(dtype)
+        return (wide[:count] % np.uint64(high - low) + np.uint64(low & _WORD)).astype(dtype)
 
     def shuffled(self, count: int) -> np.ndarray:
         """The numbers up to `count` in random order: each is exchanged with one that is not before it."""
-        order, samples = np.arange(count), self._singles()
+        order, samples = list(range(count)), self._singles()
         for place in range(count - 1):
             other = place + next(samples) % (count - place)
-            order[[place, other]] = order[[other, place]]
-        return order
+            order[place], order[other] = order[other], order[place]
+        return np.array(order)
 
     def _singles(self) -> Iterator[int]:
         group = 0
         while True:
-            yield from self.bits(1, group)[0].tolist()
-            group += 1
+            yield from self.bits(_TOGETHER, group).reshape(-1).tolist()
+            group += _TOGETHER
 
 
 def _box_muller(pairs: np.ndarray) -> np.ndarray:

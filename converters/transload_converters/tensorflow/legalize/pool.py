@@ -9,11 +9,11 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import I64, Op, Value, dtype_of
 from transload.rewrite import Rewriter
-from transload_hub.build import permute, reshape, scalar_like
+from transload_hub.build import permute, reshape, scalar_like, splat
 
 from .conv import Window, missing, spatial_sizes, window_of
 from .reduce import least_of
-from .table import TfTable, attr, channels_last, constant_ints, element_of, ints_attr, shape_of
+from .table import TfTable, attr, channels_last, constant_ints, constant_sizes, element_of, ints_attr, shape_of
 
 TABLE = TfTable()
 
@@ -28,8 +28,8 @@ def pool(op: Op, rw: Rewriter) -> Value:
     else:
         kernel, strides = ints_attr(op, "ksize"), ints_attr(op, "strides")
     last = channels_last(op)
-    if len(kernel) != len(sizes) or kernel[0] != 1:
-        raise Unsupported(f"a window {list(kernel)} goes over batches, or does not fit a tensor of shape {list(sizes)}")
+    if not len(kernel) == len(strides) == len(sizes) or kernel[0] != 1 or min(*kernel, *strides) < 1:
+        raise Unsupported(f"a window {list(kernel)} in steps of {list(strides)} goes over batches, or does not fit {list(sizes)}")
     name = "top.MaxPool" if "Max" in op.name else "top.AvgPool"
     if kernel[-1 if last else 1] != 1:
         return _over_channels(op, rw, value, kernel, strides)
@@ -87,12 +87,12 @@ def max_pool_with_argmax(op: Op, rw: Rewriter) -> tuple[Value, Value]:
 @TABLE("AvgPoolGrad", "AvgPool3DGrad")
 def avg_pool_grad(op: Op, rw: Rewriter) -> Value:
     """AvgPoolGrad, AvgPool3DGrad: each gradient, divided by how many elements its window has, handed to all of these."""
-    wanted = constant_ints(rw, op.operands[0], "the shape of the input")
+    wanted = constant_sizes(rw, op.operands[0], "the shape of the input", least=1)
     back, last = op.operands[1], channels_last(op)
     n = len(wanted) - 2
     shape_of(back, max(len(wanted), 3), what="the gradient")
     window = window_of(op, wanted, spatial_sizes(ints_attr(op, "ksize"), last))
-    channels = wanted[-1 if last else 1]
+    channels, extra = wanted[-1 if last else 1], missing(window, spatial_sizes(shape_of(back), last), spatial_sizes(wanted, last))
     if not last:
         back = permute(rw, back, (0, *range(2, n + 2), 1))
     spatial = spatial_sizes(wanted, last)
@@ -103,8 +103,8 @@ def avg_pool_grad(op: Op, rw: Rewriter) -> Value:
         counted = counted[..., None] * (np.minimum(first + k, size) - np.maximum(first, 0))
     dtype = dtype_of(back.element)
     shared = rw.emit("top.Mul", back, rw.constant((1 / counted).astype(dtype)[..., None], element=back.element))
-    ones = rw.constant(np.ones((1, *window.kernel, channels), dtype), element=back.element)
+    ones = splat(rw, 1, (1, *window.kernel, channels), back.element)
     spread = rw.emit(
         "top.Deconv", shared, ones, kernel_shape=window.kernel, strides=window.strides, pads=window.pads, group=channels,
-        output_padding=missing(window, shape_of(back)[1:-1], spatial), layout="NHWC")
+        output_padding=extra, layout="NHWC")
     return spread if last else permute(rw, spread, (0, n + 1, *range(1, n + 1)))

@@ -6,6 +6,8 @@ own. What is quantized by a scale and a zero point that are known becomes a quan
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from transload.errors import Unsupported
@@ -58,27 +60,29 @@ def _fake_quant(op: Op, rw: Rewriter, low: np.ndarray, high: np.ndarray, axis: i
     Source: the documentation of `tf.quantization.fake_quant_with_min_max_args`.
     """
     value, bits = op.operands[0], int(attr(op, "num_bits", 8))
-    low, high = low.astype(np.float32), high.astype(np.float32)
-    least, most = (1 if attr(op, "narrow_range", False) else 0), (1 << bits) - 1
-    if not 2 <= bits <= 16 or (low > high).any():
+    low, high = low.astype(np.float32).reshape(-1), high.astype(np.float32).reshape(-1)
+    is_nothing, counts = (low == 0) & (high == 0), {low.size, high.size}
+    wanted = {1 if axis is None else shape_of(value)[axis]}
+    if not 2 <= bits <= 16 or counts != wanted or not (np.isfinite(high - low) & ((low < high) | is_nothing)).all():
         raise Unsupported(f"quantizes to {bits} bits between {low.tolist()} and {high.tolist()}")
-    if ((low == 0) & (high == 0)).all():
+    least, most = (1 if attr(op, "narrow_range", False) else 0), (1 << bits) - 1
+    if is_nothing.all():
         return rw.emit("top.Mul", value, scalar_like(rw, value, 0))
     with np.errstate(all="ignore"):
         scale = (high - low) / np.float32(most - least)
         zero = np.clip(np.round(least - low / scale), least, most)
-    if axis is not None and rw.constant_of(value) is None:
-        return _by_arithmetic(rw, value, scale, zero, (least, most))
+    if (scale == 0).any() or (axis is not None and rw.constant_of(value) is None):
+        low, high = (np.where(is_nothing, 0, (end - zero) * scale).astype(np.float32) for end in (least, most))
+        return _by_arithmetic(rw, value, np.where(scale == 0, np.float32(1), scale), low, high)
     half = 1 << (bits - 1)
     element = QuantType(I8 if bits <= 8 else I16, F32, tuple(scale.astype(float).tolist()),
                         tuple((zero - half).astype(int).tolist()), axis, least - half, most - half)
     return rw.emit("top.Cast", rw.emit("top.Cast", value, element=element), element=F32)
 
 
-def _by_arithmetic(rw: Rewriter, value: Value, scale: np.ndarray, zero: np.ndarray, ends: tuple[int, int]) -> Value:
-    """`floor((clamp(x) - low) / scale + 1/2) * scale + low`, a scale for each of the last dimension."""
-    low, high = (rw.constant(((end - zero) * scale).astype(np.float32)) for end in ends)
-    step = rw.constant(scale.astype(np.float32))
+def _by_arithmetic(rw: Rewriter, value: Value, scale: np.ndarray, least: np.ndarray, most: np.ndarray) -> Value:
+    """`floor((clamp(x) - low) / scale + 1/2) * scale + low`, a scale and ends for each of the last dimension."""
+    low, high, step = (rw.constant(each.astype(np.float32)) for each in (least, most, scale))
     clamped = rw.emit("top.Min", rw.emit("top.Max", value, low), high)
     steps = rw.emit("top.Div", rw.emit("top.Sub", clamped, low), step)
     whole = rw.emit("top.Floor", rw.emit("top.Add", steps, scalar_like(rw, steps, 0.5)))
@@ -96,8 +100,12 @@ def quantize_and_dequantize(op: Op, rw: Rewriter) -> Value | list[Value]:
     value = op.operands[0]
     signed, narrow = bool(attr(op, "signed_input", True)), bool(attr(op, "narrow_range", False))
     bits = constant_int(rw, op.operands[3], "the number of bits") if op.name.endswith("V3") else int(attr(op, "num_bits", 8))
+    if not 1 + signed <= bits <= 62:
+        raise Unsupported(f"quantizes to {bits} bits; {1 + signed} to 62 can be")
     least, most = (-(1 << bits - 1) + narrow, (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
     rank, axis = len(shape_of(value)), int(attr(op, "axis", -1))
+    if axis != -1:
+        axis = axis_of(axis, rank)
     low, high = _range(op, rw, value, axis)
     if axis >= 0:
         wide = tuple(-1 if place == axis else 1 for place in range(rank))
@@ -142,6 +150,11 @@ def _common_scale(rw: Rewriter, low: Value, high: Value, least: int, most: int) 
 
 # --- by ranges that are tensors
 
+def _need_range(low: float, high: float) -> None:
+    if not -np.inf < low < high < np.inf:
+        raise Unsupported(f"the range from {low} to {high} is none that integers could divide")
+
+
 @TABLE("QuantizeV2")
 def quantize_v2(op: Op, rw: Rewriter) -> list[Value]:
     """QuantizeV2 with a constant range, in its three modes."""
@@ -153,6 +166,7 @@ def quantize_v2(op: Op, rw: Rewriter) -> list[Value]:
     mode, least, most = attr(op, "mode", "MIN_COMBINED"), *element.range
     low = min(0.0, low)
     high = max(high, low + max(1.0, abs(low), abs(high)) * float(attr(op, "ensure_minimum_range", 0.01)), 0.0)
+    _need_range(low, high)
     if mode == "SCALED":
         least = least + 1 if attr(op, "narrow_range", False) and least else least
         scale = min((end / bound for end, bound in ((least, low), (most, high)) if end * bound > 0), default=1.0)
@@ -190,6 +204,8 @@ def dequantize(op: Op, rw: Rewriter) -> Value:
     if not isinstance(element, IntegerType) or int(attr(op, "axis", -1)) >= 0:
         raise Unsupported("dequantizes by a range for each channel")
     least, most = element.range
+    if mode != "SCALED":
+        _need_range(low, high)
     steps = cast(rw, value, F32)
     if mode == "SCALED":
         least = least + 1 if attr(op, "narrow_range", False) and least else least
@@ -210,22 +226,29 @@ def dequantize(op: Op, rw: Rewriter) -> Value:
 
 # --- uniform quantization: real = scale * (stored - zero point)
 
-def _quantized(op: Op, rw: Rewriter, element: Type, rank: int, first: int, prefix: str = "quantization") -> QuantType:
-    """The quantized type of scales and zero points that are constant operands, stored in `element`."""
+def _quantized(op: Op, rw: Rewriter, element: Type, sizes: Sequence[int], first: int, prefix: str = "quantization") -> QuantType:
+    """The quantized type of scales and zero points that are constant operands, of a tensor of `sizes` stored in `element`."""
     scales, zeros = (np.asarray(rw.need_constant(op.operands[first + i], "a scale or zero point")).reshape(-1) for i in (0, 1))
     axis = int(attr(op, f"{prefix}_axis", -1))
     least, most = (int(attr(op, f"{prefix}_{end}_val")) for end in ("min", "max"))
     if not isinstance(element, IntegerType):
         raise Unsupported(f"is stored as {element}")
+    count = sizes[axis_of(axis, len(sizes))] if axis >= 0 else 1
+    if scales.size != count or zeros.size != count:
+        raise Unsupported(f"has {scales.size} scales and {zeros.size} zero points, and must have {count} of each")
+    if not (np.isfinite(scales) & (scales > 0)).all():
+        raise Unsupported("has a scale that is not positive and finite")
+    if not element.range[0] <= least < most <= element.range[1] or (zeros < least).any() or (zeros > most).any():
+        raise Unsupported(f"its zero points, or its least and greatest numbers {least} and {most}, do not fit {element}")
     return QuantType(element, F32, tuple(scales.astype(float).tolist()), tuple(zeros.astype(int).tolist()),
-                     axis_of(axis, rank) if axis >= 0 else None, least, most)
+                     axis if axis >= 0 else None, least, most)
 
 
 @TABLE("UniformQuantize")
 def uniform_quantize(op: Op, rw: Rewriter) -> Value:
     """UniformQuantize."""
     value, element = op.operands[0], stored(op.results[0].element)
-    kind = _quantized(op, rw, element, len(shape_of(value)), 1)
+    kind = _quantized(op, rw, element, shape_of(value), 1)
     return rw.emit("top.Bitcast", rw.emit("top.Cast", value, element=kind, round_mode="HalfToEven"), element=element)
 
 
@@ -233,7 +256,7 @@ def uniform_quantize(op: Op, rw: Rewriter) -> Value:
 def uniform_dequantize(op: Op, rw: Rewriter) -> Value:
     """UniformDequantize."""
     value = op.operands[0]
-    kind = _quantized(op, rw, value.element, len(shape_of(value)), 1)
+    kind = _quantized(op, rw, value.element, shape_of(value), 1)
     if kind.storage == I32:  # numbers of 32 bits are real ones times a scale; zero points are 0
         return rw.emit("top.Mul", cast(rw, value, F32), _along(rw, kind, len(shape_of(value))))
     return cast(rw, rw.emit("top.Bitcast", value, element=kind), op.results[0].element)
@@ -251,10 +274,10 @@ def _along(rw: Rewriter, kind: QuantType, rank: int) -> Value:
 def uniform_requantize(op: Op, rw: Rewriter) -> Value:
     """UniformRequantize."""
     value, element = op.operands[0], stored(op.results[0].element)
-    rank = len(shape_of(value))
-    before = _quantized(op, rw, value.element, rank, 1, "input_quantization")
-    after = _quantized(op, rw, element, rank, 3, "output_quantization")
-    real = rw.emit("top.Mul", cast(rw, value, F32), _along(rw, before, rank)) if before.storage == I32 else (
+    sizes = shape_of(value)
+    before = _quantized(op, rw, value.element, sizes, 1, "input_quantization")
+    after = _quantized(op, rw, element, sizes, 3, "output_quantization")
+    real = rw.emit("top.Mul", cast(rw, value, F32), _along(rw, before, len(sizes))) if before.storage == I32 else (
         rw.emit("top.Bitcast", value, element=before))
     return rw.emit("top.Bitcast", rw.emit("top.Cast", real, element=after), element=element)
 
@@ -267,12 +290,15 @@ def uniform_dot(op: Op, rw: Rewriter) -> Value:
     """
     left, right = op.operands[:2]
     if op.name == "tf.UniformQuantizedDotHybrid":
-        kind = _quantized(op, rw, right.element, len(shape_of(right)), 2, "rhs_quantization")
+        kind = _quantized(op, rw, right.element, shape_of(right, 2), 2, "rhs_quantization")
         steps = rw.emit("top.Sub", cast(rw, right, F32), rw.constant(np.asarray(kind.zero_points, np.float32)))
         return rw.emit("top.MatMul", left, rw.emit("top.Mul", steps, rw.constant(np.asarray(kind.scales, np.float32))))
-    kinds = [_quantized(op, rw, value.element, 2, 2 + 2 * i, f"{side}_quantization")
+    kinds = [_quantized(op, rw, value.element, shape_of(value, 2), 2 + 2 * i, f"{side}_quantization")
              for i, (value, side) in enumerate(((left, "lhs"), (right, "rhs")))]
-    made = _quantized(op, rw, stored(op.results[0].element), 2, 6, "output_quantization")
+    columns = shape_of(right)[1]
+    made = _quantized(op, rw, stored(op.results[0].element), (shape_of(left)[0], columns), 6, "output_quantization")
+    if kinds[0].axis is not None or kinds[1].axis == 0 or made.axis == 0:
+        raise Unsupported("has scales for each row")
     less = [rw.emit("top.Sub", cast(rw, value, I32), rw.constant(np.asarray(kind.zero_points, np.int32)))
             for value, kind in zip((left, right), kinds, strict=True)]
     sums = cast(rw, rw.emit("top.MatMul", *less), F32)

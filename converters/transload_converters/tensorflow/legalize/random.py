@@ -13,12 +13,14 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import Op, Value, dtype_of
 from transload.rewrite import Rewriter
-from transload_hub.build import MAX_CONSTANT
 
 from .philox import Philox, scrambled
-from .table import TfTable, attr, constant_int, constant_ints, element_of, shape_of
+from .table import TfTable, attr, constant_int, constant_ints, constant_sizes, element_of, shape_of
 
 TABLE = TfTable()
+
+_MOST = 1 << 24
+"""Numbers that are drawn for one op: a few seconds' work."""
 
 
 def _seeded(op: Op, rw: Rewriter) -> Philox:
@@ -33,19 +35,24 @@ def _seeded(op: Op, rw: Rewriter) -> Philox:
 def _stateless(op: Op, rw: Rewriter) -> Philox:
     """The generator of a stateless op: by its seed, or by a key and a counter."""
     if not op.name.endswith("V2"):
-        seed = constant_ints(rw, op.operands[1], "the seed")
+        seed = constant_ints(rw, op.operands[1], "the seed", 2)
         return Philox(*scrambled((seed[0], seed[1])))
-    key, counter = (constant_ints(rw, op.operands[i], "the key or counter") for i in (1, 2))
+    key = constant_ints(rw, op.operands[1], "the key", 1)
+    counter = constant_ints(rw, op.operands[2], "the counter", 2)
     if constant_int(rw, op.operands[3], "the algorithm") not in (1, 3):
         raise Unsupported("draws by another algorithm than Philox")
     return Philox(key[0], counter[0] | counter[1] << 64)
 
 
 def _shape(rw: Rewriter, value: Value) -> tuple[int, ...]:
-    shape = constant_ints(rw, value, "the shape")
-    if math.prod(shape) > MAX_CONSTANT:
-        raise Unsupported(f"draws {math.prod(shape):,} numbers, more than {MAX_CONSTANT:,}")
+    shape = constant_sizes(rw, value, "the shape")
+    _need_few(math.prod(shape))
     return shape
+
+
+def _need_few(count: int) -> None:
+    if count > _MOST:
+        raise Unsupported(f"draws {count:,} numbers, more than {_MOST:,}")
 
 
 def _drawn(op: Op, rw: Rewriter, generator: Philox, kind: str) -> Value:
@@ -94,7 +101,7 @@ def key_and_counter(op: Op, rw: Rewriter) -> list[Value]:
     """StatelessRandomGetKeyCounter, StatelessRandomGetAlg, StatelessRandomGetKeyCounterAlg: those of Philox."""
     made = []
     if "Key" in op.name:
-        seed = constant_ints(rw, op.operands[0], "the seed")
+        seed = constant_ints(rw, op.operands[0], "the seed", 2)
         key, counter = scrambled((seed[0], seed[1]))
         made += [np.array([key], np.uint64), np.array([counter % (1 << 64), counter >> 64], np.uint64)]
     if op.name.endswith("Alg"):
@@ -106,5 +113,7 @@ def key_and_counter(op: Op, rw: Rewriter) -> list[Value]:
 def random_shuffle(op: Op, rw: Rewriter) -> Value:
     """RandomShuffle: the rows in an order that is drawn once."""
     value = op.operands[0]
-    order = _seeded(op, rw).shuffled(shape_of(value, least=1)[0])
+    count = shape_of(value, least=1)[0]
+    _need_few(count)
+    order = _seeded(op, rw).shuffled(count)
     return rw.emit("top.Gather", value, rw.constant(order.astype(np.int32)), axis=0)

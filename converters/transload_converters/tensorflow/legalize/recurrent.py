@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -169,6 +171,8 @@ def cudnn_rnn(op: Op, rw: Rewriter) -> list[Value]:
         first_c = permute(rw, first_c, (1, 0, 2)) if kind == "lstm" else first_c
     directions = 2 if attr(op, "direction", "unidirectional") == "bidirectional" else 1
     layers, _, hidden = shape_of(first_h, 3, what="the first state")
+    if layers < directions or layers % directions or hidden < 1:
+        raise Unsupported(f"the first state has the shape {list(shape_of(first_h))}, for layers of {directions} directions")
     stack = _Stack(rw, params, kind, directions, hidden, layers // directions, shape_of(value, 3, what="the input")[2])
     last_h: list[Value] = []
     last_c: list[Value] = []
@@ -204,6 +208,7 @@ class _Stack:
     layers: int
     inputs: int
 
+    @cached_property
     def _shapes(self) -> list[tuple[int, int]]:
         """[gates * hidden, inputs] of the weights of each layer and direction: those of the input, then those of the state."""
         gates, found = _GATES[self.kind], []
@@ -211,6 +216,11 @@ class _Stack:
             width = self.inputs if layer == 0 else self.hidden * self.directions
             found += [(gates * self.hidden, width), (gates * self.hidden, self.hidden)] * self.directions
         return found
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        """Where the weights of each layer and direction begin, and behind them the biases."""
+        return [0, *accumulate(math.prod(shape) for shape in self._shapes)]
 
     def _part(self, start: int, rows: int, columns: int) -> Value:
         """Parameters from `start` on as [1, rows, columns], their gates in the hub's order."""
@@ -224,8 +234,7 @@ class _Stack:
         self, number: int, value: Value, h: Value | None, c: Value | None, lengths: Value | None,
     ) -> tuple[Value, Value, Value | None]:
         """[T, N, D * H] of one layer, and its last states [D, N, H]."""
-        rw, shapes = self.rw, self._shapes()
-        starts = [sum(math.prod(shape) for shape in shapes[:place]) for place in range(len(shapes) + 1)]
+        rw, shapes, starts = self.rw, self._shapes, self._starts
         rows = _GATES[self.kind] * self.hidden
         first = 2 * number * self.directions
         weights, recurrences, biases = [], [], []

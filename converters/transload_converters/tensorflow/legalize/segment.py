@@ -10,7 +10,7 @@ from transload.rewrite import Rewriter
 from transload_hub.build import scalar_like
 from transload_hub.scatter import unsorted_segments
 
-from .table import TfTable, constant_int, shape_of
+from .table import TfTable, constant_count, need_place, shape_of
 
 TABLE = TfTable()
 
@@ -23,7 +23,7 @@ _IDS = "the segment ids, on which the size of the result depends,"
 def unsorted_segment(op: Op, rw: Rewriter) -> Value:
     """UnsortedSegmentSum, -Prod, -Max, -Min, SegmentSumV2, -ProdV2, -MaxV2, -MinV2: as many segments as a constant says."""
     value, ids, count = op.operands
-    return unsorted_segments(rw, value, ids, constant_int(rw, count, "the number of segments"), _REDUCTIONS[_kind(op)])
+    return unsorted_segments(rw, value, ids, constant_count(rw, count, "the number of segments"), _REDUCTIONS[_kind(op)])
 
 
 @TABLE(*(f"Segment{kind}" for kind in ("Sum", "Prod", "Max", "Min", "Mean")))
@@ -39,7 +39,7 @@ def sparse_segment(op: Op, rw: Rewriter) -> Value:
     """SparseSegmentSum, -Mean, -SqrtN, and those with a number of segments: of the rows that indices name."""
     value, indices, ids = op.operands[:3]
     known = np.asarray(rw.need_constant(ids, _IDS))
-    count = constant_int(rw, op.operands[3], "the number of segments") if len(op.operands) > 3 else None
+    count = constant_count(rw, op.operands[3], "the number of segments") if len(op.operands) > 3 else None
     return _combined(rw, rw.emit("top.Gather", value, indices, axis=0), ids, known, _kind(op), count)
 
 
@@ -51,8 +51,9 @@ def _kind(op: Op) -> str:
 def _combined(rw: Rewriter, value: Value, ids: Value, known: np.ndarray, kind: str, count: int | None = None) -> Value:
     """Slices combined by known ids; a segment without slices has 1 of products, else 0."""
     total = count if count is not None else int(known.max(initial=-1)) + 1
-    if not total:
-        raise Unsupported("there are no segments")
+    if not total or known.min(initial=0) < 0 or known.max(initial=0) >= total:
+        raise Unsupported(f"the segment ids must be from 0 to {total - 1}")
+    need_place(total)
     whole = unsorted_segments(rw, value, ids, total, _REDUCTIONS[kind])
     counts = np.bincount(known.reshape(-1), minlength=total).reshape(-1, *(1,) * (len(shape_of(value)) - 1))
     if kind in ("Max", "Min") and not counts.all():

@@ -8,13 +8,26 @@ from typing import Any
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import FloatType, Op, Value, dtype_of
+from transload.ir import I32, FloatType, IntegerType, Op, Value, dtype_of
 from transload.rewrite import Rewriter
-from transload_hub.build import permute, reshape, splat
+from transload_hub.build import cast, permute, reshape, splat
 
 from ..types import shape_of as sizes_of_attribute
 from .quantize import stored
-from .table import TfTable, attr, axes_of, axis_of, constant_int, constant_ints, element_of, ints_attr, shape_of
+from .table import (
+    TfTable,
+    attr,
+    axes_of,
+    axis_of,
+    constant_count,
+    constant_int,
+    constant_ints,
+    constant_sizes,
+    element_of,
+    ints_attr,
+    need_place,
+    shape_of,
+)
 
 TABLE = TfTable()
 
@@ -65,7 +78,10 @@ def ensure_shape(op: Op, rw: Rewriter) -> Value:
 def _ints(rw: Rewriter, op: Op, numbers: Any, index: int = 0) -> Value:
     """A constant of integers in the element type of a result."""
     element = element_of(op, index)
-    return rw.constant(np.asarray(numbers, dtype_of(element)), element=element)
+    try:
+        return rw.constant(np.asarray(numbers, dtype_of(element)), element=element)
+    except OverflowError:
+        raise Unsupported(f"{numbers} does not fit {element}") from None
 
 
 @TABLE("Shape", "ShapeN", anything=True)
@@ -84,7 +100,11 @@ def size(op: Op, rw: Rewriter) -> Value:
 @TABLE("BroadcastArgs")
 def broadcast_args(op: Op, rw: Rewriter) -> Value:
     """BroadcastArgs: the shape that two shapes broadcast to."""
-    return _ints(rw, op, np.broadcast_shapes(*(constant_ints(rw, value, "a shape") for value in op.operands)))
+    shapes = [constant_sizes(rw, value, "a shape") for value in op.operands]
+    try:
+        return _ints(rw, op, np.broadcast_shapes(*shapes))
+    except ValueError:
+        raise Unsupported(f"the shapes {' and '.join(str(list(sizes)) for sizes in shapes)} do not broadcast") from None
 
 
 @TABLE("BroadcastGradientArgs")
@@ -102,7 +122,7 @@ def broadcast_gradient_args(op: Op, rw: Rewriter) -> list[Value]:
 @TABLE("ConcatOffset")
 def concat_offset(op: Op, rw: Rewriter) -> list[Value]:
     """ConcatOffset: where each of the shapes begins when they are put one after the other."""
-    shapes = [constant_ints(rw, value, "a shape") for value in op.operands[1:]]
+    shapes = [constant_sizes(rw, value, "a shape", shape_of(op.operands[1], 1)[0]) for value in op.operands[1:]]
     axis = axis_of(constant_int(rw, op.operands[0], "the dimension"), len(shapes[0]))
     found, start = [], 0
     for index, sizes in enumerate(shapes):
@@ -114,10 +134,9 @@ def concat_offset(op: Op, rw: Rewriter) -> list[Value]:
 @TABLE("InvertPermutation")
 def invert_permutation(op: Op, rw: Rewriter) -> Value:
     """InvertPermutation: where each number is."""
-    held = rw.constant_of(op.operands[0])
+    held, count = rw.constant_of(op.operands[0]), shape_of(op.operands[0], 1)[0]
     if held is not None:
         return _ints(rw, op, np.argsort(held))
-    count = shape_of(op.operands[0], 1)[0]
     places = _ints(rw, op, np.arange(count))
     return rw.emit("top.ScatterND", splat(rw, 0, (count,), element_of(op)), reshape(rw, op.operands[0], (count, 1)), places)
 
@@ -163,7 +182,7 @@ def transpose(op: Op, rw: Rewriter) -> Value:
 def broadcast_to(op: Op, rw: Rewriter) -> Value:
     """BroadcastTo a constant shape."""
     value = op.operands[0]
-    wanted = constant_ints(rw, op.operands[1], "the shape")
+    wanted = constant_sizes(rw, op.operands[1], "the shape")
     return value if value.shape == wanted else rw.emit("top.Expand", value, shape=wanted)
 
 
@@ -179,7 +198,8 @@ def tile(op: Op, rw: Rewriter) -> Value:
 @TABLE("Fill")
 def fill(op: Op, rw: Rewriter) -> Value:
     """Fill a constant shape."""
-    wanted = constant_ints(rw, op.operands[0], "the shape")
+    wanted = constant_sizes(rw, op.operands[0], "the shape")
+    shape_of(op.operands[1], 0, what="the number to fill with")
     held = rw.constant_of(op.operands[1])
     if held is not None:
         return splat(rw, held.reshape(-1)[0], wanted, op.operands[1].element)
@@ -195,18 +215,24 @@ def filled_like(op: Op, rw: Rewriter) -> Value:
 @TABLE("Empty")
 def empty(op: Op, rw: Rewriter) -> Value:
     """Empty: whatever there is; here zeros."""
-    return splat(rw, 0, constant_ints(rw, op.operands[0], "the shape"), element_of(op))
+    return splat(rw, 0, constant_sizes(rw, op.operands[0], "the shape"), element_of(op))
 
 
 @TABLE("Range")
 def range_(op: Op, rw: Rewriter) -> Value:
     """Range between constants."""
-    start, limit, delta = (np.asarray(rw.need_constant(value, "each end and the step of the range")) for value in op.operands)
-    if delta == 0:
-        raise Unsupported("the step of the range is 0")
+    ends = [np.asarray(rw.need_constant(value, "each end and the step of the range")) for value in op.operands]
+    if any(end.size != 1 for end in ends):
+        raise Unsupported("each end and the step of the range must be one number")
+    start, limit, delta = (end.reshape(()) for end in ends)
+    if delta == 0 or not all(math.isfinite(end) for end in (start, limit, delta)):
+        raise Unsupported(f"there is no range from {start} to {limit} in steps of {delta}")
     element = op.operands[0].element
+    steps = (int(limit) - int(start)) // int(delta) if start.dtype.kind in "iu" else (
+        (float(limit) - float(start)) / float(delta))
+    need_place(max(math.ceil(steps), 0) + 1)
     if isinstance(element, FloatType):
-        count = max(math.ceil(abs((float(limit) - float(start)) / float(delta))), 0) if (limit - start) * delta > 0 else 0
+        count = max(math.ceil(steps), 0)
         numbers = start + np.arange(count).astype(start.dtype) * delta
         return rw.constant(numbers.astype(dtype_of(element)), element=element)
     return rw.constant(np.arange(int(start), int(limit), int(delta)).astype(dtype_of(element)), element=element)
@@ -216,9 +242,7 @@ def range_(op: Op, rw: Rewriter) -> Value:
 def lin_space(op: Op, rw: Rewriter) -> Value:
     """LinSpace: so many numbers at one distance, the last one the end itself."""
     start, stop = op.operands[:2]
-    count = constant_int(rw, op.operands[2], "the number of elements")
-    if count < 1:
-        raise Unsupported(f"makes {count} numbers; at least one is wanted")
+    count = constant_count(rw, op.operands[2], "the number of elements", least=1)
     if count == 1:
         return reshape(rw, start, (1,))
     weights = np.arange(count) / (count - 1)
@@ -230,7 +254,9 @@ def lin_space(op: Op, rw: Rewriter) -> Value:
 def one_hot(op: Op, rw: Rewriter) -> Value:
     """OneHot with a constant depth; an index outside, negative ones too, gives no on-value."""
     indices, depth_value, on, off = op.operands
-    depth = constant_int(rw, depth_value, "the depth")
+    depth = constant_count(rw, depth_value, "the depth")
+    if isinstance(indices.element, IntegerType) and depth > indices.element.range[1]:
+        indices = cast(rw, indices, I32)  # whose numbers of classes do not wrap round
     axis = int(attr(op, "axis", -1))
     rank = len(shape_of(indices))
     place = rank if axis == -1 else axis_of(axis, rank + 1)
@@ -246,6 +272,7 @@ def diag(op: Op, rw: Rewriter) -> Value:
     value = op.operands[0]
     sizes = shape_of(value)
     count = math.prod(sizes)
+    need_place(count, count)
     equal = rw.constant(np.eye(count, dtype=np.bool_))
     zero = splat(rw, 0, (), value.element)
     return reshape(rw, rw.emit("top.Where", equal, reshape(rw, value, (1, count)), zero), (*sizes, *sizes))

@@ -17,7 +17,7 @@ from transload.rewrite import Rewriter
 from transload_hub.build import MAX_CONSTANT, cast, permute, reshape, slice_along
 
 from . import elementwise, gather, movement, reduce, shape
-from .table import TfTable, axis_of, constant_ints, element_of, shape_of
+from .table import TfTable, axis_of, constant_int, constant_ints, constant_sizes, element_of, shape_of
 
 __all__ = ["CAST", "TABLE", "as_complex", "pair_of"]
 
@@ -104,7 +104,7 @@ def fft(op: Op, rw: Rewriter) -> Value:
     """FFT, FFT2D, FFT3D and their inverses, over the last one, two or three dimensions."""
     name = op.name.removeprefix("tf.")
     pair = pair_of(op.operands[0])
-    sizes = shape_of(pair)
+    sizes = shape_of(pair, least=1 + _FORWARD[name], what="the pairs that the numbers are,")
     for axis in range(len(sizes) - 1 - _FORWARD[name], len(sizes) - 1):
         pair = _along(rw, pair, axis, _basis(sizes[axis], sizes[axis], 2, name.startswith("I")))
     return as_complex(rw, pair)
@@ -114,7 +114,7 @@ def fft(op: Op, rw: Rewriter) -> Value:
 def rfft(op: Op, rw: Rewriter) -> Value:
     """RFFT, RFFT2D, RFFT3D of constant lengths: the input is cut or filled up with zeros; half of the last dimension."""
     count = _REAL[op.name.removeprefix("tf.")]
-    lengths = constant_ints(rw, op.operands[1], "the lengths of the transform")
+    lengths = constant_sizes(rw, op.operands[1], "the lengths of the transform", count, least=1)
     value = _fitted(rw, op.operands[0], lengths)
     sizes = shape_of(value, least=count)
     pair = _along(rw, reshape(rw, value, (*sizes, 1)), len(sizes) - 1, _basis(lengths[-1], lengths[-1] // 2 + 1, 1))
@@ -127,7 +127,7 @@ def rfft(op: Op, rw: Rewriter) -> Value:
 def irfft(op: Op, rw: Rewriter) -> Value:
     """IRFFT, IRFFT2D, IRFFT3D of constant lengths: of one half of the spectrum, the other being its mirror image."""
     count = _INVERSE_REAL[op.name.removeprefix("tf.")]
-    lengths = constant_ints(rw, op.operands[1], "the lengths of the transform")
+    lengths = constant_sizes(rw, op.operands[1], "the lengths of the transform", count, least=1)
     needed = (*lengths[:-1], lengths[-1] // 2 + 1)
     pair = pair_of(op.operands[0])
     rank = len(shape_of(pair)) - 1
@@ -277,12 +277,12 @@ def moved(op: Op, rw: Rewriter) -> Value | None:
         named = {axis_of(int(axis), len(sizes)) for axis in op.attribute("squeeze_dims") or ()}
         wanted = tuple(size for axis, size in enumerate(sizes) if (axis not in named if named else size != 1))
         return as_complex(rw, reshape(rw, pair, (*wanted, 2)))
-    numbers = constant_ints(rw, op.operands[1], "the shape, axis or order")
+    if op.name == "tf.ExpandDims":
+        axis = axis_of(constant_int(rw, op.operands[1], "the dimension"), len(sizes) + 1)
+        return as_complex(rw, reshape(rw, pair, (*sizes[:axis], 1, *sizes[axis:], 2)))
+    numbers = constant_ints(rw, op.operands[1], "the shape or order")
     if op.name == "tf.Transpose":
         return as_complex(rw, permute(rw, pair, (*(axis_of(axis, len(sizes)) for axis in numbers), len(sizes))))
-    if op.name == "tf.ExpandDims":
-        axis = axis_of(numbers[0], len(sizes) + 1)
-        return as_complex(rw, reshape(rw, pair, (*sizes[:axis], 1, *sizes[axis:], 2)))
     return as_complex(rw, rw.emit("top.Reshape", pair, shape=(*numbers, 2)))
 
 

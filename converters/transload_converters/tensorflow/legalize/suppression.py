@@ -13,7 +13,7 @@ from transload.rewrite import Rewriter
 from transload_hub.build import cast, reshape, scalar_like, slice_along
 from transload_hub.suppression import DROPPED, count_true, race, suppressed
 
-from .table import TfTable, attr, constant_float, constant_int, shape_of
+from .table import TfTable, attr, constant_count, constant_float, shape_of
 
 TABLE = TfTable()
 
@@ -23,7 +23,7 @@ def non_max_suppression(op: Op, rw: Rewriter) -> list[Value]:
     """NonMaxSuppression, V2 to V5: the numbers of the boxes selected, best first; V5 with their scores."""
     boxes, scores = (cast(rw, value, F32) for value in op.operands[:2])
     element = op.operands[1].element
-    most = constant_int(rw, op.operands[2], "the number of boxes wanted")
+    most = constant_count(rw, op.operands[2], "the number of boxes wanted")
     given = [constant_float(rw, value, "a threshold") for value in op.operands[3:]]
     threshold = given[0] if given else float(attr(op, "iou_threshold", 0.5))
     least = given[1] if len(given) > 1 else -np.inf
@@ -57,10 +57,12 @@ def _padded(rw: Rewriter, value: Value, most: int) -> Value:
 def combined(op: Op, rw: Rewriter) -> tuple[Value, ...]:
     """CombinedNonMaxSuppression: a race for each image and class, then the best of all classes together."""
     boxes, scores = op.operands[:2]
-    per_class, total = (constant_int(rw, op.operands[i], "a number of boxes") for i in (2, 3))
+    per_class, total = (constant_count(rw, op.operands[i], "a number of boxes") for i in (2, 3))
     threshold, least = (constant_float(rw, op.operands[i], "a threshold") for i in (4, 5))
     batch, count, kinds, _ = shape_of(boxes, 4, what="the boxes")
     n_classes = shape_of(scores, 3, what="the scores")[2]
+    if min(batch, count, n_classes, per_class, total) < 1:
+        raise Unsupported(f"{per_class} boxes of a class, {total} in all, are wanted of {list(shape_of(boxes))}")
     if kinds not in (1, n_classes):
         raise Unsupported(f"has boxes {list(shape_of(boxes))} for {n_classes} classes", "give one for each class, or one")
     wanted = min(total, per_class * n_classes) if attr(op, "pad_per_class", False) else total

@@ -9,6 +9,7 @@ Sources: the op definitions of TensorFlow 2.18 and the API documentation of `tf.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
@@ -17,10 +18,11 @@ import numpy as np
 from transload.errors import RunError, Unsupported
 from transload.ir import ComplexType, DialectType, Op, TensorType, Type, Value
 from transload.rewrite import Rewriter, RewriteTable
+from transload_hub.build import MAX_CONSTANT
 
 __all__ = [
-    "TfTable", "attr", "axes_of", "axis_of", "channels_last", "constant_float", "constant_int", "constant_ints", "element_of",
-    "ints_attr", "number", "shape_of",
+    "TfTable", "attr", "axes_of", "axis_of", "channels_last", "constant_count", "constant_float", "constant_int",
+    "constant_ints", "constant_sizes", "element_of", "ints_attr", "need_place", "number", "shape_of",
 ]
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -46,6 +48,8 @@ def _guarded(function: Callable[..., Any], anything: bool) -> Callable[..., Any]
                 raise Unsupported("uses a value whose op cannot be converted", follows=True)
             if not anything:
                 _need_numbers(value)
+        if op.declaration is None and not op.operands:
+            raise Unsupported("has no operands")
         try:
             return function(op, rw)
         except RunError as error:  # of computing a constant: a subscript out of range, ...
@@ -95,12 +99,37 @@ def shape_of(value: Value, rank: int | None = None, least: int = 0, what: str = 
     return shape
 
 
-def constant_ints(rw: Rewriter, value: Value, what: str) -> tuple[int, ...]:
-    """The integers of a constant operand, flattened."""
+def constant_ints(rw: Rewriter, value: Value, what: str, count: int | None = None) -> tuple[int, ...]:
+    """The integers of a constant operand, flattened; `count` of them, where that is given."""
     array = np.asarray(rw.need_constant(value, what))
     if array.dtype.kind not in "iu":
         raise Unsupported(f"{what} must be integers, and are {array.dtype}")
+    if count not in (None, array.size):
+        raise Unsupported(f"{what} must be {count} numbers, and has the shape {list(array.shape)}")
     return tuple(array.reshape(-1).tolist())
+
+
+def constant_sizes(rw: Rewriter, value: Value, what: str, count: int | None = None, least: int = 0) -> tuple[int, ...]:
+    """The sizes that a constant operand says, none less than `least`."""
+    sizes = constant_ints(rw, value, what, count)
+    if any(size < least for size in sizes):
+        raise Unsupported(f"{what} is {list(sizes)}, and cannot be less than {least}")
+    return sizes
+
+
+def constant_count(rw: Rewriter, value: Value, what: str, least: int = 0) -> int:
+    """How many there are to be of something, which a constant operand says: `least` or more, and no more than a constant has."""
+    count = constant_int(rw, value, what)
+    if count < least:
+        raise Unsupported(f"{what} is {count}, and must be {least} or more")
+    need_place(count)
+    return count
+
+
+def need_place(*sizes: int) -> None:
+    """Refuse tables of these sizes that a rewrite would make, where they have more elements than it may compute."""
+    if math.prod(sizes) > MAX_CONSTANT >> 3:
+        raise Unsupported(f"takes a table of {' by '.join(f'{size:,}' for size in sizes)} numbers, which is too large")
 
 
 def constant_int(rw: Rewriter, value: Value, what: str) -> int:

@@ -20,6 +20,9 @@ from ..executor.dialect import data_of
 
 __all__ = ["functionalize"]
 
+_DEEPEST = 100
+"""How deep conditionals and loops may be in each other."""
+
 
 def functionalize(module: Module) -> bool:
     """Replace every `tf_executor.graph`. Raises `PassError` with what in a graph is no conditional and no loop."""
@@ -51,7 +54,8 @@ class _Functional:
         self.module, self.graph = module, graph
         self.contexts = Contexts(graph)
         self.inside = {result for op in graph.regions[0].block for result in op.results}
-        self.done: set[Op] = set()
+        self.making: list[Op] = []
+        """The conditionals and loops that are being made, from outside in."""
 
     def replace(self) -> None:
         """Put the ops of the graph in its place."""
@@ -129,10 +133,12 @@ class _Functional:
             given = self.value(data_of(op)[0], place)
             for result in op.results[:-1]:
                 place.values[result] = given
-        elif kind == "Merge":
-            self._merge(op, place)
-        elif kind == "Exit":
-            self._exit(op, place)
+        elif kind in ("Merge", "Exit"):
+            if op in self.making or len(self.making) >= _DEEPEST:
+                raise self.refuse(op, "is computed from itself" if op in self.making else f"is nested more than {_DEEPEST} deep")
+            self.making.append(op)
+            (self._merge if kind == "Merge" else self._exit)(op, place)
+            self.making.pop()
         else:
             raise self.refuse(op, "is no part of a conditional or a loop")
 
