@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from operator import index
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +20,7 @@ from .files import is_file, need_file
 from .garbage import rare_collections
 from .given import open_given, settled, shapes_of
 from .guard import failure
-from .ir import NONE, Module, TensorType, input_names
+from .ir import NONE, Module, Op, TensorType, Type, input_names
 from .ir.verify import verify
 from .limits import check_limits
 from .plugin import Reader, Source
@@ -156,9 +157,10 @@ def _refuse_unread(module: Module, wanted: Mapping[str, TensorType], reader: str
     """`UsageError` for inputs that were asked for and that no function has, or not as they were asked for."""
     if not wanted:
         return
-    types = {
-        name: argument.type for function in module.functions.values() if function.regions[0].blocks
-        for name, argument in zip(input_names(function), function.regions[0].block.arguments, strict=True)}
+    types = {name: type_ for function in module.functions.values() if function.regions[0].blocks
+             for name, type_ in _arguments(function).items()}
+    with suppress(UsageError):  # where others have inputs called so, too
+        types |= _arguments(module.main)
     for name, type_ in wanted.items():
         if name not in types:
             guess = nearest(name, types)
@@ -168,6 +170,10 @@ def _refuse_unread(module: Module, wanted: Mapping[str, TensorType], reader: str
         made = types[name]
         if isinstance(made, TensorType) and made.shape != type_.shape:
             raise UsageError(f"input {name!r} was to be of shape {type_.shape}, and reader {reader!r} made it {made}")
+
+
+def _arguments(function: Op) -> dict[str, Type]:
+    return {name: value.type for name, value in zip(input_names(function), function.regions[0].block.arguments, strict=True)}
 
 
 def _reader_for(source: Source) -> Reader:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .facts import FactKind
+from .facts import FactKind, Facts
 from .hookspecs import hookimpl
 from .plugin import DialectSpec, Engine, Metric, Pass, Reader, Score, Writer
 
@@ -52,6 +52,11 @@ def register_facts(register: Any) -> None:
         "the reference engine, folding", Callable))
     register(FactKind(
         "nested", "how a model is cut at tensors in its regions: a `Nested`", "cutting of models", "transload.extraction:Nested"))
+    register(FactKind(
+        "assembly", "a function that reads the op in its dialect's own form, `(parser, name)` (`transload.text.assembly`)",
+        "reading of MLIR text", Callable, declared=False))
+    register(Facts("assembly", "builtin", "transload.dialects.assembly:BUILTIN_FORMS"))
+    register(Facts("assembly", "func", "transload.dialects.assembly:FUNC_FORMS"))
     register(FactKind("cast", "True: it gives its operand's numbers in another element type", "verification, engines", bool))
 
 

@@ -19,6 +19,16 @@ def register_dialects(register: Any) -> None:
     register(DialectSpec(
         "tf_executor", f"{_HERE}.executor.dialect:EXECUTOR", f"{_HERE}.kernels:EXECUTOR_KERNELS",
         doc="Graphs as TensorFlow's executor runs them."))
+    register(DialectSpec("tf_saved_model", f"{_HERE}.dialect_tools:SAVED_MODEL", doc="SavedModels, as tools have them."))
+    register(DialectSpec("tf_device", f"{_HERE}.dialect_tools:DEVICE", doc="Parts of a program that are for a device."))
+
+
+@hookimpl
+def register_facts(register: Any) -> None:
+    register(Facts("assembly", "tf_executor", f"{_HERE}.executor.assembly:FORMS"))
+    register(Facts("assembly", "tf", f"{_HERE}.assembly:FORMS"))
+    register(Facts("assembly", "arith", f"{_HERE}.assembly:ARITH_FORMS"))
+    register(Facts("assembly", "tf_device", f"{_HERE}.assembly:DEVICE_FORMS"))
 
 
 @hookimpl
@@ -43,6 +53,9 @@ def register_runtimes(register: Any) -> None:
 
 @hookimpl
 def register_passes(register: Any) -> None:
+    register(Pass("tf-as-imported", f"{_HERE}.passes.imported:as_imported",
+                  "Put modules of TensorFlow's own tools as files are read: bound variables, numbers that are no tensors.",
+                  requires=("tf",)))
     register(Pass("tf-functionalize", f"{_HERE}.passes.functionalize:functionalize",
                   "Make ops in program order of graphs of the executor: conditionals and loops as regions.",
                   requires=("tf_executor",), produces=("tf",)))
@@ -57,8 +70,13 @@ def register_passes(register: Any) -> None:
 @hookimpl
 def register_conversions(register: Any) -> None:
     register(Conversion(
-        "tf-executor-to-tf", "tf_executor", "tf", f"{_HERE}.legalize.executor:TABLE", before="tf-functionalize",
+        "tf-executor-to-tf", "tf_executor", "tf", f"{_HERE}.legalize.executor:TABLE", before="tf-as-imported,tf-functionalize",
         doc="Graphs of TensorFlow's executor as ops in program order."))
+    for dialect in ("tf_saved_model", "tf_device"):
+        register(Conversion(
+            f"{dialect.replace('_', '-')}-to-tf", dialect, "tf", f"{_HERE}.legalize.executor:TABLE", before="tf-as-imported",
+            doc="What TensorFlow's own tools have around ops of the dialect tf."))
     register(Conversion(
-        "tf-to-top", "tf", "top", f"{_HERE}.legalize:TABLE", before="tf-inline,tf-drop-training,tf-freeze-variables,dce",
+        "tf-to-top", "tf", "top", f"{_HERE}.legalize:TABLE",
+        before="tf-as-imported,tf-inline,tf-drop-training,tf-freeze-variables,dce",
         after="dce", doc="TensorFlow's ops as hub operations.", options=OPTIONS, evidence=f"{_HERE}:coverage.json"))

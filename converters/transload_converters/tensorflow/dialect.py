@@ -75,6 +75,9 @@ _RANDOM = frozenset({
 _PURE = frozenset({"CudnnRNN", "CudnnRNNV2", "CudnnRNNV3", "PlaceholderWithDefault", "Placeholder", "Empty"})
 """Called stateful in the registry, and without any effect that a model's results show."""
 
+_TOLD_BY_VARIANT = frozenset({"element_dtype"})
+"""Attributes that TensorFlow's own MLIR leaves out, as the type of a variant says them: `variant<tensor<4xf32>>`."""
+
 _CONSTANT = "tf.Const"
 
 
@@ -89,7 +92,7 @@ class _RegistryOps(OpsOnDemand):
         return [f"tf.{name}" for name in listed()]
 
 
-TF = Dialect("tf", __doc__, constant=_CONSTANT)
+TF = Dialect("tf", __doc__, constant=_CONSTANT, properties=False)
 
 
 @TF.op("Const")
@@ -150,9 +153,7 @@ def _tensors(element_names: tuple[str, ...]) -> TypeConstraint:
     elements = frozenset(element_named(name) for name in element_names)
 
     def accepts(type_: Type) -> bool:
-        if not isinstance(type_, TensorType):
-            return False
-        element = type_.element
+        element = type_.element if isinstance(type_, TensorType) else type_  # a number stands for a tensor of rank 0
         return referred(element) in elements or element == UNKNOWN or isinstance(element, QuantType)
 
     return TypeConstraint("a tensor of " + " or ".join(element_names), accepts)
@@ -216,9 +217,10 @@ def _as_many(known: OpDef) -> Callable[[Op], bool | str]:
 
 def _plain_element(type_: Type) -> Type | None:
     """The element type, of a reference that which it refers to; None where it is unknown, or a quantized one."""
-    if not isinstance(type_, TensorType) or type_.element == UNKNOWN or isinstance(type_.element, QuantType):
+    held = type_.element if isinstance(type_, TensorType) else type_
+    if held == UNKNOWN or isinstance(held, QuantType):
         return None
-    element = referred(type_.element)
+    element = referred(held)
     return None if isinstance(element, DialectType) and element.text.startswith(("tf_type.q",)) else element
 
 
@@ -230,7 +232,7 @@ def _attribute(declared: AttributeDef, known: OpDef) -> Any:
         default = _default(declared)
         if default is not None:
             return attribute(kind, default=default)
-    needed = not (derived or declared.has_default or known.stateful)
+    needed = not (derived or declared.has_default or known.stateful or declared.name in _TOLD_BY_VARIANT)
     return attribute(kind) if needed else attribute(kind, optional=True)
 
 

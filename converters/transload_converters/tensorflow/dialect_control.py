@@ -15,7 +15,7 @@ class Yield:
     """Ends a region; its operands are what the region gives."""
 
     values = variadic("what the region gives", ANY)
-    traits = ("terminator",)
+    traits = ("terminator", "open")
 
 
 @CONTROL.op("IfRegion")
@@ -27,6 +27,7 @@ class IfRegion:
     then_branch = region("one block without arguments, for true")
     else_branch = region("one block without arguments, for false")
     is_stateless = attribute(BOOLEAN, "whether it has no effects", default=False)
+    traits = ("open",)
 
 
 @CONTROL.op("CaseRegion")
@@ -37,6 +38,7 @@ class CaseRegion:
     output = variadic_result("what the chosen region yields", ANY)
     branches = region("one block each, without arguments", variadic=True)
     is_stateless = attribute(BOOLEAN, "whether it has no effects", default=False)
+    traits = ("open",)
 
 
 @CONTROL.op("WhileRegion")
@@ -49,3 +51,4 @@ class WhileRegion:
     body = region("yields the next state")
     is_stateless = attribute(BOOLEAN, "whether it has no effects", default=False)
     parallel_iterations = attribute(INT, "how many steps may run at once", default=10)
+    traits = ("open",)

@@ -70,7 +70,9 @@ class _Functions:
     """An op that runs functions, made ready to run."""
 
     def __init__(self, op: Op, plan: Plan) -> None:
-        keys = {"tf.If": ("then_branch", "else_branch"), "tf.While": ("cond", "body")}.get(op.name, ("f",))
+        self.asks = op.name == "tf.If" and "cond" in op.attributes  # as TensorFlow's page has it: a function gives the condition
+        branches = ("true_branch", "false_branch", "cond") if self.asks else ("then_branch", "else_branch")
+        keys = {"tf.If": branches, "tf.While": ("cond", "body")}.get(op.name, ("f",))
         names = [str(op.attribute(key)) for key in keys] if op.name != "tf.Case" else list(map(str, op.attribute("branches")))
         functions = plan.module.functions if isinstance(plan.module, Module) else {}
         missing = [name for name in names if name not in functions]
@@ -89,6 +91,8 @@ class _Functions:
             while _truth(self.plans[0].execute(state)[0]):
                 state = tuple(self.plans[1].execute(state))
             return state
+        if self.asks:
+            return tuple(self.plans[0 if _truth(self.plans[2].execute(arrays)[0]) else 1].execute(arrays))
         if op.name == "tf.If":
             return tuple(self.plans[0 if _truth(arrays[0]) else 1].execute(arrays[1:]))
         if op.name == "tf.Case":

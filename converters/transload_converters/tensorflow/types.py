@@ -32,10 +32,11 @@ from transload.ir import (
     TensorType,
     Type,
 )
+from transload.text import parse_type
 
 __all__ = [
-    "RESOURCE", "STRING", "UNKNOWN", "VARIANT", "element_named", "element_of", "is_reference", "name_of", "reference_of",
-    "referred", "shape_attribute", "shape_of", "sizes_of", "tensor_of",
+    "RESOURCE", "STRING", "UNKNOWN", "VARIANT", "element_named", "element_of", "held_by", "is_reference", "name_of",
+    "reference_of", "referred", "shape_attribute", "shape_of", "sizes_of", "tensor_of",
 ]
 
 STRING, RESOURCE, VARIANT = (DialectType(f"tf_type.{name}") for name in ("string", "resource", "variant"))
@@ -95,8 +96,22 @@ def reference_of(element: Type) -> Type:
 
 
 def referred(element: Type) -> Type:
-    """What a reference refers to; any other type is itself."""
-    return _REFERENCES.get(element.text, element) if isinstance(element, DialectType) else element
+    """What a reference refers to; of a resource or variant that says what it holds, the plain one; any other type is itself."""
+    if not isinstance(element, DialectType):
+        return element
+    if element.text.startswith(("tf_type.resource<", "tf_type.variant<")):
+        return RESOURCE if element.text.startswith(RESOURCE.text) else VARIANT
+    return _REFERENCES.get(element.text, element)
+
+
+_HELD = re.compile(r"tf_type\.(?:resource|variant)<(tensor<(?:[^<>]|<[^<>]*>)*>)")
+
+
+def held_by(element: Type) -> Type:
+    """The element type of what a resource or variant says that it holds: f32 of `variant<tensor<4xf32>>`; else unknown."""
+    found = _HELD.match(element.text) if isinstance(element, DialectType) else None
+    held = parse_type(found[1]) if found is not None else None
+    return held.element if isinstance(held, TensorType) else UNKNOWN
 
 
 def is_reference(element: Type) -> bool:

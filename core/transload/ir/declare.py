@@ -453,15 +453,19 @@ class Dialect:
     """A namespace of op declarations; MLIR's names throughout.
 
     `types` and `doc` are for the reference page. `constant` names the op that holds a constant
-    (attribute `value`), `none` the op whose result stands for an absent operand.
+    (attribute `value`), `none` the op whose result stands for an absent operand. `properties` says whether text has the declared
+    attributes as properties, `<{...}>`; where it has not, those that the dialect's own tools do not declare read there, too.
     """
 
-    def __init__(self, name: str, doc: str = "", constant: str | None = None, none: str | None = None) -> None:
+    def __init__(
+        self, name: str, doc: str = "", constant: str | None = None, none: str | None = None, properties: bool = True,
+    ) -> None:
         self.name = name
         self.doc = inspect.cleandoc(doc)
         self.ops: dict[str, OpDeclaration] = {}
         self.constant = constant
         self.none = none
+        self.properties = properties
 
     @cached_property
     def constant_attribute(self) -> str | None:

@@ -87,11 +87,12 @@ class Module(Op):
     def function(self, name: str = "main") -> Op:
         """The function called `name`; `UsageError` lists what there is where it is not there.
 
-        `main` is also the only function of a module, whatever it is called.
+        `main` is also the only function of a module, or the only one that is not private, whatever it is called.
         """
         functions = self.functions
-        if name == "main" and len(functions) == 1:
-            (name,) = functions
+        if name == "main" and name not in functions:
+            public = [each for each, op in functions.items() if op.attributes.get("sym_visibility") != "private"]
+            name = public[0] if len(public) == 1 else next(iter(functions)) if len(functions) == 1 else name
         if name in functions and functions[name].regions[0].is_empty:
             raise UsageError(f"the function {name!r} of the module is only declared: it has no body")
         if name not in functions:

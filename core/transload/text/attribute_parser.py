@@ -191,6 +191,8 @@ class AttributeParser(TypeParser):
         return Symbol("::@".join(parts))
 
     def take_symbol_name(self) -> str:
+        """The name in `@name`."""
+        self.skip()
         match = _symbol_name(self.text, self.pos)
         if match is None:
             self.error("expected a name after '@'")

@@ -1,7 +1,8 @@
-"""`.mlir` files: the reader and the writer of MLIR text in generic form."""
+"""`.mlir` files: the reader of MLIR text, and the writer, in generic form."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -10,7 +11,9 @@ from ..files import atomic_path
 from ..ir import NONE, Module, TensorType, input_names, update_function_type
 from ..ir.verify import check, check_inference
 from ..plugin import Source
+from ..plugin_host import host
 from . import parse_module, write_module
+from .assembly import form_of
 from .carried import take_up
 from .resources import SHARED
 
@@ -20,13 +23,25 @@ CONSTANTS = "constants.npz"
 """The file, beside texts that are printed with `constants="file"`, which all texts of the folder share."""
 
 
+_pretty = re.compile(rb"(?m)^[ \t]*(?:module|func\.func|func)\b")
+_word = re.compile(rb"(?m)^[ \t]*(?:%[^=\n\"]*=[ \t]*)?([A-Za-z_][\w$]*(?:\.[\w$]+)+)(?=[ \t({\[@:])(?![ \t]*=)")
+_quoted = re.compile(rb"(?m)(?:^|[=,({\s])\"([a-z_]\w*)\.[\w.$]+\"[ \t]*\(")
+
+
 def detect(head: bytes, path: Path) -> bool:
     """Whether a file begins as MLIR's generic form does, with a quoted op, after comments and aliases; or is empty.
 
-    Text in the pretty form of a dialect is left to that dialect's reader.
+    So does text of ops in their dialects' own form, where plugins say how it is read (`transload.text.assembly`). Text of
+    dialects that have a reader of their own is left to that.
     """
     start = head.lstrip()
-    return not start or start.startswith(b'"') or b'"builtin.module"' in head or b'"func.func"' in head
+    if not start or start.startswith(b'"') or b'"builtin.module"' in head or b'"func.func"' in head:
+        return True
+    words = [word.decode("ascii", "replace") for word in _word.findall(head)]
+    others = {reader.dialect for reader in host().readers.values() if ".mlir" in reader.suffixes}
+    quoted = {name.decode("ascii", "replace") for name in _quoted.findall(head)}
+    known = _pretty.search(head) is not None and all(map(form_of, words))
+    return known and all(name in host().dialects and name not in others for name in quoted)
 
 
 def read(source: Source, inputs: Mapping[str, TensorType]) -> Module:
@@ -42,7 +57,7 @@ def read(source: Source, inputs: Mapping[str, TensorType]) -> Module:
     if not module.functions:
         raise ReadError(f"{source.name}: holds no function")
     if inputs:
-        fix_inputs(module, inputs)
+        fix_inputs(module, inputs, source.function or "main")
     return module
 
 
@@ -63,11 +78,11 @@ def constants_beside(path: Path | None, text: str | bytes | memoryview) -> Path 
     return beside if names_some else None
 
 
-def fix_inputs(module: Module, inputs: Mapping[str, TensorType]) -> None:
+def fix_inputs(module: Module, inputs: Mapping[str, TensorType], function: str = "main") -> None:
     """Give the inputs of a module's function the types that a user wants, and infer what follows from them."""
     from ..passes.shapes import infer_shapes
 
-    main = module.main
+    main = module.function(function)
     names = input_names(main)
     unknown = [name for name in inputs if name not in names]
     if unknown:

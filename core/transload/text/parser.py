@@ -1,4 +1,4 @@
-"""Reading MLIR text in generic form.
+"""Reading MLIR text: in generic form, and ops in their dialect's own form where a plugin says how these are read (`assembly`).
 
 The text is hostile until read: whatever is wrong with it is a `TextError` with the place, and limits
 hold on nesting, on what aliases stand for and on the sizes that types claim.
@@ -10,7 +10,7 @@ from then on: types, signatures, dictionaries of attributes.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -18,11 +18,11 @@ from ..errors import ReadError
 from ..files import need_file
 from ..ir import registry
 from ..ir.attributes import Attribute
-from ..ir.core import Block, Op, Region, Value
+from ..ir.core import Block, Op, Region
 from ..ir.module import Module
 from ..ir.types import Type
+from .assembly import AssemblyParser, form_of
 from .attribute_parser import text_size
-from .location_parser import LocationParser
 from .resources import Blob, Constants
 from .strings import BARE_NAME, BLANK, STRING, SUFFIX_NAME
 
@@ -31,8 +31,7 @@ __all__ = ["parse_attribute", "parse_file", "parse_module", "parse_type", "unwra
 _head = re.compile(
     rf'{BLANK}(?:((?:%[\w$.-]+(?::\d+)?\s*,\s*)*%[\w$.-]+(?::\d+)?)\s*=\s*)?"([^"\\\n]*(?:\\.[^"\\\n]*)*)"\s*\(([^()"\n]*)\)\s*').match
 _results = re.compile(r"(?:%[\w$.-]+(?::\d+)?\s*,\s*)*%[\w$.-]+(?::\d+)?\s*=\s*")
-_result = re.compile(rf"(%{SUFFIX_NAME})(?::(\d+))?").fullmatch
-_use = re.compile(rf"%{SUFFIX_NAME}(?:#\d+)?").fullmatch
+_counts = re.compile(r"%[\w$.-]+(?::(\d{1,9}))?").findall
 _value_name = re.compile(rf"%{SUFFIX_NAME}")
 _label = re.compile(rf"\^{SUFFIX_NAME}")
 _alias_definition = re.compile(rf"([#!]{SUFFIX_NAME})\s*=\s*(loc\s*(?=\())?").match
@@ -42,7 +41,8 @@ _resource = re.compile(rf'{BLANK}(?:({BARE_NAME})|({STRING}))\s*:\s*"0x([0-9A-Fa
 _ISOLATED = {"builtin.module", "func.func"}
 _CACHED_TEXT = 2000  # longest signature, and longest dictionary of attributes, that is remembered by its text
 
-_GENERIC_ONLY = "only MLIR's generic form is read, in which an op is written \"dialect.op\"(%operands) ..."
+_word = re.compile(r"[A-Za-z_][\w$]*(?:\.[\w$]+)*")
+_GENERIC_ONLY = "no plugin says how {} is written: such ops are read in MLIR's generic form, \"dialect.op\"(%operands) ..."
 _HOW_TO_PRINT = "print it so with the tool it comes from: mlir-opt, tosa-opt, stablehlo-opt or iree-opt --mlir-print-op-generic"
 
 Unwraps = dict[str, Callable[[Attribute], Attribute] | None]
@@ -111,14 +111,11 @@ def _decoded(text: str | bytes | memoryview, name: str) -> str:
     return text
 
 
-class _Parser(LocationParser):
+class _Parser(AssemblyParser):
     """Reads ops, blocks and regions."""
 
     def __init__(self, text: str, name: str, constants: Constants) -> None:
         super().__init__(text, name, constants)
-        self.values: dict[str, Value] = {}
-        self.forward: dict[str, tuple[Value, int]] = {}  # used and not yet defined: stand-in, first use
-        self.defined: list[str] = []  # in the region being read
         self.signatures: dict[str, tuple[tuple[Type, ...], tuple[Type, ...]]] = {}
         self.dictionaries: dict[tuple[str, str], tuple[dict[str, Any], int]] = {}
         self.unwraps: dict[str, Unwraps] = {}
@@ -138,8 +135,8 @@ class _Parser(LocationParser):
             elif first == "}":
                 self.error("'}' closes nothing here")
             else:
-                self._take_op(top)
-        self._end_scope()
+                self.take_op(top)
+        self.end_scope()
         self.resolve_locations()
         self.fill_resources()
         only = top.first
@@ -234,10 +231,12 @@ class _Parser(LocationParser):
 
     # --- ops
 
-    def _take_op(self, block: Block) -> None:
+    def take_op(self, block: Block) -> Op:
         """One op, appended to `block`."""
         text = self.text
-        match = _head(text, self.pos) or self._explain_no_op()
+        match = _head(text, self.pos)
+        if match is None:
+            return self._take_written_op(block)
         results, name, operand_text = match.groups()
         start = match.start(2) - 1
         if "\\" in name:
@@ -269,7 +268,7 @@ class _Parser(LocationParser):
                 else:
                     attributes = more
         inputs, outputs, location = self._take_tail()
-        operands = self._operands(operand_text, inputs, name, match.start(3)) if operand_text or inputs else ()
+        operands = self.operands_named(operand_text, inputs, name, match.start(3)) if operand_text or inputs else ()
         op = self._make_op(name, operands, outputs, attributes, regions, start)
         if location is not None:
             if type(location) is str:
@@ -278,7 +277,33 @@ class _Parser(LocationParser):
                 self.take_location_for(op)
         block.insert(op, None)
         if results:
-            self._define_results(results, op, match.start(1))
+            self.define_results(results, op, match.start(1))
+        return op
+
+    def _take_written_op(self, block: Block) -> Op:
+        """One op in its dialect's own form, appended to `block`."""
+        self.skip()
+        start = self.pos
+        results = self.try_match(_results)
+        word = self.try_match(_word)
+        found = form_of(word) if word is not None else None
+        if found is None:
+            self.pos = start
+            self._explain_no_op()
+        name, form = found
+        at = self.pos
+        outer, self.block, self.op_at = getattr(self, "block", block), block, start
+        names = results.rpartition("=")[0].strip() if results is not None else ""
+        self.n_named = sum(int(count or 1) for count in _counts(names))
+        written = form(self, name)
+        self.block = outer
+        op = self._make_op(
+            written.name or name, written.operands, tuple(written.results), written.attributes, written.regions, at)
+        self.try_location(op)
+        block.insert(op, None)
+        if names:
+            self.define_results(names, op, start, written.named)
+        return op
 
     def _make_op(
         self, name: str, operands: Any, outputs: tuple[Type, ...], attributes: dict[str, Any] | None, regions: list[Region],
@@ -332,12 +357,21 @@ class _Parser(LocationParser):
             self.take("(", "after the op's name")
             self.error("expected the names of values and ')'")
         if first.isalpha():
-            self.error(_GENERIC_ONLY, hint=_HOW_TO_PRINT)
+            word = _word.match(self.text, self.pos)
+            self.error(_GENERIC_ONLY.format(word[0] if word else "an op"), hint=_HOW_TO_PRINT)
         if not first:
             self.error("the text ends in the middle of a region")
         self.error(f"expected an op, found {self.found()}")
 
     # --- attributes
+
+    def take_attributes(self, name: str, keyword: str = "") -> dict[str, Any]:
+        if keyword:
+            found = _word.match(self.text, self.pos) if self.peek() else None
+            if found is None or found[0] != keyword:
+                return {}
+            self.pos = found.end()
+        return self._take_attributes(name, "}") if keyword or self.peek() == "{" else {}
 
     def _take_attributes(self, name: str, closing: str) -> dict[str, Any]:
         """`{...}` of an op, as what its declaration says they are in Python."""
@@ -367,148 +401,54 @@ class _Parser(LocationParser):
         self.immutable = outer
         return attributes
 
-    # --- values
-
-    def _operands(self, names: str, types: tuple[Type, ...], op_name: str, at: int) -> list[Value]:
-        values = self.values
-        operands = []
-        count = 0
-        if names and not names.isspace():
-            for name in names.split(","):
-                value = values.get(name)
-                if value is None:
-                    name = name.strip()
-                    value = values.get(name)
-                    if value is None:
-                        if count >= len(types):
-                            break
-                        value = self._forward_reference(name, types[count], at)
-                operands.append(value)
-                count += 1
-            count = names.count(",") + 1
-        if count != len(types):
-            self.error(f"{op_name} has {count} operands and {len(types)} types for them", at)
-        for value, type_ in zip(operands, types, strict=True):
-            if value.type is not type_ and value.type != type_:
-                self.error(f"an operand of {op_name} is of type {value.type} where it is defined, and of {type_} here", at)
-        return operands
-
-    def _forward_reference(self, name: str, type_: Type, at: int) -> Value:
-        """A stand-in for a value that is used before its definition."""
-        match = _use(name)
-        if match is None:
-            self.error(f"{name[:40]!r} names no value", at)
-        base, _, number = name.partition("#")
-        if base in self.values:
-            owner = self.values[base].owner
-            count = len(owner.results) if isinstance(owner, Op) else 1
-            self.error(f"{name!r} is not defined: {base!r} has {count} result(s)", at)
-        if number:
-            if len(number) > 9:
-                self.error(f"{name[:40]!r} names no value", at)
-            name = f"{base}#{int(number)}"
-        value = Value(type_, Block(), 0)
-        self.forward[name] = (value, at)
-        self.values[name] = value
-        return value
-
-    def _define(self, name: str, value: Value, at: int) -> None:
-        if self.forward and name in self.forward:
-            standin = self.forward.pop(name)[0]
-            if standin.type != value.type:
-                self.error(f"{name!r} is of type {value.type} where it is defined, and of {standin.type} where it is used", at)
-            standin.replace_all_uses_with(value)
-        elif name in self.values:
-            self.error(f"{name!r} is defined twice", at)
-        self.values[name] = value
-        self.defined.append(name)
-
-    def _define_results(self, names: str, op: Op, at: int) -> None:
-        results = op.results
-        if len(results) == 1 and names not in self.values and _result(names) and ":" not in names:
-            self.values[names] = results[0]
-            self.defined.append(names)
-            if self.forward:
-                self._define_group(names, results, at)
-            return
-        position = 0
-        for part in names.split(","):
-            match = _result(part.strip())
-            if match is None:
-                self.error(f"{part.strip()[:40]!r} names no value", at)
-            count = 1 if match[2] is None else int(match[2]) if len(match[2]) < 9 else 1 << 30
-            if count < 1 or position + count > len(results):
-                break
-            self._define(match[1], results[position], at)
-            self._define_group(match[1], results[position : position + count], at)
-            position += count
-        else:
-            if position == len(results):
-                return
-        self.error(f"{op.name} has {len(results)} results; {names.strip()[:60]!r} names another number of them", at)
-
-    def _define_group(self, base: str, results: list[Value], at: int) -> None:
-        """`%0#1` of `%0:2`."""
-        if len(results) > 1 or self.forward:
-            for number, result in enumerate(results):
-                name = f"{base}#{number}"
-                if number or len(results) > 1 or name in self.forward:
-                    self._define(name, result, at)
-
-    def _end_scope(self) -> None:
-        """Complain of values that are used and never defined."""
-        if self.forward:
-            name, (_, at) = next(iter(self.forward.items()))
-            more = f" (nor are {len(self.forward) - 1} others)" if len(self.forward) > 1 else ""
-            self.error(f"{name!r} is not defined{more}", at)
-
     # --- regions
 
     def _take_regions(self, op_name: str) -> list[Region]:
-        isolated = op_name in _ISOLATED
-        if isolated:  # names mean nothing across its border
-            outside = self.values, self.forward
-            self.values, self.forward = {}, {}
+        take = self.take_isolated_region if op_name in _ISOLATED else self.take_region  # names mean nothing across its border
         self.take("(")
-        regions = [self._take_region()]
+        regions = [take()]
         while self.try_take(","):
-            regions.append(self._take_region())
+            regions.append(take())
         self.take(")", "after the regions")
-        if isolated:
-            self._end_scope()
-            self.values, self.forward = outside
         return regions
 
-    def _take_region(self) -> Region:
-        """`{ ops }`; names defined inside are unknown outside, those from outside known inside."""
+    def take_region(self, entry: Block | None = None, names: Sequence[str] = ()) -> Region:
         start = self.pos
         self.take("{", "to begin a region")
         self.enter()
-        outer_defined, self.defined = self.defined, []
+        outer_defined, self.defined = self.defined, []  # names from outside are known inside, and not the other way round
         region = Region()
-        labels: set[str] = set()
-        if self.peek() not in ("^", "}"):
+        if entry is not None:
+            region = Region([entry])
+            for name, argument in zip(names, entry.arguments, strict=True):
+                self.define(name, argument, start)
+            self._take_ops(entry, start)
+        elif self.peek() not in ("^", "}"):
             self._take_ops(region.add_block(), start)
+        labels: set[str] = set()
         while self.peek() == "^":
             label = self.take_match(_label, "the label of a block")
             if label in labels:
                 self.error(f"block {label!r} is there twice")
             labels.add(label)
-            block = region.add_block()
-            if self.try_take("("):
-                if self.peek() != ")":
-                    self._take_block_argument(block)
-                    while self.try_take(","):
-                        self._take_block_argument(block)
-                self.take(")", "after the block's arguments")
-            self.take(":", "after the block's label")
-            self._take_ops(block, start)
+            self._take_labelled(region.add_block(), start)
         self.take("}", "at the end of the region")
         for name in self.defined:
             del self.values[name]
         self.defined = outer_defined
         self.leave()
         return region
+
+    def _take_labelled(self, block: Block, start: int) -> None:
+        """A block's arguments and ops, behind its label."""
+        if self.try_take("("):
+            if self.peek() != ")":
+                self._take_block_argument(block)
+                while self.try_take(","):
+                    self._take_block_argument(block)
+            self.take(")", "after the block's arguments")
+        self.take(":", "after the block's label")
+        self._take_ops(block, start)
 
     def _take_ops(self, block: Block, start: int) -> None:
         while True:
@@ -517,7 +457,7 @@ class _Parser(LocationParser):
                 return
             if not char:
                 self.error("the region that begins here is never closed", start)
-            self._take_op(block)
+            self.take_op(block)
 
     def _take_block_argument(self, block: Block) -> None:
         self.skip()
@@ -525,11 +465,8 @@ class _Parser(LocationParser):
         name = self.take_match(_value_name, "the name of a block argument")
         self.take(":", "before the argument's type")
         value = block.add_argument(self.take_type())
-        match = _location(self.text, self.pos)
-        if match is not None:
-            self.pos = match.end()
-            self.take_location_for(value)
-        self._define(name, value, start)
+        self.try_location(value)
+        self.define(name, value, start)
 
 
 def unwraps_of(op_name: str) -> Unwraps:

@@ -33,6 +33,7 @@ print_attribute = attribute_text
 _DIRECT_BYTES = 1 << 16  # a larger constant is written piece by piece, not made one string with its op
 _ALIGNMENT = 16
 _CHUNK = 1 << 20
+_Plan = tuple[str, dict[str, tuple[str, Callable[[Attribute], str]]], bool]
 _mark = re.compile("\0(\\d+)\0")
 _ISOLATED = ("builtin.module", "func.func")
 
@@ -92,7 +93,7 @@ class _Printer:
         self.large: list[Dense] = []
         self.op: Op | None = None
         self.formatter = AttributeFormatter(self._dense)
-        self.plans: dict[str, tuple[str, dict[str, tuple[str, Callable[[Attribute], str]]]]] = {}
+        self.plans: dict[str, _Plan] = {}
 
     def print(self, op: Op) -> None:
         """Print an op, and what it needs behind it."""
@@ -226,8 +227,9 @@ class _Printer:
 
     # --- attributes
 
-    def _plan(self, name: str) -> tuple[str, dict[str, tuple[str, Callable[[Attribute], str]]]]:
-        """An op's name as text, and for each declared attribute its key as text and how its values are printed."""
+    def _plan(self, name: str) -> _Plan:
+        """An op's name as text, for each declared attribute its key as text and how its values are printed, and whether they are
+        properties."""
         declaration = registry.lookup(name)
         text = self.formatter.text
 
@@ -242,23 +244,22 @@ class _Printer:
         declared = {} if declaration is None else {
             key: (word_or_string(key), text if member.kind.wrap is None else through(member.kind.wrap))
             for key, member in declaration.attributes.items()}
-        plan = self.plans[name] = (quote(name), declared)
+        dialect = registry.dialect(name.partition(".")[0]) if declared else None
+        plan = self.plans[name] = (quote(name), declared, dialect is None or dialect.properties)
         return plan
 
     def _attributes(self, op: Op) -> tuple[str, str]:
         """` <{declared}>` and ` {others}`."""
         self.op = op
-        declared = self.plans[op.name][1]
+        _, declared, as_properties = self.plans[op.name]
         properties: list[str] = []
         others: list[str] = []
         for key, value in op.attributes.items():
             known = declared.get(key)
             if known is None:
                 others.append(self.formatter.entry(key, value))
-            elif value is None:
-                properties.append(known[0])
             else:
-                properties.append(f"{known[0]} = {known[1](value)}")
+                (properties if as_properties else others).append(known[0] if value is None else f"{known[0]} = {known[1](value)}")
         return f" <{{{', '.join(properties)}}}>" if properties else "", f" {{{', '.join(others)}}}" if others else ""
 
     def _dense(self, dense: Dense) -> str:

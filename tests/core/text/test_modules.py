@@ -273,8 +273,8 @@ def test_one_op_in_one_line():
 @pytest.mark.parametrize(
     ("text", "place", "message"),
     [
-        ("module {\n}", "1:1", "generic form"),
-        ('"builtin.module"() ({\n  func.func @main() {\n', "2:3", "generic form"),
+        ("module {\n  acme.mix %0\n}", "2:3", "no plugin says how acme.mix is written"),
+        ('"builtin.module"() ({\n  func.func @main() {\n', "2:21", "never closed"),
         ("%0 = stablehlo.add %1, %2", "1:6", "generic form"),
         ('"a.b"(%0) : (i32) -> ()', "1:7", "'%0' is not defined"),
         ('"a.b"() : (i32) -> ()', "1:7", "0 operands and 1 types"),

@@ -1,6 +1,7 @@
 """The ops and types of `tf_executor`, and what the verifier asks of them.
 
 Every op but the ends of regions and `NextIteration.Sink` gives a control token last, and takes any number of them behind data.
+TensorFlow's tools add attributes of their own to any of them.
 Source: TensorFlow's page on its MLIR dialects, and "Implementation of Control Flow in TensorFlow" (Yu et al., 2017).
 """
 
@@ -13,7 +14,7 @@ from transload.ir.declare import ANY, BOOLEAN, INT, STRING, Dialect, attribute, 
 
 from ..types import RESOURCE, VARIANT, referred
 
-__all__ = ["CONTROL", "EXECUTOR", "TOKEN", "data_of", "tokens_of"]
+__all__ = ["CONTROL", "EXECUTOR", "TOKEN", "data_of", "is_truth", "tokens_of"]
 
 CONTROL, TOKEN = DialectType("tf_executor.control"), DialectType("tf_executor.token")
 """The types of control edges, and of what joins the two halves of a NextIteration."""
@@ -37,6 +38,11 @@ def tokens_of(op: Op) -> tuple[Value, ...]:
 
 def _kinds(op: Op) -> list[Type]:
     return [value.type for value in op.results if value.type != CONTROL]
+
+
+def is_truth(type_: Type) -> bool:
+    """Whether it is the type of truth values: a tensor of them, or one."""
+    return type_ == BOOL or (isinstance(type_, TensorType) and type_.element == BOOL)
 
 
 def _same(*types: Type) -> bool:
@@ -64,6 +70,7 @@ class _Flow:
 
     inputs = variadic("data, then control tokens", ANY)
     outputs = variadic_result("data, then a control token", ANY)
+    traits = ("open",)
 
 
 @EXECUTOR.op("graph")
@@ -72,6 +79,7 @@ class Graph:
 
     fetches = variadic_result("what is fetched", ANY)
     body = region("one block, in topological order")
+    traits = ("open",)
 
     @constraint
     def holds_a_graph(op: Any) -> bool | str:
@@ -96,7 +104,7 @@ class Fetch:
     """Ends a graph. Tokens say what must have run, too."""
 
     fetches = variadic("what the graph gives, then control tokens", ANY)
-    traits = ("terminator",)
+    traits = ("terminator", "open")
 
     @constraint
     def stands_in_a_graph(op: Any) -> bool:
@@ -111,6 +119,7 @@ class Island:
     control = variadic("control tokens", ANY)
     outputs = variadic_result("what is yielded, then a control token", ANY)
     body = region("one block that ends in a yield")
+    traits = ("open",)
 
     @constraint
     def holds_ops(op: Any) -> bool | str:
@@ -128,7 +137,7 @@ class Yield:
     """Ends an island."""
 
     fetches = variadic("what the island gives", ANY)
-    traits = ("terminator",)
+    traits = ("terminator", "open")
 
     @constraint
     def stands_in_an_island(op: Any) -> bool | str:
@@ -150,7 +159,7 @@ class Switch(_Flow):
         if (shaped := _shaped(op, 2, 2)) is not True:
             return shaped
         data, predicate = data_of(op)
-        if not (isinstance(predicate.type, TensorType) and predicate.type.element == BOOL):
+        if not is_truth(predicate.type):
             return "its predicate is no truth value"
         return _same(data.type, *_kinds(op)) or "its results are of another type than its data"
 
@@ -218,7 +227,7 @@ class LoopCond(_Through):
     def is_a_condition(op: Any) -> bool:
         """it takes a truth value"""
         data = data_of(op)
-        return not data or (isinstance(data[0].type, TensorType) and data[0].type.element == BOOL)
+        return not data or is_truth(data[0].type)
 
 
 @EXECUTOR.op("NextIteration.Source")
@@ -226,6 +235,7 @@ class NextIterationSource:
     """What a loop's body hands to the next iteration, where that begins; a sink takes its token."""
 
     outputs = variadic_result("the value, the token, a control token", ANY)
+    traits = ("open",)
 
     @constraint
     def has_one_sink(op: Any) -> bool | str:
@@ -242,7 +252,7 @@ class NextIterationSink:
     """What a loop's body hands to the next iteration, where it is computed."""
 
     inputs = variadic("the token of its source, the value, control tokens", ANY)
-    traits = ("effects",)
+    traits = ("effects", "open")
 
     @constraint
     def has_a_source(op: Any) -> bool | str:

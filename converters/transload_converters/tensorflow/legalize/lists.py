@@ -17,6 +17,7 @@ from transload.ir import BOOL, DialectType, Op, Type, Value
 from transload.rewrite import Rewriter
 from transload_hub.build import reshape, splat
 
+from ..types import held_by
 from ..types import shape_of as shape_attribute_of
 from .table import TfTable, constant_count, constant_ints, shape_of
 
@@ -77,7 +78,7 @@ def reserve(op: Op, rw: Rewriter) -> Value:
     if np.asarray(rw.need_constant(op.operands[0], "the shape of elements")).shape == ():
         shape = (-1,)
     size = constant_count(rw, op.operands[1], "the number of elements") if op.name == "tf.TensorListReserve" else 0
-    return _empty(rw, size, shape, op.attribute("element_dtype"))
+    return _empty(rw, size, shape, op.attribute("element_dtype") or held_by(op.result.element))
 
 
 @TABLE("TensorListGetItem", anything=True)

@@ -20,6 +20,8 @@ _ASSIGNS = {
     "tf.AssignVariableOp": "", "tf.AssignAddVariableOp": "tf.AddV2", "tf.AssignSubVariableOp": "tf.Sub",
     "tf.Assign": "", "tf.AssignAdd": "tf.AddV2", "tf.AssignSub": "tf.Sub"}
 """Ops that assign a variable, and what they compute of its value and their operand; nothing: the operand."""
+_ALIASES = frozenset({"tf.Identity", "tf.Cast"})
+"""Ops whose result is the variable that they are given: its type may say less, or more, of what it holds."""
 _ASKS = frozenset({"tf.VarIsInitializedOp", "tf.IsVariableInitialized"})
 _WITHOUT_RESULT = frozenset({"tf.DisableCopyOnRead", "tf.DestroyResourceOp"})
 
@@ -62,7 +64,7 @@ class _Variable:
         for op in self.module.main.walk():
             if known.isdisjoint(op.operands):
                 continue
-            if op.name == "tf.Identity" and not is_reference(op.operands[0].element):
+            if op.name in _ALIASES and not is_reference(op.operands[0].element):
                 known.add(op.result)
                 aliases.append(op)
             else:

@@ -14,6 +14,7 @@ import numpy as np
 
 from transload.errors import Finding, PassError, merge_findings
 from transload.ir import I32, Block, Dense, Module, Op, Region, TensorType, Type, Value
+from transload.ir.regions import splice_region
 
 from ..executor.contexts import Context, Contexts, captured, root
 from ..executor.dialect import data_of
@@ -28,8 +29,25 @@ def functionalize(module: Module) -> bool:
     """Replace every `tf_executor.graph`. Raises `PassError` with what in a graph is no conditional and no loop."""
     graphs = [op for op in module.walk() if op.name == "tf_executor.graph"]
     for graph in graphs:
-        _Functional(module, graph).replace()
+        if all(op.name in _STRAIGHT for op in graph.regions[0].block):
+            _splice(graph)
+        else:
+            _Functional(module, graph).replace()
     return bool(graphs)
+
+
+_STRAIGHT = frozenset({"tf_executor.island", "tf_executor.fetch", "tf_executor.ControlTrigger"})
+
+
+def _splice(graph: Op) -> None:
+    """Put the ops of a graph in which nothing is ever dead in its place: their order is one in which it can run, and so all that
+    has an effect has it, in the order of the control edges."""
+    assert graph.parent is not None
+    for island in list(graph.regions[0].block):
+        if island.name == "tf_executor.island":
+            for result, value in zip(island.results, splice_region(island.regions[0], graph), strict=False):
+                result.replace_all_uses_with(value)
+    graph.replace_with(list(data_of(graph.regions[0].block.terminator)))
 
 
 @dataclass
@@ -191,14 +209,14 @@ class _Functional:
         context = self._frame(leaving)
         if not context:
             raise self.refuse(leaving, "leaves a frame, and is in none")
-        merges, test = self._loop_of(context, leaving)
+        merges, going_on = self._loop_of(context, leaving)
         state = [self.value(self._entering(merge), place) for merge in merges]
         types = [merge.results[0].type for merge in merges]
-        condition = self._region(types, merges, (context,), [data_of(test)[0]], place)
+        condition = self._region(types, merges, (context,), [going_on], place)
         sinks = [self._handed_on(merge) for merge in merges]
-        body = self._region(types, merges, (context, (*context, (root(test.results[0]), 1))), sinks, place)
+        body = self._region(types, merges, (context, (*context, (going_on, 1))), sinks, place)
         made = place.insert(Op("tf.WhileRegion", state, types, {"is_stateless": False}, [condition, body], _first_name(leaving)))
-        ended = _Place(place.block, (context, (*context, (root(test.results[0]), 0))), place, place.before)
+        ended = _Place(place.block, (context, (*context, (going_on, 0))), place, place.before)
         ended.values.update(zip((merge.results[0] for merge in merges), made.results, strict=True))
         for op in self.graph.regions[0].block:
             if op.name == "tf_executor.Exit" and self._frame(op) == context:
@@ -210,12 +228,15 @@ class _Functional:
         frames = [number for number, part in enumerate(inside) if isinstance(part, str)]
         return inside[:frames[-1] + 1] if frames else ()
 
-    def _loop_of(self, context: Context, leaving: Op) -> tuple[list[Op], Op]:
-        """The Merges that are the state of a frame's loop, and its LoopCond."""
+    def _loop_of(self, context: Context, leaving: Op) -> tuple[list[Op], Value]:
+        """The Merges that are the state of a frame's loop, and whether it goes on: what a LoopCond gives, or, without one, the
+        predicate of the Switches whose values leave the frame."""
         ops = [op for op in self.graph.regions[0].block if op.results and self.contexts(op.results[-1]) == context]
         merges = [op for op in ops if op.name == "tf_executor.Merge" and any(
             value.op is not None and value.op.name == "tf_executor.NextIteration.Source" for value in data_of(op))]
-        tests = [op for op in ops if op.name == "tf_executor.LoopCond"]
+        tests = [root(op.results[0]) for op in ops if op.name == "tf_executor.LoopCond"] or list(dict.fromkeys(
+            root(op.operands[1]) for op in ops if op.name == "tf_executor.Switch"
+            and any(use.name == "tf_executor.Exit" for use in op.results[0].uses)))
         if len(tests) != 1 or not merges or any(len(data_of(merge)) != 2 for merge in merges):
             raise self.refuse(leaving, f"leaves a frame with {len(tests)} conditions and {len(merges)} values of state")
         return merges, tests[0]

@@ -25,6 +25,7 @@ def inline(module: Module) -> bool:
         if op.name in CALLS:
             _replace(op, _call(op.attribute("f"), op.operands, op))
         elif op.name == "tf.If":
+            op = _with_condition(op)
             _replace(op, _region_op(op, "tf.IfRegion", op.operands[:1], [
                 _region(op, str(op.attribute(key)), op.operands[1:], ()) for key in ("then_branch", "else_branch")]))
         elif op.name == "tf.Case":
@@ -42,6 +43,22 @@ def inline(module: Module) -> bool:
         if op.name == "tf.WhileRegion":
             changed |= _drop_invariants(op)
     return changed
+
+
+def _with_condition(op: Op) -> Op:
+    """A `tf.If` that is given its condition. TensorFlow's page on its dialects has another: `cond` names a function that gives
+    the condition, of the operands that the branches `true_branch` and `false_branch` take, too."""
+    condition = op.attributes.get("cond")
+    if not isinstance(condition, Symbol) or op.parent is None:
+        return op
+    function = _module_of(op).functions.get(str(condition))
+    given = [value.type for value in function.regions[0].block.terminator.operands] if function is not None else []
+    call = op.parent.insert(Op("func.call", op.operands, given, {"callee": condition}, (), op.location), op)
+    branches = {f"{now}_branch": op.attributes.get(f"{then}_branch") for now, then in (("then", "true"), ("else", "false"))}
+    new = op.parent.insert(Op(
+        "tf.If", [*call.results, *op.operands], [value.type for value in op.results], branches, (), op.location), op)
+    op.replace_with(new.results)
+    return new
 
 
 def _call(symbol: str, operands: Sequence[Value], op: Op) -> Op:
