@@ -30,9 +30,6 @@ def register_facts(register: Any) -> None:
     register(Facts("assembly", "arith", f"{_HERE}.assembly:ARITH_FORMS"))
     register(Facts("assembly", "tf_device", f"{_HERE}.assembly:DEVICE_FORMS"))
 
-
-@hookimpl
-def register_facts(register: Any) -> None:
     register(Facts("nested", "tf_executor", f"{_HERE}.executor.parts:NESTED"))
 
 
