@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from transload import guard
 from transload.cli import run
@@ -15,6 +16,10 @@ from transload.errors import PluginFailure
 
 pytest.register_assert_rewrite("tests.support")
 pytest_plugins = ["tests.support.judges"]
+
+# On a machine that has other work to do, drawing examples may take as long as it will.
+settings.register_profile("transload", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("transload")
 
 ROOT = Path(__file__).resolve().parent.parent
 

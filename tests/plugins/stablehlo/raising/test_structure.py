@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
@@ -194,6 +193,7 @@ def test_loops_of_few_rounds_are_unrolled_and_others_kept() -> None:
         np.testing.assert_array_equal(raising.run(form, [x, np.array(7, np.int32)])[0], 8 * x)
 
 
+@pytest.mark.timeout(120)  # a round takes a tenth of a second, and there would be 20,000
 def test_conditions_that_cost_much_are_not_tried_out() -> None:
     """Whether such a loop ends after few rounds is not worth a gigabyte a round."""
     wide = """%k = "stablehlo.iota"() <{iota_dimension = 0 : i64}> : () -> tensor<50000000xi32>
@@ -203,23 +203,20 @@ def test_conditions_that_cost_much_are_not_tried_out() -> None:
     %m = "stablehlo.add"(%i, %z) : (tensor<i32>, tensor<i32>) -> tensor<i32>
     %c = "stablehlo.compare"(%m, %n)"""
     long = _loop(_rounds(5), DOUBLE, condition=wide)
-    began = time.process_time()
     assert "top.While" in raising.names_of(transload.legalize(long))
-    assert time.process_time() - began < 5
     types = "(tensor<i32>, tensor<i32>) -> tensor<i32>"
     chain = "".join(f'%c{i + 1} = "stablehlo.add"(%c{i}, %zero) : {types}\n' for i in range(3000))
     deep = _loop(_rounds(5), DOUBLE, condition=chain.replace("%c0", "%i") + '%c = "stablehlo.compare"(%c3000, %n)')
     assert raising.names_of(transload.legalize(deep)) == ["top.Add"] * 5
 
 
+@pytest.mark.timeout(120)  # it would go round for ever
 def test_loops_that_never_end_are_kept() -> None:
-    started = time.monotonic()
     forever = _loop(_rounds(5), DOUBLE)
     for op in forever.walk():
         if op.name == "stablehlo.add" and str(op.results[0].type) == "tensor<i32>":
             op.operands = [op.operands[1], op.operands[1]]  # the counter stays at 2
     assert "top.While" in raising.names_of(transload.legalize(forever))
-    assert time.monotonic() - started < 60
 
 
 @pytest.mark.slow
