@@ -51,6 +51,9 @@ PAGES = (
         "transload.analysis.movement", "transload.analysis.intervals", "transload.analysis.dataflow",
         "transload.verification.bounds", "transload_hub.layout.options", "transload_hub.analysis.integer_width_rules")),
     Page("tosa", "Building TOSA", "What rewrites to TOSA build its ops with.", ("transload_plugins.tosa.build",)),
+    Page("memory", "Memory", "Offsets for buffers whose lifetimes are known. See [Memory](../../memory.md).", (
+        "transload.memory.planning", "transload.memory.buffers", "transload.memory.profile", "transload.memory.checking",
+        "transload.memory.lifetimes", "transload.memory.picture")),
     Page("errors", "Errors", "See [Errors and exit codes](../../errors.md).", ("transload.errors",)),
     Page("testing", "Testing a plugin", "Checks for the tests of readers and other plugins.", ("transload.testing",)),
 )

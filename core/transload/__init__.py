@@ -48,12 +48,17 @@ _PUBLIC = {
     "Context": "context",
 }
 
-__all__ = [*_PUBLIC, "__version__"]
+_SUBJECTS = ("memory",)
+"""Packages that are used by their own name: `transload.memory.place`."""
+
+__all__ = [*_PUBLIC, *_SUBJECTS, "__version__"]
 
 
 def __getattr__(name: str) -> "Any":
     import importlib
 
+    if name in _SUBJECTS:
+        return importlib.import_module(f".{name}", __name__)
     where = _PUBLIC.get(name)
     if where is None:
         raise AttributeError(f"module 'transload' has no attribute {name!r}")

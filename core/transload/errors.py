@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from .report import Report
 
 __all__ = [
-    "BuildError", "Cause", "ConversionError", "Finding", "InternalError", "PassError", "PluginError", "PluginFailure",
-    "ReadError", "RunError", "ShapeError", "TargetError", "TextError", "TransloadError", "Unfit", "Unsupported", "UsageError",
+    "BuildError", "Cause", "ConversionError", "Finding", "InternalError", "PassError", "PlacementError", "PluginError",
+    "PluginFailure", "ReadError", "RunError", "ShapeError", "TargetError", "TextError", "TransloadError", "Unfit",
+    "Unsupported", "UsageError",
     "VerificationError", "VerifyError", "causes",
 ]
 
@@ -167,6 +168,17 @@ class ShapeError(ConversionError):
 
 class TargetError(ConversionError):
     """The target cannot take the model; the findings list every reason."""
+
+
+class PlacementError(ConversionError):
+    """Buffers do not fit into the memory that there is; the findings list the biggest of those alive where most is needed.
+
+    `best` is the memory that the best placement needs that was found; None where none was looked for.
+    """
+
+    def __init__(self, message: str, findings: Iterable[Finding] = (), hint: str = "", best: int | None = None) -> None:
+        super().__init__(message, findings, hint)
+        self.best = best
 
 
 class VerificationError(TransloadError):
