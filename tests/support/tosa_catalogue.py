@@ -3,15 +3,36 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 
-from transload.ir import BF16, BOOL, F16, F32, I4, I8, I16, I32, I48, FloatType, IntegerType, Type, dtype_of, element_type_of
+from transload.ir import (
+    BF16,
+    BOOL,
+    F16,
+    F32,
+    I4,
+    I8,
+    I16,
+    I32,
+    I48,
+    FloatType,
+    IntegerType,
+    Module,
+    TensorType,
+    Type,
+    dtype_of,
+    element_type_of,
+    new_module,
+    set_results,
+)
 from transload.ir.attributes import FloatAttr, IntAttr
+from transload.ir.build import Builder
+from transload_plugins.tosa.build import const, shape_const
 
 BFLOAT16 = ml_dtypes.bfloat16
 FLOATS: tuple[Any, ...] = (np.float32, np.float16, BFLOAT16)
@@ -422,3 +443,31 @@ def all_cases() -> list[Case]:
         elementwise_floats, elementwise_integers, scalars, reductions, convolutions, products_and_pools, movements, casts,
         rescales, resizes)
     return [case for maker in makers for case in maker()]
+
+
+def graph_of(cases: Sequence[Case]) -> tuple[Module, dict[str, np.ndarray]]:
+    """A module that computes all the cases, its results named by case and number of result, and its inputs."""
+    module = new_module()
+    function = module.add_function("main", [])
+    block = function.regions[0].block
+    builder = Builder(block)
+    inputs: dict[str, np.ndarray] = {}
+    results, names = [], []
+    for number, case in enumerate(cases):
+        values = []
+        for operand in case.operands:
+            if isinstance(operand, Const):
+                values.append(const(builder, operand.array, operand.element))
+            elif isinstance(operand, Shape):
+                values.append(shape_const(builder, operand.sizes))
+            else:
+                name = f"x{len(inputs)}"
+                inputs[name] = operand
+                values.append(block.add_argument(TensorType(operand.shape, element_type_of(operand.dtype)), name))
+        made = builder.emit(case.op, *values, element=case.element, location=f"case {number}", **case.attributes)
+        for value in made if isinstance(made, tuple) else (made,):
+            results.append(value)
+            names.append(f"{number} {case} {len(results)}")
+    set_results(function, results, names)
+    function.attributes["arg_attrs"] = [{"ml_program.identifier": name} for name in inputs]
+    return module, inputs

@@ -48,9 +48,15 @@ def register_conversions(register: Any) -> None:
         doc="ONNX operators to the hub; shape arithmetic is computed, QDQ patterns become quantized ops.", options=OPTIONS,
         evidence=f"{_HERE}:coverage.json"))
     register(Conversion(
-        "top-to-onnx", "top", "onnx", f"{_HERE}.lowering:TABLE", before="layout{to=NCHW},spell-out-quantized,dce",
+        "top-to-onnx", "top", "onnx", f"{_HERE}.lowering:TABLE",
+        before="onnx-state-integers{form=$form},layout{to=NCHW},spell-out-quantized,dce",
         after="dce,cse,dce,onnx-storage-types,onnx-qoperator{form=$form},dce,onnx-set-opset{opset=$opset},dce,cse",
-        doc="The hub to operators of ONNX, opset 13 to 21; quantized models in QDQ or QOperator form.", options=WRITTEN))
+        doc="The hub to operators of ONNX, opset 13 to 21; quantized models in integers, in QDQ or QOperator form.",
+        options=WRITTEN))
+    register(Conversion(
+        "tosa-to-onnx", "tosa", "onnx", f"{_HERE}.from_tosa:TABLE", before="tosa-strip-quantized",
+        after="dce,onnx-restore-borders,dce,cse,dce,onnx-set-opset{opset=$opset},dce,cse",
+        doc="TOSA to operators of ONNX: integers to the same bits.", options={"opset": WRITTEN["opset"]}))
 
 
 @hookimpl
@@ -65,6 +71,10 @@ def register_passes(register: Any) -> None:
                   "Leave the storage type where a value has a quantized type, as ONNX's operators see it."))
     register(Pass("onnx-qoperator", f"{_HERE}.lowering.qoperator:write_on_integers",
                   "Write operators on integers for those between DequantizeLinear and QuantizeLinear, with form=qoperator."))
+    register(Pass("onnx-state-integers", f"{_HERE}.from_tosa.borders:state_integers",
+                  "Write quantized ops in the integers that they stand for, with form=integers."))
+    register(Pass("onnx-restore-borders", f"{_HERE}.from_tosa.borders:restore_borders",
+                  "Let functions take and give again what they did before the lowering to TOSA."))
     register(Pass("onnx-set-opset", f"{_HERE}.lowering.opset:set_opset", "Say of a module in which opset its operators are."))
     register(Pass("onnx-sequence-results", f"{_HERE}.legalize.sequences:spell_out_results",
                   "Give the tensors in a sequence where a model gives that."))

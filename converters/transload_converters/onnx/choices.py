@@ -23,8 +23,10 @@ OPTIONS: Options = {
 WRITTEN: Options = {
     "opset": (int, 0, "the opset to write, 13 to 21; 0: 21, and 20 for quantized models where it has words for them"),
     "form": (
-        ("qdq", "qoperator"), "qdq",
-        "quantized operators: on floats between DequantizeLinear and QuantizeLinear, or on integers where there are such"),
+        ("auto", "qdq", "qoperator", "integers"), "auto",
+        "quantized operators: on floats between DequantizeLinear and QuantizeLinear (qdq), on integers where there are such "
+        "(qoperator), or written out in the integers that they stand for, to the last bit (integers); auto: integers where "
+        "operators round otherwise than qdq does, as TFLite's"),
 }
 """Those of the conversion `top-to-onnx`."""
 

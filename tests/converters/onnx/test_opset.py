@@ -52,7 +52,7 @@ def test_what_an_opset_lacks_is_told() -> None:
     samples = [{"image": image.reshape(1, 1, 8, 8)} for image in images[:16]]
     quantized = transload.quantize(transload.load(DIGITS / "digits_float.onnx"), "int16x8", samples)
     with pytest.raises(ConversionError, match="takes no int16 in opset 17"):
-        transload.lower(quantized, "onnx", opset=17)
+        transload.lower(quantized, "onnx", opset=17, form="qdq")
     with pytest.raises(ConversionError, match="13 to 21 can be written"):
         transload.lower(quantized, "onnx", opset=12)
 
@@ -62,6 +62,6 @@ def test_quantized_models_are_of_the_opset_that_onnxruntime_optimizes(examples: 
     model = transload.load(examples / "digits" / "digits_float.onnx")
     samples = [{"image": np.random.default_rng(n).random((1, 1, 8, 8), np.float32)} for n in range(4)]
     quantized = transload.quantize(model, scheme, samples, islands="none")
-    assert transload.lower(quantized, "onnx").attributes["onnx.opset"] == {"ai.onnx": opset}
-    assert transload.lower(quantized, "onnx", opset=21).attributes["onnx.opset"] == {"ai.onnx": 21}
+    assert transload.lower(quantized, "onnx", form="qdq").attributes["onnx.opset"] == {"ai.onnx": opset}
+    assert transload.lower(quantized, "onnx", opset=21, form="qdq").attributes["onnx.opset"] == {"ai.onnx": 21}
     assert transload.lower(model, "onnx").attributes["onnx.opset"]["ai.onnx"] != 20

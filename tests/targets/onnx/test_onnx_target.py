@@ -31,7 +31,7 @@ def samples(name: str) -> list[dict[str, np.ndarray]]:
 def test_a_quantized_module_runs_in_onnxruntime(scheme: str, name: str) -> None:
     given = samples(name)
     quantized = transload.quantize(transload.load(DIGITS / name), scheme, given[:32])
-    model = model_of(transload.lower(quantized, "onnx"))
+    model = model_of(transload.lower(quantized, "onnx", form="qdq"))
     onnx.checker.check_model(model, full_check=True)
     kinds = {node.op_type for node in model.graph.node}
     assert {"QuantizeLinear", "DequantizeLinear", "Conv", "Gemm"} <= kinds

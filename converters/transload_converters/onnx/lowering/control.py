@@ -15,7 +15,7 @@ from .common import emit, ints
 if TYPE_CHECKING:
     from transload_hub.ops.control import Custom, If, While, Yield
 
-__all__ = ["TABLE"]
+__all__ = ["TABLE", "flag", "loop"]
 
 TABLE = RewriteTable()
 
@@ -30,28 +30,32 @@ def yield_(op: Yield, rw: Rewriter) -> list[Value]:
 @TABLE("top.If")
 def if_(op: If, rw: Rewriter) -> Sequence[Value]:
     moved = [move_region(op.then_region), move_region(op.else_region)]
-    condition = _flag(rw, op.condition)
+    condition = flag(rw, op.condition)
     return rw.create("onnx.If", (condition,), [result.type for result in op.results], {}, moved).results
 
 
-def _flag(rw: Builder, condition: Value) -> Value:
+def flag(rw: Builder, condition: Value) -> Value:
     """A condition as a tensor of rank 0."""
     return condition if condition.known_shape == () else emit(rw, "Reshape", condition, ints(rw, ()), shape=())
 
 
 @TABLE("top.While")
 def while_(op: While, rw: Rewriter) -> Sequence[Value]:
+    return loop(rw, op.cond, op.body, op.operands)
+
+
+def loop(rw: Rewriter, condition: Region, body: Region, state: Sequence[Value]) -> Sequence[Value]:
     """Loop without a greatest number of rounds: its condition is computed before it, and at the end of its body for the next."""
-    first = _condition(op.cond, op.operands, rw)
-    body = move_region(op.body)
-    block = body.block
+    first = _condition(condition, state, rw)
+    moved = move_region(body)
+    block = moved.block
     terminator = block.terminator
     inner = Builder(block, terminator, rw.location)
-    going_on = _condition(op.cond, terminator.operands, inner)
+    going_on = _condition(condition, terminator.operands, inner)
     terminator.operands = (going_on, *terminator.operands)
     _prepend_arguments(block, TensorType((), I64), TensorType((), BOOL))  # the number of the round, and the condition
-    types = [value.type for value in op.operands]
-    return rw.create("onnx.Loop", (rw.none("onnx"), first, *op.operands), types, {}, [body]).results
+    types = [value.type for value in state]
+    return rw.create("onnx.Loop", (rw.none("onnx"), first, *state), types, {}, [moved]).results
 
 
 def _prepend_arguments(block: Block, *types: Type) -> None:
@@ -72,7 +76,7 @@ def _condition(region: Region, state: Sequence[Value], build: Builder) -> Value:
         copy = inner.clone(mapping)
         build.block.insert(copy, build.before)
     condition = region.block.terminator.operands[0]
-    return _flag(build, mapping.get(condition, condition))
+    return flag(build, mapping.get(condition, condition))
 
 
 @TABLE("top.Custom")

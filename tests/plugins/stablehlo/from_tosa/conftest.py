@@ -11,10 +11,8 @@ import pytest
 import transload
 from transload.contents import dialects_in
 from transload.conversion import apply_conversion
-from transload.ir import Module, TensorType, element_type_of, new_module, set_results, verify
-from transload.ir.build import Builder
+from transload.ir import Module, verify
 from transload.plugin_host import host
-from transload_plugins.tosa.build import const, shape_const
 
 from tests.support import tosa_catalogue as catalogue
 
@@ -25,34 +23,6 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """A test with an argument `operator` runs on each operator of the catalogue."""
     if "operator" in metafunc.fixturenames:
         metafunc.parametrize("operator", OPERATORS)
-
-
-def graph_of(cases: Sequence[Any]) -> tuple[Module, dict[str, np.ndarray]]:
-    """A module that computes all the cases, its results named by case and number of result, and its inputs."""
-    module = new_module()
-    function = module.add_function("main", [])
-    block = function.regions[0].block
-    builder = Builder(block)
-    inputs: dict[str, np.ndarray] = {}
-    results, names = [], []
-    for number, case in enumerate(cases):
-        values = []
-        for operand in case.operands:
-            if isinstance(operand, catalogue.Const):
-                values.append(const(builder, operand.array, operand.element))
-            elif isinstance(operand, catalogue.Shape):
-                values.append(shape_const(builder, operand.sizes))
-            else:
-                name = f"x{len(inputs)}"
-                inputs[name] = operand
-                values.append(block.add_argument(TensorType(operand.shape, element_type_of(operand.dtype)), name))
-        made = builder.emit(case.op, *values, element=case.element, location=f"case {number}", **case.attributes)
-        for value in made if isinstance(made, tuple) else (made,):
-            results.append(value)
-            names.append(f"{number} {case} {len(results)}")
-    set_results(function, results, names)
-    function.attributes["arg_attrs"] = [{"ml_program.identifier": name} for name in inputs]
-    return module, inputs
 
 
 def converted(module: Module) -> Module:
@@ -121,7 +91,7 @@ def cases_of() -> Callable[[str], list[Any]]:
 
 @pytest.fixture(scope="session")
 def graph() -> Callable[..., tuple[Module, dict[str, np.ndarray]]]:
-    return graph_of
+    return catalogue.graph_of
 
 
 @pytest.fixture(scope="session")

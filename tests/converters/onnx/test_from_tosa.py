@@ -1,0 +1,124 @@
+"""TOSA to ONNX: every operator of the catalogue in onnxruntime, at its levels of optimization, against our kernels of TOSA."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+
+import transload
+from transload.ir import I8, I16, I32, TensorType, dtype_of, new_module, set_results
+from transload.ir.build import Builder
+from transload.ir.registry import dialect
+from transload.plugin_host import host
+from transload_converters.onnx.writer import model_of
+from transload_plugins.tosa.build import rescale
+
+from tests.support import tosa_catalogue as catalogue
+from tests.support.onnx_out.roundtrip import run_model
+
+DIGITS = Path(__file__).parents[3] / "examples" / "digits"
+
+UNKNOWN = ("bf16", "f8")
+"""Types that onnxruntime's Python has no arrays of."""
+
+REFUSED = {"tosa.fft2d", "tosa.rfft2d", "tosa.custom", "tosa.variable", "tosa.variable_read", "tosa.variable_write"}
+
+WITH_NAN = {"tosa.reduce_max", "tosa.reduce_min", "tosa.argmax"}
+"""Of which onnxruntime says of NaN something else each time."""
+
+OPERATORS = sorted({case.op for case in catalogue.all_cases()} - REFUSED)
+
+
+def in_onnxruntime(module: Any, inputs: dict[str, np.ndarray]) -> list[list[np.ndarray]]:
+    """What onnxruntime gives of a module, without and with its optimizations; the file is one that ONNX's checker takes."""
+    lowered = transload.lower(module, "onnx")
+    model = model_of(lowered)
+    onnx.checker.check_model(model, full_check=True)
+    given = dict(zip(lowered.inputs, inputs.values(), strict=True))
+    return [run_model(model, given, optimized) for optimized in (False, True)]
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_operator(operator: str) -> None:
+    cases = [case for case in catalogue.all_cases() if case.op == operator and not any(word in str(case) for word in UNKNOWN)]
+    if operator in WITH_NAN:
+        cases = [case for case in cases if not np.isnan(case.operands[0]).any()]
+    module, inputs = catalogue.graph_of(cases)
+    wanted = transload.run(module, inputs)
+    for given in in_onnxruntime(module, inputs):
+        for (name, ours), theirs in zip(wanted.items(), given, strict=True):
+            if ours.dtype.kind == "f":
+                exact = np.finfo(ours.dtype).eps * 64
+                np.testing.assert_allclose(theirs, ours, rtol=exact, atol=exact * np.abs(ours[np.isfinite(ours)]).max(initial=1),
+                                           err_msg=name)
+            else:
+                np.testing.assert_array_equal(theirs, ours, err_msg=name)
+
+
+def test_every_operator_has_a_rewrite_or_a_reason() -> None:
+    table = host().table("tosa-to-onnx")
+    shapes = {name for name in dialect("tosa").ops if name.endswith("_shape") or name == "tosa.dim"} - {"tosa.const_shape"}
+    assert not [name for name in dialect("tosa").ops if name not in table and name not in shapes]
+    assert {name for name in dialect("tosa").ops if name in table and table.refusal(name)} == REFUSED
+
+
+FORMS = list(itertools.product((I8, I16, I32), (I8, I16, I32), (False, True)))
+
+
+@pytest.mark.parametrize(("source", "target", "twice"), FORMS, ids=str)
+def test_rescale_at_the_ends_of_its_numbers(source: Any, target: Any, twice: bool) -> None:
+    """In f64 or i64, as it is decided: small and large shifts, multipliers of one bit and of all, ties, zero points."""
+    rng = np.random.default_rng(5)
+    low, high = source.range
+    module = new_module()
+    function = module.add_function("main", [])
+    block = function.regions[0].block
+    builder = Builder(block)
+    results, inputs = [], {}
+    for index, shift in enumerate((2, 9, 14, 30, 31, 32, 33, 38, 44, 46, 53, 62)):
+        multiplier = [1 << 30, (1 << 31) - 1, 1, int(rng.integers(1 << 29, 1 << 31))][index % 4]
+        middle = [(m << shift) // max(multiplier, 1) // 2 for m in (-255, -3, -1, 1, 3, 255)]  # beside ties
+        near = [value + step for value in middle for step in (-1, 0, 1)]
+        ends = [low, low + 1, -1, 0, 1, high - 1, high]
+        numbers = np.clip(np.array([*near, *ends, *rng.integers(low, high, 9)], object), low, high)
+        zero_in, zero_out = (int(rng.integers(-128, 128)) if each == I8 else 0 for each in (source, target))
+        name = f"x{index}"
+        inputs[name] = np.array(numbers, dtype_of(source))
+        x = block.add_argument(TensorType(inputs[name].shape, source), name)
+        results.append(rescale(
+            builder, x, [multiplier], [shift], zero_in, zero_out, target, rounding="DOUBLE_ROUND" if twice else "SINGLE_ROUND"))
+    set_results(function, results, [f"y{index}" for index in range(len(results))])
+    function.attributes["arg_attrs"] = [{"ml_program.identifier": name} for name in inputs]
+    wanted = transload.run(module, inputs)
+    for given in in_onnxruntime(module, inputs):
+        for ours, theirs in zip(wanted.values(), given, strict=True):
+            np.testing.assert_array_equal(theirs, ours)
+
+
+@pytest.mark.parametrize(("name", "scheme"), [
+    ("digits_float.onnx", "int8"), ("digits_float.tflite", "int8-asym"), ("digits_float.tflite", "int16x8")])
+def test_a_quantized_model_gives_its_own_integers(name: str, scheme: str) -> None:
+    """What rounds twice is written in integers, and onnxruntime gives the bits of the hub; what rounds once is QDQ."""
+    shape = (1, 1, 8, 8) if name.endswith("onnx") else (1, 8, 8, 1)
+    images = np.load(DIGITS / "test_images.npz")["images"] / np.float32(16)
+    samples = [{"image": image.reshape(shape)} for image in images[:20]]
+    model = transload.load(DIGITS / name)
+    quantized = transload.quantize(model, scheme, samples[:16], islands="none")
+    lowered = transload.lower(quantized, "onnx")
+    written = model_of(lowered)
+    onnx.checker.check_model(written, full_check=True)
+    assert not {"QuantizeLinear", "DequantizeLinear"} & {node.op_type for node in written.graph.node}
+    assert lowered.inputs == quantized.inputs and lowered.outputs == quantized.outputs
+    for sample in samples[16:]:
+        ours = transload.run(quantized, sample)["probabilities"]
+        for optimized in (False, True):
+            np.testing.assert_array_equal(run_model(written, sample, optimized)[0], ours)
+    once = transload.quantize(model, scheme, samples[:16], islands="none", rounds="once")
+    names = {op.name for op in transload.lower(once, "onnx").ops()}
+    assert "onnx.QuantizeLinear" in names and "onnx.Floor" not in names
+    assert "onnx.QuantizeLinear" in {op.name for op in transload.lower(quantized, "onnx", form="qdq").ops()}
