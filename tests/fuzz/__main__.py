@@ -19,6 +19,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from tests.fuzz.cases import case_of
 from tests.fuzz.pool import Row, outcomes
 from tests.fuzz.seeds import seed_files
 
@@ -43,8 +44,8 @@ class State:
         new.write_text(json.dumps({"next": self.next, "counts": self.counts, "classes": self.classes}, indent=1) + "\n")
         new.replace(self.file)
 
-    def note(self, row: Row, count: bool = True) -> None:
-        """Count a case, where it was not before; keep it where it failed."""
+    def note(self, row: Row, seeds: dict[str, list[Path]], count: bool = True) -> None:
+        """Count a case, where it was not before; keep it and its file where it failed."""
         number, format, kind, place, detail = row
         self.counts[f"{format} {kind}"] += count
         if kind not in ("failed", "differs"):
@@ -57,6 +58,8 @@ class State:
             there = self.folder / "failures" / name
             there.mkdir(parents=True, exist_ok=True)
             (there / f"{number}.txt").write_text(f"{place}\npython -m tests.fuzz{self.formats} --only {number}\n\n{detail}\n")
+            case = case_of(number, seeds)
+            (there / f"{number}.{case.format}").write_bytes(case.content)
 
     def table(self) -> str:
         """How cases ended, by format, and the classes of failures, the most frequent first."""
@@ -99,7 +102,7 @@ def main() -> int:
         numbers = range(state.next, state.next + arguments.count)
     saved = time.monotonic()
     for done, row in enumerate(outcomes(numbers, seeds, arguments.workers), 1):
-        state.note(row, count=not arguments.again)
+        state.note(row, seeds, count=not arguments.again)
         if not arguments.again:
             state.next = max(state.next, row[0] + 1)
         if time.monotonic() - saved > 10:
@@ -113,7 +116,7 @@ def main() -> int:
 
 def run_one(number: int, seeds: dict[str, list[Path]], folder: Path) -> int:
     """One case, with its traceback."""
-    from tests.fuzz.cases import attempt, case_of
+    from tests.fuzz.cases import attempt
 
     case = case_of(number, seeds)
     file = folder / f"case-{number}.{case.format}"

@@ -46,6 +46,8 @@ MUTATORS: dict[str, Callable[[random.Random, bytes], bytes]] = {
 """What changes a valid file of a format."""
 _JUDGED = {"tflite": ".tflite", "onnx": ".onnx"}
 """Formats whose files a runtime of their framework judges."""
+_NO_MEMORY = re.compile("more memory than there is|more data than memory can hold")
+"""What is said where there is no memory left, of which the process has as much as a case may take."""
 _DRAWN = ("tensorflow", "savedmodel")
 """Formats whose random numbers are drawn and whose 64-bit integers may be assumed to fit, so that rules behind that are tried."""
 
@@ -108,6 +110,8 @@ def attempt(case: Case) -> Outcome:
     except (PluginFailure, InternalError) as error:
         return _failure(error.__cause__ or error, case)
     except TransloadError as error:
+        if _NO_MEMORY.search(str(error)):
+            return _failure(error, case)
         if isinstance(error.__cause__, PluginFailure):
             return _failure(error.__cause__.__cause__ or error, case)
         return Outcome(reached)
@@ -145,6 +149,8 @@ def _checked(case: Case, module: Module, lowered: Module) -> Outcome:
     verdict = verify_conversion(module, lowered, hub=lower(module, "top"), engine="reference")
     if verdict.failed:
         return Outcome("differs", f"{case.format}: differs", "\n".join(verdict.broken))
+    if _NO_MEMORY.search(verdict.why):
+        return Outcome("failed", f"{case.format}: verification has no memory", verdict.why)
     return Outcome("checked" if verdict.passed else "judge refused")
 
 

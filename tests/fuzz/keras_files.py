@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import io
 import json
 import random
 import zipfile
 from typing import Any
 
+from tests.fuzz.archives import packed, unpacked
 from tests.fuzz.numbers import other_float, other_integer
 
 __all__ = ["mutate"]
@@ -22,8 +22,7 @@ def mutate(dice: random.Random, content: bytes) -> bytes:
     """The file with one to four changes."""
     if not content.startswith(b"PK"):
         return _bytes(dice, content)
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        held = {name: archive.read(name) for name in archive.namelist()}
+    held = unpacked(content)
     if dice.randrange(10) < 7:
         config = json.loads(held["config.json"])
         for _ in range(dice.choice((1, 1, 1, 2, 2, 3, 4))):
@@ -31,11 +30,8 @@ def mutate(dice: random.Random, content: bytes) -> bytes:
         held["config.json"] = json.dumps(config).encode()
     else:
         held["model.weights.h5"] = _bytes(dice, held["model.weights.h5"])
-    made = io.BytesIO()
-    with zipfile.ZipFile(made, "w", dice.choice((zipfile.ZIP_STORED, zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED))) as archive:
-        for name, data in held.items():
-            archive.writestr(name, data)
-    return made.getvalue() if dice.randrange(20) else _bytes(dice, made.getvalue())
+    made = packed(held, dice.choice((zipfile.ZIP_STORED, zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)))
+    return made if dice.randrange(20) else _bytes(dice, made)
 
 
 def _bytes(dice: random.Random, content: bytes) -> bytes:

@@ -13,11 +13,11 @@ __all__ = ["change_field", "messages_in", "other_bytes"]
 
 
 def messages_in(message: Any) -> list[Any]:
-    """The message and all in it."""
+    """The message and all in it, those of maps by their keys: a number is the same case in every process."""
     found = [message]
     for field, value in message.ListFields():
         if field.message_type is not None:
-            held = value.values() if _is_map(field) else value if _repeats(field) else (value,)
+            held = [value[key] for key in sorted(value)] if _is_map(field) else value if _repeats(field) else (value,)
             for each in held:
                 found += messages_in(each) if hasattr(each, "ListFields") else ()
     return found

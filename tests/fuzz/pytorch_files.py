@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import io
 import json
 import random
-import zipfile
 from typing import Any
 
+from tests.fuzz.archives import packed, unpacked
 from tests.fuzz.numbers import other_float, other_integer
 
 __all__ = ["mutate"]
@@ -22,8 +21,7 @@ _EXPRESSIONS = ("Symbol('s9', integer=True)", "Mul(Integer(2), Symbol('s31', pos
 
 def mutate(dice: random.Random, content: bytes) -> bytes:
     """The archive with one to four changes."""
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        held = {name: archive.read(name) for name in archive.namelist()}
+    held = unpacked(content)
     texts = [name for name in held if name.endswith(".json")]
     name = next((name for name in texts if "/models/" in name), texts[0]) if dice.randrange(4) else dice.choice(texts)
     document = json.loads(held[name])
@@ -32,11 +30,8 @@ def mutate(dice: random.Random, content: bytes) -> bytes:
     held[name] = json.dumps(document).encode()
     if dice.randrange(20) == 0:
         held.pop(dice.choice(list(held)))
-    made = io.BytesIO()
-    with zipfile.ZipFile(made, "w") as archive:
-        for member, data in held.items():
-            archive.writestr(member, data)
-    return made.getvalue() if dice.randrange(20) else _bytes(dice, made.getvalue())
+    made = packed(held)
+    return made if dice.randrange(20) else _bytes(dice, made)
 
 
 def _bytes(dice: random.Random, content: bytes) -> bytes:

@@ -208,18 +208,18 @@ def _savedmodel(folder: Path) -> Iterator[bytes]:
     from tempfile import TemporaryDirectory
 
     from tests.converters.tensorflow.test_savedmodel import TENSORS, first_kind, second_kind, write_model
-    from tests.fuzz.tensorflow_files import archive
+    from tests.fuzz.archives import packed
 
-    def packed(model: Path) -> bytes:
+    def folder_of(model: Path) -> bytes:
         files = [file for file in sorted(model.rglob("*")) if file.is_file()]
-        return archive({file.relative_to(model).as_posix(): file.read_bytes() for file in files})
+        return packed({file.relative_to(model).as_posix(): file.read_bytes() for file in files})
 
     with TemporaryDirectory() as place:
         for number, meta in enumerate((first_kind(), second_kind())):
-            yield packed(write_model(Path(place) / f"{number}", meta, tensors=TENSORS))
+            yield folder_of(write_model(Path(place) / f"{number}", meta, tensors=TENSORS))
     models = os.environ.get("TRANSLOAD_MODELS")
     for file in sorted(Path(models).rglob("saved_model.pb")) if models else []:
-        content = packed(file.parent)
+        content = folder_of(file.parent)
         if len(content) <= 3 * _LARGEST:
             yield content
 

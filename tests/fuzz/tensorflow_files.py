@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import io
 import random
-import zipfile
 from functools import cache
 from typing import Any
 
+from tests.fuzz.archives import packed, unpacked
 from tests.fuzz.messages import change_field, messages_in, other_bytes
 from tests.fuzz.numbers import other_integer
 
-__all__ = ["archive", "mutate", "mutate_saved"]
+__all__ = ["mutate", "mutate_saved"]
 
 _WORDS = (b"SAME", b"VALID", b"EXPLICIT", b"NCHW", b"NHWC", b"NDHWC", b"NCDHW", b"REFLECT", b"SYMMETRIC", b"HALF_TO_EVEN",
           b"SCALED", b"MIN_FIRST", b"bilinear", b"nearest", b"linear", b"lstm", b"gru", b"bidirectional", b"add", b"ij,jk->ik",
@@ -33,7 +32,7 @@ def _message(dice: random.Random, message: Any, content: bytes) -> bytes:
     message.ParseFromString(content)
     for _ in range(dice.choice((1, 1, 1, 2, 2, 3, 4))):
         _change(dice, message)
-    written: bytes = message.SerializeToString()
+    written: bytes = message.SerializeToString(deterministic=True)
     return written[: dice.randrange(len(written) + 1)] if dice.randrange(30) == 0 else written
 
 
@@ -53,7 +52,7 @@ def _change(dice: random.Random, message: Any) -> None:
     elif kind == "TensorProto" and what < 3 and chosen.tensor_content:
         chosen.tensor_content = other_bytes(dice, chosen.tensor_content)
     else:
-        names = [name for node in nodes for name in (node.name, *node.input, *node.attr)] or ["x"]
+        names = [name for node in nodes for name in (node.name, *node.input, *sorted(node.attr))] or ["x"]
         change_field(dice, chosen, names)
 
 
@@ -80,21 +79,11 @@ def _operators() -> tuple[str, ...]:
 
 # --- SavedModels: the folder as an archive
 
-def archive(files: dict[str, bytes]) -> bytes:
-    """The files of a folder in one."""
-    made = io.BytesIO()
-    with zipfile.ZipFile(made, "w") as held:
-        for name, content in files.items():
-            held.writestr(name, content)
-    return made.getvalue()
-
-
 def mutate_saved(dice: random.Random, content: bytes) -> bytes:
     """A SavedModel with changes in one of its files: in the graph and what goes with it, in the index, or in bytes."""
     from transload_converters.tensorflow.messages_pb2 import SavedModel
 
-    with zipfile.ZipFile(io.BytesIO(content)) as held:
-        files = {name: held.read(name) for name in held.namelist()}
+    files = unpacked(content)
     indices = [name for name in files if name.endswith(".index")]
     kind = dice.randrange(10)
     if kind < 6 or not indices:
@@ -106,7 +95,7 @@ def mutate_saved(dice: random.Random, content: bytes) -> bytes:
         files[name] = other_bytes(dice, files[name])
     if dice.randrange(30) == 0:
         files.pop(dice.choice(sorted(files)))
-    return archive(files)
+    return packed(files)
 
 
 def _index(dice: random.Random, content: bytes) -> bytes:
