@@ -51,6 +51,8 @@ def register_passes(register: Any) -> None:
                   "Make quantized ops of ops between casts from and to quantized types."))
     register(Pass("unroll-recurrent", f"{_HERE}.simplify.recurrent:unroll_recurrent",
                   "Write out recurrent layers of few steps: products, activations and sums for each."))
+    register(Pass("write-out-normalizations", f"{_HERE}.simplify.normalization:write_out_normalizations",
+                  "Write out normalizations and quotients of tensors: means, squares, products, reciprocals."))
     register(Pass("spell-out-quantized", f"{_HERE}.simplify.spell_out:spell_out_quantized",
                   "Let quantized ops compute with real numbers between casts, as QDQ models have them."))
     register(Pass("layout", f"{_HERE}.layout.change:change_layout", "Turn the graph to NHWC or NCHW and cancel the transposes."))

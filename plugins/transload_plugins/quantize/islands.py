@@ -4,8 +4,9 @@ Where the quantized model is much worse than the float one, tensors are quantize
 noise at the outputs is measured: of all tensors, then of halves of what makes much of it, and of single ones at last. Then the
 worst are taken together, more and more of them, for where an output is lost already, a tensor alone that is given up changes
 nothing. They get 16 bits, and those of them that 16 bits cannot hold either stay float. As many are given up as pay: 16 bits
-everywhere have to gain `PRICE` decibels, some tensors their share of that. So what stands before a logarithm, a division
-or a normalization of small numbers is found, and what attention rounds to a few steps.
+everywhere have to gain `PRICE` decibels, some tensors their share of that, by the work of the ops that make and take them
+(`prices`). So what stands before a logarithm, a division or a normalization of small numbers is found, and what attention rounds
+to a few steps. What is all but free, sums between layers and the few numbers of a gate, is tried at first, all together.
 
 Noise is judged before the softmax or the sigmoid that a model ends in, which hides it where it says 0 or 1.
 """
@@ -15,6 +16,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -24,6 +26,7 @@ from transload.ir import Module, QuantType, Value
 
 from .at_outputs import OutputSimulation
 from .observe import observed
+from .price import prices
 from .simulation import Simulation, Types, logarithms
 from .thresholds import Range
 
@@ -40,6 +43,11 @@ GAIN = 2.0
 """Decibels that have to be there to be gained, beside what rounded weights lose anyhow, for a search to be worth its time."""
 PRICE = 15.0
 """Decibels that 16 bits for all tensors would have to gain; for some of them, their share of it."""
+POOR = 25.0
+"""Decibels of all outputs below which as much is paid as 16 bits for all tensors would gain, where that is less."""
+LITTLE, LEAST = 0.1, 0.25
+"""The price, beside the mean of all, up to which a group of tensors is tried without being looked for; the decibels that all such
+groups have to be worth together."""
 MOST, SOME = 0.25, 4
 """The share of all groups of tensors that may be given up, and how many may be however few there are."""
 SEARCHED = 4
@@ -70,7 +78,8 @@ def find(
     search = _Search(simulation, types, wide, samples)
     if forms == "none" or not search.pays():
         return Islands()
-    order = search.standing_out(search.types, list(search.types), search.most)
+    search.try_little(floats=forms != "int16")
+    order = search.standing_out(search.types, [root for root in search.types if root not in search.little], search.most)
     chosen = search.paying(order, floats=forms != "int16")
     floats = search.too_much_for_16_bits(chosen) if forms == "mixed" else chosen if forms == "float" else []
     return search.told(chosen, floats)
@@ -125,6 +134,8 @@ class _Search:
         self.wide = wide
         self.samples = samples
         self.most = max(SOME, int(MOST * len(self.types)))
+        self.little: list[Value] = []
+        """The groups that cost little, where these are given up."""
         self.alone: dict[Value, float] = {}
         """What a group of tensors alone costs in 8 bits."""
         self.alone_wide: dict[Value, float] = {}
@@ -132,6 +143,10 @@ class _Search:
 
     def loss(self, types: Types) -> float:
         return self.simulation.loss(types)
+
+    @cached_property
+    def prices(self) -> dict[Value, float]:
+        return prices(self.whole_simulation.groups, self.types)
 
     def pays(self) -> bool:
         """Whether an output is poor, and not by its weights."""
@@ -170,22 +185,34 @@ class _Search:
         (self.alone if types is self.types else self.alone_wide).update(found)
         return sorted(found, key=found.__getitem__, reverse=True)[:most]
 
+    def try_little(self, floats: bool) -> None:
+        """Give up all groups that cost little, where that is worth anything."""
+        little = [root for root, price in self.prices.items() if price * len(self.types) < LITTLE]
+        if little and self._worth(little, floats) > LEAST:
+            self.little = little
+
     def paying(self, order: Sequence[Value], floats: bool) -> list[Value]:
         """Those of the groups that stand out, the worst first, which pay for being given up, to floats or to 16 bits."""
-        best: tuple[float, list[Value]] = (0.0, [])
+        best = (self._worth(self.little, floats) if self.little else 0.0, self.little)
         for count in _counts(len(order)):
-            chosen = list(order[:count])
-            loss = self.loss(self._held(chosen, chosen if floats else ()))
-            worth = _decibels(loss) - _decibels(self.whole) - PRICE * count / len(self.types)
+            chosen = [*order[:count], *self.little]
+            worth = self._worth(chosen, floats)
             if worth > best[0]:
                 best = (worth, chosen)
         return best[1]
+
+    def _worth(self, chosen: Sequence[Value], floats: bool) -> float:
+        """The decibels that it gains to give up some groups, less their price."""
+        whole = _decibels(self.whole)
+        price = min(PRICE, _decibels(self.bare) - whole) if whole < POOR else PRICE
+        gain = _decibels(self.loss(self._held(chosen, chosen if floats else ()))) - whole
+        return gain - price * sum(self.prices[root] for root in chosen)
 
     def too_much_for_16_bits(self, chosen: Sequence[Value]) -> list[Value]:
         """Those of the groups that 16 bits cannot hold: the least number of the worst without which little is lost."""
         if not chosen:
             return []
-        enough = _decibels(self.loss(self._held(chosen, chosen))) - HOLDS
+        enough = min(_decibels(self.loss(self._held(chosen, chosen))), FINE) - HOLDS
         if _decibels(self.loss(self._held(chosen, ()))) >= enough:
             return []
         order = self.standing_out(self.wide, chosen, len(chosen))
@@ -209,8 +236,9 @@ class _Search:
         found = Islands()
         for root in chosen:
             sixteen = f", {_text(self.alone_wide[root] + self.bare)} in 16" if root in self.alone_wide and root in floats else ""
-            why = f"{_text(self.alone[root] + self.bare)} at the outputs in 8 bits alone{sixteen}; " \
-                f"{_text(self.whole)} with all in 8 bits, {_text(loss)} with these islands"
+            alone = f"{_text(self.alone[root] + self.bare)} at the outputs in 8 bits alone{sixteen}" if root in self.alone else \
+                f"{self.prices[root]:.2%} of the work"
+            why = f"{alone}; {_text(self.whole)} with all in 8 bits, {_text(loss)} with these islands"
             (found.floats if root in floats else found.wide)[root] = why
         return found
 

