@@ -198,6 +198,8 @@ def _reader_for(source: Source) -> Reader:
                 return reader
         except PluginFailure as error:  # one that cannot tell its files leaves them to others
             failed = error
+        except OSError as error:
+            raise ReadError(f"{path}: cannot be read: {error.strerror or error}") from None
     if (foreign := _foreign(path, head)) is not None:
         raise foreign
     if failed is not None:

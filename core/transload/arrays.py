@@ -19,7 +19,7 @@ from .errors import ReadError, TransloadError
 from .files import atomic_path, need_file
 from .ir.constants import LazyData, MmapData, TensorData
 
-__all__ = ["as_array", "open_array", "open_arrays", "read_arrays", "write_arrays"]
+__all__ = ["as_array", "open_array", "open_arrays", "read_arrays", "write_arrays", "described"]
 
 _HEADER = 10_000
 """Bytes that the text may have which says shape and dtype of an array."""
@@ -121,3 +121,10 @@ def write_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
                     np.lib.format.write_array(member, np.asanyarray(array), allow_pickle=False)
             except ValueError as error:  # UnicodeEncodeError, too
                 raise TransloadError(f"cannot write array {name[:80]!r} to {path}: {error}") from None
+
+
+def described(computed: Any) -> str:
+    """What a kernel gave in the place of an array of the right type."""
+    if not hasattr(computed, "shape"):
+        return f"a {type(computed).__name__}" if computed is not None else "None"
+    return f"an array of {'x'.join(map(str, computed.shape)) or 'no dimension'} {computed.dtype}"

@@ -178,7 +178,10 @@ class Guarded:
     def __wrapped__(self) -> Any:
         """The function itself, for who asks for its signature."""
         if isinstance(self.function, str):
-            self.function = imported(self.function, self.plugin, self.place)
+            named = imported(self.function, self.plugin, self.place)
+            if not callable(named):
+                raise failure(self.plugin, self.place, TypeError(f"names {named!r:.100}, where a function is wanted"))
+            self.function = named
         return self.function
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:

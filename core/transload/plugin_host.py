@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
 from importlib.metadata import EntryPoint, entry_points
@@ -23,7 +24,7 @@ import pluggy
 
 from . import hookspecs
 from .context import current, use_host
-from .errors import Finding, PluginError, UsageError
+from .errors import Finding, PluginError, TransloadError, UsageError
 from .facts import FactKind, FactMap, Facts, Given, need_kind
 from .guard import FOREIGN, Guarded, PluginInfo, failure
 from .plugin import (
@@ -358,7 +359,7 @@ class Host:
         return self._owners.get((kind, name))
 
     def plugin_of(self, function: Any) -> PluginInfo | None:
-        """The plugin that a function belongs to, by the module it is defined in; None where it is no plugin's."""
+        """The plugin that a function belongs to, by its module, else by the table that holds it; None where it is no plugin's."""
         parts = str(getattr(function, "__module__", None) or type(function).__module__).split(".")
         best: tuple[int, PluginInfo | None] = (0, None)
         for plugin in self._loaded:
@@ -366,7 +367,27 @@ class Host:
             shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(parts, theirs, strict=False)))
             if shared > best[0]:
                 best = shared, plugin.info
-        return best[1]
+        return best[1] or self._whose_table_holds(function)
+
+    def _whose_table_holds(self, function: Any) -> PluginInfo | None:
+        """The plugin of others that registered a function in a table: of rewrites, kernels, facts."""
+        labels = {plugin.info.label: plugin.info for plugin in self._loaded if not plugin.info.is_ours}
+        held: list[tuple[PluginInfo | None, Callable[[], Mapping[str, Any]]]] = [
+            (self.owner("conversions", name), partial(self._functions_of, conversion))
+            for name, conversion in self.conversions.items()]
+        given = [*self._facts[1], *(
+            each for name in self.dialects for kind in ("kernel", "canonicalization") for each in self._given(kind, name)[:1])]
+        held += [(labels.get(each.plugin), each.entries) for each in given]
+        for info, entries in held:
+            if info is not None and not info.is_ours:
+                with suppress(TransloadError):
+                    facts = [each for fact in entries().values() for each in (fact if isinstance(fact, list | tuple) else [fact])]
+                    if any(each is function for each in facts):
+                        return info
+        return None
+
+    def _functions_of(self, conversion: Conversion) -> Mapping[str, Any]:
+        return self._table_of(conversion).functions
 
     def in_role(self, role: str) -> DialectSpec:
         """The dialect that plays a part. Raises `PluginError` where none does, or more than one."""

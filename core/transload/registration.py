@@ -31,6 +31,7 @@ from .plugin import (
     KernelTable,
     Metric,
     Pass,
+    Quantized,
     Quantizer,
     Reader,
     Runtime,
@@ -78,8 +79,8 @@ def admit(kind: str, item: Any, plugin: PluginInfo) -> tuple[str, Any, list[str]
     place = f"{singular(kind)} {item.name!r}"
     code = {
         member: Guarded(
-            value, plugin, f"{place} ({member})", lets=_LETS.get((kind, member), ()), takes=_TAKES.get((kind, member)),
-            makes=_MAKERS.get((kind, member)))
+            value, plugin, f"{place} ({member})", lets=_LETS.get((kind, member), ()), takes=_takes(kind, member, item),
+            reads=_reads(kind, member, plugin, place), makes=_MAKERS.get((kind, member)))
         for member in _CODE.get(kind, ()) if (value := getattr(item, member)) is not None}
     data = {
         member: Reference(value, plugin, f"{place} ({member})")
@@ -312,8 +313,12 @@ def _no_findings(outcome: Any) -> str | None:
 def _no_outputs(outcome: Any) -> str | None:
     if not isinstance(outcome, Mapping):
         return f"gives {_a(outcome)}, where outputs by name are wanted"
-    other = next((name for name, value in outcome.items() if not isinstance(name, str) or not _holds_arrays(value)), None)
-    return None if other is None else f"gives {_a(outcome[other])} as output {other!r}, where an array is wanted"
+    for name, value in outcome.items():
+        if not isinstance(name, str):
+            return f"gives an output the name {name!r:.100}, where text is wanted"
+        if not _holds_arrays(value):
+            return f"gives {_a(value)} as output {name!r}, where an array is wanted"
+    return None
 
 
 def _holds_arrays(value: Any) -> bool:
@@ -333,14 +338,77 @@ def _no_number(outcome: Any) -> str | None:
     return None if isinstance(outcome, Real) else f"gives {_a(outcome)}, where a number is wanted"
 
 
+def _no_numbers(outcome: Any) -> str | None:
+    """Of a score that sums up itself what it measured: lists of numbers will do."""
+    if isinstance(outcome, list | tuple):
+        return next((wrong for each in outcome if (wrong := _no_numbers(each)) is not None), None)
+    return _no_number(outcome)
+
+
+def _no_change(outcome: Any) -> str | None:
+    """A pass that is written as a generator, say, did nothing."""
+    done = outcome is None or isinstance(outcome, int) or type(outcome).__name__ in ("bool", "bool_")
+    return None if done else f"gives {_a(outcome)}, where is wanted whether it changed the module"
+
+
+def _nothing_quantized(outcome: Any) -> str | None:
+    from .ir import Module
+
+    if isinstance(outcome, Module):
+        return None
+    if not isinstance(outcome, Quantized):
+        return f"gives {_a(outcome)}, where a Module or a Quantized is wanted"
+    if not isinstance(outcome.module, Module) or not isinstance(outcome.source, Module | None):
+        wrong = outcome.source if isinstance(outcome.module, Module) else outcome.module
+        return f"gives a Quantized of {_a(wrong)}, where a Module is wanted"
+    for member, texts in (("floats", {} if outcome.floats is None else outcome.floats), ("report", outcome.report)):
+        if not isinstance(texts, Mapping) or not all(isinstance(name, str) for name in texts):
+            return f"gives a Quantized with {member} that are no dictionary by names, but {texts!r:.100}"
+    return None
+
+
+def _functions(outcome: Any) -> list[Any]:
+    """Functions of a module, as a conversion's `entries` gives them."""
+    from .ir import Op
+
+    found = list(outcome)
+    for each in found:
+        if not isinstance(each, Op):
+            raise TypeError(f"gives {_a(each)} among the functions of the module")
+    return found
+
+
+def _nothing_calibrated(outcome: Any) -> str | None:
+    return None if callable(getattr(outcome, "save", None)) else f"gives {_a(outcome)}, where something with save(path) is wanted"
+
+
 _MAKERS = {("engines", "prepare"): _no_outputs, ("runtimes", "open"): _no_outputs, ("runtimes", "alternatives"): _no_outputs}
 """Members that return functions of the plugin's, or a dictionary of them, and what is wrong with what those return."""
 _TAKES: dict[tuple[str, str], Callable[[Any], str | None]] = {
     ("readers", "read"): _no_module, ("metrics", "measure"): _no_number,
-    ("engines", "available"): _no_reason, ("runtimes", "available"): _no_reason, ("scores", "available"): _no_reason}
+    ("engines", "available"): _no_reason, ("runtimes", "available"): _no_reason, ("scores", "available"): _no_reason,
+    ("scores", "measure"): _no_number, ("scores", "total"): _no_number, ("passes", "run"): _no_change,
+    ("quantizers", "run"): _nothing_quantized, ("calibrators", "run"): _nothing_calibrated}
+_READS: dict[tuple[str, str], Callable[[Any], Any]] = {
+    ("readers", "detect"): bool, ("formats", "detect"): bool, ("conversions", "entries"): _functions}
+"""Members whose outcome is looked into where its plugin is known."""
+_HELD = {("calibrators", "run")}
+"""Members that return objects whose methods are called."""
 _TARGET_TAKES = {
     "options": wrong_options, "available": _no_reason,
     "check": _no_findings, "emit": _nothing_emitted, "run": _no_outputs, "takes": _no_answer}
+
+
+def _takes(kind: str, member: str, item: Any) -> Callable[[Any], str | None] | None:
+    sums_up = kind == "scores" and member == "measure" and item.total is not None
+    return _no_numbers if sums_up else _TAKES.get((kind, member))
+
+
+def _reads(kind: str, member: str, plugin: PluginInfo, place: str) -> Callable[[Any], Any] | None:
+    """How an outcome is read; an object that a plugin made is put behind its guard, but our own stand as they are."""
+    if (kind, member) in _HELD and not plugin.is_ours:
+        return lambda made: GuardedObject(made, plugin, f"what {place} gave")
+    return _READS.get((kind, member))
 
 
 def _findings(outcome: Any) -> tuple[Finding, ...]:

@@ -175,7 +175,8 @@ def test_a_rule_that_raises_is_a_finding_among_the_others() -> None:
         apply_conversion(there.conversions["acme"], module)
     what = {finding.what: finding for finding in caught.value.findings}
     assert set(what) == {"acme.op", "acme.other"} and caught.value.exit_code == 3
-    assert f"the rule {__name__}:rule failed: IndexError: tuple index out of range" in what["acme.op"].why
+    said = f"the rule {__name__}:rule of plugin 'acme' (acme-chips 1.2) failed: IndexError: tuple index out of range"
+    assert said in what["acme.op"].why
     assert what["acme.op"].names == ("here",)
     assert isinstance(caught.value.__cause__, PluginFailure) and isinstance(caught.value.__cause__.__cause__, IndexError)
     assert [op.name for op in block] == ["acme.op", "acme.other", "func.return"], "what the rule had made is gone"

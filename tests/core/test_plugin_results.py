@@ -1,4 +1,4 @@
-"""What readers, writers, passes, engines and metrics of plugins give back is looked at, and blamed on them."""
+"""What functions of plugins give back is looked at, whichever they are, and blamed on them."""
 
 from __future__ import annotations
 
@@ -11,10 +11,26 @@ import pytest
 
 import transload
 from transload.context import Context
-from transload.errors import PluginFailure
+from transload.errors import ConversionError, PluginFailure, ReadError
+from transload.facts import Facts
 from transload.ir import Module
-from transload.plugin import Engine, Metric, Pass, Reader, Writer
+from transload.passes.manager import Pipeline
+from transload.plugin import (
+    Calibrator,
+    Conversion,
+    Engine,
+    ForeignFormat,
+    KernelTable,
+    Metric,
+    Pass,
+    Quantized,
+    Quantizer,
+    Reader,
+    Score,
+    Writer,
+)
 from transload.plugin_host import Host
+from transload.rewrite import RewriteTable
 
 pytestmark = pytest.mark.plugin_fails
 
@@ -80,6 +96,147 @@ def test_engines(made: Any, why: str, tmp_path: Path, digits: Path) -> None:
     assert why in failing(engine, "engines", lambda: transload.convert(digits, out=tmp_path / "out", engine="mine"))
     image = {"image": np.zeros((1, 1, 8, 8), np.float32)}
     assert why in failing(engine, "engines", lambda: transload.run(digits, image, engine="mine"))
+
+
+def test_outputs_without_a_name(digits: Path) -> None:
+    engine = Engine("mine", lambda module, function: lambda inputs, keep=False: {None: np.zeros(1)})
+    said = failing(engine, "engines", lambda: transload.run(digits, {"image": np.zeros((1, 1, 8, 8), np.float32)}, engine="mine"))
+    assert "gives an output the name None" in said
+
+
+@pytest.mark.parametrize("change", [lambda module: (yield), lambda module: np.zeros((2, 2)), lambda module: "done"])
+def test_passes_say_whether_they_changed_something(change: Any, digits: Path) -> None:
+    """One that is a generator does nothing when it is called."""
+    said = failing(Pass("mine", change), "passes", lambda: transload.convert(digits, passes="mine", verify=False))
+    assert "where is wanted whether it changed the module" in said
+
+
+@pytest.mark.parametrize("kind", ["passes", "metrics"])
+def test_text_that_names_no_function(kind: str, digits: Path) -> None:
+    made = Pass("mine", "math:pi") if kind == "passes" else Metric("mine", "math:pi")
+    asked = {"passes": "mine"} if kind == "passes" else {}
+    for _ in range(2):
+        assert "names 3.14" in failing(made, kind, lambda: transload.convert(digits, **asked))
+
+
+QUANTIZED: list[tuple[Any, str]] = [
+    (7, "gives a int, where a Module or a Quantized"), (Quantized(None), "gives a Quantized of None"),
+    (lambda module: Quantized(module, ["conv1"]), "with floats that are no dictionary"),
+    (lambda module: Quantized(module, np.zeros(2)), "with floats that are no dictionary"),
+    (lambda module: Quantized(module, {None: "x"}), "with floats that are no dictionary"),
+    (lambda module: Quantized(module, report=None), "with report that are no dictionary"),
+    (lambda module: Quantized(module, source="float.onnx"), "gives a Quantized of a str")]
+
+
+@pytest.mark.parametrize(("made", "why"), QUANTIZED)
+def test_quantizers(made: Any, why: str, digits: Path) -> None:
+    mine = Quantizer("mine", lambda module, samples: made(module) if callable(made) else made)
+    module = transload.load(digits)
+    assert why in failing(mine, "quantizers", lambda: transload.quantize(module, "mine", None))
+
+
+class Broken:
+    """A calibration that cannot be saved."""
+
+    def save(self, path: Path) -> None:
+        raise KeyError("ranges")
+
+
+@pytest.mark.parametrize(("made", "why"), [
+    ({"x": 1}, "gives a dict, where something with save"), (None, "gives None"),
+    (Broken(), "what calibrator 'mine' gave.save()")])
+def test_calibrators(made: Any, why: str, digits: Path, tmp_path: Path) -> None:
+    mine = Calibrator("mine", lambda module, samples, name: made)
+    module = transload.load(digits)
+    assert why in failing(
+        mine, "calibrators", lambda: transload.calibrate(module, [], "mine").save(tmp_path / "t"))
+
+
+@pytest.mark.parametrize("number", ["x", None, {"a": 1}, [1.0, 2.0], np.zeros(2)])
+def test_scores(number: Any, digits: Path) -> None:
+    image = [np.zeros((1, 1, 8, 8), np.float32)]
+    for score in (Score("mine", lambda *_: number), Score("mine", lambda *_: 1.0, lambda rows: number)):
+        assert "where a number is wanted" in failing(
+            score, "scores", lambda: transload.evaluate(digits, image, metrics=["mine"]))
+
+
+def test_what_knows_files(tmp_path: Path) -> None:
+    """An array has no truth value; a disk may fail while a plugin looks."""
+    (tmp_path / "m.yy").write_bytes(b"MINE")
+    reader = Reader("zz", "top", (), lambda *_: None, detect=lambda *_: np.ones(2))
+    assert "reader 'zz' (detect)" in failing(reader, "readers", lambda: transload.load(tmp_path / "m.yy"))
+    own = Host()
+
+    class Plugin:
+        @transload.hookimpl
+        def register_formats(self, register: Any) -> None:
+            register(ForeignFormat("zz", "a stranger's model", "go", detect=lambda *_: np.ones(2)))
+
+        @transload.hookimpl
+        def register_readers(self, register: Any) -> None:
+            def detect(head: bytes, path: Path) -> bool:
+                raise BrokenPipeError(32, "Broken pipe")
+
+            register(Reader("zz", "top", (), lambda *_: None, detect=detect))
+
+    own.register(Plugin(), "strangers")
+    with Context(own).bind(), pytest.raises(ReadError, match="cannot be read: Broken pipe"):
+        transload.load(tmp_path / "m.yy")
+
+
+@pytest.mark.parametrize("entries", [None, 7, "main", [1]])
+def test_entries_of_conversions(entries: Any, digits: Path) -> None:
+    mine = Conversion("mine", "onnx", "top", RewriteTable(), cost=0.1, entries=lambda module: entries)
+    assert "conversion 'mine' (entries)" in failing(mine, "conversions", lambda: transload.lower(transload.load(digits), "top"))
+
+
+@pytest.mark.parametrize(("computed", "why"), [
+    (None, "gives None, where tensor<1x32x2x2xf32> is wanted"), (1.0, "gives a float, where"), ("text", "gives a str, where"),
+    (np.zeros((2, 2), np.float32), "gives an array of 2x2 float32"), (np.zeros((1, 32, 2, 2), np.float64), "2x2 float64"),
+    ((np.zeros(1), np.zeros(1)), "gives 2 results, where the op has 1"), ((), "gives 0 results")])
+def test_kernels(computed: Any, why: str, digits: Path) -> None:
+    """Of a table that another module made: it is whose table it is who is blamed, and not the op that takes the numbers."""
+    kernels = KernelTable()
+    kernels("top.AvgPool")(lambda op, x: computed)
+    mine = Facts("kernel", "top", kernels, overrides=True)
+    module = transload.legalize(transload.load(digits))
+    said = failing(mine, "facts", lambda: transload.run(
+        module, {"image": np.zeros((1, 1, 8, 8), np.float32)}, engine="reference"))
+    assert why in said and "of top.AvgPool" in said
+
+
+def test_kernels_that_fold() -> None:
+    kernels = KernelTable()
+    kernels("top.Relu")(lambda op, x: np.zeros((3, 3), np.float32))
+    text = """
+"func.func"() ({
+  %0 = "top.Weight"() {value = dense<1.0> : tensor<2xf32>} : () -> tensor<2xf32>
+  %1 = "top.Relu"(%0) : (tensor<2xf32>) -> tensor<2xf32>
+  "func.return"(%1) : (tensor<2xf32>) -> ()
+}) {sym_name = "main", function_type = () -> tensor<2xf32>} : () -> ()"""
+
+    def fold() -> None:
+        Pipeline.parse("fold-constants").run(transload.load(text=text, format="mlir"))
+
+    said = failing(Facts("kernel", "top", kernels, overrides=True), "facts", fold)
+    assert "gives an array of 3x3 float32, where tensor<2xf32> is wanted" in said
+
+
+def test_rules_are_whose_table_they_stand_in(digits: Path) -> None:
+    """Where the module that defines them says nothing of a plugin."""
+    rules = RewriteTable()
+    rules("onnx.Add")(max)
+    own = Host()
+
+    class Plugin:
+        @transload.hookimpl
+        def register_conversions(self, register: Any) -> None:
+            register(Conversion("mine", "onnx", "top", rules, extends="onnx-to-top"))
+
+    own.register(Plugin(), "strangers")
+    with Context(own).bind(), pytest.raises(ConversionError) as raised:
+        transload.lower(transload.load(digits), "tosa")
+    assert "of plugin 'strangers'" in str(raised.value)
 
 
 def test_values_of_tuple_types_are_outputs() -> None:

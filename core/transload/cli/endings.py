@@ -33,14 +33,18 @@ class Ending:
 
 def ending(error: BaseException, session: Session) -> Ending:
     """What becomes of an exception that no command caught: an error of ours, one of click's, no memory, or a defect."""
-    from .show import show_defect, show_error, show_usage
+    from .show import error_console, show_defect, show_error, show_usage
 
     if isinstance(error, MemoryError):
         error = RunError(
             "there is not enough memory for this" + (f": {error}" if str(error) else ""),
             hint="smaller inputs, or another machine").with_traceback(error.__traceback__)
+    if isinstance(error, OSError):  # of a plugin's command, whose files are its own
+        error = TransloadError(f"{error.filename or 'a file'}: {error.strerror or error}").with_traceback(error.__traceback__)
     if isinstance(error, TransloadError):
         return Ending(error, error.exit_code, lambda: show_error(error, session.verbose), True)
+    if type(error).__name__ == "Abort":  # of click, or typer: the user said no
+        return Ending(error, 1, lambda: error_console().print("aborted"), False)
     code = getattr(error, "exit_code", None)
     if code is not None and hasattr(error, "format_message"):
         return Ending(error, 2, lambda: show_usage(error), False)

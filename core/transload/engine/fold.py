@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import described
 from ..budget import budget
 from ..guard import FOREIGN, OURS, kernel_failed
 from ..ir import NoneType, Op, QuantType, TensorType, dtype_of
@@ -78,10 +79,18 @@ def _results(op: Op, kernel: Callable[..., Any], inputs: list[Any], registered: 
     except FOREIGN as error:
         raise kernel_failed(registered, op, error) from error
     outputs = computed if isinstance(computed, tuple | list) else (computed,)
-    return [
-        np.asarray(array).astype(dtype_of(_stored(result.type)), copy=False)
-        for array, result in zip(outputs, op.results, strict=True)
-    ]
+    if len(outputs) != len(op.results):
+        wrong = f"gives {len(outputs)} results, where the op has {len(op.results)}"
+        raise kernel_failed(registered, op, TypeError(wrong))
+    made = []
+    for array, result in zip(outputs, op.results, strict=True):
+        type_ = result.type
+        fits = hasattr(array, "shape") and (
+            not isinstance(type_, TensorType) or not type_.is_static or array.shape == type_.static_shape)
+        if not fits:
+            raise kernel_failed(registered, op, TypeError(f"gives {described(array)}, where {type_} is wanted"))
+        made.append(np.asarray(array).astype(dtype_of(_stored(type_)), copy=False))
+    return made
 
 
 def _stored(type_: Any) -> Any:

@@ -26,7 +26,7 @@ class Execution:
 
     def __init__(self, module: Module, function: str) -> None:
         self.main = module.function(function)
-        self.plan = Plan(self.main.regions[0], module)
+        self.plan = Plan(self.main.regions[0], module, is_checked=True)
         if self.plan.missing:
             raise RunError("the module cannot be run: some ops have no kernel", merge_findings(self.plan.missing))
         self.notes = note_of(self.plan.inexact)

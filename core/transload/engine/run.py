@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import as_array
+from ..arrays import as_array, described
 from ..budget import check_deadline
-from ..errors import Finding, RunError, merge_findings
+from ..errors import Finding, PluginFailure, RunError, merge_findings
 from ..guard import FOREIGN, OURS, kernel_failed
 from ..ir import (
     FloatType,
@@ -34,6 +34,8 @@ from .integers import exact_kernel
 
 __all__ = ["Plan", "Watch", "check_inputs", "named_outputs"]
 
+Form = tuple[tuple[int, ...], np.dtype] | None
+
 Watch = Callable[[Value, Any], None]
 """Told of each value and what was computed for it."""
 
@@ -41,17 +43,21 @@ Watch = Callable[[Value, Any], None]
 class Plan:
     """A block made ready to run: for each op its kernel, where its operands lie, and what dies after it.
 
-    Constants are placed once; values of blocks around this one are read from the enclosing run.
+    Constants are placed once; values of blocks around this one are read from the enclosing run. With `is_checked`, what kernels
+    give has to be of the results' types: of a function that is run as it stands. Kernels run bodies on many elements at once.
     """
 
-    def __init__(self, region: Region, module: Op, outer: Mapping[Value, int] | None = None) -> None:
+    def __init__(
+        self, region: Region, module: Op, outer: Mapping[Value, int] | None = None, *, is_checked: bool = False,
+    ) -> None:
         block = region.block
+        self.is_checked = is_checked
         self.module = module
         self.arguments = list(block.arguments)
         self.slots: dict[Value, int] = dict(outer or {})
         self.n_outer = len(self.slots)
         self.constants: list[tuple[int, np.ndarray]] = []
-        self.steps: list[tuple[Op, Callable[..., Any], list[int], list[int], list[int]]] = []
+        self.steps: list[tuple[Op, Callable[..., Any], list[int], list[int], list[int], list[Form]]] = []
         self.results: list[int] = []
         self.missing: list[Finding] = []
         self.inexact: list[Op] = []
@@ -81,7 +87,8 @@ class Plan:
             inputs = [self.slots[value] for value in op.operands]
             for slot in [*inputs, *(self.slots[v] for v in _captured(op) if v in self.slots), *outputs]:
                 last_use[slot] = len(self.steps)
-            self.steps.append((op, kernel, inputs, outputs, []))
+            forms = [_form(result.type) if self.is_checked else None for result in op.results]
+            self.steps.append((op, kernel, inputs, outputs, [], forms))
         kept = {*self.results, *range(self.n_outer), *(slot for slot, _ in self.constants)}
         for slot, step in last_use.items():
             if slot not in kept:
@@ -149,7 +156,7 @@ class Plan:
             values[self.slots[argument]] = array
         check_deadline()
         with np.errstate(all="ignore"):
-            for op, kernel, ins, outs, dead in self.steps:
+            for op, kernel, ins, outs, dead, forms in self.steps:
                 check_deadline()
                 arrays = [values[slot] for slot in ins]
                 try:
@@ -162,16 +169,35 @@ class Plan:
                 except OURS:
                     raise
                 except FOREIGN as error:
-                    found = host().kernel(op.name)
-                    raise kernel_failed(found[0] if found is not None else kernel, op, error) from error
+                    raise _failed(op, kernel, error) from error
                 outputs = computed if isinstance(computed, tuple | list) else (computed,)
-                for slot, array, result in zip(outs, outputs, op.results, strict=True):
+                if len(outputs) != len(outs):
+                    raise _failed(op, kernel, TypeError(f"gives {len(outputs)} results, where the op has {len(outs)}"))
+                for slot, array, result, form in zip(outs, outputs, op.results, forms, strict=True):
+                    if form is not None and (getattr(array, "shape", None), getattr(array, "dtype", None)) != form:
+                        raise _failed(op, kernel, TypeError(f"gives {described(array)}, where {result.type} is wanted"))
                     values[slot] = array
                     if watch is not None:
                         watch(result, array)
                 for slot in dead:
                     values[slot] = None
         return [values[slot] for slot in self.results]
+
+
+def _form(type_: Type) -> Form:
+    """The shape and dtype of the arrays of a type; None where they are not known before they are computed."""
+    if not isinstance(type_, TensorType) or not type_.is_static:
+        return None
+    try:
+        return type_.static_shape, dtype_of(type_.element)
+    except ValueError:  # of a dialect's own
+        return None
+
+
+def _failed(op: Op, kernel: Callable[..., Any], error: BaseException) -> PluginFailure:
+    """The error for an op whose kernel raised what it should not, or gave what the op does not."""
+    found = host().kernel(op.name)
+    return kernel_failed(found[0] if found is not None else kernel, op, error)
 
 
 def _too_large(op: Op, error: MemoryError) -> RunError:

@@ -41,17 +41,22 @@ def calibrate(model: Path, out: Path, method: str, resume: Path | None, plot: Pa
     from transload import api
     from transload.cli.show import console, seconds_text, sized
     from transload.cli.waiting import going_through
+    from transload.errors import UsageError
 
     module, samples = _opened(model, given)
     assert samples is not None, "--data is required"
     with going_through(samples) as clock:
         table = api.calibrate(module, samples, method, **({} if resume is None else {"resume": resume}))
+    if plot is not None and not hasattr(table, "plot"):
+        raise UsageError(f"what method {method!r} measures cannot be drawn", hint="leave out --plot")
     table.save(out)
     if plot is not None:
         table.plot(plot)
     left = f", {len(samples.skipped)} damaged left out" if samples.skipped else ""
-    ranges, passed = sized(len(table.ranges), "range"), sized(table.samples, "sample")
-    console().print(f"{ranges} from {passed}{left} by {table.method} in {seconds_text(clock.seconds)}", markup=False)
+    told = f"measured{left}"  # a method of another plugin's may give something of its own
+    if hasattr(table, "ranges"):
+        told = f"{sized(len(table.ranges), 'range')} from {sized(table.samples, 'sample')}{left}"
+    console().print(f"{told} by {method} in {seconds_text(clock.seconds)}", markup=False)
     _say(samples, f"written to {out}")
     return 0
 
