@@ -1,8 +1,8 @@
 """ONNX files that we write of all models of a folder, run by onnxruntime: beside the model's own runtime, and read back.
 
-    TRANSLOAD_MODELS=FOLDER python benchmarks/onnx_out.py [PART-OF-A-NAME ...] [--opset 21] [--form qoperator] [--json FILE]
+    TRANSLOAD_MODELS=FOLDER python benchmarks/onnx_out.py [PART-OF-A-NAME ...] [--opset 21] [--form qdq] [--json FILE]
 
-Each model goes to the hub and out as an `.onnx` file, floats as they are and quantized ones in QDQ form. onnxruntime runs it with
+Each model goes to the hub and out as an `.onnx` file, quantized ones in the form that is asked for. onnxruntime runs it with
 its optimizations off and on (it computes QDQ models in floats, or in integers of its own); the table shows the cosine and the
 greatest difference between its outputs and those of the model's own runtime, of both. "back": the file is read again and run in
 our engine, beside onnxruntime without optimizations. What differs is judged by two things more: "levels" is how far
@@ -43,7 +43,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", help="parts of the names of models to take; all without")
     parser.add_argument("--opset", type=int, default=21, help="the opset to write")
-    parser.add_argument("--form", default="qdq", help="how quantized operators are written: qdq, qoperator")
+    parser.add_argument("--form", default="auto", help="how quantized operators are written: auto, integers, qdq, qoperator")
     parser.add_argument("--json", type=Path, help="write the results to this file")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
@@ -114,11 +114,23 @@ def steps_beyond(hub: Module, sample: Arrays, file: Path, given: Arrays) -> tupl
     if not is_quantized(hub):
         return "", ()
     kept = dict(in_onnxruntime(file, given, False, keep=True))
+    own = transload.run(hub, dict(zip(hub.inputs, sample.values(), strict=True)), keep=True)
     for value in (value for op in hub.body_of_main for value in op.results if value.quant is not None and value.name in kept):
         if kept[value.name].dtype.kind == "f":  # what it is before it is rounded, or as a real number
             kept[value.name] = quantize(kept[value.name], value.quant)
+        elif own[value.name].dtype == np.uint8 and kept[value.name].dtype == np.int8:  # as TOSA has them
+            kept[value.name] = (kept[value.name].astype(np.int16) + 128).astype(np.uint8)
+        kept[value.name] = in_order_of(own[value.name], kept[value.name])
     _, steps = check_steps(hub, dict(zip(hub.inputs, sample.values(), strict=True)), kept, "reference", 1)
     return f"{len(steps.wrong)} of {steps.tensors}", steps.wrong
+
+
+def in_order_of(ours: np.ndarray, theirs: np.ndarray) -> np.ndarray:
+    """A tensor with its channels last again where that makes it ours: of one as wide as it is deep, where it is nearer then."""
+    if theirs.ndim < 3:
+        return theirs
+    forms = [form for form in (theirs, np.moveaxis(theirs, 1, -1)) if form.shape == ours.shape]
+    return min(forms, key=lambda form: float(np.abs(form.astype(np.float64) - ours).mean()), default=theirs)
 
 
 def in_onnxruntime(file: Path, inputs: Arrays, optimized: bool, keep: bool = False) -> Arrays:
