@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import transload
+from transload.budget import allowed
 from transload.errors import TransloadError
 
 from tests.support.tensorflow_graphs import T, const, graph, node, placeholder, read_graph
@@ -168,3 +169,19 @@ def test_a_channel_whose_range_is_nothing_becomes_zero() -> None:
                  values([0.0, 2.55], "float32").const)[0]
     found = transload.run(transload.lower(transload.load(text=case.graph, format="tensorflow"), "top"), case.feeds)
     np.testing.assert_allclose(next(iter(found.values())), [[0, 1]], atol=1e-6)
+
+
+def test_numbers_that_many_ops_draw_are_counted_together() -> None:
+    size = const("size", np.array([1 << 23], np.int32))
+    drawn = [node(f"r{i}", "RandomUniform", "size", T=T("int32"), dtype=F) for i in range(9)]
+    given = graph(size, *drawn, node("y", "AddN", *(each.name for each in drawn), N=9, T=F))
+    with pytest.raises(TransloadError, match="with those drawn before these are too many"), allowed(grown=1 << 25):
+        transload.lower(read_graph(given), random="drawn")
+
+
+def test_tables_that_many_ops_take_are_counted_together() -> None:
+    numbers = [const("start", np.int32(0)), const("step", np.int32(1)), const("limit", np.int32(1 << 20))]
+    ranges = [node(f"r{i}", "Range", "start", "limit", "step", Tidx=T("int32")) for i in range(9)]
+    given = graph(*numbers, *ranges, node("y", "AddN", *(each.name for each in ranges), N=9, T=T("int32")))
+    with pytest.raises(TransloadError, match="too large"), allowed(grown=1 << 24):
+        transload.lower(read_graph(given))

@@ -10,6 +10,7 @@ import math
 
 import numpy as np
 
+from transload.budget import VARIABLE, allowance, budget
 from transload.errors import Unsupported
 from transload.ir import Op, Value, dtype_of
 from transload.rewrite import Rewriter
@@ -20,7 +21,9 @@ from .table import TfTable, attr, constant_int, constant_ints, constant_sizes, e
 TABLE = TfTable()
 
 _MOST = 1 << 24
-"""Numbers that are drawn for one op: a few seconds' work."""
+"""Numbers that are drawn for one op: a few seconds' work, ..."""
+_SLOW = 8
+"""... or, where each is one of several tries, so many times that."""
 
 
 def _seeded(op: Op, rw: Rewriter) -> Philox:
@@ -44,20 +47,24 @@ def _stateless(op: Op, rw: Rewriter) -> Philox:
     return Philox(key[0], counter[0] | counter[1] << 64)
 
 
-def _shape(rw: Rewriter, value: Value) -> tuple[int, ...]:
+def _shape(rw: Rewriter, value: Value, times: int = 1) -> tuple[int, ...]:
     shape = constant_sizes(rw, value, "the shape")
-    _need_few(math.prod(shape))
+    _need_few(math.prod(shape), times)
     return shape
 
 
-def _need_few(count: int) -> None:
+def _need_few(count: int, times: int = 1) -> None:
+    """Refuse to draw too many numbers, in one op or in all of a run together; each is `times` as long as the simple ones."""
     if count > _MOST:
         raise Unsupported(f"draws {count:,} numbers, more than {_MOST:,}")
+    if not budget().may_fold(0, 4 * times * count):
+        raise Unsupported(f"draws {count:,} numbers, and with those drawn before these are too many",
+                          f"{VARIABLE}=grown={4 * allowance().grown} allows more")
 
 
 def _drawn(op: Op, rw: Rewriter, generator: Philox, kind: str) -> Value:
     """A constant of the op's first result."""
-    shape, element = _shape(rw, op.operands[0]), element_of(op)
+    shape, element = _shape(rw, op.operands[0], _SLOW if kind == "truncated" else 1), element_of(op)
     count, dtype = math.prod(shape), dtype_of(element)
     if kind == "uniform":
         numbers = generator.uniform(count, dtype)
@@ -114,6 +121,6 @@ def random_shuffle(op: Op, rw: Rewriter) -> Value:
     """RandomShuffle: the rows in an order that is drawn once."""
     value = op.operands[0]
     count = shape_of(value, least=1)[0]
-    _need_few(count)
+    _need_few(count, _SLOW)
     order = _seeded(op, rw).shuffled(count)
     return rw.emit("top.Gather", value, rw.constant(order.astype(np.int32)), axis=0)

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from transload.budget import budget
 from transload.errors import RunError, Unsupported
 from transload.ir import ComplexType, DialectType, Op, TensorType, Type, Value
 from transload.rewrite import Rewriter, RewriteTable
@@ -24,6 +25,9 @@ __all__ = [
     "TfTable", "attr", "axes_of", "axis_of", "channels_last", "constant_count", "constant_float", "constant_int",
     "constant_ints", "constant_sizes", "element_of", "ints_attr", "need_place", "number", "shape_of",
 ]
+
+_SMALL = 1 << 16
+"""Elements of a table that no budget need know of."""
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -127,8 +131,12 @@ def constant_count(rw: Rewriter, value: Value, what: str, least: int = 0) -> int
 
 
 def need_place(*sizes: int) -> None:
-    """Refuse tables of these sizes that a rewrite would make, where they have more elements than it may compute."""
-    if math.prod(sizes) > MAX_CONSTANT >> 3:
+    """Refuse tables of these sizes that a rewrite would make, where they, or all of a run's together, are too large.
+
+    What is large is taken from the run's budget.
+    """
+    count = math.prod(sizes)
+    if count > MAX_CONSTANT >> 3 or (count > _SMALL and not budget().may_fold(0, 8 * count)):
         raise Unsupported(f"takes a table of {' by '.join(f'{size:,}' for size in sizes)} numbers, which is too large")
 
 
