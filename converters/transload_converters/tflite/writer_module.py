@@ -170,6 +170,12 @@ class _FunctionWriter:
                 self._constant(op)
             elif op.name not in ("tfl.no_value", "func.return"):
                 self._operator(op)
+        lacking = [value for value in (*self.block.arguments, *self.results) if value not in self.tensors]
+        if lacking and not self.model.findings:
+            names = tuple(value.name for value in lacking if value.name)
+            self.model.findings.append(Finding("func.return", "takes or gives what is no tensor", names))
+        if lacking:
+            return
         self.graph.inputs = [self.tensors[argument] for argument in self.block.arguments]
         self.graph.outputs = [self.tensors[value] for value in self.results]
         self._signatures()

@@ -184,3 +184,14 @@ def test_a_model_of_two_gigabytes_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConversionError, match="less than 2 GiB"):
         transload.save(module, tmp_path / "big.tflite")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(("body", "why"), [
+    ('"tfl.logistic"(%x) : (tensor<2xf32>) -> tensor<ui2>', "has elements of ui2"),
+    ('"tfl.logistic"(%x) : (tensor<2xf32>) -> tensor<?xf32>', "known only when the model runs")])
+def test_a_result_that_files_have_no_word_for_is_refused(tmp_path: Path, body: str, why: str) -> None:
+    type_ = body.rpartition(" ")[2]
+    text = f"func.func @main(%x: tensor<2xf32>) -> {type_} {{\n  %0 = {body}\n  return %0 : {type_}\n}}"
+    module = transload.load(text=text, format="mlir")
+    with pytest.raises(ConversionError, match=why):
+        transload.save(module, tmp_path / "one.tflite")
