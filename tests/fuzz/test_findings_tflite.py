@@ -274,3 +274,12 @@ def test_two_states_in_one_tensor() -> None:
     op.set_operand(19, op.operands[18])
     with pytest.raises(ConversionError, match="two of its states are one tensor"):
         transload.lower(module, "tosa")
+
+
+@pytest.mark.parametrize(("name", "count"), [("TFLite_Detection_PostProcess", 2), ("Convolution2DTransposeBias", 0)])
+def test_a_custom_operator_with_other_operands_than_it_takes(name: str, count: int) -> None:
+    model = ModelWriter()
+    given = [model.add_tensor(f"x{i}", (1, 2, 4), "float32") for i in range(count)]
+    model.inputs, model.outputs = given, [model.add_tensor("y", (1, 2, 4), "float32")]
+    model.add_custom_operator(name, given, model.outputs, bytes(12))
+    refused(model.finish(), "takes 3 tensors, and is given")

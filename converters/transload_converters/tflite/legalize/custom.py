@@ -25,8 +25,14 @@ TABLE = RewriteTable()
 @TABLE("tfl.custom")
 def custom(op: Op, rw: Rewriter) -> Any:
     """CUSTOM: by the operator's name."""
-    known = _KNOWN.get(op.attribute("custom_code"))
-    return known(op, rw) if known is not None else _opaque(op, rw)
+    name = op.attribute("custom_code")
+    if name not in _KNOWN:
+        return _opaque(op, rw)
+    known, count = _KNOWN[name]
+    if len(op.operands) != count or not all(isinstance(value.type, TensorType) for value in op.operands):
+        given = ", ".join(str(value.type) for value in op.operands)
+        raise Unsupported(f"the custom operator {name!r} takes {count} tensors, and is given {given[:200] or 'nothing'}")
+    return known(op, rw)
 
 
 def _opaque(op: Op, rw: Rewriter) -> Any:
@@ -50,8 +56,8 @@ def transpose_conv_bias(op: Op, rw: Rewriter) -> Value:
     With SAME the result is stride times as large as the input.
     """
     data = bytes_of(op.attribute("custom_option"))
-    if len(data) < 12 or len(op.operands) != 3:
-        raise Unsupported(f"it has {len(op.operands)} operands and options of {len(data)} bytes; 3 and 12 are wanted")
+    if len(data) < 12:
+        raise Unsupported(f"it has options of {len(data)} bytes; 12 are wanted")
     padding, stride_w, stride_h = struct.unpack_from("<3i", data)
     value, weights, bias = op.operands
     if padding not in (1, 2) or min(stride_w, stride_h) < 1:
@@ -65,7 +71,8 @@ def transpose_conv_bias(op: Op, rw: Rewriter) -> Value:
     return transposed(op, rw, value, weights, bias, wanted, strides, "SAME" if same else "VALID")
 
 
-_KNOWN: dict[str, Callable[[Op, Rewriter], Any]] = {
-    "TFLite_Detection_PostProcess": detection_postprocess,
-    "Convolution2DTransposeBias": transpose_conv_bias,
+_KNOWN: dict[str, tuple[Callable[[Op, Rewriter], Any], int]] = {
+    "TFLite_Detection_PostProcess": (detection_postprocess, 3),
+    "Convolution2DTransposeBias": (transpose_conv_bias, 3),
 }
+"""By name, what is made of a custom operator, and how many operands it has, which no schema says."""
