@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -72,11 +72,13 @@ def anonymous(name: str) -> bool:
 
 def static_shapes(
     declared: Mapping[str, Sequence[Size] | None], given: Mapping[str, Sequence[int | None]], where: str,
+    likely: Callable[[str], Sequence[int]] | None = None,
 ) -> StaticShapes:
     """The static shape of every input in `declared` (None: not even the rank is known), with the shapes that the user gives.
 
     Raises `UsageError` where `given` names no input or does not fit one, and `ReadError` that lists every input with sizes
-    that must be given, with an example of the flags that give them all.
+    that must be given, with an example of the flags that give them all: `likely` says of an input of which not even the rank is
+    known what it may be.
     """
     unknown = [name for name in given if name not in declared]
     if unknown:
@@ -95,7 +97,7 @@ def static_shapes(
                 else f"has sizes that only the user knows: {_text(shape, sizes)}")
         for name, shape in shapes.items() if shape is None or any(not isinstance(size, int) for size in resolved[name] or ())]
     if missing:
-        raise ReadError(f"{where}: the model's inputs have no static shape", missing, hint=_example(resolved))
+        raise ReadError(f"{where}: the model's inputs have no static shape", missing, hint=_example(declared, resolved, likely))
     return StaticShapes({name: tuple(shape) for name, shape in resolved.items()}, notes)  # type: ignore[arg-type]
 
 
@@ -161,21 +163,31 @@ def _text(shape: Sequence[Size], sizes: Mapping[str, int]) -> str:
     return "x".join("?" if size is None else str(_known(size, sizes)) for size in shape)
 
 
-def _example(shapes: Mapping[str, Sequence[Size] | None]) -> str:
+def _example(
+    declared: Mapping[str, Sequence[Size] | None], shapes: Mapping[str, Sequence[Size] | None],
+    likely: Callable[[str], Sequence[int]] | None,
+) -> str:
     """Flags that give a shape to every input that lacks one."""
     named: dict[str, int] = {}
     flags = []
     for name, shape in shapes.items():
         if shape is None:
-            flags.append(_flag(name, (1, 3, _PIXELS, _PIXELS)))
+            flags.append(_flag(name, likely(name) if likely is not None else (1, 3, _PIXELS, _PIXELS)))
+        elif _is_image(declared[name]) and shape[1] is None:
+            flags.append(_flag(name, (_PIXELS, _PIXELS, *shape[2:])))  # type: ignore[arg-type]
         elif any(not isinstance(size, int) for size in shape):
             flags.append(_flag(name, [_likely(shape, place, named) for place in range(len(shape))]))
     return f"say them, for example: {' '.join(flags)}"
 
 
+def _is_image(shape: Sequence[Size] | None) -> bool:
+    """Whether a shape is that of one image, of open height and width, whose first size is no batch."""
+    return shape is not None and len(shape) == 3 and shape[:2] == [None, None] and shape[2] in (1, 3, 4)
+
+
 def _flag(name: str, sizes: Sequence[int]) -> str:
     """As it can be typed: quoted where a shell would read more into the name."""
-    return f"--shape {shlex.quote(name + ':' + 'x'.join(map(str, sizes)))}"
+    return f"--shape {shlex.quote(name + ':' + ('x'.join(map(str, sizes)) or 'scalar'))}"
 
 
 def _likely(shape: Sequence[Size], place: int, named: dict[str, int]) -> int:

@@ -15,8 +15,10 @@ import numpy as np
 from transload.conversion import rewriting_of
 from transload.engine.run import Plan
 from transload.errors import Finding, RunError, TransloadError
-from transload.ir import Dense, FloatType, IntegerType, Module, Op, TensorType, Value, new_module, set_results
+from transload.ir import Dense, FloatType, IntegerType, Module, Op, TensorType, Type, Value, new_module, set_results
 from transload.ir.constants import element_type_of
+from transload.ir.types import ComplexType
+from transload.passes.dce import eliminate_dead_code
 from transload.plugin import KernelTable
 from transload.plugin_host import host
 
@@ -24,6 +26,7 @@ from .executor.run import graph
 from .kernels_arrays import add_arrays
 from .kernels_control import add_control
 from .kernels_selection import add_selection
+from .kernels_variables import add_variables
 
 __all__ = ["EXECUTOR_KERNELS", "KERNELS"]
 
@@ -31,6 +34,7 @@ KERNELS, EXECUTOR_KERNELS = KernelTable(), KernelTable()
 add_arrays(KERNELS)
 add_control(KERNELS)
 add_selection(KERNELS)
+add_variables(KERNELS)
 EXECUTOR_KERNELS("tf_executor.graph", quantized="native")(graph)
 
 _CONVERSION = "tf-to-top"
@@ -51,7 +55,8 @@ class _Lowered:
 
     def __call__(self, op: Op, *arrays: Any) -> Any:
         plan, taken = self._plan(arrays)
-        results = plan.execute([arrays[place] for place in taken])
+        given = [array for place in taken for array in _parts(arrays[place])]
+        results = _joined(op, plan.execute(given))
         return results[0] if len(op.results) == 1 else tuple(results)
 
     def _plan(self, arrays: Sequence[Any]) -> tuple[Plan, tuple[int, ...]]:
@@ -103,17 +108,24 @@ def _lowered(op: Op, arrays: Sequence[Any], constants: frozenset[int]) -> tuple[
     module = new_module()
     taken = tuple(place for place in range(len(arrays)) if place not in constants)
     types = [_type(op, place, arrays[place]) for place in range(len(arrays))]
-    main = module.add_function("main", [types[place] for place in taken])
+    main = module.add_function("main", [_part(types[place]) for place in taken for _ in _parts(arrays[place])])
     block = main.regions[0].block
     operands: list[Value] = []
+    arguments = iter(block.arguments)
     for place, array in enumerate(arrays):
         if place in constants:
             dense = Dense(np.asarray(array), types[place])
             operands.append(block.append(Op("tf.Const", (), [types[place]], {"value": dense})).result)
+        elif _is_complex(types[place]):
+            parts = [next(arguments), next(arguments)]
+            operands.append(block.append(Op("tf.Complex", parts, [types[place]])).result)
         else:
-            operands.append(block.arguments[taken.index(place)])
+            operands.append(next(arguments))
     alone = block.append(Op(op.name, operands, [value.type for value in op.results], dict(op.attributes), (), op.location))
-    set_results(main, alone.results)
+    set_results(main, [
+        part for value in alone.results for part in (
+            [block.append(Op(f"tf.{name}", [value], [_part(value.type)])).result for name in ("Real", "Imag")]
+            if _is_complex(value.type) else [value])])
     _convert(module)
     plan = Plan(module.main.regions[0], module)
     if plan.missing:
@@ -121,10 +133,41 @@ def _lowered(op: Op, arrays: Sequence[Any], constants: frozenset[int]) -> tuple[
     return plan, taken
 
 
+# Complex numbers, which the hub does not have, go in and come out as their two parts.
+
+
+def _is_complex(type_: Type) -> bool:
+    """Whether a tensor holds complex numbers."""
+    return isinstance(type_, TensorType) and isinstance(type_.element, ComplexType)
+
+
+def _part(type_: Type) -> Type:
+    """The type of the real part."""
+    if isinstance(type_, TensorType) and isinstance(type_.element, ComplexType):
+        return TensorType(type_.shape, type_.element.element)
+    return type_
+
+
+def _parts(array: Any) -> list[Any]:
+    return [np.real(array), np.imag(array)] if np.iscomplexobj(array) else [array]
+
+
+def _joined(op: Op, results: Sequence[Any]) -> list[Any]:
+    """The results of an op, of which complex ones came in two parts."""
+    parts, found = iter(results), []
+    for value in op.results:
+        part = next(parts)
+        if _is_complex(value.type):
+            part = (part + 1j * next(parts)).astype(np.complex128 if part.dtype == np.float64 else np.complex64)
+        found.append(part)
+    return found
+
+
 def _convert(module: Module) -> None:
     rewriting = rewriting_of(host().conversions[_CONVERSION], module)
     if findings := rewriting.rewrite(module):
         raise RunError("; ".join(f"{finding.why}" for finding in findings))
+    eliminate_dead_code(module)
 
 
 def _type(op: Op, place: int, array: Any) -> TensorType:
@@ -133,6 +176,6 @@ def _type(op: Op, place: int, array: Any) -> TensorType:
         raise RunError("an operand is no tensor of numbers")
     declared = op.operands[place].type
     element = declared.element if isinstance(declared, TensorType) else None
-    if not isinstance(element, IntegerType | FloatType):
+    if not isinstance(element, IntegerType | FloatType | ComplexType):
         element = element_type_of(array.dtype)
     return TensorType(tuple(array.shape), element)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
-from transload.errors import ReadError, UsageError
+from transload.errors import Finding, ReadError, UsageError
 from transload.extraction import names_among
 from transload.input_shapes import static_shapes
 from transload.ir import BOOL, I32, NONE, Dense, IntAttr, Module, Op, TensorType, Type, Value, new_module, set_results
@@ -17,6 +18,7 @@ from .executor.importer import import_graph
 from .executor.parts import surfaced
 from .graph import Importer, result_name
 from .library import import_functions
+from .likely import likely_shape
 from .nodes import CONTROL_FLOW, VARIABLES, Edge, Graph, Node, Problems, op_def_of
 from .tensors import Contents, Strings
 from .types import RESOURCE, STRING, VARIANT, sizes_of, tensor_of
@@ -115,7 +117,7 @@ class Model:
         else:
             importer.nodes(nodes, block, values, graph)
             results = [values[edge] for edge in outputs]
-        notes = self._give_types(main, used, elements, wanted, results)
+        notes = self._give_types(main, graph, used, elements, wanted, results)
         set_results(main, results, list(borders.outputs))
         import_functions(module, importer, library, graph.functions)
         problems.refuse()
@@ -128,15 +130,21 @@ class Model:
 
 
     def _give_types(
-        self, main: Op, inputs: Mapping[str, Input], elements: Mapping[str, Type], wanted: Mapping[str, TensorType],
-        results: Sequence[Value],
+        self, main: Op, graph: Graph, inputs: Mapping[str, Input], elements: Mapping[str, Type],
+        wanted: Mapping[str, TensorType], results: Sequence[Value],
     ) -> tuple[str, ...]:
         """Make the inputs of a function static, and say what was chosen that nobody said; those go that a cut leaves over."""
         block = main.regions[0].block
         over = {key for key, argument in zip(inputs, block.arguments, strict=True)
                 if self.outputs and not argument.uses and argument not in results}
         left = {key: each for key, each in inputs.items() if key not in over}
-        types, notes = _input_types(left, elements, wanted, self.contents.name)
+        texts = [key for key, argument in zip(inputs, block.arguments, strict=True) if elements[key] == STRING and argument.uses]
+        if texts:
+            raise ReadError(
+                f"{self.contents.name}: the model is given texts",
+                [Finding(f"input {key!r}", "is a tensor of texts") for key in texts],
+                "give tensors behind the parsing in their place, --shape NODE:SIZES, or read a signature that takes numbers")
+        types, notes = _input_types(left, elements, wanted, self.contents.name, partial(self._likely, graph, left))
         for index, key in reversed(list(enumerate(inputs))):
             if key in over:
                 block.erase_argument(index)
@@ -144,6 +152,10 @@ class Model:
             else:
                 block.arguments[index].type = types[key]
         return notes
+
+    def _likely(self, graph: Graph, inputs: Mapping[str, Input], name: str) -> tuple[int, ...]:
+        """A shape that an input may have."""
+        return likely_shape(graph, graph.uses(), inputs[name].edge, self.contents)
 
     def _executed(self, graph: Op) -> Sequence[Value]:
         """The results of a graph of the executor; of one that is cut, those of the part in which they lie."""
@@ -236,13 +248,14 @@ def _is_constant(graph: Graph, node: Node) -> bool:
 
 def _input_types(
     inputs: Mapping[str, Input], elements: Mapping[str, Type], wanted: Mapping[str, TensorType], where: str,
+    likely: Callable[[str], Sequence[int]],
 ) -> tuple[dict[str, TensorType], tuple[str, ...]]:
     """The types of inputs, made static, by name, and what was chosen that nobody said."""
     for name, type_ in wanted.items():
         if name in elements and type_.element not in (NONE, elements[name]):
             raise UsageError(f"{where}: input {name!r} has elements {elements[name]}, not {type_.element}")
     given = {name: type_.shape for name, type_ in wanted.items() if type_.shape is not None}
-    found = static_shapes({name: each.sizes for name, each in inputs.items()}, given, where)
+    found = static_shapes({name: each.sizes for name, each in inputs.items()}, given, where, likely)
     return {name: tensor_of(elements[name], shape) for name, shape in found.shapes.items()}, found.notes
 
 

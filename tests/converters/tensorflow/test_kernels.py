@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
+import pytest
 
 import transload
+from transload.errors import RunError
+from transload.ir import Dense
 
-from tests.support.tensorflow_graphs import T, const, graph, node, placeholder, read_graph
+from tests.converters.tensorflow.test_savedmodel import TENSORS, W, first_kind, write_model
+from tests.support.tensorflow_graphs import T, const, graph, main_ops, node, placeholder, read_graph
+
+F, I = T("float32"), T("int32")
 
 
 def test_boxes_are_kept_by_their_scores_and_overlaps() -> None:
@@ -17,3 +25,65 @@ def test_boxes_are_kept_by_their_scores_and_overlaps() -> None:
     boxes = np.array([[0, 0, 1, 1], [0, 0.1, 1, 1.1], [2, 2, 1, 1], [5, 5, 6, 6]], np.float32)
     found = transload.run(module, {"boxes": boxes, "scores": np.array([0.5, 0.9, 0.1, 0.9], np.float32)})["kept"]
     np.testing.assert_array_equal(found, [1, 3, 2])
+
+
+def test_complex_numbers_run_as_they_are() -> None:
+    """One op alone may take and give complex numbers, which the hub does not have."""
+    module = read_graph(graph(
+        placeholder("x", (2, 8)), const("length", np.array([8], np.int32)),
+        node("spectrum", "RFFT", "x", "length", Treal=F, Tcomplex=T("complex64")),
+        node("twice", "AddV2", "spectrum", "spectrum", T=T("complex64")), node("size", "ComplexAbs", "twice", T=T("complex64")),
+        node("back", "IRFFT", "twice", "length", Treal=F, Tcomplex=T("complex64"))))
+    x = np.random.default_rng(0).normal(size=(2, 8)).astype(np.float32)
+    found = transload.run(module, {"x": x}, engine="reference")
+    np.testing.assert_allclose(found["size"], 2 * np.abs(np.fft.rfft(x)), rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(found["back"], 2 * x, rtol=1e-4, atol=1e-5)
+
+
+def test_constants_of_texts_are_only_in_the_way_of_who_uses_them() -> None:
+    module = read_graph(graph(
+        placeholder("x", (2,)), const("yes", np.array(True)), const("text", "too large"),
+        node("check", "Assert", "yes", "text", T=[T("str")]), node("y", "Neg", "x", "^check", T=F)))
+    assert list(transload.run(module, {"x": np.ones(2, np.float32)})["y"]) == [-1, -1]
+
+
+def test_a_run_begins_with_what_variables_hold(tmp_path: Path) -> None:
+    folder = write_model(tmp_path / "m", first_kind(), tensors=TENSORS)
+    module, x = transload.load(folder), np.ones((1, 2), np.float32)
+    for _ in range(2):
+        np.testing.assert_allclose(transload.run(module, {"input": x}, engine="reference")["output"], x @ W)
+
+
+@pytest.mark.parametrize(("change", "expected"), [
+    ("AssignVariableOp", [5, 5]), ("AssignAddVariableOp", [6, 7]), ("AssignSubVariableOp", [-4, -3])])
+def test_variables_are_changed_by_a_run_for_itself(change: str, expected: list[int]) -> None:
+    module = read_graph(graph(
+        placeholder("x", (2,)), node("v", "VarHandleOp", dtype=F, shape=(2,)), node("change", change, "v", "x", dtype=F),
+        node("y", "ReadVariableOp", "v", "^change", dtype=F)))
+    handle = next(op for op in main_ops(module) if op.name == "tf.VarHandleOp")
+    handle.attributes["value"] = Dense(np.array([1, 2], np.float32))
+    for _ in range(2):
+        assert list(transload.run(module, {"x": np.full(2, 5, np.float32)})["y"]) == expected
+
+
+def test_parts_of_variables() -> None:
+    table = np.arange(12, dtype=np.float32).reshape(2, 3, 2)
+    module = read_graph(graph(
+        placeholder("i", (2, 2), "int32"), node("v", "VarHandleOp", dtype=F, shape=(2, 3, 2)),
+        const("new", np.full((1, 3, 2), -1, np.float32)), const("place", np.array([[1]], np.int32)),
+        node("rows", "ResourceGather", "v", "i", dtype=F, Tindices=I, batch_dims=1),
+        node("write", "ResourceScatterNdUpdate", "v", "place", "new", "^rows", T=F, Tindices=I),
+        node("r", "Identity", "rows", T=F), node("sizes", "VariableShape", "v", out_type=I),
+        node("y", "ReadVariableOp", "v", "^write", dtype=F)))
+    next(op for op in main_ops(module) if op.name == "tf.VarHandleOp").attributes["value"] = Dense(table)
+    found = transload.run(module, {"i": np.array([[0, 2], [1, 1]], np.int32)})
+    np.testing.assert_array_equal(found["r"], [table[0, [0, 2]], table[1, [1, 1]]])
+    np.testing.assert_array_equal(found["y"], [table[0], np.full((3, 2), -1)])
+    assert list(found["sizes"]) == [2, 3, 2]
+
+
+def test_a_variable_without_a_value_is_named() -> None:
+    module = read_graph(graph(node("v", "VarHandleOp", dtype=F, shape=(2,)), node("y", "ReadVariableOp", "v", dtype=F)))
+    with pytest.raises(RunError, match="its variable has no value") as caught:
+        transload.run(module, {})
+    assert "y" in str(caught.value)

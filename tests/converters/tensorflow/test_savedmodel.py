@@ -123,6 +123,12 @@ def test_a_model_of_tensorflow_2(tmp_path: Path) -> None:
     assert function.attributes["sym_visibility"] == "private"
 
 
+def test_shapes_are_those_of_the_model_not_of_functions_that_it_calls(tmp_path: Path) -> None:
+    """A function of the file takes an `x`, too."""
+    module = transload.load(write_model(tmp_path / "m", second_kind(), tensors=TENSORS), inputs={"x": (4, 2)})
+    assert str(module.inputs["x"]) == "tensor<4x2xf32>"
+
+
 def test_a_signature_is_chosen(tmp_path: Path) -> None:
     folder = write_model(tmp_path / "m", first_kind("serving_default", "other"), tensors=TENSORS)
     module = transload.load(folder)

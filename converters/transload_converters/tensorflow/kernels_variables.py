@@ -1,0 +1,114 @@
+"""Variables in the reference engine: every run begins with what the checkpoint holds, and assigns for itself alone.
+
+A resource is the variable itself, which functions and regions hand on. A variable of TensorFlow 1 is its array, which assigning
+writes into: whoever has a reference sees it. Constants are here, too: those of texts, which only checks and tables use, are
+arrays of objects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from transload.errors import Finding, RunError
+from transload.ir import Dense, Op
+from transload.plugin import KernelTable
+
+__all__ = ["add_variables"]
+
+_CHANGES: dict[str, Callable[[Any, Any], Any]] = {"": lambda old, new: new, "Add": np.add, "Sub": np.subtract}
+_SCATTERS: dict[str, Callable[..., Any]] = {
+    "Update": np.copyto, "Add": np.add.at, "Sub": np.subtract.at, "Mul": np.multiply.at, "Div": np.divide.at,
+    "Min": np.minimum.at, "Max": np.maximum.at}
+
+
+class _Variable:
+    """A variable of TensorFlow 2, which ops are given as a resource."""
+
+    __slots__ = ("array",)
+
+    def __init__(self, array: Any) -> None:
+        self.array = array
+
+
+def add_variables(kernels: KernelTable) -> None:
+    """Enter the kernels of variables into a table."""
+    native = {"quantized": "native"}
+    kernels("tf.Const", **native)(_constant)
+    kernels("tf.VarHandleOp", **native)(lambda op: _Variable(_initial(op)))
+    kernels("tf.VariableV2", "tf.Variable", **native)(lambda op: np.array(_need(op, _initial(op))))
+    kernels("tf.ReadVariableOp", **native)(lambda op, variable: _need(op, variable.array))
+    kernels("tf.VarIsInitializedOp", **native)(lambda op, variable: np.array(variable.array is not None))
+    kernels("tf.IsVariableInitialized", **native)(lambda op, array: np.array(True))
+    kernels("tf.VariableShape", **native)(lambda op, variable: np.array(np.shape(_need(op, variable.array)), np.int32))
+    kernels("tf.DisableCopyOnRead", "tf.DestroyResourceOp", **native)(lambda op, variable: ())
+    kernels("tf.ResourceGather", **native)(_gather)
+    for word, change in _CHANGES.items():
+        kernels(f"tf.Assign{word}VariableOp", **native)(_assigning(change))
+        kernels(f"tf.Assign{word}", **native)(_writing(change))
+    for word, scatter in _SCATTERS.items():
+        kernels(f"tf.ResourceScatter{word}", **native)(_scattering(scatter, lambda indices: (indices,)))
+        kernels(f"tf.ResourceScatterNd{word}", **native)(
+            _scattering(scatter, lambda indices: tuple(np.moveaxis(np.asarray(indices), -1, 0))))
+
+
+def _constant(op: Op) -> Any:
+    texts = op.attributes.get("value_strings")
+    if texts is not None:
+        return np.array(list(texts), object).reshape(op.result.known_shape or ())
+    value = op.attributes.get("value")
+    if not isinstance(value, Dense):
+        raise RunError("an op cannot be run", [Finding(op.name, "is a constant without a value", (op.origin or "",))])
+    return value.numpy()
+
+
+def _initial(op: Op) -> Any:
+    value = op.attributes.get("value")
+    return value.numpy() if isinstance(value, Dense) else None
+
+
+def _need(op: Op, array: Any) -> Any:
+    if array is None:
+        raise RunError("an op cannot be run", [Finding(
+            op.name, "its variable has no value: the checkpoint does not have it, or there is none", (op.origin or "",))])
+    return array
+
+
+def _assigning(change: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+    def assign(op: Op, variable: Any, value: Any) -> tuple[()]:
+        variable.array = change(variable.array, value) if variable.array is not None else value
+        return ()
+
+    return assign
+
+
+def _writing(change: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+    def assign(op: Op, array: Any, value: Any) -> Any:
+        array[...] = change(array, value)
+        return array
+
+    return assign
+
+
+def _gather(op: Op, variable: Any, indices: Any) -> Any:
+    array, n_batches = _need(op, variable.array), int(op.attributes.get("batch_dims", 0))
+    if n_batches == 0:
+        return np.take(array, indices, axis=0)
+    places = np.ix_(*map(np.arange, array.shape[:n_batches]))
+    rest = np.ndim(indices) - n_batches
+    return array[(*(place.reshape(place.shape + (1,) * rest) for place in places), indices)]
+
+
+def _scattering(scatter: Callable[..., Any], places: Callable[[Any], tuple[Any, ...]]) -> Callable[..., Any]:
+    def write(op: Op, variable: Any, indices: Any, updates: Any) -> tuple[()]:
+        array = np.array(_need(op, variable.array))
+        if scatter is np.copyto:
+            array[places(indices)] = updates
+        else:
+            scatter(array, places(indices), updates)
+        variable.array = array
+        return ()
+
+    return write
