@@ -93,6 +93,8 @@ bench: $(BENCH)
 	$(BIN)/python benchmarks/ethosu_cycles.py --json build/bench/ethosu_cycles.json
 	$(BIN)/python benchmarks/onnx_vs_runtime.py --json build/bench/onnx_vs_runtime.json
 	$(BIN)/python benchmarks/caffe_models.py --json build/bench/caffe_models.json
+	$(BIN)/python benchmarks/tensorflow_models.py --json build/bench/tensorflow_models.json
+	$(BIN)/python benchmarks/tensorflow_load.py --json build/bench/tensorflow_load.json
 	$(BIN)/python benchmarks/reference_engine.py --json build/bench/reference_engine.json
 	$(BIN)/python benchmarks/large_model.py --json build/bench/large_model.json
 	$(BIN)/python benchmarks/stablehlo_load.py

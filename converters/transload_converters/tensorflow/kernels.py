@@ -38,6 +38,8 @@ add_variables(KERNELS)
 EXECUTOR_KERNELS("tf_executor.graph", quantized="native")(graph)
 
 _CONVERSION = "tf-to-top"
+_SETTINGS = {"random": "drawn"}
+"""An engine runs a model once: random numbers are those of TensorFlow's first run."""
 _SMALL = 1 << 12
 """Elements up to which an operand may be a shape, an axis, or the like."""
 _NEWEST = 64
@@ -164,7 +166,7 @@ def _joined(op: Op, results: Sequence[Any]) -> list[Any]:
 
 
 def _convert(module: Module) -> None:
-    rewriting = rewriting_of(host().conversions[_CONVERSION], module)
+    rewriting = rewriting_of(host().conversions[_CONVERSION], module, _SETTINGS)
     if findings := rewriting.rewrite(module):
         raise RunError("; ".join(f"{finding.why}" for finding in findings))
     eliminate_dead_code(module)
