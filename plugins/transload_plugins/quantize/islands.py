@@ -199,7 +199,11 @@ class _Search:
             worth = self._worth(chosen, floats)
             if worth > best[0]:
                 best = (worth, chosen)
-        return best[1]
+        worth, chosen = best
+        if self.little:
+            others = [root for root in chosen if root not in self.little]
+            return others if self._worth(others, floats) > worth - LEAST else chosen
+        return chosen
 
     def _worth(self, chosen: Sequence[Value], floats: bool) -> float:
         """The decibels that it gains to give up some groups, less their price."""

@@ -14,10 +14,12 @@ from .groups import Groups, rule_of
 from .observe import observed
 from .rules import Rule
 from .scheme import Scheme, real, stored
-from .thresholds import Range
+from .thresholds import Fixed, Range
 
 __all__ = ["quantize_module", "types_of"]
 
+ROOM = 1.5
+"""How much farther than on the samples a tensor of 16 bits may reach: their steps are fine enough, and what saturates is lost."""
 GREATEST_BIAS = 2.0**30
 """In steps of the products: half of what 32 bits hold."""
 
@@ -46,8 +48,13 @@ def types_of(
     exact = {groups.root(value) for value in named.values() if value.op is not None and _is_exact(value.op)}
     roots = {groups.root(named[name]) for name in wide} - exact
     widened = scheme.widened()
+
+    def type_of(scheme: Scheme, kept: Range) -> QuantType:
+        room = ROOM if scheme.activations.width > 8 and not isinstance(kept, Fixed) else 1.0
+        return scheme.activation_type(kept if room == 1.0 else (kept[0] * room, kept[1] * room))
+
     return {
-        root: (widened if root in roots else scheme).activation_type(kept)
+        root: type_of(widened if root in roots else scheme, kept)
         for root, kept in groups.ranges({value: ranges[name] for name, value in named.items()}).items()}
 
 

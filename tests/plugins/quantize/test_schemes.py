@@ -136,3 +136,14 @@ def test_a_target_says_what_its_chip_wants(tmp_path: Path, samples: list[dict[st
         model, "ethos-u85-256", tmp_path / "said", quantize="int8", data=data, verify="no", quantizer_options={"islands": "none"})
     assert artifact.report.quantization is not None and artifact.report.quantization.options == {"islands": "none"}
     assert Quantization("f16").options == {}
+
+
+def test_tensors_of_16_bits_have_room_for_more_than_was_seen() -> None:
+    """What reaches 1.4 times as far as on the samples does not saturate, and 8 bits have no numbers left for that."""
+    g = Graph((1, 8))
+    module = at_hub(g.done(g.MatMul(g.inputs[0], g.random(8, 4), g.random(4))))
+    samples = [{"x0": np.random.default_rng(seed).uniform(-1, 1, (1, 8)).astype(np.float32)} for seed in range(8)]
+    beyond = {"x0": samples[0]["x0"] * np.float32(1.4)}
+    wanted = transload.run(module, beyond)["y0"]
+    found = transload.run(transload.quantize(module, "int16x8", samples, method="minmax"), beyond)["y0"]
+    assert np.abs(found - wanted).max() < 0.02 * np.abs(wanted).max()
