@@ -222,6 +222,15 @@ def _foreign(path: Path, head: bytes) -> ReadError | None:
 
 
 @rare_collections()
+def writer_for(file: Path) -> Writer:
+    """The writer of a file's suffix; `UsageError` where there is none."""
+    found = next((writer for writer in host().writers.values() if file.name.lower().endswith(writer.suffixes)), None)
+    if found is None:
+        suffixes = ", ".join(suffix for writer in host().writers.values() for suffix in writer.suffixes)
+        raise UsageError(f"no writer for {file.suffix or file.name!r}", hint=f"suffixes: {suffixes}{host().absent()}")
+    return found
+
+
 def save(module: Module, path: str | Path, format: str | None = None) -> Path:
     """Write a module to a file, by the writer of its suffix (or `format`, a writer's name); the file is complete or not there.
 
@@ -229,13 +238,7 @@ def save(module: Module, path: str | Path, format: str | None = None) -> Path:
     writer's or the format cannot hold it, and `TransloadError` where the place cannot be written. Returns the path.
     """
     file = Path(path)
-    if format is not None:
-        writer = host().get("writers", format)
-    else:
-        writer = next((w for w in host().writers.values() if file.name.lower().endswith(w.suffixes)), None)
-        if writer is None:
-            suffixes = ", ".join(s for w in host().writers.values() for s in w.suffixes)
-            raise UsageError(f"no writer for {file.suffix or file.name!r}", hint=f"suffixes: {suffixes}{host().absent()}")
+    writer = writer_for(file) if format is None else host().get("writers", format)
     from .plugin import resolve
 
     _refuse_other_dialects(_module(module, "save"), writer)

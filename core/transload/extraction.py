@@ -45,7 +45,7 @@ def extract(module: Module, outputs: Names | None = None, inputs: Names = ()) ->
     Tensors are named as in the model's file (`op.origin`, `transload run --all`); a mapping gives them other names. Without
     `outputs`, they are the module's own. Inputs of the module that nothing needs any more go, and states that lose their input or
     output become plain ones. The argument is unchanged. No file holds the result (`source` is None), so none judges it.
-    Raises `UsageError` for tensors that there are not, and where two would have the same name.
+    Raises `UsageError` for tensors that there are not, for inputs that are all of no use, and where two would have one name.
     """
     copy = module.clone()
     copy.source, copy.source_format, copy.beside, copy.cut = None, None, (), None
@@ -53,6 +53,7 @@ def extract(module: Module, outputs: Names | None = None, inputs: Names = ()) ->
     given, taken = _renamed(inputs), _renamed(output_names(module.main) if outputs is None else outputs)
     if not taken:
         raise UsageError("a part of a model needs an output")
+    made: dict[Value, str] = {}
     block.terminator.operands = tuple(_tensor(name, tensors) for name in taken)
     for name, new_name in given.items():
         value = _tensor(name, tensors)
@@ -62,10 +63,13 @@ def extract(module: Module, outputs: Names | None = None, inputs: Names = ()) ->
         if is_constant(value):
             raise UsageError(f"tensor {name!r} is a constant, and cannot be an input")
         argument = block.add_argument(value.type, new_name)
+        made[argument] = name
         borders[argument] = replace(borders.get(value, _Border()), name=new_name)
         value.replace_all_uses_with(argument)
     _surface(block)
     eliminate_dead_code(copy)
+    if made and not any(argument.uses for argument in made):
+        raise UsageError(f"no output is computed from {', '.join(map(repr, made.values()))}: it cannot be an input")
     for argument in reversed(block.arguments.copy()):
         if not argument.uses:
             block.erase_argument(argument.index)

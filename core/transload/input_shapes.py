@@ -15,6 +15,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 
 from .errors import Finding, ReadError, UsageError
+from .limits import MAX_ELEMENTS
 from .suggest import nearest
 
 __all__ = ["Size", "StaticShapes", "anonymous", "sizes_given", "static_shapes"]
@@ -41,7 +42,8 @@ class _Sizes:
     """Sizes by the names that files give them, and that of the batch."""
 
     named: Mapping[str, int] = field(default_factory=dict)
-    batch: int = 1
+    batch: int | None = None
+    """None where nobody said it: it is 1 then."""
 
 
 _NONE = _Sizes()
@@ -52,11 +54,13 @@ _GIVEN: ContextVar[_Sizes] = ContextVar("sizes that the user gives by name")
 def sizes_given(named: Mapping[str, int] | None = None, batch: int | None = None) -> Iterator[None]:
     """While it is open, models are read with these sizes of dimensions that files only name, and with this size of the batch.
 
-    Raises `UsageError` for sizes less than 1.
+    Raises `UsageError` for sizes that there cannot be.
     """
     for name, size in (*(named or {}).items(), *([("the batch", batch)] if batch is not None else [])):
         if isinstance(size, bool) or not isinstance(size, int) or size < 1:
             raise UsageError(f"the size of {name} must be a whole number from 1 on, and is {size!r}")
+        if size > MAX_ELEMENTS:
+            raise UsageError(f"the size of {name} is {size}; {MAX_ELEMENTS:,} elements are the limit")
     before = _GIVEN.get(_NONE)
     token = _GIVEN.set(_Sizes({**before.named, **(named or {})}, before.batch if batch is None else batch))
     try:
@@ -90,7 +94,7 @@ def static_shapes(
     shapes: dict[str, list[Size] | None] = {}
     for name, shape in declared.items():
         shapes[name] = _fit(name, shape, given.get(name), sizes, where)
-    notes = _choose_batches(shapes, sizes)
+    notes = _choose_batches(shapes, sizes, where)
     resolved = {name: None if shape is None else [_known(size, sizes) for size in shape] for name, shape in shapes.items()}
     missing = [
         Finding(f"input {name!r}", "has no shape, not even a rank" if shape is None
@@ -140,10 +144,14 @@ def _known(size: Size, sizes: Mapping[str, int]) -> Size:
     return sizes.get(size, size) if isinstance(size, str) else size
 
 
-def _choose_batches(shapes: Mapping[str, list[Size] | None], sizes: dict[str, int]) -> tuple[str, ...]:
-    """Make the leading sizes that are batches 1, or what the user says, in place; what was chosen, in words."""
+def _choose_batches(shapes: Mapping[str, list[Size] | None], sizes: dict[str, int], where: str) -> tuple[str, ...]:
+    """Make the leading sizes that are batches 1, or what the user says, in place; what was chosen, in words.
+
+    Raises `UsageError` where the user says a size, and it is of no use.
+    """
     chosen: dict[str, list[str]] = {}
-    batch = _GIVEN.get(_NONE).batch
+    asked = _GIVEN.get(_NONE).batch
+    batch = 1 if asked is None else asked
     for name, shape in shapes.items():
         if not shape or isinstance(_known(shape[0], sizes), int):
             continue
@@ -154,6 +162,10 @@ def _choose_batches(shapes: Mapping[str, list[Size] | None], sizes: dict[str, in
             if isinstance(first, str):
                 sizes[first] = batch
             chosen.setdefault(f"size {first!r}" if isinstance(first, str) else "first size", []).append(name)
+    if asked is not None and not chosen and all(not shape or _known(shape[0], sizes) != asked for shape in shapes.values()):
+        raise UsageError(
+            f"{where}: no input leaves the size of its batch open, so it cannot be {asked}",
+            hint="; ".join(f"{name!r} is {_text(shape, sizes)}" for name, shape in list(shapes.items())[:8] if shape))
     return tuple(
         f"the {what} of {', '.join(map(repr, names))}, unknown in the file, was taken for the batch and made {batch}"
         for what, names in chosen.items())

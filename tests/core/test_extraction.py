@@ -64,6 +64,7 @@ def test_the_borders_know_what_they_knew(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("outputs", "inputs", "why"), [
     (["poled"], [], "no tensor 'poled' outside of loops"), ("pooled", [], "as a list"),
     (None, {"pooled": "image", "image": "image"}, None), (None, {"conv1": "a", "pooled": "a", "depthwise": "a"}, None),
+    (["conv1"], ["logits"], "no output is computed from 'logits'"), (["image"], ["conv1", "pooled"], "from 'conv1', 'pooled'"),
     ({"pooled": "a", "probabilities": "a"}, [], "two outputs would be called 'a'")])
 def test_what_cannot_be_cut(model: Module, outputs: object, inputs: object, why: str | None) -> None:
     if why is None:  # the other input is not needed any more

@@ -128,12 +128,13 @@ def _give_sizes(context: click.Context, parameter: click.Parameter, texts: tuple
     from ..errors import UsageError
     from ..input_shapes import sizes_given
 
-    named = {}
+    named: dict[str, int] = {}
     for text in texts:
         name, _, size = text.rpartition("=")
         if not name or not size.isdecimal():
             raise UsageError(f"--dim {text!r} says no size", hint="as NAME=SIZE: --dim seq=128")
-        named[name] = int(size)
+        if named.setdefault(name, int(size)) != int(size):
+            raise UsageError(f"--dim says two sizes of {name!r}: {named[name]} and {int(size)}")
     context.with_resource(sizes_given(named))
 
 

@@ -334,8 +334,9 @@ def _measured(
     rows = []
     for place, (model, sample) in enumerate(zip(models, samples, strict=True)):
         outputs = _counted(model.run(sample), output, model.name)
+        beside = outputs if reference is None and len(models) > 1 else reference
         rows.append({
-            name: resolve(score.measure)(outputs, label, reference) for name, score in chosen.items()
+            name: resolve(score.measure)(outputs, label, beside) for name, score in chosen.items()
             if place or "reference" not in score.needs})
         if any(np.isnan(np.asarray(each, np.float64)).any() for each in outputs.values()):
             rows[-1][NOT_NUMBERS] = True

@@ -179,6 +179,8 @@ def euclid(outputs: Outputs, label: Any, reference: Outputs) -> float:
 
 def squared_error(outputs: Outputs, label: Any, reference: Outputs | None) -> list[float]:
     """The mean squared error beside the label, or beside the reference where there is none, and the greatest number of it."""
+    if label is None and reference is None:
+        raise UsageError("psnr needs labels that are images, or a second model to compare", hint="--labels FOLDER")
     truth = np.asarray(label if label is not None else first_of(reference or {}), np.float64)
     made = first_of(outputs)
     if made.size != truth.size:

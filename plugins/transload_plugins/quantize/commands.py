@@ -79,7 +79,7 @@ def quantize(model: Path, out: Path, quantize: str, page: Path | None, save_laye
 
     It is written as a module of the hub.
     """
-    from transload.api import at_hub, save
+    from transload.api import at_hub, save, writer_for
     from transload.cli.quantized import all_rows, need_page, save_page, show_layers
     from transload.cli.show import console, seconds_text, table
     from transload.cli.waiting import going_through
@@ -88,6 +88,7 @@ def quantize(model: Path, out: Path, quantize: str, page: Path | None, save_laye
     from . import layers
 
     need_page(page, quantize, given.get("data"))
+    writer_for(out)  # refuses what it cannot be written to before, not after
     settings = options.take_quantizer(given)
     module, samples = _opened(model, given)
     with going_through(samples) as clock:

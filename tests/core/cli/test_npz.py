@@ -44,6 +44,22 @@ def test_sizes_are_given_by_the_names_that_the_file_has(cli: Cli, open_model: Pa
         pass
 
 
+@pytest.mark.parametrize(("asked", "said"), [
+    (["--dim", "words=9999999999999999999999"], "elements are the limit"),
+    (["--dim", "words=68719476737"], "elements are the limit"),
+    (["--batch", "9999999999999999999999"], "elements are the limit"),
+    (["--dim", "words=2", "--dim", "words=3"], "says two sizes of 'words': 2 and 3"),
+    (["--dim", "words=2", "--dim", "n=2", "--batch", "3"], "no input leaves the size of its batch open, so it cannot be 3"),
+    (["--shape", "a:5x2", "--batch", "3"], "no input leaves the size of its batch open")])
+def test_sizes_that_contradict_each_other_or_cannot_be(
+    cli: Cli, open_model: Path, tmp_path: Path, asked: list[str], said: str,
+) -> None:
+    """None is left aside in silence: the last one said, or that of a batch which nothing leaves open."""
+    code, _, error = cli("gen-input", open_model, "-o", tmp_path / "x.npz", *asked)
+    assert code == 2 and said in error
+    assert cli("gen-input", open_model, "-o", tmp_path / "x.npz", "--dim", "words=2", "--dim", "n=3", "--batch", 3)[0] == 0
+
+
 def test_what_is_made_depends_on_the_seed_and_what_is_given(cli: Cli, open_model: Path, tmp_path: Path) -> None:
     np.save(tmp_path / "b.npy", np.ones((1, 2), np.float32))
     made: list[Any] = []

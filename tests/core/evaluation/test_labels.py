@@ -70,3 +70,12 @@ def test_scores_that_labels_or_functions_do_not_fit() -> None:
         transload.evaluate(DIGITS / "digits_float.onnx", data, labels=[0, 1], metrics=("psnr",))
     with pytest.raises(UsageError, match="python:os:system failed: TypeError"):
         transload.evaluate(DIGITS / "digits_float.onnx", data, labels=[0, 1], metrics=("python:os:system",))
+
+
+def test_psnr_is_beside_labels_or_beside_the_first_model() -> None:
+    """The first of several is its own reference; one alone has none."""
+    data, model = np.random.default_rng(0).random((2, 1, 1, 8, 8)).astype(np.float32), DIGITS / "digits_float.onnx"
+    with pytest.raises(UsageError, match="psnr needs labels that are images, or a second model"):
+        transload.evaluate(model, data, metrics=("psnr",))
+    found = transload.evaluate([model, model], data, metrics=("psnr", "sqnr"))
+    assert [scores["psnr"].value for scores in found.scores.values()] == [np.inf, np.inf]

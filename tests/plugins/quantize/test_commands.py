@@ -143,6 +143,7 @@ def test_an_interrupted_run_leaves_nothing(model: Path, tmp_path: Path) -> None:
     (["calibrate", "{model}", "--data", "shape.npy"], 2, "do not fit"),
     (["quantize", "{model}"], 2, "needs samples"),
     (["quantize", "{model}", "--scheme", "int5", "--data", "{samples}"], 2, "int5"),
+    (["quantize", "{model}", "-o", "quantized"], 2, "no writer for 'quantized'"),
     (["quantize", "{model}", "--table", "absent.table"], 3, "absent.table"),
     (["quantize", "{model}", "--table", "wrong.table"], 2, "lacks"),
     (["quantize", "{model}", "--data", "{samples}", "--quantizer-option", "nosuch=1"], 2, "nosuch"),
