@@ -2,14 +2,13 @@
 
     python benchmarks/tensorflow_functions_judge.py FOLDER [--to hub,tosa,model,xla] [NUMBER ...]
 
-`hub`: as hub operations in our engine; `tosa`: lowered, in our engine; `model`: lowered, in TOSA's reference model; `xla`: StableHLO in
-XLA. Prints what is refused, by reason, and what is wrong, by number.
+`hub`: as hub operations in our engine; `tosa`: lowered, in our engine; `model`: lowered, in TOSA's reference model; `xla`:
+StableHLO, in XLA. Prints what is refused, by reason, and what is wrong, by number.
 """
 
 from __future__ import annotations
 
 import argparse
-import tempfile
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -28,11 +27,16 @@ def loaded(path: Path, inputs: Mapping[str, np.ndarray], n_outputs: int) -> tran
     return transload.load(path, inputs=shapes, outputs=[f"y{i}" for i in range(n_outputs)])
 
 
+def _taken(module: transload.Module, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The inputs that the outputs need."""
+    return {name: inputs[name] for name in module.inputs}
+
+
 def computed(way: str, path: Path, inputs: dict[str, np.ndarray], n_outputs: int) -> list[np.ndarray]:
     """What a way gives of a function, in order."""
     if way == "hub":
         module = transload.legalize(loaded(path, inputs, n_outputs))
-        return list(transload.run(module, inputs).values())
+        return list(transload.run(module, _taken(module, inputs)).values())
     to = "stablehlo" if way == "xla" else "tosa"
     try:
         module = transload.lower(loaded(path, inputs, n_outputs), to)
@@ -41,11 +45,10 @@ def computed(way: str, path: Path, inputs: dict[str, np.ndarray], n_outputs: int
         if module is None:
             raise
     if way == "model":
-        from tests.support import tosa_reference
+        from tests.support.tosa_reference import run_module
 
-        with tempfile.TemporaryDirectory() as folder:
-            return list(tosa_reference.run(module, inputs, Path(folder)).values())
-    return list(transload.run(module, inputs, engine="xla" if way == "xla" else "reference").values())
+        return run_module(module, list(_taken(module, inputs).values()))
+    return list(transload.run(module, _taken(module, inputs), engine="xla" if way == "xla" else "reference").values())
 
 
 def difference(mine: Any, theirs: np.ndarray) -> str:
@@ -57,7 +60,11 @@ def difference(mine: Any, theirs: np.ndarray) -> str:
         if mine.dtype.itemsize == theirs.dtype.itemsize and mine.dtype.kind in "iu":
             mine = mine.view(theirs.dtype)
         places = np.argwhere(mine.astype(np.int64) != theirs.astype(np.int64))
-        return f"{len(places)} of {mine.size} differ: {mine[tuple(places[0])]}, not {theirs[tuple(places[0])]}" if len(places) else ""
+        return (
+            f"{len(places)} of {mine.size} differ: {mine[tuple(places[0])]}, not {theirs[tuple(places[0])]}"
+            if len(places)
+            else ""
+        )
     a, b = mine.astype(np.float64), theirs.astype(np.float64)
     if not np.array_equal(np.isnan(a), np.isnan(b)) or not np.array_equal(np.isinf(a), np.isinf(b)):
         return "NaN or infinity in other places"
@@ -77,7 +84,7 @@ def main() -> None:
     parser.add_argument("--to", default="hub,tosa")
     parser.add_argument("--every", type=int, default=1)
     given = parser.parse_args()
-    paths = sorted(given.folder.glob("*.pb"), key=lambda path: int(path.stem))[::given.every]
+    paths = sorted(given.folder.glob("*.pb"), key=lambda path: int(path.stem))[:: given.every]
     if given.numbers:
         paths = [given.folder / f"{number}.pb" for number in given.numbers]
     for way in given.to.split(","):
@@ -85,7 +92,13 @@ def main() -> None:
         for path in paths:
             held = np.load(path.with_suffix(".npz"))
             used = path.read_bytes()
-            inputs = {key: held[key] for key in sorted((k for k in held if k[0] == "x" and used.count(b"\n" + bytes([len(k)]) + k.encode()) >= 1), key=lambda k: int(k[1:]))}
+            inputs = {
+                key: held[key]
+                for key in sorted(
+                    (k for k in held if k[0] == "x" and used.count(b"\n" + bytes([len(k)]) + k.encode()) >= 1),
+                    key=lambda k: int(k[1:]),
+                )
+            }
             wanted = [held[f"y{i}"] for i in range(sum(k[0] == "y" for k in held))]
             try:
                 results = computed(way, path, inputs, len(wanted))
@@ -93,10 +106,12 @@ def main() -> None:
                 why = "; ".join(f"{f.what}: {f.why}" for f in getattr(error, "findings", ())) or error.message
                 refused[f"{held['name']}: {why[:160]}"] += 1
                 continue
-            except Exception as error:  # noqa: BLE001 - whatever it is, it is a finding
+            except Exception as error:  # whatever it is, it is a finding
                 wrong.append(f"{path.stem} {held['name']}: {type(error).__name__}: {str(error)[:160]}")
                 continue
-            faults = [f"result {i}: {why}" for i, (a, b) in enumerate(zip(results, wanted, strict=False)) if (why := difference(a, b))]
+            faults = [
+                f"result {i}: {why}" for i, (a, b) in enumerate(zip(results, wanted, strict=False)) if (why := difference(a, b))
+            ]
             if len(results) != len(wanted):
                 faults.append(f"{len(results)} results, not {len(wanted)}")
             if faults:

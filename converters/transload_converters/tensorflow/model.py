@@ -102,7 +102,8 @@ class Model:
         fed = {each.edge for each in borders.inputs.values()}
         needed = graph.needed(_roots(borders, fed), fed)
         taken = {edge for node in needed for edge in graph.nodes[node].inputs} | set(borders.outputs.values())
-        used = {key: each for key, each in borders.inputs.items() if self.borders is not None or each.edge in taken}
+        used = {key: each for key, each in borders.inputs.items()
+                if self.borders is not None or each.edge in taken or key in wanted}
         elements = {key: graph.nodes[each.edge[0]].elements[each.edge[1]] for key, each in used.items()}
         module = new_module()
         module.attributes["tf.versions"] = {"producer": IntAttr(producer, I32)}
@@ -136,7 +137,7 @@ class Model:
         """Make the inputs of a function static, and say what was chosen that nobody said; those go that a cut leaves over."""
         block = main.regions[0].block
         over = {key for key, argument in zip(inputs, block.arguments, strict=True)
-                if self.outputs and not argument.uses and argument not in results}
+                if self.outputs and not argument.uses and argument not in results and key not in wanted}
         left = {key: each for key, each in inputs.items() if key not in over}
         texts = [key for key, argument in zip(inputs, block.arguments, strict=True) if elements[key] == STRING and argument.uses]
         if texts:

@@ -110,3 +110,34 @@ def test_lists_that_a_loop_reads_and_fills() -> None:
         y, length = transload.run(form, {"arg0": x, "arg1": np.int32(2)}).values()
         np.testing.assert_array_equal(y, expected)
         assert int(length) == 3
+
+
+def test_lists_that_shrink_grow_are_split_scattered_and_joined() -> None:
+    parts = graph(
+        placeholder("x", (4, 2)), const("shape", np.array([2], np.int32)), const("lengths", np.array([2, 2], np.int64)),
+        node("list", "TensorListFromTensor", "x", "shape", element_dtype=F, shape_type=I),
+        node("popped", "TensorListPopBack", "list", "shape", element_dtype=F), const("five", np.int32(5)),
+        node("resized", "TensorListResize", "popped:0", "five"),
+        node("longer", "TensorListStack", "resized", "shape", element_dtype=F, num_elements=-1), const("two", np.int32(2)),
+        node("cut", "TensorListResize", "popped:0", "two"),
+        node("shorter", "TensorListStack", "cut", "shape", element_dtype=F, num_elements=-1),
+        const("parted_shape", np.array([-1, 2], np.int32)),
+        node("split", "TensorListSplit", "x", "parted_shape", "lengths", element_dtype=F, shape_type=I),
+        node("second", "TensorListGetItem", "split", "one", "parted_shape", element_dtype=F), const("one", np.int32(1)),
+        node("twice", "TensorListConcatLists", "split", "split", element_dtype=F),
+        node("joined", "TensorListConcatV2", "twice", "parted_shape", "none", element_dtype=F, shape_type=I),
+        const("none", np.zeros(0, np.int64)), const("places", np.array([3, 1, 0, 2], np.int32)), const("all", np.int32(-1)),
+        node("scattered", "TensorListScatterV2", "x", "places", "shape", "all", element_dtype=F, shape_type=I),
+        node("moved", "TensorListStack", "scattered", "shape", element_dtype=F, num_elements=-1),
+        node("back", "TensorListScatterIntoExistingList", "scattered", "x", "order", element_dtype=F),
+        const("order", np.arange(4, dtype=np.int32)),
+        node("same", "TensorListStack", "back", "shape", element_dtype=F, num_elements=-1),
+        *(node(f"y{i}", "Identity", name, T=F) for i, name in enumerate(
+            ("popped:1", "longer", "shorter", "second", "joined", "moved", "same"))))
+    x = np.arange(8, dtype=np.float32).reshape(4, 2)
+    moved = np.empty_like(x)
+    moved[[3, 1, 0, 2]] = x
+    wanted = [x[3], np.concatenate([x[:3], np.zeros((2, 2))]), x[:2], x[2:], np.concatenate([x, x]), moved, x]
+    found = transload.run(transload.legalize(read_graph(parts)), {"x": x})
+    for number, expected in enumerate(wanted):
+        np.testing.assert_array_equal(found[f"y{number}"], expected)

@@ -176,6 +176,11 @@ def test_tensors_that_claim_too_much() -> None:
             read_graph(graph(constant, node("y", "Neg", "w", T=F)))
 
 
+def test_an_input_that_is_named_is_there_even_if_nothing_needs_it() -> None:
+    parts = graph(placeholder("x", (2, None)), const("c", np.ones(3, np.float32)), node("y", "Neg", "c", T=F))
+    assert list(read_graph(parts, x=TensorType((2, 5), NONE)).inputs) == ["x"]
+
+
 @pytest.mark.parametrize("data", [b"", b"\x0a", b"\x0a\xff\xff\xff\xff\x0f", b"\x0a\x05\x0a\x80\x80", b"\xff" * 30])
 def test_files_that_are_no_graphs(data: bytes, tmp_path: Path) -> None:
     (tmp_path / "m.pb").write_bytes(data)

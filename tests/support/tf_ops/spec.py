@@ -212,7 +212,7 @@ def _sink(name: str, source: str, element: T) -> list[Any]:
     return [node(name, "Identity", source, T=element)]
 
 
-_LAST_VERSION = {"TopK": 6, "BatchNormWithGlobalNormalization": 8, "Conv3DBackpropInput": 9}
+_LAST_VERSION = {"TopK": 6, "QuantizeAndDequantize": 21, "BatchNormWithGlobalNormalization": 8, "Conv3DBackpropInput": 9}
 """The last version of graphs that may have an op."""
 _NAMES = {"float": "float32", "double": "float64", "half": "float16"}
 

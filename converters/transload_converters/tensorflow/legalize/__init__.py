@@ -10,6 +10,7 @@ from . import (
     conv,
     elementwise,
     gather,
+    gradient,
     image,
     lists,
     matmul,
@@ -23,6 +24,7 @@ from . import (
     reduce,
     segment,
     shape,
+    special,
     spectral,
     suppression,
     unsupported,
@@ -32,7 +34,7 @@ __all__ = ["TABLE"]
 
 TABLE = RewriteTable() + spectral.SHARED
 for _family in (
-    spectral, activation, control, conv, elementwise, gather, image, lists, matmul, matrix, movement, normalization, pool,
-    quantize, random, recurrent, reduce, segment, shape, suppression, unsupported,
+    spectral, activation, control, conv, elementwise, gather, gradient, image, lists, matmul, matrix, movement, normalization,
+    pool, quantize, random, recurrent, reduce, segment, shape, special, suppression, unsupported,
 ):
     TABLE = TABLE + _family.TABLE

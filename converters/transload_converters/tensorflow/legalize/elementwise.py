@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import BF16, F16, F32, IntegerType, Op, Value, dtype_of
+from transload.ir import BF16, F16, F32, FloatType, IntegerType, Op, Value, dtype_of
 from transload.rewrite import Rewriter
 from transload_hub.build import cast, reshape, scalar_like
 
@@ -138,7 +138,7 @@ def population_count(op: Op, rw: Rewriter) -> Value:
 # --- two and more operands
 
 _BINARY = {
-    "Add": "Add", "AddV2": "Add", "Sub": "Sub", "Mul": "Mul", "RealDiv": "Div", "Div": "Div", "TruncateDiv": "Div",
+    "Add": "Add", "AddV2": "Add", "Sub": "Sub", "Mul": "Mul", "RealDiv": "Div", "Div": "Div",
     "FloorDiv": "FloorDiv", "FloorMod": "FloorMod", "Mod": "TruncMod", "TruncateMod": "TruncMod", "Maximum": "Max",
     "Minimum": "Min", "Pow": "Pow", "SquaredDifference": "SquaredDifference", "Atan2": "Atan2", "BitwiseAnd": "BitwiseAnd",
     "BitwiseOr": "BitwiseOr", "BitwiseXor": "BitwiseXor", "LogicalAnd": "LogicalAnd", "LogicalOr": "LogicalOr",
@@ -155,6 +155,16 @@ def _binary(name: str, hub: str) -> None:
 
 for _name, _hub in _BINARY.items():
     _binary(_name, _hub)
+
+@TABLE("TruncateDiv")
+def truncate_div(op: Op, rw: Rewriter) -> Value:
+    """TruncateDiv: towards zero, of floats, too."""
+    quotient = rw.emit("top.Div", *op.operands)
+    if not isinstance(quotient.element, FloatType):
+        return quotient
+    down, up = rw.emit("top.Floor", quotient), rw.emit("top.Ceil", quotient)
+    return rw.emit("top.Where", rw.emit("top.Compare", quotient, scalar_like(rw, quotient, 0), mode="Less"), up, down)
+
 
 _COMPARISONS = {
     "Equal": "Equal", "NotEqual": "NotEqual", "Greater": "Greater", "GreaterEqual": "GreaterOrEqual", "Less": "Less",

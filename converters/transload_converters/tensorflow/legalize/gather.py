@@ -92,6 +92,50 @@ def sparse_to_dense_(op: Op, rw: Rewriter) -> Value:
     return sparse_to_dense(rw, indices, constant_sizes(rw, shape, "the shape of the result"), values, default)
 
 
+@TABLE("InplaceUpdate", "InplaceAdd", "InplaceSub")
+def inplace(op: Op, rw: Rewriter) -> Value:
+    """InplaceUpdate, InplaceAdd, InplaceSub: rows at some places (modulo their number) written, added, subtracted."""
+    value, places, rows = op.operands
+    count = shape_of(value, least=1)[0]
+    known = rw.constant_of(places)
+    if known is None:
+        places = rw.emit("top.FloorMod", places, scalar_like(rw, places, count))
+    else:
+        places = rw.constant(np.asarray(known) % max(count, 1))
+    places = reshape(rw, places, (*shape_of(places, 1), 1))
+    rows = rw.emit("top.Neg", rows) if op.name == "tf.InplaceSub" else rows
+    return rw.emit("top.ScatterND", value, places, rows, reduction="none" if op.name == "tf.InplaceUpdate" else "add")
+
+
+@TABLE("UnravelIndex")
+def unravel_index(op: Op, rw: Rewriter) -> Value:
+    """UnravelIndex: the subscripts [rank, ...] of elements by their numbers."""
+    numbers, sizes = op.operands[0], constant_sizes(rw, op.operands[1], "the sizes", least=1)
+    subscripts: list[Value] = []
+    for size in reversed(sizes):
+        subscripts.append(rw.emit("top.FloorMod", numbers, scalar_like(rw, numbers, size)))
+        numbers = rw.emit("top.FloorDiv", numbers, scalar_like(rw, numbers, size))
+    return rw.emit("top.Pack", *reversed(subscripts), axis=0)
+
+
+@TABLE("DataFormatDimMap", "DataFormatVecPermute")
+def data_format(op: Op, rw: Rewriter) -> Value:
+    """DataFormatDimMap: dimensions of one layout by their numbers in another; DataFormatVecPermute: what is said of them so."""
+    value, source, wanted = op.operands[0], str(attr(op, "src_format", "NHWC")), str(attr(op, "dst_format", "NCHW"))
+    if sorted(source) != sorted(wanted):
+        raise Unsupported(f"turns {source} into {wanted}")
+    if op.name == "tf.DataFormatDimMap":
+        table = np.array([wanted.index(each) for each in source], dtype_of(value.element))
+        places = rw.emit("top.FloorMod", value, scalar_like(rw, value, len(source)))
+        return rw.emit("top.Gather", rw.constant(table, element=value.element), places, axis=0)
+    count = shape_of(value, least=1)[0]
+    if count == len(source) - 2:  # the spatial ones alone
+        source, wanted = ("".join(c for c in format_ if c not in "NC") for format_ in (source, wanted))
+    if count != len(source):
+        raise Unsupported(f"says {count} things of the dimensions {source}")
+    return rw.emit("top.Gather", value, rw.constant(np.array([source.index(each) for each in wanted], np.int32)), axis=0)
+
+
 @TABLE("DynamicStitch", "ParallelDynamicStitch")
 def dynamic_stitch(op: Op, rw: Rewriter) -> Value:
     """DynamicStitch, ParallelDynamicStitch at constant places: rows put together, of a place that is named twice the last one."""

@@ -14,6 +14,8 @@ from transload_hub.build import cast, reshape, scalar_like, slice_along
 
 from .table import TfTable, attr, constant_sizes, element_of, need_place, shape_of
 
+__all__ = ["TABLE", "coordinates_of", "separable"]
+
 TABLE = TfTable()
 
 # --- resizes
@@ -29,7 +31,7 @@ def _sizes(op: Op, rw: Rewriter) -> tuple[Value, tuple[int, ...], tuple[int, ...
     return op.operands[0], sizes, wanted
 
 
-def _coordinates(op: Op) -> str:
+def coordinates_of(op: Op) -> str:
     """Which of TensorFlow's three ways places of the result are places of the image."""
     if attr(op, "half_pixel_centers", False):
         return "half_pixel"
@@ -41,20 +43,20 @@ def resize_bilinear(op: Op, rw: Rewriter) -> Value:
     """ResizeBilinear: the result is f32, but of halves."""
     value, _, wanted = _sizes(op, rw)
     value = cast(rw, value, element_of(op))
-    return rw.emit("top.Interp", value, sizes=wanted, mode="linear", coord_mode=_coordinates(op), layout="NHWC")
+    return rw.emit("top.Interp", value, sizes=wanted, mode="linear", coord_mode=coordinates_of(op), layout="NHWC")
 
 
 @TABLE("ResizeNearestNeighbor")
 def resize_nearest(op: Op, rw: Rewriter) -> Value:
     """ResizeNearestNeighbor."""
     value, _, wanted = _sizes(op, rw)
-    mode = _coordinates(op)
+    mode = coordinates_of(op)
     rounded = "round_prefer_ceil" if mode == "align_corners" else "floor"
     mode = "tf_half_pixel_for_nn" if mode == "half_pixel" else mode
     return rw.emit("top.Interp", value, sizes=wanted, mode="nearest", coord_mode=mode, nearest_mode=rounded, layout="NHWC")
 
 
-def _separable(rw: Rewriter, value: Value, rows: np.ndarray, columns: np.ndarray) -> Value:
+def separable(rw: Rewriter, value: Value, rows: np.ndarray, columns: np.ndarray) -> Value:
     """[N, H, W, C] by the weights [H', H] and [W', W] of each row and column of the result."""
     batch, height, width, channels = shape_of(value)
     dtype = dtype_of(value.element)
@@ -73,8 +75,8 @@ _PLACES = 1024
 def resize_bicubic(op: Op, rw: Rewriter) -> Value:
     """ResizeBicubic; where pixels have centres, what is beyond the border weighs nothing, and the coefficient is -0.5."""
     value, sizes, wanted = _sizes(op, rw)
-    rows, columns = (_cubic(size, want, _coordinates(op)) for size, want in zip(sizes[1:3], wanted, strict=True))
-    return _separable(rw, cast(rw, value, element_of(op)), rows, columns)
+    rows, columns = (_cubic(size, want, coordinates_of(op)) for size, want in zip(sizes[1:3], wanted, strict=True))
+    return separable(rw, cast(rw, value, element_of(op)), rows, columns)
 
 
 def _cubic(size: int, wanted: int, mode: str) -> np.ndarray:
@@ -101,7 +103,7 @@ def resize_area(op: Op, rw: Rewriter) -> Value:
     value, sizes, wanted = _sizes(op, rw)
     rows, columns = (_covered(size, want, bool(attr(op, "align_corners", False)))
                      for size, want in zip(sizes[1:3], wanted, strict=True))
-    return _separable(rw, cast(rw, value, element_of(op)), rows, columns)
+    return separable(rw, cast(rw, value, element_of(op)), rows, columns)
 
 
 def _covered(size: int, wanted: int, align: bool) -> np.ndarray:
@@ -143,7 +145,7 @@ def scale_and_translate(op: Op, rw: Rewriter) -> Value:
         raise Unsupported(f"the kernel is {kind!r}", f"these are known: {', '.join(_KERNELS)}")
     rows, columns = (_spans(sizes[1 + i], wanted[i], float(scale[i]), float(shift[i]), kind, bool(attr(op, "antialias", True)))
                      for i in (0, 1))
-    return _separable(rw, cast(rw, value, F32), rows, columns)
+    return separable(rw, cast(rw, value, F32), rows, columns)
 
 
 def _spans(size: int, wanted: int, scale: float, shift: float, kind: str, antialias: bool) -> np.ndarray:

@@ -15,11 +15,11 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import BOOL, DialectType, Op, Type, Value
 from transload.rewrite import Rewriter
-from transload_hub.build import reshape, splat
+from transload_hub.build import reshape, slice_along, splat
 
 from ..types import held_by
 from ..types import shape_of as shape_attribute_of
-from .table import TfTable, constant_count, constant_ints, shape_of
+from .table import TfTable, constant_count, constant_int, constant_ints, need_place, shape_of
 
 __all__ = ["TABLE"]
 
@@ -119,6 +119,80 @@ def push_back(op: Op, rw: Rewriter) -> Value:
     return new if shape_of(values, least=1)[0] == 0 else rw.emit("top.Concat", values, new, axis=0)
 
 
+@TABLE("TensorListPopBack", anything=True)
+def pop_back(op: Op, rw: Rewriter) -> tuple[Value, Value]:
+    """The list without its last element, and that element."""
+    values = op.operands[0]
+    size = shape_of(values, least=1)[0]
+    if not size:
+        raise Unsupported("takes the last element of a list that has none")
+    return slice_along(rw, values, 0, 0, size - 1), _read(rw, values, rw.constant(np.array(size - 1, np.int32)))
+
+
+@TABLE("TensorListResize", anything=True)
+def resize(op: Op, rw: Rewriter) -> Value:
+    """The list with so many elements: the last ones go, or zeros come."""
+    values, size = op.operands[0], constant_count(rw, op.operands[1], "the number of elements")
+    sizes = shape_of(values, least=1)
+    if size <= sizes[0]:
+        return slice_along(rw, values, 0, 0, size)
+    more = splat(rw, 0, (size - sizes[0], *sizes[1:]), values.element)
+    return rw.emit("top.Concat", values, more, axis=0) if sizes[0] else more
+
+
+@TABLE("TensorListConcat", "TensorListConcatV2", anything=True)
+def concat(op: Op, rw: Rewriter) -> tuple[Value, Value]:
+    """All elements joined along their first dimension, and how long each is there."""
+    shape = shape_of(op.operands[0], least=2)
+    lengths = rw.constant(np.full(shape[0], shape[1], np.int64))
+    return reshape(rw, op.operands[0], (math.prod(shape[:2]), *shape[2:])), lengths
+
+
+@TABLE("TensorListConcatLists", anything=True)
+def concat_lists(op: Op, rw: Rewriter) -> Value:
+    """The elements of two lists."""
+    filled = [values for values in op.operands[:2] if shape_of(values, least=1)[0]]
+    return op.operands[0] if not filled else rw.emit("top.Concat", *filled, axis=0) if len(filled) > 1 else filled[0]
+
+
+@TABLE("TensorListSplit", anything=True)
+def split(op: Op, rw: Rewriter) -> Value:
+    """The list of a tensor's parts along its first dimension, of equal length."""
+    return _parted(rw, op.operands[0], op.operands[2])
+
+
+def _parted(rw: Rewriter, values: Value, lengths: Value) -> Value:
+    sizes, shape = constant_ints(rw, lengths, "the lengths of the parts"), shape_of(values, least=1)
+    if len(set(sizes)) > 1 or sum(sizes) != shape[0]:
+        raise Unsupported(f"takes {shape[0]} rows apart into parts of {list(sizes)}",
+                          "a list whose elements have several shapes is no tensor")
+    return reshape(rw, values, (len(sizes), *sizes[:1], *shape[1:]))
+
+
+@TABLE("TensorListScatter", "TensorListScatterV2", "TensorListScatterIntoExistingList", anything=True)
+def scatter(op: Op, rw: Rewriter) -> Value:
+    """A list, a new one or one that is there, with a tensor's slices at some indices."""
+    if op.name == "tf.TensorListScatterIntoExistingList":
+        values, items, indices = op.operands
+        return _scattered(rw, values, indices, items)
+    items, indices = op.operands[:2]
+    known = np.asarray(rw.need_constant(indices, "the subscripts"))
+    wanted = constant_int(rw, op.operands[3], "the number of elements") if op.name == "tf.TensorListScatterV2" else -1
+    size = max(int(known.max(initial=-1)) + 1, wanted)
+    need_place(size, *shape_of(items, least=1)[1:])
+    return _scattered(rw, splat(rw, 0, (size, *shape_of(items)[1:]), items.element), indices, items)
+
+
+def _scattered(rw: Rewriter, values: Value, indices: Value, items: Value) -> Value:
+    known = rw.constant_of(indices)
+    size, shape = shape_of(values, least=1, what="a list")[0], shape_of(items, least=1)
+    if known is not None and np.array_equal(known.reshape(-1), np.arange(size)) and shape[0] == size:
+        return items
+    if _is_open(values):
+        values = splat(rw, 0, (size, *shape[1:]), items.element)
+    return rw.emit("top.ScatterND", values, reshape(rw, indices, (shape[0], 1)), items)
+
+
 @TABLE("TensorListElementShape", anything=True)
 def element_shape(op: Op, rw: Rewriter) -> Value:
     """The shape of an element."""
@@ -161,13 +235,13 @@ def array_gather(op: Op, rw: Rewriter) -> Value:
 def array_scatter(op: Op, rw: Rewriter) -> Value:
     """The flow with other elements at some indices."""
     _, indices, items, flow = op.operands
-    known = rw.constant_of(indices)
-    size, shape = shape_of(flow, least=1, what="a list")[0], shape_of(items, least=1)
-    if known is not None and np.array_equal(known.reshape(-1), np.arange(size)) and shape[0] == size:
-        return items
-    if _is_open(flow):
-        flow = splat(rw, 0, (size, *shape[1:]), items.element)
-    return rw.emit("top.ScatterND", flow, reshape(rw, indices, (shape[0], 1)), items)
+    return _scattered(rw, flow, indices, items)
+
+
+@TABLE("TensorArraySplitV3", anything=True)
+def array_split(op: Op, rw: Rewriter) -> Value:
+    """The flow of a tensor's parts along its first dimension, of equal length."""
+    return _parted(rw, op.operands[1], op.operands[2])
 
 
 @TABLE("TensorArrayConcatV3", anything=True)

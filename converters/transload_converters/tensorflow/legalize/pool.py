@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import I64, Op, Value, dtype_of
+from transload.ir import I32, I64, Op, Value, dtype_of
 from transload.rewrite import Rewriter
 from transload_hub.build import permute, reshape, scalar_like, splat
 
@@ -103,8 +103,39 @@ def avg_pool_grad(op: Op, rw: Rewriter) -> Value:
         counted = counted[..., None] * (np.minimum(first + k, size) - np.maximum(first, 0))
     dtype = dtype_of(back.element)
     shared = rw.emit("top.Mul", back, rw.constant((1 / counted).astype(dtype)[..., None], element=back.element))
-    ones = splat(rw, 1, (1, *window.kernel, channels), back.element)
-    spread = rw.emit(
-        "top.Deconv", shared, ones, kernel_shape=window.kernel, strides=window.strides, pads=window.pads, group=channels,
-        output_padding=extra, layout="NHWC")
+    spread = _handed_out(rw, shared, splat(rw, 1, (1, *window.kernel, channels), back.element), window, extra)
     return spread if last else permute(rw, spread, (0, n + 1, *range(1, n + 1)))
+
+
+def _handed_out(rw: Rewriter, value: Value, weights: Value, window: Window, extra: tuple[int, ...]) -> Value:
+    """What windows have, handed to the elements in them by the weights [1, window..., channels], and added there."""
+    return rw.emit(
+        "top.Deconv", value, weights, kernel_shape=window.kernel, strides=window.strides, pads=window.pads,
+        group=shape_of(value)[-1], output_padding=extra, layout="NHWC")
+
+
+@TABLE("MaxPoolGrad", "MaxPoolGradV2", "MaxPool3DGrad")
+def max_pool_grad(op: Op, rw: Rewriter) -> Value:
+    """MaxPoolGrad, MaxPool3DGrad: each gradient goes to the first of the greatest elements of its window."""
+    value, _, back = op.operands[:3]
+    last = channels_last(op)
+    given = shape_of(value, least=4)
+    n = len(given) - 2
+    if not last:
+        value, back = (permute(rw, each, (0, *range(2, n + 2), 1)) for each in (value, back))
+    ksize, strides = (constant_ints(rw, each, "the window") for each in op.operands[3:5]) if len(op.operands) == 5 else (
+        ints_attr(op, "ksize"), None)
+    window = window_of(op, given, spatial_sizes(ksize, last), strides=strides)
+    parts, counts = _window_parts(rw, value, window, least_of(value))
+    extra = missing(window, tuple(counts), shape_of(value)[1:-1])
+    chosen = rw.emit("top.Arg", rw.emit("top.Pack", *parts, axis=0), axis=0, keepdims=False, mode="ArgMax", element=I32)
+    nothing, channels = scalar_like(rw, back, 0), shape_of(value)[-1]
+    sums: list[Value] = []
+    for number, place in enumerate(product(*map(range, window.kernel))):
+        is_here = rw.emit("top.Compare", chosen, scalar_like(rw, chosen, number), mode="Equal")
+        one = np.zeros((1, *window.kernel, channels), dtype_of(back.element))
+        one[(0, *place)] = 1
+        mine = rw.emit("top.Where", is_here, back, nothing)
+        sums.append(_handed_out(rw, mine, rw.constant(one, element=back.element), window, extra))
+    total = rw.emit("top.Add", *sums) if len(sums) > 1 else sums[0]
+    return total if last else permute(rw, total, (0, n + 1, *range(1, n + 1)))

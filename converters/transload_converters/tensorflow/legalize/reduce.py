@@ -134,6 +134,15 @@ def top_k(op: Op, rw: Rewriter) -> list[Value]:
     return [values, cast(rw, indices, element_of(op, 1))]
 
 
+@TABLE("ApproxTopK")
+def approx_top_k(op: Op, rw: Rewriter) -> list[Value]:
+    """ApproxTopK: the greatest, or least, along a dimension; none is missed."""
+    value = op.operands[0]
+    axis = axis_of(int(attr(op, "reduction_dimension", -1)), len(shape_of(value)))
+    values, indices = rw.emit("top.TopK", value, axis=axis, k=int(attr(op, "k")), largest=bool(attr(op, "is_max_k", True)))
+    return [values, cast(rw, indices, element_of(op, 1))]
+
+
 @TABLE("NthElement")
 def nth_element(op: Op, rw: Rewriter) -> Value:
     """NthElement of the last dimension in order: the last of as many as are not greater (or less)."""

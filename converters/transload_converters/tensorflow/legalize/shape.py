@@ -44,7 +44,7 @@ def const(op: Op, rw: Rewriter) -> Value | None:
 
 @TABLE("Identity", "StopGradient", "PreventGradient", "CheckNumerics", "Snapshot", "GuaranteeConst", "DebugIdentity", "DeepCopy",
        "DebugIdentityV2", "DebugIdentityV3", "PlaceholderWithDefault", "CheckNumericsV2", "_HostCast", "ReadVariableOp", "Print",
-       "PrintV2", "XlaSharding", "TPUCopyWithLayout", "RefIdentity",
+       "PrintV2", "XlaSharding", "TPUCopyWithLayout", "RefIdentity", "Copy", "CopyHost",
        "_EagerConst", anything=True)
 def identity(op: Op, rw: Rewriter) -> Value:
     """Identity, and ops that matter to training, debugging or placement only."""

@@ -12,7 +12,7 @@ _TABLES = ("it looks texts or numbers up in a table that is not part of the grap
 _INPUT = ("it reads data from outside the graph", "cut the model behind it: `--inputs`")
 
 TABLE.refuse({f"tf.{name}": reason for names, reason in (
-    ("ResourceApplyAdam ResourceApplyGradientDescent ResourceApplyKerasMomentum MaxPoolGrad", _TRAINING),
+    ("ResourceApplyAdam ResourceApplyGradientDescent ResourceApplyKerasMomentum", _TRAINING),
     ("CrossReplicaSum TPUCompilationResult TPUExecute TPUExecuteAndUpdateVariables TPUGetLayoutOp TPUReplicateMetadata "
      "TPUReplicatedInput TPUReplicatedOutput TPUReshardVariables OutfeedEnqueueTuple", _PLACES),
     ("HashTable HashTableV2 LookupTableFind LookupTableFindV2 LookupTableImport LookupTableImportV2 LookupTableSize "
