@@ -28,12 +28,22 @@ class Program:
     def expression(self, env: Env) -> Any:
         a, b = self.d.one(*env), self.d.one(*env)
         return self.d.one(
-            lambda: a + b, lambda: a - b, lambda: tf.maximum(a, b), lambda: tf.tanh(a), lambda: a * 0.5, lambda: tf.reverse(a, [1]),
-            lambda: tf.where(a > b, a, b * 0.25), lambda: a - tf.reduce_mean(a), lambda: tf.nn.relu(a),
-            lambda: tf.matmul(a, b, transpose_b=True) @ b * 0.1)()
+            lambda: a + b,
+            lambda: a - b,
+            lambda: tf.maximum(a, b),
+            lambda: tf.tanh(a),
+            lambda: a * 0.5,
+            lambda: tf.reverse(a, [1]),
+            lambda: tf.where(a > b, a, b * 0.25),
+            lambda: a - tf.reduce_mean(a),
+            lambda: tf.nn.relu(a),
+            lambda: tf.matmul(a, b, transpose_b=True) @ b * 0.1,
+        )()
 
     def predicate(self, env: Env) -> Any:
-        return self.d.one(lambda: tf.reduce_sum(self.d.one(*env)) > self.d.one(*env)[0, 0], lambda: self.d.one(*env)[1, 2] < 0.5)()
+        return self.d.one(
+            lambda: tf.reduce_sum(self.d.one(*env)) > self.d.one(*env)[0, 0], lambda: self.d.one(*env)[1, 2] < 0.5
+        )()
 
     def block(self, env: Env, depth: int) -> Env:
         env = list(env)
@@ -73,22 +83,30 @@ class Program:
 
     def array(self, env: Env, depth: int) -> Any:
         count, start = self.d.n(1, 4), self.d.one(*env)
-        array = tf.TensorArray(tf.float32, size=0 if self.d.chance(0.3) else count, dynamic_size=True, element_shape=SHAPE,
-                               clear_after_read=False)
+        array = tf.TensorArray(
+            tf.float32, size=0 if self.d.chance(0.3) else count, dynamic_size=True, element_shape=SHAPE, clear_after_read=False
+        )
 
         def body(i: Any, held: Any, value: Any) -> tuple[Any, ...]:
             value = tf.clip_by_value(self.block([value, *env[1:]], depth)[0], -9.0, 9.0)
             return i + 1, held.write(i, value), value
 
         _, array, value = tf.while_loop(lambda i, *_: i < count, body, (0, array, start))
-        return self.d.one(lambda: tf.reduce_sum(array.stack(), 0), lambda: array.read(count - 1), lambda: array.gather([0])[0] + value,
-                          lambda: tf.reshape(array.concat(), (count, *SHAPE))[0])()
+        return self.d.one(
+            lambda: tf.reduce_sum(array.stack(), 0),
+            lambda: array.read(count - 1),
+            lambda: array.gather([0])[0] + value,
+            lambda: tf.reshape(array.concat(), (count, *SHAPE))[0],
+        )()
 
     def mapped(self, env: Env, depth: int) -> Any:
         rows = tf.stack(env)
         return self.d.one(
-            lambda: tf.map_fn(lambda row: tf.tanh(row) + row[0], rows)[0], lambda: tf.scan(lambda a, b: a * 0.5 + b, rows)[-1],
-            lambda: tf.foldl(lambda a, b: tf.maximum(a, b), rows), lambda: tf.vectorized_map(lambda row: row * 2.0, rows)[0])()
+            lambda: tf.map_fn(lambda row: tf.tanh(row) + row[0], rows)[0],
+            lambda: tf.scan(lambda a, b: a * 0.5 + b, rows)[-1],
+            lambda: tf.foldl(lambda a, b: tf.maximum(a, b), rows),
+            lambda: tf.vectorized_map(lambda row: row * 2.0, rows)[0],
+        )()
 
 
 def program(d: Draw) -> Any:
