@@ -65,6 +65,33 @@ def test_attention_in_groups(compare: Callable[..., Any], earlier: int, more: di
     compare(attention, inputs, ("y", "k2", "v2"), constants, atol=1e-4)
 
 
+@pytest.mark.parametrize(("count", "room", "lengths", "total", "more"), [
+    (1, 8, (3, 5), 6, {}), (1, 8, (0, 7), 8, {}), (1, 5, (5, 3), 6, {}), (1, 8, (3, 6), None, {"local_window_size": 3}),
+    (4, 8, (3, 3), 4, {}), (3, 7, (5,), 6, {})])
+def test_attention_in_groups_with_room_in_its_cache(
+    tmp_path: Path, count: int, room: int, lengths: tuple[int, ...], total: int | None, more: dict[str, Any],
+) -> None:
+    """New keys go behind those that there are, in the room that is given; only the run tells how many, of each of a batch."""
+    batch, heads, groups, size = len(lengths), 4, 2, 16
+    inputs = {"q": F(batch, count, heads * size), "k": F(batch, count, groups * size), "v": F(batch, count, groups * size),
+              "pk": F(batch, groups, room, size), "pv": F(batch, groups, room, size), "n": np.array(lengths, np.int32)}
+    known = np.int32(max(lengths) + 1 if total is None else total)
+    constants = {"t": known, **_tables(8)}
+    attention = node("GroupQueryAttention", ["q", "k", "v", "pk", "pv", "n", "t", "c", "s"], ["y", "k2", "v2"], num_heads=heads,
+                     kv_num_heads=groups, do_rotary=1, **more, **MS)
+    if total is None:
+        inputs["t"] = constants.pop("t")
+    file = tmp_path / "model.onnx"
+    file.write_bytes(make_model([attention], inputs, ["y", "k2", "v2"], constants).SerializeToString())
+    theirs = open_model(file)(inputs)
+    ours = transload.run(transload.legalize(transload.load(file)), inputs)
+    np.testing.assert_allclose(ours["y"], theirs["y"], rtol=1e-4, atol=1e-4)
+    for name in ("k2", "v2"):
+        assert ours[name].shape == theirs[name].shape
+        for row, length in enumerate(lengths):  # what is behind them, onnxruntime leaves as it happens to be
+            np.testing.assert_allclose(ours[name][row, :, : length + 1], theirs[name][row, :, : length + 1], rtol=1e-4, atol=1e-4)
+
+
 @pytest.mark.parametrize("masked", [False, True])
 def test_attention_of_integers(compare: Callable[..., Any], masked: bool) -> None:
     constants = {"w": Q(12, 36, dtype=np.int8), "b": F(36), "xs": np.float32(0.02), "ws": np.float32(0.01), "xz": np.uint8(120),

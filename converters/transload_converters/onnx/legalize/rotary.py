@@ -81,7 +81,7 @@ def rotary_embedding(op: Op, rw: Rewriter) -> Value:
 def group_query_attention(op: Op, rw: Rewriter) -> list[Value]:
     """GroupQueryAttention: each place sees those up to itself; keys and values of earlier steps, where given, are before them.
 
-    These must be as many as the lengths say, so that what is given for later steps is both, one after the other.
+    As many of these as the lengths say: new ones take the places after them, in the room that the given ones leave, or behind.
     """
     for name in ("smooth_softmax", "qk_output", "kv_cache_bit_width"):
         if attr(op, name, 0) not in (0, -1, None):
@@ -91,16 +91,16 @@ def group_query_attention(op: Op, rw: Rewriter) -> list[Value]:
     heads, groups = need_attr(op, "num_heads"), need_attr(op, "kv_num_heads")
     q, k, v = _queries(op, rw, heads, groups)
     batch, _, count, size = shape_of(q, 4)
-    earlier = _earlier(op, rw, count)
-    places = operand(op, 9)
-    if places is None:
-        places = rw.constant(np.arange(earlier, earlier + count, dtype=np.int64)[None])
+    begins = _begins(op, rw, batch, count)
+    counted = rw.emit("top.Add", begins, rw.constant(np.arange(count, dtype=np.int32)[None]))  # the place of each query
     if attr(op, "do_rotary", 0):
         tables = need(op, 7), need(op, 8)
+        given = operand(op, 9)
+        places = counted if given is None else given
         turn = bool(attr(op, "rotary_interleaved", 0))
         q, k = (rotated(rw, value, places, tables, turn) for value in (q, k))
-    if earlier:
-        k, v = (rw.emit("top.Concat", need(op, index), value, axis=2) for index, value in ((3, k), (4, v)))
+    if operand(op, 3) is not None:
+        k, v = (_kept(op, rw, need(op, index), value, begins) for index, value in ((3, k), (4, v)))
     scale = float(attr(op, "scale", 0.0)) or 1.0 / math.sqrt(size)
     scores = rw.emit("top.MatMul", q, repeated(rw, k, heads // groups), right_transpose=True)
     scores = rw.emit("top.MulConst", scores, const_val=scale)
@@ -110,7 +110,7 @@ def group_query_attention(op: Op, rw: Rewriter) -> list[Value]:
         scores = rw.emit("top.MulConst", bent, const_val=softcap)
     if operand(op, 10) is not None:
         scores = rw.emit("top.Add", scores, operand(op, 10))
-    scores = rw.emit("top.Add", scores, _unseen(op, rw, earlier, count, scores))
+    scores = rw.emit("top.Add", scores, _unseen(op, rw, counted, scores))
     mixed = rw.emit("top.MatMul", rw.emit("top.Softmax", scores, axis=-1), repeated(rw, v, heads // groups))
     output = reshape(rw, permute(rw, mixed, (0, 2, 1, 3)), (batch, count, heads * shape_of(v)[3]))
     return [output, k, v][: len(op.results)]
@@ -128,30 +128,64 @@ def _queries(op: Op, rw: Rewriter, heads: int, groups: int) -> list[Value]:
     return [heads_of(rw, value, n) for value, n in zip(values, (heads, groups, groups), strict=True)]
 
 
-def _earlier(op: Op, rw: Rewriter, count: int) -> int:
-    """How many keys of earlier steps there are: of the given ones all, as the lengths must say."""
-    held = 0 if operand(op, 3) is None else shape_of(need(op, 3), 4)[2]
-    if not held:
-        return 0
-    total = constant_int(rw, operand(op, 6), "the total length, where earlier keys are given,")
-    lengths = np.asarray(rw.need_constant(operand(op, 5), "the lengths, where earlier keys are given,")) + 1
-    if total != held + count or (lengths != total).any():
-        raise Unsupported(f"is given {held} earlier keys and {count} new ones for lengths {lengths.tolist()} of {total}",
-                          "give as many earlier keys as there are")
+def _begins(op: Op, rw: Rewriter, batch: int, count: int) -> Value:
+    """How many keys there are before the new ones, [batch, 1] of i32: the lengths less those, and none in a first prompt."""
+    lengths = operand(op, 5)
+    if operand(op, 3) is None or lengths is None:
+        return rw.constant(np.zeros((batch, 1), np.int32))
+    if count > 1 and constant_int(rw, operand(op, 6), "the total length, of several new keys,") == count:
+        return rw.constant(np.zeros((batch, 1), np.int32))
+    return reshape(rw, rw.emit("top.AddConst", cast(rw, lengths, I32), const_val=1 - count), (batch, 1))
+
+
+def _kept(op: Op, rw: Rewriter, given: Value, new: Value, begins: Value) -> Value:
+    """Keys or values for later steps, [batch, groups, keys, size]: the given ones, and from where these end the new ones."""
+    batch, groups, held, size = shape_of(given, 4)
+    count = shape_of(new)[2]
+    total = _total(op, rw, held, count)
+    known = rw.constant_of(begins)
+    if known is not None and (known == held).all() and total == held + count:
+        return rw.emit("top.Concat", given, new, axis=2)
+    if total > held:
+        room = rw.constant(np.zeros((batch, groups, total - held, size), dtype_of(given.element)), element=given.element)
+        given = rw.emit("top.Concat", given, room, axis=2)
+    places = rw.emit("top.Sub", rw.constant(np.arange(total, dtype=np.int32)[None]), begins)  # [batch, keys], among the new ones
+    ends = rw.constant(np.int32(count - 1)), rw.constant(np.int32(0))
+    rows = rw.emit("top.Max", rw.emit("top.Min", places, ends[0]), ends[1])
+    spread = rw.emit("top.Expand", reshape(rw, rows, (batch, 1, total, 1)), shape=(batch, groups, total, size))
+    moved = rw.emit("top.GatherElements", new, spread, axis=2)
+    here = rw.emit("top.Compare", rows, places, mode="Equal")
+    return rw.emit("top.Where", reshape(rw, here, (batch, 1, total, 1)), moved, given)
+
+
+def _total(op: Op, rw: Rewriter, held: int, count: int) -> int:
+    """How many keys there are room for afterwards; of a length that only the run tells, as many as before."""
+    known = rw.constant_of(operand(op, 6))
+    if known is not None:
+        total = int(np.reshape(known, ()))
+        if total > held and total != held + count:
+            raise Unsupported(f"is given {held} earlier keys and {count} new ones for a total length of {total}",
+                              "a total of both, or of no more keys than there is room for")
+        return max(held, total)
+    rw.note("GroupQueryAttention writes new keys and values into the room that the given ones leave, for the total length is not "
+            "known; a file whose keys grow by each step needs it as a constant")
     return held
 
 
-def _unseen(op: Op, rw: Rewriter, earlier: int, count: int, scores: Value) -> Value:
+def _unseen(op: Op, rw: Rewriter, counted: Value, scores: Value) -> Value:
     """What is added to scores [batch, heads, queries, keys] of keys that are behind a query, too far before it, or not there."""
-    queries, keys = np.arange(earlier, earlier + count)[:, None], np.arange(earlier + count)[None]
+    _, _, count, total = shape_of(scores)
+    rows = shape_of(counted)[0]
+    keys = rw.constant(np.arange(total, dtype=np.int32)[None, None])
+    away = rw.emit("top.Sub", reshape(rw, counted, (rows, count, 1)), keys)  # how far a key lies before a query
+    seen = rw.emit("top.Compare", away, rw.constant(np.int32(0)), mode="GreaterOrEqual")
     window = attr(op, "local_window_size", -1)
-    hidden = (keys > queries) | ((keys <= queries - window) if window >= 0 else False)
-    added = rw.constant(np.where(hidden, _FAR, 0.0).astype(dtype_of(scores.element))[None, None], element=scores.element)
+    if window >= 0:
+        near = rw.emit("top.Compare", away, rw.constant(np.int32(window)), mode="Less")
+        seen = rw.emit("top.LogicalAnd", seen, near)
     lengths = operand(op, 5)
-    known = rw.constant_of(lengths)
-    if lengths is None or (known is not None and (known + 1 >= earlier + count).all()):
-        return added
-    batch = shape_of(lengths)[0]
-    last = reshape(rw, cast(rw, lengths, I32), (batch, 1, 1, 1))
-    there = rw.emit("top.Compare", rw.constant(keys.astype(np.int32)[None, None]), last, mode="LessOrEqual")
-    return rw.emit("top.Where", there, added, scalar_like(rw, scores, _FAR))
+    if lengths is not None:
+        last = reshape(rw, cast(rw, lengths, I32), (shape_of(lengths)[0], 1, 1))
+        seen = rw.emit("top.LogicalAnd", seen, rw.emit("top.Compare", keys, last, mode="LessOrEqual"))
+    allowed = reshape(rw, seen, (shape_of(seen)[0], 1, *shape_of(seen)[1:]))
+    return rw.emit("top.Where", allowed, scalar_like(rw, scores, 0.0), scalar_like(rw, scores, _FAR))
