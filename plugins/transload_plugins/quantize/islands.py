@@ -186,8 +186,10 @@ class _Search:
         return sorted(found, key=found.__getitem__, reverse=True)[:most]
 
     def try_little(self, floats: bool) -> None:
-        """Give up all groups that cost little, where that is worth anything."""
-        little = [root for root, price in self.prices.items() if price * len(self.types) < LITTLE]
+        """Give up all groups that cost little, where that is worth anything; none of inputs and outputs."""
+        block, root_of = self.whole_simulation.module.body_of_main, self.whole_simulation.groups.root
+        borders = {root_of(value) for value in (*block.arguments, *block.terminator.operands)}
+        little = [root for root, price in self.prices.items() if price * len(self.types) < LITTLE and root not in borders]
         if little and self._worth(little, floats) > LEAST:
             self.little = little
 

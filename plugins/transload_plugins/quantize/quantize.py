@@ -120,7 +120,7 @@ class _Quantizing:
             if rule.retypes and type_.storage.width > 8:
                 self._retyped(op, result, type_)
                 continue
-            result.type = TensorType(result.tensor_type.shape, self._wide(type_) if lifted else type_)
+            result.type = TensorType(result.tensor_type.shape, self._wide(type_, rule.fixed) if lifted else type_)
             if result.quant != type_:
                 self._lowered(result, type_)
 
@@ -132,10 +132,12 @@ class _Quantizing:
         result.type = TensorType(result.tensor_type.shape, QuantType(I8, F32, own.scales, (own.zero_point - shift,)))
         self._lowered(result, type_)
 
-    def _wide(self, type_: QuantType) -> QuantType:
-        """A type of 16 bits that holds the range of a type."""
+    def _wide(self, type_: QuantType, fixed: Fixed | None = None) -> QuantType:
+        """A type of 16 bits that holds the range of a type, or the `fixed` one of an op's result."""
         if type_.storage == I16:
             return type_
+        if fixed is not None:
+            return self.scheme.widened().activation_type(fixed)
         low, high = ((end - type_.zero_point) * type_.scale for end in (type_.storage_min, type_.storage_max))
         return self.scheme.widened().activation_type((low, high))
 

@@ -77,9 +77,11 @@ def quantized(
     kept, wide = layers_of(layers)
     kept |= floats_of(floats)
     check_tensors(module, (*kept, *wide))
+    known = set(observed(module))
     if islands == "int16" and calibration is None:
         module, parts = _without_normalizations(module)
         wide |= parts
+        known = {value.name for value in observed(module).values() if value.name is not None and value.name not in parts}
     if equalization and calibration is None and samples is not None:
         some, samples = some_of(samples, CORRECTED)
         module = equalized(module, some, scheme.activations.width, scheme.symmetric)
@@ -112,6 +114,7 @@ def quantized(
     Pipeline.parse("dce").run(result)  # the float weights, casts that nobody takes
     verify(result)
     held = {**dict.fromkeys(work.floats, FLOAT), **dict.fromkeys(work.wide, WIDE)}
+    held = {name: word for name, word in held.items() if name in known}
     told = {"islands of 16 bits": work.wide, "layers": held, **work.told}
     return Quantized(result, kept_float(result, work.floats), told, module)
 

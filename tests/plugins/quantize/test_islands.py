@@ -228,6 +228,7 @@ def test_normalizations_and_quotients_are_integers_of_16_bits_where_floats_are_n
     assert floats.floats is not None and {"norm", "share"} <= floats.floats.keys()
     integers = quantize_at_hub(module, "int8", samples[:12], {"islands": "int16"})
     assert not integers.floats
+    assert not any(name.startswith("tensor") for name in integers.report["layers"])  # no names that only the writing out makes
     assert decibels(module, integers.module, samples[12:]) > decibels(module, floats.module, samples[12:]) - 1.0
     lowered = transload.lower(integers.module, "tosa")
     for sample in samples[12:16]:

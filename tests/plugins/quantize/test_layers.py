@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import transload
+from transload.api import at_hub
 from transload.errors import ReadError, UsageError
 from transload.ir import I16, Module
 from transload.quantization import quantize_at_hub
 from transload_plugins.quantize.layers import load_layers, save_layers
 
 from .test_islands import far_from_zero
+from tests.support import tosa_reference
+from tests.support.graphs import Graph
 
 
 def kinds(module: Module) -> dict[str, str]:
@@ -31,6 +36,21 @@ def test_what_a_table_says_is_done_and_nothing_else(tmp_path: Path) -> None:
     floats = quantize_at_hub(module, "int8", samples, {"layers": {"far": "F32"}})
     assert "far" in floats.floats
     assert not any(value.quant.storage == I16 for op in floats.module.ops() for value in op.results if value.quant is not None)
+
+
+@pytest.mark.parametrize("name", ["Softmax", "Sigmoid", "Tanh"])
+def test_what_gives_a_fixed_range_does_so_from_16_bits(name: str) -> None:
+    """Between 0 and 1, or -1 and 1: integers compute it in the types that kernels fix for 16 bits, too."""
+    g = Graph((1, 8))
+    scores = g.MatMul(g.inputs[0], g.random(8, 4), g.random(4), location="scores")
+    module = at_hub(g.done(getattr(g, name)(scores, location="share", **({"axis": -1} if name == "Softmax" else {}))))
+    samples = [{"x0": np.random.default_rng(seed).normal(size=(1, 8)).astype(np.float32)} for seed in range(8)]
+    made = transload.quantize(module, "int8", samples, layers={"scores": "INT16"})
+    lowered = transload.lower(made, "tosa")
+    assert not {"tosa.exp", "tosa.sigmoid", "tosa.tanh"} & {op.name for op in lowered.ops()}
+    for sample in samples:
+        (there,) = tosa_reference.run_module(lowered, [sample["x0"]], level="NONE")
+        np.testing.assert_array_equal(transload.run(made, sample, engine="reference")["y0"], there)
 
 
 @pytest.mark.parametrize("floats", ["far", ["far"], {"far": "as the caller asked"}])
