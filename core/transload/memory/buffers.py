@@ -77,6 +77,14 @@ class Problem:
         np.maximum.at(sizes, self.group, self.size)
         return np.where(sizes > 0, starts, 0), np.where(sizes > 0, ends, 0), sizes
 
+    def only(self, groups: np.ndarray) -> Problem:
+        """These groups alone, numbered in the order in which they are given."""
+        number = np.full(self.groups, -1)
+        number[groups] = np.arange(len(groups))
+        kept = np.flatnonzero(number[self.group] >= 0)
+        return Problem([self.names[each] for each in kept.tolist()], self.start[kept], self.end[kept], self.size[kept],
+                       self.alignment[groups], self.fixed[groups], number[self.group[kept]])
+
     def peak(self, offsets: np.ndarray) -> int:
         """The bytes that are needed with these offsets, by group."""
         return int(np.max((offsets[self.group] + self.size)[self.size > 0], initial=0))

@@ -60,14 +60,19 @@ class FirstFit:
         self.problem = problem
         self.members = problem.members()
 
-    def place(self, order: Sequence[int], most: int | None = None, deadline: float = float("inf")) -> np.ndarray | None:
-        """Offsets by group; None where they would need more than `most` bytes, or more time than there is."""
+    def place(
+        self, order: Sequence[int], most: int | None = None, deadline: float = float("inf"), given: np.ndarray | None = None,
+    ) -> np.ndarray | None:
+        """Offsets by group; None where they would need more than `most` bytes, or more time than there is.
+
+        Groups that are not -1 in `given` lie there, as others do that are fixed.
+        """
         problem = self.problem
         offsets = np.zeros(problem.groups, np.int64)
         count = 0
         # What is placed so far, one entry a buffer.
         start, end, low, high = (np.empty(len(problem), np.int64) for _ in range(4))
-        fixed = problem.fixed
+        fixed = problem.fixed if given is None else given
         for number, group in enumerate([*np.flatnonzero(fixed >= 0).tolist(), *(each for each in order if fixed[each] < 0)]):
             members = self.members[group]
             offset = int(fixed[group])

@@ -23,7 +23,11 @@ __all__ = ["Plan", "place", "plan"]
 SQUARE = 20_000
 """Groups up to which heuristics may take time that grows with the square of their number."""
 SEARCHED = 4_000
-"""Groups up to which orders are improved and placements searched for."""
+"""Groups up to which orders are improved and placements of all searched for."""
+ROCKS, TRIES, MISSES = 8, 3, 8
+"""How many of the biggest are placed first, at the beginning; in how many ways; numbers without success after which that ends."""
+ROCK_NODES, ROCK_PLACED = 4_000, 15_000
+"""Nodes of the search for the biggest, and groups placed by the orders that are tried for them."""
 NODES = 150_000
 """Nodes of the search where no capacity is given, as the least memory may be more than the bound; an eighth for later targets."""
 SECTIONS = 200
@@ -206,13 +210,51 @@ class _Work:
                 best_order = order
             if self.is_done or monotonic() > deadline:
                 return
-        if problem.groups > SEARCHED:
+        is_free = self._unit() and not (problem.fixed >= 0).any()
+        if is_free and self._is_even():
+            self._rocks(placer)
+        if self.is_done or problem.groups > SEARCHED:
             return
-        if self._unit() and not (problem.fixed >= 0).any():
+        if is_free:
             self.search()
         if not self.is_done and self.proved <= self.target:
             rounds = PLACED // problem.groups if self.capacity is None else 1 << 40
             self.offer(improved(placer, best_order, self.offsets, self.target, rounds, deadline, self.seed), "better orders")
+
+    def _rocks(self, placer: FirstFit) -> None:
+        """The biggest by the search or better orders, and all others around them: a fifth more of the former each time."""
+        problem = self.problem
+        starts, ends, sizes = problem.boxes()
+        biggest = np.lexsort((starts - ends, -sizes))
+        count, misses = ROCKS, 0
+        while 2 * count <= np.count_nonzero(sizes) and misses < MISSES:
+            misses += 1
+            for seed in range(self.seed, self.seed + TRIES):
+                given = np.full(problem.groups, -1)
+                given[biggest[:count]] = self._placed_rocks(biggest[:count], seed)
+                most = problem.peak(self.offsets) - 1
+                if self.offer(placer.place(biggest.tolist(), most, self.deadline, given), "the biggest first"):
+                    misses = 0
+                if self.is_done or monotonic() > self.deadline:
+                    return
+            count += count // 5 + 1
+
+    def _placed_rocks(self, groups: np.ndarray, seed: int) -> np.ndarray:
+        """Offsets of some groups, within the target or near it."""
+        part, unit = self._part(groups), self._unit()
+        found = part.search(self.target // unit, ROCK_NODES, self.deadline, seed) if seed == self.seed else None
+        if found is not None:
+            return np.array(found, np.int64) * unit
+        rocks = self.problem.only(groups)
+        placer, order = FirstFit(rocks), list(range(len(groups)))
+        start = placer.place(order)
+        assert start is not None  # it was given all the time and room that it needs
+        return improved(placer, order, start, self.target, ROCK_PLACED // len(groups), self.deadline, seed)
+
+    def _part(self, groups: np.ndarray) -> Part:
+        """Groups for the search, in units of the alignment."""
+        starts, ends, sizes = self.problem.boxes()
+        return Part(groups, starts[groups], ends[groups], -(-sizes[groups] // self._unit()))
 
     def _unit(self) -> int:
         """The alignment in whose multiples the search can count, as all others divide it; 0 where there is none."""
@@ -226,8 +268,11 @@ class _Work:
 
     def _attainable(self) -> int:
         """Fewer bytes are not looked for: where all have one alignment, what is alive at once in whole units of it."""
-        same = self.problem.groups and (self.problem.alignment == self.problem.alignment[0]).all()
-        return max(self.proved, self._rounded()) if same else self.proved
+        return max(self.proved, self._rounded()) if self.problem.groups and self._is_even() else self.proved
+
+    def _is_even(self) -> bool:
+        """Whether all have one alignment."""
+        return bool((self.problem.alignment == self.problem.alignment[:1]).all())
 
     def search(self) -> None:
         """Look for a placement within the target; without a capacity, then for the least between it and the best so far."""
@@ -251,14 +296,13 @@ class _Work:
         """
         problem = self.problem
         starts, ends, sizes = problem.boxes()
-        unit = self._unit()
         alone = bool((np.bincount(problem.group[problem.size > 0], minlength=problem.groups) <= 1).all())
         alive = np.flatnonzero(sizes > 0)
         alive = alive[np.argsort(starts[alive], kind="stable")]
         reach = np.maximum.accumulate(ends[alive])
         cuts = np.flatnonzero(starts[alive][1:] >= reach[:-1]) + 1
-        parts = [Part(group, starts[group], ends[group], -(-sizes[group] // unit)) for group in np.split(alive, cuts)]
-        return sorted(parts, key=lambda part: -len(part.groups)), alone and unit == 1
+        parts = [self._part(groups) for groups in np.split(alive, cuts)]
+        return sorted(parts, key=lambda part: -len(part.groups)), alone and self._unit() == 1
 
     def _within(self, parts: Sequence[Part], target: int, nodes: int | None, exact: bool) -> bool:
         """Search all parts for placements within `target` bytes, and keep them; False where one has none, or none was found."""

@@ -78,7 +78,7 @@ def test_hard_instances_are_placed() -> None:
     if folder is None:
         pytest.skip("no instances: set TRANSLOAD_MEMORY to their folder")
     for name, capacity, buffers in instances(folder):
-        for given in (buffers, halved(buffers, 20, 7)):
+        for given in (buffers, halved(buffers, 10, 7)):
             assert not check(given, place(given, capacity=capacity), capacity), name
 
 
