@@ -21,19 +21,23 @@ from transload.ir import element_type_of
 from transload_converters.onnx import backend
 
 from tests.support.evidence import Taken, rounded_up, write_evidence
+from tests.support.onnx_ops.own import own_cases
 from tests.support.tflite_ops.harness import relative_difference
 
 __all__ = ["FORMATS", "cell_of", "main", "measured", "node_cases"]
 
 JUDGE = (
     "Judged by the results that ONNX's own tests of single operators (onnx.backend.test) expect, within the tolerances that they "
-    "set; integers in steps, floats relative to their size and a tenth of the greatest.")
+    "set, and of what these leave out by onnxruntime's; integers in steps, floats relative to their size and a tenth of the "
+    "greatest.")
 FORMATS = {
     "f32": "float32", "f16": "float16", "bf16": "bfloat16", "f64": "float64", "i4": "int4", "ui4": "uint4", "i8": "int8",
     "ui8": "uint8",
     "i16": "int16", "ui16": "uint16", "i32": "int32", "ui32": "uint32", "i64": "int64", "ui64": "uint64", "i1": "bool",
 }
 """The number formats, by the type of an operator's first tensor, in the order in which they are shown."""
+
+DOMAINS = ("", "ai.onnx.ml", "ai.onnx.preview.training")
 
 STEPS = {
     "onnx.DynamicQuantizeLinear": (1, "TOSA divides by a product with the reciprocal: what lies midway may round the other way"),
@@ -42,13 +46,14 @@ STEPS = {
 
 
 def node_cases() -> list[Any]:
-    """ONNX's tests of models that are one operator of its own domain."""
+    """ONNX's tests of models that are one operator, of its own domains; and ours of operators that these leave out."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         from onnx.backend.test.case.node import collect_testcases
 
         cases = collect_testcases(None)
-    return [case for case in cases if len(case.model.graph.node) == 1 and not case.model.graph.node[0].domain]
+    single = [case for case in cases if len(case.model.graph.node) == 1 and case.model.graph.node[0].domain in DOMAINS]
+    return [*single, *own_cases()]
 
 
 def cell_of(case: Any) -> tuple[str, str] | None:
@@ -60,7 +65,8 @@ def cell_of(case: Any) -> tuple[str, str] | None:
     if first is None or first.dtype.kind in "OUSc":
         return None
     form = str(element_type_of(first.dtype))
-    return (f"onnx.{case.model.graph.node[0].op_type}", form) if form in FORMATS else None
+    node = case.model.graph.node[0]
+    return (".".join(filter(None, ("onnx", node.domain, node.op_type))), form) if form in FORMATS else None
 
 
 def _array(value: Any) -> np.ndarray | None:
