@@ -195,13 +195,15 @@ def main() -> int:
     """Compare; says which seeds differ."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--count", type=int, default=500)
+    parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--tensorflow", default="build/tensorflow/bin/python")
     parser.add_argument("--record", type=Path)
     asked = parser.parse_args()
-    graphs = [random_graph(seed) for seed in range(asked.count)]
+    seeds = range(asked.first, asked.first + asked.count)
+    graphs = [random_graph(seed) for seed in seeds]
     expected = by_tensorflow(asked.tensorflow, graphs)
     wrong = []
-    for seed, (graph_def, wanted) in enumerate(zip(graphs, expected, strict=True)):
+    for seed, graph_def, wanted in zip(seeds, graphs, expected, strict=True):
         try:
             before, after = results(graph_def)
             if not agree(before, wanted) or not agree(after, wanted):

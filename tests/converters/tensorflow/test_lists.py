@@ -141,3 +141,15 @@ def test_lists_that_shrink_grow_are_split_scattered_and_joined() -> None:
     found = transload.run(transload.legalize(read_graph(parts)), {"x": x})
     for number, expected in enumerate(wanted):
         np.testing.assert_array_equal(found[f"y{number}"], expected)
+
+
+def test_an_array_grows_where_it_is_written_behind_its_end() -> None:
+    parts = graph(
+        placeholder("x", (2,)), const("zero", np.int32(0)), const("two", np.int32(2)), const("all", np.arange(3, dtype=np.int32)),
+        node("ta", "TensorArrayV3", "zero", dtype=F, element_shape=(2,), dynamic_size=True),
+        node("first", "TensorArrayWriteV3", "ta:0", "zero", "x", "ta:1", T=F),
+        node("last", "TensorArrayWriteV3", "ta:0", "two", "x", "first", T=F),
+        node("y", "TensorArrayGatherV3", "ta:0", "all", "last", dtype=F, element_shape=(2,)))
+    x = np.array([3, 4], np.float32)
+    found = transload.run(transload.legalize(read_graph(parts)), {"x": x})
+    np.testing.assert_array_equal(found["y"], [x, 0 * x, x])

@@ -49,11 +49,23 @@ def _write(rw: Rewriter, values: Value, index: Value, item: Value) -> Value:
         raise Unsupported(f"writes an element of shape {list(shape)} into a list of {list(shape_of(values)[1:])}",
                           "a list whose elements have several shapes is no tensor")
     known = rw.constant_of(index)
+    if known is not None and int(known) >= size:
+        values, size = _grown(rw, values, int(known) + 1), int(known) + 1
+    if known is None and not size:
+        raise Unsupported("writes into a list that grows at a subscript that is known only at run time")
     if known is not None and size == 1:
         return reshape(rw, item, (1, *shape))
     if item.element == BOOL:
         raise Unsupported("a list of truth values is changed at a subscript that is known only at run time")
     return rw.emit("top.ScatterND", values, reshape(rw, index, (1, 1)), reshape(rw, item, (1, *shape)))
+
+
+def _grown(rw: Rewriter, values: Value, size: int) -> Value:
+    """A list with as many zeros behind its elements as make it so long."""
+    sizes = shape_of(values, least=1)
+    need_place(size, *sizes[1:])
+    more = splat(rw, 0, (size - sizes[0], *sizes[1:]), values.element)
+    return rw.emit("top.Concat", values, more, axis=0) if sizes[0] else more
 
 
 def _read(rw: Rewriter, values: Value, index: Value) -> Value:
@@ -134,10 +146,7 @@ def resize(op: Op, rw: Rewriter) -> Value:
     """The list with so many elements: the last ones go, or zeros come."""
     values, size = op.operands[0], constant_count(rw, op.operands[1], "the number of elements")
     sizes = shape_of(values, least=1)
-    if size <= sizes[0]:
-        return slice_along(rw, values, 0, 0, size)
-    more = splat(rw, 0, (size - sizes[0], *sizes[1:]), values.element)
-    return rw.emit("top.Concat", values, more, axis=0) if sizes[0] else more
+    return slice_along(rw, values, 0, 0, size) if size <= sizes[0] else _grown(rw, values, size)
 
 
 @TABLE("TensorListConcat", "TensorListConcatV2", anything=True)
