@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,7 @@ from transload.ir import Dense, SplatData, TensorType, Type, Value, dtype_of
 from transload.ir.build import Builder
 
 __all__ = [
-    "MAX_CONSTANT", "cast", "pads_for", "permute", "reshape", "same_padding", "scalar_like", "slice_along",
-    "splat",
+    "MAX_CONSTANT", "Window", "cast", "pads_for", "permute", "reshape", "same_padding", "scalar_like", "slice_along", "splat",
 ]
 
 MAX_CONSTANT = 1 << 28
@@ -69,6 +69,32 @@ def scalar_like(build: Builder, value: Value, number: float) -> Value:
 
 
 # --- windows
+
+@dataclass(frozen=True)
+class Window:
+    """How a window moves over the spatial dimensions; `pads` are all begins, then all ends."""
+
+    kernel: tuple[int, ...]
+    strides: tuple[int, ...]
+    pads: tuple[int, ...]
+    dilations: tuple[int, ...]
+
+    def extent(self, dimension: int) -> int:
+        """From the first to the last element of the window, holes included."""
+        return (self.kernel[dimension] - 1) * self.dilations[dimension] + 1
+
+    def count(self, size: int, dimension: int) -> int:
+        """How many windows lie in a dimension of `size` elements, its padding included; none where that is less than 1."""
+        return self._free(size, dimension) // self.strides[dimension] + 1
+
+    def left_over(self, size: int, dimension: int) -> int:
+        """How many elements at the end of a dimension the last window does not reach."""
+        return self._free(size, dimension) % self.strides[dimension]
+
+    def _free(self, size: int, dimension: int) -> int:
+        n = len(self.kernel)
+        return size + self.pads[dimension] + self.pads[n + dimension] - self.extent(dimension)
+
 
 def same_padding(size: int, kernel: int, stride: int, dilation: int = 1) -> tuple[int, int]:
     """Padding before and after so that there are `ceil(size / stride)` windows; the odd one goes behind.

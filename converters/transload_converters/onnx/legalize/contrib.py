@@ -14,9 +14,10 @@ from transload.errors import Unsupported
 from transload.ir import F32, UI8, IntegerType, Op, QuantType, TensorType, Value, dtype_of
 from transload.ir.build import constant_of
 from transload.rewrite import Rewriter
+from transload_hub.build import Window
 from transload_hub.simplify.qdq import kept
 
-from .convolution import Window, conv_attributes, read_window
+from .convolution import conv_attributes, read_window
 from .matmul import gemm_product, integer_product, transpose_last
 from .normalization import trailing_norm
 from .pooling import average, global_average, pooling_window, wider

@@ -10,25 +10,13 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import Op, Value
 from transload.rewrite import Rewriter
+from transload_hub.build import Window
 
 from .table import OnnxTable, attr, need, operand, shape_of
 
-__all__ = ["TABLE", "Window", "auto_pads", "conv_attributes", "read_window"]
+__all__ = ["TABLE", "auto_pads", "conv_attributes", "read_window"]
 
 TABLE = OnnxTable()
-
-
-class Window:
-    """How a window moves over the spatial dimensions; `pads` are all begins, then all ends."""
-
-    __slots__ = ("dilations", "kernel", "pads", "strides")
-
-    def __init__(self, kernel: Sequence[int], strides: Sequence[int], pads: Sequence[int], dilations: Sequence[int]) -> None:
-        self.kernel, self.strides, self.pads, self.dilations = map(tuple, (kernel, strides, pads, dilations))
-
-    def extent(self, dimension: int) -> int:
-        """From the first to the last element of the window, holes included."""
-        return (self.kernel[dimension] - 1) * self.dilations[dimension] + 1
 
 
 def read_window(op: Op, sizes: Sequence[int], kernel: Sequence[int]) -> Window:

@@ -11,8 +11,9 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import FloatType, Op, Type, Value, dtype_of
 from transload.rewrite import Rewriter
+from transload_hub.build import Window
 
-from .convolution import Window, ones_filter, read_window, spatial_sizes
+from .convolution import ones_filter, read_window, spatial_sizes
 from .table import OnnxTable, attr, constant_ints, first_of, flag, need, need_attr, operand, reshape, shape_of, splat
 
 __all__ = ["TABLE", "average", "global_average", "pooling_window", "wider"]

@@ -8,8 +8,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import Value, dtype_of
+from transload.ir import Value
 from transload.rewrite import Rewriter
+from transload_hub.build import Window
+from transload_hub.sampling import columns_to_image
 
 from .table import AtenTable, Call, per_dimension, permute, reshape, shape_of
 
@@ -102,10 +104,14 @@ def conv_tbc(call: Call, rw: Rewriter) -> Value:
     return permute(rw, made, (2, 0, 1))
 
 
+def _check_windows(n: int, call: Call) -> None:
+    for name, least in (("kernel_size", 1), ("dilation", 1), ("padding", 0), ("stride", 1)):
+        per_dimension(getattr(call, name), n, name, least)
+
+
 def _counts(sizes: Sequence[int], call: Call) -> list[int]:
     """How many patches there are along each dimension."""
-    for name, least in (("kernel_size", 1), ("dilation", 1), ("padding", 0), ("stride", 1)):
-        per_dimension(getattr(call, name), len(sizes), name, least)
+    _check_windows(len(sizes), call)
     return [(size + 2 * pad - dilation * (kernel - 1) - 1) // stride + 1 for size, kernel, dilation, pad, stride in zip(
         sizes, call.kernel_size, call.dilation, call.padding, call.stride, strict=True)]
 
@@ -133,15 +139,7 @@ def col2im(call: Call, rw: Rewriter) -> Value:
     """Patches put back and added up: a transposed convolution whose filters put each element in its place."""
     shape = shape_of(call.self)
     value = reshape(rw, call.self, (1, *shape)) if len(shape) == 2 else call.self
-    batch, rows, patches = shape_of(value, 3)
-    sizes, kernel = call.output_size, call.kernel_size
-    counts, area = _counts(sizes, call), math.prod(kernel)
-    if math.prod(counts) != patches or rows % area:
-        raise Unsupported(f"has {patches} patches of {rows} rows, and images {list(sizes)} have {math.prod(counts)} of {area}")
-    extra = [(size + 2 * pad - dilation * (k - 1) - 1) % stride for size, k, dilation, pad, stride in zip(
-        sizes, kernel, call.dilation, call.padding, call.stride, strict=True)]
-    places = np.eye(area, dtype=dtype_of(value.element)).reshape(area, 1, *kernel)
-    filters = rw.constant(np.ascontiguousarray(np.tile(places, (rows // area, 1, 1, 1))))
-    made = rw.emit("top.Deconv", reshape(rw, value, (batch, rows, *counts)), filters, kernel_shape=kernel, strides=call.stride,
-                   pads=call.padding * 2, dilations=call.dilation, output_padding=tuple(extra), group=rows // area, layout="NCHW")
-    return _unbatched(rw, made, len(shape) == 2)
+    shape_of(value, 3)
+    _check_windows(len(call.output_size), call)
+    window = Window(call.kernel_size, call.stride, call.padding * 2, call.dilation)
+    return _unbatched(rw, columns_to_image(rw, value, call.output_size, window), len(shape) == 2)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from transload.errors import Unsupported
-from transload.ir import I32, I64, Value
+from transload.ir import F32, I64, Value
 from transload.rewrite import Rewriter
+from transload_hub.build import Window
+from transload_hub.sampling import deformed, regions_aligned
 from transload_hub.suppression import race
 
 from .movement import slice_along
-from .table import AtenTable, Call, cast, number_like, permute, reshape, shape_of
+from .table import AtenTable, Call, cast, reshape, shape_of, wide
 
 TABLE = AtenTable()
 
@@ -32,66 +32,32 @@ def nms(call: Call, rw: Rewriter) -> Value:
 
 @TABLE("torchvision.roi_align.default")
 def roi_align(call: Call, rw: Rewriter) -> Value:
-    """Means of samples between pixels, in each cell of each region: gathers of whole pixels, weighted."""
-    _, channels, height, width = shape_of(call.input)
-    count = shape_of(call.rois)[0]
-    rows, columns, samples = call.pooled_height, call.pooled_width, call.sampling_ratio
-    if samples < 1:
-        raise Unsupported("takes as many samples as a region is large (sampling_ratio 0), which is known only at run time",
-                          "build the model with a sampling_ratio of 2")
-    shift = -0.5 if call.aligned else 0.0
-    corners = [rw.emit("top.AddConst", rw.emit("top.MulConst", slice_along(rw, call.rois, 1, i, i + 1),
-                                               const_val=float(call.spatial_scale)), const_val=shift) for i in range(1, 5)]
-    x1, y1, x2, y2 = corners
-    places = []
-    for low, high, cells, size in ((y1, y2, rows, height), (x1, x2, columns, width)):
-        extent = rw.emit("top.Sub", high, low)
-        if not call.aligned:
-            extent = rw.emit("top.Max", extent, number_like(rw, 1.0, extent.element))
-        offsets = (np.arange(cells * samples) + 0.5) / (samples * cells)
-        inside = rw.emit("top.Mul", extent, rw.constant(offsets.astype(np.float32)[None]))
-        places.append(_taps(rw, rw.emit("top.Add", inside, low), size))  # [regions, cells * samples]
-    pixels = permute(rw, reshape(rw, call.input, (shape_of(call.input)[0], channels, height * width)), (0, 2, 1))
-    flat = reshape(rw, pixels, (shape_of(call.input)[0] * height * width, channels))
-    image = rw.emit("top.MulConst", slice_along(rw, call.rois, 1, 0, 1), const_val=float(height * width))
-    terms = [_term(rw, flat, image, down, across, width, count) for down in places[0] for across in places[1]]
-    total = rw.emit("top.Add", *terms)  # [regions, rows * samples, columns * samples, channels]
-    apart = reshape(rw, total, (count, rows, samples, columns, samples, channels))
-    mean = rw.emit("top.Reduce", apart, axes=(2, 4), keepdims=False, mode="ReduceMean")
-    return permute(rw, mean, (0, 3, 1, 2))
+    """Means of samples between pixels, in each cell of each region."""
+    value, rois = wide(rw, call.input)[0], wide(rw, call.rois)[0]
+    shape_of(value, 4)
+    bins = (call.pooled_height, call.pooled_width)
+    if shape_of(rois, 2)[1] != 5 or min(bins) < 1 or F32 not in (value.element, rois.element):
+        raise Unsupported(f"pools regions {list(shape_of(rois))} of {rois.element} into {list(bins)} bins of {value.element}")
+    scaled = rw.emit("top.MulConst", slice_along(rw, rois, 1, 1, 5), const_val=float(call.spatial_scale))
+    scaled = rw.emit("top.AddConst", scaled, const_val=-0.5) if call.aligned else scaled
+    batches = reshape(rw, slice_along(rw, rois, 1, 0, 1), (shape_of(rois)[0],))
+    made = regions_aligned(rw, value, scaled, batches, bins, call.sampling_ratio, half=bool(call.aligned))
+    return cast(rw, made, call.input.element)
 
 
-def _taps(rw: Rewriter, place: Value, size: int) -> list[tuple[Value, Value]]:
-    """The two pixels around places, and their weights; nothing from a place a whole pixel outside."""
-    zero = number_like(rw, 0.0, place.element)
-    there = rw.emit("top.LogicalAnd", rw.emit("top.Compare", place, number_like(rw, -1.0, place.element), mode="GreaterOrEqual"),
-                    rw.emit("top.Compare", place, number_like(rw, float(size), place.element), mode="LessOrEqual"))
-    moved = rw.emit("top.Clip", place, min=0.0, max=size - 1.0)
-    low = rw.emit("top.Floor", moved)
-    high = rw.emit("top.Clip", rw.emit("top.AddConst", low, const_val=1.0), min=0.0, max=size - 1.0)
-    part = rw.emit("top.Sub", moved, low)
-    rest = rw.emit("top.Sub", number_like(rw, 1.0, place.element), part)
-    return [(low, rw.emit("top.Where", there, rest, zero)), (high, rw.emit("top.Where", there, part, zero))]
+@TABLE("torchvision.deform_conv2d.default")
+def deform_conv2d(call: Call, rw: Rewriter) -> Value:
+    """A convolution whose windows are read where offsets say, times a mask where `use_mask` says so."""
+    for value in (call.input, call.weight, call.offset):
+        shape_of(value, 4)
+    window = Window(shape_of(call.weight)[2:], (call.stride_h, call.stride_w), (call.pad_h, call.pad_w) * 2,
+                    (call.dilation_h, call.dilation_w))
+    if min(*window.kernel, *window.strides, *window.dilations) < 1 or min(window.pads) < 0:
+        raise Unsupported(f"moves windows {list(window.kernel)} by {list(window.strides)}, padded by {list(window.pads[:2])}")
+    return deformed(rw, call.input, call.weight, call.bias, call.offset, call.mask if call.use_mask else None, window,
+                    call.offset_groups, call.groups)
 
 
-def _term(
-    rw: Rewriter, flat: Value, image: Value, down: tuple[Value, Value], across: tuple[Value, Value], width: int, count: int,
-) -> Value:
-    """One of the four pixels around each sample, times its weight."""
-    (row, row_weight), (column, column_weight) = down, across
-    n, m = shape_of(row)[1], shape_of(column)[1]
-    line = rw.emit("top.Add", rw.emit("top.MulConst", row, const_val=float(width)), image)
-    number = rw.emit("top.Add", reshape(rw, line, (count, n, 1)), reshape(rw, column, (count, 1, m)))
-    weight = rw.emit("top.Mul", reshape(rw, row_weight, (count, n, 1, 1)), reshape(rw, column_weight, (count, 1, m, 1)))
-    taken = rw.emit("top.Gather", flat, cast(rw, number, I32), axis=0)
-    return rw.emit("top.Mul", taken, weight)
-
-
-TABLE.refuse_all(
-    "gathers pixels at places that a network computes, and is not converted", "use an ordinary convolution",
-    "torchvision.deform_conv2d.default")
 TABLE.refuse_all(
     "pools regions by their greatest pixel, or by their place, and is not converted", "use roi_align",
     "torchvision.roi_pool.default", "torchvision.ps_roi_align.default", "torchvision.ps_roi_pool.default")
-
-

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from . import layers, numbers, tensors
+from . import layers, numbers, tensors, vision
 from .spec import DTYPES, Case, Cases, Dt
 
 __all__ = ["RECORDED", "all_cases", "computed", "recorded"]
@@ -23,7 +23,7 @@ RECORDED = Path(__file__).with_name("recorded.npz")
 def all_cases() -> list[Case]:
     """All of them, in order."""
     cases = Cases()
-    for family in (numbers, tensors, layers):
+    for family in (numbers, tensors, layers, vision):
         family.fill(cases)
     return cases.all
 
@@ -43,6 +43,8 @@ def computed(case: Case) -> list[np.ndarray]:
 
     from transload_converters.pytorch.session import _DTYPES, _array, _tensor
 
+    from tests.converters.pytorch import torchvision_ops
+
     def given(value: Any) -> Any:
         if isinstance(value, list):
             return [given(each) for each in value]
@@ -50,11 +52,15 @@ def computed(case: Case) -> list[np.ndarray]:
             return _DTYPES[value.name]
         return _tensor(value) if isinstance(value, np.ndarray) else value
 
-    rest = case.op.removeprefix("quantized_decomposed.")
-    if rest != case.op:
+    library, _, rest = case.op.partition(".")
+    if library == "quantized_decomposed":
         import torch.ao.quantization.fx._decomposed
-    function: Any = torch.ops.quantized_decomposed if rest != case.op else torch.ops.aten
-    for part in rest.split("."):
+    elif library == "torchvision":
+        torchvision_ops.declare()
+    else:
+        library, rest = "aten", case.op
+    function: Any = torch.ops
+    for part in (library, *rest.split(".")):
         function = getattr(function, part)
     made = function(**{key: given(value) for key, value in case.make().items()})
     results = list(made) if isinstance(made, tuple | list) else [made]
