@@ -49,6 +49,8 @@ def register_passes(register: Any) -> None:
                   "Make quantized constants that are used as real numbers float constants."))
     register(Pass("fold-qdq", f"{_HERE}.simplify.qdq:fold_qdq",
                   "Make quantized ops of ops between casts from and to quantized types."))
+    register(Pass("round-once", f"{_HERE}.ops.rounding:round_once",
+                  "Say of quantized ops that they round a scaled sum once, as models mean it that are quantized around floats."))
     register(Pass("unroll-recurrent", f"{_HERE}.simplify.recurrent:unroll_recurrent",
                   "Write out recurrent layers of few steps: products, activations and sums for each."))
     register(Pass("write-out-normalizations", f"{_HERE}.simplify.normalization:write_out_normalizations",

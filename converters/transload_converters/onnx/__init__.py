@@ -44,7 +44,7 @@ def register_formats(register: Any) -> None:
 def register_conversions(register: Any) -> None:
     register(Conversion(
         "onnx-to-top", "onnx", "top", f"{_HERE}.legalize:TABLE", before="onnx-quantized-arguments",
-        after="onnx-drop-opset,fold-qdq,onnx-round-once,dce,onnx-sequence-results,dce,recognize",
+        after="onnx-drop-opset,fold-qdq,round-once,dce,onnx-sequence-results,dce,recognize",
         doc="ONNX operators to the hub; shape arithmetic is computed, QDQ patterns become quantized ops.", options=OPTIONS,
         evidence=f"{_HERE}:coverage.json"))
     register(Conversion(
@@ -65,8 +65,6 @@ def register_passes(register: Any) -> None:
                   "Give integer inputs that are only used as quantized numbers, always of one kind, that type."))
     register(Pass("onnx-drop-opset", f"{_HERE}.legalize.quantize:drop_opset",
                   "Forget the opset, which only ONNX's operators need."))
-    register(Pass("onnx-round-once", f"{_HERE}.legalize.quantize:round_once",
-                  "Say of quantized ops that they round a scaled sum once, as onnxruntime's do."))
     register(Pass("onnx-storage-types", "transload.passes.storage:strip_quantized_types",
                   "Leave the storage type where a value has a quantized type, as ONNX's operators see it."))
     register(Pass("onnx-qoperator", f"{_HERE}.lowering.qoperator:write_on_integers",

@@ -36,7 +36,7 @@ def register_formats(register: Any) -> None:
 def register_conversions(register: Any) -> None:
     register(Conversion(
         "aten-to-top", "aten", "top", f"{_HERE}.legalize:TABLE", before="aten-functionalize{state=$state}",
-        after="fold-qdq,dce,recognize",
+        after="fold-qdq,round-once,dce,recognize",
         doc="PyTorch's operators to the hub; sizes are computed, what is written in place becomes a value.",
         evidence=f"{_HERE}:coverage.json",
         options={"state": (("zero", "explicit"), "zero",

@@ -150,6 +150,7 @@ def _higher_order(name: str, doc: str, regions: int) -> None:
 _higher_order("cond", "`torch.cond`: one of two graphs, by the first operand; both are given the others.", 2)
 _higher_order("while_loop", "`torch.while_loop`: while the first graph says so, the second; `carried` operands are handed on.", 2)
 _higher_order("map_impl", "`map`: the graph of each slice of the first `mapped` operands, along dimension 0.", 1)
+_higher_order("scan", "`scan`: the graph of a state and of each slice of tensors, along dimension 0, with more operands.", 1)
 _higher_order("wrap_with_set_grad_enabled", "The graph, run with or without gradients.", 1)
 _higher_order("wrap_with_autocast", "The graph, run with or without automatic casts, which are in it already.", 1)
 

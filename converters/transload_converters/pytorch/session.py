@@ -154,6 +154,13 @@ class Session:
         if kind == "map_impl":
             steps = [self._graph(graphs[0], [*(x[i] for x in rest[0]), *rest[1]], values) for i in range(len(rest[0][0]))]
             return [torch.stack(parts) for parts in zip(*steps, strict=True)]
+        if kind == "scan":
+            state, columns = list(rest[0]), []
+            for i in range(len(rest[1][0])):
+                found = self._graph(graphs[0], [*state, *(x[i] for x in rest[1]), *rest[2]], values)
+                state = found[: len(state)]
+                columns.append(found[len(state) :])
+            return [*state, *(torch.stack(parts) for parts in zip(*columns, strict=True))]
         if kind.startswith("wrap_with"):
             return self._graph(graphs[0], rest[-1] if isinstance(rest[-1], list) else [
                 each for each in rest if isinstance(each, torch.Tensor)], values)

@@ -35,7 +35,7 @@ class Reduce(DeclaredOp):
     mode = attribute(
         enum("ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceL2", "ReduceLogSum",
              "ReduceLogSumExp", "ReduceSumSquare", "ReduceAll", "ReduceAny"), "which number")
-    rounding = rounds("double")
+    rounding = rounds("double", "once")
 
     @constraint
     def all_and_any_are_of_flags(op) -> bool | str:

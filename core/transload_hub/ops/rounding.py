@@ -12,7 +12,7 @@ a factor made of scales, and differ in how it is rounded. The words:
     power of two (RoundingDivideByPOT, halves away from zero). LiteRT's MultiplyByQuantizedMultiplier, with which most of
     its reference kernels compute; TOSA's DOUBLE_ROUND. Sums of 64 bits, which convolutions of int16 numbers without a bias
     of int32 have, are multiplied by 15 bits and rounded once, halves up, as its overload for them does. Ops for which LiteRT
-    has a kernel of their own in fixed point compute as that kernel; Reduce knows no other word, and Softmax is computed so
+    has a kernel of their own in fixed point compute as that kernel; Softmax is computed so
     with every word, which tells then how the end of it is scaled.
 `"once"`
     The integer nearest to the sum times a factor that is computed in float32, `x_scale * w_scale / y_scale`; halves, which
@@ -31,7 +31,7 @@ from __future__ import annotations
 from transload.ir import Module
 from transload.ir.declare import attribute, enum
 
-__all__ = ["WORDS", "round_all", "rounds"]
+__all__ = ["WORDS", "round_all", "round_once", "rounds"]
 
 WORDS = ("exact", "double", "once", "truncate")
 """All words; `rounds` says which of them an op knows."""
@@ -58,3 +58,11 @@ def round_all(module: Module, word: str, *, anew: bool = False) -> bool:
             op.attributes["rounding"] = word
             changed = True
     return changed
+
+
+def round_once(module: Module) -> bool:
+    """The pass `round-once`: models that say with floats what they quantize (QDQ, pt2e) mean one rounding of a real result.
+
+    Ops that know one way only keep it.
+    """
+    return round_all(module, "once")

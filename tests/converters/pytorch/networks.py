@@ -176,6 +176,18 @@ def quantized() -> Network:
     return Network(quantized_by_pt2e(model, samples), (samples[0],))
 
 
+@network
+def quantized_without_biases() -> Network:
+    """As `quantized`, without biases, which integers round: nothing is left to differ."""
+    from tests.converters.pytorch.pt2e import quantized_by_pt2e
+
+    model = nn.Sequential(
+        nn.Conv2d(3, 8, 3, stride=2, padding=1, bias=False), nn.ReLU(), nn.Conv2d(8, 8, 3, padding=1, groups=8, bias=False),
+        nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(8, 5, bias=False)).eval()
+    samples = [torch.randn(1, 3, 16, 16) for _ in range(8)]
+    return Network(quantized_by_pt2e(model, samples), (samples[0],))
+
+
 class Patches(nn.Module):
     """A batch and a length that are open; sizes are computed of them."""
 
@@ -223,6 +235,30 @@ class Flow(nn.Module):
 @network
 def control_flow() -> Network:
     return Network(Flow(), (torch.randn(3, 4), torch.tensor(3)))
+
+
+class Slices(nn.Module):
+    """A product of each slice, and a state that goes from slice to slice, from the last one on."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(4, 4)
+
+    def forward(self, x: torch.Tensor, y: torch.Tensor, h: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        from torch._higher_order_ops import map as mapped
+        from torch._higher_order_ops import scan
+
+        def step(state: torch.Tensor, part: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+            new = torch.tanh(self.layer(state) + part)
+            return new, new.sum(-1)
+
+        last, sums = scan(step, h, x, dim=1, reverse=True)
+        return mapped(lambda part, y: (part @ y).relu(), x, y), last, sums
+
+
+@network
+def slices() -> Network:
+    return Network(Slices(), (torch.randn(3, 5, 4), torch.randn(4, 2), torch.randn(3, 4)))
 
 
 class Attention(nn.Module):

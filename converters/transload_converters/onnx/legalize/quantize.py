@@ -16,7 +16,6 @@ from transload.ir import F32, I32, UI8, FloatType, IntegerType, Module, Op, Quan
 from transload.ir.build import constant_of
 from transload.ir.quantization import block_size_for, quantized_over
 from transload.rewrite import Rewriter
-from transload_hub.ops.rounding import round_all
 from transload_hub.simplify.qdq import kept
 
 from ..types import element_of
@@ -24,8 +23,7 @@ from .arithmetic import to_float8
 from .convolution import conv_attributes
 from .table import OnnxTable, as_integers, attr, axis_of, cast, flag, need, operand, reshape, scalar_like, shape_of
 
-__all__ = ["TABLE", "adopt_quantized_arguments", "bias_of", "drop_opset", "quantized_conv", "quantized_operand", "quantized_type",
-           "round_once"]
+__all__ = ["TABLE", "adopt_quantized_arguments", "bias_of", "drop_opset", "quantized_conv", "quantized_operand", "quantized_type"]
 
 TABLE = OnnxTable()
 
@@ -195,14 +193,6 @@ def _kind_at(user: Op, argument: Value, element: IntegerType) -> QuantType | Non
     if len(kinds) != user.operands.count(argument) or len(set(kinds)) != 1:
         return None
     return kinds[0]
-
-
-def round_once(module: Module) -> bool:
-    """Say of every op on quantized tensors that it rounds a scaled sum once, by a factor in float32, as onnxruntime's do.
-
-    Some ops of the hub have one way only (`transload_hub.ops.rounding`): these keep it.
-    """
-    return round_all(module, "once")
 
 
 # --- QuantizeLinear, DequantizeLinear

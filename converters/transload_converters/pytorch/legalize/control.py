@@ -151,8 +151,22 @@ def while_loop(call: Call, rw: Rewriter) -> list[Value]:
 @TABLE("higher_order.map_impl")
 def map_(call: Call, rw: Rewriter) -> list[Value]:
     """A graph of each slice, written out."""
-    op = call.op
-    mapped, *rest = _given(op)
+    mapped, *rest = _given(call.op)
+    return _sliced(call.op, rw, [], mapped, rest[0] if rest else [])
+
+
+@TABLE("higher_order.scan")
+def scan(call: Call, rw: Rewriter) -> list[Value]:
+    """A graph of each slice, which hands a state on to that of the next, written out: the last state, and what each gave."""
+    state, mapped, *rest = _given(call.op)
+    return _sliced(call.op, rw, state, mapped, rest[0] if rest else [])
+
+
+def _sliced(op: Op, rw: Rewriter, state: Sequence[Value], mapped: Sequence[Value], more: Sequence[Value]) -> list[Value]:
+    """The graph of an op for each slice along dimension 0 of tensors, given a state, the slices, and more.
+
+    A graph gives the next state, then its results: the last state is given, then the results of all slices.
+    """
     shapes = [shape_of(value) for value in mapped]
     if len({shape[:1] for shape in shapes}) != 1 or () in shapes:
         raise Unsupported(f"is done for the slices of tensors of the shapes {[list(shape) for shape in shapes]}")
@@ -160,13 +174,18 @@ def map_(call: Call, rw: Rewriter) -> list[Value]:
     if not 0 < count <= MOST_SLICES:
         raise Unsupported(f"is done for {count} slices", f"1 to {MOST_SLICES} can be converted")
     _convert(op, rw)
-    more = rest[0] if rest else []
-    _check_graph(op.regions[0], [*(TensorType(value.shape[1:], value.element) for value in mapped), *_types(more)])
+    slices = [TensorType(value.shape[1:], value.element) for value in mapped]
+    _check_graph(op.regions[0], [*_types(state), *slices, *_types(more)])
+    given = op.regions[0].block.terminator.operands
+    if len(given) < len(state) or not all(map(_same, _types(given), _types(state))):
+        raise Unsupported(f"its graph gives {len(given)} values that are no next state", f"a state is {_types(state)}")
     columns: list[list[Value]] = []
     for place in range(count):
-        slices = [reshape(rw, slice_along(rw, value, 0, place, place + 1), shape_of(value)[1:]) for value in mapped]
-        columns.append(inlined(op, rw, op.regions[0], [*slices, *more]))
-    return [rw.emit("top.Pack", *parts, axis=0) for parts in zip(*columns, strict=True)]
+        parts = [reshape(rw, slice_along(rw, value, 0, place, place + 1), shape_of(value)[1:]) for value in mapped]
+        found = inlined(op, rw, op.regions[0], [*state, *parts, *more])
+        state = found[: len(state)]
+        columns.append(found[len(state) :])
+    return [*state, *(rw.emit("top.Pack", *parts, axis=0) for parts in zip(*columns, strict=True))]
 
 
 @TABLE("higher_order.wrap_with_set_grad_enabled", "higher_order.wrap_with_autocast")

@@ -18,7 +18,7 @@ from transload.rewrite import Rewriter, RewriteTable, Unsupported
 
 from ... import build
 from ...dialect.base import storage_of
-from ..arithmetic.rescaling import any_quantized, quant, requantize, widen
+from ..arithmetic.rescaling import DOUBLE, any_quantized, narrow, quant, requantize, rounding_of, widen
 from ..arithmetic.scales import Scale, per_step, scale16, scale32
 from .cast import cast_value
 from .common import (
@@ -226,6 +226,10 @@ def reduce_quantized(op: Reduce, rw: Rewriter) -> Value | None:
         if (target.storage != I8 and target.zero_point != 0) or (source.storage != I32 and count * largest >> 31):
             return None
         summed = reduce_axes(rw, widen(rw, op.input), axes, _by(rw, "sum"))
+        if rounding_of(op) != DOUBLE:
+            real = source.scale / target.scale / (max(count, 1) if op.mode == "ReduceMean" else 1)
+            summed = reshape(rw, summed, static_shape(op.result))
+            return flat(rw, summed, lambda x: narrow(rw, x, real, target))
         scale = scale32(per_step(float(np.float32(source.scale)), float(np.float32(target.scale))))
         if op.mode == "ReduceMean":
             scale = _divided(scale, count)
