@@ -34,14 +34,11 @@ from transload.ir.declare import (
 )
 from transload.ir.open_ops import OpsOnDemand
 
-from .schemas import Argument, Schema, schema_of, schemas
+from .schemas import Argument, Schema, overwriting, schema_of, schemas
 
-__all__ = ["ATEN", "IN_PLACE"]
+__all__ = ["ATEN"]
 
 ATEN = Dialect("aten", __doc__, constant="aten.Constant", none="aten.NoValue")
-
-IN_PLACE = "_"
-"""How the name of an operator ends that overwrites its first operand."""
 
 
 def _is_number(value: Any) -> bool:
@@ -62,17 +59,11 @@ class _SchemaOps(OpsOnDemand):
     def declare(self, name: str) -> OpDeclaration | None:
         if not name.startswith("aten."):
             return None
-        schema = schema_of(name) or schema_of(_without_underscore(name))
+        schema = schema_of(name) or schema_of(overwriting(name) or name)
         return None if schema is None else _declare(name, schema)
 
     def listed(self) -> list[str]:
         return sorted({*dict.keys(self), *schemas()})
-
-
-def _without_underscore(name: str) -> str:
-    """Of `aten.relu_.default`, the operator that does not overwrite."""
-    base, _, overload = name.rpartition(".")
-    return f"{base.removesuffix(IN_PLACE)}.{overload}"
 
 
 def _declare(name: str, schema: Schema) -> OpDeclaration:
@@ -95,7 +86,7 @@ def _declare(name: str, schema: Schema) -> OpDeclaration:
     members["outputs"] = variadic_result("what it computes", ANY)
     if len(_result_kinds(schema.results)) == 1 and "[]" not in schema.results:
         members["outputs"] = result("what it computes", ANY)
-    if name != f"aten.{schema.name}" and name.split(".")[-2].endswith(IN_PLACE):
+    if overwriting(name) is not None:
         members["traits"] = ("effects",)
     return OpDeclaration(name, type(schema.name, (), members))
 

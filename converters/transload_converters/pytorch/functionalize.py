@@ -23,7 +23,7 @@ from transload.ir.build import constant_of
 from transload.ir.locations import location_names
 from transload.ir.module import NAME, output_names, update_function_type
 
-from .schemas import schema_of, target_of
+from .schemas import overwriting, schema_of, target_of
 
 __all__ = ["functionalize"]
 
@@ -56,8 +56,8 @@ def _blocks(root: Op) -> list[Block]:
 
 
 def _overwrites(op: Op) -> bool:
-    """Whether an op overwrites its first operand, as PyTorch says by an underscore."""
-    return op.dialect == "aten" and op.name.count(".") > 1 and target_of(op.name)[1].endswith("_") and bool(op.operands)
+    """Whether an op overwrites its first operand."""
+    return op.dialect == "aten" and overwriting(op.name) is not None and bool(op.operands)
 
 
 class _Versions:
@@ -126,8 +126,7 @@ class _Versions:
 
     def overwrite(self, op: Op, target: Value) -> None:
         """Replace an overwriting op by the one that makes a new tensor, and put that in the place of the old one."""
-        base, _, overload = op.name.rpartition(".")
-        name = f"{base.removesuffix('_')}.{overload}"
+        name = overwriting(op.name) or op.name
         schema = schema_of(name)
         moves = schema is not None and schema.is_view
         types = [result.type for result in op.results] if moves else [target.type]

@@ -34,7 +34,7 @@ from transload.ir import (
 from transload.ir.types import BOOL
 
 from .program import OMITTED, Graph, Node, Ref, Sym
-from .schemas import Argument, op_name, schema_of
+from .schemas import Argument, op_name, overwriting, schema_of
 from .symbols import Expression, Symbols
 
 __all__ = ["Importer", "Scope"]
@@ -112,7 +112,7 @@ class Importer:
     def nodes(self, block: Block, scope: Scope) -> None:
         """Ops for all calls of a graph, but those that compute sizes or check them."""
         for node in scope.graph.nodes:
-            if _refs(node.outputs) or node.target.rpartition(".")[0].endswith("_"):
+            if _refs(node.outputs) or overwriting(op_name(node.target)) is not None:
                 self.node(node, block, scope)
 
     def node(self, node: Node, block: Block, scope: Scope) -> None:
@@ -185,14 +185,14 @@ class Importer:
 
     def arguments(self, name: str, node: Node, block: Block, scope: Scope) -> tuple[list[Value], dict[str, Any]]:
         """The operands and attributes of a call, in the order of the operator's signature."""
-        base, _, overload = name.rpartition(".")
-        schema = schema_of(name) or schema_of(f"{base.removesuffix('_')}.{overload}")
+        plain = overwriting(name)
+        schema = schema_of(name) or schema_of(plain or name)
         given = dict(node.inputs)
         if schema is None:
             return self._undeclared(given, name, block, scope)
         known = schema.arguments
         first = known[0].name if known else ""
-        if "self" in given and first not in given and base.endswith("_"):  # `dropout_(self)`, `dropout(input)`
+        if "self" in given and first not in given and plain is not None:  # `dropout_(self)`, `dropout(input)`
             given = {first if key == "self" else key: value for key, value in given.items()}
         unknown = given.keys() - {argument.name for argument in known} - {"device", "layout", "pin_memory", "generator"}
         if unknown:

@@ -16,7 +16,7 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-__all__ = ["Argument", "Schema", "op_name", "schema_of", "schemas", "target_of"]
+__all__ = ["Argument", "Schema", "op_name", "overwriting", "schema_of", "schemas", "target_of"]
 
 _PREFIX = "aten."
 _SIGNATURE = re.compile(r"(!?)([\w:.]+)\((.*)\) -> (.*)")
@@ -67,6 +67,18 @@ def op_name(target: str) -> str:
     name = target.removeprefix("torch.ops.")
     name = name.removeprefix("aten.")
     return _PREFIX + "".join(c if c.isascii() and (c.isalnum() or c in "._$") else "_" for c in name)
+
+
+def overwriting(name: str) -> str | None:
+    """Of an op that overwrites its first operand, the one that makes a new tensor instead; None where it does not.
+
+    `aten.relu_.default` overwrites, and so does `aten.__iand__.Tensor`; `aten.__and__.Tensor` does not, which is Python's `&`.
+    """
+    base, _, overload = name.rpartition(".")
+    library, _, word = base.rpartition(".")
+    if word.startswith("__") and word.endswith("__"):
+        return f"{library}.__{word[3:]}.{overload}" if word.startswith("__i") else None
+    return f"{library}.{word[:-1]}.{overload}" if word.endswith("_") and library else None
 
 
 def target_of(name: str) -> tuple[str, str, str]:

@@ -22,7 +22,7 @@ from .archive import Archive
 from .importer import value_names
 from .program import ELEMENTS, OMITTED, Graph, Node, Program, Ref, Sym, read_program
 from .reader import output_names
-from .schemas import op_name, schema_of
+from .schemas import op_name, overwriting, schema_of
 from .tensors import tensor_of
 
 __all__ = ["Session"]
@@ -175,9 +175,9 @@ class Session:
 
 
 def _functional(target: str) -> str:
-    """The op of a target, without the underscore of what overwrites."""
-    base, _, overload = op_name(target).rpartition(".")
-    return f"{base.removesuffix('_')}.{overload}"
+    """The op of a target, or of one that overwrites the op that does not."""
+    name = op_name(target)
+    return overwriting(name) or name
 
 
 def _assigned(node: Node, made: Any) -> list[tuple[str, Any]]:

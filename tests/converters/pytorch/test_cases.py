@@ -10,7 +10,7 @@ import pytest
 
 import transload
 from transload_converters.pytorch.legalize import TABLE
-from transload_converters.pytorch.schemas import schemas
+from transload_converters.pytorch.schemas import overwriting, schemas
 
 from .cases.record import all_cases, computed, recorded
 from .cases.run import distance, module_of, results_of
@@ -59,3 +59,10 @@ def test_every_core_operator_is_converted_or_refused_with_a_reason() -> None:
 def test_every_rewrite_is_of_an_operator_that_exists() -> None:
     known = {*schemas(), "aten.Constant", "aten.NoValue", "aten.Yield"}
     assert [name for name in TABLE.functions if name not in known and not name.startswith("aten.higher_order.")] == []
+
+
+def test_what_overwrites_is_told_by_its_name() -> None:
+    assert overwriting("aten.relu_.default") == "aten.relu.default"
+    assert overwriting("aten.__iand__.Tensor") == "aten.__and__.Tensor"
+    assert overwriting("aten.__and__.Tensor") is None and overwriting("aten.relu.default") is None
+    assert overwriting("aten.mylib.put_.default") == "aten.mylib.put.default"

@@ -22,6 +22,7 @@ def fill(cases: Cases) -> None:
     _more(cases)
     _reductions(cases)
     _order(cases)
+    _pythons_operators(cases)
 
 
 def _unary(cases: Cases) -> None:
@@ -222,3 +223,14 @@ def _order(cases: Cases) -> None:
         cases.add("bucketize.Tensor", t(3, 4), t(4, values=(-1.5, -0.5, 0.5, 1.5)), right=right)
         cases.add("searchsorted.Tensor", t(4, values=(-1.5, -0.5, 0.5, 1.5)), t(3, 4), right=right)
     cases.add("isin.Tensor_Tensor", t(3, 4, d="i32", lo=0, hi=5), t(3, d="i32", lo=0, hi=5))
+
+
+def _pythons_operators(cases: Cases) -> None:
+    """`&`, `|`, `^`, `<<` and `>>` of tensors, whose operators end in underscores and overwrite nothing."""
+    for name in ("__and__", "__or__", "__xor__"):
+        for form in ("i1", "i32", "ui8"):
+            cases.add(f"{name}.Tensor", t(3, 4, d=form), t(4, d=form))
+        cases.add(f"{name}.Scalar", t(3, 4, d="i32"), 5)
+    for name in ("__lshift__", "__rshift__"):
+        cases.add(f"{name}.Tensor", t(3, 4, d="i32"), t(4, d="i32", lo=0, hi=5))
+        cases.add(f"{name}.Scalar", t(3, 4, d="i32"), 2)
