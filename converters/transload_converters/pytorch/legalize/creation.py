@@ -77,7 +77,9 @@ def counting(call: Call, rw: Rewriter) -> Value:
     if not 0 <= call.steps <= 1 << 28:
         raise Unsupported(f"makes {call.steps} numbers")
     numbers = np.linspace(start, end, call.steps)
-    return rw.constant((np.power(float(call.get("base", 10.0)), numbers) if call.base == "logspace" else numbers).astype(dtype))
+    if call.base == "logspace":  # its argument `base` is called as the operator's own name is here
+        numbers = np.power(float(call.op.attributes.get("base", 10.0)), numbers)
+    return rw.constant(numbers.astype(dtype))
 
 
 @TABLE("eye.default", "eye.m")
