@@ -106,6 +106,7 @@ def test_ranges_of_quantization(case: Any, why: str) -> None:
              "float32").const),
     *because("must be 2 numbers", "CropAndResize", IMAGE, x(1, 4), ints(0), ints(2, 2, 2)),
     *because("too large", "ResizeBicubic", IMAGE, ints(2**31 - 1, 2)),
+    *because("would take too long", "MatrixInverse", x(2100, 2100).const),
     *because("0 boxes of a class", "CombinedNonMaxSuppression", x(1, 3, 1, 4), x(1, 3, 1), scalar(0), scalar(2), scalar(0.5,
              "float32"), scalar(0.1, "float32")),
     *because("as int64|as i64", "Bitcast", ints(1, 2, 3), type="int64"),
@@ -184,4 +185,21 @@ def test_tables_that_many_ops_take_are_counted_together() -> None:
     ranges = [node(f"r{i}", "Range", "start", "limit", "step", Tidx=T("int32")) for i in range(9)]
     given = graph(*numbers, *ranges, node("y", "AddN", *(each.name for each in ranges), N=9, T=T("int32")))
     with pytest.raises(TransloadError, match="too large"), allowed(grown=1 << 24):
+        transload.lower(read_graph(given))
+
+
+@pytest.mark.parametrize(("op", "shape", "dtype", "more", "attributes"), [
+    ("MaxPoolWithArgmax", (1, 10**9, 1, 1), "float32", [], {
+        "ksize": [1, 1, 1, 1], "strides": [1, 1, 1, 1], "padding": "VALID", "T": F}),
+    ("InvertPermutation", (10**9,), "int32", [], {"T": T("int32")}),
+    ("CropAndResize", (1, 10**9, 1, 1), "float32", [np.zeros((1, 4), np.float32), np.zeros(1, np.int32),
+                                                        np.array([2, 2], np.int32)],
+     {"T": F}),
+])
+def test_what_is_too_large_to_be_numbered(
+    op: str, shape: tuple[int, ...], dtype: str, more: list[Any], attributes: dict[str, Any],
+) -> None:
+    inputs = [const(f"c{i}", array) for i, array in enumerate(more)]
+    given = graph(placeholder("x", shape, dtype), *inputs, node("y", op, "x", *(each.name for each in inputs), **attributes))
+    with pytest.raises(TransloadError, match="too large"):
         transload.lower(read_graph(given))

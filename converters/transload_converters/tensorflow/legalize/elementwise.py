@@ -13,7 +13,7 @@ from transload.rewrite import Rewriter
 from transload_hub.build import cast, reshape, scalar_like
 
 from .quantize import stored
-from .table import TfTable, attr, channels_last, element_of, shape_of
+from .table import TfTable, attr, channels_last, constant_array, element_of, shape_of
 
 __all__ = ["TABLE", "where_zero"]
 
@@ -293,7 +293,7 @@ def bitcast(op: Op, rw: Rewriter) -> Value:
         return value
     if dtype_of(value.element).itemsize == dtype_of(element).itemsize:
         return rw.emit("top.Bitcast", value, element=element)
-    held = np.ascontiguousarray(rw.need_constant(value, "what is read as a type of another width"))
+    held = np.ascontiguousarray(constant_array(rw, value, "what is read as a type of another width"))
     wanted = dtype_of(element)
     if wanted.itemsize < held.dtype.itemsize:
         return rw.constant(held[..., None].view(wanted), element=element)

@@ -17,6 +17,7 @@ from .table import (
     TfTable,
     attr,
     axis_of,
+    constant_array,
     constant_count,
     constant_int,
     constant_ints,
@@ -142,7 +143,7 @@ def dynamic_stitch(op: Op, rw: Rewriter) -> Value:
     half = len(op.operands) // 2
     if len(op.operands) % 2:
         raise Unsupported(f"has {len(op.operands)} operands: places and rows, as many of each")
-    indices = [np.asarray(rw.need_constant(value, "the places")) for value in op.operands[:half]]
+    indices = [constant_array(rw, value, "the places") for value in op.operands[:half]]
     rows = [reshape(rw, value, (places.size, *shape_of(value)[places.ndim :]))
             for places, value in zip(indices, op.operands[half:], strict=True)]
     flat = np.concatenate([np.zeros(0, np.int32), *(places.reshape(-1) for places in indices)])
@@ -159,7 +160,7 @@ def dynamic_stitch(op: Op, rw: Rewriter) -> Value:
 def dynamic_partition(op: Op, rw: Rewriter) -> list[Value]:
     """DynamicPartition by constant numbers of partitions."""
     value, given = op.operands
-    partitions = np.asarray(rw.need_constant(given, _DATA))
+    partitions = constant_array(rw, given, _DATA)
     rows = reshape(rw, value, (partitions.size, *shape_of(value)[partitions.ndim :]))
     places = [np.flatnonzero(partitions.reshape(-1) == number).astype(np.int32) for number in range(len(op.results))]
     return [rw.emit("top.Gather", rows, rw.constant(taken), axis=0) for taken in places]
@@ -170,14 +171,14 @@ def dynamic_partition(op: Op, rw: Rewriter) -> list[Value]:
 @TABLE("Where")
 def where(op: Op, rw: Rewriter) -> Value:
     """Where a constant is not 0: the subscripts, a row each."""
-    held = np.asarray(rw.need_constant(op.operands[0], _DATA))
+    held = constant_array(rw, op.operands[0], _DATA)
     return rw.constant(np.argwhere(held).astype(np.int64).reshape(-1, held.ndim))
 
 
 @TABLE("Unique", "UniqueV2", "UniqueWithCounts", "UniqueWithCountsV2")
 def unique(op: Op, rw: Rewriter) -> list[Value]:
     """Unique, UniqueV2, UniqueWithCounts, UniqueWithCountsV2 of a constant, in order of their first occurrence."""
-    held = np.asarray(rw.need_constant(op.operands[0], _DATA))
+    held = constant_array(rw, op.operands[0], _DATA)
     axes = constant_ints(rw, op.operands[1], "the axis") if op.name.endswith("V2") else ()
     axis = axis_of(axes[0], held.ndim) if axes else 0
     values, first, inverse, counts = np.unique(held, True, True, True, axis=axis if held.ndim > 1 else None)
@@ -192,7 +193,7 @@ def unique(op: Op, rw: Rewriter) -> list[Value]:
 @TABLE("ListDiff")
 def list_diff(op: Op, rw: Rewriter) -> list[Value]:
     """ListDiff of constants: the numbers of one that the other has not, and where they are."""
-    one, other = (np.asarray(rw.need_constant(value, _DATA)) for value in op.operands)
+    one, other = (constant_array(rw, value, _DATA) for value in op.operands)
     places = np.flatnonzero(~np.isin(one, other))
     return [rw.constant(one[places], element=op.operands[0].element),
             rw.constant(places.astype(dtype_of(element_of(op, 1))), element=element_of(op, 1))]

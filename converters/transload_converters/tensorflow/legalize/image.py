@@ -12,7 +12,7 @@ from transload.ir import F32, Op, Value, dtype_of
 from transload.rewrite import Rewriter
 from transload_hub.build import cast, reshape, scalar_like, slice_along
 
-from .table import TfTable, attr, constant_sizes, element_of, need_place, shape_of
+from .table import TfTable, attr, constant_array, constant_sizes, element_of, need_place, shape_of
 
 __all__ = ["TABLE", "coordinates_of", "separable"]
 
@@ -136,7 +136,7 @@ _KERNELS: dict[str, tuple[float, Callable[[np.ndarray], np.ndarray]]] = {
 def scale_and_translate(op: Op, rw: Rewriter) -> Value:
     """ScaleAndTranslate by constants: sampled by a kernel as wide as a pixel of the result, where antialiasing is wanted."""
     value, sizes, wanted = _sizes(op, rw)
-    scale, shift = (np.asarray(rw.need_constant(operand, what), np.float32).reshape(-1)
+    scale, shift = (constant_array(rw, operand, what).astype(np.float32).reshape(-1)
                     for operand, what in zip(op.operands[2:4], ("the scale", "the translation"), strict=True))
     if scale.size != 2 or shift.size != 2 or not np.isfinite([*scale, *shift]).all() or (scale <= 0).any():
         raise Unsupported(f"scales by {scale.tolist()} and moves by {shift.tolist()}: two numbers each, scales positive")
@@ -172,7 +172,7 @@ def crop_and_resize(op: Op, rw: Rewriter) -> Value:
     images, boxes, numbers, size = op.operands
     _, height, width, channels = shape_of(images, 4, what="the images")
     wanted = constant_sizes(rw, size, "the size of the crops", 2, least=1)
-    need_place(max(wanted))
+    need_place(max(*wanted, height, width))
     count = shape_of(boxes, 2, what="the boxes")[0]
     image = rw.emit("top.Gather", cast(rw, images, F32), numbers, axis=0)
     edges = rw.emit("top.Split", boxes, axis=1, split_size=(1, 1, 1, 1))

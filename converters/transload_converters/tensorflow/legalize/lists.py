@@ -19,7 +19,7 @@ from transload_hub.build import reshape, slice_along, splat
 
 from ..types import held_by
 from ..types import shape_of as shape_attribute_of
-from .table import TfTable, constant_count, constant_int, constant_ints, need_place, shape_of
+from .table import TfTable, constant_array, constant_count, constant_int, constant_ints, need_place, shape_of
 
 __all__ = ["TABLE"]
 
@@ -87,7 +87,7 @@ def from_tensor(op: Op, rw: Rewriter) -> Value:
 def reserve(op: Op, rw: Rewriter) -> Value:
     """A list of zeros."""
     shape = constant_ints(rw, op.operands[0], "the shape of elements")
-    if np.asarray(rw.need_constant(op.operands[0], "the shape of elements")).shape == ():
+    if constant_array(rw, op.operands[0], "the shape of elements").shape == ():
         shape = (-1,)
     size = constant_count(rw, op.operands[1], "the number of elements") if op.name == "tf.TensorListReserve" else 0
     return _empty(rw, size, shape, op.attribute("element_dtype") or held_by(op.result.element))
@@ -257,6 +257,7 @@ def array_split(op: Op, rw: Rewriter) -> Value:
 def array_concat(op: Op, rw: Rewriter) -> tuple[Value, Value]:
     """All elements joined along their first dimension, and how long each is there."""
     shape = shape_of(op.operands[1], least=2)
+    need_place(shape[0])
     lengths = rw.constant(np.full(shape[0], shape[1], np.int64))
     return reshape(rw, op.operands[1], (math.prod(shape[:2]), *shape[2:])), lengths
 

@@ -11,9 +11,12 @@ from transload.ir import Op, Value, dtype_of
 from transload.rewrite import Rewriter
 from transload_hub.build import reshape, scalar_like
 
-from .table import TfTable, attr, constant_int, constant_ints, need_place, shape_of
+from .table import TfTable, attr, constant_array, constant_int, constant_ints, need_place, shape_of
 
 TABLE = TfTable()
+
+_WORK = 1 << 33
+"""Multiplications that may be made of constant matrices: a few seconds' work."""
 
 
 class _Diagonals:
@@ -145,12 +148,14 @@ def matrix_band_part(op: Op, rw: Rewriter) -> Value:
 @TABLE("MatrixInverse", "MatrixDeterminant", "Cholesky", "MatrixSolve", "MatrixTriangularSolve")
 def of_constants(op: Op, rw: Rewriter) -> Value:
     """MatrixInverse, MatrixDeterminant, Cholesky, MatrixSolve, MatrixTriangularSolve of constants: computed now."""
-    matrix, *rest = (np.asarray(rw.need_constant(value, "the matrix"), np.float64) for value in op.operands)
+    matrix, *rest = (constant_array(rw, value, "the matrix").astype(np.float64) for value in op.operands)
     name = op.name.removeprefix("tf.")
     for value in op.operands:
         shape_of(value, least=2, what="the matrix")
     if rest and matrix.shape[:-1] != rest[0].shape[:-1]:
         raise Unsupported(f"a matrix of {list(matrix.shape)} does not fit one of {list(rest[0].shape)}")
+    if matrix.size * matrix.shape[-1] > _WORK:
+        raise Unsupported(f"takes apart matrices of shape {list(matrix.shape)}, which would take too long")
     if name == "MatrixTriangularSolve":
         matrix = np.tril(matrix) if attr(op, "lower", True) else np.triu(matrix)
     if attr(op, "adjoint", False):

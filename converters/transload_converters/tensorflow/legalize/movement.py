@@ -14,7 +14,19 @@ from transload.rewrite import Rewriter
 from transload_hub.build import pads_for, reshape, splat
 from transload_hub.slicing import Masks, Strided, entries, plain_slice, resolved, strided_slice
 
-from .table import TfTable, attr, axes_of, axis_of, constant_int, constant_ints, constant_sizes, ints_attr, need_place, shape_of
+from .table import (
+    TfTable,
+    attr,
+    axes_of,
+    axis_of,
+    constant_array,
+    constant_int,
+    constant_ints,
+    constant_sizes,
+    ints_attr,
+    need_place,
+    shape_of,
+)
 
 TABLE = TfTable()
 
@@ -156,7 +168,7 @@ def reverse(op: Op, rw: Rewriter) -> Value:
     """ReverseV2 along constant axes, Reverse where a constant flag of a dimension says so."""
     value = op.operands[0]
     if op.name == "tf.Reverse":
-        flags = np.asarray(rw.need_constant(op.operands[1], "the flags of dimensions")).reshape(-1)
+        flags = constant_array(rw, op.operands[1], "the flags of dimensions").reshape(-1)
         axes = tuple(int(n) for n in np.flatnonzero(flags))
     else:
         axes = axes_of(constant_ints(rw, op.operands[1], "the axes"), len(shape_of(value)))

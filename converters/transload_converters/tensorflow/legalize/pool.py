@@ -13,7 +13,7 @@ from transload_hub.build import permute, reshape, scalar_like, splat
 
 from .conv import Window, missing, spatial_sizes, window_of
 from .reduce import least_of
-from .table import TfTable, attr, channels_last, constant_ints, constant_sizes, element_of, ints_attr, shape_of
+from .table import TfTable, attr, channels_last, constant_ints, constant_sizes, element_of, ints_attr, need_place, shape_of
 
 TABLE = TfTable()
 
@@ -72,6 +72,7 @@ def max_pool_with_argmax(op: Op, rw: Rewriter) -> tuple[Value, Value]:
     chosen = rw.emit("top.Arg", stacked, axis=0, keepdims=False, mode="ArgMax", element=I64)
     width, channels = sizes[2], sizes[3]
     inside = np.asarray([(row * width + column) * channels for row, column in product(*map(range, window.kernel))], np.int64)
+    need_place(sizes[0], rows, columns, channels)
     row, column = (np.arange(count) * stride - pad for count, stride, pad in zip(
         (rows, columns), window.strides, window.pads[:2], strict=True))
     first = (row[:, None, None] * width + column[:, None]) * channels + np.arange(channels)
@@ -96,6 +97,7 @@ def avg_pool_grad(op: Op, rw: Rewriter) -> Value:
     if not last:
         back = permute(rw, back, (0, *range(2, n + 2), 1))
     spatial = spatial_sizes(wanted, last)
+    need_place(*shape_of(back)[1:-1])
     counted = np.ones((), np.float64)
     for size, count, k, stride, begin in zip(
             spatial, shape_of(back)[1:-1], window.kernel, window.strides, window.pads[:n], strict=True):

@@ -15,7 +15,7 @@ from transload.ir import F32, I8, I16, I32, UI8, UI16, DialectType, IntegerType,
 from transload.rewrite import Rewriter
 from transload_hub.build import cast, scalar_like
 
-from .table import TfTable, attr, axis_of, constant_float, constant_int, shape_of
+from .table import TfTable, attr, axis_of, constant_array, constant_float, constant_int, shape_of
 
 __all__ = ["STORED", "TABLE", "stored"]
 
@@ -50,7 +50,7 @@ def fake_quant_vars(op: Op, rw: Rewriter) -> Value:
 @TABLE("FakeQuantWithMinMaxVarsPerChannel")
 def fake_quant_channels(op: Op, rw: Rewriter) -> Value:
     """FakeQuantWithMinMaxVarsPerChannel: a constant range for each of the last dimension."""
-    low, high = (np.asarray(rw.need_constant(value, "the range"), np.float32) for value in op.operands[1:])
+    low, high = (constant_array(rw, value, "the range").astype(np.float32) for value in op.operands[1:])
     return _fake_quant(op, rw, low, high, len(shape_of(op.operands[0], least=1)) - 1)
 
 
@@ -228,7 +228,7 @@ def dequantize(op: Op, rw: Rewriter) -> Value:
 
 def _quantized(op: Op, rw: Rewriter, element: Type, sizes: Sequence[int], first: int, prefix: str = "quantization") -> QuantType:
     """The quantized type of scales and zero points that are constant operands, of a tensor of `sizes` stored in `element`."""
-    scales, zeros = (np.asarray(rw.need_constant(op.operands[first + i], "a scale or zero point")).reshape(-1) for i in (0, 1))
+    scales, zeros = (constant_array(rw, op.operands[first + i], "a scale or zero point").reshape(-1) for i in (0, 1))
     axis = int(attr(op, f"{prefix}_axis", -1))
     least, most = (int(attr(op, f"{prefix}_{end}_val")) for end in ("min", "max"))
     if not isinstance(element, IntegerType):

@@ -15,7 +15,7 @@ from transload.ir import Op, Value, dtype_of
 from transload.rewrite import Rewriter
 from transload_hub.build import permute, reshape, scalar_like, slice_along, splat
 
-from .table import TfTable, attr, constant_int, element_of, shape_of
+from .table import TfTable, attr, constant_int, element_of, need_place, shape_of
 
 TABLE = TfTable()
 
@@ -109,6 +109,7 @@ def _layer(rw: Rewriter, value: Value, cell: Value, hidden: Value, lstm: _Lstm) 
     """The hidden states [T, N, H] by `top.LSTM`, whose gates are in the order i, o, f, c."""
     _, batch, inputs = shape_of(value)
     size = shape_of(cell, 2, what="the cell state")[1]
+    need_place(4 * size)
     order = [lstm.gates.index(gate) for gate in "iofc"]
 
     def turned(part: Value, rows: int) -> Value:

@@ -19,6 +19,7 @@ from .table import (
     attr,
     axes_of,
     axis_of,
+    constant_array,
     constant_count,
     constant_int,
     constant_ints,
@@ -136,7 +137,8 @@ def invert_permutation(op: Op, rw: Rewriter) -> Value:
     """InvertPermutation: where each number is."""
     held, count = rw.constant_of(op.operands[0]), shape_of(op.operands[0], 1)[0]
     if held is not None:
-        return _ints(rw, op, np.argsort(held))
+        return _ints(rw, op, np.argsort(constant_array(rw, op.operands[0], "the order")))
+    need_place(count)
     places = _ints(rw, op, np.arange(count))
     return rw.emit("top.ScatterND", splat(rw, 0, (count,), element_of(op)), reshape(rw, op.operands[0], (count, 1)), places)
 
@@ -221,7 +223,7 @@ def empty(op: Op, rw: Rewriter) -> Value:
 @TABLE("Range")
 def range_(op: Op, rw: Rewriter) -> Value:
     """Range between constants."""
-    ends = [np.asarray(rw.need_constant(value, "each end and the step of the range")) for value in op.operands]
+    ends = [constant_array(rw, value, "each end and the step of the range") for value in op.operands]
     if any(end.size != 1 for end in ends):
         raise Unsupported("each end and the step of the range must be one number")
     start, limit, delta = (end.reshape(()) for end in ends)
@@ -287,6 +289,7 @@ def diag_part(op: Op, rw: Rewriter) -> Value:
     if len(sizes) % 2 or half != sizes[len(half) :]:
         raise Unsupported(f"the shape {list(sizes)} has no diagonal")
     count = math.prod(half)
+    need_place(count)
     flat = reshape(rw, value, (count * count,))
     places = rw.constant(np.arange(count, dtype=np.int32) * (count + 1))
     return reshape(rw, rw.emit("top.Gather", flat, places, axis=0), half)

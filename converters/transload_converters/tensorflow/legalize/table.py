@@ -22,8 +22,8 @@ from transload.rewrite import Rewriter, RewriteTable
 from transload_hub.build import MAX_CONSTANT
 
 __all__ = [
-    "TfTable", "attr", "axes_of", "axis_of", "channels_last", "constant_count", "constant_float", "constant_int",
-    "constant_ints", "constant_sizes", "element_of", "ints_attr", "need_place", "number", "shape_of",
+    "TfTable", "attr", "axes_of", "axis_of", "channels_last", "constant_array", "constant_count", "constant_float",
+    "constant_int", "constant_ints", "constant_sizes", "element_of", "ints_attr", "need_place", "number", "shape_of",
 ]
 
 _SMALL = 1 << 16
@@ -103,9 +103,16 @@ def shape_of(value: Value, rank: int | None = None, least: int = 0, what: str = 
     return shape
 
 
+def constant_array(rw: Rewriter, value: Value, what: str) -> np.ndarray:
+    """The numbers of a constant operand, of which there are not too many to compute with here."""
+    array = np.asarray(rw.need_constant(value, what))
+    need_place(array.size)
+    return array
+
+
 def constant_ints(rw: Rewriter, value: Value, what: str, count: int | None = None) -> tuple[int, ...]:
     """The integers of a constant operand, flattened; `count` of them, where that is given."""
-    array = np.asarray(rw.need_constant(value, what))
+    array = constant_array(rw, value, what)
     if array.dtype.kind not in "iu":
         raise Unsupported(f"{what} must be integers, and are {array.dtype}")
     if count not in (None, array.size):
@@ -150,7 +157,7 @@ def constant_int(rw: Rewriter, value: Value, what: str) -> int:
 
 def constant_float(rw: Rewriter, value: Value, what: str) -> float:
     """The one number of a constant operand."""
-    array = np.asarray(rw.need_constant(value, what))
+    array = constant_array(rw, value, what)
     if array.size != 1:
         raise Unsupported(f"{what} must be one number, and has the shape {list(array.shape)}")
     return float(array.reshape(()))
