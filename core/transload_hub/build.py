@@ -9,16 +9,30 @@ from typing import Any
 
 import numpy as np
 
+from transload.budget import budget
 from transload.errors import Unsupported
 from transload.ir import Dense, SplatData, TensorType, Type, Value, dtype_of
 from transload.ir.build import Builder
 
 __all__ = [
-    "MAX_CONSTANT", "Window", "cast", "pads_for", "permute", "reshape", "same_padding", "scalar_like", "slice_along", "splat",
+    "MAX_CONSTANT", "Window", "cast", "need_place", "pads_for", "permute", "reshape", "same_padding", "scalar_like",
+    "slice_along", "splat",
 ]
 
 MAX_CONSTANT = 1 << 28
 """Elements that a constant which a rewrite makes may have."""
+_SMALL = 1 << 16
+"""Elements of a table that no budget need know of."""
+
+
+def need_place(*sizes: int) -> None:
+    """Refuse tables of these sizes that a rewrite would make, where they, or all of a run's together, are too large.
+
+    What is large is taken from the run's budget.
+    """
+    count = math.prod(sizes)
+    if count > MAX_CONSTANT >> 3 or (count > _SMALL and not budget().may_fold(0, 8 * count)):
+        raise Unsupported(f"takes a table of {' by '.join(f'{size:,}' for size in sizes)} numbers, which is too large")
 
 
 def cast(build: Builder, value: Value, element: Type, round_mode: str = "Trunc") -> Value:

@@ -63,7 +63,7 @@ def test_a_table_for_resizing_is_not_made_without_end() -> None:
     size = ((2,), "int32", np.array([1 << 28, 4], np.int32), None)
     given, made = [((1, 5, 4, 1), "bool", None, None), size], [((1,), "bool", None, None)]
     content = write_operator("RESIZE_NEAREST_NEIGHBOR", given, made, {"align_corners": True})
-    refused(content, "would take a table of more than")
+    refused(content, "would take a table of more than|sizes are at most")
 
 
 def test_nothing_computes_quantized_numbers_of_64_bits() -> None:
@@ -283,3 +283,20 @@ def test_a_custom_operator_with_other_operands_than_it_takes(name: str, count: i
     model.inputs, model.outputs = given, [model.add_tensor("y", (1, 2, 4), "float32")]
     model.add_custom_operator(name, given, model.outputs, bytes(12))
     refused(model.finish(), "takes 3 tensors, and is given")
+
+
+@pytest.mark.parametrize("size", [2143289344, 1 << 23])
+@pytest.mark.parametrize("operator", ["RESIZE_NEAREST_NEIGHBOR", "RESIZE_BILINEAR"])
+def test_an_image_is_not_resized_to_more_places_than_can_be_numbered(operator: str, size: int) -> None:
+    sizes = ((2,), "int32", np.array([size, 3], np.int32), None)
+    content = write_operator(operator, [((1, 4, 5, 3), *FLOAT), sizes], [((), *FLOAT)])
+    for to in ("tosa", "stablehlo"):
+        refused(content, "sizes are at most", to)
+
+
+def test_an_indicator_of_billions_of_steps() -> None:
+    text = """layer { name: "x" type: "Input" top: "x" input_param { shape { dim: 2 dim: 3 } } }
+    layer { name: "y" type: "ContinuationIndicator" bottom: "x" top: "y"
+            continuation_indicator_param { time_step: 2147483647 } }"""
+    with pytest.raises(ConversionError, match="too large"):
+        transload.lower(transload.load(text=text, format="caffe"), "tosa")

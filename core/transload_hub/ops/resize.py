@@ -9,6 +9,9 @@ from .base import LAYOUT, NUMBER_TENSOR, TOP, Activated
 from .infer import fail, need_rank, spatial_axes
 from .rounding import rounds
 
+_MOST_PLACES = 1 << 22
+"""Places of a dimension that is resized, for each of which tables say what it is made of."""
+
 
 @TOP.op("Upsample")
 class Upsample(Activated):
@@ -77,6 +80,16 @@ class Interp(DeclaredOp):
         """sizes are positive, and scales, where present, are as many and positive"""
         return min(op.sizes, default=0) > 0 and (
             op.scales is None or (len(op.scales) == len(op.sizes) and min(op.scales) > 0))
+
+    @constraint
+    def places_can_be_numbered(op) -> bool:
+        """sizes are at most 4,194,304, and so are the elements that each place is made of by antialias, all together"""
+        known = op.input.known_shape
+        axes = spatial_axes(op.layout, len(known)) if known is not None else []
+        if max(op.sizes, default=0) > _MOST_PLACES or not op.antialias or known is None or len(axes) != len(op.sizes):
+            return max(op.sizes, default=0) <= _MOST_PLACES
+        scales = op.scales or [made / max(known[axis], 1) for axis, made in zip(axes, op.sizes, strict=True)]
+        return all(made * max(2 / scale, 1) <= 4 * _MOST_PLACES for made, scale in zip(op.sizes, scales, strict=True))
 
     def infer(op) -> Type:
         n = len(op.sizes)

@@ -138,3 +138,24 @@ def test_a_weight_that_is_no_tensor(tmp_path: Path, kind: str, argument: Any) ->
 
     with pytest.raises(ReadError, match=f"a tensor, as the argument of a {kind}"):
         transload.load(edited(tmp_path / "m.pt2", MODEL, change))
+
+
+@pytest.mark.parametrize(("scales", "points", "axis", "why"), [
+    ("dense<1.0> : tensor<8xf32>", "dense<0> : tensor<5x8xi64>", 0, "must have 8"),
+    ("dense<1.0> : tensor<3xf32>", "dense<0> : tensor<3xi64>", 0, "3 scales and 3 zero points, and must have 8"),
+    ("dense<0.0> : tensor<8xf32>", "dense<0> : tensor<8xi64>", 0, "not positive and finite"),
+    ("dense<1.0> : tensor<8xf32>", "dense<999> : tensor<8xi64>", 0, "do not lie from"),
+    ("dense<1.0> : tensor<8xf32>", "dense<0> : tensor<8xi64>", 5, "axis 5 is outside")])
+def test_scales_that_do_not_fit_their_tensor(scales: str, points: str, axis: int, why: str) -> None:
+    s, p = scales.rpartition(" ")[2], points.rpartition(" ")[2]
+    text = f"""func.func @main(%x: tensor<8x3xi8>) -> tensor<8x3xf32> {{
+  %s = "aten.Constant"() {{value = {scales}}} : () -> {s}
+  %p = "aten.Constant"() {{value = {points}}} : () -> {p}
+  %y = "aten.quantized_decomposed.dequantize_per_channel.default"(%x, %s, %p)
+      {{axis = {axis} : i64, quant_min = -127 : i64, quant_max = 127 : i64, dtype = i8}}
+      : (tensor<8x3xi8>, {s}, {p}) -> tensor<8x3xf32>
+  return %y : tensor<8x3xf32>
+}}"""
+    with pytest.raises(ConversionError, match=why) as caught:
+        transload.lower(transload.load(text=text, format="mlir"), "tosa")
+    assert caught.value.__cause__ is None

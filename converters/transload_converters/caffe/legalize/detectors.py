@@ -14,6 +14,7 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import F32, Value
 from transload.rewrite import Rewriter
+from transload_hub.build import need_place
 from transload_hub.suppression import DROPPED, race
 
 from .common import CaffeTable, cast, number, permute, reduced, reshape, shape_of, slab
@@ -94,6 +95,7 @@ def _yolo_boxes(op: Any, rw: Rewriter, x: Value, anchors: tuple[float, ...]) -> 
     count = height * width * 3
     cells = reshape(rw, permute(rw, reshape(rw, x, (3, 5 + classes, height * width)), (2, 0, 1)), (count, 5 + classes))
     moves, grown, sure, kinds = rw.emit("top.Split", cells, axis=1, split_size=(2, 2, 1, classes))
+    need_place(count, 2)
     row, column = np.divmod(np.arange(height * width), width)
     corner = np.repeat(np.stack([column, row], axis=1), 3, axis=0).astype(np.float32)
     centres = rw.emit("top.Div", rw.emit("top.Add", rw.emit("top.Sigmoid", moves), rw.constant(corner)),
@@ -181,6 +183,7 @@ def _faces(rw: Rewriter, bottoms: list[Value], stride: int) -> tuple[Value, Valu
     for value, channels in zip(bottoms, (2 * n, 4 * n, 10 * n), strict=True):
         if shape_of(value) != (1, channels, height, width):
             raise Unsupported(f"a bottom of stride {stride} has the shape {list(shape_of(value))}, and needs {channels} channels")
+    need_place(height, width, n, 4)
     x, y = np.meshgrid(np.arange(width) * stride, np.arange(height) * stride)
     moved = (np.stack([x, y, x, y], axis=-1).reshape(1, -1, 4) + anchors[:, None]).reshape(-1, 4).astype(np.float32)
     count = len(moved)

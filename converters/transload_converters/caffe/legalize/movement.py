@@ -10,6 +10,7 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import F32, Op, Value
 from transload.rewrite import Rewriter
+from transload_hub.build import need_place
 
 from ..geometry import flattened, reshaped, slices, upsampled
 from ..shapes import interp_sizes
@@ -175,7 +176,9 @@ def interp(op: Any, rw: Rewriter) -> Value:
 def continuation(op: Any, rw: Rewriter) -> Value:
     """Known without the data: 0 at the first step, then 1."""
     shape = shape_of(op.operands[0])
-    found = np.ones((op.time_step or shape[0], op.batch_size or (shape[1] if len(shape) > 1 else 1)), np.float32)
+    sizes = op.time_step or shape[0], op.batch_size or (shape[1] if len(shape) > 1 else 1)
+    need_place(*sizes)
+    found = np.ones(sizes, np.float32)
     found[:1] = 0
     return rw.constant(found)
 

@@ -10,6 +10,7 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import F32, I32, Value
 from transload.rewrite import Rewriter
+from transload_hub.build import need_place
 
 from ..geometry import Windows, fail, outputs_of, pool_windows
 from .common import CaffeTable, cast, reshape, shape_of
@@ -64,6 +65,7 @@ def _pooled(rw: Rewriter, x: Value, windows: Windows, method: str) -> Value:
 
 def average_counts(windows: Windows, spatial: tuple[int, ...]) -> np.ndarray:
     """How many pixels of each window lie in the image and its padding, of one width on both sides."""
+    need_place(*windows.outputs)
     sides = []
     for size, kernel, stride, pad, out in zip(
             spatial, windows.kernel, windows.stride, windows.pad, windows.outputs, strict=True):
@@ -89,6 +91,7 @@ def _expected(rw: Rewriter, x: Value, windows: Windows) -> Value:
 
 def window_places(windows: Windows, spatial: tuple[int, ...]) -> np.ndarray:
     """[windows, pixels]: which pixel of the flat image each one of a window is; the number of pixels where it is none."""
+    need_place(*windows.outputs, *windows.kernel)
     height, width = spatial
     sides = []
     for size, kernel, stride, pad, out in zip(

@@ -14,6 +14,7 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import Op, Value
 from transload.rewrite import Rewriter
+from transload_hub.build import need_place
 from transload_hub.suppression import DROPPED, race
 
 from ..python import python_parameters
@@ -46,6 +47,7 @@ def anchors_of(base: int, ratios: Sequence[float], scales: Sequence[float]) -> n
 
 def _all_anchors(anchors: np.ndarray, height: int, width: int, stride: int) -> np.ndarray:
     """[height * width * n, 4]: the anchors moved to every pixel."""
+    need_place(height, width, len(anchors), 4)
     x, y = np.meshgrid(np.arange(width) * stride, np.arange(height) * stride)
     moves = np.stack([x, y, x, y], axis=-1).reshape(-1, 1, 4)
     return (moves + anchors[None]).reshape(-1, 4).astype(np.float32)
@@ -201,6 +203,7 @@ def roi_pooling(op: Any, rw: Rewriter) -> Value:
     ends: list[tuple[Value, ...]] = []
     for begin, end, bins, limit in ((top, low, op.pooled_h, height), (left, right, op.pooled_w, width)):
         extent = rw.emit("top.AddConst", rw.emit("top.Sub", end, begin), const_val=1.0)
+        need_place(4 * limit + 1, bins)
         first, last = _bins(rw, extent, np.maximum(np.arange(4 * limit + 1), 1), bins)
         ends.append(tuple(
             _within(rw, rw.emit("top.Add", rw.emit(rounding, edge), begin), limit)

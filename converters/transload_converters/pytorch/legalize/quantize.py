@@ -8,7 +8,7 @@ from transload.errors import Unsupported
 from transload.ir import F32, IntegerType, QuantType, Type, Value, dtype_of
 from transload.rewrite import Rewriter
 
-from .table import AtenTable, Call, cast
+from .table import AtenTable, Call, cast, shape_of
 
 TABLE = AtenTable()
 
@@ -32,10 +32,23 @@ def _kind(call: Call, rw: Rewriter, storage: Type) -> QuantType:
         raise Unsupported("has zero points that are no whole numbers")
     low, high = (int(_numbers(rw, call.get(name), name)[0]) for name in ("quant_min", "quant_max"))
     least, most = storage.range
-    if not several and (len(scales) != 1 or len(points) != 1):
-        raise Unsupported(f"has {len(scales)} scales for one tensor")
-    return QuantType(storage, F32, tuple(scales.tolist()), tuple(int(p) for p in points), call.axis if several else None,
-                     max(low, least), min(high, most))
+    axis, count = _channels(call) if several else (None, 1)
+    if len(scales) != count or len(points) not in (1, count):
+        raise Unsupported(f"has {len(scales)} scales and {len(points)} zero points, and must have {count}")
+    if not (np.isfinite(scales) & (scales > 0)).all():
+        raise Unsupported("has a scale that is not positive and finite")
+    low, high = max(low, least), min(high, most)
+    if low >= high or (points < low).any() or (points > high).any():
+        raise Unsupported(f"its zero points do not lie from {low} to {high}")
+    return QuantType(storage, F32, tuple(scales.tolist()), tuple(int(p) for p in points), axis, low, high)
+
+
+def _channels(call: Call) -> tuple[int, int]:
+    """The axis of scales, and how many there must be."""
+    sizes, axis = shape_of(call.input), call.axis
+    if not -len(sizes) <= axis < len(sizes):
+        raise Unsupported(f"axis {axis} is outside a tensor of rank {len(sizes)}")
+    return axis % len(sizes), sizes[axis]
 
 
 @TABLE(f"{_Q}.quantize_per_tensor.default", f"{_Q}.quantize_per_tensor.tensor", f"{_Q}.quantize_per_tensor.tensor2",
@@ -76,10 +89,13 @@ def dequantize(call: Call, rw: Rewriter) -> Value:
 def dequantize_groups(call: Call, rw: Rewriter) -> Value:
     """A weight with a scale for each group of columns, as real numbers."""
     stored = np.asarray(rw.need_constant(call.w_int8 if call.get("w_int8") is not None else call.w, "the weight"))
-    scales = np.asarray(rw.need_constant(call.scales, "the scales")).reshape(stored.shape[0], -1)
+    scales = np.asarray(rw.need_constant(call.scales, "the scales"))
     points = call.zero_points
-    zeros = np.zeros_like(scales) if points is None else np.asarray(rw.need_constant(points,
-                                                                                     "the zero points")).reshape(scales.shape)
+    known = scales if points is None else np.asarray(rw.need_constant(points, "the zero points"))
+    if stored.ndim != 2 or not scales.size or scales.size % stored.shape[0] or known.size != scales.size:
+        raise Unsupported(f"has {scales.size} scales and {known.size} zero points for a weight of shape {list(stored.shape)}")
+    scales = scales.reshape(stored.shape[0], -1)
+    zeros = np.zeros_like(scales) if points is None else known.reshape(scales.shape)
     size = call.group_size
     if size < 1 or scales.shape[1] * size != stored.shape[1]:
         raise Unsupported(f"has {scales.shape[1]} groups of {size} for {stored.shape[1]} columns")

@@ -9,25 +9,20 @@ Sources: the op definitions of TensorFlow 2.18 and the API documentation of `tf.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
 
-from transload.budget import budget
 from transload.errors import RunError, Unsupported
 from transload.ir import ComplexType, DialectType, Op, TensorType, Type, Value
 from transload.rewrite import Rewriter, RewriteTable
-from transload_hub.build import MAX_CONSTANT
+from transload_hub.build import need_place
 
 __all__ = [
     "TfTable", "attr", "axes_of", "axis_of", "channels_last", "constant_array", "constant_count", "constant_float",
     "constant_int", "constant_ints", "constant_sizes", "element_of", "ints_attr", "need_place", "number", "shape_of",
 ]
-
-_SMALL = 1 << 16
-"""Elements of a table that no budget need know of."""
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -135,16 +130,6 @@ def constant_count(rw: Rewriter, value: Value, what: str, least: int = 0) -> int
         raise Unsupported(f"{what} is {count}, and must be {least} or more")
     need_place(count)
     return count
-
-
-def need_place(*sizes: int) -> None:
-    """Refuse tables of these sizes that a rewrite would make, where they, or all of a run's together, are too large.
-
-    What is large is taken from the run's budget.
-    """
-    count = math.prod(sizes)
-    if count > MAX_CONSTANT >> 3 or (count > _SMALL and not budget().may_fold(0, 8 * count)):
-        raise Unsupported(f"takes a table of {' by '.join(f'{size:,}' for size in sizes)} numbers, which is too large")
 
 
 def constant_int(rw: Rewriter, value: Value, what: str) -> int:

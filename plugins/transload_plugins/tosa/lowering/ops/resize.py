@@ -181,7 +181,8 @@ def _stays(op: Interp, i: int, size: int) -> bool:
     if op.sizes[i] != size:
         return False
     where, weights = taps(op, i, size)
-    return bool(np.array_equal(_matrix(where, weights, size), np.eye(size)))
+    own = where == np.arange(size)[:, None]
+    return bool((np.where(own, weights, 0).sum(axis=1) == 1).all()) and not np.where(own, 0, weights).any()
 
 
 MOST_WEIGHTS = 1 << 26
@@ -199,7 +200,7 @@ def _by_taps(op: Interp, rw: Rewriter, x: Value, dim: int) -> Value:
     """One dimension by GATHER (nearest), or by MATMUL with the matrix of weights (linear, cubic)."""
     shape = static_shape(x)
     wanted = static_shape(op.result)[dim]
-    if wanted * (1 if op.mode == "nearest" else shape[dim]) > MOST_WEIGHTS:
+    if wanted * (math.prod(shape[:dim]) if op.mode == "nearest" else shape[dim]) > MOST_WEIGHTS:
         raise Unsupported(
             f"dimension {dim}, resized from {shape[dim]} to {wanted}, would take a table of more than {MOST_WEIGHTS:,} numbers")
     where, weights = taps(op, dim - 1, shape[dim])
