@@ -31,6 +31,7 @@ __all__ = ["Entry", "Listing", "Stream", "Wanted", "find_source", "function_at"]
 ARRAYS = (".npy", ".npz")
 PYTHON = "python:"
 _LONGEST = 1 << 26
+_LINE = 1 << 15  # letters of a line: paths are of 4,096 at most
 """Bytes of a list of samples."""
 
 
@@ -259,6 +260,9 @@ def _of_list(path: Path, wanted: Wanted) -> Listing:
     if "\0" in text:
         raise ReadError(f"{path}: is no folder of samples, list of files, .npy, .npz or image")
     lines = [(number, line.strip()) for number, line in enumerate(text.splitlines(), 1)]
+    long = next((number for number, line in lines if len(line) > _LINE), None)
+    if long is not None:
+        raise ReadError(f"{path}: line {long} has more than {_LINE:,} letters: is no list of files")
     entries = [_line(path, number, line, wanted) for number, line in lines if line and not line.startswith("#")]
     if not entries:
         raise UsageError(f"{path} lists no samples", hint="a sample a line: a file, or one for each input with commas between")

@@ -217,3 +217,11 @@ def test_what_the_model_says_of_its_inputs(examples: Path) -> None:
     module = transload.load(examples / "digits" / "digits_float.onnx")
     samples = open_samples(np.load(examples / "digits" / "test_images.npz")["images"], module, count=5)
     assert len(list(samples)) == 5 and samples.preprocess is None and not samples.images
+
+
+def test_a_line_that_is_no_path(tmp_path: Path) -> None:
+    """Told in one line, and not with all its letters."""
+    (tmp_path / "list.txt").write_text("x" * 100_000)
+    with pytest.raises(ReadError, match="line 1 has more than 32,768 letters") as raised:
+        open_samples(tmp_path / "list.txt", IMAGE)
+    assert len(str(raised.value)) < 1000

@@ -26,7 +26,7 @@ from transload.limits import MAX_ELEMENTS
 from transload.plugin import Source
 from transload.worker import ChildEnded
 
-from .isolated import HDF5
+from .isolated import HDF5, most_unpacked
 
 __all__ = ["DAMAGED", "KerasFile", "Weights", "detect", "read_file"]
 
@@ -53,8 +53,11 @@ class Weights:
     def __init__(self, source: Source, start: int = 0, data: bytes | None = None, size: int = 0) -> None:
         self.name = source.name
         self._data = memoryview(data) if data is not None else source.data[start : start + size] if size else source.data
-        self._asked: tuple[Any, int, int] = (
-            (str(source.path.resolve()), start, size) if data is None and source.path is not None else (bytes(self._data), 0, 0))
+        self._asked: tuple[Any, int, int]
+        if data is None and source.path is not None:
+            self._asked = str(source.path.resolve()), start, size
+        else:
+            self._asked = bytes(self._data) if data is None else data, 0, 0
         found = self._ask("outline")
         self.groups: Mapping[str, Mapping[str, Any]] = found["groups"]
         self._datasets: Mapping[str, Any] = found["datasets"]
@@ -165,7 +168,8 @@ def _archived_weights(archive: zipfile.ZipFile, source: Source) -> Weights:
                         hint="save the model again: model.save('model.keras')")
     info = archive.getinfo("model.weights.h5")
     if info.compress_type != zipfile.ZIP_STORED or info.flag_bits & 1:
-        return Weights(source, data=_member(archive, "model.weights.h5", source, len(source.data) * _RATIO))
+        data = _member(archive, "model.weights.h5", source, most_unpacked(info.compress_size), _MAGIC)
+        return Weights(source, data=data)
     header = bytes(source.data[info.header_offset : info.header_offset + 30])
     if len(header) < 30 or header[:4] != b"PK\x03\x04":
         raise ReadError(f"{source.name}: is a damaged zip archive: no file where its directory says", hint=DAMAGED)
@@ -175,15 +179,18 @@ def _archived_weights(archive: zipfile.ZipFile, source: Source) -> Weights:
     return Weights(source, start, size=info.file_size)
 
 
-def _member(archive: zipfile.ZipFile, name: str, source: Source, most: int = MAX_CONFIG) -> bytes:
-    """The bytes of a file in the archive, which are no more than `most`, whatever it says."""
+def _member(archive: zipfile.ZipFile, name: str, source: Source, most: int = MAX_CONFIG, magic: bytes = b"") -> bytes:
+    """The bytes of a file in the archive, which begin with `magic` and are no more than `most`, whatever it says."""
     if name not in archive.namelist():
         raise ReadError(f"{source.name}: is no Keras model: the archive holds no {name}")
     info = archive.getinfo(name)
     if info.file_size > min(most, _RATIO * max(info.compress_size, 64)):
         raise ReadError(f"{source.name}: {name} claims {info.file_size:,} bytes, more than it can hold", hint=DAMAGED)
     with archive.open(info) as file:
-        return file.read(info.file_size + 1)
+        head = file.read(len(magic))
+        if head != magic:
+            raise ReadError(f"{source.name}: {name} is no HDF5 file", hint=DAMAGED)
+        return head + file.read(info.file_size + 1)
 
 
 def _json(text: bytes | str, source: Source) -> dict[str, Any]:

@@ -16,6 +16,8 @@ import numpy as np
 
 from transload.errors import ReadError
 
+from .isolated import most_unpacked
+
 __all__ = ["arrays", "outline"]
 
 MAX_OBJECTS, MAX_DEPTH = 1_000_000, 64
@@ -91,6 +93,10 @@ def arrays(source: Any, start: int, size: int, paths: list[str]) -> list[np.ndar
     """The numbers of datasets that do not lie in the file as they are: in chunks, compressed, in another byte order."""
     with _open(source, start, size) as file:
         try:
+            held = [file[path] for path in paths]
+            packed, unpacked = sum(one.id.get_storage_size() for one in held), sum(one.nbytes for one in held)
+            if unpacked > most_unpacked(packed):
+                raise ReadError(f"its weights claim {unpacked:,} bytes, of which {packed:,} are in the file")
             return [np.ascontiguousarray(_numbers(file[path])) for path in paths]
         except (RuntimeError, OSError, KeyError, ValueError, TypeError) as error:
             raise ReadError(f"its weights cannot be read: {str(error)[:200]}") from None

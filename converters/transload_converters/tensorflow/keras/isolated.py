@@ -6,11 +6,16 @@ from importlib.util import find_spec
 
 from transload.worker import Limits, Worker
 
-__all__ = ["HDF5", "warm"]
+__all__ = ["HDF5", "most_unpacked", "warm"]
 
 HDF5 = Worker(
     "the process of h5py", needs=("transload_converters", "numpy", "ml_dtypes", "pluggy", "h5py"),
     first=("transload_converters.tensorflow.keras.hdf5",), limits=Limits(seconds=120.0, memory=0.5))
+
+
+def most_unpacked(packed: int) -> int:
+    """To how many bytes compressed weights may grow: numbers hardly shrink; those of small models may all be zeros."""
+    return max(1 << 28, 20 * packed)
 
 
 def warm() -> None:

@@ -51,6 +51,8 @@ def layer_tree(entry: Any, depth: int = 0) -> Layer:
     if isinstance(config, list):  # a Sequential model of Keras 1 and of 2 up to 2.2.2
         config = {"layers": config}
     if not isinstance(config, Mapping):
+        if not class_of(entry).startswith("operation_"):
+            raise ReadError(f"layer {str(entry.get('name'))[:80]!r} ({class_of(entry)[:80]}) has the config {str(config)[:80]!r}")
         config = {}
     config = {key: _number(value) for key, value in config.items()}
     class_name = class_of(entry)

@@ -17,10 +17,11 @@ from transload.context import Context
 from transload.errors import ReadError
 from transload.ir import ArrayData, Dense, Module
 from transload.plugin_host import Host
+from transload_converters.tensorflow.keras.isolated import HDF5
 
 from tests.support.keras_models import dense_layer, entry, functional, h5_file, hdf5, input_entry, keras_file, sequential
 
-pytest.importorskip("h5py")
+h5py = pytest.importorskip("h5py")
 
 KERNEL = np.arange(6, dtype=np.float32).reshape(3, 2)
 BIAS = np.array([1, -1], np.float32)
@@ -235,7 +236,6 @@ def test_claims_beyond_the_file(tmp_path: Path) -> None:
     """A dataset that was never written claims numbers without holding any; an archive, more than it holds."""
     import io
 
-    import h5py
 
     made = io.BytesIO()
     with h5py.File(made, "w") as file:
@@ -254,11 +254,35 @@ def test_claims_beyond_the_file(tmp_path: Path) -> None:
         transload.load(path)
 
 
+def test_bombs(tmp_path: Path) -> None:
+    """A little that becomes a lot, behind the head of an HDF5 file, or without one, and in HDF5's own chunks."""
+    path = tmp_path / "m.keras"
+    for head, why in ((b"\x89HDF\r\n\x1a\n", "model.weights.h5 claims 300,000,008 bytes"), (b"nothing!", "300,000,008 bytes"),
+                      (b"nothing!" * 9, "is no HDF5 file")):
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
+            file.writestr("metadata.json", "{}")
+            file.writestr("config.json", json.dumps(MODEL))
+            file.writestr("model.weights.h5", head + bytes(300_000_000 if len(head) == 8 else 0))
+        with pytest.raises(ReadError, match=why):
+            transload.load(path)
+    with h5py.File(tmp_path / "w.h5", "w") as made:
+        made.create_dataset("w", (1 << 27,), "f4", chunks=(1 << 22,), compression="gzip")[:] = 0
+    with pytest.raises(ReadError, match="its weights claim 536,870,912 bytes"):
+        HDF5.call("transload_converters.tensorflow.keras.hdf5:arrays", str(tmp_path / "w.h5"), 0, 0, ["w"])
+
+
+@pytest.mark.parametrize("config", [None, 7, "relu"])
+def test_a_layer_without_its_settings_has_not_the_default_ones(tmp_path: Path, config: Any) -> None:
+    model = json.loads(json.dumps(MODEL))
+    model["config"]["layers"][-1]["config"] = config
+    with pytest.raises(ReadError, match="has the config"):
+        transload.load(keras_file(tmp_path / "m.keras", model, {}))
+
+
 def test_links_are_not_followed(tmp_path: Path) -> None:
     """A weight that is a link, to another file or by name, is not there."""
     import io
 
-    import h5py
 
     (tmp_path / "other.h5").write_bytes(hdf5({"a": KERNEL}))
     made = io.BytesIO()
