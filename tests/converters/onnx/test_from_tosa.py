@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 
 import transload
 from transload.ir import I8, I16, I32, TensorType, dtype_of, new_module, set_results
+from transload.ir.attributes import IntAttr
 from transload.ir.build import Builder
 from transload.ir.registry import dialect
 from transload.plugin_host import host
@@ -19,7 +21,9 @@ from transload_converters.onnx.writer import model_of
 from transload_plugins.tosa.build import rescale
 
 from tests.support import tosa_catalogue as catalogue
+from tests.support.onnx_out.operators import outcome_of
 from tests.support.onnx_out.roundtrip import run_model
+from tests.support.tflite_ops.measure import all_cases
 
 DIGITS = Path(__file__).parents[3] / "examples" / "digits"
 
@@ -60,11 +64,34 @@ def test_operator(operator: str) -> None:
                 np.testing.assert_array_equal(theirs, ours, err_msg=name)
 
 
+@pytest.mark.parametrize("element", [I8, I16, I32], ids=str)
+def test_limits_at_the_ends_of_a_type(element: Any) -> None:
+    """Clip to the least number is no Clip without limits."""
+    low, high = element.range
+    numbers = np.array([low, low + 1, -1, 0, 1, high - 1, high], dtype_of(element))
+    cases = [catalogue.Case("tosa.clamp", [numbers], None, {"min_val": IntAttr(a, element), "max_val": IntAttr(b, element)})
+             for a, b in ((low, low), (high, high), (low, high), (low, 0), (0, high))]
+    module, inputs = catalogue.graph_of(cases)
+    wanted = transload.run(module, inputs)
+    for given in in_onnxruntime(module, inputs):
+        for ours, theirs in zip(wanted.values(), given, strict=True):
+            np.testing.assert_array_equal(theirs, ours)
+
+
 def test_every_operator_has_a_rewrite_or_a_reason() -> None:
     table = host().table("tosa-to-onnx")
     shapes = {name for name in dialect("tosa").ops if name.endswith("_shape") or name == "tosa.dim"} - {"tosa.const_shape"}
     assert not [name for name in dialect("tosa").ops if name not in table and name not in shapes]
     assert {name for name in dialect("tosa").ops if name in table and table.refusal(name)} == REFUSED
+
+
+@pytest.mark.parametrize("operator", [
+    "ADD", "AVERAGE_POOL_2D", "CONV_2D", "FULLY_CONNECTED", "LOGISTIC", "MINIMUM", "RESIZE_BILINEAR", "SOFTMAX",
+    "UNIDIRECTIONAL_SEQUENCE_LSTM"])
+def test_models_of_one_quantized_operator(operator: str) -> None:
+    """A few of each; `python -m tests.support.onnx_out.operators` takes all of all."""
+    outcomes = Counter(map(outcome_of, [case for case in all_cases() if case.op == operator][::9]))
+    assert set(outcomes) <= {"same", None}, outcomes
 
 
 FORMS = list(itertools.product((I8, I16, I32), (I8, I16, I32), (False, True)))

@@ -98,13 +98,13 @@ def cast(rw: Builder, x: Value, element: Type) -> Value:
 
 def clipped(rw: Builder, x: Value, low: float, high: float) -> Value:
     """Clip, with those of the limits that are finite and can be reached."""
-    limits: list[Value | None] = []
-    for limit in (low, high):
-        if not isinstance(x.element, FloatType):
-            lowest, highest = x.element.range  # type: ignore[attr-defined]
-            limits.append(scalar(rw, limit, x.element) if lowest < limit < highest else None)
-        else:
-            limits.append(scalar(rw, limit, x.element) if math.isfinite(limit) else None)
+    limits: list[Value | None]
+    if isinstance(x.element, FloatType):
+        limits = [scalar(rw, limit, x.element) if math.isfinite(limit) else None for limit in (low, high)]
+    else:
+        lowest, highest = x.element.range  # type: ignore[attr-defined]
+        limits = [scalar(rw, min(low, highest), x.element) if low > lowest else None,
+                  scalar(rw, max(high, lowest), x.element) if high < highest else None]
     if limits == [None, None]:
         return x
     return emit(rw, "Clip", x, *limits)
