@@ -70,6 +70,19 @@ def test_weights_are_views_of_the_file() -> None:
     assert held and all(isinstance(data, ArrayData) and not data.numpy().flags.owndata for data in held)
 
 
+def test_weights_of_products_are_views_of_the_file_in_tosa_too() -> None:
+    tosa = transload.lower(transload.legalize(transload.load(KEPT / "transformer_encoder.pt2")), "tosa")
+    held = [op.attributes["values"].data.numpy() for op in tosa.ops() if op.name == "tosa.const"]
+    large = [array for array in held if array.size >= 24 * 24]
+    assert len(large) >= 8 and not any(array.flags.owndata or _root(array).flags.owndata for array in large)
+
+
+def _root(array: np.ndarray) -> np.ndarray:
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array
+
+
 def test_values_are_called_by_their_modules() -> None:
     module = transload.load(KEPT / "transformer_encoder.pt2")
     names = {op.origin for op in module.ops()}
