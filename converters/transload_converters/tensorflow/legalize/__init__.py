@@ -9,6 +9,7 @@ from . import (
     control,
     conv,
     elementwise,
+    fused,
     gather,
     gradient,
     image,
@@ -34,7 +35,7 @@ __all__ = ["TABLE"]
 
 TABLE = RewriteTable() + spectral.SHARED
 for _family in (
-    spectral, activation, control, conv, elementwise, gather, gradient, image, lists, matmul, matrix, movement, normalization,
-    pool, quantize, random, recurrent, reduce, segment, shape, special, suppression, unsupported,
+    spectral, activation, control, conv, elementwise, fused, gather, gradient, image, lists, matmul, matrix, movement,
+    normalization, pool, quantize, random, recurrent, reduce, segment, shape, special, suppression, unsupported,
 ):
     TABLE = TABLE + _family.TABLE

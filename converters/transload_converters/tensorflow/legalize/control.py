@@ -16,6 +16,12 @@ __all__ = ["TABLE"]
 TABLE = RewriteTable()
 
 
+@TABLE("tf.ToBool")
+def to_bool(op: Op, rw: Rewriter) -> Value:
+    """A tensor as the truth value that it is for a condition (TensorFlow's own MLIR has this op)."""
+    return _truth(rw, op.operands[0])
+
+
 @TABLE("tf.IfRegion")
 def if_(op: Op, rw: Rewriter) -> Sequence[Value]:
     """One of two regions; where the condition is constant only the chosen one is left, in its place."""

@@ -27,6 +27,15 @@ TABLE.refuse({f"tf.{name}": reason for names, reason in (
     ("Igamma Igammac Zeta Polygamma Betainc", ("there is no operator for this function, nor a short series", "")),
     ("Svd Qr SelfAdjointEigV2 Eig LogMatrixDeterminant Lu",
      ("it takes as many steps as the data need", "compute it in front of the model")),
+    ("QuantizedAdd QuantizedAvgPool QuantizedBatchNormWithGlobalNormalization QuantizedBiasAdd QuantizedConcat QuantizedConcatV2 "
+     "QuantizedConv2D QuantizedConv2DAndRequantize QuantizedDepthwiseConv2D QuantizedInstanceNorm QuantizedMatMul "
+     "QuantizedMaxPool QuantizedMul QuantizedRelu QuantizedRelu6 QuantizedReluX QuantizedReshape QuantizedResizeBilinear "
+     "QuantizeDownAndShrinkRange Requantize RequantizationRange",
+     ("its scale is a range that is computed as the model runs", "convert the float model, and quantize that: `--quantize`")),
+    ("RaggedGather RaggedRange RaggedTensorToSparse RaggedTensorToTensor SparseFillEmptyRows SparseReshape SparseConcat "
+     "SparseSlice SparseAdd SparseReduceSum SparseTensorDenseAdd SparseSoftmax SerializeSparse DenseToDenseSetOperation SetSize",
+     ("the size of its result depends on data", "use dense tensors, with a mask")),
+    ("CTCGreedyDecoder CTCBeamSearchDecoder CTCLoss", ("how much it decodes depends on data", "decode behind the model")),
     ("StringJoin StringSplitV2 AsString StringToNumber StringLower StaticRegexReplace StringFormat",
      ("it works on texts", "move what is done to texts in front of the model")),
 ) for name in names.split()})
