@@ -230,11 +230,11 @@ class RunError(TransloadError):
 class Unsupported(Exception):
     """Raised by a rewrite function: this op, as it stands, cannot be converted, and why.
 
-    The conversion catches it, goes on, and reports every such op at its end; those that only `follow` from others, where
-    there are no others.
+    The conversion catches it, goes on, and reports every such op at its end; those that only follow from others, where there
+    are no others. Whether one `follows` is told by what comes before it, unless that is said.
     """
 
-    def __init__(self, why: str, hint: str = "", follows: bool = False) -> None:
+    def __init__(self, why: str, hint: str = "", follows: bool | None = None) -> None:
         super().__init__(why)
         self.why = why
         self.hint = hint

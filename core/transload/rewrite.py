@@ -346,7 +346,7 @@ class Rewriting:
         """Rewrite one op; the finding where that cannot be."""
         functions = self._functions_for(op)
         rewriter = Rewriter(op, self.fold, self)
-        follows = False
+        follows: bool | None = None
         for function in functions:
             before = op.prev
             try:
@@ -384,7 +384,8 @@ class Rewriting:
                 return None  # it goes or stays with the op around it, which has its own finding
             why = f"no conversion of {op.name} {'matches this form of it' if functions else 'is registered'}"
             advice = self.hint(op.name) if self.hint else ""
-        follows = follows or (bool(functions) and self._comes_after_a_spoiler(op))
+        if follows is None:
+            follows = bool(functions) and self._comes_after_a_spoiler(op)
         if follows or any(isinstance(result.type, TensorType) and not result.type.is_static for result in op.results):
             self._spoilers.add(op)
         return Finding(op.name, why, tuple(location_names(op.location)[:1]), advice, follows=follows)

@@ -10,8 +10,9 @@ import pytest
 
 import transload
 from transload.budget import allowed
-from transload.errors import TransloadError
+from transload.errors import ConversionError, TransloadError
 
+from tests.converters.tensorflow.test_executor import cond
 from tests.support.tensorflow_graphs import T, const, graph, node, placeholder, read_graph
 from tests.support.tf_ops.spec import cases, each, ints, scalar, values, x
 
@@ -203,3 +204,23 @@ def test_what_is_too_large_to_be_numbered(
     given = graph(placeholder("x", shape, dtype), *inputs, node("y", op, "x", *(each.name for each in inputs), **attributes))
     with pytest.raises(TransloadError, match="too large"):
         transload.lower(read_graph(given))
+
+
+def test_sizes_that_depend_on_data_are_told_whatever_comes_before() -> None:
+    """What only comes after an op that cannot be converted is counted; what could not be converted in any case is named."""
+    module = read_graph(graph(
+        placeholder("x", (1, 4, 4, 1)), placeholder("size", (2,), "int32"), const("none", np.float32(0)),
+        node("resized", "ResizeBilinear", "x", "size", T=F), node("positive", "Greater", "resized", "none", T=F),
+        node("places", "Where", "positive", T=T("bool")), node("y", "Neg", "resized", T=F)))
+    with pytest.raises(ConversionError) as caught:
+        transload.legalize(module)
+    assert [finding.what for finding in caught.value.findings] == ["tf.ResizeBilinear", "tf.Where"]
+    assert "the size of the result depends on data" in str(caught.value) and "2 more that come after them" in str(caught.value)
+
+
+def test_the_end_of_a_region_goes_with_the_op_around_it() -> None:
+    module = read_graph(cond())
+    next(op for op in module.walk() if op.name == "tf.AddV2").name = "tf.Strange"
+    with pytest.raises(ConversionError) as caught:
+        transload.legalize(module)
+    assert "tf.Yield" not in str(caught.value)

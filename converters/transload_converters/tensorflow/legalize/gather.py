@@ -19,6 +19,7 @@ from .table import (
     axis_of,
     constant_array,
     constant_count,
+    constant_data,
     constant_int,
     constant_ints,
     constant_sizes,
@@ -30,8 +31,6 @@ from .table import (
 __all__ = ["TABLE", "counted"]
 
 TABLE = TfTable()
-
-_DATA = "the numbers on which the size of the result depends"
 
 # --- reading
 
@@ -156,11 +155,11 @@ def dynamic_stitch(op: Op, rw: Rewriter) -> Value:
     return rw.emit("top.Gather", joined, rw.constant(order), axis=0)
 
 
-@TABLE("DynamicPartition")
+@TABLE("DynamicPartition", sized_by=(1,))
 def dynamic_partition(op: Op, rw: Rewriter) -> list[Value]:
     """DynamicPartition by constant numbers of partitions."""
     value, given = op.operands
-    partitions = constant_array(rw, given, _DATA)
+    partitions = constant_data(rw, given)
     rows = reshape(rw, value, (partitions.size, *shape_of(value)[partitions.ndim :]))
     places = [np.flatnonzero(partitions.reshape(-1) == number).astype(np.int32) for number in range(len(op.results))]
     return [rw.emit("top.Gather", rows, rw.constant(taken), axis=0) for taken in places]
@@ -168,17 +167,17 @@ def dynamic_partition(op: Op, rw: Rewriter) -> list[Value]:
 
 # --- finding
 
-@TABLE("Where")
+@TABLE("Where", sized_by=(0,))
 def where(op: Op, rw: Rewriter) -> Value:
     """Where a constant is not 0: the subscripts, a row each."""
-    held = constant_array(rw, op.operands[0], _DATA)
+    held = constant_data(rw, op.operands[0])
     return rw.constant(np.argwhere(held).astype(np.int64).reshape(-1, held.ndim))
 
 
-@TABLE("Unique", "UniqueV2", "UniqueWithCounts", "UniqueWithCountsV2")
+@TABLE("Unique", "UniqueV2", "UniqueWithCounts", "UniqueWithCountsV2", sized_by=(0,))
 def unique(op: Op, rw: Rewriter) -> list[Value]:
     """Unique, UniqueV2, UniqueWithCounts, UniqueWithCountsV2 of a constant, in order of their first occurrence."""
-    held = constant_array(rw, op.operands[0], _DATA)
+    held = constant_data(rw, op.operands[0])
     axes = constant_ints(rw, op.operands[1], "the axis") if op.name.endswith("V2") else ()
     axis = axis_of(axes[0], held.ndim) if axes else 0
     values, first, inverse, counts = np.unique(held, True, True, True, axis=axis if held.ndim > 1 else None)
@@ -190,10 +189,10 @@ def unique(op: Op, rw: Rewriter) -> list[Value]:
             for index, array in enumerate(made[: len(op.results)])]
 
 
-@TABLE("ListDiff")
+@TABLE("ListDiff", sized_by=(0, 1))
 def list_diff(op: Op, rw: Rewriter) -> list[Value]:
     """ListDiff of constants: the numbers of one that the other has not, and where they are."""
-    one, other = (constant_array(rw, value, _DATA) for value in op.operands)
+    one, other = (constant_data(rw, value) for value in op.operands)
     places = np.flatnonzero(~np.isin(one, other))
     return [rw.constant(one[places], element=op.operands[0].element),
             rw.constant(places.astype(dtype_of(element_of(op, 1))), element=element_of(op, 1))]

@@ -10,12 +10,11 @@ from transload.rewrite import Rewriter
 from transload_hub.build import scalar_like
 from transload_hub.scatter import unsorted_segments
 
-from .table import TfTable, constant_array, constant_count, need_place, shape_of
+from .table import TfTable, constant_count, constant_data, need_place, shape_of
 
 TABLE = TfTable()
 
 _REDUCTIONS = {"Sum": "add", "Prod": "mul", "Max": "max", "Min": "min", "Mean": "add", "SqrtN": "add"}
-_IDS = "the segment ids, on which the size of the result depends,"
 
 
 @TABLE(*(f"UnsortedSegment{kind}" for kind in ("Sum", "Prod", "Max", "Min")),
@@ -30,7 +29,7 @@ def unsorted_segment(op: Op, rw: Rewriter) -> Value:
 def segment(op: Op, rw: Rewriter) -> Value:
     """SegmentSum, SegmentProd, SegmentMax, SegmentMin, SegmentMean: ids are constant, as they say how many segments there are."""
     value, ids = op.operands
-    return _combined(rw, value, ids, constant_array(rw, ids, _IDS), _kind(op))
+    return _combined(rw, value, ids, constant_data(rw, ids), _kind(op))
 
 
 @TABLE(*(f"SparseSegment{kind}" for kind in ("Sum", "Mean", "SqrtN")),
@@ -38,7 +37,7 @@ def segment(op: Op, rw: Rewriter) -> Value:
 def sparse_segment(op: Op, rw: Rewriter) -> Value:
     """SparseSegmentSum, -Mean, -SqrtN, and those with a number of segments: of the rows that indices name."""
     value, indices, ids = op.operands[:3]
-    known = constant_array(rw, ids, _IDS)
+    known = constant_data(rw, ids)
     count = constant_count(rw, op.operands[3], "the number of segments") if len(op.operands) > 3 else None
     return _combined(rw, rw.emit("top.Gather", value, indices, axis=0), ids, known, _kind(op), count)
 

@@ -18,9 +18,12 @@ from .table import TfTable, attr, constant_count, constant_float, shape_of
 TABLE = TfTable()
 
 
-@TABLE("NonMaxSuppression", "NonMaxSuppressionV2", "NonMaxSuppressionV3", "NonMaxSuppressionV4", "NonMaxSuppressionV5")
+@TABLE("NonMaxSuppression", "NonMaxSuppressionV2", "NonMaxSuppressionV3", sized_by=(1,))
+@TABLE("NonMaxSuppressionV4", "NonMaxSuppressionV5")
 def non_max_suppression(op: Op, rw: Rewriter) -> list[Value]:
     """NonMaxSuppression, V2 to V5: the numbers of the boxes selected, best first; V5 with their scores."""
+    with_count = op.name.endswith(("V4", "V5"))
+    is_padded = with_count and attr(op, "pad_to_max_output_size", False)
     boxes, scores = (cast(rw, value, F32) for value in op.operands[:2])
     element = op.operands[1].element
     most = constant_count(rw, op.operands[2], "the number of boxes wanted")
@@ -35,8 +38,7 @@ def non_max_suppression(op: Op, rw: Rewriter) -> list[Value]:
     # Where scores fade, TensorFlow drops no box for what it overlaps.
     places, kept, valid = suppressed(rw, boxes, scores, steps, 2.0 if sigma > 0 else threshold, least, sigma)
     places, kept = (_padded(rw, part, most) for part in (places, kept))
-    with_count = op.name.endswith(("V4", "V5"))
-    if not (with_count and attr(op, "pad_to_max_output_size", False)):
+    if not is_padded:
         found = rw.constant_of(valid)
         if found is None:
             raise Unsupported(

@@ -20,7 +20,7 @@ from transload.rewrite import Rewriter, RewriteTable
 from transload_hub.build import need_place
 
 __all__ = [
-    "TfTable", "attr", "axes_of", "axis_of", "channels_last", "constant_array", "constant_count", "constant_float",
+    "TfTable", "attr", "axes_of", "axis_of", "channels_last", "constant_array", "constant_count", "constant_data", "constant_float",
     "constant_int", "constant_ints", "constant_sizes", "element_of", "ints_attr", "need_place", "number", "shape_of",
 ]
 
@@ -28,20 +28,25 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class TfTable(RewriteTable):
-    """A rewrite table whose functions get tensors of numbers only, unless they are entered with `anything=True`."""
+    """A rewrite table whose functions get tensors of numbers only, unless they are entered with `anything=True`.
 
-    def __call__(self, *names: str, anything: bool = False) -> Callable[[F], F]:
+    `sized_by` are the operands on whose numbers the size of the result depends: an op is refused for them, whatever is before it.
+    """
+
+    def __call__(self, *names: str, anything: bool = False, sized_by: tuple[int, ...] = ()) -> Callable[[F], F]:
         enter = super().__call__(*(f"tf.{name}" for name in names))
 
         def add(function: F) -> F:
-            enter(_guarded(function, anything))
+            enter(_guarded(function, anything, sized_by))
             return function
 
         return add
 
 
-def _guarded(function: Callable[..., Any], anything: bool) -> Callable[..., Any]:
+def _guarded(function: Callable[..., Any], anything: bool, sized_by: tuple[int, ...]) -> Callable[..., Any]:
     def rewrite(op: Op, rw: Rewriter) -> Any:
+        for place in sized_by:
+            constant_data(rw, op.operands[place] if place < len(op.operands) else None)
         for value in op.operands:
             if isinstance(value.owner, Op) and value.owner.dialect == op.dialect:
                 raise Unsupported("uses a value whose op cannot be converted", follows=True)
@@ -113,6 +118,15 @@ def constant_ints(rw: Rewriter, value: Value, what: str, count: int | None = Non
     if count not in (None, array.size):
         raise Unsupported(f"{what} must be {count} numbers, and has the shape {list(array.shape)}")
     return tuple(array.reshape(-1).tolist())
+
+
+def constant_data(rw: Rewriter, value: Value | None) -> np.ndarray:
+    """The numbers of a constant operand on which the size of a result depends. Where it is none, nothing before is to blame."""
+    found = rw.constant_of(value)
+    if found is None:
+        raise Unsupported("the size of the result depends on data", "cut the model before it with --outputs", follows=False)
+    need_place(np.size(found))
+    return np.asarray(found)
 
 
 def constant_sizes(rw: Rewriter, value: Value, what: str, count: int | None = None, least: int = 0) -> tuple[int, ...]:
