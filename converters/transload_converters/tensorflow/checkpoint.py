@@ -179,7 +179,10 @@ def _cut(tensor: Dense | Strings, part: Part | None) -> Dense | Strings:
 
 
 def _mapped(path: Path, what: str) -> memoryview:
+    """The content of a file; never of a pipe, which would be waited for."""
     try:
+        if path.exists() and not path.is_file():
+            raise ReadError(f"{path}: {what} is no plain file", hint="index and shards must lie in one folder")
         with path.open("rb") as file:
             return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
     except ValueError:  # an empty file cannot be mapped

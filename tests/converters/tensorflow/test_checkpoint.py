@@ -126,3 +126,12 @@ def test_an_index_that_is_damaged_anywhere(tmp_path: Path) -> None:
     index.write_bytes(os.urandom(len(data)))
     with pytest.raises(ReadError, match="no index of a checkpoint"):
         Checkpoint(tmp_path / "m")
+
+
+@pytest.mark.parametrize("name", ["m.index", "m.data-00000-of-00001"])
+def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(tmp_path: Path, name: str) -> None:
+    write_checkpoint(tmp_path / "m", {"w": W})
+    (tmp_path / name).unlink()
+    os.mkfifo(tmp_path / name)
+    with pytest.raises(ReadError, match="is no plain file"):
+        Checkpoint(tmp_path / "m").read("w")
