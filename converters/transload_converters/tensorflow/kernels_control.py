@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -66,6 +67,32 @@ def _functional(op: Op, *arrays: Any) -> Any:
     raise NotImplementedError(op.name)
 
 
+_DEEPEST = 100
+"""How deep functions may call each other."""
+
+
+class _Making:
+    """Functions that are made ready to run: their plans so far, and how deep in calls the one is that is made now."""
+
+    def __init__(self) -> None:
+        self.plans: dict[str, Plan] = {}
+        self.depth = 0
+
+
+_making: ContextVar[_Making | None] = ContextVar("functions that are made ready to run", default=None)
+
+
+def _misfit(op: Op, name: str, function: Op) -> str:
+    """Why a function cannot be run with what an op gives, and for what it takes; empty where it can."""
+    block = function.regions[0].block
+    given = len(op.operands) - (op.name in ("tf.If", "tf.Case"))
+    wanted = 1 if op.name == "tf.While" and name == str(op.attribute("cond")) else len(op.results)
+    takes, gives = len(block.arguments), len(block.terminator.operands)
+    if (takes, gives) == (given, wanted):
+        return ""
+    return f"runs @{name} with {given} values for {wanted} results, and that takes {takes} and gives {gives}"
+
+
 class _Functions:
     """An op that runs functions, made ready to run."""
 
@@ -80,15 +107,39 @@ class _Functions:
         if not missing and (endless := _calls_itself(names, functions)):
             plan.missing.append(Finding(op.name, f"runs @{endless}, which calls itself", hint="write the recursion as a loop"))
             missing = [endless]
-        self.plans = [] if missing else [Plan(functions[name].regions[0], plan.module) for name in names]
+        plan.missing.extend(misfits := [] if missing else [
+            Finding(op.name, why, (op.origin or "",)) for name in names if (why := _misfit(op, name, functions[name]))])
+        making = _making.get()
+        if making is not None and making.depth >= _DEEPEST:
+            plan.missing.append(Finding(op.name, f"functions call each other more than {_DEEPEST} deep", (op.origin or "",),
+                                        "the module runs once it is converted, where they stand where they are called"))
+            missing = names
+        self.plans = [] if missing or misfits else self._planned(names, functions, plan)
         for each in self.plans:
             plan.missing.extend(each.missing)
             plan.inexact.extend(each.inexact)
 
+    @staticmethod
+    def _planned(names: list[str], functions: Mapping[str, Op], plan: Plan) -> list[Plan]:
+        """The plans of functions; of those that several call, one."""
+        making = _making.get() or _Making()
+        token = _making.set(making)
+        making.depth += 1
+        try:
+            for name in names:
+                if name not in making.plans:
+                    making.plans[name] = Plan(functions[name].regions[0], plan.module)
+            return [making.plans[name] for name in names]
+        finally:
+            making.depth -= 1
+            _making.reset(token)
+
     def __call__(self, op: Op, *arrays: Any) -> Any:
+        check_deadline()
         if op.name == "tf.While":
             state = arrays
             while _truth(self.plans[0].execute(state)[0]):
+                check_deadline()
                 state = tuple(self.plans[1].execute(state))
             return state
         if self.asks:

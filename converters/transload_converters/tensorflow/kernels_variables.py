@@ -86,7 +86,10 @@ def _assigning(change: Callable[[Any, Any], Any]) -> Callable[..., Any]:
 
 def _writing(change: Callable[[Any, Any], Any]) -> Callable[..., Any]:
     def assign(op: Op, array: Any, value: Any) -> Any:
-        array[...] = change(array, value)
+        try:
+            array[...] = change(array, value)
+        except ValueError as error:
+            raise _outside(op, error) from None
         return array
 
     return assign
@@ -94,20 +97,29 @@ def _writing(change: Callable[[Any, Any], Any]) -> Callable[..., Any]:
 
 def _gather(op: Op, variable: Any, indices: Any) -> Any:
     array, n_batches = _need(op, variable.array), int(op.attributes.get("batch_dims", 0))
-    if n_batches == 0:
-        return np.take(array, indices, axis=0)
-    places = np.ix_(*map(np.arange, array.shape[:n_batches]))
-    rest = np.ndim(indices) - n_batches
-    return array[(*(place.reshape(place.shape + (1,) * rest) for place in places), indices)]
+    places = np.ix_(*map(np.arange, array.shape[:n_batches])) if n_batches else ()
+    rest = max(np.ndim(indices) - n_batches, 0)
+    try:
+        return array[(*(place.reshape(place.shape + (1,) * rest) for place in places), indices)]
+    except (IndexError, ValueError) as error:
+        raise _outside(op, error) from None
+
+
+def _outside(op: Op, error: Exception) -> RunError:
+    return RunError("an op cannot be run", [
+        Finding(op.name, f"its subscripts do not fit the variable: {error}", (op.origin or "",))])
 
 
 def _scattering(scatter: Callable[..., Any], places: Callable[[Any], tuple[Any, ...]]) -> Callable[..., Any]:
     def write(op: Op, variable: Any, indices: Any, updates: Any) -> tuple[()]:
         array = np.array(_need(op, variable.array))
-        if scatter is np.copyto:
-            array[places(indices)] = updates
-        else:
-            scatter(array, places(indices), updates)
+        try:
+            if scatter is np.copyto:
+                array[places(indices)] = updates
+            else:
+                scatter(array, places(indices), updates)
+        except (IndexError, ValueError) as error:
+            raise _outside(op, error) from None
         variable.array = array
         return ()
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import transload
+from transload.budget import allowed
 from transload.errors import RunError
 from transload.ir import Dense
+from transload_converters.tensorflow import messages_pb2 as messages
 
 from tests.converters.tensorflow.test_savedmodel import TENSORS, W, first_kind, write_model
-from tests.support.tensorflow_graphs import T, const, graph, main_ops, node, placeholder, read_graph
+from tests.support.tensorflow_graphs import Func, T, const, graph, main_ops, node, placeholder, read_graph
 
 F, I = T("float32"), T("int32")
 
@@ -87,3 +90,57 @@ def test_a_variable_without_a_value_is_named() -> None:
     with pytest.raises(RunError, match="its variable has no value") as caught:
         transload.run(module, {})
     assert "y" in str(caught.value)
+
+
+def caller(*functions: Any, op: str = "PartitionedCall", operands: tuple[str, ...] = ("x",), **attributes: Any) -> Any:
+    made = graph(placeholder("x", (2,)), node("y", op, *operands, **attributes))
+    made.library.function.extend(functions)
+    return read_graph(made)
+
+
+def function(name: str, *nodes: Any, gives: str = "", arguments: int = 1) -> Any:
+    made = messages.FunctionDef(ret={"y": gives} if gives else {})
+    made.signature.name = name
+    for number in range(arguments):
+        made.signature.input_arg.add(name=f"x{number}", type=1)
+    if gives:
+        made.signature.output_arg.add(name="y", type=1)
+    made.node_def.extend(nodes)
+    return made
+
+
+def call(name: str, operand: str, called: str) -> Any:
+    return node(name, "PartitionedCall", operand, f=Func(called), Tin=[F], Tout=[F])
+
+
+def test_functions_that_call_others_twice_are_planned_once() -> None:
+    """Two to the thirtieth calls: the run ends where its seconds do, and getting ready takes none."""
+    deep = [function(f"f{i}", call("a", "x0", f"f{i + 1}"), call("b", "a:output:0", f"f{i + 1}"), gives="b:output:0")
+            for i in range(30)]
+    module = caller(*deep, function("f30", node("n", "Neg", "x0", T=F), gives="n:y:0"), f=Func("f0"), Tin=[F], Tout=[F])
+    with allowed(seconds=0.2), pytest.raises(RunError, match="without coming to an end"):
+        transload.run(module, {"x": np.ones(2, np.float32)}, engine="reference")
+
+
+def test_functions_that_call_each_other_too_deep_or_do_not_fit() -> None:
+    deep = [function(f"f{i}", call("a", "x0", f"f{i + 1}"), gives="a:output:0") for i in range(300)]
+    ends = function("f300", node("n", "Neg", "x0", T=F), gives="n:y:0")
+    x = {"x": np.ones(2, np.float32)}
+    with pytest.raises(RunError, match="deep"):
+        transload.run(caller(*deep, ends, f=Func("f0"), Tin=[F], Tout=[F]), x, engine="reference")
+    other = caller(ends, operands=("x", "x"), f=Func("f300"), Tin=[F, F], Tout=[F])
+    with pytest.raises(RunError, match="runs @f300 with 2 values for 1 results, and that takes 1 and gives 1"):
+        transload.run(other, x, engine="reference")
+    empty = function("empty")
+    loop = caller(empty, op="While", T=[F], cond=Func("empty"), body=Func("empty"))
+    with pytest.raises(RunError, match="takes 1 and gives 0"):
+        transload.run(loop, x, engine="reference")
+
+
+def test_subscripts_outside_of_a_variable_are_refused() -> None:
+    module = read_graph(graph(
+        placeholder("i", (1,), "int32"), node("v", "VarHandleOp", dtype=F, shape=(2,)),
+        node("g", "ResourceGather", "v", "i", dtype=F, Tindices=I)))
+    next(op for op in main_ops(module) if op.name == "tf.VarHandleOp").attributes["value"] = Dense(np.ones(2, np.float32))
+    with pytest.raises(RunError, match="its subscripts do not fit the variable"):
+        transload.run(module, {"i": np.array([5], np.int32)}, engine="reference")

@@ -20,8 +20,9 @@ from transload.rewrite import Rewriter, RewriteTable
 from transload_hub.build import need_place
 
 __all__ = [
-    "TfTable", "attr", "axes_of", "axis_of", "channels_last", "constant_array", "constant_count", "constant_data", "constant_float",
-    "constant_int", "constant_ints", "constant_sizes", "element_of", "ints_attr", "need_place", "number", "shape_of",
+    "TfTable", "attr", "axes_of", "axis_of", "channels_last", "constant_array", "constant_count", "constant_data",
+    "constant_float", "constant_int", "constant_ints", "constant_sizes", "element_of", "ints_attr", "need_place", "number",
+    "shape_of",
 ]
 
 F = TypeVar("F", bound=Callable[..., Any])
