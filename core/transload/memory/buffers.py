@@ -13,7 +13,7 @@ import numpy as np
 
 from ..errors import Finding, UsageError
 
-__all__ = ["Buffer", "Problem", "problem_of", "shown"]
+__all__ = ["GREATEST", "Buffer", "Problem", "problem_of", "shown"]
 
 GREATEST = 1 << 60
 """Steps and sizes, and the sum of all sizes, are below it: sums of them stay within 64 bits."""
@@ -96,6 +96,8 @@ def problem_of(buffers: Iterable[Buffer | tuple[Any, ...]], alignment: int = 1) 
     `buffers` are tuples `(name, start, end, size)`, or longer ones in the order of `Buffer`; every offset is a multiple of
     `alignment`, besides. Raises `UsageError` with what is wrong with each of them.
     """
+    if not isinstance(buffers, Iterable):
+        raise UsageError(f"buffers are an iterable of (name, start, end, size), and not {_short(buffers)}")
     rows = [_row(each) for each in buffers]
     places = {row[0]: place for place, row in enumerate(rows)}
     whole = _whole(alignment)
@@ -109,6 +111,8 @@ def problem_of(buffers: Iterable[Buffer | tuple[Any, ...]], alignment: int = 1) 
         raise UsageError(f"the buffers have {sum(row.size for row in rows):,} bytes together: less than 2^60 can be placed")
     group, groups = _groups(rows, places)
     aligned, fixed = _agreed(rows, group, groups, whole)
+    if sum(aligned.tolist()) >= GREATEST:
+        raise UsageError("the alignments are beyond what offsets below 2^60 can keep: one buffer upon the other would not do")
     start, end, size = (np.array([row[column] for row in rows], np.int64).reshape(-1) for column in (1, 2, 3))
     return Problem([row.name for row in rows], start, end, np.where(end > start, size, 0), aligned, fixed, group)
 

@@ -45,7 +45,7 @@ def _faults(problem: Problem, offsets: np.ndarray, capacity: int | None) -> Iter
     leader[group] = offsets
     fixed = problem.fixed[group]
     alive = problem.size > 0
-    limit = np.iinfo(np.int64).max if capacity is None else capacity
+    limit = np.iinfo(np.int64).max if capacity is None else min(capacity, np.iinfo(np.int64).max)
     rules = (
         (offsets < 0, "its offset is below 0"),
         (offsets % problem.alignment[group] != 0, "its offset is no multiple of its alignment"),

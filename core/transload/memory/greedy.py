@@ -126,7 +126,7 @@ def improved(
     for _ in range(rounds):
         if least <= target or monotonic() > deadline:
             break
-        tops = best + sizes
+        tops = np.where(sizes > 0, best + sizes, 0)
         worst = chance.choice(np.flatnonzero(tops == tops.max()).tolist())
         others = np.flatnonzero((starts < ends[worst]) & (ends > starts[worst]) & (sizes > 0)).tolist()
         trial = list(base)

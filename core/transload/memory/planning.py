@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import Finding, InternalError, PlacementError, UsageError
-from .buffers import Buffer, Problem, problem_of, shown
+from .buffers import GREATEST, Buffer, Problem, problem_of, shown
 from .checking import faults
 from .exact import need_solver, solve
 from .greedy import FirstFit, improved, orders, replay
@@ -34,6 +34,8 @@ SECTIONS = 200
 """A node takes time for each section of the time axis: where there are more than these, there are fewer nodes."""
 PLACED = 40_000
 """Groups placed, all in all, by orders that are tried where no capacity is given."""
+LONGEST = 1e6
+"""Seconds that more of them are taken for."""
 BIGGEST = 8
 """Buffers listed of those alive where they do not fit."""
 
@@ -106,7 +108,9 @@ def plan(
     """
     begin = monotonic()
     problem = problem_of(buffers, alignment)
-    _check_arguments(capacity, seconds)
+    _check_arguments(capacity, seconds, seed)
+    capacity = None if capacity is None else min(int(capacity), GREATEST)
+    seconds = min(seconds, LONGEST)
     if exact:
         need_solver()
         if problem.groups > SQUARE:
@@ -128,11 +132,13 @@ def plan(
     return Plan(problem, work.offsets, bound, work.proved, work.way, capacity)
 
 
-def _check_arguments(capacity: int | None, seconds: float) -> None:
+def _check_arguments(capacity: int | None, seconds: float, seed: int) -> None:
     if capacity is not None and (not isinstance(capacity, (int, np.integer)) or capacity < 0):
         raise UsageError(f"{capacity!r} is no capacity: that is a number of bytes, 0 or more")
     if not isinstance(seconds, (int, float)) or not seconds >= 0:
         raise UsageError(f"{seconds!r} are no seconds: that is a number, 0 or more")
+    if not isinstance(seed, (int, np.integer)) or seed < 0:
+        raise UsageError(f"{seed!r} is no seed: that is an integer, 0 or more")
 
 
 def _check_fixed(problem: Problem) -> None:
@@ -176,8 +182,8 @@ class _Work:
         self.problem, self.capacity, self.seed = problem, capacity, seed
         self.deadline = 0.0
         self.proved = bound.bytes
-        self.limit = np.iinfo(np.int64).max if capacity is None else int(capacity)
-        self.target = self._attainable() if capacity is None else int(capacity)
+        self.limit = np.iinfo(np.int64).max if capacity is None else capacity
+        self.target = self._attainable() if capacity is None else capacity
         """So few bytes are good enough."""
         self.offsets = np.zeros(problem.groups, np.int64)
         self.way = ""

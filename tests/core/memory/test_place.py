@@ -136,9 +136,39 @@ def test_what_cannot_be_is_said(buffers: list[tuple[object, ...]], words: str) -
 
 
 def test_arguments_that_cannot_be() -> None:
-    for wrong in ({"capacity": -1}, {"capacity": 1.5}, {"seconds": -1}, {"seconds": float("nan")}, {"alignment": 0}):
+    for wrong in (
+            {"capacity": -1}, {"capacity": 1.5}, {"seconds": -1}, {"seconds": float("nan")}, {"alignment": 0},
+            {"alignment": 1 << 60}, {"seed": "x"}):
         with pytest.raises(UsageError):
             place([("a", 0, 1, 1)], **wrong)  # type: ignore[arg-type]
+
+
+def test_what_is_no_list_of_buffers() -> None:
+    for wrong in (None, 5, "abc", [None]):
+        with pytest.raises(UsageError):
+            place(wrong)  # type: ignore[arg-type]
+
+
+def test_whatever_is_asked_for_together_is_kept() -> None:
+    """Fixed places, shared ones, alignments and a capacity at once, buffers that need nothing: placed, or refused in words."""
+    placed = 0
+    for seed in range(60):
+        chance = random.Random(seed)
+        buffers = []
+        for number in range(chance.randint(1, 12)):
+            start, fixed = chance.randrange(10), chance.randrange(8) * 16 if chance.random() < 0.1 else None
+            shares = f"b{chance.randrange(number)}" if number and chance.random() < 0.2 else None
+            alignment = chance.choice([1, 1, 2, 3, 16])
+            buffers.append(
+                Buffer(f"b{number}", start, start + chance.randrange(5), chance.randrange(30), alignment, fixed, shares))
+        capacity = chance.choice([None, 100, 1 << 80])
+        try:
+            found = plan(buffers, capacity, seconds=0.05)
+        except (UsageError, PlacementError):
+            continue
+        placed += 1
+        assert not check(buffers, found.offsets, capacity) and found.peak >= found.bound.bytes
+    assert placed > 20
 
 
 def test_numbers_of_numpy_are_numbers() -> None:
