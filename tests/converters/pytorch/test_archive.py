@@ -187,3 +187,16 @@ def test_an_overwriting_operator_may_call_its_tensor_otherwise(tmp_path: Path) -
 
     module = transload.load(edited(tmp_path / "m.pt2", MODEL, change))
     assert transload.legalize(module).outputs
+
+
+@pytest.mark.parametrize("kept", [0, 1, 2])
+def test_operators_with_graphs_lack_lists(tmp_path: Path, kept: int) -> None:
+    def change(document: Any) -> None:
+        for node in document["graph_module"]["graph"]["nodes"]:
+            if node["target"].endswith(("scan", "map_impl")):
+                node["inputs"] = node["inputs"][: 1 + kept]
+
+    file = edited(tmp_path / "m.pt2", "slices/models/model.json", change, KEPT / "slices.pt2")
+    with pytest.raises(TransloadError) as caught:
+        transload.legalize(transload.load(file))
+    assert "failed" not in str(caught.value)

@@ -151,15 +151,23 @@ def while_loop(call: Call, rw: Rewriter) -> list[Value]:
 @TABLE("higher_order.map_impl")
 def map_(call: Call, rw: Rewriter) -> list[Value]:
     """A graph of each slice, written out."""
-    mapped, *rest = _given(call.op)
-    return _sliced(call.op, rw, [], mapped, rest[0] if rest else [])
+    mapped, more = _lists(call.op, 2)
+    return _sliced(call.op, rw, [], mapped, more)
 
 
 @TABLE("higher_order.scan")
 def scan(call: Call, rw: Rewriter) -> list[Value]:
     """A graph of each slice, which hands a state on to that of the next, written out: the last state, and what each gave."""
-    state, mapped, *rest = _given(call.op)
-    return _sliced(call.op, rw, state, mapped, rest[0] if rest else [])
+    state, mapped, more = _lists(call.op, 3)
+    return _sliced(call.op, rw, state, mapped, more)
+
+
+def _lists(op: Op, wanted: int) -> list[list[Value]]:
+    """The lists of operands of an op; one that is not given is empty."""
+    found = _given(op)
+    if len(found) > wanted or len(op.regions) != 1:
+        raise Unsupported(f"is given {len(found)} lists of tensors and {len(op.regions)} graphs, and {wanted} and 1 are due")
+    return [*found, *([] for _ in range(wanted - len(found)))]
 
 
 def _sliced(op: Op, rw: Rewriter, state: Sequence[Value], mapped: Sequence[Value], more: Sequence[Value]) -> list[Value]:
