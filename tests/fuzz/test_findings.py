@@ -393,6 +393,20 @@ def test_weights_that_are_no_numbers_are_not_judged(tmp_path: Path) -> None:
     assert verdict.status == "inconclusive" and "weights of y are NaN or infinite" in verdict.why
 
 
+def test_a_bias_of_an_lstm_that_is_no_number_is_not_judged(tmp_path: Path) -> None:
+    """onnxruntime's activations make numbers of NaN."""
+    pytest.importorskip("onnxruntime")
+    shapes = {"w": (1, 16, 3), "r": (1, 16, 4), "b": (1, 32)}
+    held = {name: np.full(shape, 0.1, np.float32) for name, shape in shapes.items()}
+    held["b"][0, 5] = np.nan
+    file = tmp_path / "model.onnx"
+    lstm = node("LSTM", ["x", "w", "r", "b"], ["", "y"], hidden_size=4)
+    file.write_bytes(make_model([lstm], {"x": np.ones((1, 3, 3), np.float32)}, ["y"], held).SerializeToString())
+    module = transload.load(file)
+    verdict = verify_conversion(module, transload.lower(module, "tosa"), hub=transload.lower(module, "top"), engine="reference")
+    assert verdict.status == "inconclusive" and "are NaN or infinite" in verdict.why
+
+
 def test_places_where_no_file_is_written(tmp_path: Path) -> None:
     """A device in the place of a file was replaced by one; a name that is too long was called a defect."""
     import os

@@ -193,8 +193,8 @@ class _Judge:
         silent = [tensor.name for index, tensor in enumerate(verdict.tensors) if index in judged - told]
         if verdict.broken and (names := _weights_of_no_numbers(self.hub)):
             verdict.status = "inconclusive"
-            verdict.why = (f"weights of {', '.join(names)} are NaN or infinite, and runtimes differ in what padding makes of "
-                           "them: 0 times them is NaN where it is computed")
+            verdict.why = (f"weights of {', '.join(names)} are NaN or infinite, and runtimes differ in what they make of "
+                           "them: 0 times them, in padding, is NaN where it is computed")
         elif verdict.broken:
             verdict.status = "failed"
             self._say_whose_it_is(verdict)
@@ -313,14 +313,19 @@ class _Judge:
 
 
 def _weights_of_no_numbers(hub: Module | None) -> list[str]:
-    """The products of a module, three at most, by name, whose constant operand holds what is no finite number."""
+    """The ops of a module, three at most, by name, whose constant operand holds NaN, or, of products, an infinity.
+
+    Other ops may well have infinities: a mask is added to scores.
+    """
     found: dict[str, None] = {}
     for op in hub.ops() if hub is not None else ():
-        for value in op.operands[:2] if is_product(op.name) else ():
-            held = constant_of(value) if value.is_float else None
-            if held is None or np.isfinite(held.numpy().astype(np.float32)).all():
+        for place, value in enumerate(op.operands):
+            held = constant_of(value) if isinstance(value.type, TensorType) and value.is_float else None
+            if held is None:
                 continue
-            found[str(op.origin or op.name)] = None
+            numbers = held.numpy().astype(np.float32)
+            if np.isnan(numbers).any() or (place < 2 and is_product(op.name) and np.isinf(numbers).any()):
+                found[str(op.origin or op.name)] = None
     return list(found)[:3]
 
 
