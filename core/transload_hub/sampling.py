@@ -17,7 +17,7 @@ from transload.errors import Unsupported
 from transload.ir import F32, I32, Value, dtype_of
 from transload.ir.build import Builder, constant_of
 
-from .build import Window, cast, permute, reshape, scalar_like, slice_along, splat
+from .build import Window, cast, need_place, permute, reshape, scalar_like, slice_along, splat
 
 __all__ = ["Axis", "columns_to_image", "deformed", "grid_sampled", "regions_aligned", "sampled"]
 
@@ -222,6 +222,7 @@ def deformed(
 
 def _window_places(window: Window, rows: int, columns: int) -> list[np.ndarray]:
     """Where the elements of all windows are, [rows, columns, elements], in each of the two dimensions."""
+    need_place(rows, columns, *window.kernel)
     within = np.meshgrid(*(np.arange(size) * step for size, step in zip(window.kernel, window.dilations, strict=True)),
                          indexing="ij")
     begins = np.meshgrid(np.arange(rows) * window.strides[0] - window.pads[0],
@@ -268,6 +269,7 @@ def _aligned(
     """Regions pooled into bins of so many points each way: [R, C, bins..]."""
     count = regions.tensor_type.static_shape[0]
     images, channels, *sizes = value.tensor_type.static_shape
+    need_place(count, bins[0] * points[0], bins[1] * points[1])
     taps = []
     for i, size in enumerate(sizes):
         begin, end = (slice_along(build, regions, 1, at, at + 1) for at in (1 - i, 3 - i))
@@ -314,6 +316,7 @@ def columns_to_image(build: Builder, value: Value, sizes: Sequence[int], window:
                           f"{elements} a channel")
     extra = [window.left_over(size, i) for i, size in enumerate(sizes)]
     channels = rows // elements
+    need_place(channels, elements, elements)
     places = np.eye(elements, dtype=dtype_of(value.element)).reshape(elements, 1, *window.kernel)
     filters = build.constant(np.ascontiguousarray(np.tile(places, (channels, *(1,) * (n + 1)))))
     grid = reshape(build, value, (batch, rows, *counts))

@@ -407,6 +407,15 @@ def test_a_bias_of_an_lstm_that_is_no_number_is_not_judged(tmp_path: Path) -> No
     assert verdict.status == "inconclusive" and "are NaN or infinite" in verdict.why
 
 
+@pytest.mark.parametrize(("height", "points"), [(1 << 20, 1 << 20), (1, 1 << 34)])
+def test_a_region_is_not_looked_at_in_billions_of_places(height: int, points: int) -> None:
+    boxes, numbers = np.zeros((1, 4), np.float32), np.zeros(1, np.int64)
+    align = node("RoiAlign", ["x", "r", "b"], ["y"], output_height=height, output_width=1, sampling_ratio=points)
+    model = make_model([align], {"x": np.zeros((1, 1, 4, 4), np.float32), "r": boxes}, ["y"], {"b": numbers})
+    with pytest.raises(ConversionError, match="too large"):
+        transload.lower(read_model(model), "tosa")
+
+
 def test_places_where_no_file_is_written(tmp_path: Path) -> None:
     """A device in the place of a file was replaced by one; a name that is too long was called a defect."""
     import os

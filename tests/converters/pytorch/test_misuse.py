@@ -24,6 +24,8 @@ X, W = t(1, 3, 8, 8), t(4, 3, 3, 3)
 
 @pytest.mark.parametrize(("op", "arguments", "named", "why"), [
     ("conv2d.default", [X, W], {"stride": [1, 1, 1]}, "its stride has 3 numbers, and must have 2"),
+    ("instance_norm.default", [X, None, None, None, None], {
+        "use_input_stats": False, "momentum": 0.1, "eps": 1e-5, "cudnn_enabled": False}, "lacks an operand"),
     ("conv2d.default", [X, t(4, 3, 3)], {"padding": [1, 1]}, "its padding has 2 numbers, and there are 1 dimensions|is given"),
     ("conv2d.default", [t(8, 8), W], {}, "is of 2 dimensions, and is given"),
     ("conv2d.default", [X, t(4, 3)], {}, "has filters of the shape"),

@@ -209,8 +209,10 @@ def as_integers(rw: Rewriter, value: Value) -> Value:
 # --- reading
 
 
-def shape_of(value: Value, rank: int | None = None) -> tuple[int, ...]:
-    """The static shape of a value, of `rank` dimensions."""
+def shape_of(value: Value | None, rank: int | None = None) -> tuple[int, ...]:
+    """The static shape of a value, of `rank` dimensions. Refused where there is no value."""
+    if value is None:
+        raise Unsupported("lacks an operand that it would compute with")
     type_ = value.type
     if not isinstance(type_, TensorType) or not type_.is_static:
         raise Unsupported(f"the shape of {value.name or 'an operand'!r} is not known: {type_}",
@@ -275,8 +277,10 @@ def common_element(*values: Value | None) -> Type:
 # --- making values
 
 
-def cast(rw: Rewriter, value: Value, element: Type) -> Value:
-    """`value` with elements of another type, as PyTorch casts: fractions cut off."""
+def cast(rw: Rewriter, value: Value | None, element: Type) -> Value:
+    """`value` with elements of another type, as PyTorch casts: fractions cut off. Refused where there is no value."""
+    if value is None:
+        raise Unsupported("lacks an operand that it would compute with")
     if value.element == element:
         return value
     return rw.emit("top.Cast", value, element=element)
