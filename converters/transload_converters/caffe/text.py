@@ -38,7 +38,7 @@ _TOKEN = re.compile(rb"""
   | (?P<word>[A-Za-z_][A-Za-z0-9_./\-]*)
   | (?P<number>[-+]?(?:0[xX][0-9a-fA-F]+ | (?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?[fF]?))
   | (?P<minus>-[ \t]*(?=[A-Za-z]))
-  | (?P<text>"(?:[^"\\\n]|\\.)*" | '(?:[^'\\\n]|\\.)*')
+  | (?P<text>"[^"\\\n]*(?:\\.[^"\\\n]*){0,4000000}" | '[^'\\\n]*(?:\\.[^'\\\n]*){0,4000000}')
   | (?P<mark>[{}<>\[\]:;,])
 """, re.VERBOSE)
 Place = tuple[str | int, ...]
@@ -119,7 +119,7 @@ class _Parser:
     def field(self, here: list[Entry]) -> tuple[list[Entry], str, int] | None:
         """One field; where it is a message, what opens it is read, and the message to fill comes back."""
         if self.kind != "word":
-            raise self.fail(f"expected the name of a field, and there is {self.token or 'the end of the file'!r}")
+            raise self.fail(f"expected the name of a field, and there is {self.token[:80] or 'the end of the file'!r}")
         name, line = self.token, self.line
         self.advance()
         colon = self.token == ":" and self.kind == "mark"
@@ -132,7 +132,7 @@ class _Parser:
             self.advance()
             return entry.value, close, line  # type: ignore[return-value]
         if not colon:
-            raise self.fail(f"expected ':' or a message after {name!r}")
+            raise self.fail(f"expected ':' or a message after {name[:80]!r}")
         if self.kind == "mark" and self.token == "[":
             self.many(here, name, line)
         else:
@@ -148,7 +148,7 @@ class _Parser:
             if self.kind == "mark" and self.token == ",":
                 self.advance()
             elif self.token != "]":
-                raise self.fail(f"expected ',' or ']' in the list {name!r}")
+                raise self.fail(f"expected ',' or ']' in the list {name[:80]!r}")
         self.advance()
 
     def scalar(self, name: str, line: int) -> Entry:
@@ -163,7 +163,7 @@ class _Parser:
             sign = "-"
             self.advance()
         if self.kind not in ("word", "number"):
-            raise self.fail(f"expected a value of {name!r}, and there is {self.token or 'the end of the file'!r}")
+            raise self.fail(f"expected a value of {name[:80]!r}, and there is {self.token[:80] or 'the end of the file'!r}")
         entry = Entry(name, sign + self.token, line)
         self.advance()
         return entry

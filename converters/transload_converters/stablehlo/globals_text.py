@@ -9,7 +9,7 @@ import re
 
 __all__ = ["to_generic_globals"]
 
-_NAME = rb'@(?:"(?:[^"\\]|\\.)*"|[\w$.-]+)'
+_NAME = rb'@(?:"[^"\\]*(?:\\.[^"\\]*)*"|[\w$.-]+)'
 _TYPE = rb"(?:tensor<[^<>]*(?:<[^<>]*>[^<>]*)*>|[a-z]\w*)"
 _VALUE = rb'(?:dense(?:_resource)?<(?:"[^"]*"|[^<>"]*)>|[^\s:]+)'
 _ATTRIBUTES = rb"(?:\s*(?:attributes\s*)?\{[^{}]*\})?"

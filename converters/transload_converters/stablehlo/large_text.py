@@ -27,7 +27,7 @@ LARGE = 4096
 _LAZY_ABOVE = 1 << 20
 
 _BEFORE = re.compile(rb'(?:(?:constant\s*(?:\{[^{}]*\})?|value\s*=|[:=@\w"]\s*=|\()\s*)dense<\s*$')
-_ENTRY = re.compile(rb'[{,]\s*("(?:[^"\\]|\\.)*"|[A-Za-z_][\w$.]*)\s*:\s*$')
+_ENTRY = re.compile(rb'[{,]\s*("[^"\\]*(?:\\.[^"\\]*)*"|[A-Za-z_][\w$.]*)\s*:\s*$')
 
 
 class Blob:

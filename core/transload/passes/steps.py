@@ -97,7 +97,7 @@ def parse_steps(text: str, settings: Mapping[str, Any] | None = None, more: More
     return [_step(name, options, settings or {}, more) for name, options in _split(text)]
 
 
-_QUOTED = r'"(?:[^"\\\n]|\\.)*"'
+_QUOTED = r'"[^"\\\n]*(?:\\.[^"\\\n]*)*"'
 _BLANK = r"(?:\s|#[^\n]*(?:\n|$))*"
 _ITEM = re.compile(rf"([\w.-]+){_BLANK}(?:\{{((?:[^{{}}\"]|{_QUOTED})*)\}})?{_BLANK}(?:,{_BLANK}|$)")
 _OPTION = re.compile(rf"[\s,]*([^\s,=\"]+)(?:(=)({_QUOTED}|[^\s,\"]*))?(?=[\s,]|$)")

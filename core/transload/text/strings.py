@@ -12,8 +12,8 @@ __all__ = ["BARE_NAME", "BLANK", "STRING", "SUFFIX_NAME", "quote", "symbol_text"
 
 BLANK = r"[ \t\r\n]*(?://[^\n]*(?:\n[ \t\r\n]*|\Z))*"
 """Blanks and comments. There is one way only to match it, so that patterns which begin with it never backtrack far."""
-STRING = r'"(?:[^"\\\n]|\\.)*"'
-"""A string literal, quotes included."""
+STRING = r'"[^"\\\n]*(?:\\.[^"\\\n]*){0,4000000}"'
+"""A string literal, quotes included. Matching takes memory for each escape alone, of which there are no more than so many."""
 BARE_NAME = r"[A-Za-z_][A-Za-z0-9_$.]*"
 """What may stand without quotes as an attribute's name, a symbol or a resource's key."""
 SUFFIX_NAME = r"(?:[0-9]+|[A-Za-z$._-][A-Za-z0-9$._-]*)"

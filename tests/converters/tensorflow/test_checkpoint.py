@@ -103,6 +103,9 @@ def test_shards_that_are_missing_or_short(tmp_path: Path) -> None:
     shard.unlink()
     with pytest.raises(ReadError, match="the checkpoint's data cannot be read"):
         Checkpoint(tmp_path / "m").read("w")
+    os.mkfifo(shard)
+    with pytest.raises(ReadError, match="is no plain file"):
+        Checkpoint(tmp_path / "m").read("w")
 
 
 def test_an_index_that_is_damaged_anywhere(tmp_path: Path) -> None:
