@@ -80,7 +80,7 @@ def admit(kind: str, item: Any, plugin: PluginInfo) -> tuple[str, Any, list[str]
     code = {
         member: Guarded(
             value, plugin, f"{place} ({member})", lets=_LETS.get((kind, member), ()), takes=_takes(kind, member, item),
-            reads=_reads(kind, member, plugin, place), makes=_MAKERS.get((kind, member)))
+            reads=_READS.get((kind, member)), makes=_MAKERS.get((kind, member)))
         for member in _CODE.get(kind, ()) if (value := getattr(item, member)) is not None}
     data = {
         member: Reference(value, plugin, f"{place} ({member})")
@@ -392,8 +392,6 @@ _TAKES: dict[tuple[str, str], Callable[[Any], str | None]] = {
 _READS: dict[tuple[str, str], Callable[[Any], Any]] = {
     ("readers", "detect"): bool, ("formats", "detect"): bool, ("conversions", "entries"): _functions}
 """Members whose outcome is looked into where its plugin is known."""
-_HELD = {("calibrators", "run")}
-"""Members that return objects whose methods are called."""
 _TARGET_TAKES = {
     "options": wrong_options, "available": _no_reason,
     "check": _no_findings, "emit": _nothing_emitted, "run": _no_outputs, "takes": _no_answer}
@@ -402,13 +400,6 @@ _TARGET_TAKES = {
 def _takes(kind: str, member: str, item: Any) -> Callable[[Any], str | None] | None:
     sums_up = kind == "scores" and member == "measure" and item.total is not None
     return _no_numbers if sums_up else _TAKES.get((kind, member))
-
-
-def _reads(kind: str, member: str, plugin: PluginInfo, place: str) -> Callable[[Any], Any] | None:
-    """How an outcome is read; an object that a plugin made is put behind its guard, but our own stand as they are."""
-    if (kind, member) in _HELD and not plugin.is_ours:
-        return lambda made: GuardedObject(made, plugin, f"what {place} gave")
-    return _READS.get((kind, member))
 
 
 def _findings(outcome: Any) -> tuple[Finding, ...]:

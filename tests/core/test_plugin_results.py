@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import transload
+from transload.cli import run
 from transload.context import Context
 from transload.errors import ConversionError, PluginFailure, ReadError
 from transload.facts import Facts
@@ -143,13 +144,27 @@ class Broken:
 
 
 @pytest.mark.parametrize(("made", "why"), [
-    ({"x": 1}, "gives a dict, where something with save"), (None, "gives None"),
-    (Broken(), "what calibrator 'mine' gave.save()")])
-def test_calibrators(made: Any, why: str, digits: Path, tmp_path: Path) -> None:
+    ({"x": 1}, "gives a dict, where something with save"), (None, "gives None")])
+def test_calibrators(made: Any, why: str, digits: Path) -> None:
     mine = Calibrator("mine", lambda module, samples, name: made)
     module = transload.load(digits)
-    assert why in failing(
-        mine, "calibrators", lambda: transload.calibrate(module, [], "mine").save(tmp_path / "t"))
+    assert why in failing(mine, "calibrators", lambda: transload.calibrate(module, [], "mine"))
+
+
+def test_what_a_calibrator_gave_is_saved_by_it(digits: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    own = Host()
+
+    class Plugin:
+        @transload.hookimpl
+        def register_calibrators(self, register: Any) -> None:
+            register(Calibrator("mine", lambda module, samples, name: Broken()))
+
+    own.register(Plugin(), "strangers")
+    np.save(tmp_path / "s.npy", np.zeros((2, 1, 8, 8), np.float32))
+    with Context(own).bind():
+        line = ["calibrate", str(digits), "--data", str(tmp_path / "s.npy"), "--method", "mine", "-o", str(tmp_path / "t")]
+        assert run(line) == 3
+    assert "plugin 'strangers'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("number", ["x", None, {"a": 1}, [1.0, 2.0], np.zeros(2)])

@@ -42,6 +42,8 @@ def calibrate(model: Path, out: Path, method: str, resume: Path | None, plot: Pa
     from transload.cli.show import console, seconds_text, sized
     from transload.cli.waiting import going_through
     from transload.errors import UsageError
+    from transload.guard import GuardedObject
+    from transload.plugin_host import host
 
     module, samples = _opened(model, given)
     assert samples is not None, "--data is required"
@@ -49,9 +51,11 @@ def calibrate(model: Path, out: Path, method: str, resume: Path | None, plot: Pa
         table = api.calibrate(module, samples, method, **({} if resume is None else {"resume": resume}))
     if plot is not None and not hasattr(table, "plot"):
         raise UsageError(f"what method {method!r} measures cannot be drawn", hint="leave out --plot")
-    table.save(out)
+    owner = host().owner("calibrators", method)
+    made = table if owner is None or owner.is_ours else GuardedObject(table, owner, f"what calibrator {method!r} gave")
+    made.save(out)
     if plot is not None:
-        table.plot(plot)
+        made.plot(plot)
     left = f", {len(samples.skipped)} damaged left out" if samples.skipped else ""
     told = f"measured{left}"  # a method of another plugin's may give something of its own
     if hasattr(table, "ranges"):
