@@ -16,6 +16,8 @@ from . import (
     arithmetic,
     attention,
     contrib,
+    contrib_norms,
+    contrib_tables,
     control,
     convolution,
     creation,
@@ -45,8 +47,8 @@ from . import (
 __all__ = ["TABLE"]
 
 _FAMILIES = (
-    activation, arithmetic, attention, contrib, control, convolution, creation, detection, functions, indexing, matmul, ml,
-    movement, nchwc, normalization, pooling, quantize, random, recurrent, reduce, resize, rotary, sampling, sequences, signal,
-    text, training, trees)
+    activation, arithmetic, attention, contrib, contrib_norms, contrib_tables, control, convolution, creation, detection,
+    functions, indexing, matmul, ml, movement, nchwc, normalization, pooling, quantize, random, recurrent, reduce, resize,
+    rotary, sampling, sequences, signal, text, training, trees)
 
 TABLE: RewriteTable = _join(add, (family.TABLE for family in _FAMILIES), RewriteTable())

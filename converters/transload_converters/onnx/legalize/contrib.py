@@ -24,7 +24,7 @@ from .pooling import average, global_average, pooling_window, wider
 from .quantize import bias_of, blocked, kind_of, quantized_conv, quantized_operand, result_type
 from .table import OnnxTable, attr, axis_of, cast, first_of, flag, need, need_attr, operand, permute, reshape, shape_of
 
-__all__ = ["TABLE", "activated"]
+__all__ = ["TABLE", "activated", "unpacked"]
 
 TABLE = OnnxTable()
 _MS = "onnx.com.microsoft"
@@ -208,14 +208,14 @@ def matmul_nbits(op: Op, rw: Rewriter) -> Value:
     scales = np.asarray(rw.need_constant(need(op, 2), "the scales"))
     if packed.size * 8 != rows * blocks * block * bits or scales.size != rows * blocks:
         raise Unsupported(f"weights {packed.shape} and scales {scales.shape} do not fit N={rows}, K={columns}, blocks of {block}")
-    stored = np.ascontiguousarray(_unpack(packed.reshape(-1), bits).reshape(rows, -1)[:, :columns])
+    stored = np.ascontiguousarray(unpacked(packed.reshape(-1), bits).reshape(rows, -1)[:, :columns])
     scales = scales.astype(np.float32).reshape(rows, blocks)
     given = operand(op, 3)
     zeros = np.full((rows, blocks), 1 << (bits - 1))
     if given is not None:
         array = np.asarray(rw.need_constant(given, "the zero points"))
         if array.dtype == np.uint8:  # packed like the weights, each row by itself
-            array = _unpack(array.reshape(rows, -1), bits)[:, :blocks]
+            array = unpacked(array.reshape(rows, -1), bits)[:, :blocks]
         zeros = array.reshape(rows, blocks)
     if zeros.dtype.kind not in "iu":
         places = np.arange(columns) // block
@@ -228,7 +228,7 @@ def matmul_nbits(op: Op, rw: Rewriter) -> Value:
     return rw.emit("top.MatMul", value, held, operand(op, 5), right_transpose=True)
 
 
-def _unpack(packed: np.ndarray, bits: int) -> np.ndarray:
+def unpacked(packed: np.ndarray, bits: int) -> np.ndarray:
     """Numbers of `bits` bits along the last dimension, the first in a byte's lowest bits."""
     shifts = np.arange(0, 8, bits, dtype=np.uint8)
     numbers = (packed[..., None] >> shifts) & ((1 << bits) - 1)

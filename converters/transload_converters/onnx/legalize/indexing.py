@@ -17,9 +17,13 @@ TABLE = OnnxTable()
 
 @TABLE("onnx.Gather", stored="carried")
 def gather(op: Op, rw: Rewriter) -> Value:
-    """Gather; constant negative indices are counted from the front, which every target can."""
-    value, indices = need(op, 0), need(op, 1)
-    axis = axis_of(attr(op, "axis", 0), len(shape_of(value)))
+    """Gather."""
+    value = need(op, 0)
+    return gathered(rw, value, need(op, 1), axis_of(attr(op, "axis", 0), len(shape_of(value))))
+
+
+def gathered(rw: Rewriter, value: Value, indices: Value, axis: int) -> Value:
+    """Places of `value` along a dimension; constant negative indices are counted from the front, which every target can."""
     constant = rw.constant_of(indices)
     if constant is not None and constant.size and constant.min() < 0:
         indices = rw.constant(np.where(constant < 0, constant + shape_of(value)[axis], constant).astype(constant.dtype))

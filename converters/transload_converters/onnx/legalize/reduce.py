@@ -126,9 +126,9 @@ def one_hot(op: Op, rw: Rewriter) -> Value:
     return rw.emit("top.OneHot", indices, on, off, depth=depth, axis=attr(op, "axis", -1))
 
 
-@TABLE("onnx.Trilu", stored="integers")
+@TABLE("onnx.Trilu", "onnx.com.microsoft.Trilu", stored="integers")
 def trilu(op: Op, rw: Rewriter) -> Value:
-    """Trilu."""
+    """Trilu, which `com.microsoft` had before ONNX."""
     k = operand(op, 1)
     return rw.emit("top.Trilu", need(op, 0), upper=flag(op, "upper", 1),
                    k=0 if k is None else constant_int(rw, k, "k"))
