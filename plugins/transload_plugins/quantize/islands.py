@@ -4,9 +4,9 @@ Where the quantized model is much worse than the float one, tensors are quantize
 noise at the outputs is measured: of all tensors, then of halves of what makes much of it, and of single ones at last. Then the
 worst are taken together, more and more of them, for where an output is lost already, a tensor alone that is given up changes
 nothing. They get 16 bits, and those of them that 16 bits cannot hold either stay float. As many are given up as pay: 16 bits
-everywhere have to gain `PRICE` decibels, some tensors their share of that, by the work of the ops that make and take them
-(`prices`). So what stands before a logarithm, a division or a normalization of small numbers is found, and what attention rounds
-to a few steps. What is all but free, sums between layers and the few numbers of a gate, is tried at first, all together.
+everywhere have to gain `PRICE` decibels, some tensors their share of that (`prices`). So what stands before a logarithm, a
+division or a normalization of small numbers is found, and what attention rounds to a few steps. What is all but free, sums that
+no product with weights takes, is tried at first, all together.
 
 Noise is judged before the softmax or the sigmoid that a model ends in, which hides it where it says 0 or 1.
 """
@@ -26,7 +26,7 @@ from transload.ir import Module, QuantType, Value
 
 from .at_outputs import OutputSimulation
 from .observe import observed
-from .price import prices
+from .price import LITTLE, prices
 from .simulation import Simulation, Types, logarithms
 from .thresholds import Range
 
@@ -45,9 +45,8 @@ PRICE = 15.0
 """Decibels that 16 bits for all tensors would have to gain; for some of them, their share of it."""
 POOR = 25.0
 """Decibels of all outputs below which as much is paid as 16 bits for all tensors would gain, where that is less."""
-LITTLE, LEAST = 0.1, 0.25
-"""The price, beside the mean of all, up to which a group of tensors is tried without being looked for; the decibels that all such
-groups have to be worth together."""
+LEAST = 0.25
+"""Decibels that all groups that cost little have to be worth together."""
 MOST, SOME = 0.25, 4
 """The share of all groups of tensors that may be given up, and how many may be however few there are."""
 SEARCHED = 4

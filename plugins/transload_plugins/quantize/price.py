@@ -12,21 +12,29 @@ from transload.ir.build import constant_of
 from .groups import Groups, rule_of
 from .simulation import channel_count
 
-__all__ = ["prices"]
+__all__ = ["LITTLE", "prices"]
+
+LITTLE = 0.1
 
 
 def prices(groups: Groups, roots: Collection[Value]) -> dict[Value, float]:
     """The price of more bits for each group of tensors, by its root; those of all groups are at most 1 together.
 
-    It is the share that ops have in the work which make or take the group's tensors, for they compute with as many bits then;
-    but no group is dearer than the mean of all: noise is the worst where much is computed.
+    All groups cost alike, for noise is the worst where much is computed, and products with weights of 16 bits are dear anywhere;
+    but for those that no such product makes or takes: where their ops, which compute with as many bits then, have less than
+    `LITTLE` of the work that there is for a group in the mean, it is the price.
     """
     work: Counter[Value] = Counter()
+    dear: set[Value] = set()
     for op in groups.ops:
-        touched = {groups.root(value) for value in (*op.operands, *op.results) if constant_of(value) is None}
-        work.update(dict.fromkeys(touched & set(roots), _work(op)))
+        rule = rule_of(op)
+        touched = {groups.root(value) for value in (*op.operands, *op.results) if constant_of(value) is None} & set(roots)
+        work.update(dict.fromkeys(touched, _work(op)))
+        if rule is not None and rule.weights is not None:
+            dear |= touched
     whole = max(sum(work.values()), 1)
-    return {root: min(1 / len(roots), work[root] / whole) for root in roots}
+    mean = 1 / len(roots) if roots else 1.0
+    return {root: share if (share := work[root] / whole) < LITTLE * mean and root not in dear else mean for root in roots}
 
 
 def _work(op: Op) -> int:
