@@ -68,11 +68,10 @@ def quantized(
     the scheme: a scale for each channel of weights, scales that are powers of two. `rounds` is how products that are scaled
     become integers, where that is not as LiteRT does it, a word of `transload_hub.ops.rounding`: "once", as onnxruntime does.
     Raises `UsageError` where there is neither calibration nor a sample, where the calibration lacks a tensor, for names that the
-    module does not have, and for a module that is quantized
-    already.
+    module does not have, and for a module that is quantized already.
     """
     scheme = scheme.changed(per_channel=per_channel, power_of_two=power_of_two)
-    _check_asked(module, islands, rounds)
+    _check_asked(module, islands, rounds, calibration is not None or samples is not None)
     module = _written_out(module)
     kept, wide = layers_of(layers)
     kept |= floats_of(floats)
@@ -86,15 +85,7 @@ def quantized(
         some, samples = some_of(samples, CORRECTED)
         module = equalized(module, some, scheme.activations.width, scheme.symmetric)
     spread = Spread(samples if samples is not None else (), CORRECTED)
-    if isinstance(calibration, str | Path):
-        calibration = Calibration.load(calibration)
-    elif calibration is None:
-        if samples is None:
-            raise UsageError(
-                "a quantizer needs samples, or a calibration",
-                hint="--data PATH, or --table FILE; in Python samples=, dicts of arrays by input name, or calibration=")
-        calibration = calibrations.calibrate(
-            module, spread, method, bits=scheme.activations.width, symmetric=scheme.symmetric)
+    calibration = _calibration_of(module, scheme, spread, calibration, method)
     if not spread.kept and (bias_correction or rounding or islands != "none"):
         deque(spread, maxlen=0)
     _check_names(module, calibration)
@@ -113,18 +104,29 @@ def quantized(
         round_all(result, rounds, anew=True)
     Pipeline.parse("dce").run(result)  # the float weights, casts that nobody takes
     verify(result)
-    held = {**dict.fromkeys(work.floats, FLOAT), **dict.fromkeys(work.wide, WIDE)}
-    held = {name: word for name, word in held.items() if name in known}
-    told = {"islands of 16 bits": work.wide, "layers": held, **work.told}
-    return Quantized(result, kept_float(result, work.floats), told, module)
+    return Quantized(result, kept_float(result, work.floats), work.report(known), module)
 
 
-def _check_asked(module: Module, islands: str, rounds: str | None) -> None:
-    """`UsageError` for words that there are not, and for a module that is quantized already."""
+def _calibration_of(
+    module: Module, scheme: Scheme, spread: Iterable[Sample], calibration: Calibration | str | Path | None, method: str,
+) -> Calibration:
+    """The calibration that is given, read from its file, or made on samples."""
+    if isinstance(calibration, str | Path):
+        return Calibration.load(calibration)
+    return calibration if calibration is not None else calibrations.calibrate(
+        module, spread, method, bits=scheme.activations.width, symmetric=scheme.symmetric)
+
+
+def _check_asked(module: Module, islands: str, rounds: str | None, ranges: bool) -> None:
+    """`UsageError` for words that there are not, where no ranges come from anywhere, and for a module that is quantized."""
     if islands not in FORMS:
         raise UsageError(f"islands cannot be {islands!r}", hint=f"one of {', '.join(FORMS)}")
     if rounds is not None and rounds not in WORDS:
         raise UsageError(f"products cannot be rounded by {rounds!r}", hint=f"one of {', '.join(WORDS)}")
+    if not ranges:
+        raise UsageError(
+            "a quantizer needs samples, or a calibration",
+            hint="--data PATH, or --table FILE; in Python samples=, dicts of arrays by input name, or calibration=")
     if not floats_in(module) and any(result.quant is not None for op in module.body_of_main for result in op.results):
         raise UsageError(
             "no op of the model computes with floats, so there is nothing to quantize",
@@ -205,6 +207,12 @@ class _Work:
     def _named(self, found: Islands, roots: Mapping[Value, str]) -> dict[str, str]:
         root = self.simulation.groups.root
         return {name: roots[root(value)] for name, value in observed(self.module).items() if root(value) in roots}
+
+    def report(self, known: Collection[str]) -> dict[str, Any]:
+        """What to tell of it, layers by the names that are `known` of the model."""
+        held = {**dict.fromkeys(self.floats, FLOAT), **dict.fromkeys(self.wide, WIDE)}
+        return {
+            "islands of 16 bits": self.wide, "layers": {name: word for name, word in held.items() if name in known}, **self.told}
 
     def correct(self, samples: Sequence[Sample]) -> None:
         """Move the biases of the module, where that brings its outputs nearer."""
