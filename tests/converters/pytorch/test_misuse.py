@@ -26,6 +26,11 @@ X, W = t(1, 3, 8, 8), t(4, 3, 3, 3)
     ("conv2d.default", [X, W], {"stride": [1, 1, 1]}, "its stride has 3 numbers, and must have 2"),
     ("instance_norm.default", [X, None, None, None, None], {
         "use_input_stats": False, "momentum": 0.1, "eps": 1e-5, "cudnn_enabled": False}, "lacks an operand"),
+    ("slice.Tensor", [t()], {"dim": 0, "start": 0, "end": 1, "step": 1}, "outside a tensor of rank 0"),
+    ("slice.Tensor", [t(4)], {"dim": 0, "start": 0, "end": 1, "step": 0}, "must be positive"),
+    ("unflatten.int", [t()], {"dim": 0, "sizes": [1, 1]}, "outside a tensor of rank 0"),
+    ("select.int", [t()], {"dim": -1, "index": 0}, "outside a tensor of rank 0"),
+    ("narrow.default", [t()], {"dim": 0, "start": 0, "length": 1}, "outside a tensor of rank 0"),
     ("conv2d.default", [X, t(4, 3, 3)], {"padding": [1, 1]}, "its padding has 2 numbers, and there are 1 dimensions|is given"),
     ("conv2d.default", [t(8, 8), W], {}, "is of 2 dimensions, and is given"),
     ("conv2d.default", [X, t(4, 3)], {}, "has filters of the shape"),

@@ -18,6 +18,9 @@ __all__ = ["TABLE", "expand_to", "gather_places", "slice_along", "strided_places
 
 TABLE = AtenTable()
 
+_MOST_PARTS = 1 << 16
+"""Parts that a tensor is cut into."""
+
 
 @TABLE("clone.default", "detach.default", "alias.default", "contiguous.default", "lift.default", "lift_fresh.default",
        "lift_fresh_copy.default",
@@ -85,7 +88,7 @@ def flatten(call: Call, rw: Rewriter) -> Value:
 def unflatten(call: Call, rw: Rewriter) -> Value:
     """One dimension in several."""
     shape = shape_of(call.self)
-    axis = axis_of(call.dim, len(shape))
+    axis = axis_of(call.dim, len(shape), least=1)
     return reshape(rw, call.self, (*shape[:axis], *_open(call.sizes, shape[axis]), *shape[axis + 1 :]))
 
 
@@ -265,9 +268,10 @@ def _split(rw: Rewriter, value: Value, axis: int, sizes: Sequence[int]) -> list[
 @TABLE("split.Tensor", "split.sizes", "split_with_sizes.default", "chunk.default", stored="carried")
 def split(call: Call, rw: Rewriter) -> list[Value]:
     """Cut into parts of given sizes, of one size, or into so many."""
-    axis = axis_of(call.dim, len(shape_of(call.self)))
+    axis = axis_of(call.dim, len(shape_of(call.self)), least=1)
     size = shape_of(call.self)[axis]
     if call.base == "chunk":
+        _need_parts(call.chunks)
         step = max(-(-size // call.chunks), 1)
     elif call.overload == "Tensor":
         step = call.split_size
@@ -278,15 +282,21 @@ def split(call: Call, rw: Rewriter) -> list[Value]:
     return _split(rw, call.self, axis, [min(step, size - begin) for begin in range(0, size, step)] or [0])
 
 
+def _need_parts(count: int) -> None:
+    if not 1 <= count <= _MOST_PARTS:
+        raise Unsupported(f"cuts into {count} parts; 1 to {_MOST_PARTS:,} can be")
+
+
 @TABLE("tensor_split.sections", "tensor_split.indices", "hsplit.int", "vsplit.int", "dsplit.int", stored="carried")
 def tensor_split(call: Call, rw: Rewriter) -> list[Value]:
     """Cut into as equal parts as can be, or before given places."""
     shape = shape_of(call.self)
     axis = {"hsplit": min(1, len(shape) - 1), "vsplit": 0, "dsplit": 2}.get(call.base)
-    axis = axis_of(call.dim, len(shape)) if axis is None else axis
+    axis = axis_of(call.dim if axis is None else axis, len(shape), least=1)
     size = shape[axis]
     if call.overload != "indices":
         count = call.sections
+        _need_parts(count)
         sizes = [size // count + (place < size % count) for place in range(count)]
     else:
         places = [0, *(min(max(place + size if place < 0 else place, 0), size) for place in call.indices), size]
@@ -313,6 +323,8 @@ def slice_along(rw: Rewriter, value: Value, axis: int, begin: int, end: int, ste
 
 def bounds(call: Call, size: int) -> tuple[int, int, int]:
     """Begin, end and step of a slice of a dimension."""
+    if call.get("step", 1) < 1:
+        raise Unsupported(f"slices by steps of {call.get('step', 1)}, which must be positive")
     begin, end, step = slice(call.start, call.end, call.get("step", 1)).indices(size)
     return begin, max(begin, end), step
 
@@ -320,14 +332,14 @@ def bounds(call: Call, size: int) -> tuple[int, int, int]:
 @TABLE("slice.Tensor", stored="carried")
 def slice_(call: Call, rw: Rewriter) -> Value:
     """Elements from start to end, by steps."""
-    axis = axis_of(call.dim, len(shape_of(call.self)))
+    axis = axis_of(call.dim, len(shape_of(call.self)), least=1)
     return slice_along(rw, call.self, axis, *bounds(call, shape_of(call.self)[axis]))
 
 
 @TABLE("narrow.default", stored="carried")
 def narrow(call: Call, rw: Rewriter) -> Value:
     """So many elements from a start."""
-    axis = axis_of(call.dim, len(shape_of(call.self)))
+    axis = axis_of(call.dim, len(shape_of(call.self)), least=1)
     start = call.start % max(shape_of(call.self)[axis], 1)
     return slice_along(rw, call.self, axis, start, start + call.length)
 
@@ -336,7 +348,7 @@ def narrow(call: Call, rw: Rewriter) -> Value:
 def select(call: Call, rw: Rewriter) -> Value:
     """One slice of a dimension, without it."""
     shape = shape_of(call.self)
-    axis = axis_of(call.dim, len(shape))
+    axis = axis_of(call.dim, len(shape), least=1)
     index = call.index + shape[axis] if call.index < 0 else call.index
     if not 0 <= index < shape[axis]:
         raise Unsupported(f"takes slice {call.index} of dimension {axis} of a tensor of shape {shape}")

@@ -223,9 +223,9 @@ def shape_of(value: Value | None, rank: int | None = None) -> tuple[int, ...]:
     return shape
 
 
-def axis_of(axis: int, rank: int) -> int:
-    """A dimension counted from the front; of a scalar 0 and -1 are none."""
-    if not -max(rank, 1) <= axis < max(rank, 1):
+def axis_of(axis: int, rank: int, least: int = 0) -> int:
+    """A dimension counted from the front; of a scalar 0 and -1 are none, which a tensor of `least` dimensions or more is not."""
+    if rank < least or not -max(rank, 1) <= axis < max(rank, 1):
         raise Unsupported(f"dimension {axis} is outside a tensor of rank {rank}")
     return axis % max(rank, 1)
 
