@@ -15,7 +15,7 @@ from transload.ir import Dense, SplatData, TensorType, Type, Value, dtype_of
 from transload.ir.build import Builder
 
 __all__ = [
-    "MAX_CONSTANT", "Window", "cast", "need_place", "pads_for", "permute", "reshape", "same_padding", "scalar_like",
+    "MAX_CONSTANT", "Window", "cast", "counted", "need_place", "pads_for", "permute", "reshape", "same_padding", "scalar_like",
     "slice_along", "splat",
 ]
 
@@ -33,6 +33,12 @@ def need_place(*sizes: int) -> None:
     count = math.prod(sizes)
     if count > MAX_CONSTANT >> 3 or (count > _SMALL and not budget().may_fold(0, 8 * count)):
         raise Unsupported(f"takes a table of {' by '.join(f'{size:,}' for size in sizes)} numbers, which is too large")
+
+
+def counted(*span: int, dtype: Any = np.int64) -> np.ndarray:
+    """`numpy.arange` of whole numbers from model files, which are refused where the table would be too large."""
+    need_place(len(range(*span)))
+    return np.arange(*span, dtype=dtype)
 
 
 def cast(build: Builder, value: Value, element: Type, round_mode: str = "Trunc") -> Value:

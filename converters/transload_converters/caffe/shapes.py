@@ -39,7 +39,13 @@ DEPTHWISE = ("ConvolutionDepthwise", "DepthwiseConvolution")
 
 def _rule(*types: str) -> Callable[[Rule], Rule]:
     def add(rule: Rule) -> Rule:
-        RULES.update(dict.fromkeys(types, rule))
+        def ranked(op: Any, shapes: Shapes) -> Shapes:
+            try:
+                return rule(op, shapes)
+            except IndexError:
+                fail(op, f"does not take tensors of the shapes {', '.join(str(list(shape)) for shape in shapes) or 'none'}")
+
+        RULES.update(dict.fromkeys(types, ranked))
         return rule
 
     return add

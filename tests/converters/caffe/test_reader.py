@@ -10,8 +10,9 @@ import pytest
 pytest.importorskip("google.protobuf", reason="the package 'protobuf' is not installed")
 
 import transload
-from transload.errors import ConversionError, ReadError, UsageError
+from transload.errors import ConversionError, ReadError, TransloadError, UsageError
 from transload.ir import Module
+from transload_converters.caffe.shapes import RULES
 
 from tests.support.caffe_files import net_text, weights_bytes, write_net
 
@@ -248,6 +249,22 @@ def test_what_is_wrong_is_said(layers: str) -> None:
     with pytest.raises(ReadError) as caught:
         load_text(net_text(layers, x=(1, 3, 4, 4)) if "\x01" not in layers else layers)
     assert BROKEN[layers] in str(caught.value) or "\x01" in layers
+
+
+@pytest.mark.parametrize("kind", sorted(RULES))
+def test_tensors_without_dimensions(kind: str) -> None:
+    """What a layer takes for granted of its bottoms is said, not an IndexError."""
+    for count in (1, 2, 3):
+        bottoms = " ".join(f'bottom: "x{i}"' for i in range(count))
+        numbers = "num_output: 2 kernel_size: 1" if "onvolution" in kind else "keep_topk: 5"
+        parameter = {"YoloDetection": "yolo_detection_param", "RetinaFaceDetection": "retinaface_detection_param"}.get(
+            kind, "convolution_param" if "onvolution" in kind else "")
+        more = f"{parameter} {{ {numbers} }}" if parameter else ""
+        try:
+            load_text(net_text(f'layer {{ name: "r" type: "{kind}" {bottoms} top: "y" {more} }}', **dict.fromkeys(
+                [f"x{i}" for i in range(count)], ())))
+        except TransloadError as error:
+            assert "defect" not in str(error)
 
 
 def test_everything_wrong_is_said_at_once_and_with_its_line() -> None:

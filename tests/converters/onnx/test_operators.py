@@ -7,6 +7,7 @@ ONNX's own tests of the newest form of every operator run in `test_backend.py`.
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -248,3 +249,16 @@ def test_a_cast_that_contradicts_the_declared_type_is_refused() -> None:
     model.graph.output[0].CopyFrom(helper.make_tensor_value_info("y", TensorProto.FLOAT16, (3,)))
     with pytest.raises(ConversionError, match="says that its result is of f16"):
         transload.legalize(read_model(model))
+
+
+@pytest.mark.parametrize(("operator", "shape", "constants"), [
+    (node("Resize", ["x", "", "", "n"], ["y"], mode="nearest"), (1, 1, 2, 2), {"n": np.array([1, 1, 2, 1 << 45])}),
+    (node("Pad", ["x", "p"], ["y"], mode="wrap"), (2, 2), {"p": np.array([0, 0, 0, 1 << 45])}),
+])
+def test_tables_that_would_be_too_large_are_refused(
+    tmp_path: Path, operator: Any, shape: tuple[int, ...], constants: dict[str, np.ndarray],
+) -> None:
+    path = tmp_path / "model.onnx"
+    path.write_bytes(make_model([operator], {"x": np.zeros(shape, np.float32)}, ("y",), constants, opset=19).SerializeToString())
+    with pytest.raises(transload.TransloadError, match=r"too large|elements"):
+        transload.lower(transload.load(path), "tosa")

@@ -13,6 +13,7 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import BF16, F16, F32, I32, Op, Value, dtype_of
 from transload.rewrite import Rewriter
+from transload_hub.build import counted
 
 from ..types import UNKNOWN, element_code, element_of
 from .control import inlined
@@ -56,7 +57,7 @@ def _mask(op: Op, rw: Rewriter, mask: Value | None, keys: int, like: Value) -> V
         return None
     shape = shape_of(mask)
     if len(shape) == 1:
-        places = rw.constant(np.arange(keys, dtype=np.int32).reshape(1, keys))
+        places = rw.constant(counted(keys, dtype=np.int32).reshape(1, keys))
         seen = rw.emit("top.Compare", places, reshape(rw, cast(rw, mask, I32), (*shape, 1)), mode="Less")
     elif len(shape) in (2, 3) and shape[-1] == keys:
         seen = rw.emit("top.Compare", cast(rw, mask, I32), rw.constant(np.int32(0)), mode="Greater")
@@ -193,7 +194,7 @@ def embed_layer_norm(op: Op, rw: Rewriter) -> list[Value]:
     total = rw.emit("top.Gather", need(op, 2), words, axis=0)
     positions = operand(op, 8)
     if positions is None:
-        positions = rw.constant(np.arange(places, dtype=np.int32).reshape(1, places))
+        positions = rw.constant(counted(places, dtype=np.int32).reshape(1, places))
     total = rw.emit("top.Add", total, rw.emit("top.Gather", need(op, 3), positions, axis=0))
     segments, table = operand(op, 1), operand(op, 4)
     if segments is not None and table is not None:

@@ -14,7 +14,7 @@ from transload.errors import Unsupported
 from transload.ir import F32, UI8, IntegerType, Op, QuantType, TensorType, Value, dtype_of
 from transload.ir.build import constant_of
 from transload.rewrite import Rewriter
-from transload_hub.build import Window
+from transload_hub.build import Window, counted
 from transload_hub.simplify.qdq import kept
 
 from .convolution import conv_attributes, read_window
@@ -218,7 +218,7 @@ def matmul_nbits(op: Op, rw: Rewriter) -> Value:
             array = unpacked(array.reshape(rows, -1), bits)[:, :blocks]
         zeros = array.reshape(rows, blocks)
     if zeros.dtype.kind not in "iu":
-        places = np.arange(columns) // block
+        places = counted(columns) // block
         weights = (stored.astype(np.float32) - zeros.astype(np.float32)[:, places]) * scales[:, places]
         held = cast(rw, rw.constant(weights), value.element)
     else:

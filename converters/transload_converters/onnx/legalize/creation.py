@@ -9,6 +9,7 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import Dense, Op, SplatData, TensorType, Value, dtype_of
 from transload.rewrite import Rewriter
+from transload_hub.build import counted
 
 from ..types import element_of
 from .table import MAX_CONSTANT, OnnxTable, attr, constant_ints, need, shape_of
@@ -56,7 +57,7 @@ def range_(op: Op, rw: Rewriter) -> Value:
     count = max(math.ceil((limit - start) / delta), 0)
     if count > MAX_CONSTANT:
         raise Unsupported(f"makes {count:,} elements, more than {MAX_CONSTANT:,}")
-    steps = np.arange(count)
+    steps = counted(count)
     return rw.constant((bounds[0] + steps * bounds[2]).astype(bounds[0].dtype))
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import F32, I32, I64, Op, Value
 from transload.rewrite import Rewriter
+from transload_hub.build import counted
 from transload_hub.suppression import DROPPED, race
 
 from ..choices import chosen
@@ -58,7 +59,7 @@ def non_zero(op: Op, rw: Rewriter) -> Value:
     _padded(op, rw, "elements that are not 0")
     flat = reshape(rw, value, (math.prod(shape),))
     there = rw.emit("top.LogicalNot", rw.emit("top.Compare", flat, rw.emit("top.Sub", flat, flat), mode="Equal"))
-    rows = rw.constant(np.stack(np.unravel_index(np.arange(math.prod(shape)), shape), axis=1).astype(np.int32))
+    rows = rw.constant(np.stack(np.unravel_index(counted(math.prod(shape)), shape), axis=1).astype(np.int32))
     return permute(rw, _first_found(rw, rows, there), (1, 0))
 
 
@@ -86,7 +87,7 @@ def non_max_suppression(op: Op, rw: Rewriter) -> Value:
         own, running = (reshape(rw, slice_along(rw, value, 0, image, image + 1), shape)
                         for value, shape in ((corners, (count, 4)), (cast(rw, scores, F32), (classes, count))))
         places, _, alive = race(rw, own, running, steps, threshold, floor=DROPPED / 2 if floor is None else floor)
-        subscripts = np.stack(np.broadcast_arrays(np.int32(image), np.arange(classes, dtype=np.int32)[:, None, None]), axis=-1)
+        subscripts = np.stack(np.broadcast_arrays(np.int32(image), counted(classes, dtype=np.int32)[:, None, None]), axis=-1)
         owners = rw.constant(np.ascontiguousarray(np.broadcast_to(subscripts.reshape(classes, 1, 2), (classes, steps, 2))))
         rows.append(rw.emit("top.Concat", owners, reshape(rw, cast(rw, places, I32), (classes, steps, 1)), axis=2))
         there.append(reshape(rw, alive, (classes * steps,)))

@@ -9,6 +9,7 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import Op, Value
 from transload.rewrite import Rewriter
+from transload_hub.build import counted, need_place
 
 from .table import OnnxTable, attr, axis_of, need, operand, reshape, shape_of
 
@@ -82,7 +83,8 @@ def tensor_scatter(op: Op, rw: Rewriter) -> Value:
     first = np.zeros(batch, np.int64) if starts is None else np.asarray(rw.need_constant(starts, "write_indices")).reshape(-1)
     if len(first) != batch or (first.size and first.min() < 0):
         raise Unsupported(f"write_indices {first.tolist()} are not one place for each of {batch} sequences")
-    places = first[:, None] + np.arange(count)
+    need_place(*new)
+    places = first[:, None] + counted(count)
     places = places % length if attr(op, "mode", "linear") == "circular" else places
     if places.size and places.max() >= length:
         raise Unsupported("writes beyond the end of the cache")

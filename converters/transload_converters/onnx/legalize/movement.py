@@ -10,7 +10,7 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import FloatType, Op, QuantType, Value
 from transload.rewrite import Rewriter
-from transload_hub.build import slice_along
+from transload_hub.build import counted, slice_along
 
 from .table import (
     Impossible,
@@ -286,7 +286,7 @@ def _wrap(rw: Rewriter, value: Value, pads: Sequence[int]) -> Value:
             continue
         if size + low + high < 0 or not size:
             raise Unsupported(f"cannot pad dimension {axis} of size {size} by {low} and {high}")
-        places = np.arange(-low, size + high) % size
+        places = counted(-low, size + high) % size
         value = rw.emit("top.Gather", value, rw.constant(places.astype(np.int64)), axis=axis)
     return value
 

@@ -11,7 +11,7 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import FloatType, Op, Type, Value, dtype_of
 from transload.rewrite import Rewriter
-from transload_hub.build import Window
+from transload_hub.build import Window, counted, need_place
 
 from .convolution import ones_filter, read_window, spatial_sizes
 from .table import OnnxTable, attr, constant_ints, first_of, flag, need, need_attr, operand, reshape, shape_of, splat
@@ -82,9 +82,10 @@ def _max_and_index(op: Op, rw: Rewriter, value: Value, window: Window, pads: Seq
     stacked = rw.emit("top.Pack", *elements, axis=0)
     greatest = rw.emit("top.Reduce", stacked, axes=(0,), keepdims=False, mode="ReduceMax")
     which = rw.emit("top.Arg", stacked, axis=0, keepdims=False, mode="ArgMax")
-    origin = np.arange(math.prod(shape[:2]), dtype=np.int64).reshape(*shape[:2], *(1,) * n) * math.prod(shape[2:])
+    need_place(*shape[:2], *counts)
+    origin = counted(math.prod(shape[:2])).reshape(*shape[:2], *(1,) * n) * math.prod(shape[2:])
     for i, count in enumerate(counts):
-        step = np.arange(count, dtype=np.int64) * window.strides[i] * strides[i]
+        step = counted(count) * window.strides[i] * strides[i]
         origin = origin + step.reshape([-1 if axis == 2 + i else 1 for axis in range(2 + n)])
     inside = rw.emit("top.Gather", rw.constant(np.array(places, np.int64)), which, axis=0)
     return [greatest, rw.emit("top.Add", inside, rw.constant(origin))]
@@ -144,7 +145,8 @@ def _dilated_average(rw: Rewriter, value: Value, window: Window, beyond: Sequenc
     for i, count in enumerate(shape_of(total)[2:]):
         begin, end = window.pads[i], window.pads[n + i]
         low, high = (-begin, shape[2 + i] + end) if include_pad else (0, shape[2 + i])
-        places = (np.arange(count)[:, None] * window.strides[i] - begin) + np.arange(window.kernel[i]) * window.dilations[i]
+        need_place(count, window.kernel[i])
+        places = (counted(count)[:, None] * window.strides[i] - begin) + counted(window.kernel[i]) * window.dilations[i]
         inside = ((places >= low) & (places < high)).sum(axis=1)
         counts = counts * inside.reshape([-1 if axis == i else 1 for axis in range(n)])
     factors = (1.0 / np.maximum(counts, 1)).astype(dtype_of(value.element))

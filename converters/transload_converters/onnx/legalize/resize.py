@@ -11,6 +11,7 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import Op, Value, dtype_of
 from transload.rewrite import Rewriter
+from transload_hub.build import counted
 
 from .table import OnnxTable, attr, axes_of, constant_ints, flag, need, operand, opset, permute, reshape, shape_of
 
@@ -250,7 +251,7 @@ def _repeats(
         scale = sizes[axis] / shape[axis] if scales is None else scales[axis]
         if rest or scale != factor:
             return None
-        places = np.arange(sizes[axis])
+        places = counted(sizes[axis])
         x = _coordinates(str(attributes["coord_mode"]), places, shape[axis], sizes[axis], scale)
         if x is None or (np.clip(_nearest(str(attributes["nearest_mode"]), x), 0, shape[axis] - 1) != places // factor).any():
             return None

@@ -12,6 +12,7 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import I32, Op, Value, dtype_of
 from transload.rewrite import Rewriter
+from transload_hub.build import counted
 
 from .attention import heads_of, parts_of, repeated
 from .movement import slice_along
@@ -71,8 +72,8 @@ def rotary_embedding(op: Op, rw: Rewriter) -> Value:
         split = heads_of(rw, value, attr(op, "num_heads", 0) or shape[2] // (2 * half))
     count = shape_of(split)[2]
     if len(shape_of(places)) == 1:
-        counted = rw.constant(np.arange(count, dtype=dtype_of(places.element))[None])
-        places = rw.emit("top.Add", reshape(rw, places, (1, 1)), counted)
+        steps = rw.constant(counted(count, dtype=dtype_of(places.element))[None])
+        places = rw.emit("top.Add", reshape(rw, places, (1, 1)), steps)
     made = rotated(rw, split, places, tables, bool(attr(op, "interleaved", 0)))
     return made if len(shape) == 4 else reshape(rw, permute(rw, made, (0, 2, 1, 3)), shape)
 
@@ -92,11 +93,11 @@ def group_query_attention(op: Op, rw: Rewriter) -> list[Value]:
     q, k, v = _queries(op, rw, heads, groups)
     batch, _, count, size = shape_of(q, 4)
     begins = _begins(op, rw, batch, count)
-    counted = rw.emit("top.Add", begins, rw.constant(np.arange(count, dtype=np.int32)[None]))  # the place of each query
+    queries = rw.emit("top.Add", begins, rw.constant(counted(count, dtype=np.int32)[None]))  # the place of each query
     if attr(op, "do_rotary", 0):
         tables = need(op, 7), need(op, 8)
         given = operand(op, 9)
-        places = counted if given is None else given
+        places = queries if given is None else given
         turn = bool(attr(op, "rotary_interleaved", 0))
         q, k = (rotated(rw, value, places, tables, turn) for value in (q, k))
     if operand(op, 3) is not None:
@@ -110,7 +111,7 @@ def group_query_attention(op: Op, rw: Rewriter) -> list[Value]:
         scores = rw.emit("top.MulConst", bent, const_val=softcap)
     if operand(op, 10) is not None:
         scores = rw.emit("top.Add", scores, operand(op, 10))
-    scores = rw.emit("top.Add", scores, _unseen(op, rw, counted, scores))
+    scores = rw.emit("top.Add", scores, _unseen(op, rw, queries, scores))
     mixed = rw.emit("top.MatMul", rw.emit("top.Softmax", scores, axis=-1), repeated(rw, v, heads // groups))
     output = reshape(rw, permute(rw, mixed, (0, 2, 1, 3)), (batch, count, heads * shape_of(v)[3]))
     return [output, k, v][: len(op.results)]
@@ -149,7 +150,7 @@ def _kept(op: Op, rw: Rewriter, given: Value, new: Value, begins: Value) -> Valu
     if total > held:
         room = rw.constant(np.zeros((batch, groups, total - held, size), dtype_of(given.element)), element=given.element)
         given = rw.emit("top.Concat", given, room, axis=2)
-    places = rw.emit("top.Sub", rw.constant(np.arange(total, dtype=np.int32)[None]), begins)  # [batch, keys], among the new ones
+    places = rw.emit("top.Sub", rw.constant(counted(total, dtype=np.int32)[None]), begins)  # [batch, keys], among the new ones
     ends = rw.constant(np.int32(count - 1)), rw.constant(np.int32(0))
     rows = rw.emit("top.Max", rw.emit("top.Min", places, ends[0]), ends[1])
     spread = rw.emit("top.Expand", reshape(rw, rows, (batch, 1, total, 1)), shape=(batch, groups, total, size))
@@ -172,12 +173,12 @@ def _total(op: Op, rw: Rewriter, held: int, count: int) -> int:
     return held
 
 
-def _unseen(op: Op, rw: Rewriter, counted: Value, scores: Value) -> Value:
+def _unseen(op: Op, rw: Rewriter, queries: Value, scores: Value) -> Value:
     """What is added to scores [batch, heads, queries, keys] of keys that are behind a query, too far before it, or not there."""
     _, _, count, total = shape_of(scores)
-    rows = shape_of(counted)[0]
-    keys = rw.constant(np.arange(total, dtype=np.int32)[None, None])
-    away = rw.emit("top.Sub", reshape(rw, counted, (rows, count, 1)), keys)  # how far a key lies before a query
+    rows = shape_of(queries)[0]
+    keys = rw.constant(counted(total, dtype=np.int32)[None, None])
+    away = rw.emit("top.Sub", reshape(rw, queries, (rows, count, 1)), keys)  # how far a key lies before a query
     seen = rw.emit("top.Compare", away, rw.constant(np.int32(0)), mode="GreaterOrEqual")
     window = attr(op, "local_window_size", -1)
     if window >= 0:

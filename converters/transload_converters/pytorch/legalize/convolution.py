@@ -10,7 +10,7 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import Value
 from transload.rewrite import Rewriter
-from transload_hub.build import Window
+from transload_hub.build import Window, counted, need_place
 from transload_hub.sampling import columns_to_image
 
 from .table import AtenTable, Call, per_dimension, permute, reshape, shape_of
@@ -127,7 +127,8 @@ def im2col(call: Call, rw: Rewriter) -> Value:
         value = rw.emit("top.Pad", value, paddings=(0, 0, low, left, 0, 0, low, left), mode="constant")
     windows = zip(counts, call.kernel_size, call.dilation, call.stride, strict=True)
     for axis, (count, kernel, dilation, stride) in enumerate(windows):
-        places = np.arange(kernel)[:, None] * dilation + np.arange(count) * stride
+        need_place(kernel, count)
+        places = counted(kernel)[:, None] * dilation + counted(count) * stride
         value = rw.emit("top.Gather", value, rw.constant(places.astype(np.int64)), axis=2 + 2 * axis)
     made = permute(rw, value, (0, 1, 2, 4, 3, 5))
     made = reshape(rw, made, (batch, channels * math.prod(call.kernel_size), math.prod(counts)))

@@ -9,6 +9,7 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import Value, dtype_of
 from transload.rewrite import Rewriter
+from transload_hub.build import counted
 
 from .movement import expand_to
 from .table import AtenTable, Call, axis_of, cast, number_like, permute, reshape, shape_of, splat
@@ -73,7 +74,7 @@ def counting(call: Call, rw: Rewriter) -> Value:
         if not step or not all(map(math.isfinite, (start, end, step))) or (end - start) / step > 1 << 28:
             raise Unsupported(f"counts from {start} to {end} by {step}")
         count = max(math.ceil((end - start) / step), 0)
-        return rw.constant((start + step * np.arange(count)).astype(dtype))
+        return rw.constant((start + step * counted(count)).astype(dtype))
     if not 0 <= call.steps <= 1 << 28:
         raise Unsupported(f"makes {call.steps} numbers")
     numbers = np.linspace(start, end, call.steps)
@@ -111,7 +112,7 @@ def diagonal(call: Call, rw: Rewriter) -> Value:
     first, second = axis_of(call.dim1, len(shape)), axis_of(call.dim2, len(shape))
     order = [axis for axis in range(len(shape)) if axis not in (first, second)]
     rows, columns = shape[first], shape[second]
-    numbers = np.arange(rows * columns).reshape(rows, columns).diagonal(call.offset)
+    numbers = counted(rows * columns).reshape(rows, columns).diagonal(call.offset)
     flat = reshape(rw, permute(rw, value, [*order, first, second]), (*(shape[axis] for axis in order), rows * columns))
     return rw.emit("top.Gather", flat, rw.constant(np.ascontiguousarray(numbers).astype(np.int64)), axis=len(order))
 
@@ -125,7 +126,7 @@ def diag_embed(call: Call, rw: Rewriter) -> Value:
         value = reshape(rw, value, (math.prod(shape),))
         shape = shape_of(value)
     if call.base == "diag" and len(shape) == 2:
-        numbers = np.arange(shape[0] * shape[1]).reshape(shape).diagonal(offset)
+        numbers = counted(shape[0] * shape[1]).reshape(shape).diagonal(offset)
         flat = reshape(rw, value, (shape[0] * shape[1],))
         return rw.emit("top.Gather", flat, rw.constant(np.ascontiguousarray(numbers).astype(np.int64)), axis=0)
     size = shape[-1] + abs(offset)

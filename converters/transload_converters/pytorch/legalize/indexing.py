@@ -10,6 +10,7 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import BOOL, I64, IntegerType, Value
 from transload.rewrite import Rewriter
+from transload_hub.build import counted
 
 from .movement import bounds, expand_to, strided_places
 from .table import AtenTable, Call, axis_of, cast, is_float, number_like, pairs, permute, reshape, shape_of, splat
@@ -275,7 +276,7 @@ def written_slices(rw: Rewriter, value: Value, source: Value, axis: int, taken: 
 def diagonal_scatter(call: Call, rw: Rewriter) -> Value:
     """A copy with other numbers on a diagonal, or at places that strides name."""
     value, shape = call.self, shape_of(call.self)
-    numbers = np.arange(math.prod(shape)).reshape(shape)
+    numbers = counted(math.prod(shape)).reshape(shape)
     if call.base == "diagonal_scatter":
         first, second = (axis_of(dim, len(shape)) for dim in (call.dim1, call.dim2))
         if first == second:

@@ -11,6 +11,7 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import Value
 from transload.rewrite import Rewriter
+from transload_hub.build import counted, need_place
 
 from .table import MAX_CONSTANT, AtenTable, Call, axes_of, axis_of, cast, number_like, pairs, permute, reshape, shape_of
 
@@ -410,9 +411,10 @@ def unfold(call: Call, rw: Rewriter) -> Value:
     extent = shape[axis] if shape else 1
     if call.size > extent or call.step < 1:
         raise Unsupported(f"takes windows of {call.size} of dimension {axis} of a tensor of shape {shape}")
-    starts = np.arange(0, extent - call.size + 1, call.step)
+    starts = counted(0, extent - call.size + 1, call.step)
     value = call.self if shape else reshape(rw, call.self, (1,))
-    made = gather_places(rw, value, axis, starts[:, None] + np.arange(call.size))
+    need_place(len(starts), call.size)
+    made = gather_places(rw, value, axis, starts[:, None] + counted(call.size))
     rank = len(shape_of(made))
     return permute(rw, made, [*(i for i in range(rank) if i != axis + 1), axis + 1])
 
@@ -429,7 +431,7 @@ def strided_places(call: Call, total: int) -> np.ndarray:
         raise Unsupported(f"looks beyond the {total} elements of its tensor")
     places = np.full(tuple(sizes), offset, np.int64)
     for axis, (size, stride) in enumerate(zip(sizes, call.stride, strict=True)):
-        places = places + (np.arange(size) * stride).reshape([-1 if i == axis else 1 for i in range(len(sizes))])
+        places = places + (counted(size) * stride).reshape([-1 if i == axis else 1 for i in range(len(sizes))])
     return places
 
 
@@ -494,7 +496,7 @@ def pad(call: Call, rw: Rewriter) -> Value:
         for axis in range(rank):
             low, high, size = paddings[axis], paddings[rank + axis], shape_of(value)[axis]
             if low or high:
-                value = gather_places(rw, value, axis, np.arange(-low, size + high) % max(size, 1))
+                value = gather_places(rw, value, axis, counted(-low, size + high) % max(size, 1))
         return value
     if _MODES[mode] != "constant":
         return rw.emit("top.Pad", value, paddings=paddings, mode=_MODES[mode])

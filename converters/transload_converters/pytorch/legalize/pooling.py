@@ -10,6 +10,7 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import I64, Value, dtype_of
 from transload.rewrite import Rewriter
+from transload_hub.build import counted, need_place
 
 from .elementwise import finite_range
 from .table import AtenTable, Call, cast, is_float, number_like, per_dimension, reshape, shape_of, splat
@@ -92,8 +93,9 @@ def _with_places(rw: Rewriter, value: Value, window: _Window) -> list[Value]:
     stacked = rw.emit("top.Pack", *elements, axis=0)
     which = rw.emit("top.Arg", stacked, axis=0, keepdims=False, mode="ArgMax")
     origin = np.zeros((1,) * (n + 2), np.int64)
+    need_place(*window.counts)
     for i, count in enumerate(window.counts):
-        moved = np.arange(count, dtype=np.int64) * window.strides[i] * steps[i]
+        moved = counted(count) * window.strides[i] * steps[i]
         origin = origin + moved.reshape([-1 if axis == 2 + i else 1 for axis in range(2 + n)])
     inside = rw.emit("top.Gather", rw.constant(np.array(places, np.int64)), which, axis=0)
     greatest = rw.emit("top.Reduce", stacked, axes=(0,), keepdims=False, mode="ReduceMax")
@@ -174,7 +176,7 @@ def adaptive_max_pool(call: Call, rw: Rewriter) -> list[Value]:
     windows = [[(place * size // want, -(-(place + 1) * size // want)) for place in range(want)]
                for size, want in zip(sizes, wanted, strict=True)]
     longest = [max(end - begin for begin, end in each) for each in windows]
-    numbers = np.arange(math.prod(sizes)).reshape(sizes)
+    numbers = counted(math.prod(sizes)).reshape(sizes)
     inside: np.ndarray = np.ones((1,) * 2 * n, bool)
     for axis, (each, most) in enumerate(zip(windows, longest, strict=True)):
         places = np.array([[min(begin + i, end - 1) for i in range(most)] for begin, end in each])
