@@ -62,12 +62,14 @@ def annotation_of(function: Callable[..., Any]) -> str:
 
 
 def test_functions_are_annotated_by_the_ops_they_are_registered_for():
-    """Those of `aten` take a `Call`: the arguments of any overload of an operator, by name."""
+    """Those of `aten` take a `Call`: the arguments of any overload of an operator, by name. What reads text has no op yet."""
     wrong = []
     for name, function in CASES:
         said = annotation_of(function)
         names = {word.rpartition(".")[2] for word in re.split(r"\s*\|\s*", said)}
-        if not said or names & {"Op", "Any", "Call"} or not function.__module__.startswith(OURS) or name.endswith(".*"):
+        if not said or names & {"Op", "Any", "Call", "AssemblyParser"}:
+            continue
+        if not function.__module__.startswith(OURS) or name.endswith(".*"):
             continue
         imported = {word: getattr(value, "__name__", word) for word, value in vars(inspect.getmodule(function)).items()}
         if not {imported.get(word, word).removesuffix("Op") for word in names} & {

@@ -85,8 +85,9 @@ _making: ContextVar[_Making | None] = ContextVar("functions that are made ready 
 def _misfit(op: Op, name: str, function: Op) -> str:
     """Why a function cannot be run with what an op gives, and for what it takes; empty where it can."""
     block = function.regions[0].block
-    given = len(op.operands) - (op.name in ("tf.If", "tf.Case"))
-    wanted = 1 if op.name == "tf.While" and name == str(op.attribute("cond")) else len(op.results)
+    asks = op.name in ("tf.If", "tf.While") and "cond" in op.attributes
+    given = len(op.operands) - (op.name in ("tf.If", "tf.Case") and not asks)
+    wanted = 1 if asks and name == str(op.attribute("cond")) else len(op.results)
     takes, gives = len(block.arguments), len(block.terminator.operands)
     if (takes, gives) == (given, wanted):
         return ""

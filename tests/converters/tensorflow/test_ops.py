@@ -47,8 +47,8 @@ def test_every_op_of_the_table_has_a_case_or_a_reason() -> None:
 
 
 UNMEASURED = {f"tf.{name}" for name in (
-    "Const", "NoOp", "PlaceholderWithDefault", "ToBool", "ControlTrigger", "ReadVariableOp", "Print", "PrintV2",
-    "DebugIdentity", "DebugIdentityV2", "DebugIdentityV3", "CheckNumericsV2", "RefIdentity", "XlaSharding",
-    "TPUCopyWithLayout", "_HostCast", "_EagerConst", "TopK", "_FusedBatchNormEx", "Conv2DBackpropInputV2",
-    "CudnnRNN", "CudnnRNNV2", "CudnnRNNV3", "UniformQuantizedClipByValue", "StatelessRandomGetAlg")}
-"""Ops that a graph of one op says nothing of, or that CPUs do not run (cuDNN's: `test_cudnn`)."""
+    "Const", "NoOp", "PlaceholderWithDefault", "ControlTrigger", "ReadVariableOp", "Print", "PrintV2", "DebugIdentity",
+    "DebugIdentityV3", "RefIdentity", "XlaSharding", "TPUCopyWithLayout", "_HostCast", "_EagerConst", "TopK",
+    "_FusedBatchNormEx", "_FusedDepthwiseConv2dNative", "Conv2DBackpropInputV2", "CudnnRNN", "CudnnRNNV2", "CudnnRNNV3",
+    "UniformQuantizedClipByValue", "StatelessRandomGetAlg")}
+"""Ops that a graph of one op says nothing of, or that CPUs do not run (cuDNN's: `test_cudnn`), or only by oneDNN."""
