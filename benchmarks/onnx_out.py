@@ -115,7 +115,8 @@ def steps_beyond(hub: Module, sample: Arrays, file: Path, given: Arrays) -> tupl
         return "", ()
     kept = dict(in_onnxruntime(file, given, False, keep=True))
     own = transload.run(hub, dict(zip(hub.inputs, sample.values(), strict=True)), keep=True)
-    for value in (value for op in hub.body_of_main for value in op.results if value.quant is not None and value.name in kept):
+    for value in (value for op in hub.body_of_main for value in op.results
+                  if value.quant is not None and value.name in kept and value.name in own):  # constants are not in `own`
         if kept[value.name].dtype.kind == "f":  # what it is before it is rounded, or as a real number
             kept[value.name] = quantize(kept[value.name], value.quant)
         elif own[value.name].dtype == np.uint8 and kept[value.name].dtype == np.int8:  # as TOSA has them

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from transload.errors import Unsupported
-from transload.ir import F32, F64, Value
+from transload.ir import F32, F64, TensorType, Value
 
 from ..graph import Graph, f32, shape_of
 from ..layer import LAYERS, Call
@@ -36,7 +36,7 @@ def batch_normalization(call: Call, x: Value) -> Value:
     gamma = call.weight("gamma", size, inner) if call.has("gamma") else g.constant([1.0] * size[0], inner)
     beta = call.weight("beta", size, inner) if call.has("beta") else g.constant([0.0] * size[0], inner)
     if rank == 4 and axis in (1, 3) and inner == F32:
-        types = [x.tensor_type, *(gamma.tensor_type,) * 5]
+        types = [x.tensor_type, *(gamma.tensor_type,) * 4, TensorType((0,), inner)]  # the last is what GPUs keep
         return g.emit_many("FusedBatchNormV3", (x, gamma, beta, mean, variance), types, epsilon=f32(epsilon),
                            data_format="NHWC" if axis == 3 else "NCHW", is_training=False)[0]
     factor = g.Mul(g.Rsqrt(g.AddV2(variance, float(epsilon))), gamma)
