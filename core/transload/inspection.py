@@ -22,6 +22,7 @@ from .errors import ConversionError, Finding, UsageError
 from .ir import Module, Type
 from .journey import Journey
 from .plugin_host import host
+from .written import written_at
 
 __all__ = ["Inspection", "inspect"]
 
@@ -73,12 +74,16 @@ def inspect(
     options: Mapping[str, Any] | None = None, format: str | None = None, function: str | None = None,
     weights: str | Path | None = None, outputs: Sequence[str] = (),
 ) -> Inspection:
-    """Look at a model file or a module, and ask `target`, if one is named, what it cannot take; nothing is written or changed.
+    """Look at a model file, a folder that `convert` wrote or a module, and ask `target`, if one is named, what it cannot take.
+
+    Nothing is written or changed.
 
     `inputs`, `format`, `function`, `weights` and `outputs` are as in `load`, `options` as in `convert`. What stands in the
     way is in the result; raises `ReadError` of a file that cannot be read, and `UsageError` for names that are not there.
     """
-    module = loaded(model, inputs=inputs, format=format, function=function, weights=weights, outputs=outputs)
+    written = written_at(Path(model)) if not isinstance(model, Module) and Path(model).is_dir() and format is None else None
+    module = loaded(model if written is None else written.module, inputs=inputs, format=format, function=function,
+                    weights=weights, outputs=outputs)
     if options and target is None:
         raise UsageError(f"options ({', '.join(options)}) are a target's or its conversions': say which target")
     refusal, on_host = (None, {}) if target is None else _asked(module, target, options or {})

@@ -213,6 +213,15 @@ def test_inspect(cli, digits):
     assert json.loads(out)["inputs"][0]["name"] == "image"
 
 
+def test_inspect_what_convert_wrote(cli, digits, tmp_path):
+    assert cli("convert", digits, "-o", tmp_path, "--no-verify")[0] == 0
+    code, out, _ = cli("inspect", tmp_path)
+    assert code == 0 and "tosa.conv2d" in out and "probabilities" in out
+    (tmp_path / "report.json").unlink()
+    code, _, err = cli("inspect", tmp_path)
+    assert code == 3 and "directory" in err
+
+
 def test_inspect_says_what_a_target_cannot_take(cli, digits_onnx):
     code, out, _ = cli("inspect", digits_onnx, "--target", "ethos-u85-256")
     if "cannot be used" in out:
