@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from transload.errors import ConversionError, Unsupported
-from transload.ir import BOOL, Block, Op, Region, TensorType, Value
+from transload.ir import BOOL, Block, Op, Region, TensorType, Type, Value
 from transload.rewrite import Rewriter
 
 from .choices import LOOP_OPTIONS
@@ -50,11 +50,18 @@ def put_in_place(rw: Rewriter, block: Block, arguments: Sequence[Value], what: s
     return results
 
 
+def is_one_truth(type_: Type) -> bool:
+    """Whether it is the type of a condition: a tensor of one truth value."""
+    return isinstance(type_, TensorType) and type_.element == BOOL and type_.is_static and type_.num_elements == 1
+
+
 def choose(op: Op, rw: Rewriter, condition: Value, blocks: tuple[Block, Block], arguments: Sequence[Value]) -> Sequence[Value]:
     """One of two blocks, the first for true; where the condition is constant only the chosen one is left, in the op's place."""
     known = rw.constant_of(condition)
     if known is not None:
         return put_in_place(rw, blocks[0 if np.any(known) else 1], arguments, "the branch")
+    if isinstance(condition.type, TensorType) and condition.type.is_static and not is_one_truth(condition.type):
+        raise Unsupported(f"its condition is {condition.type}, not one truth value")
     regions = _converted(rw, [_region(block, arguments, own_arguments=False) for block in blocks])
     then, other = ([value.type for value in _yields(region)] for region in regions)
     if then != other or len(then) != len(op.results):
@@ -123,7 +130,7 @@ def _kept(op: Op, rw: Rewriter, condition: Block, body: Block) -> Sequence[Value
     state = [value.type for value in op.operands]
     after = [value.type for value in _yields(regions[1])]
     tests = [value.type for value in _yields(regions[0])]
-    truth = [isinstance(type_, TensorType) and type_.element == BOOL and type_.num_elements == 1 for type_ in tests]
+    truth = [is_one_truth(type_) for type_ in tests]
     if after != state or truth != [True]:
         _drop(regions)
         if after == state:

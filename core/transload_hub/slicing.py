@@ -10,6 +10,7 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import Type, Value, dtype_of
 from transload.ir.build import Builder, constant_of
+from transload_hub.build import counted
 
 __all__ = ["Entry", "Masks", "Strided", "entries", "plain_slice", "resolved", "strided_slice", "update_slice"]
 
@@ -121,7 +122,7 @@ def _gathered(build: Builder, value: Value, starts: Mapping[int, tuple[Value, in
         first = build.emit("top.Reshape", start, shape=(1,))
         places = first
         if count > 1:
-            places = build.emit("top.Add", first, build.constant(np.arange(count, dtype=dtype_of(start.element))))
+            places = build.emit("top.Add", first, build.constant(counted(count, dtype=dtype_of(start.element))))
         value = build.emit("top.Gather", value, places, axis=axis, element=element)
     return value
 

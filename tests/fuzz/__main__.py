@@ -91,7 +91,10 @@ def main() -> int:
     warnings.simplefilter("ignore")
     seeds = seed_files(arguments.folder / "seeds")
     if arguments.formats:
-        seeds = {name: files for name, files in seeds.items() if name in arguments.formats.split(",")}
+        asked = arguments.formats.split(",")
+        if unknown := sorted(set(asked) - set(seeds)):
+            parser.error(f"there are no files of format {', '.join(unknown)}: {', '.join(seeds)} are there")
+        seeds = {name: files for name, files in seeds.items() if name in asked}
     if arguments.only is not None:
         return run_one(arguments.only, seeds, arguments.folder)
     state = State(arguments.folder, arguments.first, arguments.formats)

@@ -173,15 +173,28 @@ class Plan:
                 outputs = computed if isinstance(computed, tuple | list) else (computed,)
                 if len(outputs) != len(outs):
                     raise _failed(op, kernel, TypeError(f"gives {len(outputs)} results, where the op has {len(outs)}"))
-                for slot, array, result, form in zip(outs, outputs, op.results, forms, strict=True):
-                    if form is not None and (getattr(array, "shape", None), getattr(array, "dtype", None)) != form:
-                        raise _failed(op, kernel, TypeError(f"gives {described(array)}, where {result.type} is wanted"))
-                    values[slot] = array
+                for slot, given, result, form in zip(outs, outputs, op.results, forms, strict=True):
+                    fits = form is None or (getattr(given, "shape", None), getattr(given, "dtype", None)) == form
+                    kept = given if fits else _narrowed(given, form)
+                    if kept is None:
+                        raise _failed(op, kernel, TypeError(f"gives {described(given)}, where {result.type} is wanted"))
+                    values[slot] = kept
                     if watch is not None:
-                        watch(result, array)
+                        watch(result, kept)
                 for slot in dead:
                     values[slot] = None
         return [values[slot] for slot in self.results]
+
+
+_NARROW = frozenset({"int2", "uint2", "int4", "uint4"})
+
+
+def _narrowed(array: Any, form: Form) -> np.ndarray | None:
+    """What numpy computed in bytes, of integers that have fewer bits, in their own type; None for anything else."""
+    shape, dtype = form or (None, None)
+    if getattr(array, "shape", None) != shape or getattr(dtype, "name", "") not in _NARROW or array.dtype.itemsize != 1:
+        return None
+    return np.asarray(array).astype(dtype) if array.dtype.kind in "iu" else None
 
 
 def _form(type_: Type) -> Form:

@@ -262,3 +262,12 @@ def test_tables_that_would_be_too_large_are_refused(
     path.write_bytes(make_model([operator], {"x": np.zeros(shape, np.float32)}, ("y",), constants, opset=19).SerializeToString())
     with pytest.raises(transload.TransloadError, match=r"too large|elements"):
         transload.lower(transload.load(path), "tosa")
+
+
+def test_runs_of_numbers_that_do_not_fit_their_pool_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "model.onnx"
+    operator = node("TfIdfVectorizer", ["x"], ["y"], mode="TF", min_gram_length=1, max_gram_length=2, max_skip_count=0,
+                    ngram_counts=[0, 2], ngram_indexes=[0, 1, 2], pool_int64s=[1, 2, 3, 4, 5])
+    path.write_bytes(make_model([operator], {"x": np.zeros(6, np.int32)}, ("y",)).SerializeToString())
+    with pytest.raises(ConversionError, match="no runs of 2"):
+        transload.legalize(transload.load(path))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from transload.api import legalize, run
+from transload.api import legalize, load, run
 from transload.errors import ConversionError
 from transload.ir import Module
 from transload_converters.tflite.writer import ModelWriter
@@ -16,10 +16,10 @@ from transload_converters.tflite.writer import ModelWriter
 F = "float32"
 
 
-def branches(constant_condition: bool | None) -> ModelWriter:
+def branches(constant_condition: bool | None, shape: tuple[int, ...] = ()) -> ModelWriter:
     """`c ? x + y : x * y`, each in a subgraph of its own."""
     model = ModelWriter()
-    condition = model.add_tensor("c", (), "bool", None if constant_condition is None else np.array(constant_condition))
+    condition = model.add_tensor("c", shape, "bool", None if constant_condition is None else np.array(constant_condition))
     x, y, out = (model.add_tensor(name, (3,), F) for name in ("x", "y", "out"))
     for name, operator in (("plus", "ADD"), ("times", "MUL")):
         graph = model.add_subgraph(name)
@@ -42,6 +42,11 @@ def test_if(condition: bool, judge: Callable[..., Module]) -> None:
     assert [op.name for op in hub.ops() if op.name not in ("func.return", "top.Weight")] == [
         "top.Add" if condition else "top.Mul"
     ]
+
+
+def test_a_condition_without_a_truth_value_is_refused() -> None:
+    with pytest.raises(ConversionError, match="not one truth value"):
+        legalize(load(text=branches(None, (0,)).finish(), format="tflite"))
 
 
 def counting() -> ModelWriter:

@@ -39,6 +39,8 @@ def tf_idf_vectorizer(op: Op, rw: Rewriter) -> Value:
     into: list[np.ndarray] = []
     first = 0
     for size, (begin, end) in enumerate(zip(begins, [*begins[1:], len(pool)], strict=True), 1):
+        if not 0 <= begin <= end <= len(pool) or (end - begin) % size:
+            raise Unsupported(f"numbers {begin} to {end} of its pool are no runs of {size}")
         grams = pool[begin:end].reshape(-1, size)
         own = np.arange(first, first + len(grams))
         first += len(grams)

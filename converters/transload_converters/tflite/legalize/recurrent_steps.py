@@ -76,6 +76,10 @@ class Layer:
 def unrolled_lstm(op: Op, rw: Rewriter, lstm: Lstm) -> Layer:
     """An LSTM of floats step by step, with real weights or, as LiteRT's hybrid kernel computes it, integer ones."""
     gates = [gate for gate, weights in enumerate(lstm.weights) if weights is not None]
+    given = [lstm.recurrent, *([lstm.aux_weights] if lstm.aux is not None else [])]
+    missing = [gate for gate in gates if any(weights[gate] is None for weights in given)]
+    if missing:
+        raise Unsupported(f"gates {missing} have weights for some of their inputs alone", "the file breaks a rule of LiteRT's")
     inputs = products(op, rw, lstm.value, [lstm.weights[gate] for gate in gates])  # type: ignore[misc]
     if not any(lstm.norms) and any(lstm.biases):
         inputs = rw.emit("top.Add", inputs, _side_by_side(rw, lstm, gates))

@@ -245,6 +245,8 @@ def _emit(
         try:
             inferred = declaration.infer(other)
             types = [inferred] if isinstance(inferred, Type) else list(inferred)
+        except (IndexError, ValueError) as error:  # inference takes for granted what is checked below
+            raise Unsupported(f"it is no valid stablehlo.{name}: its operands and attributes do not fit") from error
         finally:
             other.drop_references()
     made = rw.create(f"stablehlo.{name}", operands, types, kept, list(regions))

@@ -8,6 +8,7 @@ import numpy as np
 
 from transload.ir import BOOL, I32, Value
 from transload.rewrite import CHANGED, Rewriter, RewriteTable, Unsupported
+from transload_hub.build import counted
 from transload_hub.ops.constant import range_length
 
 from .. import build
@@ -45,7 +46,7 @@ def range_(op: Range, rw: Rewriter) -> Value:
     start, limit, delta = bounds
     if delta == 0:
         raise Unsupported("the step of a range is 0", "correct the model")
-    return build.const(rw, start + np.arange(range_length(start, limit, delta)) * delta, op.result.element)
+    return build.const(rw, start + counted(range_length(start, limit, delta)) * delta, op.result.element)
 
 
 @TABLE("top.Fill")

@@ -9,6 +9,7 @@ import numpy as np
 from transload.ir import F64, Value
 from transload.ir.build import Builder
 from transload.rewrite import Rewriter, RewriteTable
+from transload_hub.build import counted
 from transload_hub.kernels.resize import coordinates, taps
 from transload_hub.ops.infer import spatial_axes
 
@@ -34,7 +35,7 @@ def interp(op: Interp, rw: Rewriter) -> Value:
         y = build.convert(rw, x, F64)  # what comes between integers is cut off at the end
     for i, axis in enumerate(spatial_axes(op.layout, x.rank)):
         size = static_shape(x)[axis]
-        if not op.antialias and np.array_equal(coordinates(op, i, size), np.arange(size)):
+        if not op.antialias and np.array_equal(coordinates(op, i, size), counted(size)):
             continue  # every place falls on its own element
         where, weights = taps(op, i, size)
         y = _lines(rw, y, axis, where[:, 0]) if op.mode == "nearest" else _weighted(rw, y, axis, where, weights)

@@ -14,6 +14,7 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import F32, I8, I16, I32, I64, Dense, QuantType, Value, dtype_of
 from transload.rewrite import Rewriter, RewriteTable
+from transload_hub.build import need_place
 
 from .common import (
     activated,
@@ -170,6 +171,7 @@ def _written_out(op: Deconv, rw: Rewriter, window: Window, weights: Value) -> Va
     outputs, _, _, inputs = array.shape
     groups, own = op.group, inputs // op.group
     zero = element.zero_points[0] if isinstance(element, QuantType) else 0
+    need_place(groups * outputs, window.extent(0), window.extent(1), inputs)
     wide = np.full((groups * outputs, window.extent(0), window.extent(1), inputs), zero, array.dtype)
     for group in range(groups):
         of_group = slice(group * own, (group + 1) * own)

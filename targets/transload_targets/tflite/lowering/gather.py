@@ -9,6 +9,7 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import BOOL, F32, I8, I32, I64, UI8, IntegerType, QuantType, TensorType, Value, dtype_of
 from transload.rewrite import Rewriter, RewriteTable
+from transload_hub.build import need_place
 
 from .common import axes_of, constant, emit, int32, ints, quantized_result, reshape, retyped, static_shape, transpose
 from .movement import moved
@@ -91,6 +92,7 @@ def _written(op: ScatterND, rw: Rewriter, shape: tuple[int, ...]) -> Value:
     places = np.where(array < 0, array + np.array(shape[: array.shape[-1]], np.int64), array).reshape(-1, array.shape[-1])
     if len(np.unique(places, axis=0)) < len(places):
         raise Unsupported("LiteRT's SCATTER_ND adds numbers that are written to one place, of which the last should stay")
+    need_place(*shape)
     mask = np.zeros(shape, bool)
     mask[tuple(places.T)] = True
     value, updates = (retyped(rw, each, op.output.element) for each in (op.input, op.updates))

@@ -14,6 +14,7 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import UI8, Op, QuantType, Value, dtype_of
 from transload.rewrite import Rewriter, RewriteTable
+from transload_hub.build import counted
 
 from .common import activated, axes_of, constant, emit, fused, ints, quant, real, reshape, retyped, static_shape, transpose
 
@@ -160,7 +161,7 @@ def _with_edges(rw: Rewriter, value: Value, pairs: list[tuple[int, int]]) -> Val
     for axis, (before, after) in enumerate(pairs):
         if before or after:
             shape = list(static_shape(value))
-            places = np.clip(np.arange(-before, shape[axis] + after), 0, shape[axis] - 1)
+            places = np.clip(counted(-before, shape[axis] + after), 0, shape[axis] - 1)
             shape[axis] += before + after
             value = emit(rw, "gather", value, ints(rw, *places.tolist()), like=value, shape=shape, axis=axis)
     return value
@@ -189,7 +190,7 @@ def roll(op: Roll, rw: Rewriter) -> Value:
     for axis, shift in zip(axes_of(op.axes, op.input.rank), op.shifts, strict=True):
         size = static_shape(value)[axis]
         if size and shift % size:
-            places = (np.arange(size) - shift) % size
+            places = (counted(size) - shift) % size
             value = emit(rw, "gather", value, ints(rw, *places.tolist()), like=value, axis=axis)
     return value
 

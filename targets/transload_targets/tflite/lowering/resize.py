@@ -12,6 +12,7 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import Value
 from transload.rewrite import Rewriter, RewriteTable
+from transload_hub.build import need_place
 from transload_hub.kernels.resize import taps
 
 from .common import (
@@ -114,6 +115,7 @@ def by_dimension(op: Interp, rw: Rewriter) -> Value | None:
         if op.mode == "nearest":
             value = emit(rw, "gather", value, ints(rw, *where[:, 0].tolist()), like=value, shape=made, axis=axis)
             continue
+        need_place(op.sizes[dim], shape[axis])
         matrix = np.zeros((op.sizes[dim], shape[axis]))
         np.add.at(matrix, (np.arange(len(where))[:, None], where), weights)
         order = (*(i for i in range(len(shape)) if i != axis), axis)

@@ -15,6 +15,7 @@ import numpy as np
 
 from transload.ir import BF16, F16, F32, I8, I16, I32, I48, IntegerType, Op, QuantType, Type, Value, dtype_of
 from transload.rewrite import Rewriter, RewriteTable, Unsupported
+from transload_hub.build import need_place
 
 from ... import build
 from ...dialect.base import storage_of
@@ -256,6 +257,7 @@ def _dilated(rw: Rewriter, w: Value, dilations: tuple[int, ...], zero_point: int
         return w
     array = rw.need_constant(w, "the filter of a dilated transposed convolution")
     spatial = [(size - 1) * dilation + 1 for size, dilation in zip(array.shape[1:-1], dilations, strict=True)]
+    need_place(array.shape[0], *spatial, array.shape[-1])
     spread = np.full((array.shape[0], *spatial, array.shape[-1]), zero_point, array.dtype)
     spread[(slice(None), *(slice(None, None, dilation) for dilation in dilations))] = array
     return build.const(rw, spread, w.element)

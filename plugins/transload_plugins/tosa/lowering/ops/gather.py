@@ -14,6 +14,7 @@ import numpy as np
 
 from transload.ir import BOOL, I8, I32, Value
 from transload.rewrite import Rewriter, RewriteTable, Unsupported
+from transload_hub.build import counted, need_place
 
 from ... import build
 from ...dialect.base import storage_of
@@ -78,6 +79,7 @@ def _element_numbers(rw: Rewriter, indices: Value, shape: Sequence[int], axis: i
     """For each element of `indices`, which replaces subscript `axis` of its own place, the number of the element of `shape`."""
     strides = [math.prod(shape[dim + 1 :]) for dim in range(len(shape))]
     places = np.indices(static_shape(indices), np.int64)
+    need_place(*static_shape(indices))
     others = np.zeros(static_shape(indices), np.int64)
     for dim, stride in enumerate(strides):
         if dim != axis:
@@ -272,7 +274,7 @@ def _by_comparison(rw: Rewriter, x: Value, updates: Value, numbers: Value, reduc
             "constant subscripts, or reduction none, can be converted")
     element = x.element
     x, updates = widened(rw, x), widened(rw, updates)
-    rows = build.const(rw, np.arange(size, dtype=np.int32).reshape(size, 1, 1))
+    rows = build.const(rw, counted(size, dtype=np.int32).reshape(size, 1, 1))
     hit = compare(rw, "Equal", rows, reshape(rw, numbers, (1, count, 1)))
     least, most = _extremes(x)
     neutral = {"add": 0, "mul": 1, "max": least, "min": most}[reduction]

@@ -14,6 +14,7 @@ import numpy as np
 
 from transload.ir import I32, FloatType, Op, QuantType, Value
 from transload.rewrite import Rewriter, RewriteTable, Unsupported
+from transload_hub.build import counted, need_place
 
 from ... import build
 from ...dialect.base import storage_of
@@ -137,7 +138,7 @@ def reverse_sequence(op: ReverseSequence, rw: Rewriter) -> Value:
     order = (batch, time, *(dim for dim in range(rank) if dim not in (batch, time)))
     front = transpose(rw, x, order)
     rows = reshape(rw, front, (shape[batch], shape[time], math.prod(shape[dim] for dim in order[2:])))
-    steps = build.const(rw, np.arange(shape[time], dtype=np.int32).reshape(1, -1))
+    steps = build.const(rw, counted(shape[time], dtype=np.int32).reshape(1, -1))
     lengths = reshape(rw, build.cast(rw, op.lengths, I32), (shape[batch], 1))
     last = binary(rw, "sub", binary(rw, "sub", lengths, build.scalar(rw, 1, I32, 2)), steps)
     indices = select(rw, compare(rw, "Less", steps, lengths), last, steps)
@@ -307,6 +308,7 @@ def _pad_constant(op: Pad, rw: Rewriter, x: Value, begins: Sequence[int], ends: 
     if number is not None or given is None:
         return made
     # The value is computed at run time: put where a constant mask says so.
+    need_place(*(before + size + after for before, size, after in zip(begins, static_shape(x), ends, strict=True)))
     mask = np.pad(np.zeros(static_shape(x), np.bool_), list(zip(begins, ends, strict=True)), constant_values=True)
     value = reshape(rw, in_type(rw, given, op.result.element), (1,) * x.rank)
     return select(rw, build.const(rw, mask), value, made, element=made.element)

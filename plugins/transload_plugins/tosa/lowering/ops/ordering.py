@@ -13,6 +13,7 @@ from ml_dtypes import finfo
 
 from transload.ir import BOOL, I32, FloatType, Value, dtype_of
 from transload.rewrite import Rewriter, RewriteTable, Unsupported
+from transload_hub.build import counted
 
 from ... import build
 from ...dialect.base import storage_of
@@ -123,7 +124,7 @@ def _one_by_one(rw: Rewriter, keys: Value, k: int, largest: bool) -> Value:
     if isinstance(keys.element, FloatType):
         greatest = like(rw, keys, float(finfo(dtype_of(keys.element)).max))
         keys = select(rw, compare(rw, "Equal", keys, keys), binary(rw, "minimum", keys, greatest), like(rw, keys, math.inf))
-    numbers = build.const(rw, np.arange(size, dtype=np.int32).reshape(1, size))
+    numbers = build.const(rw, counted(size, dtype=np.int32).reshape(1, size))
     nowhere = build.scalar(rw, size, I32, 2)
     stored = storage_of(keys)
     low, high = stored.range if hasattr(stored, "range") else (-math.inf, math.inf)
@@ -155,8 +156,8 @@ def _by_rank(rw: Rewriter, keys: Value, k: int, largest: bool) -> Value:
         nan = rw.emit("tosa.logical_not", last)
         before = binary(rw, "logical_or", before, binary(rw, "logical_and", nan, binary(rw, "logical_or", first, earlier)))
     rank = rw.emit("tosa.reduce_sum", cast(rw, before, I32), axis=2)  # [N, size, 1]
-    numbers = build.const(rw, np.arange(size, dtype=np.int32).reshape(1, size, 1))
-    wanted = build.const(rw, np.arange(k, dtype=np.int32).reshape(1, 1, k))
+    numbers = build.const(rw, counted(size, dtype=np.int32).reshape(1, size, 1))
+    wanted = build.const(rw, counted(k, dtype=np.int32).reshape(1, 1, k))
     chosen = select(rw, compare(rw, "Equal", rank, wanted), numbers, like(rw, numbers, 0))
     return reshape(rw, rw.emit("tosa.reduce_sum", chosen, axis=1), (outer, k))
 
@@ -173,7 +174,7 @@ def one_hot(op: OneHot, rw: Rewriter) -> Value:
     indices = cast(rw, op.indices, I32)
     negative = compare(rw, "Less", indices, like(rw, indices, 0))
     indices = select(rw, negative, binary(rw, "add", indices, like(rw, indices, op.depth)), indices)
-    places = build.const(rw, np.arange(op.depth, dtype=np.int32).reshape([-1 if dim == axis else 1 for dim in range(len(made))]))
+    places = build.const(rw, counted(op.depth, dtype=np.int32).reshape([-1 if dim == axis else 1 for dim in range(len(made))]))
     hit = compare(rw, "Equal", reshape(rw, indices, index_shape), places)
     on, off = (reshape(rw, in_type(rw, value, op.result.element), (1,) * len(made)) for value in (op.on_value, op.off_value))
     return typed(rw, select(rw, hit, on, off), op.result.element)
@@ -212,9 +213,9 @@ def range_(op: Range, rw: Rewriter) -> Value:
     bounds = [rw.constant_of(value) for value in (op.start, op.limit, op.delta)]
     if all(bound is not None for bound in bounds):
         start, _, delta = (bound.reshape(-1)[0] for bound in bounds)
-        return build.const(rw, (start + np.arange(count) * delta).astype(bounds[0].dtype), op.result.element)
+        return build.const(rw, (start + counted(count) * delta).astype(bounds[0].dtype), op.result.element)
     start, delta = (reshape(rw, widened(rw, value), (1,)) for value in (op.start, op.delta))
-    numbers = cast(rw, build.const(rw, np.arange(count, dtype=np.int32)), start.element)
+    numbers = cast(rw, build.const(rw, counted(count, dtype=np.int32)), start.element)
     return cast(rw, binary(rw, "add", start, binary(rw, "mul", numbers, delta)), op.result.element)
 
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from transload.ir import BOOL, F32, I8, I16, I32, FloatType, IntegerType, QuantType, Value
 from transload.rewrite import Rewriter, RewriteTable, Unsupported
+from transload_hub.build import counted
 
 from ... import build
 from ...dialect.base import storage_of
@@ -333,7 +334,7 @@ def _arg_by_search(op: Arg, rw: Rewriter, x: Value, axis: int) -> Value:
     size = static_shape(x)[axis]
     extreme = rw.emit("tosa.reduce_max" if op.mode == "ArgMax" else "tosa.reduce_min", x, axis=axis)
     holds = compare(rw, "Equal", x, extreme)
-    places = build.const(rw, np.arange(size, dtype=np.int32).reshape([size if dim == axis else 1 for dim in range(x.rank)]))
+    places = build.const(rw, counted(size, dtype=np.int32).reshape([size if dim == axis else 1 for dim in range(x.rank)]))
     nowhere = build.scalar(rw, -1 if op.select_last_index else size, I32, x.rank)
     return rw.emit(
         "tosa.reduce_max" if op.select_last_index else "tosa.reduce_min", select(rw, holds, places, nowhere), axis=axis)

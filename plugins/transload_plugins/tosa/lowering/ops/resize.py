@@ -15,6 +15,7 @@ import numpy as np
 
 from transload.ir import BOOL, F32, I8, I16, I32, I48, Op, QuantType, Type, Value
 from transload.rewrite import Rewriter, RewriteTable, Unsupported
+from transload_hub.build import need_place
 from transload_hub.kernels.resize import taps
 
 from ... import build
@@ -191,6 +192,7 @@ MOST_WEIGHTS = 1 << 26
 
 def _matrix(where: np.ndarray, weights: np.ndarray, size: int) -> np.ndarray:
     """Row o holds how much each input element weighs in place o."""
+    need_place(len(where), size)
     matrix = np.zeros((len(where), size))
     np.add.at(matrix, (np.arange(len(where))[:, None], where), weights)
     return matrix
