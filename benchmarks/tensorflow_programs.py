@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import tensorflow as tf
-from tensorflow_functions import Draw, main, v1
+from tensorflow_draws import Draw, main, v1
 
 SHAPE = (2, 3)
 Env = list[Any]

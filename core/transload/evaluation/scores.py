@@ -71,7 +71,7 @@ def _of_user(name: str) -> Callable[..., float]:
             return float(function(outputs, label))
         except TransloadError:
             raise
-        except Exception as error:
+        except Exception as error:  # whatever the user's function raises
             raise UsageError(f"{name} failed: {type(error).__name__}: {error}",
                              hint="it takes the outputs by name and the label, and gives a number") from error
 
