@@ -1,0 +1,1 @@
+"""Layer groups: ops that run one after the other on slices that stay in local memory."""

@@ -1,0 +1,238 @@
+"""The partition of a network into groups: the best by dynamic programming over their cost, and the manual's greedy one from the
+tail.
+
+The cost of a group is the cycles of all that it computes and moves, none of it at the same time: what groups save (moves, loads
+of weights, commands) and what they spend (rows computed twice, lanes left empty) count in one unit, and costs add up over groups.
+
+Dynamic programming: `best[j]`, the cost of the first j nodes, is the least over i of `best[i]` and the cost of nodes i to j as
+a group. Groups that end at j are looked at by growing them towards the front, once for each way of slicing. The greedy
+partition's groups are among the candidates, so that its cost is never less.
+
+Source: the manual's chapter 10.5 (from the tail to the head; N first, then H; `h_slice`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from transload.errors import Finding, PlacementError
+
+from .machine import Machine
+from .network import Network
+from .slicing import WHOLE, Slicing
+from .tail import Memo, Tail
+
+__all__ = ["Group", "Partition", "partition"]
+
+WINDOW = 96
+"""Nodes of a group at most: what makes the time grow with the number of nodes, and not with its square. Larger groups are
+joined.
+"""
+STEPS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
+"""Numbers of parts along a dimension that are tried."""
+WORSE = 1.5
+"""A group that costs so many times what its nodes cost one by one is not grown further."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """Nodes `start` until before `end`, computed slice by slice."""
+
+    start: int
+    end: int
+    slicing: Slicing
+    compute: float
+    """Cycles of computing."""
+    transfer: float
+    """Cycles of moving."""
+    bytes: int
+    """Bytes moved between global and local memory."""
+    peak: int
+    """The most bytes of a lane in use at once."""
+
+    @property
+    def cost(self) -> float:
+        """Cycles, where nothing is done at the same time."""
+        return self.compute + self.transfer
+
+
+@dataclass(frozen=True)
+class Partition:
+    """Groups in order, and what they cost."""
+
+    groups: tuple[Group, ...]
+
+    @property
+    def cost(self) -> float:
+        """The sum of the groups' costs."""
+        return sum(group.cost for group in self.groups)
+
+    @property
+    def bytes(self) -> int:
+        """Bytes moved between global and local memory."""
+        return sum(group.bytes for group in self.groups)
+
+
+def partition(network: Network, machine: Machine, way: str = "best", h_slice: bool = False) -> Partition:
+    """Cut a network into groups, by `way`: `best` (dynamic programming), `greedy` (from the tail) or `layers` (each node alone).
+
+    With `h_slice` groups are refused of which neighbouring slices share more than half of an input's rows, as the manual does.
+    Raises `PlacementError` with a finding for each node that no slicing makes fit.
+    """
+    found: Partition = getattr(_Partitioning(network, machine, h_slice), way)()
+    return found
+
+
+class _Partitioning:
+    def __init__(self, network: Network, machine: Machine, h_slice: bool) -> None:
+        self.network, self.machine, self.h_slice = network, machine, h_slice
+        self.memo: Memo = {}
+        self.alone = [self._alone(number) for number in range(len(network.nodes))]
+        findings = [
+            Finding(node.operation, f"its smallest slices take more than the {machine.local_bytes} bytes of a lane", (node.name,),
+                    hint="take a chip with more local memory, or leave the op to the host")
+            for node, group in zip(network.nodes, self.alone, strict=True) if group is None]
+        if findings:
+            raise PlacementError("ops do not fit into local memory", findings)
+
+    # --- ways
+
+    def layers(self) -> Partition:
+        """Each node alone."""
+        return Partition(tuple(group for group in self.alone if group is not None))
+
+    def greedy(self) -> Partition:
+        """From the tail to the head: as many nodes as can be, in as few slices as that takes."""
+        groups: list[Group] = []
+        end = len(self.network.nodes)
+        while end:
+            group = self._single(end - 1)
+            for slicing in self._ladder(end):
+                for longer in self._grown(end, slicing, WINDOW):
+                    if longer.start < group.start:
+                        group = longer
+            groups.append(group)
+            end = group.start
+        return Partition(tuple(reversed(groups)))
+
+    def best(self) -> Partition:
+        """By dynamic programming."""
+        count = len(self.network.nodes)
+        cost = [0.0] + [float("inf")] * count
+        chosen: list[Group | None] = [None] * (count + 1)
+        greedy: dict[int, list[Group]] = {}
+        for group in self.greedy().groups:
+            greedy.setdefault(group.end, []).append(group)
+        for end in range(1, count + 1):
+            for group in self._candidates(end, greedy.get(end, [])):
+                total = cost[group.start] + group.cost
+                if total < cost[end]:
+                    cost[end], chosen[end] = total, group
+        groups: list[Group] = []
+        end = count
+        while end:
+            best = chosen[end]
+            assert best is not None  # each node alone is a candidate
+            groups.append(best)
+            end = best.start
+        return Partition(tuple(reversed(groups)))
+
+    # --- candidates
+
+    def _candidates(self, end: int, others: Sequence[Group]) -> Iterator[Group]:
+        yield self._single(end - 1)
+        yield from others
+        for slicing in self._ladder(end):
+            reach = end
+            for group in self._grown(end, slicing, WINDOW):
+                reach = group.start
+                yield group
+            if slicing == WHOLE and reach in (0, end - WINDOW):
+                return
+
+    def _ladder(self, end: int) -> Iterator[Slicing]:
+        """Ways to cut the result of the last node, from few to many slices: n first, then rows."""
+        n, _, h, _ = self.network.nodes[end - 1].result_shape
+        for parts in _steps(n):
+            yield Slicing((parts, 1, 1, 1))
+        for parts in _steps(h):
+            if parts > 1:
+                yield Slicing((n, 1, parts, 1))
+                if n * parts <= 4:
+                    yield Slicing((n, 1, parts, 1), streamed=True)
+
+    def _grown(self, end: int, slicing: Slicing, most: int) -> Iterator[Group]:
+        """Groups that end there and are cut so, longer and longer, as far as they fit and are of use."""
+        tail = Tail(self.network, self.machine, end, slicing, self.memo)
+        alone = 0.0
+        while tail.start and end - tail.start < most:
+            if not tail.extend() or tail.peak > self.machine.local_bytes or (self.h_slice and _shares_much(tail)):
+                return
+            group = _group_of(tail)
+            single = self.alone[tail.start] if tail.start < len(self.alone) else None
+            alone += single.cost if single is not None else 0.0
+            yield group
+            if single is not None and group.cost > WORSE * alone:
+                return
+
+    def _single(self, number: int) -> Group:
+        group = self.alone[number]
+        assert group is not None  # those that cannot be were reported
+        return group
+
+    def _alone(self, number: int) -> Group | None:
+        """The cheapest way to compute a node alone; None where none fits."""
+        tried: Group | None = None
+        enough = 0
+        for slicing in self._every(number):
+            if enough and len(slicing) > enough:
+                break
+            tail = Tail(self.network, self.machine, number + 1, slicing, self.memo)
+            if not tail.extend() or tail.peak > self.machine.local_bytes:
+                continue
+            enough = enough or 4 * len(slicing)
+            group = _group_of(tail)
+            if tried is None or group.cost < tried.cost:
+                tried = group
+            if slicing == WHOLE:
+                break
+        return tried
+
+    def _every(self, number: int) -> list[Slicing]:
+        """All ways to cut one node's result, those with few slices first."""
+        n, c, h, w = self.network.nodes[number].result_shape
+        units = -(-c // self.machine.lanes)
+        found = {Slicing((1, 1, 1, 1))}
+        for images in {1, n}:
+            for channels in _steps(units):
+                for rows in _steps(h):
+                    for columns in _steps(w) if rows == h else (1,):
+                        counts = (images, channels, rows, columns)
+                        found.add(Slicing(counts))
+                        if channels > 1 and rows * columns > 1:
+                            found.add(Slicing(counts, (0, 2, 3, 1)))
+        return sorted(found, key=lambda slicing: (len(slicing), slicing.counts, slicing.order))
+
+
+def _steps(size: int) -> list[int]:
+    """Numbers of parts of a dimension, up to one element each."""
+    return [*(step for step in STEPS if step < size), size] if size > 1 else [1]
+
+
+def _group_of(tail: Tail) -> Group:
+    return Group(tail.start, tail.end, tail.slicing, tail.compute, tail.transfer, tail.bytes, tail.peak)
+
+
+def _shares_much(tail: Tail) -> bool:
+    """Whether neighbouring slices of an input share more than half of its rows."""
+    for tensor in tail.loads:
+        rows = [box[2] for box in tail.boxes[tensor] if box is not None]
+        height = tail.network.tensors[tensor].shape[2]
+        if tail.network.tensors[tensor].constant:
+            continue
+        for (_, stop), (start, _) in pairwise(rows):
+            if 2 * (stop - start) > height:
+                return True
+    return False

@@ -1,0 +1,177 @@
+"""A group that grows towards the front: what each slice needs, what must lie in local memory, and what all of it costs.
+
+Parts of the group's results are given by the slicing; from them regions go backward, op by op. So a group grows by the op
+before it without anything behind it changing: its figures are kept up to date, and all groups that end with one op are looked
+at in one go.
+
+Source: the manual's chapter 10 (BackwardH, memory cycles, weights that stay while slices go by).
+"""
+
+from __future__ import annotations
+
+from ..regions import Box, Need
+from ..regions.boxes import hull
+from .machine import Machine
+from .network import Network
+from .slicing import Slicing
+
+__all__ = ["Memo", "Tail"]
+
+Memo = dict[tuple[int, Box], "tuple[Need, float, int] | None"]
+"""What was found of nodes before: their needs, cycles and scratch memory for a part of the result."""
+
+
+class Tail:
+    """Nodes `start` until before `end` as a group, `start` being moved forward by `extend`."""
+
+    def __init__(self, network: Network, machine: Machine, end: int, slicing: Slicing, memo: Memo) -> None:
+        self.network, self.machine, self.slicing, self.memo = network, machine, slicing, memo
+        self.start = self.end = end
+        self.boxes: dict[int, list[Box | None]] = {}
+        """The part of each tensor that each slice needs, None where a slice needs nothing of it."""
+        self.needs: dict[int, list[Need]] = {}
+        """What each slice of a node needs."""
+        self.stored: dict[int, list[Box]] = {}
+        """The part of each result of the group that each slice gives."""
+        self.compute = 0.0
+        self.store_cycles, self.store_bytes = 0.0, 0
+        self.loads: dict[int, tuple[float, int]] = {}
+        """Cycles and bytes that loading each tensor from outside takes."""
+        self.base = 0
+        self.live: list[int] = []
+        """Bytes of a lane in use at each node, the last one first, besides `base`."""
+        self._spans: dict[int, tuple[int, int, int, bool]] = {}
+
+    # --- figures
+
+    @property
+    def load_bytes(self) -> int:
+        """Bytes loaded from global memory."""
+        return sum(size for _, size in self.loads.values())
+
+    @property
+    def bytes(self) -> int:
+        """Bytes moved between global and local memory."""
+        return self.load_bytes + self.store_bytes
+
+    @property
+    def transfer(self) -> float:
+        """Cycles of all moves."""
+        return sum(cycles for cycles, _ in self.loads.values()) + self.store_cycles
+
+    @property
+    def peak(self) -> int:
+        """The most bytes of a lane that are needed at once."""
+        return max(self.live, default=0) + self.base
+
+    # --- growing
+
+    def extend(self) -> bool:
+        """Take the node before the group into it; False where its part cannot be computed, and the tail is of no more use."""
+        number = self.start - 1
+        node = self.network.nodes[number]
+        result, slices = node.result, len(self.slicing)
+        last = self.network.last_use.get(result, number)
+        boxes = self.boxes.get(result) or [None] * slices
+        if last >= self.end or last == number:
+            parts = self.slicing.parts(node.result_shape, self.machine.lanes)
+            if parts is None:
+                return False
+            boxes = [hull(box, part) for box, part in zip(boxes, parts, strict=True)]
+            self.stored[result] = parts
+            self._count_stores(result, parts)
+        needs: list[Need] = []
+        scratch = 0
+        for box in boxes:
+            found = self._look_up(number, box)
+            if found is None:
+                return False
+            needs.append(found[0])
+            self.compute += found[1]
+            scratch = max(scratch, found[2])
+        self.boxes[result], self.needs[number] = boxes, needs
+        self.live.append(scratch)
+        self.start = number
+        self._hold_result(result, number)
+        for place, operand in enumerate(node.operands):
+            if operand is not None:
+                self._need(operand, [need.operands[place] for need in needs], number)
+        return True
+
+    def _look_up(self, number: int, box: Box | None) -> tuple[Need, float, int] | None:
+        if box is None:
+            return None
+        key = number, box
+        if key not in self.memo:
+            node = self.network.nodes[number]
+            need = node.region(node, box)
+            self.memo[key] = None if need is None else (
+                need, node.cycles(node, box, need), node.scratch(node, box, need) if node.scratch else 0)
+        return self.memo[key]
+
+    def _count_stores(self, tensor: int, parts: list[Box]) -> None:
+        each = [self.machine.bytes(self.network.tensors[tensor], part) for part in parts]
+        self.store_bytes += sum(each)
+        self.store_cycles += sum(map(self.machine.transfer, each))
+
+    def _hold_result(self, tensor: int, number: int) -> None:
+        """A result lies in memory from its node to its last use in the group; where it has one, it was counted as loaded."""
+        size = self._size(tensor)
+        self.loads.pop(tensor, None)
+        held = self._spans.pop(tensor, None)
+        if held is not None:
+            self._add(held, -1)
+        self._hold(tensor, (number, held[1] if held is not None else number, size, False))
+
+    def _need(self, tensor: int, boxes: list[Box | None], number: int) -> None:
+        """A node reads a tensor that is loaded, as far as is known yet."""
+        before = self.boxes.get(tensor)
+        if before is not None:
+            boxes = [old if box is None else hull(old, box) for old, box in zip(before, boxes, strict=True)]
+        self.boxes[tensor] = boxes
+        held = self._spans.get(tensor)
+        last = held[1] if held is not None else number
+        if held is None or boxes != before:
+            stays = self._count_loads(tensor, boxes)
+        else:
+            stays = held[3]
+        if held is not None:
+            self._add(held, -1)
+        self._hold(tensor, (number, last, self._size(tensor), stays))
+
+    def _count_loads(self, tensor: int, boxes: list[Box | None]) -> bool:
+        """Count what loading takes: a part that the slice before has, too, stays and is not loaded again. Returns whether one
+        does.
+        """
+        about = self.network.tensors[tensor]
+        cycles, size, stays, before = 0.0, 0, False, None
+        again = self.slicing.streamed and about.constant
+        for box in boxes:
+            if box is None:
+                continue
+            if box == before and not again:
+                stays = True
+                continue
+            each = self.machine.bytes(about, box)
+            cycles += self.machine.transfer(each)
+            size += each
+            before = box
+        self.loads[tensor] = cycles, size
+        return stays
+
+    def _size(self, tensor: int) -> int:
+        about = self.network.tensors[tensor]
+        return max((self.machine.lane_bytes(about, box) for box in set(self.boxes[tensor]) if box is not None), default=0)
+
+    def _hold(self, tensor: int, span: tuple[int, int, int, bool]) -> None:
+        self._spans[tensor] = span
+        self._add(span, 1)
+
+    def _add(self, span: tuple[int, int, int, bool], sign: int) -> None:
+        low, high, size, stays = span
+        if stays:
+            self.base += sign * size
+            return
+        live, top, size = self.live, self.end - 1, sign * size
+        for place in range(top - high, top - low + 1):
+            live[place] += size
