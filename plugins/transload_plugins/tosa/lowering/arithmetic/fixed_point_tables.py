@@ -11,10 +11,10 @@ from transload.engine.quantized import round_half_away
 from transload.errors import Unsupported
 from transload.ir import I16, I32, QuantType, Value
 from transload.rewrite import Rewriter
+from transload_hub.scales import apply_scale, divide_by_power_of_two, scale32
 
 from ... import build
 from .rescaling import i32, shift_right
-from .scales import apply_scale, divide_by_power_of_two, scale32
 from .tables import int8_numbers, reals_of
 
 __all__ = ["absolute", "hard_swish", "joined_unsigned", "leaky_relu", "sigmoid_or_tanh", "square_root"]

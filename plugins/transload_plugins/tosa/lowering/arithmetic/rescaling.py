@@ -21,10 +21,10 @@ from transload.ir.build import constant_of
 from transload.ir.constants import LazyData
 from transload.ir.quantization import spread
 from transload.rewrite import Rewriter, Unsupported
+from transload_hub.scales import Scale, activation_bounds, apply_scale, scale16, scale32, scale_exact, scales32, split
 
 from ... import build
 from ...dialect.base import storage_of
-from .scales import Scale, activation_bounds, apply_scale, scale16, scale32, scale_exact, scales32, split
 
 __all__ = [
     "DOUBLE", "EXACT", "NEAREST", "WIDE", "activation_range", "along", "any_quantized", "dequantize",

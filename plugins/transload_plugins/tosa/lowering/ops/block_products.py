@@ -17,10 +17,10 @@ from transload.engine.quantized import dequantize
 from transload.ir import I8, I32, QuantType, Value
 from transload.ir.quantization import grid_of, permuted, sliced, spread
 from transload.rewrite import Rewriter, RewriteTable
+from transload_hub.scales import scale32
 
 from ... import build
 from ..arithmetic.rescaling import activation_range, narrow, quant
-from ..arithmetic.scales import scale32
 from .common import static_shape
 
 if TYPE_CHECKING:

@@ -12,10 +12,10 @@ import numpy as np
 
 from transload.ir import BOOL, F32, I8, I16, I32, FloatType, IntegerType, QuantType, Type, Value
 from transload.rewrite import CHANGED, Rewriter, RewriteTable, Unsupported
+from transload_hub.scales import activation_bounds
 
 from ... import build
 from ..arithmetic.rescaling import along, clamp_to, dequantize, narrow, requantize
-from ..arithmetic.scales import activation_bounds
 from ..prepare.sources import sources
 
 if TYPE_CHECKING:

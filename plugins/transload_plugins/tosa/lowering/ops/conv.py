@@ -16,6 +16,7 @@ import numpy as np
 from transload.ir import BF16, F16, F32, I8, I16, I32, I48, IntegerType, Op, QuantType, Type, Value, dtype_of
 from transload.rewrite import Rewriter, RewriteTable, Unsupported
 from transload_hub.build import need_place
+from transload_hub.scales import float_product, per_step
 
 from ... import build
 from ...dialect.base import storage_of
@@ -30,7 +31,6 @@ from ..arithmetic.rescaling import (
     quant,
     rounding_of,
 )
-from ..arithmetic.scales import float_product, per_step
 from ..prepare.sources import is_unsigned, sources
 from .common import static_shape
 from .windows import Window, fit, need_channels_last, squeeze_height, unsqueeze_height, window_of

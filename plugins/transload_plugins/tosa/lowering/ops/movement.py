@@ -15,11 +15,11 @@ import numpy as np
 from transload.ir import I32, FloatType, Op, QuantType, Value
 from transload.rewrite import Rewriter, RewriteTable, Unsupported
 from transload_hub.build import counted, need_place
+from transload_hub.scales import quantize_float32
 
 from ... import build
 from ...dialect.base import storage_of
 from ..arithmetic.rescaling import activation_range, fused_activation, quant, requantize
-from ..arithmetic.scales import quantize_float32
 from .common import (
     MAX_RANK,
     along,

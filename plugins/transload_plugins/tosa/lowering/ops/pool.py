@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from transload.ir import F32, I8, I16, I32, FloatType, IntegerType, Op, QuantType, Value
 from transload.rewrite import Rewriter, RewriteTable, Unsupported
+from transload_hub.scales import activation_bounds
 
 from ... import build
 from ...dialect.base import storage_of
 from ..arithmetic.rescaling import activation_range, clamp_to, fused_activation, quant, requantize, same_numbers
-from ..arithmetic.scales import activation_bounds
 from ..prepare.sources import is_unsigned, sources
 from .common import binary, cut, static_shape
 from .windows import Window, fit, need_channels_last, squeeze_height, subsample, unsqueeze_height, window_of

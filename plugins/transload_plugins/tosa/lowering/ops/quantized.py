@@ -16,6 +16,7 @@ import numpy as np
 
 from transload.ir import F32, I8, I16, I32, Op, QuantType, Value
 from transload.rewrite import Rewriter, RewriteTable
+from transload_hub.scales import Scale, activation_bounds, apply_scale, per_step, scale32
 
 from ... import build
 from ...dialect.base import storage_of
@@ -36,7 +37,6 @@ from ..arithmetic.rescaling import (
     single_rescale_agrees,
     widen,
 )
-from ..arithmetic.scales import Scale, activation_bounds, apply_scale, per_step, scale32
 from ..arithmetic.tables import lookup
 from ..prepare.sources import is_unsigned
 from .cast import quantize

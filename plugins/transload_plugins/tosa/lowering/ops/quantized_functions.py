@@ -9,11 +9,11 @@ import numpy as np
 from transload.ir import I8, I16, I32, Op, QuantType, Value
 from transload.plugin_host import host
 from transload.rewrite import Rewriter, RewriteTable
+from transload_hub.scales import scale32, scale_exact
 
 from ... import build
 from ..arithmetic import fixed_point_tables
 from ..arithmetic.rescaling import DOUBLE, EXACT, NEAREST, i32, narrow, quant, requantize, rounding_of, scaled, widen
-from ..arithmetic.scales import scale32, scale_exact
 from ..arithmetic.tables import Function, fits, int8_table, int16_table, lookup, steep
 from .activation import clip_limits
 

@@ -16,11 +16,11 @@ import numpy as np
 from transload.ir import BOOL, F32, I8, I16, I32, FloatType, IntegerType, QuantType, Value
 from transload.rewrite import Rewriter, RewriteTable, Unsupported
 from transload_hub.build import counted
+from transload_hub.scales import Scale, per_step, scale16, scale32
 
 from ... import build
 from ...dialect.base import storage_of
 from ..arithmetic.rescaling import DOUBLE, any_quantized, narrow, quant, requantize, rounding_of, widen
-from ..arithmetic.scales import Scale, per_step, scale16, scale32
 from .cast import cast_value
 from .common import (
     MAX_RANK,

@@ -17,11 +17,11 @@ from transload.ir import BOOL, F32, I8, I16, I32, I48, Op, QuantType, Type, Valu
 from transload.rewrite import Rewriter, RewriteTable, Unsupported
 from transload_hub.build import need_place
 from transload_hub.kernels.resize import taps
+from transload_hub.scales import scale32
 
 from ... import build
 from ...dialect.base import storage_of
 from ..arithmetic.rescaling import DOUBLE, activation_range, fused_activation, quant, requantize
-from ..arithmetic.scales import scale32
 from ..prepare.sources import is_unsigned
 from .cast import cast_value
 from .common import cast, like, reshape, static_shape, transpose, typed

@@ -9,10 +9,10 @@ import numpy as np
 
 from transload.ir import F32, I8, I16, I32, FloatType, QuantType, Value
 from transload.rewrite import Rewriter, RewriteTable
+from transload_hub.scales import apply_scale, exp_on_negative_values, scale32, softmax_input_scale
 
 from ... import build
 from ..arithmetic.rescaling import i32, narrow, quant, scaled, widen
-from ..arithmetic.scales import apply_scale, exp_on_negative_values, scale32, softmax_input_scale
 from ..arithmetic.tables import int16_table
 from .common import static_shape
 

@@ -7,8 +7,7 @@ import pytest
 
 from transload.errors import Unsupported
 from transload.ir import F32, I8, I16, QuantType
-from transload_plugins.tosa.lowering.arithmetic.fixed_point_tables import ENTRY_OFFSET, sigmoid_entries, sigmoid_values
-from transload_plugins.tosa.lowering.arithmetic.scales import (
+from transload_hub.scales import (
     Scale,
     activation_bounds,
     apply_scale,
@@ -20,6 +19,7 @@ from transload_plugins.tosa.lowering.arithmetic.scales import (
     scale_exact,
     scales32,
 )
+from transload_plugins.tosa.lowering.arithmetic.fixed_point_tables import ENTRY_OFFSET, sigmoid_entries, sigmoid_values
 
 RNG = np.random.default_rng(0)
 

@@ -1,0 +1,225 @@
+"""Reading a chip's file: everything that is wrong with it at once."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from transload.errors import Finding, TransloadError, UsageError
+
+from .description import DTYPES, ROUNDINGS, Chip
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+__all__ = ["CHIPS", "ChipError", "load_chip", "parse_size", "read_chip"]
+
+FOLDER = Path(__file__).parent / "chips"
+CHIPS = tuple(sorted(file.stem for file in FOLDER.glob("*.toml")))
+"""The names of the chips that come with Transload."""
+
+LIMIT = 1 << 20
+"""Bytes that a chip's file may have."""
+
+_UNITS = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
+_FIELDS = {field.name: field for field in dataclasses.fields(Chip)}
+_TABLES = {field.metadata["table"] for field in _FIELDS.values()} - {""}
+
+
+class ChipError(TransloadError):
+    """A chip's file does not describe a chip."""
+
+
+def load_chip(chip: str | Path) -> Chip:
+    """The chip of this name among those that come with Transload, or the one that a `.toml` file describes.
+
+    Raises `ChipError` with every finding, `UsageError` where there is no such chip.
+    """
+    if isinstance(chip, str) and chip in CHIPS:
+        return read_chip(FOLDER / f"{chip}.toml")
+    path = Path(chip)
+    if path.suffix != ".toml" or not path.is_file():
+        near = difflib.get_close_matches(str(chip), CHIPS, 1)
+        guess = f"did you mean {near[0]}? " if near else ""
+        raise UsageError(f"there is no chip {str(chip)!r}", hint=f"{guess}chips: {', '.join(CHIPS)}, or a .toml file of your own")
+    return read_chip(path)
+
+
+def read_chip(path: Path) -> Chip:
+    """The chip that a TOML file describes; `ChipError` with everything that is wrong with it."""
+    try:
+        data = path.read_bytes()
+        if len(data) > LIMIT:
+            raise ChipError(f"{path.name}: {len(data):,} bytes are more than a chip's file has")
+        content = tomllib.loads(data.decode("utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
+        raise ChipError(f"{path.name}: is no TOML: {error}") from None
+    return chip_of(content, path.name)
+
+
+def chip_of(content: Mapping[str, Any], name: str) -> Chip:
+    """The chip that the content of a file describes; `name` is that file's, for messages."""
+    findings: list[Finding] = []
+    given = _flattened(content, findings)
+    values = {}
+    for key, field in _FIELDS.items():
+        table = field.metadata["table"]
+        place = f"{table}.{key}" if table and table not in _OWN_TABLES else table or key
+        if key not in given:
+            if field.default is dataclasses.MISSING:
+                findings.append(Finding(place, "is missing", hint=field.metadata["doc"]))
+            continue
+        try:
+            values[key] = _CHECKS.get(key, _CHECKS_BY_TYPE.get(str(field.type), _whole))(given[key])
+        except ValueError as why:
+            findings.append(Finding(place, str(why), hint=field.metadata["doc"]))
+    findings += _together(values)
+    if findings:
+        raise ChipError(f"{name} does not describe a chip", findings)
+    return Chip(**values)
+
+
+_OWN_TABLES = ("compute.macs", "operations")
+"""Tables that are one field each."""
+
+
+def _flattened(content: Mapping[str, Any], findings: list[Finding]) -> dict[str, Any]:
+    """Values by the names of fields; what is no field's is a finding."""
+    found: dict[str, Any] = {}
+
+    def visit(table: str, entries: Mapping[str, Any]) -> None:
+        for key, value in entries.items():
+            place = f"{table}.{key}" if table else key
+            if place in _OWN_TABLES:
+                found[key] = value
+            elif place in _TABLES:
+                if isinstance(value, Mapping):
+                    visit(place, value)
+                else:
+                    findings.append(Finding(place, "is a table", hint=f"write [{place}]"))
+            elif key in _FIELDS and _FIELDS[key].metadata["table"] == table:
+                found[key] = value
+            else:
+                findings.append(Finding(place, "is no key of a chip", hint=_nearest(table, key)))
+
+    visit("", content)
+    return found
+
+
+def _nearest(table: str, key: str) -> str:
+    """What to do about a key that is unknown in its table."""
+    if key in _FIELDS:
+        home = _FIELDS[key].metadata["table"]
+        return f"it belongs in [{home}]" if home else "it belongs before all tables"
+    names = [name for name, field in _FIELDS.items() if field.metadata["table"] == table]
+    names += [place for place in _TABLES if not table and "." not in place]
+    near = difflib.get_close_matches(key, names, 1)
+    return f"did you mean {near[0]}?" if near else f"known here: {', '.join(names)}"
+
+
+def parse_size(value: Any) -> int:
+    """A number of bytes: a whole number, or text such as `"256k"`, `"4G"` (powers of 1024). `ValueError` otherwise."""
+    if isinstance(value, str):
+        digits, unit = (value[:-1], value[-1].lower()) if value and value[-1].lower() in _UNITS else (value, "")
+        if not (digits.isascii() and digits.isdigit()) or len(digits) > 18:
+            raise ValueError(f"{value!r} is no number of bytes, such as 65536 or \"64k\"")
+        value = int(digits) * _UNITS.get(unit, 1)
+    return _whole(value)
+
+
+def _whole(value: Any) -> int:
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise ValueError(f"{value!r} is no whole number")
+    if not 0 < value < 1 << 48:
+        raise ValueError(f"{value} is not between 1 and 2^48")
+    return value
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str) or not value or not value.isprintable() or len(value) > 200:
+        raise ValueError(f"{value!r} is no line of text")
+    return value
+
+
+def _flag(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError(f"{value!r} is neither true nor false")
+    return value
+
+
+def _power_of_two(value: Any) -> int:
+    if parse_size(value) & (parse_size(value) - 1):
+        raise ValueError(f"{value} is no power of two")
+    return parse_size(value)
+
+
+def _not_negative(value: Any) -> int:
+    return 0 if value == 0 and isinstance(value, int) and not isinstance(value, bool) else _whole(value)
+
+
+def _multiplier_bits(value: Any) -> int:
+    if value not in (8, 32) or isinstance(value, bool):
+        raise ValueError(f"{value!r} is neither 8 nor 32")
+    return int(value)
+
+
+def _shift_bits(value: Any) -> int:
+    if not 4 <= _whole(value) <= 6:
+        raise ValueError(f"{value} is not between 4 and 6")
+    return int(value)
+
+
+def _words(value: Any, known: tuple[str, ...]) -> tuple[str, ...]:
+    if not isinstance(value, list) or not value or any(not isinstance(word, str) for word in value):
+        raise ValueError(f"{value!r} is no list of names")
+    unknown = [word for word in value if word not in known]
+    if unknown:
+        raise ValueError(f"{', '.join(map(repr, unknown))} is none of {', '.join(known)}")
+    return tuple(value)
+
+
+def _rates(value: Any) -> dict[str, int]:
+    if not isinstance(value, Mapping):
+        raise ValueError("is a table of numbers by element type")
+    _words(list(value) or ["int8"], DTYPES)
+    return {dtype: _whole(rate) for dtype, rate in value.items()}
+
+
+def _operations(value: Any) -> dict[str, tuple[str, ...]]:
+    if not isinstance(value, Mapping) or not value:
+        raise ValueError("is a table: operation = [element types]")
+    made = {}
+    for name, dtypes in value.items():
+        try:
+            made[name] = _words(dtypes, DTYPES)
+        except ValueError as why:
+            raise ValueError(f"{name}: {why}") from None
+    return made
+
+
+_CHECKS: dict[str, Any] = {
+    "name": _text, "vector_bytes": _power_of_two, "local_bytes": parse_size, "global_bytes": parse_size, "macs": _rates,
+    "operations": _operations, "multiplier_bits": _multiplier_bits, "shift_bits": _shift_bits, "dma_latency": _not_negative,
+    "start_cycles": _not_negative, "alignment": _power_of_two, "weight_alignment": _power_of_two,
+    "roundings": lambda value: _words(value, ROUNDINGS),
+}
+_CHECKS_BY_TYPE: dict[str, Any] = {"str": _text, "bool": _flag}
+
+
+def _together(values: Mapping[str, Any]) -> list[Finding]:
+    """What fields say that does not fit what others say."""
+    findings = []
+    local, banks, vector = values.get("local_bytes"), values.get("banks"), values.get("vector_bytes")
+    if local and banks and vector and local % (banks * vector):
+        findings.append(Finding(
+            "local.local_bytes", f"{local} bytes are not {banks} banks of whole vectors of {vector} bytes",
+            hint=f"a multiple of {banks * vector}"))
+    if values.get("lanes", 0) > 1 << 12:
+        findings.append(Finding("compute.lanes", "more than 4096"))
+    return findings

@@ -1,0 +1,11 @@
+"""Dialect `tpu`: the operations of a tensor processor, after chapter 8 of the TPU-MLIR manual.
+
+A module a family of ops. Importing the package declares all of them.
+"""
+
+from . import conversion, elementwise, pooling, products, tables
+from .base import TPU
+
+__all__ = ["TPU"]
+
+FAMILIES = (products, elementwise, pooling, tables, conversion)

@@ -1,0 +1,45 @@
+"""From one element type to another."""
+
+from __future__ import annotations
+
+from transload.ir import Type
+from transload.ir.declare import BOOLEAN, FLOAT, INT, DeclaredOp, attribute, enum, operand, result
+
+from .base import TPU, Rescaled
+
+__all__: list[str] = []
+
+
+@TPU.op("requantize")
+class Requantize(Rescaled):
+    """Integers on another scale: `clamp(round((x - input_zero) * multiplier / 2**shift) + output_zero)`."""
+
+    input = operand("integers")
+    output = result("of the input's shape; the element type is the caller's")
+    input_zero = attribute(INT, "zero point of the input", default=0)
+    multiplier = attribute(INT, "by what is multiplied; absent: by nothing", optional=True)
+    shift = attribute(INT, "by how many bits is then shifted to the right", default=0)
+    traits = ("elementwise",)
+
+    def infer(op) -> Type:
+        return op.input.type
+
+
+@TPU.op("cast")
+class Cast(DeclaredOp):
+    """The same numbers in another element type (TPU-MLIR manual 8.2).
+
+    Floats to integers: `clamp(round(x / scale) + zero)`; NaN gives `zero`. Integers to floats: `(x - zero) * scale`, rounded
+    once. Without a scale integers saturate to integers, or keep their low bits with `wrap`.
+    """
+
+    input = operand("a tensor")
+    output = result("of the input's shape; the element type is the caller's")
+    scale = attribute(FLOAT, "what a step of the integers is worth; absent: 1, and no zero point", optional=True)
+    zero = attribute(INT, "zero point of the integers", default=0)
+    mode = attribute(enum("half-away", "half-even", "truncate"), "how floats are rounded to integers", default="half-away")
+    wrap = attribute(BOOLEAN, "whether integers too large for the result keep their low bits", default=False)
+    traits = ("elementwise",)
+
+    def infer(op) -> Type:
+        return op.input.type

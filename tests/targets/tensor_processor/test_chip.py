@@ -1,0 +1,83 @@
+"""Chips as files: the three that come along, and everything that is wrong with a bad one at once."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from transload.errors import UsageError
+from transload_targets.tensor_processor.chip import CHIPS, Chip, load_chip
+from transload_targets.tensor_processor.chip.reading import FOLDER, ChipError, parse_size
+
+
+def test_the_three_chips_are_what_their_names_say() -> None:
+    assert CHIPS == ("tp-large", "tp-small", "tp-tiny")
+    sizes = {name: (load_chip(name).lanes, load_chip(name).lanes * load_chip(name).local_bytes) for name in CHIPS}
+    assert sizes == {"tp-large": (64, 16 << 20), "tp-small": (8, 512 << 10), "tp-tiny": (1, 64 << 10)}
+    tiny = load_chip("tp-tiny")
+    assert tiny.multiplier_bits == 8 and not any("float" in dtype for dtypes in tiny.operations.values() for dtype in dtypes)
+
+
+@pytest.mark.parametrize("name", CHIPS)
+def test_a_chip_that_comes_along_has_arithmetic_for_all_that_it_says(name: str) -> None:
+    from transload_targets.tensor_processor.arithmetic import operation
+
+    for each in load_chip(name).operations:
+        assert callable(operation(each))
+
+
+def test_every_field_says_what_it_is() -> None:
+    for field in dataclasses.fields(Chip):
+        assert len(field.metadata["doc"]) > 10, field.name
+
+
+def test_a_bad_file_gets_every_finding_at_once(tmp_path: Path) -> None:
+    text = (FOLDER / "tp-small.toml").read_text()
+    for old, new in (
+            ("lanes = 8", "lines = 8"), ("vector_bytes = 32", "vector_bytes = 33"), ('"64k"', '"64q"'),
+            ("multiplier_bits = 32", "multiplier_bits = 16"), ("int16 = 16", "int17 = 16"),
+            ('table = ["int8"', 'table = ["byte"'), ("[dma]", "[dma]\nbanks = 4")):
+        assert old in text
+        text = text.replace(old, new)
+    path = tmp_path / "bad.toml"
+    path.write_text(text)
+    with pytest.raises(ChipError) as caught:
+        load_chip(path)
+    found = {finding.what: finding for finding in caught.value.findings}
+    assert set(found) == {
+        "compute.lines", "compute.lanes", "compute.vector_bytes", "local.local_bytes", "rescale.multiplier_bits", "compute.macs",
+        "operations", "dma.banks"}
+    assert found["compute.lines"].hint == "did you mean lanes?"
+    assert "[local]" in found["dma.banks"].hint
+
+
+@pytest.mark.parametrize("data", [
+    b"", b"\xff", b"lanes = ", b"name = 3\n[compute]\nlanes = -1", b"compute = 3", b"[[operations]]"])
+def test_a_hostile_file_is_a_chip_error(tmp_path: Path, data: bytes) -> None:
+    path = tmp_path / "bad.toml"
+    path.write_bytes(data)
+    with pytest.raises(ChipError):
+        load_chip(path)
+
+
+def test_a_chip_that_is_not_there_is_said_with_its_likes(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"no chip 'tp-smal'"):
+        load_chip("tp-smal")
+    with pytest.raises(UsageError, match=r"there is no chip"):
+        load_chip(tmp_path / "none.toml")
+
+
+def test_banks_are_of_whole_vectors(tmp_path: Path) -> None:
+    path = tmp_path / "odd.toml"
+    path.write_text((FOLDER / "tp-small.toml").read_text().replace('"64k"', "65537"))
+    with pytest.raises(ChipError, match=r"whole vectors"):
+        load_chip(path)
+
+
+def test_sizes_may_have_units() -> None:
+    assert [parse_size(each) for each in (5, "5", "4k", "2M", "1G")] == [5, 5, 4096, 2 << 20, 1 << 30]
+    for bad in ("", "k", "-1k", "1.5k", True, None, 1.5, 0):
+        with pytest.raises(ValueError):
+            parse_size(bad)

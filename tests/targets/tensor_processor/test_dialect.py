@@ -1,0 +1,72 @@
+"""Dialect `tpu`: text there and back, shapes that are inferred, kernels that are the operations."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import transload
+from transload.errors import ShapeError
+from transload.ir import F32, I8, I32, Module, QuantType, TensorType, Value, new_module, set_results
+from transload.ir.build import Builder
+from transload.ir.verify import verify
+from transload.text import parse_module, print_module
+from transload_targets.tensor_processor.arithmetic import OPERATIONS, operation
+from transload_targets.tensor_processor.dialect import TPU
+
+Q8 = QuantType(I8, F32, (0.1,), (3,))
+
+
+def one(*shapes: tuple[int, ...]) -> tuple[Module, Builder, list[Value]]:
+    module = new_module()
+    main = module.add_function("main", [TensorType(shape, Q8) for shape in shapes], [f"x{i}" for i in range(len(shapes))])
+    return module, Builder(main.regions[0].block), list(main.regions[0].block.arguments)
+
+
+def test_every_op_has_an_operation_and_every_operation_an_op() -> None:
+    assert set(TPU.ops) == set(OPERATIONS)
+
+
+def test_an_op_computes_what_its_operation_does_and_its_text_reads_back() -> None:
+    module, build, (x,) = one((1, 4, 6, 6))
+    w = build.constant(np.arange(-54, 54).reshape(3, 4, 3, 3).astype(np.int8))
+    bias, multiplier, shift = (build.constant(np.array(each, np.int32)) for each in ([7, -8, 9], [1 << 30] * 3, [38] * 3))
+    made = build.emit("tpu.conv2d", x, w, bias, multiplier, shift, element=Q8, input_zero=3, output_zero=3, strides=(2, 2),
+                      low=3.0)
+    set_results(module.main, [made], ["y"])
+    assert made.shape == (1, 3, 2, 2)
+    verify(module)
+    array = np.arange(144).reshape(1, 4, 6, 6).astype(np.int8)
+    wanted = operation("conv2d")(
+        array, w.op.value.numpy(), *(v.op.value.numpy() for v in (bias, multiplier, shift)), dtype="int8", input_zero=3,
+        output_zero=3, strides=(2, 2), low=3)
+    assert len(np.unique(wanted)) > 3
+    again = parse_module(print_module(module))
+    for each in (module, again):
+        np.testing.assert_array_equal(transload.run(each, {"x0": array})["y"], wanted)
+
+
+def test_operands_that_do_not_fit_are_shape_errors() -> None:
+    _, build, (a, b, m) = one((1, 4, 6, 6), (1, 4, 6, 5), (4, 6))
+    for name, operands, attributes in (
+            ("tpu.add", (a, b), {}), ("tpu.add", (a, m), {}), ("tpu.conv2d", (b, m), {}), ("tpu.conv2d", (m, m), {}),
+            ("tpu.matmul", (m, m), {}), ("tpu.max_pool2d", (a,), {"kernel": (7, 7)})):
+        with pytest.raises(ShapeError):
+            build.emit(name, *operands, **attributes)
+
+
+def test_a_multiplier_needs_a_shift() -> None:
+    module, build, (a,) = one((4, 6))
+    right = build.constant(np.zeros((6, 2), np.int8))
+    multiplier = build.constant(np.ones(1, np.int32))
+    set_results(module.main, [build.emit("tpu.matmul", a, right, None, multiplier, element=Q8)], ["y"])
+    with pytest.raises(transload.errors.TransloadError, match="a multiplier comes with a shift"):
+        verify(module)
+
+
+def test_sums_without_a_multiplier_are_of_32_bits() -> None:
+    module, build, (a,) = one((4, 6))
+    right = build.constant(np.full((6, 2), 127, np.int8))
+    set_results(module.main, [build.emit("tpu.matmul", a, right, element=I32, input_zero=3)], ["y"])
+    found = transload.run(module, {"x0": np.full((4, 6), 127, np.int8)})["y"]
+    np.testing.assert_array_equal(found, np.full((4, 2), 6 * 124 * 127, np.int32))
