@@ -16,8 +16,10 @@ TPU = Dialect(
     """
     Operations of a tensor processor, which hold all that a chip has to know: multipliers, shifts, zero points, bounds. What an op
     computes of stored numbers is the function of its name in `tensor_processor.arithmetic`. Values keep their quantized types,
-    which say what the stored numbers mean; no op asks for them. Tensors of rank 4 are [N, C, H, W].
-    """)
+    which say what the stored numbers mean; no op asks for them. Tensors of rank 4 are [N, C, H, W]. Constants stay `top.Weight`,
+    as in TPU-MLIR.
+    """,
+    none="top.None")
 
 ROUNDING = enum(*ROUNDINGS)
 """How a sum is rounded when it is scaled, see `arithmetic.scaling`."""
