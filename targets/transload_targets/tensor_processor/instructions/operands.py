@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
+from ..shapes import local_shape
 from .elements import element_of
 
 __all__ = ["LAYOUTS", "Global", "Local", "Operand", "Part"]
@@ -25,12 +26,16 @@ class Part:
     """Which part of which tensor an operand is, for whom it may concern: messages, and the checker.
 
     `tensor` is the tensor's number in the program; `offset` the indices of the part's first element in the shape that the
-    program says of it, () for the tensor's beginning. The simulator keeps in mind which element each byte holds, and a part
-    that is read must hold what it says.
+    program says of it, () for the tensor's beginning. The operand's dimensions are the tensor's, or it has all of its elements,
+    in row-major order; what is neither says in `steps` how many elements of the (row-major) tensor lie between neighbours in
+    each of the operand's dimensions: (192, 1, 24, 3) of a tensor 1x8x8x3 that is seen as 1x3x8x8.
+
+    The simulator keeps in mind which element each byte holds, and a part that is read must hold what it says.
     """
 
     tensor: int
     offset: tuple[int, ...] = ()
+    steps: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +46,8 @@ class Local:
     (lane + c) mod lanes, at byte `address + n·ns + ((lane + c) div lanes)·cs + h·hs + w·itemsize`. How it is seen, and what
     the strides (ns, cs, hs) are where the operand does not say them, the layout tells:
 
-    - `aligned`: shape (n, c, h, w); hs = w·itemsize, cs = h·w·itemsize rounded up to the machine's `eu_bytes`;
+    - `aligned`: as `shapes.local_shape` has it, a shape (n, c, h, w) as it is; hs = w·itemsize, cs = h·w·itemsize rounded up to
+      the machine's `eu_bytes`;
     - `compact`: the same, but cs is not rounded;
     - `weights`: shape (out channels, ...), seen as (1, out channels, rows, last): the rest of it in a row of the out channel's
       lane, cs rounded up as above;
@@ -73,8 +79,7 @@ class Local:
             return 1, prod(self.shape), 1, 1
         if self.layout == "copies":
             return 1, 1, 1, prod(self.shape)
-        n, c, h, w = self.shape
-        return n, c, h, w
+        return local_shape(self.shape)
 
     def steps(self, lanes: int, eu_bytes: int) -> tuple[int, int, int]:
         """The strides (ns, cs, hs) in bytes, on a machine with so many lanes."""

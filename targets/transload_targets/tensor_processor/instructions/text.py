@@ -8,7 +8,8 @@
     tiu.1 wait 1 add (L[0x0] int8 1x3x4x8 aligned, -) -> (L[0x80] int8 1x3x4x8 aligned) {"shift": 3} "sum"
 
 An operand is its memory (`L` a core's lanes, `G` global) and address, its element type and shape (`()` of no dimensions), its
-layout, then what it has of its own: `strides=`, `lane=`, and the part of a tensor that it is, `%3+0,0,4,0`. An input that is left
+layout, then what it has of its own: `strides=`, `lane=`, and the part of a tensor that it is, `%3+0,0,4,0` or, with the steps
+between neighbours, `%3+0,0,4,0*192,1,24,3`. An input that is left
 out is `-`. `1:dma.4` is an instruction of the second core. Attributes are JSON, names JSON strings, bytes base64; `#` starts a
 line that says nothing.
 """
@@ -80,9 +81,11 @@ def operand_text(operand: Operand) -> str:
         words.append(f"strides={_numbers(operand.strides)}")
     if isinstance(operand, Local) and operand.lane:
         words.append(f"lane={operand.lane}")
-    if operand.part is not None:
-        offset = operand.part.offset
-        words.append(f"%{operand.part.tensor}" + (f"+{_numbers(offset)}" if offset else ""))
+    part = operand.part
+    if part is not None:
+        offset = f"+{_numbers(part.offset)}" if part.offset else ""
+        steps = "" if part.steps is None else f"*{_numbers(part.steps)}"
+        words.append(f"%{part.tensor}{offset}{steps}")
     return " ".join(words)
 
 
@@ -113,7 +116,8 @@ _WORD = r"[A-Za-z_][\w.]*"
 _OF = rf"(?: %(?P<tensor>{_NUMBER}))?"
 _OPERAND = re.compile(
     rf"(?P<memory>[LG])\[(?P<address>{_ADDRESS})\] (?P<dtype>\w+) (?P<shape>{_SHAPE})(?: (?P<layout>[a-z]+))?"
-    rf"(?: strides=(?P<strides>{_LIST}))?(?: lane=(?P<lane>{_NUMBER}))?(?: %(?P<tensor>{_NUMBER})(?:\+(?P<offset>{_LIST}))?)?",
+    rf"(?: strides=(?P<strides>{_LIST}))?(?: lane=(?P<lane>{_NUMBER}))?"
+    rf"(?: %(?P<tensor>{_NUMBER})(?:\+(?P<offset>{_LIST}))?(?:\*(?P<steps>{_LIST}))?)?",
     re.ASCII)
 _STATEMENTS: dict[str, re.Pattern[str]] = {name: re.compile(pattern, re.ASCII) for name, pattern in {
     "program": rf"program (?P<name>{_TEXT}) global_bytes=(?P<global_bytes>{_NUMBER})",
@@ -262,10 +266,12 @@ def _operands(text: str) -> tuple[Operand | None, ...]:
 def _operand(text: str) -> Operand:
     match = _OPERAND.fullmatch(text)
     if match is None:
-        raise _Wrong(f"operand {text!r} does not read L[0xN] TYPE SHAPE LAYOUT [strides=] [lane=] [%N+OFFSET], or G[0xN] ...")
+        raise _Wrong(
+            f"operand {text!r} does not read L[0xN] TYPE SHAPE LAYOUT [strides=] [lane=] [%N+OFFSET*STEPS], or G[0xN] ...")
     address, dtype, shape = int(match["address"], 16), _dtype(match["dtype"]), _shape_of(match["shape"])
     strides = _list_of(match["strides"])
-    part = None if match["tensor"] is None else Part(int(match["tensor"]), _list_of(match["offset"]) or ())
+    part = None if match["tensor"] is None else Part(
+        int(match["tensor"]), _list_of(match["offset"]) or (), _list_of(match["steps"]))
     if match["memory"] == "G":
         if match["layout"] or match["lane"]:
             raise _Wrong(f"operand {text!r} has a layout or lane, which only local ones have")

@@ -34,7 +34,7 @@ ATTRIBUTES = st.dictionaries(
 def parts(tensors: int) -> st.SearchStrategy[Part | None]:
     if not tensors:
         return st.none()
-    return st.none() | st.builds(Part, st.integers(0, tensors - 1), SHAPES)
+    return st.none() | st.builds(Part, st.integers(0, tensors - 1), SHAPES, st.none() | SHAPES)
 
 
 @st.composite

@@ -1,0 +1,73 @@
+"""What the moving queue does: elements go from one memory to another, as they are.
+
+`load` (global to local), `store` (local to global) and `copy` (within either) put the elements of their input, in row-major
+order, to those of their output; `fill` puts one value everywhere. The `barrier` moves nothing: one ends when the same barrier, in
+the order of the queue, has started on all cores.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ..instructions import Global, Instruction, Local
+
+__all__ = ["BARRIER", "FILL", "MOVES", "Move", "is_barrier", "is_move", "wrong_with"]
+
+BARRIER, FILL = "barrier", "fill"
+
+
+class Move(NamedTuple):
+    """One move: which memories its inputs and outputs may lie in, and which attributes it has."""
+
+    name: str
+    doc: str
+    sources: tuple[tuple[type, ...], ...]
+    destinations: tuple[tuple[type, ...], ...]
+    attributes: tuple[str, ...] = ()
+
+
+MOVES: dict[str, Move] = {move.name: move for move in (
+    Move("load", "from global memory to the lanes", ((Global,),), ((Local,),)),
+    Move("store", "from the lanes to global memory", ((Local,),), ((Global,),)),
+    Move("copy", "within global memory or within the lanes", ((Local, Global),), ((Local, Global),)),
+    Move(FILL, "one value, `value`, in all elements", (), ((Local, Global),), ("value",)),
+    Move(BARRIER, "waits until all cores have come to it", (), ()),
+)}
+
+
+def is_move(instruction: Instruction) -> bool:
+    """Whether an instruction is a move; in the other queue, its name would be that of an operation."""
+    return instruction.queue == "dma" and instruction.operation in MOVES
+
+
+def is_barrier(instruction: Instruction) -> bool:
+    """Whether an instruction is a barrier."""
+    return instruction.queue == "dma" and instruction.operation == BARRIER
+
+
+def wrong_with(instruction: Instruction) -> str:
+    """Why an instruction is no such move as its name says; nothing where it is one."""
+    move = MOVES[instruction.operation]
+    counts = len(instruction.inputs), len(instruction.outputs)
+    if counts != (len(move.sources), len(move.destinations)):
+        return f"has {counts[0]} inputs and {counts[1]} outputs, not {len(move.sources)} and {len(move.destinations)}"
+    kinds = *zip(instruction.inputs, move.sources, strict=True), *zip(instruction.outputs, move.destinations, strict=True)
+    if any(not isinstance(operand, allowed) for operand, allowed in kinds):
+        return f"its operands lie in the wrong memory: it moves {move.doc}"
+    if sorted(instruction.attributes) != sorted(move.attributes):
+        return f"has attributes {', '.join(instruction.attributes) or 'none'}, not {', '.join(move.attributes) or 'none'}"
+    return _wrong_elements(instruction)
+
+
+def _wrong_elements(instruction: Instruction) -> str:
+    if instruction.operation == FILL:
+        value = instruction.attributes["value"]
+        return "" if isinstance(value, (bool, int, float)) else f"its value {value!r} is no number"
+    for source, destination in zip(instruction.inputs, instruction.outputs, strict=True):
+        if source is None:
+            return "its input is left out"
+        if source.dtype != destination.dtype:
+            return f"moves {source.dtype} to {destination.dtype}, and changes no types"
+        if instruction.operation == "copy" and type(source) is not type(destination):
+            return "its operands lie in different memories: that is a load or a store"
+    return ""
