@@ -221,7 +221,6 @@ def _foreign(path: Path, head: bytes) -> ReadError | None:
     return None
 
 
-@rare_collections()
 def writer_for(file: Path) -> Writer:
     """The writer of a file's suffix; `UsageError` where there is none."""
     found = next((writer for writer in host().writers.values() if file.name.lower().endswith(writer.suffixes)), None)
@@ -231,6 +230,7 @@ def writer_for(file: Path) -> Writer:
     return found
 
 
+@rare_collections()
 def save(module: Module, path: str | Path, format: str | None = None) -> Path:
     """Write a module to a file, by the writer of its suffix (or `format`, a writer's name); the file is complete or not there.
 
