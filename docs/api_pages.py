@@ -54,6 +54,8 @@ PAGES = (
     Page("memory", "Memory", "Offsets for buffers whose lifetimes are known. See [Memory](../../memory.md).", (
         "transload.memory.planning", "transload.memory.buffers", "transload.memory.profile", "transload.memory.checking",
         "transload.memory.lifetimes", "transload.memory.picture")),
+    Page("scale", "Many models", "Conversions side by side. See [Many models](../../scale.md).", (
+        "transload.scale.conversions", "transload.scale.crew", "transload.scale.cache")),
     Page("errors", "Errors", "See [Errors and exit codes](../../errors.md).", ("transload.errors",)),
     Page("testing", "Testing a plugin", "Checks for the tests of readers and other plugins.", ("transload.testing",)),
 )

@@ -24,6 +24,7 @@ _PUBLIC = {
     "hookimpl": "hookspecs",
     **dict.fromkeys(("load", "legalize", "lower", "calibrate", "quantization_report", "quantize", "run", "save"), "api"),
     **dict.fromkeys(("convert", "plan"), "convert_model"),
+    **dict.fromkeys(("Converted", "convert_all"), "scale"),
     "quantization_page": "layers_page",
     **dict.fromkeys(("Samples", "open_samples"), "samples.samples"),
     "Preprocess": "samples.preprocess",
@@ -48,8 +49,8 @@ _PUBLIC = {
     "Context": "context",
 }
 
-_SUBJECTS = ("memory",)
-"""Packages that are used by their own name: `transload.memory.place`."""
+_SUBJECTS = ("memory", "scale")
+"""Packages that are used by their own name: `transload.memory.place`, `transload.scale.Crew`."""
 
 __all__ = [*_PUBLIC, *_SUBJECTS, "__version__"]
 

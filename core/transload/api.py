@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "InputSpec", "at_hub", "calibrate", "legalize", "load", "loaded", "lower", "quantization_report", "quantize", "run",
-    "runnable", "save",
+    "model_file", "reader_for", "runnable", "save",
 ]
 
 InputSpec = TensorType | Sequence[int]
@@ -72,7 +72,7 @@ def load(
             raise UsageError(f"load() takes a path, and was given {type(path).__name__}")
         file = Path(path)
         need_file(file)
-        source = Source(path=_model_in(file) if file.is_dir() else file, name=str(file), function=function)
+        source = Source(path=model_file(file) if file.is_dir() else file, name=str(file), function=function)
     else:
         if format is None:
             raise UsageError("load(text=...) needs a format=", hint=f"formats: {', '.join(sorted(host().readers))}")
@@ -82,7 +82,7 @@ def load(
             raise ReadError(f"<{format} text>: holds what no text may, half of a character pair, at {error.start}") from None
         source = Source(_data=data, name=f"<{format} text>", function=function)
     source.outputs = tuple(outputs)
-    reader = host().get("readers", format) if format is not None else _reader_for(source)
+    reader = host().get("readers", format) if format is not None else reader_for(source)
     wanted = _wanted(inputs or {})
     if weights is not None:
         source.weights = _weights_for(reader, Path(weights))
@@ -114,7 +114,7 @@ def loaded(model: str | Path | Module, *, outputs: Sequence[str] = (), **how: An
     return cut_at(model, outputs)
 
 
-def _model_in(folder: Path) -> Path:
+def model_file(folder: Path) -> Path:
     """The file that is the model in a folder which is one; `ReadError` for any other folder."""
     for reader in host().readers.values():
         for name in reader.folder:
@@ -176,7 +176,7 @@ def _arguments(function: Op) -> dict[str, Type]:
     return {name: value.type for name, value in zip(input_names(function), function.regions[0].block.arguments, strict=True)}
 
 
-def _reader_for(source: Source) -> Reader:
+def reader_for(source: Source) -> Reader:
     """The reader for a file, by its suffix, else by its first bytes."""
     path = source.path
     if path is None:

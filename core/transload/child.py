@@ -61,15 +61,17 @@ class PythonChild:
 
     It has a session of its own: Ctrl-C is for the process that started it, which ends it.
 
-    `more` goes to `subprocess.Popen`.
+    `variables` are those of its environment that are other than here; `more` goes to `subprocess.Popen`.
     """
 
-    def __init__(self, code: str, *arguments: str, needs: Iterable[str] = (), **more: Any) -> None:
+    def __init__(
+        self, code: str, *arguments: str, needs: Iterable[str] = (), variables: Mapping[str, str] | None = None, **more: Any,
+    ) -> None:
         self._folder = ScratchFolder()
         try:
             self.process: subprocess.Popen[bytes] = subprocess.Popen(
-                python_command(code, *arguments, needs=needs), cwd=self._folder.path, env=environment(),
-                start_new_session=True, **more)
+                python_command(code, *arguments, needs=needs), cwd=self._folder.path,
+                env=environment(variables), start_new_session=True, **more)
         except BaseException:
             self._folder.remove()
             raise

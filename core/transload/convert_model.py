@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from .verification.tolerance import Tolerance
     from .verification.verify import Verification
 
-__all__ = ["Artifact", "convert", "plan"]
+__all__ = ["Artifact", "convert", "plan", "unverified", "usable_target", "verify_mode"]
 
 Tell = Callable[[str, float | None], None]
 """Is told of each stage by name, and what share of all stages is done, or None where that is not known yet."""
@@ -189,7 +189,7 @@ class _Work:
         need_directory(directory)
         self.model, self.directory, self.options, self.mode = model, directory, options, mode
         self.path = model.source if isinstance(model, Module) else Path(model)
-        self.target = _usable(target)
+        self.target = usable_target(target)
         self.settings = target_options(self.target, options)
         self.times, self.at_hub = _Times(tell), _AtHub()
         self.quantization = quantization
@@ -525,7 +525,7 @@ def _limits(target: Target, given: Tolerance | Sequence[str] | None) -> Toleranc
     return Tolerance.parse(given or (), own)
 
 
-def _usable(name: str | None) -> Target:
+def usable_target(name: str | None) -> Target:
     """A target by name, or the default one; `UsageError` where there is none, or where it cannot be used here."""
     chosen = _target(name)
     why = chosen.available()

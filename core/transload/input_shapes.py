@@ -18,7 +18,7 @@ from .errors import Finding, ReadError, UsageError
 from .limits import MAX_ELEMENTS
 from .suggest import nearest
 
-__all__ = ["Size", "StaticShapes", "anonymous", "sizes_given", "static_shapes"]
+__all__ = ["Size", "StaticShapes", "anonymous", "sizes_given", "sizes_said", "static_shapes"]
 
 Size = int | str | None
 """A size in a file: a number, the name of an unknown one, or None for an unknown one without a name."""
@@ -67,6 +67,12 @@ def sizes_given(named: Mapping[str, int] | None = None, batch: int | None = None
         yield
     finally:
         _GIVEN.reset(token)
+
+
+def sizes_said() -> tuple[dict[str, int], int | None]:
+    """What `sizes_given` said: sizes by name, and that of the batch, for who reads models elsewhere."""
+    given = _GIVEN.get(_NONE)
+    return dict(given.named), given.batch
 
 
 def anonymous(name: str) -> bool:

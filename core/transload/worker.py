@@ -29,7 +29,7 @@ import tempfile
 import threading
 import time
 import weakref
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import IO, Any
@@ -38,9 +38,9 @@ from . import errors
 from .child import PythonChild
 from .errors import Finding, RunError, TransloadError
 
-__all__ = ["ChildEnded", "Limits", "Remote", "Worker", "serve"]
+__all__ = ["ChildEnded", "Limits", "Remote", "Worker", "answered", "function_called", "serve", "taken"]
 
-_START = "from transload.worker import serve; serve(int(sys.argv[1]), sys.argv[2:])"
+_START = "from transload.worker import serve; serve(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3:])"
 _CHUNK = 1 << 20
 GRACE = 30
 """Seconds beyond a call's limit after which the system ends the process, where nobody else did."""
@@ -57,6 +57,8 @@ class Limits:
     seconds: float = 600.0
     memory: float = 0.75
     """Of the machine's memory."""
+    file: int = 1 << 26
+    """Bytes of a file that it writes; 0 where there is no limit."""
 
     @property
     def bytes(self) -> int:
@@ -70,17 +72,20 @@ class Limits:
 class Worker:
     """A child process, started when first needed, and one call at a time in it.
 
-    `name` is what errors call it; `needs` are the packages that it imports, `first` the modules that it imports at once.
+    `name` is what errors call it; `needs` are the packages that it imports, `first` the modules that it imports at once,
+    `variables` those of its environment that are other than here.
     """
 
     def __init__(
         self, name: str, needs: Iterable[str] = (), first: Iterable[str] = (), limits: Limits | None = None,
+        variables: Mapping[str, str] | None = None,
     ) -> None:
         self.name = name
         self.limits = limits or Limits()
         self.generation = 0
         self._needs = ("transload", *needs)
         self._first = tuple(first)
+        self._variables = dict(variables or {})
         self._lock = threading.RLock()
         self._child: PythonChild | None = None
         self._owner = 0
@@ -113,6 +118,12 @@ class Worker:
                 self._said.close()
                 self._said = None
 
+    def kill(self) -> None:
+        """End the process in the middle of a call, which raises `ChildEnded` in the thread that made it."""
+        child = self._child
+        if child is not None and self._owner == os.getpid():
+            child.process.kill()
+
     def _ask(self, request: list[Any], within: float | None = None) -> Any:
         from .budget import seconds_left  # the child, which imports this module, has no use for it
 
@@ -141,9 +152,7 @@ class Worker:
                 raise
             finally:
                 timer.cancel()
-        if answer[0] == "done":
-            return answer[1]
-        raise _error(answer[1:])
+        return taken(answer)
 
     def _running(self) -> Any:
         """The process; a new one where it ended, or belongs to the process that this one was forked from."""
@@ -152,7 +161,8 @@ class Worker:
         if self._child is None:
             self._said = tempfile.TemporaryFile()  # noqa: SIM115 - as long as the process
             self._child = PythonChild(
-                _START, str(self.limits.bytes), *self._first, needs=self._needs, stdin=-1, stdout=-1, stderr=self._said)  # pipes
+                _START, str(self.limits.bytes), str(self.limits.file), *self._first, needs=self._needs, variables=self._variables,
+                stdin=-1, stdout=-1, stderr=self._said)  # -1: pipes
             self._owner = os.getpid()
             self.generation += 1
             _alive.add(self)
@@ -209,6 +219,33 @@ _alive: weakref.WeakSet[Worker] = weakref.WeakSet()
 def _stop_all() -> None:
     for worker in list(_alive):
         worker.stop()
+
+
+# --- answers
+
+
+def answered(function: Callable[..., Any], arguments: Sequence[Any]) -> list[Any]:
+    """What a function gives, or what it raises in parts, so that it can travel: what `taken` takes."""
+    try:
+        return ["done", function(*arguments)]
+    except TransloadError as error:
+        return ["failed", type(error).__name__, error.message, [
+            [f.what, f.why, list(f.names), f.hint, f.count] for f in error.findings], error.hint]
+    except Exception as error:  # whatever other people's code raises is told
+        return ["failed", "RunError", f"{type(error).__name__}: {str(error)[:600]}", [], ""]
+
+
+def taken(answer: Sequence[Any]) -> Any:
+    """What was given where it was computed; raises what was raised there."""
+    if answer[0] == "done":
+        return answer[1]
+    raise _error(answer[1:])
+
+
+def function_called(name: str) -> Any:
+    """The function `module:name`."""
+    module, _, attribute = name.partition(":")
+    return getattr(import_module(module), attribute)
 
 
 def _error(parts: Sequence[Any]) -> TransloadError:
@@ -296,16 +333,16 @@ def _unpacked(value: Any, buffers: Sequence[bytearray]) -> Any:
 # --- in the child
 
 
-def serve(memory: int = 0, first: Sequence[str] = ()) -> None:
+def serve(memory: int = 0, file: int = 0, first: Sequence[str] = ()) -> None:
     """What the process does: import the modules `first`, and answer calls until there are no more.
 
-    `memory` is the most that it may take, in bytes. A call says the seconds that it may take: who asked for it ends it before,
-    but may be gone himself. With him the process goes, as soon as it can.
+    `memory` is the most that it may take, and `file` the most that it may write to a file, in bytes. A call says the seconds
+    that it may take: who asked for it ends it before, but may be gone himself. With him the process goes, as soon as it can.
     """
     threading.Thread(target=_end_with_parent, args=(os.getppid(),), daemon=True).start()
     source, sink = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever else is printed does not get among the answers
-    _limit(memory)
+    _limit(memory, file)
     for module in first:
         with contextlib.suppress(ImportError):  # said when it is called
             import_module(module)
@@ -318,20 +355,16 @@ def serve(memory: int = 0, first: Sequence[str] = ()) -> None:
             return
         for number in closed:
             objects.pop(number, None)
-        try:
-            function = objects[what] if how == "use" else _resolved(what)
-            with _alarm(seconds):
-                made = function(*arguments)
-            if how == "open":
-                number = next(numbers)
-                objects[number], made = made, number
-            answer: list[Any] = ["done", made]
-        except TransloadError as error:
-            answer = ["failed", type(error).__name__, error.message, [
-                [f.what, f.why, list(f.names), f.hint, f.count] for f in error.findings], error.hint]
-        except Exception as error:  # whatever other people's code raises is told
-            answer = ["failed", "RunError", f"{type(error).__name__}: {str(error)[:600]}", [], ""]
+        with _alarm(seconds):
+            answer = answered(_called, (objects, how, what, arguments))
+        if how == "open" and answer[0] == "done":
+            number = next(numbers)
+            objects[number], answer = answer[1], ["done", number]
         _send(sink, answer)
+
+
+def _called(objects: Mapping[int, Any], how: str, what: Any, arguments: Sequence[Any]) -> Any:
+    return (objects[what] if how == "use" else function_called(what))(*arguments)
 
 
 def _end_with_parent(parent: int) -> None:
@@ -355,20 +388,15 @@ def _alarm(seconds: float) -> Iterator[None]:
         signal.alarm(0)
 
 
-def _resolved(name: str) -> Any:
-    module, _, attribute = name.partition(":")
-    return getattr(import_module(module), attribute)
-
-
-def _limit(memory: int) -> None:
-    """Let memory beyond the limit be refused, no file grow large, and no core be dumped, where the system has such limits."""
+def _limit(memory: int, file: int) -> None:
+    """Let memory beyond the limit be refused, no file grow larger, and no core be dumped, where the system has such limits."""
     try:
         import resource
     except ImportError:
         return
-    for kind, most in (("RLIMIT_DATA", memory), ("RLIMIT_FSIZE", 1 << 26), ("RLIMIT_CORE", 0)):
+    for kind, most in (("RLIMIT_DATA", memory), ("RLIMIT_FSIZE", file), ("RLIMIT_CORE", 0)):
         which = getattr(resource, kind, None)
-        if which is None or (kind == "RLIMIT_DATA" and not most):
+        if which is None or (kind != "RLIMIT_CORE" and not most):
             continue
         with contextlib.suppress(OSError, ValueError):
             _, hard = resource.getrlimit(which)

@@ -91,7 +91,7 @@ def app(context: click.Context, version: bool, debug: bool) -> None:
 
 
 @app.command()
-@options.model()
+@options.models("The model's file; or many of them, and folders of them.")
 @click.option(
     "--target", "-t", shell_complete=names_of("targets"),
     help="What to convert for; `transload targets` lists them, and marks the one for which no name is needed.")
@@ -125,11 +125,12 @@ def app(context: click.Context, version: bool, debug: bool) -> None:
 @options.samples()
 @options.images()
 @options.fusing()
+@options.scaling()
 def convert(**given: Any) -> int:
-    """Convert a model for a target, verify it, and report."""
-    from .commands import convert_command
+    """Convert a model, or many, for a target, verify, report."""
+    from .many import convert_each
 
-    return convert_command(**given)
+    return convert_each(**given)
 
 
 @app.command(name="eval")

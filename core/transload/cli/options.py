@@ -22,8 +22,8 @@ from .session import Session
 
 __all__ = [
     "PATH", "Decorator", "OwnCommand", "engine", "excepts", "format", "function", "fusing", "grouped", "images", "inputs",
-    "json", "model", "names_of", "of_all_commands", "outputs", "quantizing", "samples", "seed", "shapes", "take_data",
-    "take_preprocess", "take_quantizer", "trace", "weights",
+    "json", "model", "models", "names_of", "of_all_commands", "outputs", "quantizing", "samples", "scaling", "seed", "shapes",
+    "take_data", "take_preprocess", "take_quantizer", "trace", "weights",
 ]
 
 PATH = click.Path(path_type=Path)
@@ -95,6 +95,24 @@ def names_of(kind: str) -> Callable[..., list[str]]:
 
 def model(name: str = "model", help: str = "The model's file.") -> Decorator:
     return click.argument(name, type=PATH, help=help, callback=_warmed)
+
+
+def models(help: str) -> Decorator:
+    def warmed(context: click.Context, parameter: click.Parameter, paths: tuple[Path, ...]) -> tuple[Path, ...]:
+        if len(paths) == 1:
+            _warmed(context, parameter, paths[0])
+        return paths
+
+    return click.argument("models", nargs=-1, required=True, type=PATH, metavar="MODEL...", help=help, callback=warmed)
+
+
+def scaling() -> Decorator:
+    option = grouped("Many models")
+    return _all(
+        option("--scheduler", metavar="ADDRESS", help="Dask's scheduler, whose workers do it: tcp://host:8786."),
+        option("--cache", metavar="DIR", type=PATH,
+               help="Take conversions from this folder by what they are made of, and keep them there."),
+        option("--anew", is_flag=True, help="Convert again what the output folder holds already."))
 
 
 def _warmed(context: click.Context, parameter: click.Parameter, path: Path) -> Path:
@@ -207,7 +225,8 @@ def samples(needed: bool = False) -> Decorator:
                help="A folder of images, .npy or .npz, a list of files, or python:MODULE:FUNCTION; NAME=PATH for each input."),
         option("--count", "-n", type=click.IntRange(min=1), help="How many samples to take, spread evenly; all without it."),
         option("--skip-damaged", is_flag=True, help="Leave out files that cannot be read."),
-        option("--workers", type=click.IntRange(min=1), help="Processes that decode images; one a core without it."))
+        option("--workers", type=click.IntRange(min=1),
+               help="Processes that decode images, or that convert many models; one a core without it."))
 
 
 def take_data(given: dict[str, Any]) -> Any:

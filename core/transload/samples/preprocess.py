@@ -152,19 +152,23 @@ class Preprocess:
     @classmethod
     def read(cls, path: str | Path) -> Preprocess:
         """Read such a file. Raises `ReadError` that says what in it is wrong."""
-        try:
-            import tomllib
-        except ModuleNotFoundError:  # before Python 3.11
-            import tomli as tomllib  # type: ignore[no-redef]
         file = Path(path)
         need_file(file)
         try:
-            table = tomllib.loads(file.read_text(encoding="utf-8"))
-            return cls.from_table(table)
+            return cls.from_toml(file.read_text(encoding="utf-8"))
         except (OSError, ValueError, RecursionError) as error:  # TOMLDecodeError and UnicodeDecodeError are ValueErrors
             raise ReadError(f"{file}: cannot be read as {FILE}: {getattr(error, 'strerror', None) or error}") from None
         except UsageError as error:
             raise ReadError(f"{file}: {error.message}", hint=error.hint) from None
+
+    @classmethod
+    def from_toml(cls, text: str) -> Preprocess:
+        """From the text of such a file. `ValueError` for what is no TOML, `UsageError` as `from_table`."""
+        try:
+            import tomllib
+        except ModuleNotFoundError:  # before Python 3.11
+            import tomli as tomllib  # type: ignore[no-redef]
+        return cls.from_table(tomllib.loads(text))
 
     @classmethod
     def from_table(cls, table: Mapping[str, Any]) -> Preprocess:

@@ -1,0 +1,131 @@
+"""The command `convert`, for one model or for many."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from ..errors import UsageError
+from ..json_text import json_text
+from .session import session
+
+__all__ = ["convert_each"]
+
+_OF_ONE = {
+    "shape": "--shape", "input": "--input", "input_data": "--input-data", "dump": "--dump", "start": "--from",
+    "show_pipeline": "--show-pipeline", "trace_rewrites": "--trace-rewrites", "function": "--function", "weights": "--weights",
+    "outputs": "--outputs", "excepts": "--excepts", "page": "--report", "table": "--table", "layers": "--layers",
+    "floats": "--floats", "quant_input": "--quant-input", "quant_output": "--quant-output"}
+"""Options that speak of one model's own names, or files."""
+
+
+def convert_each(
+    models: Sequence[Path], scheduler: str | None, cache: Path | None, anew: bool, **given: Any,
+) -> int:
+    """Convert one model, as ever; or several, those of a folder, or any by way of a cache or a cluster."""
+    if len(models) == 1 and scheduler is None and cache is None and not anew and not _is_zoo(models[0]):
+        from .commands import convert_command
+
+        return convert_command(models[0], **given)
+    return _convert_all(models, scheduler, cache, anew, **given)
+
+
+def _is_zoo(path: Path) -> bool:
+    """Whether a path is a folder with models in it, and is none itself."""
+    if not path.is_dir():
+        return False
+    from ..scale.conversions import holds_models
+
+    return holds_models(path)
+
+
+def _convert_all(
+    models: Sequence[Path], scheduler: str | None, cache: Path | None, anew: bool, target: str | None, out: Path,
+    option: Sequence[str], tolerance: Sequence[str], json: bool, **given: Any,
+) -> int:
+    from ..scale import convert_all
+    from ..scale.conversions import worst
+    from .arguments import parse_options
+    from .options import take_data, take_preprocess, take_quantizer
+
+    said = next((flag for name, flag in _OF_ONE.items() if given.get(name)), None)
+    if said is not None:
+        raise UsageError(f"{said} is for one model, and here are many", hint="--dim and --batch give sizes to all of them")
+    workers = given["workers"]
+    preprocess, samples = take_preprocess(given), take_data(given)
+    asked = {name: given[name] for name in (
+        "verify", "fuse_preprocess", "add_postprocess", "quantize", "engine", "seed", "format", "passes")}
+    with _telling(json) as tell:
+        made = convert_all(
+            models, target, out, workers=workers, scheduler=scheduler, cache=cache, anew=anew, tell=tell,
+            options=parse_options(option), tolerance=list(tolerance) or None, data=samples, preprocess=preprocess,
+            quantizer_options=take_quantizer(given), **asked)
+    if json:
+        print(json_text({"exit_code": worst(made), "models": made}))
+    elif not session().quiet:
+        _show(made)
+    return worst(made)
+
+
+@contextmanager
+def _telling(silent: bool) -> Iterator[Callable[[Any], None] | None]:
+    """Says on a terminal how many are done, and which was the last."""
+    if silent or session().quiet or not sys.stderr.isatty():
+        yield None
+        return
+    from .show import error_console, printable
+
+    with error_console().status("…") as status:
+        done = 0
+
+        def tell(made: Any) -> None:
+            nonlocal done
+            done += 1
+            status.update(f"{done} done, the last {printable(made.name)} …")
+
+        yield tell
+
+
+def _show(made: Sequence[Any]) -> None:
+    from .show import bytes_text, console, seconds_text, table
+
+    rows = []
+    for each in made:
+        report = each.report or {}
+        size = sum(report.get("files", {}).values())
+        rows.append((each.name, _outcome(each), bytes_text(size) if size else "", seconds_text(each.seconds), _said(each)))
+    out = console()
+    out.print(table(("model", "", "size", "time", "verification"), rows, right=("size", "time")))
+    counts = Counter(_outcome(each) for each in made)
+    out.print(", ".join(f"{count} {word}" for word, count in counts.most_common()), markup=False)
+
+
+def _outcome(made: Any) -> str:
+    if made.report is None:
+        return "failed"
+    if made.report["status"] == "refused":
+        return "refused"
+    return str(made.way)
+
+
+def _said(made: Any) -> str:
+    """How near the result is, in a word, or why there is none."""
+    if made.error is not None:
+        findings = [f"{each.what}: {each.why}" for each in _findings(made.error)[:1]]
+        more = len(made.error.findings) - 1
+        return "; ".join([made.error.message, *findings]) + (f" (and {more} more)" if more > 0 else "")
+    checked = (made.report or {}).get("verification", {})
+    metrics = [output["metrics"] for output in checked.get("outputs", [])]
+    worst = min((float(each["cos"]) for each in metrics if "cos" in each), default=None)
+    why = f"cos {worst:.6f}" if worst is not None else checked.get("why")
+    return ", ".join(filter(None, (checked.get("status"), why)))
+
+
+def _findings(error: Any) -> list[Any]:
+    from ..report import FindingReport
+
+    return [each if isinstance(each, FindingReport) else FindingReport(**each) for each in error.findings]

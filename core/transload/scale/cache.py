@@ -1,0 +1,80 @@
+"""A folder of conversions by what they were made of, which several processes may read and write at once.
+
+Each entry is a folder that a conversion wrote, named by the digest of the request; it comes into being whole, by one renaming,
+and is never changed.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from ..artifact_set import REPORT, replaced_folder
+from ..errors import TransloadError
+from ..files import need_directory
+from ..json_text import json_text
+from ..report import files_of_report
+from ..scratch import ScratchFolder
+from .requests import beside_is_same
+
+__all__ = ["Cache", "report_in"]
+
+
+class Cache:
+    """The conversions in a folder, which need not be there yet."""
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder)
+        need_directory(self.folder)
+
+    def find(self, request: str, model: Path, out: Path) -> dict[str, Any] | None:
+        """The report of an earlier conversion, whose files lie in `out` now; None where there is none that is whole."""
+        for entry in sorted(self._place(request).glob("*")):
+            report = report_in(entry)
+            if report is None or not beside_is_same(model, report["beside"]):
+                continue
+            report["model"] = str(model)
+            with replaced_folder(out, drop=files_of_report) as folder:
+                for name in report["files"]:
+                    (folder / name).parent.mkdir(parents=True, exist_ok=True)
+                    shutil.copyfile(entry / name, folder / name)
+                (folder / REPORT).write_text(json_text(report) + "\n", encoding="utf-8")
+            return report
+        return None
+
+    def keep(self, request: str, out: Path) -> None:
+        """Take the conversion in `out` in. Raises `TransloadError` where the folder cannot be written."""
+        report = report_in(out)
+        if report is None:
+            return
+        place = self._place(request)
+        beside = sha256(json.dumps(report["beside"], sort_keys=True).encode()).hexdigest()[:16]
+        try:
+            place.mkdir(parents=True, exist_ok=True)
+            with ScratchFolder(place.parent) as scratch:
+                made = scratch / "entry"
+                for name in (*report["files"], REPORT):
+                    (made / name).parent.mkdir(parents=True, exist_ok=True)
+                    shutil.copyfile(out / name, made / name)
+                made.rename(place / beside)  # fails where an entry is there already, which stays
+        except OSError as error:
+            if not (place / beside).exists():  # another was quicker
+                raise TransloadError(f"cannot write to the cache {self.folder}: {error.strerror or error}") from None
+
+    def _place(self, request: str) -> Path:
+        return self.folder / request[:2] / request
+
+
+def report_in(folder: Path) -> dict[str, Any] | None:
+    """The report of a conversion whose files are all there, as long as they were; None for any other folder."""
+    try:
+        report = json.loads((folder / REPORT).read_text(encoding="utf-8"))
+        files, beside = report["files"], report["beside"]
+        whole = all((folder / name).stat().st_size == size and (folder / name).resolve().is_relative_to(folder.resolve())
+                    for name, size in files.items())
+        return report if whole and isinstance(beside, dict) and isinstance(report["exit_code"], int) else None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None

@@ -1,0 +1,296 @@
+"""Conversion of many models, side by side.
+
+    made = transload.convert_all(["zoo/"], target, "build")
+
+Each model has a folder of its own, named as the model is, and a line in `conversions.json` as soon as it is done: what is there
+already, of the same request, is kept when the same is asked for again.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from ..api import model_file, reader_for
+from ..convert_model import convert, target_options, usable_target, verify_mode
+from ..errors import InternalError, TransloadError, UsageError, VerificationError
+from ..files import atomic_path, current_directory, exists, need_directory, need_file
+from ..input_shapes import sizes_given, sizes_said
+from ..json_text import json_text, plain
+from ..plugin import Source
+from ..plugin_host import host
+from ..report import ErrorReport, error_report
+from ..samples.preprocess import Preprocess
+from ..samples.samples import Data
+from ..suggest import nearest
+from ..verification.tolerance import Tolerance
+from .cache import Cache, report_in
+from .crew import Crew
+from .requests import beside_is_same, digest_of_request
+
+__all__ = ["MANIFEST", "Converted", "convert_all", "models_in"]
+
+MANIFEST = "conversions.json"
+"""The file, beside the folders of all models, that says what became of each."""
+_ASKED = (
+    "options", "verify", "tolerance", "data", "preprocess", "fuse_preprocess", "add_postprocess", "quantize",
+    "quantizer_options", "engine", "seed", "format", "passes")
+"""What can be asked for of many models: arguments of `convert`."""
+_DEFAULTS = {"options": {}, "fuse_preprocess": False, "quantizer_options": {}, "engine": "auto", "seed": 0, "passes": ""}
+"""What is the same as not to be asked for."""
+
+
+@dataclass(frozen=True)
+class Converted:
+    """What became of one model."""
+
+    name: str
+    """Its path from the folder that was given; the name of the folder in `out`, too."""
+    model: Path
+    directory: Path
+    way: str
+    """`converted`, `refused` or `failed` now; `kept` from before, or taken from the `cache`."""
+    exit_code: int
+    seconds: float
+    report: dict[str, Any] | None
+    """What `report.json` holds; None where the model could not even be begun."""
+    error: ErrorReport | None = None
+
+
+def convert_all(
+    models: Iterable[str | Path] | str | Path, target: str | None = None, out: str | Path = "build", *,
+    workers: int | None = None, scheduler: Any = None, cache: str | Path | None = None, anew: bool = False,
+    tell: Callable[[Converted], Any] | None = None, **asked: Any,
+) -> list[Converted]:
+    """Convert models, and those in folders, each into a folder of its own in `out`; what became of each, in order.
+
+    `workers` processes do it, or the workers of a Dask cluster (`Crew`). What `out` holds of the same request is kept, unless
+    `anew`; `cache` is a folder of conversions by content, which others may use at the same time. `asked` are the arguments
+    `options`, `verify`, `tolerance`, `data`, `preprocess`, `fuse_preprocess`, `add_postprocess`, `quantize`,
+    `quantizer_options`, `engine`, `seed`, `format` and `passes` of `convert`, for all of them; samples are files, or
+    functions by name. `tell` is called with each model as it is done.
+
+    A model that is refused, or whose process ends, does not stop the others. Raises `UsageError` for arguments that are none,
+    where there are no models, and for two of one name, and `TransloadError` where `out` cannot be written.
+    """
+    listed = list(models_in([models] if isinstance(models, str | Path) else models, asked.get("format")))
+    directory = Path(out)
+    need_directory(directory)
+    request = _request(target, asked)
+    before = {} if anew else _read(directory / MANIFEST)
+    known = {name: request_before for name, _ in listed if (request_before := before.get(name, {}).get("request")) is not None}
+    store = str(Cache(cache).folder.absolute()) if cache is not None else None
+    tasks = [(str(path.absolute()), str((directory / name).absolute()), request, known.get(name), store) for name, path in listed]
+    made: dict[int, Converted] = {}
+    lines = {name: line for name, line in before.items() if name not in dict(listed)}
+    with Crew(workers, scheduler) as crew:
+        for number, answer in crew.done("transload.scale.conversions:convert_one", tasks):
+            name, path = listed[number]
+            made[number] = _converted(name, path, directory / name, answer)
+            lines[name] = _line(made[number], answer)
+            _write(directory / MANIFEST, lines)
+            if tell is not None:
+                tell(made[number])
+    return [made[number] for number in sorted(made)]
+
+
+def models_in(places: Iterable[str | Path], format: str | None = None) -> Iterator[tuple[str, Path]]:
+    """The models among files and folders, by name: the path of each from the folder that was given.
+
+    A folder that is a model itself is one; of any other, all files are that a reader takes, those of its folders, too. Raises
+    `UsageError` where one is not there, holds none, or has the name of another.
+    """
+    found: dict[str, Path] = {}
+    for place in map(Path, places):
+        need_file(place)
+        inside = [(place.name, place)] if not place.is_dir() or _is_model(place) else list(_within(place, place))
+        if not inside:
+            raise UsageError(f"{place}: holds no file that a reader takes", hint=f"readers: {', '.join(host().readers)}")
+        for name, path in inside:
+            if found.setdefault(name, path).absolute() != path.absolute():
+                raise UsageError(
+                    f"{found[name]} and {path} would both be written to {name!r}", hint="convert them into two folders")
+    if not found:
+        raise UsageError("there are no models to convert")
+    yield from found.items()
+
+
+def holds_models(folder: Path) -> bool:
+    """Whether a folder is no model, and has models in it."""
+    return not _is_model(folder) and next(_within(folder, folder), None) is not None
+
+
+def _within(folder: Path, root: Path) -> Iterator[tuple[str, Path]]:
+    for path in sorted(folder.iterdir()):
+        if path.name.startswith("."):
+            continue
+        if path.is_dir():
+            if _is_model(path):
+                yield str(path.relative_to(root)), path
+            elif not exists(path / "report.json"):  # what a conversion wrote is no zoo
+                yield from _within(path, root)
+        elif _is_model(path):
+            yield str(path.relative_to(root)), path
+
+
+def _is_model(path: Path) -> bool:
+    """Whether a reader takes a file, by its suffix and its first bytes, or a folder."""
+    try:
+        if path.is_dir():
+            model_file(path)
+            return True
+        return path.is_file() and path.stat().st_size > 0 and reader_for(Source(path, name=str(path))) is not None
+    except (TransloadError, OSError):
+        return False
+
+
+def _request(target: str | None, asked: Mapping[str, Any]) -> dict[str, Any]:
+    """What is asked for, as data that travels; `UsageError` for what cannot be asked for of many models."""
+    unknown = [name for name in asked if name not in _ASKED]
+    if unknown:
+        raise UsageError(f"{unknown[0]} is not for many models at once", hint=f"arguments: {', '.join(_ASKED)}")
+    data, preprocess, tolerance = asked.get("data"), asked.get("preprocess"), asked.get("tolerance")
+    here = current_directory() or Path()
+    made = {name: value for name, value in asked.items() if value is not None and value != _DEFAULTS.get(name)}
+    made["verify"] = verify_mode(asked.get("verify", True))
+    made["target"] = _checked_target(target, asked.get("options") or {})
+    made["sizes"], made["batch"] = sizes_said()
+    if data is not None:
+        whole = data if isinstance(data, Data) else Data(data)
+        made["data"] = {**asdict(whole), "source": _located(whole.source, here)}
+    if preprocess is not None:
+        made["preprocess"] = preprocess.as_toml()
+    if tolerance is not None:
+        made["tolerance"] = asdict(tolerance) if isinstance(tolerance, Tolerance) else list(tolerance)
+    request = plain(made)
+    assert isinstance(request, dict)
+    return request
+
+
+def _checked_target(name: str | None, options: Mapping[str, Any]) -> str:
+    """The target's name, which can be used here; `UsageError` for options that neither it nor any conversion has."""
+    chosen = usable_target(name)
+    target_options(chosen, options)
+    known = {*chosen.options(), *(key for each in host().conversions.values() for key in each.options)}
+    wrong = next((key for key in options if key.rpartition(".")[2] not in known), None)
+    if wrong is not None:
+        guess = nearest(wrong, known)
+        raise UsageError(f"neither {chosen.name!r} nor any way to it has an option {wrong}",
+                         hint=f"did you mean {guess!r}?" if guess else "")
+    return chosen.name
+
+
+def _located(source: Any, here: Path) -> Any:
+    """Where samples are, from wherever a worker stands."""
+    if isinstance(source, Mapping):
+        return {str(name): _located(each, here) for name, each in source.items()}
+    if not isinstance(source, str | Path):
+        raise UsageError(f"samples for many models are files, or a function by its name, and this is a {type(source).__name__}")
+    text = str(source)
+    if not text.startswith("python:"):
+        return str((here / text).absolute())
+    module, colon, function = text[len("python:"):].rpartition(":")
+    return f"python:{(here / module).absolute()}{colon}{function}" if module.endswith(".py") else text
+
+
+# --- in a worker
+
+
+def convert_one(
+    model: str, out: str, request: Mapping[str, Any], before: str | None, cache: str | None,
+) -> dict[str, Any]:
+    """Convert one model: what became of it, as data. `before` is the request that made what `out` holds."""
+    start = time.perf_counter()
+    path, directory = Path(model), Path(out)
+    file = model_file(path) if path.is_dir() else path
+    digest = digest_of_request(file, request)
+    store = Cache(cache) if cache is not None else None
+    way, report, error = "kept", _kept(file, directory, digest, before), None
+    if report is None and store is not None and digest is not None:
+        way, report = "cached", store.find(digest, file, directory)
+    if report is None:
+        way, report, error = _made(path, directory, request)
+        if store is not None and digest is not None and way != "failed":
+            store.keep(digest, directory)
+    return {"way": way, "report": report, "error": plain(error), "request": digest, "seconds": time.perf_counter() - start}
+
+
+def _kept(model: Path, directory: Path, request: str | None, before: str | None) -> dict[str, Any] | None:
+    """The report of what is there, where it was made by the same request, of the same files."""
+    report = report_in(directory) if request is not None and request == before else None
+    return report if report is not None and beside_is_same(model, report["beside"]) else None
+
+
+def _made(model: Path, directory: Path, request: Mapping[str, Any]) -> tuple[str, dict[str, Any] | None, ErrorReport | None]:
+    how = {name: value for name, value in request.items() if name not in ("target", "sizes", "batch")}
+    if "data" in how:
+        how["data"] = Data(**how["data"])
+    if "preprocess" in how:
+        how["preprocess"] = Preprocess.from_toml(how["preprocess"])
+    if isinstance(how.get("tolerance"), Mapping):
+        how["tolerance"] = _tolerance(how["tolerance"])
+    try:
+        with sizes_given(request["sizes"], request["batch"]):
+            artifact = convert(model, request["target"], directory, **how)
+        return "converted", plain(artifact.report), None
+    except VerificationError as error:
+        if error.artifact is None:
+            raise
+        return "converted", plain(error.artifact.report), error_report(error)
+    except TransloadError as error:
+        refused = error.exit_code == 3 and not isinstance(error, InternalError)
+        report = error.report
+        return "refused" if refused else "failed", plain(report) if refused and report is not None else None, error_report(error)
+
+
+def _tolerance(said: Mapping[str, Any]) -> Tolerance:
+    numbers = {name: float(value) for name, value in said.items() if name not in ("others", "excepts", "integer")}
+    return Tolerance(
+        integer=said["integer"], others=tuple((name, float(value)) for name, value in said["others"]),
+        excepts=frozenset(said["excepts"]), **numbers)
+
+
+# --- what became of them
+
+
+def _converted(name: str, model: Path, directory: Path, answer: Any) -> Converted:
+    if isinstance(answer, TransloadError):
+        return Converted(name, model, directory, "failed", answer.exit_code, 0.0, None, error_report(answer))
+    report, error = answer["report"], answer["error"]
+    code = report["exit_code"] if report is not None else 1
+    why = error if error is not None else report.get("error") if report is not None else None
+    return Converted(name, model, directory, answer["way"], code, answer["seconds"], report, _error(why))
+
+
+def _error(said: Mapping[str, Any] | None) -> ErrorReport | None:
+    return None if said is None else ErrorReport(**said)
+
+
+def _line(made: Converted, answer: Any) -> dict[str, Any]:
+    request = None if isinstance(answer, TransloadError) else answer["request"]
+    status = "failed" if made.report is None else made.report["status"]
+    return {"model": str(made.model), "status": status, "exit_code": made.exit_code, "seconds": round(made.seconds, 3),
+            "request": request, "error": plain(made.error)}
+
+
+def _read(manifest: Path) -> dict[str, dict[str, Any]]:
+    """What an earlier call noted; nothing where it noted nothing that reads."""
+    with suppress(OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        lines = json.loads(manifest.read_text(encoding="utf-8"))["models"]
+        return {str(name): dict(line) for name, line in lines.items()}
+    return {}
+
+
+def _write(manifest: Path, lines: Mapping[str, Any]) -> None:
+    with atomic_path(manifest) as path:
+        path.write_text(json_text({"schema": 1, "models": dict(sorted(lines.items()))}) + "\n", encoding="utf-8")
+
+
+def worst(made: Sequence[Converted]) -> int:
+    """The exit code of all together: the greatest."""
+    return max((each.exit_code for each in made), default=0)

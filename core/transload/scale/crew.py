@@ -1,0 +1,156 @@
+"""Who does tasks that do not depend on each other: processes of this machine, or the workers of a Dask cluster.
+
+    with Crew(workers=4) as crew:
+        for number, answer in crew.done("package.module:function", [(1, "a"), (2, "b")]):
+            ...
+
+A task is a function, by name, and arguments that travel as data (`transload.worker`). A process that ends is started anew, and
+given its task again; so it is with Dask's. What others have done already stays.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Executor, Future, ThreadPoolExecutor, as_completed
+from contextlib import ExitStack
+from queue import SimpleQueue
+from typing import Any
+
+from ..errors import RunError, TransloadError, UsageError
+from ..worker import ChildEnded, Limits, Worker, answered, function_called, taken
+
+__all__ = ["Crew", "cores"]
+
+TRIES = 3
+"""How often a task is begun whose process ends."""
+_LIMITS = Limits(seconds=7 * 24 * 3600.0, memory=0.9, file=0)
+NEEDS: tuple[str, ...] = ()
+"""Packages besides Transload's that tasks are in."""
+_THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+"""Variables by which libraries are told how many threads of their own they may start."""
+
+
+def cores() -> int:
+    """The cores that this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not on every system
+        return os.cpu_count() or 1
+
+
+class Crew:
+    """`workers` processes of this machine, one a core by default; or, with a `scheduler`, the workers of a Dask cluster.
+
+    `scheduler` is the address of Dask's scheduler (`tcp://host:8786`) or a `distributed.Client`, which stays open; how many
+    workers there are is the cluster's affair. Raises `UsageError` where Dask is asked for and not installed, or not there.
+    """
+
+    def __init__(self, workers: int | None = None, scheduler: Any = None) -> None:
+        if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or workers < 1):
+            raise UsageError(f"{workers!r} workers are asked for; 1 is the least")
+        if workers is not None and scheduler is not None:
+            raise UsageError("workers are counted where they are processes of this machine; a cluster has those that it has")
+        self._open = ExitStack()
+        self._doers: _Processes | _Cluster = _Processes(workers or cores()) if scheduler is None else _Cluster(scheduler)
+        self._open.callback(self._doers.close)
+
+    def __enter__(self) -> Crew:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self._open.close()
+
+    def done(self, function: str, tasks: Iterable[Sequence[Any]]) -> Iterator[tuple[int, Any]]:
+        """The number of each task and what the function `module:name` gives for it, in the order in which they end.
+
+        Where it raises a `TransloadError`, that stands in the place of what it gives; anything else that it raises is a
+        `RunError`, and so is the end of the process that computed it, `TRIES` times.
+        """
+        futures = {self._doers.submit(function, list(task)): number for number, task in enumerate(tasks)}
+        for future in as_completed(futures):
+            try:
+                answer = future.result()
+            except TransloadError as error:
+                answer = error
+            yield futures.pop(future), answer
+
+
+class _Processes:
+    """Child processes of this one."""
+
+    def __init__(self, count: int) -> None:
+        threads = str(max(1, cores() // count))
+        self._all = [Worker(f"worker {number + 1}", NEEDS, limits=_LIMITS, variables=dict.fromkeys(_THREADS, threads))
+                     for number in range(count)]
+        self._free: SimpleQueue[Worker] = SimpleQueue()
+        for worker in self._all:
+            self._free.put(worker)
+        self._closed = False
+        self._pool: Executor = ThreadPoolExecutor(count)
+
+    def submit(self, function: str, arguments: list[Any]) -> Future[Any]:
+        return self._pool.submit(self._call, function, arguments)
+
+    def _call(self, function: str, arguments: list[Any]) -> Any:
+        worker = self._free.get()
+        try:
+            for left in reversed(range(TRIES)):
+                try:
+                    return worker.call(function, *arguments)
+                except ChildEnded:
+                    if not left or self._closed:
+                        raise
+        finally:
+            self._free.put(worker)
+
+    def close(self) -> None:
+        """End the processes, in the middle of what they do."""
+        self._closed = True
+        for worker in self._all:
+            worker.kill()
+        self._pool.shutdown(wait=True, cancel_futures=True)
+        for worker in self._all:
+            worker.stop()
+
+
+class _Cluster:
+    """The workers of a Dask cluster."""
+
+    def __init__(self, scheduler: Any) -> None:
+        try:
+            from distributed import Client
+        except ImportError:
+            raise UsageError("a scheduler is asked for, and the package distributed is not installed",
+                             hint="pip install 'transload[dask]'") from None
+        self._own = not isinstance(scheduler, Client)
+        try:
+            self._client = Client(str(scheduler), timeout=10) if self._own else scheduler
+        except (OSError, ValueError, TypeError) as error:
+            raise UsageError(f"no Dask scheduler answers at {scheduler}: {error}") from None
+        self._pool: Executor = self._client.get_executor(retries=TRIES - 1, pure=False)
+
+    def submit(self, function: str, arguments: list[Any]) -> Future[Any]:
+        outcome: Future[Any] = Future()
+        outcome.set_running_or_notify_cancel()
+        self._pool.submit(_answered, function, arguments).add_done_callback(lambda made: _hand_on(made, outcome))
+        return outcome
+
+    def close(self) -> None:
+        self._pool.shutdown(wait=False)
+        if self._own:
+            self._client.close()
+
+
+def _answered(function: str, arguments: list[Any]) -> list[Any]:
+    """What a worker of a cluster does."""
+    return answered(function_called(function), arguments)
+
+
+def _hand_on(made: Future[Any], outcome: Future[Any]) -> None:
+    try:
+        outcome.set_result(taken(made.result()))
+    except TransloadError as error:
+        outcome.set_exception(error)
+    except BaseException as error:  # what Dask says of a worker that ended, or of a task that was taken back
+        outcome.set_exception(RunError(f"a worker of the cluster ended: {type(error).__name__}: {str(error)[:300]}"))

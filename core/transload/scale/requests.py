@@ -1,0 +1,64 @@
+"""What is asked of a conversion, as one digest: the same digest gives the same artifact."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from ..errors import ReadError
+from ..json_text import plain
+from ..report import Digest, versions
+
+__all__ = ["beside_is_same", "digest_of_request"]
+
+_LIST = 1 << 24
+"""Bytes of a text that lists samples."""
+
+
+def digest_of_request(model: Path, asked: Mapping[str, Any]) -> str | None:
+    """The SHA-256 of a model's content, of all that is asked, of the samples' contents and of all versions.
+
+    None where samples come from a function, which may give others each time. Files that are read with the model are not a part
+    of it: which these are is known when it was read (`beside_is_same`). Raises `ReadError` where the model is no file.
+    """
+    content = Digest(model).text()
+    if content is None:
+        raise ReadError(f"{model}: cannot be read")
+    parts: dict[str, Any] = {"model": content, "asked": plain(asked), "versions": versions()}
+    data = asked.get("data")
+    if data is not None:
+        digests = _samples(data["source"])
+        if digests is None:
+            return None
+        parts["samples"] = digests
+    return sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+def beside_is_same(model: Path, beside: Mapping[str, str]) -> bool:
+    """Whether the files that were read with a model are what they were, by a report's `beside`."""
+    return all(Digest(model.parent / name).text() == digest for name, digest in beside.items())
+
+
+def _samples(source: Any) -> dict[str, str | None] | None:
+    """The digests of the files behind `--data`, by path; None where it is a function."""
+    paths = list(source.values()) if isinstance(source, Mapping) else [source]
+    if any(str(path).startswith("python:") for path in paths):
+        return None
+    return {str(file): Digest(file).text() for path in paths for file in _files(Path(path))}
+
+
+def _files(path: Path) -> Iterator[Path]:
+    if path.is_dir():
+        yield from sorted(file for file in path.rglob("*") if file.is_file())
+        return
+    yield path
+    if path.suffix.lower() in (".npy", ".npz") or not path.is_file() or path.stat().st_size > _LIST:
+        return
+    for line in path.read_bytes().decode("utf-8", "replace").splitlines():  # a list of files, or an image, which names none
+        for name in line.split(","):
+            listed = path.parent / name.strip()
+            if name.strip() and len(name) < 4096 and "\0" not in name and listed.is_file():
+                yield listed

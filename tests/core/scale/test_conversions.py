@@ -1,0 +1,198 @@
+"""Conversion of many models: the same artifacts as one by one, nothing done twice, and none that stops the others."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+import transload
+from transload.cli import run
+from transload.errors import UsageError
+from transload.input_shapes import sizes_given
+from transload.scale import convert_all, models_in
+from transload.scale.conversions import MANIFEST
+
+
+@pytest.fixture
+def zoo(tmp_path, examples):
+    """A folder with a folder, two models, one that is damaged, and what is no model."""
+    digits = examples / "digits"
+    folder = tmp_path / "zoo"
+    (folder / "float").mkdir(parents=True)
+    shutil.copy(digits / "digits_int8.tflite", folder)
+    shutil.copy(digits / "digits_float.onnx", folder / "float")
+    (folder / "cut.tflite").write_bytes((digits / "digits_int8.tflite").read_bytes()[:500])
+    (folder / "notes.txt").write_text("no model")
+    return folder
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    """All files that were written, but for reports, which say how long it took."""
+    return {str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("*")
+            if file.is_file() and file.suffix != ".json"}
+
+
+def test_each_model_has_the_artifacts_that_it_has_alone(zoo, tmp_path):
+    made = convert_all(zoo, "tosa", tmp_path / "out", workers=2)
+    assert [(each.name, each.way, each.exit_code) for each in made] == [
+        ("cut.tflite", "refused", 3), ("digits_int8.tflite", "converted", 0), ("float/digits_float.onnx", "converted", 0)]
+    assert made[0].error is not None and "cut.tflite" in made[0].error.message
+    for each in made[1:]:
+        alone = tmp_path / "alone" / each.name
+        transload.convert(each.model, "tosa", alone)
+        assert files_of(each.directory) == files_of(alone)
+        assert each.report["verification"]["status"] == "passed"
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_the_number_of_workers_changes_nothing(zoo, tmp_path, workers):
+    convert_all(zoo, "tosa", tmp_path / "two", workers=2)
+    convert_all(zoo, "tosa", tmp_path / "other", workers=workers)
+    assert files_of(tmp_path / "two") == files_of(tmp_path / "other")
+
+
+def ways(made) -> list[str]:
+    return [each.way for each in made if each.report is not None and each.report["status"] == "converted"]
+
+
+def test_what_is_there_of_the_same_request_is_kept(zoo, tmp_path):
+    out = tmp_path / "out"
+    convert_all(zoo, "tosa", out, workers=1)
+    assert ways(convert_all(zoo, "tosa", out, workers=1)) == ["kept", "kept"]
+    assert ways(convert_all(zoo, "tosa", out, workers=1, seed=1)) == ["converted", "converted"]  # another request
+    assert ways(convert_all(zoo, "tosa", out, workers=1, seed=1, anew=True)) == ["converted", "converted"]
+    (out / "digits_int8.tflite" / "digits_int8.tosa").unlink()
+    assert ways(convert_all(zoo, "tosa", out, workers=1, seed=1)) == ["converted", "kept"]
+    with sizes_given(batch=1):
+        assert ways(convert_all(zoo, "tosa", out, workers=1, seed=1)) == ["converted", "converted"]
+
+
+def test_what_is_said_as_it_is_by_default_is_the_same_request(zoo, tmp_path, capsys):
+    out = tmp_path / "out"
+    run(["convert", str(zoo), "-t", "tosa", "-o", str(out), "-q"])
+    assert ways(convert_all(zoo, "tosa", out, verify=True, seed=0, options={})) == ["kept", "kept"]
+
+
+def test_another_content_is_another_request(zoo, tmp_path, examples):
+    out = tmp_path / "out"
+    convert_all(zoo, "tosa", out, workers=1)
+    shutil.copy(examples / "digits" / "digits_int8.tflite", zoo / "cut.tflite")
+    assert [each.way for each in convert_all(zoo, "tosa", out, workers=1)] == ["converted", "kept", "kept"]
+
+
+def test_a_call_that_was_broken_off_goes_on(zoo, tmp_path):
+    out = tmp_path / "out"
+    seen = []
+
+    def breaks_off(made):
+        seen.append(made.name)
+        if len(seen) == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        convert_all(zoo, "tosa", out, workers=1, tell=breaks_off)
+    noted = json.loads((out / MANIFEST).read_text())["models"]
+    assert sorted(noted) == sorted(seen)
+    again = {each.name: each.way for each in convert_all(zoo, "tosa", out, workers=1)}
+    assert all(again[name] == "kept" for name in seen if name != "cut.tflite")
+
+
+class TestCache:
+    """Conversions by content."""
+
+    def test_another_folder_takes_what_was_made(self, zoo, tmp_path):
+        cache = tmp_path / "cache"
+        first = convert_all(zoo, "tosa", tmp_path / "a", workers=2, cache=cache)
+        second = convert_all(zoo, "tosa", tmp_path / "b", workers=2, cache=cache)
+        assert ways(first) == ["converted", "converted"] and ways(second) == ["cached", "cached"]
+        assert files_of(tmp_path / "a") == files_of(tmp_path / "b")
+
+    def test_the_same_model_by_another_name(self, zoo, tmp_path):
+        cache = tmp_path / "cache"
+        convert_all(zoo / "digits_int8.tflite", "tosa", tmp_path / "a", cache=cache)
+        other = tmp_path / "other.tflite"
+        shutil.copy(zoo / "digits_int8.tflite", other)
+        (made,) = convert_all(other, "tosa", tmp_path / "b", cache=cache)
+        assert made.way == "cached" and made.report["model"] == str(other)
+
+    def test_a_damaged_entry_is_none(self, zoo, tmp_path):
+        cache = tmp_path / "cache"
+        convert_all(zoo / "digits_int8.tflite", "tosa", tmp_path / "a", cache=cache)
+        (entry,) = cache.rglob("*.tosa")
+        entry.write_bytes(entry.read_bytes()[:100])
+        (made,) = convert_all(zoo / "digits_int8.tflite", "tosa", tmp_path / "b", cache=cache)
+        assert made.way == "converted"
+
+    def test_several_writers_leave_whole_entries(self, zoo, tmp_path):
+        """Six copies of a model, at once, by three processes: the same request."""
+        for number in range(6):
+            shutil.copy(zoo / "digits_int8.tflite", tmp_path / f"copy{number}.tflite")
+        copies = sorted(tmp_path.glob("copy*.tflite"))
+        made = convert_all(copies, "tosa", tmp_path / "out", workers=3, cache=tmp_path / "cache")
+        assert {each.exit_code for each in made} == {0}
+        assert len(list((tmp_path / "cache").rglob("*.tosa"))) == 1
+        assert not list((tmp_path / "cache").rglob(".transload-*"))
+
+    def test_samples_of_a_function_are_not_cached(self, zoo, tmp_path):
+        script = tmp_path / "made.py"
+        script.write_text("import numpy as np\ndef some():\n    yield {'image': np.zeros((1, 1, 8, 8), np.float32)}\n")
+        how = {"data": f"python:{script}:some", "cache": tmp_path / "cache", "workers": 1}
+        for _ in range(2):
+            (made,) = convert_all(zoo / "float", "tosa", tmp_path / "out", **how)
+            assert made.way != "cached"
+
+
+def test_a_cluster_gives_the_same(zoo, tmp_path):
+    distributed = pytest.importorskip("distributed")
+    convert_all(zoo, "tosa", tmp_path / "here", workers=1)
+    with distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", host="127.0.0.1") as cluster:
+        convert_all(zoo, "tosa", tmp_path / "there", scheduler=cluster.scheduler_address)
+    assert files_of(tmp_path / "here") == files_of(tmp_path / "there")
+
+
+def test_names_of_models_in_folders(zoo):
+    assert [name for name, _ in models_in([zoo])] == ["cut.tflite", "digits_int8.tflite", "float/digits_float.onnx"]
+
+
+def test_two_models_of_one_name_are_refused(zoo, tmp_path):
+    other = tmp_path / "digits_int8.tflite"
+    shutil.copy(zoo / "digits_int8.tflite", other)
+    with pytest.raises(UsageError, match="would both be written to"):
+        convert_all([other, zoo / "digits_int8.tflite"], "tosa", tmp_path / "out")
+
+
+@pytest.mark.parametrize(("how", "words"), [
+    ({"inputs": {"x": (1,)}}, "inputs is not for many models"), ({"verify": "perhaps"}, "verify must be"),
+    ({"options": {"levle": "8K"}}, "levle"), ({"data": [1, 2]}, "a function by its name"), ({"workers": 0}, "1 is the least")])
+def test_mistakes_are_said_before_anything_is_done(zoo, tmp_path, how, words):
+    with pytest.raises(UsageError, match=words):
+        convert_all(zoo, "tosa", tmp_path / "out", **how)
+    assert not (tmp_path / "out").exists()
+
+
+class TestCommand:
+    """`transload convert` of several models."""
+
+    def test_the_table_and_the_exit_code(self, zoo, tmp_path, capsys):
+        code = run(["convert", str(zoo), "-t", "tosa", "-o", str(tmp_path / "out"), "--workers", "2"])
+        out = capsys.readouterr().out
+        assert code == json.loads((tmp_path / "out" / MANIFEST).read_text())["models"]["cut.tflite"]["exit_code"] == 3
+        assert "float/digits_float.onnx" in out and "2 converted" in out
+
+    def test_json(self, zoo, tmp_path, capsys):
+        code = run(["convert", str(zoo / "digits_int8.tflite"), str(zoo / "float"), "-o", str(tmp_path / "out"), "--json"])
+        found = json.loads(capsys.readouterr().out)
+        assert code == found["exit_code"] == 0
+        assert [each["report"]["status"] for each in found["models"]] == ["converted", "converted"]
+
+    def test_what_speaks_of_one_model_is_refused(self, zoo, tmp_path, capsys):
+        code = run(["convert", str(zoo), "-o", str(tmp_path / "out"), "--shape", "x:1x8"])
+        assert code == 2 and "--shape is for one model" in capsys.readouterr().err
+
+    def test_a_folder_without_models_is_no_model(self, tmp_path, capsys):
+        code = run(["convert", str(tmp_path), "-o", str(tmp_path / "out")])
+        assert code == 3 and "is a directory, not a model file" in capsys.readouterr().err
