@@ -3,9 +3,12 @@
 from .elements import ELEMENTS, Element
 from .operands import LAYOUTS, Global, Local, Operand, Part
 from .program import QUEUES, Attribute, Instruction, Machine, Port, Program, Tensor, Weights
+from .reader import deserialize, read
 from .text import assemble, disassemble
+from .validity import invalidity
+from .writer import serialize, write
 
 __all__ = [
     "ELEMENTS", "LAYOUTS", "QUEUES", "Attribute", "Element", "Global", "Instruction", "Local", "Machine", "Operand", "Part",
-    "Port", "Program", "Tensor", "Weights", "assemble", "disassemble",
+    "Port", "Program", "Tensor", "Weights", "assemble", "deserialize", "disassemble", "invalidity", "read", "serialize", "write",
 ]

@@ -11,7 +11,7 @@ import numpy as np
 from transload.errors import Finding, RunError, UsageError
 
 from ..arithmetic import operation
-from ..instructions import ELEMENTS, Global, Instruction, Local, Operand, Program
+from ..instructions import ELEMENTS, Global, Instruction, Local, Operand, Program, invalidity
 from .hazards import hazards
 from .memory import Memory
 from .moves import FILL, is_barrier, is_move, wrong_with
@@ -29,11 +29,15 @@ MEMORY_LIMIT = 1 << 34
 
 
 def check(program: Program) -> list[Finding]:
-    """All rules of the machine that a well-formed program breaks, whatever its inputs are.
+    """All rules of the machine that a program breaks, whatever its inputs are.
 
-    That it comes to its end; that nothing depends on which queue is faster (bytes and banks, `hazards`); that all that is read
-    was written, and is what it should be (`provenance`). As nothing depends on the order then, one order shows the last for all.
+    That it is well-formed (`instructions.invalidity`); that it comes to its end; that nothing depends on which queue is faster
+    (bytes and banks, `hazards`); that all that is read was written, and is what it should be (`provenance`). As nothing depends
+    on the order then, one order shows the last for all.
     """
+    findings = list(islice(invalidity(program), MANY))
+    if findings:
+        return findings
     order = Order(program)
     findings = order.findings()
     if not findings:
@@ -52,17 +56,11 @@ class Simulator:
 
     def __init__(self, program: Program, operations: Operations = operation) -> None:
         self.program = program
-        self.order = Order(program)
         self.operations: dict[str, Callable[..., Any]] = {}
-        findings = list(self._unknown(operations))
-        machine = program.machine
-        size = program.global_bytes + machine.cores * machine.lanes * machine.local_bytes
-        if size > MEMORY_LIMIT:
-            findings.append(Finding("memory", f"the machine has {size:,} bytes of it, and {MEMORY_LIMIT:,} can be simulated"))
-        if not findings:
-            findings = check(program)
+        findings = [*self._unknown(operations), *_too_large(program)] or check(program)
         if findings:
-            raise RunError(f"program {program.name!r} breaks the rules of {machine.name}", findings)
+            raise RunError(f"program {program.name!r} breaks the rules of {program.machine.name}", findings)
+        self.order = Order(program)
 
     def _unknown(self, operations: Operations) -> Iterator[Finding]:
         """Instructions that the machine does not have; notes down what those that it has compute."""
@@ -152,6 +150,13 @@ class Simulator:
                 raise _failed(
                     one, f"gives {array.dtype} {list(array.shape)}, and its output is {operand.dtype} {list(operand.shape)}")
         return results
+
+
+def _too_large(program: Program) -> Iterator[Finding]:
+    machine = program.machine
+    size = program.global_bytes + machine.cores * machine.lanes * machine.local_bytes
+    if size > MEMORY_LIMIT:
+        yield Finding("memory", f"the machine has {size:,} bytes of it, and {MEMORY_LIMIT:,} can be simulated")
 
 
 def _moved(one: Instruction, arrays: list[np.ndarray | None]) -> tuple[np.ndarray, ...]:
