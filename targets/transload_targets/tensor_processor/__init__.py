@@ -24,3 +24,19 @@ def register_facts(register: Any) -> None:
         "operation", "a function `(*arrays, dtype=, **attributes) -> array`: what a tensor processor computes for the op",
         "kernels of `tpu`, the simulator", Callable))
     register(Facts("operation", "tpu", f"{_HERE}.arithmetic:OPERATIONS"))
+    register(FactKind(
+        "region", "a function `(work, part) -> Need`: what a part of its result needs of its operands (`regions.rules`)",
+        "layer groups of a tensor processor", Callable))
+    register(FactKind(
+        "form", "a function of the op: how it is an instruction of a tensor processor (`groups.forms.Form`)",
+        "code generation for a tensor processor", Callable))
+    register(FactKind(
+        "copies", "a function of the op, which only moves elements: copies in global memory (`groups.copies.Copies`)",
+        "code generation for a tensor processor", Callable, declared=False))
+    register(FactKind(
+        "cycles", "a function `(chip, dtypes, node, part, need) -> float`: cycles that computing a part takes (`cycles.rules`)",
+        "layer groups and the cycle model of a tensor processor", Callable))
+    register(Facts("region", "tpu", f"{_HERE}.regions:RULES"))
+    register(Facts("form", "tpu", f"{_HERE}.groups.forms:FORMS"))
+    register(Facts("copies", "tpu", f"{_HERE}.groups.copies:COPIES"))
+    register(Facts("cycles", "tpu", f"{_HERE}.cycles.rules:CYCLES"))

@@ -26,15 +26,15 @@ class Machine:
     latency: float
 
     def lane_bytes(self, tensor: Tensor, box: Box) -> int:
-        """The bytes of each lane that a part of a tensor takes."""
+        """The bytes of each lane that a part of a tensor takes: a multiple of `eu_bytes`."""
         (n0, n1), (c0, c1), (h0, h1), (w0, w1) = box
         rows = -(-(c1 - c0) // self.lanes)
         if tensor.layout == "weights":
             return -(-(n1 - n0) // self.lanes) * self._aligned((c1 - c0) * (h1 - h0) * (w1 - w0) * tensor.bits)
         if tensor.layout == "channels":
-            return rows * (tensor.bits >> 3)
+            return self._aligned((n1 - n0) * rows * tensor.bits)
         if tensor.layout == "copies":
-            return -(-volume(box) * tensor.bits // 8)
+            return self._aligned(volume(box) * tensor.bits)
         return (n1 - n0) * rows * self._aligned((h1 - h0) * (w1 - w0) * tensor.bits)
 
     def bytes(self, tensor: Tensor, box: Box) -> int:

@@ -24,6 +24,8 @@ class Tensor:
     bits: int = 8
     layout: str = "aligned"
     constant: bool = False
+    source: Any = None
+    """Where it comes from: what codegen makes of it is of no matter to groups."""
 
 
 @dataclass(frozen=True)
@@ -44,8 +46,14 @@ class Node:
     cycles: Callable[[Node, Box, Need], float]
     attributes: Mapping[str, Any] = field(default_factory=dict)
     scratch: Callable[[Node, Box, Need], int] | None = None
+    alone: bool = False
+    """Whether it is a group of its own: it moves in global memory, or reads there what cannot stay in the lanes as it is."""
+    moved: int | None = None
+    """Of a node that only moves elements in global memory: how many bytes. It needs nothing of local memory."""
+    also: tuple[int, ...] = ()
+    """Tensors that it reads in global memory, besides its operands."""
     source: Any = None
-    """The op that it was made of."""
+    """What codegen makes instructions of."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +70,7 @@ class Network:
         """The number of the last node that reads a tensor; that of the end for what is given out."""
         last: dict[int, int] = {}
         for number, node in enumerate(self.nodes):
-            for operand in node.operands:
+            for operand in (*node.operands, *node.also):
                 if operand is not None:
                     last[operand] = number
         for tensor in self.outputs:

@@ -168,7 +168,9 @@ class _Partitioning:
         tail = Tail(self.network, self.machine, end, slicing, self.memo)
         alone = 0.0
         while tail.start and end - tail.start < most:
-            if not tail.extend() or tail.peak > self.machine.local_bytes or (self.h_slice and _shares_much(tail)):
+            if self.network.nodes[tail.start - 1].alone or not tail.extend() or tail.peak > self.machine.local_bytes:
+                return
+            if self.h_slice and _shares_much(tail):
                 return
             group = _group_of(tail)
             single = self.alone[tail.start] if tail.start < len(self.alone) else None
@@ -184,6 +186,10 @@ class _Partitioning:
 
     def _alone(self, number: int) -> Group | None:
         """The cheapest way to compute a node alone; None where none fits."""
+        moved = self.network.nodes[number].moved
+        if moved is not None:
+            cycles = self.machine.transfer(2 * moved) if moved else 0.0
+            return Group(number, number + 1, WHOLE, 0.0, cycles, 2 * moved, 0)
         tried: Group | None = None
         enough = 0
         for slicing in self._every(number):

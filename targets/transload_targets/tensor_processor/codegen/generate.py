@@ -1,0 +1,243 @@
+"""The whole way from a function of dialect `tpu` to a program: network, groups, schedule, addresses, instructions."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass, replace
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from transload import memory
+from transload.errors import PlacementError
+from transload.ir import Op, QuantType, TensorType, Value
+from transload.ir.build import constant_of
+
+from ..chip import Chip
+from ..groups.copies import Copies
+from ..groups.forms import Held, dtype_name, sizes_of
+from ..groups.partition import Partition, partition
+from ..groups.reading import Reading, machine_of, read
+from ..groups.schedule import Buffer, Schedule, Step, schedule
+from ..instructions import ELEMENTS, Global, Machine, Part, Port, Program, Tensor, Weights
+from ..placement.everywhere import GlobalPlan, place_global
+from ..placement.local import LocalPlan, place_local
+from ..regions import Box
+from .operands import global_part, image_of, indices, loaded_part, local_part, part_of
+from .waits import Emitter
+
+__all__ = ["Compiled", "compile_function"]
+
+SHARES = (1.0, 0.9, 0.75, 0.5, 0.0)
+"""Shares of local memory that loads done ahead may fill, tried one after the other until buffers can be placed."""
+SMALLER = (1.0, 0.95, 0.85, 0.7, 0.5)
+"""Shares of local memory that groups are made for, where buffers of those before could not be placed."""
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A program, and what it was made of."""
+
+    program: Program
+    reading: Reading
+    partition: Partition
+    schedule: Schedule
+    local: LocalPlan
+    everywhere: GlobalPlan
+    chip: Chip
+
+
+def compile_function(
+    function: Op, chip: Chip, name: str = "main", way: str = "best", h_slice: bool = False, banked: bool = True,
+) -> Compiled:
+    """Compile a function whose ops are all of the chip.
+
+    `way` and `h_slice` are those of `groups.partition`; without `banked` local memory is filled as densely as can be. Raises
+    `PlacementError` where an op or the tensors do not fit into memory.
+    """
+    reading = read(function, chip)
+    made, steps, local = _planned(reading, chip, way, h_slice, banked)
+    generating = _Generating(reading, chip, made, steps, local)
+    return Compiled(generating.program(name), reading, made, steps, local, generating.everywhere, chip)
+
+
+def _planned(reading: Reading, chip: Chip, way: str, h_slice: bool, banked: bool) -> tuple[Partition, Schedule, LocalPlan]:
+    """Groups, steps and local addresses, with less ahead and smaller groups where the addresses cannot be had otherwise."""
+    machine = machine_of(chip)
+    for share in SMALLER:
+        made = partition(reading.network, replace(machine, local_bytes=int(share * chip.local_bytes)), way, h_slice)
+        for ahead in SHARES:
+            steps = schedule(reading.network, machine, made, ahead)
+            try:
+                return made, steps, place_local(steps, machine, banked)
+            except PlacementError as error:
+                failed = error
+    raise failed
+
+
+class _Generating:
+    """Instructions of a schedule."""
+
+    def __init__(self, reading: Reading, chip: Chip, made: Partition, steps: Schedule, local: LocalPlan) -> None:
+        self.reading, self.chip, self.partition, self.steps, self.local = reading, chip, made, steps, local
+        self.machine = machine_of(chip)
+        self.emitter = Emitter(self.machine)
+        self.tensors: list[Tensor] = []
+        self.numbers: dict[Hashable, int] = {}
+        self.bases: dict[Hashable, tuple[int, ...]] = {}
+        self.constants: dict[Hashable, tuple[str, Any, str]] = {}
+        self._number()
+        self.everywhere = self._place()
+
+    # --- tensors
+
+    def base(self, held: Held) -> Hashable:
+        """The tensor of the program that a tensor of the network is a view of."""
+        return id(held.data) if held.value is None else self.reading.root(held.value)
+
+    def _number(self) -> None:
+        """Number the tensors of the program, and collect constants."""
+        for about, held in zip(self.reading.network.tensors, self.reading.held, strict=True):
+            key = self.base(held)
+            if key in self.numbers:
+                continue
+            shape = sizes_of(self.reading.root(held.value)) if held.value is not None else np.asarray(held.data).shape
+            self.numbers[key], self.bases[key] = len(self.tensors), shape
+            self.tensors.append(Tensor(about.name, shape))
+            if about.constant:
+                data = held.data if held.data is not None else constant_of(held.value)
+                self.constants[key] = about.name, data, held.dtype
+
+    def _place(self) -> GlobalPlan:
+        first: dict[Hashable, int] = {}
+        last: dict[Hashable, int] = {}
+        end = len(self.partition.groups)
+        for value in self.reading.inputs:
+            first[self.reading.root(value)] = last[self.reading.root(value)] = 0
+        for step in self.steps.steps:
+            node = self.reading.network.nodes[step.node]
+            for load in step.loads:
+                last[self._key(load.buffer.tensor)] = self.steps.steps[load.need].group
+            for operand in (*node.also, *(node.operands if node.moved is not None else ())):
+                if operand is not None:
+                    last[self._key(operand)] = step.group
+            made = [store.buffer.tensor for store in step.stores] + ([node.result] if node.moved is not None else [])
+            for tensor in made:
+                key = self._key(tensor)
+                first.setdefault(key, step.group)
+                last[key] = max(last.get(key, 0), step.group)
+        for value in self.reading.outputs:
+            key = self.reading.root(value)
+            if key not in self.constants:
+                first.setdefault(key, 0)
+                last[key] = end
+        buffers = [memory.Buffer(key, first[key], last[key] + 1, self._bytes(key)) for key in first]
+        weights = [(key, self._bytes(key)) for key in self.constants]
+        return place_global(weights, buffers, self.chip.alignment, self.chip.weight_alignment, self.chip.global_bytes)
+
+    def _key(self, tensor: int) -> Hashable:
+        return self.base(self.reading.held[tensor])
+
+    def _bytes(self, key: Hashable) -> int:
+        dtype = self.constants[key][2] if key in self.constants else dtype_name(key)  # type: ignore[arg-type]
+        return ELEMENTS[dtype].size(prod(self.bases[key]))
+
+    # --- instructions
+
+    def program(self, name: str) -> Program:
+        """The program."""
+        for number, step in enumerate(self.steps.steps):
+            for load in step.loads:
+                self._load(load.buffer)
+            if number:
+                self._stores(self.steps.steps[number - 1], at_once=False)
+            self._compute(step)
+            self._stores(step, at_once=True)
+        if self.steps.steps:
+            self._stores(self.steps.steps[-1], at_once=False)
+        chip = self.chip
+        machine = Machine(chip.name, chip.lanes, chip.local_bytes, chip.banks, chip.eu_bytes, chip.cores)
+        return Program(
+            machine, tuple(self.emitter.instructions), tuple(self._port(value) for value in self.reading.inputs),
+            tuple(self._port(value) for value in self.reading.outputs), tuple(self._weights()), tuple(self.tensors),
+            self.everywhere.bytes, name)
+
+    def _load(self, buffer: Buffer) -> None:
+        held = self.reading.held[buffer.tensor]
+        key = self.base(held)
+        part = part_of(held, buffer.box, self.numbers[key], self.bases[key])
+        source = global_part(self.everywhere.addresses[key], held, buffer.box, part)
+        target = loaded_part(self.local.offsets[buffer], buffer, held, part)
+        self.emitter.emit("dma", "load", [source], [target], name=self.reading.network.tensors[buffer.tensor].name)
+
+    def _stores(self, step: Step, at_once: bool) -> None:
+        for store in step.stores:
+            if store.at_once != at_once:
+                continue
+            buffer = store.buffer
+            held = self.reading.held[buffer.tensor]
+            key = self.base(held)
+            part = part_of(held, store.box, self.numbers[key], self.bases[key])
+            source = local_part(self.local.offsets[buffer], buffer, held, store.box, self.machine, part)
+            target = global_part(self.everywhere.addresses[key], held, store.box, part)
+            self.emitter.emit("dma", "store", [source], [target], name=self.reading.network.tensors[buffer.tensor].name)
+
+    def _compute(self, step: Step) -> None:
+        node = self.reading.network.nodes[step.node]
+        form = self.reading.forms[step.node]
+        if isinstance(form, Copies):
+            self._move(step.node, form)
+            return
+        assert step.need is not None and step.writes is not None and step.part is not None  # it computes
+        operands = [
+            None if buffer is None or box is None or operand is None else self._operand(operand, buffer, box)
+            for operand, buffer, box in zip(node.operands, step.reads, step.need.operands, strict=True)]
+        inputs = []
+        for how in form.inputs:
+            operand = None if how is None else operands[how.held]
+            inputs.append(None if operand is None or how is None else image_of(operand, how, self.machine))
+        output = self._operand(node.result, step.writes, step.part)
+        self.emitter.emit("tiu", node.operation, inputs, [output], {**node.attributes, **step.need.attributes}, node.name)
+
+    def _move(self, number: int, copies: Copies) -> None:
+        """Copies within global memory, and what is filled before them."""
+        if copies.same:
+            return
+        op = self.reading.ops[number]
+        (result,) = op.results
+        dtype, target = dtype_name(result), self.reading.root(result)
+        if copies.fill is not None:
+            into = Global(self.everywhere.addresses[target], self.bases[target], dtype, part=Part(self.numbers[target]))
+            self.emitter.emit("dma", "fill", [], [into], {"value": copies.fill}, op.origin or "")
+        for copy in copies.copies:
+            source = self.reading.root(op.operands[copy.operand])
+            if prod(copy.shape):
+                self.emitter.emit(
+                    "dma", "copy", [self._strided(source, dtype, copy.shape, copy.source, copy.source_steps)],
+                    [self._strided(target, dtype, copy.shape, copy.target, copy.target_steps)], name=op.origin or "")
+
+    def _strided(self, key: Value, dtype: str, shape: tuple[int, ...], first: int, steps: tuple[int, ...]) -> Global:
+        size = ELEMENTS[dtype].size(1)
+        part = Part(self.numbers[key], indices(first, self.bases[key]), steps)
+        return Global(self.everywhere.addresses[key] + first * size, shape, dtype, tuple(step * size for step in steps), part)
+
+    def _operand(self, tensor: int, buffer: Buffer, box: Box) -> Any:
+        held = self.reading.held[tensor]
+        key = self.base(held)
+        part = part_of(held, box, self.numbers[key], self.bases[key])
+        return local_part(self.local.offsets[buffer], buffer, held, box, self.machine, part)
+
+    # --- ports and weights
+
+    def _port(self, value: Value) -> Port:
+        root = self.reading.root(value)
+        element = value.type.element if isinstance(value.type, TensorType) else None
+        scale, zero = (float(element.scales[0]), int(element.zero_points[0])) if isinstance(element, QuantType) else (0.0, 0)
+        number = self.numbers[root]
+        return Port(value.name or "", self.everywhere.addresses[root], sizes_of(value), dtype_name(value), number, scale, zero)
+
+    def _weights(self) -> Iterator[Weights]:
+        for key, (name, data, dtype) in self.constants.items():
+            array = data if isinstance(data, np.ndarray) else data.numpy()
+            yield Weights(self.everywhere.addresses[key], np.ascontiguousarray(array).tobytes(), name, self.numbers[key], dtype)

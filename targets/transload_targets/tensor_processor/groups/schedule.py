@@ -1,0 +1,212 @@
+"""What a partition does, step by step: a step computes one part of one node; moves lie between steps, as early as memory allows.
+
+Local memory is planned over all steps of the program, those of all groups and slices. Before step t lie the loads of slot t and
+the stores of what step t - 1 computed. A load of slot t - 1 or before, of what step t needs, is done while others compute. So
+"loads, computes and stores overlap" is a matter of slots: first each load goes one slot ahead, then stores wait a step, then
+loads go further ahead, all of it as far as local memory has room. Without room for any of it, the steps are done one after the
+other.
+
+Source: the manual's chapter 10.3 (memory cycles, and their correction for loads).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ..regions import Box, Need
+from .machine import Machine
+from .network import Network
+from .partition import Group, Partition
+from .tail import Memo, Tail
+
+__all__ = ["Buffer", "Load", "Schedule", "Step", "Store", "schedule"]
+
+AHEAD = 256
+"""Slots that a load is done ahead at most."""
+
+
+@dataclass(eq=False)
+class Buffer:
+    """A part of a tensor in local memory, from slot `first` to slot `last`, both included; `size` bytes of each lane."""
+
+    tensor: int
+    box: Box
+    size: int
+    first: int
+    last: int
+
+
+@dataclass(eq=False)
+class Load:
+    """The load of a buffer, needed at step `need`, done in slot `slot`, not before slot `earliest`."""
+
+    buffer: Buffer
+    need: int
+    slot: int
+    earliest: int
+
+
+@dataclass(eq=False)
+class Store:
+    """The store of a part of a buffer: in the slot after that of step `step`, or at once, before that slot's loads."""
+
+    buffer: Buffer
+    box: Box
+    step: int
+    at_once: bool = True
+
+
+@dataclass(eq=False)
+class Step:
+    """One part of a node: which buffers it reads, by operand, and writes. A node that only moves has no part."""
+
+    node: int
+    group: int
+    slice: int = 0
+    part: Box | None = None
+    need: Need | None = None
+    reads: tuple[Buffer | None, ...] = ()
+    writes: Buffer | None = None
+    loads: list[Load] = field(default_factory=list)
+    """Loads of this slot, in the order in which they are needed."""
+    stores: list[Store] = field(default_factory=list)
+    """Stores of what this step computes."""
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """All steps, and all buffers."""
+
+    steps: list[Step]
+    buffers: list[Buffer]
+    room: int
+    """Bytes of a lane that buffers take at most at any slot."""
+
+
+def schedule(network: Network, machine: Machine, partition: Partition, share: float = 1.0) -> Schedule:
+    """The steps of a partition. Loads are done ahead where no more than this share of local memory is in use then."""
+    made = _Scheduling(network, machine)
+    for number, group in enumerate(partition.groups):
+        made.group(number, group)
+    return made.schedule(int(share * machine.local_bytes))
+
+
+class _Scheduling:
+    def __init__(self, network: Network, machine: Machine) -> None:
+        self.network, self.machine = network, machine
+        self.steps: list[Step] = []
+        self.buffers: list[Buffer] = []
+        self.loads: list[Load] = []
+        self.stored_at: dict[int, int] = {}
+        """The last step that gives a part of a tensor to global memory."""
+        self.urgent: set[int] = set()
+        """Tensors that are loaded for the very step after that."""
+        self.memo: Memo = {}
+
+    def group(self, number: int, group: Group) -> None:
+        """Add a group's steps."""
+        if self.network.nodes[group.start].moved is not None:
+            node = self.network.nodes[group.start]
+            self.stored_at[node.result] = len(self.steps)
+            self.steps.append(Step(group.start, number))
+            return
+        tail = Tail(self.network, self.machine, group.end, group.slicing, self.memo)
+        while tail.start > group.start:
+            tail.extend()
+        stays: dict[int, Buffer] = {}
+        for index in range(len(group.slicing)):
+            inner: dict[int, Buffer] = {}
+            for each in range(group.start, group.end):
+                self._step(number, tail, each, index, stays, inner)
+
+    def _step(self, number: int, tail: Tail, each: int, index: int, stays: dict[int, Buffer], inner: dict[int, Buffer]) -> None:
+        step, node, need = len(self.steps), self.network.nodes[each], tail.needs[each][index]
+        reads: list[Buffer | None] = []
+        for operand, box in zip(node.operands, need.operands, strict=True):
+            if operand is None or box is None:
+                reads.append(None)
+                continue
+            buffer = inner.get(operand)
+            if buffer is None:
+                buffer = self._loaded(tail, operand, index, step, stays)
+                if operand in tail.loads and tail.slicing.streamed:
+                    inner[operand] = buffer
+            buffer.last = step
+            reads.append(buffer)
+        result = tail.boxes[node.result][index]
+        assert result is not None  # a node of a group gives a part in every slice
+        made = inner[node.result] = self._buffer(node.result, result, step)
+        made_step = Step(each, number, index, result, need, tuple(reads), made)
+        if node.result in tail.stored:
+            made_step.stores.append(Store(made, tail.stored[node.result][index], step))
+            self.stored_at[node.result] = step
+        self.steps.append(made_step)
+
+    def _loaded(self, tail: Tail, operand: int, index: int, step: int, stays: dict[int, Buffer]) -> Buffer:
+        """The buffer of a tensor from outside: that of the slice before, where the part is the same, or a new one."""
+        box = tail.boxes[operand][index]
+        assert box is not None  # it is read
+        held = stays.get(operand)
+        if held is not None and held.box == box and not (tail.slicing.streamed and self.network.tensors[operand].constant):
+            return held
+        buffer = stays[operand] = self._buffer(operand, box, step)
+        stored = self.stored_at.get(operand, -2)
+        earliest = stored + 2
+        if earliest > step:
+            self.urgent.add(operand)
+        self.loads.append(Load(buffer, step, step, min(earliest, step)))
+        return buffer
+
+    def _buffer(self, tensor: int, box: Box, step: int) -> Buffer:
+        buffer = Buffer(tensor, box, self.machine.lane_bytes(self.network.tensors[tensor], box), step, step)
+        self.buffers.append(buffer)
+        return buffer
+
+    # --- slots
+
+    def schedule(self, room: int) -> Schedule:
+        """Do loads ahead and stores later, as far as there is room."""
+        used = self._profile()
+        for load in self.loads:
+            self._ahead(load, used, room, 1)
+        for step in self.steps:
+            for store in step.stores:
+                self._later(store, used, room)
+        for load in self.loads:
+            self._ahead(load, used, room, AHEAD)
+        for load in sorted(self.loads, key=lambda load: load.need):
+            self.steps[load.slot].loads.append(load)
+        return Schedule(self.steps, self.buffers, max(used, default=0))
+
+    def _profile(self) -> list[int]:
+        change = [0] * (len(self.steps) + 1)
+        for buffer in self.buffers:
+            change[buffer.first] += buffer.size
+            change[buffer.last + 1] -= buffer.size
+        used, sum_ = [], 0
+        for each in change[:-1]:
+            sum_ += each
+            used.append(sum_)
+        return used
+
+    def _ahead(self, load: Load, used: list[int], room: int, most: int) -> None:
+        """Do a load in an earlier slot."""
+        size = load.buffer.size
+        until = max(load.earliest, load.need - most, 0)
+        slot = load.slot
+        while slot > until and used[slot - 1] + size <= room:
+            slot -= 1
+            used[slot] += size
+        load.slot = load.buffer.first = slot
+
+    def _later(self, store: Store, used: list[int], room: int) -> None:
+        """Let a store be done while the next step computes."""
+        buffer, slot = store.buffer, store.step + 1
+        if slot >= len(self.steps) or (buffer.tensor in self.urgent and self.stored_at[buffer.tensor] == store.step):
+            return
+        if buffer.last < slot:
+            if used[slot] + buffer.size > room:
+                return
+            used[slot] += buffer.size
+            buffer.last = slot
+        store.at_once = False

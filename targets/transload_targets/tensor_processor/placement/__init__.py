@@ -1,0 +1,1 @@
+"""Addresses: of buffers in the banks of local memory, of tensors in global memory."""

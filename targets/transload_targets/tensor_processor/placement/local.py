@@ -1,0 +1,104 @@
+"""Addresses in local memory: what is moved while something is computed lies in other banks than what that reads and writes.
+
+A bank serves one queue at a time, so buffers that share one make the queues wait for each other. Buffers are placed one by one in
+the order of time, each where it shares the fewest banks with those that it meets, lowest first. Where that leaves no hole for
+one, the placement of `transload.memory`, which looks for one as hard as is asked for and knows no banks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from transload import memory
+
+from ..groups.machine import Machine
+from ..groups.schedule import Buffer, Schedule
+
+__all__ = ["LocalPlan", "place_local"]
+
+
+@dataclass(frozen=True)
+class LocalPlan:
+    """Offsets of a schedule's buffers, in its order, and what they need: `peak` bytes of a lane, no placement less than
+    `bound`.
+    """
+
+    offsets: dict[Buffer, int]
+    peak: int
+    bound: int
+    banked: bool
+    """Whether banks were looked at."""
+
+
+def place_local(made: Schedule, machine: Machine, banked: bool = True, seconds: float = 5.0) -> LocalPlan:
+    """Place the buffers of a schedule in a lane. Raises `PlacementError` where they do not fit.
+
+    Without `banked` they take as little as is found, wherever they lie.
+    """
+    if banked:
+        offsets = _by_banks(made, machine)
+        if offsets is not None:
+            peak = max((offsets[buffer] + buffer.size for buffer in made.buffers), default=0)
+            return LocalPlan(offsets, peak, made.room, True)
+    asked = [memory.Buffer(number, buffer.first, buffer.last + 1, buffer.size) for number, buffer in enumerate(made.buffers)]
+    plan = memory.plan(asked, machine.local_bytes, seconds=seconds, alignment=machine.eu_bytes)
+    offsets = {buffer: plan.offsets[number] for number, buffer in enumerate(made.buffers)}
+    return LocalPlan(offsets, plan.peak, plan.bound.bytes, False)
+
+
+def _meetings(made: Schedule) -> dict[Buffer, dict[Buffer, float]]:
+    """With which buffers each should share no bank, and how many bytes are moved meanwhile."""
+    met: dict[Buffer, dict[Buffer, float]] = {buffer: {} for buffer in made.buffers}
+    for number, step in enumerate(made.steps):
+        before = made.steps[number - 1] if number else None
+        moved = [load.buffer for load in step.loads if load.need > number]
+        moved += [store.buffer for store in before.stores if not store.at_once] if before is not None else []
+        used = {buffer for buffer in (*step.reads, step.writes) if buffer is not None}
+        for one in moved:
+            for other in used:
+                if one is not other:
+                    met[one][other] = met[other][one] = met[one].get(other, 0.0) + one.size
+    return met
+
+
+def _by_banks(made: Schedule, machine: Machine) -> dict[Buffer, int] | None:
+    """Offsets, each where it shares the fewest banks; None where a buffer finds no hole."""
+    bank, grain, room = machine.local_bytes // machine.banks, machine.eu_bytes, machine.local_bytes
+    met = _meetings(made)
+    offsets: dict[Buffer, int] = {}
+    alive: list[Buffer] = []
+    for buffer in sorted(made.buffers, key=lambda each: (each.first, each.first - each.last, -each.size)):
+        alive = [other for other in alive if other.last >= buffer.first]
+        holes = _holes([(offsets[other], offsets[other] + other.size) for other in alive], buffer.size, room, grain)
+        others = [(offsets[other] // bank, (offsets[other] + max(other.size, 1) - 1) // bank, weight)
+                  for other, weight in met[buffer].items() if other in offsets]
+        best = None
+        for low, high in holes:
+            for offset in _offers(low, high, bank, buffer.size):
+                first, last = offset // bank, (offset + max(buffer.size, 1) - 1) // bank
+                cost = sum(weight for start, stop, weight in others if start <= last and stop >= first), offset
+                if best is None or cost < best:
+                    best = cost
+        if best is None:
+            return None
+        offsets[buffer] = best[1]
+        alive.append(buffer)
+    return offsets
+
+
+def _holes(taken: list[tuple[int, int]], size: int, room: int, grain: int) -> list[tuple[int, int]]:
+    """Ranges of offsets at which so many bytes fit between what is taken."""
+    holes, low = [], 0
+    for start, stop in sorted(taken):
+        if low + size <= start:
+            holes.append((low, start - size))
+        low = max(low, -(-stop // grain) * grain)
+    if low + size <= room:
+        holes.append((low, room - size))
+    return holes
+
+
+def _offers(low: int, high: int, bank: int, size: int) -> Sequence[int]:
+    """Offsets to try in a hole: its beginning, the beginnings of banks in it, and its end."""
+    return [low, *range(-(-low // bank) * bank, high + 1, bank)] if high > low else [low]

@@ -1,0 +1,87 @@
+"""Programs give what the kernels of their functions give, to the last bit, and break no rule of the machine."""
+
+import numpy as np
+import pytest
+
+import transload
+from transload.errors import PlacementError
+from transload_targets.tensor_processor.codegen import compile_function
+from transload_targets.tensor_processor.simulator import Simulator
+
+from .functions import Maker, chip, network
+
+
+def check(module, compiled):
+    random = np.random.default_rng(1)
+    inputs = {name: random.integers(-128, 128, type_.shape).astype(np.int8) for name, type_ in module.inputs.items()}
+    expected = list(transload.run(module, inputs).values())
+    simulator = Simulator(compiled.program)  # checks all rules
+    for seed in (None, 7):
+        given = list(simulator.run(inputs, seed).values())
+        assert len(given) == len(expected)
+        for one, other in zip(given, expected, strict=True):
+            np.testing.assert_array_equal(one, other)
+    return expected
+
+
+@pytest.mark.parametrize("way", ["best", "greedy", "layers"])
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("name, local_bytes", [("tp-tiny", None), ("tp-tiny", 3072), ("tp-small", 1024), ("tp-large", 2048)])
+def test_programs_give_what_kernels_give(name, local_bytes, seed, way):
+    module, target = network(seed), chip(name, local_bytes)
+    compiled = compile_function(module.main, target, way=way, banked=seed % 2 == 0)
+    result, *_ = check(module, compiled)
+    assert len(np.unique(result)) > 8  # scales are such that there is something to compare
+    assert compiled.local.bound <= compiled.local.peak <= target.local_bytes
+    if way == "layers":
+        assert len(compiled.partition.groups) == len(compiled.reading.network.nodes)
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.parametrize("shape", [(5, 24), (2, 5, 24)])
+@pytest.mark.parametrize("local_bytes", [None, 1024])
+def test_products_of_matrices_are_convolutions_of_one_by_one(shape, transposed, local_bytes):
+    made = Maker(shape)
+    module = made.done(made.matmul(made.matmul(made.input, 40, transposed), 7, not transposed))
+    check(module, compile_function(module.main, chip("tp-tiny", local_bytes)))
+
+
+def test_small_local_memory_makes_slices_and_moves_are_done_while_others_compute():
+    made = Maker((1, 8, 48, 48))
+    x = made.input
+    for _ in range(4):
+        x = made.conv(x, 8)
+    module = made.done(x)
+    compiled = compile_function(module.main, chip("tp-small", 2560))
+    check(module, compiled)
+    assert any(len(group.slicing) > 1 for group in compiled.partition.groups)
+    assert [load for step in compiled.schedule.steps for load in step.loads if load.slot < load.need]
+    # A load that is ahead and shares no bank with what computes then waits for nothing of it.
+    assert any(one.queue == "dma" and one.operation == "load" and not one.wait for one in compiled.program.instructions[4:])
+
+
+def test_stores_are_done_while_the_next_step_computes_unless_it_needs_them():
+    made = Maker((1, 8, 24, 24))
+    one, other = made.conv(made.input, 8), made.conv(made.input, 4)
+    module = made.done(made.conv(other, 4), one)
+    compiled = compile_function(module.main, chip("tp-small"), way="layers")
+    check(module, compiled)
+    stores = [store.at_once for step in compiled.schedule.steps for store in step.stores]
+    assert stores == [False, True, True]  # the second is loaded at once, and after the third nothing is computed
+
+
+def test_a_network_that_no_slice_fits_is_refused_by_the_names_of_its_ops():
+    made = Maker((1, 64, 8, 8))
+    module = made.done(made.conv(made.conv(made.input, 64), 64))
+    with pytest.raises(PlacementError) as error:
+        compile_function(module.main, chip("tp-tiny", 256))
+    assert [finding.names for finding in error.value.findings] == [("conv2d5",), ("conv2d10",)]
+
+
+def test_weights_lie_at_their_alignment_and_tensors_reuse_places():
+    module, target = network(3), chip("tp-small", 1024)
+    compiled = compile_function(module.main, target, way="layers")
+    assert all(held.address % target.weight_alignment == 0 for held in compiled.program.weights)
+    given = sum(np.prod(op.results[0].shape) for op in compiled.reading.ops)
+    assert compiled.everywhere.peak < given
+    assert compiled.everywhere.peak <= 1.02 * compiled.everywhere.bound
