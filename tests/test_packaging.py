@@ -20,8 +20,8 @@ TOOLS = {"import-linter", "mypy", "pytest-cov", "pytest-timeout", "pytest-xdist"
 FOR_USERS = {
     "tflite", "onnx", "tensorflow", "keras", "caffe", "ethosu", "stablehlo", "xla", "images", "report", "coco", "litert",
     "onnxruntime", "opencv", "verify"}
-APART = {"pytorch", "memory"}
-"""Not in `all`: a gigabyte, which only judges, and a solver that takes no newer protobuf."""
+APART = {"pytorch", "memory", "dask", "iree"}
+"""Not in `all`: a gigabyte, which only judges, a solver that takes no newer protobuf, clusters, compilers of other targets."""
 
 
 @pytest.fixture(scope="module")

@@ -14,14 +14,14 @@ from transload.engine.intermediates import exposed
 from transload.engine.memory import bytes_of, machine_bytes
 from transload.engine.run import check_inputs, named_outputs
 from transload.errors import RunError
-from transload.ir import IntegerType, Module, TensorType, dtype_of, input_names
-from transload.ir.types import Type
+from transload.interface import typed
+from transload.ir import Module, TensorType, input_names
 
 from .client import Compiled, Isolated
 from .platforms import best
 from .program import Written, crosses, in_stablehlo, specialized, written
 
-__all__ = ["Execute", "typed", "prepare", "prepare_cpu", "prepare_gpu", "prepare_plain", "prepare_tpu"]
+__all__ = ["Execute", "prepare", "prepare_cpu", "prepare_gpu", "prepare_plain", "prepare_tpu"]
 
 
 def prepare(module: Module, function: str = "main") -> Execute:
@@ -153,14 +153,3 @@ class Execute:
             return check_inputs(main, inputs)
         check_inputs(self.main, inputs)  # the source's types decide, where the program's are wider
         return check_inputs(main, inputs)
-
-
-def typed(array: np.ndarray, type_: Type) -> np.ndarray:
-    """An array that came from XLA, as one of its type: the same bits, where XLA gives signed ones as unsigned."""
-    element = type_.element if isinstance(type_, TensorType) else type_
-    dtype = dtype_of(element)
-    if array.dtype == dtype:
-        return array
-    if array.dtype.itemsize == dtype.itemsize and not (isinstance(element, IntegerType) and element.width < 8):
-        return np.ascontiguousarray(array).view(dtype).reshape(array.shape)
-    return array.astype(dtype)

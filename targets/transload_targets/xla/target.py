@@ -11,6 +11,7 @@ import numpy as np
 
 from transload.contents import constant_bytes, op_counts
 from transload.errors import Finding, ReadError, RunError, TargetError
+from transload.interface import arguments, described, results
 from transload.ir import Module, input_names, output_names
 from transload.plugin import Emitted, Target, resolve
 from transload.plugin_host import host
@@ -76,8 +77,8 @@ class XlaTarget(Target):
             "compile_seconds": round(seconds, 3),
             **program.facts(),
             "serialized": binary is not None,
-            "inputs": _interface(input_names(main), made.inputs),
-            "outputs": _interface(output_names(main), made.results),
+            "inputs": described(input_names(main), made.inputs),
+            "outputs": described(output_names(main), made.results),
             "constants": [{"shape": list(array.shape), "dtype": str(array.dtype)} for array in made.constants],
             "constant_bytes": constant_bytes(module),
             "operators": op_counts(module),
@@ -85,18 +86,13 @@ class XlaTarget(Target):
 
     def _run(self, emitted: Emitted, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Run the compiled program on arrays by input name."""
-        from transload.text import parse_type
-
         from .client import Program
-        from .engine import typed
 
         report = emitted.report
         by_suffix = {file.suffix: file for file in emitted.files}
         if ".xla" not in by_suffix:
             raise RunError(f"target {self.name!r} wrote no compiled program: this device does not serialize them")
-        missing = [one["name"] for one in report["inputs"] if one["name"] not in inputs]
-        if missing:
-            raise RunError(f"inputs are missing: {', '.join(missing)}")
+        given = arguments(report, inputs)
         program = Program.load(by_suffix[".xla"].read_bytes(), str(by_suffix[".xla"]), self.platform)
         try:
             with np.load(by_suffix[".npz"], allow_pickle=False) as stored:
@@ -105,18 +101,9 @@ class XlaTarget(Target):
                     for index, one in enumerate(report["constants"])]
         except (OSError, ValueError, KeyError) as error:
             raise ReadError(f"{by_suffix['.npz']}: does not hold the constants of the program: {error}") from None
-        arrays = [np.asarray(inputs[one["name"]]) for one in report["inputs"]]
-        results = program([*arrays, *constants])
-        return {
-            one["name"]: typed(array, parse_type(one["type"]))
-            for one, array in zip(report["outputs"], results, strict=True)}
+        return results(report, program([*given, *constants]))
 
 
 def _bytes(array: np.ndarray) -> np.ndarray:
     """The bytes of an array: `.npz` files know no bf16."""
     return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-
-
-def _interface(names: Sequence[str], types: Sequence[Any]) -> list[dict[str, str]]:
-    return [{"name": name, "type": str(type_)}
-            for name, type_ in zip(names, types, strict=True)]

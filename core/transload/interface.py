@@ -1,0 +1,59 @@
+"""What a compiled artifact takes and gives, as its report says it: so that it can be run where the module is no more.
+
+    report = {**interface(module), ...}                      # when it is written
+    arrays = arguments(report, inputs)                       # when it is run: in order, of the types that it takes
+    outputs = results(report, compiled(arrays))              # by name, of the types that the model gives
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from .errors import RunError
+from .ir import IntegerType, Module, TensorType, dtype_of, input_names, output_names
+from .ir.types import Type
+from .text import parse_type
+
+__all__ = ["arguments", "described", "interface", "results", "typed"]
+
+
+def interface(module: Module) -> dict[str, list[dict[str, str]]]:
+    """The `inputs` and `outputs` of a module's main function: name and type of each, in order."""
+    block = module.body_of_main
+    return {
+        "inputs": described(input_names(module.main), [value.type for value in block.arguments]),
+        "outputs": described(output_names(module.main), [value.type for value in block.terminator.operands])}
+
+
+def described(names: Sequence[str], types: Sequence[Type]) -> list[dict[str, str]]:
+    """Names and types as a report has them."""
+    return [{"name": name, "type": str(type_)} for name, type_ in zip(names, types, strict=True)]
+
+
+def arguments(report: Mapping[str, Any], inputs: Mapping[str, Any]) -> list[np.ndarray]:
+    """Arrays by name in the order in which the artifact takes them. `RunError` where one is missing."""
+    missing = [one["name"] for one in report["inputs"] if one["name"] not in inputs]
+    if missing:
+        raise RunError(f"inputs are missing: {', '.join(missing)}")
+    return [np.asarray(inputs[one["name"]]) for one in report["inputs"]]
+
+
+def results(report: Mapping[str, Any], arrays: Sequence[np.ndarray]) -> dict[str, np.ndarray]:
+    """What the artifact gave, in order, by name and as numbers of the model's types."""
+    if len(arrays) != len(report["outputs"]):
+        raise RunError(f"the program gave {len(arrays)} results, and the model has {len(report['outputs'])}")
+    return {one["name"]: typed(array, parse_type(one["type"])) for one, array in zip(report["outputs"], arrays, strict=True)}
+
+
+def typed(array: np.ndarray, type_: Type) -> np.ndarray:
+    """An array that came from a runtime as one of its type: the same bits, where signed ones come as unsigned."""
+    element = type_.element if isinstance(type_, TensorType) else type_
+    dtype = dtype_of(element)
+    if array.dtype == dtype:
+        return array
+    if array.dtype.itemsize == dtype.itemsize and not (isinstance(element, IntegerType) and element.width < 8):
+        return np.ascontiguousarray(array).view(dtype).reshape(array.shape)
+    return array.astype(dtype)

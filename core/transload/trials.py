@@ -1,0 +1,73 @@
+"""Whose fault it is: the ops of a module tried one by one, where a tool that takes whole modules refuses one at its first fault.
+
+    for op, why in refused_ops(module, refusal):
+        ...
+
+`refusal(module)` says why the tool does not take a module, or None. Each op is given to it alone, in a function of its own whose
+arguments are what the op takes; of ops that are alike, one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from .contents import STRUCTURE
+from .ir import Dense, Module, Op, Value, new_module, set_results
+from .ir.build import is_constant
+from .ir.constants import SplatData
+from .ir.regions import captured_values
+
+__all__ = ["refused_ops", "without_data"]
+
+
+def without_data(module: Module) -> Module:
+    """A copy whose constants hold zeros, for tools that decide by types and not by numbers."""
+    copy = module.clone()
+    for op in copy.walk():
+        dense = op.attributes.get("value")
+        if isinstance(dense, Dense) and op.results and all(map(is_constant, op.results)):
+            zeros = SplatData(0, tuple(dense.shape), dense.data.dtype)
+            op.attributes["value"] = Dense(zeros, dense.type)
+    return copy
+
+
+def refused_ops(module: Module, refusal: Callable[[Module], str | None]) -> Iterator[tuple[Op, str]]:
+    """The ops that are refused by themselves, with the reason; of nested ones the innermost."""
+    outcomes: dict[str, str | None] = {}
+
+    def refused(op: Op) -> Iterator[tuple[Op, str]]:
+        inner = [found for region in op.regions for block in region.blocks for each in block for found in refused(each)]
+        if inner:
+            yield from inner
+            return
+        if op.dialect in STRUCTURE or (op.declaration is not None and "terminator" in op.declaration.traits):
+            return
+        key = _signature(op)
+        if key not in outcomes:
+            outcomes[key] = refusal(_alone(op))
+        why = outcomes[key]
+        if why is not None:
+            yield op, why
+
+    for function in module.functions.values():
+        yield from refused(function)
+
+
+def _signature(op: Op) -> str:
+    """What decides whether an op is taken: its name, attributes and types; where it has regions, the op itself."""
+    types = [str(value.type) for value in (*op.operands, *op.results)]
+    members = {key: value for key, value in op.attributes.items() if key != "value"}
+    return f"{op.name} {members} {types}" + (f" {id(op)}" if op.regions else "")
+
+
+def _alone(op: Op) -> Module:
+    """A module with a function that does nothing but `op`: what it takes are the arguments."""
+    captured = list(dict.fromkeys([*op.operands, *captured_values(op)]))
+    made = new_module()
+    function = made.add_function("main", [value.type for value in captured])
+    block = function.regions[0].block
+    mapping: dict[Value, Value] = dict(zip(captured, block.arguments, strict=True))
+    copy = op.clone(mapping)
+    block.append(copy)
+    set_results(function, copy.results)
+    return made

@@ -1,0 +1,92 @@
+"""What of a module IREE cannot take: everything at once, under the names that the user knows.
+
+Its compiler is asked, with the constants left out: it turns StableHLO into what it compiles, and stops at the first op that it
+cannot. So when a module is refused, each of its ops is tried by itself (`transload.trials`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from transload.contents import STRUCTURE
+from transload.errors import Finding, merge_findings
+from transload.ir import Module, TensorType, dtype_of
+from transload.ir.types import Type
+from transload.text import print_module
+from transload.trials import refused_ops, without_data
+
+from .compiling import complaints
+
+__all__ = ["findings_of", "findings_said"]
+
+_LEGALIZE = re.compile(r"failed to legalize operation '([\w.]+)'")
+_FOLLOWS = re.compile(r"failed to (run translation of source executable|serialize executables|translate executables)")
+"""What is said of a program when one of its kernels cannot be compiled."""
+_CARRIED = frozenset((
+    "bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float16", "float32", "float64", "bfloat16",
+    "complex64", "complex128"))
+"""Types of arrays that go into IREE's runtime and come out of it."""
+
+
+def findings_of(module: Module, flags: Sequence[str]) -> list[Finding]:
+    """Everything in a module of StableHLO that IREE's compiler does not take in."""
+    foreign = [
+        Finding(op.name, "is no operation of StableHLO", (op.origin,) if op.origin else (),
+                "`transload coverage` says which conversions are there")
+        for op in module.ops() if op.dialect not in ("stablehlo", *STRUCTURE)]
+    if foreign:
+        return merge_findings(foreign)
+    block = module.body_of_main
+    borders = [
+        Finding(str(value.type), "is no type that IREE's runtime takes or gives", (value.name,) if value.name else ())
+        for value in (*block.arguments, *block.terminator.operands) if not _crosses(value.type)]
+    bare = without_data(module)
+    said = complaints(_text(bare), flags)
+    if not said:
+        return merge_findings(borders)
+    found = [
+        Finding(op.name, why, (op.origin,) if op.origin else ())
+        for op, why in refused_ops(bare, lambda alone: _reason(complaints(_text(alone), flags)))]
+    return merge_findings([*borders, *(found or findings_said(said))])
+
+
+def findings_said(said: Sequence[Sequence[Any]], hint: str = "") -> list[Finding]:
+    """The compiler's complaints as findings: what only follows from others is left out."""
+    told = [each for each in said if not _FOLLOWS.match(each[0])] or said
+    return merge_findings([_finding(message, tuple(names), hint) for message, names in told])
+
+
+def _finding(message: str, names: tuple[str, ...], hint: str) -> Finding:
+    refused = _LEGALIZE.match(message)
+    if refused and refused[1].startswith("stablehlo."):
+        return Finding(refused[1], "IREE's compiler has no way for it", names, hint)
+    if refused:
+        return Finding("a kernel", f"IREE has no {refused[1]} on this device", names, hint)
+    return Finding("the program", f"IREE's compiler says: {_first_line(message)}", names, hint)
+
+
+def _reason(said: Sequence[Sequence[Any]]) -> str | None:
+    """Why one op was refused; None where it was not."""
+    if not said:
+        return None
+    message = said[0][0]
+    return "IREE's compiler has no way for it" if _LEGALIZE.match(message) else f"IREE's compiler says: {_first_line(message)}"
+
+
+def _first_line(message: str) -> str:
+    return next((line.strip() for line in message.splitlines() if line.strip()), "nothing")[:200]
+
+
+def _text(module: Module) -> bytes:
+    return print_module(module).encode()
+
+
+def _crosses(type_: Type) -> bool:
+    if not isinstance(type_, TensorType):
+        return False
+    try:
+        return dtype_of(type_.element).name in _CARRIED
+    except ValueError:
+        return False

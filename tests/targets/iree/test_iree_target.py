@@ -1,0 +1,145 @@
+"""The targets `iree-*`: programs that IREE compiles, run by its runtime beside the models' own, and what they do not take."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import transload
+from transload.errors import RunError, TargetError, UsageError
+from transload.plugin_host import host
+from transload.verification.inputs import random_inputs
+
+from tests.support.tflite_models import write_operator
+
+pytestmark = [
+    pytest.mark.skipif(
+        importlib.util.find_spec("iree") is None, reason="install transload[iree] to compile for IREE's runtime")]
+
+FOREIGN = """
+module {
+  func.func @main(%a: tensor<4xf32> {ml_program.identifier = "a"}) -> (tensor<4xf32>, tensor<4xf8E5M2>) {
+    %0 = "stablehlo.custom_call"(%a) {call_target_name = "one"} : (tensor<4xf32>) -> tensor<4xf32> loc("first")
+    %1 = "stablehlo.custom_call"(%0) {call_target_name = "two"} : (tensor<4xf32>) -> tensor<4xf32> loc("second")
+    %2 = "stablehlo.tanh"(%1) : (tensor<4xf32>) -> tensor<4xf32> loc("third")
+    %3 = "stablehlo.convert"(%2) : (tensor<4xf32>) -> tensor<4xf8E5M2> loc("fourth")
+    "func.return"(%2, %3) : (tensor<4xf32>, tensor<4xf8E5M2>) -> ()
+  }
+}
+"""
+
+
+@pytest.mark.parametrize("name", ["digits_int8.tflite", "digits_float.onnx"])
+def test_a_program_is_compiled_and_is_what_verification_runs(name: str, examples: Path, tmp_path: Path) -> None:
+    artifact = transload.convert(examples / "digits" / name, "iree-llvm-cpu", tmp_path)
+    stem = name.partition(".")[0]
+    assert {file.name for file in artifact.files} == {f"{stem}.vmfb", f"{stem}.mlirbc", "report.json"}
+    assert artifact.verification is not None
+    assert artifact.verification.status == "passed"
+    assert artifact.verification.engine == "iree-llvm-cpu's own runtime"
+    report = artifact.report.target_report
+    assert report["inputs"][0]["name"] == "image"
+    assert (report["backend"], report["device"], report["driver"]) == ("llvm-cpu", "host", "local-task")
+    if "int8" in name:
+        assert artifact.verification.tensors[0].metrics["max_abs"] == 0
+
+
+@pytest.mark.parametrize("name", [
+    "tflite/mlperf_kws_int8", pytest.param("tflite/arm_kws_ds_cnn_int16x8", marks=pytest.mark.slow),
+    pytest.param("tflite/coral_mobilenet_v1_0.25_128_quant", marks=pytest.mark.slow)])
+def test_integers_of_real_models_are_those_of_litert(name: str, models: Path, tmp_path: Path) -> None:
+    (path,) = (models / name).glob("*.tflite")
+    verification = transload.convert(path, "iree-llvm-cpu", tmp_path).verification
+    assert verification is not None
+    assert (verification.status, verification.runtime) == ("passed", "litert")
+    assert [tensor.metrics["max_abs"] for tensor in verification.tensors] == [0] * len(verification.tensors)
+
+
+def test_unsigned_numbers_stay_unsigned(tmp_path: Path) -> None:
+    tensor = ((1, 4), "uint8", None, ([0.05], [100]))
+    model = tmp_path / "unsigned.tflite"
+    model.write_bytes(write_operator("ADD", [tensor, tensor], [tensor]))
+    artifact = transload.convert(model, "iree-llvm-cpu", tmp_path / "out")
+    assert artifact.verification is not None
+    assert artifact.verification.status == "passed"
+    outputs = ran(artifact, random_inputs(artifact.module))
+    assert [array.dtype for array in outputs.values()] == [np.uint8]
+
+
+def ran(artifact: Any, inputs: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    from transload.plugin import Emitted
+
+    target = host().targets[artifact.target]
+    files = [file for file in artifact.files if file.name != "report.json"]
+    return target.run(Emitted(files, dict(artifact.report.target_report)), inputs)
+
+
+def test_what_it_cannot_take_is_told_op_by_op(tmp_path: Path) -> None:
+    model = tmp_path / "foreign.mlir"
+    model.write_text(FOREIGN)
+    with pytest.raises(TargetError) as caught:
+        transload.convert(model, "iree-llvm-cpu", tmp_path / "out")
+    told = {finding.what: (finding.names, finding.count) for finding in caught.value.findings}
+    assert told == {"tensor<4xf8E5M2>": (("fourth",), 1), "stablehlo.custom_call": (("first", "second"), 2)}
+    assert [file.name for file in (tmp_path / "out").iterdir()] == ["report.json"]
+
+
+@pytest.mark.parametrize("target", ["iree-cuda", "iree-rocm"])
+def test_programs_for_gpus_are_compiled_without_one(target: str, examples: Path, tmp_path: Path) -> None:
+    artifact = transload.convert(examples / "digits" / "digits_float.onnx", target, tmp_path)
+    assert (tmp_path / "digits_float.vmfb").stat().st_size > 10_000
+    assert artifact.verification is not None
+    assert artifact.verification.status == "passed"
+    if artifact.verification.engine != f"{target}'s own runtime":  # there is no such device here
+        assert "IREE finds no device for" in " ".join(artifact.verification.notes)
+
+
+def test_what_a_gpu_has_not_is_told_by_the_names_of_the_tensors(examples: Path, tmp_path: Path) -> None:
+    """Vulkan's baseline has no 64-bit integers, in which quantized numbers are scaled; this device has them."""
+    model = examples / "digits" / "digits_int8.tflite"
+    with pytest.raises(TargetError) as caught:
+        transload.convert(model, "iree-vulkan", tmp_path / "baseline")
+    assert {name for finding in caught.value.findings for name in finding.names} == {"conv1", "depthwise", "pointwise"}
+    assert all("option device=" in finding.hint for finding in caught.value.findings)
+    assert not (tmp_path / "baseline" / "digits_int8.vmfb").exists()
+    assert transload.convert(model, "iree-vulkan", tmp_path / "ampere", options={"device": "ampere"}, verify=False).files
+
+
+def test_a_program_for_another_machine_is_not_run_here(examples: Path, tmp_path: Path) -> None:
+    artifact = transload.convert(
+        examples / "digits" / "digits_float.onnx", "iree-llvm-cpu", tmp_path, options={"triple": "aarch64-linux-android29"})
+    assert artifact.verification is not None
+    assert artifact.verification.status == "passed"
+    assert "is for aarch64-linux-android29, not for this machine" in " ".join(artifact.verification.notes)
+
+
+@pytest.mark.parametrize(("options", "error", "said"), [
+    ({"device": "--iree-opt-level=O0"}, UsageError, "option device is a name"),
+    ({"device": "nonsense"}, TargetError, "nonsense"),
+    ({"triple": "a b"}, UsageError, "option triple is a name"),
+])
+def test_options_that_cannot_be(
+    options: dict[str, str], error: type[Exception], said: str, examples: Path, tmp_path: Path,
+) -> None:
+    with pytest.raises(error) as caught:
+        transload.convert(examples / "digits" / "digits_float.onnx", "iree-llvm-cpu", tmp_path, options=options, verify=False)
+    assert said in str(caught.value)
+
+
+def test_a_damaged_program_is_an_error_in_words(examples: Path, tmp_path: Path) -> None:
+    artifact = transload.convert(examples / "digits" / "digits_float.onnx", "iree-llvm-cpu", tmp_path, verify=False)
+    inputs = random_inputs(artifact.module)
+    program = tmp_path / "digits_float.vmfb"
+    whole = program.read_bytes()
+    for damaged in (b"", b"no program", whole[: len(whole) // 2], whole[:100] + bytes(200) + whole[300:]):
+        program.write_bytes(damaged)
+        with pytest.raises(RunError):
+            ran(artifact, inputs)
+    program.write_bytes(whole)
+    with pytest.raises(RunError, match="inputs are missing: image"):
+        ran(artifact, {})
+    assert ran(artifact, inputs)["probabilities"].shape == (1, 10)
