@@ -7,7 +7,7 @@ from typing import Any
 
 from transload import hookimpl
 from transload.facts import FactKind, Facts
-from transload.plugin import DialectSpec
+from transload.plugin import DialectSpec, ForeignFormat
 
 _HERE = "transload_targets.tensor_processor"
 
@@ -16,6 +16,19 @@ _HERE = "transload_targets.tensor_processor"
 def register_dialects(register: Any) -> None:
     register(DialectSpec(
         "tpu", f"{_HERE}.dialect:TPU", f"{_HERE}.dialect.kernels:KERNELS", "Operations of a tensor processor."))
+
+
+@hookimpl
+def register_formats(register: Any) -> None:
+    register(ForeignFormat(
+        "tensor-processor", "a tensor processor's binary", "look at it with `transload program inspect {path}`", (".tpu",)))
+
+
+@hookimpl
+def register_commands(register: Any) -> None:
+    from .commands import program
+
+    register(("program", program))
 
 
 @hookimpl

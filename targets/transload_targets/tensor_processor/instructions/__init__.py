@@ -5,10 +5,11 @@ from .operands import LAYOUTS, Global, Local, Operand, Part
 from .program import QUEUES, Attribute, Instruction, Machine, Port, Program, Tensor, Weights
 from .reader import deserialize, read
 from .text import assemble, disassemble
-from .validity import invalidity
+from .validity import invalidity, need_valid
 from .writer import serialize, write
 
 __all__ = [
     "ELEMENTS", "LAYOUTS", "QUEUES", "Attribute", "Element", "Global", "Instruction", "Local", "Machine", "Operand", "Part",
-    "Port", "Program", "Tensor", "Weights", "assemble", "deserialize", "disassemble", "invalidity", "read", "serialize", "write",
+    "Port", "Program", "Tensor", "Weights", "assemble", "deserialize", "disassemble", "invalidity",
+    "need_valid", "read", "serialize", "write",
 ]

@@ -17,6 +17,7 @@ from .memory import Memory
 from .moves import FILL, is_barrier, is_move, wrong_with
 from .order import Order
 from .provenance import provenance
+from .tensors import Assembled
 
 __all__ = ["Operations", "Simulator", "check"]
 
@@ -77,12 +78,13 @@ class Simulator:
                     yield Finding(one.operation, error.message, names, error.hint)
 
     def run(
-        self, inputs: Mapping[str, np.ndarray], seed: int | None = None,
+        self, inputs: Mapping[str, np.ndarray], seed: int | None = None, keep: bool = False,
         observe: Callable[[Instruction, tuple[np.ndarray, ...]], None] | None = None,
     ) -> dict[str, np.ndarray]:
         """The outputs by name, from inputs by name, of the shapes and types of the program's ports.
 
-        `seed` None executes in the program's order, a number in one that is chosen by it among all that there are. `observe` is
+        `seed` None executes in the program's order, a number in one that is chosen by it among all that there are. With `keep`,
+        every tensor of which an instruction wrote a part stands before the outputs, put together of its parts. `observe` is
         called with each instruction that ended and the arrays that it wrote. `RunError` names the instruction that cannot be
         executed, and the tensor that it is for.
         """
@@ -90,6 +92,7 @@ class Simulator:
         memories = [Memory(machine, program.global_bytes)]
         memories += [Memory(machine, machine.lanes * machine.local_bytes) for _ in range(machine.cores)]
         self._load(memories[0], inputs)
+        tensors = Assembled(program.tensors)
         for index in self.order.schedule(seed):
             one = program.instructions[index]
             if is_barrier(one):
@@ -97,7 +100,10 @@ class Simulator:
             arrays = self._executed(one, memories[0], memories[1 + one.core])
             if observe is not None:
                 observe(one, arrays)
-        return {port.name: memories[0].read(Global(port.address, port.shape, port.dtype)).copy() for port in program.outputs}
+            if keep:
+                tensors.add(one, arrays)
+        outputs = {port.name: memories[0].read(Global(port.address, port.shape, port.dtype)).copy() for port in program.outputs}
+        return {**tensors.arrays(), **outputs}
 
     def _load(self, memory: Memory, inputs: Mapping[str, np.ndarray]) -> None:
         """Put weights and inputs where they lie."""

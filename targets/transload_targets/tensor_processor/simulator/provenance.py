@@ -17,6 +17,7 @@ from transload.errors import Finding
 from ..instructions import ELEMENTS, Element, Global, Local, Operand, Part, Port, Program, Tensor, Weights
 from .memory import Memory, Piece, pieces, seen
 from .order import Order
+from .tensors import elements_of
 
 __all__ = ["Provenance", "provenance"]
 
@@ -119,28 +120,9 @@ class Provenance:
 
     def marks(self, operand: Operand) -> np.ndarray | None:
         """The numbers of an operand's elements, in its shape; None where nobody says of which tensor it is."""
-        part = operand.part
-        if part is None:
+        if operand.part is None:
             return None
-        tensor = self.program.tensors[part.tensor]
-        first = self.first[part.tensor]
-        whole = prod(operand.shape) == prod(tensor.shape) and (not part.offset or operand.shape == tensor.shape)
-        if whole and part.steps is None:
-            return np.arange(first, first + prod(tensor.shape), dtype=np.uint32).reshape(operand.shape)
-        own = row_major(tensor.shape)
-        steps = own if part.steps is None else part.steps
-        start = first + sum(index * step for index, step in zip(part.offset, own, strict=False))
-        marks = np.full((1,) * len(operand.shape), start, np.int64)
-        for axis, (extent, step) in enumerate(zip(operand.shape, steps, strict=True)):
-            shape = [1] * len(operand.shape)
-            shape[axis] = extent
-            marks = marks + (np.arange(extent, dtype=np.int64) * step).reshape(shape)
-        return marks.astype(np.uint32)
-
-
-def row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """How many elements lie between neighbours in each dimension."""
-    return tuple(prod(shape[axis + 1 :]) for axis in range(len(shape)))
+        return (elements_of(operand, self.program.tensors) + self.first[operand.part.tensor]).astype(np.uint32)
 
 
 def _numbering(tensors: tuple[Tensor, ...]) -> list[int]:

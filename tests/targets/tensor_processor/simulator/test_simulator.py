@@ -62,6 +62,17 @@ def test_each_instruction_can_be_watched():
     assert seen[2] == ("tiu.1", (1, 6, 2, 4)) and len(seen) == 7
 
 
+def test_tensors_are_put_together_of_their_parts():
+    program = programs()["slices"]
+    found = Simulator(program, operation).run(inputs := inputs_of(program), keep=True)
+    assert list(found) == ["factor", "x", "y"]
+    np.testing.assert_array_equal(found["x"], inputs["x"])
+    program = programs()["tables"]
+    found = Simulator(program, operation).run(inputs := inputs_of(program), keep=True)
+    np.testing.assert_array_equal(found["image/planes"], inputs["image"].transpose(0, 3, 1, 2))
+    assert found["product"].shape == (1, 5, 2, 2) and found["weights"].shape == (5, 4, 1, 1)
+
+
 def changed(program: Program, label: str, **fields: Any) -> Program:
     """The program with one instruction otherwise."""
     return dataclasses.replace(program, instructions=tuple(
