@@ -71,6 +71,7 @@ class Plan:
         for argument in block.arguments:
             self._slot(argument)
         last_use: dict[int, int] = {}
+        unaligned: set[int] = set()
         for op in block:
             declaration = op.declaration
             if declaration is not None and "terminator" in declaration.traits:
@@ -79,12 +80,17 @@ class Plan:
             outputs = [self._slot(result) for result in op.results]
             dense = constant_of(op.results[0]) if op.results else None
             if dense is not None:
-                self.constants.append((outputs[0], dense.numpy()))
+                array = dense.numpy()
+                self.constants.append((outputs[0], array))
+                if not array.flags.aligned:
+                    unaligned.add(outputs[0])
                 continue
             if all(isinstance(result.type, NoneType) for result in op.results) and op.results:
                 continue  # an absent operand: its slot stays None
             kernel = self._kernel(op)
             inputs = [self.slots[value] for value in op.operands]
+            if not op.regions and not unaligned.isdisjoint(inputs):
+                kernel = _of_aligned(kernel)
             for slot in [*inputs, *(self.slots[v] for v in _captured(op) if v in self.slots), *outputs]:
                 last_use[slot] = len(self.steps)
             forms = [_form(result.type) if self.is_checked else None for result in op.results]
@@ -184,6 +190,20 @@ class Plan:
                 for slot in dead:
                     values[slot] = None
         return [values[slot] for slot in self.results]
+
+
+def _of_aligned(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """A kernel that is given constants as numpy likes them, as long as it runs.
+
+    In a model's file they lie where they lie; numpy multiplies what is not at a multiple of its size by other loops, with other
+    last bits, and a result must not depend on where a file has its bytes.
+    """
+    def run(op: Op, *arrays: Any, **how: Any) -> Any:
+        placed = [np.require(each, requirements="A") if isinstance(each, np.ndarray) else each for each in arrays]
+        return kernel(op, *placed, **how)
+
+    vars(run).update(vars(kernel))
+    return run
 
 
 _NARROW = frozenset({"int2", "uint2", "int4", "uint4"})

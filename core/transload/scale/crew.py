@@ -11,19 +11,23 @@ given its task again; so it is with Dask's. What others have done already stays.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import Executor, Future, ThreadPoolExecutor, as_completed
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack
+from functools import partial
 from queue import SimpleQueue
 from typing import Any
+from uuid import uuid4
 
 from ..errors import RunError, TransloadError, UsageError
-from ..worker import ChildEnded, Limits, Worker, answered, function_called, taken
+from ..worker import ChildEnded, Limits, Remote, Worker, answered, function_called, taken
 
 __all__ = ["Crew", "cores"]
 
 TRIES = 3
 """How often a task is begun whose process ends."""
+AHEAD = 3
+"""Tasks that are under way or wait, for each worker."""
 _LIMITS = Limits(seconds=7 * 24 * 3600.0, memory=0.9, file=0)
 NEEDS: tuple[str, ...] = ()
 """Packages besides Transload's that tasks are in."""
@@ -65,15 +69,36 @@ class Crew:
         """The number of each task and what the function `module:name` gives for it, in the order in which they end.
 
         Where it raises a `TransloadError`, that stands in the place of what it gives; anything else that it raises is a
-        `RunError`, and so is the end of the process that computed it, `TRIES` times.
+        `RunError`, and so is the end of the process that computed it, `TRIES` times. Tasks are taken as they can be worked on:
+        there may be any number.
         """
-        futures = {self._doers.submit(function, list(task)): number for number, task in enumerate(tasks)}
-        for future in as_completed(futures):
-            try:
-                answer = future.result()
-            except TransloadError as error:
-                answer = error
-            yield futures.pop(future), answer
+        return self._ended(tasks, partial(self._doers.submit, function))
+
+    def called(self, maker: str, given: Sequence[Any], tasks: Iterable[Sequence[Any]]) -> Iterator[tuple[int, Any]]:
+        """As `done`, of something callable that `maker`, `module:name`, makes of `given` once in each worker: a model, say.
+
+        What is given travels once to each.
+        """
+        return self._ended(tasks, self._doers.caller(maker, list(given)))
+
+    def _ended(self, tasks: Iterable[Sequence[Any]], submit: Callable[[list[Any]], Future[Any]]) -> Iterator[tuple[int, Any]]:
+        waiting: dict[Future[Any], int] = {}
+        for number, task in enumerate(tasks):
+            waiting[submit(list(task))] = number
+            if len(waiting) >= AHEAD * self._doers.count:
+                yield from _taken(waiting)
+        while waiting:
+            yield from _taken(waiting)
+
+
+def _taken(waiting: dict[Future[Any], int]) -> Iterator[tuple[int, Any]]:
+    """The answers that are there, once there is one."""
+    for future in wait(waiting, return_when=FIRST_COMPLETED).done:
+        number = waiting.pop(future)
+        try:
+            yield number, future.result()
+        except TransloadError as error:
+            yield number, error
 
 
 class _Processes:
@@ -89,15 +114,29 @@ class _Processes:
         self._closed = False
         self._pool: Executor = ThreadPoolExecutor(count)
 
-    def submit(self, function: str, arguments: list[Any]) -> Future[Any]:
-        return self._pool.submit(self._call, function, arguments)
+    @property
+    def count(self) -> int:
+        return len(self._all)
 
-    def _call(self, function: str, arguments: list[Any]) -> Any:
+    def submit(self, function: str, arguments: list[Any]) -> Future[Any]:
+        return self._pool.submit(self._tried, lambda worker: worker.call(function, *arguments))
+
+    def caller(self, maker: str, given: list[Any]) -> Callable[[list[Any]], Future[Any]]:
+        made: dict[Worker, Remote] = {}
+
+        def call(worker: Worker, arguments: list[Any]) -> Any:
+            if worker not in made:
+                made[worker] = worker.open(maker, *given)
+            return made[worker](*arguments)
+
+        return lambda arguments: self._pool.submit(self._tried, lambda worker: call(worker, arguments))
+
+    def _tried(self, ask: Callable[[Worker], Any]) -> Any:
         worker = self._free.get()
         try:
             for left in reversed(range(TRIES)):
                 try:
-                    return worker.call(function, *arguments)
+                    return ask(worker)
                 except ChildEnded:
                     if not left or self._closed:
                         raise
@@ -130,10 +169,22 @@ class _Cluster:
             raise UsageError(f"no Dask scheduler answers at {scheduler}: {error}") from None
         self._pool: Executor = self._client.get_executor(retries=TRIES - 1, pure=False)
 
+    @property
+    def count(self) -> int:
+        return max(1, sum(self._client.nthreads().values()))
+
     def submit(self, function: str, arguments: list[Any]) -> Future[Any]:
+        return self._handed(_answered, function, arguments)
+
+    def caller(self, maker: str, given: list[Any]) -> Callable[[list[Any]], Future[Any]]:
+        sent = self._client.scatter([given], broadcast=True, hash=False)[0]
+        token = uuid4().hex
+        return lambda arguments: self._handed(_called, token, maker, sent, arguments)
+
+    def _handed(self, *task: Any) -> Future[Any]:
         outcome: Future[Any] = Future()
         outcome.set_running_or_notify_cancel()
-        self._pool.submit(_answered, function, arguments).add_done_callback(lambda made: _hand_on(made, outcome))
+        self._pool.submit(*task).add_done_callback(lambda made: _hand_on(made, outcome))
         return outcome
 
     def close(self) -> None:
@@ -145,6 +196,20 @@ class _Cluster:
 def _answered(function: str, arguments: list[Any]) -> list[Any]:
     """What a worker of a cluster does."""
     return answered(function_called(function), arguments)
+
+
+def _called(token: str, maker: str, given: list[Any], arguments: list[Any]) -> list[Any]:
+    """The same, with what was made there by a token; the last that was made is kept."""
+    from distributed import get_worker
+
+    worker: Any = get_worker()
+    kept: tuple[str, Any] | None = getattr(worker, "transload_made", None)
+    if kept is None or kept[0] != token:
+        made = answered(function_called(maker), given)
+        if made[0] != "done":
+            return made
+        worker.transload_made = kept = (token, made[1])
+    return answered(kept[1], arguments)
 
 
 def _hand_on(made: Future[Any], outcome: Future[Any]) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from transload.files import atomic_path
 from transload.ir import Module
 
 from . import auto
+from .counters import counted_by
 from .histogram import MANUAL_BINS, Histogram
 from .measure import Progress, Sample, Spread, measured
 from .picture import picture
@@ -138,18 +140,24 @@ def _parts(where: str, line: str) -> tuple[str, float, Range]:
 
 def calibrate(
     module: Module, samples: Iterable[Sample], method: str = "mse", *, bits: int = 8, symmetric: bool | None = None,
-    workers: int | None = None, resume: str | Path | None = None, progress: Progress | None = None,
+    workers: int | None = None, resume: str | Path | None = None, progress: Progress | None = None, scheduler: Any = None,
 ) -> Calibration:
     """Run a float module of the hub on samples, and choose the range of each of its tensors by `auto` or a method of `METHODS`.
 
     `samples` are dicts of arrays by input name, any iterable of them, gone through once and not kept but for a few. `bits` is how
     many the activations will have; `symmetric`, whether their zero points will be zero: it takes the time for both else.
-    `workers`, `resume` and `progress` are as in `measured`, whose errors are raised.
+    `workers`, `resume` and `progress` are as in `measured`, whose errors are raised; with a `scheduler`
+    the workers of a Dask cluster count (`transload.scale.Crew`).
     """
     if method not in (AUTO, *METHODS):
         raise UsageError(f"no method of calibration is called {method!r}", hint=f"methods: {', '.join((AUTO, *METHODS))}")
     spread = Spread(samples, auto.SAMPLES)
-    histograms, count = measured(module, spread, workers=workers, resume=resume, progress=progress)
+    if scheduler is None:
+        histograms, count = measured(module, spread, workers=workers, resume=resume, progress=progress)
+    elif resume is None:
+        histograms, count = counted_by(scheduler, module, spread, progress)
+    else:
+        raise UsageError("a calibration by a cluster keeps no state to go on from", hint="leave out resume, or scheduler")
     if method != AUTO:
         return chosen(histograms, count, method, bits, thresholds=symmetric is not False)
     found = chosen(histograms, count, "mse", bits)

@@ -26,6 +26,7 @@ __all__ = ["calibrate", "quantize"]
 @click.option(
     "--resume", metavar="FILE", type=options.PATH, help="Save the state here as it goes, and go on from it after a kill.")
 @click.option("--plot", metavar="FILE", type=options.PATH, help="Write a picture of all histograms and ranges, an SVG file.")
+@click.option("--scheduler", metavar="ADDRESS", help="Dask's scheduler, whose workers run the model: tcp://host:8786.")
 @options.shapes()
 @options.format()
 @options.function()
@@ -33,7 +34,9 @@ __all__ = ["calibrate", "quantize"]
 @options.outputs()
 @options.samples(needed=True)
 @options.images()
-def calibrate(model: Path, out: Path, method: str, resume: Path | None, plot: Path | None, **given: Any) -> int:
+def calibrate(
+    model: Path, out: Path, method: str, resume: Path | None, plot: Path | None, scheduler: str | None, **given: Any,
+) -> int:
     """Measure the ranges of a model's tensors.
 
     On samples, of each tensor of a float model; the table is written.
@@ -48,7 +51,8 @@ def calibrate(model: Path, out: Path, method: str, resume: Path | None, plot: Pa
     module, samples = _opened(model, given)
     assert samples is not None, "--data is required"
     with going_through(samples) as clock:
-        table = api.calibrate(module, samples, method, **({} if resume is None else {"resume": resume}))
+        own = {"resume": resume, "scheduler": scheduler}
+        table = api.calibrate(module, samples, method, **{name: value for name, value in own.items() if value is not None})
     if plot is not None and not hasattr(table, "plot"):
         raise UsageError(f"what method {method!r} measures cannot be drawn", hint="leave out --plot")
     owner = host().owner("calibrators", method)

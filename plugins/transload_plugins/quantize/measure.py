@@ -29,7 +29,7 @@ from .observe import observed
 from .running import Runner
 from .state import State
 
-__all__ = ["Progress", "Sample", "Spread", "check_inputs", "measured", "some_of"]
+__all__ = ["Counting", "Progress", "Sample", "Spread", "check_inputs", "measured", "some_of"]
 
 Sample = Mapping[str, Any]
 Progress = Callable[[int, int | None], None]
@@ -118,7 +118,7 @@ def measured(
     sample, where one lacks an input, or a tensor is not finite on it, and where a state is of another module or other samples.
     """
     total = length_hint(samples) or None  # 0 where it is not known
-    counting = _Counting(module, total)
+    counting = Counting(module, total)
     state = State.open(Path(resume), module) if resume is not None else None
     if state is not None and state.histograms:
         if state.histograms.keys() != counting.histograms.keys():
@@ -155,8 +155,8 @@ def _finish(waiting: deque[Future[None]], most: int) -> None:
         waiting.popleft().result()
 
 
-class _Counting:
-    """Histograms that several threads add to."""
+class Counting:
+    """Histograms of a module's tensors, that several threads add to."""
 
     def __init__(self, module: Module, total: int | None) -> None:
         self.inputs = input_names(module.main)

@@ -19,7 +19,7 @@ from transload.text.resources import ResourceKeys
 
 from .histogram import BINS, LEAST, Histogram
 
-__all__ = ["State", "load_histograms", "save_histograms"]
+__all__ = ["State", "load_histograms", "packed", "save_histograms", "unpacked"]
 
 
 _OWN = ("names", "low", "high", "exponent", "first", "length", "counts")
@@ -28,37 +28,49 @@ _MOST = 1 << 20
 """Tensors that a file may have histograms of."""
 
 
+def packed(histograms: Mapping[str, Histogram]) -> dict[str, Any]:
+    """Histograms as few arrays by name, without the bins before the first and after the last that has a number."""
+    each = histograms.values()
+    used = [np.flatnonzero(one.counts)[[0, -1]].tolist() if one.counts.any() else (0, -1) for one in each]
+    return {
+        "names": np.array(list(histograms), np.str_),
+        "low": np.array([one.low for one in each], np.float64), "high": np.array([one.high for one in each], np.float64),
+        "exponent": np.array([one.exponent for one in each], np.int64),
+        "first": np.array([first for first, _ in used], np.int64),
+        "length": np.array([last + 1 - first for first, last in used], np.int64),
+        "counts": np.concatenate([np.zeros(0, np.int64), *(
+            one.counts[first:last + 1] for one, (first, last) in zip(each, used, strict=True))])}
+
+
 def save_histograms(path: Path, histograms: Mapping[str, Histogram], **more: Any) -> None:
     """Write histograms, and arrays of one's own by name, as an `.npz`; the file is complete or not there."""
-    each = histograms.values()
-    used = [np.flatnonzero(one.counts)[[0, -1]] if one.counts.any() else (0, -1) for one in each]
     with atomic_path(path) as file, file.open("wb") as stream:
-        np.savez_compressed(
-            stream, names=np.array(list(histograms), np.str_), low=[one.low for one in each], high=[one.high for one in each],
-            exponent=[one.exponent for one in each], first=[first for first, _ in used],
-            length=[last + 1 - first for first, last in used],
-            counts=np.concatenate([np.zeros(0, np.int64), *(
-                one.counts[first:last + 1] for one, (first, last) in zip(each, used, strict=True))]), **more)
+        np.savez_compressed(stream, **packed(histograms), **more)
 
 
 def load_histograms(path: Path) -> tuple[dict[str, Histogram], dict[str, TensorData]]:
     """What `save_histograms` wrote, arrays of one's own unread. Raises `ReadError` where the file is none such, or damaged."""
     arrays = read_arrays(path)
     try:
-        sizes = {key: arrays[key].shape for key in _OWN}
-        (tensors,), (counted,) = sizes["names"], sizes["counts"]
-        if any(sizes[key] != (tensors,) for key in _OWN[:-1]) or tensors > _MOST or counted > tensors * _PLACES:
-            raise ValueError("its arrays do not fit each other")
-        names, low, high, exponents, firsts, lengths, counts = (arrays.pop(key).numpy() for key in _OWN)
-        if any(array.dtype != np.int64 for array in (exponents, firsts, lengths, counts)) or names.dtype.kind != "U":
-            raise ValueError("it holds other numbers")
-        if low.dtype != np.float64 or high.dtype != np.float64 or not _sound(low, high, exponents):
-            raise ValueError("it has ranges that are none")
-        if (min(lengths.min(initial=0), firsts.min(initial=0), counts.min(initial=0)) < 0 or lengths.max(initial=0) > _PLACES
-                or firsts.max(initial=0) > _PLACES or (firsts + lengths).max(initial=0) > _PLACES or lengths.sum() != counted):
-            raise ValueError("it counts what is no place")
+        return unpacked({key: arrays.pop(key) for key in _OWN}), arrays
     except (KeyError, ValueError) as error:
         raise ReadError(f"{path}: cannot be read as histograms: {error}") from None
+
+
+def unpacked(arrays: Mapping[str, Any]) -> dict[str, Histogram]:
+    """What `packed` made arrays of: numpy's, or what is read of them when it is asked for. `ValueError` where it is none such."""
+    sizes = {key: arrays[key].shape for key in _OWN}
+    (tensors,), (counted,) = sizes["names"], sizes["counts"]
+    if any(sizes[key] != (tensors,) for key in _OWN[:-1]) or tensors > _MOST or counted > tensors * _PLACES:
+        raise ValueError("its arrays do not fit each other")
+    names, low, high, exponents, firsts, lengths, counts = (_read(arrays[key]) for key in _OWN)
+    if any(array.dtype != np.int64 for array in (exponents, firsts, lengths, counts)) or names.dtype.kind != "U":
+        raise ValueError("it holds other numbers")
+    if low.dtype != np.float64 or high.dtype != np.float64 or not _sound(low, high, exponents):
+        raise ValueError("it has ranges that are none")
+    if (min(lengths.min(initial=0), firsts.min(initial=0), counts.min(initial=0)) < 0 or lengths.max(initial=0) > _PLACES
+            or firsts.max(initial=0) > _PLACES or (firsts + lengths).max(initial=0) > _PLACES or lengths.sum() != counted):
+        raise ValueError("it counts what is no place")
     found: dict[str, Histogram] = {}
     end = 0
     for index, name in enumerate(names.tolist()):
@@ -66,7 +78,12 @@ def load_histograms(path: Path) -> tuple[dict[str, Histogram], dict[str, TensorD
         histogram.low, histogram.high, histogram.exponent = float(low[index]), float(high[index]), int(exponents[index])
         first, start, end = int(firsts[index]), end, end + int(lengths[index])
         histogram.counts[first:first + end - start] = counts[start:end]
-    return found, arrays
+    return found
+
+
+def _read(data: Any) -> np.ndarray:
+    array: np.ndarray = data if isinstance(data, np.ndarray) else data.numpy()
+    return array
 
 
 def _sound(low: np.ndarray, high: np.ndarray, exponents: np.ndarray) -> bool:

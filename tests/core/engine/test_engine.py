@@ -32,6 +32,26 @@ def test_quantize_rounds_halves_away_from_zero_and_saturates():
     np.testing.assert_array_equal(quantize(np.array([0.5, -0.5, 1.5, 1000, -1000, np.inf]), one), [1, -1, 2, 127, -128, 127])
 
 
+@pytest.mark.parametrize("offset", [1, 2, 3])
+def test_where_a_file_has_its_bytes_changes_no_bit(offset):
+    """Weights at odd places of a file: numpy multiplies these by other loops, unless they are placed."""
+    random = np.random.default_rng(3)
+    weights = random.normal(size=(10, 128)).astype(np.float32)
+    raw = np.zeros(weights.nbytes + 64, np.uint8)
+    start = -raw.ctypes.data % 64 + offset
+    moved = raw[start:start + weights.nbytes].view(np.float32).reshape(weights.shape)
+    moved[:] = weights
+    assert not moved.flags.aligned
+    given = {"x": random.normal(size=(1, 128)).astype(np.float32) * 20}
+
+    def product(matrix):
+        module = build_module([TensorType((1, 128), F32)], lambda b, x: b.emit(
+            "top.MatMul", x, b.constant(matrix), right_transpose=True), ["x"])
+        return transload.run(module, given)["y"]
+
+    np.testing.assert_array_equal(product(moved), product(weights))
+
+
 def relu_module(element=F32, size=4):
     return build_module([TensorType((size,), element)], lambda b, x: b.emit("top.Relu", x), ["x"])
 

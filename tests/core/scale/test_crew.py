@@ -49,6 +49,27 @@ def sleeps(seconds: float) -> float:
     return seconds
 
 
+class Counts:
+    """Something callable that is made once in each worker."""
+
+    def __init__(self, start: int, folder: str) -> None:
+        self.start = start
+        (Path(folder) / f"{os.getpid()}").write_text("made")
+
+    def __call__(self, number: int) -> int:
+        return self.start + number
+
+
+class Ends(Counts):
+    """The same, in a process that ends in the middle, once."""
+
+    def __call__(self, mark: str, number: int) -> int:
+        if number == 5 and not Path(mark).exists():
+            Path(mark).write_text("seen")
+            os.kill(os.getpid(), signal.SIGKILL)
+        return self.start + number
+
+
 @pytest.fixture(autouse=True)
 def found_by_children(monkeypatch):
     """Children import this file: they do not look into the current directory, which pytest does."""
@@ -63,6 +84,34 @@ def test_the_answers_are_those_of_the_tasks(workers):
     with Crew(workers) as crew:
         found = dict(crew.done(f"{HERE}:product", [(number, 7) for number in range(20)]))
     assert found == {number: number * 7 for number in range(20)}
+
+
+def test_what_is_made_once_in_each_worker_is_called(tmp_path):
+    with Crew(2) as crew:
+        found = dict(crew.called(f"{HERE}:Counts", (100, str(tmp_path)), [(number,) for number in range(20)]))
+    assert found == {number: 100 + number for number in range(20)}
+    assert len(list(tmp_path.iterdir())) <= 2
+
+
+def test_it_is_made_again_in_a_process_that_takes_the_place_of_another(tmp_path):
+    with Crew(2) as crew:
+        tasks = [(str(tmp_path / "mark"), number) for number in range(12)]
+        found = dict(crew.called(f"{HERE}:Ends", (100, str(tmp_path)), tasks))
+    assert found == {number: 100 + number for number in range(12)}
+
+
+def test_tasks_are_taken_as_they_can_be_worked_on():
+    taken = []
+
+    def tasks():
+        for number in range(1000):
+            taken.append(number)
+            yield (number, 1)
+
+    with Crew(1) as crew:
+        next(answers := crew.done(f"{HERE}:product", tasks()))
+        assert len(taken) < 20
+        answers.close()
 
 
 def test_what_a_task_raises_stands_in_its_place():
@@ -123,6 +172,12 @@ class TestCluster:
         with Crew(scheduler=cluster.scheduler_address) as crew:
             found = dict(crew.done(f"{HERE}:product", [(number, 7) for number in range(20)]))
         assert found == {number: number * 7 for number in range(20)}
+
+    def test_what_is_made_once_in_each_worker_is_called(self, cluster, tmp_path):
+        with Crew(scheduler=cluster.scheduler_address) as crew:
+            tasks = [(str(tmp_path / "mark"), number) for number in range(12)]
+            found = dict(crew.called(f"{HERE}:Ends", (100, str(tmp_path)), tasks))
+        assert found == {number: 100 + number for number in range(12)}
 
     def test_errors_travel(self, cluster):
         with Crew(scheduler=cluster.scheduler_address) as crew:
