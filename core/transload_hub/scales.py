@@ -19,13 +19,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from transload.ir import QuantType
+from transload.ir import QuantType, Type
 from transload.rewrite import Unsupported
 
 __all__ = [
     "Scale", "activation_bounds", "apply_scale", "divide_by_power_of_two", "exp_on_negative_values", "float_product",
-    "high_multiply", "per_step", "quantize_float32", "scale16", "scale32", "scale_exact", "scales32", "softmax_input_scale",
-    "split",
+    "high_multiply", "per_step", "product_factors", "quantize_float32", "scale16", "scale32", "scale_exact", "scales32",
+    "softmax_input_scale", "split",
 ]
 
 INT32_MAX = (1 << 31) - 1
@@ -103,6 +103,20 @@ def scale_exact(real: float) -> Scale:
 def float_product(a: float, b: float) -> float:
     """The product as LiteRT's 8-bit kernels take it in places: in float32."""
     return float(np.float32(a) * np.float32(b))
+
+
+def product_factors(x: QuantType, w: QuantType, target: Type, *, once: bool, in_float32: bool) -> np.ndarray:
+    """What sums of products of numbers of `x` and `w` are multiplied by to be of type `target`, for each scale of `w`.
+
+    LiteRT computes it in float64, but the product of two single scales `in_float32` in some kernels; where the sum is to be
+    rounded `once`, as onnxruntime does, all of it is computed in float32.
+    """
+    if once and isinstance(target, QuantType):
+        return (np.float32(x.scale) * w.scale_array.astype(np.float32) / np.float32(target.scale)).astype(np.float64)
+    divisor = float(np.float32(target.scale)) if isinstance(target, QuantType) else 1.0
+    if in_float32 and w.per_tensor:
+        return np.array([per_step(float_product(x.scale, w.scale), divisor)])
+    return float(np.float32(x.scale)) * w.scale_array.astype(np.float32).astype(np.float64) / divisor
 
 
 def apply_scale(values: Any, scale: Scale, double_round: bool = True) -> np.ndarray:

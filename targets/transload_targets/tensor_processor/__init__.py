@@ -7,7 +7,7 @@ from typing import Any
 
 from transload import hookimpl
 from transload.facts import FactKind, Facts
-from transload.plugin import DialectSpec, ForeignFormat
+from transload.plugin import DialectSpec, ForeignFormat, Pass
 
 _HERE = "transload_targets.tensor_processor"
 
@@ -53,3 +53,18 @@ def register_facts(register: Any) -> None:
     register(Facts("form", "tpu", f"{_HERE}.groups.forms:FORMS"))
     register(Facts("copies", "tpu", f"{_HERE}.groups.copies:COPIES"))
     register(Facts("cycles", "tpu", f"{_HERE}.cycles.rules:CYCLES"))
+
+
+@hookimpl
+def register_passes(register: Any) -> None:
+    register(Pass("lower-to-tpu", f"{_HERE}.lowering.lower:lower_to_tpu",
+                  "Make ops of a tensor processor of what it can compute; the rest stays, with a note that says why."))
+
+
+@hookimpl
+def register_targets(register: Any) -> None:
+    from .target import TensorProcessor
+
+    register(TensorProcessor("tp-large", "tp-large", "A tensor processor of 64 lanes and 16 MB of local memory."))
+    register(TensorProcessor("tp-small", "tp-small", "A tensor processor of 8 lanes and 512 kB of local memory."))
+    register(TensorProcessor("tp-tiny", "tp-tiny", "A tensor processor of one lane and 64 kB of local memory, eight bits only."))

@@ -28,9 +28,11 @@ def test_a_chip_that_comes_along_has_arithmetic_for_all_that_it_says(name: str) 
         assert callable(operation(each))
 
 
-def test_every_field_says_what_it_is() -> None:
+def test_every_field_says_what_it_is(root: Path) -> None:
+    page = (root / "docs" / "tensor-processor.md").read_text()
     for field in dataclasses.fields(Chip):
         assert len(field.metadata["doc"]) > 10, field.name
+        assert f"`{field.name}`" in page or field.metadata["table"].endswith(field.name), field.name
 
 
 def test_a_bad_file_gets_every_finding_at_once(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 from transload.ir import BF16, F16, F32, I8, I16, I32, I48, IntegerType, Op, QuantType, Type, Value, dtype_of
 from transload.rewrite import Rewriter, RewriteTable, Unsupported
 from transload_hub.build import need_place
-from transload_hub.scales import float_product, per_step
+from transload_hub.scales import product_factors
 
 from ... import build
 from ...dialect.base import storage_of
@@ -38,7 +38,7 @@ from .windows import Window, fit, need_channels_last, squeeze_height, unsqueeze_
 if TYPE_CHECKING:
     from transload_hub.ops.conv import Conv, Deconv
 
-__all__ = ["TABLE", "Sum", "bias_value", "product_factors", "sum_bits", "sum_of"]
+__all__ = ["TABLE", "Sum", "bias_value", "sum_bits", "sum_of"]
 
 TABLE = RewriteTable()
 
@@ -68,20 +68,6 @@ def sum_of(x: Value, w: Value) -> Sum | None:
     if a.storage == I16 and b.storage == I8 and zero_points[0] == 0:
         return Sum(I48, I48, *zero_points)
     return None
-
-
-def product_factors(x: QuantType, w: QuantType, target: Type, rounding: str, in_float32: bool) -> np.ndarray:
-    """What sums of products that are rounded so are multiplied by, for each scale of `w`.
-
-    LiteRT computes it in float64, but the product of two single scales `in_float32` in some kernels;
-    onnxruntime (NEAREST) computes all of it in float32.
-    """
-    if rounding == NEAREST and isinstance(target, QuantType):
-        return (np.float32(x.scale) * w.scale_array.astype(np.float32) / np.float32(target.scale)).astype(np.float64)
-    divisor = float(np.float32(target.scale)) if isinstance(target, QuantType) else 1.0
-    if in_float32 and w.per_tensor:
-        return np.array([per_step(float_product(x.scale, w.scale), divisor)])
-    return float(np.float32(x.scale)) * w.scale_array.astype(np.float32).astype(np.float64) / divisor
 
 
 def bias_value(rw: Rewriter, bias: Value | None, total: Sum, x: Value, w: Value, channels: int) -> Value:
@@ -126,7 +112,7 @@ def finish(op: Op, rw: Rewriter, made: Value, x: Value, w: Value, part: int = 0)
     if a is None or b is None or isinstance(target, IntegerType):
         return fused_activation(rw, build.cast(rw, made, target), op)
     rounding = rounding_of(op)
-    factors = product_factors(a, b, target, rounding, is_unsigned(op))
+    factors = product_factors(a, b, target, once=rounding == NEAREST, in_float32=is_unsigned(op))
     channels = static_shape(made)[-1]
     if len(factors) > channels:
         factors = factors[part * channels : (part + 1) * channels]

@@ -14,13 +14,25 @@ import numpy as np
 
 from transload.ir import BF16, F16, F32, I8, I16, I32, I48, FloatType, IntegerType, Op, QuantType, Type, Value
 from transload.rewrite import Rewriter, RewriteTable, Unsupported
+from transload_hub.scales import product_factors
 
 from ... import build
 from ...dialect.base import storage_of
 from ..arithmetic.integer_products import are_integers, by_digits, digits
-from ..arithmetic.rescaling import DOUBLE, EXACT, WIDE, activation_range, fused_activation, narrow, quant, retyped, rounding_of
+from ..arithmetic.rescaling import (
+    DOUBLE,
+    EXACT,
+    NEAREST,
+    WIDE,
+    activation_range,
+    fused_activation,
+    narrow,
+    quant,
+    retyped,
+    rounding_of,
+)
 from .common import binary, static_shape
-from .conv import bias_value, product_factors, sum_bits, sum_of
+from .conv import bias_value, sum_bits, sum_of
 
 if TYPE_CHECKING:
     from transload_hub.ops.matmul import MatMul
@@ -84,7 +96,7 @@ def _finish(op: Op, rw: Rewriter, made: Value, x: Value, w: Value, rounding: str
     if a is None or b is None or isinstance(target, IntegerType):
         plain = isinstance(target, FloatType) or (isinstance(target, IntegerType) and storage_of(made) != target)
         return fused_activation(rw, build.cast(rw, made, target) if plain else made, op)
-    factors = product_factors(a, b, target, rounding, in_float32=rounding != EXACT)
+    factors = product_factors(a, b, target, once=rounding == NEAREST, in_float32=rounding != EXACT)
     return narrow(rw, made, factors, target, rounding, activation_range(op), sum_bits)
 
 

@@ -1,0 +1,161 @@
+"""Elementwise ops of two tensors (TPU-MLIR manual 6.3.3)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from transload.errors import Unsupported
+from transload.ir import FloatType, IntegerType, Op, QuantType, Value
+from transload.rewrite import Rewriter, RewriteTable
+from transload_hub.scales import per_step
+
+from ..chip import Chip
+from .common import activation, chip_of, need, quantized, reshape, same_numbers, static
+from .conversion import requantized
+from .scaling import rescale, ways_of
+
+if TYPE_CHECKING:
+    from transload_hub.ops.elementwise import Add, Max, Min, Mul, Sub
+
+__all__ = ["TABLE", "equal_rank"]
+
+TABLE = RewriteTable()
+
+
+def equal_rank(rw: Rewriter, *values: Value) -> list[Value]:
+    """Values of one rank: the others with dimensions of size 1 in front, constants at once."""
+    rank = max(len(static(value)) for value in values)
+    made = []
+    for value in values:
+        shape = (1,) * (rank - len(static(value))) + static(value)
+        array = rw.constant_of(value)
+        fixed = array is not None and static(value) != shape
+        made.append(rw.constant(array.reshape(shape), element=value.element) if fixed else reshape(rw, value, shape))
+    return made
+
+
+def _two(op: Op, rw: Rewriter, operation: str) -> list[Value]:
+    """The two operands, of one rank, which the chip can join in this way."""
+    if len(op.operands) != 2:
+        raise Unsupported(f"{len(op.operands)} operands at once")
+    need(rw, operation, *op.operands, op.results[0])
+    return equal_rank(rw, *op.operands)
+
+
+def _types(op: Op) -> list[QuantType] | None:
+    """The types of operands and result where all are quantized with 8 or 16 bits; None where none is; else `Unsupported`."""
+    values = [*op.operands, op.results[0]]
+    types = [quantized(value) for value in values]
+    if all(type_ is not None and type_.storage.width in (8, 16) for type_ in types):
+        return types  # type: ignore[return-value]
+    if any(value.is_quantized for value in values):
+        stored = ", ".join(str(value.stored_element) for value in values)
+        raise Unsupported(f"numbers stored as {stored}, some of them quantized, have no common arithmetic")
+    return None
+
+
+def _plain(op: Op) -> None:
+    """`Unsupported` of operands that are neither floats of one type nor integers of 32 bits."""
+    elements = {value.element for value in (*op.operands, op.results[0])}
+    element = elements.pop()
+    if elements or not (isinstance(element, FloatType) or (isinstance(element, IntegerType) and element.width == 32)):
+        raise Unsupported(f"no arithmetic of {element}")
+
+
+@TABLE("top.Add")
+def add(op: Add, rw: Rewriter) -> Value:
+    return _sum(op, rw, op.coeff or (1.0,) * len(op.inputs))
+
+
+@TABLE("top.Sub")
+def sub(op: Sub, rw: Rewriter) -> Value:
+    return _sum(op, rw, (1.0, -1.0))
+
+
+def _sum(op: Op, rw: Rewriter, coefficients: Sequence[float]) -> Value:
+    a, b = _two(op, rw, "add")
+    types = _types(op)
+    attributes: dict[str, Any] = {"subtract": coefficients[1] < 0, **activation(op)}
+    if coefficients[0] <= 0 or coefficients[1] == 0 or (types is None and abs(coefficients[1]) != coefficients[0] != 1):
+        raise Unsupported(f"a sum with factors {tuple(coefficients)}")
+    if types is None:
+        _plain(op)
+        return rw.emit("tpu.add", a, b, element=op.results[0].element, **attributes)
+    left, right, target = types
+    attributes.update(a_zero=left.zero_point, b_zero=right.zero_point, output_zero=target.zero_point)
+    reals = [type_.scale * abs(c) for type_, c in zip((left, right), coefficients, strict=True)]
+    arithmetic = _eight_bit_sum if chip_of(rw).multiplier_bits == 8 else _exact_sum
+    return rw.emit("tpu.add", a, b, element=target, **attributes, **arithmetic(chip_of(rw), op, types, reals))
+
+
+def _exact_sum(chip: Chip, op: Op, types: Sequence[QuantType], reals: Sequence[float]) -> dict[str, Any]:
+    """Both operands with 20 bits of fraction (of 16-bit numbers 15) on a scale twice the greater, as LiteRT's kernels."""
+    left, right, target = types
+    narrow = all(type_.storage.width == 8 for type_ in types)
+    far = max(max(t.zero_point - t.storage_min, t.storage_max - t.zero_point) for t in (left, right))
+    bits = 20 if narrow else 14 if far > 1 << 15 else 15
+    headroom = 2.0 * max(reals)
+    first, second = (rescale(chip, per_step(real, headroom), "double") for real in reals)
+    last = rescale(chip, per_step(headroom, (1 << bits) * target.scale), str(op.attribute("rounding", "double")))
+    if last.rounding != first.rounding:
+        raise Unsupported("a sum of which operands and result are rounded in two ways")
+    return {"left_shift": bits, "a_multiplier": first.multiplier, "a_shift": first.shift, "b_multiplier": second.multiplier,
+            "b_shift": second.shift, **last.attributes}
+
+
+def _eight_bit_sum(chip: Chip, op: Op, types: Sequence[QuantType], reals: Sequence[float]) -> dict[str, Any]:
+    """`(a * M_a + b * M_b) >> shift` with multipliers of 8 bits and one shift (manual 6.3.3)."""
+    factors = [per_step(real, types[-1].scale) for real in reals]
+    most = (1 << chip.shift_bits) - 1
+    shift = min(6 - math.floor(math.log2(max(factors))), most)
+    if round(math.ldexp(max(factors), shift)) > 127:
+        shift -= 1
+    if shift < 0:
+        raise Unsupported(f"scales {factors} of a sum are too large for multipliers of 8 bits")
+    first, second = (round(math.ldexp(factor, shift)) for factor in factors)
+    return {"a_multiplier": first, "b_multiplier": second, "multiplier": 1, "shift": shift,
+            "rounding": ways_of(chip, str(op.attribute("rounding", "double")))}
+
+
+@TABLE("top.Mul")
+def mul(op: Mul, rw: Rewriter) -> Value:
+    a, b = _two(op, rw, "mul")
+    types = _types(op)
+    if types is None:
+        _plain(op)
+        return rw.emit("tpu.mul", a, b, element=op.result.element, **activation(op))
+    left, right, target = types
+    if math.prod(max(t.zero_point - t.storage_min, t.storage_max - t.zero_point) for t in (left, right)) >= 1 << 31:
+        raise Unsupported("products of more than 32 bits")
+    rounding = str(op.rounding)
+    number: Any = np.float64 if rounding == "exact" else np.float32
+    real = float(number(np.float32(left.scale)) * np.float32(right.scale) / np.float32(target.scale))
+    scale = rescale(chip_of(rw), real, rounding)
+    return rw.emit(
+        "tpu.mul", a, b, element=target, a_zero=left.zero_point, b_zero=right.zero_point, output_zero=target.zero_point,
+        **scale.attributes, **activation(op))
+
+
+@TABLE("top.Max", "top.Min")
+def extreme(op: Max | Min, rw: Rewriter) -> Value:
+    """In the result's type, two at a time."""
+    name = "maximum" if op.name == "top.Max" else "minimum"
+    target = op.result.quant
+    values = list(op.inputs)
+    if target is not None:
+        for value in values:
+            if value.quant is None or not same_numbers(value.quant, target):
+                _types(op)
+        values = [requantized(rw, value, target, str(op.rounding)) for value in values]
+    need(rw, name, *values)
+    values = equal_rank(rw, *values)
+    made = values[0]
+    for value in values[1:]:
+        made = rw.emit(f"tpu.{name}", made, value)
+    if made.shape != op.result.shape:
+        raise Unsupported(f"the extreme of {made.type}, which is {op.result.type}")
+    return made

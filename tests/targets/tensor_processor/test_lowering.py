@@ -1,0 +1,238 @@
+"""From the hub to dialect `tpu`: the same integers, bit for bit, where a chip has multipliers of 32 bits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import transload
+from transload.ir import (
+    F32,
+    I8,
+    I16,
+    I32,
+    UI8,
+    IntegerType,
+    Module,
+    QuantType,
+    TensorType,
+    Type,
+    Value,
+    dtype_of,
+    new_module,
+    set_results,
+)
+from transload.ir.build import Builder
+from transload.ir.verify import verify
+from transload_targets.tensor_processor.chip import load_chip
+from transload_targets.tensor_processor.lowering.lower import lower_to_tpu
+from transload_targets.tensor_processor.lowering.scaling import eight_bits
+
+RNG = np.random.default_rng(11)
+
+
+def q(storage: IntegerType, scale: float, zero: int = 0) -> QuantType:
+    return QuantType(storage, F32, (scale,), (zero,))
+
+
+A, B, C = q(I8, 0.021, 3), q(I8, 0.047, -9), q(I8, 0.05, -20)
+U, V = q(UI8, 0.021, 120), q(UI8, 0.05, 130)
+S, T = q(I16, 0.0003), q(I16, 0.0005)
+
+
+def made(types: list[Type], build: Callable[..., Any]) -> Module:
+    """A module whose function is what `build(builder, *arguments)` makes of arguments of these types."""
+    module = new_module()
+    main = module.add_function("main", types, [f"x{i}" for i in range(len(types))])
+    block = main.regions[0].block
+    outcome = build(Builder(block), *block.arguments)
+    values = [outcome] if isinstance(outcome, Value) else list(outcome)
+    set_results(main, values, [f"y{i}" for i in range(len(values))])
+    return module
+
+
+def inputs_of(module: Module) -> dict[str, np.ndarray]:
+    found = {}
+    for name, type_ in module.inputs.items():
+        assert isinstance(type_, TensorType)
+        element = type_.element
+        if isinstance(element, QuantType):
+            found[name] = RNG.integers(element.storage_min, element.storage_max + 1,
+            type_.shape).astype(dtype_of(element.storage))
+        else:
+            found[name] = RNG.normal(size=type_.shape).astype(dtype_of(element))
+    return found
+
+
+def lowered(module: Module, chip: str = "tp-large") -> Module:
+    again = module.clone()
+    lower_to_tpu(again, chip)
+    verify(again)
+    return again
+
+
+def left(module: Module) -> list[str]:
+    return [op.name for op in module.ops() if op.dialect == "top" and op.name not in ("top.Weight", "top.None")]
+
+
+def tensor(element: Type, *shape: int) -> TensorType:
+    return TensorType(shape, element)
+
+
+def emits(name: str, **attributes: Any) -> Callable[..., Any]:
+    return lambda build, *values: build.emit(name, *values, **attributes)
+
+
+CONV = {"kernel_shape": (3, 2), "strides": (2, 1), "pads": (1, 0, 1, 1), "dilations": (1, 2)}
+
+
+def conv(element: QuantType, weights: QuantType, target: QuantType, bias: Type | None = I32, groups: int = 1, **more: Any) -> Any:
+    def build(builder: Builder, x: Value) -> Value:
+        w = builder.constant(RNG.integers(-127, 128, (8, 4 // groups, 3, 2)).astype(dtype_of(weights.storage)), element=weights)
+        b = None
+        if bias is not None:
+            sums = QuantType(bias, F32, tuple(element.scale * s for s in weights.scales), (0,) * weights.count,
+                             axis=0 if weights.count > 1 else None)
+            b = builder.constant(RNG.integers(-999, 999, 8).astype(np.int32), element=sums)
+        return builder.emit("top.Conv", x, w, b, element=target, group=groups, **CONV, **more)
+
+    return [tensor(element, 2, 4, 9, 8)], build
+
+
+W = QuantType(I8, F32, tuple(0.001 * (i + 1) for i in range(8)), (0,) * 8, axis=0)
+
+
+def layer(element: QuantType, target: QuantType, transposed: bool = True, **more: Any) -> Any:
+    def build(builder: Builder, x: Value) -> Value:
+        w = builder.constant(RNG.integers(-127, 128, (6, 10) if transposed else (10, 6)).astype(np.int8), element=q(I8, 0.004))
+        return builder.emit("top.MatMul", x, w, element=target, right_transpose=transposed, **more)
+
+    return [tensor(element, 2, 5, 10)], build
+
+
+FOUR = (2, 4, 9, 8)
+CASES: dict[str, tuple[list[Type], Callable[..., Any]]] = {
+    "convolution": conv(A, q(I8, 0.004), C),
+    "convolution, scales a channel": conv(A, W, C),
+    "convolution, relu6": conv(A, W, C, do_relu=True, relu_limit=6.0),
+    "convolution, rounded once": conv(A, W, C, rounding="once"),
+    "convolution, depthwise": conv(A, W, C, groups=4),
+    "convolution, groups": conv(A, W, C, groups=2),
+    "convolution, unsigned": conv(U, q(UI8, 0.004, 7), V),
+    "convolution, 16 bits": conv(S, W, T),
+    "convolution, 16 bits, no bias": conv(S, W, T, bias=None),
+    "layer": layer(A, C),
+    "layer, rounded twice": layer(A, C, rounding="double"),
+    "layer, columns": layer(A, C, transposed=False),
+    "layer, unsigned": layer(U, V),
+    "products of stacks": ([tensor(A, 2, 3, 5, 10), tensor(B, 2, 3, 10, 4)], emits("top.MatMul", element=C, rounding="double")),
+    "sum": ([tensor(A, *FOUR), tensor(B, *FOUR)], emits("top.Add", element=C)),
+    "sum, one a channel": ([tensor(A, *FOUR), tensor(B, 4, 1, 1)], emits("top.Add", element=C, do_relu=True)),
+    "sum, unsigned": ([tensor(U, *FOUR), tensor(V, *FOUR)], emits("top.Add", element=V)),
+    "sum, 16 bits": ([tensor(S, *FOUR), tensor(T, *FOUR)], emits("top.Add", element=T)),
+    "difference": ([tensor(A, *FOUR), tensor(B, *FOUR)], emits("top.Sub", element=C)),
+    "product": ([tensor(A, *FOUR), tensor(B, *FOUR)], emits("top.Mul", element=C)),
+    "product, exact": ([tensor(A, *FOUR), tensor(B, *FOUR)], emits("top.Mul", element=C, rounding="exact")),
+    "greater": ([tensor(A, *FOUR), tensor(B, *FOUR)], emits("top.Max", element=C)),
+    "lesser": ([tensor(A, *FOUR), tensor(A, *FOUR)], emits("top.Min", element=A)),
+    "mean of windows": ([tensor(A, *FOUR)], emits("top.AvgPool", element=A, kernel_shape=(3, 3), pads=(1, 1, 1, 1))),
+    "mean of windows, padding counts": ([tensor(A, *FOUR)], emits(
+        "top.AvgPool", element=A, kernel_shape=(3, 3), pads=(1, 1, 1, 1), count_include_pad=True)),
+    "mean of windows, another type": ([tensor(A, *FOUR)], emits("top.AvgPool", element=C, kernel_shape=(2, 3))),
+    "mean of windows, unsigned": ([tensor(U, *FOUR)], emits("top.AvgPool", element=U, kernel_shape=(2, 3))),
+    "greatest of windows": ([tensor(A, *FOUR)], emits("top.MaxPool", element=A, kernel_shape=(3, 2), strides=(2, 2))),
+    "greatest of windows, another type": ([tensor(A, *FOUR)], emits("top.MaxPool", element=C, kernel_shape=(3, 2))),
+    "mean": ([tensor(A, *FOUR)], emits("top.Reduce", element=C, axes=(2, 3), mode="ReduceMean")),
+    "mean, unsigned": ([tensor(U, *FOUR)], emits("top.Reduce", element=V, axes=(2, 3), mode="ReduceMean", keepdims=False)),
+    "sum along": ([tensor(A, *FOUR)], emits("top.Reduce", element=q(I8, 2.0), axes=(1,), mode="ReduceSum")),
+    "greatest along": ([tensor(A, *FOUR)], emits("top.Reduce", element=C, axes=(1,), mode="ReduceMax")),
+    "softmax": ([tensor(A, 3, 11)], emits("top.Softmax", element=q(I8, 1 / 256, -128), axis=-1)),
+    "softmax, channels": ([tensor(B, *FOUR)], emits("top.Softmax", element=q(I8, 1 / 256, -128), axis=1, beta=0.5)),
+    "softmax, unsigned": ([tensor(U, 3, 11)], emits("top.Softmax", element=q(UI8, 1 / 256), axis=-1)),
+    "relu": ([tensor(A, *FOUR)], emits("top.Relu", element=C, relu_limit=1.0)),
+    "clip": ([tensor(A, *FOUR)], emits("top.Clip", element=A, min=-0.5, max=0.7)),
+    "leaky relu": ([tensor(A, *FOUR)], emits("top.LeakyRelu", element=C, alpha=0.2)),
+    "hard swish": ([tensor(A, *FOUR)], emits("top.HardSwish", element=C)),
+    "sigmoid": ([tensor(A, *FOUR)], emits("top.Sigmoid", element=q(I8, 1 / 256, -128))),
+    "tanh, unsigned": ([tensor(U, *FOUR)], emits("top.Tanh", element=q(UI8, 1 / 128, 128))),
+    "exponential, 16 bits": ([tensor(q(I16, 0.0001), 4, 4)], emits("top.Exp", element=q(I16, 0.001))),
+    "to another scale": ([tensor(A, *FOUR)], emits("top.Cast", element=C)),
+    "to 16 bits": ([tensor(A, *FOUR)], emits("top.Cast", element=S)),
+    "from floats": ([tensor(F32, *FOUR)], emits("top.Cast", element=A)),
+    "to floats": ([tensor(A, *FOUR)], emits("top.Cast", element=F32)),
+    "joined": ([tensor(A, *FOUR), tensor(B, *FOUR)], emits("top.Concat", element=C, axis=1)),
+    "stacked": ([tensor(A, 3, 4), tensor(A, 3, 4)], emits("top.Pack", element=A, axis=1)),
+    "padded": ([tensor(A, *FOUR)], emits("top.Pad", element=A, paddings=(0, 0, 1, 2, 0, 1, 3, 0))),
+    "cut": ([tensor(A, *FOUR)], emits("top.Slice", element=A, offset=(0, 1, 8, 0), ends=(2, 4, 2, 8), steps=(1, 2, -3, 1))),
+    "split": ([tensor(A, *FOUR)], emits("top.Split", element=A, axis=1, split_size=(1, 3))),
+    "unstacked": ([tensor(A, *FOUR)], emits("top.Unpack", element=A, axis=2)),
+    "turned": ([tensor(A, *FOUR)], emits("top.Permute", element=A, order=(0, 2, 3, 1))),
+    "reversed": ([tensor(A, *FOUR)], emits("top.Reverse", element=A, axes=(2,))),
+    "depth to space": ([tensor(A, *FOUR)], emits("top.Depth2Space", element=A, block_h=2, block_w=2)),
+    "space to depth": ([tensor(A, 2, 4, 6, 8)], emits("top.Depth2Space", element=A, block_h=2, block_w=4, is_inversed=True)),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_integers_are_the_hubs(name: str) -> None:
+    module = made(*CASES[name])
+    inputs = inputs_of(module)
+    wanted = transload.run(module, inputs, engine="reference")
+    low = lowered(module)
+    assert left(low) == [], low.notes
+    got = transload.run(low, inputs, engine="reference")
+    for key, array in wanted.items():
+        np.testing.assert_array_equal(got[key], array)
+        assert got[key].dtype == array.dtype
+
+
+EIGHT = [name for name in CASES if not any(word in name for word in ("16 bits", "floats"))]
+
+
+@pytest.mark.parametrize("name", EIGHT)
+def test_multipliers_of_eight_bits_are_near(name: str) -> None:
+    """A factor is off by less than 1/128, and so is what it scales, besides half a step for each rounding."""
+    module = made(*CASES[name])
+    inputs = inputs_of(module)
+    wanted = transload.run(module, inputs, engine="reference")
+    low = lowered(module, "tp-tiny")
+    if left(low):
+        assert name == "mean of windows, another type"  # which takes 16 bits
+        return
+    most = {tuple(op.multiplier.op.value.numpy()) for op in low.ops() if op.name in ("tpu.conv2d", "tpu.matmul")}
+    assert all(number < 128 for numbers in most for number in numbers)
+    got = transload.run(low, inputs, engine="reference")
+    for key, array in wanted.items():
+        zero = low.outputs[key].element.zero_point  # type: ignore[union-attr]
+        off = np.abs(got[key].astype(int) - array.astype(int))
+        assert (off <= 1.6 + np.abs(array.astype(int) - zero) / 64).all(), off.max()
+
+
+@pytest.mark.parametrize("real", [1.0, 0.5, 0.9999, 1 / 3, 0.0123, 77.0, 2.0**-20])
+def test_eight_bits_are_the_nearest(real: float) -> None:
+    multiplier, shift = eight_bits(real, 31)
+    assert 0 < multiplier < 128
+    assert abs(multiplier / 2.0**shift - real) <= real / 128
+
+
+def test_weights_of_four_bits_are_multiplied_as_such() -> None:
+    four = q(IntegerType(4), 0.1)
+    module = made([tensor(A, 3, 8)], lambda build, x: build.emit(
+        "top.MatMul", x, build.constant(RNG.integers(-8, 8, (5, 8)).astype(ml_dtypes.int4), element=four), element=C,
+        right_transpose=True))
+    low = lowered(module)
+    kinds = [op.weights.stored_element for op in low.ops() if op.name == "tpu.matmul"]
+    assert [kind.width for kind in kinds] == [4 if load_chip("tp-large").supports("matmul", "int4") else 8]
+    inputs = inputs_of(module)
+    np.testing.assert_array_equal(
+        transload.run(low, inputs, engine="reference")["y0"], transload.run(module, inputs, engine="reference")["y0"])
+
+
+def test_what_the_chip_lacks_stays_with_the_reason() -> None:
+    module = made([tensor(F32, 4, 4)], emits("top.Exp"))
+    low = lowered(module, "tp-tiny")
+    assert left(low) == ["top.Exp"] and any("top.Exp is not for tp-tiny" in note for note in low.notes)

@@ -1,0 +1,52 @@
+"""The targets `tp-*`: converted, cut between chip and host, and verified against the source's own runtime."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import transload
+from transload.errors import ConversionError
+from transload.ir import F32, I8, QuantType, TensorType, new_module, set_results
+from transload.ir.build import Builder
+from transload.written import written_at
+
+
+@pytest.mark.parametrize("chip", ["tp-large", "tp-small"])
+@pytest.mark.models
+def test_a_network_is_as_its_own_runtime_computes_it(chip: str, models: Path, tmp_path: Path) -> None:
+    made = transload.convert(models / "tflite/mlperf_resnet8_int8/pretrainedResnet_quant.tflite", chip, tmp_path / "out")
+    assert made.verification is not None and made.verification.passed, made.verification
+    assert made.report.target_report["operators"]["tpu.conv2d"] == 9
+
+
+def test_what_the_chip_lacks_runs_on_the_host_between_two_parts(tmp_path: Path) -> None:
+    """tp-tiny has no floats: an exponential of floats between two layers."""
+    q = QuantType(I8, F32, (0.05,), (0,))
+    module = new_module()
+    main = module.add_function("main", [TensorType((2, 4, 6, 6), q)], ["x"])
+    build = Builder(main.regions[0].block)
+    pool = {"kernel_shape": (2, 2), "strides": (1, 1), "element": q}
+    x = build.emit("top.MaxPool", build.block.arguments[0], **pool)
+    x = build.emit("top.Cast", build.emit("top.Erf", build.emit("top.Cast", x, element=F32)), element=q)
+    set_results(main, [build.emit("top.MaxPool", x, **pool)], ["y"])
+    inputs = {"x": np.random.default_rng(0).integers(-128, 128, (2, 4, 6, 6)).astype(np.int8)}
+    wanted = transload.run(module, inputs)["y"]
+    made = transload.convert(module, "tp-tiny", tmp_path / "out")
+    places = [part.place for part in made.report.partition.parts]  # type: ignore[union-attr]
+    assert places == ["target", "host", "target"]
+    assert any("top.Erf is not for tp-tiny" in note for note in made.report.notes)
+    written = written_at(tmp_path / "out")
+    assert written is not None and written.run is not None
+    np.testing.assert_array_equal(written.run(inputs)["y"], wanted)
+
+
+def test_a_model_of_which_the_chip_has_nothing_is_refused(tmp_path: Path) -> None:
+    module = new_module()
+    main = module.add_function("main", [TensorType((2,), F32)], ["x"])
+    build = Builder(main.regions[0].block)
+    set_results(main, [build.emit("top.Erf", build.block.arguments[0])], ["y"])
+    with pytest.raises(ConversionError, match="takes no op"):
+        transload.convert(module, "tp-tiny", tmp_path / "out")
