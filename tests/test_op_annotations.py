@@ -64,13 +64,13 @@ def annotation_of(function: Callable[..., Any]) -> str:
 def test_functions_are_annotated_by_the_ops_they_are_registered_for():
     """Those of `aten` take a `Call`: the arguments of any overload of an operator, by name. What reads text has no op yet.
 
-    What a chip computes is a function of numbers.
+    What a chip computes is a function of numbers; what that takes, of a part of the work or of the chip.
     """
     wrong = []
     for name, function in CASES:
         said = annotation_of(function)
         names = {word.rpartition(".")[2] for word in re.split(r"\s*\|\s*", said)}
-        if not said or names & {"Op", "Any", "Call", "AssemblyParser", "ndarray"}:
+        if not said or names & {"Op", "Any", "Call", "AssemblyParser", "ndarray", "Work", "Chip"}:
             continue
         if not function.__module__.startswith(OURS) or name.endswith(".*"):
             continue
