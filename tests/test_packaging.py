@@ -11,7 +11,8 @@ import pytest
 MODULES = {
     "protobuf": r"google\.protobuf", "opencv-python-headless": "cv2",
     "ethos-u-vela": "ethosu", "ai-edge-litert": "ai_edge_litert", "pillow": "PIL", "hatchling": "hatchling",
-    "iree-base-compiler": "iree", "iree-base-runtime": "iree", "scikit-learn": "sklearn", "onnx-ir": "onnx_ir",
+    "iree-base-compiler": "iree", "iree-base-runtime": "iree", "tflite-micro": "tflite_micro", "scikit-learn": "sklearn",
+    "onnx-ir": "onnx_ir",
     "mkdocstrings": "mkdocstrings", "mkdocs-material": "material"}
 """Import names that differ from the distribution's."""
 TOOLS = {"import-linter", "mypy", "pytest-cov", "pytest-timeout", "pytest-xdist", "ruff", "mkdocstrings", "mkdocs-material",
@@ -20,7 +21,7 @@ TOOLS = {"import-linter", "mypy", "pytest-cov", "pytest-timeout", "pytest-xdist"
 FOR_USERS = {
     "tflite", "onnx", "tensorflow", "keras", "caffe", "ethosu", "stablehlo", "xla", "images", "report", "coco", "litert",
     "onnxruntime", "opencv", "verify"}
-APART = {"pytorch", "memory", "dask", "iree"}
+APART = {"pytorch", "memory", "dask", "iree", "tflm"}
 """Not in `all`: a gigabyte, which only judges, a solver that takes no newer protobuf, clusters, compilers of other targets."""
 
 

@@ -3,8 +3,8 @@
     for op, why in refused_ops(module, refusal):
         ...
 
-`refusal(module)` says why the tool does not take a module, or None. Each op is given to it alone, in a function of its own whose
-arguments are what the op takes; of ops that are alike, one.
+`refusal(module)` says why the tool does not take a module, or None. Each op is given to it alone, with its constants, in a
+function of its own whose arguments are what else the op takes; of ops that are alike, one.
 """
 
 from __future__ import annotations
@@ -61,12 +61,16 @@ def _signature(op: Op) -> str:
 
 
 def _alone(op: Op) -> Module:
-    """A module with a function that does nothing but `op`: what it takes are the arguments."""
-    captured = list(dict.fromkeys([*op.operands, *captured_values(op)]))
+    """A module with a function that does nothing but `op`: what it takes are the arguments, but for constants."""
+    taken = list(dict.fromkeys([*op.operands, *captured_values(op)]))
+    captured = [value for value in taken if not is_constant(value)]
     made = new_module()
     function = made.add_function("main", [value.type for value in captured])
     block = function.regions[0].block
     mapping: dict[Value, Value] = dict(zip(captured, block.arguments, strict=True))
+    for value in taken:
+        if value not in mapping and value.op is not None:
+            block.append(value.op.clone(mapping))
     copy = op.clone(mapping)
     block.append(copy)
     set_results(function, copy.results)

@@ -1,0 +1,150 @@
+"""The target `tflm`: what it writes compiles with the system's compiler, holds the model, and runs in the arena that it says."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import transload
+from transload.errors import RunError, TargetError
+from transload.plugin import Emitted
+from transload.plugin_host import host
+from transload.verification.inputs import random_inputs
+from transload_targets.tflm.interpreter import open_model
+from transload_targets.tflm.project import Project, identifier, method_of
+
+pytestmark = pytest.mark.skipif(
+    importlib.util.find_spec("tflite_micro") is None, reason="install transload[tflm] to run models as microcontrollers do")
+
+TINY = ["mlperf_kws_int8", "mlperf_resnet8_int8", "mlperf_ad_int8", "mlperf_vww_int8"]
+"""The networks of MLPerf Tiny."""
+STUBS = {
+    "tensorflow/lite/micro/micro_mutable_op_resolver.h": """
+        #pragma once
+        enum TfLiteStatus { kTfLiteOk, kTfLiteError };
+        namespace tflite { template <unsigned int n> struct MicroMutableOpResolver { @METHODS@ }; }""",
+    "tensorflow/lite/schema/schema_generated.h": """
+        #pragma once
+        namespace tflite { struct Model {}; const Model* GetModel(const void*); }""",
+    "tensorflow/lite/micro/micro_interpreter.h": """
+        #pragma once
+        #include <cstddef>
+        #include <cstdint>
+        #include "tensorflow/lite/schema/schema_generated.h"
+        struct TfLiteTensor { union { char* raw; int8_t* int8; } data; size_t bytes; };
+        namespace tflite { struct MicroInterpreter {
+          template <class R> MicroInterpreter(const Model*, const R&, uint8_t*, size_t);
+          TfLiteStatus AllocateTensors(); TfLiteStatus Invoke(); size_t inputs_size() const; size_t outputs_size() const;
+          TfLiteTensor* input(size_t); TfLiteTensor* output(size_t); size_t arena_used_bytes() const; }; }"""}
+"""The part of the library's interface that the program uses, after its headers: to compile against where the library is not."""
+
+
+def ran(artifact: Any, inputs: dict[str, np.ndarray], arena: int | None = None) -> dict[str, np.ndarray]:
+    report = dict(artifact.report.target_report)
+    files = [file for file in artifact.files if file.name != "report.json"]
+    return host().targets["tflm"].run(Emitted(files, report | ({"arena_bytes": arena} if arena is not None else {})), inputs)
+
+
+@pytest.mark.parametrize("name", TINY)
+def test_networks_of_mlperf_tiny_run_in_the_arena_that_is_stated(name: str, models: Path, tmp_path: Path) -> None:
+    (path,) = (models / "tflite" / name).glob("*.tflite")
+    artifact = transload.convert(path, "tflm", tmp_path)
+    assert artifact.verification is not None
+    assert (artifact.verification.status, artifact.verification.engine) == ("passed", "tflm's own runtime")
+    arena = artifact.report.target_report["arena_bytes"]
+    inputs = random_inputs(artifact.module)
+    ours = ran(artifact, inputs, arena)
+    original = open_model(path.read_bytes(), 1 << 22, 1)(list(inputs.values()))
+    np.testing.assert_array_equal(list(ours.values()), original)  # its kernels round in a way of their own, but always the same
+    with pytest.raises(RunError, match="does not take the model"):
+        ran(artifact, inputs, arena - 64)
+
+
+@pytest.mark.parametrize("name", ["digits_int8.tflite", "digits_float.onnx"])
+def test_the_project_compiles_and_holds_the_model(name: str, examples: Path, tmp_path: Path) -> None:
+    compiler = shutil.which("cc")
+    if compiler is None:
+        pytest.skip("there is no C compiler here")
+    artifact = transload.convert(examples / "digits" / name, "tflm", tmp_path)
+    assert artifact.verification is not None
+    assert artifact.verification.status == "passed"
+    stem = Path(name).stem
+    dump = tmp_path / "dump.c"
+    dump.write_text(f'#include <stdio.h>\n#include "{stem}_model.h"\n'
+                    f"int main(void) {{ return fwrite({stem}_model, 1, {stem}_model_size, stdout) != {stem}_model_size; }}\n")
+    subprocess.run(
+        [compiler, "-std=c11", "-Wall", "-Wextra", "-Werror", "-pedantic", str(dump), str(tmp_path / f"{stem}_model.c"),
+         "-o", str(tmp_path / "dump")], check=True)
+    held = subprocess.run([str(tmp_path / "dump")], capture_output=True, check=True).stdout
+    assert held == (tmp_path / f"{stem}.tflite").read_bytes()
+    header = (tmp_path / f"{stem}_model.h").read_text()
+    assert f"#define {stem.upper()}_ARENA_BYTES {artifact.report.target_report['arena_bytes']}" in header
+
+
+def test_the_program_compiles_against_the_interface_of_the_library(examples: Path, tmp_path: Path) -> None:
+    compiler = shutil.which("c++")
+    if compiler is None:
+        pytest.skip("there is no C++ compiler here")
+    artifact = transload.convert(examples / "digits" / "digits_int8.tflite", "tflm", tmp_path, verify=False)
+    methods = re.findall(r"resolver\.(\w+)\(\)", (tmp_path / "digits_int8_ops.h").read_text())
+    assert sorted(methods) == sorted(map(method_of, artifact.report.target_report["resolver"]))
+    assert "AddConv2D" in methods
+    for place, text in STUBS.items():
+        file = tmp_path / "stubs" / place
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text.replace("@METHODS@", " ".join(f"TfLiteStatus {method}();" for method in methods)))
+    subprocess.run(
+        [compiler, "-std=c++17", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-I", str(tmp_path / "stubs"),
+         str(tmp_path / "main.cc")], check=True)
+
+
+def test_cmake_builds_the_model_alone(examples: Path, tmp_path: Path) -> None:
+    cmake = shutil.which("cmake")
+    if cmake is None or shutil.which("cc") is None:
+        pytest.skip("there is no CMake or no C compiler here")
+    transload.convert(examples / "digits" / "digits_int8.tflite", "tflm", tmp_path, verify=False)
+    for command in (["-S", str(tmp_path), "-B", str(tmp_path / "build")], ["--build", str(tmp_path / "build")]):
+        subprocess.run([cmake, *command], check=True, capture_output=True)
+    assert (tmp_path / "build" / "libdigits_int8_model.a").exists()
+
+
+def test_what_it_cannot_take_is_told_op_by_op(tmp_path: Path) -> None:
+    """Two operators without a kernel there, one with a kernel for other types; all are told, by the names of the tensors."""
+    model = tmp_path / "model.mlir"
+    model.write_text("""
+      module {
+        func.func @main(%a: tensor<4xf32>, %b: tensor<4xi64>) -> (tensor<4xf32>, tensor<4xi64>) {
+          %0 = "tfl.atan2"(%a, %a) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> loc("angle")
+          %1 = "tfl.cos"(%0) : (tensor<4xf32>) -> tensor<4xf32> loc("fine")
+          %2 = "tfl.bitwise_xor"(%b, %b) : (tensor<4xi64>, tensor<4xi64>) -> tensor<4xi64> loc("bits")
+          "func.return"(%1, %2) : (tensor<4xf32>, tensor<4xi64>) -> ()
+        }
+      }""")
+    with pytest.raises(TargetError) as caught:
+        transload.convert(model, "tflm", tmp_path / "out", verify=False)
+    told = {finding.what: finding.names for finding in caught.value.findings}
+    assert told == {"tfl.atan2": ("angle",), "tfl.bitwise_xor": ("bits",)}
+    assert all("tflite-micro says:" in finding.why for finding in caught.value.findings)
+
+
+@pytest.mark.parametrize(("operator", "method"), [
+    ("CONV_2D", "AddConv2D"), ("MAX_POOL_2D", "AddMaxPool2D"), ("ADD_N", "AddAddN"), ("RELU6", "AddRelu6"),
+    ("SPACE_TO_BATCH_ND", "AddSpaceToBatchNd"), ("L2_NORMALIZATION", "AddL2Normalization"), ("PADV2", "AddPadV2"),
+    ("CUMSUM", "AddCumSum"), ("TFLite_Detection_PostProcess", "AddDetectionPostprocess")])
+def test_methods_of_the_resolver(operator: str, method: str) -> None:
+    assert method_of(operator) == method
+
+
+def test_names_of_files_and_tensors_are_no_code() -> None:
+    assert identifier("7 días") == "model_7_d_as"
+    project = Project("net", b"\x00\xff", 16, ["ADD"], [{"name": "a\\\n#error */", "type": "tensor<f32>"}], [])
+    header = project.files()["net_model.h"]
+    assert "//   0: a__#error */ tensor<f32>\n" in header
+    assert "0x00, 0xff," in project.files()["net_model.c"]
