@@ -85,3 +85,38 @@ def test_weights_lie_at_their_alignment_and_tensors_reuse_places():
     given = sum(np.prod(op.results[0].shape) for op in compiled.reading.ops)
     assert compiled.everywhere.peak < given
     assert compiled.everywhere.peak <= 1.02 * compiled.everywhere.bound
+
+
+def test_moves_that_change_no_byte_are_none_and_strides_are_read_where_they_lie():
+    made = Maker((1, 12, 10, 6))
+    x = made.emit("tpu.permute", made.input, order=(0, 3, 1, 2))  # as pictures come, read by strides
+    x = made.conv(x, 8)
+    x = made.emit("tpu.avg_pool2d", x, kernel=(12, 10))
+    x = made.emit("tpu.reshape", made.emit("tpu.permute", x, order=(0, 2, 3, 1)), shape=(1, 8))
+    module = made.done(made.matmul(x, 5, True))
+    compiled = compile_function(module.main, chip("tp-small"))
+    check(module, compiled)
+    assert len(compiled.partition.groups) == 1
+    assert not [one for one in compiled.program.instructions if one.operation == "copy"]
+
+
+@pytest.mark.parametrize("local_bytes", [None, 2048])
+def test_other_moves_are_copies_in_global_memory(local_bytes):
+    made = Maker((1, 6, 8, 8))
+    x, y = made.conv(made.input, 6), made.conv(made.input, 10)
+    x = made.emit("tpu.concat", x, y, axis=1)
+    x = made.emit("tpu.pad", x, pads=(0, 0, 1, 2, 0, 0, 0, 1), value=3.0)
+    x = made.conv(x, 4)
+    x = made.emit("tpu.slice", x, starts=(0, 3, 8, 0), sizes=(1, 2, 3, 5), steps=(1, -1, -2, 2))
+    x = made.emit("tpu.permute", x, order=(0, 2, 1, 3))
+    module = made.done(made.emit("tpu.reshape", x, shape=(3, 10)), y)
+    check(module, compile_function(module.main, chip("tp-tiny", local_bytes)))
+
+
+def test_a_reshape_in_the_midst_is_read_again_from_global_memory():
+    made = Maker((2, 4, 6, 6))
+    x = made.emit("tpu.reshape", made.conv(made.input, 4), shape=(2, 144))
+    x = made.matmul(x, 8, False)
+    x = made.emit("tpu.reshape", x, shape=(4, 4))
+    module = made.done(made.emit("tpu.softmax", x, made.constant(np.arange(256, dtype=np.int32) << 20), axis=1), x)
+    check(module, compile_function(module.main, chip("tp-tiny")))

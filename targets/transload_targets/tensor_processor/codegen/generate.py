@@ -22,14 +22,15 @@ from ..groups.reading import Reading, machine_of, read
 from ..groups.schedule import Buffer, Schedule, Step, schedule
 from ..instructions import ELEMENTS, Global, Machine, Part, Port, Program, Tensor, Weights
 from ..placement.everywhere import GlobalPlan, place_global
-from ..placement.local import LocalPlan, place_local
+from ..placement.local import LocalPlan, place_by_banks, place_densely
 from ..regions import Box
-from .operands import global_part, image_of, indices, loaded_part, local_part, part_of
+from .commands import commands
+from .operands import global_part, image_of, indices, loaded_part, local_part, own_shape, part_of
 from .waits import Emitter
 
 __all__ = ["Compiled", "compile_function"]
 
-SHARES = (1.0, 0.9, 0.75, 0.5, 0.0)
+SHARES = (1.0, 0.95, 0.9, 0.8, 0.65, 0.5, 0.25, 0.0)
 """Shares of local memory that loads done ahead may fill, tried one after the other until buffers can be placed."""
 SMALLER = (1.0, 0.95, 0.85, 0.7, 0.5)
 """Shares of local memory that groups are made for, where buffers of those before could not be placed."""
@@ -67,10 +68,15 @@ def _planned(reading: Reading, chip: Chip, way: str, h_slice: bool, banked: bool
     machine = machine_of(chip)
     for share in SMALLER:
         made = partition(reading.network, replace(machine, local_bytes=int(share * chip.local_bytes)), way, h_slice)
-        for ahead in SHARES:
+        for ahead in SHARES if banked else ():
+            steps = schedule(reading.network, machine, made, ahead)
+            local = place_by_banks(steps, machine)
+            if local is not None:
+                return made, steps, local
+        for ahead in SHARES if not banked else SHARES[-1:]:
             steps = schedule(reading.network, machine, made, ahead)
             try:
-                return made, steps, place_local(steps, machine, banked)
+                return made, steps, place_densely(steps, machine)
             except PlacementError as error:
                 failed = error
     raise failed
@@ -102,7 +108,7 @@ class _Generating:
             key = self.base(held)
             if key in self.numbers:
                 continue
-            shape = sizes_of(self.reading.root(held.value)) if held.value is not None else np.asarray(held.data).shape
+            shape = self._shape(held) if held.value is None else sizes_of(self.reading.root(held.value))
             self.numbers[key], self.bases[key] = len(self.tensors), shape
             self.tensors.append(Tensor(about.name, shape))
             if about.constant:
@@ -148,8 +154,8 @@ class _Generating:
     def program(self, name: str) -> Program:
         """The program."""
         for number, step in enumerate(self.steps.steps):
-            for load in step.loads:
-                self._load(load.buffer)
+            for loads in commands(step.loads, number, self.machine, self.sizes):
+                self._load([load.buffer for load in loads])
             if number:
                 self._stores(self.steps.steps[number - 1], at_once=False)
             self._compute(step)
@@ -163,13 +169,20 @@ class _Generating:
             tuple(self._port(value) for value in self.reading.outputs), tuple(self._weights()), tuple(self.tensors),
             self.everywhere.bytes, name)
 
-    def _load(self, buffer: Buffer) -> None:
-        held = self.reading.held[buffer.tensor]
-        key = self.base(held)
-        part = part_of(held, buffer.box, self.numbers[key], self.bases[key])
-        source = global_part(self.everywhere.addresses[key], held, buffer.box, part)
-        target = loaded_part(self.local.offsets[buffer], buffer, held, part)
-        self.emitter.emit("dma", "load", [source], [target], name=self.reading.network.tensors[buffer.tensor].name)
+    def sizes(self, buffer: Buffer) -> int:
+        """The bytes that loading a buffer moves."""
+        return self.machine.bytes(self.reading.network.tensors[buffer.tensor], buffer.box)
+
+    def _load(self, buffers: list[Buffer]) -> None:
+        """One command that loads some buffers."""
+        sources, targets = [], []
+        for buffer in buffers:
+            held = self.reading.held[buffer.tensor]
+            key = self.base(held)
+            part = part_of(held, buffer.box, self.numbers[key], self.bases[key])
+            sources.append(global_part(self.everywhere.addresses[key], held, buffer.box, part))
+            targets.append(loaded_part(self.local.offsets[buffer], buffer, held, part))
+        self.emitter.emit("dma", "load", sources, targets, name=self.reading.network.tensors[buffers[0].tensor].name)
 
     def _stores(self, step: Step, at_once: bool) -> None:
         for store in step.stores:
@@ -196,9 +209,16 @@ class _Generating:
         inputs = []
         for how in form.inputs:
             operand = None if how is None else operands[how.held]
-            inputs.append(None if operand is None or how is None else image_of(operand, how, self.machine))
+            base = () if how is None else self._shape(form.tensors[how.held])
+            inputs.append(None if operand is None or how is None else image_of(operand, how, self.machine, base))
         output = self._operand(node.result, step.writes, step.part)
+        if form.own:
+            output = own_shape(output, self._shape(self.reading.held[node.result]))
         self.emitter.emit("tiu", node.operation, inputs, [output], {**node.attributes, **step.need.attributes}, node.name)
+
+    def _shape(self, held: Held) -> tuple[int, ...]:
+        """The dimensions that a tensor has of its own."""
+        return sizes_of(held.value) if held.value is not None else np.asarray(held.data).shape
 
     def _move(self, number: int, copies: Copies) -> None:
         """Copies within global memory, and what is filled before them."""

@@ -11,7 +11,7 @@ from ..instructions import ELEMENTS, Global, Local, Part
 from ..regions import Box
 from ..regions.boxes import extent
 
-__all__ = ["global_part", "image_of", "local_part", "loaded_part", "part_of"]
+__all__ = ["global_part", "image_of", "local_part", "loaded_part", "own_shape", "part_of"]
 
 LOADED = {"channels": "compact"}
 """How a buffer is written as it is loaded, where that has another name than how it is read."""
@@ -19,7 +19,7 @@ LOADED = {"channels": "compact"}
 
 def part_of(held: Held, box: Box, number: int, base: tuple[int, ...]) -> Part:
     """Which part of tensor `number`, of shape `base`, a box is."""
-    first = sum(low * step for (low, _), step in zip(box, held.steps, strict=True))
+    first = held.first + sum(low * step for (low, _), step in zip(box, held.steps, strict=True))
     return Part(number, indices(first, base), held.steps)
 
 
@@ -35,7 +35,7 @@ def indices(place: int, shape: tuple[int, ...]) -> tuple[int, ...]:
 def global_part(address: int, held: Held, box: Box, part: Part) -> Global:
     """A box of a tensor that lies row-major at `address`, in four dimensions."""
     element = ELEMENTS[held.dtype]
-    first = sum(low * step for (low, _), step in zip(box, held.steps, strict=True))
+    first = held.first + sum(low * step for (low, _), step in zip(box, held.steps, strict=True))
     if element.packed:
         return Global(address + first * element.bits // 8, extent(box), held.dtype, None, part)
     size = element.size(1)
@@ -44,7 +44,7 @@ def global_part(address: int, held: Held, box: Box, part: Part) -> Global:
 
 def loaded_part(address: int, buffer: Buffer, held: Held, part: Part) -> Local:
     """All of a buffer, as it is loaded or computed."""
-    layout = LOADED.get(held.layout, held.layout)
+    layout = "compact" if buffer.compact else LOADED.get(held.layout, held.layout)
     return Local(address, extent(buffer.box), held.dtype, layout, part=part)
 
 
@@ -62,10 +62,18 @@ def local_part(address: int, buffer: Buffer, held: Held, box: Box, machine: Mach
     return Local(address, extent(box), held.dtype, whole.layout, (ns, cs, hs), lane, part)
 
 
-def image_of(operand: Local, how: Input, machine: Machine) -> Local:
-    """An operand in the shape that the operation wants: one image of it, or without the dimensions that it does not have."""
+def own_shape(operand: Local, base: tuple[int, ...]) -> Local:
+    """A whole tensor with its own dimensions."""
+    whole = None if operand.part is None else Part(operand.part.tensor)
+    return Local(operand.address, base, operand.dtype, operand.layout, operand.strides, operand.lane, whole)
+
+
+def image_of(operand: Local, how: Input, machine: Machine, base: tuple[int, ...]) -> Local:
+    """An operand in the shape that the operation wants: one image of it, or with the dimensions that the tensor `base` has."""
     if how.shape == "box":
         return operand
+    if how.shape == "own":
+        return own_shape(operand, base)
     if how.shape == "flat":
         whole = None if operand.part is None else Part(operand.part.tensor)
         return Local(operand.address, (prod(operand.shape),), operand.dtype, operand.layout, None, 0, whole)

@@ -1,59 +1,93 @@
-"""What computing a part takes, in cycles: rules by op, `(chip, dtypes, node, part, need) -> float`.
+"""What computing a part takes: rules by op, `(dtypes, node, part) -> Effort`, and what an effort is in cycles.
 
-`dtypes` are the element types of the operands, then of the result. Each instruction takes `start_cycles`; then a lane works on
-its channels one after the other: on products at the rate of its input's type, on elements `vector_bytes` a cycle.
+`dtypes` are the element types of the operands, then of the result; `part` is the part of the result. Each instruction takes
+`start_cycles`; then a lane works on its channels one after the other: on products at the chip's rate for the input's type, on
+elements `vector_bytes` a cycle.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from transload.facts import FactTable
 
 from ..chip import Chip
 from ..instructions import ELEMENTS
-from ..regions import Box, Need
+from ..regions import Box
 
-__all__ = ["CYCLES", "elementwise"]
+__all__ = ["CYCLES", "Effort", "cycles_of", "elementwise", "ideal_of"]
 
 CYCLES = FactTable("tpu")
 Dtypes = tuple[str, ...]
 
 
-def _slots(chip: Chip, part: Box) -> int:
-    """Rows of lanes that a part's images and channels make."""
+@dataclass(frozen=True)
+class Effort:
+    """What one channel of one image of a part takes: products to be summed, and passes over so many bytes."""
+
+    products: int = 0
+    bytes: int = 0
+    passes: int = 1
+
+
+def cycles_of(chip: Chip, dtype: str, part: Box, effort: Effort) -> int:
+    """Cycles of an instruction whose input has this type: channels that do not fill the lanes take as long as those that do."""
     (n0, n1), (c0, c1) = part[:2]
-    return (n1 - n0) * -(-(c1 - c0) // chip.lanes)
+    slots = (n1 - n0) * -(-(c1 - c0) // chip.lanes)
+    rate = chip.macs.get(dtype) or 1
+    return chip.start_cycles + slots * (-(-effort.products // rate) + effort.passes * -(-effort.bytes // chip.vector_bytes))
 
 
-def _vectors(chip: Chip, part: Box, bits: int) -> int:
-    """Vectors that a channel of a part has."""
+def ideal_of(chip: Chip, dtype: str, part: Box, effort: Effort) -> float:
+    """Cycles of the same with all lanes and vectors full, and no start: what the roofline counts."""
+    (n0, n1), (c0, c1) = part[:2]
+    rate = chip.macs.get(dtype) or 1
+    each = effort.products / rate + effort.passes * effort.bytes / chip.vector_bytes
+    return (n1 - n0) * (c1 - c0) * each / chip.lanes
+
+
+def _bytes(part: Box, bits: int) -> int:
     (h0, h1), (w0, w1) = part[2:]
-    return -(-(h1 - h0) * (w1 - w0) * bits // (8 * chip.vector_bytes))
+    return -(-(h1 - h0) * (w1 - w0) * bits // 8)
 
 
 @CYCLES("add", "mul", "maximum", "minimum", "requantize", "cast", "table")
-def elementwise(chip: Chip, dtypes: Dtypes, node: Any, part: Box, need: Need) -> float:
-    """A vector of the widest of its types a cycle."""
-    return chip.start_cycles + _slots(chip, part) * _vectors(chip, part, max(ELEMENTS[dtype].bits for dtype in dtypes))
+def elementwise(dtypes: Dtypes, node: Any, part: Box) -> Effort:
+    """One pass, over the widest of its types."""
+    return Effort(bytes=_bytes(part, max(ELEMENTS[dtype].bits for dtype in dtypes)))
 
 
 @CYCLES("conv2d")
-def convolution(chip: Chip, dtypes: Dtypes, node: Any, part: Box, need: Need) -> float:
-    """As many products a cycle and lane as the chip has for the type of the input."""
+def convolution(dtypes: Dtypes, node: Any, part: Box) -> Effort:
+    """The products under the filter."""
     _, inner, kh, kw = node.operand_shapes[1]
+    return Effort(products=_bytes(part, 8) * inner * kh * kw)
+
+
+@CYCLES("matmul")
+def product(dtypes: Dtypes, node: Any, part: Box) -> Effort:
+    """A product for each element of a row of the first operand, whose features lie in its channels."""
+    return Effort(products=_bytes(part, 8) * node.operand_shapes[0][1])
+
+
+@CYCLES("softmax")
+def softmax(dtypes: Dtypes, node: Any, part: Box) -> Effort:
+    """Three passes: the greatest, exponentials and their sum, the quotients; of 32 bits."""
+    return Effort(bytes=_bytes(part, 32), passes=3)
+
+
+@CYCLES("reduce")
+def reduction(dtypes: Dtypes, node: Any, part: Box) -> Effort:
+    """One pass over all that is reduced, spread evenly over the channels of the result."""
+    _, channels, rows, columns = node.operand_shapes[0]
     (h0, h1), (w0, w1) = part[2:]
-    products = (h1 - h0) * (w1 - w0) * inner * kh * kw
-    rate = chip.macs.get(dtypes[0]) or 1
-    return chip.start_cycles + _slots(chip, part) * -(-products // rate)
+    each = channels * rows * columns // max(part[1][1] - part[1][0], 1)
+    return Effort(bytes=max(each, (h1 - h0) * (w1 - w0)) * ELEMENTS[dtypes[0]].bits // 8)
 
 
 @CYCLES("avg_pool2d", "max_pool2d")
-def pooling(chip: Chip, dtypes: Dtypes, node: Any, part: Box, need: Need) -> float:
-    """A vector of results a cycle for each place of the window."""
+def pooling(dtypes: Dtypes, node: Any, part: Box) -> Effort:
+    """A pass for each place of the window."""
     kh, kw = node.attributes["kernel"]
-    return chip.start_cycles + _slots(chip, part) * _vectors(chip, part, ELEMENTS[dtypes[-1]].bits) * kh * kw
-
-
-CyclesRule = Callable[[Chip, Dtypes, Any, Box, Need], float]
+    return Effort(bytes=_bytes(part, ELEMENTS[dtypes[-1]].bits), passes=kh * kw)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 from math import prod
 from typing import Any
 
@@ -57,8 +58,10 @@ def reshape(op: Any) -> Copies:
 
 @COPIES("permute")
 def permute(op: Any) -> Copies:
-    """One copy, by the strides of the result's dimensions in the input."""
+    """One copy, by the strides of the result's dimensions in the input; the same bytes where only dimensions of size 1 move."""
     shape, steps = tuple(op.output.shape), row_major(op.input.shape)
+    if [axis for axis in op.order if op.input.shape[axis] > 1] == [axis for axis, size in enumerate(op.input.shape) if size > 1]:
+        return Copies((_part(0, (), (), (), 0, 0),), same=True)
     return Copies((_part(0, shape, [steps[axis] for axis in op.order], row_major(shape), 0, 0),))
 
 
@@ -67,7 +70,7 @@ def concat(op: Any) -> Copies:
     """A copy for each input."""
     steps = row_major(op.output.shape)
     copies, first = [], 0
-    for number, value in enumerate(op.operands):
+    for number, value in enumerate(op.inputs):
         copies.append(_part(number, value.shape, row_major(value.shape), steps, 0, first * steps[op.axis]))
         first += value.shape[op.axis]
     return Copies(tuple(copies))
@@ -75,16 +78,23 @@ def concat(op: Any) -> Copies:
 
 @COPIES("slice")
 def slices(op: Any) -> Copies:
-    """One copy, from where it starts and by its steps."""
-    steps = row_major(op.input.shape)
-    first = sum(start * step for start, step in zip(op.starts, steps, strict=True))
-    return Copies((_part(0, op.output.shape, [step * by for step, by in zip(steps, op.steps, strict=True)],
-                         row_major(op.output.shape), first, 0),))
+    """One copy, from where it starts and by its steps; where these go backwards, which the DMA does not, one for each place."""
+    steps, into = row_major(op.input.shape), row_major(op.sizes)
+    backwards = [axis for axis, by in enumerate(op.steps) if by < 0]
+    shape = [1 if axis in backwards else size for axis, size in enumerate(op.sizes)]
+    strides = [step * max(by, 1) for step, by in zip(steps, op.steps, strict=True)]
+    start = sum(first * step for first, step in zip(op.starts, steps, strict=True))
+    copies = []
+    for places in product(*(range(op.sizes[axis]) for axis in backwards)):
+        source = start + sum(place * op.steps[axis] * steps[axis] for place, axis in zip(places, backwards, strict=True))
+        target = sum(place * into[axis] for place, axis in zip(places, backwards, strict=True))
+        copies.append(_part(0, shape, strides, into, source, target))
+    return Copies(tuple(copies))
 
 
 @COPIES("pad")
 def pad(op: Any) -> Copies:
     """The value everywhere, then the input in the midst of it."""
     steps = row_major(op.output.shape)
-    first = sum(before * step for before, step in zip(op.before, steps, strict=True))
+    first = sum(before * step for before, step in zip(op.pads, steps, strict=False))
     return Copies((_part(0, op.input.shape, row_major(op.input.shape), steps, 0, first),), fill=op.value)

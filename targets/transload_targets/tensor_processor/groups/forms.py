@@ -8,20 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from transload.errors import InternalError
 from transload.facts import FactTable
-from transload.ir import Op, Value, dtype_of
+from transload.ir import Op, Value, dtype_of, is_absent
 from transload.ir.build import constant_of
 
 from ..dialect.kernels import attributes_of
 from ..regions import Shape
 from ..shapes import local_shape
+from .copies import Copy
 
-__all__ = ["FORMS", "Form", "Held", "Input", "dtype_name", "form_of", "seen", "sizes_of", "steps_of"]
+__all__ = ["FORMS", "Form", "Held", "Input", "dtype_name", "form_of", "seen", "sizes_of", "steps_of", "view_of"]
 
 Steps = tuple[int, int, int, int]
 
@@ -40,11 +42,13 @@ class Held:
     dtype: str
     layout: str = "aligned"
     data: np.ndarray | None = None
+    first: int = 0
+    """Which element of the original is at (0, 0, 0, 0)."""
 
     @property
     def key(self) -> Any:
         """Two with the same key are the same tensor."""
-        return (self.value if self.data is None else id(self.data), self.shape, self.steps, self.layout)
+        return (self.value if self.data is None else id(self.data), self.shape, self.steps, self.layout, self.first)
 
 
 @dataclass(frozen=True)
@@ -54,7 +58,7 @@ class Input:
     held: int
     image: int | None = None
     shape: str = "box"
-    """Which shape the operation wants: that of the `box`, `channels` alone, or `flat`."""
+    """Which shape the operation wants: that of the `box`, `channels` alone, `flat`, or the tensor's `own`."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +70,8 @@ class Form:
     tensors: tuple[Held, ...]
     inputs: tuple[Input | None, ...]
     attributes: Mapping[str, Any]
+    own: bool = False
+    """Whether the operation wants and gives tensors with their own dimensions; it cannot be cut then."""
 
 
 FORMS = FactTable("tpu")
@@ -79,6 +85,19 @@ def steps_of(shape: tuple[int, ...]) -> Steps:
     if len(shape) >= 2:
         return (c * h, 1, c, 1)
     return (c, 1, 1, 1)
+
+
+def view_of(value: Value, copy: Copy, shape: tuple[int, ...]) -> Held | None:
+    """A tensor of this shape as a view of another of which it holds some elements; None where the lanes' dimensions do not
+    allow it.
+    """
+    places = _places(shape)
+    if places is None or not all(shape):
+        return None
+    steps = [1, 1, 1, 1]
+    for place, step in zip(places, copy.source_steps, strict=True):
+        steps[place] = step
+    return Held(value, local_shape(shape), (steps[0], steps[1], steps[2], steps[3]), dtype_name(value), first=copy.source)
 
 
 def dtype_name(value: Value) -> str:
@@ -106,26 +125,67 @@ def form_of(op: Op, forms: Callable[[str], Any]) -> Form:
     return fact(op) if fact is not None else plain(op)
 
 
-def plain(op: Op) -> Form:
-    """An instruction of the op's name, of the same operands."""
+def plain(op: Op, own: bool = False) -> Form:
+    """An instruction of the op's name, of the same operands; of rank 4, or with their own dimensions."""
     tensors: list[Held] = []
     inputs: list[Input | None] = []
     for value in op.operands:
-        if value is None or not hasattr(value, "shape_or_none") or value.shape_or_none is None:
+        if is_absent(value):
             inputs.append(None)
             continue
-        inputs.append(Input(len(tensors)))
+        inputs.append(Input(len(tensors), shape="own" if own else "box"))
         tensors.append(seen(value))
-    return Form(op.name.partition(".")[2] if op.name.startswith("tpu.") else op.name, op.name, tuple(tensors), tuple(inputs),
-                attributes_of(op))
+    return Form(_operation(op), "" if own else op.name, tuple(tensors), tuple(inputs), attributes_of(op), own)
+
+
+def _operation(op: Op) -> str:
+    """The name of an op's operation: those of `tpu` are known without the dialect."""
+    return op.name.removeprefix("tpu.")
+
+
+@FORMS("gather")
+def gather(op: Any) -> Form:
+    """With the tensors' own dimensions: indices are of any rank."""
+    return plain(op, own=True)
+
+
+def _places(shape: tuple[int, ...]) -> tuple[int, ...] | None:
+    """Which of (n, c, h, w) each dimension is; None where several are one."""
+    return {1: (1,), 2: (2, 1), 3: (0, 2, 1), 4: (0, 1, 2, 3)}.get(len(shape))
+
+
+@FORMS("softmax")
+def softmax(op: Any) -> Form:
+    """Along the dimension of the lanes' layout that the axis is; every lane has a copy of the exponentials."""
+    places = _places(sizes_of(op.input))
+    if places is None:
+        return plain(op, own=True)
+    tensors, inputs = [seen(op.input)], [Input(0)]
+    if not is_absent(op.exponentials):
+        tensors.append(_flat(op.exponentials))
+        inputs.append(Input(1, shape="flat"))
+    return Form("softmax", op.name, tuple(tensors), tuple(inputs), {**attributes_of(op), "axis": places[op.axis]})
+
+
+@FORMS("reduce")
+def reduce(op: Any) -> Form:
+    """Along the dimensions of the lanes' layout that the axes are, where that keeps the order in which floats are summed."""
+    places = _places(sizes_of(op.input))
+    axes = None if places is None else tuple(places[axis] for axis in sorted(op.axes))
+    if axes is None or (op.input.is_float and list(axes) != sorted(axes)):
+        return plain(op, own=True)
+    return Form("reduce", op.name, (seen(op.input),), (Input(0),), {**attributes_of(op), "axes": axes})
+
+
+def _flat(value: Value) -> Held:
+    """A table, of which every lane has a copy."""
+    return Held(value, (1, 1, 1, prod(sizes_of(value))), (0, 0, 0, 1), dtype_name(value), "copies")
 
 
 @FORMS("table")
 def table(op: Any) -> Form:
     """A function by a table, a copy of which every lane has."""
-    held = seen(op.table, "copies")
-    flat = Held(op.table, (1, 1, 1, int(np.prod(held.shape))), (0, 0, 0, 1), held.dtype, "copies")
-    return Form("table", op.name, (seen(op.input), flat), (Input(0), Input(1, shape="flat")), attributes_of(op))
+    return Form("table", op.name, (seen(op.input), _flat(op.table)), (Input(0), Input(1, shape="flat")), attributes_of(op))
 
 
 @FORMS("conv2d")
@@ -140,7 +200,9 @@ def convolution(op: Any) -> Form:
 def product(op: Any) -> Form:
     """A product with a matrix: a convolution of one by one, whose filters are the matrix's columns."""
     attributes = attributes_of(op)
-    shape = tuple(op.weights.shape)
+    shape = sizes_of(op.weights)
+    if prod(shape[:-2]) > 1:  # matrices of their own for each
+        return _stacks(op, attributes)
     rows, columns = shape[-2:]
     if attributes.pop("transposed", False):
         view, steps = (rows, columns, 1, 1), (columns, 1, 1, 1)
@@ -151,10 +213,24 @@ def product(op: Any) -> Form:
     return _product(op, seen(op.input), filters, {**attributes, **window})
 
 
+def _stacks(op: Any, attributes: Mapping[str, Any]) -> Form:
+    """Products of stacks of matrices, with their own dimensions."""
+    tensors, inputs = [seen(op.input), seen(op.weights)], [Input(0, shape="own"), Input(1, shape="own")]
+    places: list[Input | None] = []
+    for value in (op.bias, op.multiplier, op.shift):
+        if is_absent(value):
+            places.append(None)
+        else:
+            count = prod(sizes_of(value))
+            places.append(Input(len(tensors), 0, "channels"))
+            tensors.append(Held(value, (1, count, 1, 1), (count, 1, 1, 1), dtype_name(value), "channels"))
+    return Form("matmul", "tpu.matmul", tuple(tensors), (*inputs, *places), attributes, own=True)
+
+
 def _product(op: Any, data: Held, filters: Held, attributes: Mapping[str, Any]) -> Form:
     """A convolution's form; constants a channel are joined to one tensor, which is one move."""
     channels = filters.shape[0]
-    values = [None if value is None or value.shape_or_none is None else value for value in (op.bias, op.multiplier, op.shift)]
+    values = [None if is_absent(value) else value for value in (op.bias, op.multiplier, op.shift)]
     arrays = [None if value is None else constant_of(value) for value in values]
     tensors = [data, filters]
     inputs: list[Input | None] = [Input(0), Input(1)]

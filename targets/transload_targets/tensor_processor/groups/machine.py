@@ -35,7 +35,15 @@ class Machine:
             return self._aligned((n1 - n0) * rows * tensor.bits)
         if tensor.layout == "copies":
             return self._aligned(volume(box) * tensor.bits)
-        return (n1 - n0) * rows * self._aligned((h1 - h0) * (w1 - w0) * tensor.bits)
+        row = (h1 - h0) * (w1 - w0) * tensor.bits
+        if self.compact(tensor, box):
+            return self._aligned((n1 - n0) * rows * -(-row // 8) * 8)
+        return (n1 - n0) * rows * self._aligned(row)
+
+    def compact(self, tensor: Tensor, box: Box) -> bool:
+        """Whether a part's channels lie one after the other without a gap: where most of each vector would be gaps."""
+        (_, _, (h0, h1), (w0, w1)) = box
+        return tensor.layout == "aligned" and 2 * (h1 - h0) * (w1 - w0) * tensor.bits <= 8 * self.eu_bytes
 
     def bytes(self, tensor: Tensor, box: Box) -> int:
         """The bytes of global memory that a part of a tensor takes."""

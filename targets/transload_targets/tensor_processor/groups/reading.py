@@ -8,16 +8,16 @@ from functools import partial
 from math import prod
 from typing import Any
 
-from transload.ir import Op, Value
+from transload.ir import Op, Value, is_absent
 from transload.ir.build import constant_of
 from transload.plugin_host import host
 
 from ..chip import Chip
-from ..cycles.rules import elementwise
+from ..cycles.rules import cycles_of, elementwise
 from ..instructions import ELEMENTS
 from ..regions import Box, Need, whole
 from .copies import Copies
-from .forms import Form, Held, dtype_name, form_of, seen
+from .forms import Form, Held, dtype_name, form_of, seen, sizes_of, view_of
 from .machine import Machine
 from .network import Network, Node, Tensor
 
@@ -52,6 +52,7 @@ def machine_of(chip: Chip) -> Machine:
 class _Reader:
     def __init__(self, function: Op, chip: Chip) -> None:
         self.block = function.regions[0].block
+        self.last = self.block.terminator
         self.chip = chip
         self.held: list[Held] = []
         self.numbers: dict[Any, int] = {}
@@ -63,6 +64,7 @@ class _Reader:
         self.regions, self.cycles, self.shapes = facts.facts("region"), facts.facts("cycles"), facts.facts("form")
         self.moves = facts.facts("copies")
         self.same: dict[Value, Value] = {}
+        self.views: dict[Value, Held] = {}
 
     def tensor(self, held: Held) -> int:
         """The number of a tensor."""
@@ -81,40 +83,89 @@ class _Reader:
         if moves is not None:
             self.move(op, moves(op))
             return
+        for value in op.operands:
+            if not is_absent(value):
+                self._resolve(value)
         form = form_of(op, self.shapes.__getitem__)
         (result,) = op.results
         made = seen(result)
         operands = tuple(self.tensor(held) for held in form.tensors)
         alone = any(held.layout != "aligned" and not self.tensors[number].constant
                     for held, number in zip(form.tensors, operands, strict=True))
-        region = self.regions[form.rule] or whole_only
+        region = (None if form.own else self.regions[form.rule]) or whole_only
+        also = tuple(self.tensor(seen(held.value)) for held, number in zip(form.tensors, operands, strict=True)
+                     if held.value is not None and held.layout != "aligned" and not self.tensors[number].constant)
         self.nodes.append(Node(
             op.origin or op.name, form.operation, operands, self.tensor(made), tuple(held.shape for held in form.tensors),
             made.shape, region, partial(_cycles, self.cycles[form.rule], self.chip, dtypes_of(form, dtype_name(result))),
-            form.attributes, alone=alone, source=op))
+            form.attributes, alone=alone, also=also, source=op))
         self.forms.append(form)
         self.ops.append(op)
 
 
     def move(self, op: Op, copies: Copies) -> None:
-        """Read an op that only moves elements; one that does not even that is a view of its operand."""
+        """Read an op that only moves elements. What is the same bytes, or a view, is looked at where it is read."""
         (result,) = op.results
         sources = [op.operands[copy.operand] for copy in copies.copies]
-        held = seen(result)
         if copies.same:
-            (source,) = sources
-            self.same[result] = source
-            before = seen(source)
-            if _alike(before, held):
-                self.numbers[held.key] = self.tensor(before)
-                return
-        operands = tuple(dict.fromkeys(self.tensor(seen(source)) for source in sources))
-        size = 0 if copies.same else sum(prod(copy.shape) for copy in copies.copies) * ELEMENTS[held.dtype].bits // 8
+            self.same[result] = sources[0]
+            return
+        view = self.view(copies, sources, result)
+        if view is not None:
+            self.views[result] = view
+            return
+        operands = tuple(dict.fromkeys(self.tensor(seen(self.root(source))) for source in sources))
+        bits = ELEMENTS[dtype_name(result)].bits
+        self.moved(op, copies, operands, result, sum(prod(copy.shape) for copy in copies.copies) * bits // 8)
+
+    def moved(self, op: Op, copies: Copies, operands: tuple[int, ...], result: Value, size: int) -> None:
+        """Add a node that moves so many bytes in global memory; none where only what lies there is seen otherwise."""
+        held = seen(result)
         self.nodes.append(Node(
             op.origin or op.name, "copy", operands, self.tensor(held), tuple(self.tensors[each].shape for each in operands),
             held.shape, whole_only, _nothing, alone=True, moved=size, source=op))
         self.forms.append(copies)
         self.ops.append(op)
+
+    def _resolve(self, value: Value) -> None:
+        """Number the tensor that a reader of a view, or of the same bytes in another shape, sees.
+
+        Where these come from an input or a constant, they are read from global memory as they are seen. Else they have to be
+        there first: a node that moves nothing says so. Nothing of it where the lanes hold both alike.
+        """
+        held, view, root = seen(value), self.views.get(value), self.root(value)
+        if held.key in self.numbers or (view is None and root is value):
+            return
+        base = root if view is None or view.value is None else view.value
+        before, owner = seen(base), value.owner
+        if view is not None:
+            self.numbers[held.key] = self.tensor(view)
+        elif _alike(before, held):
+            self.numbers[held.key] = self.tensor(before)
+            return
+        if isinstance(base.owner, Op) and constant_of(base) is None and isinstance(owner, Op):
+            self.moved(owner, Copies((), same=True), (self.tensor(before),), value, 0)
+
+    def view(self, copies: Copies, sources: list[Value], result: Value) -> Held | None:
+        """What a copy gives as a view of where it comes from: nothing is moved, but what reads it does so by strides.
+
+        That is so where only instructions read it, as no others know of views.
+        """
+        if copies.same or copies.fill is not None or len(copies.copies) != 1 or sources[0] in self.views:
+            return None
+        for user in result.uses:
+            if self.moves[user.name] is not None or user is self.last:
+                return None
+            form = form_of(user, self.shapes.__getitem__)
+            if form.own or any(held.value is result and held.key != seen(result).key for held in form.tensors):
+                return None
+        return view_of(self.root(sources[0]), copies.copies[0], sizes_of(result))
+
+    def root(self, value: Value) -> Value:
+        """The tensor whose bytes in global memory are those of `value`."""
+        while value in self.same:
+            value = self.same[value]
+        return value
 
 
 def _alike(one: Held, other: Held) -> bool:
@@ -132,8 +183,8 @@ def dtypes_of(form: Form, result: str) -> tuple[str, ...]:
     return (*(held.dtype for held in form.tensors), result)
 
 
-def _cycles(rule: Callable[..., float] | None, chip: Chip, dtypes: tuple[str, ...], node: Node, part: Box, need: Need) -> float:
-    return (rule or elementwise)(chip, dtypes, node, part, need)
+def _cycles(rule: Callable[..., Any] | None, chip: Chip, dtypes: tuple[str, ...], node: Node, part: Box, need: Need) -> float:
+    return cycles_of(chip, dtypes[0], part, (rule or elementwise)(dtypes, node, part))
 
 
 def whole_only(work: Any, part: Box) -> Need | None:
@@ -154,6 +205,6 @@ def read(function: Op, chip: Chip) -> Reading:
         if op.results and constant_of(op.results[0]) is None:
             reader.add(op)
     outputs = tuple(last.operands)
-    given = frozenset(reader.tensor(seen(value)) for value in outputs)
+    given = frozenset(reader.tensor(seen(reader.root(value))) for value in outputs)
     network = Network(tuple(reader.tensors), tuple(reader.nodes), given)
     return Reading(network, tuple(reader.held), tuple(reader.forms), tuple(reader.ops), inputs, outputs, reader.same)

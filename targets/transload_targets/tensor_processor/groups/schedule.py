@@ -34,6 +34,8 @@ class Buffer:
     size: int
     first: int
     last: int
+    compact: bool = False
+    """Whether its channels lie without gaps."""
 
 
 @dataclass(eq=False)
@@ -158,7 +160,8 @@ class _Scheduling:
         return buffer
 
     def _buffer(self, tensor: int, box: Box, step: int) -> Buffer:
-        buffer = Buffer(tensor, box, self.machine.lane_bytes(self.network.tensors[tensor], box), step, step)
+        about = self.network.tensors[tensor]
+        buffer = Buffer(tensor, box, self.machine.lane_bytes(about, box), step, step, self.machine.compact(about, box))
         self.buffers.append(buffer)
         return buffer
 

@@ -1,13 +1,14 @@
 """Addresses in local memory: what is moved while something is computed lies in other banks than what that reads and writes.
 
 A bank serves one queue at a time, so buffers that share one make the queues wait for each other. Buffers are placed one by one in
-the order of time, each where it shares the fewest banks with those that it meets, lowest first. Where that leaves no hole for
-one, the placement of `transload.memory`, which looks for one as hard as is asked for and knows no banks.
+the order of time, or else the biggest first, each where it shares the fewest banks with those that it meets, lowest first.
+Where that leaves no hole for one, the placement of `transload.memory`, which looks for one as hard as is asked for and knows no
+banks.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from transload import memory
@@ -15,7 +16,11 @@ from transload import memory
 from ..groups.machine import Machine
 from ..groups.schedule import Buffer, Schedule
 
-__all__ = ["LocalPlan", "place_local"]
+__all__ = ["LocalPlan", "place_by_banks", "place_densely"]
+
+
+SQUARE = 2_000
+"""Buffers up to which all are compared with all."""
 
 
 @dataclass(frozen=True)
@@ -31,16 +36,19 @@ class LocalPlan:
     """Whether banks were looked at."""
 
 
-def place_local(made: Schedule, machine: Machine, banked: bool = True, seconds: float = 5.0) -> LocalPlan:
-    """Place the buffers of a schedule in a lane. Raises `PlacementError` where they do not fit.
+def place_by_banks(made: Schedule, machine: Machine) -> LocalPlan | None:
+    """Place the buffers of a schedule in a lane, each where it shares the fewest banks; None where one finds no hole."""
+    offsets = _by_banks(made, machine, _in_time)
+    if offsets is None and len(made.buffers) <= SQUARE:
+        offsets = _by_banks(made, machine, _by_size)
+    if offsets is None:
+        return None
+    peak = max((offsets[buffer] + buffer.size for buffer in made.buffers), default=0)
+    return LocalPlan(offsets, peak, made.room, True)
 
-    Without `banked` they take as little as is found, wherever they lie.
-    """
-    if banked:
-        offsets = _by_banks(made, machine)
-        if offsets is not None:
-            peak = max((offsets[buffer] + buffer.size for buffer in made.buffers), default=0)
-            return LocalPlan(offsets, peak, made.room, True)
+
+def place_densely(made: Schedule, machine: Machine, seconds: float = 1.0) -> LocalPlan:
+    """Place them in as few bytes as are found, wherever they lie. Raises `PlacementError` where they do not fit."""
     asked = [memory.Buffer(number, buffer.first, buffer.last + 1, buffer.size) for number, buffer in enumerate(made.buffers)]
     plan = memory.plan(asked, machine.local_bytes, seconds=seconds, alignment=machine.eu_bytes)
     offsets = {buffer: plan.offsets[number] for number, buffer in enumerate(made.buffers)}
@@ -62,20 +70,30 @@ def _meetings(made: Schedule) -> dict[Buffer, dict[Buffer, float]]:
     return met
 
 
-def _by_banks(made: Schedule, machine: Machine) -> dict[Buffer, int] | None:
+def _in_time(buffer: Buffer) -> tuple[int, ...]:
+    return buffer.first, buffer.first - buffer.last, -buffer.size
+
+
+def _by_size(buffer: Buffer) -> tuple[int, ...]:
+    return -buffer.size, buffer.first - buffer.last, buffer.first
+
+
+def _by_banks(made: Schedule, machine: Machine, order: Callable[[Buffer], tuple[int, ...]]) -> dict[Buffer, int] | None:
     """Offsets, each where it shares the fewest banks; None where a buffer finds no hole."""
-    bank, grain, room = machine.local_bytes // machine.banks, machine.eu_bytes, machine.local_bytes
+    bank = machine.local_bytes // machine.banks
     met = _meetings(made)
     offsets: dict[Buffer, int] = {}
-    alive: list[Buffer] = []
-    for buffer in sorted(made.buffers, key=lambda each: (each.first, each.first - each.last, -each.size)):
-        alive = [other for other in alive if other.last >= buffer.first]
-        holes = _holes([(offsets[other], offsets[other] + other.size) for other in alive], buffer.size, room, grain)
+    placed: list[Buffer] = []
+    for buffer in sorted(made.buffers, key=order):
+        if order is _in_time:
+            placed = [other for other in placed if other.last >= buffer.first]
+        taken = [(offsets[other], offsets[other] + other.size) for other in placed
+                 if other.first <= buffer.last and other.last >= buffer.first]
         others = [(offsets[other] // bank, (offsets[other] + max(other.size, 1) - 1) // bank, weight)
                   for other, weight in met[buffer].items() if other in offsets]
         best = None
-        for low, high in holes:
-            for offset in _offers(low, high, bank, buffer.size):
+        for low, high in _holes(taken, buffer.size, machine.local_bytes, machine.eu_bytes):
+            for offset in _offers(low, high, bank):
                 first, last = offset // bank, (offset + max(buffer.size, 1) - 1) // bank
                 cost = sum(weight for start, stop, weight in others if start <= last and stop >= first), offset
                 if best is None or cost < best:
@@ -83,7 +101,7 @@ def _by_banks(made: Schedule, machine: Machine) -> dict[Buffer, int] | None:
         if best is None:
             return None
         offsets[buffer] = best[1]
-        alive.append(buffer)
+        placed.append(buffer)
     return offsets
 
 
@@ -99,6 +117,6 @@ def _holes(taken: list[tuple[int, int]], size: int, room: int, grain: int) -> li
     return holes
 
 
-def _offers(low: int, high: int, bank: int, size: int) -> Sequence[int]:
-    """Offsets to try in a hole: its beginning, the beginnings of banks in it, and its end."""
+def _offers(low: int, high: int, bank: int) -> Sequence[int]:
+    """Offsets to try in a hole: its beginning, and the beginnings of banks in it."""
     return [low, *range(-(-low // bank) * bank, high + 1, bank)] if high > low else [low]

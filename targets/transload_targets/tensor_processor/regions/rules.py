@@ -137,6 +137,26 @@ def elementwise(work: Work, part: Box) -> Need:
         for shape in work.operand_shapes))
 
 
+@RULES("softmax")
+def rows(work: Work, part: Box) -> Need | None:
+    """Along the axis all elements; a part of a row cannot be computed alone."""
+    data, axis = work.operand_shapes[0], work.attributes["axis"]
+    assert data is not None  # there is something to compute it of
+    if part[axis] != (0, data[axis]):
+        return None
+    return Need((part, *(None if shape is None else whole(shape) for shape in work.operand_shapes[1:])))
+
+
+@RULES("reduce")
+def reduction(work: Work, part: Box) -> Need:
+    """Along the axes all elements, and of other dimensions the part's."""
+    data = work.operand_shapes[0]
+    assert data is not None  # there is something to reduce
+    box = tuple((0, size) if axis in work.attributes["axes"] else range_ for axis, (size, range_) in enumerate(
+        zip(data, part, strict=True)))
+    return Need((box,))  # type: ignore[arg-type]
+
+
 @RULES("table")
 def table(work: Work, part: Box) -> Need:
     """The same part of the input, and all of the table."""

@@ -166,14 +166,14 @@ def _too_large(program: Program) -> Iterator[Finding]:
 
 
 def _moved(one: Instruction, arrays: list[np.ndarray | None]) -> tuple[np.ndarray, ...]:
-    (destination,) = one.outputs
     if one.operation == FILL:
+        (destination,) = one.outputs
         dtype = ELEMENTS[destination.dtype].dtype
         return (np.full(destination.shape, np.asarray(one.attributes["value"]).astype(dtype), dtype),)
-    (source,) = arrays
-    if source is None:
+    if None in one.inputs:
         raise _failed(one, "its input is left out")
-    return (source.reshape(destination.shape),)
+    return tuple(
+        np.asarray(source).reshape(destination.shape) for source, destination in zip(arrays, one.outputs, strict=True))
 
 
 def _failed(one: Instruction, why: str) -> RunError:

@@ -1,8 +1,8 @@
 """What the moving queue does: elements go from one memory to another, as they are.
 
 `load` (global to local), `store` (local to global) and `copy` (within either) put the elements of their input, in row-major
-order, to those of their output; `fill` puts one value everywhere. The `barrier` moves nothing: one ends when the same barrier, in
-the order of the queue, has started on all cores.
+order, to those of their output; of several inputs each to its output, one pair after the other. `fill` puts one value everywhere.
+The `barrier` moves nothing: one ends when the same barrier, in the order of the queue, has started on all cores.
 """
 
 from __future__ import annotations
@@ -49,9 +49,12 @@ def wrong_with(instruction: Instruction) -> str:
     """Why an instruction is no such move as its name says; nothing where it is one."""
     move = MOVES[instruction.operation]
     counts = len(instruction.inputs), len(instruction.outputs)
-    if counts != (len(move.sources), len(move.destinations)):
-        return f"has {counts[0]} inputs and {counts[1]} outputs, not {len(move.sources)} and {len(move.destinations)}"
-    kinds = *zip(instruction.inputs, move.sources, strict=True), *zip(instruction.outputs, move.destinations, strict=True)
+    pairs = counts[0] if move.sources and move.destinations and counts[0] == counts[1] else 1
+    if not pairs or counts != (pairs * len(move.sources), pairs * len(move.destinations)):
+        each = " for each other" if move.sources and move.destinations else ""
+        return f"has {counts[0]} inputs and {counts[1]} outputs, not {len(move.sources)} and {len(move.destinations)}{each}"
+    kinds = (*zip(instruction.inputs, move.sources * pairs, strict=True),
+             *zip(instruction.outputs, move.destinations * pairs, strict=True))
     if any(not isinstance(operand, allowed) for operand, allowed in kinds):
         return f"its operands lie in the wrong memory: it moves {move.doc}"
     if sorted(instruction.attributes) != sorted(move.attributes):

@@ -1,0 +1,128 @@
+"""When each instruction of a program starts and ends, by the cycle model: queues run side by side, waits hold them up.
+
+It needs the program and the chip alone, so it is told of any binary. Moves take the DMA's latency and the bytes at its bandwidth;
+what computes, as `rules` say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+from typing import Any
+
+from transload.plugin_host import host
+
+from ..chip import Chip
+from ..instructions import ELEMENTS, Global, Instruction, Local, Operand, Program
+from ..regions import Box, Shape, whole
+from ..shapes import local_shape
+from .rules import cycles_of, elementwise, ideal_of
+
+__all__ = ["Span", "Timeline", "moved_bytes", "timeline"]
+
+
+@dataclass(frozen=True)
+class _Work:
+    """An instruction as rules of cycles see it."""
+
+    operand_shapes: tuple[Shape | None, ...]
+    result_shape: Shape
+    attributes: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """An instruction in time, in cycles; `ideal` is what it would take with all lanes full, `bytes` what it moves in global
+    memory.
+    """
+
+    instruction: Instruction
+    start: float
+    end: float
+    ideal: float
+    bytes: int
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """All instructions of a program in time."""
+
+    chip: Chip
+    spans: tuple[Span, ...]
+
+    @cached_property
+    def cycles(self) -> float:
+        """The end of the last instruction."""
+        return max((span.end for span in self.spans), default=0.0)
+
+    @property
+    def bytes(self) -> int:
+        """Bytes read from and written to global memory."""
+        return sum(span.bytes for span in self.spans)
+
+    @property
+    def ideal(self) -> float:
+        """Cycles that computing takes at least, with all lanes full."""
+        return sum(span.ideal for span in self.spans)
+
+    def busy(self, queue: str) -> float:
+        """Cycles in which a queue does something."""
+        return sum(span.end - span.start for span in self.spans if span.instruction.queue == queue)
+
+    @property
+    def utilisation(self) -> float:
+        """Which part of what the lanes could compute they do."""
+        return self.ideal / self.cycles if self.cycles else 0.0
+
+
+def timeline(program: Program, chip: Chip) -> Timeline:
+    """The program in time, on a chip (its cores' queues each on their own; barriers hold all)."""
+    rules = host().facts("cycles")
+    ends: dict[tuple[int, str], list[float]] = {}
+    barriers: list[float] = []
+    met: dict[int, int] = {}
+    spans = []
+    for one in program.instructions:
+        own = ends.setdefault((one.core, one.queue), [0.0])
+        other = ends.setdefault((one.core, "dma" if one.queue == "tiu" else "tiu"), [0.0])
+        start = max(own[-1], other[one.wait])
+        cycles, ideal = _cycles(one, chip, rules.__getitem__)
+        if one.queue == "dma" and one.operation == "barrier":
+            number = met[one.core] = met.get(one.core, -1) + 1
+            if number == len(barriers):
+                barriers.append(start)
+            start = barriers[number] = max(barriers[number], start)
+        own.append(start + cycles)
+        spans.append(Span(one, start, start + cycles, ideal, moved_bytes(one)))
+    return Timeline(chip, tuple(spans))
+
+
+def moved_bytes(one: Instruction) -> int:
+    """Bytes of global memory that an instruction reads and writes."""
+    return sum(_size(operand) for operand in (*one.inputs, *one.outputs) if isinstance(operand, Global))
+
+
+def _size(operand: Operand) -> int:
+    return ELEMENTS[operand.dtype].size(prod(operand.shape))
+
+
+def _cycles(one: Instruction, chip: Chip, rule_of: Callable[[str], Any]) -> tuple[float, float]:
+    """Cycles of an instruction, and those with all lanes full."""
+    if one.queue == "dma":
+        if not one.outputs:
+            return 0.0, 0.0
+        size = max(moved_bytes(one), _size(one.outputs[0]))
+        return chip.dma_latency + size / chip.dma_bytes, 0.0
+    name = one.operation if "." in one.operation else f"tpu.{one.operation}"
+    shapes = tuple(None if operand is None else _shape(operand) for operand in one.inputs)
+    result = _shape(one.outputs[0])
+    dtypes = tuple(operand.dtype for operand in (*one.inputs, *one.outputs) if operand is not None)
+    part: Box = whole(result)
+    effort = (rule_of(name) or elementwise)(dtypes, _Work(shapes, result, one.attributes), part)
+    return cycles_of(chip, dtypes[0], part, effort), ideal_of(chip, dtypes[0], part, effort)
+
+
+def _shape(operand: Operand) -> Shape:
+    return operand.seen() if isinstance(operand, Local) and operand.layout == "channels" else local_shape(operand.shape)
