@@ -12,7 +12,10 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -20,6 +23,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..api import load, runnable
+from ..cores import cores
 from ..engine import choice
 from ..engine.quantized import dequantize
 from ..errors import ReadError, UsageError
@@ -121,35 +125,46 @@ def evaluate(
     asked = [models, str(wanted), sorted(chosen), output, label_offset, str(preprocess), _told(labels), _told(classes)]
     state = _State(Path(resume) if resume is not None else None, _digest(asked))
     stored = _by_place(ready, [model.quants for model in ready])
-    for name, given in _together(opened):
-        if name not in state.rows:
-            integers = _by_place(ready, [each.integers for each in opened])
-            samples = [_meant(*each) for each in zip(given, integers, stored, strict=True)]
-            try:
-                state.add(name, _measured(ready, samples, chosen, _label(label, name, chosen), output))
-            except UsageError as error:
-                where = "" if name in error.message else f"{name}: "
-                raise UsageError(f"{where}{error.message}", error.findings, error.hint) from None
+
+    def given() -> Iterator[tuple[str, list[Mapping[str, np.ndarray]]]]:
+        for name, arrays in _together(opened):
+            if name not in state.rows:
+                integers = _by_place(ready, [each.integers for each in opened])
+                yield name, [_meant(*each) for each in zip(arrays, integers, stored, strict=True)]
+
+    for name, outputs in _run_ahead(ready, given()):
+        try:
+            state.add(name, _measured(ready, [each() for each in outputs], chosen, _label(label, name, chosen), output))
+        except UsageError as error:
+            where = "" if name in error.message else f"{name}: "
+            raise UsageError(f"{where}{error.message}", error.findings, error.hint) from None
     rows = list(state.rows.values())
     scores = {
         model.name: {
             name: estimate(score, [row[place][name] for row in rows])
             for name, score in chosen.items() if place or "reference" not in score.needs}
         for place, model in enumerate(ready)}
-    notes = [note for model in ready for note in model.notes]
-    notes += dict.fromkeys(f"images are made {image}" for samples in opened for image in samples.images.values())
-    notes += dict.fromkeys(
-        f"{dtype} arrays for input {name!r} are taken as stored numbers of {quants[name]}"
-        for samples, quants in zip(opened, stored, strict=True) for name, dtype in samples.integers.items()
-        if name in quants and dtype == dtype_of(quants[name].storage))
-    notes += _strange(ready, rows)
-    return Evaluation(scores, len(rows), first.skipped, tuple(notes))
+    notes = (*_notes(ready, opened, stored), *_strange(ready, rows))
+    return Evaluation(scores, len(rows), first.skipped, notes)
 
 
 def _told(source: Any) -> str:
     """What is known of samples, as text: that of a file, as it is at this time."""
     path = Path(source) if isinstance(source, str | Path) else None
     return f"{source} {hashlib.sha256(path.read_bytes()).hexdigest()}" if path is not None and path.is_file() else str(source)
+
+
+def _notes(
+    models: Sequence[_Ready], opened: Sequence[Samples], stored: Sequence[Mapping[str, QuantType]],
+) -> list[str]:
+    """What to know of the models, and of what they were given."""
+    notes = [note for model in models for note in model.notes]
+    notes += dict.fromkeys(f"images are made {image}" for samples in opened for image in samples.images.values())
+    notes += dict.fromkeys(
+        f"{dtype} arrays for input {name!r} are taken as stored numbers of {quants[name]}"
+        for samples, quants in zip(opened, stored, strict=True) for name, dtype in samples.integers.items()
+        if name in quants and dtype == dtype_of(quants[name].storage))
+    return notes
 
 
 def _strange(models: Sequence[_Ready], rows: Sequence[Sequence[Mapping[str, Any]]]) -> list[str]:
@@ -325,15 +340,35 @@ def _signature(samples: Samples) -> str:
     return str([{name: str(type_) for name, type_ in samples.types.items()}, samples.limits])
 
 
+def _run_ahead(
+    models: Sequence[_Ready], samples: Iterable[tuple[str, Sequence[Mapping[str, np.ndarray]]]],
+) -> Iterator[tuple[str, list[Callable[[], Mapping[str, np.ndarray]]]]]:
+    """Each sample's name, and what each model gives for it: a thread a core runs those that come next meanwhile."""
+    waiting: deque[tuple[str, list[Future[Mapping[str, np.ndarray]]]]] = deque()
+    with ThreadPoolExecutor(cores()) as pool:
+        try:
+            for name, given in samples:
+                waiting.append((name, [
+                    pool.submit(copy_context().run, model.run, sample) for model, sample in zip(models, given, strict=True)]))
+                if len(waiting) > 2 * cores():
+                    name, futures = waiting.popleft()
+                    yield name, [future.result for future in futures]
+            while waiting:
+                name, futures = waiting.popleft()
+                yield name, [future.result for future in futures]
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+
+
 def _measured(
-    models: Sequence[_Ready], samples: Sequence[Mapping[str, np.ndarray]], chosen: Mapping[str, Score], label: Any,
+    models: Sequence[_Ready], given: Sequence[Mapping[str, np.ndarray]], chosen: Mapping[str, Score], label: Any,
     output: str | None,
 ) -> list[dict[str, Any]]:
-    """What each score measures of each model on one sample."""
+    """What each score measures of what each model gave for one sample."""
     reference: Mapping[str, np.ndarray] | None = None
     rows = []
-    for place, (model, sample) in enumerate(zip(models, samples, strict=True)):
-        outputs = _counted(model.run(sample), output, model.name)
+    for place, (model, outcome) in enumerate(zip(models, given, strict=True)):
+        outputs = _counted(outcome, output, model.name)
         beside = outputs if reference is None and len(models) > 1 else reference
         rows.append({
             name: resolve(score.measure)(outputs, label, beside) for name, score in chosen.items()

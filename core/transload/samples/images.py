@@ -10,7 +10,6 @@ that says why there are none. The processes stay for whoever comes next.
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -20,13 +19,14 @@ from queue import SimpleQueue
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from ..cores import cores
 from ..errors import ReadError, UsageError
 from ..worker import ChildEnded, Limits, Worker
 
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["SUFFIXES", "Decoding", "cores", "decode", "read_pixels"]
+__all__ = ["SUFFIXES", "Decoding", "decode", "read_pixels"]
 
 T = TypeVar("T")
 Result = TypeVar("Result")
@@ -39,11 +39,6 @@ _MOST_PIXELS = 1 << 27
 _LIMITS = Limits(seconds=60.0, memory=0.5)
 _AHEAD = 4
 """Images for each process that are decoded before somebody asks for them."""
-
-
-def cores() -> int:
-    """How many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 # --- in this process

@@ -18,10 +18,11 @@ from typing import Any
 
 import numpy as np
 
+from ..cores import cores
 from ..errors import ReadError, UsageError
 from ..ir import FloatType, Module, QuantType, TensorType, dtype_of
 from ..ir.borders import input_limits
-from .images import Decoding, cores
+from .images import Decoding
 from .preprocess import Preprocess, Settled, joined
 from .sources import Entry, Listing, Stream, entry_of, find_source, same_but_ones
 

@@ -10,7 +10,6 @@ given its task again; so it is with Dask's. What others have done already stays.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack
@@ -19,10 +18,11 @@ from queue import SimpleQueue
 from typing import Any
 from uuid import uuid4
 
+from ..cores import cores
 from ..errors import RunError, TransloadError, UsageError
 from ..worker import ChildEnded, Limits, Remote, Worker, answered, function_called, taken
 
-__all__ = ["Crew", "cores"]
+__all__ = ["Crew"]
 
 TRIES = 3
 """How often a task is begun whose process ends."""
@@ -33,14 +33,6 @@ NEEDS: tuple[str, ...] = ()
 """Packages besides Transload's that tasks are in."""
 _THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 """Variables by which libraries are told how many threads of their own they may start."""
-
-
-def cores() -> int:
-    """The cores that this process may use."""
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # not on every system
-        return os.cpu_count() or 1
 
 
 class Crew:

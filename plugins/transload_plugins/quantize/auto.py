@@ -12,7 +12,6 @@ Source: the auto-tune of the TPU-MLIR manual (chapter 7), generalized to any met
 from __future__ import annotations
 
 import contextvars
-import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -21,6 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from transload.cores import cores
 from transload.ir import Module, NoneType, Op, Value
 from transload.ir.build import constant_of
 from transload.plugin_host import host
@@ -74,7 +74,7 @@ def least_error(
     errors = [np.zeros(len(group.candidates)) for group in asked]
     if asked:
         runner = Runner(module, computed, runs=len(samples))
-        with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        with ThreadPoolExecutor(cores()) as pool:
             for sample in samples:
                 arrays = {computed[key]: array for key, array in runner(sample).items()}
                 futures = [

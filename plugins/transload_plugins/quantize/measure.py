@@ -7,7 +7,6 @@ bins follow from the numbers alone (`Histogram`), so that neither the number of 
 from __future__ import annotations
 
 import contextvars
-import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -20,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from transload.cores import cores
 from transload.errors import ReadError, UsageError
 from transload.ir import Module, input_names
 from transload.samples.samples import Samples
@@ -125,7 +125,7 @@ def measured(
             raise ReadError(f"{resume}: has histograms of other tensors", hint="remove the file to calibrate from the beginning")
         counting.add(state.histograms)
     count = 0
-    with ThreadPoolExecutor(workers or os.cpu_count() or 1) as pool:
+    with ThreadPoolExecutor(workers or cores()) as pool:
         waiting: deque[Future[None]] = deque()
         try:
             for count, sample in enumerate(samples, 1):

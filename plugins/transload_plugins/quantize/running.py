@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextvars
-import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -11,6 +10,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from transload.cores import cores
 from transload.engine import reference
 from transload.engine.choice import Choice, choose_measuring
 from transload.errors import TransloadError, UsageError
@@ -99,13 +99,13 @@ class Runner:
         def one(sample: Mapping[str, Any]) -> Made:
             return look(self(sample))
 
-        cores = os.cpu_count() or 1
+        most = cores()
         waiting: deque[Future[Made]] = deque()
-        with ThreadPoolExecutor(cores) as pool:
+        with ThreadPoolExecutor(most) as pool:
             try:
                 for sample in samples:
                     waiting.append(pool.submit(contextvars.copy_context().run, one, sample))
-                    if len(waiting) > cores:
+                    if len(waiting) > most:
                         yield waiting.popleft().result()
                 while waiting:
                     yield waiting.popleft().result()

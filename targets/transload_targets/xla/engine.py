@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from transload.cores import cores
 from transload.engine.intermediates import exposed
 from transload.engine.memory import bytes_of, machine_bytes
 from transload.engine.run import check_inputs, named_outputs
@@ -121,7 +121,7 @@ class Execute:
             arrays = self._arrays({name: array[index] for name, array in stacked.items()})
             compiled = self.compiled(arrays, False)
             started.append((compiled, compiled.start(arrays)))
-            if len(started) > 2 * (os.cpu_count() or 1):  # enough to keep all cores busy; more would only hold memory
+            if len(started) > 2 * cores():  # enough to keep all cores busy; more would only hold memory
                 finish()
         while started:
             finish()

@@ -1,0 +1,103 @@
+"""Work on many models: one by one in one process, and side by side.
+
+    python benchmarks/scale.py [FOLDER...] [--target tosa] [--workers 1,2] [--rounds 3] [--json results.json]
+
+Converts the models of the folders (by default the TFLite and ONNX models of `TRANSLOAD_MODELS`), verified, three ways in turn,
+a process each: `transload.convert` in a loop, and `transload.convert_all` with so many workers. Artifacts are compared byte for
+byte over all rounds and ways; seconds are medians, and the ratio is that to the loop of the same round. MiB is the greatest
+memory of one process among all that took part.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+MODELS = Path(os.environ.get("TRANSLOAD_MODELS") or Path(__file__).resolve().parents[2] / "shared" / "models")
+LOOP = "one by one"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folders", nargs="*", default=[MODELS / "tflite", MODELS / "onnx"], type=Path)
+    parser.add_argument("--target", default="tosa")
+    parser.add_argument("--workers", default="1,2", help="numbers of workers, separated by commas")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--json", type=Path, help="write the results to this file")
+    parser.add_argument("--step", nargs=2, help=argparse.SUPPRESS)
+    asked = parser.parse_args()
+    if asked.step:
+        way, out = asked.step
+        print(json.dumps(step(asked.folders, asked.target, way, Path(out))))
+        return
+    ways = [LOOP, *asked.workers.split(",")]
+    found: dict[str, list[dict[str, Any]]] = {way: [] for way in ways}
+    for _ in range(asked.rounds):
+        for way in ways:
+            with tempfile.TemporaryDirectory() as out:
+                command = [sys.executable, __file__, *map(str, asked.folders), "--target", asked.target, "--step", way, out]
+                done = subprocess.run(command, check=True, capture_output=True, text=True)
+                found[way].append(json.loads(done.stdout.splitlines()[-1]))
+    show(found)
+    if asked.json is not None:
+        asked.json.write_text(json.dumps(found, indent=2))
+    digests = {each["digest"] for rounds in found.values() for each in rounds}
+    if len(digests) != 1:
+        sys.exit("the artifacts differ")
+
+
+def show(found: dict[str, list[dict[str, Any]]]) -> None:
+    table = Table(title=f"{found[LOOP][0]['models']} models, {found[LOOP][0]['refused']} of them refused")
+    for heading in ("", "seconds", "times faster", "MiB"):
+        table.add_column(heading, justify="left" if not heading else "right")
+    for way, rounds in found.items():
+        ratio = statistics.median(one["seconds"] / each["seconds"] for one, each in zip(found[LOOP], rounds, strict=True))
+        name = way if way == LOOP else f"{way} worker{'s' * (way != '1')}"
+        table.add_row(name, f"{statistics.median(each['seconds'] for each in rounds):.1f}", f"{ratio:.2f}",
+                      f"{max(each['peak'] for each in rounds) / 1024:.0f}")
+    Console().print(table)
+
+
+def step(folders: list[Path], target: str, way: str, out: Path) -> dict[str, Any]:
+    """Convert all, in one of the ways; what it took, and a digest of what was written."""
+    import transload
+    from transload.scale import models_in
+
+    named = [(folder.name, name, path) for folder in folders for name, path in models_in([folder])]
+    start = time.perf_counter()
+    if way == LOOP:
+        refused = 0
+        for folder, name, path in named:
+            try:
+                transload.convert(path, target, out / folder / name)
+            except transload.TransloadError:
+                refused += 1
+    else:
+        made = [each for folder in folders
+                for each in transload.convert_all(folder, target, out / folder.name, workers=int(way))]
+        refused = sum(each.exit_code == 3 for each in made)
+    seconds = time.perf_counter() - start
+    digest = hashlib.sha256()
+    for file in sorted(out.rglob("*")):
+        if file.is_file() and file.suffix != ".json":
+            digest.update(str(file.relative_to(out)).encode())
+            digest.update(file.read_bytes())
+    peak = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return {"seconds": seconds, "models": len(named), "refused": refused, "digest": digest.hexdigest(), "peak": peak}
+
+
+if __name__ == "__main__":
+    main()
