@@ -59,6 +59,8 @@ def register_facts(register: Any) -> None:
 def register_passes(register: Any) -> None:
     register(Pass("lower-to-tpu", f"{_HERE}.lowering.lower:lower_to_tpu",
                   "Make ops of a tensor processor of what it can compute; the rest stays, with a note that says why."))
+    register(Pass("narrow-floats", f"{_HERE}.lowering.narrowing:narrow_floats",
+                  "Compute in floats of 16 bits what a tensor processor can, with casts where types meet."))
 
 
 @hookimpl

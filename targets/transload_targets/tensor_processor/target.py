@@ -31,12 +31,18 @@ class TensorProcessor(Target):
         self.file = file
         self.name = name
         self.doc = doc or f"The tensor processor {name}."
-        self.pipeline = f'inline,layout{{to=NCHW}},lower-to-tpu{{chip="{file}"}},dce,cse'
+        self.pipeline = (
+            f'inline,unroll-recurrent,write-out-normalizations,layout{{to=NCHW}},lower-to-tpu{{chip="{file}"}},'
+            f'narrow-floats{{to=$floats,chip="{file}"}},dce,cse')
 
     @cached_property
     def chip(self) -> Chip:
         """What the file says."""
         return load_chip(self.file)
+
+    def options(self) -> dict[str, tuple[type | tuple[str, ...], Any, str]]:
+        types = ("float32", "float16", "bfloat16")
+        return {"floats": (types, "float32", "the type in which floats are computed where the chip has it")}
 
     def takes(self, op: Op, options: Mapping[str, Any]) -> bool:
         return op.dialect != "top"

@@ -30,6 +30,7 @@ from transload.ir.build import Builder
 from transload.ir.verify import verify
 from transload_targets.tensor_processor.chip import load_chip
 from transload_targets.tensor_processor.lowering.lower import lower_to_tpu
+from transload_targets.tensor_processor.lowering.narrowing import narrow_floats
 from transload_targets.tensor_processor.lowering.scaling import eight_bits
 
 RNG = np.random.default_rng(11)
@@ -236,3 +237,95 @@ def test_what_the_chip_lacks_stays_with_the_reason() -> None:
     module = made([tensor(F32, 4, 4)], emits("top.Exp"))
     low = lowered(module, "tp-tiny")
     assert left(low) == ["top.Exp"] and any("top.Exp is not for tp-tiny" in note for note in low.notes)
+
+
+def floats(name: str, *shapes: tuple[int, ...], **attributes: Any) -> tuple[list[Type], Callable[..., Any]]:
+    return [tensor(F32, *shape) for shape in shapes or ((2, 4, 5, 6),)], emits(name, **attributes)
+
+
+def normalized(build: Builder, x: Value) -> Value:
+    held = [build.constant(RNG.uniform(0.5, 1.5, 4).astype(np.float32)) for _ in range(4)]
+    return build.emit("top.BatchNorm", x, *held, do_relu=True)
+
+
+FLOATS: dict[str, tuple[list[Type], Callable[..., Any]]] = {
+    **{name: floats(f"top.{name}") for name in (
+        "Abs", "Ceil", "Cos", "Erf", "Exp", "Floor", "HardSwish", "Mish", "Neg", "Reciprocal", "Round", "SiLU", "Sign", "Sin",
+        "Softplus", "Square", "Tanh", "Sigmoid", "LeakyRelu", "Elu", "Relu", "GELU")},
+    "GELU, tanh": floats("top.GELU", approx=True), "relu6": floats("top.Relu", relu_limit=6.0),
+    "clip": floats("top.Clip", min=-0.5, max=0.5), "plus": floats("top.AddConst", const_val=0.3, do_relu=True),
+    "times": floats("top.MulConst", const_val=0.3), "softmax": floats("top.Softmax", axis=1),
+    "log softmax": floats("top.Softmax", axis=-1, log=True), "mean": floats("top.Reduce", axes=(2, 3), mode="ReduceMean"),
+    "greatest": floats("top.Reduce", axes=(1,), mode="ReduceMax", keepdims=False),
+    "mean of windows": floats("top.AvgPool", kernel_shape=(2, 3), pads=(1, 0, 0, 1)),
+    "greatest of windows": floats("top.MaxPool", kernel_shape=(2, 3), pads=(1, 0, 0, 1)),
+    **{name: floats(f"top.{name}", (2, 4, 5, 6), (4, 1, 6)) for name in (
+        "Add", "Sub", "Mul", "Div", "Max", "Min", "SquaredDifference", "PRelu")},
+    "products": floats("top.MatMul", (2, 3, 5, 10), (2, 3, 10, 4)),
+    "batch normalization": ([tensor(F32, 2, 4, 5, 6)], normalized),
+}
+
+
+@pytest.mark.parametrize("name", FLOATS)
+def test_floats_are_near_the_hubs(name: str) -> None:
+    """To the last bits: in what order a sum is taken, and a square root, may differ."""
+    module = made(*FLOATS[name])
+    inputs = inputs_of(module)
+    wanted = transload.run(module, inputs, engine="reference")["y0"]
+    low = lowered(module)
+    assert left(low) == [], low.notes
+    got = transload.run(low, inputs, engine="reference")["y0"]
+    assert got.dtype == wanted.dtype
+    np.testing.assert_allclose(got, wanted, rtol=3e-6, atol=2e-6)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_floats_become_narrow_with_casts_where_types_meet(dtype: str) -> None:
+    def network(build: Builder, x: Value) -> list[Value]:
+        w = build.constant(RNG.normal(size=(4, 4, 3, 3)).astype(np.float32))
+        x = build.emit("top.Conv", x, w, kernel_shape=(3, 3), do_relu=True)
+        return [build.emit("top.Add", build.emit("top.Asinh", x), x), build.emit("top.Tanh", x)]
+
+    module = made([tensor(F32, 1, 4, 7, 7)], network)
+    low = lowered(module)
+    assert narrow_floats(low, dtype)
+    verify(low)
+    casts = [op.results[0].element for op in low.ops() if op.name == "tpu.cast"]
+    assert left(low) == ["top.Asinh"]  # the chip lacks it, and the host computes in float32
+    assert {str(element) for element in casts} == {"f32", "f16" if dtype == "float16" else "bf16"}
+    assert all(op.results[0].element != F32 for op in low.ops() if op.dialect == "tpu" and op.name != "tpu.cast")
+    inputs = inputs_of(module)
+    wanted, got = (transload.run(each, inputs, engine="reference") for each in (module, low))
+    for key, array in wanted.items():
+        assert got[key].dtype == np.float32
+        np.testing.assert_allclose(got[key], array, rtol=0.05, atol=0.1 if dtype == "bfloat16" else 0.02)
+
+
+LOOP = """
+module {
+  func.func @main(%n: tensor<i32>, %x: tensor<3xf32>) -> tensor<3xf32> {
+    %e = "top.Exp"(%x) : (tensor<3xf32>) -> tensor<3xf32>
+    %r:2 = "top.While"(%n, %e) ({
+    ^bb0(%i: tensor<i32>, %a: tensor<3xf32>):
+      %z = "top.Weight"() <{value = dense<0> : tensor<i32>}> : () -> tensor<i32>
+      %c = "top.Compare"(%i, %z) <{mode = "Greater"}> : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      "top.Yield"(%c) : (tensor<i1>) -> ()
+    }, {
+    ^bb0(%i: tensor<i32>, %a: tensor<3xf32>):
+      %o = "top.Weight"() <{value = dense<1> : tensor<i32>}> : () -> tensor<i32>
+      %j = "top.Sub"(%i, %o) : (tensor<i32>, tensor<i32>) -> tensor<i32>
+      %b = "top.Tanh"(%a) : (tensor<3xf32>) -> tensor<3xf32>
+      "top.Yield"(%j, %b) : (tensor<i32>, tensor<3xf32>) -> ()
+    }) : (tensor<i32>, tensor<3xf32>) -> (tensor<i32>, tensor<3xf32>)
+    "func.return"(%r#1) : (tensor<3xf32>) -> ()
+  }
+}
+"""
+
+
+def test_ops_of_a_loop_stay_on_the_host_as_they_are() -> None:
+    """A part of the chip and its kernels have no loops; what is inside of one is the host's as a whole."""
+    module = transload.load(text=LOOP, format="mlir")
+    low = lowered(module)
+    assert {op.name for op in low.walk() if op.dialect == "tpu"} == {"tpu.unary"}
+    assert any("is inside of top.While" in note for note in low.notes)

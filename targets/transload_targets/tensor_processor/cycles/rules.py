@@ -52,7 +52,7 @@ def _bytes(part: Box, bits: int) -> int:
     return -(-(h1 - h0) * (w1 - w0) * bits // 8)
 
 
-@CYCLES("add", "mul", "maximum", "minimum", "requantize", "cast", "table")
+@CYCLES("add", "mul", "maximum", "minimum", "requantize", "cast", "table", "unary", "binary", "select")
 def elementwise(dtypes: Dtypes, node: Any, part: Box) -> Effort:
     """One pass, over the widest of its types."""
     return Effort(bytes=_bytes(part, max(ELEMENTS[dtype].bits for dtype in dtypes)))

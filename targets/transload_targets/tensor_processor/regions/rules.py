@@ -128,7 +128,7 @@ def averaging(work: Work, part: Box) -> Need | None:
         "pads": tuple(all_ - some for all_, some in zip(pads, counted, strict=True)), "padded": counted})
 
 
-@RULES("add", "mul", "maximum", "minimum", "requantize", "cast")
+@RULES("add", "mul", "maximum", "minimum", "requantize", "cast", "unary", "binary", "select")
 def elementwise(work: Work, part: Box) -> Need:
     """The same part of each operand; of a dimension that is broadcast, its one element."""
     return Need(tuple(
