@@ -47,7 +47,7 @@ def register_facts(register: Any) -> None:
         "copies", "a function of the op, which only moves elements: copies in global memory (`groups.copies.Copies`)",
         "code generation for a tensor processor", Callable, declared=False))
     register(FactKind(
-        "cycles", "a function `(dtypes, node, part) -> Effort`: what computing a part takes (`cycles.rules`)",
+        "cycles", "a function `(work, part, dtypes) -> Effort`: what computing a part takes (`cycles.rules`)",
         "layer groups and the cycle model of a tensor processor", Callable))
     register(Facts("region", "tpu", f"{_HERE}.regions:RULES"))
     register(Facts("form", "tpu", f"{_HERE}.groups.forms:FORMS"))

@@ -55,8 +55,8 @@ def test_small_local_memory_makes_slices_and_moves_are_done_while_others_compute
     compiled = compile_function(module.main, chip("tp-small", 2560))
     check(module, compiled)
     assert any(len(group.slicing) > 1 for group in compiled.partition.groups)
-    assert [load for step in compiled.schedule.steps for load in step.loads if load.slot < load.need]
-    # A load that is ahead and shares no bank with what computes then waits for nothing of it.
+    assert [load for step in compiled.schedule.steps for command in step.commands for load in command.loads if load.slot <
+    load.need] # A load that is ahead and shares no bank with what computes then waits for nothing of it.
     assert any(one.queue == "dma" and one.operation == "load" and not one.wait for one in compiled.program.instructions[4:])
 
 

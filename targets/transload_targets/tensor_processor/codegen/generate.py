@@ -19,12 +19,12 @@ from ..groups.copies import Copies
 from ..groups.forms import Held, dtype_name, sizes_of
 from ..groups.partition import Partition, partition
 from ..groups.reading import Reading, machine_of, read
-from ..groups.schedule import Buffer, Schedule, Step, schedule
+from ..groups.schedule import schedule
+from ..groups.steps import Buffer, Schedule, Step
 from ..instructions import ELEMENTS, Global, Machine, Part, Port, Program, Tensor, Weights
 from ..placement.everywhere import GlobalPlan, place_global
 from ..placement.local import LocalPlan, place_by_banks, place_densely
 from ..regions import Box
-from .commands import commands
 from .operands import global_part, image_of, indices, loaded_part, local_part, own_shape, part_of
 from .waits import Emitter
 
@@ -123,7 +123,7 @@ class _Generating:
             first[self.reading.root(value)] = last[self.reading.root(value)] = 0
         for step in self.steps.steps:
             node = self.reading.network.nodes[step.node]
-            for load in step.loads:
+            for load in (load for command in step.commands for load in command.loads):
                 last[self._key(load.buffer.tensor)] = self.steps.steps[load.need].group
             for operand in (*node.also, *(node.operands if node.moved is not None else ())):
                 if operand is not None:
@@ -154,8 +154,8 @@ class _Generating:
     def program(self, name: str) -> Program:
         """The program."""
         for number, step in enumerate(self.steps.steps):
-            for loads in commands(step.loads, number, self.machine, self.sizes):
-                self._load([load.buffer for load in loads])
+            for command in step.commands:
+                self._load([load.buffer for load in command.loads])
             if number:
                 self._stores(self.steps.steps[number - 1], at_once=False)
             self._compute(step)
@@ -168,10 +168,6 @@ class _Generating:
             machine, tuple(self.emitter.instructions), tuple(self._port(value) for value in self.reading.inputs),
             tuple(self._port(value) for value in self.reading.outputs), tuple(self._weights()), tuple(self.tensors),
             self.everywhere.bytes, name)
-
-    def sizes(self, buffer: Buffer) -> int:
-        """The bytes that loading a buffer moves."""
-        return self.machine.bytes(self.reading.network.tensors[buffer.tensor], buffer.box)
 
     def _load(self, buffers: list[Buffer]) -> None:
         """One command that loads some buffers."""

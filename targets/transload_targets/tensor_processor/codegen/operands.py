@@ -6,7 +6,7 @@ from math import prod
 
 from ..groups.forms import Held, Input
 from ..groups.machine import Machine
-from ..groups.schedule import Buffer
+from ..groups.steps import Buffer
 from ..instructions import ELEMENTS, Global, Local, Part
 from ..regions import Box
 from ..regions.boxes import extent

@@ -1,4 +1,4 @@
-"""What computing a part takes: rules by op, `(dtypes, node, part) -> Effort`, and what an effort is in cycles.
+"""What computing a part takes: rules by op, `(work, part, dtypes) -> Effort`, and what an effort is in cycles.
 
 `dtypes` are the element types of the operands, then of the result; `part` is the part of the result. Each instruction takes
 `start_cycles`; then a lane works on its channels one after the other: on products at the chip's rate for the input's type, on
@@ -53,41 +53,41 @@ def _bytes(part: Box, bits: int) -> int:
 
 
 @CYCLES("add", "mul", "maximum", "minimum", "requantize", "cast", "table", "unary", "binary", "select")
-def elementwise(dtypes: Dtypes, node: Any, part: Box) -> Effort:
+def elementwise(work: Any, part: Box, dtypes: Dtypes) -> Effort:
     """One pass, over the widest of its types."""
     return Effort(bytes=_bytes(part, max(ELEMENTS[dtype].bits for dtype in dtypes)))
 
 
 @CYCLES("conv2d")
-def convolution(dtypes: Dtypes, node: Any, part: Box) -> Effort:
+def convolution(work: Any, part: Box, dtypes: Dtypes) -> Effort:
     """The products under the filter."""
-    _, inner, kh, kw = node.operand_shapes[1]
+    _, inner, kh, kw = work.operand_shapes[1]
     return Effort(products=_bytes(part, 8) * inner * kh * kw)
 
 
 @CYCLES("matmul")
-def product(dtypes: Dtypes, node: Any, part: Box) -> Effort:
+def product(work: Any, part: Box, dtypes: Dtypes) -> Effort:
     """A product for each element of a row of the first operand, whose features lie in its channels."""
-    return Effort(products=_bytes(part, 8) * node.operand_shapes[0][1])
+    return Effort(products=_bytes(part, 8) * work.operand_shapes[0][1])
 
 
 @CYCLES("softmax")
-def softmax(dtypes: Dtypes, node: Any, part: Box) -> Effort:
+def softmax(work: Any, part: Box, dtypes: Dtypes) -> Effort:
     """Three passes: the greatest, exponentials and their sum, the quotients; of 32 bits."""
     return Effort(bytes=_bytes(part, 32), passes=3)
 
 
 @CYCLES("reduce")
-def reduction(dtypes: Dtypes, node: Any, part: Box) -> Effort:
+def reduction(work: Any, part: Box, dtypes: Dtypes) -> Effort:
     """One pass over all that is reduced, spread evenly over the channels of the result."""
-    _, channels, rows, columns = node.operand_shapes[0]
+    _, channels, rows, columns = work.operand_shapes[0]
     (h0, h1), (w0, w1) = part[2:]
     each = channels * rows * columns // max(part[1][1] - part[1][0], 1)
     return Effort(bytes=max(each, (h1 - h0) * (w1 - w0)) * ELEMENTS[dtypes[0]].bits // 8)
 
 
 @CYCLES("avg_pool2d", "max_pool2d")
-def pooling(dtypes: Dtypes, node: Any, part: Box) -> Effort:
+def pooling(work: Any, part: Box, dtypes: Dtypes) -> Effort:
     """A pass for each place of the window."""
-    kh, kw = node.attributes["kernel"]
+    kh, kw = work.attributes["kernel"]
     return Effort(bytes=_bytes(part, ELEMENTS[dtypes[-1]].bits), passes=kh * kw)

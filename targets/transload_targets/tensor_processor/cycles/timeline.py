@@ -120,7 +120,7 @@ def _cycles(one: Instruction, chip: Chip, rule_of: Callable[[str], Any]) -> tupl
     result = _shape(one.outputs[0])
     dtypes = tuple(operand.dtype for operand in (*one.inputs, *one.outputs) if operand is not None)
     part: Box = whole(result)
-    effort = (rule_of(name) or elementwise)(dtypes, _Work(shapes, result, one.attributes), part)
+    effort = (rule_of(name) or elementwise)(_Work(shapes, result, one.attributes), part, dtypes)
     return cycles_of(chip, dtypes[0], part, effort), ideal_of(chip, dtypes[0], part, effort)
 
 

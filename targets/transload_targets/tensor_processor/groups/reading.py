@@ -184,7 +184,7 @@ def dtypes_of(form: Form, result: str) -> tuple[str, ...]:
 
 
 def _cycles(rule: Callable[..., Any] | None, chip: Chip, dtypes: tuple[str, ...], node: Node, part: Box, need: Need) -> float:
-    return cycles_of(chip, dtypes[0], part, (rule or elementwise)(dtypes, node, part))
+    return cycles_of(chip, dtypes[0], part, (rule or elementwise)(node, part, dtypes))
 
 
 def whole_only(work: Any, part: Box) -> Need | None:

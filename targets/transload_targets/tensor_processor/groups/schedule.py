@@ -11,78 +11,18 @@ Source: the manual's chapter 10.3 (memory cycles, and their correction for loads
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
-from ..regions import Box, Need
+from ..regions import Box
+from .commands import give
 from .machine import Machine
 from .network import Network
 from .partition import Group, Partition
+from .steps import Buffer, Load, Schedule, Step, Store
 from .tail import Memo, Tail
 
-__all__ = ["Buffer", "Load", "Schedule", "Step", "Store", "schedule"]
+__all__ = ["AHEAD", "schedule"]
 
 AHEAD = 256
 """Slots that a load is done ahead at most."""
-
-
-@dataclass(eq=False)
-class Buffer:
-    """A part of a tensor in local memory, from slot `first` to slot `last`, both included; `size` bytes of each lane."""
-
-    tensor: int
-    box: Box
-    size: int
-    first: int
-    last: int
-    compact: bool = False
-    """Whether its channels lie without gaps."""
-
-
-@dataclass(eq=False)
-class Load:
-    """The load of a buffer, needed at step `need`, done in slot `slot`, not before slot `earliest`."""
-
-    buffer: Buffer
-    need: int
-    slot: int
-    earliest: int
-
-
-@dataclass(eq=False)
-class Store:
-    """The store of a part of a buffer: in the slot after that of step `step`, or at once, before that slot's loads."""
-
-    buffer: Buffer
-    box: Box
-    step: int
-    at_once: bool = True
-
-
-@dataclass(eq=False)
-class Step:
-    """One part of a node: which buffers it reads, by operand, and writes. A node that only moves has no part."""
-
-    node: int
-    group: int
-    slice: int = 0
-    part: Box | None = None
-    need: Need | None = None
-    reads: tuple[Buffer | None, ...] = ()
-    writes: Buffer | None = None
-    loads: list[Load] = field(default_factory=list)
-    """Loads of this slot, in the order in which they are needed."""
-    stores: list[Store] = field(default_factory=list)
-    """Stores of what this step computes."""
-
-
-@dataclass(frozen=True)
-class Schedule:
-    """All steps, and all buffers."""
-
-    steps: list[Step]
-    buffers: list[Buffer]
-    room: int
-    """Bytes of a lane that buffers take at most at any slot."""
 
 
 def schedule(network: Network, machine: Machine, partition: Partition, share: float = 1.0) -> Schedule:
@@ -138,7 +78,7 @@ class _Scheduling:
         result = tail.boxes[node.result][index]
         assert result is not None  # a node of a group gives a part in every slice
         made = inner[node.result] = self._buffer(node.result, result, step)
-        made_step = Step(each, number, index, result, need, tuple(reads), made)
+        made_step = Step(each, number, index, result, need, tuple(reads), made, node.cycles(node, result, need))
         if node.result in tail.stored:
             made_step.stores.append(Store(made, tail.stored[node.result][index], step))
             self.stored_at[node.result] = step
@@ -177,9 +117,12 @@ class _Scheduling:
                 self._later(store, used, room)
         for load in self.loads:
             self._ahead(load, used, room, AHEAD)
-        for load in sorted(self.loads, key=lambda load: load.need):
-            self.steps[load.slot].loads.append(load)
-        return Schedule(self.steps, self.buffers, max(used, default=0))
+        for command in give(self.loads, self.steps, self.machine, self._bytes):
+            self.steps[command.slot].commands.append(command)
+        return Schedule(self.steps, self.buffers, max(self._profile(), default=0))
+
+    def _bytes(self, buffer: Buffer) -> int:
+        return self.machine.bytes(self.network.tensors[buffer.tensor], buffer.box)
 
     def _profile(self) -> list[int]:
         change = [0] * (len(self.steps) + 1)

@@ -14,13 +14,17 @@ from dataclasses import dataclass
 from transload import memory
 
 from ..groups.machine import Machine
-from ..groups.schedule import Buffer, Schedule
+from ..groups.steps import Buffer, Schedule, Step
 
 __all__ = ["LocalPlan", "place_by_banks", "place_densely"]
 
 
 SQUARE = 2_000
 """Buffers up to which all are compared with all."""
+
+
+LONG = 16
+"""Steps looked at that run while one command does."""
 
 
 @dataclass(frozen=True)
@@ -60,14 +64,21 @@ def _meetings(made: Schedule) -> dict[Buffer, dict[Buffer, float]]:
     met: dict[Buffer, dict[Buffer, float]] = {buffer: {} for buffer in made.buffers}
     for number, step in enumerate(made.steps):
         before = made.steps[number - 1] if number else None
-        moved = [load.buffer for load in step.loads if load.need > number]
-        moved += [store.buffer for store in before.stores if not store.at_once] if before is not None else []
-        used = {buffer for buffer in (*step.reads, step.writes) if buffer is not None}
-        for one in moved:
-            for other in used:
-                if one is not other:
-                    met[one][other] = met[other][one] = met[one].get(other, 0.0) + one.size
+        for command in step.commands:
+            for load in command.loads:
+                _meet(met, load.buffer, made.steps[number:min(command.until + 1, load.need)])
+        for store in before.stores if before is not None else ():
+            if not store.at_once:
+                _meet(met, store.buffer, [step])
     return met
+
+
+def _meet(met: dict[Buffer, dict[Buffer, float]], moved: Buffer, steps: Sequence[Step]) -> None:
+    """Note down that a buffer is moved while these steps compute."""
+    for step in steps[:LONG]:
+        for used in {buffer for buffer in (*step.reads, step.writes) if buffer is not None}:
+            if used is not moved:
+                met[moved][used] = met[used][moved] = met[moved].get(used, 0.0) + moved.size
 
 
 def _in_time(buffer: Buffer) -> tuple[int, ...]:

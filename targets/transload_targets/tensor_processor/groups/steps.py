@@ -1,0 +1,83 @@
+"""What a schedule is made of: buffers in local memory, loads and stores of them, and steps that compute."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ..regions import Box, Need
+
+__all__ = ["Buffer", "Command", "Load", "Schedule", "Step", "Store"]
+
+
+@dataclass(eq=False)
+class Buffer:
+    """A part of a tensor in local memory, from slot `first` to slot `last`, both included; `size` bytes of each lane."""
+
+    tensor: int
+    box: Box
+    size: int
+    first: int
+    last: int
+    compact: bool = False
+    """Whether its channels lie without gaps."""
+
+
+@dataclass(eq=False)
+class Load:
+    """The load of a buffer, needed at step `need`, done in slot `slot`, not before slot `earliest`."""
+
+    buffer: Buffer
+    need: int
+    slot: int
+    earliest: int
+
+
+@dataclass(eq=False)
+class Command:
+    """Loads that the DMA does in one go, given in slot `slot`; step `until` is the last that runs meanwhile, as far as is
+    known.
+    """
+
+    loads: list[Load]
+    slot: int
+    until: int = 0
+    begin: float = 0.0
+    end: float = 0.0
+
+
+@dataclass(eq=False)
+class Store:
+    """The store of a part of a buffer: in the slot after that of step `step`, or at once, before that slot's loads."""
+
+    buffer: Buffer
+    box: Box
+    step: int
+    at_once: bool = True
+
+
+@dataclass(eq=False)
+class Step:
+    """One part of a node: which buffers it reads, by operand, and writes. A node that only moves has no part."""
+
+    node: int
+    group: int
+    slice: int = 0
+    part: Box | None = None
+    need: Need | None = None
+    reads: tuple[Buffer | None, ...] = ()
+    writes: Buffer | None = None
+    cycles: float = 0.0
+    commands: list[Command] = field(default_factory=list)
+    """What the DMA is told to load in this slot, in order."""
+    stores: list[Store] = field(default_factory=list)
+    """Stores of what this step computes."""
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """All steps, and all buffers."""
+
+    steps: list[Step]
+    buffers: list[Buffer]
+    room: int
+    """Bytes of a lane that buffers take at most at any slot."""
