@@ -16,12 +16,13 @@ KINDS = {
     "op": ("ops.py", "Ops for Transload: declaration, kernel and lowering.", "transload ops {dialect}"),
     "frontend": ("frontend.py", "A model format for Transload.", "transload inspect model.{dialect}"),
     "target": ("target.py", "A chip for Transload.", "transload convert model.tflite --target {dialect}"),
+    "chip": ("chip.toml", "A chip that is a file, for Transload.", "transload convert model.tflite --target {dialect}"),
 }
 """Kind of plugin -> (name of its module, description, a command to try)."""
 
 
 def make_plugin(name: str, kind: str, parent: str | Path = ".") -> Path:
-    """Make directory `parent/name` with a package that adds an op, a frontend or a target.
+    """Make directory `parent/name` with a package that adds an op, a frontend, a target or a chip that is described by a file.
 
     Returns the directory. Raises `UsageError` for a name that no package can have, an unknown kind,
     or a directory that exists.
@@ -45,7 +46,7 @@ def make_plugin(name: str, kind: str, parent: str | Path = ".") -> Path:
         "pyproject.toml": templates / "common" / "pyproject.toml.tmpl",
         "README.md": templates / "common" / "README.md.tmpl",
         f"src/{package}/plugin.py": templates / kind / "plugin.py.tmpl",
-        f"src/{package}/{module}": templates / kind / "module.py.tmpl",
+        f"src/{package}/{module}": templates / kind / f"module{Path(module).suffix}.tmpl",
         f"tests/test_{package}.py": templates / kind / "test.py.tmpl",
     }
     try:

@@ -366,7 +366,7 @@ def coverage(source: str | None, target: str | None, json: bool) -> int:
 
 @app.command("new-plugin")
 @click.argument("name", help="The package's name.")
-@click.option("--kind", default="op", help="What it adds: op, frontend or target.")
+@click.option("--kind", default="op", help="What it adds: op, frontend, target or chip.")
 @click.option("--out", "-o", type=PATH, default=Path(), help="Where to make the package's directory.")
 def new_plugin(name: str, kind: str, out: Path) -> int:
     """Make a plugin package to start from, with tests."""

@@ -36,6 +36,9 @@ def register_facts(register: Any) -> None:
     register(FactKind(
         "operation", "a function `(*arrays, dtype=, **attributes) -> array`: what a tensor processor computes for the op",
         "kernels of `tpu`, the simulator", Callable))
+    register(FactKind(
+        "tpu-lowering", "rewrites of the op, functions `(op, rw) -> values`, which are tried before those that come along",
+        "the pass `lower-to-tpu`", (list, tuple), adds_up=True))
     register(Facts("operation", "tpu", f"{_HERE}.arithmetic:OPERATIONS"))
     register(FactKind(
         "region", "a function `(work, part) -> Need`: what a part of its result needs of its operands (`regions.rules`)",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -24,10 +24,12 @@ class TensorProcessor(Target):
     What it can compute becomes dialect `tpu`; the rest stays on the host.
     """
 
-    accepts = ("top", "tpu")
+    def __init__(self, file: str | Path, name: str, doc: str = "", dialects: Sequence[str] = ()) -> None:
+        """`file` is the name of a chip that comes along, or a path of a TOML file, which is read when it is needed.
 
-    def __init__(self, file: str | Path, name: str, doc: str = "") -> None:
-        """`file` is the name of a chip that comes along, or a path of a TOML file, which is read when it is needed."""
+        `dialects` are those of instructions of its own.
+        """
+        self.accepts = ("top", "tpu", *dialects)
         self.file = file
         self.name = name
         self.doc = doc or f"The tensor processor {name}."

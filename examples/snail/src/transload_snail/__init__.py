@@ -1,0 +1,1 @@
+"""A chip that is a file, for Transload."""
