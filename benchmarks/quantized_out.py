@@ -19,6 +19,9 @@ in the mean of samples: how far we are from the nearest level and from the farth
 are from each other, and on how many samples we are as near to a level as those two are, or nearer. One thread is used: more
 change nothing.
 
+`float64` is what the ONNX file means, by ONNX's reference evaluator on floats of 64 bits (`qdq_in_float64`), on the first
+samples. By it the spread is that of rounding in float32: told are how far the nearest level, and how far we, are from it.
+
 Without models: those of MLPerf Tiny and of the quantizer's goals, in the folder that `TRANSLOAD_MODELS` names. Each model is a
 process of its own.
 """
@@ -36,6 +39,7 @@ from typing import Any
 import numpy as np
 from model_samples import FOLDER, Sample, load, samples_for
 from peer import run_step
+from qdq_in_float64 import opened
 from rich.console import Console
 from rich.table import Table
 
@@ -47,6 +51,8 @@ from transload.quantization import floats_in
 from transload_targets.onnx.target import OnnxTarget
 
 CALIBRATED = 16
+IN_FLOAT64 = 8
+"""Samples that are computed in float64, which takes its time."""
 GOALS = (
     "tflite/mlperf_resnet8_float", "tflite/mlperf_kws_float", "tflite/mlperf_vww_float", "tflite/mlperf_ad_float",
     "onnx/derived_mobilenet_v1_0.25_224_f32", "onnx/ultraface_rfb_320", "onnx/yunet_n_320", "onnx/super_resolution",
@@ -96,12 +102,12 @@ def measured(path: Path, scheme: str, count: int, forms: Sequence[str]) -> dict[
             for form in those:
                 try:
                     run = FORMS[form](module, Path(folder))
-                    given[form] = [run(sample) for sample in samples]
+                    given[form] = [run(sample) for sample in samples[: IN_FLOAT64 if form == "float64" else None]]
                     row[form] = far(wanted, given[form], steps)
                 except Exception as error:  # runtimes have errors of their own
                     row[form] = {"error": f"{type(error).__name__}: {str(error)[:400]}"}
         if levels := [given[form] for form in LEVELS if form in given]:
-            row["spread"] = spread(wanted, levels, steps)
+            row["spread"] = spread(wanted, levels, steps) | from_float64(wanted, levels, given.get("float64", ()), steps)
     return row
 
 
@@ -122,6 +128,17 @@ def spread(ours: Sequence[Outputs], levels: Sequence[Sequence[Outputs]], steps: 
             "within": int(np.sum(nearest <= apart)), "of": len(ours)}
 
 
+def from_float64(
+    ours: Sequence[Outputs], levels: Sequence[Sequence[Outputs]], real: Sequence[Outputs], steps: Mapping[str, float],
+) -> dict[str, float]:
+    """How far onnxruntime's nearest level, and we, are from what the file means, in steps, in the mean of its samples."""
+    if not real:
+        return {}
+    theirs = np.array([distances(real, level[: len(real)], steps) for level in levels])
+    return {"theirs from float64": float(theirs.min(axis=0).mean()),
+            "ours from float64": float(distances(real, ours[: len(real)], steps).mean())}
+
+
 def distances(one: Sequence[Outputs], other: Sequence[Outputs], steps: Mapping[str, float]) -> np.ndarray:
     """The root of the mean square of the differences in steps, of each sample [S], in the mean of outputs."""
     return np.array([
@@ -134,7 +151,7 @@ def far(wanted: Sequence[Outputs], given: Sequence[Outputs], steps: Mapping[str,
     """How many outputs of samples are the same, and of the others how many numbers differ and by how many steps at most."""
     same = total = different = numbers = 0
     most = 0.0
-    for one, other in zip(wanted, given, strict=True):
+    for one, other in zip(wanted, given, strict=False):  # in float64 there are fewer
         for (name, array), found in zip(one.items(), other.values(), strict=True):
             total, numbers = total + 1, numbers + array.size
             same += np.array_equal(array, found)
@@ -195,6 +212,10 @@ def by_onnxruntime(level: str) -> Callable[[Module, Path], Run]:
     return opened
 
 
+def by_float64(module: Module, folder: Path) -> Run:
+    return opened(transload.save(transload.lower(module, "onnx"), folder / "real.onnx"))
+
+
 def by_our_reading(module: Module, folder: Path) -> Run:
     again = transload.load(transload.save(transload.lower(module, "onnx"), folder / "again.onnx"))
     return lambda sample: transload.run(again, sample, engine="reference")
@@ -205,8 +226,8 @@ LEVELS = {
     "ort extended": by_onnxruntime("ENABLE_EXTENDED"), "ort all": by_onnxruntime("ENABLE_ALL")}
 FORMS: dict[str, Callable[[Module, Path], Run]] = {
     "stablehlo": by_stablehlo, "tosa": by_tosa, "reference model": by_reference_model, "litert": by_litert, **LEVELS,
-    "our reading": by_our_reading}
-AS_ONNX = {*LEVELS, "our reading"}
+    "float64": by_float64, "our reading": by_our_reading}
+AS_ONNX = {*LEVELS, "float64", "our reading"}
 """Forms of the module that is quantized for ONNX; the others' are as `transload.quantize` makes them by default."""
 ONNX = dict(OnnxTarget.quantizing)
 
@@ -215,7 +236,9 @@ ONNX = dict(OnnxTarget.quantizing)
 
 
 def show(rows: Sequence[Mapping[str, Any]], forms: Sequence[str]) -> None:
-    table = Table("model", "float ops", *forms, "in steps: from the nearest level, the farthest; between levels; within")
+    table = Table(
+        "model", "float ops", *forms,
+        "in steps: the nearest level, the farthest; between them; within; from float64: they, we")
     for row in rows:
         floats = "/".join(str(row[key]) for key in ("floats", "floats in ONNX") if key in row)
         table.add_row(row["model"], floats, *(_text(row.get(form)) for form in forms), _spread(row.get("spread")))
@@ -237,7 +260,8 @@ def _text(found: Mapping[str, Any] | None) -> str:
 def _spread(found: Mapping[str, Any] | None) -> str:
     if found is None:
         return "-"
-    return f"{found['nearest']:.3f}, {found['farthest']:.3f}; {found['levels']:.3f}; {found['within']} of {found['of']}"
+    real = f"; {found['theirs from float64']:.3f}, {found['ours from float64']:.3f}" if "ours from float64" in found else ""
+    return f"{found['nearest']:.3f}, {found['farthest']:.3f}; {found['levels']:.3f}; {found['within']} of {found['of']}{real}"
 
 
 def _errors(row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -105,16 +105,16 @@ def float_product(a: float, b: float) -> float:
     return float(np.float32(a) * np.float32(b))
 
 
-def product_factors(x: QuantType, w: QuantType, target: Type, *, once: bool, in_float32: bool) -> np.ndarray:
+def product_factors(x: QuantType, w: QuantType, target: Type, *, rounding: str, in_float32: bool) -> np.ndarray:
     """What sums of products of numbers of `x` and `w` are multiplied by to be of type `target`, for each scale of `w`.
 
-    LiteRT computes it in float64, but the product of two single scales `in_float32` in some kernels; where the sum is to be
-    rounded `once`, as onnxruntime does, all of it is computed in float32.
+    LiteRT computes it in float64, but the product of two single scales `in_float32` in some kernels. Of the words for `rounding`
+    (`transload_hub.ops.rounding`) "float32", onnxruntime's kernels, has all of it so, and "once", the real result, nothing.
     """
-    if once and isinstance(target, QuantType):
+    if rounding == "float32" and isinstance(target, QuantType):
         return (np.float32(x.scale) * w.scale_array.astype(np.float32) / np.float32(target.scale)).astype(np.float64)
     divisor = float(np.float32(target.scale)) if isinstance(target, QuantType) else 1.0
-    if in_float32 and w.per_tensor:
+    if in_float32 and w.per_tensor and rounding != "once":
         return np.array([per_step(float_product(x.scale, w.scale), divisor)])
     return float(np.float32(x.scale)) * w.scale_array.astype(np.float32).astype(np.float64) / divisor
 

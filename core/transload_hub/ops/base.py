@@ -71,6 +71,7 @@ class Product(Activated):
         enum("symmetric", "asymmetric"),
         "how the framework quantizes the input when it runs, where it does; the op computes with real numbers all the same, and "
         "a verification allows for the difference", optional=True)
+    rounding = rounds("double", "exact", "once", "float32")
     traits: tuple[str, ...] = ("widens",)
 
 

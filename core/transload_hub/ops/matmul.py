@@ -28,7 +28,7 @@ class MatMul(Product):
     output = result("[.., M, N]")
     left_transpose = attribute(BOOLEAN, "whether to swap the last two dimensions of the input", default=False)
     right_transpose = attribute(BOOLEAN, "whether to swap the last two dimensions of the right operand", default=False)
-    rounding = rounds("exact", "double", "once")
+    rounding = rounds("exact", "double", "once", "float32")
 
     def infer(op) -> Type:
         left, right = shape_of(op.input), shape_of(op.right)

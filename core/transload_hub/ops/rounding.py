@@ -15,9 +15,12 @@ a factor made of scales, and differ in how it is rounded. The words:
     has a kernel of their own in fixed point compute as that kernel; Softmax is computed so
     with every word, which tells then how the end of it is scaled.
 `"once"`
-    The integer nearest to the sum times a factor that is computed in float32, `x_scale * w_scale / y_scale`; halves, which
-    such a factor seldom makes, go up. onnxruntime's QLinear kernels (MLAS, MlasRequantizeOutput), but that these
-    multiply in float32, too, and take halves to the even number.
+    The integer nearest to the real result; a factor is the quotient of scales in float64, with 31 bits, and halves, which
+    such a factor seldom makes, go up. What ONNX's DequantizeLinear, an operator on real numbers and QuantizeLinear mean, but
+    that this takes halves to the even number.
+`"float32"`
+    The same of products with a factor that is computed in float32, `x_scale * w_scale / y_scale`. onnxruntime's QLinear
+    kernels (MLAS, MlasRequantizeOutput), but that these multiply in float32, too, and take halves to the even number.
 `"truncate"`
     The real result without its fraction, of a quotient computed in float32. LiteRT's SQRT of int8.
 
@@ -33,7 +36,7 @@ from transload.ir.declare import attribute, enum
 
 __all__ = ["WORDS", "round_all", "round_once", "rounds"]
 
-WORDS = ("exact", "double", "once", "truncate")
+WORDS = ("exact", "double", "once", "float32", "truncate")
 """All words; `rounds` says which of them an op knows."""
 
 _DOC = "how a quantized result is rounded, see `transload_hub.ops.rounding`"

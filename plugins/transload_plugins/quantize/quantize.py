@@ -202,13 +202,14 @@ class _Quantizing:
         """
         bias = constant_of(op.operands[rule.bias]) if rule.bias is not None and len(op.operands) > rule.bias else None
         activations = op.operands[0].quant
-        if bias is None or activations is None:
+        if bias is None or activations is None or not activations.per_tensor:
             return type_
         least = np.abs(bias.numpy().astype(np.float64).ravel()) / (activations.scale * GREATEST_BIAS)
         least = least if least.size == len(type_.scales) else np.full(len(type_.scales), least.max(initial=0.0))
-        return type_.replace(scales=tuple(
+        roomy = type_.replace(scales=tuple(
             held if held >= needed else self.scheme.rounded(needed)
             for held, needed in zip(type_.scales, least.tolist(), strict=True)))
+        return self.scheme.fitted(roomy, activations.scale)
 
     def _bias(self, op: Op, rule: Rule) -> None:
         """The op's bias in the scale of its products."""

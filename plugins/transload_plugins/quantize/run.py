@@ -70,7 +70,7 @@ def quantized(
     Raises `UsageError` where there is neither calibration nor a sample, where the calibration lacks a tensor, for names that the
     module does not have, and for a module that is quantized already.
     """
-    scheme = scheme.changed(per_channel=per_channel, power_of_two=power_of_two)
+    scheme = scheme.changed(per_channel=per_channel, power_of_two=power_of_two, exact_biases=rounds == "once" or None)
     _check_asked(module, islands, rounds, calibration is not None or samples is not None)
     module = _written_out(module)
     kept, wide = layers_of(layers)

@@ -20,6 +20,8 @@ __all__ = ["SCHEMES", "Scheme", "real", "stored"]
 
 SMALLEST_SCALE = float(np.finfo(np.float32).tiny) * 2.0 ** 24
 """Below it the product of two scales is no normal float32."""
+TRIED = 1024
+"""Neighbours of a scale that are tried for one whose product with another is a float32: the best is off by 2^-34, not 2^-25."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,11 @@ class Scheme:
     per_channel: bool = True
     power_of_two: bool = False
     """Whether scales are powers of two."""
+    exact_biases: bool = False
+    """Whether scales of weights are such that their products with the activations' are float32 all but exactly. A bias has such a
+    product for a scale: so it is the same number where a file says it by a scale of its own, in float32 (ONNX), as where it is
+    added to sums of integers. The scales of a network as they come make that differ by 1e-5 steps of a result, and by that a
+    number in some 100,000 is another one."""
 
     def activation_type(self, kept: Range) -> QuantType:
         """The type of a tensor whose numbers lie in a range; numbers outside saturate. Zero is always a number of it."""
@@ -85,6 +92,18 @@ class Scheme:
         storage = I64 if activations.storage.width > 8 else I32
         scales = tuple(float(np.float32(activations.scale) * np.float32(scale)) for scale in weights.scales)
         return QuantType(storage, F32, scales, (0,) * len(scales), axis if weights.per_axis else None)
+
+    def fitted(self, weights: QuantType, activations: float) -> QuantType:
+        """The type of weights for products with activations of a scale, as `exact_biases` says: each scale is at most 2^-13
+        greater than it was, by as little as does."""
+        if not self.exact_biases or self.power_of_two:
+            return weights
+        before = np.array(weights.scales, np.float32)
+        tried = (before.view(np.int32) + np.arange(TRIED, dtype=np.int32)[:, None]).view(np.float32).astype(np.float64)
+        products = np.float64(np.float32(activations)) * tried
+        errors = np.abs(products.astype(np.float32) / products - 1)
+        chosen = tried[errors.argmin(axis=0), np.arange(before.size)]
+        return weights.replace(scales=tuple(chosen.tolist()))
 
     def rounded(self, scale: float) -> float:
         """A scale as float32 holds it, the next power of two where they have to be such; 1 where all numbers are zero."""

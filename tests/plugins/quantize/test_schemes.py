@@ -13,13 +13,13 @@ import transload
 from transload.api import at_hub
 from transload.errors import UsageError
 from transload.hookspecs import hookimpl
-from transload.ir import BF16, F16, F32, IntegerType, Module
+from transload.ir import BF16, F16, F32, I8, IntegerType, Module, QuantType
 from transload.metrics import sqnr
 from transload.plugin import Quantizer
 from transload.plugin_host import Host, host, use_host
 from transload.quantization import Quantization, quantize_at_hub
 from transload_plugins.quantize.run import by_scheme
-from transload_plugins.quantize.scheme import Scheme
+from transload_plugins.quantize.scheme import SCHEMES, Scheme
 
 from tests.support.graphs import Graph
 
@@ -147,3 +147,29 @@ def test_tensors_of_16_bits_have_room_for_more_than_was_seen() -> None:
     wanted = transload.run(module, beyond)["y0"]
     found = transload.run(transload.quantize(module, "int16x8", samples, method="minmax"), beyond)["y0"]
     assert np.abs(found - wanted).max() < 0.02 * np.abs(wanted).max()
+
+
+def test_biases_are_the_same_numbers_in_float32() -> None:
+    """Where a model goes out as ONNX: scales of weights are found whose product with the activations' is a float32, all but."""
+    random = np.random.default_rng(0)
+    activations = float(np.float32(0.0713))
+    weights = QuantType(I8, F32, tuple(random.uniform(1e-4, 1.0, 64).astype(np.float32).tolist()), (0,) * 64, 0, storage_min=-127)
+    assert SCHEMES["int8"].fitted(weights, activations) == weights
+    fitted = SCHEMES["int8"].changed(exact_biases=True).fitted(weights, activations)
+
+    def off(type_: QuantType) -> float:
+        products = type_.scale_array * activations
+        return float(np.abs(products.astype(np.float32) / products - 1).max())
+
+    assert off(fitted) < 2.0**-31 < 2.0**-26 < off(weights)
+    grown = fitted.scale_array / weights.scale_array - 1
+    assert grown.min() >= 0.0 and grown.max() < 2.0**-13
+
+
+def test_what_is_rounded_once_has_exact_biases(hub: Module, samples: list[dict[str, np.ndarray]]) -> None:
+    quantized = transload.quantize(hub, "int8", samples[:4], rounds="once", islands="none")
+    products = [op for op in quantized.ops() if op.name in ("top.Conv", "top.MatMul")]
+    assert products
+    for op in products:
+        real = op.operands[0].quant.scale * op.operands[1].quant.scale_array
+        np.testing.assert_allclose(op.operands[2].quant.scale_array, real, rtol=2.0**-31)

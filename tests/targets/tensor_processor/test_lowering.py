@@ -121,6 +121,7 @@ CASES: dict[str, tuple[list[Type], Callable[..., Any]]] = {
     "convolution, scales a channel": conv(A, W, C),
     "convolution, relu6": conv(A, W, C, do_relu=True, relu_limit=6.0),
     "convolution, rounded once": conv(A, W, C, rounding="once"),
+    "convolution, rounded as onnxruntime's kernels": conv(A, W, C, rounding="float32"),
     "convolution, depthwise": conv(A, W, C, groups=4),
     "convolution, groups": conv(A, W, C, groups=2),
     "convolution, unsigned": conv(U, q(UI8, 0.004, 7), V),
@@ -144,6 +145,7 @@ CASES: dict[str, tuple[list[Type], Callable[..., Any]]] = {
     "mean of windows, padding counts": ([tensor(A, *FOUR)], emits(
         "top.AvgPool", element=A, kernel_shape=(3, 3), pads=(1, 1, 1, 1), count_include_pad=True)),
     "mean of windows, another type": ([tensor(A, *FOUR)], emits("top.AvgPool", element=C, kernel_shape=(2, 3))),
+    "mean of windows, rounded once": ([tensor(A, *FOUR)], emits("top.AvgPool", element=C, kernel_shape=(2, 3), rounding="once")),
     "mean of windows, unsigned": ([tensor(U, *FOUR)], emits("top.AvgPool", element=U, kernel_shape=(2, 3))),
     "greatest of windows": ([tensor(A, *FOUR)], emits("top.MaxPool", element=A, kernel_shape=(3, 2), strides=(2, 2))),
     "greatest of windows, another type": ([tensor(A, *FOUR)], emits("top.MaxPool", element=C, kernel_shape=(3, 2))),

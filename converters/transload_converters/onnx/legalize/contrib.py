@@ -162,7 +162,8 @@ def qgemm(op: Op, rw: Rewriter) -> Value:
         bias = reshape(rw, bias, (columns,))
     attributes: dict[str, Any] = {"left_transpose": left or None, "right_transpose": right or None}
     if operand(op, 7) is not None:
-        return rw.emit("top.MatMul", a, b, bias, element=result_type(op, rw, 7, kind_of(a).storage), **attributes)
+        kind = result_type(op, rw, 7, kind_of(a).storage)
+        return rw.emit("top.MatMul", a, b, bias, element=kind, rounding="float32", **attributes)
     real = [None if value is None else rw.emit("top.Cast", value, element=F32) for value in (a, b, bias)]
     return rw.emit("top.MatMul", *real, **attributes)
 

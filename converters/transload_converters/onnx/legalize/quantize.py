@@ -331,7 +331,7 @@ def quantized_conv(op: Op, rw: Rewriter, value: Value) -> Value:
         raise Unsupported("its input is quantized per channel")
     kind = result_type(op, rw, 6, kind_of(value).storage)
     bias = bias_of(rw, operand(op, 8), kind_of(value), kind_of(weights))
-    return rw.emit("top.Conv", value, weights, bias, element=kind, **conv_attributes(op, value, weights))
+    return rw.emit("top.Conv", value, weights, bias, element=kind, rounding="float32", **conv_attributes(op, value, weights))
 
 
 @TABLE("onnx.QLinearMatMul", stored="native")
@@ -344,7 +344,7 @@ def qlinear_matmul(op: Op, rw: Rewriter) -> Value:
         raise Unsupported("its scales and zero points must be constants, one or one per row or column")
     kind = result_type(op, rw, 6, left.storage)
     if left.per_tensor and (right.per_tensor or constant_of(b) is not None):
-        return rw.emit("top.MatMul", _as_quantized(rw, a, left), _as_quantized(rw, b, right), element=kind)
+        return rw.emit("top.MatMul", _as_quantized(rw, a, left), _as_quantized(rw, b, right), element=kind, rounding="float32")
     reals = [_dequantized(rw, value, kind_) for value, kind_ in ((a, left), (b, right))]
     return rw.emit("top.Cast", rw.emit("top.MatMul", *reals), element=kind, round_mode="HalfToEven")
 

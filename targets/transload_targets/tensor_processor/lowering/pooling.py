@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from transload.errors import Unsupported
 from transload.ir import F32, I16, FloatType, QuantType, Value
 from transload.rewrite import Rewriter, RewriteTable
+from transload_hub.scales import per_step
 
-from .common import activation, need, quantized, reshape, same_numbers, static
+from .common import activation, chip_of, need, quantized, reshape, same_numbers, static
 from .conversion import requantized
+from .scaling import per_channel
 
 if TYPE_CHECKING:
     from transload_hub.ops.pool import AvgPool, MaxPool
@@ -55,6 +60,8 @@ def avg_pool(op: AvgPool, rw: Rewriter) -> Value:
             window["input_zero"] = source.zero_point
         made: Value = rw.emit("tpu.avg_pool2d", x, element=op.result.element, **window, **activation(op))
         return reshape(rw, made, static(op.result))
+    if source.storage.width == 8 and op.rounding == "once" and (op.count_include_pad or not any(pads)):
+        return reshape(rw, _summed(op, rw, x, window, source, target, pads), static(op.result))
     if source.storage.width == 8:
         fine = QuantType(I16, F32, (source.scale / (1 << FRACTION),), (0,))
         x = rw.emit("tpu.requantize", x, element=fine, input_zero=source.zero_point, multiplier=1 << FRACTION)
@@ -62,6 +69,20 @@ def avg_pool(op: AvgPool, rw: Rewriter) -> Value:
         source = fine
     made = rw.emit("tpu.avg_pool2d", x, element=source, input_zero=source.zero_point, **window)
     return reshape(rw, requantized(rw, made, target, str(op.rounding), **activation(op)), static(op.result))
+
+
+def _summed(
+    op: AvgPool, rw: Rewriter, x: Value, window: dict[str, Any], source: QuantType, target: QuantType, pads: tuple[int, ...],
+) -> Value:
+    """A mean that is rounded but once: the sum of each window, by a convolution of each channel with ones, scaled to the mean."""
+    need(rw, "conv2d", x)
+    kernel, channels = window["kernel"], static(x)[1]
+    factor = per_step(source.scale, math.prod(kernel) * target.scale)
+    multiplier, shift, way = per_channel(rw, chip_of(rw), [factor], str(op.rounding))
+    return rw.emit(
+        "tpu.conv2d", x, rw.constant(np.ones((channels, 1, *kernel), np.int8)), None, multiplier, shift, element=target,
+        strides=window["strides"], dilations=(1, 1), pads=pads, groups=channels, input_zero=source.zero_point, weight_zero=0,
+        output_zero=target.zero_point, rounding=way, **activation(op))
 
 
 @TABLE("top.MaxPool")

@@ -88,7 +88,7 @@ def _operands(
     fully = operation == "matmul"
     unsigned = source.storage.unsigned
     factors = product_factors(
-        source, kind, target, once=rounding == "once", in_float32=(rounding != "exact") if fully else unsigned)
+        source, kind, target, rounding=rounding, in_float32=(rounding != "exact") if fully else unsigned)
     multiplier, shift, way = per_channel(rw, chip_of(rw), factors.tolist(), rounding, _is_wide(op, source, bias))
     return [held, bias, multiplier, shift], {
         "input_zero": source.zero_point, "weight_zero": kind.zero_points[0], "output_zero": target.zero_point, "rounding": way,

@@ -32,7 +32,7 @@ from ..chip import Chip
 
 __all__ = ["Rescale", "eight_bits", "per_channel", "rescale", "ways_of"]
 
-_WAYS = {"double": "double", "exact": "half-up", "once": "half-up", "truncate": "half-up"}
+_WAYS = {"double": "double", "exact": "half-up", "once": "half-up", "float32": "half-up", "truncate": "half-up"}
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ __all__ = [
 DOUBLE, EXACT, WIDE, NEAREST = "DOUBLE_ROUND", "EXACT", "WIDE", "SINGLE_ROUND"
 """How `narrow` rounds: as gemmlowp, halves away from zero, once with 16-bit multipliers (64-bit sums), or halves up."""
 
-_MODES = {"double": DOUBLE, "exact": EXACT, "once": NEAREST}
+_MODES = {"double": DOUBLE, "exact": EXACT, "once": NEAREST, "float32": NEAREST}
 
 
 def rounding_of(op: Op) -> str:

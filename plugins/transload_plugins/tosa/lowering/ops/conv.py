@@ -23,7 +23,6 @@ from ...dialect.base import storage_of
 from ..arithmetic.integer_products import are_integers, by_digits
 from ..arithmetic.rescaling import (
     DOUBLE,
-    NEAREST,
     WIDE,
     activation_range,
     fused_activation,
@@ -112,7 +111,7 @@ def finish(op: Op, rw: Rewriter, made: Value, x: Value, w: Value, part: int = 0)
     if a is None or b is None or isinstance(target, IntegerType):
         return fused_activation(rw, build.cast(rw, made, target), op)
     rounding = rounding_of(op)
-    factors = product_factors(a, b, target, once=rounding == NEAREST, in_float32=is_unsigned(op))
+    factors = product_factors(a, b, target, rounding=str(op.attribute("rounding", "double")), in_float32=is_unsigned(op))
     channels = static_shape(made)[-1]
     if len(factors) > channels:
         factors = factors[part * channels : (part + 1) * channels]

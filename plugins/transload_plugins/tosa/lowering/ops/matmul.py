@@ -22,7 +22,6 @@ from ..arithmetic.integer_products import are_integers, by_digits, digits
 from ..arithmetic.rescaling import (
     DOUBLE,
     EXACT,
-    NEAREST,
     WIDE,
     activation_range,
     fused_activation,
@@ -96,7 +95,8 @@ def _finish(op: Op, rw: Rewriter, made: Value, x: Value, w: Value, rounding: str
     if a is None or b is None or isinstance(target, IntegerType):
         plain = isinstance(target, FloatType) or (isinstance(target, IntegerType) and storage_of(made) != target)
         return fused_activation(rw, build.cast(rw, made, target) if plain else made, op)
-    factors = product_factors(a, b, target, once=rounding == NEAREST, in_float32=rounding != EXACT)
+    word = str(op.attribute("rounding", "exact"))
+    factors = product_factors(a, b, target, rounding=word, in_float32=rounding != EXACT)
     return narrow(rw, made, factors, target, rounding, activation_range(op), sum_bits)
 
 

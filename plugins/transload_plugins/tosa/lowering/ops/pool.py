@@ -7,16 +7,29 @@ the unsigned numbers.
 
 from __future__ import annotations
 
+import math
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from transload.ir import F32, I8, I16, I32, FloatType, IntegerType, Op, QuantType, Value
 from transload.rewrite import Rewriter, RewriteTable, Unsupported
-from transload_hub.scales import activation_bounds
+from transload_hub.scales import activation_bounds, per_step
 
 from ... import build
 from ...dialect.base import storage_of
-from ..arithmetic.rescaling import activation_range, clamp_to, fused_activation, quant, requantize, same_numbers
+from ..arithmetic.rescaling import (
+    NEAREST,
+    activation_range,
+    clamp_to,
+    fused_activation,
+    narrow,
+    quant,
+    requantize,
+    rounding_of,
+    same_numbers,
+)
 from ..prepare.sources import is_unsigned, sources
 from .common import binary, cut, static_shape
 from .windows import Window, fit, need_channels_last, squeeze_height, subsample, unsqueeze_height, window_of
@@ -39,6 +52,8 @@ def avg_pool(op: AvgPool, rw: Rewriter) -> Value | None:
         raise Unsupported(f"TOSA has no mean of {x.element}")
     need_channels_last(op)
     window = window_of(op)
+    if _is_summed(op, window):
+        return _summed(op, rw, x, window)
     x = _with_fraction(op, rw, x)
     type_ = quant(x)
     if op.count_include_pad:
@@ -68,6 +83,34 @@ def _with_fraction(op: Op, rw: Rewriter, x: Value) -> Value:
         return x
     fine = QuantType(I16, source.expressed, (source.scale / (1 << FRACTION),), (0,))
     return build.rescale(rw, x, [1 << 30], [30 - FRACTION], source.zero_point, 0, fine)
+
+
+def _is_summed(op: AvgPool, window: Window) -> bool:
+    """Whether a mean has to be rounded but once, to a type of its own, and all its windows have as many elements."""
+    source, target = quant(op.input), quant(op.result)
+    return (
+        source is not None and target is not None and source.storage == I8 and not same_numbers(source, target)
+        and rounding_of(op) == NEAREST and target.per_tensor and window.rank <= 2
+        and (op.count_include_pad or not any(window.flat_pads)))
+
+
+def _summed(op: AvgPool, rw: Rewriter, x: Value, window: Window) -> Value:
+    """The sum of a window in 32 bits, by a convolution of each channel with ones, scaled to the mean in the result's type."""
+    source, target = quant(x), quant(op.result)
+    assert source is not None and target is not None
+    flat = window.rank == 1
+    if flat:
+        x, window = unsqueeze_height(rw, x), window.with_height()
+    x, window = fit(rw, x, window)
+    channels = static_shape(x)[-1]
+    ones = build.const(rw, np.ones((*window.kernel, channels, 1), np.int8), I8)
+    made = rw.emit(
+        "tosa.depthwise_conv2d", x, ones, build.const(rw, np.zeros(channels, np.int32), I32),
+        build.zero_point(rw, source.zero_point, x.element), build.zero_point(rw, 0, I8), element=I32, pad=window.flat_pads,
+        stride=window.strides, dilation=window.dilations, acc_type=I32)
+    made = narrow(
+        rw, made, per_step(source.scale, math.prod(window.kernel) * target.scale), target, activation=activation_range(op))
+    return squeeze_height(rw, made) if flat else made
 
 
 @TABLE("top.MaxPool")

@@ -1,8 +1,8 @@
 """Elementwise operators of several quantized operands, as LiteRT's reference kernels compute them.
 
 Sums are taken in 32 bits, the operands first scaled to a common scale with 20 bits of fraction (15 for
-int16); products exactly, and scaled once. What has no integer form here is computed in float between a
-dequantization and a quantization: the last rule of the table.
+int16; 23 where the real sums are what is rounded); products exactly, and scaled once. What has no integer
+form here is computed in float between a dequantization and a quantization: the last rule of the table.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ from ... import build
 from ...dialect.base import storage_of
 from ..arithmetic.fixed_point_tables import joined_unsigned
 from ..arithmetic.rescaling import (
+    DOUBLE,
     EXACT,
+    NEAREST,
     activation_range,
     any_quantized,
     clamp_to,
@@ -76,19 +78,24 @@ def _term(rw: Rewriter, x: Value, real: float, bits: int, once: Scale | None = N
 
 @lru_cache(maxsize=256)
 def _single_rescales(
-    ranges: tuple[tuple[int, int], ...], reals: tuple[float, ...], output: float, bits: int, subtracted: bool,
+    ranges: tuple[tuple[int, int], ...], reals: tuple[float, ...], output: float, bits: int, subtracted: bool, rounding: str,
 ) -> tuple[Scale, ...] | None:
     """Scales by which one rescale of each of two int8 operands does for their sum or difference, or None.
 
     `ranges` are the operands' numbers less their zero points. LiteRT rounds twice, which is off by one in the
     last of 20 bits now and then. Compilers for NPUs fuse a single rescale into the addition, and 65,536 sums
-    are soon tried: nearly always all results are the same, if need be with a multiplier a little greater or less.
+    are soon tried: nearly always all results are the same, if need be with a multiplier a little greater or less. So they
+    are those of the real sums where these are what is rounded ("once").
     """
     numbers = [np.arange(low, high + 1, dtype=np.int64) for low, high in ranges]
     factors = [scale32(real) for real in reals]
     last = scale32(output)
     join = np.subtract if subtracted else np.add
-    wanted = apply_scale(join.outer(*(apply_scale(x << bits, f) for x, f in zip(numbers, factors, strict=True))), last)
+    twice = rounding == DOUBLE
+    if rounding == NEAREST:
+        wanted = np.floor(join.outer(*(x * real for x, real in zip(numbers, reals, strict=True))) * (output * 2.0**bits) + 0.5)
+    else:
+        wanted = apply_scale(join.outer(*(apply_scale(x << bits, f) for x, f in zip(numbers, factors, strict=True))), last, twice)
     singles = [Scale(f.multiplier, f.shift - bits) for f in factors]
     lesser = int(reals[1] < reals[0])  # the other factor is a half, and exact
     for delta in _NUDGES:
@@ -97,11 +104,13 @@ def _single_rescales(
         if any(not fits_shift(x, scale.shift) or scale.multiplier >> 31 for x, scale in zip(numbers, tried, strict=True)):
             return None
         terms = (apply_scale(x, scale, double_round=False) for x, scale in zip(numbers, tried, strict=True))
-        if np.array_equal(apply_scale(join.outer(*terms), last), wanted):
+        if np.array_equal(apply_scale(join.outer(*terms), last, twice), wanted):
             return tried
     return None
 
 
+FINE = 23
+"""Bits of fraction of sums of int8 numbers that are to be those of real numbers: as many as 32 have room for."""
 _NUDGES = (0, *(sign * size for size in (1, 2, 3, 4, 6, 8, 12, 16, 24, 32) for sign in (1, -1)))
 
 
@@ -129,13 +138,13 @@ def _weighted_sum(op: Op, rw: Rewriter, values: Sequence[Value], coefficients: S
     narrow_sum = all(type_.storage == I8 for type_ in types)
     ranges = tuple((type_.storage_min - type_.zero_point, type_.storage_max - type_.zero_point) for type_ in sources)
     one_sided = max(max(-low, high) for low, high in ranges) > 1 << 15  # int16 with a zero point
-    bits = 20 if narrow_sum else 14 if one_sided else 15
+    bits = (FINE if rounding_of(op) == NEAREST else 20) if narrow_sum else 14 if one_sided else 15
     reals = [type_.scale * abs(c) for type_, c in zip(sources, coefficients, strict=True)]
     headroom = 2.0 ** max(1, math.ceil(math.log2(len(reals)))) * max(reals)
     output = per_step(headroom, (1 << bits) * target.scale)
     factors = [per_step(real, headroom) for real in reals]
     pair = narrow_sum and len(values) == 2 and coefficients[0] > 0 and output < 1
-    singles = _single_rescales(ranges, tuple(factors), output, bits, coefficients[-1] < 0) if pair else None
+    singles = _single_rescales(ranges, tuple(factors), output, bits, coefficients[-1] < 0, rounding_of(op)) if pair else None
     terms = build.equal_rank(rw, *(
         _term(rw, value, factor, bits, once)
         for value, factor, once in zip(values, factors, singles or (None,) * len(values), strict=True)))
@@ -168,7 +177,7 @@ def mul(op: Mul, rw: Rewriter) -> Value | None:
     plain = a.storage == b.storage and a.zero_point == b.zero_point == 0  # which `mul` takes as they are
     x, y = op.inputs if plain else (widen(rw, value) for value in op.inputs)
     product = build.mul(rw, x, y, element=I32)
-    number = np.float64 if rounding_of(op) == EXACT else np.float32
+    number = np.float32 if rounding_of(op) == DOUBLE else np.float64
     real = float(number(np.float32(a.scale)) * np.float32(b.scale) / np.float32(target.scale))
     alone = rounding_of(op) == EXACT and not op.do_relu
     if alone and (exponent := -math.log2(real)).is_integer() and 1 <= exponent <= 32:
