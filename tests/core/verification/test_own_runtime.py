@@ -63,6 +63,22 @@ def test_an_artifact_that_computes_otherwise_fails_and_it_is_said_whose_fault_it
     assert any("it is what chip makes of it that differs" in note for note in verified.notes)
 
 
+class Foreign(Chip):
+    """A runtime whose dialect no engine of ours executes."""
+
+    accepts = ("onnx",)
+
+    def emit(self, module: Module, directory: Path, stem: str, options: Mapping[str, Any]) -> Emitted:
+        transload.save(module, directory / f"{stem}.onnx")
+        return Emitted([directory / f"{stem}.onnx"], {"cycles": 7})
+
+
+def test_where_no_engine_can_say_whose_fault_it_is_that_is_noted_and_the_verdict_stands(convert: Any):
+    verified = convert(Foreign(wrong=9), "digits_float.onnx")
+    assert verified.failed
+    assert any("no engine here runs the module that chip was given" in note for note in verified.notes)
+
+
 def test_where_the_runtime_cannot_run_it_an_engine_does_and_that_is_noted(convert: Any):
     verified = convert(Chip(breaks=True))
     assert verified.passed and verified.engine.startswith(("auto", "reference", "xla"))

@@ -1,0 +1,91 @@
+"""The page of targets: a table of models and targets, and behind it what is refused and why."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+__all__ = ["write_page"]
+
+BEGIN, END = "<!-- measured: python benchmarks/targets.py --page docs/targets.md -->", "<!-- /measured -->"
+SHOWN = {"passed": "right", "failed": "**wrong**", "refused": "–", "ended": "**ended**", "inconclusive": "?",
+         "skipped": "not judged"}
+NEAR = 0.99
+"""The cosine from which on numbers that differ by more than verification allows are told as that, not as wrong."""
+Rows = Mapping[str, Mapping[str, Mapping[str, Any]]]
+
+
+def write_page(page: Path, rows: Rows, targets: Sequence[str]) -> None:
+    """Put the tables between the page's marks."""
+    text = page.read_text(encoding="utf-8")
+    before, _, rest = text.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    page.write_text(f"{before}{BEGIN}\n\n{tables(rows, targets)}\n\n{END}{after}", encoding="utf-8")
+
+
+def tables(rows: Rows, targets: Sequence[str]) -> str:
+    there = [name for name in targets if any(cell.get("verdict") not in (None, "absent") for row in rows.values()
+                                             for key, cell in row.items() if key == name)]
+    lines = ["| model | own ms | " + " | ".join(f"`{name}`" for name in there) + " |", "|---" * (len(there) + 2) + "|"]
+    for model, row in rows.items():
+        own = min((cell["own_ms"] for cell in row.values() if "own_ms" in cell), default=None)
+        shown = [cell_text(row.get(name)) for name in there]
+        lines.append(f"| {named(model)} | {number(own)} | " + " | ".join(shown) + " |")
+    return "\n".join([*totals(rows, there), "", *lines, "", "**Refused, and why**", "", *refusals(rows, there)])
+
+
+def named(model: str) -> str:
+    return model if model.startswith("tensorflow:") else "/".join(model.split("/")[:2])
+
+
+def cell_text(cell: Mapping[str, Any] | None) -> str:
+    """`right, = bits, 0.25 ms, 53 KiB`: what a cell says in a line."""
+    if cell is None:
+        return ""
+    parts = [SHOWN.get(cell["verdict"], cell["verdict"])]
+    if cell["verdict"] == "failed" and (cell.get("cos") or 0) >= NEAR:
+        parts[0] = f"cos {cell['cos']:.5f}"
+    if cell["verdict"] == "passed" and cell.get("integers") and cell.get("max_abs") == 0:
+        parts[0] = "same bits"
+    if "ms" in cell:
+        parts.append(f"{number(cell['ms'])} ms")
+    if cell.get("bytes") and cell["verdict"] not in ("refused", "ended"):
+        parts.append(f"{number(cell['bytes'] / 1024)} KiB")
+    return ", ".join(parts)
+
+
+def number(value: float | None) -> str:
+    return "" if value is None else f"{value:.3g}" if value < 100 else f"{value:.0f}"
+
+
+def totals(rows: Rows, targets: Sequence[str]) -> list[str]:
+    lines = ["| target | right | of these, integers with the same bits | near | not judged | refused | wrong |", "|---" * 7 + "|"]
+    for name in targets:
+        cells = [row[name] for row in rows.values() if name in row]
+        counts = Counter(cell["verdict"] for cell in cells)
+        whole = [cell for cell in cells if cell["verdict"] == "passed" and cell.get("integers")]
+        exact = sum(cell.get("max_abs") == 0 for cell in whole)
+        open_ = counts["inconclusive"] + counts["skipped"]
+        near = sum(cell["verdict"] == "failed" and (cell.get("cos") or 0) >= NEAR for cell in cells)
+        lines.append(f"| `{name}` | {counts['passed']} of {len(cells)} | {exact} of {len(whole)} | {near} | {open_} | "
+                     f"{counts['refused'] + counts['ended']} | {counts['failed'] - near} |")
+    return lines
+
+
+def refusals(rows: Rows, targets: Sequence[str]) -> list[str]:
+    """By target and reason, the models."""
+    lines = ["| target | why | models |", "|---|---|---|"]
+    for name in targets:
+        reasons: dict[str, list[str]] = {}
+        for model, row in rows.items():
+            cell = row.get(name, {})
+            if cell.get("verdict") in ("refused", "ended", "failed"):
+                reasons.setdefault(str(cell.get("why", "")), []).append(named(model))
+        lines += [f"| `{name}` | {_plain(why)} | {', '.join(these)} |" for why, these in reasons.items()]
+    return lines
+
+
+def _plain(why: str) -> str:
+    return why.replace("|", "\\|").replace("<", "&lt;").replace("\n", " ")[:300]
