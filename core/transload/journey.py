@@ -283,6 +283,10 @@ class Journey:
             given = own_options(Owner(conversion.name, options_of(conversion)), self.options)
         if self._quantize_due:
             given = {**conversion.before_quantizing, **given}
+        if self._target is not None:
+            own = f"{conversion.name}."
+            wishes = {key.removeprefix(own): value for key, value in self._target.converting.items() if key.startswith(own)}
+            given = {**wishes, **given}
         steps = steps_of(conversion, given)
         return Stage(conversion.name, tuple(steps), f"{conversion.source} → {conversion.target}", conversion)
 

@@ -395,6 +395,10 @@ class Target:
     quantizing: Mapping[str, Any] = MappingProxyType({})
     """What options a quantizer has where the user says nothing: `{"islands": "int16"}` of a chip that computes with no floats."""
 
+    converting: Mapping[str, Any] = MappingProxyType({})
+    """What options of conversions on the way are where the user says nothing, by `conversion.option`: `{"top-to-tosa.bias":
+    "plain"}` of a chip whose convolutions add the bias themselves."""
+
     rounds_alone: bool = False
     """Whether what `run` uses rounds quantized numbers on its own, as runtimes do that compute QDQ models in floats: its results
     have to be no farther from the integers than these are from the float model."""

@@ -51,6 +51,8 @@ def register_passes(register: Any) -> None:
                   "Make quantized ops of ops between casts from and to quantized types."))
     register(Pass("round-once", f"{_HERE}.ops.rounding:round_once",
                   "Say of quantized ops that they round a scaled sum once, as models mean it that are quantized around floats."))
+    register(Pass("plain-biases", f"{_HERE}.simplify.biases:plain_biases",
+                  "Round biases that are finer than the products they are added to, as integer chips have them."))
     register(Pass("unroll-recurrent", f"{_HERE}.simplify.recurrent:unroll_recurrent",
                   "Write out recurrent layers of few steps: products, activations and sums for each."))
     register(Pass("write-out-normalizations", f"{_HERE}.simplify.normalization:write_out_normalizations",

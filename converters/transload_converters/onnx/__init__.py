@@ -49,7 +49,7 @@ def register_conversions(register: Any) -> None:
         evidence=f"{_HERE}:coverage.json"))
     register(Conversion(
         "top-to-onnx", "top", "onnx", f"{_HERE}.lowering:TABLE",
-        before="onnx-state-integers{form=$form},layout{to=NCHW},spell-out-quantized,dce",
+        before="plain-biases,onnx-state-integers{form=$form},layout{to=NCHW},spell-out-quantized,dce",
         after="dce,cse,dce,onnx-storage-types,onnx-qoperator{form=$form},dce,onnx-set-opset{opset=$opset},dce,cse",
         doc="The hub to operators of ONNX, opset 13 to 21; quantized models in integers, in QDQ or QOperator form.",
         options=WRITTEN))

@@ -19,6 +19,7 @@ from transload.ir import I8, I32, FloatType, Module, Op, QuantType, TensorType, 
 from transload.ir.build import constant_of
 from transload.rewrite import CHANGED, Rewriter, RewriteTable, apply_greedily
 
+from .biases import PRODUCTS, finest, output_axis, reach_of
 from .weights import real_weight
 
 if TYPE_CHECKING:
@@ -34,15 +35,14 @@ COMPUTE = (
     "Exp", "Log", "Sqrt", "Rsqrt", "Abs", "Neg", "Square", "Pad")
 """Ops that compute on tensors quantized per tensor."""
 
-PRODUCTS = ("Conv", "Deconv", "MatMul")
-"""Ops with weights, which may be quantized per output channel, and a bias."""
-
-ACTIVATED = ("Add", "Sub", "Mul", "Div", "AddConst", "MulConst", "AvgPool", "MaxPool", *PRODUCTS)
-"""Ops that can apply a ReLU to their result."""
 
 
 def _tops(names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(f"top.{name}" for name in names)
+
+
+ACTIVATED = (*_tops(("Add", "Sub", "Mul", "Div", "AddConst", "MulConst", "AvgPool", "MaxPool")), *PRODUCTS)
+"""Ops that can apply a ReLU to their result."""
 
 
 _CASTS, _COMPUTES = RewriteTable(), RewriteTable()
@@ -246,7 +246,7 @@ def compute(op: Op, rw: Rewriter) -> Any:
     return _quantized(op, rw, sources, quantizers, relu)
 
 
-@_COMPUTES(*_tops(PRODUCTS))
+@_COMPUTES(*PRODUCTS)
 def product(op: Conv | Deconv | MatMul, rw: Rewriter) -> Any:
     """A convolution or product: weights per tensor or per output channel, of a product in blocks, too, and a bias of i32."""
     ending = _ending(op)
@@ -259,7 +259,7 @@ def product(op: Conv | Deconv | MatMul, rw: Rewriter) -> Any:
     operands: list[Value | None] = [value, weights]
     bias = op.operand("bias")
     if bias is not None:
-        stored = _stored_bias(rw, bias, kind, weight_kind)  # type: ignore[arg-type]
+        stored = _stored_bias(op, rw, bias, value, weights, _quant(ending[0][0].results[0]))
         if stored is None:
             return None
         operands.append(stored)
@@ -270,35 +270,28 @@ def _fits_product(op: Op, weights: Value, kind: QuantType) -> bool:
     """Whether the sums of products with such weights can be scaled: all by one scale, each channel by its own, or in groups."""
     if kind.blocks is not None:
         return op.name == "top.MatMul" and weights.rank == 2 and constant_of(weights) is not None
-    return kind.per_tensor or kind.axis == _output_axis(op, weights)
+    return kind.per_tensor or kind.axis == output_axis(op, weights)
 
 
-def _output_axis(op: Op, weights: Value) -> int | None:
-    """The dimension of the weights that is the output channel."""
-    if op.name == "top.Conv":
-        return 0
-    if op.name == "top.Deconv":
-        return 1 if op.attribute("group") == 1 else None
-    return weights.rank - (2 if op.attribute("right_transpose") else 1)
+def _stored_bias(op: Op, rw: Rewriter, bias: Value, x: Value, weights: Value, result: QuantType | None) -> Value | None:
+    """A constant bias as integers: in steps of the product's scale where it is given so, else in the finest that fit.
 
-
-def _stored_bias(rw: Rewriter, bias: Value, kind: QuantType, weights: QuantType) -> Value | None:
-    """A constant bias in steps of the product's scale (of blocks, the least one's); None where computed, or over 32 bits."""
+    Of weights in blocks the product's scale is the least one's. None where the bias is computed, or beyond 32 bits.
+    """
+    kind, held = _quant(x), _quant(weights)
     source = _dequantized(bias)
     dense = constant_of(bias if source is None else source)
-    if dense is None or bias.rank != 1:
+    if kind is None or held is None or dense is None or bias.rank != 1:
         return None
     array = dense.numpy().astype(np.float64)
     if source is not None:
         array = dequantize(dense.numpy(), _quant(source), np.float64)  # type: ignore[arg-type]
-    held = weights.scales if weights.blocks is None else (min(weights.scales),)
-    scales = np.array([kind.scale * scale for scale in held])
-    steps = np.rint(array / scales)
-    low, high = I32.range
-    if not np.isfinite(steps).all() or steps.min(initial=0) < low or steps.max(initial=0) > high:
+    scales = kind.scale * (held.scale_array if held.blocks is None else held.scale_array.min(keepdims=True))
+    stored = finest(array, scales, reach_of(op, kind, weights, held), result)
+    if stored is None:
         return None
-    element = QuantType(I32, kind.expressed, tuple(scales.tolist()), (0,), None if weights.axis is None else 0)
-    return rw.constant(steps.astype(np.int32), element=element)
+    axis = None if len(stored.scales) == 1 else 0
+    return rw.constant(stored.numbers, element=QuantType(I32, kind.expressed, stored.scales, (0,), axis))
 
 
 def _ending(op: Op) -> tuple[list[Op], Op | None] | None:
@@ -308,7 +301,7 @@ def _ending(op: Op) -> tuple[list[Op], Op | None] | None:
     if quantizers:
         return quantizers, None
     relu = _single_use(result)
-    if relu is None or relu.name != "top.Relu" or op.name not in _tops(ACTIVATED) or op.attributes.get("do_relu"):
+    if relu is None or relu.name != "top.Relu" or op.name not in ACTIVATED or op.attributes.get("do_relu"):
         return None
     quantizers = _quantizers(relu.results[0])
     return (quantizers, relu) if quantizers else None

@@ -49,7 +49,7 @@ def register_writers(register: Any) -> None:
 def register_conversions(register: Any) -> None:
     register(Conversion(
         "top-to-tosa", "top", "tosa", f"{_HERE}.lowering:TABLE",
-        before="layout{to=NHWC},tosa-fuse-fixed-point{int64=$int64},dce,"
+        before="plain-biases{bias=$bias},layout{to=NHWC},tosa-fuse-fixed-point{int64=$int64},dce,"
                "tosa-narrow-integers{int64=$int64},tosa-narrow-doubles{f64=$f64},tosa-spell-out-blocks,tosa-make-signed,"
                "tosa-tabulate-islands",
         after="tosa-strip-quantized,dce,tosa-canonicalize,cse,dce",
@@ -57,7 +57,9 @@ def register_conversions(register: Any) -> None:
         options={
             "int64": (("proved", "assumed"), "proved",
                       "64-bit integers become 32-bit ones where that is proved to change no number, or wherever it may be so"),
-            "f64": (("narrowed", "refused"), "narrowed", "f64 becomes f32, which is noted, or is refused")}))
+            "f64": (("narrowed", "refused"), "narrowed", "f64 becomes f32, which is noted, or is refused"),
+            "bias": (("fine", "plain"), "fine",
+                     "biases finer than products of scales are added so, by two more operators, or rounded, which is noted")}))
     register(Conversion(
         "tosa030-to-tosa", "tosa030", "tosa", f"{_HERE}.v030.upgrade:TABLE", after="dce,tosa-make-signless",
         doc="TOSA 0.30 to 1.0: attributes become operands."))

@@ -34,6 +34,8 @@ class EthosU(Target):
     pipeline = "inline"
     quantizing = MappingProxyType({"islands": "int16"})
     """Of what 8 bits cannot hold: the chip computes with integers alone."""
+    converting = MappingProxyType({"top-to-tosa.bias": "plain"})
+    """Its convolutions add the bias themselves, of 32 bits, in steps of the products."""
 
     def __init__(self, accelerator: Accelerator) -> None:
         self.accelerator = accelerator

@@ -14,7 +14,7 @@ _HERE = "transload_targets.tflite"
 def register_conversions(register: Any) -> None:
     register(Conversion(
         "top-to-tfl", "top", "tfl", f"{_HERE}.lowering:TABLE",
-        before="layout{to=NHWC},dequantize-weights,dce,tfl-check-types",
+        before="plain-biases,layout{to=NHWC},dequantize-weights,dce,tfl-check-types",
         after="dce,tfl-fuse-activations,tfl-tidy,dce",
         doc="The hub to TensorFlow Lite: float, and quantized with the integers of LiteRT's reference kernels.",
         options={

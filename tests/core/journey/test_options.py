@@ -75,6 +75,20 @@ def test_an_option_goes_to_the_owner_that_is_named(toy):
     assert convert(**{"width": "16", "a-to-b.width": "8"}) == ({"width": "8"}, {"width": "16"}, {"width": "16"})
 
 
+def test_a_target_wishes_what_nobody_else_says(toy, monkeypatch):
+    monkeypatch.setattr(Chip, "converting", {"b-to-c.width": "16"})
+    convert = toy.make(chip={})
+    assert convert() == ({"width": "8"}, {"width": "16"}, {})
+    assert convert(width="8") == ({"width": "8"}, {"width": "8"}, {})
+    assert convert(**{"b-to-c.width": "8"}) == ({"width": "8"}, {"width": "8"}, {})
+
+
+def test_a_target_that_wishes_what_there_is_not_is_told(toy, monkeypatch):
+    monkeypatch.setattr(Chip, "converting", {"b-to-c.height": "16"})
+    with pytest.raises(UsageError, match="b-to-c takes no option height"):
+        toy.make(chip={})()
+
+
 def test_an_option_that_two_declare_differently_asks_whose_it_is(toy):
     convert = toy.make(bc={"width": (int, 3, "In metres.")}, chip={})
     with pytest.raises(UsageError, match="option width is declared by 'a-to-b' and, differently, by 'b-to-c'") as caught:

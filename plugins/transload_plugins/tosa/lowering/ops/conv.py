@@ -20,6 +20,7 @@ from transload_hub.scales import product_factors
 
 from ... import build
 from ...dialect.base import storage_of
+from ..arithmetic.fine_biases import FineBias, fine_bias
 from ..arithmetic.integer_products import are_integers, by_digits
 from ..arithmetic.rescaling import (
     DOUBLE,
@@ -100,8 +101,8 @@ def bias_value(rw: Rewriter, bias: Value | None, total: Sum, x: Value, w: Value,
     return build.const(rw, flat if len(flat) == channels else np.broadcast_to(flat, (channels,)), element)
 
 
-def finish(op: Op, rw: Rewriter, made: Value, x: Value, w: Value, part: int = 0) -> Value:
-    """A sum of products in the type of `op`'s result, with its activation.
+def finish(op: Op, rw: Rewriter, made: Value, x: Value, w: Value, part: int = 0, fine: FineBias | None = None) -> Value:
+    """A sum of products in the type of `op`'s result, with a bias that is to be added yet, and its activation.
 
     It is group number `part`; the scales of `w` are those of all groups, or the same for each. TOSA moves no numbers
     of 48 bits, so this comes right behind the convolution.
@@ -115,6 +116,9 @@ def finish(op: Op, rw: Rewriter, made: Value, x: Value, w: Value, part: int = 0)
     channels = static_shape(made)[-1]
     if len(factors) > channels:
         factors = factors[part * channels : (part + 1) * channels]
+    if fine is not None:
+        fine = fine.part(part * channels, channels)
+        made, factors = fine.added(rw, made), fine.factors(factors)
     bits, bias = 32, quant(op.bias)
     if storage_of(made) == I48 and rounding == DOUBLE and (bias is None or bias.storage != I32):
         rounding = WIDE
@@ -146,7 +150,8 @@ def conv(op: Conv, rw: Rewriter) -> Value | None:
     if total is None or _scale_axis(w) not in (None, 0):
         return None
     channels = static_shape(w)[0]
-    bias = bias_value(rw, op.bias, total, x, w, channels)
+    fine = fine_bias(op, channels)
+    bias = bias_value(rw, None if fine is not None else op.bias, total, x, w, channels)
     window = window_of(op)
     flat = window.rank == 1
     plain_x, plain_w = x, w
@@ -160,7 +165,7 @@ def conv(op: Conv, rw: Rewriter) -> Value | None:
 
     def convolve(group: int, x: Value, w: Value, bias: Value) -> Value:
         made = rw.emit(name, x, w, bias, *zero_points, element=total.element, **geometry)
-        return finish(op, rw, made, plain_x, plain_w, group)
+        return finish(op, rw, made, plain_x, plain_w, group, fine)
 
     if op.group == 1:
         made = convolve(0, x, w, bias)
@@ -169,7 +174,7 @@ def conv(op: Conv, rw: Rewriter) -> Value | None:
         w = build.transpose(rw, w, (1, 2, 3, 0))
         w = build.reshape(rw, w, (kernel_h, kernel_w, op.group, channels // op.group))
         made = rw.emit("tosa.depthwise_conv2d", x, w, bias, *zero_points, element=total.element, **geometry)
-        made = finish(op, rw, made, plain_x, plain_w)
+        made = finish(op, rw, made, plain_x, plain_w, 0, fine)
     else:
         made = in_groups(rw, op.group, convolve, (x, -1), (w, 0), (bias, 0))
     return squeeze_height(rw, made) if flat else made
@@ -207,7 +212,8 @@ def deconv(op: Deconv, rw: Rewriter) -> Value | None:
     if window.rank == 3 or (op.group > 1 and op.group == x.shape[-1]):
         return _as_forward(op, rw, window)
     channels = static_shape(w)[0] * op.group
-    bias = bias_value(rw, op.bias, total, x, w, channels)
+    fine = fine_bias(op, channels)
+    bias = bias_value(rw, None if fine is not None else op.bias, total, x, w, channels)
     extra = tuple(op.output_padding)
     flat = window.rank == 1
     plain_x, plain_w = x, w
@@ -229,7 +235,7 @@ def deconv(op: Deconv, rw: Rewriter) -> Value | None:
         made = rw.emit(
             "tosa.transpose_conv2d", x, w, bias, *zero_points, element=total.element, out_pad=tuple(out_pad),
             stride=window.strides, acc_type=total.accumulator)
-        return finish(op, rw, made, plain_x, plain_w, group)
+        return finish(op, rw, made, plain_x, plain_w, group, fine)
 
     made = convolve(0, x, w, bias) if op.group == 1 else in_groups(rw, op.group, convolve, (x, -1), (w, -1), (bias, 0))
     made = build.slice_(rw, made, start, size)

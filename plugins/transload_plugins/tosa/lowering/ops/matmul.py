@@ -18,6 +18,7 @@ from transload_hub.scales import product_factors
 
 from ... import build
 from ...dialect.base import storage_of
+from ..arithmetic.fine_biases import FineBias, fine_bias
 from ..arithmetic.integer_products import are_integers, by_digits, digits
 from ..arithmetic.rescaling import (
     DOUBLE,
@@ -78,18 +79,21 @@ def _layer(op: MatMul, rw: Rewriter) -> Value | None:
         bias = build.reshape(rw, bias, (bias.tensor_type.num_elements,))
     if inputs == 0:
         raise Unsupported("a product over no elements")
+    fine = fine_bias(op, outputs)
     made = rw.emit(
         "tosa.conv2d", build.reshape(rw, x, (math.prod(static_shape(x)) // inputs, 1, 1, inputs)),
-        build.reshape(rw, w, (outputs, 1, 1, inputs)), bias_value(rw, bias, total, x, w, outputs),
+        build.reshape(rw, w, (outputs, 1, 1, inputs)), bias_value(rw, None if fine is not None else bias, total, x, w, outputs),
         build.zero_point(rw, total.input_zp, x.element), build.zero_point(rw, total.weight_zp, w.element), element=total.element,
         pad=(0, 0, 0, 0), stride=(1, 1), dilation=(1, 1), acc_type=total.accumulator)
     wide = total.element == I48
     rounding = WIDE if wide and rounding_of(op) == DOUBLE else rounding_of(op)
-    made = _finish(op, rw, made, x, w, rounding, sum_bits(rw, w, bias) if wide else 32)
+    made = _finish(op, rw, made, x, w, rounding, sum_bits(rw, w, bias) if wide else 32, fine)
     return build.reshape(rw, made, static_shape(op.result))
 
 
-def _finish(op: Op, rw: Rewriter, made: Value, x: Value, w: Value, rounding: str, sum_bits: int = 32) -> Value:
+def _finish(
+    op: Op, rw: Rewriter, made: Value, x: Value, w: Value, rounding: str, sum_bits: int = 32, fine: FineBias | None = None,
+) -> Value:
     a, b = quant(x), quant(w)
     target = op.result.element
     if a is None or b is None or isinstance(target, IntegerType):
@@ -97,6 +101,8 @@ def _finish(op: Op, rw: Rewriter, made: Value, x: Value, w: Value, rounding: str
         return fused_activation(rw, build.cast(rw, made, target) if plain else made, op)
     word = str(op.attribute("rounding", "exact"))
     factors = product_factors(a, b, target, rounding=word, in_float32=rounding != EXACT)
+    if fine is not None:
+        made, factors = fine.added(rw, made), fine.factors(factors)
     return narrow(rw, made, factors, target, rounding, activation_range(op), sum_bits)
 
 
@@ -165,10 +171,11 @@ def _batched(op: MatMul, rw: Rewriter) -> Value | None:
     shape = static_shape(op.result)
     if op.bias is not None and storage_of(made) == I48:
         return None
+    fine = fine_bias(op, shape[-1]) if shape else None
     if op.bias is not None:
-        made = _with_bias(op, rw, build.reshape(rw, made, shape), op.bias)
+        made = build.reshape(rw, made, shape) if fine is not None else _with_bias(op, rw, build.reshape(rw, made, shape), op.bias)
     rounding = WIDE if storage_of(made) == I48 else rounding_of(op)
-    made = _finish(op, rw, made, op.input, op.right, rounding)  # before it is reshaped: TOSA reshapes no i48
+    made = _finish(op, rw, made, op.input, op.right, rounding, fine=fine)  # before it is reshaped: TOSA reshapes no i48
     return build.reshape(rw, made, shape)
 
 
