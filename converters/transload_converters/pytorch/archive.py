@@ -7,6 +7,14 @@
     NAME/data/constants/MODEL_constants_config.json, tensor_0, ...
     NAME/data/sample_inputs/MODEL.pt  a pickle, which is never looked at
 
+Before PyTorch 2.8 the members were others, and tensors lay in archives inside the archive, as `torch.save` writes them:
+
+    version                           that of the schema, `5.3`
+    serialized_exported_program.json  the program
+    serialized_state_dict.pt          weights and buffers (`.json` in PyTorch 2.2)
+    serialized_constants.pt           constants
+    serialized_example_inputs.pt      never looked at
+
 Members are stored, not compressed, so that a tensor's bytes are looked at where they lie in the file. Nothing is ever
 unpacked to disk, and no pickle is loaded. The file is hostile: a member may claim any size, lie anywhere and be called anything.
 """
@@ -22,7 +30,10 @@ from typing import Any, NoReturn
 from transload.errors import ReadError
 from transload.plugin import Source
 
-__all__ = ["Archive"]
+__all__ = ["OLD_PROGRAM", "Archive", "Members"]
+
+OLD_PROGRAM = "serialized_exported_program.json"
+"""The member that tells an archive from before PyTorch 2.8."""
 
 MAX_TEXT = 1 << 29
 """Bytes of JSON that a member may hold when it is unpacked."""
@@ -34,17 +45,43 @@ _AGAIN = "python -c \"import sys, torch; torch.export.save(torch.export.load(sys
 _DAMAGED = "the file is damaged, was cut short, or is no archive of torch.export"
 
 
-class Archive:
-    """The members of one file, by their names without the folder that is around them all.
+class _Bytes(io.RawIOBase):
+    """Bytes as a file, of which nothing is copied but what is read."""
+
+    def __init__(self, data: memoryview) -> None:
+        self.data, self.place = data, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        self.place = max(0, offset + (0, self.place, len(self.data))[whence])
+        return self.place
+
+    def tell(self) -> int:
+        return self.place
+
+    def readinto(self, buffer: Any) -> int:
+        part = self.data[self.place : self.place + len(buffer)]
+        buffer[: len(part)] = part
+        self.place += len(part)
+        return len(part)
+
+
+class Members:
+    """The members of a zip archive, by their names without the folder that is around them all.
 
     Raises `ReadError` for what is no such archive, and for members that cannot be looked at in place.
     """
 
-    def __init__(self, source: Source) -> None:
-        self.where = source.name
-        self._data = source.data
+    def __init__(self, data: Any, where: str) -> None:
+        self.where = where
+        self._data = data
         try:
-            with zipfile.ZipFile(io.BytesIO(self._data) if source.path is None else source.path) as archive:
+            with zipfile.ZipFile(_Bytes(memoryview(data))) as archive:
                 members = archive.infolist()
         except (zipfile.BadZipFile, NotImplementedError, ValueError, EOFError, UnicodeDecodeError, struct.error) as error:
             raise ReadError(f"{self.where}: is no zip archive, as torch.export writes: {error}", hint=_DAMAGED) from None
@@ -53,7 +90,6 @@ class Archive:
         self._members: dict[str, zipfile.ZipInfo] = {}
         for member in members:
             self._enter(member)
-        self._check_kind()
 
     def fail(self, why: str, hint: str = "") -> NoReturn:
         """Raise `ReadError` about this file."""
@@ -70,16 +106,16 @@ class Archive:
             self.fail(f"has two members {name!r:.100}")
         self._members[name] = member
 
-    def _check_kind(self) -> None:
-        if "serialized_exported_program.json" in self.names:
-            self.fail(
-                "is of torch.export before PyTorch 2.8, which keeps the weights in a pickle; pickles run code, and are not read",
-                f"with a newer PyTorch, where the file is trusted: {_AGAIN.format(self.where)}")
-        if "archive_format" not in self._members and "models" not in {name.partition("/")[0] for name in self.names}:
-            self.fail("is no archive of torch.export: it has no archive_format", _DAMAGED)
+    def _check_order(self) -> None:
         order = self.text("byteorder", 64).strip() if "byteorder" in self._members else b"little"
         if order != b"little":
             self.fail(f"holds numbers in byte order {order.decode(errors='replace')!r}, and little-endian ones are read")
+
+    def inside(self, name: str) -> Members:
+        """The archive that a member is, which must not be compressed."""
+        made = Members(self.view(name), f"{self.where}: {name}")
+        made._check_order()
+        return made
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -132,3 +168,15 @@ class Archive:
         if fields[0] != b"PK\x03\x04" or end > len(self._data) or not sizes_agree:
             self.fail(f"{member.filename!r:.100} is not where the archive's directory says", _DAMAGED)
         return self._data[begin:end]
+
+
+class Archive(Members):
+    """The archive of a program: one file. `is_old` says that it is of PyTorch before 2.8."""
+
+    def __init__(self, source: Source) -> None:
+        super().__init__(source.data, source.name)
+        self.is_old = OLD_PROGRAM in self.names
+        folders = {name.partition("/")[0] for name in self.names}
+        if not self.is_old and "archive_format" not in self._members and "models" not in folders:
+            self.fail("is no archive of torch.export: it has no archive_format", _DAMAGED)
+        self._check_order()

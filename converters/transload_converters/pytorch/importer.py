@@ -20,6 +20,7 @@ from transload.ir import (
     NONE,
     ArrayData,
     Block,
+    ComplexType,
     Dense,
     DenseArray,
     FloatType,
@@ -145,7 +146,7 @@ class Importer:
             self.problem(user, f"uses {given.name!r}, which nothing defines")
         elif isinstance(given, Sym):
             given = self.number(given, scope)
-        if isinstance(given, bool | int | float):
+        if isinstance(given, bool | int | float | complex):
             return self.constant(given, element, block)
         if given is not None and not isinstance(given, Ref):
             self.problem(user, f"is given {str(given)[:60]!r} for a tensor")
@@ -153,8 +154,13 @@ class Importer:
             scope.none = block.insert(Op("aten.NoValue", (), (NONE,)), block.first).results[0]
         return scope.none
 
-    def constant(self, number: bool | int | float, element: Type | None, block: Block) -> Value:
+    def constant(self, number: bool | int | float | complex, element: Type | None, block: Block) -> Value:
         """A number among tensors, of the element type that PyTorch computes with: it yields to a tensor's own of its kind."""
+        if isinstance(number, complex):
+            wide = element in (F64, ComplexType(F64))
+            data = np.array(number, np.complex128 if wide else np.complex64)
+            type_ = TensorType((), ComplexType(F64 if wide else F32))
+            return block.append(Op("aten.Constant", (), (type_,), {"value": Dense(ArrayData(data), type_)})).results[0]
         own: Type = BOOL if isinstance(number, bool) else I64 if isinstance(number, int) else F64
         if element is not None and (isinstance(element, FloatType) or (own != F64 and element != BOOL)):
             own = element
@@ -245,6 +251,8 @@ class Importer:
         if isinstance(value, list):
             return _listed([self.number(each, scope) for each in value])
         value = self.number(value, scope)
+        if isinstance(value, complex):
+            return str(value)
         if argument.kind == "float" and isinstance(value, int) and not isinstance(value, bool):
             return float(value)
         return value

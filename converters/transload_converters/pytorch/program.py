@@ -6,6 +6,7 @@ Source: PyTorch, torch/_export/serde/schema.py, major version 8. What is read is
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,7 +14,9 @@ from typing import Any
 from transload.errors import ReadError
 from transload.ir import BF16, BOOL, F16, F32, F64, I8, I16, I32, I64, UI8, UI16, UI32, UI64, ComplexType, FloatType, Type
 
-from .archive import Archive
+from .archive import OLD_PROGRAM, Archive
+from .payload import Payload, TensorMeta
+from .storages import payloads_of
 from .symbols import Expression, parse
 
 __all__ = ["ELEMENTS", "Graph", "Json", "Node", "Payload", "Program", "Ref", "Spec", "Sym", "TensorMeta", "read_program"]
@@ -25,12 +28,17 @@ ELEMENTS: dict[int, Type] = {
 }
 """Element types by `ScalarType`'s numbers in the schema."""
 
-MAJOR = 8
+MAJORS = range(2, 9)
+"""The major versions of the schema that are read: of PyTorch 2.2 to 2.7 in old archives, of 2.8 and later in new ones."""
+WRITTEN_BY = {1: "PyTorch 2.1", 2: "PyTorch 2.2", 3: "PyTorch 2.3", 4: "PyTorch 2.3", 5: "PyTorch 2.4", 6: "PyTorch 2.5",
+              7: "PyTorch 2.5", 8: "PyTorch 2.6 or later"}
 MAX_DEPTH = 32
 """How deep graphs may lie in each other."""
 _STRIDED = 7
 _TENSORS = {"parameter", "buffer", "tensor_constant", "buffer_mutation", "parameter_mutation", "user_input_mutation"}
 """Inputs and outputs of a program that are always tensors."""
+_SELF = re.compile(r"^L\['\w+'\]\.?")
+"""How paths of modules begin before PyTorch 2.5."""
 _NUMBERS = {"Infinity": float("inf"), "-Infinity": float("-inf"), "NaN": float("nan")}
 
 
@@ -53,24 +61,6 @@ class _Omitted:
 
 
 OMITTED = _Omitted()
-
-
-@dataclass(frozen=True)
-class TensorMeta:
-    """The element type, sizes and place of a tensor."""
-
-    element: Type
-    sizes: tuple[int | Expression, ...]
-    strides: tuple[int | Expression, ...]
-    offset: int | Expression
-
-
-@dataclass(frozen=True)
-class Payload:
-    """A tensor whose numbers are in the archive."""
-
-    member: str
-    meta: TensorMeta
 
 
 @dataclass
@@ -165,7 +155,9 @@ class Json:
 
     def choice(self) -> tuple[str, Json]:
         """The one alternative of a union."""
-        chosen = [(key, value) for key, value in self.items() if value.value is not None or key == "as_none"]
+        every = self.items()
+        chosen = [(key, value) for key, value in every if value.value is not None and key != "as_none"]
+        chosen = chosen or [(key, value) for key, value in every if key == "as_none"]  # before 2.3 all are there, with nulls
         if len(chosen) != 1:
             raise self.wrong("one of several alternatives")
         return chosen[0]
@@ -182,22 +174,17 @@ def parsed(data: bytes, where: str, name: str) -> Json:
 
 def read_program(archive: Archive) -> Program:
     """The program of an archive. Raises `ReadError` for what is wrong with it, and for programs of other versions."""
-    models = [name for name in archive.names if name.startswith("models/") and name.endswith(".json")]
-    if len(models) != 1:
-        archive.fail(f"holds {len(models)} programs, and one is read", "torch.export.save writes an archive of one")
-    (member,) = models
-    model = member.removeprefix("models/").removesuffix(".json")
+    member = OLD_PROGRAM if archive.is_old else _only_model(archive)
     document = parsed(archive.text(member), archive.where, member)
-    major = document["schema_version"]["major"].integer()
-    if major != MAJOR:
-        archive.fail(f"is of version {major} of torch.export's schema, and {MAJOR} is read",
+    version = document["schema_version"]
+    major = version.integer() if isinstance(version.value, int) else version["major"].integer()
+    if major not in (MAJORS if archive.is_old else (MAJORS[-1],)):
+        by = WRITTEN_BY.get(major, "a newer PyTorch than is known here")
+        archive.fail(f"is of version {major} of torch.export's schema, of {by}, and {MAJORS[0]} to {MAJORS[-1]} are read",
                      "export the network again, with PyTorch 2.8 or later")
     module = document["graph_module"]
-    payloads = {}
-    for kind in ("weights", "constants"):
-        config = f"data/{kind}/{model}_{kind}_config.json"
-        if config in archive.names:
-            payloads.update(_payloads(parsed(archive.text(config), archive.where, config), f"data/{kind}/"))
+    payloads = _old_payloads(archive) if archive.is_old else _new_payloads(
+        archive, member.removeprefix("models/").removesuffix(".json"))
     signature = module["signature"]
     inputs = [_spec(entry) for entry in signature["input_specs"].each()]
     outputs = [_spec(entry) for entry in signature["output_specs"].each()]
@@ -208,6 +195,34 @@ def read_program(archive: Archive) -> Program:
     except RecursionError:
         archive.fail("holds graphs nested without end")
     return Program(graph, inputs, outputs, ranges, payloads, _output_names(module))
+
+
+def _only_model(archive: Archive) -> str:
+    """The member with the program."""
+    models = [name for name in archive.names if name.startswith("models/") and name.endswith(".json")]
+    if len(models) != 1:
+        archive.fail(f"holds {len(models)} programs, and one is read", "torch.export.save writes an archive of one")
+    return models[0]
+
+
+def _new_payloads(archive: Archive, model: str) -> dict[str, Payload]:
+    """The tensors of an archive, each in a member of its own."""
+    payloads = {}
+    for kind in ("weights", "constants"):
+        config = f"data/{kind}/{model}_{kind}_config.json"
+        if config in archive.names:
+            payloads.update(_payloads(parsed(archive.text(config), archive.where, config), f"data/{kind}/"))
+    return payloads
+
+
+def _old_payloads(archive: Archive) -> dict[str, Payload]:
+    """The tensors of an archive from before PyTorch 2.8."""
+    payloads = {}
+    for kind in ("state_dict", "constants"):
+        for member in (f"serialized_{kind}.pt", f"serialized_{kind}.json"):
+            if member in archive.names and len(archive.view(member)):
+                payloads.update(payloads_of(archive.inside(member)))
+    return payloads
 
 
 def _bound(entry: Json | None) -> int | None:
@@ -238,7 +253,8 @@ def _meta(entry: Json) -> TensorMeta:
         raise entry.wrong("a tensor with as many strides as sizes, of at most 64 dimensions")
     if any(isinstance(size, int) and size < 0 for size in sizes):
         raise entry["sizes"].wrong("sizes that are not negative")
-    return TensorMeta(element, sizes, strides, _size(entry["storage_offset"]))
+    offset = entry["storage_offset"]
+    return TensorMeta(element, sizes, strides, offset.integer() if isinstance(offset.value, int) else _size(offset))
 
 
 def _size(entry: Json) -> int | Expression:
@@ -285,7 +301,7 @@ def _module_path(stack: Any) -> str:
     if not isinstance(stack, str):
         return ""
     fields = stack.rpartition(";")[2].split(",")
-    return fields[1] if len(fields) > 2 else ""
+    return _SELF.sub("", fields[1]) if len(fields) > 2 else ""
 
 
 def _argument(entry: Json, depth: int) -> Any:
@@ -325,6 +341,8 @@ def _plain(entry: Json, kind: str, value: Json) -> Any:
         return _real(value)
     if kind == "as_bool":
         return value.of(bool, "true or false")
+    if kind == "as_complex":
+        return complex(_real(value["real"]), _real(value["imag"]))
     if kind in ("as_string", "as_operator"):
         return value.text()
     if kind in ("as_ints", "as_floats", "as_bools", "as_strings"):

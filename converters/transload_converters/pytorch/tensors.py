@@ -9,13 +9,13 @@ import numpy as np
 from transload.errors import ReadError
 from transload.ir import ArrayData, Dense, TensorType, dtype_of
 
-from .archive import Archive
-from .program import Payload
+from .archive import Members
+from .payload import Payload
 
 __all__ = ["tensor_of"]
 
 
-def tensor_of(archive: Archive, payload: Payload, name: str) -> Dense:
+def tensor_of(archive: Members, payload: Payload, name: str) -> Dense:
     """The constant of a payload: a view of the file, also where it lies in its storage transposed or with gaps.
 
     Raises `ReadError` where it reaches beyond its storage.
@@ -27,7 +27,7 @@ def tensor_of(archive: Archive, payload: Payload, name: str) -> Dense:
     shape: tuple[int, ...] = meta.sizes  # type: ignore[assignment]
     strides: tuple[int, ...] = meta.strides  # type: ignore[assignment]
     dtype = dtype_of(meta.element)
-    data = archive.view(payload.member)
+    data = (payload.archive or archive).view(payload.member)
     type_ = TensorType(shape, meta.element)
     count = math.prod(shape)
     last = meta.offset + sum((size - 1) * stride for size, stride in zip(shape, strides, strict=True)) if count else -1  # type: ignore[operator]

@@ -177,8 +177,62 @@ def quantized() -> Network:
 
 
 @network
+def complex_numbers() -> Network:
+    """Arithmetic of complex numbers, Fourier transforms, frames."""
+    from tests.converters.pytorch.complex_functions import Functions
+
+    return Network(Functions(), (torch.randn(2, 3, 6), torch.randn(2, 3, 6)))
+
+
+class Spectral(nn.Module):
+    """A layer of a Fourier neural operator: the lowest frequencies times complex weights; and a rotation of queries."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weights = nn.Parameter(torch.randn(3, 4, 5, 5, dtype=torch.cfloat))
+        self.register_buffer("turns", torch.polar(torch.ones(16, 8), torch.randn(16, 8)))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        spectrum = torch.fft.rfft2(x)
+        made = torch.zeros(x.shape[0], 4, x.shape[2], x.shape[3] // 2 + 1, dtype=torch.cfloat)
+        made[:, :, :5, :5] = torch.einsum("bixy,ioxy->boxy", spectrum[:, :, :5, :5], self.weights)
+        y = torch.fft.irfft2(made, s=x.shape[-2:])
+        return torch.view_as_real(torch.view_as_complex(y.unflatten(-1, (-1, 2))) * self.turns).flatten(-2)
+
+
+@network
+def spectral() -> Network:
+    return Network(Spectral(), (torch.randn(2, 3, 16, 16),))
+
+
+class Layers(nn.Module):
+    """What each layer gives is a result, so that thousands of its numbers are compared, not the few of the last one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.depthwise = nn.Conv2d(3, 16, 3, 2, 1), nn.Conv2d(16, 16, 3, 1, 1, groups=16)
+        self.groups, self.points, self.layer = nn.Conv2d(16, 32, 3, groups=4), nn.Conv2d(32, 24, 1), nn.Linear(24, 40)
+
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        a = self.first(x).relu()
+        b = self.depthwise(a)
+        c = self.groups(b).relu()
+        d = self.points(c)
+        return a, b, c, d, self.layer(d.permute(0, 2, 3, 1))
+
+
+@network
+def quantized_layers() -> Network:
+    """Convolutions of all kinds and a layer with biases, quantized by pt2e."""
+    from tests.converters.pytorch.pt2e import quantized_by_pt2e
+
+    samples = [torch.randn(1, 3, 24, 24) for _ in range(4)]
+    return Network(quantized_by_pt2e(Layers().eval(), samples), (samples[0],), (torch.randn(1, 3, 24, 24),))
+
+
+@network
 def quantized_without_biases() -> Network:
-    """As `quantized`, without biases, which integers round: nothing is left to differ."""
+    """As `quantized`, without biases."""
     from tests.converters.pytorch.pt2e import quantized_by_pt2e
 
     model = nn.Sequential(

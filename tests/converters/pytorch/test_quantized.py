@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import numpy as np
+import pytest
+
 import transload
 from transload.ir import QuantType
 
-from .conftest import KEPT
+from .conftest import KEPT, arrays
+from tests.networks.journey import fitted
 
 
 def test_products_between_quantize_and_dequantize_are_of_integers() -> None:
@@ -15,3 +21,29 @@ def test_products_between_quantize_and_dequantize_are_of_integers() -> None:
     for op in products:
         assert isinstance(op.input.element, QuantType) and isinstance(op.results[0].element, QuantType)
         assert str(op.bias.element.storage) == "i32"
+
+
+def test_plain_biases_are_what_moves_numbers() -> None:
+    """Within 1e-5 with fine ones (`test_networks`); not so as chips add them, and never by more than a step."""
+    inputs, outputs = arrays("quantized_layers")
+    tosa = transload.lower(transload.legalize(transload.load(KEPT / "quantized_layers.pt2")), "tosa", bias="plain")
+    results = list(transload.run(tosa, dict(zip(tosa.inputs, fitted(tosa, inputs), strict=True)), engine="reference").values())
+    worst = [float(np.abs(result - wanted).max() / np.abs(wanted).max()) for result, wanted in zip(results, outputs, strict=True)]
+    assert 1e-3 < max(worst) < 0.02
+
+
+@pytest.mark.parametrize(("target", "options"), [
+    ("tflite", {"rounding": "litert"}), ("onnx", {}), ("ethos-u85-256", {}), ("tosa", {"bias": "plain"})])
+def test_targets_whose_products_add_them_get_plain_ones(tmp_path: Path, target: str, options: dict[str, str]) -> None:
+    from transload.plugin_host import host
+
+    if host().targets[target].available() is not None:
+        pytest.skip(f"{target} is not to be used here")
+    artifact = transload.convert(KEPT / "quantized.pt2", target, tmp_path, options=options, verify=False)
+    assert any("3 biases, which are finer in the model, are rounded" in note for note in artifact.report.notes)
+
+
+@pytest.mark.parametrize("target", ["tosa", "stablehlo"])
+def test_others_get_them_as_they_are(tmp_path: Path, target: str) -> None:
+    artifact = transload.convert(KEPT / "quantized.pt2", target, tmp_path, verify=False)
+    assert not any("biases" in note for note in artifact.report.notes)

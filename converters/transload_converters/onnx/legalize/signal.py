@@ -9,6 +9,7 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import FloatType, Op, Value, dtype_of
 from transload.rewrite import Rewriter
+from transload_hub.spectral import basis, mirrored_basis, transformed
 
 from ..types import element_of
 from .movement import slice_along
@@ -31,20 +32,6 @@ from .table import (
 TABLE = OnnxTable()
 
 
-def _basis(length: int, frequencies: int, parts: int, inverse: bool = False) -> np.ndarray:
-    """[length, parts, frequencies, 2]: what each input element, real (and imaginary), adds to each real and imaginary result.
-
-    `exp(-2 pi i k n / length)`; the inverse has the other sign and is divided by the length.
-    """
-    if length * parts * frequencies * 2 > MAX_CONSTANT >> 2:
-        raise Unsupported(f"transforms {length:,} elements; the matrix for it would be too large")
-    angle = 2 * math.pi * np.outer(np.arange(length), np.arange(frequencies)) / max(length, 1)
-    sign = 1.0 if inverse else -1.0
-    cos, sin = np.cos(angle), sign * np.sin(angle)
-    basis = np.stack([np.stack([cos, sin], -1), np.stack([-sin, cos], -1)][:parts], axis=1)
-    return basis / length if inverse else basis
-
-
 @TABLE("onnx.DFT")
 def dft(op: Op, rw: Rewriter) -> Value:
     """DFT along an axis; the last dimension is (real, imaginary), or real alone."""
@@ -63,8 +50,7 @@ def dft(op: Op, rw: Rewriter) -> Value:
     if inverse and onesided:
         return _real_inverse(op, rw, value, axis, length)
     frequencies = length // 2 + 1 if onesided else length
-    basis = _basis(length, frequencies, shape[-1], inverse)
-    return _along(rw, _resized(rw, value, axis, length), axis, basis, 2)
+    return transformed(rw, _resized(rw, value, axis, length), axis, basis(length, frequencies, shape[-1], inverse))
 
 
 def _real_inverse(op: Op, rw: Rewriter, value: Value, axis: int, length: int) -> Value:
@@ -72,11 +58,7 @@ def _real_inverse(op: Op, rw: Rewriter, value: Value, axis: int, length: int) ->
     half = shape_of(value)[axis]
     if operand(op, 1) is None:
         length = 2 * (half - 1)
-    needed = length // 2 + 1
-    basis = _basis(length, length, 2, True)[:needed, :, :, :1].copy()
-    doubled = slice(1, needed if length % 2 else needed - 1)
-    basis[doubled] *= 2.0
-    return _along(rw, _resized(rw, value, axis, needed), axis, basis, 1)
+    return transformed(rw, _resized(rw, value, axis, length // 2 + 1), axis, mirrored_basis(length))
 
 
 def _resized(rw: Rewriter, value: Value, axis: int, length: int) -> Value:
@@ -87,20 +69,6 @@ def _resized(rw: Rewriter, value: Value, axis: int, length: int) -> Value:
     pads = [0] * 2 * len(shape)
     pads[len(shape) + axis] = length - shape[axis]
     return rw.emit("top.Pad", value, paddings=tuple(pads), mode="constant")
-
-
-def _along(rw: Rewriter, value: Value, axis: int, basis: np.ndarray, parts: int) -> Value:
-    """The product of an axis, and the parts in the last dimension, with a basis [length, parts, frequencies, new parts]."""
-    shape = shape_of(value)
-    rank = len(shape)
-    order = [*(i for i in range(rank - 1) if i != axis), axis, rank - 1]
-    moved = permute(rw, value, order)
-    outer = [shape[i] for i in order[:-2]]
-    length, held, frequencies, _ = basis.shape
-    matrix = rw.constant(basis.reshape(length * held, frequencies * parts).astype(dtype_of(value.element)))
-    product = rw.emit("top.MatMul", reshape(rw, moved, (math.prod(outer), length * held)), matrix)
-    result = reshape(rw, product, (*outer, frequencies, parts))
-    return permute(rw, result, [order.index(i) for i in range(rank)])
 
 
 @TABLE("onnx.STFT")
@@ -122,14 +90,14 @@ def stft(op: Op, rw: Rewriter) -> Value:
     if step < 1 or not 0 < length <= shape[1] or (window is not None and window.size != length):
         raise Unsupported(f"cuts a signal of {shape[1]} into frames of {length}, each {step} further")
     frequencies = length // 2 + 1 if flag(op, "onesided", 1) else length
-    basis = _basis(length, frequencies, shape[2])
+    waves = basis(length, frequencies, shape[2])
     if window is not None:
-        basis = basis * window.astype(np.float64).reshape(length, 1, 1, 1)
-    filters = basis.transpose(2, 3, 1, 0).reshape(frequencies * 2, shape[2], length)
+        waves = waves * window.astype(np.float64).reshape(length, 1, 1, 1)
+    filters = waves.transpose(2, 3, 1, 0).reshape(frequencies * 2, shape[2], length)
     held = rw.constant(np.ascontiguousarray(filters.astype(dtype_of(signal.element))))
-    waves = rw.emit("top.Conv", permute(rw, signal, (0, 2, 1)), held, kernel_shape=(length,), strides=(step,), layout="NCHW")
-    batch, _, frames = shape_of(waves)
-    return reshape(rw, permute(rw, waves, (0, 2, 1)), (batch, frames, frequencies, 2))
+    found = rw.emit("top.Conv", permute(rw, signal, (0, 2, 1)), held, kernel_shape=(length,), strides=(step,), layout="NCHW")
+    batch, _, frames = shape_of(found)
+    return reshape(rw, permute(rw, found, (0, 2, 1)), (batch, frames, frequencies, 2))
 
 
 @TABLE("onnx.MelWeightMatrix")

@@ -11,6 +11,7 @@ from operator import add
 from transload.rewrite import RewriteTable
 
 from . import (
+    complex_numbers,
     control,
     convolution,
     creation,
@@ -24,6 +25,7 @@ from . import (
     recurrent,
     reduce,
     resize,
+    spectral,
     unary,
     vision,
 )
@@ -31,6 +33,7 @@ from . import (
 __all__ = ["TABLE"]
 
 _FAMILIES = (
+    complex_numbers, spectral,  # asked first: they take complex numbers alone, but for windows
     control, convolution, creation, elementwise, indexing, matmul, movement, normalization, pooling, quantize, recurrent, reduce,
     resize,
     unary, vision)

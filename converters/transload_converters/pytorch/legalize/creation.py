@@ -169,15 +169,13 @@ def cartesian_prod(call: Call, rw: Rewriter) -> Value:
     return rw.emit("top.Pack", *columns, axis=1)
 
 
-@TABLE("complex.default", "polar.default", "view_as_complex.default", "imag.default", "angle.default")
-def of_complex(call: Call, rw: Rewriter) -> Value:
-    """Complex numbers are not converted; real numbers have an angle, and no imaginary part."""
-    if call.base == "angle":
-        value = call.self
-        negative = rw.emit("top.Compare", value, number_like(rw, 0, value.element), mode="Less")
-        pi, zero = (number_like(rw, n, call.element) for n in (math.pi, 0.0))
-        return rw.emit("top.Where", negative, pi, rw.emit("top.Where", rw.emit("top.IsNaN", value), value, zero))
-    raise Unsupported("computes with complex numbers", "write the network with real and imaginary parts")
+@TABLE("angle.default")
+def angle(call: Call, rw: Rewriter) -> Value:
+    """The angle of real numbers: 0, or that of a half turn where they are negative."""
+    value = call.self
+    negative = rw.emit("top.Compare", value, number_like(rw, 0, value.element), mode="Less")
+    pi, zero = (number_like(rw, n, call.element) for n in (math.pi, 0.0))
+    return rw.emit("top.Where", negative, pi, rw.emit("top.Where", rw.emit("top.IsNaN", value), value, zero))
 
 
 TABLE.refuse_all(
@@ -193,10 +191,6 @@ TABLE.refuse_all(
 TABLE.refuse_all(
     "gives a size, and those are computed when the file is read", "",
     "sym_numel.default", "sym_size.int", "sym_storage_offset.default", "sym_stride.int", "sym_size.default", "sym_stride.default")
-TABLE.refuse_all(
-    "computes with complex numbers", "write the network with real and imaginary parts, as products with a constant matrix",
-    "_fft_c2r.default", "_fft_r2c.default", "_fft_c2c.default", "fft_rfft.default", "fft_irfft.default", "fft_fft.default",
-    "fft_ifft.default", "stft.center", "stft.default", "istft.default", "view_as_real.default")
 TABLE.refuse_all(
     "reads a number out of a tensor, on which sizes or other operators then depend, and which is known only at run time",
     "keep it a tensor: torch.where instead of an if, a mask instead of a size", "_local_scalar_dense.default", "item.default")

@@ -170,17 +170,22 @@ def scatter(call: Call, rw: Rewriter) -> Value:
         source = rw.emit("top.Slice", source, offset=(0,) * len(sizes), ends=sizes, steps=(1,) * len(sizes))
     axis = axis_of(call.dim, len(shape_of(value)))
     how = "add" if call.base == "scatter_add" else call.get("reduce")
-    kind = {None: "none", "add": "add", "multiply": "mul", "sum": "add", "prod": "mul", "amax": "max", "amin": "min",
-            "mean": "add"}.get(how)
+    places = _from_front(rw, indices, shape_of(value)[axis])
+    return reshape(rw, _combined(call, rw, value, places, source, axis, how), shape)
+
+
+_KINDS = {None: "none", "add": "add", "multiply": "mul", "sum": "add", "prod": "mul", "amax": "max", "amin": "min", "mean": "add"}
+
+
+def _combined(call: Call, rw: Rewriter, value: Value, places: Value, source: Value, axis: int, how: str | None) -> Value:
+    """Numbers written at places along a dimension, or combined with what is there, by a word of PyTorch's."""
+    kind = _KINDS.get(how)
     if kind is None:
         raise Unsupported(f"combines by {how!r}")
-    places = _from_front(rw, indices, shape_of(value)[axis])
-    if call.base == "scatter_reduce" and not call.include_self:
+    if not call.get("include_self", True):
         value = _cleared(rw, value, places, kind, axis)
     made = rw.emit("top.ScatterElements", value, places, source, axis=axis, reduction=kind)
-    if how == "mean":
-        made = _mean(call, rw, made, places, axis)
-    return reshape(rw, made, shape)
+    return _mean(call, rw, made, places, axis) if how == "mean" else made
 
 
 def _neutral(value: Value, kind: str) -> float:
@@ -227,10 +232,8 @@ def index_write(call: Call, rw: Rewriter) -> Value:
     column = reshape(rw, cast(rw, _from_front(rw, places, shape[axis]), I64),
                      [sizes[axis] if i == axis else 1 for i in range(len(shape))])
     spread = expand_to(rw, column, sizes)
-    if call.base == "index_reduce":
-        raise Unsupported("combines slices by a reduction", "scatter_reduce can be converted")
-    how = "add" if call.base == "index_add" else "none"
-    return rw.emit("top.ScatterElements", value, spread, source, axis=axis, reduction=how)
+    how = {"index_add": "add", "index_reduce": call.get("reduce")}.get(call.base)
+    return _combined(call, rw, value, spread, source, axis, how)
 
 
 @TABLE("select_scatter.default", "slice_scatter.default")

@@ -381,6 +381,19 @@ def rot90(call: Call, rw: Rewriter) -> Value:
     return rw.emit("top.Reverse", permute(rw, call.self, order), axes=(second,))
 
 
+@TABLE("fft_fftshift.default", "fft_ifftshift.default", stored="carried")
+def fftshift(call: Call, rw: Rewriter) -> Value:
+    """Moved along dimensions by half of their sizes, so that frequency 0 is in the middle, or first again."""
+    value, shape = call.self, shape_of(call.self)
+    dims = range(len(shape)) if call.dim is None else (call.dim,) if isinstance(call.dim, int) else call.dim
+    for axis in (axis_of(dim, len(shape), 1) for dim in dims):
+        first = (shape[axis] + (call.base == "fft_fftshift")) // 2
+        if 0 < first < shape[axis]:
+            parts = (slice_along(rw, value, axis, first, shape[axis]), slice_along(rw, value, axis, 0, first))
+            value = rw.emit("top.Concat", *parts, axis=axis)
+    return value
+
+
 @TABLE("roll.default", stored="carried")
 def roll(call: Call, rw: Rewriter) -> Value:
     """Moved along dimensions, what falls out at one end comes in at the other."""

@@ -25,6 +25,7 @@ from transload.ir import (
     BOOL,
     F16,
     F32,
+    ComplexType,
     Dense,
     DenseArray,
     FloatType,
@@ -43,8 +44,8 @@ from transload.rewrite import Rewriter, RewriteTable
 from ..schemas import Argument, schema_of
 
 __all__ = [
-    "MAX_CONSTANT", "AtenTable", "Call", "as_integers", "axes_of", "axis_of", "cast", "common_element", "number_like", "pairs",
-    "per_dimension", "permute", "reshape", "shape_of", "splat", "wide",
+    "MAX_CONSTANT", "AtenTable", "Call", "as_integers", "axes_of", "axis_of", "cast", "common_element", "is_complex",
+    "number_like", "pairs", "per_dimension", "permute", "reshape", "shape_of", "splat", "wide",
 ]
 
 MAX_CONSTANT = 1 << 28
@@ -161,7 +162,8 @@ class AtenTable(RewriteTable):
     """A rewrite table of functions that are given a `Call`, and say how they take quantized operands.
 
     `stored="integers"` (the default): they are first turned into the plain integers they hold; `"carried"`: the op moves or
-    compares numbers, so quantized values stay as they are; `"native"`: the function sees to it.
+    compares numbers, so quantized values stay as they are; `"native"`: the function sees to it. `"complex"`: the function is only
+    asked where operands or results are complex numbers, which no other is given.
     """
 
     def __call__(self, *names: str, stored: str = "integers") -> Callable[[F], F]:
@@ -178,10 +180,21 @@ class AtenTable(RewriteTable):
         self.refuse({f"aten.{name}": (why, hint) for name in names})
 
 
+def is_complex(value: Value) -> bool:
+    """Whether a value holds complex numbers."""
+    return isinstance(value.type, TensorType) and isinstance(value.type.element, ComplexType)
+
+
 def _guarded(function: Callable[..., Any], stored: str) -> Callable[..., Any]:
     def rewrite(op: Op, rw: Rewriter) -> Any:
+        complex_numbers = any(map(is_complex, (*op.operands, *op.results)))
+        if stored == "complex" and not complex_numbers:
+            return None
         if any(isinstance(value.owner, Op) and value.owner.dialect == op.dialect for value in op.operands):
             raise Unsupported("uses a value whose op cannot be converted", follows=True)
+        if complex_numbers and stored != "complex":
+            raise Unsupported("computes with complex numbers, which is not converted of this operator",
+                              "write this part of the network with real and imaginary parts")
         before = op.operands
         if stored == "integers":
             op.operands = tuple(as_integers(rw, value) for value in before)

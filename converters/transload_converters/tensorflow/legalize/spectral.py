@@ -7,14 +7,13 @@ model must be real.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from transload.errors import Unsupported
 from transload.ir import ComplexType, Op, TensorType, Value, dtype_of
 from transload.rewrite import Rewriter
-from transload_hub.build import MAX_CONSTANT, cast, permute, reshape, slice_along
+from transload_hub.build import cast, permute, reshape, slice_along
+from transload_hub.spectral import basis, mirrored_basis, transformed
 
 from . import elementwise, gather, movement, reduce, shape
 from .table import TfTable, axis_of, constant_int, constant_ints, constant_sizes, element_of, shape_of
@@ -106,7 +105,7 @@ def fft(op: Op, rw: Rewriter) -> Value:
     pair = pair_of(op.operands[0])
     sizes = shape_of(pair, least=1 + _FORWARD[name], what="the pairs that the numbers are,")
     for axis in range(len(sizes) - 1 - _FORWARD[name], len(sizes) - 1):
-        pair = _along(rw, pair, axis, _basis(sizes[axis], sizes[axis], 2, name.startswith("I")))
+        pair = transformed(rw, pair, axis, basis(sizes[axis], sizes[axis], 2, name.startswith("I")))
     return as_complex(rw, pair)
 
 
@@ -117,9 +116,9 @@ def rfft(op: Op, rw: Rewriter) -> Value:
     lengths = constant_sizes(rw, op.operands[1], "the lengths of the transform", count, least=1)
     value = _fitted(rw, op.operands[0], lengths)
     sizes = shape_of(value, least=count)
-    pair = _along(rw, reshape(rw, value, (*sizes, 1)), len(sizes) - 1, _basis(lengths[-1], lengths[-1] // 2 + 1, 1))
+    pair = transformed(rw, reshape(rw, value, (*sizes, 1)), len(sizes) - 1, basis(lengths[-1], lengths[-1] // 2 + 1, 1))
     for axis in range(len(sizes) - count, len(sizes) - 1):
-        pair = _along(rw, pair, axis, _basis(sizes[axis], sizes[axis], 2))
+        pair = transformed(rw, pair, axis, basis(sizes[axis], sizes[axis], 2))
     return as_complex(rw, pair)
 
 
@@ -133,36 +132,10 @@ def irfft(op: Op, rw: Rewriter) -> Value:
     rank = len(shape_of(pair)) - 1
     pair = _fitted(rw, pair, needed, behind=1)
     for axis in range(rank - count, rank - 1):
-        pair = _along(rw, pair, axis, _basis(shape_of(pair)[axis], shape_of(pair)[axis], 2, True))
+        pair = transformed(rw, pair, axis, basis(shape_of(pair)[axis], shape_of(pair)[axis], 2, True))
     length = lengths[-1]
-    basis = _basis(length, length, 2, True)[: needed[-1], :, :, :1].copy()
-    basis[1 : needed[-1] - (length % 2 == 0)] *= 2.0
-    real = _along(rw, pair, rank - 1, basis)
+    real = transformed(rw, pair, rank - 1, mirrored_basis(length))
     return cast(rw, reshape(rw, real, shape_of(real)[:-1]), element_of(op))
-
-
-def _basis(length: int, frequencies: int, parts: int, inverse: bool = False) -> np.ndarray:
-    """[length, parts, frequencies, 2]: what each element, real (and imaginary), adds to each real and imaginary result."""
-    if length * parts * frequencies * 2 > MAX_CONSTANT >> 2:
-        raise Unsupported(f"transforms {length:,} elements; the matrix for it would be too large")
-    turns = np.outer(np.arange(length), np.arange(frequencies)) % max(length, 1)
-    angles = 2 * math.pi * turns / max(length, 1)
-    cosine, sine = np.cos(angles), (1.0 if inverse else -1.0) * np.sin(angles)
-    basis = np.stack([np.stack([cosine, sine], -1), np.stack([-sine, cosine], -1)][:parts], axis=1)
-    return basis / length if inverse else basis
-
-
-def _along(rw: Rewriter, value: Value, axis: int, basis: np.ndarray) -> Value:
-    """A product along `axis` and the last dimension, of the real and imaginary parts."""
-    length, parts, frequencies, made = basis.shape
-    rank = len(shape_of(value))
-    others = [place for place in range(rank - 1) if place != axis]
-    work = permute(rw, value, (*others, axis, rank - 1))
-    outer = tuple(shape_of(value)[place] for place in others)
-    matrix = rw.constant(basis.reshape(length * parts, frequencies * made).astype(dtype_of(value.element)), element=value.element)
-    flat = rw.emit("top.MatMul", reshape(rw, work, (math.prod(outer), length * parts)), matrix)
-    order = [*others, axis, rank - 1]
-    return permute(rw, reshape(rw, flat, (*outer, frequencies, made)), [order.index(place) for place in range(rank)])
 
 
 def _fitted(rw: Rewriter, value: Value, lengths: tuple[int, ...], behind: int = 0) -> Value:

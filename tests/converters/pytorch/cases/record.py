@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from . import layers, numbers, others, tensors, vision
+from . import complex_numbers, layers, numbers, others, tensors, vision
 from .spec import DTYPES, Case, Cases, Dt
 
 __all__ = ["RECORDED", "all_cases", "computed", "recorded"]
@@ -23,7 +23,7 @@ RECORDED = Path(__file__).with_name("recorded.npz")
 def all_cases() -> list[Case]:
     """All of them, in order."""
     cases = Cases()
-    for family in (numbers, tensors, layers, vision, others):
+    for family in (numbers, tensors, layers, vision, others, complex_numbers):
         family.fill(cases)
     return cases.all
 
@@ -64,7 +64,7 @@ def computed(case: Case) -> list[np.ndarray]:
         function = getattr(function, part)
     made = function(**{key: given(value) for key, value in case.make().items()})
     results = list(made) if isinstance(made, tuple | list) else [made]
-    return [_array(result) for result in results if isinstance(result, torch.Tensor)]
+    return [_array(result.resolve_conj()) for result in results if isinstance(result, torch.Tensor)]
 
 
 def main() -> None:

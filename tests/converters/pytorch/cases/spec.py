@@ -18,7 +18,7 @@ __all__ = ["DTYPES", "Case", "Cases", "Dt", "T", "t"]
 
 DTYPES: dict[str, Any] = {
     "f32": np.float32, "f64": np.float64, "f16": np.float16, "bf16": ml_dtypes.bfloat16, "i64": np.int64, "i32": np.int32,
-    "i16": np.int16, "i8": np.int8, "ui8": np.uint8, "i1": np.bool_}
+    "i16": np.int16, "i8": np.int8, "ui8": np.uint8, "i1": np.bool_, "c64": np.complex64}
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,9 @@ class T:
             return np.array(self.values).reshape(self.shape).astype(dtype)
         if self.dtype == "i1":
             return rng.random(self.shape) < 0.5
+        if self.dtype == "c64":
+            real, imaginary = (rng.uniform(self.low, self.high, self.shape) for _ in range(2))
+            return (real + 1j * imaginary).astype(dtype)
         if self.distinct:
             return (rng.permutation(size) - size // 2).reshape(self.shape).astype(dtype)
         if self.dtype.startswith(("i", "u")):
