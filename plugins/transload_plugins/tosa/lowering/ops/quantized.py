@@ -1,7 +1,7 @@
 """Elementwise operators of several quantized operands, as LiteRT's reference kernels compute them.
 
 Sums are taken in 32 bits, the operands first scaled to a common scale with 20 bits of fraction (15 for
-int16; 23 where the real sums are what is rounded); products exactly, and scaled once. What has no integer
+int16; 21 where the real sums are what is rounded); products exactly, and scaled once. What has no integer
 form here is computed in float between a dequantization and a quantization: the last rule of the table.
 """
 
@@ -109,8 +109,9 @@ def _single_rescales(
     return None
 
 
-FINE = 23
-"""Bits of fraction of sums of int8 numbers that are to be those of real numbers: as many as 32 have room for."""
+FINE = 21
+"""Bits of fraction of sums of int8 numbers that are to be those of real numbers: as many as a rescale gives such numbers, which
+have 9 bits without their zero point, and need a shift of as many."""
 _NUDGES = (0, *(sign * size for size in (1, 2, 3, 4, 6, 8, 12, 16, 24, 32) for sign in (1, -1)))
 
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 import pytest
 
-from transload.api import lower, run
+from transload.api import lower, run, save
 from transload.ir import F32, I8, I16, I32, Module, QuantType, TensorType, new_module
 from transload.ir.build import Builder
 from transload.ir.module import set_results
@@ -124,6 +126,19 @@ def test_a_factor_of_float32_is_another_one() -> None:
         np.testing.assert_array_equal(run(lower(module), {"x": np.zeros((1, 1), np.int8)})["y"][0], integers)
 
 
+def by_reference_model(module: Module, arrays: Sequence[np.ndarray]) -> np.ndarray | None:
+    """What Arm's model makes of it, which also checks that no number is beyond what its shift allows; None without the model."""
+    try:
+        import tosa_reference_model
+    except ImportError:
+        return None
+    with TemporaryDirectory() as folder:
+        content = save(module, Path(folder) / "op.tosa").read_bytes()
+    outputs, status = tosa_reference_model.run(content, list(arrays))
+    assert str(status).endswith("TOSA_VALID"), status
+    return outputs[0]
+
+
 def single_op(name: str, arrays: list[np.ndarray], kinds: list[QuantType], target: QuantType, **attributes: Any) -> np.ndarray:
     """What an op that rounds once gives for stored numbers."""
     module = new_module()
@@ -132,7 +147,11 @@ def single_op(name: str, arrays: list[np.ndarray], kinds: list[QuantType], targe
     block = module.body_of_main
     made = Builder(block, None, "y").emit(name, *block.arguments, element=target, rounding="once", **attributes)
     set_results(module.main, [made], ["y"])
-    return run(lower(module), dict(zip(names, arrays, strict=True)))["y"]
+    lowered = lower(module)
+    found = run(lowered, dict(zip(names, arrays, strict=True)))["y"]
+    theirs = by_reference_model(lowered, arrays)
+    assert theirs is None or np.array_equal(theirs, found)
+    return found
 
 
 @pytest.mark.parametrize(("kernel", "strides", "pads"), [
