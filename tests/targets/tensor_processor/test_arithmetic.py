@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from transload.ir.build import Builder
 from transload_hub.scales import scale32
 from transload_targets.tensor_processor.arithmetic import operation
 from transload_targets.tensor_processor.arithmetic.scaling import scaled
+from transload_targets.tensor_processor.regions.rules import RULES
 
 RNG = np.random.default_rng(7)
 
@@ -134,3 +136,18 @@ def test_cast_quantizes_as_the_hub_does() -> None:
     got = operation("cast")(real, dtype="int8", scale=0.1, zero=5)
     np.testing.assert_array_equal(got, wanted["q"])
     np.testing.assert_array_equal(operation("cast")(got, dtype="float32", scale=0.1, zero=5), wanted["r"])
+
+
+@pytest.mark.parametrize("mode", ["nearest", "linear"])
+@pytest.mark.parametrize(("count", "size"), [(13, 7), (7, 13), (12, 6), (5, 5)])
+def test_a_part_of_a_resized_image_is_that_of_the_whole(mode: str, count: int, size: int) -> None:
+    x = RNG.integers(0, 256, (1, 2, size, 9)).astype(np.uint8)
+    attributes = {"sizes": (count, 18), "rows": (2 * count, 2 * size, size - count), "columns": (2, 1, -1), "mode": mode}
+    resize = operation("resize")
+    whole = resize(x, dtype="uint8", **attributes)
+    node = SimpleNamespace(operand_shapes=(x.shape,), result_shape=whole.shape, attributes=attributes)
+    for first, last in ((0, 1), (0, 3), (2, 4), (count - 1, count)):
+        need = RULES["tpu.resize"](node, ((0, 1), (0, 2), (first, last), (3, 11)))
+        box = tuple(slice(*each) for each in need.operands[0])
+        part = resize(x[box], dtype="uint8", **{**attributes, **need.attributes})
+        np.testing.assert_array_equal(part, whole[:, :, first:last, 3:11])

@@ -175,6 +175,12 @@ CASES: dict[str, tuple[list[Type], Callable[..., Any]]] = {
     "unstacked": ([tensor(A, *FOUR)], emits("top.Unpack", element=A, axis=2)),
     "turned": ([tensor(A, *FOUR)], emits("top.Permute", element=A, order=(0, 2, 3, 1))),
     "reversed": ([tensor(A, *FOUR)], emits("top.Reverse", element=A, axes=(2,))),
+    **{f"resized, {mode}, {coordinates}, {'unsigned' if element is U else 'signed'}": ([tensor(element, 1, 3, 5, 6)], emits(
+        "top.Interp", element=target, sizes=(11, 9), mode=mode, coord_mode=coordinates, nearest_mode=nearest))
+       for element, target in ((A, C), (U, U)) for mode, coordinates, nearest in (
+           ("linear", "half_pixel", "floor"), ("linear", "align_corners", "floor"), ("nearest", "asymmetric", "floor"),
+           ("nearest", "tf_half_pixel_for_nn", "floor"), ("nearest", "align_corners", "round_prefer_ceil"))},
+    "repeated": ([tensor(A, 1, 3, 5, 6)], emits("top.Upsample", element=A, scale_h=2, scale_w=3)),
     "depth to space": ([tensor(A, *FOUR)], emits("top.Depth2Space", element=A, block_h=2, block_w=2)),
     "space to depth": ([tensor(A, 2, 4, 6, 8)], emits("top.Depth2Space", element=A, block_h=2, block_w=4, is_inversed=True)),
 }
@@ -263,6 +269,8 @@ FLOATS: dict[str, tuple[list[Type], Callable[..., Any]]] = {
     "greatest of windows": floats("top.MaxPool", kernel_shape=(2, 3), pads=(1, 0, 0, 1)),
     **{name: floats(f"top.{name}", (2, 4, 5, 6), (4, 1, 6)) for name in (
         "Add", "Sub", "Mul", "Div", "Max", "Min", "SquaredDifference", "PRelu")},
+    "resized": floats("top.Interp", sizes=(9, 5), mode="linear"),
+    "resized, corners": floats("top.Interp", sizes=(9, 12), mode="linear", coord_mode="align_corners"),
     "products": floats("top.MatMul", (2, 3, 5, 10), (2, 3, 10, 4)),
     "batch normalization": ([tensor(F32, 2, 4, 5, 6)], normalized),
 }

@@ -23,7 +23,7 @@ from transload.errors import UsageError
 from transload.facts import FactTable
 from transload.plugin_host import host
 
-from . import conversion, elementwise, functions, movement, pooling, products, rows, tables
+from . import conversion, elementwise, functions, movement, pooling, products, resizing, rows, tables
 
 __all__ = ["OPERATIONS", "operation"]
 
@@ -36,7 +36,7 @@ def _table(*modules: Any) -> FactTable:
     return table
 
 
-OPERATIONS: FactTable = _table(conversion, elementwise, functions, movement, pooling, products, rows, tables)
+OPERATIONS: FactTable = _table(conversion, elementwise, functions, movement, pooling, products, resizing, rows, tables)
 """The functions by the names of `tpu` ops."""
 
 

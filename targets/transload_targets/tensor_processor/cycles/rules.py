@@ -86,6 +86,12 @@ def reduction(work: Any, part: Box, dtypes: Dtypes) -> Effort:
     return Effort(bytes=max(each, (h1 - h0) * (w1 - w0)) * ELEMENTS[dtypes[0]].bits // 8)
 
 
+@CYCLES("resize")
+def resizing(work: Any, part: Box, dtypes: Dtypes) -> Effort:
+    """A pass for each of the elements that one lies between."""
+    return Effort(bytes=_bytes(part, ELEMENTS[dtypes[-1]].bits), passes=4 if work.attributes["mode"] == "linear" else 1)
+
+
 @CYCLES("avg_pool2d", "max_pool2d")
 def pooling(work: Any, part: Box, dtypes: Dtypes) -> Effort:
     """A pass for each place of the window."""

@@ -3,9 +3,9 @@
 A module a family of ops. Importing the package declares all of them.
 """
 
-from . import conversion, elementwise, functions, movement, pooling, products, rows, tables
+from . import conversion, elementwise, functions, movement, pooling, products, resizing, rows, tables
 from .base import TPU
 
 __all__ = ["TPU"]
 
-FAMILIES = (products, elementwise, functions, pooling, rows, tables, conversion, movement)
+FAMILIES = (products, elementwise, functions, pooling, resizing, rows, tables, conversion, movement)

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from transload.rewrite import RewriteTable
 
-from . import conversion, elementwise, floats, functions, movement, pooling, products, rows
+from . import conversion, elementwise, floats, functions, movement, pooling, products, resizing, rows
 
 __all__ = ["TABLE"]
 
-FAMILIES = (products, elementwise, pooling, rows, conversion, movement, functions, floats)
+FAMILIES = (products, elementwise, pooling, resizing, rows, conversion, movement, functions, floats)
 
 TABLE: RewriteTable = sum((family.TABLE for family in FAMILIES), RewriteTable())
 TABLE += functions.FALLBACK

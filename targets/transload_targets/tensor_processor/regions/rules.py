@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 from transload.facts import FactTable
 
+from ..arithmetic.resizing import places_of
 from .boxes import Box, Range, Shape, whole
 
 __all__ = ["RULES", "Need", "Rule", "Work", "window"]
@@ -135,6 +136,25 @@ def elementwise(work: Work, part: Box) -> Need:
         None if shape is None else tuple(  # type: ignore[misc]
             (0, 1) if size == 1 else range_ for size, range_ in zip(shape, part, strict=True))
         for shape in work.operand_shapes))
+
+
+@RULES("resize")
+def resize(work: Work, part: Box) -> Need:
+    """The rows and columns between which the part's places lie; the grids of a part begin at its own."""
+    shape, attributes = work.operand_shapes[0], work.attributes
+    assert shape is not None  # an image is resized
+    ranges: list[Range] = []
+    changed: dict[str, Any] = {"sizes": tuple(high - low for low, high in part[2:])}
+    for key, (low, high), size in zip(("rows", "columns"), part[2:], shape[2:], strict=True):
+        n, d, offset = attributes[key]
+        first, _ = places_of(1, (n, d, offset + low * d), attributes["mode"])
+        last, _ = places_of(1, (n, d, offset + (high - 1) * d), attributes["mode"])
+        behind = int(attributes["mode"] == "linear")
+        begin = min(max(int(first[0]), 0), size - 1)
+        end = min(max(int(last[0]) + behind, begin), size - 1) + 1
+        ranges.append((begin, end))
+        changed[key] = (n, d, offset + low * d - begin * n)
+    return Need(((part[0], part[1], ranges[0], ranges[1]),), changed)
 
 
 @RULES("softmax")
