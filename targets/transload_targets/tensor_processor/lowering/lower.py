@@ -33,7 +33,8 @@ def _table_for(module: Module) -> RewriteTable:
     """Our rewrites, behind those that plugins give of the ops of a module (facts of kind "tpu-lowering")."""
     given, added = host().facts("tpu-lowering"), RewriteTable()
     for name in {op.name for op in module.walk()}:
-        added.functions[name] = list(given[name] or ())
+        if given[name]:
+            added.functions[name] = list(given[name])
     return added + TABLE
 
 

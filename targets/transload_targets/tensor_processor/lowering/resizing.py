@@ -20,6 +20,9 @@ __all__ = ["TABLE"]
 
 TABLE = RewriteTable()
 
+ONE = Grid(1, 1, 0, 0)
+"""Of a dimension of size 1, which holds one element for every place."""
+
 
 @TABLE("top.Interp")
 def interp(op: Interp, rw: Rewriter) -> Value:
@@ -43,10 +46,10 @@ def interp(op: Interp, rw: Rewriter) -> Value:
             plan = fixed_point_grid
     elif op.mode == "nearest" and target is not None and source is not None:
         x = requantized(rw, x, target, str(op.rounding))
-    grids = [plan(op, i, size) for i, size in enumerate(shape[2:])]
+    grids = [plan(op, i, size) if size > 1 else ONE for i, size in enumerate(shape[2:])]
     if len(grids) == 1:
         x = reshape(rw, x, (*shape[:2], 1, shape[2]))
-        grids.insert(0, Grid(1, 1, 0, 0) if plan is interp_grid else Grid(1024, 1024, 0, 0))
+        grids.insert(0, ONE)
     if None in grids:
         raise Unsupported("places that lie at no fractions a chip has")
     made = _resize(rw, x, (1, *op.sizes)[-2:], grids, str(op.mode), rounding)  # type: ignore[arg-type]
