@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from threading import Lock
+from typing import TYPE_CHECKING, Any
 
 from transload.contents import constant_bytes, op_counts
-from transload.ir import Module, Op
-from transload.plugin import Emitted, Target
+from transload.ir import Module, Op, input_names, output_names
+from transload.plugin import Emitted, Options, Target
 
 from .chip import Chip, load_chip
 
+if TYPE_CHECKING:
+    import numpy as np
+
+    from .instructions import Port, Program
+    from .simulator import Simulator
+
 __all__ = ["TensorProcessor"]
+
+BINARY = ".tpu"
+KEPT = 8
+"""Binaries whose simulators are kept, for who runs them on many samples."""
 
 
 class TensorProcessor(Target):
@@ -21,7 +33,8 @@ class TensorProcessor(Target):
 
         register(TensorProcessor(Path(__file__).parent / "acme.toml", "acme"))
 
-    What it can compute becomes dialect `tpu`; the rest stays on the host.
+    What it can compute becomes dialect `tpu` and a program of the chip's instructions, `STEM.tpu`, which the simulator runs; the
+    rest stays on the host.
     """
 
     def __init__(self, file: str | Path, name: str, doc: str = "", dialects: Sequence[str] = ()) -> None:
@@ -33,6 +46,8 @@ class TensorProcessor(Target):
         self.file = file
         self.name = name
         self.doc = doc or f"The tensor processor {name}."
+        self._simulators: dict[tuple[Path, int, int], Simulator] = {}
+        self._lock = Lock()
         self.pipeline = (
             f'inline,unroll-recurrent,write-out-normalizations,layout{{to=NCHW}},lower-to-tpu{{chip="{file}"}},'
             f'narrow-floats{{to=$floats,chip="{file}"}},dce,cse')
@@ -42,18 +57,69 @@ class TensorProcessor(Target):
         """What the file says."""
         return load_chip(self.file)
 
-    def options(self) -> dict[str, tuple[type | tuple[str, ...], Any, str]]:
-        types = ("float32", "float16", "bfloat16")
-        return {"floats": (types, "float32", "the type in which floats are computed where the chip has it")}
-
     def takes(self, op: Op, options: Mapping[str, Any]) -> bool:
         return op.dialect != "top"
+
+    def options(self) -> Options:
+        return {
+            "groups": (("best", "greedy", "layers"), "best", "how ops are grouped so that what is between them stays in local "
+                       "memory: at the least cost; from the tail on, as much as fits; each op by itself"),
+            "floats": (("float32", "float16", "bfloat16"), "float32",
+                       "the type in which floats are computed where the chip has it"),
+            "text": (bool, False, "write the program as text, too, which `transload program assemble` reads"),
+        }
 
     def emit(self, module: Module, directory: Path, stem: str, options: Mapping[str, Any]) -> Emitted:
         from transload.text import write_module
 
-        file = directory / f"{stem}.mlir"
-        with file.open("w", encoding="utf-8") as out:
+        from .codegen import compile_function
+        from .instructions import disassemble, write
+
+        compiled = compile_function(module.main, self.chip, stem, options["groups"])
+        program = _named(compiled.program, module)
+        files = [directory / f"{stem}{suffix}" for suffix in (BINARY, ".mlir")]
+        write(program, files[0])
+        with files[1].open("w", encoding="utf-8") as out:  # what engines run, op by op
             write_module(module, out, constants="resource")
-        return Emitted([file], {
-            "chip": self.chip.name, "operators": op_counts(module), "constant_bytes": constant_bytes(module)})
+        if options["text"]:
+            files.append(directory / f"{stem}.tptxt")
+            files[-1].write_text(disassemble(program), encoding="utf-8")
+        return Emitted(files, {
+            "chip": self.chip.name, "operators": op_counts(module), "constant_bytes": constant_bytes(module),
+            "instructions": len(program.instructions), "groups": len(compiled.partition.groups),
+            "local_bytes": compiled.local.peak, "global_bytes": program.global_bytes, "file_bytes": files[0].stat().st_size})
+
+    def run(
+        self, emitted: Emitted, inputs: Mapping[str, np.ndarray],
+    ) -> dict[str, np.ndarray]:
+        """What the binary computes in the simulator: of bytes, instruction by instruction."""
+        return self._simulator(emitted).run(inputs)
+
+    def run_all(self, emitted: Emitted, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """As `run`, with every tensor that instructions write before the outputs."""
+        return self._simulator(emitted).run(inputs, keep=True)
+
+    def _simulator(self, emitted: Emitted) -> Simulator:
+        """The simulator of a binary: its rules are checked once, however often it is run."""
+        from .instructions import read
+        from .simulator import Simulator
+
+        (file,) = (file for file in emitted.files if file.suffix == BINARY)
+        about = file.stat()
+        key = file, about.st_mtime_ns, about.st_size
+        with self._lock:
+            if key not in self._simulators:
+                if len(self._simulators) >= KEPT:
+                    self._simulators.clear()
+                self._simulators[key] = Simulator(read(file))
+            return self._simulators[key]
+
+
+def _named(program: Program, module: Module) -> Program:
+    """The program with the names that the module's inputs and outputs have."""
+    def renamed(ports: Sequence[Port], names: Sequence[str]) -> tuple[Port, ...]:
+        return tuple(replace(port, name=name) for port, name in zip(ports, names, strict=True))
+
+    main = module.main
+    return replace(
+        program, inputs=renamed(program.inputs, input_names(main)), outputs=renamed(program.outputs, output_names(main)))

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import transload
-from transload.errors import ConversionError
+from transload.errors import ConversionError, RunError
 from transload.ir import F32, I8, QuantType, TensorType, new_module, set_results
 from transload.ir.build import Builder
 from transload.written import written_at
+from transload_targets.tensor_processor.instructions import assemble, read, write
 
 
 @pytest.mark.parametrize("chip", ["tp-large", "tp-small"])
@@ -50,3 +52,35 @@ def test_a_model_of_which_the_chip_has_nothing_is_refused(tmp_path: Path) -> Non
     set_results(main, [build.emit("top.Erf", build.block.arguments[0])], ["y"])
     with pytest.raises(ConversionError, match="takes no op"):
         transload.convert(module, "tp-tiny", tmp_path / "out")
+
+
+def pooled(tmp_path: Path, **options: object) -> tuple[object, dict[str, np.ndarray], dict[str, np.ndarray]]:
+    """A small network converted for tp-tiny; its inputs, and what the module computes."""
+    q = QuantType(I8, F32, (0.05,), (0,))
+    module = new_module()
+    main = module.add_function("main", [TensorType((2, 4, 6, 6), q)], ["x"])
+    build = Builder(main.regions[0].block, location="pool")
+    x = build.emit("top.MaxPool", build.block.arguments[0], kernel_shape=(2, 2), strides=(1, 1), element=q)
+    set_results(main, [x], ["the result"])
+    inputs = {"x": np.random.default_rng(0).integers(-128, 128, (2, 4, 6, 6)).astype(np.int8)}
+    return transload.convert(module, "tp-tiny", tmp_path / "out", options=options), inputs, transload.run(module, inputs)
+
+
+def test_the_binary_is_what_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made, inputs, wanted = pooled(tmp_path)
+    assert {"model.tpu", "model.mlir"} <= {file.name for file in (tmp_path / "out").iterdir()}
+    written = written_at(tmp_path / "out")
+    assert written is not None and written.run is not None and written.note == "run by tp-tiny"
+    np.testing.assert_array_equal(written.run(inputs)["the result"], wanted["the result"])
+    binary = tmp_path / "out" / "model.tpu"
+    program = read(binary)
+    assert [port.name for port in (*program.inputs, *program.outputs)] == ["x", "the result"]
+    assert made.report.target_report["instructions"] == len(program.instructions)  # type: ignore[attr-defined]
+    write(replace(program, instructions=program.instructions[:-1]), binary)
+    with pytest.raises(RunError, match="breaks the rules of tp-tiny"):  # what changed is read again
+        written.run(inputs)
+
+
+def test_the_program_is_written_as_text_where_that_is_asked_for(tmp_path: Path) -> None:
+    pooled(tmp_path, text=True, groups="layers")
+    assert assemble((tmp_path / "out" / "model.tptxt").read_text()) == read(tmp_path / "out" / "model.tpu")
