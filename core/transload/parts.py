@@ -74,7 +74,8 @@ class Parts:
                 raise RunError(f"a part takes {', '.join(missing)}, which no part before it gives")
             given = {name: values[name] for name in part.inputs}
             if program is None or (own and self._is_own(part)):
-                found = self.target.run(Emitted(part.files, part.report), given)  # type: ignore[union-attr,misc]
+                more = {"keep": True} if keep and getattr(self.target, "keeps", False) else {}
+                found = self.target.run(Emitted(part.files, part.report), given, **more)  # type: ignore[union-attr,misc]
             else:
                 found = run(program, _as_taken(program, given), engine=engine, keep=keep, watch=watch)
             absent = [name for name in part.outputs if name not in found]

@@ -392,6 +392,9 @@ class Target:
     run: Callable[[Emitted, Mapping[str, np.ndarray]], dict[str, np.ndarray]] | None = None
     """Runs the artifact on a runtime or simulator, where there is one."""
 
+    keeps: bool = False
+    """Whether `run` takes `keep=True`, and then gives every tensor that the artifact computes, by name, before the outputs."""
+
     quantizing: Mapping[str, Any] = MappingProxyType({})
     """What options a quantizer has where the user says nothing: `{"islands": "int16"}` of a chip that computes with no floats."""
 

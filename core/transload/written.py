@@ -44,6 +44,8 @@ class Written:
     run: Callable[..., dict[str, np.ndarray]] | None
     note: str
     in_parts: bool = False
+    keeps: bool = False
+    """Whether `run` takes `keep=`: the artifact's own tensors can be seen, where it is run by the target's own runtime."""
 
 
 def written_at(path: Path) -> Written | None:
@@ -71,7 +73,8 @@ def _opened(path: Path, folder: Path, report: dict[str, Any]) -> Written:
     if program is None:
         raise ReadError(f"{path}: was written for {name!r}, and holds nothing that can be run here")
     if target is not None and target.run is not None:
-        return Written(load(program), partial(target.run, Emitted(files, report["target_report"])), f"run by {name}")
+        ready = partial(target.run, Emitted(files, report["target_report"]))
+        return Written(load(program), ready, f"run by {name}", keeps=getattr(target, "keeps", False))
     if path.name == REPORT or path.is_dir():
         return Written(load(program), None, f"{program} is run")
     return Written(load(program), None, f"{path} is for {name}, which nothing here runs; {program} beside it is run")

@@ -229,11 +229,12 @@ def run_command(
     ready = runnable(module)
     given = data if data is not None else random_inputs(module, ready, seed)
     notes: list[str] = []
-    own = not (all or trace or engine != "auto")
+    keeps = written is not None and written.keeps
+    own = not ((all and not keeps) or trace or engine != "auto")
     if written is not None and written.run is not None and written.in_parts:
         outputs = written.run(given, engine=engine, keep=all, watch=Tracer() if trace else None, own=own)
     elif written is not None and written.run is not None and own:
-        outputs = written.run(given)
+        outputs = written.run(given, keep=True) if all else written.run(given)
     else:
         outputs = run(ready, given, engine=engine, keep=all, watch=Tracer() if trace else None, tell=notes.append)
     if out is not None:

@@ -141,7 +141,7 @@ def compare(
     reference = execute(inside)
     by_order = _fed(result, given)
     compute: Callable[..., dict[str, np.ndarray]] = partial(run, result)
-    if written is not None and written.run is not None and (written.in_parts or not per_layer):
+    if written is not None and written.run is not None and (written.in_parts or written.keeps or not per_layer):
         compute = written.run
     computed = compute(by_order)
     actual = dict(islice(computed.items(), len(computed) - len(result.states)))

@@ -37,6 +37,8 @@ class TensorProcessor(Target):
     rest stays on the host.
     """
 
+    keeps = True
+
     def __init__(self, file: str | Path, name: str, doc: str = "", dialects: Sequence[str] = ()) -> None:
         """`file` is the name of a chip that comes along, or a path of a TOML file, which is read when it is needed.
 
@@ -90,14 +92,13 @@ class TensorProcessor(Target):
             "local_bytes": compiled.local.peak, "global_bytes": program.global_bytes, "file_bytes": files[0].stat().st_size})
 
     def run(
-        self, emitted: Emitted, inputs: Mapping[str, np.ndarray],
+        self, emitted: Emitted, inputs: Mapping[str, np.ndarray], keep: bool = False,
     ) -> dict[str, np.ndarray]:
-        """What the binary computes in the simulator: of bytes, instruction by instruction."""
-        return self._simulator(emitted).run(inputs)
+        """What the binary computes in the simulator: of bytes, instruction by instruction.
 
-    def run_all(self, emitted: Emitted, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """As `run`, with every tensor that instructions write before the outputs."""
-        return self._simulator(emitted).run(inputs, keep=True)
+        With `keep`, every tensor of which an instruction wrote a part, put together, stands before the outputs.
+        """
+        return self._simulator(emitted).run(inputs, keep=keep)
 
     def _simulator(self, emitted: Emitted) -> Simulator:
         """The simulator of a binary: its rules are checked once, however often it is run."""

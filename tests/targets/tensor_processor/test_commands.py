@@ -71,7 +71,7 @@ def test_a_program_is_run(text: Path, tmp_path: Path, capsys: pytest.CaptureFixt
         found = np.load(tmp_path / "out.npz")
         np.testing.assert_array_equal(found["greater"], np.maximum(given["a"], given["b"]))
     assert run(["program", "run", str(text), "--all", "--seed", "3"]) == 0
-    assert [line.split()[0] for line in capsys.readouterr().out.splitlines() if "1x3x2x2" in line][-3:] == ["a", "b", "greater"]
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines() if "1x3x2x2" in line][-1] == "greater"
 
 
 def test_what_cannot_be_run_is_told(text: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):

@@ -9,11 +9,13 @@ import numpy as np
 import pytest
 
 import transload
+from transload.cli import run as main
 from transload.errors import ConversionError, RunError
 from transload.ir import F32, I8, QuantType, TensorType, new_module, set_results
 from transload.ir.build import Builder
 from transload.written import written_at
 from transload_targets.tensor_processor.instructions import assemble, read, write
+from transload_targets.tensor_processor.simulator import Simulator
 
 
 @pytest.mark.parametrize("chip", ["tp-large", "tp-small"])
@@ -84,3 +86,16 @@ def test_the_binary_is_what_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 def test_the_program_is_written_as_text_where_that_is_asked_for(tmp_path: Path) -> None:
     pooled(tmp_path, text=True, groups="layers")
     assert assemble((tmp_path / "out" / "model.tptxt").read_text()) == read(tmp_path / "out" / "model.tpu")
+
+
+def test_tensors_within_the_binary_are_compared(tmp_path: Path, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = root / "examples" / "digits" / "digits_int8.tflite"
+    transload.convert(model, "tp-small", tmp_path / "out", verify="no")
+    ran: list[int] = []
+    run = Simulator.run
+    monkeypatch.setattr(Simulator, "run", lambda self, *given, **how: (ran.append(1), run(self, *given, **how))[1])
+    comparison = transload.compare(model, tmp_path / "out", per_layer=True)
+    assert comparison.reference and len(comparison.tensors) > 4 and len(ran) == 2
+    off = [(tensor.name, tensor.metrics) for tensor in comparison.tensors if tensor.metrics["max_abs"]]
+    assert not off
+    assert main(["run", str(tmp_path / "out"), "--all"]) == 0 and len(ran) == 3

@@ -92,7 +92,7 @@ class Simulator:
         memories = [Memory(machine, program.global_bytes)]
         memories += [Memory(machine, machine.lanes * machine.local_bytes) for _ in range(machine.cores)]
         self._load(memories[0], inputs)
-        tensors = Assembled(program.tensors)
+        tensors = Assembled(program)
         for index in self.order.schedule(seed):
             one = program.instructions[index]
             if is_barrier(one):

@@ -7,7 +7,7 @@ from math import prod
 
 import numpy as np
 
-from ..instructions import Instruction, Operand, Tensor
+from ..instructions import Instruction, Operand, Program, Tensor
 
 __all__ = ["Assembled", "elements_of"]
 
@@ -29,16 +29,17 @@ def elements_of(operand: Operand, tensors: Sequence[Tensor]) -> np.ndarray:
 
 
 class Assembled:
-    """The tensors of a program, as far as instructions have written them."""
+    """The tensors of a program, as far as instructions have written them; not those that are there from the start."""
 
-    def __init__(self, tensors: Sequence[Tensor]) -> None:
-        self._tensors = tensors
+    def __init__(self, program: Program) -> None:
+        self._tensors = program.tensors
+        self._given = {one.tensor for one in program.weights} | {port.tensor for port in program.inputs}
         self._flat: dict[int, np.ndarray] = {}
 
     def add(self, one: Instruction, arrays: Sequence[np.ndarray]) -> None:
         """Put what an instruction wrote where it belongs."""
         for operand, array in zip(one.outputs, arrays, strict=True):
-            if operand.part is not None:
+            if operand.part is not None and operand.part.tensor not in self._given:
                 number = operand.part.tensor
                 held = self._flat.get(number)
                 if held is None or held.dtype != array.dtype:
