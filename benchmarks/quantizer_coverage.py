@@ -40,7 +40,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path, nargs="?", default=FOLDER, help="models in `tflite/`, `onnx/`, `stablehlo/`")
     parser.add_argument("--scheme", default="int8")
     parser.add_argument("--only", default="", help="only models whose path has this in it")
-    parser.add_argument("--json", type=Path, help="write the figures to this file")
+    parser.add_argument("--json", type=Path, help="write the figures to this file, model after model")
     parser.add_argument("--step", nargs=2, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.step:
@@ -52,9 +52,9 @@ def main() -> None:
             row = run_step(__file__, "measured", path, options=["--scheme", arguments.scheme])
             if "integers already" not in row:
                 rows.append({"model": f"{path.parent.parent.name}/{path.parent.name}"} | row)
+            if arguments.json:  # after each model: all of them take an hour
+                arguments.json.write_text(json.dumps(rows, indent=1))
     show(rows)
-    if arguments.json:
-        arguments.json.write_text(json.dumps(rows, indent=1))
 
 
 def measured(path: Path, scheme: str) -> dict[str, Any]:
