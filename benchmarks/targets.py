@@ -102,12 +102,12 @@ def in_a_process(model: str, target: str, seconds: int) -> Cell:
     return {"verdict": "ended", "why": said[-1][:200] if said else f"ended with {done.returncode}"}
 
 
-LITERT = {"rounding": "litert"}
-"""The option by which models that were quantized for other runtimes become TFLite's."""
+OTHERWISE = {"tflite": {"rounding": "litert"}, "tflm": {"rounding": "litert"}, "openvino": {"form": "qdq"}}
+"""Options with which a target takes what was quantized for other runtimes, which it refuses without them."""
 
 
 def measured(model: str, target: str, options: Mapping[str, str] = MappingProxyType({})) -> Cell:
-    """One cell; a refusal of ours is a cell, too. What only rounds otherwise than TFLite can is rounded as that does."""
+    """One cell; a refusal of ours is a cell, too. What only rounds otherwise is tried with `OTHERWISE`."""
     why = host().get("targets", target).available()
     if why is not None:
         return {"verdict": "absent", "why": why}
@@ -124,8 +124,9 @@ def measured(model: str, target: str, options: Mapping[str, str] = MappingProxyT
             return {**cell, **timed(artifact, source, sample)}
     except TransloadError as error:
         findings = getattr(error, "findings", ())
-        if target in ("tflite", "tflm") and options is not LITERT and any("LiteRT's" in finding.why for finding in findings):
-            return {**measured(model, target, LITERT), "options": LITERT}
+        other = OTHERWISE.get(target, options)
+        if other is not options and any("LiteRT's" in finding.why or "form=qdq" in finding.hint for finding in findings):
+            return {**measured(model, target, other), "options": other}
         told = [f"{finding.what}: {finding.why}" for finding in findings][:3]
         return {"verdict": "refused", "why": "; ".join(told) or error.message}
 

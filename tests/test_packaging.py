@@ -21,7 +21,7 @@ TOOLS = {"import-linter", "mypy", "pytest-cov", "pytest-timeout", "pytest-xdist"
 FOR_USERS = {
     "tflite", "onnx", "tensorflow", "keras", "caffe", "ethosu", "stablehlo", "xla", "images", "report", "coco", "litert",
     "onnxruntime", "opencv", "verify"}
-APART = {"pytorch", "memory", "dask", "iree", "tflm"}
+APART = {"pytorch", "memory", "dask", "iree", "tflm", "openvino"}
 """Not in `all`: a gigabyte, which only judges, a solver that takes no newer protobuf, clusters, compilers of other targets."""
 
 

@@ -1,0 +1,67 @@
+"""What of a module OpenVINO cannot take: everything at once, under the names that the user knows.
+
+Its converter is asked; where it refuses a model, about each operator by itself (`transload.trials`). What it takes and computes
+otherwise than it says is refused here: its CPU plugin computes numbers of 64 bits in 32.
+"""
+
+from __future__ import annotations
+
+from transload.contents import STRUCTURE
+from transload.errors import Finding, RunError, TransloadError, merge_findings
+from transload.ir import F64, Module, Op
+from transload.plugin import resolve
+from transload.plugin_host import host
+from transload.scratch import ScratchFolder
+from transload.trials import refused_ops
+from transload.worker import ChildEnded, Worker
+
+__all__ = ["OPENVINO", "converted", "findings_of"]
+
+OPENVINO = Worker("OpenVINO", needs=("transload_targets", "numpy", "openvino"))
+_HERE = "transload_targets.openvino.runtime"
+
+
+def findings_of(module: Module) -> list[Finding]:
+    """Everything in a module of `onnx` that OpenVINO does not take, or would not compute as it is."""
+    foreign = [Finding(op.name, "is no operator of ONNX", _names(op), "`transload coverage` says which conversions are there")
+               for op in module.ops() if op.dialect not in ("onnx", *STRUCTURE)]
+    if foreign:
+        return merge_findings(foreign)
+    wide = [
+        Finding(op.name, "computes in f64, for which OpenVINO takes f32", _names(op),
+                "quantized models go to it in QDQ form: --option form=qdq")
+        for op in module.ops() if op.dialect == "onnx" and any(value.element_or_none == F64 for value in op.results)]
+    if wide:
+        return merge_findings(wide)
+    why = _refusal(module)
+    if why is None:
+        return []
+    found = [Finding(op.name, f"OpenVINO says: {reason}", _names(op)) for op, reason in refused_ops(module, _refusal)]
+    return merge_findings(found) or [Finding("the model", f"OpenVINO says: {why}")]
+
+
+def converted(module: Module) -> dict[str, bytes]:
+    """A module as OpenVINO's two files. Raises `RunError`."""
+    with ScratchFolder() as folder:
+        path = folder / "model.onnx"
+        resolve(host().get("writers", "onnx").write)(module, path)
+        try:
+            made: dict[str, bytes] = OPENVINO.call(f"{_HERE}:convert", str(path))
+        except ChildEnded as error:
+            raise RunError(error.message) from None
+    return made
+
+
+def _refusal(module: Module) -> str | None:
+    with ScratchFolder() as folder:
+        path = folder / "model.onnx"
+        try:
+            resolve(host().get("writers", "onnx").write)(module, path)
+            why: str | None = OPENVINO.call(f"{_HERE}:refusal_of", str(path))
+        except TransloadError as error:  # it cannot be written alone, or OpenVINO ended
+            return error.message
+    return why
+
+
+def _names(op: Op) -> tuple[str, ...]:
+    return (op.origin,) if op.origin else ()

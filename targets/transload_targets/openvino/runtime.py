@@ -1,0 +1,68 @@
+"""OpenVINO, as it runs in a process of its own: its converter of ONNX files, and its runtime.
+
+Source: https://docs.openvino.ai (package `openvino`: `convert_model`, `save_model`, `Core`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from transload.errors import RunError
+
+__all__ = ["Session", "convert", "refusal_of"]
+
+
+def refusal_of(model: str) -> str | None:
+    """Why an ONNX file cannot be converted; None where it can."""
+    import openvino
+
+    try:
+        openvino.convert_model(model)
+    except Exception as error:  # openvino.tools.ovc.error.Error, RuntimeError: what it says is what is known
+        return _said(error)
+    return None
+
+
+def convert(model: str) -> dict[str, bytes]:
+    """An ONNX file as intermediate representation: the text of `.xml` and the bytes of `.bin`. Floats keep their 32 bits."""
+    import openvino
+
+    try:
+        made = openvino.convert_model(model)
+        openvino.save_model(made, "model.xml", compress_to_fp16=False)  # in this process's own folder
+    except Exception as error:
+        raise RunError(_said(error)) from None
+    return {"xml": Path("model.xml").read_bytes(), "bin": Path("model.bin").read_bytes()}
+
+
+class Session:
+    """A model compiled for the CPU, floats computed in 32 bits: called with arrays in order, it gives arrays."""
+
+    def __init__(self, path: str, threads: int = 0) -> None:
+        import openvino
+
+        config: dict[str, Any] = {"INFERENCE_PRECISION_HINT": "f32"}
+        if threads:
+            config |= {"INFERENCE_NUM_THREADS": threads, "NUM_STREAMS": "1"}
+        try:
+            self._compiled = openvino.Core().compile_model(path, "CPU", config)
+        except Exception as error:  # RuntimeError: damaged, or what the plugin does not take
+            raise RunError(f"{path}: OpenVINO cannot load the model: {_said(error)}") from None
+
+    def __call__(self, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
+        try:
+            found = self._compiled(list(arrays))
+        except Exception as error:
+            raise RunError(f"OpenVINO stopped: {_said(error)}") from None
+        return [np.array(found[output]) for output in self._compiled.outputs]
+
+
+def _said(error: Exception) -> str:
+    """The last lines of a message, which say what is wrong; those before them say where in OpenVINO's sources."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    told = [line for line in lines if not line.startswith(("Exception from", "Check '", "While validating"))]
+    return " ".join(" ".join((told or lines)[:3]).split())[:300] or type(error).__name__
