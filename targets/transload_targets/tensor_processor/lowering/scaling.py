@@ -11,7 +11,7 @@ rounds in the way that the op's attribute `rounding` says:
 | double, of sums of more than 32 bits | 15 bits | half-up |
 
 A chip that does not round so takes the first way it has: what differs are halves. With multipliers of 8 bits a factor is off by
-as much as 1/256 of itself: the chip's integers are its own.
+as much as 1/128 of itself: the chip's integers are its own.
 """
 
 from __future__ import annotations
