@@ -321,6 +321,11 @@ class Runtime:
     beside: bool = False
     """Whether it is called as `open(path, beside)`, with the other files that the module was read from (`Module.beside`)."""
 
+    undefined: Any = None
+    """`undefined(source, hub, inputs)` is asked where a result differs: why the framework does not say what the outputs are, or
+    its runtime computes them by what its language leaves undefined; an empty text where neither is so. The verdict is
+    "inconclusive" then, with that as the reason. `source` is the model as it was read, `hub` its legalization or None."""
+
     def opened(self, path: Path | None, beside: tuple[Path, ...] = ()) -> Callable[..., dict[str, np.ndarray]]:
         """What runs the model of a file; `beside` are the files that were read with it."""
         run: Callable[..., dict[str, np.ndarray]] = (

@@ -245,7 +245,7 @@ def _engine(problems: _Problems, item: Engine) -> None:
 def _runtime(problems: _Problems, item: Runtime) -> None:
     problems.name(item.format, "format")
     problems.code("open", "available")
-    problems.code("alternatives", "warm", optional=True)
+    problems.code("alternatives", "warm", "undefined", optional=True)
     problems.text("doc")
 
 
@@ -283,7 +283,8 @@ _CHECKS: dict[str, Callable[[_Problems, Any], None]] = {
 }
 _CODE = {
     "readers": ("read", "detect", "warm"), "writers": ("write",), "conversions": ("unfit", "entries"), "passes": ("run",),
-    "engines": ("prepare", "available"), "runtimes": ("open", "available", "alternatives", "warm"), "quantizers": ("run",),
+    "engines": ("prepare", "available"), "runtimes": ("open", "available", "alternatives", "warm", "undefined"),
+    "quantizers": ("run",),
     "calibrators": ("run",), "metrics": ("measure",), "scores": ("measure", "total", "available"), "formats": ("detect",),
 }
 """Members that are called."""
@@ -378,6 +379,10 @@ def _functions(outcome: Any) -> list[Any]:
     return found
 
 
+def _no_text(outcome: Any) -> str | None:
+    return None if isinstance(outcome, str) else f"gives {_a(outcome)}, where text is wanted"
+
+
 def _nothing_calibrated(outcome: Any) -> str | None:
     return None if callable(getattr(outcome, "save", None)) else f"gives {_a(outcome)}, where something with save(path) is wanted"
 
@@ -386,7 +391,8 @@ _MAKERS = {("engines", "prepare"): _no_outputs, ("runtimes", "open"): _no_output
 """Members that return functions of the plugin's, or a dictionary of them, and what is wrong with what those return."""
 _TAKES: dict[tuple[str, str], Callable[[Any], str | None]] = {
     ("readers", "read"): _no_module, ("metrics", "measure"): _no_number,
-    ("engines", "available"): _no_reason, ("runtimes", "available"): _no_reason, ("scores", "available"): _no_reason,
+    ("engines", "available"): _no_reason, ("runtimes", "available"): _no_reason,
+    ("runtimes", "undefined"): _no_text, ("scores", "available"): _no_reason,
     ("scores", "measure"): _no_number, ("scores", "total"): _no_number, ("passes", "run"): _no_change,
     ("quantizers", "run"): _nothing_quantized, ("calibrators", "run"): _nothing_calibrated}
 _READS: dict[tuple[str, str], Callable[[Any], Any]] = {

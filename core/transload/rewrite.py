@@ -22,6 +22,7 @@ functions for one name are tried in order. A function for `"hub.*"` is tried on 
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -43,6 +44,7 @@ from .errors import (
 )
 from .guard import FOREIGN, is_meant, rule_failed
 from .ir.build import Builder, constant_of, part_location
+from .ir.constants import Dense
 from .ir.core import Op, Value
 from .ir.locations import FusedLocation, Location, location_names
 from .ir.module import Module
@@ -70,6 +72,8 @@ F = TypeVar("F", bound=RewriteFunction)
 Kind = TypeVar("Kind")
 
 
+_MOST_SPREAD = 1 << 25
+"""Numbers of a constant that is one number, said once: as many as rewrites are given an array of."""
 DEEPEST = 48
 """Regions in regions that are converted from within a rule; each takes some frames of Python's stack."""
 
@@ -184,15 +188,19 @@ class Rewriter(Builder):
         self.rewriting.convert(root)
 
     def constant_of(self, value: Value | None) -> Any:
-        """The array a value holds if it is a constant, else None."""
+        """The array a value holds if it is a constant, else None.
+
+        None, too, of a few bytes that stand for more numbers than a rewrite may compute with.
+        """
         dense = constant_of(value)
-        return None if dense is None else dense.numpy()
+        return None if dense is None or _is_spread(dense) else dense.numpy()
 
     def need_constant(self, value: Value | None, what: str) -> Any:
         """The array a value holds; `Unsupported` where it is computed at run time."""
         array = self.constant_of(value)
         if array is None:
-            raise Unsupported(f"{what} must be a constant, and is computed at run time")
+            why = "repeats one number too often" if constant_of(value) is not None else "is computed at run time"
+            raise Unsupported(f"{what} must be a constant, and {why}")
         return array
 
     def replace(self, values: Any) -> None:
@@ -242,8 +250,9 @@ class Rewriting:
     """One run of a table over a module: what its rewrites have in common.
 
     `joins` are tables for ops of other dialects that come up on the way: dialect -> function that gives its table, which is
-    called when the first such op is met. With `checks`, an op is not replaced by what breaks its declarations: a file may say
-    of an op what nothing can be, and a finding tells that.
+    called when the first such op is met. An op is not replaced by what breaks its declarations: a file may say of an op what
+    nothing can be, and a finding tells that. With `checks`, what is made has sound quantized types, too, and gives what the op
+    says that it gives.
     """
 
     def __init__(
@@ -355,8 +364,8 @@ class Rewriting:
                     _erase_since(op, before)
                     continue
                 if outcome is not CHANGED:
+                    self._refuse_faults(op, before)
                     if self.checks:
-                        self._refuse_faults(op, before)
                         self._refuse_other_results(op, outcome)
                     rewriter.replace(outcome)
                 return None
@@ -365,8 +374,8 @@ class Rewriting:
             except ConversionError as error:
                 why = "; ".join(f"{finding.what}: {finding.why}" for finding in error.findings) or str(error)
                 advice = "; ".join(dict.fromkeys(finding.hint for finding in error.findings if finding.hint))
-            except Unfit as error:
-                why, advice = str(error), "types of the model contradict each other, or are none that this op is for"
+            except (Unfit, OverflowError) as error:
+                why, advice = _misfit(error), "types of the model contradict each other, or are none that this op is for"
             except MemoryError as error:
                 why, advice = f"it needs more memory than there is: {error}", ""
             except FOREIGN as error:
@@ -404,7 +413,8 @@ class Rewriting:
             for value in made.results:
                 if (why := beyond(value.type)):
                     raise Unsupported(f"it would become {made.name}, whose result {why}", "sizes of the model are damaged")
-                if value.quant is not None and (misfits := misfit(value.quant, value.shape_or_none)):
+                # Below the hub quantized types are on their way out: only what is stored matters there.
+                if self.checks and value.quant is not None and (misfits := misfit(value.quant, value.shape_or_none)):
                     raise Unsupported(
                         f"it would become {made.name}, for whose result {misfits}", "scales and sizes contradict each other")
             made = made.prev
@@ -473,6 +483,17 @@ def cannot_convert(findings: Iterable[Finding], source: str) -> ConversionError:
         + (f", and {follow} more that come after them" if follow else ""), merged)
 
 
+def _misfit(error: Exception) -> str:
+    """What is said where a rule met what its types have no answer to, or a number that its types cannot hold."""
+    return str(error) if isinstance(error, Unfit) else f"a number of it is beyond what its type holds: {error}"
+
+
+def _is_spread(dense: Dense) -> bool:
+    """Whether a constant that takes less memory than an array of its numbers would has very many of them."""
+    count = math.prod(dense.shape)
+    return count > _MOST_SPREAD and dense.nbytes < count // 2
+
+
 def _ends_a_region(op: Op) -> bool:
     """Whether an op is the end of a region of another than a function."""
     declaration, around = op.declaration, op.parent_op
@@ -513,6 +534,8 @@ def apply_greedily(root: Op, table: RewriteTable, *, fold: bool = True, limit: i
                 outcome = function(op, rewriter)
             except Unsupported as reason:
                 raise PassError(f"{op.name} {op.origin!r}: {reason.why}", hint=reason.hint) from None
+            except (Unfit, OverflowError) as error:
+                raise PassError(f"{op.name} {op.origin!r}: {_misfit(error)}") from error
             except MemoryError as error:
                 raise PassError(f"{op.name} {op.origin!r} needs more memory than there is: {error}") from error
             except FOREIGN as error:

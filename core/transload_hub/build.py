@@ -9,36 +9,22 @@ from typing import Any
 
 import numpy as np
 
-from transload.budget import budget
 from transload.errors import Unsupported
 from transload.ir import Dense, SplatData, TensorType, Type, Value, dtype_of
 from transload.ir.build import Builder
+
+from . import tables
+from .tables import MAX_CONSTANT, need_place
 
 __all__ = [
     "MAX_CONSTANT", "Window", "cast", "counted", "need_place", "pads_for", "permute", "reshape", "same_padding", "scalar_like",
     "slice_along", "splat",
 ]
 
-MAX_CONSTANT = 1 << 28
-"""Elements that a constant which a rewrite makes may have."""
-_SMALL = 1 << 16
-"""Elements of a table that no budget need know of."""
-
-
-def need_place(*sizes: int) -> None:
-    """Refuse tables of these sizes that a rewrite would make, where they, or all of a run's together, are too large.
-
-    What is large is taken from the run's budget.
-    """
-    count = math.prod(sizes)
-    if count > MAX_CONSTANT >> 3 or (count > _SMALL and not budget().may_fold(0, 8 * count)):
-        raise Unsupported(f"takes a table of {' by '.join(f'{size:,}' for size in sizes)} numbers, which is too large")
-
 
 def counted(*span: int, dtype: Any = np.int64) -> np.ndarray:
-    """`numpy.arange` of whole numbers from model files, which are refused where the table would be too large."""
-    need_place(len(range(*span)))
-    return np.arange(*span, dtype=dtype)
+    """`tables.arange` of whole numbers from model files, in 64 bits where no other type is said."""
+    return tables.arange(*span, dtype=dtype)
 
 
 def cast(build: Builder, value: Value, element: Type, round_mode: str = "Trunc") -> Value:

@@ -16,6 +16,7 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import F32, I32, Value, dtype_of
 from transload.ir.build import Builder, constant_of
+from transload_hub import tables
 
 from .build import Window, cast, need_place, permute, reshape, scalar_like, slice_along, splat
 
@@ -223,10 +224,10 @@ def deformed(
 def _window_places(window: Window, rows: int, columns: int) -> list[np.ndarray]:
     """Where the elements of all windows are, [rows, columns, elements], in each of the two dimensions."""
     need_place(rows, columns, *window.kernel)
-    within = np.meshgrid(*(np.arange(size) * step for size, step in zip(window.kernel, window.dilations, strict=True)),
+    within = tables.meshgrid(*(tables.arange(size) * step for size, step in zip(window.kernel, window.dilations, strict=True)),
                          indexing="ij")
-    begins = np.meshgrid(np.arange(rows) * window.strides[0] - window.pads[0],
-                         np.arange(columns) * window.strides[1] - window.pads[1], indexing="ij")
+    begins = tables.meshgrid(tables.arange(rows) * window.strides[0] - window.pads[0],
+                         tables.arange(columns) * window.strides[1] - window.pads[1], indexing="ij")
     return [begin[..., None] + inside.reshape(-1) for begin, inside in zip(begins, within, strict=True)]
 
 
@@ -275,7 +276,7 @@ def _aligned(
         begin, end = (slice_along(build, regions, 1, at, at + 1) for at in (1 - i, 3 - i))
         extent = build.emit("top.Sub", end, begin)
         extent = extent if half else build.emit("top.Max", extent, scalar_like(build, extent, 1.0))
-        steps = (np.arange(bins[i] * points[i]) + 0.5) / (bins[i] * points[i])
+        steps = (tables.arange(bins[i] * points[i]) + 0.5) / (bins[i] * points[i])
         offset = build.emit("top.Mul", extent, build.constant(steps[None].astype(np.float32)))
         taps.append(_edge_taps(build, build.emit("top.Add", begin, offset), size))  # [R, bins * points]
     pixels = reshape(build, permute(build, value, (0, 2, 3, 1)), (images * math.prod(sizes), channels))
@@ -317,8 +318,8 @@ def columns_to_image(build: Builder, value: Value, sizes: Sequence[int], window:
     extra = [window.left_over(size, i) for i, size in enumerate(sizes)]
     channels = rows // elements
     need_place(channels, elements, elements)
-    places = np.eye(elements, dtype=dtype_of(value.element)).reshape(elements, 1, *window.kernel)
-    filters = build.constant(np.ascontiguousarray(np.tile(places, (channels, *(1,) * (n + 1)))))
+    places = tables.eye(elements, dtype=dtype_of(value.element)).reshape(elements, 1, *window.kernel)
+    filters = build.constant(np.ascontiguousarray(tables.tile(places, (channels, *(1,) * (n + 1)))))
     grid = reshape(build, value, (batch, rows, *counts))
     return build.emit("top.Deconv", grid, filters, kernel_shape=window.kernel, strides=window.strides, pads=window.pads,
                       dilations=window.dilations, output_padding=tuple(extra), group=channels, layout="NCHW")

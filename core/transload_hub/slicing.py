@@ -10,6 +10,7 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import Type, Value, dtype_of
 from transload.ir.build import Builder, constant_of
+from transload_hub import tables
 from transload_hub.build import counted
 
 __all__ = ["Entry", "Masks", "Strided", "entries", "plain_slice", "resolved", "strided_slice", "update_slice"]
@@ -210,6 +211,6 @@ def update_slice(build: Builder, value: Value, update: Value, start: Value, elem
     dtype = np.int64 if str(start.element) == "i64" else np.int32
     below = build.emit("top.Min", start, build.constant(room.astype(dtype)))
     inside = build.emit("top.Max", below, build.constant(np.zeros_like(room, dtype)))
-    grid = np.stack(np.meshgrid(*map(np.arange, part), indexing="ij"), axis=-1).astype(dtype)
+    grid = np.stack(tables.meshgrid(*map(np.arange, part), indexing="ij"), axis=-1).astype(dtype)
     places = build.emit("top.Add", inside, build.constant(grid))
     return build.emit("top.ScatterND", value, places, update, element=element)

@@ -15,6 +15,7 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import F32, I32, Value
 from transload.ir.build import Builder
+from transload_hub import tables
 
 __all__ = ["DROPPED", "count_true", "race", "suppressed"]
 
@@ -41,7 +42,7 @@ def race(
     columns = build.emit("top.Split", boxes, axis=1, split_size=(1,) * 4)
     edges = [build.emit("top.Reshape", edge, shape=(1, count)) for edge in columns]
     areas = _area(build, edges)
-    numbers = build.constant(np.arange(count, dtype=np.int32)[None])
+    numbers = build.constant(tables.arange(count, dtype=np.int32)[None])
     places, scores, alive = [], [], []
     for _ in range(steps):
         place = build.emit("top.Arg", running, axis=1, keepdims=True, mode="ArgMax", element=I32)

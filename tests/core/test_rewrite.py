@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from transload.conversion import apply_conversion
 from transload.errors import ConversionError, Finding, PassError, Unsupported, UsageError
-from transload.ir import F32, FusedLocation, Op, TensorType, new_module, set_results, verify
+from transload.ir import F32, FusedLocation, Op, SplatData, TensorType, new_module, set_results, verify
 from transload.plugin import Conversion
 from transload.plugin_host import Host
 from transload.rewrite import CHANGED, RewriteTable, apply_greedily, convert_ops
@@ -52,6 +53,41 @@ def test_conversion_lists_every_op_it_could_not_convert():
     assert findings["old.unknown"].names == ("t2", "t3")
     assert findings["old.unknown"].hint == "add old.unknown"
     assert "new.left_over" not in names(module), "what a rewrite made before it gave up is taken back"
+
+
+def test_a_number_beyond_its_type_is_the_model_s():
+    """Whether numpy says so, or a constant of one number everywhere: the op cannot be converted, and no rule failed."""
+    table = RewriteTable()
+
+    @table("old.array")
+    def array(op, rw):
+        return rw.constant(np.array(1 << 40, np.int32))
+
+    @table("old.splat")
+    def splat(op, rw):
+        return rw.constant(SplatData(300, (2,), np.dtype(np.int8)))
+
+    with pytest.raises(ConversionError) as caught:
+        convert_ops(chain("old.array", "old.splat"), table, "old")
+    whys = {finding.what: finding.why for finding in caught.value.findings}
+    assert "a number of it is beyond what its type holds" in whys["old.array"]
+    assert whys["old.splat"] == "300 is no number of type int8"
+    for name in ("old.array", "old.splat"):
+        with pytest.raises(PassError, match=r"no number of type int8|beyond what its type holds"):
+            apply_greedily(chain(name), table)
+
+
+def test_few_bytes_that_stand_for_many_numbers_are_no_array_to_compute_with():
+    table = RewriteTable()
+
+    @table("old.array")
+    def array(op, rw):
+        few, many = (rw.constant(SplatData(np.float32(1), shape)) for shape in ((4, 5), (1 << 20, 1 << 10)))
+        assert rw.constant_of(few).shape == (4, 5) and rw.constant_of(many) is None
+        return rw.need_constant(many, "the table")
+
+    with pytest.raises(ConversionError, match="the table must be a constant, and repeats one number too often"):
+        convert_ops(chain("old.array"), table, "old")
 
 
 def test_what_comes_after_an_open_shape_is_a_consequence():

@@ -30,6 +30,7 @@ from tests.fuzz import (
     text_files,
     tflite_files,
 )
+from tests.fuzz.onward import Onward, onward_of, written
 
 __all__ = ["MUTATORS", "Case", "Outcome", "attempt", "case_of"]
 
@@ -62,11 +63,14 @@ class Case:
     to: str
     check: bool
     options: dict[str, Any] = field(default_factory=dict)
+    onward: Onward | None = None
+    """Where it is written as something instead."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a case: `kind` is "read", "refused", "converted", "checked", "differs" or "failed".
+    """What became of a case: `kind` is "read", "refused", "converted", "written", "checked", "differs" or
+    "failed".
 
     `place` says of a failure which it is: the exception and the function that raised it; `detail` is the traceback.
     """
@@ -85,7 +89,8 @@ def case_of(number: int, seeds: Mapping[str, list[Path]]) -> Case:
     to = dice.choice(("tosa", "tosa", "tosa", "stablehlo"))
     check = dice.randrange(20) == 0
     content = MUTATORS[format](dice, content)
-    return Case(number, format, content, to, check, _options(dice, to) if format in _DRAWN else {})
+    return Case(
+        number, format, content, to, check, _options(dice, to) if format in _DRAWN else {}, onward_of(number))
 
 
 def _options(dice: random.Random, to: str) -> dict[str, Any]:
@@ -101,6 +106,9 @@ def attempt(case: Case) -> Outcome:
             module = _loaded(case, Path(folder))
             verify(module)
             reached = "refused"
+            if case.onward is not None:
+                kind, broken = written(module, case.onward, Path(folder))
+                return Outcome(kind, f"{case.format}: differs, {case.onward}" if broken else "", "\n".join(broken))
             lowered = lower(module, case.to, **case.options)
             if not case.check:
                 return Outcome("converted")
@@ -122,7 +130,7 @@ def attempt(case: Case) -> Outcome:
 def _loaded(case: Case, folder: Path) -> Module:
     if case.format == "savedmodel":
         return load(_unpacked(case.content, folder))
-    if case.check and case.format in _JUDGED:
+    if (case.check or (case.onward and case.onward.check)) and case.format in _JUDGED:
         file = folder / f"model{_JUDGED[case.format]}"
         file.write_bytes(case.content)
         return load(file)
@@ -164,4 +172,4 @@ def _failure(error: BaseException, case: Case) -> Outcome:
         where, words = error.findings[0].what, [error.findings[0].why]
     said = re.sub(r"-?\d[\d.e+-]*", "N", words[0])[:90]
     detail = "".join(traceback.format_exception(error))[-6000:]
-    return Outcome("failed", f"{type(error).__name__} {where}: {said}", f"to {case.to}\n{detail}")
+    return Outcome("failed", f"{type(error).__name__} {where}: {said}", f"to {case.onward or case.to}\n{detail}")

@@ -14,12 +14,15 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
-from tests.fuzz.clock import cpu_seconds
+from tests.fuzz.clock import cpu_seconds, peak_bytes
 
 __all__ = ["MEMORY", "SECONDS", "outcomes"]
 
 MEMORY = 2 << 30
-"""Bytes that a process may ask for, its own data and all mappings that it may write to."""
+"""Bytes that a process may ask for, its own data and all mappings that it may write to; and what it and those it starts may have.
+
+The first is a limit of each of these processes, which the system keeps; the second is looked at behind the case."""
+_MUCH = "more memory than a case may take"
 SECONDS = 60.0
 """Processor time that a case may take, that of the processes it starts included: how busy the machine is does not matter."""
 _WAIT = 600.0
@@ -85,11 +88,16 @@ class _Child:
         self.pipe.send(number)
         return True
 
-    def row(self) -> Row:
-        """What became of its case, also where the process ended."""
+    def row(self) -> Row | None:
+        """What became of its case, also where the process ended; None where it is tried again, alone."""
         try:
             made: Row = self.pipe.recv()
-            return made
+            if not made[3].startswith(_MUCH):
+                return made
+            alone, self.turns = self.turns == 1, _TURNS  # a peak is for ever: what comes next has a fresh process
+            if not alone:
+                self.give(self.number)
+            return made if alone else None
         except (EOFError, OSError):
             self.process.join(10)
             return self._replaced(f"process ended with {self.process.exitcode}")
@@ -162,4 +170,8 @@ def _serve(pipe: Connection, seeds: dict[str, list[Path]]) -> None:
             return
         case = case_of(number, seeds)
         outcome = attempt(case)
-        pipe.send((number, case.format, outcome.kind, outcome.place, outcome.detail))
+        kind, place, detail = outcome.kind, outcome.place, outcome.detail
+        if (case.check or case.onward is not None) and (peak := peak_bytes(os.getpid())) > MEMORY:
+            detail = f"{peak:,} bytes; {kind} {place}\n{detail}"
+            kind, place = "failed", f"{_MUCH}, judges included, {case.format}"
+        pipe.send((number, case.format, kind, place, detail))

@@ -10,7 +10,7 @@ import time
 import pytest
 
 from tests.fuzz import pool
-from tests.fuzz.clock import cpu_seconds
+from tests.fuzz.clock import cpu_seconds, peak_bytes
 
 BUSY = "import time; end = time.process_time() + {}\nwhile time.process_time() < end: pass"
 
@@ -27,6 +27,17 @@ def test_children_count_while_they_run_and_behind_that() -> None:
         assert (cpu_seconds(os.getpid()) or 0.0) >= before + 0.3
         child.communicate(b"\n")
     assert (cpu_seconds(os.getpid()) or 0.0) >= before + 0.3
+
+
+def test_the_memory_of_children_counts() -> None:
+    before = peak_bytes(os.getpid())
+    assert before > 10 << 20
+    code = "held = bytearray(100 << 20); del held; print(flush=True); input()"
+    with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+        assert child.stdout is not None
+        child.stdout.readline()
+        assert peak_bytes(os.getpid()) >= before + (100 << 20)  # also where it was given back
+        child.communicate(b"\n")
 
 
 def test_a_case_that_waits_is_not_late(monkeypatch: pytest.MonkeyPatch) -> None:

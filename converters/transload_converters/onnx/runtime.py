@@ -14,15 +14,35 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from transload.ir import Module, Op
+from transload.ir.build import constant_of
 from transload.worker import Remote
 
 from .isolated import ONNX
 
-__all__ = ["alternatives", "available", "open_model"]
+__all__ = ["alternatives", "available", "open_model", "undefined"]
 
+
+
+_RANDOM = frozenset(f"onnx.{name}" for name in (
+    "Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"))
+
+
+def undefined(source: Module, hub: Module | None, inputs: Mapping[str, Any]) -> str:
+    """Which operators draw random numbers: ONNX leaves the generator to the runtime, also where the model has a seed."""
+    drawing = [op for op in source.walk() if op.name in _RANDOM or _drops(op)]
+    names = ", ".join(dict.fromkeys(str(op.origin or op.name) for op in drawing[:3]))
+    return f"{names}: random numbers, of which ONNX does not say how they are drawn, with a seed or without" if drawing else ""
+
+
+def _drops(op: Op) -> bool:
+    """Whether it is a Dropout in training mode."""
+    training = constant_of(op.operands[2]) if op.name == "onnx.Dropout" and len(op.operands) > 2 else None
+    return training is not None and bool(np.any(training.numpy()))
 
 
 def available() -> str | None:

@@ -176,7 +176,10 @@ class SplatData:
     __slots__ = ("shape", "value")
 
     def __init__(self, value: Any, shape: tuple[int, ...], dtype: Any = None) -> None:
-        self.value = np.asarray(value, dtype=dtype)
+        try:
+            self.value = np.asarray(value, dtype=dtype)
+        except OverflowError:
+            raise Unfit(f"{value} is no number of type {np.dtype(dtype)}") from None
         self.shape = shape
 
     @property

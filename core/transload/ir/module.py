@@ -172,6 +172,8 @@ def set_results(function: Op, values: Sequence[Value], names: Sequence[str | Non
     terminator = block.append(Op("func.return", values))
     if any(names):
         function.attributes["res_attrs"] = [{NAME: name} if name else {} for name in names]
+    elif len(function.attributes.get("res_attrs") or ()) != len(values):
+        function.attributes.pop("res_attrs", None)  # of the results that the function had before
     update_function_type(function)
     return terminator
 

@@ -195,6 +195,8 @@ class _Judge:
             verdict.status = "inconclusive"
             verdict.why = (f"weights of {', '.join(names)} are NaN or infinite, and runtimes differ in what they make of "
                            "them: 0 times them, in padding, is NaN where it is computed")
+        elif verdict.broken and (why := self._undefined()):
+            verdict.status, verdict.why = "inconclusive", why
         elif verdict.broken:
             verdict.status = "failed"
             self._say_whose_it_is(verdict)
@@ -207,6 +209,13 @@ class _Judge:
             verdict.notes.append(f"not conclusive for {', '.join(silent)}: constant, saturated or not finite on all inputs tried")
         verdict.notes += self.running.notes
         return verdict
+
+    def _undefined(self) -> str:
+        """Why the source's framework does not say what was to be given, where it does not."""
+        if self.runtime.undefined is None or self._last is None:
+            return ""
+        said: str = resolve(self.runtime.undefined)(self.source, self.hub, self._inside(self._last))
+        return said
 
     def _say_whose_it_is(self, verdict: Verification) -> None:
         """Note, where the target's own runtime was judged, whether the module itself is wrong, too."""

@@ -16,6 +16,7 @@ import numpy as np
 from transload.ir import ElidedData, FloatType, Op, TensorType, Value, dtype_of
 from transload.ir.build import constant_of
 
+from ..tables import distinct
 from .affine import affine_of, is_ranked_float, used_once
 
 if TYPE_CHECKING:
@@ -122,6 +123,7 @@ def _affine_step(value: Value) -> Linear | None:
 
 def _same_everywhere(array: np.ndarray) -> float | None:
     """The number in every place of an array, or None."""
+    array = distinct(array)
     first = array.reshape(-1)[:1]
     return float(first[0]) if first.size and bool((array == first[0]).all()) else None
 

@@ -14,6 +14,7 @@ from transload.rewrite import Rewriter, RewriteTable
 from ..algebra.affine import is_ranked_float, relu_of, used_once
 from ..algebra.match import inputs_of, is_static_float, linear, made_by
 from ..ops.infer import channel_axis, spatial_axes
+from ..tables import has_place
 
 if TYPE_CHECKING:
     from ..ops.elementwise import Add, Div, Mul, MulConst
@@ -90,6 +91,8 @@ def mean_without_padding(op: Div | Mul, rw: Rewriter) -> Value | None:
             factor, source = inner.scale, inner.source
         pool = made_by(source, "AvgPool")
         if pool is None or not pool.count_include_pad or not used_once(source) or source.type != op.results[0].type:
+            continue
+        if not has_place(*source.static_shape):
             continue
         array = dense.numpy().astype(np.float64)
         with np.errstate(all="ignore"):

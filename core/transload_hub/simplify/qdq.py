@@ -15,10 +15,11 @@ import numpy as np
 
 from transload.analysis.movement import moved, moves_of
 from transload.engine.quantized import dequantize
-from transload.ir import I8, I32, FloatType, Module, Op, QuantType, TensorType, Value
+from transload.ir import I8, I32, FloatType, Module, Op, QuantType, SplatData, TensorType, Value
 from transload.ir.build import constant_of
 from transload.rewrite import CHANGED, Rewriter, RewriteTable, apply_greedily
 
+from ..tables import distinct
 from .biases import PRODUCTS, finest, output_axis, reach_of
 from .weights import real_weight
 
@@ -334,12 +335,12 @@ def _exact(rw: Rewriter, value: Value) -> Value | None:
     dense = constant_of(value)
     if dense is None or not isinstance(value.element, FloatType):
         return None
-    array = dense.numpy()
+    array = distinct(dense.numpy())
     if not array.size or not (array == array.flat[0]).all() or not np.isfinite(array.flat[0]):
         return None
     number = float(array.flat[0])
     kind = QuantType(I8, value.element, (abs(number) or 1.0,), (0,))
-    return rw.constant(np.full(array.shape, np.sign(number), np.int8), element=kind)
+    return rw.constant(SplatData(np.int8(np.sign(number)), dense.shape), element=kind)
 
 
 # --- what is left

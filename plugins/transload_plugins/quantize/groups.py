@@ -80,7 +80,7 @@ class Groups:
         return value.op is not None and len(value.uses) == 1 and value.op in self.ops and _computes(value.op)
 
     def _join(self, a: Value, b: Value) -> None:
-        if constant_of(b) is None and constant_of(a) is None:
+        if constant_of(b) is None and constant_of(a) is None and self.root(a) is not self.root(b):
             self._parent[self.root(a)] = self.root(b)
 
     def is_cut(self, value: Value) -> bool:

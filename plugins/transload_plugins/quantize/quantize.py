@@ -6,7 +6,21 @@ from collections.abc import Collection, Iterable, Mapping
 
 import numpy as np
 
-from transload.ir import F32, I8, I16, Dense, FloatType, Module, Op, QuantType, TensorType, Value, dtype_of, update_function_type
+from transload.ir import (
+    F32,
+    I8,
+    I16,
+    Dense,
+    FloatType,
+    Module,
+    Op,
+    QuantType,
+    TensorType,
+    Type,
+    Value,
+    dtype_of,
+    update_function_type,
+)
 from transload.ir.build import Builder, constant_of
 from transload.verification.bounds import DYNAMIC
 
@@ -80,6 +94,8 @@ class _Quantizing:
         """The quantized form of a float tensor, where one was made."""
         self.real: dict[Value, Value] = {}
         """The float form of a quantized tensor, where one was made."""
+        self.floats: dict[Value, Type] = {}
+        """The element type that a tensor had, which is quantized now."""
 
     def run(self) -> None:
         chosen = self.groups.chosen
@@ -117,6 +133,7 @@ class _Quantizing:
         if (word := rule.rounding(op)) is not None:
             op.attributes["rounding"] = word
         for result, type_ in held.items():
+            self.floats[result] = result.element
             if rule.retypes and type_.storage.width > 8:
                 self._retyped(op, result, type_)
                 continue
@@ -160,6 +177,7 @@ class _Quantizing:
         build = Builder(result.op.parent, before=result.op.next, location=result.name)  # type: ignore[arg-type]
         users = list(result.uses)
         narrow = build.emit("top.Cast", result, types=[TensorType(result.tensor_type.shape, type_)])
+        self.floats[narrow] = self.floats[result]
         for user in users:
             user.operands = tuple(narrow if operand is result else operand for operand in user.operands)
 
@@ -181,7 +199,8 @@ class _Quantizing:
         if value not in self.real:
             name = f"{value.name}/float" if value.name else None
             build = Builder(user.parent, before=user, location=name)  # type: ignore[arg-type]
-            self.real[value] = build.emit("top.Cast", value, types=[TensorType(value.tensor_type.shape, F32)])
+            element = self.floats.get(value, F32)
+            self.real[value] = build.emit("top.Cast", value, types=[TensorType(value.tensor_type.shape, element)])
         return self.real[value]
 
     def _weights(self, op: Op, rule: Rule) -> Value:

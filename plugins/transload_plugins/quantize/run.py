@@ -198,6 +198,8 @@ class _Work:
         self.weights = rounded(self.module, self.scheme, groups, samples)
 
     def look_for_islands(self, samples: Sequence[Sample], forms: Form) -> None:
+        if not observed(self.module):  # a model of integers alone
+            return
         found = find(self.simulation, self.types(()), self.types(list(observed(self.module))), samples, forms)
         self.wide |= self._named(found, found.wide)
         if found.floats:
@@ -216,6 +218,9 @@ class _Work:
 
     def correct(self, samples: Sequence[Sample]) -> None:
         """Move the biases of the module, where that brings its outputs nearer."""
+        self.told["bias correction"] = False
+        if not observed(self.module):
+            return
         types = self.types(self.wide)
         shifts = corrections(self.simulation, types, samples)
         self.told["bias correction"] = shifts is not None

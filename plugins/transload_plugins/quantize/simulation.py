@@ -309,7 +309,8 @@ class Simulation:
         step, least, greatest, _ = grid
         number = build.emit("top.Round", build.emit("top.Div", held, step))
         number = build.emit("top.Min", build.emit("top.Max", number, least), greatest)
-        return build.emit("top.Mul", number, step)
+        made = build.emit("top.Mul", number, step)
+        return made if value.rank else build.emit("top.Reshape", made, shape=())  # a grid is of rank 1
 
     def _tabled(self, op: Op, operands: dict[Value, Value]) -> Value:
         """What a table gives: the function itself where there is an entry for each number, else a line between two places."""

@@ -21,7 +21,7 @@ from transload.ir.build import Builder, constant_of
 from transload.ir.types import INDEX, FloatType
 from transload.rewrite import Rewriter
 
-from .dialect.base import shape_type, storage, storage_of
+from .dialect.base import F8E4M3, F8E5M2, shape_type, storage, storage_of
 
 __all__ = [
     "cast", "clamp", "concat", "const", "equal_rank", "float_scalar_like", "identity", "is_splat", "mul", "negate", "pad",
@@ -181,12 +181,17 @@ def identity(rw: Builder, x: Value) -> Value:
 def cast(rw: Builder, x: Value, element: Type) -> Value:
     """`x` as another type; `x` itself where it has that type.
 
-    `tosa.cast` knows no way between booleans and floats, nor between f16 and bf16: the first go through i8
-    or a comparison with zero, the second through f32.
+    `tosa.cast` knows no way between booleans and floats, nor between f16 and bf16, nor between floats of 8 bits and anything but
+    floats: the first go through i8 or a comparison with zero, the others through f32.
     """
     source, target = storage_of(x), storage(element)
     if x.element == element:
         return x
+    small = {source, target} & {F8E4M3, F8E5M2}
+    if source in small and (target in small or not isinstance(target, FloatType)):
+        x, source = rw.emit("tosa.cast", x, element=F32), F32
+    elif target in small and not isinstance(source, FloatType):
+        x, source = cast(rw, x, F32), F32
     if isinstance(source, FloatType) and target == BOOL:
         return rw.emit("tosa.logical_not", rw.emit("tosa.equal", x, scalar(rw, 0, source, x.rank)))
     if source == BOOL and isinstance(target, FloatType):

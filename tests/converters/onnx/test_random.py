@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -60,3 +61,14 @@ def test_dropout_in_training_takes_the_seed_of_the_model() -> None:
     assert 0.7 < made["m"].mean() < 0.8
     with pytest.raises(ConversionError, match="random numbers"):
         transload.legalize(model())
+
+
+@pytest.mark.parametrize(("operator", "constants"), [
+    (node("Dropout", ["x", "r", "t"], ["y"], seed=4), {"r": np.float32(0.25), "t": np.array(True)}), (NODES["bernoulli"], {})])
+def test_other_random_numbers_are_no_error(tmp_path: Path, operator: Any, constants: Any) -> None:
+    """onnxruntime draws others with the same seed: the result was called wrong."""
+    file = tmp_path / "random.onnx"
+    file.write_bytes(make_model([operator], {"x": X}, ["y"], constants, 15).SerializeToString())
+    artifact = transload.convert(file, "tosa", tmp_path / "out", options={"random": "drawn"})
+    assert artifact.verification.status == "inconclusive"
+    assert artifact.verification.why.startswith("y: random numbers, of which ONNX does not say how they are drawn")

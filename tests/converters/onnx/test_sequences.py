@@ -41,6 +41,14 @@ def test_the_tensors_of_a_sequence_are_results() -> None:
     np.testing.assert_array_equal(transload.run(module, {"x": X})["y[1]"], X)
 
 
+def test_an_empty_sequence_is_no_result() -> None:
+    """The function said that it had a result of the sequence's name, and had none."""
+    model = make_model([node("SplitToSequence", ["x", "two"], ["y"], axis=1)], {"x": np.zeros((3, 0), np.float32)}, ["y"], {
+        "two": np.array([0], np.int64)[:0]})
+    lowered = transload.lower(read_model(model), "tosa")
+    assert not lowered.outputs
+
+
 def _joining(optional: bool) -> Any:
     """A model that joins the tensors of a sequence that it takes, and gives them negated, and whether another is there."""
     body = helper.make_graph([node("Neg", ["t"], ["n"])], "body", [_tensor("t")], [_tensor("n")])

@@ -75,6 +75,11 @@ X, W = t(1, 3, 8, 8), t(4, 3, 3, 3)
     ("diagonal_scatter.default", [t(3, 3), t(3)], {"dim1": 5}, "dimension 5 is outside"),
     ("tensordot.default", [t(2, 3), t(3, 2)], {"dims_self": [1], "dims_other": [0, 1]}, "dims_self and dims_other"),
     ("tensordot.default", [t(2, 3), t(3, 2)], {"dims_self": [9], "dims_other": [0]}, "dimension 9 is outside"),
+    ("cat.default", [[]], {}, r"lists of fewer numbers, than it needs: \(\)"),
+    ("stack.default", [[]], {}, "lists of fewer numbers"),
+    ("scaled_dot_product_attention.default", [t(4), t(4), t(4)], {}, r"fewer dimensions.*tensor<4xf32>, tensor<4xf32>"),
+    ("eye.m", [], {"n": 1 << 20, "m": 1 << 20}, "too large"),
+    ("linspace.default", [], {"start": 0, "end": 1, "steps": 1 << 27}, "takes a table of 134,217,728 numbers"),
     ("take_along_dim.default", [t(2, 3), t(2, d="i64", lo=0, hi=1)], {"dim": 1}, "must have the same length"),
 ])
 def test_a_call_whose_arguments_do_not_fit(op: str, arguments: list[Any], named: dict[str, Any], why: str) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import F32, Value
 from transload.rewrite import Rewriter
+from transload_hub import tables
 from transload_hub.suppression import DROPPED, race
 
 from ..geometry import prior_counts
@@ -49,8 +50,8 @@ def prior_box(op: Any, rw: Rewriter) -> Value:
         raise Unsupported("its boxes cannot be made")
     if height * width * count > _MOST_PRIORS:
         raise Unsupported(f"makes {height * width * count:,} boxes, more than {_MOST_PRIORS:,}")
-    x = ((np.arange(width) + op.offset) * step_w)[None, :, None]
-    y = ((np.arange(height) + op.offset) * step_h)[:, None, None]
+    x = ((tables.arange(width) + op.offset) * step_w)[None, :, None]
+    y = ((tables.arange(height) + op.offset) * step_h)[:, None, None]
     corners = [(x - sizes[:, 0]) / image_w, (y - sizes[:, 1]) / image_h, (x + sizes[:, 0]) / image_w, (y + sizes[:, 1]) / image_h]
     boxes = np.stack(np.broadcast_arrays(*corners), axis=-1).astype(np.float32)
     if op.clip:
@@ -115,7 +116,7 @@ def _of_image(op: Any, rw: Rewriter, image: int, offsets: Value, scores: Value, 
     boxes, held, alive = (
         reshape(rw, parts[0] if len(parts) == 1 else rw.emit("top.Concat", *parts, axis=0), shape)
         for parts, shape in zip(zip(*rows, strict=True), ((total, 4), (total,), (total,)), strict=True))
-    names = np.repeat(np.array(labels, np.float32), steps)
+    names = tables.repeat(np.array(labels, np.float32), steps)
     return _by_label(rw, image, boxes, held, alive, names, kept)
 
 
@@ -177,13 +178,14 @@ def _by_label(
     if (float(names.max()) + 2) * taken >= _EXACT:
         raise Unsupported(f"keeps {taken} boxes of {int(names.max()) + 1} classes")
     order = rw.emit("top.Add", rw.emit("top.MulConst", labels, const_val=float(taken)), rw.constant(
-        np.arange(taken, dtype=np.float32)))
+        tables.arange(taken, dtype=np.float32)))
     some = flags(rw, best, "Greater", number(rw, DROPPED / 2))
-    order = rw.emit("top.Where", some, order, rw.constant(np.arange(taken, dtype=np.float32) + (float(names.max()) + 1) * taken))
+    behind = tables.arange(taken, dtype=np.float32) + (float(names.max()) + 1) * taken
+    order = rw.emit("top.Where", some, order, rw.constant(behind))
     _, turn = rw.emit("top.TopK", order, axis=0, k=taken, largest=False)
     chosen = rw.emit("top.Gather", where, turn)
     parts = [
-        rw.constant(np.full((taken, 1), image, np.float32)), reshape(rw, rw.emit("top.Gather", labels, turn), (taken, 1)),
+        rw.constant(tables.full((taken, 1), image, np.float32)), reshape(rw, rw.emit("top.Gather", labels, turn), (taken, 1)),
         reshape(rw, rw.emit("top.Gather", best, turn), (taken, 1)), rw.emit("top.Gather", boxes, chosen)]
     mask = reshape(rw, rw.emit("top.Gather", cast(rw, some, F32), turn), (taken, 1))
     return _masked(rw, rw.emit("top.Concat", *parts, axis=1), mask, kept)

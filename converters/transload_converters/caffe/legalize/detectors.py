@@ -14,6 +14,7 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import F32, Value
 from transload.rewrite import Rewriter
+from transload_hub import tables
 from transload_hub.build import need_place
 from transload_hub.suppression import DROPPED, race
 
@@ -96,11 +97,11 @@ def _yolo_boxes(op: Any, rw: Rewriter, x: Value, anchors: tuple[float, ...]) -> 
     cells = reshape(rw, permute(rw, reshape(rw, x, (3, 5 + classes, height * width)), (2, 0, 1)), (count, 5 + classes))
     moves, grown, sure, kinds = rw.emit("top.Split", cells, axis=1, split_size=(2, 2, 1, classes))
     need_place(count, 2)
-    row, column = np.divmod(np.arange(height * width), width)
-    corner = np.repeat(np.stack([column, row], axis=1), 3, axis=0).astype(np.float32)
+    row, column = np.divmod(tables.arange(height * width), width)
+    corner = tables.repeat(np.stack([column, row], axis=1), 3, axis=0).astype(np.float32)
     centres = rw.emit("top.Div", rw.emit("top.Add", rw.emit("top.Sigmoid", moves), rw.constant(corner)),
                       rw.constant(np.array([[width, height]], np.float32)))
-    base = np.tile(np.array(anchors, np.float32).reshape(3, 2), (height * width, 1))
+    base = tables.tile(np.array(anchors, np.float32).reshape(3, 2), (height * width, 1))
     sizes = rw.emit("top.Div", rw.emit("top.Mul", rw.emit("top.Exp", grown), rw.constant(base)),
                     rw.constant(np.array([[op.net_input_w, op.net_input_h]], np.float32)))
     sure = rw.emit("top.Sigmoid", sure)
@@ -148,7 +149,7 @@ def _class_boxes(op: Any, rw: Rewriter, boxes: Value, moves: Value, scores: Valu
     places, held, alive = race(rw, own, running, steps, op.nms_threshold)
     held = rw.emit("top.Where", reshape(rw, alive, (steps,)), reshape(rw, held, (steps,)), number(rw, DROPPED))
     chosen = rw.emit("top.Gather", own, reshape(rw, places, (steps,)))
-    label_of = rw.constant(np.full((steps, 1), label, np.float32))
+    label_of = rw.constant(tables.full((steps, 1), label, np.float32))
     return rw.emit("top.Concat", chosen, label_of, reshape(rw, held, (steps, 1)), axis=1), held
 
 
@@ -184,7 +185,7 @@ def _faces(rw: Rewriter, bottoms: list[Value], stride: int) -> tuple[Value, Valu
         if shape_of(value) != (1, channels, height, width):
             raise Unsupported(f"a bottom of stride {stride} has the shape {list(shape_of(value))}, and needs {channels} channels")
     need_place(height, width, n, 4)
-    x, y = np.meshgrid(np.arange(width) * stride, np.arange(height) * stride)
+    x, y = tables.meshgrid(tables.arange(width) * stride, tables.arange(height) * stride)
     moved = (np.stack([x, y, x, y], axis=-1).reshape(1, -1, 4) + anchors[:, None]).reshape(-1, 4).astype(np.float32)
     count = len(moved)
 
@@ -198,6 +199,6 @@ def _faces(rw: Rewriter, bottoms: list[Value], stride: int) -> tuple[Value, Valu
     extents = rw.emit("top.AddConst", rw.emit("top.Mul", rw.emit("top.Exp", grown), rw.constant(sizes)), const_val=-1.0)
     boxes = centred(rw, *columns(rw, centres), *columns(rw, extents))
     points = rw.emit(
-        "top.Add", rw.emit("top.Mul", rows(bottoms[2], 10), rw.constant(np.tile(sizes, (1, 5)))),
-        rw.constant(np.tile(middles, (1, 5))))
+        "top.Add", rw.emit("top.Mul", rows(bottoms[2], 10), rw.constant(tables.tile(sizes, (1, 5)))),
+        rw.constant(tables.tile(middles, (1, 5))))
     return boxes, points, rows(slab(rw, bottoms[0], 1, n, 2 * n), 1)

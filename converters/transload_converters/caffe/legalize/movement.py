@@ -10,6 +10,7 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import F32, Op, Value
 from transload.rewrite import Rewriter
+from transload_hub import tables
 from transload_hub.build import need_place
 
 from ..geometry import flattened, reshaped, slices, upsampled
@@ -151,9 +152,9 @@ def upsample(op: Any, rw: Rewriter) -> Value:
     if mask is not None:
         if shape_of(mask) != (n, c, h, w):
             raise Unsupported(f"its bottoms have the shapes {[n, c, h, w]} and {list(shape_of(mask))}")
-        zeros = rw.constant(np.zeros((n * c, height * width), np.float32))
+        zeros = rw.constant(tables.zeros((n * c, height * width), np.float32))
         places, values = (reshape(rw, value, (n * c, h * w)) for value in (cast(rw, mask), x))
-        rows = np.repeat(np.arange(n * c, dtype=np.int32)[:, None], h * w, axis=1)
+        rows = tables.repeat(tables.arange(n * c, dtype=np.int32)[:, None], h * w, axis=1)
         subscripts = rw.emit("top.Pack", rw.constant(rows), places, axis=2)
         return reshape(rw, rw.emit("top.ScatterND", zeros, subscripts, values), (n, c, height, width))
     if height % h or width % w:
@@ -178,7 +179,7 @@ def continuation(op: Any, rw: Rewriter) -> Value:
     shape = shape_of(op.operands[0])
     sizes = op.time_step or shape[0], op.batch_size or (shape[1] if len(shape) > 1 else 1)
     need_place(*sizes)
-    found = np.ones(sizes, np.float32)
+    found = tables.ones(sizes, np.float32)
     found[:1] = 0
     return rw.constant(found)
 

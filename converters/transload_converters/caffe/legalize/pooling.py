@@ -10,6 +10,7 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import F32, I32, Value
 from transload.rewrite import Rewriter
+from transload_hub import tables
 from transload_hub.build import need_place
 
 from ..geometry import Windows, fail, outputs_of, pool_windows
@@ -69,7 +70,7 @@ def average_counts(windows: Windows, spatial: tuple[int, ...]) -> np.ndarray:
     sides = []
     for size, kernel, stride, pad, out in zip(
             spatial, windows.kernel, windows.stride, windows.pad, windows.outputs, strict=True):
-        starts = np.arange(out) * stride - pad
+        starts = tables.arange(out) * stride - pad
         sides.append(np.minimum(starts + kernel, size + pad) - starts)
     return np.multiply.outer(*sides).astype(np.float64)
 
@@ -96,7 +97,7 @@ def window_places(windows: Windows, spatial: tuple[int, ...]) -> np.ndarray:
     sides = []
     for size, kernel, stride, pad, out in zip(
             spatial, windows.kernel, windows.stride, windows.pad, windows.outputs, strict=True):
-        places = np.arange(out)[:, None] * stride - pad + np.arange(kernel)
+        places = tables.arange(out)[:, None] * stride - pad + tables.arange(kernel)
         sides.append(np.where((places >= 0) & (places < size), places, -1))
     rows, columns = sides[0][:, None, :, None], sides[1][None, :, None, :]
     flat = np.where((rows < 0) | (columns < 0), height * width, rows * width + columns)
@@ -111,10 +112,10 @@ def _places(rw: Rewriter, x: Value, windows: Windows) -> Value:
     if size > _MOST_WINDOW:
         raise Unsupported(f"gives a mask of windows of {size} pixels")
     flat = reshape(rw, x, (n, c, height * width))
-    least = rw.constant(np.full((n, c, 1), _LEAST, np.float32))
+    least = rw.constant(tables.full((n, c, 1), _LEAST, np.float32))
     seen = rw.emit("top.Gather", rw.emit("top.Concat", flat, least, axis=2), rw.constant(table.astype(np.int32)), axis=2)
     first = rw.emit("top.Arg", seen, axis=3, keepdims=False, mode="ArgMax", element=I32)
-    rows = rw.emit("top.Add", first, rw.constant((np.arange(count, dtype=np.int32) * size).reshape(1, 1, count)))
+    rows = rw.emit("top.Add", first, rw.constant((tables.arange(count, dtype=np.int32) * size).reshape(1, 1, count)))
     places = rw.emit("top.Gather", rw.constant(table.reshape(-1).astype(np.int32)), rows)
     return reshape(rw, cast(rw, places, F32), (n, c, *windows.outputs))
 

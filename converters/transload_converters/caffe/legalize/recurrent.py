@@ -14,6 +14,7 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import Op, Value
 from transload.rewrite import Rewriter
+from transload_hub import tables
 
 from .common import CaffeTable, bottom, need, reshape, shape_of, slab
 
@@ -60,7 +61,7 @@ def lstm(op: Any, rw: Rewriter) -> list[Value]:
         made, last_h, last_c = rw.emit("top.LSTM", x, *_hub_weights(rw, weight, summand, recurrence, size), hidden_size=size)
         made = reshape(rw, made, (time, batch, size))
         return [made, last_h, last_c][: len(op.results)]
-    zeros = rw.constant(np.zeros((batch, size), np.float32))
+    zeros = rw.constant(tables.zeros((batch, size), np.float32))
     h, c = (zeros if state is None else reshape(rw, state, (batch, size)) for state in (bottom(op, 3), bottom(op, 4)))
     gates = _products(rw, x, weight, summand)
     outputs = []
@@ -94,10 +95,10 @@ def _unit(rw: Rewriter, sums: Value, c: Value, alive: Value) -> tuple[Value, Val
 
 def _hub_weights(rw: Rewriter, weight: Value, summand: Value, recurrence: Value, size: int) -> tuple[Value, Value, Value]:
     """The weights of an LSTM with the gates in the hub's order, i, o, f, c."""
-    order = np.arange(4 * size).reshape(4, size)[[0, 2, 1, 3]].reshape(-1)
+    order = tables.arange(4 * size).reshape(4, size)[[0, 2, 1, 3]].reshape(-1)
     indices = rw.constant(order.astype(np.int32))
     weight, recurrence, summand = (rw.emit("top.Gather", value, indices, axis=0) for value in (weight, recurrence, summand))
-    both = rw.emit("top.Concat", summand, rw.constant(np.zeros(4 * size, np.float32)), axis=0)
+    both = rw.emit("top.Concat", summand, rw.constant(tables.zeros(4 * size, np.float32)), axis=0)
     return (
         reshape(rw, weight, (1, *shape_of(weight))), reshape(rw, recurrence, (1, *shape_of(recurrence))),
         reshape(rw, both, (1, 8 * size)))
@@ -136,7 +137,7 @@ def rnn(op: Any, rw: Rewriter) -> list[Value]:
     size = op.num_output
     _steps(rw, x, cont)
     if _starts_once(rw, cont):
-        both = rw.emit("top.Concat", summand, rw.constant(np.zeros(size, np.float32)), axis=0)
+        both = rw.emit("top.Concat", summand, rw.constant(tables.zeros(size, np.float32)), axis=0)
         states, last = rw.emit(
             "top.RNN", x, *(reshape(rw, value, (1, *shape_of(value))) for value in (weight, recurrence, both)), hidden_size=size)
         states = reshape(rw, states, (time, batch, size))
@@ -150,7 +151,7 @@ def rnn(op: Any, rw: Rewriter) -> list[Value]:
 def _tanh_steps(rw: Rewriter, sums: Value, cont: Value, recurrence: Value, h: Value | None) -> tuple[Value, Value]:
     """All states [T, N, H], and the last one."""
     time, batch, size = shape_of(sums)
-    h = rw.constant(np.zeros((batch, size), np.float32)) if h is None else reshape(rw, h, (batch, size))
+    h = rw.constant(tables.zeros((batch, size), np.float32)) if h is None else reshape(rw, h, (batch, size))
     outputs = []
     for step in range(time):
         alive = reshape(rw, slab(rw, cont, 0, step, step + 1), (batch, 1))

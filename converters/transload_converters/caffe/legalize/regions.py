@@ -14,6 +14,7 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import Op, Value
 from transload.rewrite import Rewriter
+from transload_hub import tables
 from transload_hub.build import need_place
 from transload_hub.suppression import DROPPED, race
 
@@ -48,7 +49,7 @@ def anchors_of(base: int, ratios: Sequence[float], scales: Sequence[float]) -> n
 def _all_anchors(anchors: np.ndarray, height: int, width: int, stride: int) -> np.ndarray:
     """[height * width * n, 4]: the anchors moved to every pixel."""
     need_place(height, width, len(anchors), 4)
-    x, y = np.meshgrid(np.arange(width) * stride, np.arange(height) * stride)
+    x, y = tables.meshgrid(tables.arange(width) * stride, tables.arange(height) * stride)
     moves = np.stack([x, y, x, y], axis=-1).reshape(-1, 1, 4)
     return (moves + anchors[None]).reshape(-1, 4).astype(np.float32)
 
@@ -180,7 +181,7 @@ def _bins(rw: Rewriter, extent: Value, extents: np.ndarray, bins: int) -> tuple[
     places = cast(rw, rw.emit("top.Clip", extent, min=0.0, max=float(len(extents) - 1)))
     index = reshape(rw, places, (shape_of(extent)[0],))
     begin, end = (
-        rw.emit("top.Gather", rw.constant(np.multiply.outer(each, np.arange(low, bins + low, dtype=np.float32))), index)
+        rw.emit("top.Gather", rw.constant(np.multiply.outer(each, tables.arange(low, bins + low, dtype=np.float32))), index)
         for low in (0, 1))
     return begin, end
 
@@ -204,7 +205,7 @@ def roi_pooling(op: Any, rw: Rewriter) -> Value:
     for begin, end, bins, limit in ((top, low, op.pooled_h, height), (left, right, op.pooled_w, width)):
         extent = rw.emit("top.AddConst", rw.emit("top.Sub", end, begin), const_val=1.0)
         need_place(4 * limit + 1, bins)
-        first, last = _bins(rw, extent, np.maximum(np.arange(4 * limit + 1), 1), bins)
+        first, last = _bins(rw, extent, np.maximum(tables.arange(4 * limit + 1), 1), bins)
         ends.append(tuple(
             _within(rw, rw.emit("top.Add", rw.emit(rounding, edge), begin), limit)
             for rounding, edge in (("top.Floor", first), ("top.Ceil", last))))
@@ -273,7 +274,7 @@ def psroi_pooling(op: Any, rw: Rewriter) -> Value:
     for begin, end, limit in ((corners[1], corners[3], height), (corners[0], corners[2], width)):
         most = min(int(4 * limit / scale), _MOST_EXTENT)
         first, last = _bins(
-            rw, rw.emit("top.Sub", end, begin), np.maximum(np.arange(most + 1) * np.float32(scale), np.float32(0.1)), size)
+            rw, rw.emit("top.Sub", end, begin), np.maximum(tables.arange(most + 1) * np.float32(scale), np.float32(0.1)), size)
         start = rw.emit("top.MulConst", begin, const_val=scale)
         ends.append(tuple(
             _within(rw, rw.emit(rounding, rw.emit("top.Add", edge, start)), limit)
@@ -282,7 +283,7 @@ def psroi_pooling(op: Any, rw: Rewriter) -> Value:
     # [N * H * W * bins, outputs]: the channels of a bin stand together.
     rows = permute(rw, reshape(rw, x, (n, outputs, size * size, height * width)), (0, 3, 2, 1))
     rows = reshape(rw, rows, (n * height * width * size * size, outputs))
-    own = rw.constant(np.arange(size * size, dtype=np.float32).reshape(1, size, size))
+    own = rw.constant(tables.arange(size * size, dtype=np.float32).reshape(1, size, size))
     image = rw.emit("top.MulConst", table[0], const_val=float(height * width))
     if n * height * width * size * size >= 1 << 24:
         raise Unsupported(f"features of the shape {list(shape_of(x))} have more places than floats can number")

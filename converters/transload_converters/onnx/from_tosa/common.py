@@ -15,6 +15,7 @@ import numpy as np
 from transload.ir import F32, F64, I32, I48, I64, UI64, FloatType, IntegerType, TensorType, Type, Value
 from transload.ir.build import Builder, constant_of
 from transload.rewrite import Rewriter, Unsupported
+from transload_hub.tables import distinct
 
 from ..lowering.common import cast, constant, emit, ints, static_shape, transposed
 
@@ -109,7 +110,7 @@ def along(rw: Builder, numbers: Any, element: Type, rank: int, axis: int) -> Val
     Numbers of more dimensions than one stay as they are.
     """
     array = np.asarray(numbers)
-    if array.size == 1 or (array == array.flat[0]).all():
+    if array.size == 1 or (distinct(array) == array.flat[0]).all():
         return constant(rw, array.flat[0], element)
     if array.ndim > 1:
         return constant(rw, array, element)

@@ -8,6 +8,7 @@ import numpy as np
 
 from transload.ir import BOOL, F32, I8, I16, I32, I64, FloatType, TensorType, Value
 from transload.rewrite import CHANGED, Rewriter, RewriteTable
+from transload_hub import tables
 
 from ..lowering.common import cast, constant, emit, ints, static_shape
 from ..lowering.movement import PAST_THE_FRONT
@@ -101,7 +102,7 @@ def row_gather(op: Op, rw: Rewriter) -> Value:
     batches, starts = static_shape(indices)
     count = static_shape(op.results[0])[1] // starts if starts else 0
     first = reshaped(rw, cast(rw, indices, I64), (batches, starts, 1))
-    rows = broadcast(rw, "Add", first, constant(rw, np.arange(count), I64))
+    rows = broadcast(rw, "Add", first, constant(rw, tables.arange(count), I64))
     return _gathered(rw, values, reshaped(rw, rows, (batches, starts * count)))
 
 
@@ -123,7 +124,7 @@ def scatter(op: Op, rw: Rewriter) -> Value:
     """ScatterND at the batch and the row."""
     values, indices, given = op.operands
     batches, rows = static_shape(indices)
-    batch = constant(rw, np.repeat(np.arange(batches), rows).reshape(batches, rows, 1), I64)
+    batch = constant(rw, tables.repeat(tables.arange(batches), rows).reshape(batches, rows, 1), I64)
     places = reshaped(rw, cast(rw, indices, I64), (batches, rows, 1))
     both = emit(rw, "Concat", batch, places, shape=(batches, rows, 2), axis=2)
     return emit(rw, "ScatterND", values, both, given)

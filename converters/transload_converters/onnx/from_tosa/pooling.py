@@ -9,6 +9,7 @@ import numpy as np
 
 from transload.ir import F32, F64, I32, IntegerType, Value
 from transload.rewrite import Rewriter, RewriteTable, Unsupported
+from transload_hub import tables
 
 from ..lowering.common import cast, constant, emit, ints, static_shape
 from .common import CHANNELS_LAST, CHANNELS_SECOND, as_float, held, number, scalar_like, sizes, turned
@@ -69,7 +70,7 @@ def average_pool(op: Op, rw: Rewriter) -> Value:
 
 def _counted(length: int, extent: int, stride: int, before: int, places: int) -> np.ndarray:
     """How many numbers each window of one dimension has."""
-    first = np.arange(places) * stride - before
+    first = tables.arange(places) * stride - before
     return np.minimum(first + extent, length) - np.maximum(first, 0)
 
 
@@ -102,7 +103,7 @@ def resize(op: Op, rw: Rewriter) -> Value:
 
 def _places(size: int, places: int, n: int, d: int, offset: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """For each place of the result: the input before it, the one after it, and how far it lies between, in units of 1/n."""
-    position = np.arange(places, dtype=np.int64) * d + offset
+    position = tables.arange(places, dtype=np.int64) * d + offset
     before = np.floor_divide(position, n)
     return np.clip(before, 0, size - 1), np.clip(before + 1, 0, size - 1), position - before * n
 
@@ -110,7 +111,7 @@ def _places(size: int, places: int, n: int, d: int, offset: int) -> tuple[np.nda
 def _weights(places: Sequence[np.ndarray], size: int, n: int, integers: bool) -> np.ndarray:
     """How much each input has of each place of the result: in units of 1/n of integers, whose results are in these."""
     before, after, fraction = places
-    weights = np.zeros((len(before), size))
+    weights = tables.zeros((len(before), size))
     share = fraction if integers else fraction / n
     np.add.at(weights, (np.arange(len(before)), before), (n if integers else 1) - share)
     np.add.at(weights, (np.arange(len(before)), after), share)

@@ -16,6 +16,7 @@ import numpy as np
 from transload.ir import F32, F64, I8, I16, I32, IntegerType, Value
 from transload.ir.build import constant_of
 from transload.rewrite import Rewriter, RewriteTable, Unsupported
+from transload_hub import tables
 
 from ..lowering.common import cast, constant, emit, ints, static_shape, transposed
 from ..types import element_code
@@ -245,7 +246,7 @@ def window_sums(rw: Rewriter, x: Value, window: Sequence[int], stride: Sequence[
     batch, channels, height, width = static_shape(x)
     shape = (batch, channels, (height + pad[0] + pad[1] - window[0]) // stride[0] + 1,
              (width + pad[2] + pad[3] - window[1]) // stride[1] + 1)
-    ones = constant(rw, np.ones((channels, 1, *window)), F32)
+    ones = constant(rw, tables.ones((channels, 1, *window)), F32)
     return emit(rw, "Conv", x, ones, shape=shape, kernel_shape=tuple(window), strides=tuple(stride),
                 pads=(*pad[::2], *pad[1::2]), group=channels)
 

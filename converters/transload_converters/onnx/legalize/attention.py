@@ -13,6 +13,7 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import BF16, F16, F32, I32, Op, Value, dtype_of
 from transload.rewrite import Rewriter
+from transload_hub import tables
 from transload_hub.build import counted
 
 from ..types import UNKNOWN, element_code, element_of
@@ -77,7 +78,7 @@ def _attended(op: Op, rw: Rewriter, q: Value, k: Value, v: Value, masks: Sequenc
     scale = float(attr(op, "scale", 0.0)) or 1.0 / math.sqrt(size)
     scores = rw.emit("top.MulConst", rw.emit("top.MatMul", q, k, right_transpose=True), const_val=scale)
     if attr(op, "unidirectional", 0):
-        later = np.triu(np.full((places, keys), _filter(op)), 1 + keys - places)
+        later = np.triu(tables.full((places, keys), _filter(op)), 1 + keys - places)
         scores = rw.emit("top.Add", scores, rw.constant(later.astype(dtype_of(q.element))))
     for mask in masks:
         if mask is not None:
@@ -202,7 +203,7 @@ def embed_layer_norm(op: Op, rw: Rewriter) -> list[Value]:
     normal = trailing_norm(rw, "top.LayerNorm", total, (need(op, 5), operand(op, 6)), 2, float(attr(op, "epsilon", 1e-12)))
     mask = operand(op, 7)
     if mask is None:
-        lengths = rw.constant(np.zeros(batch, np.int32))
+        lengths = rw.constant(tables.zeros(batch, np.int32))
     else:
         lengths = rw.emit("top.Reduce", cast(rw, mask, I32), axes=(1,), keepdims=False, mode="ReduceSum")
     return [normal, lengths, total][: len(op.results)]

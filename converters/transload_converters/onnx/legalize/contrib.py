@@ -14,6 +14,7 @@ from transload.errors import Unsupported
 from transload.ir import F32, UI8, IntegerType, Op, QuantType, TensorType, Value, dtype_of
 from transload.ir.build import constant_of
 from transload.rewrite import Rewriter
+from transload_hub import tables
 from transload_hub.build import Window, counted
 from transload_hub.simplify.qdq import kept
 
@@ -212,7 +213,7 @@ def matmul_nbits(op: Op, rw: Rewriter) -> Value:
     stored = np.ascontiguousarray(unpacked(packed.reshape(-1), bits).reshape(rows, -1)[:, :columns])
     scales = scales.astype(np.float32).reshape(rows, blocks)
     given = operand(op, 3)
-    zeros = np.full((rows, blocks), 1 << (bits - 1))
+    zeros = tables.full((rows, blocks), 1 << (bits - 1))
     if given is not None:
         array = np.asarray(rw.need_constant(given, "the zero points"))
         if array.dtype == np.uint8:  # packed like the weights, each row by itself
@@ -231,7 +232,7 @@ def matmul_nbits(op: Op, rw: Rewriter) -> Value:
 
 def unpacked(packed: np.ndarray, bits: int) -> np.ndarray:
     """Numbers of `bits` bits along the last dimension, the first in a byte's lowest bits."""
-    shifts = np.arange(0, 8, bits, dtype=np.uint8)
+    shifts = tables.arange(0, 8, bits, dtype=np.uint8)
     numbers = (packed[..., None] >> shifts) & ((1 << bits) - 1)
     return numbers.reshape(*packed.shape[:-1], -1)
 

@@ -11,6 +11,7 @@ from transload.errors import Unsupported
 from transload.ir import IntegerType, Op, TensorType, Value, dtype_of
 from transload.ir.build import constant_of
 from transload.rewrite import Rewriter
+from transload_hub import tables
 from transload_hub.simplify.qdq import kept
 
 from .contrib import unpacked
@@ -55,7 +56,7 @@ def gather_block_quantized(op: Op, rw: Rewriter) -> Value:
     rank = stored.ndim
     axis = axis_of(attr(op, "quantize_axis", 1), rank, "quantize_axis")
     if zeros is None:
-        zeros = np.full(numbers.shape, middle)
+        zeros = tables.full(numbers.shape, middle)
     quantized = blocked(
         storage, numbers.astype(np.float32), zeros.astype(np.int64), axis, block, stored.shape, scales.element)
     real = kept(rw, "top.Cast", rw.constant(stored.astype(dtype_of(storage)), element=quantized), element=scales.element)

@@ -10,6 +10,7 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import Op, Value
 from transload.rewrite import Rewriter
+from transload_hub import tables
 from transload_hub.build import Window
 
 from .table import OnnxTable, attr, need, operand, shape_of
@@ -142,4 +143,4 @@ def _pads_for_output(
 
 def ones_filter(channels: int, kernel: Sequence[int], number: float = 1.0) -> np.ndarray:
     """A depthwise filter [C, 1, kernel..] with one number everywhere: its convolution sums windows."""
-    return np.full((channels, 1, *kernel), number, np.float32)
+    return tables.full((channels, 1, *kernel), number, np.float32)

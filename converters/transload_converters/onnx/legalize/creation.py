@@ -9,6 +9,7 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import Dense, Op, SplatData, TensorType, Value, dtype_of
 from transload.rewrite import Rewriter
+from transload_hub import tables
 from transload_hub.build import counted
 
 from ..types import element_of
@@ -71,4 +72,4 @@ def eye_like(op: Op, rw: Rewriter) -> Value:
     element = element_of(op.attributes["dtype"]) if "dtype" in op.attributes else value.element
     if element is None:
         raise Unsupported(f"dtype {op.attributes['dtype']} does not exist")
-    return rw.constant(np.eye(*sizes, k=attr(op, "k", 0)).astype(dtype_of(element)), element=element)
+    return rw.constant(tables.eye(*sizes, k=attr(op, "k", 0)).astype(dtype_of(element)), element=element)

@@ -9,6 +9,7 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import Op, Value
 from transload.rewrite import Rewriter
+from transload_hub import tables
 from transload_hub.build import counted, need_place
 
 from .table import OnnxTable, attr, axis_of, need, operand, reshape, shape_of
@@ -80,7 +81,7 @@ def tensor_scatter(op: Op, rw: Rewriter) -> Value:
         raise Unsupported(f"a cache {list(sizes)} does not take {list(new)} along dimension {axis}")
     batch, length, count = sizes[0], sizes[axis], new[axis]
     starts = operand(op, 2)
-    first = np.zeros(batch, np.int64) if starts is None else np.asarray(rw.need_constant(starts, "write_indices")).reshape(-1)
+    first = tables.zeros(batch, np.int64) if starts is None else np.asarray(rw.need_constant(starts, "write_indices")).reshape(-1)
     if len(first) != batch or (first.size and first.min() < 0):
         raise Unsupported(f"write_indices {first.tolist()} are not one place for each of {batch} sequences")
     need_place(*new)

@@ -12,6 +12,7 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import F32, F64, I32, I64, Dense, Op, Value, dtype_of
 from transload.rewrite import Rewriter
+from transload_hub import tables
 
 from .table import OnnxTable, attr, cast, need, need_attr, reshape, shape_of
 
@@ -318,8 +319,8 @@ def svm_classifier(op: Op, rw: Rewriter) -> list[Value]:
         raise Unsupported(f"has {vectors.size} numbers in {count} support vectors of {columns} columns for {classes} classes")
     begins = np.cumsum(sizes) - sizes
     weights = weights.reshape(classes - 1, count)
-    deciding = np.zeros((count, len(pairs)), np.float32)
-    votes = np.zeros((2, len(pairs), classes), np.float32)
+    deciding = tables.zeros((count, len(pairs)), np.float32)
+    votes = tables.zeros((2, len(pairs), classes), np.float32)
     for column, (i, j) in enumerate(pairs):
         first, second = (slice(begins[each], begins[each] + sizes[each]) for each in (i, j))
         deciding[first, column], deciding[second, column] = weights[j - 1, first], weights[i, second]

@@ -11,6 +11,7 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import FloatType, Op, Type, Value, dtype_of
 from transload.rewrite import Rewriter
+from transload_hub import tables
 from transload_hub.build import Window, counted, need_place
 
 from .convolution import ones_filter, read_window, spatial_sizes
@@ -73,7 +74,7 @@ def _max_and_index(op: Op, rw: Rewriter, value: Value, window: Window, pads: Seq
         strides = [math.prod(shape[2 : 2 + i]) for i in range(n)]
     else:
         strides = [math.prod(shape[2 + i + 1 :]) for i in range(n)]
-    for offset in np.ndindex(*window.kernel):
+    for offset in tables.ndindex(*window.kernel):
         begin = [o * d for o, d in zip(offset, window.dilations, strict=True)]
         ends = [b + (count - 1) * s + 1 for b, count, s in zip(begin, counts, window.strides, strict=True)]
         elements.append(rw.emit(
@@ -140,7 +141,7 @@ def _dilated_average(rw: Rewriter, value: Value, window: Window, beyond: Sequenc
     """The hub's pooling has no holes; a depthwise convolution by ones has, and the numbers of elements are known."""
     shape = shape_of(value)
     total = _window_sums(rw, value, window, wider(window, beyond))
-    counts = np.ones(shape_of(total)[2:])
+    counts = tables.ones(shape_of(total)[2:])
     n = len(beyond)
     for i, count in enumerate(shape_of(total)[2:]):
         begin, end = window.pads[i], window.pads[n + i]

@@ -16,6 +16,7 @@ from transload.ir import F32, I32, UI8, FloatType, IntegerType, Module, Op, Quan
 from transload.ir.build import constant_of
 from transload.ir.quantization import block_size_for, quantized_over
 from transload.rewrite import Rewriter
+from transload_hub import tables
 from transload_hub.simplify.qdq import kept
 
 from ..types import element_of
@@ -68,7 +69,7 @@ def block_type(
     if not isinstance(storage, IntegerType) or storage.width not in STORAGE_WIDTHS:
         return None
     scales = rw.constant_of(scale)
-    zeros = None if scales is None else np.zeros(scales.shape, np.int64) if zero is None else rw.constant_of(zero)
+    zeros = None if scales is None else tables.zeros(scales.shape, np.int64) if zero is None else rw.constant_of(zero)
     if scales is None or zeros is None or (zeros.dtype.kind not in "iu" and zero is not None and zero.is_float):
         return None
     return blocked(storage, np.asarray(scales), np.asarray(zeros), axis_of(axis, len(shape)), block, shape, expressed)
@@ -86,7 +87,7 @@ def blocked(
     if not (np.isfinite(scales.astype(np.float64)) & (scales.astype(np.float64) > 0)).all():
         raise Unsupported("has a scale that is not a positive number")
     size = block_size_for(shape[axis], block)
-    place = np.arange(0, shape[axis], size) // block  # a block that does not fill the dimension is several smaller ones
+    place = tables.arange(0, shape[axis], size) // block  # a block that does not fill the dimension is several smaller ones
     sizes = [size if dim == axis else 1 for dim in range(len(shape))]
     return quantized_over(
         QuantType(storage, expressed, (1.0,), (0,)), scales.astype(np.float64).take(place, axis),

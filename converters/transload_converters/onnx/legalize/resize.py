@@ -11,6 +11,7 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import Op, Value, dtype_of
 from transload.rewrite import Rewriter
+from transload_hub import tables
 from transload_hub.build import counted
 
 from .table import OnnxTable, attr, axes_of, constant_ints, flag, need, operand, opset, permute, reshape, shape_of
@@ -122,11 +123,11 @@ def _crop_and_resize(op: Op, rw: Rewriter, value: Value, axes: tuple[int, ...], 
         start, end, last, count = roi[i], roi[len(axes) + i], shape[axis] - 1, sizes[axis]
         if not 1 <= count <= _MOST_PLACES or last < 0:
             raise Unsupported(f"resizes shape {shape} to {tuple(sizes)}")
-        steps = np.arange(count) * (end - start) * last / (count - 1) if count > 1 else np.zeros(1)
+        steps = tables.arange(count) * (end - start) * last / (count - 1) if count > 1 else np.zeros(1)
         places = start * last + steps if count > 1 else 0.5 * (start + end) * last + steps
         beyond = (places < 0) | (places > last)
         outside = outside | beyond.reshape([-1 if each == axis else 1 for each in range(len(shape))])
-        if not np.array_equal(places, np.arange(last + 1)):
+        if not np.array_equal(places, tables.arange(last + 1)):
             value = _read_at(op, rw, value, axis, np.clip(places, 0, last), mode)
     if not outside.any():
         return value

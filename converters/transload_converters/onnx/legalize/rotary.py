@@ -12,6 +12,7 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import I32, Op, Value, dtype_of
 from transload.rewrite import Rewriter
+from transload_hub import tables
 from transload_hub.build import counted
 
 from .attention import heads_of, parts_of, repeated
@@ -133,9 +134,9 @@ def _begins(op: Op, rw: Rewriter, batch: int, count: int) -> Value:
     """How many keys there are before the new ones, [batch, 1] of i32: the lengths less those, and none in a first prompt."""
     lengths = operand(op, 5)
     if operand(op, 3) is None or lengths is None:
-        return rw.constant(np.zeros((batch, 1), np.int32))
+        return rw.constant(tables.zeros((batch, 1), np.int32))
     if count > 1 and constant_int(rw, operand(op, 6), "the total length, of several new keys,") == count:
-        return rw.constant(np.zeros((batch, 1), np.int32))
+        return rw.constant(tables.zeros((batch, 1), np.int32))
     return reshape(rw, rw.emit("top.AddConst", cast(rw, lengths, I32), const_val=1 - count), (batch, 1))
 
 
@@ -148,7 +149,7 @@ def _kept(op: Op, rw: Rewriter, given: Value, new: Value, begins: Value) -> Valu
     if known is not None and (known == held).all() and total == held + count:
         return rw.emit("top.Concat", given, new, axis=2)
     if total > held:
-        room = rw.constant(np.zeros((batch, groups, total - held, size), dtype_of(given.element)), element=given.element)
+        room = rw.constant(tables.zeros((batch, groups, total - held, size), dtype_of(given.element)), element=given.element)
         given = rw.emit("top.Concat", given, room, axis=2)
     places = rw.emit("top.Sub", rw.constant(counted(total, dtype=np.int32)[None]), begins)  # [batch, keys], among the new ones
     ends = rw.constant(np.int32(count - 1)), rw.constant(np.int32(0))

@@ -9,6 +9,7 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import FloatType, Op, Value, dtype_of
 from transload.rewrite import Rewriter
+from transload_hub import tables
 from transload_hub.spectral import basis, mirrored_basis, transformed
 
 from ..types import element_of
@@ -113,13 +114,13 @@ def mel_weight_matrix(op: Op, rw: Rewriter) -> Value:
     if frequencies * bands > MAX_CONSTANT >> 2:
         raise Unsupported(f"makes a matrix of {frequencies:,} frequencies and {bands:,} bands")
     ends = [2595 * math.log10(1 + edge / 700) for edge in (low, high)]
-    mels = ends[0] + np.arange(bands + 2) * ((ends[1] - ends[0]) / (bands + 2))
+    mels = ends[0] + tables.arange(bands + 2) * ((ends[1] - ends[0]) / (bands + 2))
     places = ((length + 1) * (700 * (10 ** (mels / 2595) - 1)) // rate).astype(np.int64)
     if places.max() >= frequencies:
         raise Unsupported(f"has bands up to {high} Hz, above what {length} samples at {rate} Hz have")
-    matrix = np.zeros((frequencies, int(bands)))
+    matrix = tables.zeros((frequencies, int(bands)))
     for band, (left, middle, right) in enumerate(zip(places, places[1:], places[2:], strict=False)):
-        up, down = np.arange(left, middle + 1), np.arange(middle, right)
+        up, down = tables.arange(left, middle + 1), tables.arange(middle, right)
         matrix[up, band] = (up - left) / (middle - left) if middle > left else 1.0
         matrix[down, band] = (right - down) / max(right - middle, 1)
     return rw.constant(matrix.astype(dtype_of(element)), element=element)

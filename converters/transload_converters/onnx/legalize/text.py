@@ -7,6 +7,7 @@ import numpy as np
 from transload.errors import ReadError, Unsupported
 from transload.ir import F32, Op, Value, dtype_of
 from transload.rewrite import Rewriter
+from transload_hub import tables
 
 from ..image_files import decoded
 from .table import OnnxTable, attr, cast, need, need_attr, reshape, shape_of
@@ -42,7 +43,7 @@ def tf_idf_vectorizer(op: Op, rw: Rewriter) -> Value:
         if not 0 <= begin <= end <= len(pool) or (end - begin) % size:
             raise Unsupported(f"numbers {begin} to {end} of its pool are no runs of {size}")
         grams = pool[begin:end].reshape(-1, size)
-        own = np.arange(first, first + len(grams))
+        own = tables.arange(first, first + len(grams))
         first += len(grams)
         if attr(op, "min_gram_length", 1) <= size <= attr(op, "max_gram_length", 1) and len(grams):
             counts.append(_occurrences(rw, rows, grams, attr(op, "max_skip_count", 0) if size > 1 else 0))
@@ -51,12 +52,12 @@ def tf_idf_vectorizer(op: Op, rw: Rewriter) -> Value:
         raise Unsupported(f"has {first} runs, {len(places)} places and {len(weights)} weights, mode {mode!r}")
     width = int(places.max(initial=-1)) + 1
     if not counts or not batch or not length:
-        return rw.constant(np.zeros((*shape[:-1], width), np.float32))
+        return rw.constant(tables.zeros((*shape[:-1], width), np.float32))
     found = counts[0] if len(counts) == 1 else rw.emit("top.Concat", *counts, axis=1)
     if mode == "IDF":
         found = rw.emit("top.Clip", found, min=0.0, max=1.0)
     taken = np.concatenate(into)
-    matrix = np.zeros((len(taken), width), np.float32)
+    matrix = tables.zeros((len(taken), width), np.float32)
     matrix[np.arange(len(taken)), places[taken]] = weights[taken]
     return reshape(rw, rw.emit("top.MatMul", found, rw.constant(matrix)), (*shape[:-1], width))
 
@@ -79,7 +80,7 @@ def _occurrences(rw: Rewriter, rows: Value, grams: np.ndarray, skips: int) -> Va
         assert equal is not None
         totals.append(rw.emit("top.Reduce", cast(rw, equal, F32), axes=(1,), keepdims=False, mode="ReduceSum"))
     if not totals:
-        return rw.constant(np.zeros((batch, count), np.float32))
+        return rw.constant(tables.zeros((batch, count), np.float32))
     return totals[0] if len(totals) == 1 else rw.emit("top.Add", *totals)
 
 

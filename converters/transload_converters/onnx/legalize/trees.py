@@ -16,6 +16,7 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import F32, I32, Op, Value
 from transload.rewrite import Rewriter
+from transload_hub import tables
 
 from .ml import best, classified, like, matrix, need_numbers, numbers, scored, second_class
 from .table import MAX_CONSTANT, OnnxTable, attr, cast, permute, reshape, shape_of
@@ -78,8 +79,8 @@ def _reached(rw: Rewriter, x: Value, trees: Sequence[_Tree]) -> Value:
     width, leaves = max(max(len(tree.features) for tree in trees), 1), max(len(tree.ways) for tree in trees)
     if len(trees) * width * leaves > MAX_CONSTANT >> 4:
         raise Unsupported(f"has {len(trees)} trees of up to {leaves} leaves, more than are converted")
-    ways = np.zeros((len(trees), width, leaves))
-    wanted = np.full((len(trees), 1, leaves), -1.0 - width)  # of leaves that a tree does not have
+    ways = tables.zeros((len(trees), width, leaves))
+    wanted = tables.full((len(trees), 1, leaves), -1.0 - width)  # of leaves that a tree does not have
     for t, tree in enumerate(trees):
         for leaf, way in enumerate(tree.ways):
             for place, truth in way:
@@ -129,7 +130,7 @@ def _aggregated(rw: Rewriter, x: Value, trees: Sequence[_Tree], targets: int, fu
     if not trees or targets < 1:
         raise Unsupported(f"has {len(trees)} trees and {targets} targets")
     leaves = max(len(tree.ways) for tree in trees)
-    weights, there = np.zeros((len(trees), leaves, targets)), np.zeros((len(trees), leaves, targets))
+    weights, there = tables.zeros((len(trees), leaves, targets)), tables.zeros((len(trees), leaves, targets))
     join = {"MIN": min, "MAX": max}.get(function, lambda a, b: a + b)
     for t, tree in enumerate(trees):
         for leaf, pairs in enumerate(tree.leaves):

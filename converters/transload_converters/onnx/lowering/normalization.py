@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from transload.ir import Value
 from transload.rewrite import Rewriter, RewriteTable
+from transload_hub import tables
 
 from .common import broadcast, constant, emit, finish, ints, need_channels_second, scalar, static_shape
 
@@ -21,7 +20,7 @@ TABLE = RewriteTable()
 
 def _or_filled(rw: Rewriter, value: Value | None, number: float, shape: tuple[int, ...], like: Value) -> Value:
     """An operand that ONNX requires, or what it is where it is left out."""
-    return value if value is not None else constant(rw, np.full(shape, number), like.element)
+    return value if value is not None else constant(rw, tables.full(shape, number), like.element)
 
 
 @TABLE("top.BatchNorm")

@@ -9,6 +9,7 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import Value, dtype_of
 from transload.rewrite import Rewriter
+from transload_hub import tables
 from transload_hub.build import counted
 
 from .movement import expand_to
@@ -77,7 +78,7 @@ def counting(call: Call, rw: Rewriter) -> Value:
         return rw.constant((start + step * counted(count)).astype(dtype))
     if not 0 <= call.steps <= 1 << 28:
         raise Unsupported(f"makes {call.steps} numbers")
-    numbers = np.linspace(start, end, call.steps)
+    numbers = tables.linspace(start, end, call.steps)
     if call.base == "logspace":  # its argument `base` is called as the operator's own name is here
         numbers = np.power(float(call.op.attributes.get("base", 10.0)), numbers)
     return rw.constant(numbers.astype(dtype))
@@ -88,7 +89,7 @@ def eye(call: Call, rw: Rewriter) -> Value:
     """Ones on the diagonal."""
     if call.n * (call.get("m") or call.n) > 1 << 28:
         raise Unsupported("is too large a matrix")
-    return rw.constant(np.eye(call.n, call.get("m"), dtype=dtype_of(call.element)))
+    return rw.constant(tables.eye(call.n, call.get("m"), dtype=dtype_of(call.element)))
 
 
 @TABLE("tril.default", "triu.default")
@@ -134,7 +135,7 @@ def diag_embed(call: Call, rw: Rewriter) -> Value:
     zero = number_like(rw, 0, value.element)
     lead = len(shape) - 1
     row = rw.emit("top.Pad", value, paddings=(*(0,) * lead, right, *(0,) * lead, below), mode="constant") if offset else value
-    on = np.zeros((size, size), bool)
+    on = tables.zeros((size, size), bool)
     np.fill_diagonal(on[below:, right:], True)
     made = rw.emit("top.Where", rw.constant(on), reshape(rw, row, (*shape[:-1], 1, size)), zero)
     first, second = axis_of(call.get("dim1", -2), lead + 2), axis_of(call.get("dim2", -1), lead + 2)

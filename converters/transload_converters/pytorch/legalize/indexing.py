@@ -10,6 +10,7 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import BOOL, I64, IntegerType, Value
 from transload.rewrite import Rewriter
+from transload_hub import tables
 from transload_hub.build import counted
 
 from .movement import bounds, expand_to, strided_places
@@ -267,7 +268,7 @@ def written_slices(rw: Rewriter, value: Value, source: Value, axis: int, taken: 
         parts = [slice_along(rw, value, axis, 0, taken.start), source, slice_along(rw, value, axis, taken.stop, size)]
         kept = [part for part in parts if shape_of(part)[axis]]
         return rw.emit("top.Concat", *kept, axis=axis)
-    from_source = np.zeros(size, bool)
+    from_source = tables.zeros(size, bool)
     from_source[list(taken)] = True
     places = np.cumsum(from_source) - 1
     spread = rw.emit("top.Gather", source, rw.constant(np.maximum(places, 0).astype(np.int64)), axis=axis)

@@ -9,6 +9,7 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import BOOL, Value, dtype_of
 from transload.rewrite import Rewriter
+from transload_hub import tables
 
 from .movement import expand_to
 from .table import AtenTable, Call, axis_of, cast, number_like, pairs, permute, reshape, shape_of, wide
@@ -138,7 +139,7 @@ def attention(call: Call, rw: Rewriter) -> list[Value]:
     scores = rw.emit("top.MulConst", scores, const_val=scale)
     mask = call.attn_mask
     if call.is_causal:
-        later = np.triu(np.full((places, keys), -np.inf), 1)
+        later = np.triu(tables.full((places, keys), -np.inf), 1)
         scores = rw.emit("top.Add", scores, rw.constant(later.astype(dtype_of(scores.element))))
     if mask is not None and mask.element == BOOL:
         scores = rw.emit("top.Where", mask, scores, number_like(rw, -math.inf, scores.element))
@@ -189,7 +190,7 @@ def matrix_power(call: Call, rw: Rewriter) -> Value:
 def trace(call: Call, rw: Rewriter) -> Value:
     """The sum of the diagonal."""
     rows, columns = shape_of(call.self, 2)
-    eye = np.eye(rows, columns, dtype=dtype_of(call.element))
+    eye = tables.eye(rows, columns, dtype=dtype_of(call.element))
     kept = rw.emit("top.Mul", cast(rw, call.self, call.element), rw.constant(eye))
     return rw.emit("top.Reduce", kept, axes=(0, 1), keepdims=False, mode="ReduceSum")
 

@@ -11,6 +11,7 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import Value
 from transload.rewrite import Rewriter
+from transload_hub import tables
 from transload_hub.build import counted, need_place
 
 from .table import MAX_CONSTANT, AtenTable, Call, axes_of, axis_of, cast, number_like, pairs, permute, reshape, shape_of
@@ -442,7 +443,7 @@ def strided_places(call: Call, total: int) -> np.ndarray:
         raise Unsupported(f"makes a tensor of the sizes {list(sizes)}, more than {MAX_CONSTANT:,} elements")
     if 0 not in sizes and offset + sum(lasts) >= total:
         raise Unsupported(f"looks beyond the {total} elements of its tensor")
-    places = np.full(tuple(sizes), offset, np.int64)
+    places = tables.full(tuple(sizes), offset, np.int64)
     for axis, (size, stride) in enumerate(zip(sizes, call.stride, strict=True)):
         places = places + (counted(size) * stride).reshape([-1 if i == axis else 1 for i in range(len(sizes))])
     return places

@@ -10,6 +10,7 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import I64, Value, dtype_of
 from transload.rewrite import Rewriter
+from transload_hub import tables
 from transload_hub.build import counted, need_place
 
 from .elementwise import finite_range
@@ -84,7 +85,7 @@ def _with_places(rw: Rewriter, value: Value, window: _Window) -> list[Value]:
     padded = rw.emit("top.Pad", value, paddings=(0, 0, *window.pads, 0, 0, *window.ends), mode="constant", val=least)
     steps = [math.prod(shape[2 + i + 1 :]) for i in range(n)]
     elements, places = [], []
-    for offset in np.ndindex(*window.kernel):
+    for offset in tables.ndindex(*window.kernel):
         begins = [o * d for o, d in zip(offset, window.dilations, strict=True)]
         ends = [b + (count - 1) * s + 1 for b, count, s in zip(begins, window.counts, window.strides, strict=True)]
         elements.append(rw.emit("top.Slice", padded, offset=(0, 0, *begins), ends=(*shape[:2], *ends),
@@ -147,7 +148,7 @@ def adaptive_avg_pool(call: Call, rw: Rewriter) -> Value:
         made = rw.emit("top.AvgPool", value, kernel_shape=kernel, strides=kernel, layout="NCHW")
         return _back(rw, made, single)
     for axis, (size, want) in enumerate(zip(sizes, wanted, strict=True), 2):
-        shares = np.zeros((size, want))
+        shares = tables.zeros((size, want))
         for place in range(want):
             begin, end = place * size // want, -(-(place + 1) * size // want)
             shares[begin:end, place] = 1.0 / (end - begin)
@@ -177,7 +178,7 @@ def adaptive_max_pool(call: Call, rw: Rewriter) -> list[Value]:
                for size, want in zip(sizes, wanted, strict=True)]
     longest = [max(end - begin for begin, end in each) for each in windows]
     numbers = counted(math.prod(sizes)).reshape(sizes)
-    inside: np.ndarray = np.ones((1,) * 2 * n, bool)
+    inside: np.ndarray = tables.ones((1,) * 2 * n, bool)
     for axis, (each, most) in enumerate(zip(windows, longest, strict=True)):
         places = np.array([[min(begin + i, end - 1) for i in range(most)] for begin, end in each])
         there = np.array([[begin + i < end for i in range(most)] for begin, end in each])

@@ -7,6 +7,7 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import F32, IntegerType, QuantType, Type, Value, dtype_of
 from transload.rewrite import Rewriter
+from transload_hub import tables
 
 from .table import AtenTable, Call, cast, shape_of
 
@@ -99,7 +100,7 @@ def dequantize_groups(call: Call, rw: Rewriter) -> Value:
     size = call.group_size
     if size < 1 or scales.shape[1] * size != stored.shape[1]:
         raise Unsupported(f"has {scales.shape[1]} groups of {size} for {stored.shape[1]} columns")
-    real = (stored - np.repeat(zeros, size, 1)) * np.repeat(scales, size, 1)
+    real = (stored - tables.repeat(zeros, size, 1)) * tables.repeat(scales, size, 1)
     return cast(rw, rw.constant(real.astype(np.float32)), call.element)
 
 

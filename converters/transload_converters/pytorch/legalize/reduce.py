@@ -9,6 +9,7 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import BF16, BOOL, F16, F32, I64, FloatType, IntegerType, Type, Value
 from transload.rewrite import Rewriter
+from transload_hub import tables
 
 from .table import AtenTable, Call, axes_of, axis_of, cast, number_like, permute, reshape, shape_of
 
@@ -247,7 +248,7 @@ def running(call: Call, rw: Rewriter) -> list[Value]:
     order = [*(i for i in range(len(shape)) if i != axis), axis]
     rows = permute(rw, value, order)
     table = reshape(rw, rows, (*shape_of(rows)[:-1], 1, size))
-    seen = rw.constant(np.tri(size, dtype=bool).reshape(*(1,) * (len(shape) - 1), size, size))
+    seen = rw.constant(tables.tri(size, dtype=bool).reshape(*(1,) * (len(shape) - 1), size, size))
     neutral: float = {"cumprod": 1, "cummax": _least(value.element), "cummin": _most(value.element)}.get(call.base, -math.inf)
     table = rw.emit("top.Where", seen, table, number_like(rw, neutral, value.element))
     mode = {"cumprod": "ReduceProd", "cummax": "ReduceMax", "cummin": "ReduceMin"}.get(call.base, "ReduceLogSumExp")

@@ -202,10 +202,27 @@ def _guarded(function: Callable[..., Any], stored: str) -> Callable[..., Any]:
             return function(Call(op), rw)
         except RunError as error:  # computing a constant: a subscript out of range, ...
             raise Unsupported(str(error)) from None
+        except (IndexError, ValueError) as error:
+            if not _is_short(error):
+                raise
+            raise Unsupported("has operands of fewer dimensions, or lists of fewer numbers, than it needs: "
+                              f"{_forms(op)}") from None
 
     rewrite.__doc__ = function.__doc__
     rewrite.__wrapped__ = function  # type: ignore[attr-defined]
     return rewrite
+
+
+def _is_short(error: Exception) -> bool:
+    """Whether it says that a shape or a list ended too early: a signature does not tell ranks, nor lengths of lists."""
+    return isinstance(error, IndexError) or "values to unpack" in str(error)
+
+
+def _forms(op: Op) -> str:
+    """The types of an op's operands, and its lists."""
+    types = [str(value.type) for value in op.operands]
+    lists = [f"{name} {list(value)}" for name, value in op.attributes.items() if isinstance(value, tuple | list | DenseArray)]
+    return f"({', '.join(types)}){', ' if lists else ''}{', '.join(lists)}"[:300]
 
 
 def as_integers(rw: Rewriter, value: Value) -> Value:

@@ -64,12 +64,16 @@ class Graph:
 
     # --- the basis
 
-    def emit_many(self, name: str, operands: Sequence[Value], types: Sequence[Type], **attributes: Any) -> tuple[Value, ...]:
-        """An op and its results. Attributes of None are left out."""
-        self._ops -= 1
+    def _spend(self, count: int) -> None:
+        """Count ops that are made, or the results of one that has as many as a tensor has parts."""
+        self._ops -= count
         if self._ops < 0:
             raise Unsupported("it would take more ops to say what this layer computes than a run may make",
                               "TRANSLOAD_BUDGET=ops=NUMBER allows more")
+
+    def emit_many(self, name: str, operands: Sequence[Value], types: Sequence[Type], **attributes: Any) -> tuple[Value, ...]:
+        """An op and its results. Attributes of None are left out."""
+        self._spend(1)
         for type_ in types:
             shape = type_.shape if isinstance(type_, TensorType) else ()
             if shape is not None and math.prod(size or 0 for size in shape) > 1 << 36:
@@ -212,6 +216,7 @@ class Graph:
         shape = list(shape_of(x))
         axis = self.axis(axis, len(shape))
         count = shape.pop(axis)
+        self._spend(count)
         return self.emit_many("Unpack", (x,), (TensorType(tuple(shape), x.element),) * count, num=count, axis=axis)
 
     def split(self, x: Value, count: int, axis: int) -> tuple[Value, ...]:
@@ -220,6 +225,7 @@ class Graph:
         if not count or shape[axis] % count:
             raise Unsupported(f"a size of {shape[axis]} cannot be split into {count} equal parts")
         shape[axis] //= count
+        self._spend(count)
         types = (TensorType(tuple(shape), x.element),) * count
         return self.emit_many("Split", (self.constant(axis), x), types, num_split=count)
 

@@ -9,6 +9,7 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import BOOL, F32, I32, FloatType, Op, Value, dtype_of
 from transload.rewrite import Rewriter
+from transload_hub import tables
 from transload_hub.build import cast, reshape, scalar_like
 from transload_hub.scatter import scattered, sparse_to_dense
 from transload_hub.slicing import update_slice
@@ -149,7 +150,7 @@ def dynamic_stitch(op: Op, rw: Rewriter) -> Value:
     if not flat.size or flat.min() < 0:
         raise Unsupported("puts no rows together, or some at negative places")
     need_place(int(flat.max()) + 1)
-    order = np.zeros(int(flat.max(initial=-1)) + 1, np.int32)
+    order = tables.zeros(int(flat.max(initial=-1)) + 1, np.int32)
     order[flat] = np.arange(flat.size, dtype=np.int32)
     joined = rw.emit("top.Concat", *rows, axis=0) if len(rows) > 1 else rows[0]
     return rw.emit("top.Gather", joined, rw.constant(order), axis=0)
@@ -235,7 +236,7 @@ def bincount(op: Op, rw: Rewriter) -> Value:
     sizes = shape_of(value)
     if op.name == "tf.Bincount" or len(sizes) < 2:
         value = reshape(rw, value, (math.prod(sizes),))
-    bins = rw.constant(np.arange(count).astype(dtype_of(value.element)), element=value.element)
+    bins = rw.constant(tables.arange(count).astype(dtype_of(value.element)), element=value.element)
     equal = rw.emit("top.Compare", rw.emit("top.Unsqueeze", value, axes=(-1,)), bins, mode="Equal")
     axis = len(shape_of(value)) - 1
     if attr(op, "binary_output", False):
@@ -257,7 +258,7 @@ def histogram(op: Op, rw: Rewriter) -> Value:
     share = rw.emit("top.Div", rw.emit("top.Sub", flat, low), rw.emit("top.Sub", high, low))
     places = rw.emit("top.Floor", rw.emit("top.Mul", share, scalar_like(rw, share, count)))
     inside = rw.emit("top.Clip", places, min=0.0, max=float(count - 1))
-    numbers = rw.constant(np.arange(count).astype(dtype_of(value.element)), element=value.element)
+    numbers = rw.constant(tables.arange(count).astype(dtype_of(value.element)), element=value.element)
     equal = rw.emit("top.Compare", rw.emit("top.Unsqueeze", inside, axes=(-1,)), numbers, mode="Equal")
     return counted(rw, equal, 0, op)
 

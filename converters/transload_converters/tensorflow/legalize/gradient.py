@@ -7,6 +7,7 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import Op, Value
 from transload.rewrite import Rewriter
+from transload_hub import tables
 from transload_hub.build import cast, scalar_like, slice_along
 
 from .image import coordinates_of, separable
@@ -19,7 +20,7 @@ TABLE = TfTable()
 
 def _source(size: int, wanted: int, mode: str) -> np.ndarray:
     """Where the places of a resized line are in the line."""
-    places = np.arange(wanted, dtype=np.float32)
+    places = tables.arange(wanted, dtype=np.float32)
     if mode == "align_corners" and wanted > 1:
         return places * np.float32((size - 1) / np.float32(wanted - 1))
     scale = np.float32(size / np.float32(wanted))
@@ -30,7 +31,7 @@ def _linear(size: int, wanted: int, mode: str) -> np.ndarray:
     """The weights [wanted, size] of linear interpolation."""
     source = _source(size, wanted, mode)
     low = np.floor(source).astype(int)
-    part, weights, rows = source - low, np.zeros((wanted, size)), np.arange(wanted)
+    part, weights, rows = source - low, tables.zeros((wanted, size)), tables.arange(wanted)
     np.add.at(weights, (rows, np.clip(low, 0, size - 1)), 1 - part)
     np.add.at(weights, (rows, np.clip(low + 1, 0, size - 1)), part)
     return weights
@@ -40,8 +41,8 @@ def _nearest(size: int, wanted: int, mode: str) -> np.ndarray:
     """The weights [wanted, size] of the nearest place."""
     source = _source(size, wanted, mode) + np.float32(0.5 if mode == "half_pixel" else 0)
     place = np.floor(source + np.float32(0.5)) if mode == "align_corners" else np.floor(source)
-    weights = np.zeros((wanted, size))
-    weights[np.arange(wanted), np.clip(place.astype(int), 0, size - 1)] = 1
+    weights = tables.zeros((wanted, size))
+    weights[tables.arange(wanted), np.clip(place.astype(int), 0, size - 1)] = 1
     return weights
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import F32, Op, Value, dtype_of
 from transload.rewrite import Rewriter
+from transload_hub import tables
 from transload_hub.build import cast, reshape, scalar_like, slice_along
 
 from .table import TfTable, attr, constant_array, constant_sizes, element_of, need_place, shape_of
@@ -83,17 +84,17 @@ def _cubic(size: int, wanted: int, mode: str) -> np.ndarray:
     """[wanted, size]: the weights of an image's places. Source: `tensorflow/core/kernels/image/resize_bicubic_op.cc`."""
     centred = mode == "half_pixel"
     scale = np.float32((size - 1) / (wanted - 1) if mode == "align_corners" and wanted > 1 else size / wanted)
-    at = np.arange(wanted, dtype=np.float32)
+    at = tables.arange(wanted, dtype=np.float32)
     at = (at + np.float32(0.5)) * scale - np.float32(0.5) if centred else at * scale
     first = np.floor(at).astype(int)
     part = np.rint((at - first) * _PLACES) / _PLACES
     a = -0.5 if centred else -0.75
     near, far = (lambda x: ((a + 2) * x - (a + 3)) * x * x + 1), (lambda x: ((a * x - 5 * a) * x + 8 * a) * x - 4 * a)
-    weights = np.zeros((wanted, size))
+    weights = tables.zeros((wanted, size))
     for off, weight in zip(range(-1, 3), (far(part + 1), near(part), near(1 - part), far(2 - part)), strict=True):
         place = first + off
         inside = np.clip(place, 0, size - 1)
-        np.add.at(weights, (np.arange(wanted), inside), np.where((place == inside) | (not centred), weight, 0.0))
+        np.add.at(weights, (tables.arange(wanted), inside), np.where((place == inside) | (not centred), weight, 0.0))
     return weights / weights.sum(axis=1, keepdims=True) if centred else weights
 
 
@@ -109,10 +110,10 @@ def resize_area(op: Op, rw: Rewriter) -> Value:
 def _covered(size: int, wanted: int, align: bool) -> np.ndarray:
     """[wanted, size]: which share of each place of the result lies in each place of the image."""
     scale = (size - 1) / (wanted - 1) if align and wanted > 1 else size / wanted
-    begins = np.arange(wanted) * scale
-    places = np.arange(math.ceil(begins[-1] + scale))
+    begins = tables.arange(wanted) * scale
+    places = tables.arange(math.ceil(begins[-1] + scale))
     shares = np.clip(np.minimum(places + 1, begins[:, None] + scale) - np.maximum(places, begins[:, None]), 0, None) / scale
-    weights = np.zeros((wanted, size))
+    weights = tables.zeros((wanted, size))
     for place, share in zip(np.minimum(places, size - 1), shares.T, strict=True):  # what is beyond the border is the outermost
         weights[:, place] += share
     return weights
@@ -155,11 +156,11 @@ def _spans(size: int, wanted: int, scale: float, shift: float, kind: str, antial
     """
     radius, kernel = _KERNELS[kind]
     widened = max(1 / scale, 1.0) if antialias else 1.0
-    samples = (np.arange(wanted) + 0.5 - shift) / scale
-    off = np.abs(np.arange(size) + 0.5 - samples[:, None]) / widened
+    samples = (tables.arange(wanted) + 0.5 - shift) / scale
+    off = np.abs(tables.arange(size) + 0.5 - samples[:, None]) / widened
     first = np.clip(np.ceil(samples - radius * widened - 0.5), 0, size - 1)[:, None]
     last = np.clip(np.floor(samples + radius * widened - 0.5), 0, size - 1)[:, None]
-    places = np.arange(size)
+    places = tables.arange(size)
     weights = np.where((places >= first) & (places <= last), kernel(off), 0.0)
     total = weights.sum(axis=1, keepdims=True)
     weights = np.where(np.abs(total) >= 1000 * np.finfo(np.float32).tiny, weights / np.where(total == 0, 1, total), 0)
@@ -191,14 +192,14 @@ def _box_weights(op: Op, rw: Rewriter, low: Value, high: Value, length: int, wan
     """[boxes, wanted, length]: the weights of an image's places for each place of a crop; and which of these lie in the image."""
     last = scalar_like(rw, low, length - 1)
     if wanted > 1:
-        steps = rw.constant((np.arange(wanted) / (wanted - 1)).astype(np.float32))
+        steps = rw.constant((tables.arange(wanted) / (wanted - 1)).astype(np.float32))
         spread = rw.emit("top.Mul", rw.emit("top.Mul", rw.emit("top.Sub", high, low), last), steps)
         places = rw.emit("top.Add", rw.emit("top.Mul", low, last), spread)
     else:
         places = rw.emit("top.Mul", rw.emit("top.Mul", rw.emit("top.Add", low, high), scalar_like(rw, low, 0.5)), last)
     inside = rw.emit("top.LogicalAnd", rw.emit("top.Compare", places, scalar_like(rw, low, 0), mode="GreaterOrEqual"),
                      rw.emit("top.Compare", places, last, mode="LessOrEqual"))
-    grid = rw.constant(np.arange(length, dtype=np.float32))
+    grid = rw.constant(tables.arange(length, dtype=np.float32))
     if attr(op, "method", "bilinear") == "nearest":
         nearest = rw.emit("top.Floor", rw.emit("top.Add", places, scalar_like(rw, low, 0.5)))
         equal = rw.emit("top.Compare", rw.emit("top.Unsqueeze", nearest, axes=(2,)), grid, mode="Equal")

@@ -15,6 +15,7 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import BOOL, DialectType, Op, Type, Value
 from transload.rewrite import Rewriter
+from transload_hub import tables
 from transload_hub.build import reshape, slice_along, splat
 
 from ..types import held_by
@@ -153,7 +154,7 @@ def resize(op: Op, rw: Rewriter) -> Value:
 def concat(op: Op, rw: Rewriter) -> tuple[Value, Value]:
     """All elements joined along their first dimension, and how long each is there."""
     shape = shape_of(op.operands[0], least=2)
-    lengths = rw.constant(np.full(shape[0], shape[1], np.int64))
+    lengths = rw.constant(tables.full(shape[0], shape[1], np.int64))
     return reshape(rw, op.operands[0], (math.prod(shape[:2]), *shape[2:])), lengths
 
 
@@ -195,7 +196,7 @@ def scatter(op: Op, rw: Rewriter) -> Value:
 def _scattered(rw: Rewriter, values: Value, indices: Value, items: Value) -> Value:
     known = rw.constant_of(indices)
     size, shape = shape_of(values, least=1, what="a list")[0], shape_of(items, least=1)
-    if known is not None and np.array_equal(known.reshape(-1), np.arange(size)) and shape[0] == size:
+    if known is not None and np.array_equal(known.reshape(-1), tables.arange(size)) and shape[0] == size:
         return items
     if _is_open(values):
         values = splat(rw, 0, (size, *shape[1:]), items.element)
@@ -258,7 +259,7 @@ def array_concat(op: Op, rw: Rewriter) -> tuple[Value, Value]:
     """All elements joined along their first dimension, and how long each is there."""
     shape = shape_of(op.operands[1], least=2)
     need_place(shape[0])
-    lengths = rw.constant(np.full(shape[0], shape[1], np.int64))
+    lengths = rw.constant(tables.full(shape[0], shape[1], np.int64))
     return reshape(rw, op.operands[1], (math.prod(shape[:2]), *shape[2:])), lengths
 
 

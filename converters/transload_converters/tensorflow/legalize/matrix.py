@@ -9,6 +9,7 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import Op, Value, dtype_of
 from transload.rewrite import Rewriter
+from transload_hub import tables
 from transload_hub.build import reshape, scalar_like
 
 from .table import TfTable, attr, constant_array, constant_int, constant_ints, need_place, shape_of
@@ -48,7 +49,7 @@ class _Diagonals:
         """The number of each diagonal's elements in the matrix, row by row, and the number of their places."""
         in_matrix, in_rows = [], []
         for d, length in self.lengths.items():
-            step = np.arange(length)
+            step = tables.arange(length)
             in_matrix.append((step + max(-d, 0)) * self.columns + step + max(d, 0))
             in_rows.append((self.high - d) * self.longest + self.offsets[d] + step)
         return np.concatenate(in_matrix), np.concatenate(in_rows)
@@ -95,7 +96,7 @@ def matrix_diag(op: Op, rw: Rewriter) -> Value:
     diagonals = _Diagonals(rows, columns, low, high, _align(op))
     outer = sizes[:-1] if count == 1 else sizes[:-2]
     batch = math.prod(outer)
-    table = np.full(rows * columns, diagonals.size)
+    table = tables.full(rows * columns, diagonals.size)
     in_matrix, in_rows = diagonals.elements()
     table[in_matrix] = in_rows
     parts = [reshape(rw, value, (batch, diagonals.size)), _filling(rw, op, value, 4, batch)]
@@ -124,7 +125,7 @@ def matrix_set_diag(op: Op, rw: Rewriter) -> Value:
     *outer, rows, columns = sizes = shape_of(value, least=2)
     diagonals = _Diagonals(rows, columns, *_band(op, rw, 2), _align(op))
     batch = math.prod(outer)
-    table = np.arange(rows * columns)
+    table = tables.arange(rows * columns)
     in_matrix, in_rows = diagonals.elements()
     table[in_matrix] = rows * columns + in_rows
     parts = [reshape(rw, value, (batch, rows * columns)), reshape(rw, given, (batch, diagonals.size))]
@@ -138,7 +139,7 @@ def matrix_band_part(op: Op, rw: Rewriter) -> Value:
     rows, columns = shape_of(value, least=2)[-2:]
     need_place(rows, columns)
     below, above = (constant_int(rw, operand, "the width of the band") for operand in op.operands[1:])
-    off = np.arange(columns) - np.arange(rows)[:, None]
+    off = tables.arange(columns) - tables.arange(rows)[:, None]
     inside = ((below < 0) | (-off <= below)) & ((above < 0) | (off <= above))
     return rw.emit("top.Where", rw.constant(inside), value, scalar_like(rw, value, 0))
 

@@ -11,6 +11,7 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import Op, Value
 from transload.rewrite import Rewriter
+from transload_hub import tables
 from transload_hub.build import pads_for, reshape, splat
 from transload_hub.slicing import Masks, Strided, entries, plain_slice, resolved, strided_slice
 
@@ -119,7 +120,7 @@ def _flat_places(op: Op, given: Strided, sizes: tuple[int, ...]) -> np.ndarray:
     if 0 in sizes:
         return np.zeros(0, np.int64)
     need_place(*sizes)
-    grids = np.meshgrid(*(np.asarray(list(part), np.int64) for part in taken if isinstance(part, range)), indexing="ij")
+    grids = tables.meshgrid(*(np.asarray(list(part), np.int64) for part in taken if isinstance(part, range)), indexing="ij")
     return np.ravel_multi_index([grid.reshape(-1) for grid in grids], sizes) if grids else np.zeros(1, np.int64)
 
 

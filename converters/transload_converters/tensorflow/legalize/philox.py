@@ -10,6 +10,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from transload_hub import tables
+
 __all__ = ["Philox", "scrambled"]
 
 _MULTIPLIERS = (np.uint64(0xD2511F53), np.uint64(0xCD9E8D57))
@@ -31,7 +33,7 @@ class Philox:
 
     def bits(self, groups: int, skip: int = 0) -> np.ndarray:
         """Numbers [groups, 4] of 32 bits, from counter number `skip` on."""
-        return self._bits_at(np.arange(groups, dtype=np.uint64) + np.uint64(skip))
+        return self._bits_at(tables.arange(groups, dtype=np.uint64) + np.uint64(skip))
 
     def _bits_at(self, places: np.ndarray) -> np.ndarray:
         """Numbers [.., 4] of 32 bits, from these counters on behind the first."""
@@ -64,7 +66,7 @@ class Philox:
     def truncated_normal(self, count: int) -> np.ndarray:
         """The same, those beyond 2 left out: each four numbers take samples of their own until they are complete."""
         groups = -(-count // 4)
-        parts = [self._complete(np.arange(first, min(first + _TOGETHER, groups))) for first in range(0, groups, _TOGETHER)]
+        parts = [self._complete(tables.arange(first, min(first + _TOGETHER, groups))) for first in range(0, groups, _TOGETHER)]
         return np.concatenate([np.empty(0, np.float32), *parts])[:count]
 
     def _complete(self, groups: np.ndarray) -> np.ndarray:

@@ -9,6 +9,7 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import I32, I64, Op, Value, dtype_of
 from transload.rewrite import Rewriter
+from transload_hub import tables
 from transload_hub.build import permute, reshape, scalar_like, splat
 
 from .conv import Window, missing, spatial_sizes, window_of
@@ -73,11 +74,11 @@ def max_pool_with_argmax(op: Op, rw: Rewriter) -> tuple[Value, Value]:
     width, channels = sizes[2], sizes[3]
     inside = np.asarray([(row * width + column) * channels for row, column in product(*map(range, window.kernel))], np.int64)
     need_place(sizes[0], rows, columns, channels)
-    row, column = (np.arange(count) * stride - pad for count, stride, pad in zip(
+    row, column = (tables.arange(count) * stride - pad for count, stride, pad in zip(
         (rows, columns), window.strides, window.pads[:2], strict=True))
-    first = (row[:, None, None] * width + column[:, None]) * channels + np.arange(channels)
+    first = (row[:, None, None] * width + column[:, None]) * channels + tables.arange(channels)
     image_size = sizes[1] * width * channels if attr(op, "include_batch_in_index", False) else 0
-    first = first + np.arange(sizes[0])[:, None, None, None] * image_size
+    first = first + tables.arange(sizes[0])[:, None, None, None] * image_size
     places = rw.emit("top.Add", rw.emit("top.Gather", rw.constant(inside), chosen, axis=0), rw.constant(first.astype(np.int64)))
     element = element_of(op, 1)
     if element != I64:
@@ -101,7 +102,7 @@ def avg_pool_grad(op: Op, rw: Rewriter) -> Value:
     counted = np.ones((), np.float64)
     for size, count, k, stride, begin in zip(
             spatial, shape_of(back)[1:-1], window.kernel, window.strides, window.pads[:n], strict=True):
-        first = np.arange(count) * stride - begin
+        first = tables.arange(count) * stride - begin
         counted = counted[..., None] * (np.minimum(first + k, size) - np.maximum(first, 0))
     dtype = dtype_of(back.element)
     shared = rw.emit("top.Mul", back, rw.constant((1 / counted).astype(dtype)[..., None], element=back.element))
@@ -135,7 +136,7 @@ def max_pool_grad(op: Op, rw: Rewriter) -> Value:
     sums: list[Value] = []
     for number, place in enumerate(product(*map(range, window.kernel))):
         is_here = rw.emit("top.Compare", chosen, scalar_like(rw, chosen, number), mode="Equal")
-        one = np.zeros((1, *window.kernel, channels), dtype_of(back.element))
+        one = tables.zeros((1, *window.kernel, channels), dtype_of(back.element))
         one[(0, *place)] = 1
         mine = rw.emit("top.Where", is_here, back, nothing)
         sums.append(_handed_out(rw, mine, rw.constant(one, element=back.element), window, extra))

@@ -10,6 +10,7 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import I32, FloatType, IntegerType, Op, Value, dtype_of
 from transload.rewrite import Rewriter
+from transload_hub import tables
 from transload_hub.build import cast, permute, reshape, splat
 
 from ..types import shape_of as sizes_of_attribute
@@ -139,7 +140,7 @@ def invert_permutation(op: Op, rw: Rewriter) -> Value:
     if held is not None:
         return _ints(rw, op, np.argsort(constant_array(rw, op.operands[0], "the order")))
     need_place(count)
-    places = _ints(rw, op, np.arange(count))
+    places = _ints(rw, op, tables.arange(count))
     return rw.emit("top.ScatterND", splat(rw, 0, (count,), element_of(op)), reshape(rw, op.operands[0], (count, 1)), places)
 
 
@@ -235,9 +236,9 @@ def range_(op: Op, rw: Rewriter) -> Value:
     need_place(max(math.ceil(steps), 0) + 1)
     if isinstance(element, FloatType):
         count = max(math.ceil(steps), 0)
-        numbers = start + np.arange(count).astype(start.dtype) * delta
+        numbers = start + tables.arange(count).astype(start.dtype) * delta
         return rw.constant(numbers.astype(dtype_of(element)), element=element)
-    return rw.constant(np.arange(int(start), int(limit), int(delta)).astype(dtype_of(element)), element=element)
+    return rw.constant(tables.arange(int(start), int(limit), int(delta)).astype(dtype_of(element)), element=element)
 
 
 @TABLE("LinSpace")
@@ -247,7 +248,7 @@ def lin_space(op: Op, rw: Rewriter) -> Value:
     count = constant_count(rw, op.operands[2], "the number of elements", least=1)
     if count == 1:
         return reshape(rw, start, (1,))
-    weights = np.arange(count) / (count - 1)
+    weights = tables.arange(count) / (count - 1)
     lower, upper = (rw.constant(part.astype(dtype_of(start.element)), element=start.element) for part in (1 - weights, weights))
     return rw.emit("top.Add", rw.emit("top.Mul", lower, start), rw.emit("top.Mul", upper, stop))
 
@@ -262,7 +263,7 @@ def one_hot(op: Op, rw: Rewriter) -> Value:
     axis = int(attr(op, "axis", -1))
     rank = len(shape_of(indices))
     place = rank if axis == -1 else axis_of(axis, rank + 1)
-    numbers = np.arange(depth).astype(dtype_of(indices.element)).reshape([depth, *(1,) * (rank - place)])
+    numbers = tables.arange(depth).astype(dtype_of(indices.element)).reshape([depth, *(1,) * (rank - place)])
     widened = rw.emit("top.Unsqueeze", indices, axes=(place,))
     equal = rw.emit("top.Compare", widened, rw.constant(numbers, element=indices.element), mode="Equal")
     return rw.emit("top.Where", equal, on, off)
@@ -275,7 +276,7 @@ def diag(op: Op, rw: Rewriter) -> Value:
     sizes = shape_of(value)
     count = math.prod(sizes)
     need_place(count, count)
-    equal = rw.constant(np.eye(count, dtype=np.bool_))
+    equal = rw.constant(tables.eye(count, dtype=np.bool_))
     zero = splat(rw, 0, (), value.element)
     return reshape(rw, rw.emit("top.Where", equal, reshape(rw, value, (1, count)), zero), (*sizes, *sizes))
 
@@ -291,7 +292,7 @@ def diag_part(op: Op, rw: Rewriter) -> Value:
     count = math.prod(half)
     need_place(count)
     flat = reshape(rw, value, (count * count,))
-    places = rw.constant(np.arange(count, dtype=np.int32) * (count + 1))
+    places = rw.constant(tables.arange(count, dtype=np.int32) * (count + 1))
     return reshape(rw, rw.emit("top.Gather", flat, places, axis=0), half)
 
 

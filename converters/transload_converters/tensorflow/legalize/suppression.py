@@ -10,6 +10,7 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import F32, I32, Op, Value
 from transload.rewrite import Rewriter
+from transload_hub import tables
 from transload_hub.build import cast, reshape, scalar_like, slice_along
 from transload_hub.suppression import DROPPED, count_true, race, suppressed
 
@@ -102,7 +103,7 @@ def _of_image(
     best, where = rw.emit("top.TopK", every, axis=0, k=taken)
     mask = rw.emit("top.Compare", best, scalar_like(rw, best, DROPPED / 2), mode="Greater")
     found = rw.emit("top.Gather", rw.emit("top.Concat", *chosen, axis=0), where, axis=0)
-    names = rw.emit("top.Gather", rw.constant(np.repeat(np.arange(n_classes, dtype=np.float32), steps)), where, axis=0)
+    names = rw.emit("top.Gather", rw.constant(tables.repeat(tables.arange(n_classes, dtype=np.float32), steps)), where, axis=0)
     results = [
         rw.emit("top.Where", reshape(rw, mask, (taken, 1)), found, zero), rw.emit("top.Where", mask, best, zero),
         rw.emit("top.Where", mask, names, zero)]

@@ -9,6 +9,7 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import BOOL, I32, Op, QuantType, Value, dtype_of
 from transload.rewrite import CHANGED, Rewriter, RewriteTable
+from transload_hub import tables
 
 from .common import axis_of, constant_ints, emit_like, limited, static_shape
 from .storage import moves_stored
@@ -93,7 +94,7 @@ def one_hot(op: Op, rw: Rewriter) -> Value:
     axis = len(sizes) if axis == -1 else axis
     if not 0 <= axis <= len(sizes):
         raise Unsupported(f"axis {axis} does not fit indices of shape {list(sizes)}")
-    places = np.arange(limited(axis_of(rw, depth, "the depth"), "the depth")).astype(dtype_of(indices.element))
+    places = tables.arange(limited(axis_of(rw, depth, "the depth"), "the depth")).astype(dtype_of(indices.element))
     grid = rw.constant(places.reshape((-1,) + (1,) * (len(sizes) - axis)))
     found = rw.emit("top.Compare", rw.emit("top.Unsqueeze", indices, axes=(axis,)), grid, mode="Equal")
     return emit_like(rw, op, "top.Where", found, on_value, off_value)
@@ -105,7 +106,7 @@ def matrix_diag(op: Op, rw: Rewriter) -> Value:
     """MATRIX_DIAG: each vector on the diagonal of a matrix of zeros."""
     value = op.operands[0]
     size = limited(static_shape(value, "the diagonals", least=1)[-1], "the size of a diagonal", 1 << 12)
-    mask = rw.constant(np.eye(size, dtype=np.bool_), element=BOOL)
+    mask = rw.constant(tables.eye(size, dtype=np.bool_), element=BOOL)
     rows = rw.emit("top.Unsqueeze", value, axes=(-1,))
     zero = rw.constant(np.zeros((), dtype_of(value.element)), element=value.element)
     return emit_like(rw, op, "top.Where", mask, rows, zero)
@@ -121,7 +122,7 @@ def matrix_set_diag(op: Op, rw: Rewriter) -> Value:
         raise Unsupported(f"diagonals of shape {diagonal.shape} are not those of matrices of shape {value.shape}")
     sizes = height, width
     n_rows, n_columns = (limited(size, "the size of a matrix", 1 << 12) for size in sizes)
-    mask = rw.constant(np.eye(n_rows, n_columns, dtype=np.bool_), element=BOOL)
+    mask = rw.constant(tables.eye(n_rows, n_columns, dtype=np.bool_), element=BOOL)
     along = rw.emit("top.Unsqueeze", diagonal, axes=(-1,) if n_rows <= n_columns else (-2,))
     return emit_like(rw, op, "top.Where", mask, along, value)
 

@@ -14,6 +14,7 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import F32, Op, Value
 from transload.rewrite import Rewriter
+from transload_hub import tables
 from transload_hub.suppression import DROPPED, count_true, race
 
 from ..operators import bytes_of
@@ -146,7 +147,7 @@ def _regular(rw: Rewriter, boxes: Value, scores: Value, options: _Options) -> tu
     mask = rw.emit("top.Compare", best, scalar(rw, DROPPED / 2), mode="Greater")
     zero = scalar(rw, 0.0)
     chosen = rw.emit("top.Gather", boxes, rw.emit("top.Gather", rw.emit("top.Reshape", places, shape=(total,)), where))
-    names = rw.constant(np.repeat(np.arange(options.num_classes, dtype=np.float32), steps))
+    names = rw.constant(tables.repeat(tables.arange(options.num_classes, dtype=np.float32), steps))
     taken = min(options.max_detections, total)
     return (
         _filled(rw, rw.emit("top.Where", rw.emit("top.Unsqueeze", mask, axes=(1,)), chosen, zero), taken, options, (4,)),

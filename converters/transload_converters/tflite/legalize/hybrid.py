@@ -28,6 +28,7 @@ from transload.errors import Unsupported
 from transload.ir import F32, I8, I32, UI8, Op, QuantType, Value
 from transload.rewrite import Rewriter
 from transload.verification.bounds import DYNAMIC
+from transload_hub import tables
 
 from ..choices import chosen
 from ..dialect import BLOCKWISE
@@ -143,7 +144,7 @@ def products(op: Op, rw: Rewriter, value: Value, matrices: Sequence[Value]) -> V
     sums = rw.emit("top.MatMul", integers, joined, right_transpose=True)
     rows = [static_shape(matrix, "the weights", 2)[0] for matrix in matrices]
     scales = [np.float32(matrix.element.scales[0]) for matrix in matrices]  # type: ignore[attr-defined]
-    each = rw.constant(np.repeat(scales, rows)) if len(set(scales)) > 1 else rw.constant(np.asarray(scales[0]))
+    each = rw.constant(tables.repeat(scales, rows)) if len(set(scales)) > 1 else rw.constant(np.asarray(scales[0]))
     return rw.emit("top.Mul", sums, rw.emit("top.Mul", each, scale))
 
 

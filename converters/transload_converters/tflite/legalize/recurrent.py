@@ -16,6 +16,7 @@ from transload.errors import Unsupported
 from transload.ir import FloatType, Op, QuantType, Value
 from transload.ir.core import is_absent
 from transload.rewrite import Rewriter, RewriteTable
+from transload_hub import tables
 
 from .common import activate, is_hybrid, limited, static_shape
 from .hybrid import products, real
@@ -129,7 +130,7 @@ def _sequence(op: Op, rw: Rewriter, lstm: Lstm) -> Layer:
     b_i, b_f, b_c, b_o = lstm.biases
     p_i, p_f, p_o = lstm.peepholes
     hidden = static_shape(r_o, "the recurrent weights", 2)[0]
-    zeros = rw.constant(np.zeros(hidden, np.float32))
+    zeros = rw.constant(tables.zeros(hidden, np.float32))
     if w_i is None:
         # The input gate is 1 - sigmoid(z), z being the forget gate's sum; and that is sigmoid(-z).
         w_i, r_i, b_i = (rw.emit("top.Neg", part) for part in (w_f, r_f, b_f or zeros))
@@ -250,7 +251,7 @@ def _rnn_sequence(op: Op, rw: Rewriter, rnn: _Rnn) -> Layer:
     if is_hybrid(rnn.value, rnn.weights) or activation not in _ONNX_ACTIVATIONS or rnn.aux is not None:
         return _unrolled_rnn(op, rw, rnn, 0 if time_major else 1)
     hidden = static_shape(rnn.recurrent, "the recurrent weights", 2)[0]
-    both = rw.emit("top.Concat", rnn.bias, rw.constant(np.zeros(hidden, np.float32)), axis=0)
+    both = rw.emit("top.Concat", rnn.bias, rw.constant(tables.zeros(hidden, np.float32)), axis=0)
     name = _ONNX_ACTIVATIONS[activation]
     affine: dict[str, Any] = {"activation_alpha": (1.0,), "activation_beta": (0.0,)} if name == "Affine" else {}
     made = rw.emit(

@@ -19,6 +19,7 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import F32, I16, I32, Op, QuantType, Type, Value, dtype_of
 from transload.rewrite import Rewriter
+from transload_hub import tables
 
 from ..choices import chosen
 from .common import quant_per_tensor, scalar, static_shape, typed_bias
@@ -86,7 +87,7 @@ def _types(op: Op, lstm: Lstm) -> _Types:
 
 
 def _zeros(rw: Rewriter, shape: tuple[int, ...], element: QuantType) -> Value:
-    return rw.constant(np.full(shape, element.zero_point, dtype_of(element)), element=element)
+    return rw.constant(tables.full(shape, element.zero_point, dtype_of(element)), element=element)
 
 
 def _product(rw: Rewriter, value: Value, weights: Value | None, bias: Value | None, element: QuantType) -> Value | None:

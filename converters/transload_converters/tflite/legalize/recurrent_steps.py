@@ -14,6 +14,7 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import Op, Value
 from transload.rewrite import Rewriter
+from transload_hub import tables
 
 from .common import activate, limited, scalar, static_shape
 from .hybrid import products, real
@@ -117,7 +118,7 @@ def steps_of(rw: Rewriter, lstm: Lstm, sums: Value) -> list[Value]:
 def _side_by_side(rw: Rewriter, lstm: Lstm, gates: Sequence[int]) -> Value:
     """The biases of the gates in one vector; zeros for one that is absent."""
     size = static_shape(lstm.weights[3], "the weights", 2)[0]
-    biases = [lstm.biases[gate] or rw.constant(np.zeros(size, np.float32)) for gate in gates]
+    biases = [lstm.biases[gate] or rw.constant(tables.zeros(size, np.float32)) for gate in gates]
     return rw.emit("top.Concat", *biases, axis=0)
 
 

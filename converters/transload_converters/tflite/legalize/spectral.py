@@ -13,6 +13,7 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import ComplexType, Op, Value
 from transload.rewrite import Rewriter, RewriteTable
+from transload_hub import tables
 
 from .common import axis_of, constant_ints, limited, static_shape
 
@@ -51,11 +52,11 @@ def rfft2d(op: Op, rw: Rewriter) -> Value:
     if not height or not width:
         raise Unsupported("a transform of no numbers is not supported")
     value = _fitted(rw, op.operands[0], sizes, (height, width))
-    angles = 2 * np.pi / width * (np.outer(np.arange(width), np.arange(width // 2 + 1)) % width)
+    angles = 2 * np.pi / width * (tables.outer(tables.arange(width), tables.arange(width // 2 + 1)) % width)
     real, imaginary = (
         rw.emit("top.MatMul", value, rw.constant(part.astype(np.float32))) for part in (np.cos(angles), -np.sin(angles)))
     if height > 1:
-        angles = 2 * np.pi / height * (np.outer(np.arange(height), np.arange(height)) % height)
+        angles = 2 * np.pi / height * (tables.outer(tables.arange(height), tables.arange(height)) % height)
         cosine, sine = (rw.constant(part.astype(np.float32)) for part in (np.cos(angles), np.sin(angles)))
         real, imaginary = (
             rw.emit("top.Add", rw.emit("top.MatMul", cosine, real), rw.emit("top.MatMul", sine, imaginary)),

@@ -27,6 +27,7 @@ from transload.errors import ConversionError, Finding
 from transload.ir import FusedLocation, Module, Op, QuantType, Value, add_state
 from transload.ir.build import constant_of
 from transload.rewrite import Rewriter
+from transload_hub.tables import distinct
 
 __all__ = ["STATES", "expose_states", "is_zero", "n_states"]
 
@@ -56,9 +57,9 @@ def n_states(op: Op) -> int:
 
 def is_zero(rw: Rewriter, state: Value) -> bool:
     """Whether a state is known to be zeros, as all are unless they are exposed."""
-    held = rw.constant_of(state)
+    held = constant_of(state)
     zero = state.element.zero_points[0] if isinstance(state.element, QuantType) else 0
-    return held is not None and not np.any(held != zero)
+    return held is not None and not np.any(distinct(held.numpy()) != zero)
 
 
 def expose_states(module: Module, state: Literal["zero", "explicit"] = "zero") -> bool:

@@ -9,6 +9,7 @@ import numpy as np
 
 from transload.ir import I32, I64, Type, Value
 from transload.rewrite import Rewriter, RewriteTable, Unsupported
+from transload_hub import tables
 
 from ...tosa.dialect.spatial import AvgPool2dAdaptive, MaxPool2dAdaptive
 from ...tosa.kernels.base import reciprocal_scale
@@ -46,7 +47,7 @@ def _pooled(
 
 def _counts(length: int, extent: int, stride: int, before: int, places: int) -> np.ndarray:
     """How many elements of one axis each window has."""
-    first = np.arange(places) * stride - before
+    first = tables.arange(places) * stride - before
     return np.minimum(first + extent, length) - np.maximum(first, 0)
 
 

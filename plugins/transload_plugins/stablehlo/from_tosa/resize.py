@@ -8,6 +8,7 @@ import numpy as np
 
 from transload.ir import I32, Value
 from transload.rewrite import Rewriter, RewriteTable
+from transload_hub import tables
 
 from .. import build
 from .common import sizes, static, wide_float
@@ -40,7 +41,7 @@ def resize(op: Resize, rw: Rewriter) -> Value:
 
 def _positions(size: int, places: int, n: int, d: int, offset: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """For each output place: the input before it, the one after it, and how far it lies between, in units of 1/n."""
-    position = np.arange(places, dtype=np.int64) * d + offset
+    position = tables.arange(places, dtype=np.int64) * d + offset
     before = np.floor_divide(position, n)
     return np.clip(before, 0, size - 1), np.clip(before + 1, 0, size - 1), position - before * n
 
@@ -79,7 +80,7 @@ def taken(rw: Rewriter, x: Value, axis: int, indices: np.ndarray) -> Value:
         starts[axis], limits[axis], strides[axis] = int(indices[0]), int(indices[-1]) + 1, int(steps[0]) if len(steps) else 1
         return build.slice_(rw, x, starts, limits, strides)
     times, rest = divmod(len(indices), shape[axis])
-    if not rest and (indices == np.repeat(np.arange(shape[axis]), times)).all():
+    if not rest and (indices == tables.repeat(tables.arange(shape[axis]), times)).all():
         spread = (*shape[: axis + 1], times, *shape[axis + 1 :])
         copies = build.broadcast_in_dim(rw, x, spread, [*range(axis + 1), *range(axis + 2, len(spread))])
         return build.reshape(rw, copies, out)

@@ -10,6 +10,7 @@ import numpy as np
 
 from transload.ir import Value
 from transload.rewrite import Rewriter, RewriteTable
+from transload_hub import tables
 from transload_hub.ops.infer import spatial_axes
 
 from .. import build
@@ -68,7 +69,7 @@ def _counts(op: AvgPool, shape: Sequence[int]) -> np.ndarray | None:
     counts = np.ones((1,) * rank, np.int64)
     for i, axis in enumerate(spatial_axes(op.layout, rank)):
         padded = shape[axis] + op.pads[i] + op.pads[n + i]
-        starts = np.arange((padded - op.kernel_shape[i]) // op.strides[i] + 1) * op.strides[i] - op.pads[i]
+        starts = tables.arange((padded - op.kernel_shape[i]) // op.strides[i] + 1) * op.strides[i] - op.pads[i]
         inside = np.clip(starts + op.kernel_shape[i], 0, shape[axis]) - np.clip(starts, 0, shape[axis])
         counts = counts * inside.reshape([-1 if other == axis else 1 for other in range(rank)])
     return np.maximum(counts, 1)

@@ -9,6 +9,7 @@ import numpy as np
 from transload.ir import F64, Value
 from transload.ir.build import Builder
 from transload.rewrite import Rewriter, RewriteTable
+from transload_hub import tables
 from transload_hub.build import counted
 from transload_hub.kernels.resize import coordinates, taps
 from transload_hub.ops.infer import spatial_axes
@@ -49,7 +50,7 @@ def _lines(rw: Builder, x: Value, axis: int, where: np.ndarray) -> Value:
     """The places of an axis at subscripts: repeated ones where each stands equally often, else gathered."""
     size = static_shape(x)[axis]
     times, rest = divmod(len(where), size)
-    if not rest and np.array_equal(where, np.repeat(np.arange(size), times)):
+    if not rest and np.array_equal(where, tables.repeat(tables.arange(size), times)):
         return repeated(rw, x, [times if other == axis else 1 for other in range(x.rank)], inner=True)
     return take(rw, x, axis, build.const(rw, where.astype(np.int32)))
 

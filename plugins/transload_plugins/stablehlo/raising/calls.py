@@ -10,6 +10,7 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import Op, Value
 from transload.rewrite import Rewriter, RewriteTable
+from transload_hub import tables
 
 from ..dialect.control import function_called
 from ..dialect.custom_call import gives_back
@@ -112,7 +113,7 @@ def _cholesky(op: Op, rw: Rewriter) -> Sequence[Value]:
     """`potrf`: the factor, and that it went well."""
     matrix = op.operands[0]
     made = rw.create("stablehlo.cholesky", (matrix,), (matrix.type,), {"lower": _letter(op, "uplo") == "L"})
-    well = rw.constant(np.zeros(static(op.results[1]), np.int32))
+    well = rw.constant(tables.zeros(static(op.results[1]), np.int32))
     return [made.results[0], well]
 
 
@@ -131,7 +132,7 @@ def _triangular_solve(op: Op, rw: Rewriter) -> Sequence[Value]:
 def _lu(op: Op, rw: Rewriter) -> Sequence[Value]:
     """`getrf`: the factors, the rows exchanged, counted from 1, and that it went well."""
     factors, pivots = factored(rw, op.operands[0])
-    well = rw.constant(np.zeros(static(op.results[2]), np.int32))
+    well = rw.constant(tables.zeros(static(op.results[2]), np.int32))
     return [factors, rw.emit("top.Add", pivots, like(rw, pivots, 1)), well]
 
 

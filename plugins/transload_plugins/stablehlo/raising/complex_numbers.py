@@ -15,6 +15,7 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import ComplexType, Op, TensorType, Value, dtype_of
 from transload.rewrite import Rewriter, RewriteTable
+from transload_hub import tables
 
 from ..types import element_of, shape_of
 from .bodies import single_op
@@ -216,7 +217,7 @@ def fft(op: Fft, rw: Rewriter) -> Value:
 
 def _waves(rows: int, columns: int, length: int) -> tuple[np.ndarray, np.ndarray]:
     """Cosine and sine of `2 pi row column / length`, exact in the angle."""
-    angle = 2 * np.pi * (np.outer(np.arange(rows), np.arange(columns)) % length) / length
+    angle = 2 * np.pi * (tables.outer(tables.arange(rows), tables.arange(columns)) % length) / length
     return np.cos(angle), np.sin(angle)
 
 
@@ -253,7 +254,7 @@ def _transformed_back(rw: Rewriter, pair: Pair, length: int) -> Value:
     real, imag = pair
     count = length // 2 + 1
     cosine, sine = _waves(count, length, length)
-    weight = np.full((count, 1), 2.0)
+    weight = tables.full((count, 1), 2.0)
     weight[0] = 1
     if length % 2 == 0:
         weight[-1] = 1

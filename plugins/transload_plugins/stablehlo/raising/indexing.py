@@ -14,6 +14,7 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import I32, I64, Value
 from transload.rewrite import Rewriter, RewriteTable
+from transload_hub import tables
 
 from ..dialect.indexing import DynamicGather
 from ..types import element_of, shape_of
@@ -271,7 +272,7 @@ class _Slices:
             reshape(rw, materialized(rw, expand(rw, lean(column), extent)), (*extent, 1))
             for column in columns]
         if not wide:
-            return rw.constant(np.zeros((*extent, 0), np.int64))
+            return rw.constant(tables.zeros((*extent, 0), np.int64))
         joined: Value = wide[0] if len(wide) == 1 else rw.emit("top.Concat", *wide, axis=len(extent))
         return joined
 

@@ -13,6 +13,7 @@ import numpy as np
 from transload.ir import Op, Value
 from transload.plugin_host import host
 from transload.rewrite import Rewriter, RewriteTable
+from transload_hub import tables
 
 from .table import held, splat_of
 
@@ -99,7 +100,7 @@ def _counts_inside(pool: Op, moves: list[Op], counts: Any) -> bool:
     if found is None or None in shape or int(np.prod(shape)) > 1 << 22:
         return False
     size = float(np.prod(pool.kernel_shape))
-    inside = np.rint(found[0](pool, np.ones(shape, np.float32)) * size)
+    inside = np.rint(found[0](pool, tables.ones(shape, np.float32)) * size)
     for move in moves:
         inside = inside.reshape(move.results[0].shape) if move.name == "top.Reshape" else np.transpose(inside, move.order)
     return inside.shape == counts.shape and bool((inside == counts).all())

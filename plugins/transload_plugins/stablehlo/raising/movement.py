@@ -12,6 +12,7 @@ from transload.errors import Unsupported
 from transload.ir import I32, IntegerType, Op, Value, dtype_of
 from transload.ir.constants import SplatData
 from transload.rewrite import Rewriter, RewriteTable
+from transload_hub import tables
 
 from ..types import element_of, shape_of
 from .table import (
@@ -305,7 +306,7 @@ def _edged(rw: Rewriter, x: Value, value: Value, low: Sequence[int], high: Seque
     size = static(x)
     after = [n + a + b for n, a, b in zip(size, low, high, strict=True)]
     if 0 in after:
-        return rw.constant(np.zeros(after, dtype_of(_stored(x))), x.element)
+        return rw.constant(tables.zeros(after, dtype_of(_stored(x))), x.element)
     starts = [min(max(-a, 0), n) for n, a in zip(size, low, strict=True)]
     ends = [max(n - max(-b, 0), start) for n, b, start in zip(size, high, starts, strict=True)]
     if any(start == end for start, end in zip(starts, ends, strict=True)):  # nothing of the tensor is left

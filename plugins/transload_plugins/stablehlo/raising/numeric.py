@@ -10,6 +10,7 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import I32, Value
 from transload.rewrite import Rewriter, RewriteTable
+from transload_hub import tables
 
 from ..types import shape_of
 from .table import cut_axis, like, permute, product, refuse_complex, reshape, static
@@ -184,8 +185,8 @@ def factored(rw: Rewriter, a: Value) -> tuple[Value, Value]:
     rows, columns = static(a, "the matrix")[-2:]
     _check_size(max(rows, columns))
     rank, count = a.rank, min(rows, columns)
-    numbers = rw.constant(np.arange(rows, dtype=np.int32).reshape(rows, 1))
-    below = rw.constant(np.arange(columns, dtype=np.int32).reshape(1, columns))
+    numbers = rw.constant(tables.arange(rows, dtype=np.int32).reshape(rows, 1))
+    below = rw.constant(tables.arange(columns, dtype=np.int32).reshape(1, columns))
     pivots: list[Value] = []
     for k in range(count):
         column = cut_axis(rw, cut_axis(rw, a, rank - 1, k, k + 1), rank - 2, k, rows)
@@ -215,5 +216,5 @@ def rng(op: Rng, rw: Rewriter) -> Value:
     """Refused: the numbers are left to whoever runs the program."""
     shape = static(op.results[0], "the result")
     if 0 in shape:
-        return rw.constant(np.zeros(shape, np.float32), op.results[0].element)
+        return rw.constant(tables.zeros(shape, np.float32), op.results[0].element)
     raise Unsupported("makes random numbers by a generator of the machine's own", "give the numbers as an input")

@@ -15,8 +15,11 @@ import numpy as np
 
 from transload.errors import Unsupported
 from transload.ir import ComplexType, IntegerType, Op, TensorType, Type, Value, dtype_of
+from transload.ir.build import constant_of
 from transload.ir.types import BOOL, IndexType
 from transload.rewrite import Rewriter
+from transload_hub import tables
+from transload_hub.tables import distinct
 
 from ..types import element_of, shape_of, storage_of
 
@@ -81,9 +84,10 @@ def held(rw: Rewriter, value: Value | None) -> Array | None:
 
 def splat_of(rw: Rewriter, value: Value) -> Any | None:
     """The one number that a constant holds in all places, as a numpy scalar; None of anything else."""
-    array = rw.constant_of(lean(value))
-    if array is None or not array.size:
+    dense = constant_of(lean(value))
+    if dense is None or not math.prod(dense.shape):
         return None
+    array = distinct(dense.numpy())
     first = array.reshape(-1)[0]
     if array.size == 1 or (array == first).all():
         return first
@@ -124,7 +128,7 @@ def empty(rw: Rewriter, op: Op) -> list[Value] | None:
     made: list[Value] = []
     for result in op.results:
         element = element_of(result)
-        made.append(rw.constant(np.zeros(shape_of(result), dtype_of(storage_of(result))), element))
+        made.append(rw.constant(tables.zeros(shape_of(result), dtype_of(storage_of(result))), element))
     return made
 
 
@@ -132,7 +136,7 @@ def counting(size: int) -> Array:
     """0, 1, 2, ..., of a number that a file may claim."""
     if size > LARGEST:
         raise Unsupported(f"would need a constant of {size:,} elements", f"up to {LARGEST:,} are made")
-    return np.arange(size)
+    return tables.arange(size)
 
 
 # --- movement

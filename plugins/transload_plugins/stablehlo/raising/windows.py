@@ -12,6 +12,7 @@ from transload.errors import Unsupported
 from transload.ir import BOOL, IntegerType, Op, Value
 from transload.plugin_host import host
 from transload.rewrite import Rewriter, RewriteTable
+from transload_hub import tables
 
 from ..dialect.base import padding_of, windows
 from ..types import element_of, shape_of
@@ -83,7 +84,7 @@ def _of_constant(op: ReduceWindow, rw: Rewriter) -> Value | None:
     found = host().kernel(op.name)
     if found is None:
         return None
-    array = np.full(shape, number)
+    array = tables.full(shape, number)
 
     def run(region: Any, *arrays: Any) -> list[Any]:
         given = run_region(region, op, arrays)
@@ -295,7 +296,7 @@ def select_and_scatter(op: SelectAndScatter, rw: Rewriter) -> Value:
     if any(low) or any(high):
         one, outside = (rw.constant(np.array(number, np.int32)) for number in (1, 0))
         inside = padded(rw, expand(rw, one, shape), outside, low, high, none)
-    places = list(np.ndindex(*window))
+    places = list(tables.ndindex(*window))
 
     def seen(x: Value, place: Sequence[int]) -> Value:
         ends = [at + (count - 1) * stride + 1 for at, count, stride in zip(place, counts, strides, strict=True)]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeVar
 
 from transload.errors import ShapeError
 from transload.ir import BF16, F16, F32, I8, I16, I32, I48, I64, FloatType, IntegerType, QuantType, TensorType, Type
@@ -21,7 +21,33 @@ __all__ = [
     "shape_type", "storage", "storage_of", "typed_rows", "zero_points_fit",
 ]
 
-TOSA = Dialect(
+T = TypeVar("T")
+
+
+class _TypedDialect(Dialect):
+    """A dialect whose operators have tables of element types (`datatypes`), which the verifier looks into."""
+
+    def op(self, name: str) -> Callable[[type[T]], type[T]]:
+        declare = super().op(name)
+
+        def with_types(definition: type[T]) -> type[T]:
+            if hasattr(definition, "datatypes"):
+                definition.element_types = element_types  # type: ignore[attr-defined]
+            return declare(definition)
+
+        return with_types
+
+
+@constraint
+def element_types(op: Any) -> bool | str:
+    """the element types are those of a mode of the operator (its table of supported data types, of 1.0 or 1.1)"""
+    return op.declaration.definition.datatypes.refuse(op, LATEST) or True
+
+
+LATEST = (1, 1)
+"""The newest version of the specification, by whose tables IR is verified; targets ask for the version that they write."""
+
+TOSA = _TypedDialect(
     "tosa",
     """Tensor Operator Set Architecture: whole-tensor operators with exactly specified arithmetic.
 

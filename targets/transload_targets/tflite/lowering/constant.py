@@ -9,6 +9,7 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import NONE, Value, dtype_of
 from transload.rewrite import Rewriter, RewriteTable
+from transload_hub import tables
 
 from .common import constant, emit, ints, real, retyped, static_shape
 
@@ -60,14 +61,14 @@ def eye(op: EyeLike, rw: Rewriter) -> Value:
     if op.output.quant is not None:
         raise Unsupported("a diagonal of quantized ones", "leave it float")
     rows, columns = static_shape(op.output)
-    return constant(rw, np.eye(rows, columns, op.k, dtype_of(element)), element)
+    return constant(rw, tables.eye(rows, columns, op.k, dtype_of(element)), element)
 
 
 @TABLE("top.Trilu")
 def triangle(op: Trilu, rw: Rewriter) -> Value:
     """SELECT_V2 by a constant triangle."""
     value, shape = retyped(rw, op.input, op.output.element), static_shape(op.input)
-    ones = np.ones(shape[-2:], bool)
+    ones = tables.ones(shape[-2:], bool)
     kept = constant(rw, np.triu(ones, op.k) if op.upper else np.tril(ones, op.k))
     return emit(rw, "select_v2", kept, value, real(rw, 0.0, value), like=op.output)
 

@@ -14,6 +14,7 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import F32, I8, I16, I32, I64, Dense, QuantType, Value, dtype_of
 from transload.rewrite import Rewriter, RewriteTable
+from transload_hub import tables
 from transload_hub.build import need_place
 
 from .common import (
@@ -47,7 +48,7 @@ def product_bias(rw: Rewriter, bias: Value | None, value: Value, weights: Value,
     """
     a, b = quant(value), quant(weights)
     if (a is None or b is None) and bias is None:
-        return constant(rw, np.zeros(channels, np.float32))
+        return constant(rw, tables.zeros(channels, np.float32))
     if a is None or b is None:
         return bias if bias is not None and bias.shape == (channels,) else None
     held = quant(bias)
@@ -172,7 +173,7 @@ def _written_out(op: Deconv, rw: Rewriter, window: Window, weights: Value) -> Va
     groups, own = op.group, inputs // op.group
     zero = element.zero_points[0] if isinstance(element, QuantType) else 0
     need_place(groups * outputs, window.extent(0), window.extent(1), inputs)
-    wide = np.full((groups * outputs, window.extent(0), window.extent(1), inputs), zero, array.dtype)
+    wide = tables.full((groups * outputs, window.extent(0), window.extent(1), inputs), zero, array.dtype)
     for group in range(groups):
         of_group = slice(group * own, (group + 1) * own)
         part = wide[group * outputs : (group + 1) * outputs, :: window.dilations[0], :: window.dilations[1]]

@@ -15,6 +15,7 @@ from transload.errors import Unsupported
 from transload.ir import F32, I8, I16, I32, UI8, Dense, Op, TensorType, Value, dtype_of, new_module, set_results
 from transload.ir.build import Builder, constant_of
 from transload.rewrite import Rewriter, RewriteTable
+from transload_hub import tables
 from transload_hub.ops import TOP
 
 from .common import constant, dequantized, emit, quant
@@ -54,7 +55,7 @@ def by_table(op: Op, rw: Rewriter) -> Value | None:
     if source.storage not in (I8, UI8, I16) or target.storage not in (I8, UI8, I16):
         return None
     low, high = source.storage.range
-    table = constant(rw, Dense(_results(op, x, np.arange(low, high + 1).astype(dtype_of(source.storage)))), target)
+    table = constant(rw, Dense(_results(op, x, tables.arange(low, high + 1).astype(dtype_of(source.storage)))), target)
     numbers = emit(rw, "cast", x, like=x, element=I32)  # of stored numbers: CAST looks at no scale
     if low:
         numbers = emit(rw, "add", numbers, constant(rw, np.asarray(-low, np.int32)), like=numbers)

@@ -9,6 +9,7 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import BOOL, F32, I8, I32, I64, UI8, IntegerType, QuantType, TensorType, Value, dtype_of
 from transload.rewrite import Rewriter, RewriteTable
+from transload_hub import tables
 from transload_hub.build import need_place
 
 from .common import axes_of, constant, emit, int32, ints, quantized_result, reshape, retyped, static_shape, transpose
@@ -66,7 +67,7 @@ def gather_elements(op: GatherElements, rw: Rewriter) -> Value:
     """GATHER_ND by constant subscripts."""
     array = rw.need_constant(op.indices, "the indices of a gathering of elements").astype(np.int64)
     axis = axes_of((op.axis,), op.input.rank)[0]
-    places = list(np.indices(array.shape))
+    places = list(tables.indices(array.shape))
     places[axis] = np.where(array < 0, array + static_shape(op.input)[axis], array)
     return emit(rw, "gather_nd", moved(rw, op), constant(rw, np.stack(places, -1).astype(np.int32)), like=op.output)
 
@@ -93,7 +94,7 @@ def _written(op: ScatterND, rw: Rewriter, shape: tuple[int, ...]) -> Value:
     if len(np.unique(places, axis=0)) < len(places):
         raise Unsupported("LiteRT's SCATTER_ND adds numbers that are written to one place, of which the last should stay")
     need_place(*shape)
-    mask = np.zeros(shape, bool)
+    mask = tables.zeros(shape, bool)
     mask[tuple(places.T)] = True
     value, updates = (retyped(rw, each, op.output.element) for each in (op.input, op.updates))
     spread = emit(rw, "scatter_nd", _subscripts(rw, op.indices, shape), updates, ints(rw, *shape), like=op.output)

@@ -13,6 +13,7 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import I8, I16, QuantType, Value, dtype_of
 from transload.rewrite import Rewriter, RewriteTable
+from transload_hub import tables
 
 from .common import activated, constant, emit, fused, need_rounding, quant, retyped, same_numbers, static_shape
 from .windows import Window, need_channels_last, pad, window_of, with_height, without_height
@@ -87,11 +88,11 @@ def _uncounted(op: AvgPool, rw: Rewriter, value: Value, window: Window, flat: bo
     sizes = static_shape(value)[1:-1]
     counts = []
     for dim, (size, (before, after)) in enumerate(zip(sizes, window.pads, strict=True)):
-        inside = np.concatenate([np.zeros(before), np.ones(size), np.zeros(after)])
+        inside = np.concatenate([tables.zeros(before), tables.ones(size), tables.zeros(after)])
         starts = range(0, len(inside) - window.kernel[dim] + 1, window.strides[dim])
         counts.append([inside[start : start + window.kernel[dim]].sum() for start in starts])
     rows, columns = counts
-    held = np.outer(rows, columns)
+    held = tables.outer(rows, columns)
     factor = np.where(held > 0, window.kernel[0] * window.kernel[1] / np.maximum(held, 1), 0.0).astype(np.float32)
     value = pad(rw, value, ((0, 0), *window.pads, (0, 0)))
     made = _pool(op, rw, "average_pool_2d", value, window, "VALID")

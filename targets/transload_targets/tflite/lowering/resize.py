@@ -12,6 +12,7 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import Value
 from transload.rewrite import Rewriter, RewriteTable
+from transload_hub import tables
 from transload_hub.build import need_place
 from transload_hub.kernels.resize import taps
 
@@ -97,7 +98,7 @@ def _nearest(align_corners: bool, half_pixel_centers: bool, size: int, count: in
     """The places that RESIZE_NEAREST_NEIGHBOR takes along a dimension, computed in float32 as LiteRT does."""
     corners = align_corners and count > 1
     scale = np.float32(size - 1) / np.float32(count - 1) if corners else np.float32(size) / np.float32(count)
-    place = (np.arange(count, dtype=np.float32) + np.float32(0.5 if half_pixel_centers else 0.0)) * scale
+    place = (tables.arange(count, dtype=np.float32) + np.float32(0.5 if half_pixel_centers else 0.0)) * scale
     rounded = np.floor(place + np.float32(0.5)) if align_corners else np.floor(place)
     return np.clip(rounded, 0, size - 1).astype(int).tolist()
 
@@ -116,7 +117,7 @@ def by_dimension(op: Interp, rw: Rewriter) -> Value | None:
             value = emit(rw, "gather", value, ints(rw, *where[:, 0].tolist()), like=value, shape=made, axis=axis)
             continue
         need_place(op.sizes[dim], shape[axis])
-        matrix = np.zeros((op.sizes[dim], shape[axis]))
+        matrix = tables.zeros((op.sizes[dim], shape[axis]))
         np.add.at(matrix, (np.arange(len(where))[:, None], where), weights)
         order = (*(i for i in range(len(shape)) if i != axis), axis)
         turned = transpose(rw, value, order)

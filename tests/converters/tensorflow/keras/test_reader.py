@@ -195,6 +195,17 @@ def test_refusals(tmp_path: Path, layers: list[Any], why: str) -> None:
         transload.load(keras_file(tmp_path / "m.keras", model, WEIGHTS))
 
 
+def test_a_layer_that_is_unrolled_without_end(tmp_path: Path) -> None:
+    """It was a list of as many results as there are steps, before it was refused."""
+    layers = [entry("RepeatVector", "long", "x", n=10**9), entry("GRU", "out", "long", units=1)]
+    model = functional([input_entry("x", [1, 3]), *layers], ["x"], ["out"])
+    cell = "layers/gru/cell/vars"
+    weights = {f"{cell}/0": np.zeros((3, 3), np.float32), f"{cell}/1": np.zeros((1, 3), np.float32),
+               f"{cell}/2": np.zeros((2, 3), np.float32)}
+    with pytest.raises(ReadError, match=r"layer 'out' \(GRU\): it would take more ops .* than a run may make"):
+        transload.load(keras_file(tmp_path / "m.keras", model, weights))
+
+
 def test_layers_too_deep_in_each_other(tmp_path: Path) -> None:
     layer: dict[str, Any] = entry("Dense", "d", units=1)
     for _ in range(50):

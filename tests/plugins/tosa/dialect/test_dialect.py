@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import subprocess
 from collections.abc import Callable
 from typing import Any
@@ -12,8 +13,10 @@ import pytest
 from transload.errors import ShapeError, VerifyError
 from transload.ir import (
     BF16,
+    BOOL,
     F16,
     F32,
+    F64,
     I8,
     I16,
     I32,
@@ -29,9 +32,11 @@ from transload.ir import (
 )
 from transload.ir.attributes import FloatAttr, IntAttr
 from transload.ir.build import Builder
+from transload.ir.verify import check
 from transload.text import print_module
 from transload_plugins.tosa import build
 from transload_plugins.tosa.dialect import TOSA
+from transload_plugins.tosa.dialect.base import F8E4M3, F8E5M2, element_types
 
 Q8 = QuantType(I8, F32, (0.5,), (3,))
 
@@ -187,6 +192,39 @@ def test_supported_data_types(graph: Any) -> None:
     assert "input1 i8" in str(_refusal(emit(builder, "add", value(2, element=I8), value(2, element=I8)).op))
     mixed = emit(builder, "concat", value(2, element=I16), value(2, element=I32), axis=0)
     assert "input1 i32, output i16" in str(_refusal(mixed.op))
+
+
+def test_the_verifier_refuses_other_types_at_every_operand_and_result_of_every_op(cases: list[Any], built: Any) -> None:
+    """No mode of any operator is of f64."""
+    looked = set()
+    for case in cases:
+        module = built(case)[0]
+        op = next(op for op in module.body_of_main if op.name == case.op)
+        for value in (*op.operands, *op.results):
+            if isinstance(value.type, TensorType) and getattr(op.declaration.definition, "datatypes", None) is not None:
+                old, value.type = value.type, value.type.with_element(F64)
+                assert check(op), f"{op} with {value.type}"
+                value.type = old
+                looked.add(op.name)
+        assert not check(op)
+    tables = {name for name, declared in TOSA.ops.items() if hasattr(declared.definition, "datatypes")}
+    assert looked >= tables - {"tosa.const", "tosa.avg_pool2d_adaptive"}
+
+
+def test_every_op_on_tensors_has_a_table_of_types() -> None:
+    free = {"custom", "cond_if", "while_loop", "yield", "variable", "variable_write", "variable_read", "const_shape",
+            "apply_scale", "dim", "assert_equal_shape", *(name[5:] for name in TOSA.ops if name.endswith("_shape"))}
+    assert {name[5:] for name, declared in TOSA.ops.items() if not hasattr(declared.definition, "datatypes")} <= free
+    assert all(any(rule.check is element_types.check for rule in declared.constraints)
+               for declared in TOSA.ops.values() if hasattr(declared.definition, "datatypes"))
+
+
+def test_small_floats_and_integers_are_cast_by_way_of_f32(graph: Any) -> None:
+    builder, value = graph
+    for source, target in itertools.product((F8E4M3, F8E5M2, I8, I16, I32, F16, BF16, F32, BOOL), repeat=2):
+        build.cast(builder, value(3, element=source), target)
+    for op in builder.block:
+        assert not check(op)
 
 
 def test_helpers_leave_out_what_does_nothing(graph: Any) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from transload.errors import Unsupported
 from transload.ir import BOOL, Value
+from transload_hub import tables
 
 from ..graph import Graph, shape_of
 from ..layer import LAYERS, Call
@@ -94,7 +95,7 @@ def _attention_mask(call: Call, query: Value, value: Value, key: Value, more: Se
         mask = mask if isinstance(mask, Value) else call.mask(tensor) if name != "key_mask" or key is not value else None
         if mask is not None:
             parts.append(g.expand(g.cast(mask, BOOL), axis))
-    rows, columns = np.arange(shape_of(query)[1])[:, None], np.arange(shape_of(value)[1])
+    rows, columns = tables.arange(shape_of(query)[1])[:, None], tables.arange(shape_of(value)[1])
     if given.get("use_causal_mask"):
         parts.append(g.constant((rows >= columns)[None], BOOL))
     if call.config.get("sliding_window") is not None:
@@ -140,7 +141,7 @@ def _weighed(call: Call, scores: Value, query: Value, value: Value) -> Any:
     mask = g.expand(value_mask, -2) if isinstance(value_mask, Value) else None
     if call.arguments.get("use_causal_mask"):
         rows, columns = shape_of(scores)[-2:]
-        causal = g.constant(np.tril(np.ones((1, rows, columns), bool)), BOOL)
+        causal = g.constant(np.tril(tables.ones((1, rows, columns), bool)), BOOL)
         mask = causal if mask is None else g.LogicalAnd(mask, causal)
     weights = masked_softmax(g, scores, mask)
     y = g.matmul(weights, value)

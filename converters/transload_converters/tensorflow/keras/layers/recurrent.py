@@ -11,10 +11,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from transload.errors import Unsupported
 from transload.ir import F16, F32, I64, TensorType, Value
+from transload_hub import tables
 
 from ..graph import Graph, Shape, shape_of
 from ..layer import LAYERS, Call, snake
@@ -104,7 +103,7 @@ def _steps(call: Call, cell: Cell, states: list[Value], mask: Value | None, x: V
     if not cell.inputs:
         raise Unsupported("it is called with a sequence of no steps")
     if not states:
-        states = [g.constant(np.zeros(shape), x.element) for shape in cell.states]
+        states = [g.constant(tables.zeros(shape), x.element) for shape in cell.states]
     if [shape_of(state) for state in states] != list(cell.states):
         raise Unsupported(f"it is given states of shapes {[list(shape_of(s)) for s in states]}, where "
                           f"{[list(shape) for shape in cell.states]} are needed")
@@ -140,9 +139,10 @@ def _block_lstm(call: Call, prefix: str, x: Value, states: list[Value]) -> tuple
     g, (batch, steps, size), units = call.g, _sequence(x), int(call.config["units"])
     kernel = call.weight(f"{prefix}kernel", (size, 4 * units))
     recurrence = call.weight(f"{prefix}recurrent_kernel", (units, 4 * units))
-    bias = call.weight(f"{prefix}bias", (4 * units,)) if call.has(f"{prefix}bias") else g.constant(np.zeros(4 * units), x.element)
-    h, c = states or [g.constant(np.zeros((batch, units)), x.element)] * 2
-    peephole = g.constant(np.zeros(units), x.element)
+    has_bias = call.has(f"{prefix}bias")
+    bias = call.weight(f"{prefix}bias", (4 * units,)) if has_bias else g.constant(tables.zeros(4 * units), x.element)
+    h, c = states or [g.constant(tables.zeros((batch, units)), x.element)] * 2
+    peephole = g.constant(tables.zeros(units), x.element)
     made = TensorType((steps, batch, units), x.element)
     weights = g.concat([kernel, recurrence], 0)
     given = (g.constant(steps, I64), g.transpose(x, [1, 0, 2]), c, h, weights, peephole, peephole, peephole, bias)
@@ -322,7 +322,7 @@ def _one_step(g: Graph, x: Value) -> Value:
 
 def _like(g: Graph, x: Value, state: Shape) -> Value:
     """Zeros as a cell with such a state gives them, for one step."""
-    return g.constant(np.zeros((state[0], 1, *state[1:])), x.element)
+    return g.constant(tables.zeros((state[0], 1, *state[1:])), x.element)
 
 
 CELLS["StackedRNNCells"] = stacked

@@ -21,6 +21,7 @@ from transload.ir.build import constant_of
 from transload.ir.constants import LazyData
 from transload.ir.quantization import spread
 from transload.rewrite import Rewriter, Unsupported
+from transload_hub import tables
 from transload_hub.scales import Scale, activation_bounds, apply_scale, scale16, scale32, scale_exact, scales32, split
 
 from ... import build
@@ -283,7 +284,7 @@ def fits_shift(numbers: np.ndarray, shift: int) -> bool:
 @lru_cache(maxsize=1024)
 def single_rescale_agrees(source: QuantType, first: Scale, then: Scale) -> bool:
     """Whether one rescale by both factors, rounded once, gives what two do for every stored number."""
-    numbers = np.arange(source.storage_min, source.storage_max + 1, dtype=np.int64) - source.zero_point
+    numbers = tables.arange(source.storage_min, source.storage_max + 1, dtype=np.int64) - source.zero_point
     shift = first.shift + then.shift - 30
     if first.multiplier != 1 << 30 or not fits_shift(numbers, shift):
         return False

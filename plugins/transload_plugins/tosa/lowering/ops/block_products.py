@@ -17,6 +17,7 @@ from transload.engine.quantized import dequantize
 from transload.ir import I8, I32, QuantType, Value
 from transload.ir.quantization import grid_of, permuted, sliced, spread
 from transload.rewrite import Rewriter, RewriteTable
+from transload_hub import tables
 from transload_hub.scales import scale32
 
 from ... import build
@@ -109,7 +110,7 @@ def _sum(
     rows, outputs = math.prod(shape[:-1]), len(groups[0])
     x = build.reshape(rw, op.input, (rows, 1, 1, shape[-1]))
     zero_points = build.zero_point(rw, source.zero_point, x.element), build.zero_point(rw, 0, I8)
-    nothing = build.const(rw, np.zeros(outputs, np.int32))
+    nothing = build.const(rw, tables.zeros(outputs, np.int32))
     total: Value | None = None
     start = 0
     for factor, numbers in zip(factors, groups, strict=True):

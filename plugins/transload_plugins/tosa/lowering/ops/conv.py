@@ -15,6 +15,7 @@ import numpy as np
 
 from transload.ir import BF16, F16, F32, I8, I16, I32, I48, IntegerType, Op, QuantType, Type, Value, dtype_of
 from transload.rewrite import Rewriter, RewriteTable, Unsupported
+from transload_hub import tables
 from transload_hub.build import need_place
 from transload_hub.scales import product_factors
 
@@ -74,7 +75,7 @@ def bias_value(rw: Rewriter, bias: Value | None, total: Sum, x: Value, w: Value,
     """The bias as a value of the sum's type: zeros where there is none, quantized where it is given in other numbers."""
     element = total.element
     if bias is None:
-        return build.const(rw, np.zeros(channels, dtype_of(element)), element)
+        return build.const(rw, tables.zeros(channels, dtype_of(element)), element)
     a, b, held = quant(x), quant(w), quant(bias)
     if a is None or b is None:
         return build.cast(rw, bias, element)
@@ -249,7 +250,7 @@ def _dilated(rw: Rewriter, w: Value, dilations: tuple[int, ...], zero_point: int
     array = rw.need_constant(w, "the filter of a dilated transposed convolution")
     spatial = [(size - 1) * dilation + 1 for size, dilation in zip(array.shape[1:-1], dilations, strict=True)]
     need_place(array.shape[0], *spatial, array.shape[-1])
-    spread = np.full((array.shape[0], *spatial, array.shape[-1]), zero_point, array.dtype)
+    spread = tables.full((array.shape[0], *spatial, array.shape[-1]), zero_point, array.dtype)
     spread[(slice(None), *(slice(None, None, dilation) for dilation in dilations))] = array
     return build.const(rw, spread, w.element)
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from transload.ir import Value
 from transload.rewrite import Rewriter, RewriteTable
+from transload_hub import tables
 from transload_hub.ops.matmul import expand_equation
 
 from .common import plain_into, static_shape
@@ -60,7 +61,7 @@ def _plain_term(rw: Rewriter, value: Value, term: str, sizes: dict[str, int]) ->
         first = next(i for i, letter in enumerate(term) if letter in term[i + 1 :])
         second = term.index(term[first], first + 1)
         shape = static_shape(value)
-        mask = np.eye(shape[first], shape[second], dtype=np.int32)
+        mask = tables.eye(shape[first], shape[second], dtype=np.int32)
         spread = [size if dim in (first, second) else 1 for dim, size in enumerate(shape)]
         value = _top(rw, "Mul", value, rw.constant(mask.reshape(spread), value.element))
         value = _top(rw, "Reduce", value, axes=(second,), keepdims=False, mode="ReduceSum")

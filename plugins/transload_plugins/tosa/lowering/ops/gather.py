@@ -14,6 +14,7 @@ import numpy as np
 
 from transload.ir import BOOL, I8, I32, Value
 from transload.rewrite import Rewriter, RewriteTable, Unsupported
+from transload_hub import tables
 from transload_hub.build import counted, need_place
 
 from ... import build
@@ -78,9 +79,9 @@ def _row_numbers(rw: Rewriter, indices: Value, sizes: Sequence[int]) -> Value:
 def _element_numbers(rw: Rewriter, indices: Value, shape: Sequence[int], axis: int) -> Value:
     """For each element of `indices`, which replaces subscript `axis` of its own place, the number of the element of `shape`."""
     strides = [math.prod(shape[dim + 1 :]) for dim in range(len(shape))]
-    places = np.indices(static_shape(indices), np.int64)
+    places = tables.indices(static_shape(indices), np.int64)
     need_place(*static_shape(indices))
-    others = np.zeros(static_shape(indices), np.int64)
+    others = tables.zeros(static_shape(indices), np.int64)
     for dim, stride in enumerate(strides):
         if dim != axis:
             others += places[dim] * stride

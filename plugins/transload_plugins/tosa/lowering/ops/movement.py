@@ -14,6 +14,7 @@ import numpy as np
 
 from transload.ir import I32, FloatType, Op, QuantType, Value
 from transload.rewrite import Rewriter, RewriteTable, Unsupported
+from transload_hub import tables
 from transload_hub.build import counted, need_place
 from transload_hub.scales import quantize_float32
 
@@ -309,7 +310,7 @@ def _pad_constant(op: Pad, rw: Rewriter, x: Value, begins: Sequence[int], ends: 
         return made
     # The value is computed at run time: put where a constant mask says so.
     need_place(*(before + size + after for before, size, after in zip(begins, static_shape(x), ends, strict=True)))
-    mask = np.pad(np.zeros(static_shape(x), np.bool_), list(zip(begins, ends, strict=True)), constant_values=True)
+    mask = tables.pad(tables.zeros(static_shape(x), np.bool_), list(zip(begins, ends, strict=True)), constant_values=True)
     value = reshape(rw, in_type(rw, given, op.result.element), (1,) * x.rank)
     return select(rw, build.const(rw, mask), value, made, element=made.element)
 

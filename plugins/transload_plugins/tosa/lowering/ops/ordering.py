@@ -13,6 +13,7 @@ from ml_dtypes import finfo
 
 from transload.ir import BOOL, I32, FloatType, Value, dtype_of
 from transload.rewrite import Rewriter, RewriteTable, Unsupported
+from transload_hub import tables
 from transload_hub.build import counted
 
 from ... import build
@@ -145,7 +146,7 @@ def _by_rank(rw: Rewriter, keys: Value, k: int, largest: bool) -> Value:
     outer, size = static_shape(keys)
     one, other = reshape(rw, keys, (outer, size, 1)), reshape(rw, keys, (outer, 1, size))
     before = compare(rw, "Greater" if largest else "Less", other, one)
-    earlier = build.const(rw, np.tri(size, k=-1, dtype=np.bool_)[None])
+    earlier = build.const(rw, tables.tri(size, k=-1, dtype=np.bool_)[None])
     tied = binary(rw, "logical_and", compare(rw, "Equal", other, one), earlier)
     before = binary(rw, "logical_or", before, tied)
     if isinstance(keys.element, FloatType):  # no comparison holds of NaN, which goes before what it is greater than
@@ -186,7 +187,7 @@ def triangle(op: Trilu, rw: Rewriter) -> Value:
     x = in_type(rw, op.input, op.result.element)
     rows, columns = static_shape(x)[-2:]
     diagonal = max(min(op.k, columns + 1), -rows)  # beyond, all or nothing is left
-    mask = np.tri(rows, columns, diagonal - 1 if op.upper else diagonal, dtype=np.bool_)
+    mask = tables.tri(rows, columns, diagonal - 1 if op.upper else diagonal, dtype=np.bool_)
     kept = build.const(rw, (~mask if op.upper else mask).reshape((1,) * (x.rank - 2) + (rows, columns)))
     type_ = quant(x)
     if type_ is not None and not type_.per_tensor and any(type_.zero_points):
@@ -231,7 +232,7 @@ def eye_like(op: EyeLike, rw: Rewriter) -> Value:
     rows, columns = static_shape(op.input)
     if quant(op.result) is not None:
         raise Unsupported("a quantized identity matrix has no one form")
-    return cast(rw, build.const(rw, np.eye(rows, columns, op.k, dtype=np.int32)), op.result.element)
+    return cast(rw, build.const(rw, tables.eye(rows, columns, op.k, dtype=np.int32)), op.result.element)
 
 
 @plain("top.NonZero")

@@ -16,6 +16,7 @@ import numpy as np
 
 from transload.ir import F32, I8, I16, I32, Op, QuantType, Value
 from transload.rewrite import Rewriter, RewriteTable
+from transload_hub import tables
 from transload_hub.scales import Scale, activation_bounds, apply_scale, per_step, scale32
 
 from ... import build
@@ -87,7 +88,7 @@ def _single_rescales(
     are soon tried: nearly always all results are the same, if need be with a multiplier a little greater or less. So they
     are those of the real sums where these are what is rounded ("once").
     """
-    numbers = [np.arange(low, high + 1, dtype=np.int64) for low, high in ranges]
+    numbers = [tables.arange(low, high + 1, dtype=np.int64) for low, high in ranges]
     factors = [scale32(real) for real in reals]
     last = scale32(output)
     join = np.subtract if subtracted else np.add

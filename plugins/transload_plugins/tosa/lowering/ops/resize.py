@@ -15,6 +15,7 @@ import numpy as np
 
 from transload.ir import BOOL, F32, I8, I16, I32, I48, Op, QuantType, Type, Value
 from transload.rewrite import Rewriter, RewriteTable, Unsupported
+from transload_hub import tables
 from transload_hub.build import need_place
 from transload_hub.grids import Grid, fixed_point_grid, grid, interp_grid
 from transload_hub.kernels.resize import taps
@@ -116,7 +117,7 @@ def _stays(op: Interp, i: int, size: int) -> bool:
     if op.sizes[i] != size:
         return False
     where, weights = taps(op, i, size)
-    own = where == np.arange(size)[:, None]
+    own = where == tables.arange(size)[:, None]
     return bool((np.where(own, weights, 0).sum(axis=1) == 1).all()) and not np.where(own, 0, weights).any()
 
 
@@ -127,7 +128,7 @@ MOST_WEIGHTS = 1 << 26
 def _matrix(where: np.ndarray, weights: np.ndarray, size: int) -> np.ndarray:
     """Row o holds how much each input element weighs in place o."""
     need_place(len(where), size)
-    matrix = np.zeros((len(where), size))
+    matrix = tables.zeros((len(where), size))
     np.add.at(matrix, (np.arange(len(where))[:, None], where), weights)
     return matrix
 

@@ -18,6 +18,7 @@ from transload.ir import F32, I8, Module, Op, QuantType, TensorType, Value, dtyp
 from transload.ir.build import constant_of
 from transload.plugin_host import host
 from transload.rewrite import Rewriter
+from transload_hub import tables
 
 from ...dialect.base import storage_of
 from ..arithmetic.rescaling import quant
@@ -93,7 +94,7 @@ def _entries(end: Op, start: Value, ops: list[Op]) -> np.ndarray | None:
     """The table; None where the island gives the same number for all."""
     source: QuantType = quant(start)  # type: ignore[assignment]
     cast: Any = host().kernel(end.name)[0]  # type: ignore[index]
-    stored = np.arange(source.storage.range[0], source.storage.range[1] + 1)
+    stored = tables.arange(source.storage.range[0], source.storage.range[1] + 1)
     values: dict[Value, Any] = {}
 
     def array_of(value: Value) -> Any:

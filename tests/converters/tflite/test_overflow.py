@@ -1,0 +1,35 @@
+"""Scaled sums of 16-bit products that LiteRT's 32 bits do not hold: the hub's are the real ones, and the verdict says why not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import transload
+from transload.verification.verify import verify_conversion
+
+from tests.support.tflite_models import write_operator
+
+pytest.importorskip("ai_edge_litert")
+
+
+@pytest.mark.parametrize(("greatest", "scale", "status"), [(100, 9e-6, "passed"), (32767, 5e-9, "inconclusive")])
+def test_products_beyond_32_bits(tmp_path: Path, greatest: int, scale: float, status: str) -> None:
+    weights = np.full((9, 4), greatest, np.int16)
+    content = write_operator(
+        "BATCH_MATMUL", [((3, 9), "int16", None, ((1e-4,), (0,))), ((9, 4), "int16", weights, ((1e-4,), (0,)))],
+        [((3, 4), "int16", None, ((scale,), (0,)))], {"adj_x": False, "adj_y": False, "asymmetric_quantize_inputs": False})
+    file = tmp_path / "product.tflite"
+    file.write_bytes(content)
+    module = transload.load(file)
+    given = {next(iter(module.inputs)): np.repeat(np.array([[32767], [-5000], [12000]], np.int16), 9, axis=1)}
+    verdict = verify_conversion(
+        module, transload.lower(module, "tosa"), hub=transload.lower(module, "top"), engine="reference", inputs=given)
+    assert verdict.status == status, verdict
+    if status == "inconclusive":
+        assert "on in 32 bits, which end at 2,147,483,647: those of" in verdict.why
+        ours = next(iter(transload.run(transload.lower(module, "tosa"), given).values()))
+        real = given[next(iter(given))].astype(float) @ weights * (1e-4 * 1e-4 / scale)
+        assert np.abs(ours - np.clip(real, -32768, 32767)).max() <= 1
