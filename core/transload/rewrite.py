@@ -483,6 +483,16 @@ def cannot_convert(findings: Iterable[Finding], source: str) -> ConversionError:
         + (f", and {follow} more that come after them" if follow else ""), merged)
 
 
+def _refused(op: Op, error: Exception) -> PassError:
+    """The error for what a rule of a pass says of an op."""
+    where = f"{op.name} {op.origin!r}"
+    if isinstance(error, Unsupported):
+        return PassError(f"{where}: {error.why}", hint=error.hint)
+    if isinstance(error, MemoryError):
+        return PassError(f"{where} needs more memory than there is: {error}")
+    return PassError(f"{where}: {_misfit(error)}")
+
+
 def _misfit(error: Exception) -> str:
     """What is said where a rule met what its types have no answer to, or a number that its types cannot hold."""
     return str(error) if isinstance(error, Unfit) else f"a number of it is beyond what its type holds: {error}"
@@ -532,12 +542,8 @@ def apply_greedily(root: Op, table: RewriteTable, *, fold: bool = True, limit: i
             before, block = op.prev, op.parent
             try:
                 outcome = function(op, rewriter)
-            except Unsupported as reason:
-                raise PassError(f"{op.name} {op.origin!r}: {reason.why}", hint=reason.hint) from None
-            except (Unfit, OverflowError) as error:
-                raise PassError(f"{op.name} {op.origin!r}: {_misfit(error)}") from error
-            except MemoryError as error:
-                raise PassError(f"{op.name} {op.origin!r} needs more memory than there is: {error}") from error
+            except (Unsupported, Unfit, OverflowError, MemoryError) as error:
+                raise _refused(op, error) from (None if isinstance(error, Unsupported) else error)
             except FOREIGN as error:
                 if is_meant(error):
                     raise
