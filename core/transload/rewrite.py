@@ -406,7 +406,8 @@ class Rewriting:
         """
         made = op.prev
         while made is not before and made is not None:
-            faults = faults_of(made) if not self._concerns[made.name] else ()
+            is_done = not self._concerns[made.name] and (self.checks or not made.regions)  # regions may be converted later
+            faults = faults_of(made) if is_done else ()
             if faults:
                 raise Unsupported(f"it would become {made.name}, of which this does not hold: {faults[0]}",
                                   "types or attributes of the model contradict each other")
