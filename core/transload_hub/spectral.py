@@ -13,6 +13,7 @@ from transload.errors import Unsupported
 from transload.ir import Value, dtype_of
 from transload.ir.build import Builder
 
+from . import tables
 from .build import MAX_CONSTANT, permute, reshape
 
 __all__ = ["basis", "mirrored_basis", "transformed"]
@@ -28,7 +29,7 @@ def basis(length: int, frequencies: int, parts: int, inverse: bool = False) -> n
     """
     if length * parts * frequencies * 2 > MAX_CONSTANT >> 2:
         raise Unsupported(f"transforms {length:,} elements; the matrix for it would be too large")
-    turns = np.outer(np.arange(length), np.arange(frequencies)) % max(length, 1)
+    turns = tables.outer(tables.arange(length), tables.arange(frequencies)) % max(length, 1)
     angles = 2 * math.pi * turns / max(length, 1)
     waves = np.cos(angles), (1.0 if inverse else -1.0) * np.sin(angles)
     cosine, sine = (np.where(np.abs(wave) < _NOTHING, 0.0, wave) for wave in waves)

@@ -10,6 +10,7 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import F32, ComplexType, FloatType, Type, Value, dtype_of
 from transload.rewrite import Rewriter
+from transload_hub import tables
 from transload_hub.build import slice_along
 from transload_hub.spectral import basis, mirrored_basis, transformed
 
@@ -176,7 +177,7 @@ def window(call: Call, rw: Rewriter) -> Value:
     periodic = call.get("periodic", True)
     if not 0 <= length <= MAX_CONSTANT:
         raise Unsupported(f"makes a window of {length} elements")
-    places = np.arange(length) / max(length - (not periodic), 1)
+    places = tables.arange(length) / max(length - (not periodic), 1)
     if name == "bartlett":
         numbers = 1 - np.abs(2 * places - 1)
     elif name == "kaiser":
@@ -188,7 +189,7 @@ def window(call: Call, rw: Rewriter) -> Value:
             weights = (call.get("alpha", weights[0]), call.get("beta", weights[1]))
         numbers = sum(
             weight * (-1) ** turn * np.cos(2 * math.pi * turn * places) for turn, weight in enumerate(weights))
-    return rw.constant((numbers if length > 1 else np.ones(length)).astype(dtype_of(call.element)), element=call.element)
+    return rw.constant((numbers if length > 1 else tables.ones(length)).astype(dtype_of(call.element)), element=call.element)
 
 
 @TABLE("fft_fftfreq.default", "fft_rfftfreq.default")
@@ -205,11 +206,11 @@ def _window(call: Call, rw: Rewriter) -> np.ndarray:
     length = call.win_length or call.n_fft
     if not 0 < length <= call.n_fft:
         raise Unsupported(f"has windows of {length} in frames of {call.n_fft}")
-    numbers = np.ones(length) if call.window is None else np.asarray(rw.need_constant(call.window, "the window"), np.float64)
+    numbers = tables.ones(length) if call.window is None else np.asarray(rw.need_constant(call.window, "the window"), np.float64)
     if numbers.shape != (length,):
         raise Unsupported(f"has a window of shape {list(numbers.shape)}, and needs {length} numbers")
     before = (call.n_fft - length) // 2
-    return np.pad(numbers, (before, call.n_fft - length - before))
+    return tables.pad(numbers, (before, call.n_fft - length - before))
 
 
 def _hop(call: Call) -> int:
@@ -262,7 +263,7 @@ def istft(call: Call, rw: Rewriter) -> Value:
     both = rw.emit("top.Concat", *parts, axis=1)
     signal = rw.emit("top.Deconv", both, held, kernel_shape=(length,), strides=(hop,), layout="NCHW")
     whole = length + hop * (frames - 1)
-    weights = np.zeros(whole)
+    weights = tables.zeros(whole)
     for frame in range(frames):
         weights[frame * hop : frame * hop + length] += window**2
     begin = length // 2 if call.center else 0

@@ -18,6 +18,7 @@ from transload.ir import Op, QuantType, TensorType, Value, dtype_of, new_module
 from transload.ir.build import constant_of
 from transload.plugin_host import host
 from transload.rewrite import Rewriter, RewriteTable
+from transload_hub import tables
 
 from ..arithmetic.scaling import limits_of
 from ..arithmetic.tables import INT16_STEP, table
@@ -107,7 +108,7 @@ def _entries(op: Op, x: Value, source: QuantType, target: QuantType) -> np.ndarr
     """The table; None of 16 bits where interpolation is not exact."""
     dtype = str(dtype_of(source.storage))
     low, high = limits_of(dtype)
-    numbers = np.arange(low, high + 1).astype(dtype)
+    numbers = tables.arange(low, high + 1).astype(dtype)
     results = _results(op, x, numbers)
     if source.storage.width == 8:
         return results

@@ -10,6 +10,7 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import F32, I16, FloatType, QuantType, Value
 from transload.rewrite import Rewriter, RewriteTable
+from transload_hub import tables
 from transload_hub.scales import per_step
 
 from .common import activation, chip_of, need, quantized, reshape, same_numbers, static
@@ -80,7 +81,7 @@ def _summed(
     factor = per_step(source.scale, math.prod(kernel) * target.scale)
     multiplier, shift, way = per_channel(rw, chip_of(rw), [factor], str(op.rounding))
     return rw.emit(
-        "tpu.conv2d", x, rw.constant(np.ones((channels, 1, *kernel), np.int8)), None, multiplier, shift, element=target,
+        "tpu.conv2d", x, rw.constant(tables.ones((channels, 1, *kernel), np.int8)), None, multiplier, shift, element=target,
         strides=window["strides"], dilations=(1, 1), pads=pads, groups=channels, input_zero=source.zero_point, weight_zero=0,
         output_zero=target.zero_point, rounding=way, **activation(op))
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from transload.ir import F32, I8, I16, I32, FloatType, IntegerType, Op, QuantType, Value
 from transload.rewrite import Rewriter, RewriteTable, Unsupported
+from transload_hub import tables
 from transload_hub.scales import activation_bounds, per_step
 
 from ... import build
@@ -103,9 +104,9 @@ def _summed(op: AvgPool, rw: Rewriter, x: Value, window: Window) -> Value:
         x, window = unsqueeze_height(rw, x), window.with_height()
     x, window = fit(rw, x, window)
     channels = static_shape(x)[-1]
-    ones = build.const(rw, np.ones((*window.kernel, channels, 1), np.int8), I8)
+    ones = build.const(rw, tables.ones((*window.kernel, channels, 1), np.int8), I8)
     made = rw.emit(
-        "tosa.depthwise_conv2d", x, ones, build.const(rw, np.zeros(channels, np.int32), I32),
+        "tosa.depthwise_conv2d", x, ones, build.const(rw, tables.zeros(channels, np.int32), I32),
         build.zero_point(rw, source.zero_point, x.element), build.zero_point(rw, 0, I8), element=I32, pad=window.flat_pads,
         stride=window.strides, dilation=window.dilations, acc_type=I32)
     made = narrow(
