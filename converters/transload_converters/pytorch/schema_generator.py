@@ -30,6 +30,17 @@ TORCHVISION = (
 )
 """The operators of torchvision, whose package is not needed for this."""
 
+TORCHAO = (
+    "torchao::choose_qparams_affine(Tensor? input, str mapping_type, SymInt[] block_size, ScalarType target_dtype, "
+    "Scalar? quant_min=None, Scalar? quant_max=None, float? eps=None, ScalarType? scale_dtype=None, "
+    "ScalarType? zero_point_dtype=None, bool keepdim=False) -> (Tensor, Tensor)",
+    "torchao::dequantize_affine(Tensor input, SymInt[] block_size, Tensor scale, Tensor? zero_point, ScalarType input_dtype, "
+    "Scalar? quant_min=None, Scalar? quant_max=None, ScalarType output_dtype=6) -> Tensor",
+    "torchao::quantize_affine(Tensor input, SymInt[] block_size, Tensor scale, Tensor? zero_point, ScalarType output_dtype, "
+    "Scalar? quant_min=None, Scalar? quant_max=None) -> Tensor",
+)
+"""Those of torchao's `quantize_`."""
+
 _NO_INFERENCE = re.compile(
     r"backward|foreach|_fused_|cudnn|miopen|mkldnn|xnnpack|nnpack|_mps|cuda|sparse|_csr|_coo|nested|_jagged|fbgemm|_cslt|crow_|"
     r"_fw_|_jvp|_has_|_debug|_test_|_print|_backend|names|record_stream|_unsafe_|_amp_|qscheme|q_scale|q_zero|q_per|"
@@ -57,6 +68,7 @@ def signatures() -> Iterator[str]:
         if core or (operator is not None and _is_inference(name, schema) and "Dimname" not in schema):
             yield _shorter((_CORE if core else "") + schema)
     yield from TORCHVISION
+    yield from TORCHAO
 
 
 def _is_inference(name: str, schema: str) -> bool:

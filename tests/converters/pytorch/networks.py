@@ -205,6 +205,18 @@ def spectral() -> Network:
     return Network(Spectral(), (torch.randn(2, 3, 16, 16),))
 
 
+@network
+def dynamic_with_int4_weights() -> Network:
+    """Layers whose weights torchao holds in 4 bits, 32 to a scale, and whose inputs get a scale a row as they come."""
+    from torchao.quantization import Int8DynamicActivationIntxWeightConfig, quantize_
+    from torchao.quantization.granularity import PerGroup
+    from torchao.utils import unwrap_tensor_subclass
+
+    model = nn.Sequential(nn.Linear(64, 96), nn.ReLU(), nn.Linear(96, 32)).eval()
+    quantize_(model, Int8DynamicActivationIntxWeightConfig(weight_dtype=torch.int4, weight_granularity=PerGroup(32)))
+    return Network(unwrap_tensor_subclass(model), (torch.randn(5, 64),))
+
+
 class Layers(nn.Module):
     """What each layer gives is a result, so that thousands of its numbers are compared, not the few of the last one."""
 

@@ -9,7 +9,7 @@ from transload.ir import F32, IntegerType, QuantType, Type, Value, dtype_of
 from transload.rewrite import Rewriter
 from transload_hub import tables
 
-from .table import AtenTable, Call, cast, shape_of
+from .table import AtenTable, Call, cast, number_like, pairs, reshape, shape_of, splat
 
 TABLE = AtenTable()
 
@@ -102,6 +102,68 @@ def dequantize_groups(call: Call, rw: Rewriter) -> Value:
         raise Unsupported(f"has {scales.shape[1]} groups of {size} for {stored.shape[1]} columns")
     real = (stored - tables.repeat(zeros, size, 1)) * tables.repeat(scales, size, 1)
     return cast(rw, rw.constant(real.astype(np.float32)), call.element)
+
+
+# --- torchao: a scale for each block of a tensor, of weights or of what comes when the network runs
+
+
+def _in_blocks(rw: Rewriter, value: Value, sizes: tuple[int, ...]) -> tuple[Value, list[int]]:
+    """A tensor with each dimension taken apart into blocks and places in them, and the shape of one number for each block."""
+    shape = shape_of(value)
+    sizes = tuple(size if block == -1 else block for block, size in pairs(sizes, shape, "block_size and the tensor's sizes"))
+    if any(block < 1 or size % block for block, size in zip(sizes, shape, strict=True)):
+        raise Unsupported(f"has blocks of {list(sizes)} in a tensor of shape {list(shape)}")
+    apart = [part for block, size in zip(sizes, shape, strict=True) for part in (size // block, block)]
+    return reshape(rw, value, apart), [n if i % 2 == 0 else 1 for i, n in enumerate(apart)]
+
+
+@TABLE("torchao.dequantize_affine.default", "torchao.quantize_affine.default")
+def affine(call: Call, rw: Rewriter) -> Value:
+    """Integers from real numbers and back, with a scale and a zero point for each block."""
+    back = call.base == "dequantize_affine"
+    blocks, grid = _in_blocks(rw, cast(rw, call.input, F32), call.block_size)
+    scale = cast(rw, reshape(rw, call.scale, grid), F32)
+    point = None if call.zero_point is None else cast(rw, reshape(rw, call.zero_point, grid), F32)
+    if back:
+        centred = blocks if point is None else rw.emit("top.Sub", blocks, point)
+        return cast(rw, reshape(rw, rw.emit("top.Mul", centred, scale), shape_of(call.input)), call.element)
+    steps = rw.emit("top.Round", rw.emit("top.Mul", blocks, rw.emit("top.Div", number_like(rw, 1.0, F32), scale)))
+    steps = steps if point is None else rw.emit("top.Add", steps, point)
+    low, high = _ends(call, call.element)
+    return cast(rw, reshape(rw, rw.emit("top.Clip", steps, min=low, max=high), shape_of(call.input)), call.element)
+
+
+def _ends(call: Call, element: Type) -> tuple[float, float]:
+    """Between which integers a tensor is quantized."""
+    if not isinstance(element, IntegerType):
+        raise Unsupported(f"is quantized to {element}", "integers can be converted")
+    low, high = element.range
+    return float(low if call.quant_min is None else call.quant_min), float(high if call.quant_max is None else call.quant_max)
+
+
+@TABLE("torchao.choose_qparams_affine.default")
+def choose(call: Call, rw: Rewriter) -> list[Value]:
+    """The scale and the zero point of each block, from its least and greatest number."""
+    if call.mapping_type not in ("SYMMETRIC", "ASYMMETRIC"):
+        raise Unsupported(f"chooses scales by {call.mapping_type}")
+    low, high = _ends(call, call.target_dtype)
+    blocks, _ = _in_blocks(rw, cast(rw, call.input, F32), call.block_size)
+    axes, zero = tuple(range(1, blocks.rank, 2)), number_like(rw, 0.0, F32)
+    least = rw.emit("top.Min", rw.emit("top.Reduce", blocks, axes=axes, keepdims=False, mode="ReduceMin"), zero)
+    most = rw.emit("top.Max", rw.emit("top.Reduce", blocks, axes=axes, keepdims=False, mode="ReduceMax"), zero)
+    symmetric = call.mapping_type == "SYMMETRIC"
+    span = rw.emit("top.Max", rw.emit("top.Neg", least), most) if symmetric else rw.emit("top.Sub", most, least)
+    scale = rw.emit("top.Div", span, number_like(rw, (high - low) / (2 if symmetric else 1), F32))
+    eps = float(np.finfo(dtype_of(call.input.element)).eps) if call.eps is None else call.eps
+    scale = rw.emit("top.Max", scale, number_like(rw, eps, F32))
+    results = call.op.results
+    if symmetric:
+        point = splat(rw, (high + low + 1) // 2, shape_of(results[1]), results[1].element)
+    else:
+        point = rw.emit("top.Sub", number_like(rw, low, F32), rw.emit("top.Round", rw.emit("top.Div", least, scale)))
+        point = rw.emit("top.Clip", point, min=low, max=high)
+    return [cast(rw, reshape(rw, value, shape_of(result)), result.element)
+            for value, result in zip((scale, point), results, strict=True)]
 
 
 @TABLE(f"{_Q}.fake_quant_per_channel.default")
