@@ -27,6 +27,9 @@ MAX_BYTES = 1 << 40
 """Of a memory."""
 MAX_ELEMENTS = (1 << 32) - 16
 """Of all tensors together: the checker numbers them in 32 bits."""
+WINDOWS = ("pads", "padded", "kernel", "strides", "dilations")
+"""Attributes that say where a window of elements lies; their numbers are small, as what computes may take steps for each."""
+MAX_WINDOW = 1 << 16
 LIMITS = {"lanes": 1 << 16, "local_bytes": 1 << 32, "banks": 64, "eu_bytes": 1 << 16, "cores": 1 << 10}
 
 
@@ -163,6 +166,8 @@ def _instruction(one: Instruction, program: Program, sound: dict[tuple[Operand, 
             yield from (f"{what} {number} {why}" for why in sound[key])
     for name, value in one.attributes.items():
         values = value if isinstance(value, tuple) else (value,)
+        if name in WINDOWS and any(isinstance(number, int) and not 0 <= number < MAX_WINDOW for number in values):
+            yield f"attribute {name!r} is {value!r:.60}, and its numbers are from 0 to {MAX_WINDOW - 1:,}"
         kinds = {type(number) for number in values}
         if any(isinstance(number, int) and not -(1 << 63) <= number < 1 << 63 for number in values):
             yield f"attribute {name!r} is beyond 64 bits"
@@ -178,6 +183,10 @@ def _operand(operand: Operand, program: Program, writes: bool) -> Iterator[str]:
     wrong = _shape(operand.shape)
     if wrong:
         yield wrong
+        return
+    shown, machine = ELEMENTS[operand.dtype].size(prod(operand.shape)), program.machine
+    if shown > max(program.global_bytes, machine.lanes * machine.local_bytes):  # strides may be 0
+        yield f"has {shown:,} bytes, more than there are"
         return
     places = list(_local(operand, program.machine) if isinstance(operand, Local) else _global(operand, program))
     yield from places

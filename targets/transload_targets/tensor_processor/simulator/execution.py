@@ -25,8 +25,11 @@ Operations = Callable[[str], Callable[..., Any]]
 """Gives what an instruction computes, by its name, as `arithmetic.operation` does; `UsageError` where nobody knows it."""
 MANY = 100
 """Findings that are looked for; a program that is wrong throughout has no more to say."""
-MEMORY_LIMIT = 1 << 34
+MEMORY_LIMIT = 1 << 32
 """Bytes of memory that a machine may have to be simulated: a file says how many, and all of them are there."""
+
+WORK_LIMIT = 1 << 28
+"""Elements that a padded operand may have: they are made, whatever the result is."""
 
 
 def check(program: Program) -> list[Finding]:
@@ -142,6 +145,8 @@ class Simulator:
 
     def _computed(self, one: Instruction, arrays: list[np.ndarray | None]) -> tuple[np.ndarray, ...]:
         """What an operation gives, of the shapes and types that the instruction says."""
+        if _padded(one, arrays) > WORK_LIMIT:
+            raise _failed(one, f"cannot be computed: its pads make {_padded(one, arrays):,} elements")
         dtype = {"dtype": one.outputs[0].dtype} if one.outputs else {}
         try:
             with np.errstate(all="ignore"):
@@ -158,6 +163,16 @@ class Simulator:
         return results
 
 
+def _padded(one: Instruction, arrays: list[np.ndarray | None]) -> int:
+    """How many elements an operation may work on that puts its `pads` (top, left, bottom, right) around images."""
+    pads, image = one.attributes.get("pads"), arrays[0] if arrays else None
+    if not isinstance(pads, tuple) or len(pads) != 4 or image is None or image.ndim != 4:
+        return 0
+    top, left, bottom, right = map(int, pads)
+    n, c, h, w = image.shape
+    return n * c * (h + top + bottom) * (w + left + right)
+
+
 def _too_large(program: Program) -> Iterator[Finding]:
     machine = program.machine
     size = program.global_bytes + machine.cores * machine.lanes * machine.local_bytes
@@ -169,7 +184,8 @@ def _moved(one: Instruction, arrays: list[np.ndarray | None]) -> tuple[np.ndarra
     if one.operation == FILL:
         (destination,) = one.outputs
         dtype = ELEMENTS[destination.dtype].dtype
-        return (np.full(destination.shape, np.asarray(one.attributes["value"]).astype(dtype), dtype),)
+        with np.errstate(all="ignore"):
+            return (np.full(destination.shape, np.asarray(one.attributes["value"]).astype(dtype), dtype),)
     if None in one.inputs:
         raise _failed(one, "its input is left out")
     return tuple(

@@ -7,6 +7,7 @@ The `barrier` moves nothing: one ends when the same barrier, in the order of the
 
 from __future__ import annotations
 
+from math import prod
 from typing import NamedTuple
 
 from ..instructions import Global, Instruction, Local
@@ -71,6 +72,8 @@ def _wrong_elements(instruction: Instruction) -> str:
             return "its input is left out"
         if source.dtype != destination.dtype:
             return f"moves {source.dtype} to {destination.dtype}, and changes no types"
+        if prod(source.shape) != prod(destination.shape):
+            return f"moves {prod(source.shape):,} elements to {prod(destination.shape):,}"
         if instruction.operation == "copy" and type(source) is not type(destination):
             return "its operands lie in different memories: that is a load or a store"
     return ""

@@ -151,6 +151,7 @@ WRONG: list[tuple[Callable[[Program], Program], str]] = [
     (output(Local(0, SMALL, "int8", part=Part(0, (), (0, 16, 8, 4)))), "beyond its shape"),
     (output(Global(0, SMALL, "int8", (1, 1, 1))), "has strides [1, 1, 1], and 4 of 0 and more are needed"),
     (output(Global(0, SMALL, "int8", (96, 16, 4, 0))), "elements lie on each other"),
+    (output(Global(0, (1 << 30, 1 << 30), "int8", (0, 0))), "has 1,152,921,504,606,846,976 bytes, more than there are"),
     (output(Global(0xF0, SMALL, "int8")), "global memory ends at 0x100"),
 ]
 

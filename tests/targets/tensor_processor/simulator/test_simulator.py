@@ -120,6 +120,8 @@ OF_SLICES: list[tuple[Change, str]] = [
     (lambda p: dataclasses.replace(p, instructions=p.instructions[:-1]), f"output at 'y': reads 48 {UNWRITTEN}"),
     (lambda p: changed(p, "dma.2", wait=1), "dma.2 load at 'x': never starts: it waits for what waits for it"),
     (lambda p: changed(p, "tiu.1", operation="scald"), "no operation 'scald' is known"),
+    (rewritten(("(L[0x0] int8 6 channels %1) \"f", "(L[0x0] int8 5 channels) \"f")), "moves 6 elements to 5"),
+    (lambda p: changed(p, "tiu.1", attributes={"kernel": (1 << 40, 1)}), "and its numbers are from 0 to 65,535"),
     (lambda p: changed(p, "dma.1", operation="store"), "its operands lie in the wrong memory"),
     (lambda p: changed(p, "dma.1", operation="fill"), "has 1 inputs and 1 outputs, not 0 and 1"),
     (lambda p: changed(p, "dma.1", attributes={"x": 1}), "has attributes x, not none"),
@@ -170,6 +172,7 @@ dma.3 wait 0 copy (G[0x40] int16 2x3 %2) -> (G[0x60] int16 3x2)
     ({"attributes": {"offset": "a"}}, "cannot be computed: .*Error"),
     ({"attributes": {"x": 1}}, "cannot be computed: TypeError"),
     ({"attributes": {"dtype": "int8"}}, "cannot be computed: TypeError"),
+    ({"attributes": {"pads": (60000, 60000, 60000, 60000)}}, "its pads make 86,"),
     ({"operation": "plus"}, "cannot be computed: ValueError"),
     ({"operation": "product"}, "cannot be computed: IndexError"),
 ])
