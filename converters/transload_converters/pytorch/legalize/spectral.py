@@ -210,7 +210,7 @@ def _window(call: Call, rw: Rewriter) -> np.ndarray:
     if numbers.shape != (length,):
         raise Unsupported(f"has a window of shape {list(numbers.shape)}, and needs {length} numbers")
     before = (call.n_fft - length) // 2
-    return tables.pad(numbers, (before, call.n_fft - length - before))
+    return tables.pad(numbers, [(before, call.n_fft - length - before)])
 
 
 def _hop(call: Call) -> int:
